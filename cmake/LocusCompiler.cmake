@@ -1,0 +1,32 @@
+# Compiler settings of our own targets. Every target of the house is made by locus_floor().
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+endif()
+
+add_library(locus_options INTERFACE)
+target_compile_features(locus_options INTERFACE cxx_std_20)
+target_include_directories(locus_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(locus_options INTERFACE -Wall -Wextra -Wconversion -Werror -fno-math-errno)
+if(LOCUS_SANITIZE)
+  target_compile_options(locus_options INTERFACE -fsanitize=${LOCUS_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(locus_options INTERFACE -fsanitize=${LOCUS_SANITIZE})
+endif()
+
+# locus_floor(NAME SOURCES...): a static library of the house, our warnings private to it.
+function(locus_floor name)
+  add_library(${name} STATIC ${ARGN})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE locus_options)
+endfunction()
+
+# locus_uses_aten(TARGET): LibTorch, privately, with the shared ATen precompiled header.
+function(locus_uses_aten target)
+  target_link_libraries(${target} PRIVATE locus_torch)
+  if(TARGET locus_aten_header)
+    target_precompile_headers(${target} REUSE_FROM locus_aten_header)
+  else()
+    message(FATAL_ERROR "locus_aten_header must come first")
+  endif()
+endfunction()

@@ -1,0 +1,48 @@
+# Third-party libraries, all of them. Each is linked privately by the floor that owns it (README, "Dependencies").
+find_package(Threads REQUIRED)
+find_package(Torch REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(PkgConfig REQUIRED)
+
+# LibTorch as a plain target: its own flags without its warnings, headers as system headers.
+add_library(locus_torch INTERFACE)
+target_include_directories(locus_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
+target_link_libraries(locus_torch INTERFACE ${TORCH_LIBRARIES} Threads::Threads)
+separate_arguments(torch_flags NATIVE_COMMAND "${TORCH_CXX_FLAGS}")
+target_compile_options(locus_torch INTERFACE ${torch_flags})
+
+find_package(CLI11 REQUIRED)
+find_package(yaml-cpp REQUIRED)
+add_library(locus_yaml INTERFACE)
+target_link_libraries(locus_yaml INTERFACE yaml-cpp)
+
+# locus_pkg(TARGET MODULE): a pkg-config module as a system target.
+function(locus_pkg target module)
+  pkg_check_modules(${target}_pkg REQUIRED IMPORTED_TARGET ${module})
+  add_library(${target} INTERFACE)
+  target_link_libraries(${target} INTERFACE PkgConfig::${target}_pkg)
+endfunction()
+locus_pkg(locus_sentencepiece sentencepiece)
+locus_pkg(locus_pcre2 libpcre2-8)
+locus_pkg(locus_zip libzip)
+
+if(LOCUS_IMAGES)
+  find_package(OpenCV REQUIRED COMPONENTS core imgproc imgcodecs)
+  add_library(locus_opencv INTERFACE)
+  target_include_directories(locus_opencv SYSTEM INTERFACE ${OpenCV_INCLUDE_DIRS})
+  target_link_libraries(locus_opencv INTERFACE opencv_core opencv_imgproc opencv_imgcodecs)
+endif()
+
+if(LOCUS_GUI)
+  find_package(Qt6 6.4 REQUIRED COMPONENTS Gui Widgets Svg)
+  find_package(Vulkan REQUIRED)
+  find_program(GLSLC glslc REQUIRED)
+  locus_pkg(locus_imgui imgui)
+endif()
+
+if(LOCUS_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+if(LOCUS_BENCH)
+  find_package(benchmark REQUIRED)
+endif()

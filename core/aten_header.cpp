@@ -1,0 +1,1 @@
+// Owns the shared precompiled header; see CMakeLists.txt.

@@ -1,0 +1,46 @@
+// Writing files so that a crash or a full disk never destroys what was there.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace locus {
+
+// A file written beside its final name and moved into place by commit(); without commit() nothing changes on disk.
+class AtomicFile {
+ public:
+  // Errors: kBadInput when the folder cannot be written.
+  static Result<AtomicFile> create(const std::filesystem::path& path);
+
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+  ~AtomicFile();
+
+  Status write(std::span<const std::byte> bytes);
+  Status write(std::string_view text);
+  // Flushes to the disk, then renames over the final name.
+  Status commit();
+  // Where the bytes go until commit(); for libraries that write a file by name.
+  const std::filesystem::path& temporary() const { return temporary_; }
+
+ private:
+  AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int descriptor);
+
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int descriptor_ = -1;
+};
+
+// The whole of a small text file at once.
+Status write_file(const std::filesystem::path& path, std::string_view text);
+
+// The whole file as bytes. Errors: kBadInput when missing, unreadable or longer than `limit_bytes`.
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes);
+
+}  // namespace locus

@@ -1,0 +1,28 @@
+// The one list of position encodings. To add one: its two files, and one line in list.cpp.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/settings.h"
+#include "core/position/position_encoding.h"
+
+namespace locus::position {
+
+struct Entry {
+  const Description& description;
+  // Validates every option and the shape (kBadInput with option, expected, found); parameters are initialised as the paper says.
+  Result<std::unique_ptr<PositionEncoding>> (*make)(const Settings& options, const ModelShape& shape);
+};
+
+// In the order they are shown.
+const std::vector<Entry>& encodings();
+
+// The encoding called `name` with `options`. Errors: kBadInput for an unknown name, option or value.
+Result<std::unique_ptr<PositionEncoding>> make_encoding(std::string_view name, const Settings& options,
+                                                        const ModelShape& shape);
+
+}  // namespace locus::position

@@ -1,0 +1,83 @@
+#include "core/position/position_encoding.h"
+
+#include <cmath>
+#include <utility>
+
+namespace locus::position {
+
+Status PositionEncoding::accepts(const Positions& positions) const {
+  if (positions.dimensions() != 1) {
+    return bad_input("encoding " + description().name + ": expected positions of a sequence, found those of an image grid");
+  }
+  return {};
+}
+
+State PositionEncoding::begin(const Positions& positions, std::int64_t /*batch*/) const { return {positions, {}}; }
+
+at::Tensor PositionEncoding::embed(const State& /*state*/) const { return {}; }
+
+Prepared PositionEncoding::prepare(const State& state, std::int64_t /*layer*/, const Projections& projections) const {
+  Prepared prepared;
+  prepared.query = projections.query;
+  prepared.key = projections.key;
+  prepared.positions = state.positions;
+  return prepared;
+}
+
+TileScores PositionEncoding::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
+                                   const at::Tensor& /*carry*/) const {
+  TileScores scores;
+  scores.logits = scaled_dot(prepared.query, prepared.key, tile, scale());
+  if (wanted.content && !description().content.empty()) {
+    scores.content = prepared.content_query.defined()
+                         ? scaled_dot(prepared.content_query, prepared.content_key, tile, scale())
+                         : scores.logits;
+  }
+  return scores;
+}
+
+double PositionEncoding::scale() const { return 1.0 / std::sqrt(static_cast<double>(shape_.head_width)); }
+
+at::Tensor PositionEncoding::state_values(const State& /*state*/, std::int64_t /*layer*/) const { return {}; }
+
+void PositionEncoding::after_attention(State& /*state*/, std::int64_t /*layer*/, const Attended& /*attended*/) const {}
+
+void PositionEncoding::after_feed_forward(State& /*state*/, std::int64_t /*layer*/, const at::Tensor& /*output*/) const {
+}
+
+at::Tensor PositionEncoding::vectors(const State& /*state*/, std::int64_t /*layer*/) const { return {}; }
+
+at::Tensor tile_rows(const at::Tensor& query, const Tile& tile) {
+  return query.slice(1, tile.heads.begin, tile.heads.end).slice(2, tile.rows.begin, tile.rows.end);
+}
+
+at::Tensor tile_columns(const at::Tensor& key, const Tile& tile, std::int64_t heads) {
+  const at::Tensor columns = key.slice(2, tile.columns.begin, tile.columns.end);
+  const std::int64_t group = heads / key.size(1);
+  if (group == 1) {
+    return columns.slice(1, tile.heads.begin, tile.heads.end);
+  }
+  const Range kv{tile.heads.begin / group, (tile.heads.end + group - 1) / group};
+  const std::int64_t first = tile.heads.begin - kv.begin * group;
+  return columns.slice(1, kv.begin, kv.end).repeat_interleave(group, 1).slice(1, first, first + tile.heads.size());
+}
+
+at::Tensor scaled_dot(const at::Tensor& query, const at::Tensor& key, const Tile& tile, double scale) {
+  const at::Tensor rows = tile_rows(query, tile);
+  const at::Tensor columns = tile_columns(key, tile, query.size(1));
+  return at::matmul(rows * scale, columns.transpose(-1, -2));
+}
+
+at::Tensor tile_distances(const Positions& positions, const Tile& tile) {
+  const at::Tensor rows = positions.ids.slice(0, tile.rows.begin, tile.rows.end);
+  const at::Tensor columns = positions.ids.slice(0, tile.columns.begin, tile.columns.end);
+  return rows.unsqueeze(1) - columns.unsqueeze(0);
+}
+
+at::Tensor dot_products(const at::Tensor& vectors, Range rows, Range columns, bool cosine) {
+  const at::Tensor unit =
+      cosine ? vectors / vectors.norm(2, -1, true).clamp_min(1e-30) : vectors;
+  return at::matmul(unit.slice(1, rows.begin, rows.end), unit.slice(1, columns.begin, columns.end).transpose(-1, -2));
+}
+
+}  // namespace locus::position

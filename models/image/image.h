@@ -1,0 +1,57 @@
+// Images: from a file to normalised pixels and a patch grid.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace locus::image {
+
+// 8-bit RGBA, row-major, upright (EXIF orientation applied).
+struct Picture {
+  std::int64_t width = 0;
+  std::int64_t height = 0;
+  std::vector<std::uint8_t> rgba;
+};
+
+// PNG, JPEG, WebP, TIFF. Sizes are read from the header before anything is decoded. Errors: kBadInput (not an image, truncated),
+// kTooLarge (more than `pixel_limit` pixels), kUnsupported in a build without OpenCV.
+Result<Picture> load_picture(const std::filesystem::path& path, std::int64_t pixel_limit = 100'000'000);
+
+enum class Interpolation { kNearest, kBilinear, kBicubic, kLanczos };
+
+// From preprocessor_config.json (Hugging Face) or a timm pretrained_cfg.
+struct Preprocessing {
+  bool resize = true;
+  std::int64_t height = 224;
+  std::int64_t width = 224;
+  bool shortest_edge = false;  // resize so that the shorter edge is `height`, keeping the aspect
+  Interpolation interpolation = Interpolation::kBilinear;
+  bool center_crop = false;
+  std::int64_t crop_height = 224;
+  std::int64_t crop_width = 224;
+  double rescale = 1.0 / 255;
+  std::array<double, 3> mean{0.5, 0.5, 0.5};
+  std::array<double, 3> deviation{0.5, 0.5, 0.5};
+};
+
+// Fields of preprocessor_config.json text. Errors: kBadInput naming field, expected, found.
+Result<Preprocessing> parse_preprocessor(const std::string& json, const std::string& file);
+
+// (3, height, width) float32, row-major, and the picture as the model sees it before normalisation (what the views draw under the
+// patches).
+struct Pixels {
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::vector<float> values;
+  Picture shown;
+};
+
+// Resizes, crops to whole patches of `patch` pixels, rescales and normalises.
+Result<Pixels> preprocess(const Picture& picture, const Preprocessing& options, std::int64_t patch);
+
+}  // namespace locus::image

@@ -1,0 +1,210 @@
+// The facade of the models floor: open a checkpoint, run it on an input, ask its trace for scores. No ATen type appears here, so
+// the app and the renderers compile without LibTorch headers.
+//
+// Letters: T tokens, H query heads, L layers, C channels, V vocabulary.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/field.h"
+#include "core/base/progress.h"
+#include "core/base/range.h"
+#include "core/base/result.h"
+#include "core/base/settings.h"
+
+namespace locus::models {
+
+// ---- a checkpoint -------------------------------------------------------------------------------------------------------------
+
+// What `locus info` prints.
+struct ModelInfo {
+  std::string name;      // the folder's or file's name
+  std::string family;    // gpt2 llama mistral qwen2 gpt_neox bloom bert vit vit-timm rope-vit tape seqpe-gpt2 seqpe-vit cope locus
+  std::string encoding;  // none learned … rope-mixed
+  Settings encoding_options;
+  std::int64_t layers = 0;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t width = 0;       // C
+  std::int64_t head_width = 0;  // D
+  std::int64_t vocabulary = 0;  // classes of an image model
+  std::int64_t parameters = 0;
+  std::int64_t trained_length = 0;  // 0 when unknown
+  std::string dtype;                // "float32", "bfloat16", …
+  bool causal = true;
+  bool image = false;       // takes an image, not text
+  bool tokenizer = false;   // takes text; otherwise ids only
+  bool has_gates = false;   // CoPE
+  bool has_dot_product = false;
+  std::string content;      // what "content" means for this encoding; empty: not offered
+  std::vector<std::string> files;
+  std::vector<std::string> missing;
+  std::vector<std::string> unexpected;
+  std::vector<std::string> warnings;
+};
+
+// The same checkpoint under another encoding setting ("what if"): a Llama's base, a scaling, …
+struct Overrides {
+  std::optional<double> rope_base;
+  std::string rope_scaling;  // "linear:4", "ntk:4", "dynamic:4", "yarn:4"; empty: as the checkpoint says
+
+  friend bool operator==(const Overrides&, const Overrides&) = default;
+};
+
+struct OpenOptions {
+  Overrides overrides;
+  std::string device = "cpu";         // or "cuda"
+  std::int64_t memory_limit_mb = 0;   // 0: none
+};
+
+// ---- an input -----------------------------------------------------------------------------------------------------------------
+
+// Exactly one of text, ids, image or pixels is given.
+struct Input {
+  std::optional<std::string> text;
+  std::optional<std::vector<std::int64_t>> ids;
+  std::optional<std::filesystem::path> image;
+  std::optional<std::filesystem::path> pixels;  // safetensors with pixel_values [3, H, W], already normalised
+  std::int64_t position_start = 0;
+
+  friend bool operator==(const Input&, const Input&) = default;
+};
+
+struct RunOptions {
+  // What to keep beside tokens and queries/keys: logits hidden attention q k q_content k_content gates positions
+  // position_state, or "all". q and k are always kept for the views; `attention` and others T×T only for writing a trace.
+  std::set<std::string> keep{"logits"};
+  bool all_logits = false;  // (T, V) instead of the last row only (implied when keep is written to a file)
+};
+
+// ---- a trace ------------------------------------------------------------------------------------------------------------------
+
+struct TokenInfo {
+  std::int64_t id = 0;
+  std::string label;       // readable: spaces and control bytes made visible, "<0x0A>" for lone bytes
+  Range bytes;             // its byte range in the input text; empty for special tokens
+  double position = 0;     // its position id (row-major index for images)
+};
+
+struct Prediction {
+  std::int64_t id = 0;
+  std::string token;  // or the image label
+  float probability = 0;
+};
+
+enum class Quantity { kWeight, kLogit, kContent, kContribution, kGate, kPosition };
+
+// "weight", "logit", … and back. Errors: kUsage for an unknown name, with the known ones.
+std::string to_text(Quantity quantity);
+Result<Quantity> parse_quantity(const std::string& name);
+
+// The patch grid of an image input; rows == 0 for text.
+struct ImageGrid {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t cls = 0;        // leading class tokens
+  std::int64_t registers = 0;  // leading register tokens after them
+};
+
+constexpr std::int64_t kMeanHead = -1;
+
+struct MapRequest {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;  // or kMeanHead: the mean over all heads (weights only)
+  Quantity quantity = Quantity::kWeight;
+  Range rows;     // queries; empty: all
+  Range columns;  // keys; empty: all
+};
+
+enum class Reduction { kMean, kMax };
+
+// An immutable record of one run. Scores are computed on request from the kept queries and keys, never stored as T×T maps.
+class Trace {
+ public:
+  virtual ~Trace() = default;
+
+  virtual const ModelInfo& model() const = 0;
+  virtual const std::vector<TokenInfo>& tokens() const = 0;
+  std::int64_t length() const { return static_cast<std::int64_t>(tokens().size()); }
+  virtual const ImageGrid& image_grid() const = 0;
+  virtual const std::string& text() const = 0;           // the input text; empty for ids and images
+  virtual double time_ms() const = 0;                    // of the forward pass
+  virtual std::int64_t memory_mb() const = 0;            // kept by this trace
+  // The most likely next tokens (image labels) of the last position, best first.
+  virtual std::vector<Prediction> top(std::int64_t count) const = 0;
+
+  // (|rows|, |columns|). Masked cells: weight 0, every other quantity NaN. Errors: kBadInput for a layer, head or range that does
+  // not exist, kUnsupported for a quantity that this encoding does not have; kCancelled.
+  virtual Result<Field> map(const MapRequest& request, StopToken stop = {}) const = 0;
+  // The exact mean or max of each pixel's cells of that map, reduced to at most height × width; cells of a masked kind are left
+  // out of the mean.
+  virtual Result<Field> overview(const MapRequest& request, std::int64_t height, std::int64_t width, Reduction reduction,
+                                 StopToken stop = {}) const = 0;
+  // ⟨e_i, e_j⟩ of the state entering `layer`; head kMeanHead averages. kUnsupported where the encoding has none.
+  virtual Result<Field> dot_product(std::int64_t layer, std::int64_t head, Range rows, Range columns,
+                                    bool cosine) const = 0;
+
+  // The trace file of README, "Trace file". Atomic.
+  virtual Status write(const std::filesystem::path& path, const std::set<std::string>& keep,
+                       const Progress& progress = {}, StopToken stop = {}) const = 0;
+};
+
+// ---- a model ------------------------------------------------------------------------------------------------------------------
+
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  virtual const ModelInfo& info() const = 0;
+  // Multiply-accumulates of a forward pass over T tokens (FLOPs are twice that).
+  virtual double macs(std::int64_t length) const = 0;
+
+  // Runs the forward pass. Errors: kBadInput (empty input, an id outside the vocabulary, a length the encoding cannot take, text
+  // without tokenizer), kTooLarge, kCancelled. Safe from one worker thread at a time.
+  virtual Result<std::shared_ptr<const Trace>> run(const Input& input, const RunOptions& options = {},
+                                                   StopToken stop = {}, const Progress& progress = {}) const = 0;
+};
+
+// Opens a checkpoint folder or file. Headers are read and validated first, then weights. Errors: kBadInput with file, tensor,
+// expected and found; kUnsupported for families, dtypes and quantisations Locus does not read.
+Result<std::shared_ptr<const Model>> open(const std::filesystem::path& path, const OpenOptions& options = {},
+                                          StopToken stop = {}, const Progress& progress = {});
+
+// Opens a trace file another program (or write()) made.
+Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path);
+
+// Threads for models (default: all cores) and what the build can do.
+void set_threads(int threads);
+struct Runtime {
+  std::string torch;   // "1.13.1"
+  std::string blas;    // "OpenBLAS", "reference BLAS (slow)"
+  int threads = 1;
+  bool cuda = false;
+};
+Runtime runtime();
+
+// One row an encoding, for `locus info --encodings` and Help.
+struct EncodingInfo {
+  std::string name;
+  std::string title;
+  std::string paper;
+  std::string equation;
+  std::string content;
+  std::string look_for;
+  struct Item {
+    std::string name;
+    std::string shape;  // options: the default
+    std::string meaning;
+  };
+  std::vector<Item> parameters;
+  std::vector<Item> options;
+};
+std::vector<EncodingInfo> encodings();
+
+}  // namespace locus::models

@@ -1,0 +1,105 @@
+// Figure: what a view shows, independent of where it is drawn. The Vulkan canvas and the paper exporter draw the same Figure through
+// the same layout, so screen and paper agree.
+//
+// A Figure is a row-major grid of panels; a panel is a pair of axes with layers drawn in order, and at most one colour bar.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/field.h"
+#include "renderers/figure/color_scale.h"
+
+namespace locus::figure {
+
+// The visible interval of an axis, in data units; low > high draws the axis reversed.
+struct Interval {
+  double low = 0;
+  double high = 1;
+};
+
+struct Axis {
+  std::string label;  // "key", "distance Δ (tokens)"
+  Interval view;
+  bool logarithmic = false;
+  // Names of cells, shown instead of numbers when zoomed in far enough to be read (token labels); cell n covers [n, n+1).
+  std::shared_ptr<const std::vector<std::string>> cell_names;
+};
+
+// A matrix of values as coloured cells. Cell (r, c) covers [column_axis.first + c·step, …) × [row_axis.first + r·step, …) of the Field.
+// The values are shared, never copied per frame: a renderer may keep a texture for as long as the pointer is alive.
+struct HeatMap {
+  std::shared_ptr<const Field> field;
+  ColorScale scale;
+};
+
+struct Bars {  // a histogram
+  std::string name;
+  std::vector<double> edges;    // n + 1, ascending
+  std::vector<double> heights;  // n
+  std::uint32_t color = 0;      // RRGGBBAA
+};
+
+struct Curve {
+  std::string name;
+  std::vector<double> x;
+  std::vector<double> y;     // NaN breaks the line
+  std::vector<double> low;   // band, empty: none
+  std::vector<double> high;
+  std::uint32_t color = 0;
+  float width_px = 1.5F;
+  bool dashed = false;
+};
+
+struct Marker {  // a line across the panel: "trained length", a pinned query
+  enum class Direction { kVertical, kHorizontal };
+  Direction direction = Direction::kVertical;
+  double at = 0;
+  std::string label;
+  std::uint32_t color = 0;
+  bool dashed = true;
+};
+
+// Text, each token tinted by a value (NaN: not tinted); wraps at the panel's width.
+struct TokenStrip {
+  std::vector<std::string> tokens;
+  std::vector<float> values;  // one a token
+  ColorScale scale;
+  std::int64_t selected = -1;
+};
+
+// An RGBA image (8 bits a channel), stretched over the given data rectangle, below a translucent heat map.
+struct ImageLayer {
+  std::shared_ptr<const std::vector<std::uint8_t>> rgba;
+  std::int64_t width = 0;
+  std::int64_t height = 0;
+  Interval x;
+  Interval y;
+  float opacity = 1;
+};
+
+using Layer = std::variant<HeatMap, Bars, Curve, Marker, TokenStrip, ImageLayer>;
+
+struct Panel {
+  std::string title;
+  Axis x;
+  Axis y;
+  bool equal_aspect = false;  // one data unit is the same length on both axes
+  bool show_axes = true;
+  std::vector<Layer> layers;
+  std::string color_bar_label;  // empty: no colour bar; the bar shows the first HeatMap's or TokenStrip's scale
+  std::string note;             // a line under the panel: "max of 16×16 cells"
+};
+
+struct Figure {
+  std::string title;
+  int columns = 1;
+  std::vector<Panel> panels;
+  std::string recipe;  // JSON, embedded in exports
+};
+
+}  // namespace locus::figure
