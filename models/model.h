@@ -1,5 +1,5 @@
-// The facade of the models floor: open a checkpoint, run it on an input, ask its trace for scores. No ATen type appears here, so
-// the app and the renderers compile without LibTorch headers.
+// The facade of the models floor: open a checkpoint, run it on an input, ask its trace for scores. No ATen type appears
+// here, so the app and the renderers compile without LibTorch headers.
 //
 // Letters: T tokens, H query heads, L layers, C channels, V vocabulary.
 #pragma once
@@ -20,12 +20,14 @@
 
 namespace locus::models {
 
-// ---- a checkpoint -------------------------------------------------------------------------------------------------------------
+// ---- a checkpoint
+// -------------------------------------------------------------------------------------------------------------
 
 // What `locus info` prints.
 struct ModelInfo {
   std::string name;      // the folder's or file's name
-  std::string family;    // gpt2 llama mistral qwen2 gpt_neox bloom bert vit vit-timm rope-vit tape seqpe-gpt2 seqpe-vit cope locus
+  std::string family;    // gpt2 llama mistral qwen2 gpt_neox bloom bert vit vit-timm rope-vit tape seqpe-gpt2 seqpe-vit
+                         // cope locus
   std::string encoding;  // none learned … rope-mixed
   Settings encoding_options;
   std::int64_t layers = 0;
@@ -38,11 +40,11 @@ struct ModelInfo {
   std::int64_t trained_length = 0;  // 0 when unknown
   std::string dtype;                // "float32", "bfloat16", …
   bool causal = true;
-  bool image = false;       // takes an image, not text
-  bool tokenizer = false;   // takes text; otherwise ids only
-  bool has_gates = false;   // CoPE
+  bool image = false;      // takes an image, not text
+  bool tokenizer = false;  // takes text; otherwise ids only
+  bool has_gates = false;  // CoPE
   bool has_dot_product = false;
-  std::string content;      // what "content" means for this encoding; empty: not offered
+  std::string content;  // what "content" means for this encoding; empty: not offered
   std::vector<std::string> files;
   std::vector<std::string> missing;
   std::vector<std::string> unexpected;
@@ -59,11 +61,12 @@ struct Overrides {
 
 struct OpenOptions {
   Overrides overrides;
-  std::string device = "cpu";         // or "cuda"
-  std::int64_t memory_limit_mb = 0;   // 0: none
+  std::string device = "cpu";        // or "cuda"
+  std::int64_t memory_limit_mb = 0;  // 0: none
 };
 
-// ---- an input -----------------------------------------------------------------------------------------------------------------
+// ---- an input
+// -----------------------------------------------------------------------------------------------------------------
 
 // Exactly one of text, ids, image or pixels is given.
 struct Input {
@@ -78,18 +81,20 @@ struct Input {
 
 struct RunOptions {
   // What to keep beside tokens and queries/keys: logits hidden attention q k q_content k_content gates positions
-  // position_state, or "all". q and k are always kept for the views; `attention` and others T×T only for writing a trace.
+  // position_state, or "all". q and k are always kept for the views; `attention` and others T×T only for writing a
+  // trace.
   std::set<std::string> keep{"logits"};
   bool all_logits = false;  // (T, V) instead of the last row only (implied when keep is written to a file)
 };
 
-// ---- a trace ------------------------------------------------------------------------------------------------------------------
+// ---- a trace
+// ------------------------------------------------------------------------------------------------------------------
 
 struct TokenInfo {
   std::int64_t id = 0;
-  std::string label;       // readable: spaces and control bytes made visible, "<0x0A>" for lone bytes
-  Range bytes;             // its byte range in the input text; empty for special tokens
-  double position = 0;     // its position id (row-major index for images)
+  std::string label;    // readable: spaces and control bytes made visible, "<0x0A>" for lone bytes
+  Range bytes;          // its byte range in the input text; empty for special tokens
+  double position = 0;  // its position id (row-major index for images)
 };
 
 struct Prediction {
@@ -124,7 +129,8 @@ struct MapRequest {
 
 enum class Reduction { kMean, kMax };
 
-// An immutable record of one run. Scores are computed on request from the kept queries and keys, never stored as T×T maps.
+// An immutable record of one run. Scores are computed on request from the kept queries and keys, never stored as T×T
+// maps.
 class Trace {
  public:
   virtual ~Trace() = default;
@@ -133,19 +139,19 @@ class Trace {
   virtual const std::vector<TokenInfo>& tokens() const = 0;
   std::int64_t length() const { return static_cast<std::int64_t>(tokens().size()); }
   virtual const ImageGrid& image_grid() const = 0;
-  virtual const std::string& text() const = 0;           // the input text; empty for ids and images
-  virtual double time_ms() const = 0;                    // of the forward pass
-  virtual std::int64_t memory_mb() const = 0;            // kept by this trace
+  virtual const std::string& text() const = 0;  // the input text; empty for ids and images
+  virtual double time_ms() const = 0;           // of the forward pass
+  virtual std::int64_t memory_mb() const = 0;   // kept by this trace
   // The most likely next tokens (image labels) of the last position, best first.
   virtual std::vector<Prediction> top(std::int64_t count) const = 0;
 
-  // (|rows|, |columns|). Masked cells: weight 0, every other quantity NaN. Errors: kBadInput for a layer, head or range that does
-  // not exist, kUnsupported for a quantity that this encoding does not have; kCancelled.
+  // (|rows|, |columns|). Masked cells: weight 0, every other quantity NaN. Errors: kBadInput for a layer, head or range
+  // that does not exist, kUnsupported for a quantity that this encoding does not have; kCancelled.
   virtual Result<Field> map(const MapRequest& request, StopToken stop = {}) const = 0;
-  // The exact mean or max of each pixel's cells of that map, reduced to at most height × width; cells of a masked kind are left
-  // out of the mean.
-  virtual Result<Field> overview(const MapRequest& request, std::int64_t height, std::int64_t width, Reduction reduction,
-                                 StopToken stop = {}) const = 0;
+  // The exact mean or max of each pixel's cells of that map, reduced to at most height × width; cells of a masked kind
+  // are left out of the mean.
+  virtual Result<Field> overview(const MapRequest& request, std::int64_t height, std::int64_t width,
+                                 Reduction reduction, StopToken stop = {}) const = 0;
   // ⟨e_i, e_j⟩ of the state entering `layer`; head kMeanHead averages. kUnsupported where the encoding has none.
   virtual Result<Field> dot_product(std::int64_t layer, std::int64_t head, Range rows, Range columns,
                                     bool cosine) const = 0;
@@ -155,7 +161,8 @@ class Trace {
                        const Progress& progress = {}, StopToken stop = {}) const = 0;
 };
 
-// ---- a model ------------------------------------------------------------------------------------------------------------------
+// ---- a model
+// ------------------------------------------------------------------------------------------------------------------
 
 class Model {
  public:
@@ -165,14 +172,14 @@ class Model {
   // Multiply-accumulates of a forward pass over T tokens (FLOPs are twice that).
   virtual double macs(std::int64_t length) const = 0;
 
-  // Runs the forward pass. Errors: kBadInput (empty input, an id outside the vocabulary, a length the encoding cannot take, text
-  // without tokenizer), kTooLarge, kCancelled. Safe from one worker thread at a time.
+  // Runs the forward pass. Errors: kBadInput (empty input, an id outside the vocabulary, a length the encoding cannot
+  // take, text without tokenizer), kTooLarge, kCancelled. Safe from one worker thread at a time.
   virtual Result<std::shared_ptr<const Trace>> run(const Input& input, const RunOptions& options = {},
                                                    StopToken stop = {}, const Progress& progress = {}) const = 0;
 };
 
-// Opens a checkpoint folder or file. Headers are read and validated first, then weights. Errors: kBadInput with file, tensor,
-// expected and found; kUnsupported for families, dtypes and quantisations Locus does not read.
+// Opens a checkpoint folder or file. Headers are read and validated first, then weights. Errors: kBadInput with file,
+// tensor, expected and found; kUnsupported for families, dtypes and quantisations Locus does not read.
 Result<std::shared_ptr<const Model>> open(const std::filesystem::path& path, const OpenOptions& options = {},
                                           StopToken stop = {}, const Progress& progress = {});
 
@@ -182,8 +189,8 @@ Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& pat
 // Threads for models (default: all cores) and what the build can do.
 void set_threads(int threads);
 struct Runtime {
-  std::string torch;   // "1.13.1"
-  std::string blas;    // "OpenBLAS", "reference BLAS (slow)"
+  std::string torch;  // "1.13.1"
+  std::string blas;   // "OpenBLAS", "reference BLAS (slow)"
   int threads = 1;
   bool cuda = false;
 };

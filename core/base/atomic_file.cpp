@@ -60,7 +60,9 @@ Status AtomicFile::write(std::span<const std::byte> bytes) {
   return {};
 }
 
-Status AtomicFile::write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
+Status AtomicFile::write(std::string_view text) {
+  return write(std::as_bytes(std::span(text)));
+}
 
 Status AtomicFile::commit() {
   if (::fsync(descriptor_) != 0) {

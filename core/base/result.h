@@ -1,5 +1,5 @@
-// Result<T>: a value, or the Error that says why there is none. Every function that can fail across a floor returns one;
-// exceptions of LibTorch and OpenCV are turned into Errors once, on the models floor.
+// Result<T>: a value, or the Error that says why there is none. Every function that can fail across a floor returns
+// one; exceptions of LibTorch and OpenCV are turned into Errors once, on the models floor.
 #pragma once
 
 #include <string>
@@ -42,9 +42,15 @@ inline Error unsupported(std::string message, std::string context = {}) {
 inline Error too_large(std::string message, std::string context = {}) {
   return {ErrorCode::kTooLarge, std::move(message), std::move(context)};
 }
-inline Error usage(std::string message) { return {ErrorCode::kUsage, std::move(message), {}}; }
-inline Error internal(std::string message) { return {ErrorCode::kInternal, std::move(message), {}}; }
-inline Error cancelled() { return {ErrorCode::kCancelled, "cancelled", {}}; }
+inline Error usage(std::string message) {
+  return {ErrorCode::kUsage, std::move(message), {}};
+}
+inline Error internal(std::string message) {
+  return {ErrorCode::kInternal, std::move(message), {}};
+}
+inline Error cancelled() {
+  return {ErrorCode::kCancelled, "cancelled", {}};
+}
 
 template <class T>
 class [[nodiscard]] Result {
@@ -95,16 +101,15 @@ using Status = Result<void>;
 #define LOCUS_JOIN(a, b) LOCUS_JOIN_(a, b)
 
 // LOCUS_TRY(auto x, f()): x = the value of f(), or return f()'s error from the enclosing function.
-#define LOCUS_TRY(declaration, expression)                               \
-  auto LOCUS_JOIN(result_, __LINE__) = (expression);                     \
-  if (!LOCUS_JOIN(result_, __LINE__).ok()) {                             \
-    return LOCUS_JOIN(result_, __LINE__).error();                        \
-  }                                                                      \
+#define LOCUS_TRY(declaration, expression)           \
+  auto LOCUS_JOIN(result_, __LINE__) = (expression); \
+  if (!LOCUS_JOIN(result_, __LINE__).ok()) {         \
+    return LOCUS_JOIN(result_, __LINE__).error();    \
+  }                                                  \
   declaration = *std::move(LOCUS_JOIN(result_, __LINE__))
 
 // LOCUS_CHECK(f()): return f()'s error from the enclosing function if it failed.
-#define LOCUS_CHECK(expression)                                           \
-  if (auto LOCUS_JOIN(status_, __LINE__) = (expression);                  \
-      !LOCUS_JOIN(status_, __LINE__).ok()) {                              \
-    return LOCUS_JOIN(status_, __LINE__).error();                         \
+#define LOCUS_CHECK(expression)                                                                 \
+  if (auto LOCUS_JOIN(status_, __LINE__) = (expression); !LOCUS_JOIN(status_, __LINE__).ok()) { \
+    return LOCUS_JOIN(status_, __LINE__).error();                                               \
   }

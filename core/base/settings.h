@@ -16,8 +16,9 @@ namespace locus {
 
 using SettingValue = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
 
-// An ordered name → value map. Getters return the fallback when the name is absent, and an Error (kBadInput, naming the option,
-// the expected kind and the value found) when it is there with another kind. Integers are accepted where doubles are expected.
+// An ordered name → value map. Getters return the fallback when the name is absent, and an Error (kBadInput, naming the
+// option, the expected kind and the value found) when it is there with another kind. Integers are accepted where
+// doubles are expected.
 class Settings {
  public:
   Settings() = default;

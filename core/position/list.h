@@ -14,7 +14,8 @@ namespace locus::position {
 
 struct Entry {
   const Description& description;
-  // Validates every option and the shape (kBadInput with option, expected, found); parameters are initialised as the paper says.
+  // Validates every option and the shape (kBadInput with option, expected, found); parameters are initialised as the
+  // paper says.
   Result<std::unique_ptr<PositionEncoding>> (*make)(const Settings& options, const ModelShape& shape);
 };
 

@@ -7,14 +7,19 @@ namespace locus::position {
 
 Status PositionEncoding::accepts(const Positions& positions) const {
   if (positions.dimensions() != 1) {
-    return bad_input("encoding " + description().name + ": expected positions of a sequence, found those of an image grid");
+    return bad_input("encoding " + description().name +
+                     ": expected positions of a sequence, found those of an image grid");
   }
   return {};
 }
 
-State PositionEncoding::begin(const Positions& positions, std::int64_t /*batch*/) const { return {positions, {}}; }
+State PositionEncoding::begin(const Positions& positions, std::int64_t /*batch*/) const {
+  return {positions, {}};
+}
 
-at::Tensor PositionEncoding::embed(const State& /*state*/) const { return {}; }
+at::Tensor PositionEncoding::embed(const State& /*state*/) const {
+  return {};
+}
 
 Prepared PositionEncoding::prepare(const State& state, std::int64_t /*layer*/, const Projections& projections) const {
   Prepared prepared;
@@ -36,16 +41,22 @@ TileScores PositionEncoding::score(const Prepared& prepared, const Tile& tile, c
   return scores;
 }
 
-double PositionEncoding::scale() const { return 1.0 / std::sqrt(static_cast<double>(shape_.head_width)); }
+double PositionEncoding::scale() const {
+  return 1.0 / std::sqrt(static_cast<double>(shape_.head_width));
+}
 
-at::Tensor PositionEncoding::state_values(const State& /*state*/, std::int64_t /*layer*/) const { return {}; }
+at::Tensor PositionEncoding::state_values(const State& /*state*/, std::int64_t /*layer*/) const {
+  return {};
+}
 
 void PositionEncoding::after_attention(State& /*state*/, std::int64_t /*layer*/, const Attended& /*attended*/) const {}
 
-void PositionEncoding::after_feed_forward(State& /*state*/, std::int64_t /*layer*/, const at::Tensor& /*output*/) const {
-}
+void PositionEncoding::after_feed_forward(State& /*state*/, std::int64_t /*layer*/,
+                                          const at::Tensor& /*output*/) const {}
 
-at::Tensor PositionEncoding::vectors(const State& /*state*/, std::int64_t /*layer*/) const { return {}; }
+at::Tensor PositionEncoding::vectors(const State& /*state*/, std::int64_t /*layer*/) const {
+  return {};
+}
 
 at::Tensor tile_rows(const at::Tensor& query, const Tile& tile) {
   return query.slice(1, tile.heads.begin, tile.heads.end).slice(2, tile.rows.begin, tile.rows.end);
@@ -75,8 +86,7 @@ at::Tensor tile_distances(const Positions& positions, const Tile& tile) {
 }
 
 at::Tensor dot_products(const at::Tensor& vectors, Range rows, Range columns, bool cosine) {
-  const at::Tensor unit =
-      cosine ? vectors / vectors.norm(2, -1, true).clamp_min(1e-30) : vectors;
+  const at::Tensor unit = cosine ? vectors / vectors.norm(2, -1, true).clamp_min(1e-30) : vectors;
   return at::matmul(unit.slice(1, rows.begin, rows.end), unit.slice(1, columns.begin, columns.end).transpose(-1, -2));
 }
 

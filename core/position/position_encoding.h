@@ -4,18 +4,19 @@
 //   embed   add to the token embeddings                        (APE-learned, APE-sinusoidal, SeqPE input-add)
 //   rotate  turn a layer's q and k into what the score sees    (RoPE, xPos, TAPE, SeqPE, RoPE-2D)      -> prepare()
 //   score   the logit of query i and key j                     (ALiBi, T5, FIRE, Shaw, CoPE, TAPA)     -> score()
-//   update  carry a state from layer to layer                  (TAPE)             -> after_attention(), after_feed_forward()
+//   update  carry a state from layer to layer                  (TAPE)             -> after_attention(),
+//   after_feed_forward()
 //
 // One forward pass:
 //   State state = e.begin(positions, B);              x += e.embed(state)
 //   each layer: Prepared p = e.prepare(state, layer, projections);
-//               softmax over tiles of e.score(p, tile);   attend over V, and over e.state_values(state, layer) if defined
-//               e.after_attention(state, …); feed-forward y;  e.after_feed_forward(state, layer, y)
+//               softmax over tiles of e.score(p, tile);   attend over V, and over e.state_values(state, layer) if
+//               defined e.after_attention(state, …); feed-forward y;  e.after_feed_forward(state, layer, y)
 //
-// Letters: B batch, T tokens, H query heads, Hkv key heads (H a multiple of Hkv), D head width, C channels, R tile rows (queries
-// i), K tile columns (keys j), Δ = i − j. Everything is a differentiable ATen expression, float32 unless the inputs are float64.
-// Nothing here allocates (T, T) unless a tile asks for it. An encoding is immutable after construction and loading: const calls
-// may come from several threads.
+// Letters: B batch, T tokens, H query heads, Hkv key heads (H a multiple of Hkv), D head width, C channels, R tile rows
+// (queries i), K tile columns (keys j), Δ = i − j. Everything is a differentiable ATen expression, float32 unless the
+// inputs are float64. Nothing here allocates (T, T) unless a tile asks for it. An encoding is immutable after
+// construction and loading: const calls may come from several threads.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -44,7 +45,8 @@ struct ModelShape {
   bool causal = true;
 };
 
-// What an encoding knows of one run: computed once from the positions by begin(), and for TAPE renewed after every layer.
+// What an encoding knows of one run: computed once from the positions by begin(), and for TAPE renewed after every
+// layer.
 struct State {
   Positions positions;
   at::Tensor table;  // meaning is the encoding's own: cos and sin, SeqPE's E (T, d), TAPE's e (B, H, T, M, L, R) …
@@ -86,11 +88,13 @@ struct Wanted {
 
 // (B, h, R, K) each. Cells that the mask of the model excludes (j > i in causal models) hold no meaning.
 struct TileScores {
-  at::Tensor logits;     // what the soft-max is taken of, every scale factor included
-  at::Tensor content;    // the score without the encoding's part, as description().content defines it; undefined where none is
+  at::Tensor logits;  // what the soft-max is taken of, every scale factor included
+  at::Tensor
+      content;  // the score without the encoding's part, as description().content defines it; undefined where none is
   at::Tensor gates;      // CoPE g_ij
   at::Tensor positions;  // CoPE p_ij, clamped
-  at::Tensor carry;      // (B, h, R) CoPE: Σ of the gates of columns ≥ tile.columns.begin; carry of the next tile to the left
+  at::Tensor
+      carry;  // (B, h, R) CoPE: Σ of the gates of columns ≥ tile.columns.begin; carry of the next tile to the left
 };
 
 // A trainable tensor under its name: "position_embedding", "layers.3.up_proj".
@@ -113,8 +117,8 @@ class PositionEncoding {
   // Trainable tensors, initialised as the paper says; loaders assign through the pointers (same shape).
   virtual std::vector<Parameter> parameters() { return {}; }
 
-  // kBadInput when these positions cannot be encoded (beyond a learned table, too many digits, a grid where a sequence is due).
-  // Every other function requires it to have passed.
+  // kBadInput when these positions cannot be encoded (beyond a learned table, too many digits, a grid where a sequence
+  // is due). Every other function requires it to have passed.
   virtual Status accepts(const Positions& positions) const;
 
   // The state a run over `positions` starts with.
@@ -125,8 +129,8 @@ class PositionEncoding {
   // Per-token tensors of `layer`; the default passes q and k through.
   virtual Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const;
 
-  // Logits of any tile. `carry` is the TileScores::carry of the tile to the right with the same rows; when undefined, an
-  // encoding that needs it computes it (needs_carry()). The default is scaled_dot(): q·kᵀ · scale().
+  // Logits of any tile. `carry` is the TileScores::carry of the tile to the right with the same rows; when undefined,
+  // an encoding that needs it computes it (needs_carry()). The default is scaled_dot(): q·kᵀ · scale().
   virtual TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted = {},
                            const at::Tensor& carry = {}) const;
   // Tiles of the same rows must be visited from the diagonal leftwards, or pay for the columns to their right.
@@ -144,14 +148,14 @@ class PositionEncoding {
     at::Tensor key_values;  // (B, H, T, X) state_values of all keys
     const Prepared* prepared = nullptr;
     Range rows;
-    at::Tensor output;      // (B, R, C) the attention's output, before the residual
+    at::Tensor output;  // (B, R, C) the attention's output, before the residual
   };
   virtual void after_attention(State& state, std::int64_t layer, const Attended& attended) const;
   // `output` (B, R, C): the feed-forward's output, before the residual.
   virtual void after_feed_forward(State& state, std::int64_t layer, const at::Tensor& output) const;
 
-  // (1 or H, T, X) vectors whose inner products are ⟨e_i, e_j⟩ of the state entering `layer` (first of the batch), or undefined
-  // where the encoding has none.
+  // (1 or H, T, X) vectors whose inner products are ⟨e_i, e_j⟩ of the state entering `layer` (first of the batch), or
+  // undefined where the encoding has none.
   virtual at::Tensor vectors(const State& state, std::int64_t layer) const;
 
   const ModelShape& shape() const { return shape_; }
@@ -160,10 +164,12 @@ class PositionEncoding {
   ModelShape shape_;
 };
 
-// (B, h, R, K): query·keyᵀ · scale for the tile's rows, columns and heads; key heads are shared by groups of H/Hkv query heads.
+// (B, h, R, K): query·keyᵀ · scale for the tile's rows, columns and heads; key heads are shared by groups of H/Hkv
+// query heads.
 at::Tensor scaled_dot(const at::Tensor& query, const at::Tensor& key, const Tile& tile, double scale);
 
-// (h, R, E) and (h, K, E) parts of per-token tensors (B, H or Hkv, T, E) -> (B, h, R or K, E), key heads repeated for their group.
+// (h, R, E) and (h, K, E) parts of per-token tensors (B, H or Hkv, T, E) -> (B, h, R or K, E), key heads repeated for
+// their group.
 at::Tensor tile_rows(const at::Tensor& query, const Tile& tile);
 at::Tensor tile_columns(const at::Tensor& key, const Tile& tile, std::int64_t heads);
 

@@ -1,5 +1,5 @@
-// TensorSource: the named tensors of a checkpoint, whatever files they are in. Opening reads and validates headers; the bytes stay
-// where they are (memory-mapped) until somebody converts them.
+// TensorSource: the named tensors of a checkpoint, whatever files they are in. Opening reads and validates headers; the
+// bytes stay where they are (memory-mapped) until somebody converts them.
 #pragma once
 
 #include <cstddef>
@@ -46,15 +46,16 @@ class TensorSource {
   virtual const std::map<std::string, std::string>& metadata() const = 0;
   virtual const std::vector<std::filesystem::path>& files() const = 0;
   virtual const std::vector<std::string>& warnings() const = 0;  // inert pickle objects, …
-  // Numbers, strings and lists beside the tensors of a pickle (CoPE's `cfg`, a `config`) as JSON text; empty when there are none.
+  // Numbers, strings and lists beside the tensors of a pickle (CoPE's `cfg`, a `config`) as JSON text; empty when there
+  // are none.
   virtual const std::string& extra_json() const = 0;
 };
 
 using Source = std::shared_ptr<const TensorSource>;
 
 // A file (.safetensors, .pt, .pth, .bin, .safetensors.index.json, .bin.index.json), or a folder with one of
-// model.safetensors[.index.json], pytorch_model.bin[.index.json], or a single tensor file. Errors: kBadInput, one line with file,
-// tensor, expected and found; kUnsupported for GGUF and quantised dtypes.
+// model.safetensors[.index.json], pytorch_model.bin[.index.json], or a single tensor file. Errors: kBadInput, one line
+// with file, tensor, expected and found; kUnsupported for GGUF and quantised dtypes.
 Result<Source> open_tensors(const std::filesystem::path& path);
 
 // What to write: a tensor's raw row-major bytes.

@@ -18,8 +18,8 @@ struct Picture {
   std::vector<std::uint8_t> rgba;
 };
 
-// PNG, JPEG, WebP, TIFF. Sizes are read from the header before anything is decoded. Errors: kBadInput (not an image, truncated),
-// kTooLarge (more than `pixel_limit` pixels), kUnsupported in a build without OpenCV.
+// PNG, JPEG, WebP, TIFF. Sizes are read from the header before anything is decoded. Errors: kBadInput (not an image,
+// truncated), kTooLarge (more than `pixel_limit` pixels), kUnsupported in a build without OpenCV.
 Result<Picture> load_picture(const std::filesystem::path& path, std::int64_t pixel_limit = 100'000'000);
 
 enum class Interpolation { kNearest, kBilinear, kBicubic, kLanczos };
@@ -42,8 +42,8 @@ struct Preprocessing {
 // Fields of preprocessor_config.json text. Errors: kBadInput naming field, expected, found.
 Result<Preprocessing> parse_preprocessor(const std::string& json, const std::string& file);
 
-// (3, height, width) float32, row-major, and the picture as the model sees it before normalisation (what the views draw under the
-// patches).
+// (3, height, width) float32, row-major, and the picture as the model sees it before normalisation (what the views draw
+// under the patches).
 struct Pixels {
   std::int64_t height = 0;
   std::int64_t width = 0;

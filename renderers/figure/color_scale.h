@@ -9,8 +9,8 @@ namespace locus::figure {
 
 enum class Transfer { kLinear, kLog, kGamma };
 
-// t = clamp((v − low)/(high − low)), then by transfer: linear t; gamma t^gamma; log: (ln v − ln low)/(ln high − ln low), v ≤ 0 → 0.
-// NaN is drawn in mask_color.
+// t = clamp((v − low)/(high − low)), then by transfer: linear t; gamma t^gamma; log: (ln v − ln low)/(ln high − ln
+// low), v ≤ 0 → 0. NaN is drawn in mask_color.
 struct ColorScale {
   std::string colormap = "viridis";  // a name in colormaps()
   float low = 0;

@@ -1,7 +1,8 @@
-// Figure: what a view shows, independent of where it is drawn. The Vulkan canvas and the paper exporter draw the same Figure through
-// the same layout, so screen and paper agree.
+// Figure: what a view shows, independent of where it is drawn. The Vulkan canvas and the paper exporter draw the same
+// Figure through the same layout, so screen and paper agree.
 //
-// A Figure is a row-major grid of panels; a panel is a pair of axes with layers drawn in order, and at most one colour bar.
+// A Figure is a row-major grid of panels; a panel is a pair of axes with layers drawn in order, and at most one colour
+// bar.
 #pragma once
 
 #include <array>
@@ -26,12 +27,14 @@ struct Axis {
   std::string label;  // "key", "distance Δ (tokens)"
   Interval view;
   bool logarithmic = false;
-  // Names of cells, shown instead of numbers when zoomed in far enough to be read (token labels); cell n covers [n, n+1).
+  // Names of cells, shown instead of numbers when zoomed in far enough to be read (token labels); cell n covers [n,
+  // n+1).
   std::shared_ptr<const std::vector<std::string>> cell_names;
 };
 
-// A matrix of values as coloured cells. Cell (r, c) covers [column_axis.first + c·step, …) × [row_axis.first + r·step, …) of the Field.
-// The values are shared, never copied per frame: a renderer may keep a texture for as long as the pointer is alive.
+// A matrix of values as coloured cells. Cell (r, c) covers [column_axis.first + c·step, …) × [row_axis.first + r·step,
+// …) of the Field. The values are shared, never copied per frame: a renderer may keep a texture for as long as the
+// pointer is alive.
 struct HeatMap {
   std::shared_ptr<const Field> field;
   ColorScale scale;
@@ -47,8 +50,8 @@ struct Bars {  // a histogram
 struct Curve {
   std::string name;
   std::vector<double> x;
-  std::vector<double> y;     // NaN breaks the line
-  std::vector<double> low;   // band, empty: none
+  std::vector<double> y;    // NaN breaks the line
+  std::vector<double> low;  // band, empty: none
   std::vector<double> high;
   std::uint32_t color = 0;
   float width_px = 1.5F;

@@ -1,5 +1,5 @@
-// The main of every test program: a filter that matches no test fails, and --locus_suites=A,B,… fails unless exactly these suites
-// exist, so that no test file is left out of ctest.
+// The main of every test program: a filter that matches no test fails, and --locus_suites=A,B,… fails unless exactly
+// these suites exist, so that no test file is left out of ctest.
 #include <gtest/gtest.h>
 
 #include <cstring>
