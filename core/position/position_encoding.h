@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/range.h"
@@ -84,6 +85,7 @@ struct Wanted {
   bool content = false;
   bool gates = false;
   bool positions = false;
+  bool terms = false;
 };
 
 // (B, h, R, K) each. Cells that the mask of the model excludes (j > i in causal models) hold no meaning.
@@ -93,6 +95,8 @@ struct TileScores {
       content;  // the score without the encoding's part, as description().content defines it; undefined where none is
   at::Tensor gates;      // CoPE g_ij
   at::Tensor positions;  // CoPE p_ij, clamped
+  // The named parts whose sum the logit is; SeqPE-Sum: "qk", "qe", "ek", "ee". Empty for all others.
+  std::vector<std::pair<std::string, at::Tensor>> terms;
   at::Tensor
       carry;  // (B, h, R) CoPE: Σ of the gates of columns ≥ tile.columns.begin; carry of the next tile to the left
 };
@@ -148,7 +152,7 @@ class PositionEncoding {
     at::Tensor key_values;  // (B, H, T, X) state_values of all keys
     const Prepared* prepared = nullptr;
     Range rows;
-    at::Tensor output;  // (B, R, C) the attention's output, before the residual
+    at::Tensor features;  // (B, R, C) the tokens' features after the attention and its residual: x̃ of TAPE's Eq. 8
   };
   virtual void after_attention(State& state, std::int64_t layer, const Attended& attended) const;
   // `output` (B, R, C): the feed-forward's output, before the residual.
