@@ -1,0 +1,191 @@
+#include "core/attention/attend.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace locus::attention {
+
+namespace {
+
+using position::Tile;
+
+constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
+constexpr std::int64_t kRowBlock = 128;
+constexpr std::int64_t kColumnBlock = 2048;
+
+// (B, H, R, K) · (B, Hkv, K, E) -> (B, H, R, E): query heads that share a key head are stacked into one product.
+at::Tensor grouped_product(const at::Tensor& left, const at::Tensor& right) {
+  const std::int64_t batch = left.size(0);
+  const std::int64_t heads = left.size(1);
+  const std::int64_t rows = left.size(2);
+  const std::int64_t kv_heads = right.size(1);
+  if (heads == kv_heads) {
+    return at::matmul(left, right);
+  }
+  const at::Tensor stacked = left.reshape({batch, kv_heads, (heads / kv_heads) * rows, left.size(3)});
+  return at::matmul(stacked, right).reshape({batch, heads, rows, right.size(3)});
+}
+
+// V with the state's columns beside it, so that one product attends over both.
+at::Tensor values_of(const Attention& attention) {
+  if (!attention.state_values.defined()) {
+    return attention.value;
+  }
+  const std::int64_t group = attention.prepared.query.size(1) / attention.value.size(1);
+  const at::Tensor value = group == 1 ? attention.value : attention.value.repeat_interleave(group, 1);
+  return at::cat({value, attention.state_values}, -1);
+}
+
+// Splits what was attended into the part of V and the part of the state.
+Attended split(const Attention& attention, const at::Tensor& attended, at::Tensor log_sum_exp) {
+  Attended result;
+  result.log_sum_exp = std::move(log_sum_exp);
+  const std::int64_t width = attention.value.size(-1);
+  if (!attention.state_values.defined()) {
+    result.output = attended;
+    return result;
+  }
+  result.output = attended.narrow(-1, 0, width);
+  result.state_values = attended.narrow(-1, width, attended.size(-1) - width);
+  return result;
+}
+
+// The running soft-max of one row block.
+struct RowBlock {
+  at::Tensor maximum;      // (B, H, R, 1)
+  at::Tensor sum;          // (B, H, R, 1)
+  at::Tensor accumulated;  // (B, H, R, E)
+
+  // Takes in the logits of one more column block; overwrites them.
+  void take(at::Tensor logits, const at::Tensor& values) {
+    at::Tensor block_maximum = logits.amax(-1, true);
+    if (!maximum.defined()) {
+      maximum = std::move(block_maximum);
+      logits.sub_(maximum).exp_();
+      sum = logits.sum(-1, true);
+      accumulated = grouped_product(logits, values);
+      return;
+    }
+    const at::Tensor raised = at::maximum(maximum, block_maximum);
+    const at::Tensor shrink = (maximum - raised).exp_();
+    logits.sub_(raised).exp_();
+    sum.mul_(shrink).add_(logits.sum(-1, true));
+    accumulated.mul_(shrink).add_(grouped_product(logits, values));
+    maximum = raised;
+  }
+};
+
+class Streaming {
+ public:
+  Streaming(const Attention& attention, const StreamingOptions& options)
+      : attention_(attention),
+        options_(options),
+        length_(attention.prepared.key.size(2)),
+        heads_(attention.prepared.query.size(1)),
+        values_(values_of(attention)) {
+    if (attention.encoding.is_dot_product()) {
+      scaled_query_ = attention.prepared.query * attention.encoding.scale();
+    }
+  }
+
+  Result<Attended> run() const {
+    const Range all = options_.rows.empty() ? Range{0, length_} : options_.rows;
+    const std::int64_t step = options_.row_block > 0 ? options_.row_block : kRowBlock;
+    const at::Tensor& query = attention_.prepared.query;
+    at::Tensor attended = at::empty({query.size(0), heads_, all.size(), values_.size(-1)}, query.options());
+    at::Tensor log_sum_exp = at::empty({query.size(0), heads_, all.size()}, query.options().dtype(at::kFloat));
+    for (std::int64_t begin = all.begin; begin < all.end; begin += step) {
+      const Range rows{begin, std::min(begin + step, all.end)};
+      RowBlock block;
+      LOCUS_CHECK(visit(rows, block));
+      attended.slice(2, rows.begin - all.begin, rows.end - all.begin).copy_(block.accumulated.div_(block.sum));
+      log_sum_exp.slice(2, rows.begin - all.begin, rows.end - all.begin)
+          .copy_(block.sum.log_().add_(block.maximum).squeeze(-1));
+    }
+    return split(attention_, attended, log_sum_exp);
+  }
+
+ private:
+  // All key blocks of one row block, from the diagonal leftwards. The first one holds the diagonal of every row, so
+  // that no running maximum stays at −∞.
+  Status visit(Range rows, RowBlock& block) const {
+    const std::int64_t step = std::max(options_.column_block > 0 ? options_.column_block : kColumnBlock, rows.size());
+    const Range visible = attention_.mask.columns(rows, length_);
+    at::Tensor carry;
+    for (std::int64_t end = visible.end; end > visible.begin; end -= step) {
+      if (options_.stop.stop_requested()) {
+        return cancelled();
+      }
+      const Range columns{std::max(visible.begin, end - step), end};
+      at::Tensor logits = this->logits(rows, columns, carry);
+      if (!attention_.mask.covers(rows, columns)) {
+        logits.masked_fill_(attention_.mask.hidden(rows, columns, logits.device()), kMinusInfinity);
+      }
+      block.take(logits, values_.slice(2, columns.begin, columns.end));
+    }
+    return {};
+  }
+
+  at::Tensor logits(Range rows, Range columns, at::Tensor& carry) const {
+    if (scaled_query_.defined()) {
+      return grouped_product(scaled_query_.slice(2, rows.begin, rows.end),
+                             attention_.prepared.key.slice(2, columns.begin, columns.end).transpose(-1, -2));
+    }
+    const Tile tile{attention_.layer, {0, heads_}, rows, columns};
+    position::TileScores scores = attention_.encoding.score(attention_.prepared, tile, {}, carry);
+    carry = scores.carry;
+    return scores.logits;
+  }
+
+  const Attention& attention_;
+  const StreamingOptions& options_;
+  std::int64_t length_;
+  std::int64_t heads_;
+  at::Tensor values_;
+  at::Tensor scaled_query_;
+};
+
+}  // namespace
+
+Range Mask::columns(Range rows, std::int64_t length) const {
+  const std::int64_t first = window > 0 ? rows.begin - window + 1 : 0;
+  return Range{std::max<std::int64_t>(first, 0), causal ? std::min(rows.end, length) : length};
+}
+
+bool Mask::covers(Range rows, Range columns) const {
+  return (!causal || columns.end - 1 <= rows.begin) && (window <= 0 || columns.begin > rows.end - 1 - window);
+}
+
+at::Tensor Mask::hidden(Range rows, Range columns, at::Device device) const {
+  const auto options = at::TensorOptions(at::kLong).device(device);
+  const at::Tensor row = at::arange(rows.begin, rows.end, options).unsqueeze(1);
+  const at::Tensor column = at::arange(columns.begin, columns.end, options).unsqueeze(0);
+  at::Tensor mask = causal ? column > row : at::zeros({rows.size(), columns.size()}, options.dtype(at::kBool));
+  if (window > 0) {
+    mask = mask.logical_or(column <= row - window);
+  }
+  return mask;
+}
+
+Attended attend_whole_map(const Attention& attention) {
+  const position::Prepared& prepared = attention.prepared;
+  const Range all{0, prepared.query.size(2)};
+  const Tile tile{attention.layer, {0, prepared.query.size(1)}, all, all};
+  at::Tensor logits = attention.encoding.score(prepared, tile).logits;
+  if (!attention.mask.covers(all, all)) {
+    logits = logits.masked_fill(attention.mask.hidden(all, all, logits.device()), kMinusInfinity);
+  }
+  at::Tensor log_sum_exp;
+  if (!at::GradMode::is_enabled()) {
+    log_sum_exp = at::logsumexp(logits, -1).to(at::kFloat);
+  }
+  return split(attention, grouped_product(at::softmax(logits, -1), values_of(attention)), log_sum_exp);
+}
+
+Result<Attended> attend_streaming(const Attention& attention, const StreamingOptions& options) {
+  const at::NoGradGuard no_grad;
+  return Streaming(attention, options).run();
+}
+
+}  // namespace locus::attention

@@ -1,0 +1,64 @@
+// Attention of one layer over all its tokens, from any position encoding's score tiles. Two drivers, one result:
+//   attend_whole_map  one (T, T) tile, differentiable; for training and tests
+//   attend_streaming  row blocks × key blocks from the diagonal leftwards, with a running maximum and sum in float32;
+//                     no (T, T) tensor, no gradients
+//
+// Letters: B batch, H query heads, Hkv key heads, T tokens, D head width, X width of state_values.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+
+#include "core/base/progress.h"
+#include "core/base/range.h"
+#include "core/base/result.h"
+#include "core/position/position_encoding.h"
+
+namespace locus::attention {
+
+// Which keys a query sees.
+struct Mask {
+  bool causal = true;       // keys j ≤ i
+  std::int64_t window = 0;  // keys j > i − window; 0: all
+
+  bool visible(std::int64_t row, std::int64_t column) const {
+    return (!causal || column <= row) && (window <= 0 || column > row - window);
+  }
+  // The smallest range that holds every key any of these queries sees, of T keys.
+  Range columns(Range rows, std::int64_t length) const;
+  // Whether every query of `rows` sees every key of `columns`.
+  bool covers(Range rows, Range columns) const;
+  // (R, K) bool, true where the key is hidden.
+  at::Tensor hidden(Range rows, Range columns, at::Device device) const;
+};
+
+struct Attended {
+  at::Tensor output;        // (B, H, R, D) weights · values
+  at::Tensor state_values;  // (B, H, R, X) weights · state_values; undefined when there are none
+  at::Tensor log_sum_exp;   // (B, H, R) float32: weight_ij = exp(logit_ij − log_sum_exp_i)
+};
+
+// What is attended: one layer's tensors.
+struct Attention {
+  const position::PositionEncoding& encoding;
+  const position::Prepared& prepared;
+  std::int64_t layer = 0;
+  const at::Tensor& value;         // (B, Hkv, T, D)
+  const at::Tensor& state_values;  // (B, H, T, X) or undefined (TAPE)
+  Mask mask;
+};
+
+Attended attend_whole_map(const Attention& attention);
+
+struct StreamingOptions {
+  Range rows;                     // queries; empty: all
+  std::int64_t row_block = 0;     // 0: chosen for the length
+  std::int64_t column_block = 0;  // at least row_block
+  StopToken stop;
+};
+
+// Errors: kCancelled, between blocks.
+Result<Attended> attend_streaming(const Attention& attention, const StreamingOptions& options = {});
+
+}  // namespace locus::attention
