@@ -147,17 +147,16 @@ Result<at::Tensor> Transformer::run_layer(std::int64_t index, const at::Tensor& 
     record->state = state;
     record->log_sum_exp = attended.log_sum_exp;
   }
-  at::Tensor output = linear(merge_heads(attended.output), layer.output);
-  encoding_->after_attention(state, index,
-                             {attended.state_values, state_values, &prepared, {0, prepared.query.size(2)}, output});
-
   const at::Tensor residual = spec_.residual_from_norm ? normed : x;
+  at::Tensor middle = add_branch(residual, linear(merge_heads(attended.output), layer.output), layer.attention_scale);
+  encoding_->after_attention(state, index,
+                             {attended.state_values, state_values, &prepared, {0, prepared.query.size(2)}, middle});
+
   if (spec_.parallel_residual) {
-    at::Tensor branch = feed_forward(layer, normalise(x, layer.feed_forward_norm));
+    const at::Tensor branch = feed_forward(layer, normalise(x, layer.feed_forward_norm));
     encoding_->after_feed_forward(state, index, branch);
-    return add_branch(add_branch(residual, output, layer.attention_scale), branch, layer.feed_forward_scale);
+    return add_branch(middle, branch, layer.feed_forward_scale);
   }
-  at::Tensor middle = add_branch(residual, output, layer.attention_scale);
   if (!pre) {
     middle = normalise(middle, layer.attention_norm);
   }
