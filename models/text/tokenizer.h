@@ -43,6 +43,11 @@ class Tokenizer {
 // One token a byte, ids 0…255. No files needed.
 std::shared_ptr<const Tokenizer> byte_tokenizer();
 
+// Writes the tokenizer.json of byte_tokenizer() into `folder`: Hugging Face's form of a byte-level BPE without merges
+// whose 256 entries are the bytes in order, so that other programs read the same ids. Errors: kBadInput when the
+// folder cannot be written.
+Status write_byte_tokenizer(const std::filesystem::path& folder);
+
 // The tokenizer of a checkpoint folder: tokenizer.json | vocab.json + merges.txt | tokenizer.model (SentencePiece or
 // tiktoken form) | vocab.txt, with tokenizer_config.json. A folder without any gives a null pointer (ids only), not an
 // error. Errors: kBadInput naming the file and what is wrong; kUnsupported for a component this reader does not know.
