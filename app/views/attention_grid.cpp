@@ -1,0 +1,178 @@
+// `attention-grid`: every layer and head as a thumbnail of its map, in one picture.
+#include <algorithm>
+#include <cmath>
+
+#include "app/views/list.h"
+#include "app/views/score_map.h"
+
+namespace locus::views {
+
+namespace {
+
+class AttentionGrid final : public View {
+ public:
+  const ViewInfo& info() const override { return info_; }
+  Result<figure::Figure> figure(const ViewInput& input) const override;
+  Result<Data> data(const ViewInput& input) const override;
+  Selection pick(const ViewInput& input, const Hit& hit) const override;
+
+ private:
+  ViewInfo info_{
+      .name = "attention-grid",
+      .title = "All heads",
+      .shows = "The attention maps of every layer (rows) and head (columns). A click opens the head.",
+      .look_for =
+          "Heads that look alike do alike: diagonals (previous token), first columns (sinks), broad triangles "
+          "(an average of everything before).",
+      .paper = "",
+      .uses_quantity = true,
+      .uses_camera = true,
+      .controls = {{Control::Kind::kToggle,
+                    "own-range",
+                    "Own range",
+                    "Each head is divided by its largest value.",
+                    false,
+                    0,
+                    1,
+                    {}}},
+  };
+};
+
+constexpr std::int64_t kSmallestThumbnail = 24;  // pixels
+constexpr std::int64_t kLargestThumbnail = 256;
+
+std::vector<std::string> numbers(std::int64_t count) {
+  std::vector<std::string> names;
+  for (std::int64_t n = 0; n < count; ++n) {
+    names.push_back(std::to_string(n));
+  }
+  return names;
+}
+
+std::int64_t thumbnail_size(const ViewInput& input, const models::ModelInfo& model) {
+  const double visible_x = input.camera ? std::abs(input.camera->x.high - input.camera->x.low) : 0;
+  const double heads = visible_x > 0 ? visible_x : static_cast<double>(model.heads);
+  const double wide = static_cast<double>(input.width_px) / static_cast<double>(input.columns.size()) / heads;
+  const double high = static_cast<double>(input.height_px) / static_cast<double>(model.layers);
+  const double size = visible_x > 0 ? wide : std::min(wide, high);
+  return std::clamp(static_cast<std::int64_t>(size), kSmallestThumbnail, kLargestThumbnail);
+}
+
+// Copies `thumb` into the mosaic's (layer, head) square, scaled to its whole size when it has fewer cells.
+void place(Field& mosaic, const Field& thumb, std::int64_t layer, std::int64_t head, std::int64_t size,
+           bool own_range) {
+  const float largest = finite_range(thumb).high;
+  const float factor = own_range && largest > 0 ? 1 / largest : 1;
+  for (std::int64_t r = 0; r < size; ++r) {
+    for (std::int64_t c = 0; c < size; ++c) {
+      mosaic.at(layer * size + r, head * size + c) = factor * thumb.at(r * thumb.rows / size, c * thumb.columns / size);
+    }
+  }
+}
+
+// (L·s, H·s): thumbnails of s × s cells; head n covers [n, n+1) of the column axis, layer n of the row axis.
+Result<Field> mosaic_of(const ViewInput& input, const Column& column, bool own_range) {
+  const models::Trace& trace = *column.trace;
+  const models::ModelInfo& model = trace.model();
+  const std::int64_t size = thumbnail_size(input, model);
+  const std::int64_t cells = std::min(size, trace.length());
+  const MapWindow window{{0, trace.length()}, {0, trace.length()}, cells, cells};
+  Field mosaic = Field::zeros(model.layers * size, model.heads * size);
+  mosaic.row_axis = {"layer", "", 0, 1.0 / static_cast<double>(size)};
+  mosaic.column_axis = {"head", "", 0, 1.0 / static_cast<double>(size)};
+  models::MapRequest request;
+  request.quantity = input.quantity;
+  for (request.layer = 0; request.layer < model.layers; ++request.layer) {
+    report(input.progress, static_cast<double>(request.layer) / static_cast<double>(model.layers),
+           "layer " + std::to_string(request.layer) + " of " + column.name);
+    for (request.head = 0; request.head < model.heads; ++request.head) {
+      LOCUS_TRY(const Field thumb, fetch(trace, request, window, input.reduction, input.stop));
+      place(mosaic, thumb, request.layer, request.head, size, own_range);
+    }
+  }
+  return mosaic;
+}
+
+figure::Panel grid_panel(const ViewInput& input, const Column& column, std::shared_ptr<const Field> mosaic,
+                         const figure::ColorScale& scale) {
+  const models::ModelInfo& model = column.trace->model();
+  const auto heads = static_cast<double>(model.heads);
+  const auto layers = static_cast<double>(model.layers);
+  figure::Panel panel;
+  panel.title = column.name;
+  panel.equal_aspect = true;
+  panel.x = {"head", input.camera ? input.camera->x : figure::Interval{0, heads}, false,
+             std::make_shared<const std::vector<std::string>>(numbers(model.heads))};
+  panel.y = {"layer", input.camera ? input.camera->y : figure::Interval{layers, 0}, false,
+             std::make_shared<const std::vector<std::string>>(numbers(model.layers))};
+  panel.layers.emplace_back(figure::HeatMap{std::move(mosaic), scale});
+  constexpr std::uint32_t kWhite = 0xFFFFFFFF;
+  for (std::int64_t n = 1; n < model.heads; ++n) {
+    panel.layers.emplace_back(
+        figure::Marker{figure::Marker::Direction::kVertical, static_cast<double>(n), "", kWhite, false});
+  }
+  for (std::int64_t n = 1; n < model.layers; ++n) {
+    panel.layers.emplace_back(
+        figure::Marker{figure::Marker::Direction::kHorizontal, static_cast<double>(n), "", kWhite, false});
+  }
+  return panel;
+}
+
+Result<figure::Figure> AttentionGrid::figure(const ViewInput& input) const {
+  LOCUS_CHECK(check(*this, input));
+  LOCUS_TRY(const bool own_range, input.options.boolean("own-range", false));
+  std::vector<std::shared_ptr<const Field>> mosaics;
+  for (const Column& column : input.columns) {
+    auto mosaic = mosaic_of(input, column, own_range);
+    if (!mosaic) {
+      return mosaic.error().within(column.name);
+    }
+    mosaics.push_back(std::make_shared<const Field>(*std::move(mosaic)));
+  }
+  ViewInput whole = input;
+  whole.ignore_first = false;  // the columns are heads here
+  figure::Figure figure;
+  figure.columns = static_cast<int>(input.columns.size());
+  for (std::size_t n = 0; n < mosaics.size(); ++n) {
+    const std::span<const std::shared_ptr<const Field>> all(mosaics);
+    const auto scale = color_scale(whole, sign_of(input.quantity), input.scale.shared ? all : all.subspan(n, 1));
+    figure::Panel panel = grid_panel(input, input.columns[n], mosaics[n], scale);
+    panel.color_bar_label =
+        own_range ? quantity_label(input.quantity) + " / largest of the head" : quantity_label(input.quantity);
+    figure.panels.push_back(std::move(panel));
+  }
+  return figure;
+}
+
+Result<Data> AttentionGrid::data(const ViewInput& input) const {
+  ViewInput all = input;
+  all.layer = kAll;
+  all.head = kAll;
+  all.options = {};
+  LOCUS_CHECK(check(*this, input));
+  return attention_view().data(all);
+}
+
+Selection AttentionGrid::pick(const ViewInput& input, const Hit& hit) const {
+  Selection selection;
+  const auto column = std::min(static_cast<std::size_t>(hit.panel), input.columns.size() - 1);
+  const models::ModelInfo& model = input.columns[column].trace->model();
+  const auto layer = static_cast<std::int64_t>(std::floor(hit.y));
+  const auto head = static_cast<std::int64_t>(std::floor(hit.x));
+  if (layer >= 0 && layer < model.layers && head >= 0 && head < model.heads) {
+    selection.column = static_cast<std::int64_t>(column);
+    selection.layer = layer;
+    selection.head = head;
+    selection.open = true;
+  }
+  return selection;
+}
+
+}  // namespace
+
+const View& attention_grid_view() {
+  static const AttentionGrid view;
+  return view;
+}
+
+}  // namespace locus::views

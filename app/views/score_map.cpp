@@ -1,0 +1,269 @@
+#include "app/views/score_map.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace locus::views {
+
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr const char* kSequential = "viridis";
+constexpr const char* kDiverging = "vik";
+constexpr std::int64_t kBlockCells = 1 << 22;  // of a row block: 16 MiB
+
+struct AxisWindow {
+  Range cells;
+  std::int64_t count = 0;
+};
+
+AxisWindow axis_window(std::optional<figure::Interval> view, std::int64_t length, std::int64_t pixels) {
+  const double low = view ? std::min(view->low, view->high) : 0;
+  const double high = view ? std::max(view->low, view->high) : static_cast<double>(length);
+  const double visible = std::max(high - low, 1.0);
+  const double margin = view ? visible / 2 : 0;
+  const auto cell = [&](double x) {
+    return static_cast<std::int64_t>(std::clamp(x, 0.0, static_cast<double>(length)));
+  };
+  AxisWindow window;
+  window.cells = {cell(std::floor(low - margin)), cell(std::ceil(high + margin))};
+  if (window.cells.empty()) {
+    window.cells = {0, std::min<std::int64_t>(length, 1)};
+  }
+  const auto size = static_cast<double>(window.cells.size());
+  const double finest = std::ceil(size * static_cast<double>(std::max<std::int64_t>(pixels, 1)) / visible);
+  window.count = static_cast<std::int64_t>(std::clamp(finest, 1.0, size));
+  return window;
+}
+
+// The central `percentile` of the finite values.
+ValueRange value_range(std::span<const std::shared_ptr<const Field>> fields, double percentile, bool ignore_first) {
+  std::vector<float> values;
+  for (const auto& field : fields) {
+    for (std::int64_t r = 0; r < field->rows; ++r) {
+      for (std::int64_t c = 0; c < field->columns; ++c) {
+        const bool first = field->column_axis.first + static_cast<double>(c) * field->column_axis.step < 1;
+        if (const float value = field->at(r, c); std::isfinite(value) && !(ignore_first && first)) {
+          values.push_back(value);
+        }
+      }
+    }
+  }
+  if (values.empty()) {
+    return {};
+  }
+  const auto at = [&](double share) {
+    const auto index = static_cast<std::ptrdiff_t>(std::llround(share * static_cast<double>(values.size() - 1)));
+    std::nth_element(values.begin(), values.begin() + index, values.end());
+    return values[static_cast<std::size_t>(index)];
+  };
+  const double tail = (1 - std::clamp(percentile, 0.01, 100.0) / 100) / 2;
+  return {at(tail), at(1 - tail)};
+}
+
+}  // namespace
+
+MapWindow visible_window(const ViewInput& input, std::int64_t length, int panels) {
+  const int width_px = std::max(input.width_px / std::max(panels, 1), 32);
+  const AxisWindow x = axis_window(input.camera ? std::optional(input.camera->x) : std::nullopt, length, width_px);
+  const AxisWindow y =
+      axis_window(input.camera ? std::optional(input.camera->y) : std::nullopt, length, std::max(input.height_px, 32));
+  return {y.cells, x.cells, y.count, x.count};
+}
+
+void mask_future(Field& field) {
+  for (std::int64_t r = 0; r < field.rows; ++r) {
+    const double last_query = field.row_axis.first + static_cast<double>(r + 1) * field.row_axis.step - 1;
+    for (std::int64_t c = 0; c < field.columns; ++c) {
+      const double first_key = field.column_axis.first + static_cast<double>(c) * field.column_axis.step;
+      if (first_key > last_query + 1e-6) {
+        field.at(r, c) = kNaN;
+      }
+    }
+  }
+}
+
+void set_axes(Field& field, const MapWindow& window) {
+  const auto axis = [](const char* name, Range cells, std::int64_t count) {
+    return FieldAxis{name, "token", static_cast<double>(cells.begin),
+                     static_cast<double>(cells.size()) / static_cast<double>(std::max<std::int64_t>(count, 1))};
+  };
+  field.row_axis = axis("query", window.rows, field.rows);
+  field.column_axis = axis("key", window.columns, field.columns);
+}
+
+Result<Field> fetch(const models::Trace& trace, const models::MapRequest& request, const MapWindow& window,
+                    models::Reduction reduction, StopToken stop) {
+  models::MapRequest part = request;
+  part.rows = window.rows;
+  part.columns = window.columns;
+  auto result =
+      window.reduced() ? trace.overview(part, window.height, window.width, reduction, stop) : trace.map(part, stop);
+  LOCUS_TRY(Field field, std::move(result));
+  set_axes(field, window);
+  if (trace.model().causal) {
+    mask_future(field);
+  }
+  return field;
+}
+
+Result<Field> fetch_blocks(const MapWindow& window, models::Reduction reduction, const RowBlock& block,
+                           StopToken stop) {
+  Field out = Field::zeros(window.height, window.width);
+  std::vector<double> sums(static_cast<std::size_t>(window.width));
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(window.width));
+  const std::int64_t rows = window.rows.size();
+  const std::int64_t columns = window.columns.size();
+  const std::int64_t most = std::max<std::int64_t>(1, kBlockCells / std::max<std::int64_t>(columns, 1));
+  const bool mean = reduction == models::Reduction::kMean;
+  for (std::int64_t r = 0; r < window.height; ++r) {
+    std::fill(sums.begin(), sums.end(), mean ? 0 : -std::numeric_limits<double>::infinity());
+    std::fill(counts.begin(), counts.end(), 0);
+    const Range cells{window.rows.begin + r * rows / window.height, window.rows.begin + (r + 1) * rows / window.height};
+    for (std::int64_t begin = cells.begin; begin < cells.end; begin += most) {
+      if (stop.stop_requested()) {
+        return cancelled();
+      }
+      LOCUS_TRY(const Field part, block({begin, std::min(begin + most, cells.end)}));
+      for (std::int64_t i = 0; i < part.rows; ++i) {
+        for (std::int64_t j = 0; j < columns; ++j) {
+          const float value = part.at(i, j);
+          if (!std::isnan(value)) {
+            const auto cell = static_cast<std::size_t>(j * window.width / columns);
+            sums[cell] = mean ? sums[cell] + value : std::max(sums[cell], static_cast<double>(value));
+            ++counts[cell];
+          }
+        }
+      }
+    }
+    for (std::int64_t c = 0; c < window.width; ++c) {
+      const auto n = static_cast<std::size_t>(c);
+      const double value = mean ? sums[n] / static_cast<double>(std::max<std::int64_t>(counts[n], 1)) : sums[n];
+      out.at(r, c) = counts[n] > 0 ? static_cast<float>(value) : kNaN;
+    }
+  }
+  set_axes(out, window);
+  return out;
+}
+
+Sign sign_of(models::Quantity quantity) {
+  switch (quantity) {
+    case models::Quantity::kWeight:
+    case models::Quantity::kGate:
+    case models::Quantity::kPosition:
+      return Sign::kPositive;
+    case models::Quantity::kContribution:
+      return Sign::kZeroCentred;
+    case models::Quantity::kLogit:
+    case models::Quantity::kContent:
+      break;
+  }
+  return Sign::kAny;
+}
+
+figure::ColorScale color_scale(const ViewInput& input, Sign sign,
+                               std::span<const std::shared_ptr<const Field>> fields) {
+  const ScaleOptions& wanted = input.scale;
+  ValueRange range = value_range(fields, wanted.percentile, input.ignore_first);
+  figure::ColorScale scale;
+  scale.colormap = sign == Sign::kZeroCentred ? kDiverging : kSequential;
+  if (sign == Sign::kPositive) {
+    range.low = 0;
+  } else if (sign == Sign::kZeroCentred) {
+    range.high = std::max(std::abs(range.low), std::abs(range.high));
+    range.low = -range.high;
+  }
+  scale.transfer = wanted.transfer;
+  scale.gamma = wanted.gamma;
+  scale.mask_color = wanted.mask_color;
+  scale.low = wanted.low.value_or(range.low);
+  scale.high = wanted.high.value_or(range.high);
+  if (!wanted.colormap.empty()) {
+    scale.colormap = wanted.colormap;
+  }
+  if (scale.transfer == figure::Transfer::kLog && scale.low <= 0) {
+    scale.low = std::max(scale.high, 1e-30F) * 1e-4F;  // four decades below the largest value
+  }
+  if (!(scale.high > scale.low)) {
+    scale.high = scale.low + 1;
+  }
+  return scale;
+}
+
+std::string quantity_label(models::Quantity quantity) {
+  switch (quantity) {
+    case models::Quantity::kWeight:
+      return "attention weight";
+    case models::Quantity::kLogit:
+      return "logit";
+    case models::Quantity::kContent:
+      return "content logit";
+    case models::Quantity::kContribution:
+      return "position contribution";
+    case models::Quantity::kGate:
+      return "gate";
+    case models::Quantity::kPosition:
+      return "contextual position";
+  }
+  return {};
+}
+
+std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::int64_t head) {
+  return "layer " + std::to_string(layer) +
+         (head == kMean ? ", mean of " + std::to_string(model.heads) + " heads" : ", head " + std::to_string(head));
+}
+
+figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, const MapWindow& window,
+                        std::shared_ptr<const Field> field, const figure::ColorScale& scale) {
+  auto names = std::make_shared<std::vector<std::string>>();
+  names->reserve(trace.tokens().size());
+  for (const models::TokenInfo& token : trace.tokens()) {
+    names->push_back(token.label);
+  }
+  const auto length = static_cast<double>(trace.length());
+  figure::Panel panel;
+  panel.equal_aspect = true;
+  panel.x = {"key", input.camera ? input.camera->x : figure::Interval{0, length}, false, names};
+  panel.y = {"query", input.camera ? input.camera->y : figure::Interval{length, 0}, false, names};
+  if (window.reduced()) {
+    const auto share = [](std::int64_t cells, std::int64_t count) {
+      const double exact = static_cast<double>(cells) / static_cast<double>(std::max<std::int64_t>(count, 1));
+      return std::to_string(static_cast<std::int64_t>(std::ceil(exact - 1e-9)));
+    };
+    panel.note = std::string(input.reduction == models::Reduction::kMax ? "max" : "mean") + " of up to " +
+                 share(window.rows.size(), window.height) + "×" + share(window.columns.size(), window.width) + " cells";
+  }
+  panel.layers.emplace_back(figure::HeatMap{std::move(field), scale});
+  return panel;
+}
+
+Result<Field> difference(const Field& first, const Field& second) {
+  if (first.rows != second.rows || first.columns != second.columns) {
+    return unsupported("a difference needs maps of one size, found " + std::to_string(first.rows) + "×" +
+                       std::to_string(first.columns) + " and " + std::to_string(second.rows) + "×" +
+                       std::to_string(second.columns));
+  }
+  Field out = first;
+  for (std::size_t n = 0; n < out.values.size(); ++n) {
+    out.values[n] -= second.values[n];
+  }
+  return out;
+}
+
+Selection pick_cell(const ViewInput& input, const Hit& hit) {
+  Selection selection;
+  const auto columns = static_cast<std::int64_t>(input.columns.size());
+  const std::int64_t column = std::min<std::int64_t>(hit.panel, columns - 1);
+  const std::int64_t length = input.columns[static_cast<std::size_t>(column)].trace->length();
+  const auto query = static_cast<std::int64_t>(std::floor(hit.y));
+  const auto key = static_cast<std::int64_t>(std::floor(hit.x));
+  if (query >= 0 && query < length && key >= 0 && key < length) {
+    selection.column = column;
+    selection.query = query;
+    selection.key = key;
+  }
+  return selection;
+}
+
+}  // namespace locus::views

@@ -1,0 +1,67 @@
+// Score maps: what the views of (T, T) quantities share. Fetching the part of a map that the screen shows, at the
+// resolution it shows it; choosing colours for it; putting it on a pair of query and key axes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "app/views/view.h"
+
+namespace locus::views {
+
+// The cells of a map that are fetched, and the size of the field they come back as.
+struct MapWindow {
+  Range rows;
+  Range columns;
+  std::int64_t height = 0;  // of the field; equal to rows.size() when every cell is fetched
+  std::int64_t width = 0;
+
+  bool reduced() const { return height < rows.size() || width < columns.size(); }
+};
+
+// The cells that `camera` shows of a (length, length) map, with a margin of half a screen on each side so that panning
+// has something to show, and a field no finer than the screen. `panels` share the figure's size.
+MapWindow visible_window(const ViewInput& input, std::int64_t length, int panels);
+
+// (height, width) of the window: the map itself, or its exact reduction. Cells whose keys all come after their queries
+// are NaN in causal models. Errors as Trace::map.
+Result<Field> fetch(const models::Trace& trace, const models::MapRequest& request, const MapWindow& window,
+                    models::Reduction reduction, StopToken stop);
+
+// (rows, columns) of a map that only comes in blocks of whole rows: the window's exact reduction.
+using RowBlock = std::function<Result<Field>(Range rows)>;
+Result<Field> fetch_blocks(const MapWindow& window, models::Reduction reduction, const RowBlock& block, StopToken stop);
+
+// NaN in every cell whose keys all come after its queries.
+void mask_future(Field& field);
+
+// Rows and columns named as queries and keys, starting at the window's cells.
+void set_axes(Field& field, const MapWindow& window);
+
+// The colours of a quantity over all these fields: weights, gates and positions from 0, signed quantities
+// (contribution, differences) zero-centred, logits from the smallest to the largest value.
+enum class Sign { kPositive, kAny, kZeroCentred };
+figure::ColorScale color_scale(const ViewInput& input, Sign sign, std::span<const std::shared_ptr<const Field>> fields);
+Sign sign_of(models::Quantity quantity);
+
+// "attention weight", "position contribution": as written beside a colour bar.
+std::string quantity_label(models::Quantity quantity);
+
+// "layer 2, head 5", "layer 2, mean of 8 heads".
+std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::int64_t head);
+
+// A panel of query and key axes, query 0 on top, that shows the camera's part of a (length, length) map. The note says
+// how cells were reduced.
+figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, const MapWindow& window,
+                        std::shared_ptr<const Field> field, const figure::ColorScale& scale);
+
+// first − second, cell by cell. kUnsupported when the sizes differ.
+Result<Field> difference(const Field& first, const Field& second);
+
+// The cell of a map at a point of its panel: query and key, as far as they exist.
+Selection pick_cell(const ViewInput& input, const Hit& hit);
+
+}  // namespace locus::views

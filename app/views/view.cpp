@@ -1,0 +1,168 @@
+#include "app/views/view.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace locus::views {
+
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+const Control* find_control(const View& view, const std::string& name) {
+  const auto& controls = view.info().controls;
+  const auto found = std::find_if(controls.begin(), controls.end(), [&](const Control& c) { return c.name == name; });
+  return found == controls.end() ? nullptr : &*found;
+}
+
+Error unknown_option(const View& view, const std::string& name) {
+  std::vector<std::string> known;
+  for (const Control& control : view.info().controls) {
+    known.push_back(control.name);
+  }
+  return usage("view " + view.info().name + ": unknown option " + name +
+               "; known: " + (known.empty() ? "none" : joined(known)));
+}
+
+Error wrong_value(const Control& control, const std::string& expected, const std::string& found) {
+  return usage("option " + control.name + ": expected " + expected + ", found " + found);
+}
+
+std::string bounds(const Control& control) {
+  return "a" + std::string(control.kind == Control::Kind::kWhole ? " whole" : "") + " number from " +
+         to_text(SettingValue(control.low)) + " to " + to_text(SettingValue(control.high));
+}
+
+Result<SettingValue> parse_value(const Control& control, const std::string& text) {
+  switch (control.kind) {
+    case Control::Kind::kToggle:
+      if (text == "true" || text == "1" || text == "on") {
+        return SettingValue(true);
+      }
+      if (text == "false" || text == "0" || text == "off") {
+        return SettingValue(false);
+      }
+      return wrong_value(control, "true or false", text);
+    case Control::Kind::kChoice:
+    case Control::Kind::kText:
+      return SettingValue(text);
+    case Control::Kind::kWhole:
+    case Control::Kind::kNumber:
+      break;
+  }
+  const char* end = text.data() + text.size();
+  if (control.kind == Control::Kind::kWhole) {
+    std::int64_t value = 0;
+    const auto [stop, code] = std::from_chars(text.data(), end, value);
+    return code == std::errc() && stop == end ? Result<SettingValue>(SettingValue(value))
+                                              : wrong_value(control, bounds(control), text);
+  }
+  double value = 0;
+  const auto [stop, code] = std::from_chars(text.data(), end, value);
+  return code == std::errc() && stop == end ? Result<SettingValue>(SettingValue(value))
+                                            : wrong_value(control, bounds(control), text);
+}
+
+Status check_value(const Control& control, const Settings& options) {
+  switch (control.kind) {
+    case Control::Kind::kToggle:
+      LOCUS_CHECK(options.boolean(control.name, false));
+      return {};
+    case Control::Kind::kText:
+      LOCUS_CHECK(options.text(control.name, ""));
+      return {};
+    case Control::Kind::kChoice: {
+      LOCUS_TRY(const std::string word, options.text(control.name, control.choices.front()));
+      if (std::find(control.choices.begin(), control.choices.end(), word) == control.choices.end()) {
+        return wrong_value(control, "one of " + joined(control.choices), word);
+      }
+      return {};
+    }
+    case Control::Kind::kWhole:
+    case Control::Kind::kNumber:
+      break;
+  }
+  LOCUS_TRY(const double number, options.number(control.name, control.low));
+  if (!(number >= control.low && number <= control.high)) {
+    return wrong_value(control, bounds(control), to_text(SettingValue(number)));
+  }
+  return {};
+}
+
+Error no_such(const std::string& what, std::int64_t index, std::int64_t count, const Column& column) {
+  return usage(what + ": expected 0 to " + std::to_string(count - 1) + " (" + column.name + "), found " +
+               std::to_string(index));
+}
+
+}  // namespace
+
+Status View::available(const Column& column) const {
+  const bool image = column.trace->image_grid().rows > 0;
+  if (info().needs_image && !image) {
+    return unsupported(info().title + " needs an image; " + column.name + " read text");
+  }
+  if (info().needs_text && image) {
+    return unsupported(info().title + " needs a text; " + column.name + " read an image");
+  }
+  return {};
+}
+
+Selection View::pick(const ViewInput& /*input*/, const Hit& /*hit*/) const {
+  return {};
+}
+
+Result<const View*> find_view(const std::string& name) {
+  std::vector<std::string> known;
+  for (const View* view : views()) {
+    if (view->info().name == name) {
+      return view;
+    }
+    known.push_back(view->info().name);
+  }
+  return usage("unknown view " + name + "; known: " + joined(known));
+}
+
+Result<Settings> parse_options(const View& view, const std::vector<std::pair<std::string, std::string>>& typed) {
+  Settings options;
+  for (const auto& [name, text] : typed) {
+    const Control* control = find_control(view, name);
+    if (control == nullptr) {
+      return unknown_option(view, name);
+    }
+    LOCUS_TRY(SettingValue value, parse_value(*control, text));
+    options.set(name, std::move(value));
+    LOCUS_CHECK(check_value(*control, options));
+  }
+  return options;
+}
+
+Status check(const View& view, const ViewInput& input) {
+  if (input.columns.empty()) {
+    return usage("view " + view.info().name + ": expected a run to show, found none");
+  }
+  for (const Column& column : input.columns) {
+    const models::ModelInfo& model = column.trace->model();
+    if (view.info().uses_layer && (input.layer < kAll || input.layer == -1 || input.layer >= model.layers)) {
+      return no_such("layer", input.layer, model.layers, column);
+    }
+    if (view.info().uses_head && (input.head < kAll || input.head >= model.heads)) {
+      return no_such("head", input.head, model.heads, column);
+    }
+  }
+  for (const auto& [name, value] : input.options.values()) {
+    const Control* control = find_control(view, name);
+    if (control == nullptr) {
+      return unknown_option(view, name);
+    }
+    LOCUS_CHECK(check_value(*control, input.options));
+  }
+  return {};
+}
+
+}  // namespace locus::views

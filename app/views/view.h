@@ -1,0 +1,165 @@
+// View: one way of looking at runs of models. A view turns traces and a few parameters into a Figure; it holds no state
+// and no data, so the workbench, the command line and a recipe that name the same input show the same picture.
+//
+// To add one: a file that defines a View, and one line in list.cpp.
+//
+// Letters: T tokens, H heads, L layers; i is a query (a row), j a key (a column), Δ = i − j. Layers and heads count
+// from 0.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "core/base/settings.h"
+#include "models/model.h"
+#include "renderers/figure/figure.h"
+
+namespace locus::views {
+
+// ---- what is looked at
+
+// One run that is compared with the others, side by side.
+struct Column {
+  std::string name;                            // above its panels; names of one input differ
+  std::shared_ptr<const models::Model> model;  // null for a trace that was opened from a file
+  std::shared_ptr<const models::Trace> trace;  // never null
+};
+
+// How values become colours. What is left empty, the view chooses for its quantity and its data.
+struct ScaleOptions {
+  std::string colormap;       // empty: viridis, and a zero-centred one for signed values
+  std::optional<float> low;   // empty: from the data
+  std::optional<float> high;  // empty: from the data
+  double percentile = 100;    // a range from the data covers this central share of the values, (0, 100]
+  bool shared = true;         // one range for all columns
+  figure::Transfer transfer = figure::Transfer::kLinear;
+  float gamma = 0.5F;  // for Transfer::kGamma
+  std::uint32_t mask_color = 0xD0D0D0FF;
+
+  friend bool operator==(const ScaleOptions&, const ScaleOptions&) = default;
+};
+
+// The visible part of the axes, in the view's own units; empty: everything.
+struct Camera {
+  figure::Interval x;
+  figure::Interval y;
+};
+
+constexpr std::int64_t kMean = models::kMeanHead;  // as a head: the mean over all heads
+constexpr std::int64_t kAll = -2;                  // as a layer or head of data(): every one
+constexpr std::int64_t kNone = -1;                 // as a query or key: none chosen
+
+struct ViewInput {
+  std::vector<Column> columns;  // at least one
+  bool difference = false;      // with two or more columns: one more panel, the first column minus the second
+  std::int64_t layer = 0;
+  std::int64_t head = 0;  // or kMean
+  std::int64_t query = kNone;
+  std::int64_t key = kNone;
+  models::Quantity quantity = models::Quantity::kWeight;
+  models::Reduction reduction = models::Reduction::kMax;
+  bool ignore_first = false;  // the range of colours leaves out key 0, where attention often sinks
+  ScaleOptions scale;
+  std::optional<Camera> camera;
+  Settings options;     // the view's own controls
+  int width_px = 1024;  // of the whole figure: how many cells can be told apart
+  int height_px = 768;
+  StopToken stop;
+  Progress progress;
+};
+
+// ---- what a view says of itself
+
+// A parameter of a view, as data: a widget in the workbench, `--option name=value` on the command line.
+struct Control {
+  enum class Kind { kToggle, kWhole, kNumber, kChoice, kText };
+  Kind kind = Kind::kToggle;
+  std::string name;
+  std::string label;
+  std::string help;       // one sentence
+  SettingValue fallback;  // bool, int64, double or text, as `kind` says
+  double low = 0;         // bounds of kWhole and kNumber
+  double high = 1;
+  std::vector<std::string> choices;
+};
+
+struct ViewInfo {
+  std::string name;      // "pe-dot-product", on the command line and in sessions
+  std::string title;     // "Position dot product"
+  std::string shows;     // one or two sentences
+  std::string look_for;  // what to look for, for a reader who has not seen one before
+  std::string paper;     // "TAPE Fig. 7a and 8"; empty: none
+  bool uses_layer = false;
+  bool uses_head = false;
+  bool uses_query = false;
+  bool uses_quantity = false;
+  bool uses_camera = false;  // can be zoomed and panned
+  bool needs_image = false;
+  bool needs_text = false;
+  std::vector<Control> controls;
+};
+
+// ---- what a view gives
+
+// Numbers for NPY (shape) and CSV (one column a name), at full resolution, whatever the figure shows.
+struct Data {
+  std::vector<std::int64_t> shape;
+  std::vector<float> values;         // row-major
+  std::vector<std::string> columns;  // names of the last axis of a table; empty for maps
+};
+
+// A point of a figure: data units of a panel, or a token of its strip.
+struct Hit {
+  int panel = 0;
+  double x = 0;
+  double y = 0;
+  std::int64_t token = kNone;
+};
+
+// What that point stands for; empty parts are not touched by it.
+struct Selection {
+  std::optional<std::int64_t> layer;
+  std::optional<std::int64_t> head;
+  std::optional<std::int64_t> query;
+  std::optional<std::int64_t> key;
+  std::optional<std::int64_t> column;  // of ViewInput::columns
+  bool open = false;                   // choosing it opens the `attention` view there
+
+  friend bool operator==(const Selection&, const Selection&) = default;
+};
+
+class View {
+ public:
+  virtual ~View() = default;
+
+  virtual const ViewInfo& info() const = 0;
+  // Why this view has nothing to show for a run: kUnsupported, one line ("CoPE's gates; text-rope has rope").
+  virtual Status available(const Column& column) const;
+  // Errors: kUsage for a parameter out of range or an unknown option, what the traces report, kCancelled.
+  virtual Result<figure::Figure> figure(const ViewInput& input) const = 0;
+  // Of the first column; of the difference when `difference` is set. Errors as figure().
+  virtual Result<Data> data(const ViewInput& input) const = 0;
+  virtual Selection pick(const ViewInput& input, const Hit& hit) const;
+};
+
+// All of them, in the order they are shown.
+const std::vector<const View*>& views();
+
+// Errors: kUsage naming the known views.
+Result<const View*> find_view(const std::string& name);
+
+// `name=value` pairs as typed, checked against the view's controls. Errors: kUsage naming the option, what is expected
+// and what was found.
+Result<Settings> parse_options(const View& view, const std::vector<std::pair<std::string, std::string>>& typed);
+
+// kUsage unless the input has a column, its layer and head exist in every column and its options are the view's own;
+// called first by every figure() and data().
+Status check(const View& view, const ViewInput& input);
+
+}  // namespace locus::views
