@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/settings.h"
+
 namespace locus::position {
 
 struct ParameterDescription {
@@ -25,8 +27,8 @@ struct Description {
   std::string equation;  // one line: "⟨R_i q, R_j k⟩/√D, R_i turns pair m by i·base^(−2m/D)"
   std::string content;   // what "content" means here: "unrotated q·k/√D"; empty: not offered
   std::string look_for;  // what to look for in its maps: one or two sentences
-  std::vector<ParameterDescription> parameters;
-  std::vector<OptionDescription> options;
+  std::vector<ParameterDescription> parameters = {};
+  std::vector<OptionDescription> options = {};
   bool embeds = false;           // adds to the token embeddings
   bool rotates = false;          // changes q and k
   bool scores = false;           // changes the logit itself
@@ -34,5 +36,8 @@ struct Description {
   bool has_dot_product = false;  // ⟨e_i, e_j⟩ is defined
   bool has_gates = false;        // CoPE: gates and contextual positions
 };
+
+// An Error naming the first option in `options` that `description` does not list, with those it lists.
+Status check_known(const Description& description, const Settings& options);
 
 }  // namespace locus::position

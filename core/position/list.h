@@ -14,8 +14,8 @@ namespace locus::position {
 
 struct Entry {
   const Description& description;
-  // Validates every option and the shape (kBadInput with option, expected, found); parameters are initialised as the
-  // paper says.
+  // Validates every option's value and the shape (kBadInput with option, expected, found); parameters are initialised
+  // as the paper says. Call it through make_encoding(), which refuses options that the description does not list.
   Result<std::unique_ptr<PositionEncoding>> (*make)(const Settings& options, const ModelShape& shape);
 };
 

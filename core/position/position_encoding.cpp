@@ -17,6 +17,10 @@ State PositionEncoding::begin(const Positions& positions, std::int64_t /*batch*/
   return {positions, {}};
 }
 
+Positions PositionEncoding::training_positions(std::int64_t length, std::uint64_t /*seed*/) const {
+  return Positions::sequence(length);
+}
+
 at::Tensor PositionEncoding::embed(const State& /*state*/) const {
   return {};
 }

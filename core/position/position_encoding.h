@@ -127,6 +127,9 @@ class PositionEncoding {
 
   // The state a run over `positions` starts with.
   virtual State begin(const Positions& positions, std::int64_t batch) const;
+  // The positions of a training sequence of `length` tokens: 0 … length−1 unless the paper trains on others (RandPE:
+  // a sorted sample; SeqPE: a random shift now and then). Deterministic in `seed`.
+  virtual Positions training_positions(std::int64_t length, std::uint64_t seed) const;
   // (T, C) to add to the token embeddings, or undefined.
   virtual at::Tensor embed(const State& state) const;
 
@@ -143,6 +146,8 @@ class PositionEncoding {
   virtual bool is_dot_product() const { return true; }
   // 1/√D (T5: 1).
   virtual double scale() const;
+  // Attend to the largest logit of a row alone instead of the soft-max's mixture (CoPE's evaluation-only option).
+  virtual bool hard_attention() const { return false; }
 
   // TAPE: (B, H, T, X), columns that ride along V through the attention; undefined for all others.
   virtual at::Tensor state_values(const State& state, std::int64_t layer) const;

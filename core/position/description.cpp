@@ -1,0 +1,23 @@
+#include "core/position/description.h"
+
+#include <algorithm>
+
+namespace locus::position {
+
+Status check_known(const Description& description, const Settings& options) {
+  for (const auto& [name, value] : options.values()) {
+    const auto same = [&name = name](const OptionDescription& option) { return option.name == name; };
+    if (std::any_of(description.options.begin(), description.options.end(), same)) {
+      continue;
+    }
+    std::string known;
+    for (const OptionDescription& option : description.options) {
+      known += (known.empty() ? "" : ", ") + option.name;
+    }
+    return bad_input("encoding " + description.name + ": unknown option " + name +
+                     "; known: " + (known.empty() ? "none" : known));
+  }
+  return {};
+}
+
+}  // namespace locus::position

@@ -1,0 +1,174 @@
+#include "core/position/learned.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace locus::position {
+
+namespace {
+
+constexpr double kInitialDeviation = 0.02;
+
+// Rows and columns that the grid positions after the prefix span.
+std::pair<std::int64_t, std::int64_t> grid_extent(const Positions& positions) {
+  const at::Tensor last = std::get<0>(positions.ids.slice(0, positions.prefix).max(0));
+  return {static_cast<std::int64_t>(last[0].item<double>()) + 1, static_cast<std::int64_t>(last[1].item<double>()) + 1};
+}
+
+std::string grid_text(std::int64_t rows, std::int64_t columns) {
+  return std::to_string(rows) + " × " + std::to_string(columns);
+}
+
+}  // namespace
+
+Result<LearnedOptions> LearnedOptions::from(const Settings& settings) {
+  LearnedOptions options;
+  LOCUS_TRY(options.length, settings.integer("length", 0));
+  LOCUS_TRY(const std::string beyond, settings.text("beyond", "error"));
+  LOCUS_TRY(options.class_rows, settings.integer("class_rows", 0));
+  LOCUS_TRY(options.grid_rows, settings.integer("grid_rows", 0));
+  LOCUS_TRY(options.grid_columns, settings.integer("grid_columns", 0));
+  if (beyond != "error" && beyond != "interpolate") {
+    return bad_input("option beyond: expected error or interpolate, found " + beyond);
+  }
+  options.interpolate = beyond == "interpolate";
+  constexpr std::int64_t kLongest = std::int64_t{1} << 31;
+  for (const auto& [name, value] :
+       {std::pair{"length", options.length}, std::pair{"class_rows", options.class_rows},
+        std::pair{"grid_rows", options.grid_rows}, std::pair{"grid_columns", options.grid_columns}}) {
+    if (value < 0 || value > kLongest) {
+      return bad_input("option " + std::string(name) + ": expected 0 … 2^31, found " + std::to_string(value));
+    }
+  }
+  if ((options.grid_rows == 0) != (options.grid_columns == 0)) {
+    return bad_input("options grid_rows and grid_columns: expected both or none, found " +
+                     grid_text(options.grid_rows, options.grid_columns));
+  }
+  return options;
+}
+
+Settings LearnedOptions::settings() const {
+  return {{"length", length},
+          {"beyond", std::string(interpolate ? "interpolate" : "error")},
+          {"class_rows", class_rows},
+          {"grid_rows", grid_rows},
+          {"grid_columns", grid_columns}};
+}
+
+const Description& Learned::about() {
+  static const Description description{
+      .name = "learned",
+      .title = "Learned absolute positions (APE)",
+      .paper = "Gehring et al. 2017, arXiv:1705.03122; Radford et al. 2019 (GPT-2)",
+      .equation = "x_i + P[i]",
+      .content = "",
+      .look_for = "Heads that follow one absolute position, and dot products P·Pᵀ that fade with distance.",
+      .parameters = {{"position_embedding", "(class_rows + length, C)", "P, one row a position"}},
+      .options = {{"length", "0", "positions in the table; 0: the trained length, or the grid's size"},
+                  {"beyond", "error", "positions past the table: error, or interpolate (the table stretched to fit)"},
+                  {"class_rows", "0", "leading rows for tokens without position (CLS); others of them get nothing"},
+                  {"grid_rows", "0", "rows of the image grid the table was trained on; 0: a sequence"},
+                  {"grid_columns", "0", "columns of that grid"}},
+      .embeds = true,
+      .has_dot_product = true,
+  };
+  return description;
+}
+
+Result<std::unique_ptr<PositionEncoding>> Learned::make(const Settings& options, const ModelShape& shape) {
+  LOCUS_TRY(LearnedOptions typed, LearnedOptions::from(options));
+  if (typed.grid_rows > 0) {
+    const std::int64_t patches = typed.grid_rows * typed.grid_columns;
+    if (typed.length != 0 && typed.length != patches) {
+      return bad_input("option length: expected the grid's " + std::to_string(patches) + ", found " +
+                       std::to_string(typed.length));
+    }
+    typed.length = patches;
+  }
+  typed.length = typed.length > 0 ? typed.length : shape.trained_length;
+  if (typed.length < 1) {
+    return bad_input("option length: expected at least 1, found 0 and no trained length");
+  }
+  return std::unique_ptr<PositionEncoding>(std::make_unique<Learned>(shape, typed));
+}
+
+Learned::Learned(const ModelShape& shape, const LearnedOptions& options)
+    : PositionEncoding(shape),
+      options_(options),
+      table_(at::randn({options.class_rows + options.length, shape.width}) * kInitialDeviation) {}
+
+Status Learned::accepts(const Positions& positions) const {
+  if (options_.grid_rows == 0) {
+    LOCUS_CHECK(PositionEncoding::accepts(positions));
+    if (positions.size() == 0) {
+      return {};
+    }
+    const double first = positions.ids.min().item<double>();
+    const double last = positions.ids.max().item<double>();
+    if (!(first >= 0) || (!options_.interpolate && last > static_cast<double>(options_.length - 1))) {
+      return bad_input("encoding learned: expected positions 0 … " + std::to_string(options_.length - 1) + ", found " +
+                       to_text(SettingValue(!(first >= 0) ? first : last)));
+    }
+    return {};
+  }
+  if (positions.dimensions() != 2 || positions.size() <= positions.prefix) {
+    return bad_input("encoding learned: expected positions of an image grid of " +
+                     grid_text(options_.grid_rows, options_.grid_columns) + ", found those of a sequence");
+  }
+  if (positions.prefix < options_.class_rows) {
+    return bad_input("encoding learned: expected " + std::to_string(options_.class_rows) +
+                     " class tokens before the patches, found " + std::to_string(positions.prefix));
+  }
+  const auto [rows, columns] = grid_extent(positions);
+  if (positions.ids.min().item<double>() < 0 ||
+      (!options_.interpolate && (rows != options_.grid_rows || columns != options_.grid_columns))) {
+    return bad_input("encoding learned: expected a grid of " + grid_text(options_.grid_rows, options_.grid_columns) +
+                     ", found " + grid_text(rows, columns));
+  }
+  return {};
+}
+
+State Learned::begin(const Positions& positions, std::int64_t /*batch*/) const {
+  return {positions, options_.grid_rows == 0 ? sequence_rows(positions.ids) : grid_rows(positions)};
+}
+
+at::Tensor Learned::sequence_rows(const at::Tensor& ids) const {
+  const at::Tensor table = table_.slice(0, options_.class_rows);
+  if (ids.numel() == 0) {
+    return table.slice(0, 0, 0);
+  }
+  const double last = static_cast<double>(options_.length - 1);
+  const double extent = std::ceil(ids.max().item<double>()) + 1;
+  at::Tensor place = ids;
+  if (extent > last + 1) {
+    place = ((ids + 0.5) * ((last + 1) / extent) - 0.5).clamp(0, last);
+  }
+  const at::Tensor below = place.floor();
+  const at::Tensor above = (below + 1).clamp_max(last);
+  const at::Tensor part = (place - below).to(table.options()).unsqueeze(1);
+  return at::lerp(table.index_select(0, below.to(table.device(), at::kLong)),
+                  table.index_select(0, above.to(table.device(), at::kLong)), part);
+}
+
+at::Tensor Learned::grid_rows(const Positions& positions) const {
+  const auto [rows, columns] = grid_extent(positions);
+  at::Tensor patches = table_.slice(0, options_.class_rows);
+  if (rows != options_.grid_rows || columns != options_.grid_columns) {
+    const at::Tensor image = patches.view({1, options_.grid_rows, options_.grid_columns, shape_.width});
+    const at::Tensor resampled = at::upsample_bicubic2d(image.permute({0, 3, 1, 2}), {rows, columns}, false);
+    patches = resampled.permute({0, 2, 3, 1}).reshape({rows * columns, shape_.width});
+  }
+  const at::Tensor ids = positions.ids.slice(0, positions.prefix);
+  const at::Tensor index = (ids.select(1, 0) * static_cast<double>(columns) + ids.select(1, 1)).to(at::kLong);
+  const std::int64_t bare = positions.prefix - options_.class_rows;
+  return at::cat({table_.slice(0, 0, options_.class_rows), at::zeros({bare, shape_.width}, table_.options()),
+                  patches.index_select(0, index.to(table_.device()))},
+                 0);
+}
+
+at::Tensor Learned::vectors(const State& state, std::int64_t /*layer*/) const {
+  return state.table.unsqueeze(0);
+}
+
+}  // namespace locus::position

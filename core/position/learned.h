@@ -1,0 +1,51 @@
+// Learned absolute positions: a trained row a position, added to the token embeddings (GPT-2 `wpe`, ViT `pos_embed`).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/position/position_encoding.h"
+
+namespace locus::position {
+
+struct LearnedOptions {
+  std::int64_t length = 0;        // positions in the table (0: the trained length); a grid's rows·columns
+  bool interpolate = false;       // option `beyond`: "error" or "interpolate"
+  std::int64_t class_rows = 0;    // leading rows of tokens without position (CLS); later such tokens get nothing
+  std::int64_t grid_rows = 0;     // the patch grid the table was trained on; 0: a sequence
+  std::int64_t grid_columns = 0;  // likewise
+
+  // Errors: kBadInput naming option, expected and found.
+  static Result<LearnedOptions> from(const Settings& settings);
+  Settings settings() const;
+};
+
+// x_i + P[i]. Fractional ids lie between their neighbours' rows. Sequences beyond the table: an Error, or the table
+// stretched to the sequence's length (linear, sample centres at half steps; SeqPE App. B.1). Images of another grid:
+// an Error, or the table resampled bicubically, as Hugging Face's ViT does.
+class Learned final : public PositionEncoding {
+ public:
+  static const Description& about();
+  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+
+  // The table starts Gaussian with standard deviation 0.02.
+  Learned(const ModelShape& shape, const LearnedOptions& options);
+
+  const Description& description() const override { return about(); }
+  Settings settings() const override { return options_.settings(); }
+  std::vector<Parameter> parameters() override { return {{"position_embedding", &table_}}; }
+  Status accepts(const Positions& positions) const override;
+  // table: (T, C), the row of every token.
+  State begin(const Positions& positions, std::int64_t batch) const override;
+  at::Tensor embed(const State& state) const override { return state.table; }
+  at::Tensor vectors(const State& state, std::int64_t layer) const override;
+
+ private:
+  at::Tensor sequence_rows(const at::Tensor& ids) const;
+  at::Tensor grid_rows(const Positions& positions) const;
+
+  LearnedOptions options_;
+  at::Tensor table_;  // (class_rows + length, C)
+};
+
+}  // namespace locus::position

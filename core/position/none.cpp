@@ -1,0 +1,27 @@
+#include "core/position/none.h"
+
+namespace locus::position {
+
+Result<NoneOptions> NoneOptions::from(const Settings& settings) {
+  LOCUS_CHECK(check_known(None::about(), settings));
+  return NoneOptions{};
+}
+
+const Description& None::about() {
+  static const Description description{
+      .name = "none",
+      .title = "No position encoding (NoPE)",
+      .paper = "Kazemnejad et al. 2023, arXiv:2305.19466",
+      .equation = "q_i·k_j/√D",
+      .content = "q·k/√D",
+      .look_for = "Maps that depend on tokens alone; what order there is comes from the causal mask.",
+  };
+  return description;
+}
+
+Result<std::unique_ptr<PositionEncoding>> None::make(const Settings& options, const ModelShape& shape) {
+  LOCUS_CHECK(NoneOptions::from(options));
+  return std::unique_ptr<PositionEncoding>(std::make_unique<None>(shape));
+}
+
+}  // namespace locus::position

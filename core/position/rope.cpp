@@ -1,0 +1,99 @@
+#include "core/position/rope.h"
+
+#include <cmath>
+#include <utility>
+
+namespace locus::position {
+
+Result<RopeOptions> RopeOptions::from(const Settings& settings) {
+  RopeOptions options;
+  LOCUS_TRY(const std::string layout, settings.text("layout", to_text(options.layout)));
+  LOCUS_TRY(options.layout, parse_pair_layout(layout));
+  LOCUS_TRY(options.fraction, settings.number("fraction", options.fraction));
+  LOCUS_TRY(options.base, settings.number("base", options.base));
+  LOCUS_TRY(options.scaling, RopeScaling::from(settings));
+  if (!(options.fraction > 0 && options.fraction <= 1)) {
+    return bad_input("option fraction: expected a number in (0, 1], found " + to_text(SettingValue(options.fraction)));
+  }
+  if (!(options.base > 1) || !std::isfinite(options.base)) {
+    return bad_input("option base: expected a number above 1, found " + to_text(SettingValue(options.base)));
+  }
+  return options;
+}
+
+Settings RopeOptions::settings() const {
+  Settings settings{{"layout", std::string(to_text(layout))}, {"fraction", fraction}, {"base", base}};
+  scaling.write(settings);
+  return settings;
+}
+
+std::vector<OptionDescription> RopeOptions::described() {
+  std::vector<OptionDescription> options{
+      {"layout", "half", "half: channel m pairs with m + D/2 (Llama, GPT-NeoX, TAPE); interleaved: 2m with 2m+1"},
+      {"fraction", "1", "part of each head's channels that turn, the first ones"},
+      {"base", "10000", "θ_m = base^(−2m/D); a larger base turns slower (theta scaling)"},
+  };
+  for (OptionDescription& option : RopeScaling::described()) {
+    options.push_back(std::move(option));
+  }
+  return options;
+}
+
+Result<std::int64_t> RopeOptions::rotated_width(std::int64_t head_width, std::int64_t trained_length) const {
+  // A fraction written in decimal (0.1 of 80 channels) must not lose a channel to rounding.
+  const auto width = static_cast<std::int64_t>(std::floor(static_cast<double>(head_width) * fraction + 1e-6));
+  if (width < 2 || width % 2 != 0) {
+    return bad_input("rotary encoding: expected an even number of rotated channels, found " + std::to_string(width) +
+                     " of a head of " + std::to_string(head_width));
+  }
+  LOCUS_CHECK(scaling.check(width, trained_length));
+  return width;
+}
+
+Rotation RopeOptions::rotation_at(const at::Tensor& ids, std::int64_t width, std::int64_t trained_length) const {
+  const double length = ids.numel() == 0 ? 0.0 : std::ceil(ids.max().item<double>()) + 1;
+  const RotaryFrequencies frequencies = scaling.frequencies(width, base, length, trained_length);
+  return rotation(ids, frequencies.inverse, frequencies.magnitude);
+}
+
+const Description& Rope::about() {
+  static const Description description{
+      .name = "rope",
+      .title = "Rotary position embedding (RoPE)",
+      .paper = "Su et al. 2021, arXiv:2104.09864; PI arXiv:2306.15595, YaRN arXiv:2309.00071",
+      .equation = "⟨R_i q_i, R_j k_j⟩/√D, R_i turns pair m by i·base^(−2m/D)",
+      .content = "unrotated q·k/√D, as if Δ = 0",
+      .look_for = "Stripes along diagonals where fast pairs beat, and a mean score that falls with distance.",
+      .options = RopeOptions::described(),
+      .rotates = true,
+      .has_dot_product = true,
+  };
+  return description;
+}
+
+Result<std::unique_ptr<PositionEncoding>> Rope::make(const Settings& options, const ModelShape& shape) {
+  LOCUS_TRY(RopeOptions typed, RopeOptions::from(options));
+  LOCUS_TRY(const std::int64_t width, typed.rotated_width(shape.head_width, shape.trained_length));
+  return std::unique_ptr<PositionEncoding>(std::make_unique<Rope>(shape, std::move(typed), width));
+}
+
+State Rope::begin(const Positions& positions, std::int64_t /*batch*/) const {
+  return {positions, options_.rotation_at(positions.ids, width_, shape_.trained_length).packed()};
+}
+
+Prepared Rope::prepare(const State& state, std::int64_t /*layer*/, const Projections& projections) const {
+  const Rotation turn = Rotation::unpacked(state.table);
+  Prepared prepared;
+  prepared.query = rotate(projections.query, turn, options_.layout);
+  prepared.key = rotate(projections.key, turn, options_.layout);
+  prepared.content_query = projections.query;
+  prepared.content_key = projections.key;
+  prepared.positions = state.positions;
+  return prepared;
+}
+
+at::Tensor Rope::vectors(const State& state, std::int64_t /*layer*/) const {
+  return rotation_vectors(Rotation::unpacked(state.table)).unsqueeze(0);
+}
+
+}  // namespace locus::position

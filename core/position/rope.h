@@ -1,0 +1,52 @@
+// Rotary position embedding: q and k turned by their position, so that their product depends on i − j.
+#pragma once
+
+#include <memory>
+
+#include "core/position/position_encoding.h"
+#include "core/position/rope_scaling.h"
+#include "core/position/rotation.h"
+
+namespace locus::position {
+
+struct RopeOptions {
+  PairLayout layout = PairLayout::kHalf;
+  double fraction = 1.0;  // of the D channels that turn, the first ones (GPT-NeoX `rotary_pct`)
+  double base = 10000.0;
+  RopeScaling scaling;
+
+  // Errors: kBadInput naming option, expected and found.
+  static Result<RopeOptions> from(const Settings& settings);
+  Settings settings() const;
+  static std::vector<OptionDescription> described();
+
+  // The even number of channels of a head of `head_width` that turn. Errors: kBadInput when odd, 0 or more than the
+  // head, or when the scaling cannot work with it.
+  Result<std::int64_t> rotated_width(std::int64_t head_width, std::int64_t trained_length) const;
+  // cos and sin for these positions (T), turning `width` channels: (T, width/2).
+  Rotation rotation_at(const at::Tensor& ids, std::int64_t width, std::int64_t trained_length) const;
+};
+
+// logit_ij = ⟨R_i q_i, R_j k_j⟩/√D, R_i turns pair m by the angle i·θ_m, θ_m = base^(−2m/D).
+class Rope final : public PositionEncoding {
+ public:
+  static const Description& about();
+  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+
+  Rope(const ModelShape& shape, RopeOptions options, std::int64_t width)
+      : PositionEncoding(shape), options_(std::move(options)), width_(width) {}
+
+  const Description& description() const override { return about(); }
+  Settings settings() const override { return options_.settings(); }
+  const RopeOptions& options() const { return options_; }
+  // table: (2, T, M) float64 cos and sin.
+  State begin(const Positions& positions, std::int64_t batch) const override;
+  Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
+  at::Tensor vectors(const State& state, std::int64_t layer) const override;
+
+ private:
+  RopeOptions options_;
+  std::int64_t width_;  // 2M
+};
+
+}  // namespace locus::position

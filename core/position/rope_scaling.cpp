@@ -1,0 +1,161 @@
+#include "core/position/rope_scaling.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <string_view>
+
+#include "core/position/rotation.h"
+
+namespace locus::position {
+
+namespace {
+
+constexpr std::array<std::string_view, 6> kKinds{"none", "linear", "ntk", "dynamic", "yarn", "llama3"};
+
+Status positive(std::string_view name, double value, bool zero_allowed = false) {
+  if (std::isfinite(value) && (value > 0 || (zero_allowed && value == 0))) {
+    return {};
+  }
+  return bad_input("option " + std::string(name) + ": expected a number above 0, found " +
+                   to_text(SettingValue(value)));
+}
+
+Status check_values(const RopeScaling& scaling) {
+  if (std::find(kKinds.begin(), kKinds.end(), scaling.kind) == kKinds.end()) {
+    return bad_input("option scaling: expected none, linear, ntk, dynamic, yarn or llama3, found " + scaling.kind);
+  }
+  LOCUS_CHECK(positive("factor", scaling.factor));
+  LOCUS_CHECK(positive("attention_factor", scaling.attention_factor, true));
+  LOCUS_CHECK(positive("beta_fast", scaling.beta_fast));
+  LOCUS_CHECK(positive("beta_slow", scaling.beta_slow));
+  LOCUS_CHECK(positive("low_freq_factor", scaling.low_freq_factor));
+  LOCUS_CHECK(positive("high_freq_factor", scaling.high_freq_factor));
+  if (scaling.kind == "llama3" && scaling.high_freq_factor <= scaling.low_freq_factor) {
+    return bad_input("option high_freq_factor: expected more than low_freq_factor, found " +
+                     to_text(SettingValue(scaling.high_freq_factor)));
+  }
+  if (scaling.original_max_position_embeddings < 0 || scaling.max_position_embeddings < 0) {
+    return bad_input(
+        "options original_max_position_embeddings and max_position_embeddings: expected lengths of at "
+        "least 0, found " +
+        std::to_string(scaling.original_max_position_embeddings) + " and " +
+        std::to_string(scaling.max_position_embeddings));
+  }
+  return {};
+}
+
+// The (fractional) pair that makes `turns` turns over the original length.
+double pair_of_turns(double turns, double width, double base, double original) {
+  return width * std::log(original / (turns * 2 * std::numbers::pi)) / (2 * std::log(base));
+}
+
+}  // namespace
+
+Result<RopeScaling> RopeScaling::from(const Settings& settings) {
+  RopeScaling scaling;
+  LOCUS_TRY(scaling.kind, settings.text("scaling", scaling.kind));
+  LOCUS_TRY(scaling.factor, settings.number("factor", scaling.factor));
+  LOCUS_TRY(scaling.attention_factor, settings.number("attention_factor", scaling.attention_factor));
+  LOCUS_TRY(scaling.beta_fast, settings.number("beta_fast", scaling.beta_fast));
+  LOCUS_TRY(scaling.beta_slow, settings.number("beta_slow", scaling.beta_slow));
+  LOCUS_TRY(scaling.low_freq_factor, settings.number("low_freq_factor", scaling.low_freq_factor));
+  LOCUS_TRY(scaling.high_freq_factor, settings.number("high_freq_factor", scaling.high_freq_factor));
+  LOCUS_TRY(scaling.original_max_position_embeddings, settings.integer("original_max_position_embeddings", 0));
+  LOCUS_TRY(scaling.max_position_embeddings, settings.integer("max_position_embeddings", 0));
+  LOCUS_CHECK(check_values(scaling));
+  return scaling;
+}
+
+void RopeScaling::write(Settings& settings) const {
+  settings.set("scaling", kind);
+  settings.set("factor", factor);
+  settings.set("attention_factor", attention_factor);
+  settings.set("beta_fast", beta_fast);
+  settings.set("beta_slow", beta_slow);
+  settings.set("low_freq_factor", low_freq_factor);
+  settings.set("high_freq_factor", high_freq_factor);
+  settings.set("original_max_position_embeddings", original_max_position_embeddings);
+  settings.set("max_position_embeddings", max_position_embeddings);
+}
+
+std::vector<OptionDescription> RopeScaling::described() {
+  return {
+      {"scaling", "none",
+       "none; linear (PI: positions/s); ntk (base·s^(D/(D−2))); dynamic (NTK growing with the length beyond L0); yarn; "
+       "llama3"},
+      {"factor", "1", "s of the scaling"},
+      {"attention_factor", "0", "yarn: multiplies cos and sin; 0: 0.1·ln s + 1"},
+      {"beta_fast", "32", "yarn: pairs with more turns over L0 keep their frequency"},
+      {"beta_slow", "1", "yarn: pairs with fewer turns over L0 are slowed by s"},
+      {"low_freq_factor", "1", "llama3: wavelengths above L0/this are stretched by s"},
+      {"high_freq_factor", "4", "llama3: wavelengths below L0/this are kept"},
+      {"original_max_position_embeddings", "0", "L0; 0: max_position_embeddings, else the trained length"},
+      {"max_position_embeddings", "0", "yarn with an original length: s is this/L0 and `factor` is ignored"},
+  };
+}
+
+double RopeScaling::original_length(std::int64_t trained_length) const {
+  if (original_max_position_embeddings > 0) {
+    return static_cast<double>(original_max_position_embeddings);
+  }
+  return static_cast<double>(max_position_embeddings > 0 ? max_position_embeddings : trained_length);
+}
+
+Status RopeScaling::check(std::int64_t width, std::int64_t trained_length) const {
+  const bool needs_length = kind == "dynamic" || kind == "yarn" || kind == "llama3";
+  if (needs_length && original_length(trained_length) <= 0) {
+    return bad_input("option original_max_position_embeddings: scaling " + kind +
+                     " needs the original length, found none");
+  }
+  if ((kind == "ntk" || kind == "dynamic") && width < 4) {
+    return bad_input("option scaling: " + kind + " needs at least 4 rotated channels, found " + std::to_string(width));
+  }
+  return {};
+}
+
+RotaryFrequencies RopeScaling::frequencies(std::int64_t width, double base, double length,
+                                           std::int64_t trained_length) const {
+  const double channels = static_cast<double>(width);
+  const double original = original_length(trained_length);
+  if (kind == "linear") {
+    return {inverse_frequencies(width, base) / factor};
+  }
+  if (kind == "ntk") {
+    return {inverse_frequencies(width, base * std::pow(factor, channels / (channels - 2)))};
+  }
+  if (kind == "dynamic") {
+    const double stretch = length > original ? factor * length / original - (factor - 1) : 1.0;
+    return {inverse_frequencies(width, base * std::pow(stretch, channels / (channels - 2)))};
+  }
+  if (kind == "yarn") {
+    return yarn(width, base, original);
+  }
+  const at::Tensor inverse = inverse_frequencies(width, base);
+  return {kind == "llama3" ? llama3(inverse, original) : inverse};
+}
+
+RotaryFrequencies RopeScaling::yarn(std::int64_t width, double base, double original) const {
+  // Hugging Face: a stored original length makes the configured factor void.
+  const bool stored = original_max_position_embeddings > 0 && max_position_embeddings > 0;
+  const double s = stored ? static_cast<double>(max_position_embeddings) / original : factor;
+  const double channels = static_cast<double>(width);
+  const double low = std::max(std::floor(pair_of_turns(beta_fast, channels, base, original)), 0.0);
+  double high = std::min(std::ceil(pair_of_turns(beta_slow, channels, base, original)), channels - 1);
+  if (high == low) {
+    high += 0.001;
+  }
+  const at::Tensor ramp = ((at::arange(width / 2, at::kDouble) - low) / (high - low)).clamp(0, 1);
+  const at::Tensor inverse = inverse_frequencies(width, base);
+  const double automatic = s > 1 ? 0.1 * std::log(s) + 1 : 1.0;
+  return {inverse * (1 - ramp) + inverse / s * ramp, attention_factor > 0 ? attention_factor : automatic};
+}
+
+at::Tensor RopeScaling::llama3(const at::Tensor& inverse, double original) const {
+  const at::Tensor turns = inverse * (original / (2 * std::numbers::pi));  // over the original length
+  const at::Tensor smooth = ((turns - low_freq_factor) / (high_freq_factor - low_freq_factor)).clamp(0, 1);
+  return inverse / factor * (1 - smooth) + inverse * smooth;
+}
+
+}  // namespace locus::position

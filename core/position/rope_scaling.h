@@ -1,0 +1,53 @@
+// RoPE beyond its trained length: frequencies and magnitude under linear (PI), NTK-aware, dynamic NTK, YaRN and Llama 3
+// scaling. RoPE, RandPE, CoPE + RoPE and TAPE take their frequencies from here.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/settings.h"
+#include "core/position/description.h"
+
+namespace locus::position {
+
+// (M) float64 θ_m, and what cos and sin are multiplied with.
+struct RotaryFrequencies {
+  at::Tensor inverse;
+  double magnitude = 1.0;
+};
+
+// Options under the names of Hugging Face's rope_scaling. L0 is the length the model was trained for before scaling.
+struct RopeScaling {
+  std::string kind = "none";                          // none linear ntk dynamic yarn llama3
+  double factor = 1.0;                                // s
+  double attention_factor = 0.0;                      // yarn: multiplies cos and sin; 0: 0.1·ln s + 1
+  double beta_fast = 32.0;                            // yarn: pairs with more turns over L0 keep θ
+  double beta_slow = 1.0;                             // yarn: pairs with fewer turns over L0 get θ/s
+  double low_freq_factor = 1.0;                       // llama3
+  double high_freq_factor = 4.0;                      // llama3
+  std::int64_t original_max_position_embeddings = 0;  // L0; 0: max_position_embeddings, else the trained length
+  std::int64_t max_position_embeddings = 0;           // yarn with an original length set: s = this/original
+
+  // Reads the options above ("scaling" is `kind`). Errors: kBadInput naming the option.
+  static Result<RopeScaling> from(const Settings& settings);
+  // Adds the options to `settings`.
+  void write(Settings& settings) const;
+  // Their rows for a Description.
+  static std::vector<OptionDescription> described();
+
+  // kBadInput when L0 is needed but nowhere given, or when `width` has too few channels (NTK needs 4).
+  Status check(std::int64_t width, std::int64_t trained_length) const;
+  // θ of a rotation of `width` channels over positions below `length` (only dynamic NTK depends on it).
+  RotaryFrequencies frequencies(std::int64_t width, double base, double length, std::int64_t trained_length) const;
+
+ private:
+  double original_length(std::int64_t trained_length) const;
+  RotaryFrequencies yarn(std::int64_t width, double base, double original) const;
+  at::Tensor llama3(const at::Tensor& inverse, double original) const;
+};
+
+}  // namespace locus::position

@@ -1,0 +1,59 @@
+#include "core/position/rotation.h"
+
+#include <cmath>
+#include <numbers>
+#include <string>
+
+namespace locus::position {
+
+std::string_view to_text(PairLayout layout) {
+  return layout == PairLayout::kHalf ? "half" : "interleaved";
+}
+
+Result<PairLayout> parse_pair_layout(std::string_view name) {
+  if (name == "half") {
+    return PairLayout::kHalf;
+  }
+  if (name == "interleaved") {
+    return PairLayout::kInterleaved;
+  }
+  return bad_input("option layout: expected half or interleaved, found " + std::string(name));
+}
+
+at::Tensor inverse_frequencies(std::int64_t width, double base) {
+  const at::Tensor exponent = at::arange(0, width, 2, at::kDouble) / static_cast<double>(width);
+  return at::exp(exponent * -std::log(base));
+}
+
+Rotation rotation(const at::Tensor& ids, const at::Tensor& frequencies, double magnitude) {
+  const at::Tensor angles = ids.to(at::kDouble).unsqueeze(-1) * frequencies.to(at::kDouble);
+  if (magnitude == 1.0) {
+    return {angles.cos(), angles.sin()};
+  }
+  return {angles.cos() * magnitude, angles.sin() * magnitude};
+}
+
+at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, PairLayout layout) {
+  const std::int64_t pairs = rotation.pairs();
+  const at::Tensor cos = rotation.cos.to(x.options());
+  const at::Tensor sin = rotation.sin.to(x.options());
+  const at::Tensor turning = x.slice(-1, 0, 2 * pairs);
+  at::Tensor turned;
+  if (layout == PairLayout::kHalf) {
+    const at::Tensor first = turning.slice(-1, 0, pairs);
+    const at::Tensor second = turning.slice(-1, pairs, 2 * pairs);
+    turned = at::cat({first * cos - second * sin, second * cos + first * sin}, -1);
+  } else {
+    const at::Tensor paired = turning.unflatten(-1, {pairs, 2});
+    const at::Tensor first = paired.select(-1, 0);
+    const at::Tensor second = paired.select(-1, 1);
+    turned = at::stack({first * cos - second * sin, second * cos + first * sin}, -1).flatten(-2);
+  }
+  return 2 * pairs == x.size(-1) ? turned : at::cat({turned, x.slice(-1, 2 * pairs)}, -1);
+}
+
+at::Tensor rotation_vectors(const Rotation& rotation) {
+  return (at::cat({rotation.cos, rotation.sin}, -1) * std::numbers::sqrt2).to(at::kFloat);
+}
+
+}  // namespace locus::position

@@ -1,0 +1,76 @@
+#include "core/position/learned.h"
+
+#include <gtest/gtest.h>
+
+#include "core/position/list.h"
+#include "tests/support/golden.h"
+
+namespace locus::position {
+namespace {
+
+std::unique_ptr<PositionEncoding> learned(const Settings& options) {
+  ModelShape shape;
+  shape.width = 6;
+  auto made = make_encoding("learned", options, shape);
+  EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().describe());
+  return made.ok() ? *std::move(made) : nullptr;
+}
+
+TEST(Learned, givesTheRowOfEachPosition) {
+  const auto encoding = learned({{"length", std::int64_t{10}}});
+  const at::Tensor table = *encoding->parameters()[0].value;
+  const at::Tensor rows = encoding->embed(encoding->begin(Positions::sequence(4, 3), 1));
+  EXPECT_TRUE(rows.equal(table.slice(0, 3, 7)));
+}
+
+TEST(Learned, refusesPositionsOutsideTheTable) {
+  const auto encoding = learned({{"length", std::int64_t{10}}});
+  EXPECT_TRUE(encoding->accepts(Positions::sequence(10)).ok());
+  EXPECT_FALSE(encoding->accepts(Positions::sequence(11)).ok());
+  EXPECT_FALSE(encoding->accepts(Positions::sequence(3, -1)).ok());
+  EXPECT_FALSE(encoding->accepts(Positions::grid(2, 2)).ok());
+}
+
+TEST(Learned, stretchesTheTableWhenAsked) {
+  const auto encoding = learned({{"length", std::int64_t{4}}, {"beyond", std::string("interpolate")}});
+  *encoding->parameters()[0].value = at::arange(4, at::kFloat).unsqueeze(1).expand({4, 6}).contiguous();
+  ASSERT_TRUE(encoding->accepts(Positions::sequence(8)).ok());
+  const at::Tensor rows = encoding->embed(encoding->begin(Positions::sequence(8), 1)).select(1, 0);
+  const at::Tensor want = at::tensor({0.0, 0.25, 0.75, 1.25, 1.75, 2.25, 2.75, 3.0});
+  EXPECT_CLOSE(rows, want, 1e-6);
+}
+
+TEST(Learned, classTokenHasItsOwnRowAndRegistersNone) {
+  const auto encoding = learned(
+      {{"class_rows", std::int64_t{1}}, {"grid_rows", std::int64_t{2}}, {"grid_columns", std::int64_t{3}}});
+  const at::Tensor table = *encoding->parameters()[0].value;
+  ASSERT_TRUE(encoding->accepts(Positions::grid(2, 3, 3)).ok());
+  const at::Tensor rows = encoding->embed(encoding->begin(Positions::grid(2, 3, 3), 1));
+  EXPECT_TRUE(rows[0].equal(table[0]));
+  EXPECT_TRUE(rows.slice(0, 1, 3).equal(at::zeros({2, 6})));
+  EXPECT_TRUE(rows.slice(0, 3).equal(table.slice(0, 1)));
+  EXPECT_FALSE(encoding->accepts(Positions::grid(3, 3, 1)).ok());
+  EXPECT_FALSE(encoding->accepts(Positions::grid(2, 3, 0)).ok());
+  EXPECT_FALSE(encoding->accepts(Positions::sequence(6)).ok());
+}
+
+TEST(Learned, resamplesTheTableForAnotherGrid) {
+  const auto encoding = learned({{"grid_rows", std::int64_t{3}},
+                                 {"grid_columns", std::int64_t{3}},
+                                 {"beyond", std::string("interpolate")}});
+  encoding->parameters()[0].value->fill_(2.5);
+  ASSERT_TRUE(encoding->accepts(Positions::grid(6, 5, 1)).ok());
+  const at::Tensor rows = encoding->embed(encoding->begin(Positions::grid(6, 5, 1), 1));
+  EXPECT_CLOSE(rows.slice(0, 1), at::full({30, 6}, 2.5), 1e-6);
+}
+
+TEST(Learned, refusesBadOptions) {
+  ModelShape shape;
+  EXPECT_FALSE(make_encoding("learned", {}, shape).ok());
+  EXPECT_FALSE(make_encoding("learned", {{"length", std::int64_t{-4}}}, shape).ok());
+  EXPECT_FALSE(make_encoding("learned", {{"grid_rows", std::int64_t{2}}}, shape).ok());
+  EXPECT_FALSE(make_encoding("learned", {{"beyond", std::string("wrap")}}, shape).ok());
+}
+
+}  // namespace
+}  // namespace locus::position
