@@ -7,7 +7,7 @@ namespace locus::position {
 
 Result<RopeOptions> RopeOptions::from(const Settings& settings) {
   RopeOptions options;
-  LOCUS_TRY(const std::string layout, settings.text("layout", to_text(options.layout)));
+  LOCUS_TRY(const std::string layout, settings.text("layout", layout_name(options.layout)));
   LOCUS_TRY(options.layout, parse_pair_layout(layout));
   LOCUS_TRY(options.fraction, settings.number("fraction", options.fraction));
   LOCUS_TRY(options.base, settings.number("base", options.base));
@@ -22,7 +22,7 @@ Result<RopeOptions> RopeOptions::from(const Settings& settings) {
 }
 
 Settings RopeOptions::settings() const {
-  Settings settings{{"layout", std::string(to_text(layout))}, {"fraction", fraction}, {"base", base}};
+  Settings settings{{"layout", std::string(layout_name(layout))}, {"fraction", fraction}, {"base", base}};
   scaling.write(settings);
   return settings;
 }

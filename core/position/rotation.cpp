@@ -6,7 +6,7 @@
 
 namespace locus::position {
 
-std::string_view to_text(PairLayout layout) {
+std::string_view layout_name(PairLayout layout) {
   return layout == PairLayout::kHalf ? "half" : "interleaved";
 }
 

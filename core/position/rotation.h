@@ -18,7 +18,7 @@ enum class PairLayout {
   kHalf,         // m and m + M (Llama, GPT-NeoX, TAPE)
   kInterleaved,  // 2m and 2m + 1 (rope-vit, torchscale's xPos)
 };
-std::string_view to_text(PairLayout layout);
+std::string_view layout_name(PairLayout layout);
 // "half" or "interleaved". Errors: kBadInput.
 Result<PairLayout> parse_pair_layout(std::string_view name);
 

@@ -41,8 +41,8 @@ TEST(Learned, stretchesTheTableWhenAsked) {
 }
 
 TEST(Learned, classTokenHasItsOwnRowAndRegistersNone) {
-  const auto encoding = learned(
-      {{"class_rows", std::int64_t{1}}, {"grid_rows", std::int64_t{2}}, {"grid_columns", std::int64_t{3}}});
+  const auto encoding =
+      learned({{"class_rows", std::int64_t{1}}, {"grid_rows", std::int64_t{2}}, {"grid_columns", std::int64_t{3}}});
   const at::Tensor table = *encoding->parameters()[0].value;
   ASSERT_TRUE(encoding->accepts(Positions::grid(2, 3, 3)).ok());
   const at::Tensor rows = encoding->embed(encoding->begin(Positions::grid(2, 3, 3), 1));
@@ -55,9 +55,8 @@ TEST(Learned, classTokenHasItsOwnRowAndRegistersNone) {
 }
 
 TEST(Learned, resamplesTheTableForAnotherGrid) {
-  const auto encoding = learned({{"grid_rows", std::int64_t{3}},
-                                 {"grid_columns", std::int64_t{3}},
-                                 {"beyond", std::string("interpolate")}});
+  const auto encoding = learned(
+      {{"grid_rows", std::int64_t{3}}, {"grid_columns", std::int64_t{3}}, {"beyond", std::string("interpolate")}});
   encoding->parameters()[0].value->fill_(2.5);
   ASSERT_TRUE(encoding->accepts(Positions::grid(6, 5, 1)).ok());
   const at::Tensor rows = encoding->embed(encoding->begin(Positions::grid(6, 5, 1), 1));
