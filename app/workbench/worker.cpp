@@ -1,0 +1,188 @@
+#include "app/workbench/worker.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr int kNiceness = 5;  // the window's thread goes first
+constexpr std::chrono::milliseconds kProgressInterval{50};
+
+}  // namespace
+
+Error error_of_current_exception() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return too_large("not enough memory");
+  } catch (const std::exception& error) {
+    return internal(error.what());
+  } catch (...) {
+    return internal("an unknown exception");
+  }
+}
+
+Worker::Worker(std::function<void()> wake)
+    : wake_(std::move(wake)), thread_([this](const StopToken& closing) { loop(closing); }) {}
+
+Worker::~Worker() {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.clear();
+    running_stop_.request_stop();
+  }
+  thread_.request_stop();
+  thread_.join();
+}
+
+void Worker::forget(const std::string& slot) {
+  std::erase_if(waiting_, [&](const Job& job) { return job.slot == slot; });
+  std::erase_if(finished_, [&](const Finished& each) { return each.slot == slot; });
+  if (running_number_ != 0 && running_slot_ == slot) {
+    running_stop_.request_stop();
+  }
+}
+
+void Worker::enqueue(Job job) {
+  {
+    const std::lock_guard lock(mutex_);
+    forget(job.slot);
+    job.number = ++count_;
+    newest_[job.slot] = job.number;
+    waiting_.push_back(std::move(job));
+  }
+  changed_.notify_one();
+}
+
+void Worker::drop(const std::string& slot) {
+  const std::lock_guard lock(mutex_);
+  forget(slot);
+  newest_.erase(slot);
+}
+
+void Worker::cancel(const std::string& slot) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const Job& job) { return job.slot == slot; });
+    if (found != waiting_.end()) {
+      finished_.push_back({found->number, found->slot, found->cancelled()});
+      waiting_.erase(found);
+    }
+    if (running_number_ != 0 && running_slot_ == slot) {
+      running_stop_.request_stop();
+    }
+  }
+  wake_();
+}
+
+void Worker::cancel_all() {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Job& job : waiting_) {
+      finished_.push_back({job.number, job.slot, job.cancelled()});
+    }
+    waiting_.clear();
+    running_stop_.request_stop();
+  }
+  wake_();
+}
+
+int Worker::drain() {
+  std::vector<Deliver> ready;
+  {
+    const std::lock_guard lock(mutex_);
+    for (Finished& each : finished_) {
+      const auto newest = newest_.find(each.slot);
+      if (newest != newest_.end() && newest->second == each.number) {
+        newest_.erase(newest);
+        ready.push_back(std::move(each.deliver));
+      }
+    }
+    finished_.clear();
+  }
+  for (const Deliver& deliver : ready) {
+    deliver();
+  }
+  return static_cast<int>(ready.size());
+}
+
+Worker::State Worker::state() const {
+  const std::lock_guard lock(mutex_);
+  State state = state_;
+  if (state.busy) {
+    state.elapsed_ms = std::chrono::duration<double, std::milli>(Clock::now() - started_).count();
+  }
+  return state;
+}
+
+bool Worker::idle() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.empty() && finished_.empty() && running_number_ == 0;
+}
+
+void Worker::loop(const StopToken& closing) {
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
+  while (auto job = take(closing)) {
+    run(*std::move(job));
+  }
+}
+
+std::optional<Worker::Job> Worker::take(const StopToken& closing) {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait(lock, closing, [this] { return !waiting_.empty(); }) || closing.stop_requested()) {
+    return std::nullopt;
+  }
+  const auto next = std::min_element(waiting_.begin(), waiting_.end(), [](const Job& a, const Job& b) {
+    return std::pair(a.priority, a.number) < std::pair(b.priority, b.number);
+  });
+  Job job = std::move(*next);
+  waiting_.erase(next);
+  running_slot_ = job.slot;
+  running_number_ = job.number;
+  running_stop_ = std::stop_source();
+  started_ = Clock::now();
+  state_ = {true, job.what, {}, 0};
+  return job;
+}
+
+void Worker::run(Job job) {
+  StopToken stop;
+  {
+    const std::lock_guard lock(mutex_);
+    stop = running_stop_.get_token();
+  }
+  auto last = Clock::time_point();
+  const Progress progress = [this, &last](const ProgressReport& news) {
+    {
+      const std::lock_guard lock(mutex_);
+      state_.progress = news;
+    }
+    if (const auto now = Clock::now(); now - last >= kProgressInterval) {
+      last = now;
+      wake_();
+    }
+  };
+  Deliver deliver = job.work(stop, progress);
+  finish(std::move(job), std::move(deliver));
+}
+
+void Worker::finish(Job job, Deliver deliver) {
+  {
+    const std::lock_guard lock(mutex_);
+    running_number_ = 0;
+    running_slot_.clear();
+    state_ = {};
+    const auto newest = newest_.find(job.slot);
+    if (newest != newest_.end() && newest->second == job.number) {
+      finished_.push_back({job.number, job.slot, std::move(deliver)});
+    }
+  }
+  wake_();
+}
+
+}  // namespace locus::workbench

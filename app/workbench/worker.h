@@ -1,0 +1,127 @@
+// Worker: the one thread that opens checkpoints, runs models and computes figures, so that the window never waits.
+//
+// Vocabulary: a *job* belongs to a *slot* ("run text-rope", "figure"); a newer job of a slot replaces the older one,
+// whether it waits, runs or has finished without being delivered. Waiting jobs run by priority, then in the order they
+// came. Work sees only what was moved into it; its result travels back as a value and is handed over by drain(), on the
+// thread that calls it.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+
+namespace locus::workbench {
+
+// First the cheapest to wait for: a hover, what the screen shows, a forward pass, an exact computation.
+enum class Priority { kPreview, kTile, kForward, kExact };
+
+class Worker {
+ public:
+  // `wake` is called from any thread when drain() or state() have news; it must not call back.
+  explicit Worker(std::function<void()> wake);
+  ~Worker();  // stops what runs and waits for it
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // `work` runs on the worker; `done` gets its result on the thread that calls drain(), unless a newer job of the slot
+  // was submitted. Exceptions of `work` become errors: out of memory kTooLarge, others kInternal.
+  template <class T>
+  void submit(Priority priority, std::string slot, std::string what,
+              std::function<Result<T>(StopToken, const Progress&)> work, std::function<void(Result<T>)> done);
+
+  // The slot's job ends as kCancelled, delivered like any result.
+  void cancel(const std::string& slot);
+  void cancel_all();
+  // The slot's job is forgotten: stopped, and nothing delivered.
+  void drop(const std::string& slot);
+
+  // Hands over what has finished; returns how many results were delivered. Call from one thread.
+  int drain();
+
+  // What runs now, for the status bar.
+  struct State {
+    bool busy = false;
+    std::string what;
+    ProgressReport progress;
+    double elapsed_ms = 0;
+  };
+  State state() const;
+  // Nothing waits, runs, or is finished and undelivered.
+  bool idle() const;
+
+ private:
+  using Deliver = std::function<void()>;
+  struct Job {
+    Priority priority = Priority::kForward;
+    std::uint64_t number = 0;
+    std::string slot;
+    std::string what;
+    std::function<Deliver(StopToken, const Progress&)> work;
+    std::function<Deliver()> cancelled;
+  };
+  struct Finished {
+    std::uint64_t number = 0;
+    std::string slot;
+    Deliver deliver;
+  };
+  using Clock = std::chrono::steady_clock;
+
+  void enqueue(Job job);
+  void loop(const StopToken& closing);
+  std::optional<Job> take(const StopToken& closing);
+  void run(Job job);
+  void finish(Job job, Deliver deliver);
+  void forget(const std::string& slot);  // with mutex_ held
+
+  const std::function<void()> wake_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::vector<Job> waiting_;
+  std::vector<Finished> finished_;
+  std::map<std::string, std::uint64_t> newest_;  // slot → number of its newest job
+  std::uint64_t count_ = 0;
+  std::string running_slot_;
+  std::uint64_t running_number_ = 0;  // 0: nothing runs
+  std::stop_source running_stop_;
+  State state_;
+  Clock::time_point started_;
+  std::jthread thread_;  // last: started when everything above exists
+};
+
+// The error that a job's exception becomes; call in a catch block.
+Error error_of_current_exception();
+
+template <class T>
+void Worker::submit(Priority priority, std::string slot, std::string what,
+                    std::function<Result<T>(StopToken, const Progress&)> work, std::function<void(Result<T>)> done) {
+  auto handler = std::make_shared<std::function<void(Result<T>)>>(std::move(done));
+  Job job;
+  job.priority = priority;
+  job.slot = std::move(slot);
+  job.what = std::move(what);
+  job.work = [work = std::move(work), handler](StopToken stop, const Progress& progress) -> Deliver {
+    auto result = std::make_shared<std::optional<Result<T>>>();
+    try {
+      result->emplace(work(std::move(stop), progress));
+    } catch (...) {
+      result->emplace(error_of_current_exception());
+    }
+    return [result, handler] { (*handler)(std::move(**result)); };
+  };
+  job.cancelled = [handler]() -> Deliver { return [handler] { (*handler)(Result<T>(locus::cancelled())); }; };
+  enqueue(std::move(job));
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,240 @@
+#include "app/workbench/worker.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace locus::workbench {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Drains until everything submitted has been delivered or dropped.
+bool settle(Worker& worker) {
+  const auto end = std::chrono::steady_clock::now() + 20s;
+  while (std::chrono::steady_clock::now() < end) {
+    worker.drain();
+    if (worker.idle()) {
+      return true;
+    }
+    std::this_thread::sleep_for(1ms);
+  }
+  return false;
+}
+
+// Holds the worker until open() is called or the job is stopped.
+class Gate {
+ public:
+  void open() { open_ = true; }
+  void wait_until_entered() const {
+    while (!entered_) {
+      std::this_thread::sleep_for(100us);
+    }
+  }
+  Result<int> pass(const StopToken& stop) {
+    entered_ = true;
+    while (!open_ && !stop.stop_requested()) {
+      std::this_thread::sleep_for(100us);
+    }
+    return stop.stop_requested() ? Result<int>(cancelled()) : Result<int>(0);
+  }
+
+ private:
+  std::atomic<bool> open_ = false;
+  std::atomic<bool> entered_ = false;
+};
+
+std::shared_ptr<Gate> block(Worker& worker, Priority priority = Priority::kForward, std::string slot = "gate") {
+  auto gate = std::make_shared<Gate>();
+  worker.submit<int>(
+      priority, std::move(slot), "waiting", [gate](StopToken stop, const Progress&) { return gate->pass(stop); },
+      [](Result<int>) {});
+  gate->wait_until_entered();
+  return gate;
+}
+
+TEST(Worker, DeliversOnTheDrainingThreadOnly) {
+  Worker worker([] {});
+  std::thread::id ran;
+  std::thread::id delivered;
+  worker.submit<std::thread::id>(
+      Priority::kForward, "a", "a",
+      [](StopToken, const Progress&) -> Result<std::thread::id> { return std::this_thread::get_id(); },
+      [&](Result<std::thread::id> id) {
+        ran = id.value();
+        delivered = std::this_thread::get_id();
+      });
+  ASSERT_TRUE(settle(worker));
+  EXPECT_EQ(delivered, std::this_thread::get_id());
+  EXPECT_NE(ran, delivered);
+}
+
+TEST(Worker, RunsByPriorityThenInOrder) {
+  Worker worker([] {});
+  const auto gate = block(worker);
+  std::vector<std::string> order;
+  const auto add = [&](Priority priority, const std::string& name) {
+    worker.submit<std::string>(
+        priority, name, name, [name](StopToken, const Progress&) -> Result<std::string> { return name; },
+        [&](Result<std::string> result) { order.push_back(result.value()); });
+  };
+  add(Priority::kExact, "exact");
+  add(Priority::kForward, "forward 1");
+  add(Priority::kForward, "forward 2");
+  add(Priority::kTile, "tile");
+  add(Priority::kPreview, "preview");
+  gate->open();
+  ASSERT_TRUE(settle(worker));
+  EXPECT_EQ(order, (std::vector<std::string>{"preview", "tile", "forward 1", "forward 2", "exact"}));
+}
+
+TEST(Worker, NewerJobOfASlotReplacesOlderWhetherWaitingOrRunning) {
+  Worker worker([] {});
+  const auto gate = block(worker, Priority::kForward, "run");  // runs, and is stopped by the next submit
+  std::vector<int> delivered;
+  std::atomic<int> ran = 0;
+  for (int n = 1; n <= 50; ++n) {
+    worker.submit<int>(
+        Priority::kForward, "run", "run",
+        [n, &ran](StopToken, const Progress&) -> Result<int> {
+          ++ran;
+          return n;
+        },
+        [&](Result<int> result) { delivered.push_back(result.value()); });
+  }
+  ASSERT_TRUE(settle(worker));
+  EXPECT_EQ(delivered, std::vector<int>{50});
+  EXPECT_LE(ran, 50);
+}
+
+TEST(Worker, DropsAFinishedResultThatIsStale) {
+  Worker worker([] {});
+  int delivered = 0;
+  const auto add = [&](int n) {
+    worker.submit<int>(
+        Priority::kTile, "figure", "figure", [n](StopToken, const Progress&) -> Result<int> { return n; },
+        [&](Result<int> result) { delivered = result.value(); });
+  };
+  add(1);
+  while (worker.state().busy) {
+    std::this_thread::sleep_for(100us);
+  }
+  std::this_thread::sleep_for(5ms);  // 1 has finished and is not drained
+  add(2);
+  ASSERT_TRUE(settle(worker));
+  EXPECT_EQ(delivered, 2);
+}
+
+TEST(Worker, SlotsDoNotDisturbEachOther) {
+  Worker worker([] {});
+  int sum = 0;
+  for (int n = 1; n <= 4; ++n) {
+    worker.submit<int>(
+        Priority::kTile, "slot " + std::to_string(n), "", [n](StopToken, const Progress&) -> Result<int> { return n; },
+        [&](Result<int> result) { sum += result.value(); });
+  }
+  ASSERT_TRUE(settle(worker));
+  EXPECT_EQ(sum, 10);
+}
+
+TEST(Worker, CancelReachesRunningAndWaitingJobsAndIsDelivered) {
+  Worker worker([] {});
+  auto gate = std::make_shared<Gate>();
+  std::vector<ErrorCode> codes;
+  const auto note = [&](Result<int> result) {
+    codes.push_back(result.ok() ? ErrorCode::kInternal : result.error().code);
+  };
+  worker.submit<int>(
+      Priority::kForward, "running", "", [gate](StopToken stop, const Progress&) { return gate->pass(stop); }, note);
+  gate->wait_until_entered();
+  worker.submit<int>(
+      Priority::kForward, "waiting", "", [](StopToken, const Progress&) -> Result<int> { return 1; }, note);
+  worker.cancel_all();
+  ASSERT_TRUE(settle(worker));
+  EXPECT_EQ(codes, (std::vector<ErrorCode>{ErrorCode::kCancelled, ErrorCode::kCancelled}));
+}
+
+TEST(Worker, DropDeliversNothing) {
+  Worker worker([] {});
+  const auto gate = block(worker);
+  bool delivered = false;
+  worker.submit<int>(
+      Priority::kForward, "gone", "", [](StopToken, const Progress&) -> Result<int> { return 1; },
+      [&](Result<int>) { delivered = true; });
+  worker.drop("gone");
+  gate->open();
+  ASSERT_TRUE(settle(worker));
+  EXPECT_FALSE(delivered);
+}
+
+TEST(Worker, ExceptionsBecomeErrorsAndTheWorkerLivesOn) {
+  Worker worker([] {});
+  std::vector<Error> errors;
+  const auto note = [&](Result<int> result) { errors.push_back(result.error()); };
+  worker.submit<int>(
+      Priority::kForward, "memory", "", [](StopToken, const Progress&) -> Result<int> { throw std::bad_alloc(); },
+      note);
+  worker.submit<int>(
+      Priority::kForward, "bug", "",
+      [](StopToken, const Progress&) -> Result<int> { throw std::runtime_error("a bug"); }, note);
+  ASSERT_TRUE(settle(worker));
+  ASSERT_EQ(errors.size(), 2U);
+  EXPECT_EQ(errors[0].code, ErrorCode::kTooLarge);
+  EXPECT_EQ(errors[1].code, ErrorCode::kInternal);
+  EXPECT_EQ(errors[1].message, "a bug");
+  int value = 0;
+  worker.submit<int>(
+      Priority::kForward, "after", "", [](StopToken, const Progress&) -> Result<int> { return 7; },
+      [&](Result<int> result) { value = result.value(); });
+  ASSERT_TRUE(settle(worker));
+  EXPECT_EQ(value, 7);
+}
+
+TEST(Worker, StateNamesTheJobAndItsProgress) {
+  std::atomic<int> woken = 0;
+  Worker worker([&] { ++woken; });
+  auto gate = std::make_shared<Gate>();
+  worker.submit<int>(
+      Priority::kForward, "a", "running text-rope",
+      [gate](StopToken stop, const Progress& progress) {
+        report(progress, 0.5, "layer 2 of 4");
+        return gate->pass(stop);
+      },
+      [](Result<int>) {});
+  gate->wait_until_entered();
+  const Worker::State state = worker.state();
+  EXPECT_TRUE(state.busy);
+  EXPECT_EQ(state.what, "running text-rope");
+  EXPECT_EQ(state.progress.what, "layer 2 of 4");
+  EXPECT_DOUBLE_EQ(state.progress.fraction, 0.5);
+  gate->open();
+  ASSERT_TRUE(settle(worker));
+  EXPECT_FALSE(worker.state().busy);
+  EXPECT_GE(woken, 2);  // the report and the result
+}
+
+TEST(Worker, ClosingStopsWhatRunsAndForgetsWhatWaits) {
+  std::atomic<bool> ran = false;
+  {
+    Worker worker([] {});
+    const auto gate = block(worker);
+    worker.submit<int>(
+        Priority::kForward, "waiting", "",
+        [&ran](StopToken, const Progress&) -> Result<int> {
+          ran = true;
+          return 1;
+        },
+        [](Result<int>) {});
+  }
+  EXPECT_FALSE(ran);
+}
+
+}  // namespace
+}  // namespace locus::workbench
