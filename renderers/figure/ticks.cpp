@@ -20,19 +20,17 @@ std::string superscript(int exponent) {
 std::string fixed(double value, int decimals) {
   std::array<char, 64> buffer{};
   std::snprintf(buffer.data(), buffer.size(), "%.*f", decimals, std::abs(value));
-  std::string text = buffer.data();
-  const std::size_t point = std::min(text.find('.'), text.size());
-  if (point >= 5) {  // four digits read well without separators
-    for (std::size_t n = point; n > 3; n -= 3) {
-      text.insert(n - 3, ",");
+  const std::string digits = buffer.data();
+  const std::size_t point = std::min(digits.find('.'), digits.size());
+  const bool grouped = point >= 5;  // four digits read well without separators
+  std::string text = value < 0 ? "−" : "";
+  for (std::size_t n = 0; n < digits.size(); ++n) {
+    if (grouped && n > 0 && n < point && (point - n) % 3 == 0) {
+      text += ',';
     }
-    if (text.front() == ',') {
-      text.erase(0, 1);
-    }
+    text += digits[n];
   }
-  std::string signed_text = value < 0 ? "−" : "";
-  signed_text += text;
-  return signed_text;
+  return text;
 }
 
 std::string scientific(double value) {
