@@ -3,6 +3,7 @@
 #include "core/position/learned.h"
 #include "core/position/none.h"
 #include "core/position/rope.h"
+#include "core/position/tape.h"
 
 namespace locus::position {
 
@@ -27,6 +28,7 @@ const std::vector<Entry>& encodings() {
       {None::about(), None::make},
       {Learned::about(), Learned::make},
       {Rope::about(), Rope::make},
+      {Tape::about(), Tape::make},
   };
   return list;
 }
