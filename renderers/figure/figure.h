@@ -17,7 +17,8 @@
 
 namespace locus::figure {
 
-// The visible interval of an axis, in data units; low > high draws the axis reversed.
+// The visible interval of an axis, in data units, from left to right or from bottom to top; low > high draws the axis
+// reversed (y of a map with query 0 on top: {T, 0}).
 struct Interval {
   double low = 0;
   double high = 1;
@@ -26,20 +27,27 @@ struct Interval {
 struct Axis {
   std::string label;  // "key", "distance Δ (tokens)"
   Interval view;
-  bool logarithmic = false;
+  bool logarithmic = false;  // low and high must be positive; heat maps and images need linear axes
+  double log_base = 10;      // 2 suits context lengths
   // Names of cells, shown instead of numbers when zoomed in far enough to be read (token labels); cell n covers [n,
-  // n+1).
+  // n+1). Numeric ticks of a panel with a heat map of whole cells (integer first and step) also sit in the middle of
+  // their cell.
   std::shared_ptr<const std::vector<std::string>> cell_names;
 };
 
 // A matrix of values as coloured cells. Cell (r, c) covers [column_axis.first + c·step, …) × [row_axis.first + r·step,
 // …) of the Field. The values are shared, never copied per frame: a renderer may keep a texture for as long as the
-// pointer is alive.
+// pointer is alive. Where a pixel covers several cells it shows their `reduction` (cells without a value do not count).
+enum class Reduction { kMax, kMean };
 struct HeatMap {
   std::shared_ptr<const Field> field;
   ColorScale scale;
+  Reduction reduction = Reduction::kMax;
+  float opacity = 1;  // below 1: over an image
 };
 
+// Colours of bars, curves and markers: 0 takes the next of the theme's palette (markers: the foreground). Named bars
+// and curves make a legend.
 struct Bars {  // a histogram
   std::string name;
   std::vector<double> edges;    // n + 1, ascending
@@ -67,7 +75,8 @@ struct Marker {  // a line across the panel: "trained length", a pinned query
   bool dashed = true;
 };
 
-// Text, each token tinted by a value (NaN: not tinted); wraps at the panel's width.
+// Text, each token tinted by a value (NaN: not tinted); wraps at the panel's width, and after a token that ends in a
+// line feed. The first line shown is y.view.low of the panel (0 unless scrolled).
 struct TokenStrip {
   std::vector<std::string> tokens;
   std::vector<float> values;  // one a token
@@ -92,9 +101,10 @@ struct Panel {
   Axis x;
   Axis y;
   bool equal_aspect = false;  // one data unit is the same length on both axes
-  bool show_axes = true;
+  bool show_axes = true;      // ticks, labels and frame
   std::vector<Layer> layers;
   std::string color_bar_label;  // empty: no colour bar; the bar shows the first HeatMap's or TokenStrip's scale
+  bool color_bar = false;       // a bar without a label
   std::string note;             // a line under the panel: "max of 16×16 cells"
 };
 

@@ -1,0 +1,261 @@
+#include "renderers/figure/layer_marks.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace locus::figure {
+namespace {
+
+// What every layer needs to know of its panel.
+struct Context {
+  const Panel& panel;
+  const PanelLayout& place;
+  const Style& style;
+  MarkList& marks;
+  std::vector<Rect> labels{};  // of markers so far, so that the next does not cover them
+};
+
+void add_map(const HeatMap& map, const Context& context) {
+  if (!map.field || map.field->rows <= 0 || map.field->columns <= 0) {
+    return;
+  }
+  const FieldAxis& rows = map.field->row_axis;
+  const FieldAxis& columns = map.field->column_axis;
+  MapMark mark;
+  mark.field = map.field;
+  mark.scale = map.scale;
+  mark.reduction = map.reduction;
+  mark.opacity = static_cast<double>(map.opacity);
+  const PanelLayout& place = context.place;
+  mark.x_begin = place.x.place(columns.first);
+  mark.x_end = place.x.place(columns.first + columns.step * static_cast<double>(map.field->columns));
+  mark.y_begin = place.y.place(rows.first);
+  mark.y_end = place.y.place(rows.first + rows.step * static_cast<double>(map.field->rows));
+  context.marks.add(std::move(mark), place.plot);
+}
+
+void add_bars(const Bars& bars, Color color, const Context& context) {
+  const PanelLayout& place = context.place;
+  const double opacity = bar_opacity(context.panel);
+  const double base = std::clamp(place.y.place(0), place.plot.y, place.plot.bottom());
+  std::vector<Point> outline;
+  for (std::size_t n = 0; n < bars.heights.size() && n + 1 < bars.edges.size(); ++n) {
+    const double left = place.x.place(bars.edges[n]);
+    const double right = place.x.place(bars.edges[n + 1]);
+    const double top = std::isfinite(bars.heights[n]) ? place.y.place(bars.heights[n]) : base;
+    context.marks.fill({std::min(left, right), std::min(top, base), std::abs(right - left), std::abs(top - base)},
+                       faded(color, opacity), place.plot);
+    outline.insert(outline.end(), {{left, top}, {right, top}});
+  }
+  if (!outline.empty()) {
+    outline.insert(outline.begin(), {outline.front().x, base});
+    outline.push_back({outline.back().x, base});
+    context.marks.add(LineMark{std::move(outline), color, context.style.line(), 0}, place.plot);
+  }
+}
+
+// At most four points a pixel column (first, lowest, highest, last), when x ascends.
+std::vector<Point> thinned(const std::vector<Point>& points, double pixel) {
+  std::vector<Point> kept;
+  std::size_t n = 0;
+  while (n < points.size()) {
+    const double column = std::floor(points[n].x / pixel);
+    const std::size_t first = n;
+    std::size_t low = n;
+    std::size_t high = n;
+    for (; n < points.size() && std::floor(points[n].x / pixel) == column; ++n) {
+      low = points[n].y < points[low].y ? n : low;
+      high = points[n].y > points[high].y ? n : high;
+    }
+    std::size_t previous = points.size();
+    for (const std::size_t index : {first, std::min(low, high), std::max(low, high), n - 1}) {
+      if (index != previous) {
+        kept.push_back(points[index]);
+      }
+      previous = index;
+    }
+  }
+  return kept;
+}
+
+void add_curve_piece(std::vector<Point> points, const Curve& curve, Color color, const Context& context) {
+  if (points.empty()) {
+    return;
+  }
+  const double width = curve_width(curve, context.style);
+  if (points.size() == 1) {  // a lonely value is a dot
+    points.push_back(points.front());
+    context.marks.add(LineMark{std::move(points), color, 2.5 * width, 0}, context.place.plot);
+    return;
+  }
+  if (static_cast<double>(points.size()) > 4 * context.place.plot.width) {
+    points = thinned(points, context.style.pixel > 0 ? context.style.pixel : context.style.text_size / 24);
+  }
+  context.marks.add(LineMark{std::move(points), color, width, curve.dashed ? dash_length(width) : 0},
+                    context.place.plot);
+}
+
+void add_curve(const Curve& curve, Color color, const Context& context) {
+  const AxisMap& x = context.place.x;
+  const AxisMap& y = context.place.y;
+  const std::size_t count = std::min(curve.x.size(), curve.y.size());
+  AreaMark band;
+  band.color = faded(color, 0.2);
+  const auto flush_band = [&] {
+    if (band.x.size() > 1) {
+      context.marks.add(band, context.place.plot);
+    }
+    band.x.clear();
+    band.low.clear();
+    band.high.clear();
+  };
+  for (std::size_t n = 0; n < std::min({count, curve.low.size(), curve.high.size()}); ++n) {
+    if (!std::isfinite(curve.low[n]) || !std::isfinite(curve.high[n])) {
+      flush_band();
+      continue;
+    }
+    band.x.push_back(x.place(curve.x[n]));
+    band.low.push_back(y.place(curve.low[n]));
+    band.high.push_back(y.place(curve.high[n]));
+  }
+  flush_band();
+  std::vector<Point> points;
+  for (std::size_t n = 0; n < count; ++n) {
+    if (!std::isfinite(curve.x[n]) || !std::isfinite(curve.y[n])) {
+      add_curve_piece(std::exchange(points, {}), curve, color, context);
+      continue;
+    }
+    points.push_back({x.place(curve.x[n]), y.place(curve.y[n])});
+  }
+  add_curve_piece(std::move(points), curve, color, context);
+}
+
+void add_marker_label(const Marker& marker, double at, Color color, Context& context) {
+  const Rect& plot = context.place.plot;
+  const double size = context.style.note_text();
+  const double pad = 0.35 * size;
+  // No metrics here: a generous guess of the width only decides the side and which labels step down.
+  const double width = 0.62 * size * static_cast<double>(marker.label.size()) + 2 * pad;
+  const double height = TextMetrics::line_height(size);
+  Rect box{at + pad, plot.y + pad, width, height};
+  const bool vertical = marker.direction == Marker::Direction::kVertical;
+  bool at_end = vertical && box.right() > plot.right() && at - width > plot.x;
+  if (vertical) {
+    box.x = at_end ? at - pad - width : at + pad;
+  } else {
+    at_end = true;
+    box = {plot.right() - pad - width, at - height - pad / 2, width, height};
+    if (box.y < plot.y) {
+      box.y = at + pad / 2;
+    }
+  }
+  for (const Rect& other : context.labels) {
+    if (vertical && !other.intersected(box).empty()) {
+      box.y = other.bottom();
+    }
+  }
+  context.labels.push_back(box);
+  const Point baseline{at_end ? box.right() : box.x, box.y + TextMetrics::ascent(size)};
+  context.marks.text({marker.label, baseline, at_end ? 1.0 : 0.0, size, false, color});
+}
+
+void add_marker(const Marker& marker, Color color, Context& context) {
+  const PanelLayout& place = context.place;
+  const bool vertical = marker.direction == Marker::Direction::kVertical;
+  const double at = vertical ? place.x.place(marker.at) : place.y.place(marker.at);
+  const Rect& plot = place.plot;
+  const double slack = 0.5;
+  if (vertical ? at < plot.x - slack || at > plot.right() + slack : at < plot.y - slack || at > plot.bottom() + slack) {
+    return;
+  }
+  const double width = 1.2 * context.style.line();
+  const double dash = marker.dashed ? dash_length(width) : 0;
+  if (vertical) {
+    context.marks.add(LineMark{{{at, plot.y}, {at, plot.bottom()}}, color, width, dash}, plot);
+  } else {
+    context.marks.add(LineMark{{{plot.x, at}, {plot.right(), at}}, color, width, dash}, plot);
+  }
+  if (!marker.label.empty()) {
+    add_marker_label(marker, at, color, context);
+  }
+}
+
+void add_tokens(const TokenStrip& strip, const Context& context) {
+  const Style& style = context.style;
+  const double line = 1.5 * style.line();
+  for (const TokenBox& token : context.place.tokens) {
+    const auto n = static_cast<std::size_t>(token.token);
+    const Rect& box = token.box;
+    if (box.intersected(context.place.plot).empty()) {
+      continue;
+    }
+    Color ink = style.foreground;
+    if (n < strip.values.size() && !std::isnan(strip.values[n])) {
+      const Color tint = color_of(strip.scale, strip.values[n]);
+      context.marks.fill(box, tint, context.place.plot);
+      ink = is_light(blended(tint, style.background)) ? 0x101010FF : 0xFAFAFAFF;
+    }
+    const double baseline = box.y + (box.height + 0.72 * style.text_size) / 2;
+    context.marks.add(TextMark{{token.text, {box.center_x(), baseline}, 0.5, style.text_size, false, ink}},
+                      context.place.plot);
+    if (token.token == strip.selected) {
+      const Rect clip = context.place.plot.grown(line);
+      for (const Rect& side :
+           {Rect{box.x, box.y, box.width, line}, Rect{box.x, box.bottom() - line, box.width, line},
+            Rect{box.x, box.y, line, box.height}, Rect{box.right() - line, box.y, line, box.height}}) {
+        context.marks.fill(side, style.foreground, clip);
+      }
+    }
+  }
+}
+
+void add_image(const ImageLayer& image, const Context& context) {
+  if (!image.rgba || image.width <= 0 || image.height <= 0 ||
+      image.rgba->size() < static_cast<std::size_t>(image.width * image.height) * 4) {
+    return;
+  }
+  const PanelLayout& place = context.place;
+  context.marks.add(
+      ImageMark{image.rgba, image.width, image.height, static_cast<double>(image.opacity), place.x.place(image.x.low),
+                place.x.place(image.x.high), place.y.place(image.y.low), place.y.place(image.y.high)},
+      place.plot);
+}
+
+}  // namespace
+
+double curve_width(const Curve& curve, const Style& style) {
+  return static_cast<double>(curve.width_px) * style.text_size / 12;
+}
+
+double dash_length(double width) {
+  return 4 * width;
+}
+
+double bar_opacity(const Panel& panel) {
+  const auto count = std::count_if(panel.layers.begin(), panel.layers.end(),
+                                   [](const Layer& layer) { return std::holds_alternative<Bars>(layer); });
+  return count > 1 ? 0.4 : 0.75;
+}
+
+void add_layers(const Panel& panel, const PanelLayout& place, const Style& style, MarkList& marks) {
+  Context context{panel, place, style, marks};
+  for (std::size_t n = 0; n < panel.layers.size(); ++n) {
+    const Color color = layer_color(panel, n, style);
+    const Layer& layer = panel.layers[n];
+    if (const auto* map = std::get_if<HeatMap>(&layer)) {
+      add_map(*map, context);
+    } else if (const auto* bars = std::get_if<Bars>(&layer)) {
+      add_bars(*bars, color, context);
+    } else if (const auto* curve = std::get_if<Curve>(&layer)) {
+      add_curve(*curve, color, context);
+    } else if (const auto* marker = std::get_if<Marker>(&layer)) {
+      add_marker(*marker, color, context);
+    } else if (const auto* strip = std::get_if<TokenStrip>(&layer)) {
+      add_tokens(*strip, context);
+    } else if (const auto* image = std::get_if<ImageLayer>(&layer)) {
+      add_image(*image, context);
+    }
+  }
+}
+
+}  // namespace locus::figure

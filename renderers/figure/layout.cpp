@@ -1,0 +1,250 @@
+#include "renderers/figure/layout.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "renderers/figure/panel_decor.h"
+
+namespace locus::figure {
+namespace {
+
+constexpr double kGolden = 0.62;
+constexpr int kPasses = 3;              // margins depend on ticks, which depend on what the margins leave
+constexpr std::size_t kSmallGrid = 12;  // more panels than this are thumbnails
+
+// Everything the passes share.
+struct Grid {
+  const Figure& figure;
+  const Style& style;
+  const TextMetrics& metrics;
+  int columns = 1;
+  int rows = 1;
+  double gap_x = 0;
+  double gap_y = 0;
+  bool small = false;
+  std::vector<PanelDecor> decors{};
+  std::vector<double> plot_width{};   // a column
+  std::vector<double> plot_height{};  // a row
+  std::vector<Margins> column{};      // left and right
+  std::vector<Margins> row{};         // top and bottom
+
+  int column_of(std::size_t panel) const { return static_cast<int>(panel) % columns; }
+  int row_of(std::size_t panel) const { return static_cast<int>(panel) / columns; }
+};
+
+double map_ratio(const Panel& panel) {
+  const double x = std::abs(panel.x.view.high - panel.x.view.low);
+  const double y = std::abs(panel.y.view.high - panel.y.view.low);
+  return x > 0 && y > 0 ? y / x : 1;
+}
+
+double natural_plot_height(const Panel& panel, double width, const Grid& grid) {
+  if (panel.equal_aspect) {
+    return std::min(width * map_ratio(panel), 1.6 * width);
+  }
+  for (const Layer& layer : panel.layers) {
+    if (const auto* strip = std::get_if<TokenStrip>(&layer)) {
+      const auto boxes = flow_tokens(*strip, width, 0, grid.style, grid.metrics);
+      const double lines = boxes.empty() ? 1 : std::round(boxes.back().box.y / strip_line_height(grid.style)) + 1;
+      const double least = color_bar_scale(panel) ? 6 * grid.style.text_size : 0;
+      return std::max(lines * strip_line_height(grid.style), least);
+    }
+  }
+  return has_map(panel) ? 0.75 * width : kGolden * width;
+}
+
+void collect_margins(Grid& grid) {
+  grid.column.assign(static_cast<std::size_t>(grid.columns), {});
+  grid.row.assign(static_cast<std::size_t>(grid.rows), {});
+  for (std::size_t n = 0; n < grid.decors.size(); ++n) {
+    const Margins& margins = grid.decors[n].margins;
+    Margins& column = grid.column[static_cast<std::size_t>(grid.column_of(n))];
+    Margins& row = grid.row[static_cast<std::size_t>(grid.row_of(n))];
+    column.left = std::max(column.left, margins.left);
+    column.right = std::max(column.right, margins.right);
+    row.top = std::max(row.top, margins.top);
+    row.bottom = std::max(row.bottom, margins.bottom);
+  }
+}
+
+// Shares the room inside the margins among the plots; `height` 0: as high as they like.
+void share_room(Grid& grid, double width, double height) {
+  double free_width = width - (grid.columns - 1) * grid.gap_x;
+  for (const Margins& margins : grid.column) {
+    free_width -= margins.left + margins.right;
+  }
+  const double least = grid.style.text_size;
+  grid.plot_width.assign(static_cast<std::size_t>(grid.columns), std::max(least, free_width / grid.columns));
+  grid.plot_height.assign(static_cast<std::size_t>(grid.rows), least);
+  for (std::size_t n = 0; n < grid.decors.size(); ++n) {
+    const double plot_width = grid.plot_width[static_cast<std::size_t>(grid.column_of(n))];
+    double& plot_height = grid.plot_height[static_cast<std::size_t>(grid.row_of(n))];
+    plot_height = std::max(plot_height, natural_plot_height(grid.figure.panels[n], plot_width, grid));
+  }
+  if (height <= 0) {
+    return;
+  }
+  double free_height = height - (grid.rows - 1) * grid.gap_y;
+  double wanted = 0;
+  for (std::size_t r = 0; r < grid.row.size(); ++r) {
+    free_height -= grid.row[r].top + grid.row[r].bottom;
+    wanted += grid.plot_height[r];
+  }
+  for (double& plot_height : grid.plot_height) {
+    plot_height = std::max(least, free_height * plot_height / wanted);
+  }
+}
+
+// The rectangle of data inside a slot's share: smaller where one unit must be as long on both axes.
+Rect plot_rect(const Panel& panel, const Rect& share, const Style& style) {
+  Rect plot = share;
+  if (panel.equal_aspect) {
+    const double ratio = map_ratio(panel);
+    plot.width = std::min(share.width, share.height / ratio);
+    plot.height = plot.width * ratio;
+    plot.x += (share.width - plot.width) / 2;
+    plot.y += (share.height - plot.height) / 2;
+  }
+  const double right = style.aligned(plot.right());
+  const double bottom = style.aligned(plot.bottom());
+  plot.x = style.aligned(plot.x);
+  plot.y = style.aligned(plot.y);
+  plot.width = std::max(right - plot.x, style.pixel);
+  plot.height = std::max(bottom - plot.y, style.pixel);
+  return plot;
+}
+
+void measure_all(Grid& grid) {
+  for (std::size_t n = 0; n < grid.decors.size(); ++n) {
+    const Panel& panel = grid.figure.panels[n];
+    const Rect share{0, 0, grid.plot_width[static_cast<std::size_t>(grid.column_of(n))],
+                     grid.plot_height[static_cast<std::size_t>(grid.row_of(n))]};
+    const Rect plot = plot_rect(panel, share, grid.style);
+    grid.decors[n] = measure(panel, plot.width, plot.height, grid.small, grid.style, grid.metrics);
+  }
+  collect_margins(grid);
+}
+
+void place_panel(const Grid& grid, std::size_t n, const Rect& share, PanelLayout& place) {
+  const Panel& panel = grid.figure.panels[n];
+  place.plot = plot_rect(panel, share, grid.style);
+  const Rect& plot = place.plot;
+  place.x = {panel.x.view.low, panel.x.view.high, plot.x, plot.right(), panel.x.logarithmic};
+  place.y = {panel.y.view.low, panel.y.view.high, plot.bottom(), plot.y, panel.y.logarithmic};
+  place_decor(panel, grid.decors[n], grid.style, grid.metrics, place);
+  for (const Layer& layer : panel.layers) {
+    if (const auto* strip = std::get_if<TokenStrip>(&layer)) {
+      place.tokens = flow_tokens(*strip, plot.width, std::max(0.0, panel.y.view.low), grid.style, grid.metrics);
+      for (TokenBox& token : place.tokens) {
+        token.box.x += plot.x;
+        token.box.y += plot.y;
+      }
+    }
+  }
+}
+
+// Places the rows below `top`; returns the bottom of the last.
+double place_grid(const Grid& grid, double left, double top, Layout& layout) {
+  double y = top;
+  for (int r = 0; r < grid.rows; ++r) {
+    const Margins& row = grid.row[static_cast<std::size_t>(r)];
+    const double plot_height = grid.plot_height[static_cast<std::size_t>(r)];
+    double x = left;
+    for (int c = 0; c < grid.columns; ++c) {
+      const Margins& column = grid.column[static_cast<std::size_t>(c)];
+      const double plot_width = grid.plot_width[static_cast<std::size_t>(c)];
+      const auto n = static_cast<std::size_t>(r * grid.columns + c);
+      if (n < grid.figure.panels.size()) {
+        PanelLayout& place = layout.panels[n];
+        place.slot = {x, y, column.left + plot_width + column.right, row.top + plot_height + row.bottom};
+        place_panel(grid, n, {x + column.left, y + row.top, plot_width, plot_height}, place);
+      }
+      x += column.left + plot_width + column.right + grid.gap_x;
+    }
+    y += row.top + plot_height + row.bottom + grid.gap_y;
+  }
+  return y - grid.gap_y;
+}
+
+}  // namespace
+
+double AxisMap::place(double value) const {
+  if (logarithmic && low > 0 && high > 0) {
+    return begin + (std::log(std::max(value, 1e-300) / low) / std::log(high / low)) * (end - begin);
+  }
+  return begin + (value - low) / (high - low) * (end - begin);
+}
+
+double AxisMap::value(double place) const {
+  const double t = (place - begin) / (end - begin);
+  return logarithmic && low > 0 && high > 0 ? low * std::pow(high / low, t) : low + t * (high - low);
+}
+
+Color layer_color(const Panel& panel, std::size_t index, const Style& style) {
+  std::size_t series = 0;
+  for (std::size_t n = 0; n < panel.layers.size(); ++n) {
+    const auto* curve = std::get_if<Curve>(&panel.layers[n]);
+    const auto* bars = std::get_if<Bars>(&panel.layers[n]);
+    const auto* marker = std::get_if<Marker>(&panel.layers[n]);
+    const Color own =
+        curve != nullptr ? curve->color : (bars != nullptr ? bars->color : (marker != nullptr ? marker->color : 0));
+    if (n == index) {
+      return own != 0 ? own : (marker != nullptr ? style.foreground : style.palette[series % style.palette.size()]);
+    }
+    series += curve != nullptr || bars != nullptr ? 1 : 0;
+  }
+  return style.foreground;
+}
+
+Layout lay_out(const Figure& figure, double width, double height, const Style& style, const TextMetrics& metrics) {
+  Layout layout{width, height, style, std::vector<PanelLayout>(figure.panels.size()), {}};
+  const double pad = style.aligned(style.gap());
+  double top = pad;
+  const double title_size = 1.1 * style.title_text();
+  for (const std::string& line : wrapped(metrics, figure.title, title_size, width - 2 * pad, 2)) {
+    layout.texts.push_back(
+        {line, {width / 2, top + TextMetrics::ascent(title_size)}, 0.5, title_size, false, style.foreground});
+    top += TextMetrics::line_height(title_size);
+  }
+  top += layout.texts.empty() ? 0 : style.gap();
+
+  Grid grid{figure, style, metrics};
+  const auto count = static_cast<int>(figure.panels.size());
+  grid.columns = std::clamp(figure.columns, 1, std::max(count, 1));
+  grid.rows = (count + grid.columns - 1) / grid.columns;
+  grid.small = figure.panels.size() > kSmallGrid;
+  grid.gap_x = grid.small ? style.gap() : 1.2 * style.text_size;
+  grid.gap_y = grid.small ? style.gap() : 0.8 * style.text_size;
+  grid.decors.resize(figure.panels.size());
+  collect_margins(grid);
+  const double room = height > 0 ? std::max(height - top - pad, 1.0) : 0;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    share_room(grid, width - 2 * pad, room);
+    measure_all(grid);
+  }
+  share_room(grid, width - 2 * pad, room);
+  const double bottom = count > 0 ? place_grid(grid, pad, top, layout) : top;
+  if (height <= 0) {
+    layout.height = style.pixel > 0 ? std::ceil((bottom + pad) / style.pixel) * style.pixel : bottom + pad;
+  }
+  return layout;
+}
+
+std::optional<Hit> hit_test(const Layout& layout, double x, double y) {
+  for (std::size_t n = 0; n < layout.panels.size(); ++n) {
+    const PanelLayout& panel = layout.panels[n];
+    if (!panel.plot.contains(x, y)) {
+      continue;
+    }
+    Hit hit{n, panel.x.value(x), panel.y.value(y), -1};
+    for (const TokenBox& token : panel.tokens) {
+      if (token.box.contains(x, y)) {
+        hit.token = token.token;
+      }
+    }
+    return hit;
+  }
+  return std::nullopt;
+}
+
+}  // namespace locus::figure

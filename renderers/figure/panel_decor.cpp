@@ -1,0 +1,215 @@
+#include "renderers/figure/panel_decor.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace locus::figure {
+namespace {
+
+constexpr double kSmallestNames = 0.75;  // token names may shrink to this part of the tick text
+constexpr int kLargestThinning = 3;      // then every second or third is shown, then numbers
+
+// Whether a map of whole cells is drawn along x (or y): its ticks then name cells.
+bool counts_cells(const Panel& panel, bool along_x) {
+  for (const Layer& layer : panel.layers) {
+    const auto* map = std::get_if<HeatMap>(&layer);
+    if (map != nullptr && map->field) {
+      const FieldAxis& axis = along_x ? map->field->column_axis : map->field->row_axis;
+      return axis.step >= 1 && axis.step == std::floor(axis.step) && axis.first == std::floor(axis.first);
+    }
+  }
+  return false;
+}
+
+double widest(const std::vector<Tick>& ticks, double size, const TextMetrics& metrics) {
+  double width = 0;
+  for (const Tick& tick : ticks) {
+    width = std::max(width, metrics.width(tick.label, size));
+  }
+  return width;
+}
+
+// Names of the visible cells as tick labels; none when the cells are too small to name.
+std::optional<AxisLabels> name_labels(const Axis& axis, double length, bool along_x, const Style& style,
+                                      const TextMetrics& metrics) {
+  const double low = std::min(axis.view.low, axis.view.high);
+  const double high = std::max(axis.view.low, axis.view.high);
+  if (!axis.cell_names || axis.cell_names->empty() || !(high > low) || length <= 0) {
+    return std::nullopt;
+  }
+  const double cell = length / (high - low);
+  const double smallest = kSmallestNames * style.tick_text();
+  AxisLabels labels;
+  labels.size = std::clamp(cell / 1.05, smallest, style.tick_text());
+  const auto stride = static_cast<std::int64_t>(std::ceil(1.05 * labels.size / cell - 1e-9));
+  if (stride > kLargestThinning) {
+    return std::nullopt;
+  }
+  const auto count = static_cast<std::int64_t>(axis.cell_names->size());
+  const auto first = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::ceil(low - 0.5)));
+  const auto last = std::min<double>(static_cast<double>(count) - 1, std::floor(high - 0.5));
+  for (std::int64_t n = first; static_cast<double>(n) <= last; ++n) {
+    const std::string name = n % stride == 0 ? printable((*axis.cell_names)[static_cast<std::size_t>(n)]) : "";
+    labels.ticks.push_back({static_cast<double>(n), static_cast<double>(n) + 0.5,
+                            elided(metrics, name, labels.size, 8 * style.tick_text())});
+  }
+  const double width = widest(labels.ticks, labels.size, metrics);
+  labels.vertical = along_x && width + 0.5 * labels.size > cell * static_cast<double>(stride);
+  labels.depth = along_x && !labels.vertical ? TextMetrics::line_height(labels.size) : width;
+  return labels;
+}
+
+AxisLabels axis_labels(const Panel& panel, bool along_x, double length, const Style& style,
+                       const TextMetrics& metrics) {
+  const Axis& axis = along_x ? panel.x : panel.y;
+  if (auto names = name_labels(axis, length, along_x, style, metrics)) {
+    return *std::move(names);
+  }
+  AxisLabels labels;
+  labels.size = style.tick_text();
+  TickRequest request;
+  request.view = axis.view;
+  request.length = length;
+  request.logarithmic = axis.logarithmic;
+  request.log_base = axis.log_base;
+  request.cells = counts_cells(panel, along_x) || axis.cell_names != nullptr;
+  if (along_x) {
+    request.room = [&](const std::string& label) { return metrics.width(label, labels.size) + 1.2 * labels.size; };
+  } else {
+    request.room = [&](const std::string&) { return 1.9 * labels.size; };
+  }
+  labels.ticks = make_ticks(request);
+  labels.depth = along_x ? TextMetrics::line_height(labels.size) : widest(labels.ticks, labels.size, metrics);
+  return labels;
+}
+
+// How far labels below the plot stick out of it on either side.
+double overhang(const AxisLabels& labels, const TextMetrics& metrics) {
+  if (labels.vertical || labels.ticks.empty()) {
+    return 0;
+  }
+  return std::max(metrics.width(labels.ticks.front().label, labels.size),
+                  metrics.width(labels.ticks.back().label, labels.size)) /
+         2;
+}
+
+double lines_height(const std::vector<std::string>& lines, double size) {
+  return static_cast<double>(lines.size()) * TextMetrics::line_height(size);
+}
+
+void measure_color_bar(const Panel& panel, const ColorScale& scale, double height, const Style& style,
+                       const TextMetrics& metrics, PanelDecor& decor) {
+  const double size = style.tick_text();
+  decor.bar_ticks = color_bar_ticks(scale, height, [&](const std::string&) { return 1.9 * size; });
+  decor.bar_depth = widest(decor.bar_ticks, size, metrics);
+  decor.bar_label = wrapped(metrics, panel.color_bar_label, style.text_size, std::max(height, 6 * style.text_size), 3);
+}
+
+double color_bar_room(const PanelDecor& decor, const Style& style) {
+  double room = 2 * style.gap() + 0.9 * style.text_size + style.tick_length() + style.gap() / 2 + decor.bar_depth;
+  if (!decor.bar_label.empty()) {
+    room += style.gap() + lines_height(decor.bar_label, style.text_size);
+  }
+  return room;
+}
+
+}  // namespace
+
+bool is_text(const Panel& panel) {
+  return std::any_of(panel.layers.begin(), panel.layers.end(),
+                     [](const Layer& layer) { return std::holds_alternative<TokenStrip>(layer); });
+}
+
+bool has_map(const Panel& panel) {
+  return std::any_of(panel.layers.begin(), panel.layers.end(),
+                     [](const Layer& layer) { return std::holds_alternative<HeatMap>(layer); });
+}
+
+std::optional<ColorScale> color_bar_scale(const Panel& panel) {
+  if (panel.color_bar_label.empty() && !panel.color_bar) {
+    return std::nullopt;
+  }
+  for (const Layer& layer : panel.layers) {
+    if (const auto* map = std::get_if<HeatMap>(&layer)) {
+      return map->scale;
+    }
+    if (const auto* strip = std::get_if<TokenStrip>(&layer)) {
+      return strip->scale;
+    }
+  }
+  return std::nullopt;
+}
+
+LegendFlow flow_legend(const Panel& panel, double width, const Style& style, const TextMetrics& metrics) {
+  LegendFlow flow;
+  const double size = style.tick_text();
+  const double swatch = 1.7 * size;
+  const double row = 1.35 * size;
+  double x = 0;
+  for (std::size_t n = 0; n < panel.layers.size(); ++n) {
+    const auto* curve = std::get_if<Curve>(&panel.layers[n]);
+    const auto* bars = std::get_if<Bars>(&panel.layers[n]);
+    const std::string name = curve != nullptr ? curve->name : (bars != nullptr ? bars->name : "");
+    if (name.empty()) {
+      continue;
+    }
+    const double entry = swatch + 0.4 * size + metrics.width(name, size);
+    if (flow.rows == 0 || (x > 0 && x + entry > width)) {
+      ++flow.rows;
+      x = 0;
+    }
+    const double top = (flow.rows - 1) * row;
+    flow.entries.push_back({n, layer_color(panel, n, style), {x, top + 0.2 * size, swatch, 0.75 * size}});
+    flow.text_at.push_back({x + swatch + 0.4 * size, top + 0.93 * size});
+    x += entry + 1.2 * size;
+  }
+  return flow;
+}
+
+PanelDecor measure(const Panel& panel, double plot_width, double plot_height, bool small, const Style& style,
+                   const TextMetrics& metrics) {
+  PanelDecor decor;
+  Margins& margins = decor.margins;
+  const bool axes = panel.show_axes && !is_text(panel);
+  if (axes) {
+    decor.x = axis_labels(panel, true, plot_width, style, metrics);
+    decor.y = axis_labels(panel, false, plot_height, style, metrics);
+    decor.x_label = wrapped(metrics, panel.x.label, style.text_size, std::max(plot_width, 6 * style.text_size), 2);
+    decor.y_label = wrapped(metrics, panel.y.label, style.text_size, std::max(plot_height, 6 * style.text_size), 2);
+    margins.left = style.tick_length() + style.gap() / 2 + decor.y.depth;
+    margins.bottom = style.tick_length() + style.gap() / 2 + decor.x.depth;
+    if (!decor.x_label.empty()) {
+      margins.bottom += style.gap() / 2 + lines_height(decor.x_label, style.text_size);
+    }
+    if (!decor.y_label.empty()) {
+      margins.left += style.gap() + lines_height(decor.y_label, style.text_size);
+    }
+    const double beyond = overhang(decor.x, metrics);
+    margins.left = std::max(margins.left, beyond);
+    margins.right = beyond;
+    margins.top = 0.5 * style.tick_text();
+  }
+  if (const auto scale = color_bar_scale(panel)) {
+    measure_color_bar(panel, *scale, plot_height, style, metrics, decor);
+    margins.right = std::max(margins.right, color_bar_room(decor, style));
+    margins.top = std::max(margins.top, 0.5 * style.tick_text());
+    margins.bottom = std::max(margins.bottom, 0.5 * style.tick_text());
+  }
+  decor.legend_rows = flow_legend(panel, plot_width, style, metrics).rows;
+  margins.top = std::max(
+      margins.top, decor.legend_rows * 1.35 * style.tick_text() + style.gap() / 2 * (decor.legend_rows > 0 ? 1 : 0));
+  decor.title_size = small ? style.note_text() : style.title_text();
+  const double title_width = plot_width + 2 * std::min(margins.left, margins.right);
+  decor.title = wrapped(metrics, panel.title, decor.title_size, title_width, small ? 1 : 2);
+  if (!decor.title.empty()) {
+    const double gap = decor.legend_rows > 0 || !axes ? style.gap() / 2 : 0;
+    margins.top += lines_height(decor.title, decor.title_size) + gap;
+  }
+  decor.note = wrapped(metrics, panel.note, style.note_text(), margins.left + plot_width + margins.right, 3);
+  if (!decor.note.empty()) {
+    margins.bottom += style.gap() / 2 + lines_height(decor.note, style.note_text());
+  }
+  return decor;
+}
+
+}  // namespace locus::figure

@@ -1,0 +1,68 @@
+// What surrounds a plot, measured: the first half of the layout.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "renderers/figure/layout.h"
+
+namespace locus::figure {
+
+struct Margins {
+  double left = 0;
+  double right = 0;
+  double top = 0;
+  double bottom = 0;
+};
+
+// Tick labels of one axis, ready to be placed.
+struct AxisLabels {
+  std::vector<Tick> ticks;
+  double size = 0;        // of the text
+  bool vertical = false;  // token names below a narrow cell
+  double depth = 0;       // the room they take across the axis
+};
+
+struct PanelDecor {
+  std::vector<std::string> title;
+  std::vector<std::string> note;
+  std::vector<std::string> x_label;
+  std::vector<std::string> y_label;
+  std::vector<std::string> bar_label;
+  AxisLabels x;
+  AxisLabels y;
+  std::vector<Tick> bar_ticks;
+  double bar_depth = 0;  // of the colour bar's tick labels
+  double title_size = 0;
+  int legend_rows = 0;
+  Margins margins;
+};
+
+// The scale a panel's colour bar shows, if it has a bar.
+std::optional<ColorScale> color_bar_scale(const Panel& panel);
+bool is_text(const Panel& panel);  // shows a TokenStrip
+bool has_map(const Panel& panel);
+
+// Named bars and curves, flowed into rows of `width`; positions relative to the legend's top left.
+struct LegendFlow {
+  std::vector<LegendEntry> entries;
+  std::vector<Point> text_at;  // left of the baseline
+  int rows = 0;
+};
+LegendFlow flow_legend(const Panel& panel, double width, const Style& style, const TextMetrics& metrics);
+
+// Measures what surrounds a plot of this size; `small` panels (thumbnails) have small titles of one line.
+PanelDecor measure(const Panel& panel, double plot_width, double plot_height, bool small, const Style& style,
+                   const TextMetrics& metrics);
+
+// Puts the measured decoration around plot `place.plot` into `place`.
+void place_decor(const Panel& panel, const PanelDecor& decor, const Style& style, const TextMetrics& metrics,
+                 PanelLayout& place);
+
+// The tokens of a strip in lines of `width`, boxes relative to the plot's top left and the first line shown.
+std::vector<TokenBox> flow_tokens(const TokenStrip& strip, double width, double first_line, const Style& style,
+                                  const TextMetrics& metrics);
+double strip_line_height(const Style& style);
+
+}  // namespace locus::figure

@@ -1,0 +1,155 @@
+// The second half of the layout: measured decoration put around its plot.
+#include <algorithm>
+#include <cmath>
+
+#include "renderers/figure/panel_decor.h"
+
+namespace locus::figure {
+namespace {
+
+constexpr double kHalfCapital = 0.36;  // the middle of a capital letter above the baseline, in text sizes
+
+// Lines stacked downwards from `top`, all with the same x and alignment.
+void stack(const std::vector<std::string>& lines, double x, double top, double align, double size, Color color,
+           std::vector<PlacedText>& texts) {
+  double baseline = top + TextMetrics::ascent(size);
+  for (const std::string& line : lines) {
+    texts.push_back({line, {x, baseline}, align, size, false, color});
+    baseline += TextMetrics::line_height(size);
+  }
+}
+
+// Vertical lines, stacked rightwards from `left`, centred at y.
+void stack_vertical(const std::vector<std::string>& lines, double left, double y, double size, Color color,
+                    std::vector<PlacedText>& texts) {
+  double baseline = left + TextMetrics::ascent(size);
+  for (const std::string& line : lines) {
+    texts.push_back({line, {baseline, y}, 0.5, size, true, color});
+    baseline += TextMetrics::line_height(size);
+  }
+}
+
+void place_x_labels(const PanelDecor& decor, const Style& style, PanelLayout& place) {
+  const double top = place.plot.bottom() + style.tick_length() + style.gap() / 2;
+  const double size = decor.x.size;
+  for (const Tick& tick : decor.x.ticks) {
+    if (tick.label.empty()) {
+      continue;
+    }
+    const double at = place.x.place(tick.at);
+    if (decor.x.vertical) {
+      place.texts.push_back({tick.label, {at + kHalfCapital * size, top}, 1, size, true, style.muted});
+    } else {
+      place.texts.push_back({tick.label, {at, top + TextMetrics::ascent(size)}, 0.5, size, false, style.muted});
+    }
+  }
+}
+
+void place_y_labels(const PanelDecor& decor, const Style& style, PanelLayout& place) {
+  const double right = place.plot.x - style.tick_length() - style.gap() / 2;
+  for (const Tick& tick : decor.y.ticks) {
+    if (!tick.label.empty()) {
+      const double baseline = place.y.place(tick.at) + kHalfCapital * decor.y.size;
+      place.texts.push_back({tick.label, {right, baseline}, 1, decor.y.size, false, style.muted});
+    }
+  }
+}
+
+void place_color_bar(const PanelDecor& decor, const Style& style, PanelLayout& place) {
+  const Rect& plot = place.plot;
+  Rect bar{plot.right() + 2 * style.gap(), plot.y, 0.9 * style.text_size, plot.height};
+  bar.x = style.aligned(bar.x);
+  bar.width = style.aligned(bar.width);
+  place.color_bar = bar;
+  place.bar_ticks = decor.bar_ticks;
+  const double size = style.tick_text();
+  const double left = bar.right() + style.tick_length() + style.gap() / 2;
+  for (const Tick& tick : decor.bar_ticks) {
+    const double y = bar.bottom() - tick.at * bar.height;
+    place.texts.push_back({tick.label, {left, y + kHalfCapital * size}, 0, size, false, style.muted});
+  }
+  stack_vertical(decor.bar_label, left + decor.bar_depth + style.gap(), bar.center_y(), style.text_size,
+                 style.foreground, place.texts);
+}
+
+void place_legend(const Panel& panel, const Style& style, const TextMetrics& metrics, PanelLayout& place) {
+  LegendFlow flow = flow_legend(panel, place.plot.width, style, metrics);
+  if (flow.rows == 0) {
+    return;
+  }
+  const double size = style.tick_text();
+  const double top = place.plot.y - flow.rows * 1.35 * size - style.gap() / 2;
+  for (std::size_t n = 0; n < flow.entries.size(); ++n) {
+    LegendEntry entry = flow.entries[n];
+    entry.swatch.x += place.plot.x;
+    entry.swatch.y += top;
+    const Layer& layer = panel.layers[entry.layer];
+    const auto* curve = std::get_if<Curve>(&layer);
+    const std::string& name = curve != nullptr ? curve->name : std::get<Bars>(layer).name;
+    place.legend.push_back(entry);
+    const Point at{place.plot.x + flow.text_at[n].x, top + flow.text_at[n].y};
+    const double room = place.plot.right() - at.x;
+    place.texts.push_back(
+        {elided(metrics, name, size, std::max(room, 4 * size)), at, 0, size, false, style.foreground});
+  }
+}
+
+}  // namespace
+
+void place_decor(const Panel& panel, const PanelDecor& decor, const Style& style, const TextMetrics& metrics,
+                 PanelLayout& place) {
+  const Rect& plot = place.plot;
+  place.frame = panel.show_axes && !is_text(panel);
+  place.x_ticks = decor.x.ticks;
+  place.y_ticks = decor.y.ticks;
+  if (place.frame) {
+    place_x_labels(decor, style, place);
+    place_y_labels(decor, style, place);
+    const double below = plot.bottom() + style.tick_length() + style.gap() + decor.x.depth;
+    stack(decor.x_label, plot.center_x(), below, 0.5, style.text_size, style.foreground, place.texts);
+    const double label_room = static_cast<double>(decor.y_label.size()) * TextMetrics::line_height(style.text_size);
+    const double left = plot.x - style.tick_length() - 1.5 * style.gap() - decor.y.depth - label_room;
+    stack_vertical(decor.y_label, left, plot.center_y(), style.text_size, style.foreground, place.texts);
+  }
+  if (color_bar_scale(panel)) {
+    place_color_bar(decor, style, place);
+  }
+  place_legend(panel, style, metrics, place);
+  const double top = plot.y - decor.margins.top;
+  stack(decor.title, plot.center_x(), top, 0.5, decor.title_size, style.foreground, place.texts);
+  const double note_top = plot.bottom() + decor.margins.bottom -
+                          static_cast<double>(decor.note.size()) * TextMetrics::line_height(style.note_text());
+  stack(decor.note, plot.x - decor.margins.left, note_top, 0, style.note_text(), style.muted, place.texts);
+}
+
+double strip_line_height(const Style& style) {
+  return style.aligned(1.6 * style.text_size);
+}
+
+std::vector<TokenBox> flow_tokens(const TokenStrip& strip, double width, double first_line, const Style& style,
+                                  const TextMetrics& metrics) {
+  std::vector<TokenBox> boxes;
+  const double pad = 0.14 * style.text_size;
+  const double line = strip_line_height(style);
+  const double height = style.aligned(1.35 * style.text_size);
+  double x = 0;
+  double row = -first_line;
+  for (std::size_t n = 0; n < strip.tokens.size(); ++n) {
+    const std::string& token = strip.tokens[n];
+    const std::string text = elided(metrics, printable(token), style.text_size, std::max(width - 2 * pad, 0.0));
+    const double advance = metrics.width(text, style.text_size) + 2 * pad;
+    if (x > 0 && x + advance > width) {
+      x = 0;
+      ++row;
+    }
+    boxes.push_back({static_cast<std::int64_t>(n), {x, row * line, advance, height}, text});
+    x += advance;
+    if (!token.empty() && token.back() == '\n') {
+      x = 0;
+      ++row;
+    }
+  }
+  return boxes;
+}
+
+}  // namespace locus::figure
