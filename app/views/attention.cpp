@@ -64,11 +64,8 @@ Result<figure::Figure> Attention::figure(const ViewInput& input) const {
   std::vector<std::shared_ptr<const Field>> fields;
   for (const Column& column : input.columns) {
     windows.push_back(visible_window(input, column.trace->length(), panels));
-    auto field = fetch(*column.trace, request_of(input), windows.back(), input.reduction, input.stop);
-    if (!field) {
-      return field.error().within(column.name);
-    }
-    fields.push_back(std::make_shared<const Field>(*std::move(field)));
+    LOCUS_TRY(auto field, fetch(input, column, request_of(input), windows.back()));
+    fields.push_back(std::move(field));
   }
   figure::Figure figure;
   figure.columns = panels;

@@ -80,14 +80,16 @@ Result<Field> mosaic_of(const ViewInput& input, const Column& column, bool own_r
   Field mosaic = Field::zeros(model.layers * size, model.heads * size);
   mosaic.row_axis = {"layer", "", 0, 1.0 / static_cast<double>(size)};
   mosaic.column_axis = {"head", "", 0, 1.0 / static_cast<double>(size)};
+  ViewInput plain = input;
+  plain.cache.reset();  // the mosaic is kept, not its parts
   models::MapRequest request;
   request.quantity = input.quantity;
   for (request.layer = 0; request.layer < model.layers; ++request.layer) {
     report(input.progress, static_cast<double>(request.layer) / static_cast<double>(model.layers),
            "layer " + std::to_string(request.layer) + " of " + column.name);
     for (request.head = 0; request.head < model.heads; ++request.head) {
-      LOCUS_TRY(const Field thumb, fetch(trace, request, window, input.reduction, input.stop));
-      place(mosaic, thumb, request.layer, request.head, size, own_range);
+      LOCUS_TRY(const auto thumb, fetch(plain, column, request, window));
+      place(mosaic, *thumb, request.layer, request.head, size, own_range);
     }
   }
   return mosaic;
@@ -123,11 +125,11 @@ Result<figure::Figure> AttentionGrid::figure(const ViewInput& input) const {
   LOCUS_TRY(const bool own_range, input.options.boolean("own-range", false));
   std::vector<std::shared_ptr<const Field>> mosaics;
   for (const Column& column : input.columns) {
-    auto mosaic = mosaic_of(input, column, own_range);
-    if (!mosaic) {
-      return mosaic.error().within(column.name);
-    }
-    mosaics.push_back(std::make_shared<const Field>(*std::move(mosaic)));
+    const std::string key = "grid " + std::to_string(static_cast<int>(input.quantity)) + " " +
+                            std::to_string(thumbnail_size(input, column.trace->model())) +
+                            (input.reduction == models::Reduction::kMax ? " max" : " mean") + (own_range ? " own" : "");
+    LOCUS_TRY(auto mosaic, cached(input, column, key, [&] { return mosaic_of(input, column, own_range); }));
+    mosaics.push_back(std::move(mosaic));
   }
   ViewInput whole = input;
   whole.ignore_first = false;  // the columns are heads here

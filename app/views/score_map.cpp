@@ -93,19 +93,48 @@ void set_axes(Field& field, const MapWindow& window) {
   field.column_axis = axis("key", window.columns, field.columns);
 }
 
-Result<Field> fetch(const models::Trace& trace, const models::MapRequest& request, const MapWindow& window,
-                    models::Reduction reduction, StopToken stop) {
-  models::MapRequest part = request;
-  part.rows = window.rows;
-  part.columns = window.columns;
-  auto result =
-      window.reduced() ? trace.overview(part, window.height, window.width, reduction, stop) : trace.map(part, stop);
-  LOCUS_TRY(Field field, std::move(result));
-  set_axes(field, window);
-  if (trace.model().causal) {
-    mask_future(field);
+Result<std::shared_ptr<const Field>> cached(const ViewInput& input, const Column& column, const std::string& key,
+                                            const std::function<Result<Field>()>& make) {
+  const auto with_name = [&]() -> Result<Field> {
+    auto field = make();
+    const bool named = field.ok() || !field.error().context.empty() || field.error().code == ErrorCode::kCancelled;
+    return named ? std::move(field) : field.error().within(column.name);
+  };
+  if (input.cache) {
+    return input.cache->get(column.trace, key, with_name);
   }
-  return field;
+  LOCUS_TRY(Field field, with_name());
+  return std::make_shared<const Field>(std::move(field));
+}
+
+std::string key_of(const MapWindow& window, models::Reduction reduction) {
+  std::string key = reduction == models::Reduction::kMax ? "max" : "mean";
+  for (const std::int64_t number :
+       {window.rows.begin, window.rows.end, window.columns.begin, window.columns.end, window.height, window.width}) {
+    key += " " + std::to_string(number);
+  }
+  return key;
+}
+
+Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column& column,
+                                           const models::MapRequest& request, const MapWindow& window) {
+  const std::string key = "map " + std::to_string(static_cast<int>(request.quantity)) + " " +
+                          std::to_string(request.layer) + " " + std::to_string(request.head) + " " +
+                          key_of(window, input.reduction);
+  return cached(input, column, key, [&]() -> Result<Field> {
+    models::MapRequest part = request;
+    part.rows = window.rows;
+    part.columns = window.columns;
+    auto result = window.reduced()
+                      ? column.trace->overview(part, window.height, window.width, input.reduction, input.stop)
+                      : column.trace->map(part, input.stop);
+    LOCUS_TRY(Field field, std::move(result));
+    set_axes(field, window);
+    if (column.trace->model().causal) {
+      mask_future(field);
+    }
+    return field;
+  });
 }
 
 Result<Field> fetch_blocks(const MapWindow& window, models::Reduction reduction, const RowBlock& block,

@@ -26,10 +26,15 @@ struct MapWindow {
 // has something to show, and a field no finer than the screen. `panels` share the figure's size.
 MapWindow visible_window(const ViewInput& input, std::int64_t length, int panels);
 
+// A field through the input's cache, if it has one; `key` names everything it depends on besides the trace.
+Result<std::shared_ptr<const Field>> cached(const ViewInput& input, const Column& column, const std::string& key,
+                                            const std::function<Result<Field>()>& make);
+std::string key_of(const MapWindow& window, models::Reduction reduction);
+
 // (height, width) of the window: the map itself, or its exact reduction. Cells whose keys all come after their queries
-// are NaN in causal models. Errors as Trace::map.
-Result<Field> fetch(const models::Trace& trace, const models::MapRequest& request, const MapWindow& window,
-                    models::Reduction reduction, StopToken stop);
+// are NaN in causal models. Errors as Trace::map, naming the column.
+Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column& column,
+                                           const models::MapRequest& request, const MapWindow& window);
 
 // (rows, columns) of a map that only comes in blocks of whole rows: the window's exact reduction.
 using RowBlock = std::function<Result<Field>(Range rows)>;

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/views/field_cache.h"
 #include "core/base/progress.h"
 #include "core/base/result.h"
 #include "core/base/settings.h"
@@ -70,6 +71,7 @@ struct ViewInput {
   Settings options;     // the view's own controls
   int width_px = 1024;  // of the whole figure: how many cells can be told apart
   int height_px = 768;
+  std::shared_ptr<FieldCache> cache;  // null: every field is computed
   StopToken stop;
   Progress progress;
 };

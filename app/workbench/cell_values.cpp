@@ -1,0 +1,56 @@
+#include "app/workbench/cell_values.h"
+
+#include <array>
+
+#include "app/views/score_map.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr std::array kQuantities = {models::Quantity::kContent, models::Quantity::kContribution,
+                                    models::Quantity::kLogit,   models::Quantity::kWeight,
+                                    models::Quantity::kGate,    models::Quantity::kPosition};
+
+Cell cell_of(const views::Column& column, const models::MapRequest& where, const StopToken& stop) {
+  const auto& tokens = column.trace->tokens();
+  Cell cell;
+  cell.column = column.name;
+  cell.query = where.rows.begin;
+  cell.key = where.columns.begin;
+  cell.query_token = tokens[static_cast<std::size_t>(cell.query)].label;
+  cell.key_token = tokens[static_cast<std::size_t>(cell.key)].label;
+  for (const models::Quantity quantity : kQuantities) {
+    models::MapRequest request = where;
+    request.quantity = quantity;
+    const auto value = column.trace->map(request, stop);
+    cell.values.push_back({views::quantity_label(quantity),
+                           value && !value->values.empty() ? std::optional(value->values.front()) : std::nullopt});
+  }
+  return cell;
+}
+
+}  // namespace
+
+Result<std::vector<Cell>> cell_values(const std::vector<views::Column>& columns, std::int64_t layer, std::int64_t head,
+                                      std::int64_t query, std::int64_t key, const StopToken& stop) {
+  std::vector<Cell> cells;
+  for (const views::Column& column : columns) {
+    const Range tokens{0, column.trace->length()};
+    if (!tokens.contains(query) || !tokens.contains(key)) {
+      continue;
+    }
+    models::MapRequest where;
+    where.layer = layer;
+    where.head = head;
+    where.rows = {query, query + 1};
+    where.columns = {key, key + 1};
+    cells.push_back(cell_of(column, where, stop));
+    if (stop.stop_requested()) {
+      return cancelled();
+    }
+  }
+  return cells;
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,66 @@
+// Session: everything the workbench restores, as plain data, and its file (JSON, `*.locus.json`). Paths in a file are
+// relative to its folder, so that a session and its checkpoints can move together.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/views/view.h"
+#include "core/base/result.h"
+#include "core/base/settings.h"
+#include "models/model.h"
+
+namespace locus::workbench {
+
+struct CheckpointEntry {
+  std::filesystem::path path;
+  models::Overrides overrides;  // "what if": another column of the same checkpoint
+  bool shown = true;            // a column of the canvas
+
+  friend bool operator==(const CheckpointEntry&, const CheckpointEntry&) = default;
+};
+
+// What the canvas shows, apart from the runs themselves.
+struct ViewState {
+  std::string view = "attention";
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+  std::int64_t query = views::kNone;
+  std::int64_t key = views::kNone;
+  models::Quantity quantity = models::Quantity::kWeight;
+  models::Reduction reduction = models::Reduction::kMax;
+  bool difference = false;
+  bool ignore_first = false;
+  views::ScaleOptions scale;
+  std::optional<views::Camera> camera;
+  std::map<std::string, Settings> options;  // view name → its controls
+};
+
+// A named state: an entry of the Go menu, and a figure when there is no display.
+struct Bookmark {
+  std::string name;
+  ViewState state;
+};
+
+struct Session {
+  std::vector<CheckpointEntry> checkpoints;
+  models::Input input;
+  ViewState state;
+  std::vector<Bookmark> bookmarks;
+};
+
+// The session as the text of a file in `folder`.
+std::string to_json(const Session& session, const std::filesystem::path& folder);
+// Atomic. Errors: kBadInput when it cannot be written.
+Status save_session(const Session& session, const std::filesystem::path& path);
+// Errors: kBadInput naming the file, the field, what is expected and what was found. A checkpoint that does not exist
+// is no error here.
+Result<Session> load_session(const std::filesystem::path& path);
+
+// Whether a path names a session by its ending.
+bool is_session(const std::filesystem::path& path);
+
+}  // namespace locus::workbench
