@@ -103,11 +103,13 @@ figure::Panel grid_panel(const ViewInput& input, const Column& column, std::shar
   figure::Panel panel;
   panel.title = column.name;
   panel.equal_aspect = true;
-  panel.x = {"head", input.camera ? input.camera->x : figure::Interval{0, heads}, false,
-             std::make_shared<const std::vector<std::string>>(numbers(model.heads))};
-  panel.y = {"layer", input.camera ? input.camera->y : figure::Interval{layers, 0}, false,
-             std::make_shared<const std::vector<std::string>>(numbers(model.layers))};
-  panel.layers.emplace_back(figure::HeatMap{std::move(mosaic), scale});
+  panel.x = {.label = "head",
+             .view = input.camera ? input.camera->x : figure::Interval{0, heads},
+             .cell_names = std::make_shared<const std::vector<std::string>>(numbers(model.heads))};
+  panel.y = {.label = "layer",
+             .view = input.camera ? input.camera->y : figure::Interval{layers, 0},
+             .cell_names = std::make_shared<const std::vector<std::string>>(numbers(model.layers))};
+  panel.layers.emplace_back(figure::HeatMap{std::move(mosaic), scale, reduction_of(input)});
   constexpr std::uint32_t kWhite = 0xFFFFFFFF;
   for (std::int64_t n = 1; n < model.heads; ++n) {
     panel.layers.emplace_back(
@@ -157,7 +159,7 @@ Result<Data> AttentionGrid::data(const ViewInput& input) const {
 
 Selection AttentionGrid::pick(const ViewInput& input, const Hit& hit) const {
   Selection selection;
-  const auto column = std::min(static_cast<std::size_t>(hit.panel), input.columns.size() - 1);
+  const auto column = std::min(hit.panel, input.columns.size() - 1);
   const models::ModelInfo& model = input.columns[column].trace->model();
   const auto layer = static_cast<std::int64_t>(std::floor(hit.y));
   const auto head = static_cast<std::int64_t>(std::floor(hit.x));

@@ -243,6 +243,10 @@ std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::
          (head == kMean ? ", mean of " + std::to_string(model.heads) + " heads" : ", head " + std::to_string(head));
 }
 
+figure::Reduction reduction_of(const ViewInput& input) {
+  return input.reduction == models::Reduction::kMax ? figure::Reduction::kMax : figure::Reduction::kMean;
+}
+
 figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, const MapWindow& window,
                         std::shared_ptr<const Field> field, const figure::ColorScale& scale) {
   auto names = std::make_shared<std::vector<std::string>>();
@@ -253,8 +257,9 @@ figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, cons
   const auto length = static_cast<double>(trace.length());
   figure::Panel panel;
   panel.equal_aspect = true;
-  panel.x = {"key", input.camera ? input.camera->x : figure::Interval{0, length}, false, names};
-  panel.y = {"query", input.camera ? input.camera->y : figure::Interval{length, 0}, false, names};
+  panel.x = {.label = "key", .view = input.camera ? input.camera->x : figure::Interval{0, length}, .cell_names = names};
+  panel.y = {
+      .label = "query", .view = input.camera ? input.camera->y : figure::Interval{length, 0}, .cell_names = names};
   if (window.reduced()) {
     const auto share = [](std::int64_t cells, std::int64_t count) {
       const double exact = static_cast<double>(cells) / static_cast<double>(std::max<std::int64_t>(count, 1));
@@ -263,7 +268,7 @@ figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, cons
     panel.note = std::string(input.reduction == models::Reduction::kMax ? "max" : "mean") + " of up to " +
                  share(window.rows.size(), window.height) + "×" + share(window.columns.size(), window.width) + " cells";
   }
-  panel.layers.emplace_back(figure::HeatMap{std::move(field), scale});
+  panel.layers.emplace_back(figure::HeatMap{std::move(field), scale, reduction_of(input)});
   return panel;
 }
 
@@ -282,13 +287,12 @@ Result<Field> difference(const Field& first, const Field& second) {
 
 Selection pick_cell(const ViewInput& input, const Hit& hit) {
   Selection selection;
-  const auto columns = static_cast<std::int64_t>(input.columns.size());
-  const std::int64_t column = std::min<std::int64_t>(hit.panel, columns - 1);
-  const std::int64_t length = input.columns[static_cast<std::size_t>(column)].trace->length();
+  const std::size_t column = std::min(hit.panel, input.columns.size() - 1);
+  const std::int64_t length = input.columns[column].trace->length();
   const auto query = static_cast<std::int64_t>(std::floor(hit.y));
   const auto key = static_cast<std::int64_t>(std::floor(hit.x));
   if (query >= 0 && query < length && key >= 0 && key < length) {
-    selection.column = column;
+    selection.column = static_cast<std::int64_t>(column);
     selection.query = query;
     selection.key = key;
   }

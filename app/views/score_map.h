@@ -58,6 +58,9 @@ std::string quantity_label(models::Quantity quantity);
 // "layer 2, head 5", "layer 2, mean of 8 heads".
 std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::int64_t head);
 
+// The input's reduction, as a renderer names it.
+figure::Reduction reduction_of(const ViewInput& input);
+
 // A panel of query and key axes, query 0 on top, that shows the camera's part of a (length, length) map. The note says
 // how cells were reduced.
 figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, const MapWindow& window,

@@ -20,6 +20,7 @@
 #include "core/base/settings.h"
 #include "models/model.h"
 #include "renderers/figure/figure.h"
+#include "renderers/figure/layout.h"
 
 namespace locus::views {
 
@@ -117,12 +118,7 @@ struct Data {
 };
 
 // A point of a figure: data units of a panel, or a token of its strip.
-struct Hit {
-  int panel = 0;
-  double x = 0;
-  double y = 0;
-  std::int64_t token = kNone;
-};
+using figure::Hit;
 
 // What that point stands for; empty parts are not touched by it.
 struct Selection {
