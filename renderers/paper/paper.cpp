@@ -1,0 +1,119 @@
+#include "renderers/paper/paper.h"
+
+#include <QGuiApplication>
+#include <cmath>
+
+#include "core/base/atomic_file.h"
+#include "renderers/paper/formats.h"
+
+namespace locus::paper {
+namespace {
+
+constexpr double kPointsPerMm = 72 / 25.4;
+constexpr double kMaxPixels = 1 << 28;
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30;
+
+Status check_options(const PaperOptions& options) {
+  const auto within = [](double value, double low, double high) { return value >= low && value <= high; };
+  if (!within(options.width_mm, 10, 2000)) {
+    return usage("the width of a figure is 10 to 2000 mm");
+  }
+  if (options.height_mm != 0 && !within(options.height_mm, 10, 2000)) {
+    return usage("the height of a figure is 10 to 2000 mm, or 0 for the height that suits it");
+  }
+  if (!within(options.dpi, 36, 2400)) {
+    return usage("the resolution of a figure is 36 to 2400 dpi");
+  }
+  if (!within(options.text_pt, 3, 72)) {
+    return usage("the text of a figure is 3 to 72 pt");
+  }
+  if (QGuiApplication::instance() == nullptr) {
+    return internal("a figure is painted without a QGuiApplication");
+  }
+  return {};
+}
+
+figure::Scene compose_page(const figure::Figure& figure, const PaperOptions& options, double pixel,
+                           const text::Typeface& typeface) {
+  const figure::Style style =
+      options.dark ? figure::Style::dark(options.text_pt, pixel) : figure::Style::light(options.text_pt, pixel);
+  const figure::Layout layout =
+      figure::lay_out(figure, options.width_mm * kPointsPerMm, options.height_mm * kPointsPerMm, style, typeface);
+  return figure::compose(figure, layout);
+}
+
+Status check_pixels(const figure::Scene& scene, double dpi) {
+  const double pixels = scene.width * scene.height * (dpi / 72) * (dpi / 72);
+  if (pixels > kMaxPixels) {
+    return too_large("a figure of " + std::to_string(static_cast<long long>(pixels)) + " pixels; at most " +
+                     std::to_string(static_cast<long long>(kMaxPixels)) + " are painted: lower the resolution");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Format> format_of(const std::filesystem::path& file) {
+  std::string ending = file.extension().string();
+  for (char& letter : ending) {
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  if (ending == ".png") {
+    return Format::kPng;
+  }
+  if (ending == ".svg") {
+    return Format::kSvg;
+  }
+  if (ending == ".pdf") {
+    return Format::kPdf;
+  }
+  return usage(file.string() + ": a figure's name ends in .png, .svg or .pdf");
+}
+
+Result<std::string> encode(const figure::Figure& figure, Format format, const PaperOptions& options) {
+  LOCUS_CHECK(check_options(options));
+  const text::Typeface typeface;
+  const double pixel = format == Format::kPng ? 72 / options.dpi : 0;
+  const Page page{compose_page(figure, options, pixel, typeface), figure.title, figure.recipe, typeface};
+  if (format == Format::kPng) {
+    LOCUS_CHECK(check_pixels(page.scene, options.dpi));
+  }
+  LOCUS_TRY(const QByteArray bytes, format == Format::kPng   ? encode_png(page, options.dpi)
+                                    : format == Format::kSvg ? encode_svg(page)
+                                                             : encode_pdf(page));
+  return bytes.toStdString();
+}
+
+Status export_figure(const figure::Figure& figure, const std::filesystem::path& file, const PaperOptions& options) {
+  LOCUS_TRY(const Format format, format_of(file));
+  LOCUS_TRY(const std::string bytes, encode(figure, format, options));
+  return write_file(file, bytes);
+}
+
+Result<std::string> read_recipe(const std::filesystem::path& file) {
+  LOCUS_TRY(const std::string content, read_file(file, kMaxFileBytes));
+  const QByteArray bytes = QByteArray::fromStdString(content);
+  const bool is_png = bytes.startsWith("\x89PNG");
+  const auto recipe = is_png ? recipe_of_png(bytes) : recipe_of_xml(bytes);
+  if (!recipe) {
+    return bad_input("expected a PNG, SVG or PDF figure with an embedded recipe, found none", file.string());
+  }
+  return *recipe;
+}
+
+Result<Pixels> render(const figure::Figure& figure, const PaperOptions& options) {
+  LOCUS_CHECK(check_options(options));
+  const text::Typeface typeface;
+  const Page page{compose_page(figure, options, 72 / options.dpi, typeface), figure.title, figure.recipe, typeface};
+  LOCUS_CHECK(check_pixels(page.scene, options.dpi));
+  const QImage image = rasterise(page, options.dpi).convertToFormat(QImage::Format_RGBA8888);
+  Pixels pixels{image.width(), image.height(), {}};
+  pixels.rgba.reserve(static_cast<std::size_t>(image.width()) * static_cast<std::size_t>(image.height()) * 4);
+  for (int y = 0; y < image.height(); ++y) {
+    const std::uint8_t* line = image.constScanLine(y);
+    pixels.rgba.insert(pixels.rgba.end(), line, line + static_cast<std::ptrdiff_t>(image.width()) * 4);
+  }
+  return pixels;
+}
+
+}  // namespace locus::paper

@@ -1,0 +1,120 @@
+#include "renderers/paper/scene_painter.h"
+
+#include <QPainterPath>
+#include <QPolygonF>
+
+#include "renderers/paper/map_image.h"
+
+namespace locus::paper {
+namespace {
+
+using namespace figure;
+
+QRectF to_qrect(const Rect& rect) {
+  return {rect.x, rect.y, rect.width, rect.height};
+}
+
+bool inside(const Rect& inner, const Rect& outer) {
+  return inner.x >= outer.x && inner.y >= outer.y && inner.right() <= outer.right() && inner.bottom() <= outer.bottom();
+}
+
+// Draws one mark of any kind.
+struct Drawer {
+  QPainter& painter;
+  const text::Typeface& typeface;
+  const MapDrawer& draw_map;
+  const Rect& clip;
+  const Rect& canvas;
+
+  template <class Draw>
+  void clipped(const Draw& draw) const {
+    const bool clips = !inside(canvas, clip);
+    if (clips) {
+      painter.save();
+      painter.setClipRect(to_qrect(clip));
+    }
+    draw();
+    if (clips) {
+      painter.restore();
+    }
+  }
+
+  void operator()(const FillMark& mark) const {
+    const Rect rect = mark.rect.intersected(clip);
+    if (!rect.empty()) {
+      painter.fillRect(to_qrect(rect), to_qcolor(mark.color));
+    }
+  }
+
+  void operator()(const LineMark& mark) const {
+    QPolygonF points;
+    for (const Point& point : mark.points) {
+      points << QPointF(point.x, point.y);
+    }
+    QPen pen(to_qcolor(mark.color), mark.width, Qt::SolidLine, mark.dash > 0 ? Qt::FlatCap : Qt::RoundCap,
+             Qt::RoundJoin);
+    if (mark.dash > 0) {
+      pen.setDashPattern({mark.dash / mark.width, 0.6 * mark.dash / mark.width});
+    }
+    clipped([&] {
+      painter.setPen(pen);
+      painter.setBrush(Qt::NoBrush);
+      painter.drawPolyline(points);
+    });
+  }
+
+  void operator()(const AreaMark& mark) const {
+    QPolygonF outline;
+    for (std::size_t n = 0; n < mark.x.size(); ++n) {
+      outline << QPointF(mark.x[n], mark.high[n]);
+    }
+    for (std::size_t n = mark.x.size(); n-- > 0;) {
+      outline << QPointF(mark.x[n], mark.low[n]);
+    }
+    clipped([&] {
+      painter.setPen(Qt::NoPen);
+      painter.setBrush(to_qcolor(mark.color));
+      painter.drawPolygon(outline);
+    });
+  }
+
+  void operator()(const TextMark& mark) const {
+    clipped([&] { typeface.draw(painter, mark.text); });
+  }
+
+  void operator()(const MapMark& mark) const {
+    const Rect visible = extent(mark.x_begin, mark.x_end, mark.y_begin, mark.y_end).intersected(clip);
+    if (!visible.empty()) {
+      draw_map(painter, mark, visible);
+    }
+  }
+
+  void operator()(const ImageMark& mark) const {
+    clipped([&] {
+      painter.save();
+      painter.setOpacity(mark.opacity);
+      painter.setRenderHint(QPainter::SmoothPixmapTransform);
+      painter.drawImage(to_qrect(extent(mark.x_begin, mark.x_end, mark.y_begin, mark.y_end)), photo(mark));
+      painter.restore();
+    });
+  }
+};
+
+}  // namespace
+
+QColor to_qcolor(Color color) {
+  return QColor(static_cast<int>(color >> 24), static_cast<int>(color >> 16 & 0xFF),
+                static_cast<int>(color >> 8 & 0xFF), static_cast<int>(color & 0xFF));
+}
+
+void paint(const Scene& scene, const text::Typeface& typeface, const MapDrawer& draw_map, QPainter& painter) {
+  const Rect canvas{0, 0, scene.width, scene.height};
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setRenderHint(QPainter::TextAntialiasing);
+  painter.fillRect(to_qrect(canvas), to_qcolor(scene.background));
+  for (const Mark& mark : scene.marks) {
+    std::visit(Drawer{painter, typeface, draw_map, mark.clip, canvas}, mark.shape);
+  }
+}
+
+}  // namespace locus::paper

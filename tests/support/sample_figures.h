@@ -1,0 +1,21 @@
+// Figures of every kind of layer, made from formulas, for tests, golden images and benchmarks of the renderers.
+#pragma once
+
+#include "renderers/figure/figure.h"
+
+namespace locus::samples {
+
+// Causal attention of `tokens` positions: a decaying diagonal, a first-token column, NaN above the diagonal.
+std::shared_ptr<const Field> causal_attention(std::int64_t tokens, float slope = 0.3F);
+// A value a cell, smooth in both directions, in [−1, 1].
+std::shared_ptr<const Field> waves(std::int64_t rows, std::int64_t columns);
+
+figure::Figure attention(std::int64_t tokens);  // one head with token names
+figure::Figure attention_pair();                // two checkpoints and their signed difference
+figure::Figure thumbnails(int layers, int heads, std::int64_t tokens);
+figure::Figure histogram();      // two histograms, markers
+figure::Figure length_curve();   // logarithmic axes, bands, a dashed curve
+figure::Figure token_strip();    // tinted text
+figure::Figure image_overlay();  // an image below a translucent map
+
+}  // namespace locus::samples
