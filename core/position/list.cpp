@@ -3,6 +3,7 @@
 #include "core/position/learned.h"
 #include "core/position/none.h"
 #include "core/position/rope.h"
+#include "core/position/seqpe.h"
 #include "core/position/tape.h"
 
 namespace locus::position {
@@ -25,10 +26,8 @@ Status check_shape(const ModelShape& shape) {
 
 const std::vector<Entry>& encodings() {
   static const std::vector<Entry> list{
-      {None::about(), None::make},
-      {Learned::about(), Learned::make},
-      {Rope::about(), Rope::make},
-      {Tape::about(), Tape::make},
+      {None::about(), None::make}, {Learned::about(), Learned::make}, {Rope::about(), Rope::make},
+      {Tape::about(), Tape::make}, {Seqpe::about(), Seqpe::make},
   };
   return list;
 }

@@ -1,0 +1,297 @@
+#include "core/position/seqpe.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace locus::position {
+namespace {
+
+constexpr std::size_t kTables = 4;
+constexpr std::array<const char*, 4> kIntegrations{"sum", "mul", "bias", "input"};
+constexpr std::array<const char*, 3> kProjections{"single", "multi", "none"};
+
+template <std::size_t N>
+Result<std::size_t> choice(const Settings& settings, std::string_view option, const std::array<const char*, N>& names,
+                           std::size_t fallback) {
+  LOCUS_TRY(const std::string text, settings.text(option, names[fallback]));
+  std::string known;
+  for (std::size_t index = 0; index < N; ++index) {
+    if (text == names[index]) {
+      return index;
+    }
+    known += (known.empty() ? "" : ", ") + std::string(names[index]);
+  }
+  return bad_input("option " + std::string(option) + ": expected one of " + known + ", found " + text);
+}
+
+std::int64_t output_width(const ModelShape& shape, const SeqpeOptions& options) {
+  if (options.integration == SeqpeIntegration::kInput) {
+    return shape.width;
+  }
+  return options.single_head ? shape.head_width : shape.heads * shape.head_width;
+}
+
+bool needs_gradients(const std::vector<at::Tensor>& weights) {
+  return at::GradMode::is_enabled() &&
+         std::any_of(weights.begin(), weights.end(), [](const at::Tensor& tensor) { return tensor.requires_grad(); });
+}
+
+}  // namespace
+
+Result<SeqpeOptions> SeqpeOptions::from(const Settings& settings, const ModelShape& shape) {
+  SeqpeOptions options;
+  LOCUS_TRY(const std::size_t integration, choice(settings, "integration", kIntegrations, 2));
+  LOCUS_TRY(const std::size_t projection, choice(settings, "projection", kProjections, 0));
+  options.integration = static_cast<SeqpeIntegration>(integration);
+  options.projection = static_cast<SeqpeProjection>(projection);
+  LOCUS_TRY(options.single_head, settings.boolean("single_head", options.single_head));
+  LOCUS_TRY(options.bias_scale, settings.number("bias_scale", options.bias_scale));
+  LOCUS_TRY(options.encoder, SeqpeEncoderOptions::from(settings, shape));
+  LOCUS_TRY(options.class_token, settings.boolean("class_token", options.encoder.dimensions == 2));
+  if (!std::isfinite(options.bias_scale)) {
+    return bad_input("option bias_scale: expected a finite number");
+  }
+  return options;
+}
+
+Settings SeqpeOptions::settings() const {
+  Settings settings{{"integration", std::string(kIntegrations[static_cast<std::size_t>(integration)])},
+                    {"projection", std::string(kProjections[static_cast<std::size_t>(projection)])},
+                    {"single_head", single_head},
+                    {"bias_scale", bias_scale},
+                    {"class_token", class_token}};
+  encoder.write(settings);
+  return settings;
+}
+
+std::vector<OptionDescription> SeqpeOptions::described() {
+  std::vector<OptionDescription> options{
+      {"integration", "bias", "how E meets q and k: sum, mul, bias; or input, added to the token embeddings"},
+      {"projection", "single", "pe_qk shared by all layers, one a layer (multi), or none: e^q = e^k = E"},
+      {"single_head", "false", "E has the channels of one head, the same for all"},
+      {"bias_scale", "1", "s of bias"},
+      {"class_token", "false", "tokens without position have a learned E; true for images"},
+  };
+  for (OptionDescription& option : SeqpeEncoderOptions::described()) {
+    options.push_back(std::move(option));
+  }
+  return options;
+}
+
+const Description& Seqpe::about() {
+  static const Description description{
+      .name = "seqpe",
+      .title = "Sequential position encoding (SeqPE)",
+      .paper = "Li et al. 2025, arXiv:2506.13277",
+      .equation = "sum (q+e^q)·(k+e^k), mul (q⊙e^q)·(k⊙e^k), bias q·k + s·e^q·e^k, all ÷√D; e = encoder(digits)",
+      .content = "q·k/√D; of sum the first of the four terms qk, qe, ek, ee",
+      .look_for =
+          "⟨e_i, e_j⟩ should fall smoothly with |i − j|. Bright lines at distances of 100 or 1000 mean that the "
+          "encoder sees alike digits, not near positions.",
+      .parameters = {{"encoder.token_of_seqpe_embed.weight", "(b, w)", "digits"},
+                     {"encoder.pos_of_seqpe_embed.weight", "(n·k, w)", "their places"},
+                     {"encoder.dim_token_embed", "(n, 1, w)", "dimensions; images only"},
+                     {"encoder.cls_token_embed", "(1, 1, w)", "the last token, whose output is e"},
+                     {"encoder.transformers.N.*", "",
+                      "blocks as GPT-2's: layernorm_1, attn, layernorm_2, mlp; weights (in, out)"},
+                     {"encoder.layernorm.{weight,bias}", "(w)", "before the output"},
+                     {"encoder.out_proj.{weight,bias}", "(d, w)", "the output"},
+                     {"cls_token_pos_embed", "(1, 1, d)", "E of tokens without position"},
+                     {"pe_qk.{weight,bias}", "(2·d, d)",
+                      "e^q and e^k from E; layers.N.pe_qk when each layer has its own"}},
+      .options = SeqpeOptions::described(),
+      .embeds = true,
+      .rotates = true,
+      .has_dot_product = true,
+  };
+  return description;
+}
+
+Result<std::unique_ptr<PositionEncoding>> Seqpe::make(const Settings& options, const ModelShape& shape) {
+  LOCUS_TRY(const SeqpeOptions typed, SeqpeOptions::from(options, shape));
+  return std::unique_ptr<PositionEncoding>(std::make_unique<Seqpe>(shape, typed));
+}
+
+Seqpe::Seqpe(const ModelShape& shape, const SeqpeOptions& options)
+    : PositionEncoding(shape), options_(options), encoder_(options.encoder, output_width(shape, options)) {
+  const std::int64_t width = encoder_.output_width();
+  if (options_.class_token) {
+    class_position_ = at::randn({1, 1, width}) * 0.02;
+  }
+  if (options_.integration == SeqpeIntegration::kInput || options_.projection == SeqpeProjection::kNone) {
+    return;
+  }
+  const bool multi = options_.projection == SeqpeProjection::kMulti;
+  for (std::int64_t index = 0; index < (multi ? shape_.layers : 1); ++index) {
+    projections_.push_back({at::randn({2 * width, width}) * 0.02, at::zeros({2 * width})});
+  }
+}
+
+std::vector<Parameter> Seqpe::parameters() {
+  std::vector<Parameter> list;
+  encoder_.append_parameters("encoder.", list);
+  if (class_position_.defined()) {
+    list.push_back({"cls_token_pos_embed", &class_position_});
+  }
+  const bool multi = options_.projection == SeqpeProjection::kMulti;
+  for (std::size_t index = 0; index < projections_.size(); ++index) {
+    const std::string prefix = multi ? "layers." + std::to_string(index) + ".pe_qk." : "pe_qk.";
+    list.push_back({prefix + "weight", &projections_[index].weight});
+    list.push_back({prefix + "bias", &projections_[index].bias});
+  }
+  return list;
+}
+
+Status Seqpe::accepts(const Positions& positions) const {
+  const SeqpeEncoderOptions& encoder = options_.encoder;
+  if (positions.dimensions() != encoder.dimensions) {
+    return bad_input("encoding seqpe: expected positions of " + std::to_string(encoder.dimensions) +
+                     " dimension(s), found " + std::to_string(positions.dimensions()));
+  }
+  if (positions.prefix > 0 && !options_.class_token) {
+    return bad_input("encoding seqpe: " + std::to_string(positions.prefix) +
+                     " token(s) without position need the option class_token");
+  }
+  const at::Tensor ids = positions.ids.slice(0, positions.prefix);
+  if (ids.numel() == 0) {
+    return {};
+  }
+  const double low = ids.min().item<double>();
+  const double high = ids.max().item<double>();
+  if (!(low >= 0) || ids.ne(ids.floor()).any().item<bool>()) {
+    return bad_input("encoding seqpe: expected whole positions from 0 on, found " + to_text(SettingValue(low)));
+  }
+  if (!(high < static_cast<double>(encoder.limit()))) {
+    return bad_input("encoding seqpe: position " + to_text(SettingValue(high)) + " has more than " +
+                     std::to_string(encoder.digits) + " digits in base " + std::to_string(encoder.base));
+  }
+  return {};
+}
+
+at::Tensor Seqpe::encode(const Positions& positions) const {
+  const at::Tensor values = encoder_.encode(positions.ids.slice(0, positions.prefix));
+  if (positions.prefix == 0) {
+    return values;
+  }
+  return at::cat({class_position_[0].expand({positions.prefix, values.size(1)}), values}, 0);
+}
+
+at::Tensor Seqpe::cached(const Positions& positions) const {
+  std::vector<at::Tensor> weights = encoder_.tensors();
+  if (class_position_.defined()) {
+    weights.push_back(class_position_);
+  }
+  const bool versioned =
+      std::none_of(weights.begin(), weights.end(), [](const at::Tensor& tensor) { return tensor.is_inference(); });
+  if (!versioned || needs_gradients(weights)) {
+    return encode(positions);
+  }
+  std::vector<std::int64_t> versions;
+  for (const at::Tensor& weight : weights) {
+    versions.push_back(static_cast<std::int64_t>(weight._version()));
+  }
+  const auto same = [&](const Table& table) {
+    return table.versions == versions && table.ids.equal(positions.ids) &&
+           std::equal(weights.begin(), weights.end(), table.weights.begin(), table.weights.end(),
+                      [](const at::Tensor& a, const at::Tensor& b) { return a.is_same(b); });
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(tables_.begin(), tables_.end(), same);
+    if (found != tables_.end()) {
+      return found->values;
+    }
+  }
+  const at::Tensor values = encode(positions);
+  const std::lock_guard lock(mutex_);
+  tables_.push_front({positions.ids.clone(), std::move(weights), std::move(versions), values});
+  if (tables_.size() > kTables) {
+    tables_.pop_back();
+  }
+  return values;
+}
+
+State Seqpe::begin(const Positions& positions, std::int64_t /*batch*/) const {
+  return {positions, cached(positions)};
+}
+
+at::Tensor Seqpe::embed(const State& state) const {
+  return options_.integration == SeqpeIntegration::kInput ? state.table : at::Tensor();
+}
+
+std::pair<at::Tensor, at::Tensor> Seqpe::projected(const State& state, std::int64_t layer) const {
+  const std::int64_t heads = options_.single_head ? 1 : shape_.heads;
+  if (projections_.empty()) {
+    const at::Tensor both = state.table.unflatten(-1, {heads, -1}).transpose(0, 1).unsqueeze(0);
+    return {both, both};
+  }
+  const bool multi = options_.projection == SeqpeProjection::kMulti;
+  const Projection& projection = projections_[multi ? static_cast<std::size_t>(layer) : 0];
+  const at::Tensor pair = at::linear(state.table, projection.weight, projection.bias)
+                              .unflatten(-1, {2, heads, -1})
+                              .permute({1, 2, 0, 3});  // (2, H, T, D)
+  return {pair.select(0, 0).unsqueeze(0), pair.select(0, 1).unsqueeze(0)};
+}
+
+Prepared Seqpe::prepare(const State& state, std::int64_t layer, const Projections& projections) const {
+  Prepared prepared = PositionEncoding::prepare(state, layer, projections);
+  if (options_.integration == SeqpeIntegration::kInput) {
+    return prepared;
+  }
+  const auto [query_part, key_part] = projected(state, layer);
+  const at::Tensor& query = projections.query;
+  // Heads that share a key still have their own e^k.
+  const std::int64_t group = key_part.size(1) / std::min(key_part.size(1), projections.key.size(1));
+  const at::Tensor key = group == 1 ? projections.key : projections.key.repeat_interleave(group, 1);
+  switch (options_.integration) {
+    case SeqpeIntegration::kSum:
+      prepared.query = query + query_part;
+      prepared.key = key + key_part;
+      break;
+    case SeqpeIntegration::kMul:
+      prepared.query = query * query_part;
+      prepared.key = key * key_part;
+      break;
+    default:
+      prepared.query = at::cat({query, (query_part * options_.bias_scale).expand_as(query)}, -1);
+      prepared.key = at::cat({key, key_part.expand_as(key)}, -1);
+      break;
+  }
+  prepared.content_query = projections.query;
+  prepared.content_key = projections.key;
+  return prepared;
+}
+
+TileScores Seqpe::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
+                        const at::Tensor& /*carry*/) const {
+  TileScores scores;
+  scores.logits = scaled_dot(prepared.query, prepared.key, tile, scale());
+  if (options_.integration == SeqpeIntegration::kInput || !prepared.content_query.defined()) {
+    return scores;
+  }
+  if (wanted.content) {
+    scores.content = scaled_dot(prepared.content_query, prepared.content_key, tile, scale());
+  }
+  if (wanted.terms && options_.integration == SeqpeIntegration::kSum) {
+    const std::int64_t group = prepared.key.size(1) / prepared.content_key.size(1);
+    const at::Tensor key = group == 1 ? prepared.content_key : prepared.content_key.repeat_interleave(group, 1);
+    const at::Tensor query_part = prepared.query - prepared.content_query;
+    const at::Tensor key_part = prepared.key - key;
+    scores.terms = {{"qk", scaled_dot(prepared.content_query, key, tile, scale())},
+                    {"qe", scaled_dot(prepared.content_query, key_part, tile, scale())},
+                    {"ek", scaled_dot(query_part, key, tile, scale())},
+                    {"ee", scaled_dot(query_part, key_part, tile, scale())}};
+  }
+  return scores;
+}
+
+at::Tensor Seqpe::vectors(const State& state, std::int64_t /*layer*/) const {
+  return state.table.unsqueeze(0);
+}
+
+}  // namespace locus::position

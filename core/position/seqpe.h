@@ -1,0 +1,91 @@
+// SeqPE: positions read as digit strings by a small transformer, whose output joins q and k. Li et al. 2025,
+// arXiv:2506.13277.
+//
+// E = encoder(positions) (T, d); [e^q, e^k] = pe_qk(E), (T, 2, H, D). Then, all ÷ √D:
+//   sum    (q + e^q)·(k + e^k)            Eq. 12
+//   mul    (q ⊙ e^q)·(k ⊙ e^k)            Eq. 13
+//   bias   q·k + s·e^q·e^k                Eq. 14, as one product of (q, s·e^q) and (k, e^k)
+//   input  E is added to the token embeddings instead
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/position/position_encoding.h"
+#include "core/position/seqpe_encoder.h"
+
+namespace locus::position {
+
+enum class SeqpeIntegration { kSum, kMul, kBias, kInput };
+enum class SeqpeProjection { kSingle, kMulti, kNone };
+
+struct SeqpeOptions {
+  SeqpeIntegration integration = SeqpeIntegration::kBias;
+  SeqpeProjection projection = SeqpeProjection::kSingle;
+  bool single_head = false;  // E has D channels, the same for every head; otherwise H·D
+  double bias_scale = 1.0;   // s
+  bool class_token = false;  // tokens without position have cls_token_pos_embed; default for images
+  SeqpeEncoderOptions encoder;
+
+  // Errors: kBadInput naming option, expected and found.
+  static Result<SeqpeOptions> from(const Settings& settings, const ModelShape& shape);
+  Settings settings() const;
+  static std::vector<OptionDescription> described();
+};
+
+class Seqpe final : public PositionEncoding {
+ public:
+  static const Description& about();
+  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+
+  Seqpe(const ModelShape& shape, const SeqpeOptions& options);
+
+  const Description& description() const override { return about(); }
+  Settings settings() const override { return options_.settings(); }
+  const SeqpeOptions& options() const { return options_; }
+  const SeqpeEncoder& encoder() const { return encoder_; }
+  // encoder.*, cls_token_pos_embed (1, 1, d), pe_qk.{weight (2d, d), bias} or layers.N.pe_qk.{weight, bias}.
+  std::vector<Parameter> parameters() override;
+
+  // kBadInput for a wrong number of dimensions, a position that is negative, not whole, or has too many digits, and
+  // for tokens without position where there is no cls_token_pos_embed.
+  Status accepts(const Positions& positions) const override;
+  // table: E (T, d). Without gradients the tables of the last few lengths are kept, keyed by positions and weights.
+  State begin(const Positions& positions, std::int64_t batch) const override;
+  at::Tensor embed(const State& state) const override;
+  Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
+  // Content is q·k/√D. Of "sum" the four terms qk, qe, ek and ee on request; "input" has no content.
+  TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted = {},
+                   const at::Tensor& carry = {}) const override;
+  // (1, T, d): E itself, whose dot products Fig. 2 and 3 show.
+  at::Tensor vectors(const State& state, std::int64_t layer) const override;
+
+ private:
+  struct Projection {
+    at::Tensor weight;
+    at::Tensor bias;
+  };
+  // A table and everything it was made from.
+  struct Table {
+    at::Tensor ids;
+    std::vector<at::Tensor> weights;
+    std::vector<std::int64_t> versions;
+    at::Tensor values;
+  };
+
+  at::Tensor encode(const Positions& positions) const;
+  at::Tensor cached(const Positions& positions) const;
+  // e^q and e^k of one layer, (1, H or 1, T, D) each.
+  std::pair<at::Tensor, at::Tensor> projected(const State& state, std::int64_t layer) const;
+
+  SeqpeOptions options_;
+  SeqpeEncoder encoder_;
+  at::Tensor class_position_;            // (1, 1, d); undefined without class_token
+  std::vector<Projection> projections_;  // one, one a layer, or none
+  mutable std::mutex mutex_;
+  mutable std::deque<Table> tables_;
+};
+
+}  // namespace locus::position
