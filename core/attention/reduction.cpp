@@ -1,0 +1,114 @@
+#include "core/attention/reduction.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace locus::attention {
+
+namespace {
+
+// Eight running values, so that the loop needs no order and becomes vector instructions.
+constexpr std::int64_t kLanes = 8;
+
+float sum_of(const float* begin, const float* end) {
+  std::array<float, kLanes> lanes{};
+  for (; end - begin >= kLanes; begin += kLanes) {
+    for (std::int64_t n = 0; n < kLanes; ++n) {
+      lanes[static_cast<std::size_t>(n)] += begin[n];
+    }
+  }
+  float sum = 0;
+  for (; begin != end; ++begin) {
+    sum += *begin;
+  }
+  for (const float lane : lanes) {
+    sum += lane;
+  }
+  return sum;
+}
+
+float maximum_of(const float* begin, const float* end) {
+  std::array<float, kLanes> lanes{};
+  lanes.fill(-std::numeric_limits<float>::infinity());
+  for (; end - begin >= kLanes; begin += kLanes) {
+    for (std::int64_t n = 0; n < kLanes; ++n) {
+      float& lane = lanes[static_cast<std::size_t>(n)];
+      lane = begin[n] > lane ? begin[n] : lane;
+    }
+  }
+  float maximum = *std::max_element(lanes.begin(), lanes.end());
+  for (; begin != end; ++begin) {
+    maximum = std::max(maximum, *begin);
+  }
+  return maximum;
+}
+
+}  // namespace
+
+Reducer::Reducer(Range rows, Range columns, std::int64_t height, std::int64_t width, Reduction reduction)
+    : rows_(rows),
+      columns_(columns),
+      height_(height),
+      width_(width),
+      reduction_(reduction),
+      values_(static_cast<std::size_t>(height * width),
+              reduction == Reduction::kMax ? -std::numeric_limits<double>::infinity() : 0.0),
+      counts_(static_cast<std::size_t>(height * width), 0) {}
+
+std::int64_t Reducer::column_end(std::int64_t pixel) const {
+  return columns_.begin + (pixel + 1) * columns_.size() / width_;
+}
+
+void Reducer::take(const float* values, Range rows, Range columns, const Mask& mask, std::int64_t length) {
+  // One task a pixel row, so that no two threads write the same pixel.
+  const auto pixel_of = [&](std::int64_t row) {
+    // The p with ⌊p·R/n⌋ ≤ row < ⌊(p+1)·R/n⌋.
+    return ((row - rows_.begin + 1) * height_ - 1) / rows_.size();
+  };
+  const std::int64_t first = pixel_of(rows.begin);
+  const std::int64_t last = pixel_of(rows.end - 1);
+  at::parallel_for(first, last + 1, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      const std::int64_t pixel = pixel_of(row);
+      if (pixel >= begin && pixel < end) {
+        take_row(values + (row - rows.begin) * columns.size(), row, columns,
+                 mask.columns({row, row + 1}, length).clamped(columns));
+      }
+    }
+  });
+}
+
+void Reducer::take_row(const float* values, std::int64_t row, Range columns, Range visible) {
+  if (visible.empty()) {
+    return;
+  }
+  const std::int64_t base = ((row - rows_.begin + 1) * height_ - 1) / rows_.size() * width_;
+  std::int64_t pixel = ((visible.begin - columns_.begin + 1) * width_ - 1) / columns_.size();
+  for (std::int64_t begin = visible.begin; begin < visible.end; ++pixel) {
+    const std::int64_t end = std::min(column_end(pixel), visible.end);
+    const float* from = values + (begin - columns.begin);
+    const float* to = values + (end - columns.begin);
+    const auto index = static_cast<std::size_t>(base + pixel);
+    if (reduction_ == Reduction::kMean) {
+      values_[index] += sum_of(from, to);
+    } else {
+      values_[index] = std::max(values_[index], static_cast<double>(maximum_of(from, to)));
+    }
+    counts_[index] += end - begin;
+    begin = end;
+  }
+}
+
+void Reducer::finish(std::vector<float>& pixels) const {
+  for (std::size_t n = 0; n < values_.size(); ++n) {
+    if (counts_[n] > 0) {
+      const double divisor = reduction_ == Reduction::kMean ? static_cast<double>(counts_[n]) : 1.0;
+      pixels[n] = static_cast<float>(values_[n] / divisor);
+    }
+  }
+}
+
+}  // namespace locus::attention

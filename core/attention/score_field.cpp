@@ -1,0 +1,145 @@
+#include "core/attention/score_field.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "core/attention/reduction.h"
+
+namespace locus::attention {
+
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr std::int64_t kMostCells = std::int64_t{1} << 28;
+constexpr std::int64_t kRowBlock = 256;
+constexpr std::int64_t kColumnBlock = 2048;
+
+Status check_range(const char* what, Range range, std::int64_t length) {
+  if (range.begin < 0 || range.end > length || range.empty()) {
+    return bad_input(std::string(what) + ": expected a range within 0 … " + std::to_string(length) + ", found " +
+                     std::to_string(range.begin) + " … " + std::to_string(range.end));
+  }
+  return {};
+}
+
+Field empty_field(const Region& region, std::int64_t rows, std::int64_t columns) {
+  Field field;
+  field.rows = rows;
+  field.columns = columns;
+  field.values.assign(static_cast<std::size_t>(rows * columns), region.quantity == Quantity::kWeight ? 0.0F : kNan);
+  field.quantity = describe(region.quantity);
+  field.row_axis = {"query", "token", static_cast<double>(region.rows.begin),
+                    static_cast<double>(region.rows.size()) / static_cast<double>(rows)};
+  field.column_axis = {"key", "token", static_cast<double>(region.columns.begin),
+                       static_cast<double>(region.columns.size()) / static_cast<double>(columns)};
+  return field;
+}
+
+}  // namespace
+
+std::string describe(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::kWeight:
+      return "attention weight";
+    case Quantity::kLogit:
+      return "logit";
+    case Quantity::kContent:
+      return "content logit";
+    case Quantity::kContribution:
+      return "position contribution";
+    case Quantity::kGate:
+      return "gate";
+    case Quantity::kPosition:
+      return "position";
+  }
+  return {};
+}
+
+Result<Region> ScoreField::checked(Region region) const {
+  const std::int64_t length = source_->length();
+  if (region.rows == Range{}) {
+    region.rows = {0, length};
+  }
+  if (region.columns == Range{}) {
+    region.columns = {0, length};
+  }
+  LOCUS_CHECK(check_range("rows", region.rows, length));
+  LOCUS_CHECK(check_range("columns", region.columns, length));
+  if (region.head < kMeanHead || region.head >= source_->heads()) {
+    return bad_input("head: expected 0 to " + std::to_string(source_->heads() - 1) + ", found " +
+                     std::to_string(region.head));
+  }
+  if (region.head == kMeanHead && region.quantity != Quantity::kWeight) {
+    return unsupported("the mean over heads is defined for weights only, not for the " + describe(region.quantity));
+  }
+  return region;
+}
+
+Result<at::Tensor> ScoreField::tile(const Region& region, Range rows, Range columns, at::Tensor& carry) const {
+  const Range heads = region.head == kMeanHead ? Range{0, source_->heads()} : Range{region.head, region.head + 1};
+  LOCUS_TRY(const at::Tensor scores, source_->scores(region.quantity, heads, rows, columns, carry));
+  const at::Tensor one = heads.size() == 1 ? scores.select(0, 0) : scores.mean(0);
+  return one.to(at::kCPU, at::kFloat).contiguous();
+}
+
+Result<Field> ScoreField::map(const Region& asked, StopToken stop) const {
+  const at::NoGradGuard no_grad;
+  LOCUS_TRY(const Region region, checked(asked));
+  if (region.rows.size() > kMostCells / region.columns.size()) {
+    return too_large("a map of " + std::to_string(region.rows.size()) + " × " + std::to_string(region.columns.size()) +
+                     " cells; ask for an overview");
+  }
+  Field field = empty_field(region, region.rows.size(), region.columns.size());
+  for (std::int64_t begin = region.rows.begin; begin < region.rows.end; begin += kRowBlock) {
+    if (stop.stop_requested()) {
+      return cancelled();
+    }
+    const Range rows{begin, std::min(begin + kRowBlock, region.rows.end)};
+    const Range columns = mask_.columns(rows, source_->length()).clamped(region.columns);
+    if (columns.empty()) {
+      continue;
+    }
+    at::Tensor carry;
+    LOCUS_TRY(const at::Tensor values, tile(region, rows, columns, carry));
+    const float* cell = values.data_ptr<float>();
+    for (std::int64_t row = rows.begin; row < rows.end; ++row, cell += columns.size()) {
+      const Range visible = mask_.columns({row, row + 1}, source_->length()).clamped(columns);
+      std::copy(cell + (visible.begin - columns.begin), cell + (visible.end - columns.begin),
+                &field.at(row - region.rows.begin, visible.begin - region.columns.begin));
+    }
+  }
+  return field;
+}
+
+Result<Field> ScoreField::overview(const Region& asked, std::int64_t height, std::int64_t width, Reduction reduction,
+                                   StopToken stop) const {
+  const at::NoGradGuard no_grad;
+  LOCUS_TRY(const Region region, checked(asked));
+  if (height < 1 || width < 1) {
+    return bad_input("overview: expected at least one pixel, found " + std::to_string(height) + " × " +
+                     std::to_string(width));
+  }
+  Reducer reducer(region.rows, region.columns, std::min(height, region.rows.size()),
+                  std::min(width, region.columns.size()), reduction);
+  for (std::int64_t begin = region.rows.begin; begin < region.rows.end; begin += kRowBlock) {
+    const Range rows{begin, std::min(begin + kRowBlock, region.rows.end)};
+    const Range columns = mask_.columns(rows, source_->length()).clamped(region.columns);
+    at::Tensor carry;
+    for (std::int64_t end = columns.end; end > columns.begin; end -= kColumnBlock) {
+      if (stop.stop_requested()) {
+        return cancelled();
+      }
+      const Range block{std::max(columns.begin, end - kColumnBlock), end};
+      LOCUS_TRY(const at::Tensor values, tile(region, rows, block, carry));
+      reducer.take(values.data_ptr<float>(), rows, block, mask_, source_->length());
+    }
+  }
+  Field field = empty_field(region, reducer.height(), reducer.width());
+  reducer.finish(field.values);
+  return field;
+}
+
+}  // namespace locus::attention

@@ -1,0 +1,115 @@
+// ScoreField: any rectangle of one layer's scores, computed when asked from per-token tensors (or read from a stored
+// map), and its exact reduction to screen size. Nothing here holds a (T, T) map that was not stored as one.
+//
+// Letters: H query heads, T tokens, R rows (queries i), K columns (keys j).
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/attention/attend.h"
+#include "core/base/field.h"
+#include "core/base/progress.h"
+#include "core/base/range.h"
+#include "core/base/result.h"
+#include "core/position/position_encoding.h"
+
+namespace locus::attention {
+
+// weight: after the soft-max. logit: before. content: the logit without the encoding's part, as its description says.
+// contribution: logit − content. gate, position: CoPE's g_ij and p_ij.
+enum class Quantity { kWeight, kLogit, kContent, kContribution, kGate, kPosition };
+
+// "attention weight", "logit", … as a colour bar says it.
+std::string describe(Quantity quantity);
+
+enum class Reduction { kMean, kMax };
+
+constexpr std::int64_t kMeanHead = -1;
+
+// Where scores come from.
+class ScoreSource {
+ public:
+  virtual ~ScoreSource() = default;
+  virtual std::int64_t heads() const = 0;
+  virtual std::int64_t length() const = 0;
+  // (h, R, K) float32; cells that the mask hides hold no meaning. `carry` is the one this function left behind for the
+  // rectangle to the right with the same rows and heads, or undefined. Errors: kUnsupported for a quantity it has not.
+  virtual Result<at::Tensor> scores(Quantity quantity, Range heads, Range rows, Range columns,
+                                    at::Tensor& carry) const = 0;
+};
+
+// From the queries and keys of a run (batch of one).
+class ComputedScores : public ScoreSource {
+ public:
+  // log_sum_exp (1, H, T); prepared.query (1, H, T, W).
+  ComputedScores(std::shared_ptr<const position::PositionEncoding> encoding, std::int64_t layer,
+                 position::Prepared prepared, at::Tensor log_sum_exp);
+  std::int64_t heads() const override { return prepared_.query.size(1); }
+  std::int64_t length() const override { return prepared_.query.size(2); }
+  Result<at::Tensor> scores(Quantity quantity, Range heads, Range rows, Range columns,
+                            at::Tensor& carry) const override;
+
+  const position::Prepared& prepared() const { return prepared_; }
+  const at::Tensor& log_sum_exp() const { return log_sum_exp_; }
+
+ private:
+  std::shared_ptr<const position::PositionEncoding> encoding_;
+  std::int64_t layer_;
+  position::Prepared prepared_;
+  at::Tensor log_sum_exp_;
+};
+
+// From maps that another program wrote, (H, T, T) each.
+class StoredScores : public ScoreSource {
+ public:
+  explicit StoredScores(std::map<Quantity, at::Tensor> maps);
+  std::int64_t heads() const override { return heads_; }
+  std::int64_t length() const override { return length_; }
+  Result<at::Tensor> scores(Quantity quantity, Range heads, Range rows, Range columns,
+                            at::Tensor& carry) const override;
+
+ private:
+  std::map<Quantity, at::Tensor> maps_;
+  std::int64_t heads_ = 0;
+  std::int64_t length_ = 0;
+};
+
+// The rectangle that is asked for; empty ranges mean all tokens.
+struct Region {
+  Quantity quantity = Quantity::kWeight;
+  std::int64_t head = 0;  // or kMeanHead: the mean over all heads, of weights only
+  Range rows;
+  Range columns;
+};
+
+class ScoreField {
+ public:
+  ScoreField(std::shared_ptr<const ScoreSource> source, Mask mask) : source_(std::move(source)), mask_(mask) {}
+
+  const ScoreSource& source() const { return *source_; }
+  const Mask& mask() const { return mask_; }
+
+  // Every cell. Hidden cells: weight 0, every other quantity NaN. Errors: kBadInput for a head or range that does not
+  // exist; kUnsupported; kTooLarge beyond 2²⁸ cells; kCancelled.
+  Result<Field> map(const Region& region, StopToken stop = {}) const;
+  // The exact mean or maximum of each pixel's visible cells, at most height × width pixels; pixel p of n covers the
+  // cells ⌊p·R/n⌋ … ⌊(p+1)·R/n⌋ − 1. Pixels without visible cells are as hidden cells of map(). Computed tile by tile.
+  Result<Field> overview(const Region& region, std::int64_t height, std::int64_t width, Reduction reduction,
+                         StopToken stop = {}) const;
+
+ private:
+  // The region with its ranges filled in, checked.
+  Result<Region> checked(Region region) const;
+  // (R, K) of one head or the mean.
+  Result<at::Tensor> tile(const Region& region, Range rows, Range columns, at::Tensor& carry) const;
+
+  std::shared_ptr<const ScoreSource> source_;
+  Mask mask_;
+};
+
+}  // namespace locus::attention

@@ -1,0 +1,71 @@
+#include <utility>
+
+#include "core/attention/score_field.h"
+
+namespace locus::attention {
+
+ComputedScores::ComputedScores(std::shared_ptr<const position::PositionEncoding> encoding, std::int64_t layer,
+                               position::Prepared prepared, at::Tensor log_sum_exp)
+    : encoding_(std::move(encoding)),
+      layer_(layer),
+      prepared_(std::move(prepared)),
+      log_sum_exp_(std::move(log_sum_exp)) {}
+
+Result<at::Tensor> ComputedScores::scores(Quantity quantity, Range heads, Range rows, Range columns,
+                                          at::Tensor& carry) const {
+  const at::NoGradGuard no_grad;
+  position::Wanted wanted;
+  wanted.content = quantity == Quantity::kContent || quantity == Quantity::kContribution;
+  wanted.gates = quantity == Quantity::kGate;
+  wanted.positions = quantity == Quantity::kPosition;
+  position::TileScores scores = encoding_->score(prepared_, {layer_, heads, rows, columns}, wanted, carry);
+  carry = scores.carry;
+  at::Tensor result;
+  switch (quantity) {
+    case Quantity::kWeight: {
+      const at::Tensor sums = log_sum_exp_.slice(1, heads.begin, heads.end).slice(2, rows.begin, rows.end);
+      result = scores.logits.sub_(sums.unsqueeze(-1)).exp_();
+      break;
+    }
+    case Quantity::kLogit:
+      result = scores.logits;
+      break;
+    case Quantity::kContent:
+      result = scores.content;
+      break;
+    case Quantity::kContribution:
+      result = scores.content.defined() ? scores.logits - scores.content : at::Tensor();
+      break;
+    case Quantity::kGate:
+      result = scores.gates;
+      break;
+    case Quantity::kPosition:
+      result = scores.positions;
+      break;
+  }
+  if (!result.defined()) {
+    return unsupported("encoding " + encoding_->description().name + " has no " + describe(quantity));
+  }
+  return result.select(0, 0);
+}
+
+StoredScores::StoredScores(std::map<Quantity, at::Tensor> maps) : maps_(std::move(maps)) {
+  if (!maps_.empty()) {
+    heads_ = maps_.begin()->second.size(0);
+    length_ = maps_.begin()->second.size(1);
+  }
+}
+
+Result<at::Tensor> StoredScores::scores(Quantity quantity, Range heads, Range rows, Range columns,
+                                        at::Tensor& /*carry*/) const {
+  const auto found = maps_.find(quantity);
+  if (found == maps_.end()) {
+    return unsupported("this trace does not store the " + describe(quantity) + " of its layers");
+  }
+  return found->second.slice(0, heads.begin, heads.end)
+      .slice(1, rows.begin, rows.end)
+      .slice(2, columns.begin, columns.end)
+      .to(at::kFloat);
+}
+
+}  // namespace locus::attention
