@@ -54,6 +54,8 @@ class ComputedScores : public ScoreSource {
   Result<at::Tensor> scores(Quantity quantity, Range heads, Range rows, Range columns,
                             at::Tensor& carry) const override;
 
+  const position::PositionEncoding& encoding() const { return *encoding_; }
+  std::int64_t layer() const { return layer_; }
   const position::Prepared& prepared() const { return prepared_; }
   const at::Tensor& log_sum_exp() const { return log_sum_exp_; }
 

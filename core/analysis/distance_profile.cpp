@@ -1,0 +1,99 @@
+#include "core/analysis/distance_profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/analysis/row_blocks.h"
+
+namespace locus::analysis {
+
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<std::int64_t> bin_edges(std::int64_t distances, std::int64_t bins) {
+  const std::int64_t count = std::clamp<std::int64_t>(bins, 1, distances);
+  std::vector<std::int64_t> edges;
+  for (std::int64_t n = 0; n <= count; ++n) {
+    edges.push_back(n * distances / count);
+  }
+  return edges;
+}
+
+// The value at quantile `q` of unordered values (nearest rank); reorders them.
+double quantile(std::vector<float>& values, double q) {
+  const auto rank = static_cast<std::ptrdiff_t>(std::llround(q * static_cast<double>(values.size() - 1)));
+  std::nth_element(values.begin(), values.begin() + rank, values.end());
+  return static_cast<double>(values[static_cast<std::size_t>(rank)]);
+}
+
+Status check(const attention::ScoreField& field, const DistanceProfileOptions& options) {
+  if (options.head < 0 || options.head >= field.source().heads()) {
+    return bad_input("head: expected 0 … " + std::to_string(field.source().heads() - 1) + ", found " +
+                     std::to_string(options.head));
+  }
+  if (options.bins < 1 || options.low < 0 || options.high > 1 || options.low > options.high || options.skip_keys < 0) {
+    return bad_input("distance profile: expected bins ≥ 1, 0 ≤ low ≤ high ≤ 1 and skip_keys ≥ 0");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<DistanceProfile> distance_profile(const attention::ScoreField& field, const DistanceProfileOptions& options,
+                                         StopToken stop) {
+  LOCUS_CHECK(check(field, options));
+  const std::int64_t length = field.source().length();
+  const std::int64_t sample = std::max<std::int64_t>(options.cell_limit / std::max<std::int64_t>(length, 1), 1);
+  const std::vector<std::int64_t> rows = sample_rows({0, length}, sample, options.seed);
+
+  DistanceProfile profile;
+  profile.rows = length;
+  profile.rows_used = static_cast<std::int64_t>(rows.size());
+  profile.edges = bin_edges(length, options.bins);
+  const std::size_t bins = profile.edges.size() - 1;
+  std::vector<std::vector<float>> values(bins);
+  std::vector<std::size_t> bin_of(static_cast<std::size_t>(length));
+  for (std::size_t bin = 0; bin < bins; ++bin) {
+    std::fill(bin_of.begin() + profile.edges[bin], bin_of.begin() + profile.edges[bin + 1], bin);
+  }
+
+  const bool relative = options.relative_to_uniform && options.quantity == attention::Quantity::kWeight;
+  const auto visit = [&](Range block, Range columns, const at::Tensor& scores) {
+    const at::Tensor host = scores.select(0, 0).contiguous().cpu();
+    const float* cell = host.data_ptr<float>();
+    for (std::int64_t row = block.begin; row < block.end; ++row) {
+      const Range visible = field.mask().columns({row, row + 1}, length);
+      const float factor = relative ? static_cast<float>(visible.size()) : 1.0F;
+      for (std::int64_t column = columns.begin; column < columns.end; ++column, ++cell) {
+        if (column >= options.skip_keys && visible.contains(column)) {
+          values[bin_of[static_cast<std::size_t>(std::abs(row - column))]].push_back(*cell * factor);
+        }
+      }
+    }
+  };
+  const Range head{options.head, options.head + 1};
+  for (std::size_t n = 0; n < rows.size();) {  // runs of neighbouring rows go through the field together
+    std::size_t end = n + 1;
+    while (end < rows.size() && rows[end] == rows[end - 1] + 1) {
+      ++end;
+    }
+    LOCUS_CHECK(for_each_row_block(field, options.quantity, head, {rows[n], rows[end - 1] + 1}, visit, stop));
+    n = end;
+  }
+
+  for (std::vector<float>& bin : values) {
+    double sum = 0;
+    for (const float value : bin) {
+      sum += static_cast<double>(value);
+    }
+    profile.cells.push_back(static_cast<std::int64_t>(bin.size()));
+    profile.mean.push_back(bin.empty() ? kNone : sum / static_cast<double>(bin.size()));
+    profile.low.push_back(bin.empty() ? kNone : quantile(bin, options.low));
+    profile.high.push_back(bin.empty() ? kNone : quantile(bin, options.high));
+  }
+  return profile;
+}
+
+}  // namespace locus::analysis

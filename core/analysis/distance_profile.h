@@ -1,0 +1,43 @@
+// How a score depends on the distance Δ = i − j between query and key: mean and quantiles by Δ, over all queries or a
+// stated sample of them. For the views `distance-profile` (TAPA §2) and `heads`.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/attention/score_field.h"
+#include "core/base/progress.h"
+#include "core/base/result.h"
+
+namespace locus::analysis {
+
+struct DistanceProfileOptions {
+  attention::Quantity quantity = attention::Quantity::kLogit;
+  std::int64_t head = 0;
+  std::int64_t bins = 256;                          // distances are grouped when there are more
+  std::int64_t skip_keys = 0;                       // leave out the first keys (attention sinks)
+  std::int64_t cell_limit = std::int64_t{1} << 22;  // beyond it, queries are sampled
+  std::uint64_t seed = 1;
+  double low = 0.1;  // quantiles of the band
+  double high = 0.9;
+  // Weights only: times the number of keys a query sees, so that 1 is uniform attention at every query. Late queries
+  // see more keys, and bare weights would fall with Δ for that reason alone.
+  bool relative_to_uniform = true;
+};
+
+// One entry a bin; bin n holds the distances [edges[n], edges[n + 1]). Bins without a cell hold NaN.
+struct DistanceProfile {
+  std::vector<std::int64_t> edges;
+  std::vector<double> mean;
+  std::vector<double> low;
+  std::vector<double> high;
+  std::vector<std::int64_t> cells;
+  std::int64_t rows_used = 0;
+  std::int64_t rows = 0;  // rows_used < rows: a sample
+};
+
+// Causal fields: Δ ≥ 0. Fields that see both ways: |Δ|. Errors: kBadInput for options out of range, the field's own.
+Result<DistanceProfile> distance_profile(const attention::ScoreField& field, const DistanceProfileOptions& options,
+                                         StopToken stop = {});
+
+}  // namespace locus::analysis

@@ -1,0 +1,82 @@
+#include "core/analysis/distance_profile.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/core/analysis/analysis_fields.h"
+
+namespace locus::analysis {
+namespace {
+
+TEST(DistanceProfile, MeansAndQuantilesAreThoseOfTheDiagonals) {
+  at::manual_seed(1);
+  constexpr std::int64_t kLength = 33;
+  const at::Tensor logits = at::randn({2, kLength, kLength});
+  DistanceProfileOptions options;
+  options.head = 1;
+  options.low = 0;
+  options.high = 1;
+  const auto profile = distance_profile(test::causal_field(logits), options);
+  ASSERT_TRUE(profile.ok()) << profile.error().describe();
+  ASSERT_EQ(profile->mean.size(), static_cast<std::size_t>(kLength));
+  EXPECT_EQ(profile->rows_used, kLength);
+  for (std::int64_t distance = 0; distance < kLength; ++distance) {
+    const at::Tensor diagonal = logits[1].diagonal(-distance);
+    const auto bin = static_cast<std::size_t>(distance);
+    EXPECT_EQ(profile->cells[bin], kLength - distance);
+    EXPECT_NEAR(profile->mean[bin], diagonal.mean().item<double>(), 1e-5);
+    EXPECT_EQ(profile->low[bin], static_cast<double>(diagonal.min().item<float>()));
+    EXPECT_EQ(profile->high[bin], static_cast<double>(diagonal.max().item<float>()));
+  }
+}
+
+TEST(DistanceProfile, UniformAttentionIsFlatAtOneRelativeToItsBaseline) {
+  DistanceProfileOptions options;
+  options.quantity = attention::Quantity::kWeight;
+  const auto field = test::causal_field(at::zeros({1, 50, 50}));
+  const auto profile = distance_profile(field, options);
+  ASSERT_TRUE(profile.ok());
+  for (const double mean : profile->mean) {
+    EXPECT_NEAR(mean, 1, 1e-5);
+  }
+  options.relative_to_uniform = false;
+  EXPECT_GT(distance_profile(field, options)->mean.front(), 2 * distance_profile(field, options)->mean.back());
+}
+
+TEST(DistanceProfile, LongTextsAreSampledAndSaySo) {
+  DistanceProfileOptions options;
+  options.cell_limit = 60 * 10;
+  options.bins = 6;
+  const auto profile = distance_profile(test::causal_field(at::ones({1, 60, 60})), options);
+  ASSERT_TRUE(profile.ok());
+  EXPECT_EQ(profile->rows_used, 10);
+  EXPECT_EQ(profile->rows, 60);
+  EXPECT_EQ(profile->edges, (std::vector<std::int64_t>{0, 10, 20, 30, 40, 50, 60}));
+  EXPECT_EQ(profile->mean.front(), 1);
+}
+
+TEST(DistanceProfile, SkippedKeysAreLeftOut) {
+  at::Tensor logits = at::zeros({1, 20, 20});
+  logits.select(2, 0).fill_(1000);  // a sink
+  DistanceProfileOptions options;
+  options.skip_keys = 1;
+  const auto profile = distance_profile(test::causal_field(logits), options);
+  ASSERT_TRUE(profile.ok());
+  for (std::size_t distance = 0; distance + 1 < 20; ++distance) {
+    EXPECT_EQ(profile->high[distance], 0);
+  }
+  EXPECT_EQ(profile->cells.back(), 0);
+  EXPECT_TRUE(std::isnan(profile->mean.back()));
+}
+
+TEST(DistanceProfile, RefusesAHeadThatDoesNotExist) {
+  DistanceProfileOptions options;
+  options.head = 2;
+  const auto profile = distance_profile(test::causal_field(at::zeros({2, 8, 8})), options);
+  ASSERT_FALSE(profile.ok());
+  EXPECT_EQ(profile.error().message, "head: expected 0 … 1, found 2");
+}
+
+}  // namespace
+}  // namespace locus::analysis
