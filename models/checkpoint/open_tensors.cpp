@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "models/checkpoint/mapped_file.h"
+#include "models/checkpoint/safetensors.h"
+#include "models/checkpoint/tensor_source.h"
+
+namespace locus::checkpoint {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<const char*, 4> kUsualNames{"model.safetensors", "model.safetensors.index.json",
+                                                 "pytorch_model.bin", "pytorch_model.bin.index.json"};
+
+bool starts_with(std::span<const std::byte> bytes, std::string_view magic) {
+  return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
+}
+
+bool is_foreign(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".gguf" || extension == ".h5" || extension == ".msgpack" || extension == ".onnx" ||
+         extension == ".npz";
+}
+
+Error foreign(const fs::path& path) {
+  return unsupported("expected safetensors or a torch file, found " + path.extension().string(), path.string());
+}
+
+// What a trainer leaves beside the weights.
+bool is_training_state(const std::string& name) {
+  for (const char* start : {"training_args", "optimizer", "scheduler", "scaler", "rng_state"}) {
+    if (name.starts_with(start)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Result<Source> open_file(const fs::path& path) {
+  if (is_foreign(path)) {
+    return foreign(path);
+  }
+  LOCUS_TRY(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  if (starts_with(file->bytes(), "GGUF")) {
+    return unsupported("expected safetensors or a torch file, found GGUF", path.string());
+  }
+  if (path.extension() == ".safetensors") {
+    return read_safetensors(file->bytes(), file, path);
+  }
+  return bad_input("expected .safetensors, .pt, .pth, .bin or .index.json, found \"" + path.extension().string() + "\"",
+                   path.string());
+}
+
+// The one tensor file of a folder without a usual name.
+Result<fs::path> only_file(const fs::path& folder) {
+  std::vector<fs::path> safetensors;
+  std::vector<fs::path> torch;
+  fs::path other;
+  std::error_code code;
+  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
+    const fs::path& path = entry->path();
+    const std::string extension = path.extension().string();
+    if (extension == ".safetensors") {
+      safetensors.push_back(path);
+    } else if ((extension == ".pt" || extension == ".pth" || extension == ".bin") &&
+               !is_training_state(path.filename().string())) {
+      torch.push_back(path);
+    } else if (is_foreign(path)) {
+      other = path;
+    }
+  }
+  if (code) {
+    return bad_input("cannot read: " + code.message(), folder.string());
+  }
+  std::vector<fs::path>& found = safetensors.empty() ? torch : safetensors;
+  if (found.size() == 1) {
+    return found.front();
+  }
+  if (found.empty() && !other.empty()) {
+    return foreign(other);
+  }
+  std::sort(found.begin(), found.end());
+  std::string names;
+  for (std::size_t n = 0; n < std::min<std::size_t>(found.size(), 3); ++n) {
+    names += (n == 0 ? "" : ", ") + found[n].filename().string();
+  }
+  names += found.size() > 3 ? ", …" : "";
+  return bad_input("expected model.safetensors, pytorch_model.bin, an index or a single tensor file, found " +
+                       (names.empty() ? "none" : names),
+                   folder.string());
+}
+
+}  // namespace
+
+Result<Source> open_tensors(const fs::path& path) {
+  std::error_code code;
+  if (!fs::is_directory(path, code)) {
+    return open_file(path);
+  }
+  for (const char* name : kUsualNames) {
+    if (fs::exists(path / name, code)) {
+      return open_file(path / name);
+    }
+  }
+  LOCUS_TRY(const fs::path file, only_file(path));
+  return open_file(file);
+}
+
+}  // namespace locus::checkpoint

@@ -1,0 +1,37 @@
+// TensorTable: what a reader found in one file, and the TensorSource made of it.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "models/checkpoint/tensor_source.h"
+
+namespace locus::checkpoint {
+
+struct TensorTable {
+  std::vector<TensorInfo> tensors;
+  std::map<std::string, std::string> metadata;
+  std::vector<std::filesystem::path> files;
+  std::vector<std::string> warnings;
+  std::string extra_json;
+  std::vector<std::shared_ptr<const void>> owners;  // of the storages: mapped files, unpacked records
+};
+
+// The table behind the interface. Errors: kBadInput for a name that is there twice.
+Result<Source> make_source(TensorTable table);
+
+// "FILE: tensor NAME", the context of an error.
+std::string tensor_context(const std::filesystem::path& file, std::string_view name);
+
+// "[2, 3]".
+std::string shape_text(const std::vector<std::int64_t>& shape);
+
+// Row-major strides of `shape` in elements, and the number of elements in `count`; false when a product overflows int64
+// or a dimension is negative.
+bool row_major(const std::vector<std::int64_t>& shape, std::vector<std::int64_t>& strides, std::int64_t& count);
+
+}  // namespace locus::checkpoint
