@@ -12,6 +12,10 @@ class Attention final : public View {
   Result<figure::Figure> figure(const ViewInput& input) const override;
   Result<Data> data(const ViewInput& input) const override;
   Selection pick(const ViewInput& input, const Hit& hit) const override { return pick_cell(input, hit); }
+  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
+    return cell_places(selection, input.columns.size() + (input.difference && input.columns.size() > 1 ? 1 : 0));
+  }
+  std::optional<Camera> home(const ViewInput& input) const override { return map_home(input); }
 
  private:
   ViewInfo info_{

@@ -15,6 +15,8 @@ class AttentionGrid final : public View {
   Result<figure::Figure> figure(const ViewInput& input) const override;
   Result<Data> data(const ViewInput& input) const override;
   Selection pick(const ViewInput& input, const Hit& hit) const override;
+  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
+  std::optional<Camera> home(const ViewInput& input) const override;
 
  private:
   ViewInfo info_{
@@ -170,6 +172,30 @@ Selection AttentionGrid::pick(const ViewInput& input, const Hit& hit) const {
     selection.open = true;
   }
   return selection;
+}
+
+std::vector<Place> AttentionGrid::places(const ViewInput& input, const Selection& selection) const {
+  std::vector<Place> places;
+  if (!selection.layer || !selection.head || *selection.head < 0) {
+    return places;
+  }
+  const auto square = [](std::int64_t n) {
+    return figure::Interval{static_cast<double>(n), static_cast<double>(n + 1)};
+  };
+  for (std::size_t panel = 0; panel < input.columns.size(); ++panel) {
+    places.push_back({panel, square(*selection.head), square(*selection.layer)});
+  }
+  return places;
+}
+
+std::optional<Camera> AttentionGrid::home(const ViewInput& input) const {
+  double heads = 1;
+  double layers = 1;
+  for (const Column& column : input.columns) {
+    heads = std::max(heads, static_cast<double>(column.trace->model().heads));
+    layers = std::max(layers, static_cast<double>(column.trace->model().layers));
+  }
+  return Camera{{0, heads}, {layers, 0}};
 }
 
 }  // namespace

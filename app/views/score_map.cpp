@@ -299,4 +299,25 @@ Selection pick_cell(const ViewInput& input, const Hit& hit) {
   return selection;
 }
 
+std::vector<Place> cell_places(const Selection& selection, std::size_t panels) {
+  std::vector<Place> places;
+  if (!selection.query || !selection.key) {
+    return places;
+  }
+  const auto cell = [](std::int64_t n) { return figure::Interval{static_cast<double>(n), static_cast<double>(n + 1)}; };
+  for (std::size_t panel = 0; panel < panels; ++panel) {
+    places.push_back({panel, cell(*selection.key), cell(*selection.query)});
+  }
+  return places;
+}
+
+std::optional<Camera> map_home(const ViewInput& input) {
+  std::int64_t length = 1;
+  for (const Column& column : input.columns) {
+    length = std::max(length, column.trace->length());
+  }
+  const auto end = static_cast<double>(length);
+  return Camera{{0, end}, {end, 0}};
+}
+
 }  // namespace locus::views

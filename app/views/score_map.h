@@ -71,5 +71,9 @@ Result<Field> difference(const Field& first, const Field& second);
 
 // The cell of a map at a point of its panel: query and key, as far as they exist.
 Selection pick_cell(const ViewInput& input, const Hit& hit);
+// That cell in the first `panels` panels.
+std::vector<Place> cell_places(const Selection& selection, std::size_t panels);
+// Query 0 on top, as long as the longest column.
+std::optional<Camera> map_home(const ViewInput& input);
 
 }  // namespace locus::views

@@ -117,6 +117,14 @@ Selection View::pick(const ViewInput& /*input*/, const Hit& /*hit*/) const {
   return {};
 }
 
+std::vector<Place> View::places(const ViewInput& /*input*/, const Selection& /*selection*/) const {
+  return {};
+}
+
+std::optional<Camera> View::home(const ViewInput& /*input*/) const {
+  return std::nullopt;
+}
+
 Result<const View*> find_view(const std::string& name) {
   std::vector<std::string> known;
   for (const View* view : views()) {

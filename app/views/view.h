@@ -132,6 +132,13 @@ struct Selection {
   friend bool operator==(const Selection&, const Selection&) = default;
 };
 
+// A rectangle of a panel, in its data units.
+struct Place {
+  std::size_t panel = 0;
+  figure::Interval x;
+  figure::Interval y;
+};
+
 class View {
  public:
   virtual ~View() = default;
@@ -144,6 +151,10 @@ class View {
   // Of the first column; of the difference when `difference` is set. Errors as figure().
   virtual Result<Data> data(const ViewInput& input) const = 0;
   virtual Selection pick(const ViewInput& input, const Hit& hit) const;
+  // Where a selection is seen, in every panel that shows it: the inverse of pick().
+  virtual std::vector<Place> places(const ViewInput& input, const Selection& selection) const;
+  // The whole of the axes, for views that can be zoomed; empty for others.
+  virtual std::optional<Camera> home(const ViewInput& input) const;
 };
 
 // All of them, in the order they are shown.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/workbench/cell_values.h"
+#include "app/workbench/view_input.h"
 
 namespace locus::workbench {
 
@@ -360,23 +361,11 @@ void Studio::set_canvas_size(int width_px, int height_px) {
 }
 
 views::ViewInput Studio::view_input() const {
-  views::ViewInput input;
+  std::vector<views::Column> shown;
   for (const Checkpoint* column : columns()) {
-    input.columns.push_back({column->name, column->model, column->trace});
+    shown.push_back({column->name, column->model, column->trace});
   }
-  input.difference = state_.difference;
-  input.layer = state_.layer;
-  input.head = state_.head;
-  input.query = state_.query;
-  input.key = state_.key;
-  input.quantity = state_.quantity;
-  input.reduction = state_.reduction;
-  input.ignore_first = state_.ignore_first;
-  input.scale = state_.scale;
-  input.camera = view().info().uses_camera ? state_.camera : std::nullopt;
-  if (const auto options = state_.options.find(view().info().name); options != state_.options.end()) {
-    input.options = options->second;
-  }
+  views::ViewInput input = workbench::view_input(state_, std::move(shown), view());
   input.width_px = width_px_;
   input.height_px = height_px_;
   input.cache = cache_;

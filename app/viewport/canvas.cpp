@@ -1,0 +1,394 @@
+#include "app/viewport/canvas.h"
+
+#include <imgui.h>
+
+#include <QDragEnterEvent>
+#include <QDropEvent>
+#include <QGuiApplication>
+#include <QMimeData>
+#include <QMouseEvent>
+#include <QStyleHints>
+#include <QUrl>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "app/viewport/canvas_renderer.h"
+#include "app/viewport/view_controls.h"
+
+namespace locus::viewport {
+
+namespace {
+
+constexpr double kTextPx = 13;        // of figures, at scale 1
+constexpr double kWheelStep = 1.2;    // a notch of the wheel
+constexpr double kSmallestView = 2;   // cells
+constexpr double kDragThreshold = 4;  // pixels between a click and a drag
+
+ImU32 imgui_color(std::uint32_t rrggbbaa) {
+  return IM_COL32(rrggbbaa >> 24, rrggbbaa >> 16 & 0xFF, rrggbbaa >> 8 & 0xFF, rrggbbaa & 0xFF);
+}
+
+double length_of(const figure::Interval& interval) {
+  return std::abs(interval.high - interval.low);
+}
+
+// `view` moved and shortened so that it lies within `home`, keeping its direction.
+figure::Interval clamped(figure::Interval view, const figure::Interval& home) {
+  const double home_low = std::min(home.low, home.high);
+  const double home_high = std::max(home.low, home.high);
+  double low = std::min(view.low, view.high);
+  const double size =
+      std::min(std::max(length_of(view), std::min(kSmallestView, home_high - home_low)), home_high - home_low);
+  low = std::clamp(low, home_low, home_high - size);
+  return home.low <= home.high ? figure::Interval{low, low + size} : figure::Interval{low + size, low};
+}
+
+figure::Interval scaled(const figure::Interval& view, double around, double factor) {
+  return {around + (view.low - around) * factor, around + (view.high - around) * factor};
+}
+
+QStringList local_files(const QMimeData* mime) {
+  QStringList paths;
+  for (const QUrl& url : mime->urls()) {
+    if (url.isLocalFile()) {
+      paths << url.toLocalFile();
+    }
+  }
+  return paths;
+}
+
+}  // namespace
+
+Canvas::Canvas() {
+  setObjectName(QStringLiteral("canvas"));
+  setFlags(QVulkanWindow::PersistentResources);
+}
+
+Canvas::~Canvas() = default;
+
+QVulkanWindowRenderer* Canvas::createRenderer() {
+  return new CanvasRenderer(*this);
+}
+
+void Canvas::set_content(Content content) {
+  content_ = std::move(content);
+  shown_ = content_.figure ? *content_.figure : figure::Figure{};
+  if (content_.home) {
+    const views::Camera view = camera();
+    for (figure::Panel& panel : shown_.panels) {
+      panel.x.view = view.x;
+      panel.y.view = view.y;
+    }
+  }
+  layout_stale_ = true;
+  request_frames();
+}
+
+// ---- frames
+
+void Canvas::request_frames(int frames) {
+  frames_wanted_ = std::max(frames_wanted_, frames);
+  if (isExposed()) {
+    requestUpdate();
+  }
+}
+
+bool Canvas::take_frame_request() {
+  frames_wanted_ = std::max(0, frames_wanted_ - 1);
+  return frames_wanted_ > 0;
+}
+
+double Canvas::bar_height() const {
+  return content_.controls.empty() ? 0 : std::ceil(kTextPx * content_.scale * dpr() * 2.6);
+}
+
+Canvas::Frame Canvas::prepare_frame(int width_px, int height_px) {
+  const double text = kTextPx * content_.scale * dpr();
+  imgui_.begin(width_px, height_px, static_cast<float>(std::round(text * 1.15)), content_.dark);
+  const figure::Style style = content_.dark ? figure::Style::dark(text, 1) : figure::Style::light(text, 1);
+  const double height = std::max(1.0, height_px - bar_height());
+  if (!layout_ || layout_stale_ || layout_->width != width_px || layout_->height != height) {
+    layout_ = figure::lay_out(shown_, width_px, height, style, typeface_);
+    layout_stale_ = false;
+  }
+  for (const std::string& line : content_.tooltip) {
+    imgui_.need(line);
+  }
+  imgui_.need(content_.message);
+  if (imgui_.font_stale()) {
+    imgui_.build_font();
+  }
+  return {content_.figure ? &shown_ : nullptr, &*layout_, style.background};
+}
+
+void Canvas::draw_overlays() {
+  for (const Outline& outline : content_.outlines) {
+    draw_outline(outline);
+  }
+  draw_message();
+  draw_tooltip();
+  if (content_.controls.empty()) {
+    return;
+  }
+  const ImVec2 size = ImGui::GetIO().DisplaySize;
+  const auto height = static_cast<float>(bar_height());
+  ImGui::SetNextWindowPos(ImVec2(0, size.y - height));
+  ImGui::SetNextWindowSize(ImVec2(size.x, height));
+  ImGui::Begin("controls", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoNav);
+  if (const auto change = draw_controls(content_.controls, content_.options)) {
+    Q_EMIT option_changed(QString::fromStdString(change->first), change->second);
+  }
+  ImGui::End();
+}
+
+void Canvas::draw_outline(const Outline& outline) {
+  if (!layout_ || outline.panel >= layout_->panels.size()) {
+    return;
+  }
+  const figure::PanelLayout& panel = layout_->panels[outline.panel];
+  ImDrawList* list = ImGui::GetBackgroundDrawList();
+  const auto place = [](const figure::AxisMap& map, double value) { return static_cast<float>(map.place(value)); };
+  const ImVec2 from(std::min(place(panel.x, outline.x.low), place(panel.x, outline.x.high)),
+                    std::min(place(panel.y, outline.y.low), place(panel.y, outline.y.high)));
+  const ImVec2 to(std::max(place(panel.x, outline.x.low), place(panel.x, outline.x.high)),
+                  std::max(place(panel.y, outline.y.low), place(panel.y, outline.y.high)));
+  const ImVec2 plot_from(static_cast<float>(panel.plot.x), static_cast<float>(panel.plot.y));
+  const ImVec2 plot_to(static_cast<float>(panel.plot.right()), static_cast<float>(panel.plot.bottom()));
+  list->PushClipRect(plot_from, plot_to, true);
+  const ImU32 color = imgui_color(outline.color);
+  const ImU32 halo = IM_COL32(0, 0, 0, 160);
+  if (outline.cross) {
+    const float x = (from.x + to.x) / 2;
+    const float y = (from.y + to.y) / 2;
+    const ImU32 faint = (color & 0x00FFFFFFU) | (0x90U << IM_COL32_A_SHIFT);
+    list->AddLine(ImVec2(plot_from.x, y), ImVec2(from.x, y), faint);
+    list->AddLine(ImVec2(x, to.y), ImVec2(x, plot_to.y), faint);
+  }
+  const float grow = std::max(0.0F, 3 - (to.x - from.x) / 2);  // a cell of a pixel stays visible
+  const ImVec2 a(from.x - grow, from.y - grow);
+  const ImVec2 b(to.x + grow, to.y + grow);
+  list->AddRect(ImVec2(a.x - 1, a.y - 1), ImVec2(b.x + 1, b.y + 1), halo, 0, 0, 1);
+  list->AddRect(a, b, color, 0, 0, 2);
+  list->PopClipRect();
+}
+
+void Canvas::draw_message() {
+  const ImVec2 size = ImGui::GetIO().DisplaySize;
+  if (!content_.message.empty()) {
+    const float wrap = size.x * 0.7F;
+    const ImVec2 text = ImGui::CalcTextSize(content_.message.c_str(), nullptr, false, wrap);
+    const ImVec2 at((size.x - text.x) / 2, (size.y - text.y) / 2);
+    ImDrawList* list = ImGui::GetBackgroundDrawList();
+    const float pad = ImGui::GetFontSize();
+    list->AddRectFilled(ImVec2(at.x - pad, at.y - pad), ImVec2(at.x + text.x + pad, at.y + text.y + pad),
+                        ImGui::GetColorU32(ImGuiCol_PopupBg), 6);
+    list->AddText(ImGui::GetFont(), ImGui::GetFontSize(), at, ImGui::GetColorU32(ImGuiCol_Text),
+                  content_.message.c_str(), nullptr, wrap);
+  }
+  if (!content_.badge.empty()) {
+    const float pad = ImGui::GetFontSize() / 2;
+    const ImVec2 text = ImGui::CalcTextSize(content_.badge.c_str());
+    ImDrawList* list = ImGui::GetForegroundDrawList();
+    list->AddRectFilled(ImVec2(pad, pad), ImVec2(text.x + 3 * pad, text.y + 3 * pad), IM_COL32(200, 80, 0, 230), 4);
+    list->AddText(ImVec2(2 * pad, 2 * pad), IM_COL32_WHITE, content_.badge.c_str());
+  }
+}
+
+void Canvas::draw_tooltip() {
+  if (content_.tooltip.empty() || ImGui::GetIO().WantCaptureMouse) {
+    return;
+  }
+  ImGui::BeginTooltip();
+  for (const std::string& line : content_.tooltip) {
+    ImGui::TextUnformatted(line.c_str());
+  }
+  ImGui::EndTooltip();
+}
+
+// ---- the camera
+
+views::Camera Canvas::camera() const {
+  return content_.camera ? *content_.camera : content_.home.value_or(views::Camera{});
+}
+
+void Canvas::move_camera(views::Camera camera, bool finished) {
+  if (!content_.home) {
+    return;
+  }
+  camera.x = clamped(camera.x, content_.home->x);
+  camera.y = clamped(camera.y, content_.home->y);
+  content_.camera = camera;
+  for (figure::Panel& panel : shown_.panels) {
+    panel.x.view = camera.x;
+    panel.y.view = camera.y;
+  }
+  layout_stale_ = true;
+  request_frames();
+  Q_EMIT camera_moved(camera, finished);
+}
+
+void Canvas::zoom_to_cells() {
+  if (!content_.home || !layout_ || layout_->panels.empty()) {
+    return;
+  }
+  const figure::PanelLayout& panel = layout_->panels.front();
+  const views::Camera now = camera();
+  const auto sized = [](const figure::Interval& view, double size) {
+    const double middle = (view.low + view.high) / 2;
+    const double half = view.low <= view.high ? size / 2 : -size / 2;
+    return figure::Interval{middle - half, middle + half};
+  };
+  move_camera({sized(now.x, panel.plot.width), sized(now.y, panel.plot.height)}, true);
+}
+
+// ---- events
+
+std::optional<figure::Hit> Canvas::hit_at(const QPointF& point) const {
+  return layout_ && content_.figure ? figure::hit_test(*layout_, point.x() * dpr(), point.y() * dpr()) : std::nullopt;
+}
+
+const figure::PanelLayout* Canvas::panel_at(const QPointF& point) const {
+  const auto hit = hit_at(point);
+  return hit ? &layout_->panels[hit->panel] : nullptr;
+}
+
+bool Canvas::event(QEvent* event) {
+  switch (event->type()) {
+    case QEvent::DragEnter:
+    case QEvent::DragMove: {
+      auto* drag = static_cast<QDragMoveEvent*>(event);
+      if (!local_files(drag->mimeData()).isEmpty()) {
+        drag->acceptProposedAction();
+        return true;
+      }
+      break;
+    }
+    case QEvent::Drop: {
+      auto* drop = static_cast<QDropEvent*>(event);
+      const QStringList paths = local_files(drop->mimeData());
+      if (!paths.isEmpty()) {
+        drop->acceptProposedAction();
+        Q_EMIT dropped(paths);
+        return true;
+      }
+      break;
+    }
+    case QEvent::Leave:
+    case QEvent::FocusOut:
+      imgui_.feed(event, dpr());
+      Q_EMIT left();
+      request_frames();
+      break;
+    default:
+      break;
+  }
+  return QVulkanWindow::event(event);
+}
+
+void Canvas::mouseMoveEvent(QMouseEvent* event) {
+  const bool taken = imgui_.feed(event, dpr());
+  request_frames();
+  const QPointF at = event->position();
+  if (press_ && content_.home && layout_ && (dragging_ || (at - *press_).manhattanLength() > kDragThreshold)) {
+    dragging_ = true;
+    if (const figure::PanelLayout* panel = panel_at(*press_)) {
+      const double dx = panel->x.value(last_.x() * dpr()) - panel->x.value(at.x() * dpr());
+      const double dy = panel->y.value(last_.y() * dpr()) - panel->y.value(at.y() * dpr());
+      views::Camera moved = camera();
+      moved.x = {moved.x.low + dx, moved.x.high + dx};
+      moved.y = {moved.y.low + dy, moved.y.high + dy};
+      last_ = at;
+      move_camera(moved, false);
+    }
+    return;
+  }
+  last_ = at;
+  const auto hit = taken ? std::nullopt : hit_at(at);
+  if (hit) {
+    Q_EMIT hovered(*hit);
+  } else {
+    Q_EMIT left();
+  }
+}
+
+void Canvas::mousePressEvent(QMouseEvent* event) {
+  requestActivate();
+  const bool taken = imgui_.feed(event, dpr());
+  request_frames();
+  if (!taken && event->button() == Qt::LeftButton && hit_at(event->position())) {
+    press_ = event->position();
+    last_ = event->position();
+    dragging_ = false;
+  }
+}
+
+void Canvas::mouseReleaseEvent(QMouseEvent* event) {
+  imgui_.feed(event, dpr());
+  request_frames();
+  if (event->button() != Qt::LeftButton || !press_) {
+    return;
+  }
+  const bool dragged = dragging_;
+  press_.reset();
+  dragging_ = false;
+  if (dragged) {
+    move_camera(camera(), true);
+  } else if (const auto hit = hit_at(event->position())) {
+    Q_EMIT clicked(*hit);
+  }
+}
+
+void Canvas::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (!imgui_.feed(event, dpr()) && hit_at(event->position())) {
+    Q_EMIT fit_requested();
+  }
+  request_frames();
+}
+
+void Canvas::wheelEvent(QWheelEvent* event) {
+  const bool taken = imgui_.feed(event, dpr());
+  request_frames();
+  const auto hit = hit_at(event->position());
+  if (taken || !hit || !content_.home) {
+    return;
+  }
+  const double factor = std::pow(kWheelStep, -event->angleDelta().y() / 120.0);
+  const views::Camera now = camera();
+  // Both axes stop zooming in together, so that cells keep their shape.
+  const double limit = kSmallestView / std::max(1e-9, std::min(length_of(now.x), length_of(now.y)));
+  const double allowed = std::max(factor, std::min(1.0, limit));
+  move_camera({scaled(now.x, hit->x, allowed), scaled(now.y, hit->y, allowed)}, true);
+}
+
+void Canvas::keyPressEvent(QKeyEvent* event) {
+  const bool taken = imgui_.feed(event, dpr());
+  request_frames();
+  if (!taken) {
+    event->ignore();
+    Q_EMIT key_pressed(event);
+  }
+}
+
+void Canvas::keyReleaseEvent(QKeyEvent* event) {
+  imgui_.feed(event, dpr());
+  request_frames();
+  Q_EMIT key_released(event);
+}
+
+void Canvas::resizeEvent(QResizeEvent* event) {
+  QVulkanWindow::resizeEvent(event);
+  layout_stale_ = true;
+  Q_EMIT resized(static_cast<int>(width() * dpr()), static_cast<int>(height() * dpr()));
+}
+
+void Canvas::exposeEvent(QExposeEvent* event) {
+  QVulkanWindow::exposeEvent(event);
+  if (isExposed()) {
+    request_frames();
+  }
+}
+
+}  // namespace locus::viewport

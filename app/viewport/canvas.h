@@ -1,0 +1,127 @@
+// Canvas: the window that draws a Figure with Vulkan and the controls of its view with Dear ImGui, and turns mouse,
+// wheel and keyboard into signals. It knows nothing of models: it is told what to show and says what was done to it.
+//
+// A frame is drawn only when something changed. Everything on the GPU lives between initResources() and
+// releaseResources() of CanvasRenderer, so a lost device costs a flicker.
+#pragma once
+
+#include <QStringList>
+#include <QVulkanWindow>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/viewport/imgui_context.h"
+#include "app/views/view.h"
+#include "renderers/figure/figure.h"
+#include "renderers/figure/layout.h"
+#include "renderers/text/typeface.h"
+
+namespace locus::viewport {
+
+// A rectangle in data units drawn over a panel: the cell under the pointer, the pinned cell.
+struct Outline {
+  std::size_t panel = 0;
+  figure::Interval x;
+  figure::Interval y;
+  std::uint32_t color = 0xFFFFFFFF;  // RRGGBBAA
+  bool cross = false;                // with lines to the axes
+};
+
+// What the canvas shows. Everything is a copy or immutable.
+struct Content {
+  std::shared_ptr<const figure::Figure> figure;  // null: the message alone
+  std::string message;                           // in the middle, for empty and failed states
+  std::optional<views::Camera> home;             // the whole of the axes; empty: cannot be zoomed
+  std::optional<views::Camera> camera;           // what is visible; empty: home
+  std::vector<Outline> outlines;
+  std::vector<std::string> tooltip;      // lines at the pointer; empty: none
+  std::vector<views::Control> controls;  // of the view
+  Settings options;                      // their values
+  std::string badge;                     // in a corner: "reference: text-rope"
+  bool dark = false;
+  double scale = 1;  // of text and controls
+};
+
+class Canvas : public QVulkanWindow {
+  Q_OBJECT
+
+ public:
+  Canvas();
+  ~Canvas() override;
+
+  const Content& content() const { return content_; }
+  void set_content(Content content);
+  QVulkanWindowRenderer* createRenderer() override;
+
+  // For the renderer, once a frame. Sizes are device pixels.
+  struct Frame {
+    const figure::Figure* figure = nullptr;
+    const figure::Layout* layout = nullptr;
+    std::uint32_t background = 0xFFFFFFFF;
+  };
+  Frame prepare_frame(int width_px, int height_px);
+  // Outlines, message, tooltip and controls, between ImGui's NewFrame and Render.
+  void draw_overlays();
+  ImGuiBridge& imgui() { return imgui_; }
+  const text::Typeface& typeface() const { return typeface_; }
+  // Places of the last frame; null before the first.
+  const figure::Layout* layout() const { return layout_ ? &*layout_ : nullptr; }
+  // Draws `frames` more frames: ImGui needs two to settle after an event.
+  void request_frames(int frames = 3);
+  bool take_frame_request();
+  // One cell a device pixel, around the middle.
+  void zoom_to_cells();
+  void report_lost_device(const QString& message) { Q_EMIT gpu_failed(message); }
+
+ Q_SIGNALS:
+  void hovered(const locus::figure::Hit& hit);
+  void left();
+  void clicked(const locus::figure::Hit& hit);
+  void camera_moved(const locus::views::Camera& camera, bool finished);
+  void fit_requested();
+  void option_changed(const QString& name, const locus::SettingValue& value);
+  void key_pressed(QKeyEvent* event);
+  void key_released(QKeyEvent* event);
+  void dropped(const QStringList& paths);
+  void resized(int width_px, int height_px);
+  void frame_drawn(double cpu_ms);
+  void gpu_failed(const QString& message);
+
+ protected:
+  bool event(QEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void keyReleaseEvent(QKeyEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void exposeEvent(QExposeEvent* event) override;
+
+ private:
+  std::optional<figure::Hit> hit_at(const QPointF& point) const;
+  const figure::PanelLayout* panel_at(const QPointF& point) const;
+  void move_camera(views::Camera camera, bool finished);
+  views::Camera camera() const;
+  void draw_outline(const Outline& outline);
+  void draw_message();
+  void draw_tooltip();
+  double bar_height() const;
+  double dpr() const { return devicePixelRatio(); }
+
+  Content content_;
+  figure::Figure shown_;  // the figure with the camera put in
+  std::optional<figure::Layout> layout_;
+  bool layout_stale_ = true;
+  text::Typeface typeface_;
+  ImGuiBridge imgui_;
+  int frames_wanted_ = 0;
+  std::optional<QPointF> press_;  // where the left button went down on a plot
+  QPointF last_;
+  bool dragging_ = false;
+};
+
+}  // namespace locus::viewport

@@ -1,0 +1,137 @@
+#include "app/viewport/canvas_renderer.h"
+
+#include <imgui.h>
+#include <backends/imgui_impl_vulkan.h>
+
+#include <QElapsedTimer>
+#include <QVulkanDeviceFunctions>
+#include <QVulkanInstance>
+#include <algorithm>
+#include <array>
+
+#include "app/viewport/canvas.h"
+
+namespace locus::viewport {
+
+namespace {
+
+constexpr std::uint32_t kDescriptorSets = 8;
+
+void check_imgui(VkResult result) {
+  if (result != VK_SUCCESS) {
+    qWarning("Vulkan error %d while drawing the controls", static_cast<int>(result));
+  }
+}
+
+}  // namespace
+
+void CanvasRenderer::initResources() {
+  functions_ = canvas_.vulkanInstance()->deviceFunctions(canvas_.device());
+  const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, kDescriptorSets};
+  VkDescriptorPoolCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+  info.flags = VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT;
+  info.maxSets = kDescriptorSets;
+  info.poolSizeCount = 1;
+  info.pPoolSizes = &size;
+  if (functions_->vkCreateDescriptorPool(canvas_.device(), &info, nullptr, &pool_) != VK_SUCCESS) {
+    pool_ = VK_NULL_HANDLE;
+    canvas_.report_lost_device(QStringLiteral("the graphics driver has no memory for the canvas"));
+    return;
+  }
+  start_imgui();
+  canvas_.request_frames();
+}
+
+void CanvasRenderer::start_imgui() {
+  canvas_.imgui().use();
+  ImGui_ImplVulkan_InitInfo info{};
+  info.Instance = canvas_.vulkanInstance()->vkInstance();
+  info.PhysicalDevice = canvas_.physicalDevice();
+  info.Device = canvas_.device();
+  info.QueueFamily = canvas_.graphicsQueueFamilyIndex();
+  info.Queue = canvas_.graphicsQueue();
+  info.DescriptorPool = pool_;
+  info.MinImageCount = 2;
+  info.ImageCount =
+      static_cast<std::uint32_t>(std::max({2, canvas_.swapChainImageCount(), canvas_.concurrentFrameCount()}));
+  info.MSAASamples = VK_SAMPLE_COUNT_1_BIT;
+  info.CheckVkResultFn = check_imgui;
+  imgui_running_ = ImGui_ImplVulkan_Init(&info, canvas_.defaultRenderPass());
+}
+
+void CanvasRenderer::stop_imgui() {
+  if (imgui_running_) {
+    canvas_.imgui().use();
+    ImGui_ImplVulkan_Shutdown();
+    imgui_running_ = false;
+  }
+}
+
+void CanvasRenderer::releaseResources() {
+  functions_->vkDeviceWaitIdle(canvas_.device());
+  stop_imgui();
+  functions_->vkDestroyDescriptorPool(canvas_.device(), pool_, nullptr);
+  pool_ = VK_NULL_HANDLE;
+  canvas_.imgui().mark_stale();
+}
+
+// ImGui 1.86 cannot replace its font texture: its backend is started again.
+void CanvasRenderer::upload_font(VkCommandBuffer commands) {
+  functions_->vkDeviceWaitIdle(canvas_.device());
+  stop_imgui();
+  start_imgui();
+  ImGui_ImplVulkan_CreateFontsTexture(commands);
+  canvas_.imgui().mark_uploaded();
+}
+
+void CanvasRenderer::begin_pass(VkCommandBuffer commands, std::uint32_t background) {
+  const auto channel = [&](int shift) { return static_cast<float>(background >> shift & 0xFF) / 255; };
+  std::array<VkClearValue, 2> clear{};
+  clear[0].color = {{channel(24), channel(16), channel(8), 1}};
+  clear[1].depthStencil = {1, 0};
+  const QSize size = canvas_.swapChainImageSize();
+  VkRenderPassBeginInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO;
+  info.renderPass = canvas_.defaultRenderPass();
+  info.framebuffer = canvas_.currentFramebuffer();
+  info.renderArea.extent = {static_cast<std::uint32_t>(size.width()), static_cast<std::uint32_t>(size.height())};
+  info.clearValueCount = static_cast<std::uint32_t>(clear.size());
+  info.pClearValues = clear.data();
+  functions_->vkCmdBeginRenderPass(commands, &info, VK_SUBPASS_CONTENTS_INLINE);
+}
+
+void CanvasRenderer::startNextFrame() {
+  QElapsedTimer timer;
+  timer.start();
+  VkCommandBuffer commands = canvas_.currentCommandBuffer();
+  const QSize size = canvas_.swapChainImageSize();
+  const Canvas::Frame frame = canvas_.prepare_frame(size.width(), size.height());
+  if (canvas_.imgui().font_stale()) {
+    upload_font(commands);
+  }
+  ImGui_ImplVulkan_NewFrame();
+  ImGui::NewFrame();
+  canvas_.draw_overlays();
+  ImGui::Render();
+
+  begin_pass(commands, frame.background);
+  ImGui_ImplVulkan_RenderDrawData(ImGui::GetDrawData(), commands);
+  functions_->vkCmdEndRenderPass(commands);
+
+  canvas_.frameReady();
+  Q_EMIT canvas_.frame_drawn(static_cast<double>(timer.nsecsElapsed()) / 1e6);
+  if (canvas_.take_frame_request()) {
+    canvas_.requestUpdate();
+  }
+}
+
+void CanvasRenderer::physicalDeviceLost() {
+  canvas_.report_lost_device(QStringLiteral("the graphics device was lost"));
+}
+
+void CanvasRenderer::logicalDeviceLost() {
+  canvas_.report_lost_device(QStringLiteral("the graphics device was lost and is being started again"));
+}
+
+}  // namespace locus::viewport

@@ -1,0 +1,32 @@
+// CanvasRenderer: the GPU's half of the Canvas. Draws the Figure with renderers/vulkan, then ImGui, in one render pass.
+#pragma once
+
+#include <QVulkanWindow>
+
+namespace locus::viewport {
+
+class Canvas;
+
+class CanvasRenderer : public QVulkanWindowRenderer {
+ public:
+  explicit CanvasRenderer(Canvas& canvas) : canvas_(canvas) {}
+
+  void initResources() override;
+  void releaseResources() override;
+  void startNextFrame() override;
+  void physicalDeviceLost() override;
+  void logicalDeviceLost() override;
+
+ private:
+  void start_imgui();
+  void stop_imgui();
+  void upload_font(VkCommandBuffer commands);
+  void begin_pass(VkCommandBuffer commands, std::uint32_t background);
+
+  Canvas& canvas_;
+  QVulkanDeviceFunctions* functions_ = nullptr;
+  VkDescriptorPool pool_ = VK_NULL_HANDLE;
+  bool imgui_running_ = false;
+};
+
+}  // namespace locus::viewport

@@ -1,0 +1,268 @@
+#include "app/viewport/imgui_context.h"
+
+#include <imgui.h>
+
+#include <QElapsedTimer>
+#include <QFile>
+#include <QFont>
+#include <QFontMetricsF>
+#include <QImage>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QWheelEvent>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+namespace locus::viewport {
+
+namespace {
+
+// Drawn by ImGui from the bundled font: Latin, Greek, Cyrillic, punctuation, arrows, mathematics.
+constexpr std::array<ImWchar, 13> kRanges = {0x0020, 0x024F, 0x0370, 0x052F, 0x2010, 0x206F, 0x2190,
+                                             0x22FF, 0x23CE, 0x23CE, 0x25A0, 0x25CF, 0};
+
+bool in_ranges(char16_t c) {
+  for (std::size_t n = 0; n + 1 < kRanges.size(); n += 2) {
+    if (c >= kRanges[n] && c <= kRanges[n + 1]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+constexpr std::array<std::pair<int, int>, 12> kKeys = {{{ImGuiKey_Tab, Qt::Key_Tab},
+                                                        {ImGuiKey_LeftArrow, Qt::Key_Left},
+                                                        {ImGuiKey_RightArrow, Qt::Key_Right},
+                                                        {ImGuiKey_UpArrow, Qt::Key_Up},
+                                                        {ImGuiKey_DownArrow, Qt::Key_Down},
+                                                        {ImGuiKey_Home, Qt::Key_Home},
+                                                        {ImGuiKey_End, Qt::Key_End},
+                                                        {ImGuiKey_Delete, Qt::Key_Delete},
+                                                        {ImGuiKey_Backspace, Qt::Key_Backspace},
+                                                        {ImGuiKey_Enter, Qt::Key_Return},
+                                                        {ImGuiKey_Escape, Qt::Key_Escape},
+                                                        {ImGuiKey_A, Qt::Key_A}}};
+
+// A Qt key as an index of KeysDown: letters as they are, special keys folded below 512.
+int key_index(int key) {
+  return key < 256 ? key : 256 + (key & 0xFF);
+}
+
+int button_index(Qt::MouseButton button) {
+  return button == Qt::LeftButton ? 0 : button == Qt::RightButton ? 1 : button == Qt::MiddleButton ? 2 : -1;
+}
+
+double now_seconds() {
+  static const auto clock = [] {
+    QElapsedTimer timer;
+    timer.start();
+    return timer;
+  }();
+  return static_cast<double>(clock.nsecsElapsed()) * 1e-9;
+}
+
+// A character that Qt draws into a rectangle of the atlas.
+struct CustomGlyph {
+  int rectangle = 0;
+  QChar character;
+};
+
+void paint(const CustomGlyph& glyph, const QFont& font, const ImFontAtlasCustomRect& place, unsigned char* pixels,
+           int stride) {
+  QImage image(place.Width, place.Height, QImage::Format_Grayscale8);
+  image.fill(0);
+  QPainter painter(&image);
+  painter.setRenderHint(QPainter::TextAntialiasing);
+  painter.setFont(font);
+  painter.setPen(Qt::white);
+  painter.drawText(QPointF(1, QFontMetricsF(font).ascent()), QString(glyph.character));
+  painter.end();
+  for (int y = 0; y < place.Height; ++y) {
+    std::memcpy(pixels + static_cast<std::ptrdiff_t>(place.Y + y) * stride + place.X, image.constScanLine(y),
+                place.Width);
+  }
+}
+
+}  // namespace
+
+ImGuiBridge::ImGuiBridge() {
+  IMGUI_CHECKVERSION();
+  context_ = ImGui::CreateContext();
+  use();
+  ImGuiIO& io = ImGui::GetIO();
+  io.IniFilename = nullptr;
+  io.LogFilename = nullptr;
+  io.BackendPlatformName = "qt";
+  for (const auto& [imgui_key, qt_key] : kKeys) {
+    io.KeyMap[imgui_key] = key_index(qt_key);
+  }
+}
+
+ImGuiBridge::~ImGuiBridge() {
+  ImGui::DestroyContext(context_);
+}
+
+void ImGuiBridge::use() const {
+  ImGui::SetCurrentContext(context_);
+}
+
+bool ImGuiBridge::wants_mouse() const {
+  use();
+  return ImGui::GetIO().WantCaptureMouse;
+}
+
+bool ImGuiBridge::wants_keyboard() const {
+  use();
+  return ImGui::GetIO().WantTextInput;
+}
+
+void ImGuiBridge::feed_key(QEvent* event) {
+  ImGuiIO& io = ImGui::GetIO();
+  auto* key = static_cast<QKeyEvent*>(event);
+  const bool down = event->type() == QEvent::KeyPress;
+  io.KeysDown[key_index(key->key() == Qt::Key_Enter ? Qt::Key_Return : key->key())] = down;
+  io.KeyCtrl = key->modifiers().testFlag(Qt::ControlModifier);
+  io.KeyShift = key->modifiers().testFlag(Qt::ShiftModifier);
+  io.KeyAlt = key->modifiers().testFlag(Qt::AltModifier);
+  if (down && io.WantTextInput) {
+    for (const QChar c : key->text()) {
+      if (c.isPrint()) {
+        io.AddInputCharacterUTF16(c.unicode());
+      }
+    }
+  }
+}
+
+bool ImGuiBridge::feed(QEvent* event, double device_pixel_ratio) {
+  use();
+  ImGuiIO& io = ImGui::GetIO();
+  const auto place = [&](const QPointF& point) {
+    io.MousePos =
+        ImVec2(static_cast<float>(point.x() * device_pixel_ratio), static_cast<float>(point.y() * device_pixel_ratio));
+  };
+  switch (event->type()) {
+    case QEvent::MouseMove:
+      place(static_cast<QMouseEvent*>(event)->position());
+      return io.WantCaptureMouse;
+    case QEvent::MouseButtonPress:
+    case QEvent::MouseButtonDblClick:
+    case QEvent::MouseButtonRelease: {
+      auto* mouse = static_cast<QMouseEvent*>(event);
+      place(mouse->position());
+      if (const int button = button_index(mouse->button()); button >= 0) {
+        held_[button] = event->type() != QEvent::MouseButtonRelease;
+        pressed_[button] = pressed_[button] || held_[button];
+      }
+      return io.WantCaptureMouse;
+    }
+    case QEvent::Wheel:
+      io.MouseWheel += static_cast<float>(static_cast<QWheelEvent*>(event)->angleDelta().y()) / 120;
+      return io.WantCaptureMouse;
+    case QEvent::KeyPress:
+    case QEvent::KeyRelease:
+      feed_key(event);
+      return io.WantTextInput;
+    case QEvent::Leave:
+    case QEvent::FocusOut:
+      io.MousePos = ImVec2(-1e6F, -1e6F);
+      std::fill(std::begin(io.KeysDown), std::end(io.KeysDown), false);
+      return false;
+    default:
+      return false;
+  }
+}
+
+void ImGuiBridge::apply_theme(bool dark) {
+  if (dark_ == static_cast<int>(dark)) {
+    return;
+  }
+  dark_ = static_cast<int>(dark);
+  ImGuiStyle style;
+  if (dark) {
+    ImGui::StyleColorsDark(&style);
+  } else {
+    ImGui::StyleColorsLight(&style);
+  }
+  style.WindowRounding = 0;
+  style.FrameRounding = 3;
+  style.GrabRounding = 3;
+  style.WindowBorderSize = 0;
+  style.PopupBorderSize = 1;
+  ImGui::GetStyle() = style;
+}
+
+void ImGuiBridge::begin(int width_px, int height_px, float text_px, bool dark) {
+  use();
+  ImGuiIO& io = ImGui::GetIO();
+  if (text_px != text_px_) {
+    text_px_ = text_px;
+    font_stale_ = true;
+    dark_ = -1;
+  }
+  if (dark_ != static_cast<int>(dark)) {
+    apply_theme(dark);
+    ImGui::GetStyle().ScaleAllSizes(text_px / 13);
+  }
+  io.DisplaySize = ImVec2(static_cast<float>(width_px), static_cast<float>(height_px));
+  const double now = now_seconds();
+  io.DeltaTime = static_cast<float>(std::clamp(now - last_time_, 1e-4, 0.1));
+  last_time_ = now;
+  for (int n = 0; n < 3; ++n) {
+    io.MouseDown[n] = held_[n] || pressed_[n];
+    pressed_[n] = false;
+  }
+}
+
+bool ImGuiBridge::need(std::string_view text) {
+  bool more = false;
+  for (const QChar c : QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()))) {
+    const char16_t unit = c.unicode();
+    if (c.isPrint() && !c.isSurrogate() && !in_ranges(unit) && extra_.insert(unit).second) {
+      more = true;
+    }
+  }
+  font_stale_ = font_stale_ || more;
+  return more;
+}
+
+void ImGuiBridge::build_font() {
+  use();
+  ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
+  atlas.Clear();
+  ImFont* font = nullptr;
+  QFile file(QStringLiteral(":/fonts/DejaVuSans.ttf"));
+  if (file.open(QIODevice::ReadOnly)) {
+    const QByteArray bytes = file.readAll();
+    void* copy = IM_ALLOC(static_cast<std::size_t>(bytes.size()));  // owned by the atlas
+    std::memcpy(copy, bytes.constData(), static_cast<std::size_t>(bytes.size()));
+    font = atlas.AddFontFromMemoryTTF(copy, static_cast<int>(bytes.size()), text_px_, nullptr, kRanges.data());
+  } else {
+    font = atlas.AddFontDefault();
+  }
+  QFont qt_font(QStringLiteral("DejaVu Sans"));
+  qt_font.setPixelSize(std::max(1, static_cast<int>(std::lround(text_px_ * 0.86F))));
+  const QFontMetricsF metrics(qt_font);
+  std::vector<CustomGlyph> glyphs;
+  for (const char16_t unit : extra_) {
+    const QChar c(unit);
+    const auto advance = static_cast<float>(metrics.horizontalAdvance(c));
+    const int width = static_cast<int>(std::ceil(advance)) + 2;
+    const int height = static_cast<int>(std::ceil(metrics.height())) + 1;
+    glyphs.push_back({atlas.AddCustomRectFontGlyph(font, unit, width, height, advance, ImVec2(-1, 0)), c});
+  }
+  unsigned char* pixels = nullptr;
+  int width = 0;
+  int height = 0;
+  atlas.GetTexDataAsAlpha8(&pixels, &width, &height);
+  for (const CustomGlyph& glyph : glyphs) {
+    paint(glyph, qt_font, *atlas.GetCustomRectByIndex(glyph.rectangle), pixels, width);
+  }
+}
+
+}  // namespace locus::viewport

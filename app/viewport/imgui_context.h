@@ -1,0 +1,51 @@
+// ImGuiBridge: one Dear ImGui context of our own: Qt's events in, its glyphs from the bundled font and, for scripts
+// that font lacks, drawn by Qt. ImGui 1.86 has a fixed font atlas: it is made anew when a text needs more characters.
+#pragma once
+
+#include <QEvent>
+#include <set>
+#include <string>
+#include <string_view>
+
+struct ImGuiContext;
+
+namespace locus::viewport {
+
+class ImGuiBridge {
+ public:
+  ImGuiBridge();
+  ~ImGuiBridge();
+  ImGuiBridge(const ImGuiBridge&) = delete;
+  ImGuiBridge& operator=(const ImGuiBridge&) = delete;
+
+  // Makes this context ImGui's current one; call before any ImGui function.
+  void use() const;
+  // Feeds a Qt event; true when ImGui wants it for itself (a slider is dragged, a text field has the keyboard).
+  bool feed(QEvent* event, double device_pixel_ratio);
+  // Sizes, theme and clock of the next frame; text_px is the height of text in device pixels.
+  void begin(int width_px, int height_px, float text_px, bool dark);
+  // Makes sure that the atlas can draw this text from the next frame on; true when it has to be made anew.
+  bool need(std::string_view text);
+  // The atlas is out of date: the renderer must upload it (again). Cleared by mark_uploaded().
+  bool font_stale() const { return font_stale_; }
+  void build_font();
+  void mark_uploaded() { font_stale_ = false; }
+  void mark_stale() { font_stale_ = true; }
+  bool wants_mouse() const;
+  bool wants_keyboard() const;
+
+ private:
+  void feed_key(QEvent* event);
+  void apply_theme(bool dark);
+
+  ImGuiContext* context_ = nullptr;
+  std::set<char16_t> extra_;  // beyond the font's own ranges
+  float text_px_ = 0;
+  bool font_stale_ = true;
+  int dark_ = -1;
+  bool pressed_[3] = {};  // since the last frame: a fast click is not lost
+  bool held_[3] = {};
+  double last_time_ = 0;
+};
+
+}  // namespace locus::viewport

@@ -1,0 +1,207 @@
+#include "app/workbench/checkpoints_dock.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLocale>
+#include <QMenu>
+#include <QPushButton>
+#include <QSet>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr int kIdRole = Qt::UserRole;
+constexpr int kListed = 20;  // names of tensors shown
+
+QString joined(const std::vector<std::string>& names) {
+  QStringList list;
+  for (std::size_t n = 0; n < names.size() && n < kListed; ++n) {
+    list << QString::fromStdString(names[n]);
+  }
+  if (names.size() > kListed) {
+    list << QStringLiteral("… and %1 more").arg(names.size() - kListed);
+  }
+  return list.join(QLatin1Char('\n'));
+}
+
+QString options_text(const Settings& options) {
+  QStringList list;
+  for (const auto& [name, value] : options.values()) {
+    list << QString::fromStdString(name + ": " + to_text(value));
+  }
+  return list.join(QLatin1Char('\n'));
+}
+
+// "862,208" → "0.86 M": how parameters are spoken of.
+QString short_count(std::int64_t count) {
+  const auto number = static_cast<double>(count);
+  if (count >= 1'000'000'000) {
+    return QStringLiteral("%1 G").arg(number / 1e9, 0, 'f', 2);
+  }
+  if (count >= 100'000) {
+    return QStringLiteral("%1 M").arg(number / 1e6, 0, 'f', 2);
+  }
+  return QLocale(QLocale::English).toString(count);
+}
+
+void add_row(QTreeWidgetItem* parent, const QString& name, const QString& value, const QString& tip = {}) {
+  auto* row = new QTreeWidgetItem(parent, {name, value});
+  row->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
+  row->setToolTip(1, tip.isEmpty() ? value : tip);
+}
+
+void add_details(QTreeWidgetItem* item, const models::ModelInfo& info) {
+  add_row(item, QStringLiteral("family"), QString::fromStdString(info.family));
+  add_row(item, QStringLiteral("encoding"), QString::fromStdString(info.encoding), options_text(info.encoding_options));
+  add_row(item, QStringLiteral("layers × heads"), QStringLiteral("%1 × %2").arg(info.layers).arg(info.heads),
+          QStringLiteral("%1 key heads").arg(info.kv_heads));
+  add_row(item, QStringLiteral("width"), QStringLiteral("%1 (%2 a head)").arg(info.width).arg(info.head_width));
+  add_row(item, QStringLiteral("parameters"), short_count(info.parameters),
+          QLocale(QLocale::English).toString(static_cast<qlonglong>(info.parameters)));
+  if (info.trained_length > 0) {
+    add_row(item, QStringLiteral("trained length"), QString::number(info.trained_length));
+  }
+  add_row(item, QStringLiteral("dtype"), QString::fromStdString(info.dtype));
+  if (!info.missing.empty()) {
+    add_row(item, QStringLiteral("missing"), QStringLiteral("%1 tensors").arg(info.missing.size()),
+            joined(info.missing));
+  }
+  if (!info.unexpected.empty()) {
+    add_row(item, QStringLiteral("unexpected"), QStringLiteral("%1 tensors").arg(info.unexpected.size()),
+            joined(info.unexpected));
+  }
+  for (const std::string& warning : info.warnings) {
+    add_row(item, QStringLiteral("warning"), QString::fromStdString(warning));
+  }
+}
+
+}  // namespace
+
+CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
+    : QDockWidget(QStringLiteral("Checkpoints"), parent), studio_(studio) {
+  setObjectName(QStringLiteral("checkpoints-dock"));
+  auto* body = new QWidget(this);
+  auto* layout = new QVBoxLayout(body);
+  layout->setContentsMargins(4, 4, 4, 4);
+  tree_ = new QTreeWidget(body);
+  tree_->setObjectName(QStringLiteral("checkpoints"));
+  tree_->setAccessibleName(QStringLiteral("Open checkpoints; checked ones are compared"));
+  tree_->setColumnCount(2);
+  tree_->setHeaderHidden(true);
+  tree_->setAlternatingRowColors(true);
+  tree_->setContextMenuPolicy(Qt::CustomContextMenu);
+  tree_->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+  tree_->header()->setStretchLastSection(true);
+  tree_->setTextElideMode(Qt::ElideMiddle);
+  layout->addWidget(tree_);
+
+  auto* buttons = new QHBoxLayout;
+  auto* open = new QPushButton(QStringLiteral("&Open…"), body);
+  open->setToolTip(
+      QStringLiteral("Open a checkpoint folder or file (Ctrl+O); dropping it on the window does the same"));
+  what_if_ = new QPushButton(QStringLiteral("What &if…"), body);
+  what_if_->setToolTip(QStringLiteral("The same checkpoint with another RoPE base or scaling, as its own column"));
+  remove_ = new QPushButton(QStringLiteral("&Close"), body);
+  remove_->setToolTip(QStringLiteral("Close the selected checkpoint and free its memory"));
+  for (QPushButton* button : {open, what_if_, remove_}) {
+    buttons->addWidget(button);
+  }
+  layout->addLayout(buttons);
+  setWidget(body);
+
+  connect(open, &QPushButton::clicked, this, &CheckpointsDock::open_requested);
+  connect(what_if_, &QPushButton::clicked, this, [this] { Q_EMIT what_if_requested(selected_id()); });
+  connect(remove_, &QPushButton::clicked, this, [this] { studio_.remove(selected_id()); });
+  connect(tree_, &QTreeWidget::itemChanged, this, &CheckpointsDock::item_changed);
+  connect(tree_, &QTreeWidget::customContextMenuRequested, this, &CheckpointsDock::show_menu);
+  connect(tree_, &QTreeWidget::itemSelectionChanged, this, [this] {
+    remove_->setEnabled(selected_id() != 0);
+    const Checkpoint* checkpoint = studio_.find(selected_id());
+    what_if_->setEnabled(checkpoint != nullptr && checkpoint->model != nullptr);
+  });
+  connect(&studio_, &Studio::checkpoints_changed, this, &CheckpointsDock::refresh);
+  refresh();
+}
+
+int CheckpointsDock::selected_id() const {
+  const QTreeWidgetItem* item = tree_->currentItem();
+  while (item != nullptr && item->parent() != nullptr) {
+    item = item->parent();
+  }
+  return item == nullptr ? 0 : item->data(0, kIdRole).toInt();
+}
+
+void CheckpointsDock::add_item(const Checkpoint& checkpoint, bool expanded) {
+  auto* item = new QTreeWidgetItem(tree_);
+  item->setText(0, QString::fromStdString(checkpoint.name));
+  item->setData(0, kIdRole, checkpoint.id);
+  item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
+  item->setCheckState(0, checkpoint.entry.shown ? Qt::Checked : Qt::Unchecked);
+  item->setToolTip(0, QString::fromStdString(checkpoint.entry.path.string()));
+  QFont bold = item->font(0);
+  bold.setBold(true);
+  item->setFont(0, bold);
+  if (checkpoint.opening) {
+    item->setText(1, QStringLiteral("opening…"));
+  } else if (checkpoint.error) {
+    const QString message = QString::fromStdString(checkpoint.error->describe());
+    item->setText(1, QStringLiteral("⚠ ") + message);
+    item->setToolTip(1, message);
+  }
+  if (const models::ModelInfo* info = checkpoint.info()) {
+    add_details(item, *info);
+    item->setExpanded(expanded);
+  }
+}
+
+void CheckpointsDock::refresh() {
+  filling_ = true;
+  const int selected = selected_id();
+  QSet<int> collapsed;
+  for (int n = 0; n < tree_->topLevelItemCount(); ++n) {
+    if (!tree_->topLevelItem(n)->isExpanded() && tree_->topLevelItem(n)->childCount() > 0) {
+      collapsed.insert(tree_->topLevelItem(n)->data(0, kIdRole).toInt());
+    }
+  }
+  tree_->clear();
+  for (const Checkpoint& checkpoint : studio_.checkpoints()) {
+    add_item(checkpoint, !collapsed.contains(checkpoint.id));
+    if (checkpoint.id == selected || tree_->currentItem() == nullptr) {
+      tree_->setCurrentItem(tree_->topLevelItem(tree_->topLevelItemCount() - 1));
+    }
+  }
+  filling_ = false;
+  Q_EMIT tree_->itemSelectionChanged();
+}
+
+void CheckpointsDock::item_changed(QTreeWidgetItem* item) {
+  if (!filling_ && item->parent() == nullptr) {
+    const int id = item->data(0, kIdRole).toInt();
+    const bool shown = item->checkState(0) == Qt::Checked;
+    // Later: the tree is rebuilt by this change, and must not be within its own signal.
+    QMetaObject::invokeMethod(
+        this, [this, id, shown] { studio_.set_shown(id, shown); }, Qt::QueuedConnection);
+  }
+}
+
+void CheckpointsDock::show_menu(const QPoint& at) {
+  const int id = selected_id();
+  if (id == 0) {
+    return;
+  }
+  QMenu menu(this);
+  QAction* what_if = menu.addAction(QStringLiteral("What if…"));
+  what_if->setEnabled(what_if_->isEnabled());
+  QAction* close = menu.addAction(QStringLiteral("Close"));
+  const QAction* chosen = menu.exec(tree_->viewport()->mapToGlobal(at));
+  if (chosen == what_if) {
+    Q_EMIT what_if_requested(id);
+  } else if (chosen == close) {
+    studio_.remove(id);
+  }
+}
+
+}  // namespace locus::workbench

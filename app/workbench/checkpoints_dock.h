@@ -1,0 +1,38 @@
+// The open checkpoints: which of them are compared, and what each is.
+#pragma once
+
+#include <QDockWidget>
+
+#include "app/workbench/studio.h"
+
+class QPushButton;
+class QTreeWidget;
+class QTreeWidgetItem;
+
+namespace locus::workbench {
+
+class CheckpointsDock : public QDockWidget {
+  Q_OBJECT
+
+ public:
+  CheckpointsDock(Studio& studio, QWidget* parent);
+
+ Q_SIGNALS:
+  void open_requested();
+  void what_if_requested(int id);
+
+ private:
+  void refresh();
+  void add_item(const Checkpoint& checkpoint, bool expanded);
+  void item_changed(QTreeWidgetItem* item);
+  int selected_id() const;
+  void show_menu(const QPoint& at);
+
+  Studio& studio_;
+  QTreeWidget* tree_ = nullptr;
+  QPushButton* remove_ = nullptr;
+  QPushButton* what_if_ = nullptr;
+  bool filling_ = false;
+};
+
+}  // namespace locus::workbench

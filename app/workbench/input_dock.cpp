@@ -1,0 +1,195 @@
+#include "app/workbench/input_dock.h"
+
+#include <QCheckBox>
+#include <QFileDialog>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QMenu>
+#include <QPixmap>
+#include <QPlainTextEdit>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "app/workbench/token_strip.h"
+#include "core/base/atomic_file.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr std::size_t kLongestText = 16U << 20;
+constexpr int kPictureHeight = 160;
+
+bool is_picture(const QString& path) {
+  const QString lower = path.toLower();
+  for (const char* ending : {".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp"}) {
+    if (lower.endsWith(QLatin1String(ending))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidget* parent)
+    : QDockWidget(QStringLiteral("Input"), parent), studio_(studio) {
+  setObjectName(QStringLiteral("input-dock"));
+  auto* body = new QWidget(this);
+  auto* layout = new QVBoxLayout(body);
+  layout->setContentsMargins(4, 4, 4, 4);
+  layout->addWidget(make_bar(samples));
+
+  editor_ = new QPlainTextEdit(body);
+  editor_->setObjectName(QStringLiteral("editor"));
+  editor_->setAccessibleName(QStringLiteral("Input text"));
+  editor_->setPlaceholderText(QStringLiteral("Type a text: the model runs on it as you type."));
+  editor_->setTabChangesFocus(true);
+  editor_->installEventFilter(this);
+  picture_ = new QLabel(body);
+  picture_->setAlignment(Qt::AlignCenter);
+  picture_->setAccessibleName(QStringLiteral("Input image"));
+  stack_ = new QStackedWidget(body);
+  stack_->addWidget(editor_);
+  stack_->addWidget(picture_);
+  strip_ = new TokenStrip(body);
+  auto* splitter = new QSplitter(Qt::Vertical, body);
+  splitter->addWidget(stack_);
+  splitter->addWidget(strip_);
+  splitter->setStretchFactor(0, 1);
+  splitter->setStretchFactor(1, 1);
+  splitter->setChildrenCollapsible(false);
+  layout->addWidget(splitter, 1);
+  setWidget(body);
+
+  connect(editor_, &QPlainTextEdit::textChanged, this, [this] {
+    if (!filling_) {
+      studio_.set_text(editor_->toPlainText().toStdString());
+    }
+  });
+  connect(strip_, &TokenStrip::clicked, this, [this](std::int64_t token) {
+    ViewState state = studio_.state();
+    state.query = state.query == token ? views::kNone : token;
+    state.key = views::kNone;
+    studio_.change(state);
+  });
+  connect(&studio_, &Studio::input_changed, this, &InputDock::show_input);
+  connect(&studio_, &Studio::runs_changed, this, &InputDock::show_tokens);
+  connect(&studio_, &Studio::state_changed, this, [this] { strip_->set_pinned(studio_.state().query); });
+  show_input();
+}
+
+QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
+  auto* bar = new QWidget(this);
+  auto* layout = new QHBoxLayout(bar);
+  layout->setContentsMargins(0, 0, 0, 0);
+  auto* open = new QToolButton(bar);
+  open->setText(QStringLiteral("Open text or image…"));
+  connect(open, &QToolButton::clicked, this, &InputDock::choose_file);
+  layout->addWidget(open);
+
+  std::vector<std::filesystem::path> files;
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(samples, code)) {
+    if (entry.is_regular_file(code)) {
+      files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  if (!files.empty()) {
+    auto* button = new QToolButton(bar);
+    button->setText(QStringLiteral("Samples"));
+    button->setPopupMode(QToolButton::InstantPopup);
+    auto* menu = new QMenu(button);
+    for (const auto& file : files) {
+      QString name = QString::fromStdString(file.stem().string());
+      name.replace(QLatin1Char('-'), QLatin1Char(' '));
+      menu->addAction(name, this, [this, file] {
+        is_picture(QString::fromStdString(file.string())) ? open_image(file) : open_text(file);
+      });
+    }
+    button->setMenu(menu);
+    layout->addWidget(button);
+  }
+  layout->addStretch(1);
+  count_ = new QLabel(bar);
+  layout->addWidget(count_);
+  auto* ids = new QCheckBox(QStringLiteral("ids"), bar);
+  ids->setToolTip(QStringLiteral("Show each token's id"));
+  connect(ids, &QCheckBox::toggled, this, [this](bool on) { strip_->set_show_ids(on); });
+  layout->addWidget(ids);
+  return bar;
+}
+
+bool InputDock::eventFilter(QObject* object, QEvent* event) {
+  if (object == editor_ && event->type() == QEvent::KeyPress &&
+      static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+    Q_EMIT left_editor();
+    return true;
+  }
+  return QDockWidget::eventFilter(object, event);
+}
+
+void InputDock::set_column(std::size_t column) {
+  column_ = column;
+  show_tokens();
+}
+
+void InputDock::show_input() {
+  const models::Input& input = studio_.input();
+  if (input.image) {
+    const QPixmap picture(QString::fromStdString(input.image->string()));
+    picture_->setPixmap(picture.scaledToHeight(kPictureHeight, Qt::SmoothTransformation));
+    picture_->setToolTip(QString::fromStdString(input.image->string()));
+    stack_->setCurrentWidget(picture_);
+    return;
+  }
+  stack_->setCurrentWidget(editor_);
+  const QString text = QString::fromStdString(input.text.value_or(""));
+  if (text != editor_->toPlainText()) {
+    filling_ = true;
+    editor_->setPlainText(text);
+    filling_ = false;
+  }
+}
+
+void InputDock::show_tokens() {
+  const auto columns = studio_.columns();
+  const Checkpoint* shown = columns.empty() ? nullptr : columns[std::min(column_, columns.size() - 1)];
+  strip_->set_trace(shown == nullptr ? nullptr : shown->trace);
+  strip_->set_pinned(studio_.state().query);
+  count_->setText(shown == nullptr ? QString() : QStringLiteral("%1 tokens").arg(shown->trace->length()));
+}
+
+void InputDock::choose_file() {
+  const QString path = QFileDialog::getOpenFileName(
+      this, QStringLiteral("Open a text or an image"), {},
+      QStringLiteral(
+          "Texts and images (*.txt *.md *.py *.csv *.json *.png *.jpg *.jpeg *.webp *.tif *.tiff);;All files (*)"));
+  if (!path.isEmpty()) {
+    is_picture(path) ? open_image(path.toStdString()) : open_text(path.toStdString());
+  }
+}
+
+void InputDock::open_text(const std::filesystem::path& path) {
+  const auto text = read_file(path, kLongestText);
+  if (!text) {
+    Q_EMIT failed(QString::fromStdString(text.error().describe()));
+    return;
+  }
+  models::Input input;
+  input.text = *text;
+  studio_.set_input(input);
+}
+
+void InputDock::open_image(const std::filesystem::path& path) {
+  models::Input input;
+  input.image = path;
+  studio_.set_input(input);
+}
+
+}  // namespace locus::workbench

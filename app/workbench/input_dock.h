@@ -1,0 +1,53 @@
+// The input: a text editor that runs the model as one types, with the tokens beneath it, or an image.
+#pragma once
+
+#include <QDockWidget>
+#include <filesystem>
+
+#include "app/workbench/studio.h"
+
+class QLabel;
+class QPlainTextEdit;
+class QStackedWidget;
+class QToolButton;
+
+namespace locus::workbench {
+
+class TokenStrip;
+
+class InputDock : public QDockWidget {
+  Q_OBJECT
+
+ public:
+  InputDock(Studio& studio, const std::filesystem::path& samples, QWidget* parent);
+
+  void open_text(const std::filesystem::path& path);
+  void open_image(const std::filesystem::path& path);
+  QPlainTextEdit& editor() { return *editor_; }
+  // The column whose tokens are shown.
+  void set_column(std::size_t column);
+
+ Q_SIGNALS:
+  void failed(const QString& message);
+  void left_editor();  // Esc: the canvas takes the keyboard
+
+ protected:
+  bool eventFilter(QObject* object, QEvent* event) override;
+
+ private:
+  void show_input();
+  void show_tokens();
+  void choose_file();
+  QWidget* make_bar(const std::filesystem::path& samples);
+
+  Studio& studio_;
+  QPlainTextEdit* editor_ = nullptr;
+  QStackedWidget* stack_ = nullptr;
+  QLabel* picture_ = nullptr;
+  QLabel* count_ = nullptr;
+  TokenStrip* strip_ = nullptr;
+  std::size_t column_ = 0;
+  bool filling_ = false;
+};
+
+}  // namespace locus::workbench

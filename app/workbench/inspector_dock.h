@@ -1,0 +1,54 @@
+// The inspector: every value of the cell under the pointer or pinned, how values become colours, and what the model
+// predicts next.
+#pragma once
+
+#include <QDockWidget>
+
+#include "app/workbench/studio.h"
+
+class QCheckBox;
+class QComboBox;
+class QDoubleSpinBox;
+class QLabel;
+class QLineEdit;
+class QTableWidget;
+
+namespace locus::workbench {
+
+class InspectorDock : public QDockWidget {
+  Q_OBJECT
+
+ public:
+  InspectorDock(Studio& studio, QWidget* parent);
+
+  // The column whose predictions are shown.
+  void set_column(std::size_t column);
+
+ private:
+  QWidget* make_cell();
+  QWidget* make_colors();
+  QWidget* make_predictions();
+  void show_cell();
+  void show_state();
+  void show_predictions();
+  void apply();  // the widgets' state becomes the studio's
+
+  Studio& studio_;
+  std::size_t column_ = 0;
+  bool filling_ = false;
+  QTableWidget* cell_ = nullptr;
+  QComboBox* reduction_ = nullptr;
+  QComboBox* transfer_ = nullptr;
+  QDoubleSpinBox* gamma_ = nullptr;
+  QDoubleSpinBox* percentile_ = nullptr;
+  QLineEdit* low_ = nullptr;
+  QLineEdit* high_ = nullptr;
+  QComboBox* colormap_ = nullptr;
+  QComboBox* mask_ = nullptr;
+  QCheckBox* ignore_first_ = nullptr;
+  QCheckBox* shared_ = nullptr;
+  QLabel* predictions_title_ = nullptr;
+  QTableWidget* predictions_ = nullptr;
+};
+
+}  // namespace locus::workbench

@@ -1,0 +1,50 @@
+#include "app/workbench/theme.h"
+
+#include <QApplication>
+#include <QPalette>
+#include <QStyleFactory>
+
+namespace locus::workbench {
+
+namespace {
+
+struct Colors {
+  QColor window, base, alternate, text, muted, button, accent, accent_text, tip;
+};
+
+Colors colors(bool dark) {
+  if (dark) {
+    return {{0x25, 0x27, 0x2B}, {0x1B, 0x1D, 0x20}, {0x22, 0x24, 0x28}, {0xE6, 0xE6, 0xE6}, {0x8A, 0x8F, 0x98},
+            {0x33, 0x36, 0x3C}, {0x3D, 0x7E, 0xC2}, {0xFF, 0xFF, 0xFF}, {0x33, 0x36, 0x3C}};
+  }
+  return {{0xF3, 0xF4, 0xF6}, {0xFF, 0xFF, 0xFF}, {0xF7, 0xF8, 0xFA}, {0x1A, 0x1A, 0x1A}, {0x6B, 0x72, 0x80},
+          {0xE8, 0xEA, 0xEE}, {0x2F, 0x6F, 0xB5}, {0xFF, 0xFF, 0xFF}, {0xFF, 0xFF, 0xF0}};
+}
+
+}  // namespace
+
+void apply_theme(QApplication& application, bool dark) {
+  application.setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  const Colors c = colors(dark);
+  QPalette palette;
+  palette.setColor(QPalette::Window, c.window);
+  palette.setColor(QPalette::WindowText, c.text);
+  palette.setColor(QPalette::Base, c.base);
+  palette.setColor(QPalette::AlternateBase, c.alternate);
+  palette.setColor(QPalette::Text, c.text);
+  palette.setColor(QPalette::PlaceholderText, c.muted);
+  palette.setColor(QPalette::Button, c.button);
+  palette.setColor(QPalette::ButtonText, c.text);
+  palette.setColor(QPalette::BrightText, c.accent_text);
+  palette.setColor(QPalette::Highlight, c.accent);
+  palette.setColor(QPalette::HighlightedText, c.accent_text);
+  palette.setColor(QPalette::Link, c.accent);
+  palette.setColor(QPalette::ToolTipBase, c.tip);
+  palette.setColor(QPalette::ToolTipText, c.text);
+  for (const QPalette::ColorRole role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText}) {
+    palette.setColor(QPalette::Disabled, role, c.muted);
+  }
+  application.setPalette(palette);
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,164 @@
+#include "app/workbench/token_strip.h"
+
+#include <QHash>
+#include <QHelpEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QScrollBar>
+#include <QToolTip>
+#include <algorithm>
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr int kPadding = 3;
+constexpr int kGap = 2;
+constexpr int kMargin = 4;
+
+}  // namespace
+
+TokenStrip::TokenStrip(QWidget* parent) : QAbstractScrollArea(parent) {
+  setObjectName(QStringLiteral("token-strip"));
+  setAccessibleName(QStringLiteral("Tokens of the input"));
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  viewport()->setMouseTracking(true);
+  viewport()->setBackgroundRole(QPalette::Base);
+}
+
+void TokenStrip::set_trace(std::shared_ptr<const models::Trace> trace) {
+  if (trace != trace_) {
+    trace_ = std::move(trace);
+    lay_out();
+  }
+}
+
+void TokenStrip::set_pinned(std::int64_t token) {
+  if (token != pinned_) {
+    pinned_ = token;
+    viewport()->update();
+  }
+}
+
+void TokenStrip::set_show_ids(bool show) {
+  show_ids_ = show;
+  lay_out();
+}
+
+int TokenStrip::row_height() const {
+  return fontMetrics().height() + 2 * kPadding;
+}
+
+QString TokenStrip::text_of(std::size_t token) const {
+  const models::TokenInfo& info = trace_->tokens()[token];
+  const QString label = info.label.empty() ? QStringLiteral("∅") : QString::fromStdString(info.label);
+  return show_ids_ ? QStringLiteral("%1 %2").arg(label).arg(info.id) : label;
+}
+
+void TokenStrip::lay_out() {
+  chips_.clear();
+  rows_ = 0;
+  if (trace_) {
+    QHash<QString, int> widths;  // tokens repeat
+    const int right = viewport()->width() - kMargin;
+    int x = kMargin;
+    int row = 0;
+    for (std::size_t n = 0; n < trace_->tokens().size(); ++n) {
+      const QString text = text_of(n);
+      auto width = widths.find(text);
+      if (width == widths.end()) {
+        width = widths.insert(text, fontMetrics().horizontalAdvance(text) + 2 * kPadding);
+      }
+      if (x + *width > right && x > kMargin) {
+        x = kMargin;
+        ++row;
+      }
+      chips_.push_back({row, x, *width});
+      x += *width + kGap;
+    }
+    rows_ = row + 1;
+  }
+  const int content = rows_ * (row_height() + kGap) + 2 * kMargin;
+  verticalScrollBar()->setRange(0, std::max(0, content - viewport()->height()));
+  verticalScrollBar()->setPageStep(viewport()->height());
+  verticalScrollBar()->setSingleStep(row_height());
+  viewport()->update();
+}
+
+void TokenStrip::resizeEvent(QResizeEvent* /*event*/) {
+  lay_out();
+}
+
+void TokenStrip::paintEvent(QPaintEvent* /*event*/) {
+  QPainter painter(viewport());
+  if (!trace_) {
+    painter.setPen(palette().color(QPalette::PlaceholderText));
+    painter.drawText(viewport()->rect(), Qt::AlignCenter, QStringLiteral("no tokens yet"));
+    return;
+  }
+  const int offset = verticalScrollBar()->value();
+  const int step = row_height() + kGap;
+  const int first_row = std::max(0, (offset - kMargin) / step);
+  const int last_row = (offset + viewport()->height()) / step;
+  const auto begin = std::lower_bound(chips_.begin(), chips_.end(), first_row,
+                                      [](const Chip& chip, int row) { return chip.row < row; });
+  for (auto chip = begin; chip != chips_.end() && chip->row <= last_row; ++chip) {
+    const auto n = static_cast<std::size_t>(chip - chips_.begin());
+    const QRect box(chip->x, kMargin + chip->row * step - offset, chip->width, row_height());
+    const bool special = trace_->tokens()[n].bytes.empty();
+    const bool pinned = pinned_ == static_cast<std::int64_t>(n);
+    QColor fill = palette().color(n % 2 == 0 ? QPalette::Button : QPalette::AlternateBase);
+    if (pinned) {
+      fill = palette().color(QPalette::Highlight);
+    }
+    painter.fillRect(box, fill);
+    if (special) {
+      painter.setPen(palette().color(QPalette::Link));
+      painter.drawRect(box.adjusted(0, 0, -1, -1));
+    }
+    painter.setPen(palette().color(pinned ? QPalette::HighlightedText : QPalette::Text));
+    painter.drawText(box.adjusted(kPadding, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, text_of(n));
+  }
+}
+
+std::int64_t TokenStrip::token_at(const QPoint& point) const {
+  const int row = (point.y() + verticalScrollBar()->value() - kMargin) / (row_height() + kGap);
+  const auto begin = std::lower_bound(chips_.begin(), chips_.end(), row,
+                                      [](const Chip& chip, int wanted) { return chip.row < wanted; });
+  for (auto chip = begin; chip != chips_.end() && chip->row == row; ++chip) {
+    if (point.x() >= chip->x && point.x() < chip->x + chip->width) {
+      return chip - chips_.begin();
+    }
+  }
+  return -1;
+}
+
+void TokenStrip::mousePressEvent(QMouseEvent* event) {
+  if (const std::int64_t token = token_at(event->pos()); token >= 0) {
+    Q_EMIT clicked(token);
+  }
+}
+
+bool TokenStrip::viewportEvent(QEvent* event) {
+  if (event->type() == QEvent::ToolTip) {
+    auto* help = static_cast<QHelpEvent*>(event);
+    const std::int64_t token = token_at(help->pos());
+    if (token < 0) {
+      QToolTip::hideText();
+      return true;
+    }
+    const models::TokenInfo& info = trace_->tokens()[static_cast<std::size_t>(token)];
+    QString text = QStringLiteral("token %1: %2\nid %3, position %4")
+                       .arg(token)
+                       .arg(QString::fromStdString(info.label))
+                       .arg(info.id)
+                       .arg(info.position);
+    text += info.bytes.empty() ? QStringLiteral("\nspecial: stands for no text")
+                               : QStringLiteral("\nbytes %1 to %2").arg(info.bytes.begin).arg(info.bytes.end);
+    QToolTip::showText(help->globalPos(), text, viewport());
+    return true;
+  }
+  return QAbstractScrollArea::viewportEvent(event);
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,49 @@
+// TokenStrip: the tokens of a run as chips, wrapped; the one under the pointer says what it is, a click pins it.
+#pragma once
+
+#include <QAbstractScrollArea>
+#include <memory>
+#include <vector>
+
+#include "models/model.h"
+
+namespace locus::workbench {
+
+class TokenStrip : public QAbstractScrollArea {
+  Q_OBJECT
+
+ public:
+  explicit TokenStrip(QWidget* parent);
+
+  void set_trace(std::shared_ptr<const models::Trace> trace);
+  void set_pinned(std::int64_t token);  // −1: none
+  void set_show_ids(bool show);
+
+ Q_SIGNALS:
+  void clicked(std::int64_t token);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  bool viewportEvent(QEvent* event) override;
+
+ private:
+  struct Chip {
+    int row = 0;
+    int x = 0;
+    int width = 0;
+  };
+  void lay_out();
+  QString text_of(std::size_t token) const;
+  std::int64_t token_at(const QPoint& point) const;
+  int row_height() const;
+
+  std::shared_ptr<const models::Trace> trace_;
+  std::vector<Chip> chips_;
+  int rows_ = 0;
+  std::int64_t pinned_ = -1;
+  bool show_ids_ = false;
+};
+
+}  // namespace locus::workbench

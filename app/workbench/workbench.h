@@ -1,0 +1,34 @@
+// The workbench: Locus's window. Also its figures without a window, for machines without a display.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace locus::workbench {
+
+struct WorkbenchOptions {
+  std::vector<std::filesystem::path> paths;  // checkpoints, sessions, traces, texts and images to open
+  std::filesystem::path config_dir;          // empty: the desktop's
+  std::int64_t threads = 0;                  // 0: all cores
+  std::int64_t memory_limit_mb = 0;          // 0: none
+  std::string device = "cpu";
+};
+
+// Opens the window on the paths, or on the last session, or on the bundled one; returns when it is closed, with the
+// exit status. argc and argv are what main got: Qt takes its own options from them.
+int run_workbench(int& argc, char** argv, const WorkbenchOptions& options);
+
+// Draws every figure of a session (its bookmarks, or its state when it has none) as PNG and PDF into `folder`; the
+// paths of the files. Opens checkpoints and runs models on the calling thread. Needs a QGuiApplication (offscreen will
+// do). Errors: those of the session, its checkpoints and views; kBadInput when the folder cannot be written.
+Result<std::vector<std::filesystem::path>> render_session(const std::filesystem::path& session,
+                                                          const std::filesystem::path& folder);
+
+// assets/ of this installation: beside the program, above it, or where it was built. Empty when there is none.
+std::filesystem::path assets_folder();
+std::filesystem::path bundled_session();
+
+}  // namespace locus::workbench
