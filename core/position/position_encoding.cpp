@@ -17,7 +17,11 @@ State PositionEncoding::begin(const Positions& positions, std::int64_t /*batch*/
   return {positions, {}};
 }
 
-Positions PositionEncoding::training_positions(std::int64_t length, std::uint64_t /*seed*/) const {
+Result<Positions> PositionEncoding::training_positions(std::int64_t length, std::uint64_t /*seed*/) const {
+  if (length < 0) {
+    return bad_input("encoding " + description().name + ": expected a length of at least 0, found " +
+                     std::to_string(length));
+  }
   return Positions::sequence(length);
 }
 

@@ -114,7 +114,8 @@ class PositionEncoding {
   PositionEncoding(const PositionEncoding&) = delete;
   PositionEncoding& operator=(const PositionEncoding&) = delete;
 
-  // What it is: name, paper, equation, parameters. The same object as in the list of encodings.
+  // What it is: name, paper, equation, parameters. That of the list of encodings, or a variant of it where an option
+  // changes which quantities there are (RandPE over sinusoids has no content).
   virtual const Description& description() const = 0;
   // Every option with its value, as config.json and traces write it.
   virtual Settings settings() const = 0;
@@ -128,8 +129,9 @@ class PositionEncoding {
   // The state a run over `positions` starts with.
   virtual State begin(const Positions& positions, std::int64_t batch) const;
   // The positions of a training sequence of `length` tokens: 0 … length−1 unless the paper trains on others (RandPE:
-  // a sorted sample; SeqPE: a random shift now and then). Deterministic in `seed`.
-  virtual Positions training_positions(std::int64_t length, std::uint64_t seed) const;
+  // a sorted sample; SeqPE: a random shift now and then). Deterministic in `seed`. kBadInput for a length that is
+  // negative or that the encoding cannot be trained on.
+  virtual Result<Positions> training_positions(std::int64_t length, std::uint64_t seed) const;
   // (T, C) to add to the token embeddings, or undefined.
   virtual at::Tensor embed(const State& state) const;
 

@@ -1,0 +1,71 @@
+#include "core/position/alibi.h"
+
+#include <bit>
+#include <cmath>
+
+#include "core/position/distance_bias.h"
+
+namespace locus::position {
+
+namespace {
+
+std::vector<double> slopes_of_power(std::uint64_t heads) {
+  std::vector<double> slopes;
+  for (std::uint64_t h = 1; h <= heads; ++h) {
+    slopes.push_back(std::exp2(-8.0 * static_cast<double>(h) / static_cast<double>(heads)));
+  }
+  return slopes;
+}
+
+}  // namespace
+
+Result<AlibiOptions> AlibiOptions::from(const Settings& settings) {
+  AlibiOptions options;
+  LOCUS_TRY(options.before_scaling, settings.boolean("before_scaling", options.before_scaling));
+  return options;
+}
+
+std::vector<double> alibi_slopes(std::int64_t heads) {
+  const std::uint64_t power = std::bit_floor(static_cast<std::uint64_t>(heads));
+  std::vector<double> slopes = slopes_of_power(power);
+  const std::vector<double> between = slopes_of_power(2 * power);
+  for (std::size_t n = 0; slopes.size() < static_cast<std::size_t>(heads); n += 2) {
+    slopes.push_back(between[n]);
+  }
+  return slopes;
+}
+
+const Description& Alibi::about() {
+  static const Description description{
+      .name = "alibi",
+      .title = "Attention with linear biases (ALiBi)",
+      .paper = "Press et al. 2022, arXiv:2108.12409",
+      .equation = "q_i·k_j/√D − m_h·|i − j|, m_h = 2^(−8h/H)",
+      .content = "q·k/√D",
+      .look_for = "Bands along the diagonal, narrow in the first heads and wide in the last.",
+      .options = {{"before_scaling", "false", "add the penalty before dividing by √D (as SeqPE's baseline does)"}},
+      .scores = true,
+  };
+  return description;
+}
+
+Result<std::unique_ptr<PositionEncoding>> Alibi::make(const Settings& options, const ModelShape& shape) {
+  LOCUS_TRY(const AlibiOptions typed, AlibiOptions::from(options));
+  return std::unique_ptr<PositionEncoding>(std::make_unique<Alibi>(shape, typed));
+}
+
+Alibi::Alibi(const ModelShape& shape, const AlibiOptions& options)
+    : PositionEncoding(shape), options_(options), slopes_(at::tensor(alibi_slopes(shape.heads), at::kDouble)) {
+  if (options.before_scaling) {
+    slopes_ = slopes_ * scale();
+  }
+}
+
+TileScores Alibi::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
+                        const at::Tensor& /*carry*/) const {
+  const at::Tensor slopes = slopes_.slice(0, tile.heads.begin, tile.heads.end).unsqueeze(1);
+  return score_with_bias(*this, prepared, tile, wanted,
+                         [&slopes](const at::Tensor& distances) { return -slopes * distances.abs(); });
+}
+
+}  // namespace locus::position

@@ -1,0 +1,42 @@
+// ALiBi: a penalty that grows linearly with distance, steeper in some heads than in others.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/position/position_encoding.h"
+
+namespace locus::position {
+
+struct AlibiOptions {
+  bool before_scaling = false;  // the penalty is added to q·k and divided by √D with it
+
+  // Errors: kBadInput naming option, expected and found.
+  static Result<AlibiOptions> from(const Settings& settings);
+  Settings settings() const { return {{"before_scaling", before_scaling}}; }
+};
+
+// m_h of H heads: 2^(−8h/H), h = 1 … H; for an H that is no power of two those of the lower power n, then every other
+// slope of 2n.
+std::vector<double> alibi_slopes(std::int64_t heads);
+
+// logit_ij = q_i·k_j/√D − m_h·|i − j|
+class Alibi final : public PositionEncoding {
+ public:
+  static const Description& about();
+  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+
+  Alibi(const ModelShape& shape, const AlibiOptions& options);
+
+  const Description& description() const override { return about(); }
+  Settings settings() const override { return options_.settings(); }
+  bool is_dot_product() const override { return false; }
+  TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
+                   const at::Tensor& carry) const override;
+
+ private:
+  AlibiOptions options_;
+  at::Tensor slopes_;  // (H) float64
+};
+
+}  // namespace locus::position

@@ -1,0 +1,191 @@
+#include "core/position/cope.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/position/alibi.h"
+#include "core/position/distance_bias.h"
+#include "core/position/relative.h"
+
+namespace locus::position {
+
+namespace {
+
+// Columns whose gates are summed at once where a tile comes without carry.
+constexpr std::int64_t kCarryBlock = 1024;
+
+at::Tensor uniform(at::IntArrayRef sizes, std::int64_t inputs) {
+  return (at::rand(sizes) * 2 - 1) / std::sqrt(static_cast<double>(inputs));
+}
+
+at::Tensor slopes_of(const CopeOptions& options, std::int64_t heads) {
+  if (options.slopes == "alibi") {
+    return at::tensor(alibi_slopes(heads), at::kDouble);
+  }
+  return at::exp2(-at::arange(heads, at::kDouble)) * options.first_slope;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PositionEncoding>> Cope::make(const Settings& options, const ModelShape& shape) {
+  LOCUS_TRY(CopeOptions typed, CopeOptions::from(options));
+  if (!shape.causal) {
+    return bad_input("encoding cope: expected a causal model, since positions count the keys up to the query");
+  }
+  std::int64_t rotated_width = 0;
+  if (typed.with == "rope") {
+    LOCUS_TRY(rotated_width, typed.rope.rotated_width(shape.head_width, shape.trained_length));
+  }
+  if (typed.with == "relative") {
+    typed.relative_length = typed.relative_length > 0 ? typed.relative_length : shape.trained_length;
+    if (typed.relative_length < 1) {
+      return bad_input("option relative_length: expected at least 1, found 0 and no trained length");
+    }
+  }
+  return std::unique_ptr<PositionEncoding>(std::make_unique<Cope>(shape, std::move(typed), rotated_width));
+}
+
+Cope::Cope(const ModelShape& shape, CopeOptions options, std::int64_t rotated_width)
+    : PositionEncoding(shape), options_(std::move(options)), rotated_width_(rotated_width), description_(about()) {
+  const std::int64_t width = shape.head_width;
+  const std::int64_t layers = shape.layers;
+  const bool own = options_.per_layer;
+  if (options_.form == "interpolate") {
+    embedding_ = {"position_embedding", layers, own, [&] { return at::zeros({width, options_.p_max + 1}); }};
+  } else if (options_.form == "mlp") {
+    hidden_weight_ = {"mlp.0.weight", layers, own, [&] { return uniform({options_.hidden, 1}, 1); }};
+    hidden_bias_ = {"mlp.0.bias", layers, own, [&] { return uniform({options_.hidden}, 1); }};
+    output_weight_ = {"mlp.2.weight", layers, own, [&] { return uniform({width, options_.hidden}, options_.hidden); }};
+    output_bias_ = {"mlp.2.bias", layers, own, [&] { return uniform({width}, options_.hidden); }};
+  } else if (options_.slopes == "learned") {
+    slopes_ = {"slopes", layers, true, [&] { return at::zeros({shape.heads}); }};
+  } else {
+    fixed_slopes_ = slopes_of(options_, shape.heads);
+  }
+  if (options_.with == "relative") {
+    relative_ = {"relative_embedding", layers, own, [&] { return at::zeros({options_.relative_length, width}); }};
+  }
+  if (options_.gates == "sep-key") {
+    gate_key_ = {"gate_key.weight", layers, true, [&] {
+                   return uniform({shape.kv_heads * width, shape.width}, shape.width);
+                 }};
+  }
+  description_.rotates = options_.with == "rope";
+  description_.has_dot_product = options_.with == "rope";
+}
+
+std::vector<Parameter> Cope::parameters() {
+  std::vector<Parameter> parameters;
+  for (LayerParameter* parameter : {&embedding_, &relative_, &gate_key_, &slopes_, &hidden_weight_, &hidden_bias_,
+                                    &output_weight_, &output_bias_}) {
+    parameter->list(parameters);
+  }
+  return parameters;
+}
+
+State Cope::begin(const Positions& positions, std::int64_t /*batch*/) const {
+  if (options_.with != "rope") {
+    return {positions, {}};
+  }
+  return {positions, options_.rope.rotation_at(positions.ids, rotated_width_, shape_.trained_length).packed()};
+}
+
+at::Tensor Cope::vectors(const State& state, std::int64_t /*layer*/) const {
+  return state.table.defined() ? rotation_vectors(Rotation::unpacked(state.table)).unsqueeze(0) : at::Tensor();
+}
+
+Prepared Cope::prepare(const State& state, std::int64_t layer, const Projections& projections) const {
+  Prepared prepared;
+  prepared.query = projections.query;
+  prepared.key = projections.key;
+  prepared.positions = state.positions;
+  if (options_.with == "rope") {
+    const Rotation turn = Rotation::unpacked(state.table);
+    prepared.query = rotate(projections.query, turn, options_.rope.layout);
+    prepared.key = rotate(projections.key, turn, options_.rope.layout);
+    prepared.content_query = projections.query;
+    prepared.content_key = projections.key;
+  }
+  if (!counts(layer)) {
+    return prepared;
+  }
+  if (options_.gates == "sep-key") {
+    prepared.gate_key = at::matmul(projections.hidden, gate_key_.of(layer).transpose(0, 1))
+                            .unflatten(-1, {shape_.kv_heads, shape_.head_width})
+                            .transpose(1, 2);
+    prepared.gate_query = projections.query;
+  } else if (options_.gates == "value") {
+    prepared.gate_key = projections.value;
+    prepared.gate_query = projections.query;
+  } else if (options_.with == "rope" && !options_.rotate_gates) {
+    prepared.gate_key = projections.key;
+    prepared.gate_query = projections.query;
+  }
+  return prepared;
+}
+
+at::Tensor Cope::gate_logits(const Prepared& prepared, const Tile& tile) const {
+  const at::Tensor& query = prepared.gate_query.defined() ? prepared.gate_query : prepared.query;
+  const at::Tensor& key = prepared.gate_key.defined() ? prepared.gate_key : prepared.key;
+  return scaled_dot(query, key, tile, scale());
+}
+
+at::Tensor Cope::carry_into(const Prepared& prepared, const Tile& tile) const {
+  at::Tensor carry = at::zeros({prepared.query.size(0), tile.heads.size(), tile.rows.size()}, prepared.query.options());
+  const std::int64_t end = std::min(tile.rows.end, prepared.key.size(2));
+  for (std::int64_t begin = tile.columns.end; begin < end; begin += kCarryBlock) {
+    const Tile right{tile.layer, tile.heads, tile.rows, {begin, std::min(begin + kCarryBlock, end)}};
+    carry = carry + visible_gates(gate_logits(prepared, right), right).sum(-1);
+  }
+  return carry;
+}
+
+TileScores Cope::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
+                       const at::Tensor& carry) const {
+  TileScores scores;
+  CopeTile work;
+  work.content = scaled_dot(prepared.query, prepared.key, tile, scale());
+  if (wanted.content) {
+    scores.content = work.content;
+  }
+  const at::Tensor& asking = prepared.content_query.defined() ? prepared.content_query : prepared.query;
+  work.rows = tile_rows(asking, tile);
+  work.biased = work.content;
+  if (options_.with == "relative") {
+    work.biased = work.content + relative_term(work.rows * scale(), relative_.of(tile.layer), prepared.positions, tile,
+                                               BeyondTable::kNothing, true);
+  }
+  if (!counts(tile.layer) || tile.columns.empty()) {
+    scores.logits = work.biased;
+    scores.carry = carry;
+    return scores;
+  }
+  work.gate_logits = prepared.gate_key.defined() ? gate_logits(prepared, tile) : work.content;
+  work.carry = carry.defined() ? carry : carry_into(prepared, tile);
+  fill(work, tile);
+  if (kernels_apply(work.biased) && !work.learning() && options_.form != "mlp") {
+    fused_cope(work, tile, wanted, scores);
+  } else {
+    differentiable_cope(work, tile, scores);
+  }
+  return scores;
+}
+
+void Cope::fill(CopeTile& work, const Tile& tile) const {
+  if (options_.form == "interpolate") {
+    const double factor = options_.scale_positions ? scale() : 1.0;
+    work.table = at::matmul(work.rows * factor, embedding_.of(tile.layer).to(work.rows.dtype()));
+    work.p_max = static_cast<double>(options_.p_max);
+  } else if (options_.form == "mlp") {
+    const double factor = options_.scale_positions ? scale() : 1.0;
+    work.network = {hidden_weight_.of(tile.layer).select(1, 0), hidden_bias_.of(tile.layer),
+                    at::matmul(work.rows * factor, output_weight_.of(tile.layer)),
+                    at::matmul(work.rows * factor, output_bias_.of(tile.layer))};
+  } else {
+    const at::Tensor slopes = slopes_.empty() ? fixed_slopes_ : slopes_.of(tile.layer);
+    work.slopes = slopes.slice(0, tile.heads.begin, tile.heads.end).to(work.rows.options());
+  }
+}
+
+}  // namespace locus::position

@@ -1,0 +1,60 @@
+// FIRE: a small network turns the distance, normalised by the query's position, into a bias.
+#pragma once
+
+#include <memory>
+
+#include "core/position/layer_parameter.h"
+#include "core/position/position_encoding.h"
+#include "core/position/tile_kernels.h"
+
+namespace locus::position {
+
+struct FireOptions {
+  std::int64_t hidden = 32;   // units of the network
+  std::int64_t length = 512;  // L: before it the normaliser does not change with the query
+  bool per_layer = false;     // every layer has its own network, c and m
+
+  // Errors: kBadInput naming option, expected and found.
+  static Result<FireOptions> from(const Settings& settings);
+  Settings settings() const { return {{"hidden", hidden}, {"length", length}, {"per_layer", per_layer}}; }
+};
+
+// logit_ij = q_i·k_j/√D + MLP(x)_h,  x = ln(|cΔ| + 1) / (ln(|c·max(i, |mL|)| + 1) + 1e-6), MLP: 1 → hidden → H, ReLU.
+//
+// A ReLU network of one number is piecewise linear: tiles that need no gradient walk its knots, exactly, instead of
+// running the network in every cell.
+class Fire final : public PositionEncoding {
+ public:
+  static const Description& about();
+  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+
+  // c = 0.1 and m = 1; the network starts uniform in ±1/√inputs.
+  Fire(const ModelShape& shape, const FireOptions& options);
+
+  const Description& description() const override { return about(); }
+  Settings settings() const override { return options_.settings(); }
+  std::vector<Parameter> parameters() override;
+  bool is_dot_product() const override { return false; }
+  TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
+                   const at::Tensor& carry) const override;
+
+  // The network of `layer` as its knots and the lines between them, in ascending order of x.
+  kernel::PiecewiseLinear piecewise(std::int64_t layer) const;
+
+ private:
+  // (R) ln(|c·max(i, |mL|)| + 1) + 1e-6 of the tile's queries.
+  at::Tensor normalisers(const Positions& positions, const Tile& tile) const;
+  at::Tensor differentiable(const at::Tensor& content, const Positions& positions, const Tile& tile) const;
+  at::Tensor fused(const at::Tensor& content, const at::Tensor& distances, const Positions& positions, const Tile& tile,
+                   bool overwrite) const;
+
+  FireOptions options_;
+  LayerParameter c_;              // ()
+  LayerParameter multiplier_;     // () m
+  LayerParameter hidden_weight_;  // (hidden, 1)
+  LayerParameter hidden_bias_;    // (hidden)
+  LayerParameter output_weight_;  // (H, hidden)
+  LayerParameter output_bias_;    // (H)
+};
+
+}  // namespace locus::position

@@ -1,0 +1,46 @@
+// Kerple: kernelised relative biases with two trained numbers a head, logarithmic or a power of the distance.
+#pragma once
+
+#include <memory>
+
+#include "core/position/layer_parameter.h"
+#include "core/position/position_encoding.h"
+
+namespace locus::position {
+
+struct KerpleOptions {
+  bool per_layer = false;  // every layer has its own p and a
+
+  // Errors: kBadInput naming option, expected and found.
+  static Result<KerpleOptions> from(const Settings& settings);
+  Settings settings() const { return {{"per_layer", per_layer}}; }
+};
+
+// log: logit_ij = q_i·k_j/√D − p·ln(1 + a·Δ);  power: q_i·k_j/√D − a·Δ^p.  p and a are clamped to at least 1e-2.
+class Kerple final : public PositionEncoding {
+ public:
+  enum class Kernel { kLog, kPower };
+
+  static const Description& about_log();
+  static const Description& about_power();
+  static Result<std::unique_ptr<PositionEncoding>> make_log(const Settings& options, const ModelShape& shape);
+  static Result<std::unique_ptr<PositionEncoding>> make_power(const Settings& options, const ModelShape& shape);
+
+  // p starts uniform in (0, 2), a uniform in (0, 1).
+  Kerple(const ModelShape& shape, const KerpleOptions& options, Kernel kernel);
+
+  const Description& description() const override { return kernel_ == Kernel::kLog ? about_log() : about_power(); }
+  Settings settings() const override { return options_.settings(); }
+  std::vector<Parameter> parameters() override;
+  bool is_dot_product() const override { return false; }
+  TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
+                   const at::Tensor& carry) const override;
+
+ private:
+  KerpleOptions options_;
+  Kernel kernel_;
+  LayerParameter p_;  // (H)
+  LayerParameter a_;  // (H)
+};
+
+}  // namespace locus::position

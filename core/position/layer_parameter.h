@@ -1,0 +1,46 @@
+// A trainable tensor that all layers share, or that every layer has its own of.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/position/position_encoding.h"
+
+namespace locus::position {
+
+class LayerParameter {
+ public:
+  LayerParameter() = default;
+  // One value for all layers, called `name`; or `layers` of them, called "layers.N.NAME". `initial` makes one.
+  LayerParameter(std::string name, std::int64_t layers, bool per_layer, const std::function<at::Tensor()>& initial)
+      : name_(std::move(name)), per_layer_(per_layer) {
+    for (std::int64_t layer = 0; layer < (per_layer ? layers : 1); ++layer) {
+      values_.push_back(initial());
+    }
+  }
+
+  bool empty() const { return values_.empty(); }
+  // Of `layer`. Precondition: !empty().
+  const at::Tensor& of(std::int64_t layer) const {
+    return values_.at(per_layer_ ? static_cast<std::size_t>(layer) : 0);
+  }
+  // Appends them under their names.
+  void list(std::vector<Parameter>& parameters) {
+    for (std::size_t layer = 0; layer < values_.size(); ++layer) {
+      parameters.push_back({per_layer_ ? "layers." + std::to_string(layer) + "." + name_ : name_, &values_[layer]});
+    }
+  }
+
+ private:
+  std::string name_;
+  bool per_layer_ = false;
+  std::vector<at::Tensor> values_;
+};
+
+}  // namespace locus::position

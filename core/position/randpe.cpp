@@ -1,0 +1,79 @@
+#include "core/position/randpe.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <string>
+#include <utility>
+
+#include "core/position/rope.h"
+#include "core/position/sinusoidal.h"
+
+namespace locus::position {
+
+Result<RandpeOptions> RandpeOptions::from(const Settings& settings) {
+  RandpeOptions options;
+  LOCUS_TRY(options.over, settings.text("over", options.over));
+  LOCUS_TRY(options.length_max, settings.integer("length_max", options.length_max));
+  LOCUS_TRY(options.base, settings.number("base", options.base));
+  const bool rope = options.over == "rope";
+  if (!rope && options.over != "sinusoidal") {
+    return bad_input("option over: expected rope or sinusoidal, found " + options.over);
+  }
+  LOCUS_TRY(const std::string layout,
+            settings.text("layout", layout_name(rope ? PairLayout::kHalf : PairLayout::kInterleaved)));
+  LOCUS_TRY(options.layout, parse_pair_layout(layout));
+  if (options.length_max < 1 || options.length_max > (std::int64_t{1} << 31)) {
+    return bad_input("option length_max: expected 1 … 2^31, found " + std::to_string(options.length_max));
+  }
+  return options;
+}
+
+Settings RandpeOptions::settings() const {
+  return {{"over", over}, {"length_max", length_max}, {"layout", std::string(layout_name(layout))}, {"base", base}};
+}
+
+const Description& Randpe::about() {
+  static const Description description{
+      .name = "randpe",
+      .title = "Randomised positions (RandPE)",
+      .paper = "Ruoss et al. 2023, arXiv:2305.16843",
+      .equation = "positions in training: T sorted draws without replacement from 0 … L_max − 1",
+      .content = "unrotated q·k/√D, as if Δ = 0 (not over sinusoids)",
+      .look_for = "Maps that hold their shape beyond the trained length, at some cost in sharpness.",
+      .options = {{"over", "rope", "the encoding of the sampled positions: rope or sinusoidal"},
+                  {"length_max", "2048", "L_max, the longest sequence prepared for"},
+                  {"layout", "half", "of the encoding below (sinusoidal: interleaved)"},
+                  {"base", "10000", "of the encoding below"}},
+      .embeds = true,
+      .rotates = true,
+      .has_dot_product = true,
+  };
+  return description;
+}
+
+Result<std::unique_ptr<PositionEncoding>> Randpe::make(const Settings& options, const ModelShape& shape) {
+  LOCUS_TRY(RandpeOptions typed, RandpeOptions::from(options));
+  const Settings below{{"layout", std::string(layout_name(typed.layout))}, {"base", typed.base}};
+  LOCUS_TRY(std::unique_ptr<PositionEncoding> inner,
+            typed.over == "rope" ? Rope::make(below, shape) : Sinusoidal::make(below, shape));
+  return std::unique_ptr<PositionEncoding>(std::make_unique<Randpe>(shape, std::move(typed), std::move(inner)));
+}
+
+Randpe::Randpe(const ModelShape& shape, RandpeOptions options, std::unique_ptr<PositionEncoding> inner)
+    : PositionEncoding(shape), options_(std::move(options)), inner_(std::move(inner)), description_(about()) {
+  description_.embeds = inner_->description().embeds;
+  description_.rotates = inner_->description().rotates;
+  description_.content = inner_->description().content;
+}
+
+Result<Positions> Randpe::training_positions(std::int64_t length, std::uint64_t seed) const {
+  if (length < 0 || length > options_.length_max) {
+    return bad_input("encoding randpe: expected a training length of 0 … " + std::to_string(options_.length_max) +
+                     ", found " + std::to_string(length));
+  }
+  const at::Generator generator = at::detail::createCPUGenerator(seed);
+  const at::Tensor drawn = at::randperm(options_.length_max, generator, at::kLong).slice(0, 0, length);
+  return Positions{std::get<0>(drawn.sort()).to(at::kDouble), 0};
+}
+
+}  // namespace locus::position

@@ -1,0 +1,124 @@
+#include "core/position/relative.h"
+
+#include <cmath>
+#include <string>
+
+namespace locus::position {
+
+namespace {
+
+Description described(const char* name, const char* title, const char* paper, const char* look_for) {
+  return {
+      .name = name,
+      .title = title,
+      .paper = paper,
+      .equation = "q_i·(k_j + e[i − j])/√D",
+      .content = "q·k/√D",
+      .look_for = look_for,
+      .parameters = {{"position_embedding", "(length, D); (2·length − 1, D) when bidirectional",
+                      "e, one vector a distance, shared by heads"}},
+      .options = {{"length", "0", "distances with an own vector; 0: the trained length"},
+                  {"per_layer", "true", "every layer has its own: layers.N.position_embedding"}},
+      .scores = true,
+  };
+}
+
+Result<RelativeOptions> options_for(const Settings& settings, const ModelShape& shape) {
+  LOCUS_TRY(RelativeOptions options, RelativeOptions::from(settings));
+  options.length = options.length > 0 ? options.length : shape.trained_length;
+  if (options.length < 1) {
+    return bad_input("option length: expected at least 1, found 0 and no trained length");
+  }
+  return options;
+}
+
+}  // namespace
+
+Result<RelativeOptions> RelativeOptions::from(const Settings& settings) {
+  RelativeOptions options;
+  LOCUS_TRY(options.length, settings.integer("length", options.length));
+  LOCUS_TRY(options.per_layer, settings.boolean("per_layer", options.per_layer));
+  if (options.length < 0 || options.length > (std::int64_t{1} << 31)) {
+    return bad_input("option length: expected 0 … 2^31, found " + std::to_string(options.length));
+  }
+  return options;
+}
+
+const Description& Relative::about() {
+  static const Description description =
+      described("relative", "Relative positions (Shaw, key side)", "Shaw et al. 2018, arXiv:1803.02155",
+                "Diagonals of one colour a query; beyond the trained distances the bias vanishes.");
+  return description;
+}
+
+const Description& Relative::about_capped() {
+  static const Description description =
+      described("relative-capped", "Relative positions, capped",
+                "Shaw et al. 2018, arXiv:1803.02155; Golovneva et al. 2024, arXiv:2405.18719, §5.5",
+                "Diagonals of one colour a query; everything beyond the trained distances counts as far away.");
+  return description;
+}
+
+Result<std::unique_ptr<PositionEncoding>> Relative::make(const Settings& options, const ModelShape& shape) {
+  LOCUS_TRY(const RelativeOptions typed, options_for(options, shape));
+  return std::unique_ptr<PositionEncoding>(std::make_unique<Relative>(shape, typed, BeyondTable::kNothing));
+}
+
+Result<std::unique_ptr<PositionEncoding>> Relative::make_capped(const Settings& options, const ModelShape& shape) {
+  LOCUS_TRY(const RelativeOptions typed, options_for(options, shape));
+  return std::unique_ptr<PositionEncoding>(std::make_unique<Relative>(shape, typed, BeyondTable::kLast));
+}
+
+Relative::Relative(const ModelShape& shape, const RelativeOptions& options, BeyondTable beyond)
+    : PositionEncoding(shape),
+      options_(options),
+      beyond_(beyond),
+      embedding_("position_embedding", shape.layers, options.per_layer, [&] {
+        const std::int64_t rows = shape.causal ? options.length : 2 * options.length - 1;
+        return (at::rand({rows, shape.head_width}) * 2 - 1) *
+               std::sqrt(6.0 / static_cast<double>(rows + shape.head_width));
+      }) {}
+
+std::vector<Parameter> Relative::parameters() {
+  std::vector<Parameter> parameters;
+  embedding_.list(parameters);
+  return parameters;
+}
+
+at::Tensor relative_term(const at::Tensor& rows, const at::Tensor& embedding, const Positions& positions,
+                         const Tile& tile, BeyondTable beyond, bool causal) {
+  const std::int64_t last = embedding.size(0) - 1;
+  const at::Tensor distance = tile_distances(positions, tile).round().to(at::kLong);
+  const at::Tensor index = causal ? distance : distance + last / 2;
+  const at::Tensor inside = index.clamp(0, last);
+  if (index.numel() == 0) {
+    return at::zeros({rows.size(0), rows.size(1), rows.size(2), tile.columns.size()}, rows.options());
+  }
+  // Only the distances of this tile are multiplied.
+  const std::int64_t first = inside.min().item<std::int64_t>();
+  const std::int64_t end = inside.max().item<std::int64_t>() + 1;
+  const at::Tensor products = at::matmul(rows, embedding.slice(0, first, end).transpose(0, 1).to(rows.dtype()));
+  const at::Tensor picked =
+      (inside - first).to(rows.device()).expand({rows.size(0), rows.size(1), index.size(0), index.size(1)});
+  const at::Tensor term = products.gather(-1, picked);
+  if (beyond == BeyondTable::kLast) {
+    return term;
+  }
+  const at::Tensor known = (index == inside).to(rows.device());
+  return at::where(known, term, at::zeros_like(term));
+}
+
+TileScores Relative::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
+                           const at::Tensor& /*carry*/) const {
+  TileScores scores;
+  const at::Tensor content = scaled_dot(prepared.query, prepared.key, tile, scale());
+  const at::Tensor rows = tile_rows(prepared.query, tile) * scale();
+  scores.logits =
+      content + relative_term(rows, embedding_.of(tile.layer), prepared.positions, tile, beyond_, shape_.causal);
+  if (wanted.content) {
+    scores.content = content;
+  }
+  return scores;
+}
+
+}  // namespace locus::position

@@ -1,0 +1,55 @@
+// Shaw's relative positions on the key side: a trained vector for every distance, added to the key.
+#pragma once
+
+#include <memory>
+
+#include "core/position/layer_parameter.h"
+#include "core/position/position_encoding.h"
+
+namespace locus::position {
+
+struct RelativeOptions {
+  std::int64_t length = 0;  // distances with a vector of their own: 0 … length−1; 0: the trained length
+  bool per_layer = true;    // every layer has its own vectors (heads share them)
+
+  // Errors: kBadInput naming option, expected and found.
+  static Result<RelativeOptions> from(const Settings& settings);
+  Settings settings() const { return {{"length", length}, {"per_layer", per_layer}}; }
+};
+
+// What a distance beyond the table does.
+enum class BeyondTable {
+  kNothing,  // adds nothing (relative)
+  kLast,     // uses the farthest vector (relative-capped)
+};
+
+// q_i·e[Δ] of a tile, unscaled: rows (B, h, R, D) with embedding (length, D), row Δ; where keys may lie ahead
+// (!causal) (2·length − 1, D), row Δ + length − 1. -> (B, h, R, K). Fractional distances take the nearest row.
+at::Tensor relative_term(const at::Tensor& rows, const at::Tensor& embedding, const Positions& positions,
+                         const Tile& tile, BeyondTable beyond, bool causal);
+
+// logit_ij = q_i·(k_j + e[i − j])/√D
+class Relative final : public PositionEncoding {
+ public:
+  static const Description& about();
+  static const Description& about_capped();
+  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+  static Result<std::unique_ptr<PositionEncoding>> make_capped(const Settings& options, const ModelShape& shape);
+
+  // The vectors start Glorot-uniform.
+  Relative(const ModelShape& shape, const RelativeOptions& options, BeyondTable beyond);
+
+  const Description& description() const override { return beyond_ == BeyondTable::kLast ? about_capped() : about(); }
+  Settings settings() const override { return options_.settings(); }
+  std::vector<Parameter> parameters() override;
+  bool is_dot_product() const override { return false; }
+  TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
+                   const at::Tensor& carry) const override;
+
+ private:
+  RelativeOptions options_;
+  BeyondTable beyond_;
+  LayerParameter embedding_;  // (length, D), or (2·length − 1, D) where keys may lie ahead
+};
+
+}  // namespace locus::position

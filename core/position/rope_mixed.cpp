@@ -1,0 +1,97 @@
+#include "core/position/rope_mixed.h"
+
+#include <cmath>
+#include <numbers>
+#include <string>
+
+#include "core/position/rope_axial.h"
+
+namespace locus::position {
+
+Result<RopeMixedOptions> RopeMixedOptions::from(const Settings& settings) {
+  RopeMixedOptions options;
+  LOCUS_TRY(options.base, settings.number("base", options.base));
+  if (!(options.base > 1) || !std::isfinite(options.base)) {
+    return bad_input("option base: expected a number above 1, found " + to_text(SettingValue(options.base)));
+  }
+  return options;
+}
+
+at::Tensor mixed_frequencies(const at::Tensor& angles, std::int64_t head_width, double base) {
+  const at::Tensor speed = inverse_frequencies(head_width / 2, base);
+  const at::Tensor along = angles.to(at::kDouble).unsqueeze(1);
+  const at::Tensor across = along + std::numbers::pi / 2;
+  const at::Tensor x = at::cat({speed * along.cos(), speed * across.cos()}, 1);
+  const at::Tensor y = at::cat({speed * along.sin(), speed * across.sin()}, 1);
+  return at::stack({x.flatten(), y.flatten()}).to(at::kFloat);
+}
+
+const Description& RopeMixed::about() {
+  static const Description description{
+      .name = "rope-mixed",
+      .title = "RoPE for images, mixed axes",
+      .paper = "Heo et al. 2024, arXiv:2403.13298",
+      .equation = "⟨R q, R k⟩/√D, pair m turns by x·F0_m + y·F1_m, F trained",
+      .content = "unrotated q·k/√D, as if both patches stood at one place",
+      .look_for = "Patches preferred along slanted directions, which axial RoPE cannot express.",
+      .parameters = {{"freqs", "(2, layers, H·D/2)", "F, x first, then y; head by head"}},
+      .options = {{"base", "10", "of the initial frequencies"}},
+      .rotates = true,
+      .has_dot_product = true,
+  };
+  return description;
+}
+
+Result<std::unique_ptr<PositionEncoding>> RopeMixed::make(const Settings& options, const ModelShape& shape) {
+  LOCUS_TRY(const RopeMixedOptions typed, RopeMixedOptions::from(options));
+  if (shape.head_width % 4 != 0) {
+    return bad_input("encoding rope-mixed: expected a head width that 4 divides, found " +
+                     std::to_string(shape.head_width));
+  }
+  if (shape.kv_heads != shape.heads) {
+    return bad_input("encoding rope-mixed: expected as many key heads as heads, found " +
+                     std::to_string(shape.kv_heads) + " and " + std::to_string(shape.heads));
+  }
+  return std::unique_ptr<PositionEncoding>(std::make_unique<RopeMixed>(shape, typed));
+}
+
+RopeMixed::RopeMixed(const ModelShape& shape, const RopeMixedOptions& options)
+    : PositionEncoding(shape), options_(options) {
+  std::vector<at::Tensor> layers;
+  for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
+    const at::Tensor angles = at::rand({shape.heads}, at::kDouble) * (2 * std::numbers::pi);
+    layers.push_back(mixed_frequencies(angles, shape.head_width, options.base));
+  }
+  frequencies_ = at::stack(layers, 1);
+}
+
+Status RopeMixed::accepts(const Positions& positions) const {
+  return accepts_grid(positions, about().name);
+}
+
+Rotation RopeMixed::rotation_of(const Positions& positions, std::int64_t layer) const {
+  const at::Tensor f =
+      frequencies_.select(1, layer).unflatten(1, {shape_.heads, shape_.head_width / 2}).to(at::kDouble).unsqueeze(2);
+  const at::Tensor ids = positions.ids.to(f.device());
+  const at::Tensor x = ids.select(1, 1).unsqueeze(1);
+  const at::Tensor y = ids.select(1, 0).unsqueeze(1);
+  const at::Tensor angles = without_prefix(x * f[0] + y * f[1], positions.prefix);
+  return {angles.cos(), angles.sin()};
+}
+
+Prepared RopeMixed::prepare(const State& state, std::int64_t layer, const Projections& projections) const {
+  const Rotation turn = rotation_of(state.positions, layer);
+  Prepared prepared;
+  prepared.query = rotate(projections.query, turn, PairLayout::kInterleaved);
+  prepared.key = rotate(projections.key, turn, PairLayout::kInterleaved);
+  prepared.content_query = projections.query;
+  prepared.content_key = projections.key;
+  prepared.positions = state.positions;
+  return prepared;
+}
+
+at::Tensor RopeMixed::vectors(const State& state, std::int64_t layer) const {
+  return rotation_vectors(rotation_of(state.positions, layer));
+}
+
+}  // namespace locus::position

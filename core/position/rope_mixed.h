@@ -1,0 +1,47 @@
+// RoPE for images, mixed: every pair of every head and layer turns along a trained direction of the image.
+#pragma once
+
+#include <memory>
+
+#include "core/position/position_encoding.h"
+#include "core/position/rotation.h"
+
+namespace locus::position {
+
+struct RopeMixedOptions {
+  double base = 10.0;  // of the initial frequencies
+
+  // Errors: kBadInput naming option, expected and found.
+  static Result<RopeMixedOptions> from(const Settings& settings);
+  Settings settings() const { return {{"base", base}}; }
+};
+
+// (2, H·D/2) initial frequencies (x first, then y) of one layer: half of a head's pairs turn along direction
+// angles[h], half across it, at speeds base^(−4m/D), m < D/4. angles (H) in radians.
+at::Tensor mixed_frequencies(const at::Tensor& angles, std::int64_t head_width, double base);
+
+// Pair (2m, 2m+1) of patch (row y, column x) turns by x·F0_m + y·F1_m, F trained a layer and head.
+class RopeMixed final : public PositionEncoding {
+ public:
+  static const Description& about();
+  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+
+  // Directions start uniform in [0, 2π), as rope-vit does.
+  RopeMixed(const ModelShape& shape, const RopeMixedOptions& options);
+
+  const Description& description() const override { return about(); }
+  Settings settings() const override { return options_.settings(); }
+  std::vector<Parameter> parameters() override { return {{"freqs", &frequencies_}}; }
+  Status accepts(const Positions& positions) const override;
+  Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
+  at::Tensor vectors(const State& state, std::int64_t layer) const override;
+
+ private:
+  // (H, T, D/2) of `layer`.
+  Rotation rotation_of(const Positions& positions, std::int64_t layer) const;
+
+  RopeMixedOptions options_;
+  at::Tensor frequencies_;  // (2, layers, H·D/2)
+};
+
+}  // namespace locus::position

@@ -1,0 +1,59 @@
+#include "core/position/sinusoidal.h"
+
+#include <cmath>
+#include <string>
+
+namespace locus::position {
+
+Result<SinusoidalOptions> SinusoidalOptions::from(const Settings& settings) {
+  SinusoidalOptions options;
+  LOCUS_TRY(options.base, settings.number("base", options.base));
+  LOCUS_TRY(const std::string layout, settings.text("layout", layout_name(options.layout)));
+  LOCUS_TRY(options.layout, parse_pair_layout(layout));
+  if (!(options.base > 1) || !std::isfinite(options.base)) {
+    return bad_input("option base: expected a number above 1, found " + to_text(SettingValue(options.base)));
+  }
+  return options;
+}
+
+Settings SinusoidalOptions::settings() const {
+  return {{"base", base}, {"layout", std::string(layout_name(layout))}};
+}
+
+const Description& Sinusoidal::about() {
+  static const Description description{
+      .name = "sinusoidal",
+      .title = "Sinusoidal absolute positions (APE)",
+      .paper = "Vaswani et al. 2017, arXiv:1706.03762",
+      .equation = "x_i + [sin(i·base^(−2m/C)), cos(i·base^(−2m/C))]",
+      .content = "",
+      .look_for = "Dot products that depend on the distance alone and fade with it.",
+      .options = {{"base", "10000", "the longest wavelength is 2π·base tokens"},
+                  {"layout", "interleaved", "interleaved: sin, cos, sin, cos …; half: all sines, then all cosines"}},
+      .embeds = true,
+      .has_dot_product = true,
+  };
+  return description;
+}
+
+Result<std::unique_ptr<PositionEncoding>> Sinusoidal::make(const Settings& options, const ModelShape& shape) {
+  LOCUS_TRY(const SinusoidalOptions typed, SinusoidalOptions::from(options));
+  if (shape.width % 2 != 0) {
+    return bad_input("encoding sinusoidal: expected an even model width, found " + std::to_string(shape.width));
+  }
+  return std::unique_ptr<PositionEncoding>(std::make_unique<Sinusoidal>(shape, typed));
+}
+
+State Sinusoidal::begin(const Positions& positions, std::int64_t /*batch*/) const {
+  const Rotation waves = rotation(positions.ids, inverse_frequencies(shape_.width, options_.base));
+  const at::Tensor table = options_.layout == PairLayout::kInterleaved
+                               ? at::stack({waves.sin, waves.cos}, -1).flatten(-2)
+                               : at::cat({waves.sin, waves.cos}, -1);
+  return {positions, table.to(at::kFloat)};
+}
+
+at::Tensor Sinusoidal::vectors(const State& state, std::int64_t /*layer*/) const {
+  return state.table.unsqueeze(0);
+}
+
+}  // namespace locus::position

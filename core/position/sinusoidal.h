@@ -1,0 +1,39 @@
+// Fixed sinusoids added to the token embeddings, for any length.
+#pragma once
+
+#include <memory>
+
+#include "core/position/position_encoding.h"
+#include "core/position/rotation.h"
+
+namespace locus::position {
+
+struct SinusoidalOptions {
+  double base = 10000.0;
+  PairLayout layout = PairLayout::kInterleaved;  // interleaved: sin, cos, sin, cos …; half: all sines, then all cosines
+
+  // Errors: kBadInput naming option, expected and found.
+  static Result<SinusoidalOptions> from(const Settings& settings);
+  Settings settings() const;
+};
+
+// x_i + P_i, P_i[2m] = sin(i·base^(−2m/C)), P_i[2m+1] = cos(i·base^(−2m/C)).
+class Sinusoidal final : public PositionEncoding {
+ public:
+  static const Description& about();
+  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+
+  Sinusoidal(const ModelShape& shape, const SinusoidalOptions& options) : PositionEncoding(shape), options_(options) {}
+
+  const Description& description() const override { return about(); }
+  Settings settings() const override { return options_.settings(); }
+  // table: (T, C) float32.
+  State begin(const Positions& positions, std::int64_t batch) const override;
+  at::Tensor embed(const State& state) const override { return state.table; }
+  at::Tensor vectors(const State& state, std::int64_t layer) const override;
+
+ private:
+  SinusoidalOptions options_;
+};
+
+}  // namespace locus::position

@@ -1,0 +1,88 @@
+#include "core/position/t5.h"
+
+#include <cmath>
+#include <string>
+
+#include "core/position/distance_bias.h"
+
+namespace locus::position {
+
+Result<T5Options> T5Options::from(const Settings& settings) {
+  T5Options options;
+  LOCUS_TRY(options.buckets, settings.integer("buckets", options.buckets));
+  LOCUS_TRY(options.max_distance, settings.integer("max_distance", options.max_distance));
+  LOCUS_TRY(options.scaled, settings.boolean("scaled", options.scaled));
+  LOCUS_TRY(options.per_layer, settings.boolean("per_layer", options.per_layer));
+  if (options.buckets < 4 || options.buckets > 65536 || options.buckets % 4 != 0) {
+    return bad_input("option buckets: expected a multiple of 4 from 4 to 65536, found " +
+                     std::to_string(options.buckets));
+  }
+  if (options.max_distance <= options.buckets / 2) {
+    return bad_input("option max_distance: expected more than half the buckets, found " +
+                     std::to_string(options.max_distance));
+  }
+  return options;
+}
+
+Settings T5Options::settings() const {
+  return {{"buckets", buckets}, {"max_distance", max_distance}, {"scaled", scaled}, {"per_layer", per_layer}};
+}
+
+at::Tensor t5_buckets(const at::Tensor& key_minus_query, bool causal, std::int64_t buckets, std::int64_t max_distance) {
+  const at::Tensor relative = key_minus_query.to(at::kLong);
+  const std::int64_t side = causal ? buckets : buckets / 2;
+  const at::Tensor distance = causal ? (-relative).clamp_min(0) : relative.abs();
+  const std::int64_t exact = side / 2;
+  const at::Tensor logarithm = at::log(distance.clamp_min(1).to(at::kFloat) / static_cast<double>(exact)) /
+                               std::log(static_cast<double>(max_distance) / static_cast<double>(exact));
+  const at::Tensor far = (logarithm * static_cast<double>(side - exact)).to(at::kLong) + exact;
+  const at::Tensor bucket = at::where(distance < exact, distance, far.clamp_max(side - 1));
+  return causal ? bucket : bucket + (relative > 0).to(at::kLong) * side;
+}
+
+const Description& T5::about() {
+  static const Description description{
+      .name = "t5",
+      .title = "T5 relative bias",
+      .paper = "Raffel et al. 2020, arXiv:1910.10683",
+      .equation = "q_i·k_j + b_h[bucket(i − j)]",
+      .content = "q·k (T5 omits 1/√D)",
+      .look_for = "Steps along the diagonals: one value a bucket, wider with distance, constant beyond max_distance.",
+      .parameters = {{"relative_attention_bias", "(buckets, H)", "b, one number a bucket and head"}},
+      .options = {{"buckets", "32", "half of them hold one distance each; both directions share them"},
+                  {"max_distance", "128", "all farther keys fall in the last bucket"},
+                  {"scaled", "false", "divide q·k by √D"},
+                  {"per_layer", "false", "every layer has its own biases: layers.N.relative_attention_bias"}},
+      .scores = true,
+  };
+  return description;
+}
+
+Result<std::unique_ptr<PositionEncoding>> T5::make(const Settings& options, const ModelShape& shape) {
+  LOCUS_TRY(const T5Options typed, T5Options::from(options));
+  return std::unique_ptr<PositionEncoding>(std::make_unique<T5>(shape, typed));
+}
+
+T5::T5(const ModelShape& shape, const T5Options& options)
+    : PositionEncoding(shape),
+      options_(options),
+      bias_("relative_attention_bias", shape.layers, options.per_layer, [&] {
+        return at::randn({options.buckets, shape.heads}) / std::sqrt(static_cast<double>(shape.width));
+      }) {}
+
+std::vector<Parameter> T5::parameters() {
+  std::vector<Parameter> parameters;
+  bias_.list(parameters);
+  return parameters;
+}
+
+TileScores T5::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
+                     const at::Tensor& /*carry*/) const {
+  const at::Tensor bias = bias_.of(tile.layer).slice(1, tile.heads.begin, tile.heads.end);
+  return score_with_bias(*this, prepared, tile, wanted, [&](const at::Tensor& distances) {
+    const at::Tensor bucket = t5_buckets(-distances, shape_.causal, options_.buckets, options_.max_distance);
+    return bias.index_select(0, bucket.to(bias.device())).transpose(0, 1);
+  });
+}
+
+}  // namespace locus::position

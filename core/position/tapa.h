@@ -1,0 +1,48 @@
+// TAPA: part of q and k gives the amplitude of the score, the rest the phase of a cosine whose angle grows with
+// distance.
+#pragma once
+
+#include <memory>
+
+#include "core/position/position_encoding.h"
+
+namespace locus::position {
+
+struct TapaOptions {
+  double alpha = 0.1;   // the angle grows with |i − j|^α
+  double theta = 0.5;   // part of the channels that make the amplitude, the first ones; θ·D must be whole
+  bool linear = false;  // option `phase`: "quadratic" or "linear" (Eq. 16)
+
+  // Errors: kBadInput naming option, expected and found.
+  static Result<TapaOptions> from(const Settings& settings);
+  Settings settings() const;
+};
+
+// (n) distances -> |Δ|^α in float64, with |0|^α = 0 for every α.
+at::Tensor tapa_distance(const at::Tensor& distances, double alpha);
+
+// logit_ij = (q_A·k_A)/√(θD) · cos(2π·|i − j|^α · φ_ij)   (Eq. 12), without a further 1/√D
+//   quadratic  φ = (q_P·k_P)/√((1−θ)D)
+//   linear     φ = (Σ q_P + Σ k_P)/√((1−θ)D)
+class Tapa final : public PositionEncoding {
+ public:
+  static const Description& about();
+  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+
+  Tapa(const ModelShape& shape, const TapaOptions& options, std::int64_t amplitude_width)
+      : PositionEncoding(shape), options_(options), amplitude_width_(amplitude_width) {}
+
+  const Description& description() const override { return about(); }
+  Settings settings() const override { return options_.settings(); }
+  bool is_dot_product() const override { return false; }
+  TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
+                   const at::Tensor& carry) const override;
+
+ private:
+  at::Tensor phase(const at::Tensor& rows, const at::Tensor& columns) const;
+
+  TapaOptions options_;
+  std::int64_t amplitude_width_;  // θD
+};
+
+}  // namespace locus::position

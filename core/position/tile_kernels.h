@@ -1,0 +1,48 @@
+// Fused float32 loops for tiles that need no gradient, where a chain of whole-tile operations would cost more than the
+// matrix product. One call handles one row; every loop equals the differentiable form up to rounding (tested).
+//
+// K is the number of columns of the tile. Rows are contiguous.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace locus::position::kernel {
+
+// logits[c] += bias[c].
+void add_bias(std::span<float> logits, const float* bias);
+
+// logits[c] = amplitude[c] · cos(2π · distance[c] · phase[c]).
+void modulate(std::span<float> logits, const float* amplitude, const float* phase, const float* distance);
+
+// A continuous piecewise linear function of one number for each of H heads: segment s covers (knots[s−1], knots[s]].
+struct PiecewiseLinear {
+  std::vector<float> knots;       // (S − 1), ascending
+  std::vector<float> slopes;      // (S, H)
+  std::vector<float> intercepts;  // (S, H)
+  std::int64_t heads = 0;
+};
+
+// logits[c] += f_head(numerator[c] · factor) for each head of `heads`, whose rows start at the given pointers.
+void add_piecewise(const PiecewiseLinear& f, const float* numerator, float factor, std::int64_t columns,
+                   std::span<float* const> logits, std::int64_t first_head);
+
+// One row of CoPE (Eq. 3, 4, 8). From right to left: g = σ(gate_logit), p += g, position = min(p, p_max),
+// logits[c] = content[c] + z interpolated at the position. Columns from `visible` on have gate 0 and keep p.
+struct CopeRow {
+  const float* content = nullptr;      // (K)
+  const float* gate_logits = nullptr;  // (K), may be `content`
+  const float* z = nullptr;            // (p_max + 1) q·e[p]; null: slope · p is added instead
+  float slope = 0;                     // CoPE_ALiBi: m
+  float p_max = 0;                     // infinity: unlimited (slope only)
+  std::int64_t columns = 0;            // K
+  std::int64_t visible = 0;            // columns with j ≤ i
+  float* logits = nullptr;             // (K) out
+  float* gates = nullptr;              // (K) out
+  float* positions = nullptr;          // (K) out, clamped
+};
+// Returns `carry` + Σ gates.
+float cope_row(const CopeRow& row, float carry);
+
+}  // namespace locus::position::kernel

@@ -1,0 +1,55 @@
+// xPos: RoPE whose slow pairs also fade with distance.
+#pragma once
+
+#include <memory>
+
+#include "core/position/position_encoding.h"
+#include "core/position/rotation.h"
+
+namespace locus::position {
+
+struct XposOptions {
+  PairLayout layout = PairLayout::kInterleaved;  // interleaved: torchscale
+  double base = 10000.0;
+  double scale_base = 512.0;  // tokens over which a pair fades by ζ_m
+
+  // Errors: kBadInput naming option, expected and found.
+  static Result<XposOptions> from(const Settings& settings);
+  Settings settings() const;
+};
+
+// ζ_m = (2m + 0.4D)/(1.4D), m = 0 … D/2−1: (D/2) float64.
+at::Tensor xpos_zeta(std::int64_t head_width);
+
+// (n, D) of ζ^(sign·(ids − centre)/scale_base), each pair's factor on both its channels.
+at::Tensor xpos_scales(const at::Tensor& ids, double centre, double sign, std::int64_t head_width,
+                       const XposOptions& options);
+
+// logit_ij = Σ over pairs of ζ_m^((i−j)/scale_base) times RoPE's product, /√D.
+//
+// The factor is split between q and k around the middle of each tile, not of the sequence: around a fixed centre
+// float32 would overflow some 35,000 tokens away.
+class Xpos final : public PositionEncoding {
+ public:
+  static const Description& about();
+  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+
+  Xpos(const ModelShape& shape, const XposOptions& options) : PositionEncoding(shape), options_(options) {}
+
+  const Description& description() const override { return about(); }
+  Settings settings() const override { return options_.settings(); }
+  bool is_dot_product() const override { return false; }
+  // table: (2, T, D/2) float64 cos and sin.
+  State begin(const Positions& positions, std::int64_t batch) const override;
+  // Rotates; the fading is score()'s.
+  Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
+  TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
+                   const at::Tensor& carry) const override;
+
+ private:
+  at::Tensor logits(const Prepared& prepared, const Tile& tile) const;
+
+  XposOptions options_;
+};
+
+}  // namespace locus::position
