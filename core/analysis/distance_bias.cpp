@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "core/attention/score_field.h"
+
 namespace locus::analysis {
 
 namespace {

@@ -8,10 +8,13 @@
 #include <optional>
 #include <vector>
 
-#include "core/attention/score_field.h"
 #include "core/base/progress.h"
 #include "core/base/range.h"
 #include "core/base/result.h"
+
+namespace locus::attention {
+class ScoreSource;
+}
 
 namespace locus::analysis {
 

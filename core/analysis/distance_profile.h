@@ -5,9 +5,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/attention/score_field.h"
+#include "core/attention/quantity.h"
 #include "core/base/progress.h"
 #include "core/base/result.h"
+
+namespace locus::attention {
+class ScoreField;
+}
 
 namespace locus::analysis {
 

@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/attention/score_field.h"
 #include "core/base/field.h"
 #include "core/base/progress.h"
 #include "core/base/result.h"
+
+namespace locus::attention {
+class ScoreField;
+}
 
 namespace locus::analysis {
 

@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/attention/score_field.h"
 #include "core/base/progress.h"
 #include "core/base/result.h"
+
+namespace locus::attention {
+class ScoreField;
+}
 
 namespace locus::analysis {
 

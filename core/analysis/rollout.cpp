@@ -4,20 +4,21 @@
 
 namespace locus::analysis {
 
-Result<std::vector<float>> attention_rollout(const std::vector<attention::ScoreField>& layers, std::int64_t query,
-                                             StopToken stop) {
+Result<std::vector<float>> attention_rollout(const std::vector<const attention::ScoreField*>& layers,
+                                             std::int64_t query, StopToken stop) {
   const at::NoGradGuard no_grad;
   if (layers.empty()) {
     return bad_input("rollout: expected at least one layer, found none");
   }
-  const std::int64_t length = layers.front().source().length();
+  const std::int64_t length = layers.front()->source().length();
   if (query < 0 || query >= length) {
     return bad_input("rollout: expected a query of 0 … " + std::to_string(length - 1) + ", found " +
                      std::to_string(query));
   }
   at::Tensor share = at::zeros({length});
   share[query] = 1;
-  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+  for (auto next = layers.rbegin(); next != layers.rend(); ++next) {
+    const attention::ScoreField* layer = *next;
     at::Tensor mixed = share * 0.5;
     const Range heads{0, layer->source().heads()};
     const auto visit = [&](Range rows, Range columns, const at::Tensor& weights) {

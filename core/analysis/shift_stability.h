@@ -2,13 +2,18 @@
 // later, or tokens put in front (TAPE, Table 8). The paper gives no formulas; these are ours.
 #pragma once
 
-#include <ATen/ATen.h>
-
 #include <cstdint>
 
-#include "core/attention/score_field.h"
 #include "core/base/progress.h"
 #include "core/base/result.h"
+
+namespace at {
+class Tensor;
+}
+
+namespace locus::attention {
+class ScoreField;
+}
 
 namespace locus::analysis {
 

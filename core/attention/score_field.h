@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/attention/attend.h"
+#include "core/attention/quantity.h"
 #include "core/base/field.h"
 #include "core/base/progress.h"
 #include "core/base/range.h"
@@ -19,17 +20,6 @@
 #include "core/position/position_encoding.h"
 
 namespace locus::attention {
-
-// weight: after the soft-max. logit: before. content: the logit without the encoding's part, as its description says.
-// contribution: logit − content. gate, position: CoPE's g_ij and p_ij.
-enum class Quantity { kWeight, kLogit, kContent, kContribution, kGate, kPosition };
-
-// "attention weight", "logit", … as a colour bar says it.
-std::string describe(Quantity quantity);
-
-enum class Reduction { kMean, kMax };
-
-constexpr std::int64_t kMeanHead = -1;
 
 // Where scores come from.
 class ScoreSource {

@@ -21,7 +21,11 @@ TEST(Rollout, EqualsTheProductOfTheMixedMaps) {
                         mask);
     product = at::matmul(0.5 * (weights.mean(0) + at::eye(kLength)), product);
   }
-  const auto share = attention_rollout(layers, 0);
+  std::vector<const attention::ScoreField*> pointers;
+  for (const attention::ScoreField& layer : layers) {
+    pointers.push_back(&layer);
+  }
+  const auto share = attention_rollout(pointers, 0);
   ASSERT_TRUE(share.ok()) << share.error().describe();
   double sum = 0;
   for (std::int64_t token = 0; token < kLength; ++token) {
@@ -29,7 +33,7 @@ TEST(Rollout, EqualsTheProductOfTheMixedMaps) {
     sum += static_cast<double>((*share)[static_cast<std::size_t>(token)]);
   }
   EXPECT_NEAR(sum, 1, 1e-5);
-  EXPECT_FALSE(attention_rollout(layers, kLength).ok());
+  EXPECT_FALSE(attention_rollout(pointers, kLength).ok());
   EXPECT_FALSE(attention_rollout({}, 0).ok());
 }
 
