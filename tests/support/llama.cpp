@@ -15,11 +15,6 @@ at::Tensor by_head(const at::Tensor& x, std::int64_t heads) {
   return x.unflatten(-1, {heads, -1}).transpose(1, 2);
 }
 
-at::Tensor causal_softmax(const at::Tensor& logits) {
-  const at::Tensor hidden = at::ones_like(logits[0][0], at::kBool).triu(1);
-  return at::softmax(logits.masked_fill(hidden, -std::numeric_limits<double>::infinity()), -1);
-}
-
 }  // namespace
 
 LlamaRun run_llama(const Weights& weights, const position::PositionEncoding& encoding, const at::Tensor& ids,
@@ -28,9 +23,11 @@ LlamaRun run_llama(const Weights& weights, const position::PositionEncoding& enc
 }
 
 LlamaRun run_llama(const Weights& weights, const position::PositionEncoding& encoding, const at::Tensor& ids,
-                   position::State state) {
+                   position::State state, const at::Tensor& hidden) {
   const position::ModelShape& shape = encoding.shape();
   const std::int64_t length = ids.size(1);
+  const at::Tensor all = at::ones({length, length}, at::kBool);
+  const at::Tensor mask = hidden.defined() ? hidden : (shape.causal ? all.triu(1) : all.logical_not());
   LlamaRun run;
   at::Tensor x = at::embedding(weights.at("model.embed_tokens.weight"), ids);
   for (std::int64_t index = 0; index < shape.layers; ++index) {
@@ -45,7 +42,8 @@ LlamaRun run_llama(const Weights& weights, const position::PositionEncoding& enc
     projections.value = by_head(at::linear(projections.hidden, weight("self_attn.v_proj")), shape.heads);
     const position::Prepared prepared = encoding.prepare(state, index, projections);
     const position::Tile whole{index, {0, shape.heads}, {0, length}, {0, length}};
-    layer.attention = causal_softmax(encoding.score(prepared, whole).logits);
+    const at::Tensor logits = encoding.score(prepared, whole).logits;
+    layer.attention = at::softmax(logits.masked_fill(mask, -std::numeric_limits<double>::infinity()), -1);
     const at::Tensor mean = at::matmul(layer.attention, projections.value).transpose(1, 2).flatten(2);
     layer.attention_output = at::linear(mean, weight("self_attn.o_proj"));
     x = x + layer.attention_output;

@@ -31,12 +31,13 @@ struct LlamaRun {
   at::Tensor logits;  // (B, T, V)
 };
 
-// RMSNorm (eps 1e-5), SwiGLU, causal, no shared key heads. ids (B, T).
+// RMSNorm (eps 1e-5), SwiGLU, no shared key heads; causal if the encoding's shape is. ids (B, T).
 LlamaRun run_llama(const Weights& weights, const position::PositionEncoding& encoding, const at::Tensor& ids,
                    const position::Positions& positions);
-// The same from a given first state, e.g. a turned one.
+// The same from a given first state, e.g. a turned one, and with any mask: `hidden` (T, T) bool, true where key j is
+// out of query i's sight.
 LlamaRun run_llama(const Weights& weights, const position::PositionEncoding& encoding, const at::Tensor& ids,
-                   position::State state);
+                   position::State state, const at::Tensor& hidden = {});
 
 // Random weights of a small model of this shape: vocabulary 50, inner width 1.5 C.
 Weights random_llama(const position::ModelShape& shape, std::uint64_t seed);
