@@ -103,4 +103,79 @@ Result<nlohmann::json> parse_json(std::string_view text, const std::string& file
   return builder.take();
 }
 
+Result<JsonObject> JsonObject::of(const nlohmann::json& value, std::string where) {
+  if (!value.is_object()) {
+    return bad_input(std::string("expected an object, found ").append(value.type_name()), std::move(where));
+  }
+  return JsonObject(value, std::move(where));
+}
+
+const nlohmann::json* JsonObject::find(const std::string& name) const {
+  const auto found = value_->find(name);
+  return found == value_->end() || found->is_null() ? nullptr : &*found;
+}
+
+Result<bool> JsonObject::boolean(const std::string& name, bool fallback) const {
+  const Json* field = find(name);
+  if (field != nullptr && !field->is_boolean()) {
+    return wrong(name, "true or false");
+  }
+  return field == nullptr ? fallback : field->get<bool>();
+}
+
+Result<std::int64_t> JsonObject::integer(const std::string& name, std::int64_t fallback) const {
+  const Json* field = find(name);
+  if (field == nullptr) {
+    return fallback;
+  }
+  const bool fits = field->is_number_unsigned() ? field->get<std::uint64_t>() <= INT64_MAX : field->is_number_integer();
+  if (!fits) {
+    return wrong(name, "a whole number");
+  }
+  return field->get<std::int64_t>();
+}
+
+Result<double> JsonObject::number(const std::string& name, double fallback) const {
+  const Json* field = find(name);
+  if (field != nullptr && !field->is_number()) {
+    return wrong(name, "a number");
+  }
+  return field == nullptr ? fallback : field->get<double>();
+}
+
+Result<std::string> JsonObject::text(const std::string& name, const std::string& fallback) const {
+  const Json* field = find(name);
+  if (field != nullptr && !field->is_string()) {
+    return wrong(name, "a string");
+  }
+  return field == nullptr ? fallback : field->get<std::string>();
+}
+
+Result<JsonObject> JsonObject::object(const std::string& name) const {
+  const Json* field = find(name);
+  if (field == nullptr || !field->is_object()) {
+    return wrong(name, "an object");
+  }
+  return JsonObject(*field, where_ + ": " + name);
+}
+
+Result<const nlohmann::json*> JsonObject::array(const std::string& name) const {
+  static const Json kEmpty = Json::array();
+  const Json* field = find(name);
+  if (field != nullptr && !field->is_array()) {
+    return wrong(name, "an array");
+  }
+  return field == nullptr ? &kEmpty : field;
+}
+
+Error JsonObject::wrong(const std::string& name, const std::string& expected) const {
+  const Json* field = find(name);
+  std::string found = "nothing";
+  if (field != nullptr) {
+    found = field->is_primitive() ? field->dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 60)
+                                  : field->type_name();
+  }
+  return bad_input(name + ": expected " + expected + ", found " + found, where_);
+}
+
 }  // namespace locus

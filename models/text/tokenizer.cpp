@@ -1,45 +1,43 @@
 #include "models/text/tokenizer.h"
 
 #include "core/base/atomic_file.h"
-#include "models/text/byte_level.h"
-#include "models/text/json.h"
+#include "models/text/tokenizer_files.h"
 
 namespace locus::text {
 namespace {
 
 constexpr std::size_t kFileLimit = 128U << 20;
 
-// The form write_byte_tokenizer() writes: byte-level, no merges, entry b spells byte b.
-bool is_byte_vocabulary(const nlohmann::json& document) {
-  const auto model = document.value("model", nlohmann::json::object());
-  const auto vocabulary = model.value("vocab", nlohmann::json::object());
-  if (!vocabulary.is_object() || vocabulary.size() != 256 || !model.value("merges", nlohmann::json::array()).empty() ||
-      !document.value("added_tokens", nlohmann::json::array()).empty()) {
-    return false;
-  }
-  for (const auto& [entry, id] : vocabulary.items()) {
-    const auto bytes = from_byte_level(entry);
-    if (!bytes || bytes->size() != 1 || id != static_cast<std::uint8_t>(bytes->front())) {
-      return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::filesystem::path& folder) {
-  const std::filesystem::path file = folder / "tokenizer.json";
-  std::error_code error;
-  if (!std::filesystem::exists(file, error)) {
+  const auto has = [&](const char* name) {
+    std::error_code error;
+    return std::filesystem::is_regular_file(folder / name, error);
+  };
+  const auto read = [&](const char* name) { return read_file(folder / name, kFileLimit); };
+  const auto path = [&](const char* name) { return (folder / name).string(); };
+  const bool has_merges = has("vocab.json") && has("merges.txt");
+  if (!has("tokenizer.json") && !has_merges && !has("tokenizer.model") && !has("vocab.txt")) {
     return std::shared_ptr<const Tokenizer>();
   }
-  LOCUS_TRY(const std::string text, read_file(file, kFileLimit));
-  LOCUS_TRY(const nlohmann::json document, parse_json(text, file.string()));
-  if (document.is_object() && document.value("model", nlohmann::json()).is_object() && is_byte_vocabulary(document)) {
-    return byte_tokenizer();
+  LOCUS_TRY(const TokenizerConfig config, read_tokenizer_config(folder));
+  if (has("tokenizer.json")) {
+    LOCUS_TRY(const std::string text, read("tokenizer.json"));
+    return parse_tokenizer_json(text, path("tokenizer.json"), config);
   }
-  return unsupported("expected the byte vocabulary, found another model", file.string());
+  if (has_merges) {
+    LOCUS_TRY(const std::string vocabulary, read("vocab.json"));
+    LOCUS_TRY(const std::string merges, read("merges.txt"));
+    return parse_vocabulary_and_merges(vocabulary, merges, folder.string(), config);
+  }
+  if (has("tokenizer.model")) {
+    LOCUS_TRY(const std::string bytes, read("tokenizer.model"));
+    return is_tiktoken(bytes) ? parse_tiktoken(bytes, path("tokenizer.model"), config)
+                              : parse_sentence_piece(bytes, path("tokenizer.model"), config);
+  }
+  LOCUS_TRY(const std::string words, read("vocab.txt"));
+  return parse_word_list(words, path("vocab.txt"), config);
 }
 
 }  // namespace locus::text

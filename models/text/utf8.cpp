@@ -1,5 +1,7 @@
 #include "models/text/utf8.h"
 
+#include "models/text/byte_name.h"
+
 namespace locus::text {
 
 Character character_at(std::string_view text, std::size_t offset) {
@@ -50,8 +52,19 @@ void append_utf8(std::string& text, char32_t code) {
   }
 }
 
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  std::string result;
+  std::size_t at = 0;
+  for (std::size_t found = text.find(from); found != std::string::npos; found = text.find(from, at)) {
+    result.append(text, at, found - at).append(to);
+    at = found + from.size();
+  }
+  if (at > 0) {
+    text = result.append(text, at);
+  }
+}
+
 std::string readable(std::string_view text) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
   std::string shown;
   for (std::size_t at = 0; at < text.size();) {
     const Character character = character_at(text, at);
@@ -62,8 +75,7 @@ std::string readable(std::string_view text) {
       shown += "⏎";
     } else if (!character.valid || control) {
       for (std::size_t n = 0; n < character.bytes; ++n) {
-        const auto byte = static_cast<std::uint8_t>(text[at + n]);
-        shown += {'<', '0', 'x', kDigits[byte >> 4], kDigits[byte & 15], '>'};
+        shown += byte_name(static_cast<std::uint8_t>(text[at + n]));
       }
     } else {
       shown += text.substr(at, character.bytes);

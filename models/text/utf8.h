@@ -20,6 +20,9 @@ Character character_at(std::string_view text, std::size_t offset);
 // Appends the UTF-8 of a code point up to U+10FFFF.
 void append_utf8(std::string& text, char32_t code);
 
+// Puts `to` in the place of every `from` (not empty), left to right.
+void replace_all(std::string& text, std::string_view from, std::string_view to);
+
 // The text as a token strip shows it: spaces (and SentencePiece's U+2581) as "·", newline as "⏎", other control
 // characters and bytes outside any character as "<0x0A>", everything else as it is.
 std::string readable(std::string_view text);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "models/text/tokenizer.h"
+#include "tests/models/text/tokens.h"
 
 namespace locus::text {
 namespace {
@@ -14,21 +15,6 @@ std::string all_bytes() {
     bytes.push_back(static_cast<char>(byte));
   }
   return bytes;
-}
-
-std::vector<std::int64_t> ids_of(const std::vector<Token>& tokens) {
-  std::vector<std::int64_t> ids;
-  for (const Token& token : tokens) {
-    ids.push_back(token.id);
-  }
-  return ids;
-}
-
-std::filesystem::path fresh_folder(const std::string& name) {
-  const auto folder = std::filesystem::temp_directory_path() / ("locus_" + name + "_" + std::to_string(getpid()));
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
-  return folder;
 }
 
 TEST(ByteTokenizer, GivesEveryByteItsOwnTokenAndRange) {
@@ -56,9 +42,9 @@ TEST(ByteTokenizer, LabelsAreReadable) {
 }
 
 TEST(ByteTokenizer, WrittenFolderOpensAsTheSameTokenizer) {
-  const auto folder = fresh_folder("byte_tokenizer");
-  ASSERT_TRUE(write_byte_tokenizer(folder).ok());
-  const auto opened = open_tokenizer(folder);
+  const TestFolder folder("byte_tokenizer");
+  ASSERT_TRUE(write_byte_tokenizer(folder.path()).ok());
+  const auto opened = open_tokenizer(folder.path());
   ASSERT_TRUE(opened.ok()) << opened.error().describe();
   ASSERT_NE(*opened, nullptr);
   EXPECT_EQ((*opened)->kind(), "byte-level");
@@ -66,15 +52,13 @@ TEST(ByteTokenizer, WrittenFolderOpensAsTheSameTokenizer) {
   const auto tokens = (*opened)->encode(all_bytes());
   ASSERT_TRUE(tokens.ok());
   EXPECT_EQ((*opened)->decode(ids_of(*tokens)), all_bytes());
-  std::filesystem::remove_all(folder);
 }
 
 TEST(ByteTokenizer, FolderWithoutATokenizerGivesNone) {
-  const auto folder = fresh_folder("no_tokenizer");
-  const auto opened = open_tokenizer(folder);
+  const TestFolder folder("no_tokenizer");
+  const auto opened = open_tokenizer(folder.path());
   ASSERT_TRUE(opened.ok());
   EXPECT_EQ(*opened, nullptr);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(ByteTokenizer, WritingIntoAMissingFolderIsAnError) {

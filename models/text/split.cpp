@@ -1,0 +1,62 @@
+#include "models/text/split.h"
+
+namespace locus::text {
+
+void join_fragments(const std::vector<Fragment>& fragments, Behaviour behaviour, std::vector<Span>& words) {
+  const std::size_t first = words.size();
+  for (std::size_t n = 0; n < fragments.size(); ++n) {
+    const Fragment& fragment = fragments[n];
+    if (behaviour == Behaviour::kRemoved && fragment.match) {
+      continue;
+    }
+    const bool after = n > 0 && words.size() > first;
+    const bool previous_match = n > 0 && fragments[n - 1].match;
+    const bool joins = (behaviour == Behaviour::kMergedWithPrevious && fragment.match && !previous_match) ||
+                       (behaviour == Behaviour::kMergedWithNext && !fragment.match && previous_match) ||
+                       (behaviour == Behaviour::kContiguous && fragment.match == previous_match);
+    if (after && joins) {
+      words.back().end = fragment.end;
+    } else {
+      words.push_back({fragment.begin, fragment.end});
+    }
+  }
+}
+
+Result<Behaviour> parse_behaviour(const JsonObject& object, const std::string& fallback) {
+  LOCUS_TRY(const std::string name, object.text("behavior", fallback));
+  if (name == "Removed") {
+    return Behaviour::kRemoved;
+  }
+  if (name == "Isolated") {
+    return Behaviour::kIsolated;
+  }
+  if (name == "MergedWithPrevious") {
+    return Behaviour::kMergedWithPrevious;
+  }
+  if (name == "MergedWithNext") {
+    return Behaviour::kMergedWithNext;
+  }
+  if (name == "Contiguous") {
+    return Behaviour::kContiguous;
+  }
+  return object.wrong("behavior", "Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous");
+}
+
+Result<Pattern> parse_pattern(const JsonObject& object) {
+  LOCUS_TRY(const JsonObject pattern, object.object("pattern"));
+  if (pattern.find("String") != nullptr) {
+    LOCUS_TRY(std::string literal, pattern.text("String", ""));
+    return Pattern::literal(std::move(literal));
+  }
+  LOCUS_TRY(const std::string source, pattern.text("Regex", ""));
+  if (source.empty()) {
+    return pattern.wrong("Regex", "a regular expression or a String");
+  }
+  auto parsed = Pattern::regex(source);
+  if (!parsed.ok()) {
+    return parsed.error().within(object.where());
+  }
+  return parsed;
+}
+
+}  // namespace locus::text

@@ -1,0 +1,107 @@
+// Vocabulary and token models: from one word, as the pre-tokenizer cut it, to pieces of the vocabulary.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "models/text/flat_map.h"
+
+namespace locus::text {
+
+// Entries ↔ ids. Of an entry or an id that comes twice, the first stays.
+class Vocabulary {
+ public:
+  Vocabulary() = default;
+  Vocabulary(Vocabulary&&) = default;
+  Vocabulary& operator=(Vocabulary&&) = default;
+
+  void add(std::string entry, std::int32_t id);
+  std::optional<std::int32_t> find(std::string_view entry) const;
+  // Null when the id has no entry.
+  const std::string* entry(std::int64_t id) const;
+  std::size_t size() const { return ids_.size(); }
+  std::int64_t end() const { return end_; }  // the largest id + 1
+  const auto& entries() const { return ids_; }
+  // The ids of <0x00> … <0xFF>; none unless all are there.
+  std::optional<std::array<std::int32_t, 256>> fallback_bytes() const;
+
+ private:
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> ids_;
+  std::unordered_map<std::int64_t, const std::string*> entries_;
+  std::int64_t end_ = 0;
+};
+
+// Bytes [begin, end) of the word as one id.
+struct Piece {
+  std::int32_t id = 0;
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+};
+
+class TokenModel {
+ public:
+  virtual ~TokenModel() = default;
+  // Appends the word's pieces, in order. Errors: kBadInput when a part of the word has no piece and there is no unknown
+  // token.
+  virtual Status encode(std::string_view word, std::vector<Piece>& pieces) const = 0;
+  virtual const Vocabulary& vocabulary() const = 0;
+  virtual std::string kind() const = 0;
+  // Whether the pieces of "a b" are always those of "a" and " b", for this spelling of the space: then a long text may
+  // be cut before its runs of spaces.
+  virtual bool splits_before(std::string_view /*space*/) const { return false; }
+};
+
+// One merge: the entries `left` and `right` become the entry that joins them.
+using Merges = std::vector<std::pair<std::string, std::string>>;
+
+// Byte-pair encoding: the symbols of a word (characters, or bytes) are joined by the best-ranked merge, again and
+// again.
+struct BpeOptions {
+  bool bytes = false;          // entries are byte strings, symbols are bytes
+  bool ignore_merges = false;  // a word that is an entry is one piece, whatever the merges say (Llama 3)
+  bool byte_fallback = false;  // characters without an entry become <0xNN> pieces
+  bool fuse_unknown = false;
+  std::optional<std::int32_t> unknown;
+  std::string continuing_prefix;  // of every symbol but the first
+  std::string word_suffix;        // of the last symbol ("</w>")
+};
+// Errors: kBadInput naming the first merge whose parts or result are not in the vocabulary.
+Result<std::unique_ptr<TokenModel>> make_bpe(Vocabulary vocabulary, const Merges& merges, const BpeOptions& options);
+// The tiktoken form: ids are ranks, any two neighbours whose join is an entry may merge.
+Result<std::unique_ptr<TokenModel>> make_rank_bpe(Vocabulary vocabulary);
+
+// Unigram: the segmentation with the largest sum of scores (Viterbi).
+struct UnigramOptions {
+  std::vector<double> scores;  // by id
+  std::optional<std::int32_t> unknown;
+  bool byte_fallback = false;
+};
+Result<std::unique_ptr<TokenModel>> make_unigram(Vocabulary vocabulary, UnigramOptions options);
+
+// WordPiece: the longest entry that begins the word, then the longest with the prefix that continues it, and so on;
+// the unknown token when there is none.
+struct WordPieceOptions {
+  std::int32_t unknown = 0;
+  std::string continuing_prefix = "##";
+  std::int64_t longest_word = 100;  // in characters; longer ones are unknown
+};
+std::unique_ptr<TokenModel> make_word_piece(Vocabulary vocabulary, WordPieceOptions options);
+
+// Whole words only.
+std::unique_ptr<TokenModel> make_word_level(Vocabulary vocabulary, std::optional<std::int32_t> unknown);
+
+// "the vocabulary has no token for "…" and no unknown token".
+Error no_piece(std::string_view part);
+
+}  // namespace locus::text
