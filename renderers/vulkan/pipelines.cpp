@@ -1,0 +1,173 @@
+#include "renderers/vulkan/pipelines.h"
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "renderers/vulkan/check.h"
+
+namespace locus::vulkan {
+namespace {
+
+constexpr std::uint32_t kMapFragment[] = {
+#include "shaders/map.frag.inc"
+};
+constexpr std::uint32_t kMapVertex[] = {
+#include "shaders/map.vert.inc"
+};
+constexpr std::uint32_t kShapeFragment[] = {
+#include "shaders/shape.frag.inc"
+};
+constexpr std::uint32_t kShapeVertex[] = {
+#include "shaders/shape.vert.inc"
+};
+
+using Attributes = std::vector<VkVertexInputAttributeDescription>;
+
+Attributes shape_attributes() {
+  constexpr VkFormat kVec4 = VK_FORMAT_R32G32B32A32_SFLOAT;
+  return {{0, 0, kVec4, offsetof(ShapeInstance, top)},  {1, 0, kVec4, offsetof(ShapeInstance, bottom)},
+          {2, 0, kVec4, offsetof(ShapeInstance, uv)},   {3, 0, kVec4, offsetof(ShapeInstance, color)},
+          {4, 0, kVec4, offsetof(ShapeInstance, kind)}, {5, 0, kVec4, offsetof(ShapeInstance, clip)}};
+}
+
+Attributes map_attributes() {
+  constexpr VkFormat kVec4 = VK_FORMAT_R32G32B32A32_SFLOAT;
+  return {{0, 0, kVec4, offsetof(MapInstance, place)},
+          {1, 0, kVec4, offsetof(MapInstance, cells)},
+          {2, 0, VK_FORMAT_R32G32B32A32_SINT, offsetof(MapInstance, texels)},
+          {3, 0, kVec4, offsetof(MapInstance, scale)},
+          {4, 0, VK_FORMAT_R32G32B32A32_UINT, offsetof(MapInstance, choices)},
+          {5, 0, VK_FORMAT_R32G32_UINT, offsetof(MapInstance, colors)},
+          {6, 0, VK_FORMAT_R32G32_SFLOAT, offsetof(MapInstance, pixel)}};
+}
+
+Result<ShaderHandle> make_shader(VkDevice device, std::span<const std::uint32_t> code) {
+  VkShaderModuleCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+  info.codeSize = code.size_bytes();
+  info.pCode = code.data();
+  VkShaderModule shader = VK_NULL_HANDLE;
+  LOCUS_CHECK(check(vkCreateShaderModule(device, &info, nullptr, &shader), "vkCreateShaderModule"));
+  return ShaderHandle(device, shader);
+}
+
+Result<PipelineLayoutHandle> make_layout(const TextureFactory& factory) {
+  const std::array<VkDescriptorSetLayout, 2> sets = {factory.set_layout(), factory.set_layout()};
+  const VkPushConstantRange constants{VK_SHADER_STAGE_VERTEX_BIT, 0, sizeof(FrameConstants)};
+  VkPipelineLayoutCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+  info.setLayoutCount = static_cast<std::uint32_t>(sets.size());
+  info.pSetLayouts = sets.data();
+  info.pushConstantRangeCount = 1;
+  info.pPushConstantRanges = &constants;
+  VkPipelineLayout layout = VK_NULL_HANDLE;
+  const VkDevice device = factory.gpu().device;
+  LOCUS_CHECK(check(vkCreatePipelineLayout(device, &info, nullptr, &layout), "vkCreatePipelineLayout"));
+  return PipelineLayoutHandle(device, layout);
+}
+
+// What differs between the pipelines.
+struct Program {
+  std::span<const std::uint32_t> vertex;
+  std::span<const std::uint32_t> fragment;
+  Attributes attributes;
+  std::uint32_t stride = 0;
+};
+
+VkPipelineColorBlendAttachmentState premultiplied_blend() {
+  VkPipelineColorBlendAttachmentState blend{};
+  blend.blendEnable = VK_TRUE;
+  blend.srcColorBlendFactor = VK_BLEND_FACTOR_ONE;
+  blend.dstColorBlendFactor = VK_BLEND_FACTOR_ONE_MINUS_SRC_ALPHA;
+  blend.colorBlendOp = VK_BLEND_OP_ADD;
+  blend.srcAlphaBlendFactor = VK_BLEND_FACTOR_ONE;
+  blend.dstAlphaBlendFactor = VK_BLEND_FACTOR_ONE_MINUS_SRC_ALPHA;
+  blend.alphaBlendOp = VK_BLEND_OP_ADD;
+  blend.colorWriteMask =
+      VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT | VK_COLOR_COMPONENT_B_BIT | VK_COLOR_COMPONENT_A_BIT;
+  return blend;
+}
+
+Result<PipelineHandle> make_pipeline(VkDevice device, const Program& program, VkPipelineLayout layout,
+                                     VkRenderPass render_pass, VkSampleCountFlagBits samples) {
+  LOCUS_TRY(const ShaderHandle vertex, make_shader(device, program.vertex));
+  LOCUS_TRY(const ShaderHandle fragment, make_shader(device, program.fragment));
+  std::array<VkPipelineShaderStageCreateInfo, 2> stages{};
+  stages[0].sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+  stages[0].stage = VK_SHADER_STAGE_VERTEX_BIT;
+  stages[0].module = vertex.get();
+  stages[0].pName = "main";
+  stages[1] = stages[0];
+  stages[1].stage = VK_SHADER_STAGE_FRAGMENT_BIT;
+  stages[1].module = fragment.get();
+  const VkVertexInputBindingDescription binding{0, program.stride, VK_VERTEX_INPUT_RATE_INSTANCE};
+  VkPipelineVertexInputStateCreateInfo input{};
+  input.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO;
+  input.vertexBindingDescriptionCount = 1;
+  input.pVertexBindingDescriptions = &binding;
+  input.vertexAttributeDescriptionCount = static_cast<std::uint32_t>(program.attributes.size());
+  input.pVertexAttributeDescriptions = program.attributes.data();
+  VkPipelineInputAssemblyStateCreateInfo assembly{};
+  assembly.sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO;
+  assembly.topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP;
+  VkPipelineViewportStateCreateInfo viewport{};
+  viewport.sType = VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO;
+  viewport.viewportCount = 1;
+  viewport.scissorCount = 1;
+  VkPipelineRasterizationStateCreateInfo raster{};
+  raster.sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO;
+  raster.cullMode = VK_CULL_MODE_NONE;
+  raster.lineWidth = 1;
+  VkPipelineMultisampleStateCreateInfo multisample{};
+  multisample.sType = VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO;
+  multisample.rasterizationSamples = samples;
+  VkPipelineDepthStencilStateCreateInfo depth{};
+  depth.sType = VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO;
+  const VkPipelineColorBlendAttachmentState attachment = premultiplied_blend();
+  VkPipelineColorBlendStateCreateInfo blend{};
+  blend.sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO;
+  blend.attachmentCount = 1;
+  blend.pAttachments = &attachment;
+  const std::array<VkDynamicState, 2> dynamics = {VK_DYNAMIC_STATE_VIEWPORT, VK_DYNAMIC_STATE_SCISSOR};
+  VkPipelineDynamicStateCreateInfo dynamic{};
+  dynamic.sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO;
+  dynamic.dynamicStateCount = static_cast<std::uint32_t>(dynamics.size());
+  dynamic.pDynamicStates = dynamics.data();
+  VkGraphicsPipelineCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO;
+  info.stageCount = static_cast<std::uint32_t>(stages.size());
+  info.pStages = stages.data();
+  info.pVertexInputState = &input;
+  info.pInputAssemblyState = &assembly;
+  info.pViewportState = &viewport;
+  info.pRasterizationState = &raster;
+  info.pMultisampleState = &multisample;
+  info.pDepthStencilState = &depth;
+  info.pColorBlendState = &blend;
+  info.pDynamicState = &dynamic;
+  info.layout = layout;
+  info.renderPass = render_pass;
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  LOCUS_CHECK(check(vkCreateGraphicsPipelines(device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
+                    "vkCreateGraphicsPipelines"));
+  return PipelineHandle(device, pipeline);
+}
+
+}  // namespace
+
+Result<Pipelines> Pipelines::create(const TextureFactory& factory, VkRenderPass render_pass,
+                                    VkSampleCountFlagBits samples) {
+  Pipelines result;
+  LOCUS_TRY(result.layout, make_layout(factory));
+  const VkDevice device = factory.gpu().device;
+  LOCUS_TRY(result.shapes,
+            make_pipeline(device, {kShapeVertex, kShapeFragment, shape_attributes(), sizeof(ShapeInstance)},
+                          result.layout.get(), render_pass, samples));
+  LOCUS_TRY(result.maps, make_pipeline(device, {kMapVertex, kMapFragment, map_attributes(), sizeof(MapInstance)},
+                                       result.layout.get(), render_pass, samples));
+  return result;
+}
+
+}  // namespace locus::vulkan

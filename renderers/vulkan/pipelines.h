@@ -1,0 +1,45 @@
+// The two pipelines: shapes (fills, lines, text, images) and heat maps. Both draw one quad an instance.
+#pragma once
+
+#include <cstdint>
+
+#include "renderers/vulkan/texture.h"
+
+namespace locus::vulkan {
+
+// One quad of shape.vert; places are framebuffer pixels.
+struct ShapeInstance {
+  enum Kind : int { kSolid = 0, kRound = 1, kFlat = 2, kTexture = 3 };
+  float top[4] = {};     // x, y of the corner (u0, v0), then of (u1, v0)
+  float bottom[4] = {};  // of (u0, v1), then of (u1, v1)
+  float uv[4] = {};      // u0, v0, u1, v1
+  float color[4] = {};   // not premultiplied
+  float kind[4] = {};    // kind, half width, length, opacity
+  float clip[4] = {};    // left, top, right, bottom
+};
+
+// One quad of map.vert.
+struct MapInstance {
+  float place[4] = {};            // left, top, right, bottom in framebuffer pixels
+  float cells[4] = {};            // column, row of the part at left top, then at right bottom
+  std::int32_t texels[4] = {};    // first texel x, y; columns, rows of the part
+  float scale[4] = {};            // low, high (logarithms under a log transfer), gamma, opacity
+  std::uint32_t choices[4] = {};  // colormap, transfer, reduction, levels
+  std::uint32_t colors[2] = {};   // mask colour
+  float pixel[2] = {};            // columns, rows a pixel covers
+};
+
+struct FrameConstants {
+  float to_clip[2] = {};  // 2 / framebuffer size
+};
+
+struct Pipelines {
+  PipelineLayoutHandle layout;  // of both: set 0 a texture, set 1 the colormaps, push constants FrameConstants
+  PipelineHandle shapes;
+  PipelineHandle maps;
+
+  static Result<Pipelines> create(const TextureFactory& factory, VkRenderPass render_pass,
+                                  VkSampleCountFlagBits samples);
+};
+
+}  // namespace locus::vulkan

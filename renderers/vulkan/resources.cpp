@@ -1,0 +1,100 @@
+#include "renderers/vulkan/resources.h"
+
+#include <optional>
+
+#include "renderers/vulkan/check.h"
+
+namespace locus::vulkan {
+namespace {
+
+std::optional<std::uint32_t> memory_type(const Gpu& gpu, std::uint32_t allowed, VkMemoryPropertyFlags wanted) {
+  for (std::uint32_t n = 0; n < gpu.memory.memoryTypeCount; ++n) {
+    if ((allowed >> n & 1U) != 0 && (gpu.memory.memoryTypes[n].propertyFlags & wanted) == wanted) {
+      return n;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<MemoryHandle> allocate(const Gpu& gpu, const VkMemoryRequirements& needs, VkMemoryPropertyFlags wanted) {
+  const auto type = memory_type(gpu, needs.memoryTypeBits, wanted);
+  if (!type) {
+    return unsupported("the graphics device has no memory of the kind needed", "vkAllocateMemory");
+  }
+  VkMemoryAllocateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+  info.allocationSize = needs.size;
+  info.memoryTypeIndex = *type;
+  VkDeviceMemory memory = VK_NULL_HANDLE;
+  LOCUS_CHECK(check(vkAllocateMemory(gpu.device, &info, nullptr, &memory), "vkAllocateMemory"));
+  return MemoryHandle(gpu.device, memory);
+}
+
+}  // namespace
+
+Gpu Gpu::of(VkPhysicalDevice physical, VkDevice device) {
+  Gpu gpu;
+  gpu.physical = physical;
+  gpu.device = device;
+  VkPhysicalDeviceProperties properties{};
+  vkGetPhysicalDeviceProperties(physical, &properties);
+  gpu.limits = properties.limits;
+  vkGetPhysicalDeviceMemoryProperties(physical, &gpu.memory);
+  return gpu;
+}
+
+Result<HostBuffer> HostBuffer::create(const Gpu& gpu, VkDeviceSize bytes, VkBufferUsageFlags usage) {
+  HostBuffer result;
+  VkBufferCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+  info.size = bytes;
+  info.usage = usage;
+  VkBuffer buffer = VK_NULL_HANDLE;
+  LOCUS_CHECK(check(vkCreateBuffer(gpu.device, &info, nullptr, &buffer), "vkCreateBuffer"));
+  result.buffer_ = BufferHandle(gpu.device, buffer);
+  VkMemoryRequirements needs{};
+  vkGetBufferMemoryRequirements(gpu.device, buffer, &needs);
+  LOCUS_TRY(result.memory_,
+            allocate(gpu, needs, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT));
+  LOCUS_CHECK(check(vkBindBufferMemory(gpu.device, buffer, result.memory_.get(), 0), "vkBindBufferMemory"));
+  void* data = nullptr;
+  LOCUS_CHECK(check(vkMapMemory(gpu.device, result.memory_.get(), 0, VK_WHOLE_SIZE, 0, &data), "vkMapMemory"));
+  result.data_ = static_cast<std::byte*>(data);
+  result.size_ = bytes;
+  return result;
+}
+
+Result<GpuImage> GpuImage::create(const Gpu& gpu, const ImageOptions& options) {
+  GpuImage result;
+  result.options_ = options;
+  VkImageCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
+  info.imageType = VK_IMAGE_TYPE_2D;
+  info.format = options.format;
+  info.extent = {options.width, options.height, 1};
+  info.mipLevels = options.levels;
+  info.arrayLayers = 1;
+  info.samples = VK_SAMPLE_COUNT_1_BIT;
+  info.tiling = VK_IMAGE_TILING_OPTIMAL;
+  info.usage = options.usage;
+  VkImage image = VK_NULL_HANDLE;
+  LOCUS_CHECK(check(vkCreateImage(gpu.device, &info, nullptr, &image), "vkCreateImage"));
+  result.image_ = ImageHandle(gpu.device, image);
+  VkMemoryRequirements needs{};
+  vkGetImageMemoryRequirements(gpu.device, image, &needs);
+  result.bytes_ = needs.size;
+  LOCUS_TRY(result.memory_, allocate(gpu, needs, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT));
+  LOCUS_CHECK(check(vkBindImageMemory(gpu.device, image, result.memory_.get(), 0), "vkBindImageMemory"));
+  VkImageViewCreateInfo view_info{};
+  view_info.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO;
+  view_info.image = image;
+  view_info.viewType = VK_IMAGE_VIEW_TYPE_2D;
+  view_info.format = options.format;
+  view_info.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, options.levels, 0, 1};
+  VkImageView view = VK_NULL_HANDLE;
+  LOCUS_CHECK(check(vkCreateImageView(gpu.device, &view_info, nullptr, &view), "vkCreateImageView"));
+  result.view_ = ImageViewHandle(gpu.device, view);
+  return result;
+}
+
+}  // namespace locus::vulkan

@@ -1,0 +1,114 @@
+// Buffers and images that free themselves. All belong to the thread that draws.
+#pragma once
+
+#include <vulkan/vulkan.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "core/base/result.h"
+
+namespace locus::vulkan {
+
+// The device that everything is made on; outlives all of it.
+struct Gpu {
+  VkPhysicalDevice physical = VK_NULL_HANDLE;
+  VkDevice device = VK_NULL_HANDLE;
+  VkPhysicalDeviceLimits limits{};
+  VkPhysicalDeviceMemoryProperties memory{};
+
+  static Gpu of(VkPhysicalDevice physical, VkDevice device);
+};
+
+// A Vulkan object of a device, destroyed by `Destroy`.
+template <class T, auto Destroy>
+class Handle {
+ public:
+  Handle() = default;
+  Handle(VkDevice device, T object) : device_(device), object_(object) {}
+  Handle(Handle&& other) noexcept
+      : device_(other.device_), object_(std::exchange(other.object_, static_cast<T>(VK_NULL_HANDLE))) {}
+  Handle& operator=(Handle&& other) noexcept {
+    if (this != &other) {
+      reset();
+      device_ = other.device_;
+      object_ = std::exchange(other.object_, static_cast<T>(VK_NULL_HANDLE));
+    }
+    return *this;
+  }
+  ~Handle() { reset(); }
+
+  T get() const { return object_; }
+  explicit operator bool() const { return object_ != VK_NULL_HANDLE; }
+
+ private:
+  void reset() {
+    if (object_ != VK_NULL_HANDLE) {
+      Destroy(device_, object_, nullptr);
+      object_ = VK_NULL_HANDLE;
+    }
+  }
+
+  VkDevice device_ = VK_NULL_HANDLE;
+  T object_ = VK_NULL_HANDLE;
+};
+
+using BufferHandle = Handle<VkBuffer, vkDestroyBuffer>;
+using ImageHandle = Handle<VkImage, vkDestroyImage>;
+using ImageViewHandle = Handle<VkImageView, vkDestroyImageView>;
+using MemoryHandle = Handle<VkDeviceMemory, vkFreeMemory>;
+using SamplerHandle = Handle<VkSampler, vkDestroySampler>;
+using ShaderHandle = Handle<VkShaderModule, vkDestroyShaderModule>;
+using PipelineHandle = Handle<VkPipeline, vkDestroyPipeline>;
+using PipelineLayoutHandle = Handle<VkPipelineLayout, vkDestroyPipelineLayout>;
+using SetLayoutHandle = Handle<VkDescriptorSetLayout, vkDestroyDescriptorSetLayout>;
+using DescriptorPoolHandle = Handle<VkDescriptorPool, vkDestroyDescriptorPool>;
+using RenderPassHandle = Handle<VkRenderPass, vkDestroyRenderPass>;
+using FramebufferHandle = Handle<VkFramebuffer, vkDestroyFramebuffer>;
+using CommandPoolHandle = Handle<VkCommandPool, vkDestroyCommandPool>;
+using FenceHandle = Handle<VkFence, vkDestroyFence>;
+
+// Memory that the CPU writes (or reads) and the GPU uses, mapped as long as it lives.
+class HostBuffer {
+ public:
+  static Result<HostBuffer> create(const Gpu& gpu, VkDeviceSize bytes, VkBufferUsageFlags usage);
+
+  VkBuffer get() const { return buffer_.get(); }
+  std::byte* data() const { return data_; }
+  VkDeviceSize size() const { return size_; }
+
+ private:
+  MemoryHandle memory_;
+  BufferHandle buffer_;
+  std::byte* data_ = nullptr;
+  VkDeviceSize size_ = 0;
+};
+
+struct ImageOptions {
+  std::uint32_t width = 1;
+  std::uint32_t height = 1;
+  std::uint32_t levels = 1;
+  VkFormat format = VK_FORMAT_R8G8B8A8_UNORM;
+  VkImageUsageFlags usage = VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+};
+
+// A colour image in the device's memory with a view of all its levels.
+class GpuImage {
+ public:
+  static Result<GpuImage> create(const Gpu& gpu, const ImageOptions& options);
+
+  VkImage get() const { return image_.get(); }
+  VkImageView view() const { return view_.get(); }
+  const ImageOptions& options() const { return options_; }
+  VkDeviceSize bytes() const { return bytes_; }
+
+ private:
+  MemoryHandle memory_;
+  ImageHandle image_;
+  ImageViewHandle view_;
+  ImageOptions options_;
+  VkDeviceSize bytes_ = 0;
+};
+
+}  // namespace locus::vulkan
