@@ -7,6 +7,7 @@
 
 #include "models/checkpoint/mapped_file.h"
 #include "models/checkpoint/safetensors.h"
+#include "models/checkpoint/shard_index.h"
 #include "models/checkpoint/tensor_source.h"
 
 namespace locus::checkpoint {
@@ -42,7 +43,16 @@ bool is_training_state(const std::string& name) {
   return false;
 }
 
+bool is_index(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.ends_with(".safetensors.index.json") || name.ends_with(".bin.index.json");
+}
+
 Result<Source> open_file(const fs::path& path) {
+  if (is_index(path)) {
+    // A file of the index is no index itself: its extension was checked.
+    return open_sharded(path, open_file);
+  }
   if (is_foreign(path)) {
     return foreign(path);
   }
