@@ -9,15 +9,18 @@ namespace locus::figure {
 
 enum class Transfer { kLinear, kLog, kGamma };
 
+inline constexpr std::uint32_t kDefaultMask = 0xD0D0D0FF;
+
 // t = clamp((v − low)/(high − low)), then by transfer: linear t; gamma t^gamma; log: (ln v − ln low)/(ln high − ln
-// low), v ≤ 0 → 0. NaN is drawn in mask_color.
+// low), v ≤ 0 → 0. NaN is drawn in mask_color; the default
+// follows the theme (Style::mask).
 struct ColorScale {
   std::string colormap = "viridis";  // a name in colormaps()
   float low = 0;
   float high = 1;
   Transfer transfer = Transfer::kLinear;
   float gamma = 1;
-  std::uint32_t mask_color = 0xD0D0D0FF;  // RRGGBBAA
+  std::uint32_t mask_color = kDefaultMask;  // RRGGBBAA
 
   friend bool operator==(const ColorScale&, const ColorScale&) = default;
 };

@@ -6,6 +6,15 @@
 namespace locus::figure {
 namespace {
 
+// Whether the panel has another vertical marker between two places of the canvas.
+bool has_marker_between(const Panel& panel, const PanelLayout& place, double low, double high) {
+  return std::any_of(panel.layers.begin(), panel.layers.end(), [&](const Layer& layer) {
+    const auto* marker = std::get_if<Marker>(&layer);
+    const double at = marker != nullptr ? place.x.place(marker->at) : low;
+    return marker != nullptr && marker->direction == Marker::Direction::kVertical && at > low && at < high;
+  });
+}
+
 // What every layer needs to know of its panel.
 struct Context {
   const Panel& panel;
@@ -24,6 +33,7 @@ void add_map(const HeatMap& map, const Context& context) {
   MapMark mark;
   mark.field = map.field;
   mark.scale = map.scale;
+  mark.scale.mask_color = map.scale.mask_color == kDefaultMask ? context.style.mask : map.scale.mask_color;
   mark.reduction = map.reduction;
   mark.opacity = static_cast<double>(map.opacity);
   const PanelLayout& place = context.place;
@@ -135,11 +145,14 @@ void add_marker_label(const Marker& marker, double at, Color color, Context& con
   const double size = context.style.note_text();
   const double pad = 0.35 * size;
   // No metrics here: a generous guess of the width only decides the side and which labels step down.
-  const double width = 0.62 * size * static_cast<double>(marker.label.size()) + 2 * pad;
+  const double width = 0.6 * size * static_cast<double>(marker.label.size()) + 2 * pad;
   const double height = TextMetrics::line_height(size);
   Rect box{at + pad, plot.y + pad, width, height};
   const bool vertical = marker.direction == Marker::Direction::kVertical;
-  bool at_end = vertical && box.right() > plot.right() && at - width > plot.x;
+  const bool crosses = has_marker_between(context.panel, context.place, at + 0.5, box.right());
+  const bool left_is_free =
+      at - width > plot.x && !has_marker_between(context.panel, context.place, at - width, at - 0.5);
+  bool at_end = vertical && (box.right() > plot.right() || crosses) && left_is_free;
   if (vertical) {
     box.x = at_end ? at - pad - width : at + pad;
   } else {

@@ -114,6 +114,32 @@ Rect plot_rect(const Panel& panel, const Rect& share, const Style& style) {
   return plot;
 }
 
+// Columns and rows of maps with equal aspect take no more room than their plots.
+void compact(Grid& grid) {
+  std::vector<double> widths(grid.plot_width.size(), 0);
+  std::vector<double> heights(grid.plot_height.size(), 0);
+  for (std::size_t n = 0; n < grid.decors.size(); ++n) {
+    const auto c = static_cast<std::size_t>(grid.column_of(n));
+    const auto r = static_cast<std::size_t>(grid.row_of(n));
+    const Rect plot = plot_rect(grid.figure.panels[n], {0, 0, grid.plot_width[c], grid.plot_height[r]}, grid.style);
+    widths[c] = std::max(widths[c], plot.width);
+    heights[r] = std::max(heights[r], plot.height);
+  }
+  grid.plot_width = widths;
+  grid.plot_height = heights;
+}
+
+Point grid_size(const Grid& grid) {
+  Point size{(grid.columns - 1) * grid.gap_x, (grid.rows - 1) * grid.gap_y};
+  for (std::size_t c = 0; c < grid.column.size(); ++c) {
+    size.x += grid.column[c].left + grid.plot_width[c] + grid.column[c].right;
+  }
+  for (std::size_t r = 0; r < grid.row.size(); ++r) {
+    size.y += grid.row[r].top + grid.plot_height[r] + grid.row[r].bottom;
+  }
+  return size;
+}
+
 void measure_all(Grid& grid) {
   for (std::size_t n = 0; n < grid.decors.size(); ++n) {
     const Panel& panel = grid.figure.panels[n];
@@ -143,8 +169,8 @@ void place_panel(const Grid& grid, std::size_t n, const Rect& share, PanelLayout
   }
 }
 
-// Places the rows below `top`; returns the bottom of the last.
-double place_grid(const Grid& grid, double left, double top, Layout& layout) {
+// Places the rows below `top`.
+void place_grid(const Grid& grid, double left, double top, Layout& layout) {
   double y = top;
   for (int r = 0; r < grid.rows; ++r) {
     const Margins& row = grid.row[static_cast<std::size_t>(r)];
@@ -163,7 +189,6 @@ double place_grid(const Grid& grid, double left, double top, Layout& layout) {
     }
     y += row.top + plot_height + row.bottom + grid.gap_y;
   }
-  return y - grid.gap_y;
 }
 
 }  // namespace
@@ -199,14 +224,10 @@ Color layer_color(const Panel& panel, std::size_t index, const Style& style) {
 Layout lay_out(const Figure& figure, double width, double height, const Style& style, const TextMetrics& metrics) {
   Layout layout{width, height, style, std::vector<PanelLayout>(figure.panels.size()), {}};
   const double pad = style.aligned(style.gap());
-  double top = pad;
   const double title_size = 1.1 * style.title_text();
-  for (const std::string& line : wrapped(metrics, figure.title, title_size, width - 2 * pad, 2)) {
-    layout.texts.push_back(
-        {line, {width / 2, top + TextMetrics::ascent(title_size)}, 0.5, title_size, false, style.foreground});
-    top += TextMetrics::line_height(title_size);
-  }
-  top += layout.texts.empty() ? 0 : style.gap();
+  const auto title = wrapped(metrics, figure.title, title_size, width - 2 * pad, 2);
+  const double title_height =
+      static_cast<double>(title.size()) * TextMetrics::line_height(title_size) + (title.empty() ? 0 : style.gap());
 
   Grid grid{figure, style, metrics};
   const auto count = static_cast<int>(figure.panels.size());
@@ -217,16 +238,26 @@ Layout lay_out(const Figure& figure, double width, double height, const Style& s
   grid.gap_y = grid.small ? style.gap() : 0.8 * style.text_size;
   grid.decors.resize(figure.panels.size());
   collect_margins(grid);
-  const double room = height > 0 ? std::max(height - top - pad, 1.0) : 0;
+  const double room = height > 0 ? std::max(height - title_height - 2 * pad, 1.0) : 0;
   for (int pass = 0; pass < kPasses; ++pass) {
     share_room(grid, width - 2 * pad, room);
     measure_all(grid);
   }
   share_room(grid, width - 2 * pad, room);
-  const double bottom = count > 0 ? place_grid(grid, pad, top, layout) : top;
+  compact(grid);
+  const Point size = count > 0 ? grid_size(grid) : Point{};
+  const double used = 2 * pad + title_height + size.y;
   if (height <= 0) {
-    layout.height = style.pixel > 0 ? std::ceil((bottom + pad) / style.pixel) * style.pixel : bottom + pad;
+    layout.height = style.pixel > 0 ? std::ceil(used / style.pixel) * style.pixel : used;
   }
+  double top = pad + std::max(0.0, (layout.height - used) / 2);
+  for (const std::string& line : title) {
+    layout.texts.push_back(
+        {line, {width / 2, top + TextMetrics::ascent(title_size)}, 0.5, title_size, false, style.foreground});
+    top += TextMetrics::line_height(title_size);
+  }
+  top += title.empty() ? 0 : style.gap();
+  place_grid(grid, std::max(pad, (width - size.x) / 2), top, layout);
   return layout;
 }
 

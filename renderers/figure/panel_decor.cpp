@@ -7,7 +7,8 @@ namespace locus::figure {
 namespace {
 
 constexpr double kSmallestNames = 0.75;  // token names may shrink to this part of the tick text
-constexpr int kLargestThinning = 3;      // then every second or third is shown, then numbers
+constexpr int kLargestThinning = 2;      // then every second is shown, then numbers
+constexpr double kMostTicks = 9;         // on an axis, however long: more are not read
 
 // Whether a map of whole cells is drawn along x (or y): its ticks then name cells.
 bool counts_cells(const Panel& panel, bool along_x) {
@@ -74,9 +75,11 @@ AxisLabels axis_labels(const Panel& panel, bool along_x, double length, const St
   request.log_base = axis.log_base;
   request.cells = counts_cells(panel, along_x) || axis.cell_names != nullptr;
   if (along_x) {
-    request.room = [&](const std::string& label) { return metrics.width(label, labels.size) + 1.2 * labels.size; };
+    request.room = [&](const std::string& label) {
+      return std::max(metrics.width(label, labels.size) + 1.2 * labels.size, length / kMostTicks);
+    };
   } else {
-    request.room = [&](const std::string&) { return 1.9 * labels.size; };
+    request.room = [&](const std::string&) { return std::max(1.9 * labels.size, length / kMostTicks); };
   }
   labels.ticks = make_ticks(request);
   labels.depth = along_x ? TextMetrics::line_height(labels.size) : widest(labels.ticks, labels.size, metrics);
@@ -100,7 +103,8 @@ double lines_height(const std::vector<std::string>& lines, double size) {
 void measure_color_bar(const Panel& panel, const ColorScale& scale, double height, const Style& style,
                        const TextMetrics& metrics, PanelDecor& decor) {
   const double size = style.tick_text();
-  decor.bar_ticks = color_bar_ticks(scale, height, [&](const std::string&) { return 1.9 * size; });
+  decor.bar_ticks =
+      color_bar_ticks(scale, height, [&](const std::string&) { return std::max(2.2 * size, height / kMostTicks); });
   decor.bar_depth = widest(decor.bar_ticks, size, metrics);
   decor.bar_label = wrapped(metrics, panel.color_bar_label, style.text_size, std::max(height, 6 * style.text_size), 3);
 }

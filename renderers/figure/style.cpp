@@ -34,6 +34,7 @@ Style Style::dark(double text_size, double pixel) {
   style.muted = 0xA6ABB2FF;
   style.frame = 0x8A9099FF;
   style.grid = 0x30343AFF;
+  style.mask = 0x45484DFF;
   style.palette = {0x56B4E9FF, 0xF28E3CFF, 0x3CC79BFF, 0xE39AC5FF, 0xE6C229FF, 0x4C8FE0FF, 0xB79CE0FF, 0xC9CDD2FF};
   return style;
 }

@@ -17,6 +17,7 @@ struct Style {
   Color muted = 0x5F6368FF;  // notes, tick labels
   Color frame = 0x4D4D4DFF;
   Color grid = 0xE6E6E6FF;
+  Color mask = 0xD0D0D0FF;  // cells without a value, where a ColorScale leaves mask_color as it is by default
   std::array<Color, 8> palette = {};
 
   double tick_text() const { return 0.88 * text_size; }
