@@ -1,0 +1,396 @@
+#include "app/workbench/canvas_link.h"
+
+#include <QKeyEvent>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "app/views/score_map.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr std::uint32_t kHoverColor = 0xFFFFFFFF;
+constexpr std::uint32_t kPinColor = 0xFF9D2EFF;
+
+std::string short_number(float value) {
+  if (std::isnan(value)) {
+    return "masked";
+  }
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.4g", static_cast<double>(value));
+  return buffer;
+}
+
+std::string token_line(const char* role, const models::Trace& trace, std::int64_t token) {
+  return std::string(role) + " " + std::to_string(token) + "  \"" +
+         trace.tokens()[static_cast<std::size_t>(token)].label + "\"";
+}
+
+}  // namespace
+
+CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studio), canvas_(canvas) {
+  connect(&studio_, &Studio::figure_changed, this, &CanvasLink::refresh);
+  connect(&studio_, &Studio::state_changed, this, &CanvasLink::refresh);
+  connect(&studio_, &Studio::cells_changed, this, &CanvasLink::refresh);
+  connect(&studio_, &Studio::runs_changed, this, &CanvasLink::refresh);
+  connect(&studio_, &Studio::checkpoints_changed, this, &CanvasLink::refresh);
+  connect(&canvas_, &viewport::Canvas::hovered, this, &CanvasLink::hover);
+  connect(&canvas_, &viewport::Canvas::left, this, &CanvasLink::leave);
+  connect(&canvas_, &viewport::Canvas::clicked, this, &CanvasLink::click);
+  connect(&canvas_, &viewport::Canvas::camera_moved, this,
+          [this](const views::Camera& camera, bool /*finished*/) { set_camera(camera); });
+  connect(&canvas_, &viewport::Canvas::fit_requested, this, &CanvasLink::fit);
+  connect(&canvas_, &viewport::Canvas::option_changed, this, &CanvasLink::set_option);
+  connect(&canvas_, &viewport::Canvas::key_pressed, this, &CanvasLink::press);
+  connect(&canvas_, &viewport::Canvas::key_released, this, &CanvasLink::release);
+  connect(&canvas_, &viewport::Canvas::resized, &studio_, &Studio::set_canvas_size);
+  refresh();
+}
+
+void CanvasLink::set_dark(bool dark) {
+  dark_ = dark;
+  refresh();
+}
+
+void CanvasLink::set_scale(double scale) {
+  scale_ = scale;
+  refresh();
+}
+
+void CanvasLink::set_column(std::size_t column) {
+  const std::size_t columns = studio_.columns().size();
+  if (column < columns && column != column_) {
+    column_ = column;
+    Q_EMIT column_changed(column);
+    refresh();
+  }
+}
+
+// ---- what is shown
+
+std::string CanvasLink::message() const {
+  if (studio_.figure_error()) {
+    return studio_.figure_error()->describe();
+  }
+  if (studio_.figure()) {
+    return {};
+  }
+  if (studio_.checkpoints().empty()) {
+    return "Open a checkpoint: drop a folder here, or press Ctrl+O.";
+  }
+  for (const Checkpoint& each : studio_.checkpoints()) {
+    if (each.entry.shown && (each.opening || each.running)) {
+      return (each.opening ? "Opening " : "Running ") + each.name + " …";
+    }
+  }
+  for (const Checkpoint& each : studio_.checkpoints()) {
+    if (each.entry.shown && each.error) {
+      return each.error->describe();
+    }
+  }
+  const bool any = std::any_of(studio_.checkpoints().begin(), studio_.checkpoints().end(),
+                               [](const Checkpoint& each) { return each.entry.shown; });
+  return any ? "Type a text below: the model runs on it as you type."
+             : "Check a checkpoint on the left to see it here.";
+}
+
+// With Shift held every column shows the first, the reference: what moves is what differs.
+std::shared_ptr<const figure::Figure> CanvasLink::shown_figure() const {
+  const auto& made = studio_.figure();
+  const std::size_t columns = studio_.columns().size();
+  if (!made || !flicker_ || columns < 2 || made->panels.size() < columns) {
+    return made;
+  }
+  auto copy = std::make_shared<figure::Figure>(*made);
+  const std::size_t rows = copy->panels.size() / columns;
+  for (std::size_t n = 0; n < rows * columns; ++n) {
+    copy->panels[n] = made->panels[n / columns * columns];
+  }
+  return copy;
+}
+
+std::vector<viewport::Outline> CanvasLink::outlines(const views::ViewInput& input) const {
+  std::vector<viewport::Outline> list;
+  const views::View& view = studio_.view();
+  const auto add = [&](const views::Selection& selection, std::uint32_t color, bool cross) {
+    for (const views::Place& place : view.places(input, selection)) {
+      list.push_back({place.panel, place.x, place.y, color, cross});
+    }
+  };
+  if (hover_hit_) {
+    add(hover_, kHoverColor, true);
+  }
+  views::Selection pinned;
+  pinned.layer = input.layer;
+  pinned.head = input.head;
+  if (input.query >= 0 && input.key >= 0) {
+    pinned.query = input.query;
+    pinned.key = input.key;
+  }
+  add(pinned, kPinColor, false);
+  return list;
+}
+
+// The raw value that the figure shows at the pointer, whatever its colours do.
+std::optional<float> CanvasLink::value_under_pointer() const {
+  const auto& figure = studio_.figure();
+  if (!figure || !hover_hit_ || hover_hit_->panel >= figure->panels.size()) {
+    return std::nullopt;
+  }
+  for (const figure::Layer& layer : figure->panels[hover_hit_->panel].layers) {
+    const auto* map = std::get_if<figure::HeatMap>(&layer);
+    if (map == nullptr || !map->field) {
+      continue;
+    }
+    const Field& field = *map->field;
+    const auto row =
+        static_cast<std::int64_t>(std::floor((hover_hit_->y - field.row_axis.first) / field.row_axis.step));
+    const auto column =
+        static_cast<std::int64_t>(std::floor((hover_hit_->x - field.column_axis.first) / field.column_axis.step));
+    if (row >= 0 && row < field.rows && column >= 0 && column < field.columns) {
+      return field.at(row, column);
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) const {
+  std::vector<std::string> lines;
+  if (!hover_hit_ || input.columns.empty()) {
+    return lines;
+  }
+  const auto column = static_cast<std::size_t>(
+      std::clamp<std::int64_t>(hover_.column.value_or(0), 0, static_cast<std::int64_t>(input.columns.size()) - 1));
+  const models::Trace& trace = *input.columns[column].trace;
+  if (hover_.layer && hover_.head) {
+    lines.push_back(views::head_label(trace.model(), *hover_.layer, *hover_.head));
+  }
+  if (hover_.query && *hover_.query < trace.length()) {
+    lines.push_back(token_line("query", trace, *hover_.query));
+  }
+  if (hover_.key && *hover_.key < trace.length()) {
+    lines.push_back(token_line("key", trace, *hover_.key));
+  }
+  if (hover_.query && hover_.key) {
+    lines.push_back("Δ = " + std::to_string(*hover_.query - *hover_.key));
+  }
+  const auto value = value_under_pointer();
+  bool exact = false;
+  for (const Cell& cell : studio_.cells()) {
+    if (hover_.query != cell.query || hover_.key != cell.key) {
+      continue;
+    }
+    exact = true;
+    std::string line = studio_.cells().size() > 1 ? cell.column + ": " : "";
+    bool first = true;
+    for (const Cell::Value& each : cell.values) {
+      if (each.value && (each.label == "logit" || each.label == "attention weight" || each.label == "gate" ||
+                         each.label == "contextual position")) {
+        line += (first ? "" : ", ") + each.label + " " + short_number(*each.value);
+        first = false;
+      }
+    }
+    lines.push_back(line);
+  }
+  if (value && !exact && !lines.empty()) {
+    lines.push_back("value " + short_number(*value));
+  }
+  return lines;
+}
+
+void CanvasLink::refresh() {
+  const views::ViewInput input = studio_.view_input();
+  const views::View& view = studio_.view();
+  viewport::Content content;
+  content.figure = shown_figure();
+  content.message = message();
+  content.dark = dark_;
+  content.scale = scale_;
+  content.controls = view.info().controls;
+  content.options = input.options;
+  if (!input.columns.empty() && studio_.figure() && studio_.figure_state().view == studio_.state().view) {
+    content.home = view.home(input);
+    content.camera = input.camera;
+    content.outlines = outlines(input);
+    content.tooltip = tooltip(input);
+  }
+  if (flicker_ && input.columns.size() > 1) {
+    content.badge = "reference: " + input.columns.front().name;
+  }
+  canvas_.set_content(std::move(content));
+}
+
+// ---- what is done
+
+void CanvasLink::hover(const figure::Hit& hit) {
+  hover_hit_ = hit;
+  const views::ViewInput input = studio_.view_input();
+  const views::Selection before = hover_;
+  hover_ = input.columns.empty() ? views::Selection{} : studio_.view().pick(input, hit);
+  if (!(hover_ == before)) {
+    if (hover_.query && hover_.key) {
+      studio_.inspect(*hover_.query, *hover_.key);
+    }
+  }
+  refresh();
+}
+
+void CanvasLink::leave() {
+  if (!hover_hit_) {
+    return;
+  }
+  hover_hit_.reset();
+  hover_ = {};
+  const ViewState& state = studio_.state();
+  if (state.query >= 0 && state.key >= 0) {
+    studio_.inspect(state.query, state.key);
+  }
+  refresh();
+}
+
+void CanvasLink::click(const figure::Hit& hit) {
+  const views::ViewInput input = studio_.view_input();
+  if (input.columns.empty()) {
+    return;
+  }
+  const views::Selection picked = studio_.view().pick(input, hit);
+  ViewState state = studio_.state();
+  state.layer = picked.layer.value_or(state.layer);
+  state.head = picked.head.value_or(state.head);
+  state.query = picked.query.value_or(state.query);
+  state.key = picked.key.value_or(state.key);
+  if (picked.open) {
+    state.view = "attention";
+    state.camera.reset();
+    hover_hit_.reset();
+    hover_ = {};
+  }
+  if (picked.column) {
+    set_column(static_cast<std::size_t>(*picked.column));
+  }
+  studio_.change(state);
+  if (state.query >= 0 && state.key >= 0) {
+    studio_.inspect(state.query, state.key);
+  }
+}
+
+void CanvasLink::set_camera(const views::Camera& camera) {
+  ViewState state = studio_.state();
+  state.camera = camera;
+  studio_.change(state, false);
+}
+
+void CanvasLink::set_option(const QString& name, const SettingValue& value) {
+  ViewState state = studio_.state();
+  state.options[studio_.view().info().name].set(name.toStdString(), value);
+  studio_.change(state);
+}
+
+void CanvasLink::fit() {
+  ViewState state = studio_.state();
+  state.camera.reset();
+  studio_.change(state);
+}
+
+void CanvasLink::reset() {
+  ViewState fresh;
+  const ViewState& state = studio_.state();
+  fresh.view = state.view;
+  fresh.layer = state.layer;
+  fresh.head = state.head;
+  fresh.quantity = state.quantity;
+  studio_.change(fresh);
+}
+
+void CanvasLink::normalise_range() {
+  ViewState state = studio_.state();
+  state.scale.low.reset();
+  state.scale.high.reset();
+  state.scale.percentile = 100;
+  studio_.change(state);
+}
+
+void CanvasLink::unpin() {
+  ViewState state = studio_.state();
+  state.query = views::kNone;
+  state.key = views::kNone;
+  studio_.change(state);
+  studio_.inspect_nothing();
+}
+
+void CanvasLink::move_layer(int by) {
+  ViewState state = studio_.state();
+  state.layer += by;
+  studio_.change(state);
+}
+
+void CanvasLink::move_head(int by) {
+  ViewState state = studio_.state();
+  state.head = std::max<std::int64_t>(views::kMean, state.head + by);
+  studio_.change(state);
+}
+
+bool CanvasLink::press_plain(int key) {
+  switch (key) {
+    case Qt::Key_Left:
+      move_head(-1);
+      return true;
+    case Qt::Key_Right:
+      move_head(1);
+      return true;
+    case Qt::Key_Up:
+      move_layer(-1);
+      return true;
+    case Qt::Key_Down:
+      move_layer(1);
+      return true;
+    case Qt::Key_F:
+      fit();
+      return true;
+    case Qt::Key_N:
+      normalise_range();
+      return true;
+    case Qt::Key_R:
+      reset();
+      return true;
+    case Qt::Key_Escape:
+      unpin();
+      return true;
+    case Qt::Key_Question:
+      Q_EMIT help_requested();
+      return true;
+    default:
+      break;
+  }
+  if (key >= Qt::Key_1 && key <= Qt::Key_9) {
+    set_column(static_cast<std::size_t>(key - Qt::Key_1));
+    return true;
+  }
+  return false;
+}
+
+void CanvasLink::press(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Shift) {
+    flicker_ = true;
+    refresh();
+    return;
+  }
+  const bool control = event->modifiers().testFlag(Qt::ControlModifier);
+  const bool alt = event->modifiers().testFlag(Qt::AltModifier);
+  if (control && event->key() == Qt::Key_0) {
+    canvas_.zoom_to_cells();
+  } else if (control || alt || !press_plain(event->key())) {
+    Q_EMIT key_unused(event);
+  }
+}
+
+void CanvasLink::release(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Shift && flicker_) {
+    flicker_ = false;
+    refresh();
+  }
+}
+
+}  // namespace locus::workbench

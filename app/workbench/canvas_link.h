@@ -1,0 +1,63 @@
+// CanvasLink: what the Studio knows, put on the Canvas; what is done to the Canvas, told to the Studio. Keys of the
+// canvas (README, "Keys") are here.
+#pragma once
+
+#include <QObject>
+#include <optional>
+
+#include "app/viewport/canvas.h"
+#include "app/workbench/studio.h"
+
+namespace locus::workbench {
+
+class CanvasLink : public QObject {
+  Q_OBJECT
+
+ public:
+  CanvasLink(Studio& studio, viewport::Canvas& canvas);
+
+  void set_dark(bool dark);
+  void set_scale(double scale);
+  std::size_t column() const { return column_; }
+  void set_column(std::size_t column);
+
+  // What keys and menus share.
+  void move_layer(int by);
+  void move_head(int by);
+  void fit();
+  void reset();
+  void normalise_range();
+  void unpin();
+  void refresh();
+
+ Q_SIGNALS:
+  void column_changed(std::size_t column);
+  void help_requested();
+  void key_unused(QKeyEvent* event);  // not a canvas key: perhaps a shortcut of the window
+
+ private:
+  void hover(const figure::Hit& hit);
+  void leave();
+  void click(const figure::Hit& hit);
+  void press(QKeyEvent* event);
+  void release(QKeyEvent* event);
+  bool press_plain(int key);
+  void set_camera(const views::Camera& camera);
+  void set_option(const QString& name, const SettingValue& value);
+  std::string message() const;
+  std::vector<viewport::Outline> outlines(const views::ViewInput& input) const;
+  std::vector<std::string> tooltip(const views::ViewInput& input) const;
+  std::shared_ptr<const figure::Figure> shown_figure() const;
+  std::optional<float> value_under_pointer() const;
+
+  Studio& studio_;
+  viewport::Canvas& canvas_;
+  std::optional<figure::Hit> hover_hit_;
+  views::Selection hover_;
+  std::size_t column_ = 0;
+  bool flicker_ = false;
+  bool dark_ = false;
+  double scale_ = 1;
+};
+
+}  // namespace locus::workbench

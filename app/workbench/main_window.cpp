@@ -1,0 +1,338 @@
+#include "app/workbench/main_window.h"
+
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDragEnterEvent>
+#include <QLabel>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPlainTextEdit>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSettings>
+#include <QStandardPaths>
+#include <QStatusBar>
+#include <QUrl>
+#include <QVulkanInstance>
+#include <algorithm>
+
+#include "app/viewport/canvas.h"
+#include "app/workbench/canvas_link.h"
+#include "app/workbench/checkpoints_dock.h"
+#include "app/workbench/help.h"
+#include "app/workbench/input_dock.h"
+#include "app/workbench/inspector_dock.h"
+#include "app/workbench/theme.h"
+#include "app/workbench/view_bar.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr int kMessageMs = 8000;
+constexpr double kShowWorkAfterMs = 500;
+constexpr int kWorkIntervalMs = 200;
+constexpr const char* kLastSession = "last.locus.json";
+
+std::filesystem::path default_config_dir() {
+  return QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation).toStdString() + "/locus";
+}
+
+bool ends_with_any(const std::string& name, std::initializer_list<const char*> endings) {
+  std::string lower = name;
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return std::any_of(endings.begin(), endings.end(), [&](const char* ending) { return lower.ends_with(ending); });
+}
+
+bool is_image(const std::filesystem::path& path) {
+  return ends_with_any(path.string(), {".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp"});
+}
+
+bool is_text(const std::filesystem::path& path) {
+  return ends_with_any(path.string(), {".txt", ".md", ".py", ".cpp", ".h", ".csv", ".tex"});
+}
+
+}  // namespace
+
+MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan)
+    : options_(options), config_dir_(options.config_dir.empty() ? default_config_dir() : options.config_dir) {
+  setObjectName(QStringLiteral("main-window"));
+  setWindowTitle(QStringLiteral("Locus"));
+  setAcceptDrops(true);
+  setDockNestingEnabled(true);
+  std::error_code code;
+  std::filesystem::create_directories(config_dir_, code);
+  settings_ =
+      std::make_unique<QSettings>(QString::fromStdString(config_file("workbench.ini").string()), QSettings::IniFormat);
+  StudioOptions studio;
+  studio.device = options.device;
+  studio.memory_limit_mb = options.memory_limit_mb;
+  studio_ = std::make_unique<Studio>(studio);
+  make_canvas(vulkan);
+  make_docks();
+  make_status();
+  make_menus();
+  connect(studio_.get(), &Studio::failed, this, [this](const QString& message) { say(message, true); });
+  connect(studio_.get(), &Studio::work_changed, this, &MainWindow::show_work);
+  connect(studio_.get(), &Studio::runs_changed, this, &MainWindow::show_work);
+  connect(studio_.get(), &Studio::figure_changed, this, &MainWindow::show_work);
+  restore_layout();
+}
+
+MainWindow::~MainWindow() = default;
+
+std::filesystem::path MainWindow::config_file(const char* name) const {
+  return config_dir_ / name;
+}
+
+void MainWindow::make_canvas(QVulkanInstance* vulkan) {
+  if (vulkan == nullptr) {
+    auto* label = new QLabel(this);
+    label->setObjectName(QStringLiteral("no-vulkan"));
+    label->setAlignment(Qt::AlignCenter);
+    label->setWordWrap(true);
+    label->setText(QStringLiteral(
+        "No Vulkan driver was found, so figures cannot be drawn here.\n\nInstall your graphics driver, or the software "
+        "driver (Debian: mesa-vulkan-drivers), and start Locus again.\nThe command line works without one: locus "
+        "figure --help"));
+    canvas_holder_ = label;
+    setCentralWidget(label);
+    return;
+  }
+  canvas_ = new viewport::Canvas;
+  canvas_->setVulkanInstance(vulkan);
+  canvas_holder_ = QWidget::createWindowContainer(canvas_, this);
+  canvas_holder_->setObjectName(QStringLiteral("canvas-holder"));
+  canvas_holder_->setAccessibleName(QStringLiteral("Figure"));
+  canvas_holder_->setFocusPolicy(Qt::StrongFocus);
+  canvas_holder_->setAcceptDrops(true);
+  canvas_holder_->setMinimumSize(320, 240);
+  setCentralWidget(canvas_holder_);
+  link_ = new CanvasLink(*studio_, *canvas_);
+  link_->setParent(this);
+  connect(canvas_, &viewport::Canvas::dropped, this, [this](const QStringList& paths) {
+    for (const QString& path : paths) {
+      open_path(path.toStdString());
+    }
+  });
+  connect(canvas_, &viewport::Canvas::gpu_failed, this, [this](const QString& message) {
+    say(QStringLiteral("Graphics: %1. The command line draws figures without the graphics device: locus figure --help")
+            .arg(message),
+        true);
+  });
+  connect(link_, &CanvasLink::key_unused, this, [this](QKeyEvent* event) {
+    if (trigger_shortcut(*event)) {
+      event->accept();
+    }
+  });
+}
+
+void MainWindow::make_docks() {
+  view_bar_ = new ViewBar(*studio_, this);
+  addToolBar(Qt::TopToolBarArea, view_bar_);
+  checkpoints_ = new CheckpointsDock(*studio_, this);
+  const auto assets = assets_folder();
+  input_ = new InputDock(*studio_, assets.empty() ? assets : assets / "samples", this);
+  inspector_ = new InspectorDock(*studio_, this);
+  addDockWidget(Qt::LeftDockWidgetArea, checkpoints_);
+  addDockWidget(Qt::RightDockWidgetArea, inspector_);
+  addDockWidget(Qt::BottomDockWidgetArea, input_);
+  setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
+  setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+  connect(checkpoints_, &CheckpointsDock::open_requested, this, &MainWindow::ask_open_folder);
+  connect(checkpoints_, &CheckpointsDock::what_if_requested, this, &MainWindow::ask_what_if);
+  connect(input_, &InputDock::failed, this, [this](const QString& message) { say(message, true); });
+  connect(input_, &InputDock::left_editor, this, [this] {
+    canvas_holder_->setFocus();
+    if (canvas_ != nullptr) {
+      canvas_->requestActivate();
+    }
+  });
+  if (link_ != nullptr) {
+    connect(link_, &CanvasLink::column_changed, this, [this](std::size_t column) {
+      input_->set_column(column);
+      inspector_->set_column(column);
+      const auto columns = studio_->columns();
+      say(QStringLiteral("column %1: %2").arg(column + 1).arg(QString::fromStdString(columns[column]->name)));
+    });
+    connect(link_, &CanvasLink::help_requested, this, [this] { show_keys(this); });
+  }
+}
+
+void MainWindow::make_status() {
+  work_ = new QLabel(this);
+  progress_ = new QProgressBar(this);
+  progress_->setMaximumWidth(160);
+  progress_->setTextVisible(false);
+  progress_->setAccessibleName(QStringLiteral("Progress"));
+  cancel_ = new QPushButton(QStringLiteral("Cancel"), this);
+  cancel_->setObjectName(QStringLiteral("cancel"));
+  connect(cancel_, &QPushButton::clicked, this, [this] {
+    studio_->cancel();
+    say(QStringLiteral("cancelled"));
+  });
+  device_ = new QLabel(this);
+  latency_ = new QLabel(this);
+  latency_->setToolTip(QStringLiteral("From the change of the input to its figure; in brackets the forward passes"));
+  memory_ = new QLabel(this);
+  memory_->setToolTip(QStringLiteral("Kept for the views: queries, keys and recent fields"));
+  for (QWidget* widget :
+       {static_cast<QWidget*>(work_), static_cast<QWidget*>(progress_), static_cast<QWidget*>(cancel_),
+        static_cast<QWidget*>(device_), static_cast<QWidget*>(latency_), static_cast<QWidget*>(memory_)}) {
+    statusBar()->addPermanentWidget(widget);
+  }
+  device_->setText(QString::fromStdString(options_.device == "cpu" ? "CPU" : options_.device));
+  work_timer_.setInterval(kWorkIntervalMs);
+  connect(&work_timer_, &QTimer::timeout, this, &MainWindow::show_work);
+  show_work();
+}
+
+void MainWindow::show_work() {
+  const Worker::State state = studio_->worker().state();
+  const bool shown = state.busy && state.elapsed_ms > kShowWorkAfterMs && !state.what.empty();
+  work_->setVisible(shown);
+  progress_->setVisible(shown);
+  cancel_->setVisible(shown);
+  if (shown) {
+    const QString what = QString::fromStdString(state.what);
+    work_->setText(state.progress.what.empty()
+                       ? what
+                       : QStringLiteral("%1: %2").arg(what, QString::fromStdString(state.progress.what)));
+    progress_->setRange(0, state.progress.fraction < 0 ? 0 : 1000);
+    progress_->setValue(static_cast<int>(state.progress.fraction * 1000));
+  }
+  // The clock runs only while there is work, so that an idle window costs nothing.
+  if (state.busy != work_timer_.isActive()) {
+    state.busy ? work_timer_.start() : work_timer_.stop();
+  }
+  double forward_ms = 0;
+  for (const Checkpoint* column : studio_->columns()) {
+    forward_ms += column->trace->time_ms();
+  }
+  latency_->setText(
+      studio_->columns().empty()
+          ? QString()
+          : QStringLiteral("%1 ms (%2 ms)").arg(studio_->last_latency_ms(), 0, 'f', 0).arg(forward_ms, 0, 'f', 0));
+  memory_->setText(QStringLiteral("%1 MB").arg(studio_->memory_mb()));
+}
+
+void MainWindow::say(const QString& message, bool failure) {
+  last_message_ = message;
+  statusBar()->showMessage(failure ? QStringLiteral("⚠ ") + message : message, failure ? 0 : kMessageMs);
+}
+
+// ---- opening
+
+void MainWindow::open_path(const std::filesystem::path& path) {
+  std::error_code code;
+  if (!std::filesystem::exists(path, code)) {
+    say(QStringLiteral("%1: there is no such file or folder").arg(QString::fromStdString(path.string())), true);
+    return;
+  }
+  if (is_session(path)) {
+    open_session(path);
+  } else if (std::filesystem::is_regular_file(path, code) && is_image(path)) {
+    input_->open_image(path);
+  } else if (std::filesystem::is_regular_file(path, code) && is_text(path)) {
+    input_->open_text(path);
+  } else {
+    CheckpointEntry entry;
+    entry.path = path;
+    studio_->open(entry);
+    remember(path);
+  }
+}
+
+void MainWindow::open_session(const std::filesystem::path& path) {
+  const auto session = load_session(path);
+  if (!session) {
+    say(QString::fromStdString(session.error().describe()), true);
+    return;
+  }
+  Session known = *session;
+  QStringList missing;
+  std::erase_if(known.checkpoints, [&](const CheckpointEntry& entry) {
+    std::error_code code;
+    if (std::filesystem::exists(entry.path, code)) {
+      return false;
+    }
+    missing << QString::fromStdString(entry.path.string());
+    return true;
+  });
+  studio_->restore(known);
+  session_path_ = path;
+  if (!missing.isEmpty()) {
+    say(QStringLiteral("not found: %1. Open it from where it is now (Ctrl+O)").arg(missing.join(QStringLiteral(", "))),
+        true);
+  }
+}
+
+void MainWindow::open_first() {
+  std::error_code code;
+  if (!options_.paths.empty()) {
+    // Texts and images need something to run on.
+    const bool only_inputs = std::all_of(options_.paths.begin(), options_.paths.end(), [&](const auto& path) {
+      return std::filesystem::is_regular_file(path, code) && (is_text(path) || is_image(path));
+    });
+    if (only_inputs && !bundled_session().empty()) {
+      open_session(bundled_session());
+    }
+    for (const auto& path : options_.paths) {
+      open_path(path);
+    }
+  } else if (std::filesystem::exists(config_file(kLastSession), code)) {
+    open_session(config_file(kLastSession));
+  } else if (std::filesystem::exists(bundled_session(), code)) {
+    open_session(bundled_session());
+  }
+  if (studio_->input() == models::Input{}) {
+    studio_->set_text("The quick brown fox jumps over the lazy dog.");
+  }
+}
+
+// ---- events
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  settings_->setValue(QStringLiteral("geometry"), saveGeometry());
+  settings_->setValue(QStringLiteral("layout"), saveState());
+  settings_->sync();
+  if (const Status saved = save_session(studio_->session(), config_file(kLastSession)); !saved) {
+    qWarning("%s", saved.error().describe().c_str());
+  }
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (event->mimeData()->hasUrls()) {
+    event->acceptProposedAction();
+  }
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  for (const QUrl& url : event->mimeData()->urls()) {
+    if (url.isLocalFile()) {
+      open_path(url.toLocalFile().toStdString());
+    }
+  }
+  event->acceptProposedAction();
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+  if (!trigger_shortcut(*event)) {
+    QMainWindow::keyPressEvent(event);
+  }
+}
+
+// Keys that arrive at the canvas's own window do not pass Qt's shortcut map: the actions are asked here.
+bool MainWindow::trigger_shortcut(const QKeyEvent& event) {
+  const QKeySequence pressed(event.keyCombination());
+  for (QAction* action : findChildren<QAction*>()) {
+    if (action->isEnabled() && action->shortcuts().contains(pressed)) {
+      action->trigger();
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace locus::workbench

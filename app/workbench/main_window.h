@@ -1,0 +1,115 @@
+// The main window: docks around the canvas, menus, status bar, settings.
+#pragma once
+
+#include <QMainWindow>
+#include <QTimer>
+#include <filesystem>
+#include <memory>
+
+#include "app/workbench/studio.h"
+#include "app/workbench/workbench.h"
+
+class QLabel;
+class QMenu;
+class QProgressBar;
+class QPushButton;
+class QSettings;
+class QVulkanInstance;
+
+namespace locus::viewport {
+class Canvas;
+}
+
+namespace locus::workbench {
+
+class CanvasLink;
+class CheckpointsDock;
+class InputDock;
+class InspectorDock;
+class ViewBar;
+
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  // `vulkan` may be null: the canvas then says why, and everything else works.
+  MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan);
+  ~MainWindow() override;
+
+  Studio& studio() { return *studio_; }
+  viewport::Canvas* canvas() { return canvas_; }  // null without Vulkan
+  // Opens whatever the path is: session, checkpoint, trace, text or image.
+  void open_path(const std::filesystem::path& path);
+  void open_session(const std::filesystem::path& path);
+  // The paths of the options, or the last session, or the bundled one.
+  void open_first();
+  QString last_message() const { return last_message_; }
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+
+ private:
+  void make_canvas(QVulkanInstance* vulkan);
+  void make_docks();
+  void make_status();
+  void make_menus();
+  void make_file_menu();
+  void make_view_menu();
+  void make_go_menu();
+  void make_help_menu();
+  QAction* add_action(QMenu* menu, const QString& text, const QKeySequence& keys, std::function<void()> run);
+  void fill_recent();
+  void fill_bookmarks();
+  void fill_views();
+  void remember(const std::filesystem::path& path);
+  void ask_open();
+  void ask_open_folder();
+  void ask_session();
+  void ask_what_if(int id);
+  void save_session_as();
+  void set_theme(bool dark);
+  void set_ui_hidden(bool hidden);
+  void set_scale(double scale);
+  void choose_threads();
+  void show_work();
+  void say(const QString& message, bool failure = false);
+  bool trigger_shortcut(const QKeyEvent& event);
+  void restore_layout();
+  std::filesystem::path config_file(const char* name) const;
+
+  const WorkbenchOptions options_;
+  std::filesystem::path config_dir_;
+  std::unique_ptr<QSettings> settings_;
+  std::unique_ptr<Studio> studio_;
+  viewport::Canvas* canvas_ = nullptr;
+  QWidget* canvas_holder_ = nullptr;
+  CanvasLink* link_ = nullptr;
+  ViewBar* view_bar_ = nullptr;
+  CheckpointsDock* checkpoints_ = nullptr;
+  InputDock* input_ = nullptr;
+  InspectorDock* inspector_ = nullptr;
+  QMenu* recent_menu_ = nullptr;
+  QMenu* go_menu_ = nullptr;
+  QMenu* bookmarks_menu_ = nullptr;
+  QMenu* views_menu_ = nullptr;
+  QAction* undo_ = nullptr;
+  QAction* redo_ = nullptr;
+  QAction* dark_action_ = nullptr;
+  QAction* hide_action_ = nullptr;
+  QLabel* latency_ = nullptr;
+  QLabel* memory_ = nullptr;
+  QLabel* device_ = nullptr;
+  QLabel* work_ = nullptr;
+  QProgressBar* progress_ = nullptr;
+  QPushButton* cancel_ = nullptr;
+  QTimer work_timer_;
+  QString last_message_;
+  std::filesystem::path session_path_;
+  bool dark_ = false;
+  double scale_ = 1;
+};
+
+}  // namespace locus::workbench

@@ -1,0 +1,21 @@
+#include <QApplication>
+#include <QVulkanInstance>
+
+#include "app/workbench/main_window.h"
+#include "app/workbench/workbench.h"
+
+namespace locus::workbench {
+
+int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
+  QApplication application(argc, argv);
+  QApplication::setApplicationName(QStringLiteral("Locus"));
+  QApplication::setApplicationVersion(QStringLiteral(LOCUS_VERSION));
+  QVulkanInstance vulkan;
+  const bool drawn = vulkan.create();
+  MainWindow window(options, drawn ? &vulkan : nullptr);
+  window.show();
+  window.open_first();
+  return QApplication::exec();
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,142 @@
+#include "app/workbench/view_bar.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QLabel>
+#include <QSpinBox>
+#include <QStandardItemModel>
+#include <algorithm>
+#include <array>
+
+#include "app/views/score_map.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr std::array kQuantities = {models::Quantity::kWeight,  models::Quantity::kLogit,
+                                    models::Quantity::kContent, models::Quantity::kContribution,
+                                    models::Quantity::kGate,    models::Quantity::kPosition};
+
+void set_enabled(QComboBox* combo, int index, bool enabled, const QString& why) {
+  auto* model = qobject_cast<QStandardItemModel*>(combo->model());
+  QStandardItem* item = model == nullptr ? nullptr : model->item(index);
+  if (item != nullptr) {
+    item->setEnabled(enabled);
+    item->setToolTip(why);
+  }
+}
+
+}  // namespace
+
+ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("View"), parent), studio_(studio) {
+  setObjectName(QStringLiteral("view-bar"));
+  setMovable(false);
+  const auto label = [this](const char* text) {
+    auto* widget = new QLabel(QStringLiteral(" ") + QLatin1String(text) + QStringLiteral(" "), this);
+    addWidget(widget);
+  };
+  label("View");
+  view_ = new QComboBox(this);
+  view_->setObjectName(QStringLiteral("view"));
+  view_->setAccessibleName(QStringLiteral("View"));
+  for (const views::View* view : views::views()) {
+    view_->addItem(QString::fromStdString(view->info().title), QString::fromStdString(view->info().name));
+    view_->setItemData(view_->count() - 1, QString::fromStdString(view->info().shows), Qt::ToolTipRole);
+  }
+  addWidget(view_);
+  label("  Layer");
+  layer_ = new QSpinBox(this);
+  layer_->setObjectName(QStringLiteral("layer"));
+  layer_->setAccessibleName(QStringLiteral("Layer"));
+  layer_->setToolTip(QStringLiteral("Layer, from 0; arrows up and down on the canvas"));
+  addWidget(layer_);
+  label("  Head");
+  head_ = new QSpinBox(this);
+  head_->setObjectName(QStringLiteral("head"));
+  head_->setAccessibleName(QStringLiteral("Head"));
+  head_->setMinimum(static_cast<int>(views::kMean));
+  head_->setSpecialValueText(QStringLiteral("mean"));
+  head_->setToolTip(QStringLiteral("Head, from 0, or the mean of all; arrows left and right on the canvas"));
+  addWidget(head_);
+  label("  Show");
+  quantity_ = new QComboBox(this);
+  quantity_->setObjectName(QStringLiteral("quantity"));
+  quantity_->setAccessibleName(QStringLiteral("Quantity"));
+  for (const models::Quantity quantity : kQuantities) {
+    quantity_->addItem(QString::fromStdString(views::quantity_label(quantity)));
+  }
+  addWidget(quantity_);
+  label(" ");
+  difference_ = new QCheckBox(QStringLiteral("Difference"), this);
+  difference_->setObjectName(QStringLiteral("difference"));
+  difference_->setToolTip(QStringLiteral("One more column: the first checkpoint minus the second"));
+  addWidget(difference_);
+
+  connect(view_, &QComboBox::activated, this, &ViewBar::apply);
+  connect(layer_, &QSpinBox::valueChanged, this, &ViewBar::apply);
+  connect(head_, &QSpinBox::valueChanged, this, &ViewBar::apply);
+  connect(quantity_, &QComboBox::activated, this, &ViewBar::apply);
+  connect(difference_, &QCheckBox::toggled, this, &ViewBar::apply);
+  connect(&studio_, &Studio::state_changed, this, &ViewBar::refresh);
+  connect(&studio_, &Studio::runs_changed, this, &ViewBar::refresh);
+  refresh();
+}
+
+void ViewBar::refresh() {
+  filling_ = true;
+  const ViewState& state = studio_.state();
+  const views::ViewInfo& info = studio_.view().info();
+  view_->setCurrentIndex(view_->findData(QString::fromStdString(info.name)));
+  layer_->setRange(0, std::max(studio_.largest_layer(), static_cast<int>(state.layer)));
+  layer_->setValue(static_cast<int>(state.layer));
+  head_->setMaximum(std::max(studio_.largest_head(), static_cast<int>(state.head)));
+  head_->setValue(static_cast<int>(state.head));
+  layer_->setEnabled(info.uses_layer);
+  head_->setEnabled(info.uses_head);
+  quantity_->setEnabled(info.uses_quantity);
+  quantity_->setCurrentIndex(
+      static_cast<int>(std::find(kQuantities.begin(), kQuantities.end(), state.quantity) - kQuantities.begin()));
+  const auto columns = studio_.view_input().columns;
+  difference_->setEnabled(columns.size() > 1);
+  difference_->setChecked(state.difference);
+  for (int n = 0; n < view_->count(); ++n) {
+    const views::View& view = *views::views()[static_cast<std::size_t>(n)];
+    const Status available = columns.empty() ? Status() : view.available(columns.front());
+    set_enabled(view_, n, available.ok(),
+                QString::fromStdString(available.ok() ? view.info().shows : available.error().message));
+  }
+  const bool gates = std::any_of(columns.begin(), columns.end(),
+                                 [](const views::Column& column) { return column.trace->model().has_gates; });
+  const bool content = std::any_of(columns.begin(), columns.end(),
+                                   [](const views::Column& column) { return !column.trace->model().content.empty(); });
+  for (int n = 0; n < quantity_->count(); ++n) {
+    const models::Quantity quantity = kQuantities[static_cast<std::size_t>(n)];
+    const bool of_gates = quantity == models::Quantity::kGate || quantity == models::Quantity::kPosition;
+    const bool of_content = quantity == models::Quantity::kContent || quantity == models::Quantity::kContribution;
+    const QString why = of_gates     ? QStringLiteral("Only contextual encodings (CoPE) have gates and positions")
+                        : of_content ? QStringLiteral("This encoding has no part that can be told from the content")
+                                     : QString();
+    set_enabled(quantity_, n, (!of_gates || gates) && (!of_content || content), why);
+  }
+  filling_ = false;
+}
+
+void ViewBar::apply() {
+  if (filling_) {
+    return;
+  }
+  ViewState state = studio_.state();
+  const std::string view = view_->currentData().toString().toStdString();
+  if (view != state.view) {
+    state.view = view;
+    state.camera.reset();  // its units are the old view's
+  }
+  state.layer = layer_->value();
+  state.head = head_->value();
+  state.quantity = kQuantities[static_cast<std::size_t>(std::max(0, quantity_->currentIndex()))];
+  state.difference = difference_->isChecked();
+  studio_.change(state);
+}
+
+}  // namespace locus::workbench

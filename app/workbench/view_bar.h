@@ -1,0 +1,33 @@
+// The bar above the canvas: which view, layer, head and quantity.
+#pragma once
+
+#include <QToolBar>
+
+#include "app/workbench/studio.h"
+
+class QComboBox;
+class QCheckBox;
+class QSpinBox;
+
+namespace locus::workbench {
+
+class ViewBar : public QToolBar {
+  Q_OBJECT
+
+ public:
+  ViewBar(Studio& studio, QWidget* parent);
+
+ private:
+  void refresh();
+  void apply();
+
+  Studio& studio_;
+  QComboBox* view_ = nullptr;
+  QSpinBox* layer_ = nullptr;
+  QSpinBox* head_ = nullptr;
+  QComboBox* quantity_ = nullptr;
+  QCheckBox* difference_ = nullptr;
+  bool filling_ = false;
+};
+
+}  // namespace locus::workbench
