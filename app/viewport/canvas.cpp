@@ -103,7 +103,7 @@ double Canvas::bar_height() const {
   return content_.controls.empty() ? 0 : std::ceil(kTextPx * content_.scale * dpr() * 2.6);
 }
 
-Canvas::Frame Canvas::prepare_frame(int width_px, int height_px) {
+std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
   const double text = kTextPx * content_.scale * dpr();
   imgui_.begin(width_px, height_px, static_cast<float>(std::round(text * 1.15)), content_.dark);
   const figure::Style style = content_.dark ? figure::Style::dark(text, 1) : figure::Style::light(text, 1);
@@ -119,7 +119,7 @@ Canvas::Frame Canvas::prepare_frame(int width_px, int height_px) {
   if (imgui_.font_stale()) {
     imgui_.build_font();
   }
-  return {content_.figure ? &shown_ : nullptr, &*layout_, style.background};
+  return style.background;
 }
 
 void Canvas::draw_overlays() {

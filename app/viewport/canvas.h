@@ -55,13 +55,10 @@ class Canvas : public QVulkanWindow {
   void set_content(Content content);
   QVulkanWindowRenderer* createRenderer() override;
 
-  // For the renderer, once a frame. Sizes are device pixels.
-  struct Frame {
-    const figure::Figure* figure = nullptr;
-    const figure::Layout* layout = nullptr;
-    std::uint32_t background = 0xFFFFFFFF;
-  };
-  Frame prepare_frame(int width_px, int height_px);
+  // For the renderer, once a frame: lays out what changed; the background's colour. Sizes are device pixels.
+  std::uint32_t prepare_frame(int width_px, int height_px);
+  // The figure as it is shown; null when there is none.
+  const figure::Figure* figure() const { return content_.figure ? &shown_ : nullptr; }
   // Outlines, message, tooltip and controls, between ImGui's NewFrame and Render.
   void draw_overlays();
   ImGuiBridge& imgui() { return imgui_; }

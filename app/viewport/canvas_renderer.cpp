@@ -1,7 +1,7 @@
-#include "app/viewport/canvas_renderer.h"
+#include <vulkan/vulkan.h>  // before Qt's, which hides the functions' prototypes
 
-#include <imgui.h>
 #include <backends/imgui_impl_vulkan.h>
+#include <imgui.h>
 
 #include <QElapsedTimer>
 #include <QVulkanDeviceFunctions>
@@ -10,6 +10,8 @@
 #include <array>
 
 #include "app/viewport/canvas.h"
+#include "app/viewport/canvas_renderer.h"
+#include "renderers/vulkan/figure_renderer.h"
 
 namespace locus::viewport {
 
@@ -24,6 +26,10 @@ void check_imgui(VkResult result) {
 }
 
 }  // namespace
+
+CanvasRenderer::CanvasRenderer(Canvas& canvas) : canvas_(canvas) {}
+
+CanvasRenderer::~CanvasRenderer() = default;
 
 void CanvasRenderer::initResources() {
   functions_ = canvas_.vulkanInstance()->deviceFunctions(canvas_.device());
@@ -40,7 +46,40 @@ void CanvasRenderer::initResources() {
     return;
   }
   start_imgui();
+  start_figures();
   canvas_.request_frames();
+}
+
+void CanvasRenderer::start_figures() {
+  vulkan::RendererOptions options;
+  options.physical = canvas_.physicalDevice();
+  options.device = canvas_.device();
+  options.render_pass = canvas_.defaultRenderPass();
+  options.frame_slots = static_cast<std::size_t>(canvas_.concurrentFrameCount());
+  auto made = vulkan::FigureRenderer::create(options, canvas_.typeface());
+  if (!made) {
+    canvas_.report_lost_device(QString::fromStdString(made.error().describe()));
+    return;
+  }
+  figures_ = *std::move(made);
+}
+
+void CanvasRenderer::prepare_figure(VkCommandBuffer commands) {
+  drawable_ = false;
+  if (!figures_ || !canvas_.figure()) {
+    scene_ = {};
+    return;
+  }
+  scene_ = figure::compose(*canvas_.figure(), *canvas_.layout());
+  const QSize size = canvas_.swapChainImageSize();
+  const vulkan::PlacedScene placed{&scene_, 0, 0, 1};
+  const Status prepared =
+      figures_->prepare(commands, static_cast<std::size_t>(canvas_.currentFrame()), {&placed, 1},
+                        {static_cast<std::uint32_t>(size.width()), static_cast<std::uint32_t>(size.height())});
+  drawable_ = prepared.ok();
+  if (!prepared) {
+    canvas_.report_lost_device(QString::fromStdString(prepared.error().describe()));
+  }
 }
 
 void CanvasRenderer::start_imgui() {
@@ -71,6 +110,7 @@ void CanvasRenderer::stop_imgui() {
 void CanvasRenderer::releaseResources() {
   functions_->vkDeviceWaitIdle(canvas_.device());
   stop_imgui();
+  figures_.reset();
   functions_->vkDestroyDescriptorPool(canvas_.device(), pool_, nullptr);
   pool_ = VK_NULL_HANDLE;
   canvas_.imgui().mark_stale();
@@ -106,7 +146,7 @@ void CanvasRenderer::startNextFrame() {
   timer.start();
   VkCommandBuffer commands = canvas_.currentCommandBuffer();
   const QSize size = canvas_.swapChainImageSize();
-  const Canvas::Frame frame = canvas_.prepare_frame(size.width(), size.height());
+  const std::uint32_t background = canvas_.prepare_frame(size.width(), size.height());
   if (canvas_.imgui().font_stale()) {
     upload_font(commands);
   }
@@ -115,7 +155,11 @@ void CanvasRenderer::startNextFrame() {
   canvas_.draw_overlays();
   ImGui::Render();
 
-  begin_pass(commands, frame.background);
+  prepare_figure(commands);
+  begin_pass(commands, background);
+  if (drawable_) {
+    figures_->draw(commands);
+  }
   ImGui_ImplVulkan_RenderDrawData(ImGui::GetDrawData(), commands);
   functions_->vkCmdEndRenderPass(commands);
 

@@ -2,6 +2,13 @@
 #pragma once
 
 #include <QVulkanWindow>
+#include <memory>
+
+#include "renderers/figure/scene.h"
+
+namespace locus::vulkan {
+class FigureRenderer;
+}
 
 namespace locus::viewport {
 
@@ -9,7 +16,8 @@ class Canvas;
 
 class CanvasRenderer : public QVulkanWindowRenderer {
  public:
-  explicit CanvasRenderer(Canvas& canvas) : canvas_(canvas) {}
+  explicit CanvasRenderer(Canvas& canvas);
+  ~CanvasRenderer() override;
 
   void initResources() override;
   void releaseResources() override;
@@ -20,6 +28,8 @@ class CanvasRenderer : public QVulkanWindowRenderer {
  private:
   void start_imgui();
   void stop_imgui();
+  void start_figures();
+  void prepare_figure(VkCommandBuffer commands);
   void upload_font(VkCommandBuffer commands);
   void begin_pass(VkCommandBuffer commands, std::uint32_t background);
 
@@ -27,6 +37,9 @@ class CanvasRenderer : public QVulkanWindowRenderer {
   QVulkanDeviceFunctions* functions_ = nullptr;
   VkDescriptorPool pool_ = VK_NULL_HANDLE;
   bool imgui_running_ = false;
+  std::unique_ptr<vulkan::FigureRenderer> figures_;  // null when the device cannot draw them
+  figure::Scene scene_;
+  bool drawable_ = false;  // prepare() succeeded for this frame
 };
 
 }  // namespace locus::viewport
