@@ -174,7 +174,12 @@ Attended attend_whole_map(const Attention& attention) {
   const Tile tile{attention.layer, {0, prepared.query.size(1)}, all, all};
   at::Tensor logits = attention.encoding.score(prepared, tile).logits;
   if (!attention.mask.covers(all, all)) {
-    logits = logits.masked_fill(attention.mask.hidden(all, all, logits.device()), kMinusInfinity);
+    const at::Tensor hidden = attention.mask.hidden(all, all, logits.device());
+    // Products are finite everywhere, so the mask can be added: the gradient then passes through as it is, one (T, T)
+    // pass less. Hidden cells of other encodings may hold anything, NaN too.
+    logits = attention.encoding.is_dot_product()
+                 ? logits + at::zeros(hidden.sizes(), logits.options()).masked_fill_(hidden, kMinusInfinity)
+                 : logits.masked_fill(hidden, kMinusInfinity);
   }
   at::Tensor log_sum_exp;
   if (!at::GradMode::is_enabled()) {

@@ -48,15 +48,17 @@ Status write_safetensors(const std::filesystem::path& path, const std::vector<Ou
       return bad_input("expected metadata in UTF-8, found " + shown(name) + " = " + shown(value), path.string());
     }
   }
-  std::string header = "{" + metadata_json(metadata);
+  std::string header = "{";
+  header += metadata_json(metadata);
   std::set<std::string_view> names;
   std::uint64_t offset = 0;
   for (const OutputTensor& tensor : tensors) {
     LOCUS_CHECK(check(path, tensor, names));
     const std::uint64_t end = offset + tensor.bytes.size();
-    header += (header.size() > 1 ? "," : "") + json_quote(tensor.name) + ":{\"dtype\":\"" +
-              std::string(to_text(tensor.dtype)) + "\",\"shape\":" + shape_text(tensor.shape) + ",\"data_offsets\":[" +
-              std::to_string(offset) + "," + std::to_string(end) + "]}";
+    header += header.size() > 1 ? "," : "";
+    header += json_quote(tensor.name);
+    header += ":{\"dtype\":\"" + std::string(to_text(tensor.dtype)) + "\",\"shape\":" + shape_text(tensor.shape);
+    header += ",\"data_offsets\":[" + std::to_string(offset) + "," + std::to_string(end) + "]}";
     offset = end;
   }
   header += "}";

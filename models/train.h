@@ -1,0 +1,126 @@
+// The training facade: train a small model with any position encoding, and measure it. No ATen type appears here.
+//
+// Letters: T tokens, V vocabulary.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "core/base/settings.h"
+
+namespace locus::training {
+
+// One text of a corpus. `title` is what training.json names it by; paths are never written.
+struct CorpusFile {
+  std::filesystem::path path;
+  std::string title;  // empty: the file's name
+};
+
+enum class Decay { kCosine, kLinear, kConstant };
+Result<Decay> parse_decay(const std::string& name);
+
+struct TrainOptions {
+  std::string task = "text";
+  Settings task_options;
+  std::vector<CorpusFile> corpus;    // task text: what is learned
+  std::vector<CorpusFile> validate;  // task text: what is only measured
+
+  std::string encoding = "rope";
+  Settings encoding_options;
+  std::int64_t layers = 4;
+  std::int64_t heads = 4;
+  std::int64_t kv_heads = 0;  // 0: as many as heads
+  std::int64_t width = 128;
+  std::int64_t inner = 0;   // of the gated feed-forward; 0: 8/3 · width, rounded up to a multiple of 8
+  std::int64_t length = 0;  // T of one training sequence; 0: the task's own (text: 256)
+
+  std::int64_t batch = 32;          // sequences a step
+  std::int64_t gradient_parts = 1;  // the batch is cut into this many forward and backward passes
+  std::int64_t steps = 1000;
+  double learning_rate = 2e-3;
+  std::int64_t warmup = 100;     // steps of linear warm-up
+  Decay decay = Decay::kCosine;  // from the learning rate to 0 at the last step
+  double weight_decay = 0.1;     // of matrices; never of norms, embeddings and position encodings
+  double clip = 1.0;             // largest norm of the gradient; 0: none
+  std::uint64_t seed = 0;
+
+  std::string device = "cpu";
+  std::int64_t threads = 0;       // sequences are spread over them; 0: one a core
+  std::int64_t save_every = 200;  // steps between resumable saves and validations
+  std::filesystem::path out;      // folder of the checkpoint
+  bool resume = false;            // go on from `out`, when a save of these very options is there
+  bool half = false;              // write float16 weights
+  std::string command;            // recorded in training.json, free of paths
+};
+
+struct TrainProgress {
+  std::int64_t step = 0;  // done
+  std::int64_t steps = 0;
+  double loss = 0;  // nats a token, of the last step
+  double learning_rate = 0;
+  double tokens_per_second = 0;
+  double seconds_left = 0;
+  std::optional<double> validation;  // the task's metric on its first split, when just measured
+};
+using OnProgress = std::function<void(const TrainProgress&)>;
+
+struct TrainSummary {
+  std::int64_t steps = 0;  // done, less than asked when stopped
+  std::int64_t parameters = 0;
+  double loss = 0;  // mean of the last steps
+  double tokens_per_second = 0;
+  bool stopped = false;                  // by the StopToken; the state is saved
+  std::string metric;                    // "bits_per_byte", "error"
+  std::map<std::string, double> splits;  // after the last step; empty when stopped
+};
+
+// Trains and writes a checkpoint folder: config.json (a plain `llama` one for rope, otherwise `model_type: locus`),
+// model.safetensors, the tokenizer, training.json (command, seed, data by title and SHA-256, steps, metrics) and
+// loss.csv. Every `save_every` steps, and when `stop` is requested, all of it and a resumable state are written
+// atomically. Errors: kUsage for options that make no model or task, kBadInput for files and for a resume with other
+// options, kTooLarge.
+Result<TrainSummary> train(const TrainOptions& options, const OnProgress& on_progress = {}, StopToken stop = {});
+
+struct EvaluateOptions {
+  std::string task;
+  Settings task_options;
+  std::vector<CorpusFile> validate;  // task text
+  std::uint64_t seed = 0;
+  std::int64_t samples = 0;  // sequences a split; 0: the task's own
+};
+
+// One checkpoint's row of `locus evaluate`.
+struct Evaluation {
+  std::string checkpoint;
+  std::string encoding;
+  std::string metric;
+  std::vector<std::pair<std::string, double>> splits;  // in the task's order
+  std::vector<std::pair<double, double>> intervals;    // 95 %, of each split
+};
+
+// Errors: kUsage for an unknown task, kBadInput when the checkpoint does not fit it (vocabulary).
+Result<Evaluation> evaluate(const std::filesystem::path& checkpoint, const EvaluateOptions& options,
+                            const Progress& progress = {}, StopToken stop = {});
+
+struct TaskInfo {
+  std::string name;
+  std::string summary;
+  std::string paper;
+  std::string metric;
+  struct Option {
+    std::string name;
+    std::string fallback;
+    std::string meaning;
+  };
+  std::vector<Option> options;
+};
+std::vector<TaskInfo> tasks();
+
+}  // namespace locus::training

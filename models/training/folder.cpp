@@ -1,0 +1,300 @@
+#include "models/training/folder.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "core/base/atomic_file.h"
+#include "models/checkpoint/tensor_source.h"
+#include "models/text/json.h"
+#include "models/transformer/locus_config.h"
+
+namespace locus::training {
+
+namespace {
+
+using nlohmann::ordered_json;
+using transformer::Spec;
+
+constexpr const char* kStateFile = "training_state.safetensors";
+constexpr const char* kCurveHeader = "step,loss,learning_rate,validation";
+
+struct NamedTensor {
+  std::string name;
+  at::Tensor value;  // contiguous
+};
+
+Status write_tensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
+                     const std::map<std::string, std::string>& metadata) {
+  std::vector<checkpoint::OutputTensor> output;
+  for (const NamedTensor& tensor : tensors) {
+    const bool half = tensor.value.scalar_type() == at::kHalf;
+    output.push_back({tensor.name,
+                      half ? checkpoint::DType::kF16 : checkpoint::DType::kF32,
+                      tensor.value.sizes().vec(),
+                      {static_cast<const std::byte*>(tensor.value.data_ptr()), tensor.value.nbytes()}});
+  }
+  return checkpoint::write_safetensors(path, output, metadata);
+}
+
+// Whether a Llama of other programs computes the same: half-rotate RoPE on all channels, unscaled.
+bool is_plain_llama(const transformer::Transformer& model) {
+  if (model.spec().encoding != "rope") {
+    return false;
+  }
+  const Settings settings = model.encoding().settings();
+  const auto is = [&settings](const char* name, const std::string& value) {
+    const auto found = settings.values().find(name);
+    return found == settings.values().end() || to_text(found->second) == value;
+  };
+  return is("layout", "half") && is("fraction", "1") && is("scaling", "none");
+}
+
+Result<ordered_json> llama_config(const transformer::Transformer& model) {
+  const Spec& spec = model.spec();
+  LOCUS_TRY(const double base, model.encoding().settings().number("base", 10000));
+  return ordered_json{{"architectures", {"LlamaForCausalLM"}},
+                      {"model_type", "llama"},
+                      {"vocab_size", spec.vocabulary},
+                      {"hidden_size", spec.width},
+                      {"num_hidden_layers", spec.layers},
+                      {"num_attention_heads", spec.heads},
+                      {"num_key_value_heads", spec.kv_heads},
+                      {"head_dim", spec.head_width},
+                      {"intermediate_size", spec.inner},
+                      {"hidden_act", "silu"},
+                      {"rms_norm_eps", spec.norm_eps},
+                      {"max_position_embeddings", spec.trained_length},
+                      {"rope_theta", base},
+                      {"rope_scaling", nullptr},
+                      {"attention_bias", false},
+                      {"tie_word_embeddings", spec.tied_head},
+                      {"bos_token_id", nullptr},
+                      {"eos_token_id", nullptr}};
+}
+
+// Hugging Face's names; q|k|v are separate there.
+void append_llama(const Spec& spec, const std::string& name, const at::Tensor& value, std::vector<NamedTensor>& out) {
+  static const std::vector<std::pair<std::string, std::string>> kNames = {
+      {"attention_norm.", "input_layernorm."},
+      {"attention.output.", "self_attn.o_proj."},
+      {"feed_forward_norm.", "post_attention_layernorm."},
+      {"feed_forward.gate.", "mlp.gate_proj."},
+      {"feed_forward.up.", "mlp.up_proj."},
+      {"feed_forward.down.", "mlp.down_proj."}};
+  if (name == "embedding.weight") {
+    out.push_back({"model.embed_tokens.weight", value});
+    return;
+  }
+  if (name == "final_norm.weight") {
+    out.push_back({"model.norm.weight", value});
+    return;
+  }
+  if (const auto qkv = name.find("attention.qkv."); qkv != std::string::npos) {
+    const std::int64_t query = spec.heads * spec.head_width;
+    const std::int64_t key = spec.kv_heads * spec.head_width;
+    const std::string prefix = "model." + name.substr(0, qkv) + "self_attn.";
+    out.push_back({prefix + "q_proj.weight", value.narrow(0, 0, query).contiguous()});
+    out.push_back({prefix + "k_proj.weight", value.narrow(0, query, key).contiguous()});
+    out.push_back({prefix + "v_proj.weight", value.narrow(0, query + key, key).contiguous()});
+    return;
+  }
+  for (const auto& [own, other] : kNames) {
+    if (const auto found = name.find(own); found != std::string::npos) {
+      out.push_back({"model." + name.substr(0, found) + other + name.substr(found + own.size()), value});
+      return;
+    }
+  }
+}
+
+// What decides a run's numbers; a resumed run must have the same.
+ordered_json options_json(const TrainOptions& options) {
+  ordered_json task_options = ordered_json::object();
+  for (const auto& [name, value] : options.task_options.values()) {
+    task_options[name] = to_text(value);
+  }
+  ordered_json encoding = {{"name", options.encoding}};
+  for (const auto& [name, value] : options.encoding_options.values()) {
+    encoding[name] = to_text(value);
+  }
+  const char* const decays[] = {"cosine", "linear", "constant"};
+  return {{"task", options.task},
+          {"task_options", task_options},
+          {"encoding", encoding},
+          {"layers", options.layers},
+          {"heads", options.heads},
+          {"kv_heads", options.kv_heads},
+          {"width", options.width},
+          {"inner", options.inner},
+          {"length", options.length},
+          {"batch", options.batch},
+          {"gradient_parts", options.gradient_parts},
+          {"steps", options.steps},
+          {"learning_rate", options.learning_rate},
+          {"warmup", options.warmup},
+          {"decay", decays[static_cast<int>(options.decay)]},
+          {"weight_decay", options.weight_decay},
+          {"clip", options.clip},
+          {"seed", options.seed}};
+}
+
+std::string curve_csv(const std::vector<CurvePoint>& curve) {
+  std::ostringstream csv;
+  csv.precision(9);
+  csv << kCurveHeader << '\n';
+  for (const CurvePoint& point : curve) {
+    csv << point.step << ',' << point.loss << ',' << point.learning_rate << ',';
+    if (!std::isnan(point.validation)) {
+      csv << point.validation;
+    }
+    csv << '\n';
+  }
+  return csv.str();
+}
+
+// The rows of loss.csv up to `step`: what was written after the state that is resumed from is left out.
+std::vector<CurvePoint> read_curve(const std::filesystem::path& path, std::int64_t step) {
+  std::vector<CurvePoint> curve;
+  const auto text = read_file(path, std::size_t{1} << 28);
+  if (!text.ok()) {
+    return curve;
+  }
+  std::istringstream lines(*text);
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) {
+    CurvePoint point;
+    point.validation = std::numeric_limits<double>::quiet_NaN();
+    long long at = 0;
+    if (std::sscanf(line.c_str(), "%lld,%lf,%lf,%lf", &at, &point.loss, &point.learning_rate, &point.validation) >= 3 &&
+        at <= step) {
+      point.step = at;
+      curve.push_back(point);
+    }
+  }
+  return curve;
+}
+
+Status copy_into(const checkpoint::TensorSource& source, const std::string& name, at::Tensor& value) {
+  const checkpoint::TensorInfo* const info = source.find(name);
+  const std::string where = std::string(kStateFile) + ": tensor " + name;
+  if (info == nullptr) {
+    return bad_input("is missing", where);
+  }
+  if (info->dtype != checkpoint::DType::kF32 || info->shape != value.sizes().vec() || !info->contiguous()) {
+    return bad_input("does not fit the model that these options make", where);
+  }
+  const at::NoGradGuard no_grad;
+  std::memcpy(value.data_ptr(), info->storage.data() + info->offset * 4, value.nbytes());
+  return {};
+}
+
+Status check_options(const std::string& written, const TrainOptions& options) {
+  LOCUS_TRY(const nlohmann::json before, parse_json(written, kStateFile));
+  const nlohmann::json now = nlohmann::json::parse(options_json(options).dump());
+  for (const auto& [name, value] : now.items()) {
+    if (!before.is_object() || !before.contains(name) || before[name] != value) {
+      const std::string found = before.is_object() && before.contains(name) ? before[name].dump() : "nothing";
+      return bad_input("cannot resume with other options: " + name + " was " + found + ", now " + value.dump(),
+                       kStateFile);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status write_model(const std::filesystem::path& folder, transformer::Transformer& model, const Task& task, bool half) {
+  const bool llama = is_plain_llama(model);
+  ordered_json config;
+  if (llama) {
+    LOCUS_TRY(config, llama_config(model));
+  } else {
+    Spec spec = model.spec();
+    spec.encoding_options = model.encoding().settings();
+    config = transformer::locus_config(spec);
+  }
+  config["torch_dtype"] = half ? "float16" : "float32";
+  std::vector<NamedTensor> tensors;
+  for (const transformer::Parameter& parameter : model.parameters()) {
+    const at::Tensor value = parameter.value->detach().to(at::kCPU, half ? at::kHalf : at::kFloat).contiguous();
+    if (llama) {
+      append_llama(model.spec(), parameter.name, value, tensors);
+    } else {
+      tensors.push_back({parameter.name, value});
+    }
+  }
+  LOCUS_CHECK(write_file(folder / "config.json", config.dump(2) + "\n"));
+  LOCUS_CHECK(task.write_tokenizer(folder));
+  return write_tensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
+}
+
+Status write_record(const std::filesystem::path& folder, const TrainOptions& options, const Task& task,
+                    const RunRecord& record) {
+  ordered_json training = {{"command", options.command}};
+  training.update(options_json(options));
+  training["data"] = ordered_json::parse(task.data_json());
+  training["steps_done"] = record.step;
+  training["tokens"] = record.step * options.batch * options.length;
+  training["metric"] = std::string(metric_name(task.metric()));
+  training["splits"] = ordered_json::object();
+  for (const auto& [split, value] : record.splits) {
+    training["splits"][split] = value;
+  }
+  LOCUS_CHECK(write_file(folder / "training.json",
+                         training.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n"));
+  return write_file(folder / "loss.csv", curve_csv(record.curve));
+}
+
+Status write_state(const std::filesystem::path& folder, transformer::Transformer& model, AdamW& optimiser,
+                   const TrainOptions& options, const RunRecord& record) {
+  std::vector<NamedTensor> tensors;
+  const std::vector<transformer::Parameter> parameters = model.parameters();
+  for (std::size_t n = 0; n < parameters.size(); ++n) {
+    const AdamW::Group& group = optimiser.groups()[n];
+    tensors.push_back({parameters[n].name, group.value.detach().to(at::kCPU).contiguous()});
+    tensors.push_back({parameters[n].name + "/mean", group.mean.to(at::kCPU).contiguous()});
+    tensors.push_back({parameters[n].name + "/square", group.square.to(at::kCPU).contiguous()});
+  }
+  return write_tensors(folder / kStateFile, tensors,
+                       {{"locus.format", "training/1"},
+                        {"step", std::to_string(record.step)},
+                        {"options", options_json(options).dump()}});
+}
+
+Result<bool> read_state(const std::filesystem::path& folder, transformer::Transformer& model, AdamW& optimiser,
+                        const TrainOptions& options, RunRecord& record) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(folder / kStateFile, ignored)) {
+    return false;
+  }
+  LOCUS_TRY(const checkpoint::Source source, checkpoint::open_tensors(folder / kStateFile));
+  const auto step = source->metadata().find("step");
+  const auto written = source->metadata().find("options");
+  if (step == source->metadata().end() || written == source->metadata().end()) {
+    return bad_input("is no training state", kStateFile);
+  }
+  LOCUS_CHECK(check_options(written->second, options));
+  const std::vector<transformer::Parameter> parameters = model.parameters();
+  for (std::size_t n = 0; n < parameters.size(); ++n) {
+    AdamW::Group& group = optimiser.groups()[n];
+    LOCUS_CHECK(copy_into(*source, parameters[n].name, group.value));
+    LOCUS_CHECK(copy_into(*source, parameters[n].name + "/mean", group.mean));
+    LOCUS_CHECK(copy_into(*source, parameters[n].name + "/square", group.square));
+  }
+  record.step = std::strtoll(step->second.c_str(), nullptr, 10);
+  optimiser.set_steps(record.step);
+  record.curve = read_curve(folder / "loss.csv", record.step);
+  return true;
+}
+
+Status remove_state(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::remove(folder / kStateFile, error);
+  return error ? Status(bad_input("cannot be removed: " + error.message(), kStateFile)) : Status();
+}
+
+}  // namespace locus::training

@@ -1,0 +1,53 @@
+// The folder a training run writes: a checkpoint that Locus and other programs open, and the state to go on from.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "models/training/adamw.h"
+#include "models/training/task.h"
+#include "models/transformer/transformer.h"
+
+namespace locus::training {
+
+// One row of loss.csv.
+struct CurvePoint {
+  std::int64_t step = 0;
+  double loss = 0;  // nats a token
+  double learning_rate = 0;
+  double validation = 0;  // NaN when not measured
+};
+
+// What is known of a run at a step.
+struct RunRecord {
+  std::int64_t step = 0;
+  std::vector<CurvePoint> curve;
+  std::map<std::string, double> splits;  // empty until the end
+};
+
+// config.json, model.safetensors and the tokenizer: `model_type` llama with Hugging Face's tensor names where the
+// encoding is plain rope, otherwise locus.
+Status write_model(const std::filesystem::path& folder, transformer::Transformer& model, const Task& task, bool half);
+
+// training.json and loss.csv.
+Status write_record(const std::filesystem::path& folder, const TrainOptions& options, const Task& task,
+                    const RunRecord& record);
+
+// training_state.safetensors: float32 parameters, both means of AdamW, the step, and the options they belong to.
+Status write_state(const std::filesystem::path& folder, transformer::Transformer& model, AdamW& optimiser,
+                   const TrainOptions& options, const RunRecord& record);
+
+// Restores what write_state() wrote. False when the folder has no state. Errors: kBadInput when it was written with
+// other options (the first that differs is named), or does not fit the model.
+Result<bool> read_state(const std::filesystem::path& folder, transformer::Transformer& model, AdamW& optimiser,
+                        const TrainOptions& options, RunRecord& record);
+
+Status remove_state(const std::filesystem::path& folder);
+
+}  // namespace locus::training

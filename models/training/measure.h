@@ -1,0 +1,41 @@
+// A model's metric on a task's split.
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "models/training/task.h"
+#include "models/transformer/transformer.h"
+
+namespace locus::training {
+
+// What the model says of examples: (B, T) negative log-likelihood of each target in nats, 0 where not counted, and
+// whether it is the most likely token (1), 0 where not, 1 where not counted. No gradients.
+struct Judgement {
+  at::Tensor loss;
+  at::Tensor right;
+};
+Judgement judge(const transformer::Transformer& model, const Examples& examples, at::Device device);
+
+// The mean over the split with its 95 % interval: Wilson's for errors, the normal one over sequences for bits.
+struct Measurement {
+  double value = 0;
+  double low = 0;
+  double high = 0;
+};
+
+struct MeasureOptions {
+  std::uint64_t seed = 0;
+  std::int64_t samples = 0;  // sequences; 0: the task's own count
+  std::int64_t batch = 0;    // sequences at once; 0: about 8192 tokens
+  at::Device device{at::kCPU};
+  StopToken stop;
+  Progress progress;
+};
+
+// Errors: kCancelled, and what the encoding says of the split's length.
+Result<Measurement> measure(const transformer::Transformer& model, const Task& task, std::size_t split,
+                            const MeasureOptions& options = {});
+
+}  // namespace locus::training

@@ -1,0 +1,131 @@
+#include "models/training/replicas.h"
+
+#include <ATen/Parallel.h>
+#include <dlfcn.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+
+namespace locus::training {
+
+namespace {
+
+// LibTorch's own threads, and those of OpenBLAS, which LibTorch does not know.
+void set_product_threads(int threads) {
+  at::set_num_threads(threads);
+  using SetThreads = void (*)(int);
+  if (auto* const set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))) {
+    set(threads);
+  }
+}
+
+// The activations of a step are allocated and freed every step; without this glibc would give the large ones back to
+// the system each time, and page faults would cost as much as the products.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
+double run_share(transformer::Transformer& model, const at::Tensor& ids, const at::Tensor& targets, double scale) {
+  const at::Device device = model.parameters().front().value->device();
+  transformer::Batch batch;
+  batch.ids = ids.to(device);
+  batch.positions = model.positions(ids.size(1));
+  const at::Tensor logits = model.forward(batch).flatten(0, 1);
+  const at::Tensor loss =
+      at::cross_entropy_loss(logits, targets.to(device).flatten(), {}, at::Reduction::Sum, kIgnored) * scale;
+  loss.backward();
+  return loss.item<double>();
+}
+
+}  // namespace
+
+Replicas::Replicas(transformer::Transformer& model) : model_(model), threads_before_(at::get_num_threads()) {
+  keep_freed_memory();
+  set_product_threads(1);
+}
+
+Replicas::~Replicas() {
+  set_product_threads(threads_before_);
+}
+
+Result<std::unique_ptr<Replicas>> Replicas::create(transformer::Transformer& model, std::int64_t threads) {
+  std::unique_ptr<Replicas> replicas(new Replicas(model));
+  const std::vector<transformer::Parameter> own = model.parameters();
+  for (const transformer::Parameter& parameter : own) {
+    parameter.value->requires_grad_(true);
+  }
+  for (std::int64_t n = 1; n < threads; ++n) {
+    LOCUS_TRY(std::unique_ptr<transformer::Transformer> copy, transformer::Transformer::create(model.spec(), false));
+    const std::vector<transformer::Parameter> shared = copy->parameters();
+    for (std::size_t m = 0; m < own.size(); ++m) {
+      *shared[m].value = own[m].value->detach().requires_grad_(true);
+    }
+    replicas->copies_.push_back(std::move(copy));
+  }
+  return replicas;
+}
+
+double Replicas::backward(const Examples& examples, double scale) {
+  const std::int64_t count = examples.ids.size(0);
+  const auto shares = static_cast<std::int64_t>(copies_.size()) + 1;
+  std::vector<double> losses(static_cast<std::size_t>(shares), 0);
+  std::vector<std::exception_ptr> failures(losses.size());
+  const auto run = [&](std::int64_t share) {
+    const std::int64_t begin = count * share / shares;
+    const std::int64_t end = count * (share + 1) / shares;
+    const auto n = static_cast<std::size_t>(share);
+    if (begin == end) {
+      return;
+    }
+    try {
+      losses[n] = run_share(share == 0 ? model_ : *copies_[n - 1], examples.ids.slice(0, begin, end),
+                            examples.targets.slice(0, begin, end), scale);
+    } catch (...) {
+      failures[n] = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::int64_t share = 1; share < shares; ++share) {
+      threads.emplace_back(run, share);
+    }
+    run(0);
+  }
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) {
+      std::rethrow_exception(failure);
+    }
+  }
+  collect();
+  double loss = 0;
+  for (const double share : losses) {
+    loss += share;
+  }
+  return loss;
+}
+
+void Replicas::collect() {
+  const at::NoGradGuard no_grad;
+  const std::vector<transformer::Parameter> own = model_.parameters();
+  for (const auto& copy : copies_) {
+    const std::vector<transformer::Parameter> shared = copy->parameters();
+    for (std::size_t n = 0; n < own.size(); ++n) {
+      at::Tensor& gradient = shared[n].value->mutable_grad();
+      at::Tensor& sum = own[n].value->mutable_grad();
+      if (gradient.defined()) {
+        sum.defined() ? void(sum.add_(gradient)) : void(sum = gradient.clone());
+        gradient.reset();
+      }
+    }
+  }
+}
+
+}  // namespace locus::training

@@ -1,0 +1,37 @@
+// Replicas: one model trained on several threads. Each thread runs its share of a batch forward and backward on a copy
+// that shares the parameters' memory and has gradients of its own; the shares are then added in a fixed order, so the
+// result depends on the number of threads but never on their timing. Matrix products run on one thread each: small
+// models spend less time this way than splitting every product, and a busy machine does not stall them.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/base/result.h"
+#include "models/training/task.h"
+#include "models/transformer/transformer.h"
+
+namespace locus::training {
+
+class Replicas {
+ public:
+  // `model` must outlive it; its parameters get requires_grad.
+  static Result<std::unique_ptr<Replicas>> create(transformer::Transformer& model, std::int64_t threads);
+  ~Replicas();
+
+  // Adds to the gradients of `model` those of `scale` · Σ nats of the counted targets; returns Σ nats · scale.
+  double backward(const Examples& examples, double scale);
+
+ private:
+  explicit Replicas(transformer::Transformer& model);
+  void collect();
+
+  transformer::Transformer& model_;
+  std::vector<std::unique_ptr<transformer::Transformer>> copies_;  // of the threads beyond the first
+  int threads_before_ = 1;
+};
+
+}  // namespace locus::training

@@ -1,0 +1,202 @@
+#include "models/train.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stop_token>
+#include <vector>
+
+#include "models/checkpoint/tensor_source.h"
+
+namespace {
+
+using locus::ErrorCode;
+using locus::training::train;
+using locus::training::TrainOptions;
+using locus::training::TrainProgress;
+using locus::training::TrainSummary;
+namespace fs = std::filesystem;
+
+// A fresh folder with a text that a byte model can learn something of at once.
+fs::path fresh_folder(const std::string& name) {
+  const fs::path folder = fs::path(testing::TempDir()) / ("locus_train_" + name);
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  std::ofstream text(folder / "corpus.txt");
+  for (int n = 0; n < 200; ++n) {
+    text << "the cat sat on the mat " << n % 10 << "\n";
+  }
+  return folder;
+}
+
+TrainOptions tiny(const fs::path& folder, const std::string& out) {
+  TrainOptions options;
+  options.corpus = {{folder / "corpus.txt", "Cats"}};
+  options.validate = {{folder / "corpus.txt", ""}};
+  options.layers = 1;
+  options.heads = 2;
+  options.width = 16;
+  options.length = 24;
+  options.batch = 8;
+  options.steps = 12;
+  options.warmup = 2;
+  options.learning_rate = 1e-2;
+  options.save_every = 5;
+  options.threads = 2;
+  options.out = folder / out;
+  options.command = "locus train text";
+  return options;
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class Train : public testing::Test {
+ protected:
+  void SetUp() override { folder_ = fresh_folder(testing::UnitTest::GetInstance()->current_test_info()->name()); }
+  void TearDown() override { fs::remove_all(folder_); }
+  fs::path folder_;
+};
+
+TEST_F(Train, LossFallsAndTheFolderIsComplete) {
+  TrainOptions options = tiny(folder_, "out");
+  options.steps = 40;
+  std::vector<double> losses;
+  const auto summary = train(options, [&losses](const TrainProgress& progress) { losses.push_back(progress.loss); });
+  ASSERT_TRUE(summary.ok()) << summary.error().describe();
+  ASSERT_EQ(losses.size(), 40U);
+  EXPECT_NEAR(losses.front(), std::log(256.0), 0.3);
+  EXPECT_LT(losses.back(), losses.front() - 1);
+  EXPECT_EQ(summary->metric, "bits_per_byte");
+  EXPECT_NEAR(summary->splits.at("in"), losses.back() / std::log(2.0), 0.5);
+
+  const auto config = nlohmann::json::parse(read(options.out / "config.json"));
+  EXPECT_EQ(config.at("model_type"), "llama");
+  EXPECT_EQ(config.at("hidden_size"), 16);
+  const auto training = nlohmann::json::parse(read(options.out / "training.json"));
+  EXPECT_EQ(training.at("command"), "locus train text");
+  EXPECT_EQ(training.at("data").at(0).at("title"), "Cats");
+  EXPECT_EQ(training.at("data").at(0).at("sha256").get<std::string>().size(), 64U);
+  EXPECT_EQ(training.at("steps_done"), 40);
+  EXPECT_EQ(training.dump().find(folder_.string()), std::string::npos) << "a path is recorded";
+  const auto source = locus::checkpoint::open_tensors(options.out / "model.safetensors");
+  ASSERT_TRUE(source.ok());
+  for (const char* const name : {"model.embed_tokens.weight", "model.layers.0.self_attn.k_proj.weight",
+                                 "model.layers.0.mlp.gate_proj.weight", "model.norm.weight"}) {
+    EXPECT_NE((*source)->find(name), nullptr) << name;
+  }
+  EXPECT_TRUE(fs::exists(options.out / "tokenizer.json"));
+  EXPECT_FALSE(fs::exists(options.out / "training_state.safetensors"));
+  EXPECT_EQ(read(options.out / "loss.csv").substr(0, 4), "step");
+}
+
+// Killed after its first save, a run that goes on ends with the very weights of one that was never stopped.
+TEST_F(Train, ResumedRunEqualsAnUninterruptedOne) {
+  const TrainOptions whole = tiny(folder_, "whole");
+  ASSERT_TRUE(train(whole).ok());
+
+  TrainOptions cut = tiny(folder_, "cut");
+  std::stop_source stop;
+  const auto first = train(
+      cut,
+      [&stop](const TrainProgress& progress) {
+        if (progress.step == 7) {
+          stop.request_stop();
+        }
+      },
+      stop.get_token());
+  ASSERT_TRUE(first.ok()) << first.error().describe();
+  EXPECT_TRUE(first->stopped);
+  EXPECT_EQ(first->steps, 7);
+  EXPECT_TRUE(fs::exists(cut.out / "training_state.safetensors"));
+  cut.resume = true;
+  std::int64_t resumed_at = 0;
+  const auto second = train(
+      cut, [&resumed_at](const TrainProgress& progress) { resumed_at = resumed_at == 0 ? progress.step : resumed_at; });
+  ASSERT_TRUE(second.ok()) << second.error().describe();
+  EXPECT_EQ(resumed_at, 8);
+  EXPECT_EQ(read(cut.out / "model.safetensors"), read(whole.out / "model.safetensors"));
+  EXPECT_FALSE(second->stopped);
+}
+
+TEST_F(Train, RefusesToResumeWithOtherOptions) {
+  TrainOptions options = tiny(folder_, "out");
+  std::stop_source stop;
+  stop.request_stop();
+  ASSERT_TRUE(train(options, {}, stop.get_token()).ok());
+  options.resume = true;
+  options.learning_rate *= 2;
+  const auto resumed = train(options);
+  ASSERT_FALSE(resumed.ok());
+  EXPECT_EQ(resumed.error().code, ErrorCode::kBadInput);
+  EXPECT_NE(resumed.error().message.find("learning_rate"), std::string::npos) << resumed.error().message;
+}
+
+TEST_F(Train, PartsOfABatchAddUpToTheBatch) {
+  TrainOptions one = tiny(folder_, "one");
+  one.threads = 1;
+  one.steps = 1;
+  TrainOptions spread = one;
+  spread.threads = 3;
+  spread.out = folder_ / "spread";
+  double loss_one = 0;
+  double loss_spread = 0;
+  ASSERT_TRUE(train(one, [&](const TrainProgress& progress) { loss_one = progress.loss; }).ok());
+  ASSERT_TRUE(train(spread, [&](const TrainProgress& progress) { loss_spread = progress.loss; }).ok());
+  EXPECT_NEAR(loss_one, loss_spread, 1e-5 * (1 + std::abs(loss_one)));
+  const auto a = locus::checkpoint::open_tensors(one.out / "model.safetensors");
+  const auto b = locus::checkpoint::open_tensors(spread.out / "model.safetensors");
+  ASSERT_TRUE(a.ok() && b.ok());
+  const auto* const x = (*a)->find("model.layers.0.mlp.up_proj.weight");
+  const auto* const y = (*b)->find("model.layers.0.mlp.up_proj.weight");
+  ASSERT_TRUE(x != nullptr && y != nullptr);
+  for (std::int64_t n = 0; n < x->elements(); ++n) {
+    float left = 0;
+    float right = 0;
+    std::memcpy(&left, x->storage.data() + (x->offset + n) * 4, 4);
+    std::memcpy(&right, y->storage.data() + (y->offset + n) * 4, 4);
+    // The first step of Adam is the sign of the gradient: gradients near 0 may differ in theirs.
+    ASSERT_NEAR(left, right, 2.1 * one.learning_rate) << n;
+  }
+}
+
+TEST_F(Train, NamesWhatMakesNoRun) {
+  const TrainOptions good = tiny(folder_, "out");
+  const auto expect_error = [](const TrainOptions& options, ErrorCode code) {
+    const auto summary = train(options);
+    ASSERT_FALSE(summary.ok());
+    EXPECT_EQ(summary.error().code, code) << summary.error().describe();
+  };
+  TrainOptions options = good;
+  options.task = "poetry";
+  expect_error(options, ErrorCode::kUsage);
+  options = good;
+  options.encoding = "compass";
+  expect_error(options, ErrorCode::kBadInput);
+  options = good;
+  options.heads = 3;
+  expect_error(options, ErrorCode::kUsage);
+  options = good;
+  options.corpus.clear();
+  expect_error(options, ErrorCode::kUsage);
+  options = good;
+  options.corpus = {{folder_ / "missing.txt", ""}};
+  expect_error(options, ErrorCode::kBadInput);
+  options = good;
+  options.length = 1 << 20;
+  expect_error(options, ErrorCode::kBadInput);
+  options = good;
+  options.out.clear();
+  expect_error(options, ErrorCode::kUsage);
+}
+
+}  // namespace
