@@ -13,8 +13,8 @@
 #include <QPushButton>
 #include <nlohmann/json.hpp>
 
+#include "app/session/session.h"
 #include "app/views/data_file.h"
-#include "app/workbench/session.h"
 #include "renderers/paper/paper.h"
 
 namespace locus::workbench {

@@ -1,9 +1,9 @@
 #include <cctype>
 #include <map>
 
+#include "app/session/session.h"
+#include "app/session/view_input.h"
 #include "app/views/view.h"
-#include "app/workbench/session.h"
-#include "app/workbench/view_input.h"
 #include "app/workbench/workbench.h"
 #include "renderers/paper/paper.h"
 

@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "app/session/view_input.h"
 #include "app/workbench/cell_values.h"
-#include "app/workbench/view_input.h"
 
 namespace locus::workbench {
 

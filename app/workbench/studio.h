@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "app/session/session.h"
 #include "app/views/view.h"
-#include "app/workbench/session.h"
 #include "app/workbench/worker.h"
 #include "renderers/figure/figure.h"
 

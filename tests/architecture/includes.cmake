@@ -30,7 +30,7 @@ forbid("renderers" "models/|app/|core/(position|attention|analysis)/|${torch}|op
 forbid("renderers/figure" "renderers/(vulkan|paper)/|${qt}|vulkan" "a Figure knows nothing of its renderers")
 forbid("app" "core/(position|attention|analysis)/|models/(checkpoint|text|image|transformer|training)/.*_aten|${torch}|opencv"
        "app reaches the mathematics through models")
-forbid("app/cli;app/views" "Q(Widgets|MainWindow|Application|Dialog)|app/workbench/|app/viewport/" "sub-commands make no window")
+forbid("app/cli;app/views;app/session" "Q(Widgets|MainWindow|Application|Dialog)|app/workbench/|app/viewport/" "sub-commands make no window")
 
 if(failures)
   list(JOIN failures "\n" text)

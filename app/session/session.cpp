@@ -1,4 +1,4 @@
-#include "app/workbench/session.h"
+#include "app/session/session.h"
 
 #include <nlohmann/json.hpp>
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "app/session/session.h"
 #include "app/views/view.h"
-#include "app/workbench/session.h"
 
 namespace locus::workbench {
 

@@ -1,4 +1,4 @@
-#include "app/workbench/view_input.h"
+#include "app/session/view_input.h"
 
 namespace locus::workbench {
 
