@@ -1,55 +1,57 @@
 #include "models/text/json.h"
 
-#include <optional>
 #include <utility>
 #include <vector>
+
+#include "models/checkpoint/json_events.h"
 
 namespace locus {
 namespace {
 
 using Json = nlohmann::json;
 
-// Builds the document value by value and stops at the first breach of a limit.
+using Event = checkpoint::JsonEvent;
+
+// Builds the document value by value.
 class Builder {
  public:
-  Builder(const std::string& file, const JsonLimits& limits) : file_(file), limits_(limits) {}
-
-  bool null() { return add(nullptr) != nullptr; }
-  bool boolean(bool value) { return add(value) != nullptr; }
-  bool number_integer(Json::number_integer_t value) { return add(value) != nullptr; }
-  bool number_unsigned(Json::number_unsigned_t value) { return add(value) != nullptr; }
-  bool number_float(Json::number_float_t value, const std::string&) { return add(value) != nullptr; }
-  bool string(std::string& value) { return add(std::move(value)) != nullptr; }
-  bool binary(Json::binary_t&) { return false; }
-  bool start_object(std::size_t) { return open(Json::object()); }
-  bool start_array(std::size_t) { return open(Json::array()); }
-  bool end_object() { return close(); }
-  bool end_array() { return close(); }
-
-  bool key(std::string& name) {
-    auto [entry, added] = stack_.back()->get_ref<Json::object_t&>().emplace(std::move(name), nullptr);
-    if (!added) {
-      error_ = bad_input("key \"" + entry->first.substr(0, 80) + "\" appears twice", file_);
-      return false;
+  void take(const Event& event) {
+    switch (event.kind) {
+      case Event::Kind::kNull:
+        add(nullptr);
+        break;
+      case Event::Kind::kBool:
+        add(event.boolean);
+        break;
+      case Event::Kind::kInteger:
+        add(event.integer);
+        break;
+      case Event::Kind::kNumber:
+        add(event.number);
+        break;
+      case Event::Kind::kText:
+        add(std::string(event.text));
+        break;
+      case Event::Kind::kKey:
+        slot_ = &(*stack_.back())[std::string(event.text)];
+        break;
+      case Event::Kind::kBeginObject:
+        stack_.push_back(add(Json::object()));
+        break;
+      case Event::Kind::kBeginArray:
+        stack_.push_back(add(Json::array()));
+        break;
+      case Event::Kind::kEndObject:
+      case Event::Kind::kEndArray:
+        stack_.pop_back();
+        break;
     }
-    slot_ = &entry->second;
-    return true;
   }
 
-  bool parse_error(std::size_t position, const std::string&, const Json::exception&) {
-    error_ = bad_input("not valid JSON at byte " + std::to_string(position), file_);
-    return false;
-  }
-
-  const std::optional<Error>& error() const { return error_; }
-  Json take() { return std::move(root_); }
+  Json finish() { return std::move(root_); }
 
  private:
   Json* add(Json value) {
-    if (++values_ > limits_.values) {
-      error_ = too_large("more than " + std::to_string(limits_.values) + " JSON values", file_);
-      return nullptr;
-    }
     if (stack_.empty()) {
       root_ = std::move(value);
       return &root_;
@@ -62,45 +64,23 @@ class Builder {
     return slot_;
   }
 
-  bool open(Json container) {
-    if (static_cast<int>(stack_.size()) >= limits_.depth) {
-      error_ = bad_input("JSON nested deeper than " + std::to_string(limits_.depth) + " levels", file_);
-      return false;
-    }
-    Json* place = add(std::move(container));
-    if (place == nullptr) {
-      return false;
-    }
-    stack_.push_back(place);
-    return true;
-  }
-
-  bool close() {
-    stack_.pop_back();
-    return true;
-  }
-
-  const std::string& file_;
-  JsonLimits limits_;
   Json root_;
   std::vector<Json*> stack_;  // open containers; each is complete before its parent grows, so pointers hold
-  Json* slot_ = nullptr;
-  std::int64_t values_ = 0;
-  std::optional<Error> error_;
+  Json* slot_ = nullptr;      // the place of the value after a key
 };
 
 }  // namespace
 
-Result<nlohmann::json> parse_json(std::string_view text, const std::string& file, const JsonLimits& limits) {
-  Builder builder(file, limits);
-  const bool complete = Json::sax_parse(text.begin(), text.end(), &builder);
-  if (builder.error()) {
-    return *builder.error();
+Result<nlohmann::json> parse_json(std::string_view text, const std::string& file) {
+  Builder builder;
+  const Status read = checkpoint::read_json(text, {}, [&](const Event& event) {
+    builder.take(event);
+    return Status();
+  });
+  if (!read.ok()) {
+    return read.error().within(file);
   }
-  if (!complete) {
-    return bad_input("not valid JSON", file);
-  }
-  return builder.take();
+  return builder.finish();
 }
 
 Result<JsonObject> JsonObject::of(const nlohmann::json& value, std::string where) {

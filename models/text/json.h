@@ -1,4 +1,4 @@
-// JSON files of strangers: one document with bounded depth and memory, without duplicate keys.
+// JSON documents as a tree, for files whose whole content is wanted: vocabularies, configurations.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,9 @@
 
 namespace locus {
 
-struct JsonLimits {
-  int depth = 64;
-  std::int64_t values = 4'000'000;  // strings, numbers, arrays, objects together
-};
-
-// The document. Errors, with `file` as context: kBadInput for malformed text, a key twice in one object, or deeper than
-// the limit; kTooLarge for more values than the limit.
-Result<nlohmann::json> parse_json(std::string_view text, const std::string& file, const JsonLimits& limits = {});
+// The document, read through checkpoint::read_json() with its limits: 64 levels, 4 million values and names, no name
+// twice in an object. Errors: kBadInput with `file` as context.
+Result<nlohmann::json> parse_json(std::string_view text, const std::string& file);
 
 // A JSON object with the name its fields are reported under ("tokenizer.json: model"). Absent and null fields give the
 // fallback; fields of another kind give kBadInput naming field, expected and found.
