@@ -25,7 +25,6 @@ endfunction()
 locus_pkg(locus_sentencepiece sentencepiece)
 locus_pkg(locus_pcre2 libpcre2-8)
 locus_pkg(locus_icu icu-uc)
-locus_pkg(locus_zip libzip)
 
 if(LOCUS_IMAGES)
   find_package(OpenCV REQUIRED COMPONENTS core imgproc imgcodecs)

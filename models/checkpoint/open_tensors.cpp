@@ -9,6 +9,7 @@
 #include "models/checkpoint/safetensors.h"
 #include "models/checkpoint/shard_index.h"
 #include "models/checkpoint/tensor_source.h"
+#include "models/checkpoint/torch_file.h"
 
 namespace locus::checkpoint {
 
@@ -62,6 +63,10 @@ Result<Source> open_file(const fs::path& path) {
   }
   if (path.extension() == ".safetensors") {
     return read_safetensors(file->bytes(), file, path);
+  }
+  const std::string extension = path.extension().string();
+  if (extension == ".pt" || extension == ".pth" || extension == ".bin") {
+    return read_torch_file(file->bytes(), file, path);
   }
   return bad_input("expected .safetensors, .pt, .pth, .bin or .index.json, found \"" + path.extension().string() + "\"",
                    path.string());
