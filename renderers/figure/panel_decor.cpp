@@ -144,6 +144,10 @@ std::optional<ColorScale> color_bar_scale(const Panel& panel) {
   return std::nullopt;
 }
 
+double color_bar_height(const Panel& panel, double plot_height, const Style& style) {
+  return is_text(panel) ? std::min(plot_height, 12 * style.text_size) : plot_height;
+}
+
 LegendFlow flow_legend(const Panel& panel, double width, const Style& style, const TextMetrics& metrics) {
   LegendFlow flow;
   const double size = style.tick_text();
@@ -194,7 +198,7 @@ PanelDecor measure(const Panel& panel, double plot_width, double plot_height, bo
     margins.top = 0.5 * style.tick_text();
   }
   if (const auto scale = color_bar_scale(panel)) {
-    measure_color_bar(panel, *scale, plot_height, style, metrics, decor);
+    measure_color_bar(panel, *scale, color_bar_height(panel, plot_height, style), style, metrics, decor);
     margins.right = std::max(margins.right, color_bar_room(decor, style));
     margins.top = std::max(margins.top, 0.5 * style.tick_text());
     margins.bottom = std::max(margins.bottom, 0.5 * style.tick_text());

@@ -41,6 +41,8 @@ struct PanelDecor {
 
 // The scale a panel's colour bar shows, if it has a bar.
 std::optional<ColorScale> color_bar_scale(const Panel& panel);
+// As high as the plot; beside text, no higher than is read at a glance.
+double color_bar_height(const Panel& panel, double plot_height, const Style& style);
 bool is_text(const Panel& panel);  // shows a TokenStrip
 bool has_map(const Panel& panel);
 

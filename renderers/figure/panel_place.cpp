@@ -55,9 +55,9 @@ void place_y_labels(const PanelDecor& decor, const Style& style, PanelLayout& pl
   }
 }
 
-void place_color_bar(const PanelDecor& decor, const Style& style, PanelLayout& place) {
+void place_color_bar(const Panel& panel, const PanelDecor& decor, const Style& style, PanelLayout& place) {
   const Rect& plot = place.plot;
-  Rect bar{plot.right() + 2 * style.gap(), plot.y, 0.9 * style.text_size, plot.height};
+  Rect bar{plot.right() + 2 * style.gap(), plot.y, 0.9 * style.text_size, color_bar_height(panel, plot.height, style)};
   bar.x = style.aligned(bar.x);
   bar.width = style.aligned(bar.width);
   place.color_bar = bar;
@@ -112,7 +112,7 @@ void place_decor(const Panel& panel, const PanelDecor& decor, const Style& style
     stack_vertical(decor.y_label, left, plot.center_y(), style.text_size, style.foreground, place.texts);
   }
   if (color_bar_scale(panel)) {
-    place_color_bar(decor, style, place);
+    place_color_bar(panel, decor, style, place);
   }
   place_legend(panel, style, metrics, place);
   const double top = plot.y - decor.margins.top;

@@ -48,6 +48,10 @@ struct MapMark {
   double y_end = 0;
 };
 
+// Renderers sample maps this far right of and below the pixels' centres, in pixels: where the edge of two cells meets a
+// centre, all choose the same cell whatever their rounding.
+inline constexpr double kSampleShift = 1.0 / 256;
+
 struct ImageMark {
   std::shared_ptr<const std::vector<std::uint8_t>> rgba;
   std::int64_t width = 0;

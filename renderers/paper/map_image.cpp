@@ -35,6 +35,12 @@ class Painter {
   const figure::Colormap& map_;
 };
 
+// Whether the pixel sampled at `cell` has its centre on the map.
+bool covers(double cell, double cells_per_pixel, std::int64_t cells) {
+  const double center = cell - figure::kSampleShift * cells_per_pixel;
+  return center >= 0 && center < static_cast<double>(cells);
+}
+
 // One axis: the cells [first, first + count) that touch [low, high] of the canvas.
 struct Span {
   std::int64_t first = 0;
@@ -94,14 +100,14 @@ QImage pixel_image(const MapMark& mark, const Rect& area) {
                                 reduces ? figure::Pyramid::kMaxLevels : 0);
   const Painter paint(mark);
   for (int y = 0; y < height; ++y) {
-    const double row = (area.y + y + 0.5 - mark.y_begin) * rows_per_pixel;
-    if (row < 0 || row >= static_cast<double>(field.rows)) {
+    const double row = (area.y + y + 0.5 + figure::kSampleShift - mark.y_begin) * rows_per_pixel;
+    if (!covers(row, rows_per_pixel, field.rows)) {
       continue;
     }
     auto* line = reinterpret_cast<QRgb*>(image.scanLine(y));
     for (int x = 0; x < width; ++x) {
-      const double column = (area.x + x + 0.5 - mark.x_begin) * columns_per_pixel;
-      if (column >= 0 && column < static_cast<double>(field.columns)) {
+      const double column = (area.x + x + 0.5 + figure::kSampleShift - mark.x_begin) * columns_per_pixel;
+      if (covers(column, columns_per_pixel, field.columns)) {
         line[x] = paint(pyramid.sample(row, column, std::abs(rows_per_pixel), std::abs(columns_per_pixel)));
       }
     }

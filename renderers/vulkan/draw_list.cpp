@@ -45,6 +45,13 @@ Rect rounded(const Rect& rect) {
   return {left, top, std::round(rect.right()) - left, std::round(rect.bottom()) - top};
 }
 
+// The pixels whose centres lie in `rect`: parts that touch share no pixel and leave none out.
+Rect pixels_of(const Rect& rect) {
+  const double left = std::ceil(rect.x - 0.5);
+  const double top = std::ceil(rect.y - 0.5);
+  return {left, top, std::ceil(rect.right() - 0.5) - left, std::ceil(rect.bottom() - 0.5) - top};
+}
+
 void set_scale(const ColorScale& scale, double opacity, MapInstance& instance) {
   const bool logs = scale.transfer == Transfer::kLog;
   const auto bound = [&](float value) { return logs ? std::log(std::max(value, 1e-30F)) : value; };
@@ -224,14 +231,16 @@ void SceneBuilder::add_part(const MapMark& mark, const FieldPart& part) {
   const double x1 = x0 + column_px * static_cast<double>(part.part.columns);
   const double y0 = begin_y + row_px * static_cast<double>(part.part.row);
   const double y1 = y0 + row_px * static_cast<double>(part.part.rows);
-  const Rect place = Rect{std::min(x0, x1), std::min(y0, y1), std::abs(x1 - x0), std::abs(y1 - y0)}.intersected(clip_);
+  const Rect place =
+      pixels_of({std::min(x0, x1), std::min(y0, y1), std::abs(x1 - x0), std::abs(y1 - y0)}).intersected(clip_);
   if (place.empty()) {
     return;
   }
   MapInstance instance;
   set4(instance.place, place.x, place.y, place.right(), place.bottom());
-  set4(instance.cells, (place.x - x0) / column_px, (place.y - y0) / row_px, (place.right() - x0) / column_px,
-       (place.bottom() - y0) / row_px);
+  const double left = place.x + kSampleShift - x0;
+  const double top = place.y + kSampleShift - y0;
+  set4(instance.cells, left / column_px, top / row_px, (left + place.width) / column_px, (top + place.height) / row_px);
   instance.texels[0] = part.x;
   instance.texels[1] = part.y;
   instance.texels[2] = static_cast<std::int32_t>(part.part.columns);

@@ -12,7 +12,7 @@ constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
 const std::vector<std::string> kWords = {"<s>",  "The", " keys", " to",    " the", " old",  " cabinet",
                                          " are", " on", " the",  " table", ",",    " café", " Δ",
-                                         "→",    "数",  " and",  " one",   " is",  "."};
+                                         "→",    "ж",   " and",  " one",   " is",  "."};
 
 std::shared_ptr<const std::vector<std::string>> names(std::int64_t count) {
   std::vector<std::string> tokens;
@@ -139,8 +139,9 @@ Figure thumbnails(int layers, int heads, std::int64_t tokens) {
   for (int layer = 0; layer < layers; ++layer) {
     for (int head = 0; head < heads; ++head) {
       const float slope = 0.02F + 0.05F * static_cast<float>(layer * heads + head) / static_cast<float>(layers);
-      Panel panel = map_panel("L" + std::to_string(layer) + " H" + std::to_string(head),
-                              heat_map(causal_attention(tokens, slope), "viridis", 0, 0.5F), "");
+      std::string name = "L";
+      name.append(std::to_string(layer)).append(" H").append(std::to_string(head));
+      Panel panel = map_panel(std::move(name), heat_map(causal_attention(tokens, slope), "viridis", 0, 0.5F), "");
       panel.show_axes = false;
       panel.layers.resize(1);
       result.panels.push_back(std::move(panel));
@@ -231,6 +232,34 @@ Figure image_overlay() {
   panel.y.label = "patch row";
   result.panels.push_back(std::move(panel));
   return result;
+}
+
+std::optional<Figure> by_name(const std::string& name) {
+  if (name == "attention") {
+    return attention(20);
+  }
+  if (name == "attention-long") {
+    return attention(200);
+  }
+  if (name == "attention-pair") {
+    return attention_pair();
+  }
+  if (name == "thumbnails") {
+    return thumbnails(6, 8, 48);
+  }
+  if (name == "histogram") {
+    return histogram();
+  }
+  if (name == "length-curve") {
+    return length_curve();
+  }
+  if (name == "token-strip") {
+    return token_strip();
+  }
+  if (name == "image-overlay") {
+    return image_overlay();
+  }
+  return std::nullopt;
 }
 
 }  // namespace locus::samples

@@ -1,6 +1,9 @@
 // Figures of every kind of layer, made from formulas, for tests, golden images and benchmarks of the renderers.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "renderers/figure/figure.h"
 
 namespace locus::samples {
@@ -17,5 +20,8 @@ figure::Figure histogram();      // two histograms, markers
 figure::Figure length_curve();   // logarithmic axes, bands, a dashed curve
 figure::Figure token_strip();    // tinted text
 figure::Figure image_overlay();  // an image below a translucent map
+
+// The figures above, by the name that golden images use.
+std::optional<figure::Figure> by_name(const std::string& name);
 
 }  // namespace locus::samples

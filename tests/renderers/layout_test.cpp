@@ -1,0 +1,161 @@
+#include "renderers/figure/layout.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "renderers/text/typeface.h"
+#include "tests/support/sample_figures.h"
+
+namespace locus::figure {
+namespace {
+
+const std::vector<const char*> kSamples = {"attention", "attention-long", "attention-pair", "thumbnails",
+                                           "histogram", "length-curve",   "token-strip",    "image-overlay"};
+
+Rect bounds(const PlacedText& text, const TextMetrics& metrics) {
+  const double width = metrics.width(text.text, text.size);
+  const double up = 0.76 * text.size;  // of capitals and ascenders; what is above is empty
+  const double down = TextMetrics::descent(text.size);
+  if (text.vertical) {
+    return {text.at.x - up, text.at.y - (1 - text.align) * width, up + down, width};
+  }
+  return {text.at.x - text.align * width, text.at.y - up, width, up + down};
+}
+
+void expect_inside(const Layout& layout, const TextMetrics& metrics, const std::string& where) {
+  const double slack = 1;
+  std::vector<PlacedText> texts = layout.texts;
+  for (const PanelLayout& panel : layout.panels) {
+    texts.insert(texts.end(), panel.texts.begin(), panel.texts.end());
+    EXPECT_GE(panel.plot.width, 1) << where;
+    EXPECT_GE(panel.plot.height, 1) << where;
+  }
+  for (const PlacedText& text : texts) {
+    const Rect box = bounds(text, metrics);
+    EXPECT_GE(box.x, -slack) << where << ": " << text.text;
+    EXPECT_GE(box.y, -slack) << where << ": " << text.text;
+    EXPECT_LE(box.right(), layout.width + slack) << where << ": " << text.text;
+    EXPECT_LE(box.bottom(), layout.height + slack) << where << ": " << text.text;
+  }
+}
+
+TEST(Layout, NoLabelIsCut) {
+  const text::Typeface typeface;
+  for (const char* name : kSamples) {
+    const Figure figure = *samples::by_name(name);
+    for (const auto& [width, height] : std::vector<std::pair<double, double>>{{1280, 800}, {640, 480}, {2560, 1400}}) {
+      expect_inside(lay_out(figure, width, height, Style::light(12, 1), typeface), typeface,
+                    std::string(name) + " at " + std::to_string(width));
+    }
+    for (const double width : {238.0, 493.0}) {
+      expect_inside(lay_out(figure, width, 0, Style::light(7), typeface), typeface, std::string(name) + " on paper");
+    }
+  }
+}
+
+TEST(Layout, LongTextsAreWrappedOrElided) {
+  Figure figure = samples::attention(20);
+  const std::string sentence = "a rather long sentence that does not fit on one line of a column of a paper at all ";
+  figure.title = sentence + sentence;
+  figure.panels[0].title = sentence + sentence;
+  figure.panels[0].note = sentence + sentence;
+  figure.panels[0].x.label = sentence;
+  figure.panels[0].y.label = sentence;
+  figure.panels[0].color_bar_label = sentence;
+  const text::Typeface typeface;
+  expect_inside(lay_out(figure, 238, 0, Style::light(7), typeface), typeface, "long texts");
+}
+
+TEST(Layout, LabelsOfAnAxisDoNotOverlap) {
+  const text::Typeface typeface;
+  for (const char* name : kSamples) {
+    const Layout layout = lay_out(*samples::by_name(name), 700, 500, Style::light(12, 1), typeface);
+    for (const PanelLayout& panel : layout.panels) {
+      for (std::size_t a = 0; a < panel.texts.size(); ++a) {
+        for (std::size_t b = 0; b < a; ++b) {
+          const Rect common = bounds(panel.texts[a], typeface).intersected(bounds(panel.texts[b], typeface));
+          EXPECT_TRUE(common.width < 2 || common.height < 2)
+              << name << ": " << panel.texts[a].text << " | " << panel.texts[b].text;
+        }
+      }
+    }
+  }
+}
+
+TEST(Layout, EqualAspectMakesCellsSquare) {
+  const text::Typeface typeface;
+  Figure figure = samples::attention(20);
+  figure.panels[0].x.view = {0, 20};
+  figure.panels[0].y.view = {10, 0};
+  for (const double height : {200.0, 900.0}) {
+    const Layout layout = lay_out(figure, 800, height, Style::light(12), typeface);
+    const Rect& plot = layout.panels[0].plot;
+    EXPECT_NEAR(plot.width / 20, plot.height / 10, 1e-6);
+  }
+}
+
+TEST(Layout, TheNaturalHeightFitsAPaperColumn) {
+  const text::Typeface typeface;
+  const Layout layout = lay_out(samples::attention(20), 238, 0, Style::light(7), typeface);
+  EXPECT_GT(layout.height, 150);
+  EXPECT_LT(layout.height, 260);
+  EXPECT_GT(layout.panels[0].plot.width, 140);  // the map, not its margins, has the column
+}
+
+TEST(Layout, ThePixelUnderThePointerIsItsCell) {
+  const text::Typeface typeface;
+  const Figure figure = samples::attention(20);
+  const Layout layout = lay_out(figure, 800, 600, Style::light(12, 1), typeface);
+  const PanelLayout& panel = layout.panels[0];
+  const auto hit = hit_test(layout, panel.x.place(7.5), panel.y.place(3.25));
+  ASSERT_TRUE(hit);
+  EXPECT_EQ(hit->panel, 0U);
+  EXPECT_NEAR(hit->x, 7.5, 1e-9);
+  EXPECT_NEAR(hit->y, 3.25, 1e-9);
+  EXPECT_LT(panel.y.place(0.5), panel.y.place(19.5));  // query 0 is on top
+  EXPECT_FALSE(hit_test(layout, panel.plot.x - 2, panel.plot.y + 5));
+}
+
+TEST(Layout, LogarithmicAxesInvert) {
+  AxisMap axis{512, 8192, 100, 500, true};
+  EXPECT_NEAR(axis.place(2048), 300, 1e-9);
+  EXPECT_NEAR(axis.value(axis.place(777)), 777, 1e-9);
+}
+
+TEST(Layout, TokensOfAStripAreHit) {
+  const text::Typeface typeface;
+  const Figure figure = samples::token_strip();
+  const Layout layout = lay_out(figure, 400, 0, Style::light(12, 1), typeface);
+  const PanelLayout& panel = layout.panels[0];
+  ASSERT_EQ(panel.tokens.size(), 57U);
+  for (const TokenBox& token : panel.tokens) {
+    EXPECT_LE(token.box.right(), panel.plot.right() + 1e-9);
+    EXPECT_LE(token.box.bottom(), panel.plot.bottom() + 1e-9);
+    const auto hit = hit_test(layout, token.box.center_x(), token.box.center_y());
+    ASSERT_TRUE(hit);
+    EXPECT_EQ(hit->token, token.token);
+  }
+  EXPECT_GT(panel.tokens[26].box.y, panel.tokens[25].box.y);  // a line feed ends its line
+}
+
+TEST(Layout, NamesGiveWayToNumbersWhenCellsAreSmall) {
+  const text::Typeface typeface;
+  const auto label = [&](std::int64_t tokens) {
+    return lay_out(samples::attention(tokens), 500, 500, Style::light(12, 1), typeface).panels[0].x_ticks.at(0).label;
+  };
+  EXPECT_EQ(label(20), "<s>");
+  EXPECT_EQ(label(400), "0");
+}
+
+TEST(Layout, EmptyFiguresAndTinyCanvasesAreHarmless) {
+  const text::Typeface typeface;
+  EXPECT_TRUE(lay_out({}, 100, 100, Style::light(12), typeface).panels.empty());
+  for (const char* name : kSamples) {
+    const Layout layout = lay_out(*samples::by_name(name), 12, 9, Style::light(12, 1), typeface);
+    EXPECT_TRUE(std::isfinite(layout.panels[0].plot.width)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace locus::figure
