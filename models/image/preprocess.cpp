@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <cmath>
+
+#include "models/image/image.h"
+#include "models/image/resample.h"
+
+namespace locus::image {
+namespace {
+
+constexpr std::int64_t kPixelLimit = 100'000'000;
+
+struct Size {
+  std::int64_t width = 0;
+  std::int64_t height = 0;
+};
+
+Size resized(const Picture& picture, const Preprocessing& options) {
+  if (!options.shortest_edge) {
+    return {options.width, options.height};
+  }
+  const auto along = [&](std::int64_t longer, std::int64_t shorter) {
+    return static_cast<std::int64_t>(static_cast<double>(options.height) * static_cast<double>(longer) /
+                                     static_cast<double>(shorter));
+  };
+  return picture.width <= picture.height ? Size{options.height, along(picture.height, picture.width)}
+                                         : Size{along(picture.width, picture.height), options.height};
+}
+
+// The window of `size` whose top left corner is at (left, top); black where the picture does not reach.
+Picture window(const Picture& picture, Size size, std::int64_t left, std::int64_t top) {
+  Picture result;
+  result.width = size.width;
+  result.height = size.height;
+  result.rgba.resize(static_cast<std::size_t>(size.width * size.height * 4));
+  for (std::size_t at = 3; at < result.rgba.size(); at += 4) {
+    result.rgba[at] = 255;
+  }
+  const std::int64_t first = std::max<std::int64_t>(left, 0);
+  const std::int64_t last = std::min(left + size.width, picture.width);
+  for (std::int64_t row = 0; row < size.height && first < last; ++row) {
+    if (top + row >= 0 && top + row < picture.height) {
+      const auto from = picture.rgba.begin() + 4 * ((top + row) * picture.width + first);
+      std::copy(from, from + 4 * (last - first), result.rgba.begin() + 4 * (row * size.width + first - left));
+    }
+  }
+  return result;
+}
+
+// Half of what is too much on either side, the odd pixel on the right and below.
+std::int64_t margin(std::int64_t whole, std::int64_t part) {
+  return whole >= part ? (whole - part) / 2 : -((part - whole + 1) / 2);
+}
+
+Status check(const Picture& picture, const Preprocessing& options, std::int64_t patch) {
+  const auto expected = static_cast<std::size_t>(std::max<std::int64_t>(picture.width * picture.height, 0) * 4);
+  if (picture.width <= 0 || picture.height <= 0 || picture.rgba.size() != expected) {
+    return bad_input("expected a picture with pixels, found " + std::to_string(picture.width) + " × " +
+                     std::to_string(picture.height));
+  }
+  if (patch <= 0) {
+    return bad_input("patch size: expected a positive number, found " + std::to_string(patch));
+  }
+  const Size size = resized(picture, options);
+  if (options.resize && (size.width <= 0 || size.height <= 0 || size.width > kPixelLimit / size.height)) {
+    return too_large("expected at most " + std::to_string(kPixelLimit) + " pixels after resizing, found " +
+                     std::to_string(size.width) + " × " + std::to_string(size.height));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Pixels> preprocess(const Picture& picture, const Preprocessing& options, std::int64_t patch) {
+  LOCUS_CHECK(check(picture, options, patch));
+  Picture shown = picture;
+  if (options.resize) {
+    const Size size = resized(picture, options);
+    shown = resample(picture, size.width, size.height, options.interpolation);
+  }
+  if (options.center_crop) {
+    const Size size{options.crop_width, options.crop_height};
+    shown = window(shown, size, margin(shown.width, size.width), margin(shown.height, size.height));
+  }
+  const Size whole{shown.width - shown.width % patch, shown.height - shown.height % patch};
+  if (whole.width == 0 || whole.height == 0) {
+    return bad_input("expected at least one patch of " + std::to_string(patch) + " pixels, found an image of " +
+                     std::to_string(shown.width) + " × " + std::to_string(shown.height));
+  }
+  if (whole.width != shown.width || whole.height != shown.height) {
+    shown = window(shown, whole, 0, 0);  // a strided convolution leaves out what is right and below
+  }
+  Pixels pixels;
+  pixels.width = shown.width;
+  pixels.height = shown.height;
+  const auto plane = static_cast<std::size_t>(shown.width * shown.height);
+  pixels.values.resize(3 * plane);
+  for (std::size_t channel = 0; channel < 3; ++channel) {
+    for (std::size_t at = 0; at < plane; ++at) {
+      const double value = options.rescale * shown.rgba[4 * at + channel];
+      pixels.values[channel * plane + at] =
+          static_cast<float>((value - options.mean[channel]) / options.deviation[channel]);
+    }
+  }
+  pixels.shown = std::move(shown);
+  return pixels;
+}
+
+}  // namespace locus::image

@@ -1,0 +1,180 @@
+#include <cmath>
+#include <optional>
+
+#include "models/image/image.h"
+#include "models/text/json.h"
+
+namespace locus::image {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::int64_t kLargestSide = 16384;
+
+Result<std::int64_t> side(const JsonObject& object, const std::string& name, const Json& value) {
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 1 || value.get<std::int64_t>() > kLargestSide) {
+    return object.wrong(name, "pixels from 1 to " + std::to_string(kLargestSide));
+  }
+  return value.get<std::int64_t>();
+}
+
+struct Extent {
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  bool shortest_edge = false;
+};
+
+// 224, [224, 224], {"height": 224, "width": 224} or {"shortest_edge": 224}.
+Result<Extent> extent(const JsonObject& object, const std::string& name, const Json& value, bool number_is_shortest) {
+  if (value.is_number()) {
+    LOCUS_TRY(const std::int64_t pixels, side(object, name, value));
+    return Extent{pixels, pixels, number_is_shortest};
+  }
+  if (value.is_array() && value.size() == 2) {
+    LOCUS_TRY(const std::int64_t height, side(object, name, value[0]));
+    LOCUS_TRY(const std::int64_t width, side(object, name, value[1]));
+    return Extent{height, width, false};
+  }
+  if (value.is_object() && value.contains("shortest_edge")) {
+    LOCUS_TRY(const std::int64_t pixels, side(object, name, value["shortest_edge"]));
+    return Extent{pixels, pixels, true};
+  }
+  if (value.is_object() && value.contains("height") && value.contains("width")) {
+    LOCUS_TRY(const std::int64_t height, side(object, name, value["height"]));
+    LOCUS_TRY(const std::int64_t width, side(object, name, value["width"]));
+    return Extent{height, width, false};
+  }
+  return object.wrong(name, "a number, height and width, or shortest_edge");
+}
+
+// One number for all channels, or three.
+Status read_channels(const JsonObject& object, const std::string& name, bool divisor, std::array<double, 3>& channels) {
+  const Json* value = object.find(name);
+  if (value == nullptr) {
+    return {};
+  }
+  const bool list = value->is_array() && value->size() == 3;
+  for (std::size_t n = 0; n < 3; ++n) {
+    const Json& entry = list ? (*value)[n] : *value;
+    const double number = entry.is_number() ? entry.get<double>() : std::nan("");
+    if (!std::isfinite(number) || (divisor && number <= 0)) {
+      return object.wrong(name, divisor ? "three positive numbers" : "three numbers");
+    }
+    channels[n] = number;
+  }
+  return {};
+}
+
+// Pillow's numbers.
+Result<Interpolation> interpolation(const JsonObject& object) {
+  LOCUS_TRY(const std::int64_t number, object.integer("resample", 2));
+  switch (number) {
+    case 0:
+      return Interpolation::kNearest;
+    case 1:
+      return Interpolation::kLanczos;
+    case 2:
+      return Interpolation::kBilinear;
+    case 3:
+      return Interpolation::kBicubic;
+    default:
+      return object.wrong("resample", "0 (nearest), 1 (Lanczos), 2 (bilinear) or 3 (bicubic)");
+  }
+}
+
+Result<Interpolation> named_interpolation(const JsonObject& object) {
+  LOCUS_TRY(const std::string name, object.text("interpolation", "bilinear"));
+  if (name == "nearest") {
+    return Interpolation::kNearest;
+  }
+  if (name == "lanczos") {
+    return Interpolation::kLanczos;
+  }
+  if (name == "bilinear" || name == "random") {
+    return Interpolation::kBilinear;
+  }
+  if (name == "bicubic") {
+    return Interpolation::kBicubic;
+  }
+  return object.wrong("interpolation", "nearest, lanczos, bilinear or bicubic");
+}
+
+// timm: the shorter edge to input_size / crop_pct, then the middle of it ("squash": both edges).
+Result<Preprocessing> parse_timm(const JsonObject& object) {
+  Preprocessing options;
+  const Json* input = object.find("input_size");
+  if (input == nullptr || !input->is_array() || input->size() != 3) {
+    return object.wrong("input_size", "[3, height, width]");
+  }
+  options.center_crop = true;
+  LOCUS_TRY(options.crop_height, side(object, "input_size", (*input)[1]));
+  LOCUS_TRY(options.crop_width, side(object, "input_size", (*input)[2]));
+  LOCUS_TRY(const double part, object.number("crop_pct", 0.875));
+  LOCUS_TRY(const std::string mode, object.text("crop_mode", "center"));
+  if (!(part > 0.01 && part <= 1)) {
+    return object.wrong("crop_pct", "a part of 1");
+  }
+  if (mode != "center" && mode != "squash") {
+    return object.wrong("crop_mode", "center or squash");
+  }
+  options.shortest_edge = mode == "center" && options.crop_height == options.crop_width;
+  options.height = static_cast<std::int64_t>(std::floor(static_cast<double>(options.crop_height) / part));
+  options.width = static_cast<std::int64_t>(std::floor(static_cast<double>(options.crop_width) / part));
+  LOCUS_TRY(options.interpolation, named_interpolation(object));
+  options.mean = {0.485, 0.456, 0.406};
+  options.deviation = {0.229, 0.224, 0.225};
+  LOCUS_CHECK(read_channels(object, "mean", false, options.mean));
+  LOCUS_CHECK(read_channels(object, "std", true, options.deviation));
+  return options;
+}
+
+Result<Preprocessing> parse_hugging_face(const JsonObject& object) {
+  Preprocessing options;
+  LOCUS_TRY(options.resize, object.boolean("do_resize", true));
+  LOCUS_TRY(options.interpolation, interpolation(object));
+  LOCUS_TRY(const std::string old_type, object.text("feature_extractor_type", ""));
+  LOCUS_TRY(const std::string type, object.text("image_processor_type", old_type));
+  if (const Json* size = object.find("size")) {
+    // A bare number is a square, but CLIP's and its heirs' is the shorter edge.
+    LOCUS_TRY(const Extent extents, extent(object, "size", *size, type.starts_with("CLIP")));
+    options.height = extents.height;
+    options.width = extents.width;
+    options.shortest_edge = extents.shortest_edge;
+  }
+  LOCUS_TRY(options.center_crop, object.boolean("do_center_crop", false));
+  options.crop_height = options.height;
+  options.crop_width = options.width;
+  if (const Json* size = object.find("crop_size")) {
+    LOCUS_TRY(const Extent extents, extent(object, "crop_size", *size, false));
+    options.crop_height = extents.height;
+    options.crop_width = extents.width;
+  }
+  LOCUS_TRY(const bool rescale, object.boolean("do_rescale", true));
+  LOCUS_TRY(options.rescale, object.number("rescale_factor", 1.0 / 255));
+  if (!std::isfinite(options.rescale)) {
+    return object.wrong("rescale_factor", "a finite number");
+  }
+  options.rescale = rescale ? options.rescale : 1;
+  LOCUS_CHECK(read_channels(object, "image_mean", false, options.mean));
+  LOCUS_CHECK(read_channels(object, "image_std", true, options.deviation));
+  LOCUS_TRY(const bool normalize, object.boolean("do_normalize", true));
+  if (!normalize) {
+    options.mean = {0, 0, 0};
+    options.deviation = {1, 1, 1};
+  }
+  return options;
+}
+
+}  // namespace
+
+Result<Preprocessing> parse_preprocessor(const std::string& json, const std::string& file) {
+  LOCUS_TRY(const Json document, parse_json(json, file));
+  LOCUS_TRY(const JsonObject object, JsonObject::of(document, file));
+  if (object.find("pretrained_cfg") != nullptr) {
+    LOCUS_TRY(const JsonObject inner, object.object("pretrained_cfg"));
+    return parse_timm(inner);
+  }
+  return object.find("input_size") != nullptr ? parse_timm(object) : parse_hugging_face(object);
+}
+
+}  // namespace locus::image

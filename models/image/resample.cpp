@@ -1,0 +1,135 @@
+#include "models/image/resample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+namespace locus::image {
+namespace {
+
+double sinc(double x) {
+  return x == 0 ? 1 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x);
+}
+
+double kernel(Interpolation interpolation, double x) {
+  x = std::abs(x);
+  switch (interpolation) {
+    case Interpolation::kNearest:
+      return x <= 0.5 ? 1 : 0;
+    case Interpolation::kBilinear:
+      return x < 1 ? 1 - x : 0;
+    case Interpolation::kBicubic: {
+      constexpr double a = -0.5;
+      return x < 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
+    }
+    case Interpolation::kLanczos:
+      return x < 3 ? sinc(x) * sinc(x / 3) : 0;
+  }
+  return 0;
+}
+
+double support_of(Interpolation interpolation) {
+  switch (interpolation) {
+    case Interpolation::kNearest:
+      return 0.5;
+    case Interpolation::kBilinear:
+      return 1;
+    case Interpolation::kBicubic:
+      return 2;
+    case Interpolation::kLanczos:
+      return 3;
+  }
+  return 1;
+}
+
+// The inputs of one output pixel.
+struct Taps {
+  std::int64_t first = 0;
+  std::vector<float> weights;
+};
+
+std::vector<Taps> taps_of(std::int64_t from, std::int64_t to, Interpolation interpolation) {
+  const double scale = static_cast<double>(from) / static_cast<double>(to);
+  const double stretch = std::max(scale, 1.0);
+  const double support = support_of(interpolation) * stretch;
+  std::vector<Taps> all(static_cast<std::size_t>(to));
+  for (std::int64_t n = 0; n < to; ++n) {
+    Taps& taps = all[static_cast<std::size_t>(n)];
+    const double center = (static_cast<double>(n) + 0.5) * scale;
+    if (interpolation == Interpolation::kNearest) {
+      taps = {std::min(static_cast<std::int64_t>(center), from - 1), {1.0F}};
+      continue;
+    }
+    taps.first = std::max<std::int64_t>(static_cast<std::int64_t>(center - support + 0.5), 0);
+    const std::int64_t last = std::min(static_cast<std::int64_t>(center + support + 0.5), from);
+    double sum = 0;
+    std::vector<double> weights;
+    for (std::int64_t at = taps.first; at < last; ++at) {
+      weights.push_back(kernel(interpolation, (static_cast<double>(at) - center + 0.5) / stretch));
+      sum += weights.back();
+    }
+    for (const double weight : weights) {
+      taps.weights.push_back(static_cast<float>(weight / sum));
+    }
+  }
+  return all;
+}
+
+std::uint8_t rounded(float value) {
+  return static_cast<std::uint8_t>(std::clamp(value + 0.5F, 0.0F, 255.0F));
+}
+
+// One axis of `lines` lines; neighbours along it are `step` pixels apart, lines `line_step`.
+struct Axis {
+  std::int64_t lines = 0;
+  std::int64_t step = 1;
+  std::int64_t line_step = 0;
+};
+
+void pass(const std::vector<std::uint8_t>& from, Axis in, std::vector<std::uint8_t>& to, Axis out,
+          const std::vector<Taps>& taps) {
+  for (std::int64_t line = 0; line < in.lines; ++line) {
+    for (std::size_t n = 0; n < taps.size(); ++n) {
+      float sums[4] = {};
+      const std::uint8_t* pixel = from.data() + 4 * (line * in.line_step + taps[n].first * in.step);
+      for (const float weight : taps[n].weights) {
+        for (int channel = 0; channel < 4; ++channel) {
+          sums[channel] += weight * static_cast<float>(pixel[channel]);
+        }
+        pixel += 4 * in.step;
+      }
+      std::uint8_t* result = to.data() + 4 * (line * out.line_step + static_cast<std::int64_t>(n) * out.step);
+      for (int channel = 0; channel < 4; ++channel) {
+        result[channel] = rounded(sums[channel]);
+      }
+    }
+  }
+}
+
+Picture blank(std::int64_t width, std::int64_t height) {
+  Picture picture;
+  picture.width = width;
+  picture.height = height;
+  picture.rgba.resize(static_cast<std::size_t>(width * height * 4));
+  return picture;
+}
+
+}  // namespace
+
+Picture resample(const Picture& picture, std::int64_t width, std::int64_t height, Interpolation interpolation) {
+  Picture wide = picture;
+  if (width != picture.width) {
+    wide = blank(width, picture.height);
+    pass(picture.rgba, {picture.height, 1, picture.width}, wide.rgba, {picture.height, 1, width},
+         taps_of(picture.width, width, interpolation));
+  }
+  if (height == picture.height) {
+    return wide;
+  }
+  Picture result = blank(width, height);
+  pass(wide.rgba, {width, width, 1}, result.rgba, {width, width, 1}, taps_of(picture.height, height, interpolation));
+  return result;
+}
+
+}  // namespace locus::image

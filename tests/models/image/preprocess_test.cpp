@@ -1,0 +1,208 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "models/image/image.h"
+
+namespace locus::image {
+namespace {
+
+Picture gradient(std::int64_t width, std::int64_t height) {
+  Picture picture;
+  picture.width = width;
+  picture.height = height;
+  for (std::int64_t y = 0; y < height; ++y) {
+    for (std::int64_t x = 0; x < width; ++x) {
+      picture.rgba.push_back(static_cast<std::uint8_t>(x));
+      picture.rgba.push_back(static_cast<std::uint8_t>(y));
+      picture.rgba.push_back(100);
+      picture.rgba.push_back(255);
+    }
+  }
+  return picture;
+}
+
+int red(const Picture& picture, std::int64_t x, std::int64_t y) {
+  return picture.rgba[static_cast<std::size_t>(4 * (y * picture.width + x))];
+}
+
+Preprocessing plain() {
+  Preprocessing options;
+  options.resize = false;
+  options.rescale = 1;
+  options.mean = {0, 0, 0};
+  options.deviation = {1, 1, 1};
+  return options;
+}
+
+TEST(Preprocess, NormalisesInPlanes) {
+  Preprocessing options = plain();
+  options.rescale = 1.0 / 255;
+  options.mean = {0.5, 0.25, 0};
+  options.deviation = {0.5, 0.25, 2};
+  const auto pixels = preprocess(gradient(4, 2), options, 2);
+  ASSERT_TRUE(pixels.ok());
+  ASSERT_EQ(pixels->values.size(), 24U);
+  EXPECT_NEAR(pixels->values[3], (3.0 / 255 - 0.5) / 0.5, 1e-6);
+  EXPECT_NEAR(pixels->values[8 + 4], (1.0 / 255 - 0.25) / 0.25, 1e-6);
+  EXPECT_NEAR(pixels->values[16], 100.0 / 255 / 2, 1e-6);
+}
+
+TEST(Preprocess, LeavesOutWhatIsNoWholePatch) {
+  const auto pixels = preprocess(gradient(37, 50), plain(), 16);
+  ASSERT_TRUE(pixels.ok());
+  EXPECT_EQ(pixels->width, 32);
+  EXPECT_EQ(pixels->height, 48);
+  EXPECT_EQ(red(pixels->shown, 0, 0), 0);
+  EXPECT_EQ(red(pixels->shown, 31, 47), 31);
+  const auto tiny = preprocess(gradient(15, 50), plain(), 16);
+  ASSERT_FALSE(tiny.ok());
+  EXPECT_EQ(tiny.error().code, ErrorCode::kBadInput);
+}
+
+TEST(Preprocess, ShortestEdgeKeepsTheAspect) {
+  Preprocessing options = plain();
+  options.resize = true;
+  options.shortest_edge = true;
+  options.height = 32;
+  const auto wide = preprocess(gradient(200, 50), options, 16);
+  ASSERT_TRUE(wide.ok());
+  EXPECT_EQ(wide->width, 128);
+  EXPECT_EQ(wide->height, 32);
+  const auto tall = preprocess(gradient(50, 200), options, 16);
+  ASSERT_TRUE(tall.ok());
+  EXPECT_EQ(tall->width, 32);
+  EXPECT_EQ(tall->height, 128);
+}
+
+TEST(Preprocess, CropsTheMiddleAndFillsWithBlack) {
+  Preprocessing options = plain();
+  options.center_crop = true;
+  options.crop_width = 10;
+  options.crop_height = 4;
+  const auto cropped = preprocess(gradient(20, 2), options, 2);
+  ASSERT_TRUE(cropped.ok());
+  EXPECT_EQ(cropped->width, 10);
+  EXPECT_EQ(cropped->height, 4);
+  EXPECT_EQ(red(cropped->shown, 0, 1), 5);
+  EXPECT_EQ(red(cropped->shown, 9, 2), 14);
+  EXPECT_EQ(red(cropped->shown, 5, 0), 0);
+  EXPECT_EQ(red(cropped->shown, 5, 3), 0);
+}
+
+// Shrinking by four with a triangle of half width four: the mean of a linear ramp stays its middle.
+TEST(Preprocess, ShrinkingCountsEveryPixel) {
+  Preprocessing options = plain();
+  options.resize = true;
+  options.width = 16;
+  options.height = 16;
+  for (const auto interpolation : {Interpolation::kBilinear, Interpolation::kBicubic, Interpolation::kLanczos}) {
+    options.interpolation = interpolation;
+    const auto pixels = preprocess(gradient(64, 64), options, 16);
+    ASSERT_TRUE(pixels.ok());
+    for (std::int64_t x = 3; x < 13; ++x) {
+      EXPECT_NEAR(red(pixels->shown, x, 8), 4 * static_cast<double>(x) + 1.5, 1.0);
+    }
+  }
+  // One white pixel in 64 columns is not lost between the taps.
+  Picture spike = gradient(64, 64);
+  std::fill(spike.rgba.begin(), spike.rgba.end(), std::uint8_t{0});
+  for (std::size_t row = 0; row < 64; ++row) {
+    spike.rgba[4 * (row * 64 + 33)] = 255;
+  }
+  options.interpolation = Interpolation::kBilinear;
+  const auto pixels = preprocess(spike, options, 16);
+  ASSERT_TRUE(pixels.ok());
+  int sum = 0;
+  for (std::int64_t x = 0; x < 16; ++x) {
+    sum += red(pixels->shown, x, 8);
+  }
+  EXPECT_NEAR(sum, 255.0 / 4, 2);
+}
+
+TEST(Preprocess, NearestTakesTheMiddlePixel) {
+  Preprocessing options = plain();
+  options.resize = true;
+  options.interpolation = Interpolation::kNearest;
+  options.width = 2;
+  options.height = 2;
+  const auto pixels = preprocess(gradient(8, 8), options, 2);
+  ASSERT_TRUE(pixels.ok());
+  EXPECT_EQ(red(pixels->shown, 0, 0), 2);
+  EXPECT_EQ(red(pixels->shown, 1, 0), 6);
+}
+
+TEST(Preprocess, ExtremeShapesAreErrors) {
+  Preprocessing options = plain();
+  options.resize = true;
+  options.shortest_edge = true;
+  options.height = 4096;
+  const auto line = preprocess(gradient(200000, 1), options, 16);
+  ASSERT_FALSE(line.ok());
+  EXPECT_EQ(line.error().code, ErrorCode::kTooLarge);
+  Picture broken = gradient(4, 4);
+  broken.rgba.pop_back();
+  EXPECT_EQ(preprocess(broken, plain(), 2).error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(preprocess(gradient(4, 4), plain(), 0).error().code, ErrorCode::kBadInput);
+}
+
+TEST(Preprocess, ReadsHuggingFacesFields) {
+  const auto parsed = parse_preprocessor(
+      R"({"do_resize": true, "size": {"height": 384, "width": 256}, "resample": 3, "do_center_crop": true,
+          "crop_size": 224, "image_mean": [0.1, 0.2, 0.3], "image_std": [1, 2, 3], "rescale_factor": 0.01})",
+      "preprocessor_config.json");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().describe();
+  EXPECT_EQ(parsed->height, 384);
+  EXPECT_EQ(parsed->width, 256);
+  EXPECT_FALSE(parsed->shortest_edge);
+  EXPECT_EQ(parsed->interpolation, Interpolation::kBicubic);
+  EXPECT_TRUE(parsed->center_crop);
+  EXPECT_EQ(parsed->crop_height, 224);
+  EXPECT_EQ(parsed->mean[2], 0.3);
+  EXPECT_EQ(parsed->deviation[1], 2);
+  EXPECT_EQ(parsed->rescale, 0.01);
+  const auto edge = parse_preprocessor(R"({"size": {"shortest_edge": 200}, "do_normalize": false})", "p");
+  ASSERT_TRUE(edge.ok());
+  EXPECT_TRUE(edge->shortest_edge);
+  EXPECT_EQ(edge->mean[0], 0);
+  EXPECT_EQ(edge->deviation[0], 1);
+}
+
+TEST(Preprocess, ReadsTimmsFields) {
+  const auto parsed = parse_preprocessor(
+      R"({"architecture": "vit_tiny", "pretrained_cfg": {"input_size": [3, 224, 224], "crop_pct": 0.9,
+          "interpolation": "bicubic", "mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5]}})",
+      "config.json");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().describe();
+  EXPECT_TRUE(parsed->shortest_edge);
+  EXPECT_EQ(parsed->height, 248);
+  EXPECT_TRUE(parsed->center_crop);
+  EXPECT_EQ(parsed->crop_width, 224);
+  EXPECT_EQ(parsed->interpolation, Interpolation::kBicubic);
+}
+
+TEST(Preprocess, WrongFieldsAreNamed) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"size": "big"})", "size"},
+      {R"({"size": {"height": 0, "width": 4}})", "size"},
+      {R"({"size": 1000000})", "size"},
+      {R"({"resample": 9})", "resample"},
+      {R"({"image_std": [1, 0, 1]})", "image_std"},
+      {R"({"image_mean": [1, "a", 1]})", "image_mean"},
+      {R"({"do_resize": 3})", "do_resize"},
+      {R"({"pretrained_cfg": {"input_size": [224]}})", "input_size"},
+      {R"([])", "object"},
+      {R"({"a": 1, "a": 2})", "twice"},
+  };
+  for (const auto& [json, named] : cases) {
+    const auto parsed = parse_preprocessor(json, "file.json");
+    ASSERT_FALSE(parsed.ok()) << json;
+    EXPECT_EQ(parsed.error().code, ErrorCode::kBadInput);
+    EXPECT_NE(parsed.error().describe().find(named), std::string::npos) << parsed.error().describe();
+    EXPECT_EQ(parsed.error().context.rfind("file.json", 0), 0U);
+  }
+}
+
+}  // namespace
+}  // namespace locus::image
