@@ -55,6 +55,12 @@ Result<SeqpeEncoderOptions> SeqpeEncoderOptions::from(const Settings& settings, 
     return bad_input("option encoder_width: expected a multiple of encoder_heads " + std::to_string(options.heads) +
                      ", found " + std::to_string(options.width));
   }
+  // A config.json must not make us allocate what no model has.
+  const auto width = static_cast<double>(options.width);
+  if (12.0 * width * width * static_cast<double>(options.layers) > 0x1p29) {
+    return bad_input("option encoder_width: " + std::to_string(options.width) + " is too large for " +
+                     std::to_string(options.layers) + " layers");
+  }
   if (static_cast<double>(options.digits) * std::log2(static_cast<double>(options.base)) > 53.0) {
     return bad_input("option digits: expected base^digits of at most 2^53, found " + std::to_string(options.base) +
                      "^" + std::to_string(options.digits));

@@ -26,7 +26,8 @@ namespace locus::position {
 enum class TapeForm { kModel, kPaper };
 enum class TapeSoftmax { kHead, kBlock };
 enum class TapeStart { kRope, kFourier };
-enum class TapeUpdates { kBoth, kAttention, kFeedForward };  // TAPE Table 6
+// TAPE Table 6. The paper's form with the attention alone adds ẽ as it is, and so is no RoPE even when new.
+enum class TapeUpdates { kBoth, kAttention, kFeedForward };
 
 struct TapeOptions {
   TapeForm form = TapeForm::kModel;

@@ -44,12 +44,12 @@ Result<Value> choice(const Settings& settings, std::string_view option, const Na
   return bad_input("option " + std::string(option) + ": expected one of " + known + ", found " + text);
 }
 
-Result<std::int64_t> size_of(const Settings& settings, std::string_view option, std::int64_t least,
+Result<std::int64_t> size_of(const Settings& settings, std::string_view option, std::int64_t least, std::int64_t most,
                              std::int64_t fallback) {
   LOCUS_TRY(const std::int64_t value, settings.integer(option, fallback));
-  if (value < least || value > (std::int64_t{1} << 20)) {
-    return bad_input("option " + std::string(option) + ": expected " + std::to_string(least) + " to 1048576, found " +
-                     std::to_string(value));
+  if (value < least || value > most) {
+    return bad_input("option " + std::string(option) + ": expected " + std::to_string(least) + " to " +
+                     std::to_string(most) + ", found " + std::to_string(value));
   }
   return value;
 }
@@ -69,15 +69,15 @@ Result<TapeOptions> TapeOptions::from(const Settings& settings) {
   LOCUS_TRY(options.mixing, choice(settings, "mixing", kMixings, options.mixing));
   LOCUS_TRY(options.updates, choice(settings, "updates", kUpdates, options.updates));
   LOCUS_TRY(options.start, choice(settings, "start", kStarts, options.start));
-  LOCUS_TRY(options.position_size, size_of(settings, "position_size", 0, options.position_size));
-  LOCUS_TRY(options.gate_width, size_of(settings, "gate_width", 0, options.gate_width));
+  LOCUS_TRY(options.position_size, size_of(settings, "position_size", 0, 65536, options.position_size));
+  LOCUS_TRY(options.gate_width, size_of(settings, "gate_width", 0, 65536, options.gate_width));
   LOCUS_TRY(options.scaled, settings.boolean("scaled", options.scaled));
   LOCUS_TRY(const std::string layout, settings.text("layout", layout_name(options.layout)));
   LOCUS_TRY(options.layout, parse_pair_layout(layout));
   LOCUS_TRY(options.base, settings.number("base", options.base));
   LOCUS_TRY(options.scaling, RopeScaling::from(settings));
-  LOCUS_TRY(options.rows, size_of(settings, "rows", 1, options.rows));
-  LOCUS_TRY(options.columns, size_of(settings, "columns", 1, options.columns));
+  LOCUS_TRY(options.rows, size_of(settings, "rows", 1, 1024, options.rows));
+  LOCUS_TRY(options.columns, size_of(settings, "columns", 1, 1024, options.columns));
   LOCUS_TRY(options.bandwidth, settings.number("bandwidth", options.bandwidth));
   LOCUS_TRY(options.reweighted, settings.boolean("reweighted", options.reweighted));
   LOCUS_TRY(options.seed, settings.integer("seed", options.seed));
@@ -154,6 +154,13 @@ Result<TapeBlocks> TapeOptions::blocks(const ModelShape& shape) const {
   }
   if (mixing == TapeMixing::kVector && form == TapeForm::kPaper) {
     return bad_input("option mixing: vector is the model form's; the paper's vector embedding is rows 1, columns 4");
+  }
+  // A config.json must not make us allocate what no model has.
+  const std::int64_t gates = position_size == 0 ? 4 * shape.heads : position_size;
+  const double weights = static_cast<double>(gates) * static_cast<double>(shape.heads * shape.head_width);
+  if (weights > 0x1p28) {
+    return bad_input("option position_size: " + std::to_string(gates) + " is too large for " +
+                     std::to_string(shape.heads) + " heads of " + std::to_string(shape.head_width));
   }
   LOCUS_CHECK(scaling.check(2 * blocks.blocks, shape.trained_length));
   return blocks;

@@ -270,6 +270,8 @@ TEST(Tape, OptionsThatDoNotFitAreErrors) {
   EXPECT_NE(message(with({{"form", "paper"}, {"mixing", "vector"}})).find("vector"), std::string::npos);
   EXPECT_NE(message({{"base", 0.5}}).find("base"), std::string::npos);
   EXPECT_NE(message(with({{"start", "fourier"}}, {{"columns", std::int64_t{3}}})), "made");
+  // 65,536 gates for 65,536 channels: a config.json that asks for 16 GB a layer.
+  EXPECT_NE(message({{"position_size", std::int64_t{65536}}}, 16384).find("too large"), std::string::npos);
   EXPECT_EQ(message({}), "made");
 }
 
