@@ -2,11 +2,17 @@
 
 namespace locus::training {
 
+TaskEntry counting_task();
+TaskEntry flip_flop_task();
+TaskEntry selective_copy_task();
 TaskEntry text_task();
 
 const std::vector<TaskEntry>& task_list() {
   static const std::vector<TaskEntry> list = {
       text_task(),
+      flip_flop_task(),
+      selective_copy_task(),
+      counting_task(),
   };
   return list;
 }

@@ -222,8 +222,12 @@ class Trainer {
       whole.seed = options_.seed;
       whole.device = device();
       whole.stop = stop;
-      LOCUS_TRY(const Measurement measured, measure(model_, task_, n, whole));
-      record_.splits[splits[n]] = measured.value;
+      auto measured = measure(model_, task_, n, whole);
+      if (!measured.ok() && measured.error().code != ErrorCode::kBadInput) {
+        return measured.error();
+      }
+      // A split longer than the encoding can take (a learned table) has no value, which is a result too.
+      record_.splits[splits[n]] = measured.ok() ? measured->value : std::numeric_limits<double>::quiet_NaN();
     }
     summary.splits = record_.splits;
     LOCUS_CHECK(write_record(options_.out, options_, task_, record_));
@@ -255,6 +259,9 @@ Result<TrainSummary> train_checked(const TrainOptions& given, const OnProgress& 
   LOCUS_CHECK(check(options));
   LOCUS_TRY(const std::unique_ptr<Task> task,
             make_task(options.task, {options.task_options, options.length, options.corpus, options.validate, true}));
+  if (options.length > 0 && options.length != task->length()) {
+    return usage("length: task " + options.task + " has its own, " + std::to_string(task->length()));
+  }
   options.length = task->length();
   const transformer::Spec spec = spec_of(options, *task);
   LOCUS_TRY(const std::unique_ptr<transformer::Transformer> model,

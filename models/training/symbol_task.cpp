@@ -1,0 +1,71 @@
+#include "models/training/symbol_task.h"
+
+#include <algorithm>
+
+#include "models/text/tokenizer.h"
+
+namespace locus::training {
+
+namespace {
+
+// Training draws from streams that begin with the run's seed; evaluation begins with this, so the two never meet.
+constexpr std::uint64_t kEvaluationStream = 0xE7A1'0000'0000'0002U;
+
+// (B, T) from lines, T one less than the longest; behind a shorter one stand zeros that nothing counts.
+Examples to_examples(const std::vector<Line>& lines) {
+  std::size_t longest = 2;
+  for (const Line& line : lines) {
+    longest = std::max(longest, line.symbols.size());
+  }
+  const auto count = static_cast<std::int64_t>(lines.size());
+  const auto length = static_cast<std::int64_t>(longest) - 1;
+  Examples examples{at::zeros({count, length}, at::kLong), at::full({count, length}, kIgnored, at::kLong)};
+  for (std::int64_t row = 0; row < count; ++row) {
+    const Line& line = lines[static_cast<std::size_t>(row)];
+    auto* const ids = examples.ids.data_ptr<std::int64_t>() + row * length;
+    auto* const targets = examples.targets.data_ptr<std::int64_t>() + row * length;
+    for (std::size_t n = 0; n + 1 < line.symbols.size(); ++n) {
+      ids[n] = static_cast<unsigned char>(line.symbols[n]);
+    }
+    for (const std::int64_t answer : line.answers) {
+      targets[answer - 1] = static_cast<unsigned char>(line.symbols[static_cast<std::size_t>(answer)]);
+    }
+  }
+  return examples;
+}
+
+}  // namespace
+
+Examples SymbolTask::training_examples(Random& random, std::int64_t count) const {
+  std::vector<Line> lines;
+  for (std::int64_t n = 0; n < count; ++n) {
+    lines.push_back(training_line(random));
+  }
+  return to_examples(lines);
+}
+
+Examples SymbolTask::evaluation_examples(std::size_t split, std::uint64_t seed, std::int64_t first,
+                                         std::int64_t count) const {
+  std::vector<Line> lines;
+  for (std::int64_t n = first; n < first + count; ++n) {
+    Random random{kEvaluationStream, seed, split, static_cast<std::uint64_t>(n)};
+    lines.push_back(evaluation_line(split, random));
+  }
+  return to_examples(lines);
+}
+
+Status SymbolTask::write_tokenizer(const std::filesystem::path& folder) const {
+  return text::write_byte_tokenizer(folder);
+}
+
+Result<std::int64_t> option_in(const Settings& options, const char* name, std::int64_t fallback, std::int64_t low,
+                               std::int64_t high) {
+  LOCUS_TRY(const std::int64_t value, options.integer(name, fallback));
+  if (value < low || value > high) {
+    return usage("option " + std::string(name) + ": expected " + std::to_string(low) + " to " + std::to_string(high) +
+                 ", found " + std::to_string(value));
+  }
+  return value;
+}
+
+}  // namespace locus::training

@@ -1,0 +1,50 @@
+// SymbolTask: a task whose sequences are generated, one byte a symbol, so that the byte tokenizer reads them and a
+// person can type one. A generator makes a line and says which of its symbols are answers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/training/task.h"
+
+namespace locus::training {
+
+// A sequence; `answers` are the indices of symbols that are to be predicted from all before them, ascending, ≥ 1.
+struct Line {
+  std::string symbols;
+  std::vector<std::int64_t> answers;
+};
+
+class SymbolTask : public Task {
+ public:
+  // `length` is the longest line of training; `splits` are "in" and those out of distribution.
+  SymbolTask(std::int64_t length, std::vector<std::string> splits) : length_(length), splits_(std::move(splits)) {}
+
+  std::int64_t vocabulary() const final { return 256; }
+  // A line's last symbol is only predicted.
+  std::int64_t length() const final { return length_ - 1; }
+  Metric metric() const final { return Metric::kError; }
+  Examples training_examples(Random& random, std::int64_t count) const final;
+  std::vector<std::string> splits() const final { return splits_; }
+  Examples evaluation_examples(std::size_t split, std::uint64_t seed, std::int64_t first,
+                               std::int64_t count) const final;
+  std::int64_t evaluation_count(std::size_t /*split*/) const final { return 1000; }
+  Status write_tokenizer(const std::filesystem::path& folder) const final;
+
+  virtual Line training_line(Random& random) const = 0;
+  // What is measured: often fewer answers than a training line has.
+  virtual Line evaluation_line(std::size_t split, Random& random) const = 0;
+
+ private:
+  std::int64_t length_;
+  std::vector<std::string> splits_;
+};
+
+// A whole number option within [low, high]. Errors: kUsage naming the option.
+Result<std::int64_t> option_in(const Settings& options, const char* name, std::int64_t fallback, std::int64_t low,
+                               std::int64_t high);
+
+}  // namespace locus::training
