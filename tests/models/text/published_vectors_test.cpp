@@ -74,11 +74,21 @@ void compare(const std::string& name, const std::vector<std::string>& files, boo
   }
 }
 
-TEST(PublishedVectors, Gpt2) { compare("gpt2", {"vocab.json", "merges.txt"}, true); }
-TEST(PublishedVectors, Llama2TokenizerJson) { compare("llama2", {"tokenizer.json"}, true); }
-TEST(PublishedVectors, Llama2SentencePiece) { compare("llama2", {"tokenizer.model"}, true); }
-TEST(PublishedVectors, Llama3) { compare("llama3", {"tokenizer.model"}, true); }
-TEST(PublishedVectors, Bert) { compare("bert", {"vocab.txt"}, false); }
+TEST(PublishedVectors, Gpt2) {
+  compare("gpt2", {"vocab.json", "merges.txt"}, true);
+}
+TEST(PublishedVectors, Llama2TokenizerJson) {
+  compare("llama2", {"tokenizer.json"}, true);
+}
+TEST(PublishedVectors, Llama2SentencePiece) {
+  compare("llama2", {"tokenizer.model"}, true);
+}
+TEST(PublishedVectors, Llama3) {
+  compare("llama3", {"tokenizer.model"}, true);
+}
+TEST(PublishedVectors, Bert) {
+  compare("bert", {"vocab.txt"}, false);
+}
 
 }  // namespace
 }  // namespace locus::text

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -47,5 +49,42 @@ class TestFolder {
  private:
   std::filesystem::path path_;
 };
+
+// Random bytes, a fifth of them broken UTF-8, the rest characters of one to four bytes, spaces and line ends.
+inline std::string random_text(std::mt19937& random, std::size_t pieces) {
+  static const std::vector<std::string> kParts{" ",
+                                               "  ",
+                                               "\n",
+                                               "\r\n",
+                                               "\t",
+                                               "a",
+                                               "the",
+                                               "word",
+                                               "'s",
+                                               "I'LL",
+                                               "12345",
+                                               "...",
+                                               "é",
+                                               "ß",
+                                               "е",
+                                               "中文",
+                                               "ก็",
+                                               "🦙",
+                                               "👩‍👩‍👧",
+                                               "\u00a0",
+                                               "\xff",
+                                               "\xc3",
+                                               "\xe4\xb8",
+                                               "\x80"};
+  std::string text;
+  for (std::size_t n = 0; n < pieces; ++n) {
+    if (random() % 8 == 0) {
+      text.push_back(static_cast<char>(static_cast<std::uint8_t>(random() % 256)));
+    } else {
+      text += kParts[random() % kParts.size()];
+    }
+  }
+  return text;
+}
 
 }  // namespace locus::text

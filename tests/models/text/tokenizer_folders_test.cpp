@@ -1,0 +1,228 @@
+// Folders as checkpoints have them: which files are read, and what the configuration beside them changes.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/atomic_file.h"
+#include "models/text/byte_level.h"
+#include "models/text/byte_name.h"
+#include "models/text/tokenizer.h"
+#include "tests/models/text/tokens.h"
+
+namespace locus::text {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+using Files = std::map<std::string, std::string>;
+
+Result<std::shared_ptr<const Tokenizer>> open(const Files& files) {
+  const TestFolder folder("tokenizer_folder");
+  for (const auto& [name, content] : files) {
+    EXPECT_TRUE(write_file(folder.path() / name, content).ok());
+  }
+  return open_tokenizer(folder.path());
+}
+
+std::shared_ptr<const Tokenizer> opened(const Files& files) {
+  auto result = open(files);
+  EXPECT_TRUE(result.ok()) << result.error().describe();
+  EXPECT_TRUE(result.ok() && *result != nullptr);
+  return result.ok() && *result ? *result : byte_tokenizer();
+}
+
+Ids ids(const Tokenizer& tokenizer, const std::string& text, bool special = true) {
+  const auto tokens = tokenizer.encode(text, special);
+  EXPECT_TRUE(tokens.ok());
+  return tokens.ok() ? ids_of(*tokens) : Ids();
+}
+
+void expect_lossless(const Tokenizer& tokenizer) {
+  std::mt19937 random(5);
+  for (int n = 0; n < 200; ++n) {
+    const std::string text = random_text(random, random() % 40);
+    const auto tokens = tokenizer.encode(text, false);
+    ASSERT_TRUE(tokens.ok());
+    EXPECT_EQ(tokenizer.decode(ids_of(*tokens)), text);
+    expect_tiles(*tokens, text);
+  }
+}
+
+Files gpt2_files() {
+  std::string vocabulary = "{";
+  for (int byte = 0; byte < 256; ++byte) {
+    const char symbol = static_cast<char>(static_cast<std::uint8_t>(byte));
+    const std::string entry = to_byte_level({&symbol, 1});
+    vocabulary +=
+        (entry == "\"" || entry == "\\" ? "\"\\" + entry : "\"" + entry) + "\": " + std::to_string(byte) + ",";
+  }
+  return {{"vocab.json",
+           vocabulary + R"("th": 256, "the": 257, "Ġthe": 258, "<|endoftext|>": 259, "<s>": 260, "</s>": 261})"},
+          {"merges.txt", "#version: 0.2\r\nt h\nth e\nĠ the\n"}};
+}
+
+TEST(TokenizerFolders, VocabularyAndMerges) {
+  const auto tokenizer = opened(gpt2_files());
+  EXPECT_EQ(ids(*tokenizer, "the the<|endoftext|>x"), (Ids{257, 258, 259, 'x'}));
+  EXPECT_TRUE(tokenizer->is_special(259));
+  EXPECT_EQ(tokenizer->label(259), "<|endoftext|>");
+  EXPECT_EQ(tokenizer->vocabulary(), 262);
+  expect_lossless(*tokenizer);
+}
+
+TEST(TokenizerFolders, ConfigurationChangesTheMerges) {
+  Files files = gpt2_files();
+  files["tokenizer_config.json"] = R"({"tokenizer_class": "RobertaTokenizer", "add_prefix_space": true})";
+  EXPECT_EQ(ids(*opened(files), "the"), (Ids{260, 258, 261}));
+  files["tokenizer_config.json"] = R"({"add_bos_token": true, "bos_token": {"content": "<s>"}})";
+  EXPECT_EQ(ids(*opened(files), "the"), (Ids{260, 257}));
+  files["tokenizer_config.json"] = R"({"tokenizer_class": "Qwen2TokenizerFast", "added_tokens_decoder":
+      {"300": {"content": "<|im_end|>", "special": true, "normalized": false}}})";
+  const auto qwen = opened(files);
+  EXPECT_EQ(ids(*qwen, "12<|im_end|>"), (Ids{'1', '2', 300}));
+  EXPECT_TRUE(qwen->is_special(300));
+  files["tokenizer_config.json"] = "{}";
+  files["added_tokens.json"] = R"({"<extra>": 400})";
+  EXPECT_EQ(ids(*opened(files), "x<extra>"), (Ids{'x', 400}));
+  files["tokenizer_config.json"] = R"({"tokenizer_class": "CLIPTokenizer"})";
+  EXPECT_EQ(open(files).error().code, ErrorCode::kUnsupported);
+}
+
+TEST(TokenizerFolders, TokenizerJsonComesFirst) {
+  Files files = gpt2_files();
+  files["tokenizer.json"] = R"({"model": {"type": "WordLevel", "vocab": {"the": 3}}})";
+  EXPECT_EQ(ids(*opened(files), "the"), (Ids{3}));
+}
+
+TEST(TokenizerFolders, WordList) {
+  const Files files{{"vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nun\n##able\n!\r\nÄ\n"}};
+  EXPECT_EQ(ids(*opened(files), "UNable! x"), (Ids{2, 5, 6, 7, 1, 3}));
+  EXPECT_EQ(ids(*opened(files), "un [MASK]", false), (Ids{5, 4}));
+  Files cased = files;
+  cased["tokenizer_config.json"] = R"({"do_lower_case": false})";
+  EXPECT_EQ(ids(*opened(cased), "UN Ä", false), (Ids{1, 8}));
+}
+
+TEST(TokenizerFolders, Ranks) {
+  // "a" "b" "c" " " "ab" "abc" "bc"
+  const Files files{{"tokenizer.model", "YQ== 0\nYg== 1\nYw== 2\nIA== 3\nYmM= 4\nYWI= 5\nYWJj 6\n"}};
+  const auto tokenizer = opened(files);
+  EXPECT_EQ(ids(*tokenizer, "abc"), (Ids{6}));
+  EXPECT_EQ(ids(*tokenizer, "abcb"), (Ids{6, 1}));  // bc before ab, then a + bc
+  EXPECT_EQ(ids(*tokenizer, "bab ab"), (Ids{1, 5, 3, 5}));
+  EXPECT_EQ(tokenizer->decode(Ids{6, 3, 5}), "abc ab");
+}
+
+void put_varint(std::string& bytes, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) {
+    bytes.push_back(static_cast<char>(static_cast<std::uint8_t>(value | 0x80)));
+  }
+  bytes.push_back(static_cast<char>(static_cast<std::uint8_t>(value)));
+}
+
+void put_message(std::string& bytes, unsigned field, const std::string& content) {
+  put_varint(bytes, field * 8 + 2);
+  put_varint(bytes, content.size());
+  bytes += content;
+}
+
+std::string piece(const std::string& text, float score, unsigned type) {
+  std::string message;
+  put_message(message, 1, text);
+  message.push_back(2 * 8 + 5);
+  const auto bits = std::bit_cast<std::uint32_t>(score);
+  for (int n = 0; n < 4; ++n) {
+    message.push_back(static_cast<char>(static_cast<std::uint8_t>(bits >> (8 * n))));
+  }
+  put_varint(message, 3 * 8);
+  put_varint(message, type);
+  return message;
+}
+
+// A unigram model with byte fallback: <unk> <s> </s>, 256 bytes, then pieces.
+std::string sentence_piece_model(const std::string& normalizer_extra = "") {
+  std::string model;
+  put_message(model, 1, piece("<unk>", 0, 2));
+  put_message(model, 1, piece("<s>", 0, 3));
+  put_message(model, 1, piece("</s>", 0, 3));
+  for (int byte = 0; byte < 256; ++byte) {
+    put_message(model, 1, piece(byte_name(static_cast<std::uint8_t>(byte)), 0, 6));
+  }
+  const char* const pieces[] = {"▁", "a", "b", "▁ab", "é"};
+  for (const char* text : pieces) {
+    put_message(model, 1, piece(text, -1, 1));
+  }
+  std::string trainer("\x18\x01", 2);         // model_type: unigram
+  trainer += std::string("\x98\x02\x01", 3);  // byte_fallback (35): true
+  put_message(model, 2, trainer);
+  std::string normalizer;
+  put_message(normalizer, 1, "identity");
+  normalizer += std::string("\x18\x01\x20\x00\x28\x01", 6);  // dummy prefix, extra spaces kept, spaces escaped
+  put_message(model, 3, normalizer + normalizer_extra);
+  return model;
+}
+
+TEST(TokenizerFolders, SentencePieceModel) {
+  const auto tokenizer = opened({{"tokenizer.model", sentence_piece_model()}});
+  EXPECT_EQ(tokenizer->kind(), "SentencePiece");
+  EXPECT_EQ(ids(*tokenizer, "ab é"), (Ids{1, 262, 259, 263}));
+  EXPECT_EQ(ids(*tokenizer, "\xff", false), (Ids{259, 3 + 0xFF}));
+  EXPECT_EQ(tokenizer->label(262), "·ab");
+  EXPECT_EQ(tokenizer->label(3 + 0x0A), "⏎");
+  EXPECT_EQ(tokenizer->label(1), "<s>");
+  EXPECT_TRUE(tokenizer->is_special(1));
+  EXPECT_FALSE(tokenizer->is_special(262));
+  expect_lossless(*tokenizer);
+  const auto flags = opened({{"tokenizer.model", sentence_piece_model()},
+                             {"tokenizer_config.json", R"({"add_bos_token": false, "add_eos_token": true})"}});
+  EXPECT_EQ(ids(*flags, "ab"), (Ids{262, 2}));
+}
+
+TEST(TokenizerFolders, DamagedModelsAreErrors) {
+  const std::string whole = sentence_piece_model();
+  for (const std::string& bytes : {std::string("x"), std::string(100, '\0'), whole.substr(0, 20), whole.substr(0, 2000),
+                                   std::string("\x0a\xff\xff\xff\xff\x7f", 6)}) {
+    const auto result = open({{"tokenizer.model", bytes}});
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().code, ErrorCode::kBadInput);
+  }
+  // A trie whose root points beyond its end, which the library would follow.
+  std::string charsmap;
+  put_message(charsmap, 2, std::string("\x04\0\0\0", 4) + std::string("\x00\xfc\xff\x7f", 4) + std::string("x\0", 2));
+  const auto trie = open({{"tokenizer.model", sentence_piece_model(charsmap)}});
+  ASSERT_FALSE(trie.ok());
+  EXPECT_NE(trie.error().describe().find("trie"), std::string::npos);
+  std::string twice = whole;
+  put_message(twice, 1, piece("a", -1, 1));
+  EXPECT_FALSE(open({{"tokenizer.model", twice}}).ok());
+  std::string score = whole;
+  put_message(score, 1, piece("z", std::numeric_limits<float>::quiet_NaN(), 1));
+  EXPECT_FALSE(open({{"tokenizer.model", score}}).ok());
+}
+
+TEST(TokenizerFolders, WrongFilesAreNamed) {
+  const auto expect_named = [](const Files& files, const std::string& file, const std::string& what) {
+    const auto result = open(files);
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().code, ErrorCode::kBadInput);
+    EXPECT_NE(result.error().context.find(file), std::string::npos) << result.error().describe();
+    EXPECT_NE(result.error().describe().find(what), std::string::npos) << result.error().describe();
+  };
+  Files files = gpt2_files();
+  files["merges.txt"] = "t h\nq\n";
+  expect_named(files, "merges.txt", "line 2");
+  files["merges.txt"] = "t q\n";
+  expect_named(files, "merges.txt", "not in the vocabulary");
+  files["tokenizer_config.json"] = R"({"add_bos_token": "maybe"})";
+  expect_named(files, "tokenizer_config.json", "add_bos_token");
+  files["tokenizer_config.json"] = R"({"added_tokens_decoder": {"x": {}}})";
+  expect_named(files, "tokenizer_config.json", "\"x\"");
+  expect_named({{"vocab.txt", "a\nb\n"}}, "vocab.txt", "[UNK]");
+  expect_named({{"tokenizer.model", "YQ== 0\nYg==\n"}}, "tokenizer.model", "line 2");
+  expect_named({{"tokenizer.model", "YQ== 0\nYQ== 1\n"}}, "tokenizer.model", "line 2");
+}
+
+}  // namespace
+}  // namespace locus::text
