@@ -195,7 +195,7 @@ void add_marker(const Marker& marker, Color color, Context& context) {
 
 void add_tokens(const TokenStrip& strip, const Context& context) {
   const Style& style = context.style;
-  const double line = 1.5 * style.line();
+  const double line = 2 * style.line();
   for (const TokenBox& token : context.place.tokens) {
     const auto n = static_cast<std::size_t>(token.token);
     const Rect& box = token.box;
@@ -213,10 +213,11 @@ void add_tokens(const TokenStrip& strip, const Context& context) {
                       context.place.plot);
     if (token.token == strip.selected) {
       const Rect clip = context.place.plot.grown(line);
+      const Color color = style.palette[1];  // against dark and light tints alike
       for (const Rect& side :
            {Rect{box.x, box.y, box.width, line}, Rect{box.x, box.bottom() - line, box.width, line},
             Rect{box.x, box.y, line, box.height}, Rect{box.right() - line, box.y, line, box.height}}) {
-        context.marks.fill(side, style.foreground, clip);
+        context.marks.fill(side, color, clip);
       }
     }
   }

@@ -71,6 +71,11 @@ class OffscreenRenderer : public Offscreen {
     return image;
   }
 
+  void set_overlay(Overlay overlay) override { overlay_ = std::move(overlay); }
+  Native native() const override {
+    return {device_->instance(), gpu_.physical,           gpu_.device,
+            device_->queue(),    device_->queue_family(), render_pass_.get()};
+  }
   const FrameStats& stats() const override { return renderer_->stats(); }
   const std::vector<std::string>& messages() const override { return device_->messages(); }
   std::string device_name() const override { return device_->name(); }
@@ -115,6 +120,9 @@ class OffscreenRenderer : public Offscreen {
     pass.pClearValues = &clear;
     vkCmdBeginRenderPass(commands_.buffer, &pass, VK_SUBPASS_CONTENTS_INLINE);
     renderer_->draw(commands_.buffer);
+    if (overlay_) {
+      overlay_(commands_.buffer);
+    }
     vkCmdEndRenderPass(commands_.buffer);
   }
 
@@ -162,6 +170,7 @@ class OffscreenRenderer : public Offscreen {
   Commands commands_;
   OffscreenTarget target_;
   std::unique_ptr<FigureRenderer> renderer_;
+  Overlay overlay_;
   std::size_t count_ = 0;
 };
 

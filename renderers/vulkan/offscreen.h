@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +36,20 @@ class Offscreen {
 
   // Draws as render() does and waits, without reading the pixels back: what a frame costs.
   virtual Status draw(std::span<const PlacedScene> scenes, std::uint32_t width, std::uint32_t height) = 0;
+
+  // What else is drawn over the scenes, in their render pass: an ImGui frame. Empty: nothing.
+  using Overlay = std::function<void(VkCommandBuffer)>;
+  virtual void set_overlay(Overlay overlay) = 0;
+  // The objects an overlay needs to make its own.
+  struct Native {
+    VkInstance instance = VK_NULL_HANDLE;
+    VkPhysicalDevice physical = VK_NULL_HANDLE;
+    VkDevice device = VK_NULL_HANDLE;
+    VkQueue queue = VK_NULL_HANDLE;
+    std::uint32_t queue_family = 0;
+    VkRenderPass render_pass = VK_NULL_HANDLE;
+  };
+  virtual Native native() const = 0;
 
   virtual const FrameStats& stats() const = 0;
   virtual const std::vector<std::string>& messages() const = 0;  // of the validation layer

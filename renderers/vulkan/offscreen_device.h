@@ -17,6 +17,7 @@ class OffscreenDevice {
   OffscreenDevice& operator=(const OffscreenDevice&) = delete;
   ~OffscreenDevice();
 
+  VkInstance instance() const { return instance_; }
   VkPhysicalDevice physical() const { return physical_; }
   VkDevice device() const { return device_; }
   VkQueue queue() const { return queue_; }
