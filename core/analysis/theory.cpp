@@ -1,7 +1,12 @@
 #include "core/analysis/theory.h"
 
+#include <ATen/ATen.h>
+
 #include <cmath>
 #include <numbers>
+#include <utility>
+
+#include "core/position/rotation.h"
 
 namespace locus::analysis {
 

@@ -3,14 +3,18 @@
 // Letters: λ = i − j a distance in tokens, D head width, θ_0 = 1/base.
 #pragma once
 
-#include <ATen/ATen.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/position/rotation.h"
+
+namespace at {
+class Tensor;
+}
+namespace locus::position {
+enum class PairLayout;
+}
 
 namespace locus::analysis {
 

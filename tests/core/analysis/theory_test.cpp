@@ -1,0 +1,141 @@
+// Mean and variance of scores over random queries and keys against TAPA's theory (arXiv:2509.12635).
+#include "core/analysis/theory.h"
+
+#include <gtest/gtest.h>
+
+#include "core/position/rotation.h"
+#include "tests/support/encodings.h"
+
+namespace locus::test {
+namespace {
+
+using position::Positions;
+
+constexpr std::int64_t kSamples = 60000;
+const std::vector<double> kDistances{0, 1, 10, 300, 100000};
+
+// Independent Gaussian samples of a query and a key: channels below `mean_width` have mean 1, the others 0.
+struct Samples {
+  Samples(std::int64_t width, std::int64_t mean_width)
+      : query(at::randn({kSamples, width}, at::kDouble)), key(at::randn({kSamples, width}, at::kDouble)) {
+    query.slice(1, 0, mean_width).add_(1);
+    key.slice(1, 0, mean_width).add_(1);
+  }
+
+  at::Tensor query;  // (n, D)
+  at::Tensor key;    // (n, D)
+};
+
+// The logits (n) of all samples with key and query `distance` apart.
+at::Tensor logits(const position::PositionEncoding& encoding, const Samples& samples, double distance) {
+  const at::Tensor tokens = at::stack({samples.key, samples.query}, 1).unsqueeze(1);  // (n, 1, 2, D)
+  const Positions positions{at::tensor({0.0, distance}), 0};
+  return encoding.score(prepare(encoding, positions, tokens, tokens), {0, {0, 1}, {1, 2}, {0, 1}}).logits.flatten();
+}
+
+// How many standard errors the worst mean is away from the curve.
+double worst_deviation(const position::PositionEncoding& encoding, const Samples& samples,
+                       const std::vector<double>& curve) {
+  double worst = 0;
+  for (std::size_t n = 0; n < kDistances.size(); ++n) {
+    const at::Tensor scores = logits(encoding, samples, kDistances[n]);
+    const double error = scores.std().item<double>() / std::sqrt(static_cast<double>(kSamples));
+    worst = std::max(worst, std::abs(scores.mean().item<double>() - curve[n]) / error);
+  }
+  return worst;
+}
+
+TEST(Theory, tapaMeanFollowsTheGaussianClosedFormAndRopeDoesNot) {
+  for (const std::int64_t width : {2, 3, 4}) {
+    for (const double deviation : {1.0, 0.15}) {
+      at::manual_seed(width);
+      Samples samples(2 * width, width);
+      samples.query.slice(1, width).mul_(deviation);
+      const double mean_amplitude = std::sqrt(static_cast<double>(width));
+      const auto curve = analysis::tapa_mean_scores(kDistances, 0.1, width, mean_amplitude, deviation);
+      const auto tapa = encoding("tapa", {}, shape_of(1, 2 * width));
+      EXPECT_LT(worst_deviation(*tapa, samples, curve), 4.5) << width << " " << deviation;
+      const auto rope = encoding("rope", {}, shape_of(1, 2 * width));
+      EXPECT_GT(worst_deviation(*rope, samples, curve), 20) << width << " " << deviation;
+    }
+  }
+}
+
+TEST(Theory, tapaMeanTellsTheWidthOfThePhase) {
+  at::manual_seed(2);
+  const double deviation = 0.15;  // angles small enough that no mean has vanished
+  for (const std::int64_t width : {2, 3, 4}) {
+    Samples samples(2 * width, width);
+    samples.query.slice(1, width).mul_(deviation);
+    const auto tapa = encoding("tapa", {}, shape_of(1, 2 * width));
+    const auto other =
+        analysis::tapa_mean_scores(kDistances, 0.1, width + 2, std::sqrt(static_cast<double>(width)), deviation);
+    EXPECT_GT(worst_deviation(*tapa, samples, other), 5) << width;
+  }
+}
+
+TEST(Theory, tapaMeanVanishesWithDistance) {
+  const std::vector<double> curve = analysis::tapa_mean_scores(kDistances, 0.1, 4, 2.0);
+  EXPECT_DOUBLE_EQ(curve.front(), 2.0);
+  for (std::size_t n = 1; n < curve.size(); ++n) {
+    EXPECT_LT(std::abs(curve[n]), std::abs(curve[n - 1]));
+  }
+  // Theorem 3.2's power of the distance, λ^(−α(1−θ)D), far out.
+  const double ratio = analysis::tapa_mean_cosine(2e12, 0.1, 4) / analysis::tapa_mean_cosine(1e12, 0.1, 4);
+  EXPECT_NEAR(ratio, std::pow(2.0, -0.4), 1e-3);
+}
+
+TEST(Theory, tapaVarianceMeetsTheoremThreeFromBothSides) {
+  at::manual_seed(9);
+  const std::int64_t width = 4;
+  const Samples samples(2 * width, 0);
+  const auto tapa = encoding("tapa", {}, shape_of(1, 2 * width));
+  const double squared = 1.0;  // σ₀² = E|q_d k_d|² of unit Gaussians, and E[amplitude²]
+  for (const double distance : kDistances) {
+    const double variance = logits(*tapa, samples, distance).var().item<double>();
+    EXPECT_NEAR(variance / analysis::tapa_variance(distance, 0.1, width, 0.0, squared), 1.0, 0.03) << distance;
+  }
+  const double far = logits(*tapa, samples, 100000).var().item<double>();
+  EXPECT_GT(far, 0.97 * squared / 2);
+  EXPECT_LT(far, 1.03 * squared / 2);
+  EXPECT_GT(logits(*tapa, samples, 0).var().item<double>(), 0.9);
+}
+
+TEST(Theory, ropeMeanFollowsItsTwoSums) {
+  at::manual_seed(4);
+  const std::int64_t width = 16;
+  Samples samples(width, 0);
+  samples.query.slice(1, 0, width, 2).add_(1.5);  // q = (1.5, 0) and k = (0.8, 0.6) a pair: μ₀ = 1.2, ν₀ = 0.9
+  samples.key.slice(1, 0, width, 2).add_(0.8);
+  samples.key.slice(1, 1, width, 2).add_(0.6);
+  const auto rope = encoding("rope", {{"layout", std::string("interleaved")}}, shape_of(1, width));
+  const auto curve = [&](const analysis::RopeMoments& moments) {
+    return analysis::rope_mean_scores(kDistances, moments, width, 10000, analysis::AngleConvention::kLlama);
+  };
+  EXPECT_LT(worst_deviation(*rope, samples, curve({1.2, 0.9})), 4.5);
+  EXPECT_GT(worst_deviation(*rope, samples, curve({1.2, -0.9})), 20);
+  const auto estimated = analysis::rope_moments(samples.query, samples.key, position::PairLayout::kInterleaved);
+  ASSERT_TRUE(estimated.ok());
+  EXPECT_NEAR(estimated->mu, 1.2, 0.02);
+  EXPECT_NEAR(estimated->nu, 0.9, 0.02);
+}
+
+TEST(Theory, theConventionsDifferByAWholeTurn) {
+  const double turn = 6.283185307179586;
+  const analysis::RopeSums paper = analysis::rope_sums(50, 64, 1e4, analysis::AngleConvention::kPaper);
+  const analysis::RopeSums llama = analysis::rope_sums(50 * turn, 64, 1e4, analysis::AngleConvention::kLlama);
+  EXPECT_NEAR(paper.cosine, llama.cosine, 1e-12);
+  EXPECT_NEAR(paper.sine, llama.sine, 1e-12);
+  EXPECT_NEAR(analysis::rope_sums(0, 64, 1e4, analysis::AngleConvention::kLlama).cosine, 0.5, 1e-12);
+  EXPECT_NE(analysis::label(analysis::AngleConvention::kPaper), analysis::label(analysis::AngleConvention::kLlama));
+}
+
+TEST(Theory, momentsRefuseShapesThatDiffer) {
+  using position::PairLayout;
+  EXPECT_FALSE(analysis::rope_moments(at::zeros({3, 8}), at::zeros({2, 8}), PairLayout::kHalf).ok());
+  EXPECT_FALSE(analysis::rope_moments(at::zeros({3, 7}), at::zeros({3, 7}), PairLayout::kHalf).ok());
+  EXPECT_FALSE(analysis::rope_moments(at::zeros({0, 8}), at::zeros({0, 8}), PairLayout::kHalf).ok());
+}
+
+}  // namespace
+}  // namespace locus::test

@@ -1,0 +1,127 @@
+// Options and shapes that cannot work are refused with a line that names option, expected and found.
+#include <gtest/gtest.h>
+
+#include "core/position/fourier_features.h"
+#include "core/position/list.h"
+#include "tests/support/encodings.h"
+
+namespace locus::test {
+namespace {
+
+struct Refused {
+  std::string name;
+  Settings options;
+  position::ModelShape shape;
+  std::string word;  // that the line must hold
+};
+
+TEST(EncodingOptions, valuesOutsideTheirRange) {
+  const auto word = [](const char* text) { return std::string(text); };
+  const auto whole = [](std::int64_t value) { return value; };
+  position::ModelShape bidirectional = shape_of(2, 8);
+  bidirectional.causal = false;
+  position::ModelShape untrained = shape_of(2, 8);
+  untrained.trained_length = 0;
+  const position::ModelShape usual = shape_of(2, 8);
+  const std::vector<Refused> refused{
+      {"cope", {{"p_max", whole(0)}}, usual, "p_max"},
+      {"cope", {{"p_max", whole(-3)}}, usual, "p_max"},
+      {"cope", {{"gates", word("open")}}, usual, "gates"},
+      {"cope", {{"form", word("spline")}}, usual, "form"},
+      {"cope", {{"every", whole(0)}}, usual, "every"},
+      {"cope", {{"hidden", whole(0)}}, usual, "hidden"},
+      {"cope", {{"slopes", word("steep")}}, usual, "slopes"},
+      {"cope", {{"with", word("rope")}}, shape_of(2, 7), "even"},
+      {"cope", {{"with", word("relative")}}, untrained, "relative_length"},
+      {"cope", {}, bidirectional, "causal"},
+      {"tapa", {{"theta", 0.0}}, usual, "theta"},
+      {"tapa", {{"theta", 1.0}}, usual, "theta"},
+      {"tapa", {{"theta", -0.5}}, usual, "theta"},
+      {"tapa", {{"theta", 0.3}}, usual, "whole"},
+      {"tapa", {{"alpha", 0.0}}, usual, "alpha"},
+      {"tapa", {{"phase", word("cubic")}}, usual, "phase"},
+      {"xpos", {}, shape_of(2, 7), "even"},
+      {"xpos", {{"scale_base", 0.0}}, usual, "scale_base"},
+      {"rope", {}, shape_of(2, 1), "even"},
+      {"rope", {{"scaling", word("yarn")}}, untrained, "original"},
+      {"rope", {{"scaling", word("warp")}}, usual, "scaling"},
+      {"rope", {{"scaling", word("linear")}, {"factor", -2.0}}, usual, "factor"},
+      {"rope", {{"original_max_position_embeddings", whole(-1)}}, usual, "original"},
+      {"rope", {{"scaling", word("llama3")}, {"high_freq_factor", 1.0}}, usual, "high_freq_factor"},
+      {"rope-axial", {}, shape_of(2, 6), "4"},
+      {"rope-mixed", {}, shape_of(2, 6), "4"},
+      {"rope-mixed", {}, shape_of(4, 8, 2), "key heads"},
+      {"rope-axial", {{"base", 0.5}}, usual, "base"},
+      {"sinusoidal", {}, shape_of(1, 7), "even"},
+      {"sinusoidal", {{"base", 0.0}}, usual, "base"},
+      {"randpe", {{"length_max", whole(0)}}, usual, "length_max"},
+      {"randpe", {{"over", word("alibi")}}, usual, "over"},
+      {"relative", {{"length", whole(-1)}}, usual, "length"},
+      {"relative-capped", {}, untrained, "length"},
+      {"t5", {{"buckets", whole(6)}}, usual, "buckets"},
+      {"t5", {{"max_distance", whole(4)}}, usual, "max_distance"},
+      {"fire", {{"hidden", whole(0)}}, usual, "hidden"},
+      {"fire", {{"length", whole(0)}}, usual, "length"},
+      {"learned", {}, untrained, "length"},
+  };
+  for (const Refused& each : refused) {
+    const auto made = position::make_encoding(each.name, each.options, each.shape);
+    ASSERT_FALSE(made.ok()) << each.name << " took a wrong " << each.word;
+    EXPECT_EQ(made.error().code, ErrorCode::kBadInput);
+    EXPECT_NE(made.error().describe().find(each.word), std::string::npos) << made.error().describe();
+  }
+}
+
+TEST(EncodingOptions, modelsThatCannotBe) {
+  for (const auto& break_it :
+       std::vector<void (*)(position::ModelShape&)>{[](position::ModelShape& shape) { shape.heads = 0; },
+                                                    [](position::ModelShape& shape) { shape.kv_heads = 3; },
+                                                    [](position::ModelShape& shape) { shape.layers = -1; },
+                                                    [](position::ModelShape& shape) { shape.head_width = 0; },
+                                                    [](position::ModelShape& shape) { shape.trained_length = -5; }}) {
+    position::ModelShape shape = shape_of(4, 8);
+    break_it(shape);
+    EXPECT_FALSE(position::make_encoding("rope", {}, shape).ok());
+  }
+  EXPECT_FALSE(position::make_encoding("swirl", {}, shape_of(4, 8)).ok());
+}
+
+TEST(EncodingOptions, gridEncodingsRefuseSequences) {
+  for (const std::string name : {"rope-axial", "rope-mixed"}) {
+    EXPECT_FALSE(encoding(name, {}, shape_of(2, 8))->accepts(position::Positions::sequence(5)).ok());
+  }
+  for (const std::string name : {"alibi", "cope", "t5", "tapa", "fire", "xpos", "randpe", "relative"}) {
+    EXPECT_FALSE(encoding(name, {}, shape_of(2, 8))->accepts(position::Positions::grid(2, 3)).ok()) << name;
+  }
+}
+
+TEST(EncodingOptions, projectionsOfAnotherShape) {
+  const position::ModelShape shape = shape_of(4, 8, 2);
+  position::Projections projections = random_projections(shape, 1, 6);
+  EXPECT_TRUE(check_projections(shape, projections, 6).ok());
+  EXPECT_FALSE(check_projections(shape, projections, 7).ok());
+  projections.key = at::randn({1, 4, 6, 8});
+  const Status wrong = check_projections(shape, projections, 6);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_NE(wrong.error().describe().find("key"), std::string::npos);
+  projections.key = at::randn({1, 2, 6, 8});
+  projections.query = at::randn({4, 6, 8});
+  EXPECT_FALSE(check_projections(shape, projections, 6).ok());
+}
+
+TEST(EncodingOptions, fourierFeaturesDependOnDistancesAlone) {
+  EXPECT_FALSE(position::FourierFeatures::sample({2, 1, 3}, 1.0, true, 1).ok());
+  EXPECT_FALSE(position::FourierFeatures::sample({0, 1, 4}, 1.0, true, 1).ok());
+  EXPECT_FALSE(position::FourierFeatures::sample({2, 1, 4}, 0.0, true, 1).ok());
+  const auto features = position::FourierFeatures::sample({3, 2, 8}, 0.3, true, 1);
+  ASSERT_TRUE(features.ok());
+  const auto products = [&](double start) {
+    const at::Tensor e = features->at_positions(at::arange(9, at::kDouble) + start);  // (9, 3, 2, 8)
+    return at::einsum("imlr,jmlr->mlij", {e, e});
+  };
+  EXPECT_LE((products(0) - products(41)).abs().max().item<double>(), 1e-10);
+  EXPECT_GT((products(0) - products(0).mean()).abs().max().item<double>(), 0.1);
+}
+
+}  // namespace
+}  // namespace locus::test

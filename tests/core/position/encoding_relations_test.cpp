@@ -1,0 +1,174 @@
+// What one encoding has to do with another, with shifts and with far positions.
+#include <gtest/gtest.h>
+
+#include "core/position/randpe.h"
+#include "tests/support/encodings.h"
+#include "tests/support/golden.h"
+
+namespace locus::test {
+namespace {
+
+using position::Positions;
+
+constexpr std::int64_t kTokens = 24;
+
+// The largest change of the logits of three layers when all ids move by `offset`.
+double change_by_shift(const std::string& name, const Settings& options, double offset) {
+  at::manual_seed(3);
+  position::ModelShape shape = shape_of(4, 8);
+  shape.layers = 3;
+  const auto encoding = test::encoding(name, options, shape);
+  for (const position::Parameter& parameter : encoding->parameters()) {
+    *parameter.value = at::randn_like(*parameter.value);
+  }
+  double change = 0;
+  for (std::int64_t layer = 0; layer < 3; ++layer) {
+    const position::Projections projections = random_projections(shape, 1, kTokens);
+    const auto logits = [&](double start) {
+      const position::State state = encoding->begin(Positions::sequence(kTokens, start), 1);
+      return causal_cells(whole_map(*encoding, encoding->prepare(state, layer, projections), layer).logits);
+    };
+    change = std::max(change, deviation(logits(offset), logits(0)));
+  }
+  return change;
+}
+
+TEST(EncodingRelations, relativeEncodingsAreInvariantUnderShifts) {
+  const std::vector<std::pair<std::string, Settings>> relative{
+      {"rope", {}},
+      {"rope", {{"layout", std::string("interleaved")}, {"scaling", std::string("ntk")}, {"factor", 4.0}}},
+      {"xpos", {}},
+      {"randpe", {}},
+      {"alibi", {}},
+      {"t5", {}},
+      {"kerple-log", {}},
+      {"kerple-power", {}},
+      {"relative", {}},
+      {"relative-capped", {{"length", std::int64_t{5}}}},
+      {"tapa", {}},
+      {"cope", {{"with", std::string("rope")}}}};
+  for (const auto& [name, options] : relative) {
+    EXPECT_LE(change_by_shift(name, options, 37), 1e-4) << name;
+    EXPECT_LE(change_by_shift(name, options, 100000), 1e-4) << name;
+  }
+}
+
+TEST(EncodingRelations, fireChangesWithTheQueryAndDynamicNtkWithTheLength) {
+  EXPECT_GT(change_by_shift("fire", {{"length", std::int64_t{4}}}, 37), 1e-2);
+  EXPECT_GT(change_by_shift("rope", {{"scaling", std::string("dynamic")}, {"factor", 2.0}}, 200), 1e-3);
+}
+
+TEST(EncodingRelations, copeWithOpenGatesCountsTokens) {
+  at::manual_seed(5);
+  const std::int64_t p_max = 9;
+  const auto cope = encoding("cope", {{"p_max", p_max}, {"gates", std::string("value")}}, shape_of(2, 8));
+  const auto shaw = encoding("relative-capped", {{"length", p_max}, {"per_layer", false}}, shape_of(2, 8));
+  at::Tensor& vectors = parameter(*cope, "position_embedding");
+  vectors = at::randn_like(vectors);
+  // A key at distance Δ has position Δ + 1. Shaw's term is divided by √D, CoPE's is not.
+  parameter(*shaw, "position_embedding") = vectors.slice(1, 1).transpose(0, 1).contiguous() * std::sqrt(8.0);
+  position::Projections projections = random_projections(shape_of(2, 8), 1, kTokens);
+  projections.query = projections.query.abs();
+  projections.value.fill_(1000);  // q·v is large and positive: every gate is 1
+  const position::State state = cope->begin(Positions::sequence(kTokens), 1);
+  const auto got = whole_map(*cope, cope->prepare(state, 0, projections), 0, {.gates = true, .positions = true});
+  const auto want = whole_map(*shaw, shaw->prepare(state, 0, projections));
+  EXPECT_CLOSE(causal_cells(got.gates), causal_cells(at::ones({1, 2, kTokens, kTokens})), 0.0);
+  EXPECT_CLOSE(causal_cells(got.logits), causal_cells(want.logits), 1e-5);
+  const at::Tensor distance = at::arange(kTokens).unsqueeze(1) - at::arange(kTokens);
+  const at::Tensor count = (distance + 1).clamp_max(p_max).to(at::kFloat).expand({1, 2, kTokens, kTokens});
+  EXPECT_CLOSE(causal_cells(got.positions), causal_cells(count), 0.0);
+}
+
+TEST(EncodingRelations, copeWithClosedGatesIsPlainAttention) {
+  const auto cope = encoding("cope", {{"gates", std::string("value")}}, shape_of(2, 8));
+  const auto plain = encoding("none", {}, shape_of(2, 8));
+  at::Tensor& vectors = parameter(*cope, "position_embedding");
+  vectors = at::randn_like(vectors);
+  vectors.select(1, 0).zero_();  // e[0] is all that closed gates leave
+  position::Projections projections = random_projections(shape_of(2, 8), 1, kTokens);
+  projections.query = projections.query.abs();
+  projections.value.fill_(-1000);
+  const position::State state = cope->begin(Positions::sequence(kTokens), 1);
+  EXPECT_CLOSE(causal_cells(whole_map(*cope, cope->prepare(state, 0, projections)).logits),
+               causal_cells(whole_map(*plain, plain->prepare(state, 0, projections)).logits), 1e-6);
+}
+
+TEST(EncodingRelations, copeSkipsLayers) {
+  position::ModelShape shape = shape_of(2, 8);
+  shape.layers = 4;
+  const auto cope = encoding("cope", {{"every", std::int64_t{3}}}, shape);
+  at::Tensor& vectors = parameter(*cope, "position_embedding");
+  vectors = at::randn_like(vectors);
+  const position::Projections projections = random_projections(shape, 1, kTokens);
+  const position::State state = cope->begin(Positions::sequence(kTokens), 1);
+  for (std::int64_t layer = 0; layer < 4; ++layer) {
+    const auto scores =
+        whole_map(*cope, cope->prepare(state, layer, projections), layer, {.content = true, .gates = true});
+    EXPECT_EQ(scores.gates.defined(), layer % 3 == 0) << layer;
+    EXPECT_EQ(deviation(causal_cells(scores.logits), causal_cells(scores.content)) > 0.1, layer % 3 == 0) << layer;
+  }
+}
+
+TEST(EncodingRelations, tapaWithoutPhaseIsPlainAttentionOfItsAmplitude) {
+  const auto tapa = encoding("tapa", {}, shape_of(2, 8));
+  const auto plain = encoding("none", {}, shape_of(2, 4));
+  position::Projections projections = random_projections(shape_of(2, 8), 1, kTokens);
+  projections.key.slice(-1, 4).zero_();  // φ ≡ 0
+  const Positions positions = Positions::sequence(kTokens);
+  const auto whole = whole_map(*tapa, prepare(*tapa, positions, projections.query, projections.key));
+  const auto amplitude =
+      whole_map(*plain, prepare(*plain, positions, projections.query.slice(-1, 0, 4), projections.key.slice(-1, 0, 4)));
+  EXPECT_CLOSE(whole.logits, amplitude.logits, 1e-6);
+}
+
+TEST(EncodingRelations, tapaAtDistanceZeroIsItsAmplitude) {
+  const auto tapa = encoding("tapa", {}, shape_of(2, 8));
+  const position::Projections projections = random_projections(shape_of(2, 8), 1, kTokens);
+  const auto scores = whole_map(*tapa, prepare(*tapa, Positions::sequence(kTokens), projections.query, projections.key),
+                                0, {.content = true});
+  EXPECT_CLOSE(scores.logits.diagonal(0, 2, 3), scores.content.diagonal(0, 2, 3), 1e-6);
+  EXPECT_GT(deviation(scores.logits, scores.content), 0.1);
+}
+
+TEST(EncodingRelations, xposReachesTokens131072Apart) {
+  const auto xpos = encoding("xpos", {}, shape_of(1, 8));
+  const std::int64_t length = 131072;
+  const at::Tensor query = at::randn({1, 1, length, 8});
+  const at::Tensor key = at::randn({1, 1, length, 8});
+  const position::Tile row{0, {0, 1}, {length - 1, length}, {0, length}};
+  const at::Tensor got = xpos->score(prepare(*xpos, Positions::sequence(length), query, key), row).logits;
+  const position::Prepared exact =
+      prepare(*xpos, Positions::sequence(length), query.to(at::kDouble), key.to(at::kDouble));
+  EXPECT_CLOSE(got, xpos->score(exact, row).logits, 1e-4);
+  EXPECT_GT(got.slice(-1, length - 100).abs().max().item<float>(), 0.1F);
+}
+
+TEST(EncodingRelations, randpeTrainsOnSortedSamples) {
+  const auto randpe = encoding("randpe", {{"length_max", std::int64_t{100}}}, shape_of(2, 8));
+  const auto first = randpe->training_positions(40, 1);
+  ASSERT_TRUE(first.ok());
+  const at::Tensor ids = first->ids;
+  EXPECT_EQ(ids.numel(), 40);
+  EXPECT_TRUE((ids.slice(0, 1) > ids.slice(0, 0, -1)).all().item<bool>());
+  EXPECT_GE(ids.min().item<double>(), 0);
+  EXPECT_LT(ids.max().item<double>(), 100);
+  EXPECT_TRUE(randpe->training_positions(40, 1)->ids.equal(ids));
+  EXPECT_FALSE(randpe->training_positions(40, 2)->ids.equal(ids));
+  EXPECT_TRUE(randpe->training_positions(100, 3)->ids.equal(at::arange(100, at::kDouble)));
+  EXPECT_FALSE(randpe->training_positions(101, 1).ok());
+  EXPECT_FALSE(randpe->training_positions(-1, 1).ok());
+}
+
+TEST(EncodingRelations, kerpleParametersStayAbove1Percent) {
+  const auto kerple = encoding("kerple-log", {}, shape_of(2, 8));
+  for (const position::Parameter& parameter : kerple->parameters()) {
+    parameter.value->fill_(-3);
+  }
+  const at::Tensor zero = at::zeros({1, 2, kTokens, 8});
+  const at::Tensor logits = whole_map(*kerple, prepare(*kerple, Positions::sequence(kTokens), zero, zero)).logits;
+  EXPECT_NEAR(logits[0][0][10][0].item<double>(), -0.01 * std::log1p(0.1), 1e-8);
+}
+
+}  // namespace
+}  // namespace locus::test
