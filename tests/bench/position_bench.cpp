@@ -1,6 +1,7 @@
 // What a 512 × 512 score tile of each encoding costs against q·kᵀ → scale → exp of the same size, in one run:
 //   position_bench            prints times, then one ratio an encoding with its limit
-// One thread, no gradients; medians of interleaved repetitions, so that a busy machine slows both sides alike.
+// One thread, no gradients; medians of CPU time over interleaved repetitions, so that other work on the machine slows
+// both sides alike.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -96,7 +97,7 @@ class Medians : public benchmark::ConsoleReporter {
     ConsoleReporter::ReportRuns(runs);
     for (const Run& run : runs) {
       if (run.run_type == Run::RT_Aggregate && run.aggregate_name == "median") {
-        times_[run.run_name.function_name] = run.GetAdjustedRealTime();
+        times_[run.run_name.function_name] = run.GetAdjustedCPUTime();
       }
     }
   }
