@@ -339,15 +339,18 @@ Status save_session(const Session& session, const std::filesystem::path& path) {
 Result<Session> load_session(const std::filesystem::path& path) {
   LOCUS_TRY(const std::string text, read_file(path, kLongestFile));
   LOCUS_TRY(const json document, parse_json(text, path.string()));
+  return parse_session(document, path.string(), std::filesystem::absolute(path).parent_path());
+}
+
+Result<Session> parse_session(const json& document, const std::string& file, const std::filesystem::path& folder) {
   std::optional<Error> error;
   Reader reader(document, "session", error);
   std::string format;
   reader.get("locus", format);
   if (!error && format != kFormat) {
     return bad_input("expected a session (\"locus\": \"" + std::string(kFormat) + "\"), found \"" + format + "\"",
-                     path.string());
+                     file);
   }
-  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   Session session;
   if (reader.has("input")) {
     session.input = read_input(reader.object("input"), folder);
@@ -366,7 +369,7 @@ Result<Session> load_session(const std::filesystem::path& path) {
     session.bookmarks.push_back(std::move(bookmark));
   });
   if (error) {
-    return error->within(path.string());
+    return error->within(file);
   }
   return session;
 }

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,6 +60,10 @@ Status save_session(const Session& session, const std::filesystem::path& path);
 // Errors: kBadInput naming the file, the field, what is expected and what was found. A checkpoint that does not exist
 // is no error here.
 Result<Session> load_session(const std::filesystem::path& path);
+
+// The same from a parsed file whose paths are relative to `folder`.
+Result<Session> parse_session(const nlohmann::json& document, const std::string& file,
+                              const std::filesystem::path& folder);
 
 // Whether a path names a session by its ending.
 bool is_session(const std::filesystem::path& path);

@@ -1,0 +1,42 @@
+// A sub-command: one file that declares its options and runs. To add one: its file, and one line in commands.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/cli/arguments.h"
+#include "app/cli/console.h"
+#include "core/base/result.h"
+
+namespace locus::cli {
+
+// Options that every sub-command (and the workbench) takes.
+struct Globals {
+  std::int64_t threads = 0;          // 0: all cores
+  std::int64_t memory_limit_mb = 0;  // 0: none
+  std::string device = "cpu";
+  std::string config_dir;  // empty: the desktop's
+  std::string log;         // empty: no log file
+};
+
+struct Context {
+  const Globals& globals;
+  Console& console;
+  const std::string& command;  // the command line as it can be recorded: file names instead of paths
+};
+
+// What a sub-command does once its options are parsed. The Status becomes the exit status.
+using Action = std::function<Status(const Context&)>;
+
+struct Command {
+  std::string name;
+  std::string summary;
+  Action (*declare)(Arguments& arguments);
+};
+
+// In the order of --help.
+const std::vector<Command>& commands();
+
+}  // namespace locus::cli

@@ -1,0 +1,122 @@
+#include "app/cli/command_line.h"
+
+#include <exception>
+#include <filesystem>
+#include <new>
+
+#include "models/model.h"
+
+namespace locus::cli {
+namespace {
+
+void declare_globals(Arguments arguments, Globals& globals) {
+  arguments.integer("--threads", globals.threads, "threads for models; 0: all cores");
+  arguments.integer("--memory-limit-mb", globals.memory_limit_mb, "refuse work that needs more; 0: no limit");
+  arguments.choice("--device", globals.device, {"cpu", "cuda"}, "where models run");
+  arguments.text("--config-dir", globals.config_dir, "folder of settings, sessions and recent files");
+  arguments.text("--log", globals.log, "append what is printed to this file");
+}
+
+Status check(const Globals& globals) {
+  if (globals.threads < 0) {
+    return usage("--threads: expected 0 or more, found " + std::to_string(globals.threads));
+  }
+  if (globals.memory_limit_mb < 0) {
+    return usage("--memory-limit-mb: expected 0 or more, found " + std::to_string(globals.memory_limit_mb));
+  }
+  return {};
+}
+
+// Runs `work`, with what escapes it as an Error: memory that ran out is too large, anything else a bug of ours.
+template <class Work>
+auto guarded(const Work& work) -> Result<decltype(work())> {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return too_large("not enough memory");
+  } catch (const std::exception& error) {
+    return internal(error.what());
+  }
+}
+
+// The command line with every path cut down to its file name: what a recorded result may say of the machine.
+std::string recordable(int argc, char** argv) {
+  std::string line = "locus";
+  for (int n = 1; n < argc; ++n) {
+    std::string word = argv[n];
+    if (const auto slash = word.find_last_of('/'); slash != std::string::npos && slash + 1 < word.size()) {
+      word = word.substr(slash + 1);
+    }
+    const bool plain = word.find_first_of(" \t\n'\"\\$`*?<>|&;()[]{}#!~") == std::string::npos && !word.empty();
+    line += plain ? " " + word : " '" + word + "'";
+  }
+  return line;
+}
+
+Status run_action(const Action& action, const Context& context) {
+  Result<Status> outcome = guarded([&] { return action(context); });
+  return outcome.ok() ? outcome.value() : Status(outcome.error());
+}
+
+Result<int> run_workbench(int argc, char** argv, OpenWorkbench open_workbench, const WorkbenchRequest& request,
+                          const Context& context) {
+  for (const std::string& path : request.paths) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) {
+      return bad_input("no such file, folder or sub-command", path);
+    }
+  }
+  if (open_workbench == nullptr) {
+    return unsupported("this build has no workbench (LOCUS_GUI=OFF); see locus --help for the sub-commands");
+  }
+  Result<Result<int>> status = guarded([&] { return open_workbench(argc, argv, request, context); });
+  return status.ok() ? status.value() : Result<int>(status.error());
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv, OpenWorkbench open_workbench) {
+  Console console;
+  Parser parser;
+  Globals globals;
+  WorkbenchRequest request;
+  declare_globals(parser.root(), globals);
+  parser.root().text("--figures", request.figures, "draw the figures of a session into this folder, without a window");
+  parser.root().positionals("PATH", request.paths,
+                            "checkpoints, sessions, traces, texts or images to open in the workbench");
+  std::vector<Action> actions;
+  for (const Command& command : commands()) {
+    Arguments arguments = parser.add_command(command.name, command.summary);
+    actions.push_back(command.declare(arguments));
+    declare_globals(arguments, globals);
+  }
+  const Result<Parsed> parsed = parser.parse(argc, argv);
+  if (!parsed.ok()) {
+    return console.fail(parsed.error());
+  }
+  if (parsed->kind == Parsed::Kind::kPrinted) {
+    return 0;
+  }
+  if (const Status status = check(globals); !status.ok()) {
+    return console.fail(status.error());
+  }
+  if (const Status status = console.open_log(globals.log); !status.ok()) {
+    return console.fail(status.error());
+  }
+  if (globals.threads > 0) {
+    models::set_threads(static_cast<int>(globals.threads));
+  }
+  const std::string recorded = recordable(argc, argv);
+  const Context context{globals, console, recorded};
+  if (parsed->kind == Parsed::Kind::kNone) {
+    const Result<int> status = run_workbench(argc, argv, open_workbench, request, context);
+    return status.ok() ? *status : console.fail(status.error());
+  }
+  if (!request.paths.empty() || !request.figures.empty()) {
+    return console.fail(usage("unexpected argument before the sub-command (see --help)"));
+  }
+  const Status status = run_action(actions[parsed->command], context);
+  return status.ok() ? 0 : console.fail(status.error());
+}
+
+}  // namespace locus::cli

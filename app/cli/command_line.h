@@ -1,0 +1,23 @@
+// The program's entry: parses the command line, runs a sub-command or opens the workbench, and turns every error into
+// one line and an exit status (README, "Exit status").
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/cli/command.h"
+
+namespace locus::cli {
+
+// What is asked for without a sub-command.
+struct WorkbenchRequest {
+  std::vector<std::string> paths;
+  std::string figures;  // not empty: draw the session's figures into this folder instead of opening a window
+};
+
+// Opens the workbench; the exit status. Null in a build without it.
+using OpenWorkbench = Result<int> (*)(int argc, char** argv, const WorkbenchRequest& request, const Context& context);
+
+int run_command_line(int argc, char** argv, OpenWorkbench open_workbench);
+
+}  // namespace locus::cli

@@ -1,0 +1,116 @@
+#include "app/cli/console.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+
+namespace locus::cli {
+
+Status Console::open_log(const std::string& path) {
+  if (path.empty()) {
+    return {};
+  }
+  log_.open(path, std::ios::app);
+  if (!log_) {
+    return bad_input("cannot be opened for writing", path);
+  }
+  return {};
+}
+
+void Console::print(const std::string& line) {
+  end_progress();
+  std::cout << line << '\n';
+  log(line);
+}
+
+void Console::warn(const std::string& message) {
+  end_progress();
+  const std::string line = "locus: warning: " + one_line(message);
+  std::cerr << line << '\n';
+  log(line);
+}
+
+int Console::fail(const Error& error) {
+  end_progress();
+  std::cout.flush();
+  const std::string line = "locus: error: " + one_line(error.describe());
+  std::cerr << line << '\n';
+  log(line);
+  // The user's own stop is no failure of a sub-command that saved what it had.
+  return error.code == ErrorCode::kCancelled ? 0 : static_cast<int>(error.code);
+}
+
+void Console::progress(const std::string& line) {
+  log(line);
+  if (isatty(STDERR_FILENO) != 0) {
+    std::cerr << "\r\033[K" << line << std::flush;
+    progress_open_ = true;
+  }
+}
+
+void Console::end_progress() {
+  if (progress_open_) {
+    std::cerr << '\n';
+    progress_open_ = false;
+  }
+}
+
+void Console::log(const std::string& line) {
+  if (log_.is_open()) {
+    log_ << line << std::endl;
+  }
+}
+
+namespace {
+
+// Bytes of the UTF-8 sequence that starts at `n`, 0 when it is not one.
+std::size_t sequence_length(const std::string& text, std::size_t n) {
+  const auto byte = static_cast<unsigned char>(text[n]);
+  const std::size_t length = byte < 0x80                   ? 1
+                             : byte >= 0xF0 && byte < 0xF5 ? 4
+                             : byte >= 0xE0                ? 3
+                             : byte >= 0xC2                ? 2
+                                                           : 0;
+  if (length == 0 || byte >= 0xF5 || n + length > text.size()) {
+    return 0;
+  }
+  for (std::size_t m = 1; m < length; ++m) {
+    if ((static_cast<unsigned char>(text[n + m]) & 0xC0) != 0x80) {
+      return 0;
+    }
+  }
+  return length;
+}
+
+}  // namespace
+
+std::string one_line(const std::string& text) {
+  std::string line;
+  for (std::size_t n = 0; n < text.size();) {
+    const std::size_t length = sequence_length(text, n);
+    if (length == 0) {
+      line += "\xEF\xBF\xBD";
+      ++n;
+    } else {
+      const auto byte = static_cast<unsigned char>(text[n]);
+      line += byte < 0x20 || byte == 0x7F ? std::string(" ") : text.substr(n, length);
+      n += length;
+    }
+  }
+  return line;
+}
+
+std::string short_count(double count) {
+  const char* const units[] = {"", " k", " M", " G", " T", " P"};
+  std::size_t unit = 0;
+  while (count >= 9999.5 && unit < 5) {
+    count /= 1000;
+    ++unit;
+  }
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, unit == 0 ? "%.0f%s" : count < 100 ? "%.2f%s" : "%.0f%s", count, units[unit]);
+  return buffer;
+}
+
+}  // namespace locus::cli

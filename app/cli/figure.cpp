@@ -1,0 +1,301 @@
+// locus figure: a view as a picture for a paper, and its numbers.
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <memory>
+
+#include "app/cli/command.h"
+#include "app/cli/input_options.h"
+#include "app/cli/paint.h"
+#include "app/cli/settings_text.h"
+#include "app/session/recipe.h"
+#include "app/session/view_input.h"
+#include "app/views/data_file.h"
+#include "app/views/view.h"
+#include "models/checkpoint/tensor_source.h"
+#include "models/model.h"
+
+namespace locus::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kColumnMm = 84;  // of a paper with two columns
+constexpr double kPageMm = 174;
+constexpr int kMostCells = 8192;  // along an axis of a figure that keeps every cell
+
+struct Options {
+  std::vector<std::string> words;  // VIEW PATH…
+  InputOptions input;
+  OverrideOptions overrides;
+  std::string recipe;
+  std::string layer = "0";
+  std::string head = "0";
+  std::string quantity = "weight";
+  std::string reduction = "max";
+  std::int64_t query = views::kNone;
+  std::int64_t key = views::kNone;
+  std::string reference;
+  std::vector<std::string> view_options;
+  std::string out;
+  std::string data;
+  std::optional<double> width_mm;
+  std::optional<double> dpi;
+  std::string colormap;
+  std::string theme;
+};
+
+Result<std::int64_t> parse_index(const std::string& option, const std::string& text, bool mean) {
+  if (text == "all") {
+    return views::kAll;
+  }
+  if (mean && text == "mean") {
+    return views::kMean;
+  }
+  std::int64_t index = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (error != std::errc() || end != text.data() + text.size() || index < 0) {
+    return usage(option + ": expected a number from 0" + (mean ? ", mean" : "") + " or all, found " + text);
+  }
+  return index;
+}
+
+// The recipe that the command line spells out.
+Result<workbench::Recipe> recipe_of(const Options& options) {
+  if (options.words.size() < 2) {
+    return usage("figure: expected VIEW and PATH, or --recipe FILE (see locus figure --help)");
+  }
+  workbench::Recipe recipe;
+  workbench::Session& session = recipe.session;
+  session.state.view = options.words.front();
+  LOCUS_TRY(const views::View* view, views::find_view(session.state.view));
+  for (std::size_t n = 1; n < options.words.size(); ++n) {
+    session.checkpoints.push_back({fs::absolute(options.words[n]).lexically_normal(), options.overrides.read(), true});
+  }
+  if (!options.reference.empty()) {
+    session.checkpoints.push_back({fs::absolute(options.reference).lexically_normal(), options.overrides.read(), true});
+    session.state.difference = true;
+  }
+  if (options.input.given()) {
+    LOCUS_TRY(session.input, options.input.read());
+  }
+  LOCUS_TRY(session.state.layer, parse_index("--layer", options.layer, false));
+  LOCUS_TRY(session.state.head, parse_index("--head", options.head, true));
+  LOCUS_TRY(session.state.quantity, models::parse_quantity(options.quantity));
+  session.state.reduction = options.reduction == "mean" ? models::Reduction::kMean : models::Reduction::kMax;
+  session.state.query = options.query;
+  session.state.key = options.key;
+  session.state.scale.colormap = options.colormap;
+  LOCUS_TRY(const auto pairs, split_pairs("--option", options.view_options));
+  LOCUS_TRY(session.state.options[session.state.view], views::parse_options(*view, pairs));
+  recipe.paper.width_mm = options.width_mm.value_or(0);
+  recipe.paper.dpi = options.dpi.value_or(300);
+  recipe.paper.dark = options.theme == "dark";
+  return recipe;
+}
+
+Result<workbench::Recipe> read_recipe(const Options& options) {
+  if (!options.words.empty() || options.input.given() || !options.reference.empty()) {
+    return usage("--recipe says what is drawn: expected no VIEW, PATH, INPUT or --reference beside it");
+  }
+  LOCUS_TRY(const std::string text, read_recipe_text(options.recipe));
+  LOCUS_TRY(workbench::Recipe recipe, workbench::parse_recipe(text, options.recipe));
+  recipe.paper.width_mm = options.width_mm.value_or(recipe.paper.width_mm);
+  recipe.paper.dpi = options.dpi.value_or(recipe.paper.dpi);
+  recipe.paper.dark = options.theme.empty() ? recipe.paper.dark : options.theme == "dark";
+  return recipe;
+}
+
+bool is_trace(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored) || path.extension() != ".safetensors") {
+    return false;
+  }
+  const auto source = checkpoint::open_tensors(path);
+  if (!source.ok()) {
+    return false;  // opening it as a checkpoint will say what is wrong
+  }
+  const auto format = (*source)->metadata().find("locus.format");
+  return format != (*source)->metadata().end() && format->second.rfind("trace/", 0) == 0;
+}
+
+bool has_input(const models::Input& input) {
+  return input.text || input.ids || input.image || input.pixels;
+}
+
+Result<views::Column> open_column(const workbench::CheckpointEntry& entry, const models::Input& input,
+                                  const Context& context, std::string& digest) {
+  views::Column column;
+  if (is_trace(entry.path)) {
+    LOCUS_TRY(column.trace, models::open_trace(entry.path));
+    LOCUS_TRY(digest, workbench::checkpoint_digest({entry.path.string()}));
+    column.name = entry.path.stem().string();
+    return column;
+  }
+  LOCUS_TRY(column.model, open_model(entry.path, entry.overrides, context));
+  if (!has_input(input)) {
+    return usage("expected an INPUT: --text, --text-file, --ids, --image or --pixels (only traces need none)");
+  }
+  LOCUS_TRY(column.trace, column.model->run(input));
+  LOCUS_TRY(digest, workbench::checkpoint_digest(column.model->info().files));
+  column.name = column.model->info().name;
+  return column;
+}
+
+// Opens and runs everything; fills in the digests, with a warning where a recorded one differs.
+Result<std::vector<views::Column>> open_columns(workbench::Recipe& recipe, const Context& context) {
+  std::vector<views::Column> columns;
+  recipe.digests.resize(recipe.session.checkpoints.size());
+  for (std::size_t n = 0; n < recipe.session.checkpoints.size(); ++n) {
+    const workbench::CheckpointEntry& entry = recipe.session.checkpoints[n];
+    if (!entry.shown) {
+      continue;
+    }
+    std::string digest;
+    LOCUS_TRY(views::Column column, open_column(entry, recipe.session.input, context, digest));
+    if (!recipe.digests[n].empty() && recipe.digests[n] != digest) {
+      context.console.warn(entry.path.string() + ": has changed since the recipe was made");
+    }
+    recipe.digests[n] = digest;
+    const auto same = std::count_if(columns.begin(), columns.end(), [&column](const views::Column& other) {
+      return other.model && column.model && other.model->info().name == column.model->info().name;
+    });
+    if (same > 0) {
+      column.name += " (" + std::to_string(same + 1) + ")";
+    }
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+// "map.png" -> "map-l3-h1.png"
+fs::path numbered(const fs::path& file, std::int64_t layer, std::int64_t head) {
+  const std::string name = file.stem().string() + "-l" + std::to_string(layer) + "-h" +
+                           (head == views::kMean ? "mean" : std::to_string(head)) + file.extension().string();
+  return file.parent_path() / name;
+}
+
+class Drawing {
+ public:
+  Drawing(workbench::Recipe recipe, std::vector<views::Column> columns, const views::View& view, const Context& context)
+      : recipe_(std::move(recipe)), columns_(std::move(columns)), view_(view), context_(context) {}
+
+  Status write_data(const fs::path& file) const {
+    LOCUS_TRY(const views::Data data, view_.data(input(recipe_.session.state)));
+    LOCUS_CHECK(views::write_data(data, to_json(recipe_), file));
+    context_.console.print(file.string());
+    return {};
+  }
+
+  // One file, or one a layer and head where all are asked for.
+  Status write_figures(const Painter& painter, const fs::path& file) const {
+    const workbench::ViewState& state = recipe_.session.state;
+    const bool all_layers = view_.info().uses_layer && state.layer == views::kAll;
+    const bool all_heads = view_.info().uses_head && state.head == views::kAll;
+    const models::ModelInfo& model = columns_.front().trace->model();
+    const Range layers = all_layers ? Range{0, model.layers} : Range{state.layer, state.layer + 1};
+    const Range heads = all_heads ? Range{0, model.heads} : Range{state.head, state.head + 1};
+    for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
+      for (std::int64_t head = heads.begin; head < heads.end; ++head) {
+        workbench::Recipe one = recipe_;
+        one.session.state.layer = layer;
+        one.session.state.head = head;
+        LOCUS_CHECK(write_figure(painter, one, all_layers || all_heads ? numbered(file, layer, head) : file));
+      }
+    }
+    return {};
+  }
+
+ private:
+  views::ViewInput input(const workbench::ViewState& state) const {
+    return workbench::view_input(state, columns_, view_);
+  }
+
+  Status write_figure(const Painter& painter, const workbench::Recipe& recipe, const fs::path& file) const {
+    views::ViewInput input = this->input(recipe.session.state);
+    PaintOptions paint;
+    const bool several = input.columns.size() > 1;
+    paint.width_mm = recipe.paper.width_mm > 0 ? recipe.paper.width_mm : several ? kPageMm : kColumnMm;
+    paint.dpi = recipe.paper.dpi;
+    paint.dark = recipe.paper.dark;
+    const double pixels = paint.width_mm / 25.4 * paint.dpi;
+    input.width_px = painter.keeps_cells(file) ? kMostCells : static_cast<int>(std::clamp(pixels, 64.0, 65536.0));
+    input.height_px = input.width_px;
+    LOCUS_TRY(figure::Figure figure, view_.figure(input));
+    figure.recipe = to_json(recipe);
+    LOCUS_CHECK(painter.write(figure, file, paint));
+    context_.console.print(file.string());
+    return {};
+  }
+
+  workbench::Recipe recipe_;
+  std::vector<views::Column> columns_;
+  const views::View& view_;
+  const Context& context_;
+};
+
+Status run(const Options& options, const Context& context) {
+  if (options.out.empty() && options.data.empty()) {
+    return usage("figure: expected --out FILE or --data FILE");
+  }
+  std::unique_ptr<Painter> painter;
+  if (!options.out.empty()) {
+    LOCUS_TRY(painter, Painter::create());
+    LOCUS_CHECK(painter->check(options.out));
+  }
+  LOCUS_TRY(workbench::Recipe recipe, options.recipe.empty() ? recipe_of(options) : read_recipe(options));
+  LOCUS_TRY(const views::View* view, views::find_view(recipe.session.state.view));
+  LOCUS_TRY(std::vector<views::Column> columns, open_columns(recipe, context));
+  if (columns.empty()) {
+    return bad_input("names no checkpoint", options.recipe);
+  }
+  for (const views::Column& column : columns) {
+    LOCUS_CHECK(view->available(column));
+  }
+  const Drawing drawing(std::move(recipe), std::move(columns), *view, context);
+  if (painter) {
+    LOCUS_CHECK(drawing.write_figures(*painter, options.out));
+  }
+  return options.data.empty() ? Status() : drawing.write_data(options.data);
+}
+
+std::string view_help() {
+  std::string text = "views:";
+  for (const views::View* view : views::views()) {
+    text += "\n  " + view->info().name + ": " + view->info().shows;
+    for (const views::Control& control : view->info().controls) {
+      text += "\n    --option " + control.name + "=" + to_text(control.fallback) + "  " + control.help;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+Action declare_figure(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.positionals("VIEW PATH", options->words,
+                        "a view, then checkpoints or traces: the columns that are compared");
+  options->input.declare(arguments);
+  options->overrides.declare(arguments);
+  arguments.text("--recipe", options->recipe, "make this figure (or .recipe.json) again");
+  arguments.text("--layer", options->layer, "a layer from 0, or all (default 0)");
+  arguments.text("--head", options->head, "a head from 0, mean or all (default 0)");
+  arguments.choice("--quantity", options->quantity, {"weight", "logit", "content", "contribution", "gate", "position"},
+                   "what a cell shows");
+  arguments.choice("--reduction", options->reduction, {"max", "mean"}, "where a pixel covers several cells");
+  arguments.integer("--query", options->query, "a query token from 0; -1: none");
+  arguments.integer("--key", options->key, "a key token from 0; -1: none");
+  arguments.text("--reference", options->reference, "another checkpoint: adds the difference");
+  arguments.repeated("--option", options->view_options, "an option of the view");
+  arguments.text("--out", options->out, "file to draw: .png, .svg or .pdf");
+  arguments.text("--data", options->data, "file for the numbers: .npy or .csv");
+  arguments.number("--width-mm", options->width_mm, "of the figure (default 84, a column; 174 for several panels)");
+  arguments.number("--dpi", options->dpi, "of a PNG (default 300)");
+  arguments.text("--colormap", options->colormap, "instead of the view's own");
+  arguments.choice("--theme", options->theme, {"light", "dark"}, "of the figure");
+  arguments.footer(view_help());
+  return [options](const Context& context) { return run(*options, context); };
+}
+
+}  // namespace locus::cli

@@ -1,0 +1,171 @@
+// locus info: what a checkpoint is, and which encodings there are.
+#include <filesystem>
+#include <memory>
+
+#include "app/cli/command.h"
+#include "app/cli/input_options.h"
+#include "app/cli/json.h"
+#include "models/model.h"
+
+namespace locus::cli {
+namespace {
+
+struct Options {
+  std::string path;
+  bool json = false;
+  bool encodings = false;
+  std::int64_t length = 0;
+  OverrideOptions overrides;
+};
+
+Json encoding_json(const models::ModelInfo& info) {
+  Json json = {{"name", info.encoding}};
+  json.update(to_json(info.encoding_options));
+  return json;
+}
+
+Json info_json(const models::Model& model, std::int64_t length) {
+  const models::ModelInfo& info = model.info();
+  Json json = {
+      {"name", info.name},
+      {"family", info.family},
+      {"encoding", encoding_json(info)},
+      {"layers", info.layers},
+      {"heads", info.heads},
+      {"kv_heads", info.kv_heads},
+      {"width", info.width},
+      {"head_width", info.head_width},
+      {"vocabulary", info.vocabulary},
+      {"parameters", info.parameters},
+      {"trained_length", info.trained_length},
+      {"dtype", info.dtype},
+      {"causal", info.causal},
+      {"image", info.image},
+      {"tokenizer", info.tokenizer},
+      {"files", info.files},
+      {"missing", info.missing},
+      {"unexpected", info.unexpected},
+      {"warnings", info.warnings},
+  };
+  if (length > 0) {
+    json["length"] = length;
+    json["macs"] = model.macs(length);
+    json["flops"] = 2 * model.macs(length);
+  }
+  return json;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string line;
+  for (const std::string& name : names) {
+    line += (line.empty() ? "" : ", ") + name;
+  }
+  return line.empty() ? "none" : line;
+}
+
+std::string encoding_line(const models::ModelInfo& info) {
+  std::string line = info.encoding;
+  for (const auto& [name, value] : info.encoding_options.values()) {
+    line += " " + name + "=" + to_text(value);
+  }
+  return line;
+}
+
+void print_info(const models::Model& model, std::int64_t length, Console& console) {
+  const models::ModelInfo& info = model.info();
+  const auto row = [&console](const std::string& name, const std::string& value) {
+    console.print(name + std::string(name.size() < 16 ? 16 - name.size() : 1, ' ') + value);
+  };
+  row("checkpoint", info.name);
+  row("family", info.family);
+  row("encoding", encoding_line(info));
+  row("layers × heads", std::to_string(info.layers) + " × " + std::to_string(info.heads) +
+                            (info.kv_heads == info.heads ? "" : " (" + std::to_string(info.kv_heads) + " key heads)"));
+  row("width", std::to_string(info.width) + " (" + std::to_string(info.head_width) + " a head)");
+  row(info.image ? "classes" : "vocabulary", std::to_string(info.vocabulary));
+  row("parameters", std::to_string(info.parameters) + " (" + short_count(static_cast<double>(info.parameters)) + ")");
+  if (info.trained_length > 0) {
+    row("trained length", std::to_string(info.trained_length));
+  }
+  row("dtype", info.dtype);
+  row("tokenizer", info.image ? "none (an image model)" : info.tokenizer ? "yes" : "none: give --ids");
+  row("files", joined(info.files));
+  row("missing", joined(info.missing));
+  row("unexpected", joined(info.unexpected));
+  if (length > 0) {
+    row("FLOPs", short_count(2 * model.macs(length)) + " for " + std::to_string(length) + " tokens (" +
+                     short_count(model.macs(length)) + " MACs)");
+  }
+}
+
+Json items_json(const std::vector<models::EncodingInfo::Item>& items, const char* shape_key) {
+  Json list = Json::array();
+  for (const auto& item : items) {
+    list.push_back({{"name", item.name}, {shape_key, item.shape}, {"meaning", item.meaning}});
+  }
+  return list;
+}
+
+Status print_encodings(bool as_json, Console& console) {
+  Json rows = Json::array();
+  for (const models::EncodingInfo& encoding : models::encodings()) {
+    if (as_json) {
+      rows.push_back({{"name", encoding.name},
+                      {"title", encoding.title},
+                      {"paper", encoding.paper},
+                      {"equation", encoding.equation},
+                      {"parameters", items_json(encoding.parameters, "shape")},
+                      {"options", items_json(encoding.options, "default")}});
+      continue;
+    }
+    console.print(encoding.name + " — " + encoding.title);
+    console.print("  paper       " + encoding.paper);
+    console.print("  equation    " + encoding.equation);
+    std::string parameters;
+    for (const auto& item : encoding.parameters) {
+      parameters += (parameters.empty() ? "" : ", ") + item.name + " " + item.shape;
+    }
+    console.print("  parameters  " + (parameters.empty() ? "none" : parameters));
+    for (const auto& option : encoding.options) {
+      console.print("  option      " + option.name + " (" + option.shape + "): " + option.meaning);
+    }
+  }
+  if (as_json) {
+    console.print(dump(rows));
+  }
+  return {};
+}
+
+Status run(const Options& options, const Context& context) {
+  if (options.encodings) {
+    return options.path.empty() ? print_encodings(options.json, context.console)
+                                : Status(usage("--encodings takes no PATH"));
+  }
+  if (options.path.empty()) {
+    return usage("info: expected PATH or --encodings (see locus info --help)");
+  }
+  if (options.length < 0) {
+    return usage("--length: expected a positive number, found " + std::to_string(options.length));
+  }
+  LOCUS_TRY(const auto model, open_model(options.path, options.overrides.read(), context));
+  if (options.json) {
+    context.console.print(dump(info_json(*model, options.length)));
+  } else {
+    print_info(*model, options.length, context.console);
+  }
+  return {};
+}
+
+}  // namespace
+
+Action declare_info(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.positional("PATH", options->path, false, "a checkpoint: a folder or a file");
+  arguments.flag("--json", options->json, "print JSON");
+  arguments.flag("--encodings", options->encodings, "list the position encodings instead");
+  arguments.integer("--length", options->length, "print FLOPs and MACs for this many tokens");
+  options->overrides.declare(arguments);
+  return [options](const Context& context) { return run(*options, context); };
+}
+
+}  // namespace locus::cli

@@ -1,0 +1,109 @@
+#include "app/cli/input_options.h"
+
+#include <charconv>
+#include <sstream>
+
+#include "core/base/atomic_file.h"
+
+namespace locus::cli {
+
+namespace {
+
+constexpr std::size_t kLongestText = std::size_t{256} << 20;
+
+Result<std::vector<std::int64_t>> parse_ids(const std::string& text) {
+  std::vector<std::int64_t> ids;
+  for (const std::string& part : split(text)) {
+    std::int64_t id = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), id);
+    if (error != std::errc() || end != part.data() + part.size()) {
+      return usage("--ids: expected whole numbers separated by commas, found " + part);
+    }
+    ids.push_back(id);
+  }
+  if (ids.empty()) {
+    return bad_input("empty input: expected at least one id", "--ids");
+  }
+  return ids;
+}
+
+Result<std::string> nonempty(std::string text, const std::string& where) {
+  if (text.empty()) {
+    return bad_input("empty input: expected text", where);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) {
+    if (!part.empty()) {
+      parts.push_back(part);
+    }
+  }
+  return parts;
+}
+
+void InputOptions::declare(Arguments& arguments) {
+  arguments.text("--text", text_, "input text, with the special tokens of the checkpoint's tokenizer");
+  arguments.text("--text-file", text_file_, "input text from a file");
+  arguments.text("--ids", ids_, "token ids, 1,2,3; nothing is added");
+  arguments.text("--image", image_, "input image (PNG, JPEG, WebP, TIFF)");
+  arguments.text("--pixels", pixels_, "safetensors file with pixel_values [3, H, W], already normalised");
+  arguments.integer("--position-start", position_start_, "position of the first token");
+}
+
+bool InputOptions::given() const {
+  return text_ || text_file_ || ids_ || image_ || pixels_;
+}
+
+Result<models::Input> InputOptions::read() const {
+  const int count = int{text_.has_value()} + int{text_file_.has_value()} + int{ids_.has_value()} +
+                    int{image_.has_value()} + int{pixels_.has_value()};
+  if (count != 1) {
+    return usage("expected exactly one of --text, --text-file, --ids, --image, --pixels, found " +
+                 std::to_string(count));
+  }
+  models::Input input;
+  input.position_start = position_start_;
+  if (text_) {
+    LOCUS_TRY(input.text, nonempty(*text_, "--text"));
+  } else if (text_file_) {
+    LOCUS_TRY(std::string text, read_file(*text_file_, kLongestText));
+    LOCUS_TRY(input.text, nonempty(std::move(text), *text_file_));
+  } else if (ids_) {
+    LOCUS_TRY(input.ids, parse_ids(*ids_));
+  } else if (image_) {
+    input.image = *image_;
+  } else {
+    input.pixels = *pixels_;
+  }
+  return input;
+}
+
+void OverrideOptions::declare(Arguments& arguments) {
+  arguments.number("--rope-base", rope_base_, "use another RoPE base than the checkpoint's");
+  arguments.text("--rope-scaling", rope_scaling_, "linear:S, ntk:S, dynamic:S or yarn:S instead of the checkpoint's");
+}
+
+models::Overrides OverrideOptions::read() const {
+  return {rope_base_, rope_scaling_};
+}
+
+Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::path& path,
+                                                        const models::Overrides& overrides, const Context& context) {
+  models::OpenOptions options;
+  options.overrides = overrides;
+  options.device = context.globals.device;
+  options.memory_limit_mb = context.globals.memory_limit_mb;
+  LOCUS_TRY(std::shared_ptr<const models::Model> model, models::open(path, options));
+  for (const std::string& warning : model->info().warnings) {
+    context.console.warn(warning);
+  }
+  return model;
+}
+
+}  // namespace locus::cli

@@ -1,0 +1,52 @@
+// INPUT and the encoding overrides, as several sub-commands take them.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/cli/arguments.h"
+#include "app/cli/command.h"
+#include "models/model.h"
+
+namespace locus::cli {
+
+// --text, --text-file, --ids, --image, --pixels, --position-start.
+class InputOptions {
+ public:
+  void declare(Arguments& arguments);
+  // Errors: kUsage unless exactly one input is given, or for --ids that are no numbers; kBadInput for an unreadable or
+  // empty text.
+  Result<models::Input> read() const;
+  bool given() const;
+
+ private:
+  std::optional<std::string> text_;
+  std::optional<std::string> text_file_;
+  std::optional<std::string> ids_;
+  std::optional<std::string> image_;
+  std::optional<std::string> pixels_;
+  std::int64_t position_start_ = 0;
+};
+
+// --rope-base, --rope-scaling.
+class OverrideOptions {
+ public:
+  void declare(Arguments& arguments);
+  models::Overrides read() const;
+
+ private:
+  std::optional<double> rope_base_;
+  std::string rope_scaling_;
+};
+
+// Opens a checkpoint with the globals; its warnings are printed.
+Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::path& path,
+                                                        const models::Overrides& overrides, const Context& context);
+
+// "a,b,c" -> {a, b, c}, empty parts left out.
+std::vector<std::string> split(const std::string& text, char separator = ',');
+
+}  // namespace locus::cli

@@ -1,0 +1,59 @@
+#include "app/cli/interrupt.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+
+namespace locus::cli {
+
+namespace {
+
+// A signal handler may do little more than write to a pipe; a thread waits at its other end.
+std::atomic<int> pipe_in{-1};
+
+void handle(int /*signal*/) {
+  const char byte = 'i';
+  [[maybe_unused]] const auto written = write(pipe_in.load(), &byte, 1);
+}
+
+void install(void (*handler)(int), int flags) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+}  // namespace
+
+Interrupt::Interrupt() {
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) != 0) {
+    return;  // no descriptors left: Ctrl-C keeps its usual meaning
+  }
+  pipe_in = ends[1];
+  watcher_ = std::thread([this, end = ends[0]] {
+    char byte = 0;
+    if (read(end, &byte, 1) == 1 && byte == 'i') {
+      source_.request_stop();
+    }
+    close(end);
+  });
+  install(handle, static_cast<int>(SA_RESETHAND));
+}
+
+Interrupt::~Interrupt() {
+  if (!watcher_.joinable()) {
+    return;
+  }
+  install(SIG_DFL, 0);
+  const int end = pipe_in.exchange(-1);
+  const char byte = 'q';
+  [[maybe_unused]] const auto written = write(end, &byte, 1);
+  watcher_.join();
+  close(end);
+}
+
+}  // namespace locus::cli

@@ -1,0 +1,77 @@
+#include "app/cli/paint.h"
+
+#include "core/base/atomic_file.h"
+#if LOCUS_GUI
+#include <QGuiApplication>
+
+#include "renderers/paper/paper.h"
+#endif
+
+namespace locus::cli {
+
+namespace {
+
+constexpr std::size_t kLongestRecipe = std::size_t{64} << 20;
+
+#if LOCUS_GUI
+
+class QtPainter final : public Painter {
+ public:
+  QtPainter() : application_(count_, arguments_) {}
+
+  Status check(const std::filesystem::path& file) const override {
+    const auto format = paper::format_of(file);
+    return format.ok() ? Status() : Status(format.error());
+  }
+  Status write(const figure::Figure& figure, const std::filesystem::path& file,
+               const PaintOptions& options) const override {
+    paper::PaperOptions paper;
+    paper.width_mm = options.width_mm;
+    paper.dpi = options.dpi;
+    paper.dark = options.dark;
+    return paper::export_figure(figure, file, paper);
+  }
+  bool keeps_cells(const std::filesystem::path& file) const override {
+    const auto format = paper::format_of(file);
+    return format.ok() && *format != paper::Format::kPng;
+  }
+
+ private:
+  int count_ = 1;
+  char name_[6] = "locus";
+  char* arguments_[2] = {name_, nullptr};
+  QGuiApplication application_;
+};
+
+#endif
+
+}  // namespace
+
+#if LOCUS_GUI
+
+Result<std::unique_ptr<Painter>> Painter::create() {
+  // Painting needs fonts, not a display.
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  return std::unique_ptr<Painter>(std::make_unique<QtPainter>());
+}
+
+Result<std::string> read_recipe_text(const std::filesystem::path& file) {
+  return file.extension() == ".json" ? read_file(file, kLongestRecipe) : paper::read_recipe(file);
+}
+
+#else
+
+Result<std::unique_ptr<Painter>> Painter::create() {
+  return unsupported("this build cannot paint figures (LOCUS_GUI=OFF); --data writes the numbers");
+}
+
+Result<std::string> read_recipe_text(const std::filesystem::path& file) {
+  if (file.extension() != ".json") {
+    return unsupported("this build reads recipes of .json files only (LOCUS_GUI=OFF)", file.string());
+  }
+  return read_file(file, kLongestRecipe);
+}
+
+#endif
+
+}  // namespace locus::cli

@@ -1,0 +1,36 @@
+// Figures as files, for sub-commands: no display and no window, in builds that can paint.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "core/base/result.h"
+#include "renderers/figure/figure.h"
+
+namespace locus::cli {
+
+struct PaintOptions {
+  double width_mm = 84;
+  double dpi = 300;
+  bool dark = false;
+};
+
+class Painter {
+ public:
+  // Errors: kUnsupported in a build without Qt.
+  static Result<std::unique_ptr<Painter>> create();
+  virtual ~Painter() = default;
+  // kUsage unless the name ends in .png, .svg or .pdf.
+  virtual Status check(const std::filesystem::path& file) const = 0;
+  virtual Status write(const figure::Figure& figure, const std::filesystem::path& file,
+                       const PaintOptions& options) const = 0;
+  // Whether the file's format keeps every cell of a map, whatever its size on paper.
+  virtual bool keeps_cells(const std::filesystem::path& file) const = 0;
+};
+
+// The recipe (JSON) of a figure made by Locus, or of a .json file. Errors: kBadInput when there is none; kUnsupported
+// for a figure in a build without Qt.
+Result<std::string> read_recipe_text(const std::filesystem::path& file);
+
+}  // namespace locus::cli

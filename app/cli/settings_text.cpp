@@ -1,0 +1,67 @@
+#include "app/cli/settings_text.h"
+
+#include <charconv>
+#include <optional>
+
+#include "app/cli/input_options.h"
+
+namespace locus::cli {
+
+namespace {
+
+template <class Number>
+std::optional<Number> whole(const std::string& text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional<Number>(number) : std::nullopt;
+}
+
+SettingValue to_setting(const std::string& text) {
+  if (text == "true" || text == "false") {
+    return text == "true";
+  }
+  if (const auto integer = whole<std::int64_t>(text)) {
+    return *integer;
+  }
+  if (const auto number = whole<double>(text)) {
+    return *number;
+  }
+  if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
+    std::vector<double> numbers;
+    for (const std::string& part : split(text.substr(1, text.size() - 2))) {
+      const auto number = whole<double>(part.substr(part.find_first_not_of(' ')));
+      if (!number) {
+        return text;
+      }
+      numbers.push_back(*number);
+    }
+    return numbers;
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<std::vector<std::pair<std::string, std::string>>> split_pairs(const std::string& option,
+                                                                     const std::vector<std::string>& typed) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string& text : typed) {
+    const auto equal = text.find('=');
+    if (equal == std::string::npos || equal == 0) {
+      return usage(option + ": expected KEY=VALUE, found " + text);
+    }
+    pairs.emplace_back(text.substr(0, equal), text.substr(equal + 1));
+  }
+  return pairs;
+}
+
+Result<Settings> parse_settings(const std::string& option, const std::vector<std::string>& typed) {
+  LOCUS_TRY(const auto pairs, split_pairs(option, typed));
+  Settings settings;
+  for (const auto& [key, value] : pairs) {
+    settings.set(key, to_setting(value));
+  }
+  return settings;
+}
+
+}  // namespace locus::cli

@@ -1,0 +1,147 @@
+// locus train: a small model with any position encoding, on a task.
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "app/cli/command.h"
+#include "app/cli/input_options.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/settings_text.h"
+#include "models/train.h"
+
+namespace locus::cli {
+namespace {
+
+struct Options {
+  training::TrainOptions train;
+  std::vector<std::string> corpus;
+  std::vector<std::string> validate;
+  std::vector<std::string> titles;
+  std::vector<std::string> encoding_options;
+  std::vector<std::string> task_options;
+  std::string decay = "cosine";
+  std::string dtype = "float32";
+  std::string out;
+  std::int64_t seed = 0;
+};
+
+// Each file with its title: `--title FILE=TITLE` by file name.
+Result<std::vector<training::CorpusFile>> corpus_of(const std::vector<std::string>& paths,
+                                                    const std::vector<std::string>& titles) {
+  std::vector<training::CorpusFile> files;
+  for (const std::string& path : paths) {
+    training::CorpusFile file{path, {}};
+    for (const std::string& title : titles) {
+      const auto equal = title.find('=');
+      if (equal == std::string::npos) {
+        return usage("--title: expected FILE=TITLE, found " + title);
+      }
+      if (title.substr(0, equal) == file.path.filename().string()) {
+        file.title = title.substr(equal + 1);
+      }
+    }
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<long long>(std::llround(seconds));
+  char text[32];
+  std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
+  return text;
+}
+
+std::string progress_line(const training::TrainProgress& progress) {
+  char text[160];
+  std::snprintf(text, sizeof text, "step %lld of %lld  loss %.4f  lr %.2e  %.0f tokens/s  %s left",
+                static_cast<long long>(progress.step), static_cast<long long>(progress.steps), progress.loss,
+                progress.learning_rate, progress.tokens_per_second, duration(progress.seconds_left).c_str());
+  return text;
+}
+
+Status run(const Options& options, const Context& context) {
+  training::TrainOptions train = options.train;
+  LOCUS_TRY(train.corpus, corpus_of(options.corpus, options.titles));
+  LOCUS_TRY(train.validate, corpus_of(options.validate, options.titles));
+  LOCUS_TRY(train.encoding_options, parse_settings("--option", options.encoding_options));
+  LOCUS_TRY(train.task_options, parse_settings("--task-option", options.task_options));
+  LOCUS_TRY(train.decay, training::parse_decay(options.decay));
+  if (options.seed < 0) {
+    return usage("--seed: expected 0 or more, found " + std::to_string(options.seed));
+  }
+  train.seed = static_cast<std::uint64_t>(options.seed);
+  train.half = options.dtype == "float16";
+  train.out = options.out;
+  train.threads = context.globals.threads;
+  train.device = context.globals.device;
+  train.command = context.command;
+  const Interrupt interrupt;
+  Console& console = context.console;
+  const auto on_progress = [&console](const training::TrainProgress& progress) {
+    if (progress.validation) {
+      char text[96];
+      std::snprintf(text, sizeof text, "  validation %.4f", *progress.validation);
+      console.print(progress_line(progress) + text);
+    } else {
+      console.progress(progress_line(progress));
+    }
+  };
+  LOCUS_TRY(const training::TrainSummary summary, training::train(train, on_progress, interrupt.token()));
+  char text[160];
+  std::snprintf(text, sizeof text, "%lld steps, %lld parameters, loss %.4f, %.0f tokens/s",
+                static_cast<long long>(summary.steps), static_cast<long long>(summary.parameters), summary.loss,
+                summary.tokens_per_second);
+  console.print(text);
+  for (const auto& [split, value] : summary.splits) {
+    std::snprintf(text, sizeof text, "%s %s %.4f", summary.metric.c_str(), split.c_str(), value);
+    console.print(text);
+  }
+  console.print(summary.stopped ? "stopped; go on with --resume" : "written to " + options.out);
+  return {};
+}
+
+}  // namespace
+
+Action declare_train(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  training::TrainOptions& train = options->train;
+  std::string names;
+  for (const training::TaskInfo& task : training::tasks()) {
+    names += "\n  " + task.name + ": " + task.summary;
+    for (const auto& option : task.options) {
+      names += "\n    " + option.name + " (" + option.fallback + "): " + option.meaning;
+    }
+  }
+  arguments.positional("TASK", train.task, true, "what to learn; see below");
+  arguments.list("--corpus", options->corpus, "task text: files to learn");
+  arguments.list("--validate", options->validate, "task text: files to measure bits per byte on");
+  arguments.list("--title", options->titles, "FILE=TITLE: what training.json calls a corpus file");
+  arguments.text("--encoding", train.encoding, "position encoding (locus info --encodings)");
+  arguments.repeated("--option", options->encoding_options, "an option of the encoding");
+  arguments.repeated("--task-option", options->task_options, "an option of the task");
+  arguments.integer("--layers", train.layers, "layers");
+  arguments.integer("--heads", train.heads, "query heads");
+  arguments.integer("--kv-heads", train.kv_heads, "key heads; 0: as many as query heads");
+  arguments.integer("--width", train.width, "channels");
+  arguments.integer("--inner", train.inner, "channels of the feed-forward; 0: 8/3 of the width");
+  arguments.integer("--length", train.length, "tokens of a training sequence; 0: the task's own");
+  arguments.integer("--batch", train.batch, "sequences a step");
+  arguments.integer("--grad-accum", train.gradient_parts, "run the batch in this many parts, for less memory");
+  arguments.integer("--steps", train.steps, "updates");
+  arguments.number("--lr", train.learning_rate, "largest learning rate");
+  arguments.integer("--warmup", train.warmup, "steps of linear warm-up");
+  arguments.choice("--decay", options->decay, {"cosine", "linear", "constant"},
+                   "of the learning rate, to 0 at the end");
+  arguments.number("--weight-decay", train.weight_decay, "of matrices");
+  arguments.number("--clip", train.clip, "largest norm of the gradient; 0: none");
+  arguments.integer("--seed", options->seed, "of weights and batches");
+  arguments.integer("--save-every", train.save_every, "steps between saves and validations");
+  arguments.choice("--dtype", options->dtype, {"float32", "float16"}, "of the written weights");
+  arguments.text("--out", options->out, "folder to write");
+  arguments.flag("--resume", train.resume, "go on where a run with these options was stopped");
+  arguments.footer("tasks:" + names);
+  return [options](const Context& context) { return run(*options, context); };
+}
+
+}  // namespace locus::cli

@@ -1,0 +1,33 @@
+// Recipe: what makes a figure or a data file again, embedded in it as JSON: a session of one view, the checkpoints'
+// digests, and the sizes on paper.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/session/session.h"
+#include "core/base/result.h"
+
+namespace locus::workbench {
+
+struct PaperState {
+  double width_mm = 0;  // 0: by the number of panels
+  double dpi = 300;
+  bool dark = false;
+};
+
+struct Recipe {
+  Session session;  // paths are absolute: a recipe has no folder of its own
+  PaperState paper;
+  std::vector<std::string> digests;  // SHA-256 of each checkpoint's weights; empty where it was not computed
+};
+
+std::string to_json(const Recipe& recipe);
+// Errors: kBadInput naming `file`, the field, what is expected and what was found.
+Result<Recipe> parse_recipe(const std::string& text, const std::string& file);
+
+// SHA-256 of a checkpoint: of its one file, or of the list of its files' digests, a line each. Empty when they are
+// larger than a gigabyte together.
+Result<std::string> checkpoint_digest(const std::vector<std::string>& files);
+
+}  // namespace locus::workbench
