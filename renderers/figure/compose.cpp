@@ -104,7 +104,7 @@ void add_legend(const Panel& panel, const PanelLayout& place, const Style& style
 
 MarkList compose_panel(const Panel& panel, const PanelLayout& place, const Style& style, const Rect& canvas) {
   MarkList marks(canvas);
-  if (place.frame) {
+  if (place.frame && !has_map(panel)) {
     marks.fill(place.plot, style.plot_background);
   }
   add_grid(panel, place, style, marks);

@@ -2,7 +2,11 @@
 #version 450
 
 layout(set = 0, binding = 0) uniform sampler2D values;     // R32, levels of figure::Pyramid
-layout(set = 1, binding = 0) uniform sampler2D colormaps;  // 256 × maps
+layout(set = 1, binding = 0) uniform sampler2D colormaps;  // 4096 × maps
+
+// A pipeline a choice: software drivers evaluate both sides of every branch.
+layout(constant_id = 0) const bool kReduces = false;  // pixels cover more than a cell
+layout(constant_id = 1) const uint kTransfer = 0u;
 
 layout(location = 0) in vec2 cell;
 layout(location = 1) flat in ivec4 texels;
@@ -55,28 +59,19 @@ float reduced() {
 
 float normalised(float value) {
   float range = scale.y - scale.x;
-  if (choices.y == kLog) {
+  if (kTransfer == kLog) {
     return value > 0.0 && range > 0.0 ? clamp((log(value) - scale.x) / range, 0.0, 1.0) : 0.0;
   }
   float t = range > 0.0 ? clamp((value - scale.x) / range, 0.0, 1.0) : 0.0;
-  return choices.y == kGamma && t > 0.0 ? pow(t, scale.z) : t;
-}
-
-vec4 color_at(float t) {
-  float place = clamp(t, 0.0, 1.0) * 255.0;
-  int below = min(int(place), 254);
-  vec3 low = texelFetch(colormaps, ivec2(below, choices.x), 0).rgb;
-  vec3 high = texelFetch(colormaps, ivec2(below + 1, choices.x), 0).rgb;
-  return vec4(mix(low, high, place - float(below)), 1.0);
+  return kTransfer == kGamma && t > 0.0 ? pow(t, scale.z) : t;
 }
 
 void main() {
-  float value = max(pixel.x, pixel.y) <= 1.0 ? fetch(cell, 0) : reduced();
-  vec4 color;
+  float value = kReduces ? reduced() : fetch(cell, 0);
+  float t = is_none(value) ? 0.0 : normalised(value);
+  vec4 color = texelFetch(colormaps, ivec2(t * 4095.0 + 0.5, choices.x), 0);
   if (is_none(value)) {
     color = vec4(uvec4(mask >> 24, mask >> 16, mask >> 8, mask) & 0xFFu) / 255.0;
-  } else {
-    color = color_at(normalised(value));
   }
   color.a *= scale.w;
   out_color = vec4(color.rgb * color.a, color.a);

@@ -9,7 +9,7 @@ layout(location = 3) flat in vec4 clip;
 
 layout(location = 0) out vec4 out_color;  // premultiplied
 
-const int kSolid = 0;
+const int kClipped = 0;  // a solid quad that the clip cuts
 const int kRound = 1;  // a segment with round ends; uv is along and across it, in pixels
 const int kFlat = 2;   // a segment with flat ends
 const int kTexture = 3;

@@ -94,7 +94,7 @@ Status SceneBuilder::add(const PlacedScene& placed) {
   place_ = placed;
   const Scene& scene = *placed.scene;
   clip_ = {placed.x_px, placed.y_px, scene.width * placed.scale, scene.height * placed.scale};
-  LOCUS_CHECK((*this)(FillMark{{0, 0, scene.width, scene.height}, scene.background}));
+  add_background(scene);
   for (const Mark& mark : scene.marks) {
     clip_ = rounded({x(mark.clip.x), y(mark.clip.y), mark.clip.width * placed.scale, mark.clip.height * placed.scale});
     LOCUS_CHECK(std::visit(*this, mark.shape));
@@ -112,20 +112,41 @@ ShapeInstance SceneBuilder::shape(ShapeInstance::Kind kind, Color color) const {
   return instance;
 }
 
-void SceneBuilder::batch(bool maps, VkDescriptorSet set, std::size_t index) {
-  if (list_.batches.empty() || list_.batches.back().maps != maps || list_.batches.back().set != set) {
-    list_.batches.push_back({maps, set, static_cast<std::uint32_t>(index), 0});
+void SceneBuilder::add_background(const Scene& scene) {
+  const Rect place = rounded(clip_).intersected({0, 0, 65536, 65536});
+  if (!place.empty()) {
+    list_.backgrounds.push_back({{{static_cast<std::int32_t>(place.x), static_cast<std::int32_t>(place.y)},
+                                  {static_cast<std::uint32_t>(place.width), static_cast<std::uint32_t>(place.height)}},
+                                 scene.background});
+  }
+}
+
+// Continues the last batch when it is of the same pipeline and texture.
+void SceneBuilder::batch(const Batch& wanted, std::size_t index) {
+  const Batch* last = list_.batches.empty() ? nullptr : &list_.batches.back();
+  if (last == nullptr || last->kind != wanted.kind || last->set != wanted.set || last->reduces != wanted.reduces ||
+      last->transfer != wanted.transfer) {
+    list_.batches.push_back(wanted);
+    list_.batches.back().first = static_cast<std::uint32_t>(index);
   }
   ++list_.batches.back().count;
 }
 
 void SceneBuilder::push(const ShapeInstance& instance, VkDescriptorSet set) {
-  batch(false, set, list_.shapes.size());
+  Batch wanted;
+  wanted.kind = set == VK_NULL_HANDLE ? Batch::Kind::kFills : Batch::Kind::kShapes;
+  wanted.set = set;
+  batch(wanted, list_.shapes.size());
   list_.shapes.push_back(instance);
 }
 
 void SceneBuilder::push(const MapInstance& instance, VkDescriptorSet set) {
-  batch(true, set, list_.maps.size());
+  Batch wanted;
+  wanted.kind = Batch::Kind::kMaps;
+  wanted.reduces = std::max(instance.pixel[0], instance.pixel[1]) > 1;
+  wanted.transfer = static_cast<Transfer>(instance.choices[1]);
+  wanted.set = set;
+  batch(wanted, list_.maps.size());
   list_.maps.push_back(instance);
 }
 
@@ -133,9 +154,9 @@ Status SceneBuilder::operator()(const FillMark& mark) {
   const Rect rect =
       Rect{x(mark.rect.x), y(mark.rect.y), mark.rect.width * place_.scale, mark.rect.height * place_.scale};
   if (!rect.intersected(clip_).empty()) {
-    ShapeInstance instance = shape(ShapeInstance::kSolid, mark.color);
+    ShapeInstance instance = shape(ShapeInstance::kClipped, mark.color);
     set_quad(instance, rect.intersected(clip_));
-    push(instance, labels_.texture().set());
+    push(instance, VK_NULL_HANDLE);
   }
   return {};
 }
@@ -184,7 +205,7 @@ Status SceneBuilder::operator()(const LineMark& mark) {
 
 Status SceneBuilder::operator()(const AreaMark& mark) {
   for (std::size_t n = 0; n + 1 < mark.x.size(); ++n) {
-    ShapeInstance instance = shape(ShapeInstance::kSolid, mark.color);
+    ShapeInstance instance = shape(ShapeInstance::kClipped, mark.color);
     set_corner(instance.top, x(mark.x[n]), y(mark.high[n]));
     set_corner(instance.top + 2, x(mark.x[n + 1]), y(mark.high[n + 1]));
     set_corner(instance.bottom, x(mark.x[n]), y(mark.low[n]));

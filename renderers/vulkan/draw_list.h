@@ -12,13 +12,23 @@
 namespace locus::vulkan {
 
 struct Batch {
-  bool maps = false;  // of `maps`; otherwise of `shapes`
+  enum class Kind { kFills, kShapes, kMaps };
+  Kind kind = Kind::kFills;
+  bool reduces = false;                                   // of maps
+  figure::Transfer transfer = figure::Transfer::kLinear;  // of maps
   VkDescriptorSet set = VK_NULL_HANDLE;
   std::uint32_t first = 0;
   std::uint32_t count = 0;
 };
 
+// A rectangle of the framebuffer to begin with.
+struct Background {
+  VkRect2D rect{};
+  figure::Color color = 0;
+};
+
 struct DrawList {
+  std::vector<Background> backgrounds;
   std::vector<ShapeInstance> shapes;
   std::vector<MapInstance> maps;
   std::vector<Batch> batches;
@@ -54,7 +64,8 @@ class SceneBuilder {
   ShapeInstance shape(ShapeInstance::Kind kind, figure::Color color) const;
   void push(const ShapeInstance& instance, VkDescriptorSet set);
   void push(const MapInstance& instance, VkDescriptorSet set);
-  void batch(bool maps, VkDescriptorSet set, std::size_t index);
+  void add_background(const figure::Scene& scene);
+  void batch(const Batch& wanted, std::size_t index);
   void segment(figure::Point from, figure::Point to, double width, figure::Color color, bool flat);
   void add_part(const figure::MapMark& mark, const FieldPart& part);
 

@@ -6,6 +6,12 @@
 #include "renderers/vulkan/check.h"
 
 namespace locus::vulkan {
+namespace {
+
+// Texels a colormap: sixteen between two colours of the table, so that one fetch is right to a rounding.
+constexpr std::uint32_t kColormapWidth = 4096;
+
+}  // namespace
 
 FigureRenderer::FigureRenderer(const RendererOptions& options, const text::Typeface& typeface)
     : options_(options), typeface_(typeface) {}
@@ -31,18 +37,18 @@ Status FigureRenderer::initialise() {
 Status FigureRenderer::upload_colormaps() {
   const auto& maps = figure::colormaps();
   ImageOptions options;
-  options.width = 256;
+  options.width = kColormapWidth;
   options.height = static_cast<std::uint32_t>(maps.size());
   LOCUS_TRY(labels_, LabelAtlas::create(*factory_, *uploader_, typeface_));
   LOCUS_TRY(colormaps_, Texture::create(*factory_, options, Texture::Filter::kNearest));
-  LOCUS_TRY(const Uploader::Staged staged, uploader_->stage(VkDeviceSize{4} * 256 * maps.size()));
+  LOCUS_TRY(const Uploader::Staged staged, uploader_->stage(VkDeviceSize{4} * kColormapWidth * maps.size()));
   auto* texel = reinterpret_cast<std::uint8_t*>(staged.data);
   for (const figure::Colormap& map : maps) {
-    for (const std::uint32_t color : map.colors) {
-      *texel++ = static_cast<std::uint8_t>(color >> 16);
-      *texel++ = static_cast<std::uint8_t>(color >> 8 & 0xFF);
-      *texel++ = static_cast<std::uint8_t>(color & 0xFF);
-      *texel++ = 0xFF;
+    for (std::uint32_t n = 0; n < kColormapWidth; ++n) {
+      const figure::Color color = figure::color_at(map, static_cast<float>(n) / (kColormapWidth - 1));
+      for (int shift = 24; shift >= 0; shift -= 8) {
+        *texel++ = static_cast<std::uint8_t>(color >> shift & 0xFF);
+      }
     }
   }
   uploader_->add_new(colormaps_->image());
@@ -104,7 +110,39 @@ Status FigureRenderer::prepare(VkCommandBuffer commands, std::size_t slot, std::
   return status;
 }
 
+VkPipeline FigureRenderer::pipeline(const Batch& batch) const {
+  switch (batch.kind) {
+    case Batch::Kind::kFills:
+      return pipelines_.fills.get();
+    case Batch::Kind::kShapes:
+      return pipelines_.shapes.get();
+    default:
+      return pipelines_.maps[batch.reduces ? 1 : 0][static_cast<std::size_t>(batch.transfer)].get();
+  }
+}
+
+void FigureRenderer::clear_backgrounds(VkCommandBuffer commands) const {
+  for (const Background& background : list_.backgrounds) {
+    const VkOffset2D at = background.rect.offset;
+    const VkExtent2D size = background.rect.extent;
+    const auto left = static_cast<std::uint32_t>(at.x);
+    const auto top = static_cast<std::uint32_t>(at.y);
+    if (left >= size_.width || top >= size_.height) {
+      continue;
+    }
+    VkClearAttachment clear{};
+    clear.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT;
+    for (int n = 0; n < 4; ++n) {
+      clear.clearValue.color.float32[n] = static_cast<float>(background.color >> (24 - 8 * n) & 0xFF) / 255.0F;
+    }
+    const VkClearRect rect{
+        {at, {std::min(size.width, size_.width - left), std::min(size.height, size_.height - top)}}, 0, 1};
+    vkCmdClearAttachments(commands, 1, &clear, 1, &rect);
+  }
+}
+
 void FigureRenderer::draw(VkCommandBuffer commands) {
+  clear_backgrounds(commands);
   if (list_.batches.empty()) {
     return;
   }
@@ -113,23 +151,19 @@ void FigureRenderer::draw(VkCommandBuffer commands) {
   vkCmdSetViewport(commands, 0, 1, &viewport);
   vkCmdSetScissor(commands, 0, 1, &scissor);
   const FrameConstants constants{{2.0F / viewport.width, 2.0F / viewport.height}};
-  vkCmdPushConstants(commands, pipelines_.layout.get(), VK_SHADER_STAGE_VERTEX_BIT, 0, sizeof(constants), &constants);
+  const VkPipelineLayout layout = pipelines_.layout.get();
+  vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_VERTEX_BIT, 0, sizeof(constants), &constants);
   const VkDescriptorSet colormaps = colormaps_->set();
-  vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines_.layout.get(), 1, 1, &colormaps, 0,
-                          nullptr);
+  vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, layout, 1, 1, &colormaps, 0, nullptr);
   const VkBuffer buffer = instances_[slot_].get();
-  const Batch* last = nullptr;
   for (const Batch& batch : list_.batches) {
-    if (last == nullptr || last->maps != batch.maps) {
-      const VkDeviceSize offset = batch.maps ? maps_offset_ : 0;
-      vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS,
-                        batch.maps ? pipelines_.maps.get() : pipelines_.shapes.get());
-      vkCmdBindVertexBuffers(commands, 0, 1, &buffer, &offset);
+    const VkDeviceSize offset = batch.kind == Batch::Kind::kMaps ? maps_offset_ : 0;
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline(batch));
+    vkCmdBindVertexBuffers(commands, 0, 1, &buffer, &offset);
+    if (batch.set != VK_NULL_HANDLE) {
+      vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, layout, 0, 1, &batch.set, 0, nullptr);
     }
-    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines_.layout.get(), 0, 1, &batch.set, 0,
-                            nullptr);
     vkCmdDraw(commands, 4, batch.count, 0, batch.first);
-    last = &batch;
   }
 }
 

@@ -38,7 +38,8 @@ class FigureRenderer {
   // has finished the earlier frame of `slot`. Errors leave a frame without figures.
   Status prepare(VkCommandBuffer commands, std::size_t slot, std::span<const PlacedScene> scenes, VkExtent2D size);
 
-  // Draws what was prepared, inside the render pass. Sets viewport and scissor to the whole framebuffer.
+  // Clears the scenes' rectangles and draws what was prepared, inside the render pass. Sets viewport and scissor to the
+  // whole framebuffer.
   void draw(VkCommandBuffer commands);
 
   const FrameStats& stats() const { return stats_; }
@@ -49,6 +50,8 @@ class FigureRenderer {
   Status upload_colormaps();
   Status build(std::span<const PlacedScene> scenes);
   Status upload_instances(std::size_t slot);
+  VkPipeline pipeline(const Batch& batch) const;
+  void clear_backgrounds(VkCommandBuffer commands) const;
 
   RendererOptions options_;
   const text::Typeface& typeface_;

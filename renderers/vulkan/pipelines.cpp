@@ -10,6 +10,12 @@
 namespace locus::vulkan {
 namespace {
 
+constexpr std::uint32_t kFillFragment[] = {
+#include "shaders/fill.frag.inc"
+};
+constexpr std::uint32_t kFillVertex[] = {
+#include "shaders/fill.vert.inc"
+};
 constexpr std::uint32_t kMapFragment[] = {
 #include "shaders/map.frag.inc"
 };
@@ -30,6 +36,13 @@ Attributes shape_attributes() {
   return {{0, 0, kVec4, offsetof(ShapeInstance, top)},  {1, 0, kVec4, offsetof(ShapeInstance, bottom)},
           {2, 0, kVec4, offsetof(ShapeInstance, uv)},   {3, 0, kVec4, offsetof(ShapeInstance, color)},
           {4, 0, kVec4, offsetof(ShapeInstance, kind)}, {5, 0, kVec4, offsetof(ShapeInstance, clip)}};
+}
+
+Attributes fill_attributes() {
+  constexpr VkFormat kVec4 = VK_FORMAT_R32G32B32A32_SFLOAT;
+  return {{0, 0, kVec4, offsetof(ShapeInstance, top)},
+          {1, 0, kVec4, offsetof(ShapeInstance, bottom)},
+          {3, 0, kVec4, offsetof(ShapeInstance, color)}};
 }
 
 Attributes map_attributes() {
@@ -74,6 +87,7 @@ struct Program {
   std::span<const std::uint32_t> fragment;
   Attributes attributes;
   std::uint32_t stride = 0;
+  std::array<std::uint32_t, 2> constants{};  // of map.frag: kReduces, kTransfer
 };
 
 VkPipelineColorBlendAttachmentState premultiplied_blend() {
@@ -94,6 +108,11 @@ Result<PipelineHandle> make_pipeline(VkDevice device, const Program& program, Vk
                                      VkRenderPass render_pass, VkSampleCountFlagBits samples) {
   LOCUS_TRY(const ShaderHandle vertex, make_shader(device, program.vertex));
   LOCUS_TRY(const ShaderHandle fragment, make_shader(device, program.fragment));
+  constexpr std::uint32_t kWord = sizeof(std::uint32_t);
+  const std::array<VkSpecializationMapEntry, 2> entries = {VkSpecializationMapEntry{0, 0, kWord},
+                                                           VkSpecializationMapEntry{1, kWord, kWord}};
+  const VkSpecializationInfo constants{static_cast<std::uint32_t>(entries.size()), entries.data(), 2 * kWord,
+                                       program.constants.data()};
   std::array<VkPipelineShaderStageCreateInfo, 2> stages{};
   stages[0].sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   stages[0].stage = VK_SHADER_STAGE_VERTEX_BIT;
@@ -102,6 +121,7 @@ Result<PipelineHandle> make_pipeline(VkDevice device, const Program& program, Vk
   stages[1] = stages[0];
   stages[1].stage = VK_SHADER_STAGE_FRAGMENT_BIT;
   stages[1].module = fragment.get();
+  stages[1].pSpecializationInfo = &constants;
   const VkVertexInputBindingDescription binding{0, program.stride, VK_VERTEX_INPUT_RATE_INSTANCE};
   VkPipelineVertexInputStateCreateInfo input{};
   input.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO;
@@ -162,11 +182,17 @@ Result<Pipelines> Pipelines::create(const TextureFactory& factory, VkRenderPass 
   Pipelines result;
   LOCUS_TRY(result.layout, make_layout(factory));
   const VkDevice device = factory.gpu().device;
-  LOCUS_TRY(result.shapes,
-            make_pipeline(device, {kShapeVertex, kShapeFragment, shape_attributes(), sizeof(ShapeInstance)},
-                          result.layout.get(), render_pass, samples));
-  LOCUS_TRY(result.maps, make_pipeline(device, {kMapVertex, kMapFragment, map_attributes(), sizeof(MapInstance)},
-                                       result.layout.get(), render_pass, samples));
+  const auto make = [&](const Program& program) {
+    return make_pipeline(device, program, result.layout.get(), render_pass, samples);
+  };
+  LOCUS_TRY(result.fills, make({kFillVertex, kFillFragment, fill_attributes(), sizeof(ShapeInstance), {}}));
+  LOCUS_TRY(result.shapes, make({kShapeVertex, kShapeFragment, shape_attributes(), sizeof(ShapeInstance), {}}));
+  for (std::uint32_t reduces = 0; reduces < 2; ++reduces) {
+    for (std::uint32_t transfer = 0; transfer < 3; ++transfer) {
+      LOCUS_TRY(result.maps[reduces][transfer],
+                make({kMapVertex, kMapFragment, map_attributes(), sizeof(MapInstance), {reduces, transfer}}));
+    }
+  }
   return result;
 }
 

@@ -1,6 +1,7 @@
-// The two pipelines: shapes (fills, lines, text, images) and heat maps. Both draw one quad an instance.
+// The pipelines: solid fills, shapes (lines, text, images) and heat maps. All draw one quad an instance.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "renderers/vulkan/texture.h"
@@ -9,7 +10,7 @@ namespace locus::vulkan {
 
 // One quad of shape.vert; places are framebuffer pixels.
 struct ShapeInstance {
-  enum Kind : int { kSolid = 0, kRound = 1, kFlat = 2, kTexture = 3 };
+  enum Kind : int { kClipped = 0, kRound = 1, kFlat = 2, kTexture = 3 };
   float top[4] = {};     // x, y of the corner (u0, v0), then of (u1, v0)
   float bottom[4] = {};  // of (u0, v1), then of (u1, v1)
   float uv[4] = {};      // u0, v0, u1, v1
@@ -35,8 +36,10 @@ struct FrameConstants {
 
 struct Pipelines {
   PipelineLayoutHandle layout;  // of both: set 0 a texture, set 1 the colormaps, push constants FrameConstants
+  PipelineHandle fills;
   PipelineHandle shapes;
-  PipelineHandle maps;
+  // [reduces][transfer]: pixels cover more than a cell; figure::Transfer.
+  std::array<std::array<PipelineHandle, 3>, 2> maps;
 
   static Result<Pipelines> create(const TextureFactory& factory, VkRenderPass render_pass,
                                   VkSampleCountFlagBits samples);

@@ -243,13 +243,19 @@ void ExportPdf(benchmark::State& state) {
   }
 }
 
-BENCHMARK(EmptyFrame)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(PanZoomMap)->Arg(1024)->Arg(4096)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(ChangeColormapAndRange)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(FirstFrameOfMap)->Unit(benchmark::kMillisecond)->UseRealTime()->Iterations(5);
-BENCHMARK(Thumbnails144)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(RectangleACell)->Unit(benchmark::kMillisecond)->UseRealTime()->Iterations(5);
-BENCHMARK(ExportPdf)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond)->UseRealTime()->Iterations(3);
+BENCHMARK(EmptyFrame)->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(PanZoomMap)->MeasureProcessCPUTime()->Arg(1024)->Arg(4096)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(ChangeColormapAndRange)->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(FirstFrameOfMap)->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond)->UseRealTime()->Iterations(5);
+BENCHMARK(Thumbnails144)->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(RectangleACell)->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond)->UseRealTime()->Iterations(5);
+BENCHMARK(ExportPdf)
+    ->MeasureProcessCPUTime()
+    ->Arg(0)
+    ->Arg(1)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime()
+    ->Iterations(3);
 
 }  // namespace
 }  // namespace locus
