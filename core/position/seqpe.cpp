@@ -174,7 +174,7 @@ Status Seqpe::accepts(const Positions& positions) const {
 }
 
 at::Tensor Seqpe::encode(const Positions& positions) const {
-  const at::Tensor values = encoder_.encode(positions.ids.slice(0, positions.prefix));
+  at::Tensor values = encoder_.encode(positions.ids.slice(0, positions.prefix));
   if (positions.prefix == 0) {
     return values;
   }
@@ -192,6 +192,7 @@ at::Tensor Seqpe::cached(const Positions& positions) const {
     return encode(positions);
   }
   std::vector<std::int64_t> versions;
+  versions.reserve(weights.size());
   for (const at::Tensor& weight : weights) {
     versions.push_back(static_cast<std::int64_t>(weight._version()));
   }
@@ -207,7 +208,7 @@ at::Tensor Seqpe::cached(const Positions& positions) const {
       return found->values;
     }
   }
-  const at::Tensor values = encode(positions);
+  at::Tensor values = encode(positions);
   const std::lock_guard lock(mutex_);
   tables_.push_front({positions.ids.clone(), std::move(weights), std::move(versions), values});
   if (tables_.size() > kTables) {
