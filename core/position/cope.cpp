@@ -33,6 +33,7 @@ Result<std::unique_ptr<PositionEncoding>> Cope::make(const Settings& options, co
   if (!shape.causal) {
     return bad_input("encoding cope: expected a causal model, since positions count the keys up to the query");
   }
+  LOCUS_CHECK(check_table("p_max", typed.p_max + 1, shape.head_width));
   std::int64_t rotated_width = 0;
   if (typed.with == "rope") {
     LOCUS_TRY(rotated_width, typed.rope.rotated_width(shape.head_width, shape.trained_length));
@@ -42,6 +43,7 @@ Result<std::unique_ptr<PositionEncoding>> Cope::make(const Settings& options, co
     if (typed.relative_length < 1) {
       return bad_input("option relative_length: expected at least 1, found 0 and no trained length");
     }
+    LOCUS_CHECK(check_table("relative_length", typed.relative_length, shape.head_width));
   }
   return std::unique_ptr<PositionEncoding>(std::make_unique<Cope>(shape, std::move(typed), rotated_width));
 }

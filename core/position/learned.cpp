@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
+
+#include "core/position/layer_parameter.h"
 
 namespace locus::position {
 
@@ -90,6 +93,7 @@ Result<std::unique_ptr<PositionEncoding>> Learned::make(const Settings& options,
   if (typed.length < 1) {
     return bad_input("option length: expected at least 1, found 0 and no trained length");
   }
+  LOCUS_CHECK(check_table("length", typed.class_rows + typed.length, shape.width));
   return std::unique_ptr<PositionEncoding>(std::make_unique<Learned>(shape, typed));
 }
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <string>
 
+#include "core/position/distance_bias.h"
+
 namespace locus::position {
 
 namespace {
@@ -29,6 +31,7 @@ Result<RelativeOptions> options_for(const Settings& settings, const ModelShape& 
   if (options.length < 1) {
     return bad_input("option length: expected at least 1, found 0 and no trained length");
   }
+  LOCUS_CHECK(check_table("length", 2 * options.length, shape.head_width));
   return options;
 }
 
@@ -85,8 +88,34 @@ std::vector<Parameter> Relative::parameters() {
   return parameters;
 }
 
+namespace {
+
+// relative_term() for a tile of consecutive positions: the vectors of its R + K − 1 distances are multiplied in the
+// order of the diagonals, and row r of the term is columns R−1−r … of the product, a view.
+at::Tensor along_diagonals(const at::Tensor& rows, const at::Tensor& embedding, const at::Tensor& distances,
+                           const Tile& tile, BeyondTable beyond, bool causal) {
+  const std::int64_t last = embedding.size(0) - 1;
+  const at::Tensor distance = distances.round().to(at::kLong);
+  const at::Tensor index = causal ? distance : distance + last / 2;
+  const at::Tensor inside = index.clamp(0, last);
+  at::Tensor band = embedding.index_select(0, inside);
+  if (beyond == BeyondTable::kNothing) {
+    band = band.masked_fill((index != inside).unsqueeze(1), 0.0);
+  }
+  const at::Tensor products = at::matmul(rows, band.transpose(0, 1).to(rows.dtype())).contiguous();
+  const std::int64_t width = products.size(3);
+  return products.as_strided({products.size(0), products.size(1), tile.rows.size(), tile.columns.size()},
+                             {products.stride(0), products.stride(1), width - 1, 1}, tile.rows.size() - 1);
+}
+
+}  // namespace
+
 at::Tensor relative_term(const at::Tensor& rows, const at::Tensor& embedding, const Positions& positions,
                          const Tile& tile, BeyondTable beyond, bool causal) {
+  if (const at::Tensor distances = diagonal_distances(positions, tile);
+      distances.defined() && kernels_apply(rows) && !(at::GradMode::is_enabled() && embedding.requires_grad())) {
+    return along_diagonals(rows, embedding, distances, tile, beyond, causal);
+  }
   const std::int64_t last = embedding.size(0) - 1;
   const at::Tensor distance = tile_distances(positions, tile).round().to(at::kLong);
   const at::Tensor index = causal ? distance : distance + last / 2;

@@ -72,6 +72,15 @@ TEST(EncodingOptions, valuesOutsideTheirRange) {
   }
 }
 
+TEST(EncodingOptions, tablesTooLargeToAllocate) {
+  const std::int64_t huge = std::int64_t{1} << 30;
+  for (const std::string name : {"learned", "relative", "relative-capped"}) {
+    const auto made = position::make_encoding(name, {{"length", huge}}, shape_of(2, 8));
+    ASSERT_FALSE(made.ok());
+    EXPECT_EQ(made.error().code, ErrorCode::kTooLarge);
+  }
+}
+
 TEST(EncodingOptions, modelsThatCannotBe) {
   for (const auto& break_it :
        std::vector<void (*)(position::ModelShape&)>{[](position::ModelShape& shape) { shape.heads = 0; },
