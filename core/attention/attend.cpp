@@ -188,6 +188,10 @@ Attended attend_whole_map(const Attention& attention) {
   return split(attention, grouped_product(at::softmax(logits, -1), values_of(attention)), log_sum_exp);
 }
 
+Attended attend_with(const Attention& attention, const at::Tensor& weights) {
+  return split(attention, grouped_product(weights, values_of(attention)), {});
+}
+
 Result<Attended> attend_streaming(const Attention& attention, const StreamingOptions& options) {
   const at::NoGradGuard no_grad;
   return Streaming(attention, options).run();

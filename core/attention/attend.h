@@ -51,6 +51,9 @@ struct Attention {
 
 Attended attend_whole_map(const Attention& attention);
 
+// With given weights (B, H, T, T) instead of the soft-max's; log_sum_exp stays undefined.
+Attended attend_with(const Attention& attention, const at::Tensor& weights);
+
 struct StreamingOptions {
   Range rows;                     // queries; empty: all
   std::int64_t row_block = 0;     // 0: chosen for the length

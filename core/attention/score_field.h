@@ -56,10 +56,11 @@ class ComputedScores : public ScoreSource {
   at::Tensor log_sum_exp_;
 };
 
-// From maps that another program wrote, (H, T, T) each.
+// From maps that a program wrote, (H, T, T) each; other quantities come from `rest`, when there is one.
 class StoredScores : public ScoreSource {
  public:
-  explicit StoredScores(std::map<Quantity, at::Tensor> maps);
+  // At least one map or a rest; all of one H and T.
+  explicit StoredScores(std::map<Quantity, at::Tensor> maps, std::shared_ptr<const ScoreSource> rest = {});
   std::int64_t heads() const override { return heads_; }
   std::int64_t length() const override { return length_; }
   Result<at::Tensor> scores(Quantity quantity, Range heads, Range rows, Range columns,
@@ -67,6 +68,7 @@ class StoredScores : public ScoreSource {
 
  private:
   std::map<Quantity, at::Tensor> maps_;
+  std::shared_ptr<const ScoreSource> rest_;
   std::int64_t heads_ = 0;
   std::int64_t length_ = 0;
 };

@@ -49,16 +49,18 @@ Result<at::Tensor> ComputedScores::scores(Quantity quantity, Range heads, Range 
   return result.select(0, 0);
 }
 
-StoredScores::StoredScores(std::map<Quantity, at::Tensor> maps) : maps_(std::move(maps)) {
-  if (!maps_.empty()) {
-    heads_ = maps_.begin()->second.size(0);
-    length_ = maps_.begin()->second.size(1);
-  }
+StoredScores::StoredScores(std::map<Quantity, at::Tensor> maps, std::shared_ptr<const ScoreSource> rest)
+    : maps_(std::move(maps)), rest_(std::move(rest)) {
+  heads_ = rest_ ? rest_->heads() : maps_.begin()->second.size(0);
+  length_ = rest_ ? rest_->length() : maps_.begin()->second.size(1);
 }
 
 Result<at::Tensor> StoredScores::scores(Quantity quantity, Range heads, Range rows, Range columns,
-                                        at::Tensor& /*carry*/) const {
+                                        at::Tensor& carry) const {
   const auto found = maps_.find(quantity);
+  if (found == maps_.end() && rest_) {
+    return rest_->scores(quantity, heads, rows, columns, carry);
+  }
   if (found == maps_.end()) {
     return unsupported("this trace does not store the " + describe(quantity) + " of its layers");
   }
