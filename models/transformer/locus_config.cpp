@@ -143,6 +143,7 @@ Status read_image(const json& image, Spec& spec, const std::string& file) {
   reader.read("rows", spec.image.rows, true);
   reader.read("columns", spec.image.columns, true);
   reader.read("registers", spec.image.registers);
+  reader.read("position_embedding", spec.image.position_embedding);
   return reader.error() ? Status(*reader.error()) : Status();
 }
 
@@ -184,13 +185,12 @@ ordered_json locus_config(const Spec& spec) {
       {"head_transform", spec.head_transform},
       {"causal", spec.causal},
       {"window", spec.window},
+      {"window_from_layer", spec.window_from_layer},
   };
   if (spec.is_image()) {
-    config["image"] = {{"patch_size", spec.image.patch},
-                       {"num_channels", spec.image.channels},
-                       {"rows", spec.image.rows},
-                       {"columns", spec.image.columns},
-                       {"registers", spec.image.registers}};
+    config["image"] = {{"patch_size", spec.image.patch},    {"num_channels", spec.image.channels},
+                       {"rows", spec.image.rows},           {"columns", spec.image.columns},
+                       {"registers", spec.image.registers}, {"position_embedding", spec.image.position_embedding}};
   }
   return config;
 }
@@ -232,6 +232,7 @@ Result<Spec> parse_locus_config(const json& config, const std::string& file) {
   reader.read("head_transform", spec.head_transform);
   reader.read("causal", spec.causal);
   reader.read("window", spec.window);
+  reader.read("window_from_layer", spec.window_from_layer);
   if (const json* activation = reader.find("hidden_act", false)) {
     if (!activation->is_string()) {
       reader.wrong("hidden_act", "a name", *activation);

@@ -88,6 +88,9 @@ std::vector<Parameter> Transformer::parameters() {
     collector.tensor("patch.weight", {spec_.width, image.channels, image.patch, image.patch}, patch_.weight);
     collector.tensor("patch.bias", {spec_.width}, patch_.bias);
     collector.tensor("class_token", {spec_.width}, class_token_);
+    if (image.position_embedding) {
+      collector.tensor("patch_position", {image.rows * image.columns, spec_.width}, patch_position_);
+    }
     if (image.registers > 0) {
       collector.tensor("register_tokens", {image.registers, spec_.width}, register_tokens_);
     }

@@ -29,7 +29,8 @@ struct ImageStem {
   std::int64_t channels = 3;
   std::int64_t rows = 0;  // the trained patch grid
   std::int64_t columns = 0;
-  std::int64_t registers = 0;  // learned tokens after the class token
+  std::int64_t registers = 0;       // learned tokens after the class token
+  bool position_embedding = false;  // learned positions of the patches alone, beside the encoding (RoPE-ViT's use_ape)
 };
 
 struct Spec {
@@ -60,7 +61,8 @@ struct Spec {
   bool head_bias = false;
   bool head_transform = false;  // BERT: norm(activation(dense x)) before the head
   bool causal = true;
-  std::int64_t window = 0;  // query i sees keys i−w+1 … i; 0: all
+  std::int64_t window = 0;             // query i sees keys i−w+1 … i; 0: all
+  std::int64_t window_from_layer = 0;  // the layers before it see all keys (Qwen2)
 
   ImageStem image;
 

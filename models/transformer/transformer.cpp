@@ -8,10 +8,6 @@ namespace locus::transformer {
 
 namespace {
 
-attention::Mask mask_of(const Spec& spec) {
-  return {spec.causal, spec.window};
-}
-
 // (B, T, H·D) -> (B, H, T, D), each head's rows together: what products and kept traces read.
 at::Tensor split_heads(const at::Tensor& x, std::int64_t heads, std::int64_t width) {
   const at::Tensor split = x.view({x.size(0), x.size(1), heads, width}).transpose(1, 2);
@@ -62,6 +58,10 @@ position::Positions Transformer::grid_positions(std::int64_t rows, std::int64_t 
   return position::Positions::grid(rows, columns, prefix_tokens());
 }
 
+attention::Mask Transformer::mask(std::int64_t layer) const {
+  return {spec_.causal, layer >= spec_.window_from_layer ? spec_.window : 0};
+}
+
 at::Tensor Transformer::normalise(const at::Tensor& x, const NormWeights& norm) const {
   if (spec_.norm == Norm::kLayer) {
     return at::layer_norm(x, {spec_.width}, norm.weight, norm.bias, spec_.norm_eps);
@@ -70,20 +70,26 @@ at::Tensor Transformer::normalise(const at::Tensor& x, const NormWeights& norm) 
   return x * inverse * norm.weight;
 }
 
-at::Tensor Transformer::embed(const Batch& batch, const position::State& state) const {
-  at::Tensor x;
-  if (spec_.is_image()) {
-    const at::Tensor patches =
-        at::conv2d(batch.pixels, patch_.weight, patch_.bias, spec_.image.patch).flatten(2).transpose(1, 2);
-    std::vector<at::Tensor> parts{class_token_.expand({patches.size(0), 1, spec_.width})};
-    if (register_tokens_.defined()) {
-      parts.push_back(register_tokens_.unsqueeze(0).expand({patches.size(0), -1, -1}));
+at::Tensor Transformer::embed_image(const at::Tensor& pixels) const {
+  const ImageStem& image = spec_.image;
+  at::Tensor patches = at::conv2d(pixels, patch_.weight, patch_.bias, image.patch);
+  if (image.position_embedding) {
+    at::Tensor grid = patch_position_.t().reshape({1, spec_.width, image.rows, image.columns});
+    if (patches.size(2) != image.rows || patches.size(3) != image.columns) {
+      grid = at::upsample_bicubic2d(grid, patches.sizes().slice(2), false);
     }
-    parts.push_back(patches);
-    x = at::cat(parts, 1);
-  } else {
-    x = at::embedding(embedding_, batch.ids);
+    patches = patches + grid;
   }
+  std::vector<at::Tensor> parts{class_token_.expand({patches.size(0), 1, spec_.width})};
+  if (register_tokens_.defined()) {
+    parts.push_back(register_tokens_.unsqueeze(0).expand({patches.size(0), -1, -1}));
+  }
+  parts.push_back(patches.flatten(2).transpose(1, 2));
+  return at::cat(parts, 1);
+}
+
+at::Tensor Transformer::embed(const Batch& batch, const position::State& state) const {
+  at::Tensor x = spec_.is_image() ? embed_image(batch.pixels) : at::embedding(embedding_, batch.ids);
   if (token_type_.defined()) {
     x = x + token_type_.select(0, 0);
   }
@@ -175,19 +181,34 @@ at::Tensor Transformer::head(const at::Tensor& x) const {
   return at::linear(y, head_.weight.defined() ? head_.weight : embedding_, head_.bias);
 }
 
-at::Tensor Transformer::forward(const Batch& batch) const {
+Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& attend) const {
   const std::int64_t size = spec_.is_image() ? batch.pixels.size(0) : batch.ids.size(0);
   position::State state = encoding_->begin(batch.positions, size);
-  const attention::Mask mask = mask_of(spec_);
-  const Attend attend = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
-                            const at::Tensor& state_values) -> Result<attention::Attended> {
-    return attention::attend_whole_map({*encoding_, prepared, layer, value, state_values, mask});
-  };
   at::Tensor x = embed(batch, state);
   for (std::int64_t n = 0; n < spec_.layers; ++n) {
-    x = *run_layer(n, x, state, attend, nullptr);
+    LOCUS_TRY(x, run_layer(n, x, state, attend, nullptr));
   }
   return head(spec_.is_image() ? x.narrow(1, 0, 1) : x);
+}
+
+at::Tensor Transformer::forward(const Batch& batch) const {
+  return *run_whole(
+      batch,
+      [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
+          const at::Tensor& state_values) -> Result<attention::Attended> {
+        return attention::attend_whole_map({*encoding_, prepared, layer, value, state_values, mask(layer)});
+      });
+}
+
+Result<at::Tensor> Transformer::replay(const Batch& batch,
+                                       const std::function<Result<at::Tensor>(std::int64_t)>& weights) const {
+  return run_whole(
+      batch,
+      [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
+          const at::Tensor& state_values) -> Result<attention::Attended> {
+        LOCUS_TRY(const at::Tensor map, weights(layer));
+        return attention::attend_with({*encoding_, prepared, layer, value, state_values, mask(layer)}, map);
+      });
 }
 
 Result<Observation> Transformer::observe(const Batch& batch, const ObserveOptions& options) const {
@@ -195,7 +216,6 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
   LOCUS_CHECK(encoding_->accepts(batch.positions));
   const std::int64_t size = spec_.is_image() ? batch.pixels.size(0) : batch.ids.size(0);
   position::State state = encoding_->begin(batch.positions, size);
-  const attention::Mask mask = mask_of(spec_);
   Observation observation;
   observation.layers.resize(layers_.size());
   const Attend attend = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
@@ -203,7 +223,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     if (options.values) {
       observation.layers[static_cast<std::size_t>(layer)].value = value;
     }
-    return attention::attend_streaming({*encoding_, prepared, layer, value, state_values, mask},
+    return attention::attend_streaming({*encoding_, prepared, layer, value, state_values, mask(layer)},
                                        {{}, 0, 0, options.stop});
   };
   at::Tensor x = embed(batch, state);

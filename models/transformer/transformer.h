@@ -7,7 +7,7 @@
 //
 // Parameters, by the names Locus's own checkpoints use (weights are [out, in]: y = x Wᵀ + b):
 //   embedding.weight [V, C]                      token_type.weight [types, C]      embedding_norm.{weight, bias}
-//   patch.{weight [C, channels, P, P], bias}     class_token [C]                   register_tokens [n, C]
+//   patch.{weight [C, channels, P, P], bias}     class_token [C]   register_tokens [n, C]   patch_position [N, C]
 //   layers.N.attention_norm.*                    layers.N.attention.qkv.{weight [(H+2Hkv)·D, C], bias}
 //   layers.N.attention.{query, key, value}.*     layers.N.attention.output.{weight [C, H·D], bias}
 //   layers.N.feed_forward_norm.*                 layers.N.feed_forward.{gate, up [I, C], down [C, I]}.*
@@ -111,11 +111,16 @@ class Transformer {
   // patches.
   position::Positions positions(std::int64_t length, double start = 0) const;
   position::Positions grid_positions(std::int64_t rows, std::int64_t columns) const;
+  // Which keys the queries of a layer see.
+  attention::Mask mask(std::int64_t layer) const;
   // Class and register tokens in front of the patches; 0 for text.
   std::int64_t prefix_tokens() const { return spec_.is_image() ? 1 + spec_.image.registers : 0; }
 
   // Logits (B, T, V), or (B, 1, classes) for images; differentiable. The caller has checked ids and accepts().
   at::Tensor forward(const Batch& batch) const;
+  // forward() with these attention weights, (B, H, T, T) a layer, in place of the soft-max's: what shown maps imply.
+  Result<at::Tensor> replay(const Batch& batch,
+                            const std::function<Result<at::Tensor>(std::int64_t layer)>& weights) const;
   // The same numbers without any (T, T) map, under no-grad. Errors: kCancelled, and accepts()'s.
   Result<Observation> observe(const Batch& batch, const ObserveOptions& options = {}) const;
 
@@ -127,9 +132,12 @@ class Transformer {
   void initialise();
 
   at::Tensor embed(const Batch& batch, const position::State& state) const;
+  at::Tensor embed_image(const at::Tensor& pixels) const;
   position::Projections project(const Layer& layer, const at::Tensor& x) const;
   at::Tensor feed_forward(const Layer& layer, const at::Tensor& x) const;
   at::Tensor normalise(const at::Tensor& x, const NormWeights& norm) const;
+  // Embedding, all layers, head.
+  Result<at::Tensor> run_whole(const Batch& batch, const Attend& attend) const;
   // One layer; `record` may be null.
   Result<at::Tensor> run_layer(std::int64_t index, const at::Tensor& x, position::State& state, const Attend& attend,
                                LayerRecord* record) const;
@@ -142,6 +150,7 @@ class Transformer {
   at::Tensor token_type_;
   NormWeights embedding_norm_;
   Linear patch_;
+  at::Tensor patch_position_;
   at::Tensor class_token_;
   at::Tensor register_tokens_;
   std::vector<Layer> layers_;

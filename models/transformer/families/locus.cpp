@@ -1,0 +1,35 @@
+// Locus's own checkpoints (`model_type: locus`): config.json as locus_config.h has it, tensors under Transformer's
+// parameter names.
+#include "core/base/atomic_file.h"
+#include "models/text/json.h"
+#include "models/transformer/families/list.h"
+#include "models/transformer/locus_config.h"
+#include "models/transformer/transformer.h"
+
+namespace locus::families {
+
+namespace {
+
+constexpr std::size_t kConfigLimit = 16 << 20;
+
+Result<Plan> read(const Checkpoint& checkpoint) {
+  Plan plan;
+  const std::string file = checkpoint.config.file();
+  LOCUS_TRY(const std::string text, read_file(file, kConfigLimit));
+  LOCUS_TRY(const nlohmann::json config, parse_json(text, file));
+  LOCUS_TRY(plan.spec, transformer::parse_locus_config(config, file));
+  Result<std::unique_ptr<transformer::Transformer>> empty = transformer::Transformer::create(plan.spec, false);
+  if (!empty.ok()) {
+    return empty.error().within(checkpoint.config.file());
+  }
+  for (const transformer::Parameter& parameter : (*empty)->parameters()) {
+    plan.bind(parameter.name, parameter.name);
+  }
+  return plan;
+}
+
+}  // namespace
+
+const Family kLocus{"locus", [](const Checkpoint& checkpoint) { return model_type(checkpoint) == "locus"; }, read};
+
+}  // namespace locus::families

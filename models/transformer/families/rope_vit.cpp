@@ -1,0 +1,39 @@
+// RoPE-ViT: timm's names with LayerScale, axial or mixed RoPE, and for `use_ape` learned positions of the patches too.
+#include "models/transformer/families/list.h"
+#include "models/transformer/families/timm.h"
+
+namespace locus::families {
+
+namespace {
+
+bool recognises(const Checkpoint& checkpoint) {
+  const std::string name = architecture(checkpoint);
+  return model_type(checkpoint).empty() && (name.rfind("rope_", 0) == 0 || checkpoint.find("freqs_t_x") != nullptr) &&
+         checkpoint.find("patch_embed.proj.weight") != nullptr;
+}
+
+Result<Plan> read(const Checkpoint& checkpoint) {
+  LOCUS_TRY(Plan plan, read_timm(checkpoint));
+  LOCUS_TRY(const Config arguments, group(checkpoint.config, "model_args"));
+  const bool named_mixed = architecture(checkpoint).rfind("rope_mixed", 0) == 0 || checkpoint.find("freqs") != nullptr;
+  LOCUS_TRY(const bool mixed, arguments.boolean("rope_mixed", named_mixed));
+  LOCUS_TRY(const bool ape, arguments.boolean("use_ape", checkpoint.find("pos_embed") != nullptr));
+  LOCUS_TRY(const double base, arguments.number("rope_theta", mixed ? 10.0 : 100.0));
+  plan.spec.encoding = mixed ? "rope-mixed" : "rope-axial";
+  plan.spec.encoding_options = {{"base", base}};
+  if (mixed) {
+    plan.bind("position.freqs", "freqs");
+  }
+  if (ape) {
+    plan.spec.image.position_embedding = true;
+    plan.bind("patch_position", "pos_embed", Layout::kReshaped);
+  }
+  plan.skipped = {"freqs_t_x", "freqs_t_y"};
+  return plan;
+}
+
+}  // namespace
+
+const Family kRopeVit{"rope-vit", recognises, read};
+
+}  // namespace locus::families

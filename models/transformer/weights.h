@@ -1,0 +1,44 @@
+// From a family's plan to a transformer's weights.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "models/checkpoint/tensor_source.h"
+#include "models/transformer/families/family.h"
+#include "models/transformer/transformer.h"
+
+namespace locus::transformer {
+
+// A plan held against the headers: every parameter has a tensor of the right shape.
+struct Fitting {
+  struct Part {
+    Parameter parameter;
+    const checkpoint::TensorInfo* tensor = nullptr;
+    checkpoint::Source source;  // keeps the mapping that `tensor` points into
+    families::Layout layout = families::Layout::kAsIs;
+  };
+  std::vector<Part> parts;
+  std::vector<std::string> unexpected;  // tensors that no parameter uses and that are not known buffers
+  std::int64_t parameters = 0;          // elements
+};
+
+// Errors: kBadInput naming file, tensor, expected and found, for a missing tensor or another shape; kUnsupported for a
+// dtype that is no floating-point number.
+Result<Fitting> fit(Transformer& model, const families::Plan& plan, const families::Checkpoint& checkpoint);
+
+// Gives the model its weights: float32, mapped where the file already holds them so. Appends a warning for tensors with
+// values that are not finite when `check_values`.
+void load(const Fitting& fitting, bool check_values, std::vector<std::string>& warnings);
+
+// The tensor as float32 of its own shape, mapped where possible (it keeps `source` alive).
+at::Tensor to_tensor(const checkpoint::TensorInfo& info, const checkpoint::Source& source);
+// Likewise with the dtype it has (int64 ids).
+at::Tensor to_tensor_as_stored(const checkpoint::TensorInfo& info, const checkpoint::Source& source);
+
+// "[32, 96]".
+std::string shape_text(const std::vector<std::int64_t>& shape);
+
+}  // namespace locus::transformer
