@@ -1,0 +1,72 @@
+// LoadedModel: the Model behind open(). Weights are converted at the first run (small checkpoints: on opening).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/image/image.h"
+#include "models/model.h"
+#include "models/text/tokenizer.h"
+#include "models/transformer/transformer.h"
+#include "models/transformer/weights.h"
+
+namespace locus::models {
+
+struct LoadedParts {
+  ModelInfo info;
+  std::unique_ptr<transformer::Transformer> transformer;
+  transformer::Fitting fitting;
+  std::shared_ptr<const text::Tokenizer> tokenizer;  // null: ids only
+  image::Preprocessing preprocessing;
+  std::map<std::int64_t, std::string> labels;  // of an image model's classes
+  OpenOptions options;
+};
+
+class LoadedModel : public Model {
+ public:
+  explicit LoadedModel(LoadedParts parts) : parts_(std::move(parts)) {}
+
+  // Converts the weights now; call it before the model is shared. `check_values` adds warnings for values that are not
+  // finite.
+  Status load(bool check_values);
+
+  const ModelInfo& info() const override { return parts_.info; }
+  double macs(std::int64_t length) const override;
+  Result<std::shared_ptr<const Trace>> run(const Input& input, const RunOptions& options, StopToken stop,
+                                           const Progress& progress) const override;
+
+  // What an input becomes: a batch of one and its tokens.
+  struct Prepared {
+    transformer::Batch batch;
+    std::vector<TokenInfo> tokens;
+    ImageGrid grid;
+    std::string text;
+  };
+  Result<Prepared> prepare(const Input& input) const;
+
+  // Loaded weights. Errors: kTooLarge.
+  Result<const transformer::Transformer*> ready() const;
+
+ private:
+  Result<Prepared> prepare_text(const Input& input) const;
+  Result<Prepared> prepare_image(const Input& input) const;
+  Result<at::Tensor> pixels_of(const Input& input) const;
+  // kTooLarge when a run over `length` tokens needs more than the limit, or than the machine has.
+  Status check_memory(std::int64_t length, bool all_logits) const;
+
+  mutable LoadedParts parts_;
+  mutable std::mutex mutex_;  // of the first load
+  mutable bool loaded_ = false;
+};
+
+// Bytes that a run needs beside the weights: what the trace keeps and the widest moment of one layer.
+double run_bytes(const transformer::Spec& spec, std::int64_t length, bool all_logits);
+
+// Bytes that the machine could still give; 0 when it does not say.
+double available_bytes();
+
+}  // namespace locus::models

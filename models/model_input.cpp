@@ -1,0 +1,164 @@
+// LoadedModel: from an Input to a batch of one, checked.
+#include <cmath>
+#include <fstream>
+#include <utility>
+
+#include "models/checkpoint/tensor_source.h"
+#include "models/loaded_model.h"
+
+namespace locus::models {
+
+namespace {
+
+std::vector<TokenInfo> grid_tokens(const ImageGrid& grid) {
+  std::vector<TokenInfo> tokens;
+  for (std::int64_t n = 0; n < grid.cls; ++n) {
+    tokens.push_back({0, "CLS", {}, 0});
+  }
+  for (std::int64_t n = 0; n < grid.registers; ++n) {
+    tokens.push_back({0, "REG" + std::to_string(n), {}, 0});
+  }
+  for (std::int64_t row = 0; row < grid.rows; ++row) {
+    for (std::int64_t column = 0; column < grid.columns; ++column) {
+      const std::int64_t index = row * grid.columns + column;
+      tokens.push_back({index, std::to_string(row) + "," + std::to_string(column), {}, static_cast<double>(index)});
+    }
+  }
+  return tokens;
+}
+
+Result<at::Tensor> read_pixels(const std::filesystem::path& path, std::int64_t channels) {
+  LOCUS_TRY(const checkpoint::Source source, checkpoint::open_tensors(path));
+  const checkpoint::TensorInfo* info = source->find("pixel_values");
+  const std::string where = path.string() + ": tensor pixel_values";
+  if (info == nullptr) {
+    return bad_input("expected shape [" + std::to_string(channels) + ", H, W], found none", where);
+  }
+  std::vector<std::int64_t> shape = info->shape;
+  if (shape.size() == 4 && shape[0] == 1) {
+    shape.erase(shape.begin());
+  }
+  if (shape.size() != 3 || shape[0] != channels || shape[1] < 1 || shape[2] < 1) {
+    return bad_input(
+        "expected shape [" + std::to_string(channels) + ", H, W], found " + transformer::shape_text(info->shape),
+        where);
+  }
+  return transformer::to_tensor(*info, source).reshape(shape).contiguous();
+}
+
+}  // namespace
+
+double run_bytes(const transformer::Spec& spec, std::int64_t length, bool all_logits) {
+  const auto tokens = static_cast<double>(length);
+  const auto query = static_cast<double>(spec.heads * spec.head_width);
+  const auto key = static_cast<double>(spec.kv_heads * spec.head_width);
+  // Rotating encodings keep q and k twice: as the score sees them, and before.
+  const double kept = static_cast<double>(spec.layers) * tokens * 2 * (query + key);
+  const double working =
+      tokens * (6 * static_cast<double>(spec.width) + 3 * static_cast<double>(spec.inner) + query + 2 * key);
+  const double rows = all_logits && !spec.is_image() ? tokens : 1;
+  return 4 * (kept + working + rows * static_cast<double>(spec.vocabulary));
+}
+
+double available_bytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  double kilobytes = 0;
+  std::string unit;
+  while (file >> name >> kilobytes >> unit) {
+    if (name == "MemAvailable:") {
+      return kilobytes * 1024;
+    }
+  }
+  return 0;
+}
+
+Result<LoadedModel::Prepared> LoadedModel::prepare(const Input& input) const {
+  const int given = (input.text ? 1 : 0) + (input.ids ? 1 : 0) + (input.image ? 1 : 0) + (input.pixels ? 1 : 0);
+  if (given != 1) {
+    return usage("expected one input (text, ids, image or pixels), found " + std::to_string(given));
+  }
+  const bool image = input.image || input.pixels;
+  if (image != parts_.info.image) {
+    return bad_input(
+        parts_.info.image ? "this model takes an image, not text or ids" : "this model takes text or ids, not an image",
+        parts_.info.name);
+  }
+  if (input.position_start < 0) {
+    return bad_input("position start: expected 0 or more, found " + std::to_string(input.position_start));
+  }
+  LOCUS_TRY(Prepared prepared, image ? prepare_image(input) : prepare_text(input));
+  LOCUS_CHECK(parts_.transformer->encoding().accepts(prepared.batch.positions));
+  const at::Device device(parts_.options.device);
+  if (prepared.batch.ids.defined()) {
+    prepared.batch.ids = prepared.batch.ids.to(device);
+  } else {
+    prepared.batch.pixels = prepared.batch.pixels.to(device);
+  }
+  return prepared;
+}
+
+Result<LoadedModel::Prepared> LoadedModel::prepare_text(const Input& input) const {
+  Prepared prepared;
+  std::vector<text::Token> tokens;
+  if (input.text) {
+    if (!parts_.tokenizer) {
+      return bad_input("this checkpoint has no tokenizer: give ids", parts_.info.name);
+    }
+    LOCUS_TRY(tokens, parts_.tokenizer->encode(*input.text));
+    prepared.text = *input.text;
+  } else {
+    for (const std::int64_t id : *input.ids) {
+      tokens.push_back({id, {}});
+    }
+  }
+  if (tokens.empty()) {
+    return bad_input("empty input: expected at least one token");
+  }
+  const auto length = static_cast<std::int64_t>(tokens.size());
+  prepared.batch.ids = at::empty({1, length}, at::kLong);
+  auto* ids = prepared.batch.ids.data_ptr<std::int64_t>();
+  for (std::size_t n = 0; n < tokens.size(); ++n) {
+    const std::int64_t id = tokens[n].id;
+    if (id < 0 || id >= parts_.info.vocabulary) {
+      return bad_input("token " + std::to_string(n) + ": expected an id from 0 to " +
+                       std::to_string(parts_.info.vocabulary - 1) + ", found " + std::to_string(id));
+    }
+    ids[n] = id;
+    prepared.tokens.push_back({id, parts_.tokenizer ? parts_.tokenizer->label(id) : std::to_string(id), tokens[n].bytes,
+                               static_cast<double>(input.position_start) + static_cast<double>(n)});
+  }
+  prepared.batch.positions = parts_.transformer->positions(length, static_cast<double>(input.position_start));
+  return prepared;
+}
+
+Result<at::Tensor> LoadedModel::pixels_of(const Input& input) const {
+  const transformer::ImageStem& stem = parts_.transformer->spec().image;
+  if (input.pixels) {
+    return read_pixels(*input.pixels, stem.channels);
+  }
+  LOCUS_TRY(const image::Picture picture, image::load_picture(*input.image));
+  LOCUS_TRY(const image::Pixels pixels, image::preprocess(picture, parts_.preprocessing, stem.patch));
+  return at::from_blob(const_cast<float*>(pixels.values.data()), {3, pixels.height, pixels.width}, at::kFloat).clone();
+}
+
+Result<LoadedModel::Prepared> LoadedModel::prepare_image(const Input& input) const {
+  if (input.position_start != 0) {
+    return bad_input("position start: images have none, found " + std::to_string(input.position_start));
+  }
+  LOCUS_TRY(const at::Tensor pixels, pixels_of(input));
+  const transformer::ImageStem& stem = parts_.transformer->spec().image;
+  Prepared prepared;
+  prepared.grid = {pixels.size(1) / stem.patch, pixels.size(2) / stem.patch, 1, stem.registers};
+  if (prepared.grid.rows < 1 || prepared.grid.columns < 1 || pixels.size(1) % stem.patch != 0 ||
+      pixels.size(2) % stem.patch != 0) {
+    return bad_input("expected an image of whole patches of " + std::to_string(stem.patch) + " pixels, found " +
+                     std::to_string(pixels.size(1)) + " × " + std::to_string(pixels.size(2)));
+  }
+  prepared.tokens = grid_tokens(prepared.grid);
+  prepared.batch.pixels = pixels.unsqueeze(0);
+  prepared.batch.positions = parts_.transformer->grid_positions(prepared.grid.rows, prepared.grid.columns);
+  return prepared;
+}
+
+}  // namespace locus::models

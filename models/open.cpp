@@ -1,0 +1,229 @@
+// open(): headers, config, family, shapes, tokenizer; then weights.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "core/base/atomic_file.h"
+#include "core/position/list.h"
+#include "models/guard.h"
+#include "models/loaded_model.h"
+#include "models/text/json.h"
+#include "models/transformer/families/family.h"
+
+namespace locus::models {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kConfigLimit = 16 << 20;
+// Checkpoints up to this many bytes are converted and checked for values that are not finite on opening.
+constexpr double kEagerBytes = 256e6;
+
+Result<families::Checkpoint> read_checkpoint(const fs::path& path) {
+  families::Checkpoint checkpoint;
+  std::error_code failure;
+  checkpoint.path = path;
+  if (!fs::exists(path, failure)) {
+    return bad_input("expected a checkpoint folder or file, found none", path.string());
+  }
+  checkpoint.folder = fs::is_directory(path, failure) ? path : path.parent_path();
+  const fs::path config = checkpoint.folder / "config.json";
+  if (fs::exists(config, failure)) {
+    LOCUS_TRY(checkpoint.config, checkpoint::Config::load(config));
+  }
+  LOCUS_TRY(checkpoint.tensors, checkpoint::open_tensors(path));
+  return checkpoint;
+}
+
+bool has_option(const std::string& encoding, std::string_view option) {
+  for (const position::Entry& entry : position::encodings()) {
+    if (entry.description.name == encoding) {
+      const auto& options = entry.description.options;
+      return std::any_of(options.begin(), options.end(), [&](const auto& known) { return known.name == option; });
+    }
+  }
+  return false;
+}
+
+// "linear:4" -> scaling linear, factor 4.
+Status apply_scaling(const std::string& text, Settings& options) {
+  const std::size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  char* end = nullptr;
+  const std::string number = colon == std::string::npos ? "" : text.substr(colon + 1);
+  const double factor = std::strtod(number.c_str(), &end);
+  const bool known = kind == "linear" || kind == "ntk" || kind == "dynamic" || kind == "yarn";
+  if (!known || number.empty() || *end != '\0' || !(factor >= 1)) {
+    return usage("rope scaling: expected linear:S, ntk:S, dynamic:S or yarn:S with S at least 1, found " + text);
+  }
+  for (const char* name : {"attention_factor", "beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor",
+                           "original_max_position_embeddings", "max_position_embeddings"}) {
+    options.erase(name);
+  }
+  options.set("scaling", kind);
+  options.set("factor", factor);
+  return {};
+}
+
+Status apply_overrides(const Overrides& overrides, transformer::Spec& spec) {
+  if (overrides.rope_base) {
+    // SeqPE's base is that of its digits, mixed RoPE's only starts its trained frequencies.
+    if (!has_option(spec.encoding, "base") || spec.encoding == "seqpe" || spec.encoding == "rope-mixed") {
+      return unsupported("rope base: the encoding " + spec.encoding + " has no base");
+    }
+    spec.encoding_options.set("base", *overrides.rope_base);
+  }
+  if (!overrides.rope_scaling.empty()) {
+    if (!has_option(spec.encoding, "scaling")) {
+      return unsupported("rope scaling: the encoding " + spec.encoding + " has no scaling");
+    }
+    return apply_scaling(overrides.rope_scaling, spec.encoding_options);
+  }
+  return {};
+}
+
+std::string dtype_name(checkpoint::DType dtype) {
+  static const std::map<checkpoint::DType, std::string> names{{checkpoint::DType::kF64, "float64"},
+                                                              {checkpoint::DType::kF32, "float32"},
+                                                              {checkpoint::DType::kF16, "float16"},
+                                                              {checkpoint::DType::kBF16, "bfloat16"}};
+  const auto found = names.find(dtype);
+  return found == names.end() ? std::string(checkpoint::to_text(dtype)) : found->second;
+}
+
+// The dtype of most weights.
+std::string main_dtype(const transformer::Fitting& fitting) {
+  std::map<checkpoint::DType, std::int64_t> elements;
+  for (const auto& part : fitting.parts) {
+    elements[part.tensor->dtype] += part.tensor->elements();
+  }
+  const auto most = std::max_element(elements.begin(), elements.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == elements.end() ? "" : dtype_name(most->first);
+}
+
+ModelInfo make_info(const families::Checkpoint& checkpoint, const families::Plan& plan,
+                    const transformer::Transformer& model, const transformer::Fitting& fitting) {
+  const transformer::Spec& spec = model.spec();
+  const position::Description& encoding = model.encoding().description();
+  ModelInfo info;
+  fs::path shown = fs::path(checkpoint.path).lexically_normal();
+  info.name = shown.has_filename() ? shown.filename().string() : shown.parent_path().filename().string();
+  info.encoding = encoding.name;
+  info.encoding_options = model.encoding().settings();
+  info.layers = spec.layers;
+  info.heads = spec.heads;
+  info.kv_heads = spec.kv_heads;
+  info.width = spec.width;
+  info.head_width = spec.head_width;
+  info.vocabulary = spec.vocabulary;
+  info.parameters = fitting.parameters;
+  info.trained_length = spec.trained_length;
+  info.dtype = main_dtype(fitting);
+  info.causal = spec.causal;
+  info.image = spec.is_image();
+  info.has_gates = encoding.has_gates;
+  info.has_dot_product = encoding.has_dot_product;
+  info.content = encoding.content;
+  info.unexpected = fitting.unexpected;
+  info.warnings = plan.warnings;
+  std::vector<checkpoint::Source> sources{checkpoint.tensors};
+  sources.insert(sources.end(), plan.further.begin(), plan.further.end());
+  for (const checkpoint::Source& source : sources) {
+    for (const fs::path& file : source->files()) {
+      info.files.push_back(file.string());
+    }
+    info.warnings.insert(info.warnings.end(), source->warnings().begin(), source->warnings().end());
+  }
+  return info;
+}
+
+std::map<std::int64_t, std::string> read_labels(const families::Config& config) {
+  std::map<std::int64_t, std::string> labels;
+  const Result<checkpoint::Config> named = families::group(config, "id2label");
+  for (const std::string& id : named.ok() ? named->names() : std::vector<std::string>()) {
+    if (id.size() < 10 && id.find_first_not_of("0123456789") == id.npos) {
+      labels[std::stoll(id)] = families::text_or_nothing(*named, id);
+    }
+  }
+  return labels;
+}
+
+Status open_text(const families::Checkpoint& checkpoint, LoadedParts& parts) {
+  LOCUS_TRY(parts.tokenizer, text::open_tokenizer(checkpoint.folder));
+  LOCUS_TRY(const std::string named, checkpoint.config.text("tokenizer", ""));
+  if (!parts.tokenizer && named == "bytes") {
+    parts.tokenizer = text::byte_tokenizer();
+  }
+  parts.info.tokenizer = parts.tokenizer != nullptr;
+  if (parts.tokenizer && parts.tokenizer->vocabulary() > parts.info.vocabulary) {
+    parts.info.warnings.push_back("the tokenizer has " + std::to_string(parts.tokenizer->vocabulary()) +
+                                  " tokens, the model only " + std::to_string(parts.info.vocabulary));
+  }
+  return {};
+}
+
+Status open_image(const families::Checkpoint& checkpoint, const families::Plan& plan, LoadedParts& parts) {
+  parts.labels = read_labels(checkpoint.config);
+  const transformer::ImageStem& stem = parts.transformer->spec().image;
+  image::Preprocessing standard;
+  standard.height = standard.crop_height = stem.rows * stem.patch;
+  standard.width = standard.crop_width = stem.columns * stem.patch;
+  parts.preprocessing = plan.preprocessing.value_or(standard);
+  const fs::path file = checkpoint.folder / "preprocessor_config.json";
+  std::error_code failure;
+  if (fs::exists(file, failure)) {
+    LOCUS_TRY(const std::string text, read_file(file, kConfigLimit));
+    LOCUS_TRY(parts.preprocessing, image::parse_preprocessor(text, file.string()));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const OpenOptions& options) {
+  if (options.device != "cpu" && !(options.device == "cuda" && at::hasCUDA())) {
+    return unsupported("device " + options.device + " is not one that this build has");
+  }
+  LOCUS_TRY(const families::Checkpoint checkpoint, read_checkpoint(path));
+  LOCUS_TRY(const families::Family* family, families::family_of(checkpoint));
+  LOCUS_TRY(families::Plan plan, family->read(checkpoint));
+  LOCUS_CHECK(apply_overrides(options.overrides, plan.spec));
+  const std::string where = checkpoint.config.file().empty() ? path.string() : checkpoint.config.file();
+  Result<std::unique_ptr<transformer::Transformer>> created = transformer::Transformer::create(plan.spec, false);
+  if (!created.ok()) {
+    return created.error().within(where);
+  }
+  LoadedParts parts;
+  parts.transformer = std::move(*created);
+  parts.options = options;
+  LOCUS_TRY(parts.fitting, transformer::fit(*parts.transformer, plan, checkpoint));
+  parts.info = make_info(checkpoint, plan, *parts.transformer, parts.fitting);
+  parts.info.family = std::string(family->name);
+  LOCUS_CHECK(parts.info.image ? open_image(checkpoint, plan, parts) : open_text(checkpoint, parts));
+
+  const double bytes = 4.0 * static_cast<double>(parts.fitting.parameters);
+  if (options.memory_limit_mb > 0 && bytes > 1e6 * static_cast<double>(options.memory_limit_mb)) {
+    return too_large("the weights need " + std::to_string(static_cast<std::int64_t>(bytes / 1e6)) + " MB, " +
+                         std::to_string(options.memory_limit_mb) + " MB are allowed",
+                     path.string());
+  }
+  auto model = std::make_shared<LoadedModel>(std::move(parts));
+  if (bytes <= kEagerBytes) {
+    LOCUS_CHECK(model->load(true));
+  }
+  return std::shared_ptr<const Model>(std::move(model));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Model>> open(const fs::path& path, const OpenOptions& options, StopToken stop,
+                                          const Progress& progress) {
+  if (stop.stop_requested()) {
+    return cancelled();
+  }
+  report(progress, -1, "opening " + path.filename().string());
+  return guarded([&] { return open_checkpoint(path, options); });
+}
+
+}  // namespace locus::models

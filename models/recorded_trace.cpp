@@ -1,0 +1,182 @@
+#include "models/recorded_trace.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string_view>
+
+#include "models/guard.h"
+
+namespace locus::models {
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Quantity>, 6> kQuantities{{
+    {"weight", Quantity::kWeight},
+    {"logit", Quantity::kLogit},
+    {"content", Quantity::kContent},
+    {"contribution", Quantity::kContribution},
+    {"gate", Quantity::kGate},
+    {"position", Quantity::kPosition},
+}};
+
+// The facade's enums and core's have the same order; the facade must not include ATen.
+attention::Quantity core_quantity(Quantity quantity) {
+  return static_cast<attention::Quantity>(static_cast<int>(quantity));
+}
+static_assert(static_cast<int>(Quantity::kPosition) == static_cast<int>(attention::Quantity::kPosition));
+static_assert(kMeanHead == attention::kMeanHead);
+
+attention::Region region_of(const MapRequest& request) {
+  return {core_quantity(request.quantity), request.head, request.rows, request.columns};
+}
+
+// Bytes of the tensors, each storage counted once.
+class MemoryCount {
+ public:
+  void add(const at::Tensor& tensor) {
+    if (tensor.defined() && seen_.insert(tensor.storage().data()).second) {
+      bytes_ += tensor.storage().nbytes();
+    }
+  }
+  std::int64_t megabytes() const { return static_cast<std::int64_t>((bytes_ + 500'000) / 1'000'000); }
+
+ private:
+  std::set<const void*> seen_;
+  std::size_t bytes_ = 0;
+};
+
+Field field_of(const at::Tensor& values, Range rows, Range columns) {
+  const at::Tensor host = values.to(at::kCPU, at::kFloat).contiguous();
+  Field field = Field::zeros(rows.size(), columns.size());
+  std::copy_n(host.data_ptr<float>(), host.numel(), field.values.begin());
+  field.row_axis = {"position i", "token", static_cast<double>(rows.begin), 1};
+  field.column_axis = {"position j", "token", static_cast<double>(columns.begin), 1};
+  return field;
+}
+
+}  // namespace
+
+std::string to_text(Quantity quantity) {
+  return std::string(kQuantities[static_cast<std::size_t>(quantity)].first);
+}
+
+Result<Quantity> parse_quantity(const std::string& name) {
+  std::string known;
+  for (const auto& [text, quantity] : kQuantities) {
+    if (text == name) {
+      return quantity;
+    }
+    known += (known.empty() ? "" : ", ") + std::string(text);
+  }
+  return usage("unknown quantity " + name + "; known: " + known);
+}
+
+RecordedTrace::RecordedTrace(TraceData data) : data_(std::move(data)) {
+  MemoryCount count;
+  count.add(data_.logits);
+  for (const TraceLayer& layer : data_.layers) {
+    count.add(layer.hidden);
+    if (layer.state) {
+      count.add(layer.state->table);
+    }
+    if (layer.computed) {
+      const position::Prepared& prepared = layer.computed->prepared();
+      for (const at::Tensor* tensor : {&prepared.query, &prepared.key, &prepared.content_query, &prepared.content_key,
+                                       &prepared.gate_query, &prepared.gate_key}) {
+        count.add(*tensor);
+      }
+      count.add(layer.computed->log_sum_exp());
+    }
+  }
+  memory_mb_ = count.megabytes();
+}
+
+Result<const TraceLayer*> RecordedTrace::layer(std::int64_t index) const {
+  if (index < 0 || index >= static_cast<std::int64_t>(data_.layers.size())) {
+    return bad_input("layer: expected 0 to " + std::to_string(data_.layers.size() - 1) + ", found " +
+                     std::to_string(index));
+  }
+  return &data_.layers[static_cast<std::size_t>(index)];
+}
+
+std::vector<Prediction> RecordedTrace::top(std::int64_t count) const {
+  if (!data_.logits.defined() || data_.logits.numel() == 0 || count < 1) {
+    return {};
+  }
+  const at::NoGradGuard no_grad;
+  const at::Tensor last = data_.logits.select(0, data_.logits.size(0) - 1);
+  const at::Tensor probabilities = at::softmax(last.to(at::kCPU, at::kFloat), -1);
+  const auto [values, ids] = probabilities.topk(std::min(count, probabilities.size(0)));
+  std::vector<Prediction> predictions;
+  for (std::int64_t n = 0; n < ids.size(0); ++n) {
+    const auto id = ids[n].item<std::int64_t>();
+    predictions.push_back({id, data_.label ? data_.label(id) : std::to_string(id), values[n].item<float>()});
+  }
+  return predictions;
+}
+
+Result<Field> RecordedTrace::map(const MapRequest& request, StopToken stop) const {
+  return guarded([&]() -> Result<Field> {
+    LOCUS_TRY(const TraceLayer* found, layer(request.layer));
+    return found->scores->map(region_of(request), stop);
+  });
+}
+
+Result<Field> RecordedTrace::overview(const MapRequest& request, std::int64_t height, std::int64_t width,
+                                      Reduction reduction, StopToken stop) const {
+  return guarded([&]() -> Result<Field> {
+    LOCUS_TRY(const TraceLayer* found, layer(request.layer));
+    const auto how = reduction == Reduction::kMax ? attention::Reduction::kMax : attention::Reduction::kMean;
+    return found->scores->overview(region_of(request), height, width, how, stop);
+  });
+}
+
+Result<Field> RecordedTrace::dot_product(std::int64_t index, std::int64_t head, Range rows, Range columns,
+                                         bool cosine) const {
+  return guarded([&]() -> Result<Field> {
+    const at::NoGradGuard no_grad;
+    LOCUS_TRY(const TraceLayer* found, layer(index));
+    const at::Tensor vectors =
+        data_.encoding && found->state ? data_.encoding->vectors(*found->state, index) : at::Tensor();
+    if (!vectors.defined()) {
+      return unsupported("encoding " + data_.model.encoding + " has no dot product of positions");
+    }
+    const Range all{0, length()};
+    rows = rows == Range{} ? all : rows;
+    columns = columns == Range{} ? all : columns;
+    if (rows != rows.clamped(all) || columns != columns.clamped(all) || rows.empty() || columns.empty()) {
+      return bad_input("positions: expected ranges within 0 … " + std::to_string(length()));
+    }
+    const std::int64_t heads = vectors.size(0);
+    if (head < kMeanHead || head >= data_.model.heads) {
+      return bad_input("head: expected 0 to " + std::to_string(data_.model.heads - 1) + ", found " +
+                       std::to_string(head));
+    }
+    // One set of vectors serves all heads where the encoding has only one.
+    const at::Tensor chosen = head == kMeanHead || heads == 1 ? vectors : vectors.narrow(0, head, 1);
+    Field field = field_of(position::dot_products(chosen, rows, columns, cosine).mean(0), rows, columns);
+    field.quantity = cosine ? "cosine of positions" : "dot product of positions";
+    return field;
+  });
+}
+
+Status RecordedTrace::write(const std::filesystem::path& path, const std::set<std::string>& keep,
+                            const Progress& progress, StopToken stop) const {
+  return guarded([&]() -> Status { return write_trace(*this, path, keep, progress, stop); });
+}
+
+Result<at::Tensor> whole_map(const attention::ScoreField& scores, attention::Quantity quantity, StopToken stop) {
+  const std::int64_t heads = scores.source().heads();
+  const std::int64_t length = scores.source().length();
+  at::Tensor map = at::empty({heads, length, length}, at::kFloat);
+  for (std::int64_t head = 0; head < heads; ++head) {
+    LOCUS_TRY(const Field field, scores.map({quantity, head, {}, {}}, stop));
+    std::copy(field.values.begin(), field.values.end(), map.select(0, head).data_ptr<float>());
+  }
+  return map;
+}
+
+}  // namespace locus::models

@@ -1,0 +1,82 @@
+// RecordedTrace: the Trace of a run or of a trace file. Scores come from each layer's ScoreField.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/attention/score_field.h"
+#include "core/position/position_encoding.h"
+#include "models/model.h"
+
+namespace locus::models {
+
+// One layer of a trace; undefined tensors were not kept or not stored.
+struct TraceLayer {
+  std::shared_ptr<const attention::ScoreField> scores;
+  std::shared_ptr<const attention::ComputedScores> computed;  // the part of `scores` made of q and k; may be null
+  std::optional<position::State> state;                       // entering the layer
+  at::Tensor hidden;                                          // (T, C) entering the layer
+};
+
+struct TraceData {
+  ModelInfo model;
+  std::string model_name;
+  std::vector<TokenInfo> tokens;
+  ImageGrid grid;
+  std::string text;
+  double time_ms = 0;
+  at::Tensor input_ids;     // (T) int64; undefined for images
+  at::Tensor position_ids;  // (T) or (T, 2) float64
+  at::Tensor logits;        // (T or 1, V); (classes) of an image as (1, classes)
+  attention::Mask mask;
+  std::shared_ptr<const position::PositionEncoding> encoding;  // null when a file does not say
+  Settings encoding_options;
+  // The encoding's trained tensors, by its own names.
+  std::vector<std::pair<std::string, at::Tensor>> encoding_parameters;
+  std::vector<TraceLayer> layers;
+  // How the most likely outputs are shown, by id.
+  std::function<std::string(std::int64_t)> label;
+};
+
+class RecordedTrace : public Trace {
+ public:
+  explicit RecordedTrace(TraceData data);
+
+  const TraceData& data() const { return data_; }
+
+  const ModelInfo& model() const override { return data_.model; }
+  const std::vector<TokenInfo>& tokens() const override { return data_.tokens; }
+  const ImageGrid& image_grid() const override { return data_.grid; }
+  const std::string& text() const override { return data_.text; }
+  double time_ms() const override { return data_.time_ms; }
+  std::int64_t memory_mb() const override { return memory_mb_; }
+  std::vector<Prediction> top(std::int64_t count) const override;
+  Result<Field> map(const MapRequest& request, StopToken stop) const override;
+  Result<Field> overview(const MapRequest& request, std::int64_t height, std::int64_t width, Reduction reduction,
+                         StopToken stop) const override;
+  Result<Field> dot_product(std::int64_t layer, std::int64_t head, Range rows, Range columns,
+                            bool cosine) const override;
+  Status write(const std::filesystem::path& path, const std::set<std::string>& keep, const Progress& progress,
+               StopToken stop) const override;
+
+ private:
+  Result<const TraceLayer*> layer(std::int64_t index) const;
+
+  TraceData data_;
+  std::int64_t memory_mb_ = 0;
+};
+
+// (H, T, T) of one layer's quantity, hidden cells as in maps. For traces on disk and for verification.
+Result<at::Tensor> whole_map(const attention::ScoreField& scores, attention::Quantity quantity, StopToken stop = {});
+
+// The file of README, "Trace file".
+Status write_trace(const RecordedTrace& trace, const std::filesystem::path& path, const std::set<std::string>& keep,
+                   const Progress& progress, StopToken stop);
+
+}  // namespace locus::models

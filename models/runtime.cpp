@@ -1,0 +1,65 @@
+// Threads and what this build can do.
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <dlfcn.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "core/position/list.h"
+#include "models/model.h"
+
+namespace locus::models {
+
+namespace {
+
+// Debian's libblas.so.3 may be the reference one; LibTorch says "generic" of both.
+std::string blas_name() {
+  if (dlsym(RTLD_DEFAULT, "openblas_get_config") != nullptr) {
+    return "OpenBLAS";
+  }
+  if (at::hasMKL()) {
+    return "MKL";
+  }
+  return dlsym(RTLD_DEFAULT, "bli_init") != nullptr ? "BLIS" : "reference BLAS (slow)";
+}
+
+EncodingInfo info_of(const position::Description& description) {
+  EncodingInfo info;
+  info.name = description.name;
+  info.title = description.title;
+  info.paper = description.paper;
+  info.equation = description.equation;
+  info.content = description.content;
+  info.look_for = description.look_for;
+  for (const position::ParameterDescription& parameter : description.parameters) {
+    info.parameters.push_back({parameter.name, parameter.shape, parameter.meaning});
+  }
+  for (const position::OptionDescription& option : description.options) {
+    info.options.push_back({option.name, option.fallback, option.meaning});
+  }
+  return info;
+}
+
+}  // namespace
+
+void set_threads(int threads) {
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  at::set_num_threads(threads > 0 ? threads : cores);
+}
+
+Runtime runtime() {
+  return {TORCH_VERSION, blas_name(), at::get_num_threads(), at::hasCUDA()};
+}
+
+std::vector<EncodingInfo> encodings() {
+  std::vector<EncodingInfo> list;
+  for (const position::Entry& entry : position::encodings()) {
+    list.push_back(info_of(entry.description));
+  }
+  return list;
+}
+
+}  // namespace locus::models

@@ -1,0 +1,339 @@
+// open_trace(): a trace file of this or of another program. A layer's scores are computed (q, k and an encoding this
+// build knows), stored (attention), or both.
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/position/list.h"
+#include "models/checkpoint/tensor_source.h"
+#include "models/guard.h"
+#include "models/recorded_trace.h"
+#include "models/settings_json.h"
+#include "models/text/json.h"
+#include "models/transformer/weights.h"
+
+namespace locus::models {
+
+namespace {
+
+using checkpoint::TensorInfo;
+using nlohmann::json;
+
+constexpr std::int64_t kMostLayers = 4096;
+
+class Reader {
+ public:
+  Reader(checkpoint::Source source, std::string file) : source_(std::move(source)), file_(std::move(file)) {}
+
+  Result<TraceData> read() {
+    if (text("locus.format") != "trace/1") {
+      return bad_input("metadata locus.format: expected trace/1, found " + text("locus.format"), file_);
+    }
+    LOCUS_CHECK(read_tokens());
+    LOCUS_CHECK(read_shape());
+    LOCUS_CHECK(read_encoding());
+    for (std::int64_t n = 0; n < data_.model.layers; ++n) {
+      LOCUS_TRY(TraceLayer layer, read_layer(n));
+      data_.layers.push_back(std::move(layer));
+    }
+    return std::move(data_);
+  }
+
+ private:
+  std::string text(const std::string& key) const {
+    const auto found = source_->metadata().find(key);
+    return found == source_->metadata().end() ? std::string() : found->second;
+  }
+  // A metadata entry as JSON; null when absent.
+  Result<json> object(const std::string& key) const {
+    const std::string value = text(key);
+    return value.empty() ? Result<json>(json()) : parse_json(value, file_ + ": metadata " + key);
+  }
+  std::string where(const std::string& name) const { return file_ + ": tensor " + name; }
+
+  // The tensor, or undefined. Errors: kBadInput for another shape; −1 stands for any size.
+  Result<at::Tensor> tensor(const std::string& name, const std::vector<std::int64_t>& shape) const {
+    const TensorInfo* info = source_->find(name);
+    if (info == nullptr) {
+      return at::Tensor();
+    }
+    const bool fits = info->shape.size() == shape.size() &&
+                      std::equal(shape.begin(), shape.end(), info->shape.begin(), [](auto expected, auto found) {
+                        return expected == -1 ? found > 0 : expected == found;
+                      });
+    if (!fits) {
+      return bad_input(
+          "expected shape " + transformer::shape_text(shape) + ", found " + transformer::shape_text(info->shape),
+          where(name));
+    }
+    return transformer::to_tensor_as_stored(*info, source_);
+  }
+  Result<at::Tensor> float_tensor(const std::string& name, const std::vector<std::int64_t>& shape) const {
+    LOCUS_TRY(const at::Tensor value, tensor(name, shape));
+    return value.defined() ? value.to(at::kFloat) : value;
+  }
+
+  Status read_tokens() {
+    LOCUS_TRY(const json labels, object("tokens"));
+    LOCUS_TRY(const at::Tensor ids, tensor("input_ids", {-1}));
+    const TensorInfo* position_info = source_->find("position_ids");
+    length_ = ids.defined()              ? ids.size(0)
+              : labels.is_array()        ? static_cast<std::int64_t>(labels.size())
+              : position_info != nullptr ? position_info->shape.at(0)
+                                         : 0;
+    if (length_ < 1 || (labels.is_array() && static_cast<std::int64_t>(labels.size()) != length_)) {
+      return bad_input("expected input_ids and as many tokens in the metadata, found " + std::to_string(length_) +
+                           " ids and " + std::to_string(labels.is_array() ? labels.size() : 0) + " tokens",
+                       file_);
+    }
+    LOCUS_CHECK(read_positions(position_info));
+    if (ids.defined()) {
+      data_.input_ids = ids.to(at::kLong);
+    }
+    const at::Tensor flat = data_.position_ids.dim() == 1 ? data_.position_ids : at::arange(length_, at::kDouble);
+    for (std::int64_t n = 0; n < length_; ++n) {
+      const std::int64_t id = ids.defined() ? data_.input_ids[n].item<std::int64_t>() : n;
+      const bool named = labels.is_array() && labels[static_cast<std::size_t>(n)].is_string();
+      data_.tokens.push_back({id,
+                              named ? labels[static_cast<std::size_t>(n)].get<std::string>() : std::to_string(id),
+                              {},
+                              flat[n].item<double>()});
+    }
+    return {};
+  }
+
+  Status read_positions(const TensorInfo* info) {
+    positions_ = position::Positions::sequence(length_);
+    LOCUS_TRY(const json grid, object("image_grid"));
+    if (grid.is_object()) {
+      data_.grid = {grid.value("rows", std::int64_t{0}), grid.value("columns", std::int64_t{0}),
+                    grid.value("cls", std::int64_t{0}), grid.value("registers", std::int64_t{0})};
+      positions_.prefix = data_.grid.cls + data_.grid.registers;
+      if (data_.grid.rows < 1 || data_.grid.columns < 1 || positions_.prefix < 0 || data_.grid.rows > length_ ||
+          positions_.prefix + data_.grid.rows * data_.grid.columns != length_) {
+        return bad_input("metadata image_grid: expected a grid of " + std::to_string(length_) + " tokens", file_);
+      }
+      positions_ = position::Positions::grid(data_.grid.rows, data_.grid.columns, positions_.prefix);
+    }
+    if (info != nullptr) {
+      LOCUS_TRY(const at::Tensor ids,
+                info->shape.size() == 2 ? tensor("position_ids", {length_, 2}) : tensor("position_ids", {length_}));
+      positions_.ids = ids.to(at::kDouble);
+    }
+    data_.position_ids = positions_.ids;
+    return {};
+  }
+
+  // Layers, heads and widths: from the tensors, and from the metadata what they do not tell.
+  Status read_shape() {
+    ModelInfo& model = data_.model;
+    for (const TensorInfo& info : source_->tensors()) {
+      std::int64_t layer = 0;
+      const char* begin = info.name.data() + 7;
+      if (info.name.rfind("layers.", 0) == 0 &&
+          std::from_chars(begin, info.name.data() + info.name.size(), layer).ec == std::errc() && layer >= 0 &&
+          layer < kMostLayers) {
+        model.layers = std::max(model.layers, layer + 1);
+      }
+    }
+    const TensorInfo* q = source_->find("layers.0.q");
+    const TensorInfo* k = source_->find("layers.0.k");
+    const TensorInfo* attention = source_->find("layers.0.attention");
+    const TensorInfo* scores = q != nullptr ? q : attention;
+    if (scores == nullptr || scores->shape.size() != 3) {
+      return bad_input("expected layers.0.q and layers.0.k [H, T, D] or layers.0.attention [H, T, T], found none",
+                       file_);
+    }
+    LOCUS_TRY(const json shape, object("shape"));
+    const auto number = [&](const char* name, std::int64_t fallback) {
+      return shape.is_object() && shape.contains(name) && shape[name].is_number_integer()
+                 ? shape[name].get<std::int64_t>()
+                 : fallback;
+    };
+    model.heads = scores->shape[0];
+    model.kv_heads = k != nullptr && k->shape.size() == 3 ? k->shape[0] : model.heads;
+    model.head_width = number("head_width", q != nullptr ? q->shape[2] : 1);
+    model.width = number("width", model.heads * model.head_width);
+    model.trained_length = number("trained_length", 0);
+    model.vocabulary = number("vocabulary", 0);
+    model.parameters = number("parameters", 0);
+    model.name = text("model");
+    model.family = text("family");
+    model.causal = text("causal") != "false";
+    model.image = data_.grid.rows > 0;
+    model.files = {file_};
+    data_.mask.causal = model.causal;
+    const std::string window = text("window");
+    std::from_chars(window.data(), window.data() + window.size(), data_.mask.window);
+    return read_logits();
+  }
+
+  Status read_logits() {
+    const TensorInfo* info = source_->find("logits");
+    if (info == nullptr) {
+      return {};
+    }
+    LOCUS_TRY(data_.logits, info->shape.size() == 1 ? float_tensor("logits", {-1}) : float_tensor("logits", {-1, -1}));
+    data_.logits = data_.logits.dim() == 1 ? data_.logits.unsqueeze(0) : data_.logits;
+    data_.model.vocabulary = data_.logits.size(1);
+    return {};
+  }
+
+  // An encoding this build does not know, or whose tensors are not here, leaves the stored maps alone.
+  Status read_encoding() {
+    LOCUS_TRY(json object, this->object("encoding"));
+    if (!object.is_object() || !object.value("name", json()).is_string()) {
+      return {};
+    }
+    data_.model.encoding = object["name"].get<std::string>();
+    object.erase("name");
+    object.erase("scale");
+    LOCUS_TRY(data_.encoding_options, settings_from_json(object, file_ + ": metadata encoding"));
+    data_.model.encoding_options = data_.encoding_options;
+    const ModelInfo& model = data_.model;
+    if (model.kv_heads < 1 || model.heads % model.kv_heads != 0) {
+      return bad_input("expected key heads that divide " + std::to_string(model.heads) + " heads, found " +
+                           std::to_string(model.kv_heads),
+                       file_);
+    }
+    const position::ModelShape shape{model.layers, model.heads,          model.kv_heads, model.head_width,
+                                     model.width,  model.trained_length, model.causal};
+    auto made = position::make_encoding(model.encoding, data_.encoding_options, shape);
+    if (!made.ok()) {
+      data_.model.warnings.push_back(made.error().describe());
+      return {};
+    }
+    LOCUS_CHECK(read_parameters(**made));
+    const position::Description& description = (*made)->description();
+    if (!complete_ && description.scores) {
+      data_.model.warnings.push_back("the trace lacks tensors of its encoding: only stored maps can be shown");
+      return {};
+    }
+    data_.encoding = std::move(*made);
+    data_.model.has_gates = description.has_gates;
+    data_.model.content = description.content;
+    if (data_.encoding->accepts(positions_).ok()) {
+      start_ = data_.encoding->begin(positions_, 1);
+      data_.model.has_dot_product = complete_ && description.has_dot_product;
+    }
+    return {};
+  }
+
+  Status read_parameters(position::PositionEncoding& encoding) {
+    for (const position::Parameter& parameter : encoding.parameters()) {
+      const std::size_t dot = parameter.name.rfind("layers.", 0) == 0 ? parameter.name.find('.', 7) : std::string::npos;
+      const std::string name = dot == std::string::npos
+                                   ? "encoding." + parameter.name
+                                   : parameter.name.substr(0, dot) + ".encoding." + parameter.name.substr(dot + 1);
+      LOCUS_TRY(const at::Tensor value, float_tensor(name, parameter.value->sizes().vec()));
+      complete_ = complete_ && value.defined();
+      if (value.defined()) {
+        *parameter.value = value;
+        data_.encoding_parameters.emplace_back(parameter.name, value);
+      }
+    }
+    return {};
+  }
+
+  Result<TraceLayer> read_layer(std::int64_t index) const {
+    const std::string prefix = "layers." + std::to_string(index) + ".";
+    const std::vector<std::int64_t> map_shape{data_.model.heads, length_, length_};
+    TraceLayer layer;
+    LOCUS_TRY(layer.hidden, float_tensor(prefix + "hidden", {length_, -1}));
+    std::map<attention::Quantity, at::Tensor> maps;
+    for (const auto& [quantity, name] :
+         {std::pair{attention::Quantity::kWeight, "attention"}, std::pair{attention::Quantity::kGate, "gates"},
+          std::pair{attention::Quantity::kPosition, "positions"}}) {
+      LOCUS_TRY(const at::Tensor map, tensor(prefix + name, map_shape));
+      if (map.defined()) {
+        maps.emplace(quantity, map);
+      }
+    }
+    LOCUS_TRY(layer.computed, computed(index, prefix));
+    if (maps.empty() && !layer.computed) {
+      return bad_input("expected attention, or q and k with an encoding that this build knows, found neither",
+                       file_ + ": layer " + std::to_string(index));
+    }
+    LOCUS_TRY(layer.state, state(prefix));
+    std::shared_ptr<const attention::ScoreSource> source = layer.computed;
+    if (!maps.empty()) {
+      source = std::make_shared<const attention::StoredScores>(std::move(maps), layer.computed);
+    }
+    layer.scores = std::make_shared<const attention::ScoreField>(source, data_.mask);
+    return layer;
+  }
+
+  Result<std::optional<position::State>> state(const std::string& prefix) const {
+    std::optional<position::State> state = complete_ ? start_ : std::nullopt;
+    if (state && data_.encoding->description().updates) {
+      const TensorInfo* info = source_->find(prefix + "position_state");
+      if (info == nullptr) {
+        return std::optional<position::State>();
+      }
+      std::vector<std::int64_t> shape = state->table.sizes().vec();
+      shape.erase(shape.begin());
+      LOCUS_TRY(const at::Tensor table, float_tensor(prefix + "position_state", shape));
+      state->table = table.unsqueeze(0);
+    }
+    return state;
+  }
+
+  Result<std::shared_ptr<const attention::ComputedScores>> computed(std::int64_t index,
+                                                                    const std::string& prefix) const {
+    using Computed = std::shared_ptr<const attention::ComputedScores>;
+    const ModelInfo& model = data_.model;
+    position::Prepared prepared;
+    LOCUS_TRY(prepared.query, batch_of_one(prefix + "q", model.heads));
+    LOCUS_TRY(prepared.key, batch_of_one(prefix + "k", model.kv_heads));
+    LOCUS_TRY(prepared.content_query, batch_of_one(prefix + "q_content", model.heads));
+    LOCUS_TRY(prepared.content_key, batch_of_one(prefix + "k_content", model.kv_heads));
+    LOCUS_TRY(prepared.gate_query, batch_of_one(prefix + "q_gate", model.heads));
+    LOCUS_TRY(prepared.gate_key, batch_of_one(prefix + "k_gate", model.kv_heads));
+    prepared.positions = positions_;
+    if (!data_.encoding || !prepared.query.defined() || !prepared.key.defined()) {
+      return Computed();
+    }
+    if (prepared.query.size(3) != prepared.key.size(3)) {
+      return bad_input("expected q and k of one width, found " + std::to_string(prepared.query.size(3)) + " and " +
+                           std::to_string(prepared.key.size(3)),
+                       where(prefix + "q"));
+    }
+    LOCUS_TRY(at::Tensor sums, float_tensor(prefix + "log_sum_exp", {model.heads, length_}));
+    if (sums.defined()) {
+      sums = sums.unsqueeze(0);
+    } else {
+      const at::Tensor nothing = at::empty({1, model.kv_heads, length_, 0});
+      const attention::Attention attention{*data_.encoding, prepared, index, nothing, {}, data_.mask};
+      LOCUS_TRY(const attention::Attended attended, attention::attend_streaming(attention));
+      sums = attended.log_sum_exp;
+    }
+    return Computed(std::make_shared<attention::ComputedScores>(data_.encoding, index, prepared, sums));
+  }
+
+  Result<at::Tensor> batch_of_one(const std::string& name, std::int64_t heads) const {
+    LOCUS_TRY(const at::Tensor value, float_tensor(name, {heads, length_, -1}));
+    return value.defined() ? value.unsqueeze(0) : value;
+  }
+
+  checkpoint::Source source_;
+  std::string file_;
+  TraceData data_;
+  std::int64_t length_ = 0;
+  position::Positions positions_;
+  std::optional<position::State> start_;
+  bool complete_ = true;  // every tensor of the encoding is here
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path) {
+  return guarded([&]() -> Result<std::shared_ptr<const Trace>> {
+    const at::NoGradGuard no_grad;
+    LOCUS_TRY(const checkpoint::Source source, checkpoint::open_tensors(path));
+    LOCUS_TRY(TraceData data, Reader(source, path.string()).read());
+    return std::shared_ptr<const Trace>(std::make_shared<RecordedTrace>(std::move(data)));
+  });
+}
+
+}  // namespace locus::models

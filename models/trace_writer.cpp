@@ -1,0 +1,215 @@
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+
+#include "models/checkpoint/tensor_source.h"
+#include "models/recorded_trace.h"
+#include "models/settings_json.h"
+
+namespace locus::models {
+
+namespace {
+
+constexpr std::array<std::string_view, 10> kKeepNames{
+    "logits", "hidden", "attention", "q", "k", "q_content", "k_content", "gates", "positions", "position_state"};
+// Maps are made whole before they are written; more than this is a mistake.
+constexpr std::int64_t kMostBytes = std::int64_t{16} << 30;
+
+class Writer {
+ public:
+  Writer(const RecordedTrace& trace, const std::set<std::string>& keep) : trace_(trace), data_(trace.data()) {
+    all_ = keep.count("all") != 0;
+    keep_ = keep;
+  }
+
+  Status check() const {
+    for (const std::string& name : keep_) {
+      if (name != "all" && std::find(kKeepNames.begin(), kKeepNames.end(), name) == kKeepNames.end()) {
+        std::string known = "all";
+        for (const std::string_view known_name : kKeepNames) {
+          known += ", " + std::string(known_name);
+        }
+        return usage("unknown tensor to keep: " + name + "; known: " + known);
+      }
+    }
+    const std::int64_t length = trace_.length();
+    std::int64_t maps = 0;
+    for (const char* name : {"attention", "gates", "positions"}) {
+      maps += wants(name) ? 1 : 0;
+    }
+    const double bytes = 4.0 * static_cast<double>(maps * data_.model.layers * data_.model.heads) *
+                         static_cast<double>(length) * static_cast<double>(length);
+    if (bytes > static_cast<double>(kMostBytes)) {
+      return too_large("maps of " + std::to_string(static_cast<std::int64_t>(bytes / 1e9)) +
+                       " GB; keep q and k instead: Locus computes maps from them");
+    }
+    return {};
+  }
+
+  Status collect(const Progress& progress, StopToken stop) {
+    if (data_.input_ids.defined()) {
+      add("input_ids", data_.input_ids);
+    }
+    add("position_ids", integral_if_possible(data_.position_ids));
+    if (wants("logits")) {
+      LOCUS_CHECK(need(data_.logits.defined(), "logits"));
+      add("logits", data_.model.image ? data_.logits.flatten() : data_.logits);
+    }
+    for (std::size_t n = 0; n < data_.layers.size(); ++n) {
+      if (stop.stop_requested()) {
+        return cancelled();
+      }
+      report(progress, static_cast<double>(n) / static_cast<double>(data_.layers.size()),
+             "layer " + std::to_string(n + 1) + " of " + std::to_string(data_.layers.size()));
+      LOCUS_CHECK(collect_layer(static_cast<std::int64_t>(n), data_.layers[n], stop));
+    }
+    if (wants("q") || wants("k")) {
+      for (const auto& [name, value] : data_.encoding_parameters) {
+        // "layers.N.up_proj" -> "layers.N.encoding.up_proj"; a tensor that layers share is written once.
+        const std::size_t dot = name.rfind("layers.", 0) == 0 ? name.find('.', 7) : std::string::npos;
+        add(dot == std::string::npos ? "encoding." + name : name.substr(0, dot) + ".encoding." + name.substr(dot + 1),
+            value);
+      }
+    }
+    return {};
+  }
+
+  Status write(const std::filesystem::path& path) const {
+    std::vector<checkpoint::OutputTensor> tensors;
+    for (const auto& [name, tensor] : tensors_) {
+      const auto dtype = tensor.scalar_type() == at::kLong     ? checkpoint::DType::kI64
+                         : tensor.scalar_type() == at::kDouble ? checkpoint::DType::kF64
+                                                               : checkpoint::DType::kF32;
+      tensors.push_back(
+          {name, dtype, tensor.sizes().vec(), {static_cast<const std::byte*>(tensor.data_ptr()), tensor.nbytes()}});
+    }
+    return checkpoint::write_safetensors(path, tensors, metadata());
+  }
+
+ private:
+  bool wants(const std::string& name) const { return all_ || keep_.count(name) != 0; }
+  bool named(const std::string& name) const { return keep_.count(name) != 0; }
+
+  // An error when something asked for by name is not there; "all" takes what there is.
+  static Status need(bool there, const std::string& name) {
+    return there ? Status() : Status(unsupported("this trace has no " + name + " to keep"));
+  }
+
+  void add(const std::string& name, const at::Tensor& tensor) {
+    const at::ScalarType type =
+        tensor.scalar_type() == at::kLong || tensor.scalar_type() == at::kDouble ? tensor.scalar_type() : at::kFloat;
+    tensors_.emplace_back(name, tensor.detach().to(at::kCPU, type).contiguous());
+  }
+
+  Status add_if(const std::string& keep, const std::string& name, const at::Tensor& tensor) {
+    if (!wants(keep)) {
+      return {};
+    }
+    if (!tensor.defined()) {
+      return named(keep) ? need(false, keep) : Status();
+    }
+    add(name, tensor.dim() == 4 ? tensor.select(0, 0) : tensor);
+    return {};
+  }
+
+  Status add_map(const std::string& keep, const std::string& name, const TraceLayer& layer,
+                 attention::Quantity quantity, StopToken stop) {
+    if (!wants(keep)) {
+      return {};
+    }
+    Result<at::Tensor> map = whole_map(*layer.scores, quantity, stop);
+    if (map.ok()) {
+      add(name, *map);
+      return {};
+    }
+    const bool absent = map.error().code == ErrorCode::kUnsupported;
+    return absent && !named(keep) ? Status() : Status(map.error());
+  }
+
+  Status collect_layer(std::int64_t index, const TraceLayer& layer, StopToken stop) {
+    const std::string prefix = "layers." + std::to_string(index) + ".";
+    LOCUS_CHECK(add_if("hidden", prefix + "hidden", layer.hidden));
+    static const position::Prepared nothing;
+    const position::Prepared& prepared = layer.computed ? layer.computed->prepared() : nothing;
+    LOCUS_CHECK(add_if("q", prefix + "q", prepared.query));
+    LOCUS_CHECK(add_if("k", prefix + "k", prepared.key));
+    if (layer.computed && wants("q")) {
+      add(prefix + "log_sum_exp", layer.computed->log_sum_exp().select(0, 0));
+    }
+    const bool content = prepared.content_query.defined();
+    LOCUS_CHECK(add_if("q_content", prefix + "q_content", content ? prepared.content_query : prepared.query));
+    LOCUS_CHECK(add_if("k_content", prefix + "k_content", content ? prepared.content_key : prepared.key));
+    if (prepared.gate_query.defined() && (wants("q") || wants("k"))) {
+      add(prefix + "q_gate", prepared.gate_query.select(0, 0));
+      add(prefix + "k_gate", prepared.gate_key.select(0, 0));
+    }
+    const bool updates = data_.encoding && data_.encoding->description().updates && layer.state;
+    LOCUS_CHECK(
+        add_if("position_state", prefix + "position_state", updates ? layer.state->table.select(0, 0) : at::Tensor()));
+    LOCUS_CHECK(add_map("attention", prefix + "attention", layer, attention::Quantity::kWeight, stop));
+    LOCUS_CHECK(add_map("gates", prefix + "gates", layer, attention::Quantity::kGate, stop));
+    return add_map("positions", prefix + "positions", layer, attention::Quantity::kPosition, stop);
+  }
+
+  static at::Tensor integral_if_possible(const at::Tensor& ids) {
+    return at::equal(ids, ids.round()) ? ids.to(at::kLong) : ids;
+  }
+
+  std::map<std::string, std::string> metadata() const {
+    using nlohmann::json;
+    json encoding = to_json(data_.encoding ? data_.encoding->settings() : data_.encoding_options);
+    encoding["name"] = data_.model.encoding;
+    if (data_.encoding) {
+      encoding["scale"] = data_.encoding->scale();
+    }
+    json tokens = json::array();
+    for (const TokenInfo& token : data_.tokens) {
+      tokens.push_back(token.label);
+    }
+    const ModelInfo& model = data_.model;
+    const json shape{{"layers", model.layers},         {"heads", model.heads},
+                     {"kv_heads", model.kv_heads},     {"head_width", model.head_width},
+                     {"width", model.width},           {"trained_length", model.trained_length},
+                     {"vocabulary", model.vocabulary}, {"parameters", model.parameters}};
+    const auto text = [](const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); };
+    std::map<std::string, std::string> metadata{
+        {"locus.format", "trace/1"},
+        {"model", data_.model.name},
+        {"family", model.family},
+        {"encoding", text(encoding)},
+        {"causal", data_.mask.causal ? "true" : "false"},
+        {"window", std::to_string(data_.mask.window)},
+        {"tokens", text(tokens)},
+        {"shape", text(shape)},
+    };
+    if (data_.grid.rows > 0) {
+      metadata["image_grid"] = text({{"rows", data_.grid.rows},
+                                     {"columns", data_.grid.columns},
+                                     {"cls", data_.grid.cls},
+                                     {"registers", data_.grid.registers}});
+    }
+    return metadata;
+  }
+
+  const RecordedTrace& trace_;
+  const TraceData& data_;
+  bool all_ = false;
+  std::set<std::string> keep_;
+  std::vector<std::pair<std::string, at::Tensor>> tensors_;
+};
+
+}  // namespace
+
+Status write_trace(const RecordedTrace& trace, const std::filesystem::path& path, const std::set<std::string>& keep,
+                   const Progress& progress, StopToken stop) {
+  const at::NoGradGuard no_grad;
+  Writer writer(trace, keep);
+  LOCUS_CHECK(writer.check());
+  LOCUS_CHECK(writer.collect(progress, stop));
+  return writer.write(path);
+}
+
+}  // namespace locus::models

@@ -1,0 +1,117 @@
+#include "models/verify.h"
+
+#include <ATen/ATen.h>
+
+#include <limits>
+
+#include "models/guard.h"
+#include "models/loaded_model.h"
+#include "models/recorded_trace.h"
+
+namespace locus::models {
+
+namespace {
+
+constexpr std::int64_t kLongest = 4096;
+constexpr double kTolerance = 1e-4;
+
+double difference(const at::Tensor& got, const at::Tensor& want) {
+  const at::Tensor both_masked = got.isnan().logical_and(want.isnan());
+  const at::Tensor relative = ((got - want).abs() / (want.abs() + 1)).masked_fill(both_masked, 0.0);
+  const double largest = relative.max().item<double>();
+  return largest == largest ? largest : std::numeric_limits<double>::infinity();
+}
+
+class Comparison {
+ public:
+  void add(const std::string& name, const at::Tensor& got, const at::Tensor& want) {
+    VerifyRow row{name, std::numeric_limits<double>::infinity(), kTolerance, false};
+    if (got.sizes() == want.sizes() && got.numel() > 0) {
+      row.difference = difference(got.to(at::kFloat), want.to(at::kFloat));
+      row.passed = row.difference <= row.tolerance;
+    }
+    report_.passed = report_.passed && row.passed;
+    report_.rows.push_back(row);
+  }
+  VerifyReport take() { return std::move(report_); }
+
+ private:
+  VerifyReport report_;
+};
+
+// The layers of two traces, quantity by quantity, where both have it.
+Status compare_layers(const TraceData& ours, const TraceData& theirs, Comparison& comparison, StopToken stop) {
+  if (ours.layers.size() != theirs.layers.size()) {
+    return bad_input("expected a trace of " + std::to_string(ours.layers.size()) + " layers, found " +
+                     std::to_string(theirs.layers.size()));
+  }
+  for (std::size_t n = 0; n < ours.layers.size(); ++n) {
+    const std::string prefix = "layers." + std::to_string(n) + ".";
+    if (ours.layers[n].hidden.defined() && theirs.layers[n].hidden.defined()) {
+      comparison.add(prefix + "hidden", ours.layers[n].hidden, theirs.layers[n].hidden);
+    }
+    for (const auto& [quantity, name] :
+         {std::pair{attention::Quantity::kWeight, "attention"}, std::pair{attention::Quantity::kGate, "gates"},
+          std::pair{attention::Quantity::kPosition, "positions"}}) {
+      const Result<at::Tensor> mine = whole_map(*ours.layers[n].scores, quantity, stop);
+      const Result<at::Tensor> other = whole_map(*theirs.layers[n].scores, quantity, stop);
+      if (mine.ok() && other.ok()) {
+        comparison.add(prefix + name, *mine, *other);
+      }
+    }
+  }
+  return {};
+}
+
+Status compare_trace(const TraceData& ours, const std::filesystem::path& path, Comparison& comparison, StopToken stop) {
+  LOCUS_TRY(const std::shared_ptr<const Trace> opened, open_trace(path));
+  const TraceData& theirs = dynamic_cast<const RecordedTrace&>(*opened).data();
+  if (ours.tokens.size() != theirs.tokens.size() ||
+      (ours.input_ids.defined() && theirs.input_ids.defined() && !at::equal(ours.input_ids, theirs.input_ids))) {
+    return bad_input("expected a trace of the same input, found other tokens", path.string());
+  }
+  if (theirs.logits.defined()) {
+    // A trace may hold the last row only.
+    const std::int64_t rows = theirs.logits.size(0);
+    const at::Tensor mine = ours.logits.slice(0, ours.logits.size(0) - std::min(rows, ours.logits.size(0)));
+    comparison.add("logits against the trace", mine, theirs.logits);
+  }
+  const Status layers = compare_layers(ours, theirs, comparison, stop);
+  return layers.ok() ? layers : Status(layers.error().within(path.string()));
+}
+
+}  // namespace
+
+Result<VerifyReport> verify(const Model& model, const Input& input, const std::optional<std::filesystem::path>& against,
+                            StopToken stop, const Progress& progress) {
+  return guarded([&]() -> Result<VerifyReport> {
+    const at::NoGradGuard no_grad;
+    const auto& loaded = dynamic_cast<const LoadedModel&>(model);
+    RunOptions options;
+    options.all_logits = true;
+    options.keep = {"logits", "hidden"};
+    LOCUS_TRY(const std::shared_ptr<const Trace> trace, model.run(input, options, stop, progress));
+    if (trace->length() > kLongest) {
+      return too_large("verification makes whole maps: at most " + std::to_string(kLongest) + " tokens, found " +
+                       std::to_string(trace->length()));
+    }
+    const TraceData& data = dynamic_cast<const RecordedTrace&>(*trace).data();
+    LOCUS_TRY(const LoadedModel::Prepared prepared, loaded.prepare(input));
+    LOCUS_TRY(const transformer::Transformer* transformer, loaded.ready());
+    LOCUS_TRY(const at::Tensor logits,
+              transformer->replay(prepared.batch, [&](std::int64_t layer) -> Result<at::Tensor> {
+                LOCUS_TRY(const at::Tensor map, whole_map(*data.layers[static_cast<std::size_t>(layer)].scores,
+                                                          attention::Quantity::kWeight, stop));
+                return map.unsqueeze(0);
+              }));
+    Comparison comparison;
+    comparison.add("logits from the shown attention", logits.select(0, 0), data.logits);
+    comparison.add("logits from whole maps", transformer->forward(prepared.batch).select(0, 0), data.logits);
+    if (against) {
+      LOCUS_CHECK(compare_trace(data, *against, comparison, stop));
+    }
+    return comparison.take();
+  });
+}
+
+}  // namespace locus::models

@@ -1,0 +1,35 @@
+// verify(): does what Locus shows explain what the model says? The logits are computed once more with the attention
+// maps of the trace in place of the model's own soft-max, and compared; a trace of another program is compared
+// likewise.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "models/model.h"
+
+namespace locus::models {
+
+struct VerifyRow {
+  std::string name;       // "logits from the shown attention", "layers.3.attention"
+  double difference = 0;  // the largest |a − b| / (1 + |b|); infinite when one side is not finite
+  double tolerance = 0;
+  bool passed = false;
+};
+
+struct VerifyReport {
+  std::vector<VerifyRow> rows;  // "logits …" first, then layer by layer
+  bool passed = true;           // all of them
+};
+
+// Errors: those of run(), kTooLarge for more than 4096 tokens (whole maps are made), kBadInput for a trace of another
+// input.
+Result<VerifyReport> verify(const Model& model, const Input& input,
+                            const std::optional<std::filesystem::path>& against = std::nullopt, StopToken stop = {},
+                            const Progress& progress = {});
+
+}  // namespace locus::models
