@@ -7,6 +7,7 @@
 #include "models/text/byte_level.h"
 #include "models/text/byte_name.h"
 #include "models/text/json.h"
+#include "models/text/mapped_text.h"
 #include "models/text/split.h"
 #include "models/text/utf8.h"
 
@@ -79,13 +80,16 @@ Result<std::unique_ptr<const Decoder>> parse_replace(const JsonObject& object) {
   LOCUS_TRY(const std::string content, object.text("content", ""));
   return each([pattern, content](std::string& token, std::size_t) {
     std::vector<Fragment> fragments;
-    // A token that the pattern fails on stays as it is.
+    // A token that the pattern fails on, or that would grow without measure, stays as it is.
     if (!pattern.split(token, 0, static_cast<std::uint32_t>(token.size()), fragments).ok()) {
       return;
     }
     std::string result;
     for (const Fragment& fragment : fragments) {
       result += fragment.match ? content : token.substr(fragment.begin, fragment.end - fragment.begin);
+      if (result.size() > growth_limit(token.size())) {
+        return;
+      }
     }
     token = result;
   });

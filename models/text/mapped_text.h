@@ -16,6 +16,11 @@ namespace locus::text {
 // The longest text a tokenizer takes; offsets are 32-bit.
 inline constexpr std::size_t kTextLimit = std::size_t{1} << 30;
 
+// The most bytes that rewriting a text of `bytes` may make: a file's replacement rules cannot fill the memory.
+inline constexpr std::size_t growth_limit(std::size_t bytes) {
+  return 32 * bytes + 4096;
+}
+
 class MappedText {
  public:
   MappedText() = default;

@@ -122,8 +122,9 @@ class Replace final : public Normalizer {
       } else {
         builder.copy(fragment.begin, fragment.end);
       }
-      if (builder.size() > kTextLimit) {
-        return too_large("the text grows beyond " + std::to_string(kTextLimit) + " bytes when it is normalised");
+      if (builder.size() > growth_limit(text.size())) {
+        return too_large("the text grows beyond " + std::to_string(growth_limit(text.size())) +
+                         " bytes when it is normalised");
       }
     }
     text = std::move(builder).finish();

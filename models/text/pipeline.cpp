@@ -47,8 +47,6 @@ class Encoding {
       if (const auto found = words_.find(word); found != words_.end()) {
         return found->second;
       }
-    } else {
-      pieces_.resize(cached_pieces_);
     }
     pieces_.resize(cached_pieces_);
     LOCUS_CHECK(model_.encode(word, pieces_));
@@ -67,6 +65,14 @@ class Encoding {
   std::vector<Piece> pieces_;  // of the words in the cache; behind them those of one long word
   std::size_t cached_pieces_ = 0;
 };
+
+std::size_t bytes_of(const std::vector<std::string>& tokens) {
+  std::size_t bytes = 0;
+  for (const std::string& token : tokens) {
+    bytes += token.size() + 1;
+  }
+  return bytes;
+}
 
 class Pipeline final : public Tokenizer {
  public:
@@ -128,7 +134,11 @@ class Pipeline final : public Tokenizer {
         tokens.push_back(*name);
       }
     }
+    const std::size_t limit = growth_limit(bytes_of(tokens));
     for (const auto& decoder : parts_.decoders) {
+      if (bytes_of(tokens) > limit) {
+        break;  // replacement rules that only grow the text
+      }
       decoder->apply(tokens);
     }
     const bool spaced = parts_.decoders.empty() && !parts_.pre_tokenizers.byte_level;
@@ -163,10 +173,11 @@ class Pipeline final : public Tokenizer {
 
  private:
   Status normalize(MappedText& text) const {
+    const std::size_t limit = growth_limit(text.size());
     for (const auto& step : parts_.normalizers) {
       LOCUS_CHECK(step->apply(text));
-      if (text.size() > kTextLimit) {
-        return too_large("the text grows beyond " + std::to_string(kTextLimit) + " bytes when it is normalised");
+      if (text.size() > limit || text.size() > kTextLimit) {
+        return too_large("the text grows beyond " + std::to_string(limit) + " bytes when it is normalised");
       }
     }
     return {};

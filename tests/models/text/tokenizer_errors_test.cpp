@@ -128,6 +128,24 @@ TEST(TokenizerErrors, CatastrophicPatternsStop) {
   }
 }
 
+TEST(TokenizerErrors, ReplacementsCannotFillTheMemory) {
+  std::string steps;
+  for (int n = 0; n < 64; ++n) {
+    steps += std::string(n > 0 ? "," : "") + R"({"type": "Replace", "pattern": {"String": "a"}, "content": "aaaa"})";
+  }
+  const std::string model = R"("model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}})";
+  const auto grows =
+      parse_tokenizer_json(R"({"normalizer": {"type": "Sequence", "normalizers": [)" + steps + "]}, " + model, "t", {});
+  ASSERT_TRUE(grows.ok()) << grows.error().describe();
+  const auto tokens = (*grows)->encode("aaaa");
+  ASSERT_FALSE(tokens.ok());
+  EXPECT_EQ(tokens.error().code, ErrorCode::kTooLarge);
+  const auto decodes =
+      parse_tokenizer_json(R"({"decoder": {"type": "Sequence", "decoders": [)" + steps + "]}, " + model, "t", {});
+  ASSERT_TRUE(decodes.ok()) << decodes.error().describe();
+  EXPECT_LT((*decodes)->decode(std::vector<std::int64_t>{0, 0}).size(), 1U << 20);
+}
+
 TEST(TokenizerErrors, EmptyMatchesAdvance) {
   const auto pattern = Pattern::regex("x*|");
   ASSERT_TRUE(pattern.ok());
