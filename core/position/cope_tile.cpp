@@ -91,7 +91,8 @@ void fused_cope(const CopeTile& work, const Tile& tile, const Wanted& wanted, Ti
   const std::int64_t rows = content.size(2);
   const std::int64_t columns = content.size(3);
   const std::int64_t vectors = table.defined() ? table.size(3) : 0;
-  scores.logits = at::empty_like(content);
+  // A row's content is read before its logits are written, so they may share their place.
+  scores.logits = wanted.content ? at::empty_like(content) : content;
   scores.carry = at::empty_like(carry);
   scores.gates = wanted.gates ? at::empty_like(content) : at::Tensor();
   scores.positions = wanted.positions ? at::empty_like(content) : at::Tensor();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 
 // The loops below are compiled for the vector units of common CPUs and chosen at load time. Sanitizers instrument the
@@ -17,15 +18,17 @@ namespace locus::position::kernel {
 
 namespace {
 
+// GCC inlines across targets only where it must, so what the loops call is always_inline.
+//
 // Adding and subtracting 1.5·2^23 rounds to the nearest integer, in any vector width.
 constexpr float kRounder = 12582912.0F;
 
-inline float round_nearest(float x) {
+[[gnu::always_inline]] inline float round_nearest(float x) {
   return (x + kRounder) - kRounder;
 }
 
 // cos(2πt): t is reduced by whole turns exactly; then cos(2πf) = sin(2π(1/4 − |f|)), a polynomial on [−π/2, π/2].
-inline float cos_turns(float t) {
+[[gnu::always_inline]] inline float cos_turns(float t) {
   const float f = t - round_nearest(t);
   const float x = 6.28318530717958648F * (0.25F - (f < 0 ? -f : f));
   const float xx = x * x;
@@ -37,12 +40,12 @@ inline float cos_turns(float t) {
   return x + x * xx * p;
 }
 
-// e^x for x ≤ 88, relative error below 2e-7: 2^n · e^r with |r| ≤ ln 2 / 2.
-inline float exponential(float x) {
-  x = x < -87.0F ? -87.0F : x;
-  x = x > 88.0F ? 88.0F : x;
-  const float n = round_nearest(x * 1.44269504F);
-  const float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
+// 1/(1 + e^−x), relative error below 3e-7: from e^−|x| = 2^n·e^r with |r| ≤ ln 2 / 2. The exponent is limited as an
+// integer, since a comparison of x itself would keep compilers from vectorising.
+[[gnu::always_inline]] inline float logistic(float x) {
+  const float a = -std::fabs(x);
+  const float n = round_nearest(a * 1.44269504F);
+  const float r = (a - n * 0.693359375F) + n * 2.12194440e-4F;
   float p = 1.98756915e-4F;
   p = p * r + 1.39819995e-3F;
   p = p * r + 8.33345192e-3F;
@@ -50,7 +53,14 @@ inline float exponential(float x) {
   p = p * r + 1.66666655e-1F;
   p = p * r + 5.00000012e-1F;
   p = p * r * r + r + 1.0F;
-  return p * std::bit_cast<float>((static_cast<std::int32_t>(n) + 127) << 23);
+  std::int32_t exponent = static_cast<std::int32_t>(n);
+  exponent = exponent > -126 ? exponent : -126;
+  const float e = p * std::bit_cast<float>((exponent + 127) << 23);
+  const float q = 1.0F / (1.0F + e);
+  // x < 0 ? e·q : q, by bits for the same reason.
+  const std::int32_t negative = std::bit_cast<std::int32_t>(x) >> 31;
+  return std::bit_cast<float>((std::bit_cast<std::int32_t>(e * q) & negative) |
+                              (std::bit_cast<std::int32_t>(q) & ~negative));
 }
 
 }  // namespace
@@ -115,7 +125,7 @@ void add_piecewise(const PiecewiseLinear& f, const float* numerator, float facto
 LOCUS_VECTOR_VERSIONS void sigmoid(const float* x, float* out, std::int64_t columns) {
 #pragma GCC ivdep
   for (std::int64_t c = 0; c < columns; ++c) {
-    out[c] = 1.0F / (1.0F + exponential(-x[c]));
+    out[c] = logistic(x[c]);
   }
 }
 
@@ -130,15 +140,53 @@ LOCUS_VECTOR_VERSIONS void interpolate(const float* content, const float* positi
   }
 }
 
+namespace {
+
+constexpr std::int64_t kChains = 8;
+
+// sums[c] = gates[c] + … + gates[columns − 1]; returns sums[0]. One chain of additions would wait for each of them, so
+// the row is summed as eight stretches at once, whose totals are added afterwards.
+inline float sums_from_right(const float* gates, float* sums, std::int64_t columns) {
+  const std::int64_t stretch = columns / kChains;
+  const std::int64_t rest = columns - stretch * kChains;
+  float chain[kChains] = {};
+  for (std::int64_t n = stretch - 1; n >= 0; --n) {
+    for (std::int64_t k = 0; k < kChains; ++k) {
+      const std::int64_t c = rest + k * stretch + n;
+      chain[k] += gates[c];
+      sums[c] = chain[k];
+    }
+  }
+  float right = 0;
+  for (std::int64_t k = kChains - 1; k >= 0; --k) {
+    float* const part = sums + rest + k * stretch;
+    for (std::int64_t n = 0; n < stretch; ++n) {
+      part[n] += right;
+    }
+    right += chain[k];
+  }
+  for (std::int64_t c = rest - 1; c >= 0; --c) {
+    right += gates[c];
+    sums[c] = right;
+  }
+  return right;
+}
+
+}  // namespace
+
+LOCUS_VECTOR_VERSIONS void limit(float* positions, float carry, float p_max, std::int64_t columns) {
+  for (std::int64_t c = 0; c < columns; ++c) {
+    const float p = positions[c] + carry;
+    positions[c] = p < p_max ? p : p_max;
+  }
+}
+
 float cope_row(const CopeRow& row, float carry) {
   float* const positions = row.positions;
   sigmoid(row.gate_logits, row.gates, row.visible);
   std::fill(row.gates + row.visible, row.gates + row.columns, 0.0F);
-  float p = carry;
-  for (std::int64_t c = row.columns - 1; c >= 0; --c) {
-    p += row.gates[c];
-    positions[c] = p < row.p_max ? p : row.p_max;
-  }
+  const float p = carry + sums_from_right(row.gates, positions, row.columns);
+  limit(positions, carry, row.p_max, row.columns);
   if (row.z != nullptr) {
     interpolate(row.content, positions, row.z, row.logits, static_cast<std::int32_t>(row.p_max), row.columns);
     return p;

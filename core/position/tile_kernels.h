@@ -38,7 +38,7 @@ struct CopeRow {
   float p_max = 0;                     // infinity: unlimited (slope only)
   std::int64_t columns = 0;            // K
   std::int64_t visible = 0;            // columns with j ≤ i
-  float* logits = nullptr;             // (K) out
+  float* logits = nullptr;             // (K) out, may be `content`
   float* gates = nullptr;              // (K) out
   float* positions = nullptr;          // (K) out, clamped
 };
