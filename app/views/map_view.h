@@ -1,0 +1,41 @@
+// MapView: the views that are one (T, T) map a column: attention, dot products, gates, positions.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/views/score_map.h"
+#include "app/views/view.h"
+
+namespace locus::views {
+
+class MapView : public View {
+ public:
+  Result<figure::Figure> figure(const ViewInput& input) const override;
+  // [T, T]; [L, T, T], [H, T, T] or [L, H, T, T] when layer or head is kAll.
+  Result<Data> data(const ViewInput& input) const override;
+  Selection pick(const ViewInput& input, const Hit& hit) const override { return pick_cell(input, hit); }
+  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
+  std::optional<Camera> home(const ViewInput& input) const override { return map_home(input); }
+
+ protected:
+  // The window's cells of one column's map, for the screen.
+  virtual Result<std::shared_ptr<const Field>> field(const ViewInput& input, const Column& column,
+                                                     const MapWindow& window) const = 0;
+  // The whole map of the input's layer and head (never kAll), for export.
+  virtual Result<Field> whole(const ViewInput& input, const Column& column) const = 0;
+  virtual Sign sign(const ViewInput& input) const = 0;
+  virtual std::string quantity(const ViewInput& input) const = 0;  // beside the colour bar
+  // Under the panel's title, after the column's name.
+  virtual std::string subtitle(const ViewInput& input, const Column& column) const;
+  // Lines over the map.
+  virtual void decorate(const ViewInput& /*input*/, const Column& /*column*/, figure::Panel& /*panel*/) const {}
+
+ private:
+  Status append_maps(const ViewInput& input, const Column& column, std::vector<float>& out) const;
+};
+
+// A window of the whole map.
+MapWindow whole_window(std::int64_t length);
+
+}  // namespace locus::views

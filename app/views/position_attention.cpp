@@ -1,0 +1,103 @@
+// `position-attention`: the attention that position alone would cause.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "app/views/list.h"
+#include "app/views/map_view.h"
+
+namespace locus::views {
+
+namespace {
+
+// soft-max over j of the position contribution, divided by its row's maximum: exp(c_ij − max_j c_ij).
+Result<Field> position_rows(const ViewInput& input, const Column& column, Range rows) {
+  models::MapRequest request;
+  request.layer = input.layer;
+  request.head = std::max<std::int64_t>(input.head, 0);
+  request.quantity = models::Quantity::kContribution;
+  request.rows = rows;
+  LOCUS_TRY(Field field, column.trace->map(request, input.stop));
+  for (std::int64_t r = 0; r < field.rows; ++r) {
+    float largest = -std::numeric_limits<float>::infinity();
+    for (std::int64_t c = 0; c < field.columns; ++c) {
+      const float value = field.at(r, c);
+      largest = std::isnan(value) ? largest : std::max(largest, value);
+    }
+    for (std::int64_t c = 0; c < field.columns; ++c) {
+      field.at(r, c) = std::exp(field.at(r, c) - largest);
+    }
+  }
+  field.quantity = "attention from position alone";
+  return field;
+}
+
+class PositionAttention final : public MapView {
+ public:
+  const ViewInfo& info() const override { return info_; }
+  Status available(const Column& column) const override {
+    LOCUS_CHECK(View::available(column));
+    if (column.trace->model().content.empty()) {
+      return unsupported("position alone cannot be told from the content in " + column.name + " (" +
+                         column.trace->model().encoding + ")");
+    }
+    return {};
+  }
+
+ protected:
+  Result<std::shared_ptr<const Field>> field(const ViewInput& input, const Column& column,
+                                             const MapWindow& window) const override {
+    const std::string key = "position-attention " + std::to_string(input.layer) + " " + std::to_string(input.head) +
+                            " " + key_of(window, input.reduction);
+    return cached(input, column, key, [&] {
+      return fetch_blocks(
+          window, input.reduction,
+          [&](Range rows) -> Result<Field> {
+            LOCUS_TRY(const Field whole_rows, position_rows(input, column, rows));
+            Field part = Field::zeros(rows.size(), window.columns.size());
+            for (std::int64_t r = 0; r < part.rows; ++r) {
+              for (std::int64_t c = 0; c < part.columns; ++c) {
+                part.at(r, c) = whole_rows.at(r, window.columns.begin + c);
+              }
+            }
+            return part;
+          },
+          input.stop);
+    });
+  }
+  Result<Field> whole(const ViewInput& input, const Column& column) const override {
+    return position_rows(input, column, {0, column.trace->length()});
+  }
+  Sign sign(const ViewInput& /*input*/) const override { return Sign::kPositive; }
+  std::string quantity(const ViewInput& /*input*/) const override { return "attention from position, row max 1"; }
+  std::string subtitle(const ViewInput& input, const Column& column) const override {
+    return head_label(column.trace->model(), input.layer, std::max<std::int64_t>(input.head, 0));
+  }
+
+ private:
+  ViewInfo info_{
+      .name = "position-attention",
+      .title = "Attention from position",
+      .shows =
+          "The soft-max of the position's part of the logit alone, each row scaled to a maximum of 1. A head's mean "
+          "is not defined: head 0 stands for it.",
+      .look_for =
+          "Where the head would look if all contents were alike. For CoPE the pattern follows the text; for "
+          "relative encodings it is the same in every row.",
+      .paper = "CoPE Fig. 4",
+      .uses_layer = true,
+      .uses_head = true,
+      .uses_query = true,
+      .uses_camera = true,
+      .controls = {},
+  };
+};
+
+}  // namespace
+
+const View& position_attention_view() {
+  static const PositionAttention view;
+  return view;
+}
+
+}  // namespace locus::views

@@ -1,0 +1,217 @@
+// A model whose maps are known in closed form: what tests of views and of the workbench run on.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/model.h"
+
+namespace locus::test {
+
+// Logits are −s·(i−j) + content, s growing with the head; content is (i·j mod 7)/7 + layer/10.
+struct FakeShape {
+  std::string name = "fake";
+  std::int64_t layers = 3;
+  std::int64_t heads = 4;
+  bool gates = false;
+  double slope = 0.2;
+};
+
+class FakeTrace final : public models::Trace {
+ public:
+  FakeTrace(FakeShape shape, std::string text) : shape_(std::move(shape)), text_(std::move(text)) {
+    info_.name = shape_.name;
+    info_.family = "locus";
+    info_.encoding = "alibi";
+    info_.layers = shape_.layers;
+    info_.heads = shape_.heads;
+    info_.kv_heads = shape_.heads;
+    info_.width = 64;
+    info_.head_width = 16;
+    info_.vocabulary = 256;
+    info_.parameters = 123456;
+    info_.dtype = "float32";
+    info_.tokenizer = true;
+    info_.has_gates = shape_.gates;
+    info_.has_dot_product = true;
+    info_.content = "q·k/√D";
+    for (std::size_t n = 0; n < text_.size(); ++n) {
+      const auto byte = static_cast<std::int64_t>(n);
+      const char c = text_[n];
+      tokens_.push_back({static_cast<unsigned char>(c),
+                         c == ' ' ? "·" : std::string(1, c),
+                         {byte, byte + 1},
+                         static_cast<double>(n)});
+    }
+  }
+
+  const models::ModelInfo& model() const override { return info_; }
+  const std::vector<models::TokenInfo>& tokens() const override { return tokens_; }
+  const models::ImageGrid& image_grid() const override { return grid_; }
+  const std::string& text() const override { return text_; }
+  double time_ms() const override { return 1; }
+  std::int64_t memory_mb() const override { return 2; }
+  std::vector<models::Prediction> top(std::int64_t count) const override {
+    std::vector<models::Prediction> list;
+    for (std::int64_t n = 0; n < count; ++n) {
+      list.push_back({97 + n, std::string(1, static_cast<char>('a' + n)), 0.5F / static_cast<float>(n + 1)});
+    }
+    return list;
+  }
+
+  double content(std::int64_t layer, std::int64_t i, std::int64_t j) const {
+    return static_cast<double>(i * j % 7) / 7 + static_cast<double>(layer) / 10;
+  }
+  double contribution(std::int64_t head, std::int64_t i, std::int64_t j) const {
+    return -shape_.slope * static_cast<double>((head + 1) * (i - j));
+  }
+  double logit(std::int64_t layer, std::int64_t head, std::int64_t i, std::int64_t j) const {
+    return content(layer, i, j) + contribution(head, i, j);
+  }
+  double weight(std::int64_t layer, std::int64_t head, std::int64_t i, std::int64_t j) const {
+    if (j > i) {
+      return 0;
+    }
+    if (head == models::kMeanHead) {
+      double sum = 0;
+      for (std::int64_t h = 0; h < shape_.heads; ++h) {
+        sum += weight(layer, h, i, j);
+      }
+      return sum / static_cast<double>(shape_.heads);
+    }
+    double total = 0;
+    for (std::int64_t k = 0; k <= i; ++k) {
+      total += std::exp(logit(layer, head, i, k));
+    }
+    return std::exp(logit(layer, head, i, j)) / total;
+  }
+  double gate(std::int64_t i, std::int64_t j) const { return 1 / (1 + std::exp(static_cast<double>((i + j) % 5) - 2)); }
+  double position(std::int64_t i, std::int64_t j) const {
+    double sum = 0;
+    for (std::int64_t k = j; k <= i; ++k) {
+      sum += gate(i, k);
+    }
+    return sum;
+  }
+
+  Result<Field> map(const models::MapRequest& request, StopToken /*stop*/) const override {
+    if (request.layer < 0 || request.layer >= shape_.layers || request.head < -1 || request.head >= shape_.heads) {
+      return bad_input("no such layer or head");
+    }
+    const bool of_gates =
+        request.quantity == models::Quantity::kGate || request.quantity == models::Quantity::kPosition;
+    if ((of_gates && !shape_.gates) || (request.head < 0 && request.quantity != models::Quantity::kWeight)) {
+      return unsupported("this encoding has no such quantity");
+    }
+    const Range all{0, length()};
+    const Range rows = request.rows.empty() ? all : request.rows;
+    const Range columns = request.columns.empty() ? all : request.columns;
+    Field field = Field::zeros(rows.size(), columns.size());
+    for (std::int64_t r = 0; r < rows.size(); ++r) {
+      for (std::int64_t c = 0; c < columns.size(); ++c) {
+        field.at(r, c) = static_cast<float>(value(request, rows.begin + r, columns.begin + c));
+      }
+    }
+    return field;
+  }
+
+  Result<Field> overview(const models::MapRequest& request, std::int64_t height, std::int64_t width,
+                         models::Reduction reduction, StopToken stop) const override {
+    auto whole = map(request, std::move(stop));
+    if (!whole) {
+      return whole;
+    }
+    Field out = Field::zeros(height, width);
+    for (std::int64_t r = 0; r < height; ++r) {
+      for (std::int64_t c = 0; c < width; ++c) {
+        double best = -1e30;
+        double sum = 0;
+        int count = 0;
+        for (std::int64_t i = r * whole->rows / height; i < (r + 1) * whole->rows / height; ++i) {
+          for (std::int64_t j = c * whole->columns / width; j < (c + 1) * whole->columns / width; ++j) {
+            best = std::max(best, static_cast<double>(whole->at(i, j)));
+            sum += static_cast<double>(whole->at(i, j));
+            ++count;
+          }
+        }
+        out.at(r, c) = static_cast<float>(reduction == models::Reduction::kMax ? best : sum / count);
+      }
+    }
+    return out;
+  }
+
+  // cos((i − j)/10), plus layer/100.
+  Result<Field> dot_product(std::int64_t layer, std::int64_t /*head*/, Range rows, Range columns,
+                            bool /*cosine*/) const override {
+    Field field = Field::zeros(rows.size(), columns.size());
+    for (std::int64_t r = 0; r < rows.size(); ++r) {
+      for (std::int64_t c = 0; c < columns.size(); ++c) {
+        field.at(r, c) = static_cast<float>(std::cos(static_cast<double>(rows.begin + r - columns.begin - c) / 10) +
+                                            static_cast<double>(layer) / 100);
+      }
+    }
+    return field;
+  }
+
+  Status write(const std::filesystem::path& /*path*/, const std::set<std::string>& /*keep*/,
+               const Progress& /*progress*/, StopToken /*stop*/) const override {
+    return unsupported("a fake");
+  }
+
+ private:
+  double value(const models::MapRequest& request, std::int64_t i, std::int64_t j) const {
+    if (request.quantity == models::Quantity::kWeight) {
+      return weight(request.layer, request.head, i, j);
+    }
+    if (j > i) {
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+    switch (request.quantity) {
+      case models::Quantity::kContent:
+        return content(request.layer, i, j);
+      case models::Quantity::kContribution:
+        return contribution(request.head, i, j);
+      case models::Quantity::kGate:
+        return gate(i, j);
+      case models::Quantity::kPosition:
+        return position(i, j);
+      default:
+        return logit(request.layer, request.head, i, j);
+    }
+  }
+
+  FakeShape shape_;
+  std::string text_;
+  models::ModelInfo info_;
+  std::vector<models::TokenInfo> tokens_;
+  models::ImageGrid grid_;
+};
+
+class FakeModel final : public models::Model {
+ public:
+  explicit FakeModel(FakeShape shape) : shape_(shape), info_(FakeTrace(std::move(shape), "x").model()) {}
+
+  const models::ModelInfo& info() const override { return info_; }
+  double macs(std::int64_t length) const override { return static_cast<double>(length); }
+  Result<std::shared_ptr<const models::Trace>> run(const models::Input& input, const models::RunOptions& /*options*/,
+                                                   StopToken stop, const Progress& progress) const override {
+    report(progress, 0.5, "layer 1 of 2");
+    if (stop.stop_requested()) {
+      return cancelled();
+    }
+    if (!input.text || input.text->empty()) {
+      return bad_input("the input is empty");
+    }
+    return std::shared_ptr<const models::Trace>(std::make_shared<FakeTrace>(shape_, *input.text));
+  }
+
+ private:
+  FakeShape shape_;
+  models::ModelInfo info_;
+};
+
+}  // namespace locus::test
