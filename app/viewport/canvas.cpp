@@ -63,6 +63,8 @@ QStringList local_files(const QMimeData* mime) {
 Canvas::Canvas() {
   setObjectName(QStringLiteral("canvas"));
   setFlags(QVulkanWindow::PersistentResources);
+  // Colours are what figures say: an sRGB attachment would convert them once more.
+  setPreferredColorFormats({VK_FORMAT_B8G8R8A8_UNORM, VK_FORMAT_R8G8B8A8_UNORM});
 }
 
 Canvas::~Canvas() = default;

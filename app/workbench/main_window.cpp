@@ -54,7 +54,7 @@ bool is_text(const std::filesystem::path& path) {
 
 }  // namespace
 
-MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan)
+MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan, const StudioOptions& studio)
     : options_(options), config_dir_(options.config_dir.empty() ? default_config_dir() : options.config_dir) {
   setObjectName(QStringLiteral("main-window"));
   setWindowTitle(QStringLiteral("Locus"));
@@ -64,9 +64,6 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan)
   std::filesystem::create_directories(config_dir_, code);
   settings_ =
       std::make_unique<QSettings>(QString::fromStdString(config_file("workbench.ini").string()), QSettings::IniFormat);
-  StudioOptions studio;
-  studio.device = options.device;
-  studio.memory_limit_mb = options.memory_limit_mb;
   studio_ = std::make_unique<Studio>(studio);
   make_canvas(vulkan);
   make_docks();

@@ -33,7 +33,7 @@ class MainWindow : public QMainWindow {
 
  public:
   // `vulkan` may be null: the canvas then says why, and everything else works.
-  MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan);
+  MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan, const StudioOptions& studio);
   ~MainWindow() override;
 
   Studio& studio() { return *studio_; }

@@ -12,7 +12,10 @@ int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
   QApplication::setApplicationVersion(QStringLiteral(LOCUS_VERSION));
   QVulkanInstance vulkan;
   const bool drawn = vulkan.create();
-  MainWindow window(options, drawn ? &vulkan : nullptr);
+  StudioOptions studio;
+  studio.device = options.device;
+  studio.memory_limit_mb = options.memory_limit_mb;
+  MainWindow window(options, drawn ? &vulkan : nullptr, studio);
   window.show();
   window.open_first();
   return QApplication::exec();

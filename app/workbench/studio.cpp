@@ -120,14 +120,15 @@ int Studio::open(const CheckpointEntry& entry) {
   options.memory_limit_mb = options_.memory_limit_mb;
   worker_.submit<Opened>(
       Priority::kForward, slot_of("open", id), "Opening " + checkpoint.name,
-      [path = wanted.path, options](StopToken stop, const Progress& progress) -> Result<Opened> {
+      [path = wanted.path, options, opener = options_.opener](StopToken stop,
+                                                              const Progress& progress) -> Result<Opened> {
         std::error_code ignored;
         if (std::filesystem::is_regular_file(path, ignored)) {
           if (auto trace = models::open_trace(path)) {
             return Opened{nullptr, *std::move(trace)};
           }
         }
-        LOCUS_TRY(auto model, models::open(path, options, std::move(stop), progress));
+        LOCUS_TRY(auto model, opener(path, options, std::move(stop), progress));
         return Opened{std::move(model), nullptr};
       },
       [this, id](Result<Opened> opened_result) {

@@ -8,6 +8,7 @@
 #include <QTimer>
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,10 @@ struct StudioOptions {
   std::string device = "cpu";
   std::int64_t memory_limit_mb = 0;
   int debounce_ms = 60;  // between the last keystroke and the run
+  // How a path becomes a model; tests bring their own.
+  std::function<Result<std::shared_ptr<const models::Model>>(const std::filesystem::path&, const models::OpenOptions&,
+                                                             StopToken, const Progress&)>
+      opener = models::open;
 };
 
 // An open checkpoint, or a trace another program wrote.

@@ -1,0 +1,271 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <set>
+#include <string>
+#include <variant>
+
+#include "app/views/data_file.h"
+#include "app/views/score_map.h"
+#include "app/views/view.h"
+#include "tests/support/fake_model.h"
+
+namespace locus::views {
+namespace {
+
+constexpr const char* kText = "one two three. four five six seven";
+
+ViewInput input_of(const std::string& text = kText, bool gates = true) {
+  test::FakeShape shape;
+  shape.gates = gates;
+  ViewInput input;
+  input.columns.push_back({"fake", nullptr, std::make_shared<test::FakeTrace>(shape, text)});
+  return input;
+}
+
+const test::FakeTrace& fake(const ViewInput& input, std::size_t column = 0) {
+  return static_cast<const test::FakeTrace&>(*input.columns[column].trace);
+}
+
+const View& view_of(const std::string& name) {
+  return **find_view(name);
+}
+
+// |a − b| ≤ 1e-5·(1 + |b|), or both NaN.
+void expect_near(double a, double b) {
+  if (std::isnan(b)) {
+    EXPECT_TRUE(std::isnan(a));
+    return;
+  }
+  EXPECT_LE(std::abs(a - b), 1e-5 * (1 + std::abs(b))) << a << " and " << b;
+}
+
+TEST(Views, NamesAreUniqueAndEveryViewExplainsItself) {
+  std::set<std::string> names;
+  for (const View* view : views()) {
+    EXPECT_TRUE(names.insert(view->info().name).second) << view->info().name;
+    EXPECT_FALSE(view->info().title.empty());
+    EXPECT_FALSE(view->info().shows.empty());
+    EXPECT_FALSE(view->info().look_for.empty());
+  }
+  EXPECT_FALSE(find_view("no such view").ok());
+}
+
+TEST(Views, EveryViewDrawsAndExportsWhatItShows) {
+  const ViewInput input = input_of();
+  for (const View* view : views()) {
+    const auto figure = view->figure(input);
+    ASSERT_TRUE(figure.ok()) << view->info().name << ": " << figure.error().describe();
+    EXPECT_FALSE(figure->panels.empty()) << view->info().name;
+    const auto data = view->data(input);
+    ASSERT_TRUE(data.ok()) << view->info().name << ": " << data.error().describe();
+    std::int64_t count = 1;
+    for (const std::int64_t size : data->shape) {
+      count *= size;
+    }
+    EXPECT_EQ(count, static_cast<std::int64_t>(data->values.size())) << view->info().name;
+    EXPECT_GT(count, 0) << view->info().name;
+  }
+}
+
+TEST(Views, AttentionDataIsTheTracesMap) {
+  ViewInput input = input_of();
+  const std::int64_t length = fake(input).length();
+  input.layer = kAll;
+  input.head = kAll;
+  const auto data = view_of("attention").data(input);
+  ASSERT_TRUE(data.ok());
+  ASSERT_EQ(data->shape, (std::vector<std::int64_t>{3, 4, length, length}));
+  for (const std::int64_t layer : {0, 2}) {
+    for (const std::int64_t head : {0, 3}) {
+      for (std::int64_t i = 0; i < length; i += 3) {
+        for (std::int64_t j = 0; j < length; ++j) {
+          const auto index = static_cast<std::size_t>(((layer * 4 + head) * length + i) * length + j);
+          expect_near(static_cast<double>(data->values[index]), fake(input).weight(layer, head, i, j));
+        }
+      }
+    }
+  }
+}
+
+TEST(Views, AttentionMasksTheFutureAndKeepsZeroOnTop) {
+  const ViewInput input = input_of();
+  const auto figure = view_of("attention").figure(input);
+  ASSERT_TRUE(figure.ok());
+  const figure::Panel& panel = figure->panels.front();
+  EXPECT_GT(panel.y.view.low, panel.y.view.high);
+  const Field& field = *std::get<figure::HeatMap>(panel.layers.front()).field;
+  EXPECT_TRUE(std::isnan(field.at(3, 4)));
+  expect_near(static_cast<double>(field.at(4, 3)), fake(input).weight(0, 0, 4, 3));
+}
+
+TEST(Views, DifferenceIsFirstMinusSecond) {
+  ViewInput input = input_of();
+  test::FakeShape other;
+  other.slope = 0.5;
+  input.columns.push_back({"other", nullptr, std::make_shared<test::FakeTrace>(other, kText)});
+  input.difference = true;
+  const auto data = view_of("attention").data(input);
+  ASSERT_TRUE(data.ok());
+  const std::int64_t length = fake(input).length();
+  for (std::int64_t i = 0; i < length; ++i) {
+    const auto index = static_cast<std::size_t>(i * length + i / 2);
+    expect_near(static_cast<double>(data->values[index]),
+                fake(input, 0).weight(0, 0, i, i / 2) - fake(input, 1).weight(0, 0, i, i / 2));
+  }
+  const auto figure = view_of("attention").figure(input);
+  ASSERT_TRUE(figure.ok());
+  ASSERT_EQ(figure->panels.size(), 3U);
+  const auto& scale = std::get<figure::HeatMap>(figure->panels[2].layers.front()).scale;
+  EXPECT_FLOAT_EQ(scale.low, -scale.high);
+}
+
+TEST(Views, DifferenceOfOtherTokensIsRefused) {
+  ViewInput input = input_of();
+  input.columns.push_back({"other", nullptr, std::make_shared<test::FakeTrace>(test::FakeShape{}, "short")});
+  input.difference = true;
+  const auto figure = view_of("attention").figure(input);
+  ASSERT_FALSE(figure.ok());
+  EXPECT_EQ(figure.error().code, ErrorCode::kUnsupported);
+}
+
+TEST(Views, LongMapsAreReducedToTheScreenExactly) {
+  ViewInput input = input_of(std::string(300, 'x'));
+  input.width_px = 100;
+  input.height_px = 100;
+  const auto figure = view_of("attention").figure(input);
+  ASSERT_TRUE(figure.ok());
+  const auto& map = std::get<figure::HeatMap>(figure->panels.front().layers.front());
+  EXPECT_EQ(map.field->rows, 100);
+  EXPECT_FALSE(figure->panels.front().note.empty());
+  double largest = 0;
+  for (int i = 150; i < 153; ++i) {
+    for (int j = 147; j < 150; ++j) {
+      largest = std::max(largest, fake(input).weight(0, 0, i, j));
+    }
+  }
+  expect_near(static_cast<double>(map.field->at(50, 49)), largest);
+}
+
+TEST(Views, ZoomedMapsCoverTheCamera) {
+  ViewInput input = input_of(std::string(300, 'x'));
+  input.width_px = 50;
+  input.height_px = 50;
+  input.camera = Camera{{100, 120}, {140, 120}};
+  const auto figure = view_of("attention").figure(input);
+  ASSERT_TRUE(figure.ok());
+  const Field& field = *std::get<figure::HeatMap>(figure->panels.front().layers.front()).field;
+  EXPECT_LE(field.column_axis.first, 100);
+  EXPECT_GE(field.column_axis.first + static_cast<double>(field.columns) * field.column_axis.step, 120);
+  EXPECT_DOUBLE_EQ(field.column_axis.step, 1);  // every cell can be told apart
+  const auto row = static_cast<std::int64_t>(130 - field.row_axis.first);
+  const auto column = static_cast<std::int64_t>(110 - field.column_axis.first);
+  expect_near(static_cast<double>(field.at(row, column)), fake(input).weight(0, 0, 130, 110));
+}
+
+TEST(Views, PositionAttentionHasRowMaximumOne) {
+  const ViewInput input = input_of();
+  const auto data = view_of("position-attention").data(input);
+  ASSERT_TRUE(data.ok());
+  const std::int64_t length = fake(input).length();
+  for (std::int64_t i = 0; i < length; ++i) {
+    for (std::int64_t j = 0; j <= i; ++j) {
+      // The nearest key has the largest contribution.
+      expect_near(static_cast<double>(data->values[static_cast<std::size_t>(i * length + j)]),
+                  std::exp(fake(input).contribution(0, i, j)));
+    }
+  }
+}
+
+TEST(Views, DistanceProfileAveragesByDistance) {
+  ViewInput input = input_of();
+  input.quantity = models::Quantity::kLogit;
+  const auto data = view_of("distance-profile").data(input);
+  ASSERT_TRUE(data.ok());
+  const std::int64_t length = fake(input).length();
+  ASSERT_EQ(data->columns.size(), 5U);
+  for (const std::int64_t distance : {std::int64_t{0}, std::int64_t{3}, length - 1}) {
+    double sum = 0;
+    for (std::int64_t i = distance; i < length; ++i) {
+      sum += fake(input).logit(0, 0, i, i - distance);
+    }
+    const auto row = static_cast<std::size_t>(distance * 5);
+    expect_near(static_cast<double>(data->values[row + 1]), sum / static_cast<double>(length - distance));
+    EXPECT_EQ(data->values[row + 4], static_cast<float>(length - distance));
+  }
+}
+
+TEST(Views, GatesNeedAContextualEncoding) {
+  const ViewInput input = input_of(kText, false);
+  const auto figure = view_of("gates").figure(input);
+  ASSERT_FALSE(figure.ok());
+  EXPECT_EQ(figure.error().code, ErrorCode::kUnsupported);
+}
+
+TEST(Views, PickAndPlacesAreInverse) {
+  ViewInput input = input_of();
+  figure::Hit hit;
+  hit.x = 3.4;
+  hit.y = 7.9;
+  const Selection cell = view_of("attention").pick(input, hit);
+  EXPECT_EQ(cell.key, 3);
+  EXPECT_EQ(cell.query, 7);
+  const auto places = view_of("attention").places(input, cell);
+  ASSERT_EQ(places.size(), 1U);
+  EXPECT_EQ(places[0].x.low, 3);
+  hit.y = 1.5;
+  const Selection head = view_of("attention-grid").pick(input, hit);
+  EXPECT_EQ(head.layer, 1);
+  EXPECT_EQ(head.head, 3);
+  EXPECT_TRUE(head.open);
+  hit.x = 1e6;
+  EXPECT_FALSE(view_of("attention").pick(input, hit).query.has_value());
+}
+
+TEST(Views, OptionsAreCheckedAgainstTheControls) {
+  const View& view = view_of("distance-profile");
+  EXPECT_TRUE(parse_options(view, {{"skip-first", "4"}, {"baseline", "false"}}).ok());
+  for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"skip-first", "-1"}, {"skip-first", "4x"}, {"skip-first", "65"}, {"baseline", "perhaps"}, {"none", "1"}}) {
+    const auto options = parse_options(view, {{name, value}});
+    ASSERT_FALSE(options.ok()) << name << "=" << value;
+    EXPECT_EQ(options.error().code, ErrorCode::kUsage);
+  }
+}
+
+TEST(Views, LayersAndHeadsOutOfRangeAreUsageErrors) {
+  ViewInput input = input_of();
+  input.layer = 3;
+  EXPECT_EQ(view_of("attention").figure(input).error().code, ErrorCode::kUsage);
+  input.layer = 0;
+  input.head = 4;
+  EXPECT_EQ(view_of("attention").figure(input).error().code, ErrorCode::kUsage);
+  input.columns.clear();
+  EXPECT_EQ(view_of("attention").figure(input).error().code, ErrorCode::kUsage);
+}
+
+TEST(Views, TheCacheGivesTheSameFieldForTheSameInputs) {
+  ViewInput input = input_of();
+  input.cache = std::make_shared<FieldCache>(1 << 20);
+  const auto field_of = [&] {
+    return std::get<figure::HeatMap>(view_of("attention").figure(input)->panels.front().layers.front()).field;
+  };
+  const auto first = field_of();
+  input.scale.colormap = "magma";
+  EXPECT_EQ(field_of(), first);
+  input.head = 1;
+  EXPECT_NE(field_of(), first);
+}
+
+TEST(Views, NpyAndCsvHoldShapeAndValues) {
+  const Data data{{2, 2}, {1, 0.5F, NAN, 3}, {"a", "b,c"}};
+  EXPECT_EQ(to_csv(data), "a,\"b,c\"\n1,0.5\nnan,3\n");
+  const std::string npy = to_npy(data);
+  EXPECT_EQ(npy.substr(1, 5), "NUMPY");
+  EXPECT_NE(npy.find("'shape': (2, 2)"), std::string::npos);
+  EXPECT_EQ(npy.size() % 64, 16U);
+}
+
+}  // namespace
+}  // namespace locus::views
