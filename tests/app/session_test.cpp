@@ -1,0 +1,99 @@
+#include "app/session/session.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "core/base/atomic_file.h"
+
+namespace locus::workbench {
+namespace {
+
+std::filesystem::path scratch() {
+  std::string name = (std::filesystem::temp_directory_path() / "locus-session-XXXXXX").string();
+  return ::mkdtemp(name.data());
+}
+
+Session example(const std::filesystem::path& folder) {
+  Session session;
+  session.checkpoints.push_back({folder / "checkpoints" / "a", {}, true});
+  session.checkpoints.push_back({folder / "checkpoints" / "a", {5e5, "yarn:4"}, false});
+  session.input.text = "text with \"quotes\", a line\nfeed and é";
+  session.state.view = "pe-dot-product";
+  session.state.layer = 2;
+  session.state.head = views::kMean;
+  session.state.query = 7;
+  session.state.quantity = models::Quantity::kContribution;
+  session.state.scale.colormap = "magma";
+  session.state.scale.low = 0.25F;
+  session.state.scale.transfer = figure::Transfer::kLog;
+  session.state.camera = views::Camera{{1, 9}, {9, 1}};
+  session.state.options["pe-dot-product"].set("cosine", true);
+  session.bookmarks.push_back({"one", session.state});
+  return session;
+}
+
+TEST(Session, WhatIsSavedIsWhatIsLoaded) {
+  const auto folder = scratch();
+  const Session saved = example(folder);
+  ASSERT_TRUE(save_session(saved, folder / "s.locus.json").ok());
+  const auto loaded = load_session(folder / "s.locus.json");
+  ASSERT_TRUE(loaded.ok()) << loaded.error().describe();
+  EXPECT_EQ(loaded->checkpoints, saved.checkpoints);
+  EXPECT_EQ(loaded->input, saved.input);
+  EXPECT_EQ(loaded->state.scale, saved.state.scale);
+  EXPECT_EQ(loaded->state.options, saved.state.options);
+  EXPECT_EQ(loaded->state.quantity, saved.state.quantity);
+  EXPECT_EQ(loaded->state.head, views::kMean);
+  ASSERT_TRUE(loaded->state.camera.has_value());
+  EXPECT_EQ(loaded->state.camera->y.low, 9);
+  ASSERT_EQ(loaded->bookmarks.size(), 1U);
+  EXPECT_EQ(to_json(*loaded, folder), to_json(saved, folder));
+}
+
+TEST(Session, PathsMoveWithTheFolder) {
+  const auto folder = scratch();
+  std::filesystem::create_directories(folder / "here");
+  ASSERT_TRUE(save_session(example(folder / "here"), folder / "here" / "s.locus.json").ok());
+  std::filesystem::rename(folder / "here", folder / "there");
+  const auto loaded = load_session(folder / "there" / "s.locus.json");
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_EQ(loaded->checkpoints.front().path, folder / "there" / "checkpoints" / "a");
+}
+
+TEST(Session, TheBundledSessionIsReadable) {
+  const auto loaded = load_session(std::filesystem::path(LOCUS_SOURCE_DIR) / "assets/sessions/first-light.locus.json");
+  ASSERT_TRUE(loaded.ok()) << loaded.error().describe();
+  EXPECT_FALSE(loaded->checkpoints.empty());
+  for (const Bookmark& bookmark : loaded->bookmarks) {
+    EXPECT_TRUE(views::find_view(bookmark.state.view).ok()) << bookmark.state.view;
+  }
+}
+
+TEST(Session, BadFilesAreOneClearError) {
+  const auto file = scratch() / "bad.locus.json";
+  for (const auto& [text, what] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"", ""},
+           {"{", ""},
+           {"[]", "object"},
+           {"{\"locus\": \"session/9\"}", "session/1"},
+           {"{\"locus\": \"session/1\", \"checkpoints\": 3}", "checkpoints"},
+           {"{\"locus\": \"session/1\", \"checkpoints\": [{}]}", "checkpoints[0].path"},
+           {"{\"locus\": \"session/1\", \"state\": {\"layer\": \"x\"}}", "state.layer"},
+           {"{\"locus\": \"session/1\", \"state\": {\"quantity\": \"mass\"}}", "quantity"},
+           {"{\"locus\": \"session/1\", \"state\": {\"camera\": {\"x\": [1]}}}", "camera.x"},
+           {"{\"locus\": \"session/1\", \"input\": {\"ids\": [1, \"a\"]}}", "ids"}}) {
+    ASSERT_TRUE(write_file(file, text).ok());
+    const auto loaded = load_session(file);
+    ASSERT_FALSE(loaded.ok()) << text;
+    EXPECT_EQ(loaded.error().code, ErrorCode::kBadInput);
+    EXPECT_NE(loaded.error().describe().find(what), std::string::npos) << loaded.error().describe();
+    EXPECT_NE(loaded.error().describe().find("bad.locus.json"), std::string::npos);
+  }
+  EXPECT_FALSE(load_session("/nowhere/at/all.locus.json").ok());
+}
+
+}  // namespace
+}  // namespace locus::workbench
