@@ -130,7 +130,15 @@ class Reader {
   void get(const char* name, std::int64_t& value) { read(name, "a whole number", &json::is_number_integer, value); }
   void get(const char* name, double& value) { read(name, "a number", &json::is_number, value); }
   void get(const char* name, float& value) { read(name, "a number", &json::is_number, value); }
-  void get(const char* name, std::uint32_t& value) { read(name, "a whole number", &json::is_number_unsigned, value); }
+  void get(const char* name, std::uint32_t& value) {
+    std::int64_t number = value;
+    get(name, number);
+    if (number < 0 || number > 0xFFFFFFFF) {
+      fail(where_ + "." + name, "a whole number below 2^32", object_.at(name));
+      return;
+    }
+    value = static_cast<std::uint32_t>(number);
+  }
   template <class T>
   void get(const char* name, std::optional<T>& value) {
     if (has(name)) {
