@@ -7,13 +7,17 @@ Action declare_info(Arguments& arguments);
 Action declare_run(Arguments& arguments);
 Action declare_figure(Arguments& arguments);
 Action declare_train(Arguments& arguments);
+Action declare_evaluate(Arguments& arguments);
+Action declare_verify(Arguments& arguments);
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> list = {
       {"info", "what a checkpoint is: family, encoding, shape, parameters, files", declare_info},
       {"run", "run a checkpoint on an input; print the prediction, write a trace", declare_run},
       {"figure", "draw a view as PNG, SVG or PDF; write its numbers as NPY or CSV", declare_figure},
+      {"verify", "check that what is shown explains what the model says", declare_verify},
       {"train", "train a small model with any position encoding", declare_train},
+      {"evaluate", "measure checkpoints on a task, in and out of distribution", declare_evaluate},
   };
   return list;
 }

@@ -63,10 +63,19 @@ std::string joined(const std::vector<std::string>& names) {
   return line.empty() ? "none" : line;
 }
 
+// The encoding and those of its options that are not what they are by default.
 std::string encoding_line(const models::ModelInfo& info) {
   std::string line = info.encoding;
-  for (const auto& [name, value] : info.encoding_options.values()) {
-    line += " " + name + "=" + to_text(value);
+  for (const models::EncodingInfo& encoding : models::encodings()) {
+    if (encoding.name != info.encoding) {
+      continue;
+    }
+    for (const auto& option : encoding.options) {
+      const auto value = info.encoding_options.values().find(option.name);
+      if (value != info.encoding_options.values().end() && to_text(value->second) != option.shape) {
+        line += " " + option.name + "=" + to_text(value->second);
+      }
+    }
   }
   return line;
 }

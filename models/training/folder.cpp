@@ -9,6 +9,7 @@
 
 #include "core/base/atomic_file.h"
 #include "models/checkpoint/tensor_source.h"
+#include "models/settings_json.h"
 #include "models/text/json.h"
 #include "models/transformer/locus_config.h"
 
@@ -112,14 +113,9 @@ void append_llama(const Spec& spec, const std::string& name, const at::Tensor& v
 
 // What decides a run's numbers; a resumed run must have the same.
 ordered_json options_json(const TrainOptions& options) {
-  ordered_json task_options = ordered_json::object();
-  for (const auto& [name, value] : options.task_options.values()) {
-    task_options[name] = to_text(value);
-  }
+  const ordered_json task_options = models::to_json(options.task_options);
   ordered_json encoding = {{"name", options.encoding}};
-  for (const auto& [name, value] : options.encoding_options.values()) {
-    encoding[name] = to_text(value);
-  }
+  encoding.update(models::to_json(options.encoding_options));
   const char* const decays[] = {"cosine", "linear", "constant"};
   return {{"task", options.task},
           {"task_options", task_options},

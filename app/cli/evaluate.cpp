@@ -1,0 +1,117 @@
+// locus evaluate: the metric of checkpoints on a task, in and out of distribution.
+#include <cmath>
+#include <memory>
+
+#include "app/cli/command.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/json.h"
+#include "app/cli/settings_text.h"
+#include "models/train.h"
+
+namespace locus::cli {
+namespace {
+
+struct Options {
+  std::string task;
+  std::vector<std::string> paths;
+  std::vector<std::string> task_options;
+  std::vector<std::string> validate;
+  std::int64_t samples = 0;
+  std::int64_t seed = 0;
+  bool json = false;
+};
+
+Json number(double value) {
+  return std::isnan(value) ? Json(nullptr) : Json(value);
+}
+
+Json row_json(const training::Evaluation& row) {
+  Json splits = Json::object();
+  Json intervals = Json::object();
+  for (std::size_t n = 0; n < row.splits.size(); ++n) {
+    splits[row.splits[n].first] = number(row.splits[n].second);
+    intervals[row.splits[n].first] = {number(row.intervals[n].first), number(row.intervals[n].second)};
+  }
+  return {{"checkpoint", row.checkpoint},
+          {"encoding", row.encoding},
+          {"metric", row.metric},
+          {"splits", splits},
+          {"interval", intervals}};
+}
+
+std::string padded(std::string text, std::size_t width) {
+  text.resize(std::max(width, text.size() + 1), ' ');
+  return text;
+}
+
+void print_rows(const std::vector<training::Evaluation>& rows, Console& console) {
+  std::string head = padded("checkpoint", 28) + padded("encoding", 16);
+  for (const auto& [split, value] : rows.front().splits) {
+    head += padded(split, 26);
+  }
+  console.print(head + "(" + rows.front().metric + ", 95 % interval)");
+  for (const training::Evaluation& row : rows) {
+    std::string line = padded(row.checkpoint, 28) + padded(row.encoding, 16);
+    for (std::size_t n = 0; n < row.splits.size(); ++n) {
+      char text[64];
+      std::snprintf(text, sizeof text, "%.4f [%.4f, %.4f]", row.splits[n].second, row.intervals[n].first,
+                    row.intervals[n].second);
+      line += padded(std::isnan(row.splits[n].second) ? "cannot take this length" : text, 26);
+    }
+    console.print(line);
+  }
+}
+
+Status run(const Options& options, const Context& context) {
+  if (options.paths.empty()) {
+    return usage("evaluate: expected at least one PATH");
+  }
+  if (options.samples < 0 || options.seed < 0) {
+    return usage("--samples, --seed: expected 0 or more");
+  }
+  training::EvaluateOptions evaluate;
+  evaluate.task = options.task;
+  LOCUS_TRY(evaluate.task_options, parse_settings("--task-option", options.task_options));
+  for (const std::string& path : options.validate) {
+    evaluate.validate.push_back({path, {}});
+  }
+  evaluate.samples = options.samples;
+  evaluate.seed = static_cast<std::uint64_t>(options.seed);
+  const Interrupt interrupt;
+  std::vector<training::Evaluation> rows;
+  for (const std::string& path : options.paths) {
+    const auto progress = [&](const ProgressReport& report) {
+      char text[32];
+      std::snprintf(text, sizeof text, " %.0f %%", 100 * report.fraction);
+      context.console.progress(path + " " + report.what + text);
+    };
+    LOCUS_TRY(training::Evaluation row, training::evaluate(path, evaluate, progress, interrupt.token()));
+    rows.push_back(std::move(row));
+  }
+  if (options.json) {
+    Json list = Json::array();
+    for (const training::Evaluation& row : rows) {
+      list.push_back(row_json(row));
+    }
+    context.console.print(dump({{"task", options.task}, {"rows", list}}));
+  } else {
+    print_rows(rows, context.console);
+  }
+  return {};
+}
+
+}  // namespace
+
+Action declare_evaluate(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.positional("TASK", options->task, true, "what is measured; locus train --help lists the tasks");
+  arguments.positionals("PATH", options->paths, "checkpoints");
+  arguments.repeated("--task-option", options->task_options, "an option of the task, instead of the trained one");
+  arguments.list("--validate", options->validate, "task text: files to measure bits per byte on");
+  arguments.integer("--samples", options->samples, "sequences a split; 0: the task's own");
+  arguments.integer("--seed", options->seed, "of the sequences");
+  arguments.flag("--json", options->json, "print JSON");
+  return [options](const Context& context) { return run(*options, context); };
+}
+
+}  // namespace locus::cli

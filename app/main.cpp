@@ -1,0 +1,61 @@
+// locus: the workbench and the command line, one program.
+#include "app/cli/command_line.h"
+#if LOCUS_GUI
+#include "app/cli/paint.h"
+#include "app/session/session.h"
+#include "app/workbench/workbench.h"
+#endif
+
+namespace {
+
+#if LOCUS_GUI
+
+using locus::Result;
+
+// The figures of the session among the paths, or of the bundled one.
+Result<int> draw_figures(const locus::cli::WorkbenchRequest& request, const locus::cli::Context& context) {
+  std::filesystem::path session = locus::workbench::bundled_session();
+  for (const std::string& path : request.paths) {
+    if (!locus::workbench::is_session(path)) {
+      return locus::usage("--figures: expected a session (.locus.json), found " + path);
+    }
+    session = path;
+  }
+  if (session.empty()) {
+    return locus::bad_input("found no bundled session; give one: locus --figures FOLDER FILE.locus.json");
+  }
+  LOCUS_TRY(const auto painter, locus::cli::Painter::create());
+  LOCUS_TRY(const auto files, locus::workbench::render_session(session, request.figures));
+  for (const std::filesystem::path& file : files) {
+    context.console.print(file.string());
+  }
+  return 0;
+}
+
+Result<int> open_workbench(int argc, char** argv, const locus::cli::WorkbenchRequest& request,
+                           const locus::cli::Context& context) {
+  if (!request.figures.empty()) {
+    return draw_figures(request, context);
+  }
+  locus::workbench::WorkbenchOptions options;
+  options.paths.assign(request.paths.begin(), request.paths.end());
+  options.config_dir = context.globals.config_dir;
+  options.threads = context.globals.threads;
+  options.memory_limit_mb = context.globals.memory_limit_mb;
+  options.device = context.globals.device;
+  return locus::workbench::run_workbench(argc, argv, options);
+}
+
+constexpr locus::cli::OpenWorkbench kOpenWorkbench = open_workbench;
+
+#else
+
+constexpr locus::cli::OpenWorkbench kOpenWorkbench = nullptr;
+
+#endif
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return locus::cli::run_command_line(argc, argv, kOpenWorkbench);
+}
