@@ -201,8 +201,8 @@ class Header {
 };
 
 // Sizes agree with the offsets, and the offsets tile the data: no overlap, hole or trailing bytes.
-Status place(std::vector<Entry>& entries, std::span<const std::byte> data, const std::shared_ptr<const void>& owner,
-             const std::filesystem::path& path, TensorTable& table) {
+Status place(std::vector<Entry>& entries, std::span<const std::byte> data, const std::filesystem::path& path,
+             TensorTable& table) {
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry& a, const Entry& b) { return a.offsets < b.offsets; });
   table.tensors.reserve(entries.size());
@@ -243,7 +243,6 @@ Status place(std::vector<Entry>& entries, std::span<const std::byte> data, const
     return bad_input("expected " + std::to_string(end) + " bytes of tensors, found " + std::to_string(size),
                      path.string());
   }
-  table.owners.push_back(owner);
   return {};
 }
 
@@ -275,9 +274,10 @@ Result<Source> read_safetensors(std::span<const std::byte> bytes, std::shared_pt
     return status.error().context.empty() ? status.error().within(path.string() + ": header") : status.error();
   }
   TensorTable table;
-  LOCUS_CHECK(place(header.entries, bytes.subspan(kLengthBytes + text.size()), owner, path, table));
+  LOCUS_CHECK(place(header.entries, bytes.subspan(kLengthBytes + text.size()), path, table));
   table.metadata = std::move(header.metadata);
   table.files = {path};
+  table.owners.push_back(std::move(owner));
   return make_source(std::move(table));
 }
 

@@ -25,14 +25,7 @@ double half_by_definition(std::uint32_t bits) {
 template <class T>
 TensorInfo tensor_of(DType dtype, const std::vector<T>& values, std::vector<std::int64_t> shape,
                      std::vector<std::int64_t> strides, std::int64_t offset = 0) {
-  TensorInfo tensor;
-  tensor.name = "t";
-  tensor.dtype = dtype;
-  tensor.shape = std::move(shape);
-  tensor.strides = std::move(strides);
-  tensor.offset = offset;
-  tensor.storage = std::as_bytes(std::span(values));
-  return tensor;
+  return {"t", dtype, std::move(shape), std::move(strides), offset, std::as_bytes(std::span(values)), {}};
 }
 
 std::vector<float> floats(const TensorInfo& tensor) {
