@@ -1,0 +1,155 @@
+// What opening and running refuse, in one line that names file, tensor, expected and found.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <limits>
+
+#include "models/model.h"
+#include "tests/support/checkpoint_folder.h"
+#include "tests/support/golden.h"
+
+namespace locus {
+namespace {
+
+const models::OpenOptions kDefaults;
+
+constexpr const char* kConfig = R"({"model_type": "llama", "vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 2,
+  "num_attention_heads": 4, "intermediate_size": 48, "rms_norm_eps": 1e-5})";
+
+// A folder with the golden Llama, changed before it is written.
+struct Folder {
+  test::TemporaryFolder place;
+  test::Tensors tensors = test::with_prefix(test::Golden("llama_rope"), "w.");
+  std::string config = kConfig;
+
+  void replace(const std::string& from, const std::string& to) { config.replace(config.find(from), from.size(), to); }
+  Result<std::shared_ptr<const models::Model>> open() const {
+    place.write("config.json", config);
+    test::write_tensors(place.path() / "model.safetensors", tensors);
+    return models::open(place.path(), kDefaults);
+  }
+};
+
+void expect_error(const Result<std::shared_ptr<const models::Model>>& result, ErrorCode code, const std::string& part) {
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, code) << result.error().describe();
+  EXPECT_NE(result.error().describe().find(part), std::string::npos) << result.error().describe();
+  EXPECT_EQ(result.error().describe().find('\n'), std::string::npos);
+}
+
+TEST(Open, AMissingTensorIsNamed) {
+  Folder folder;
+  folder.tensors.erase("model.layers.1.mlp.up_proj.weight");
+  expect_error(folder.open(), ErrorCode::kBadInput,
+               "tensor model.layers.1.mlp.up_proj.weight: expected shape [48, 32]");
+}
+
+TEST(Open, AnUnexpectedTensorIsReported) {
+  Folder folder;
+  folder.tensors["model.layers.0.extra"] = at::ones({3});
+  const auto model = folder.open();
+  ASSERT_TRUE(model.ok());
+  EXPECT_EQ((*model)->info().unexpected, std::vector<std::string>{"model.layers.0.extra"});
+}
+
+TEST(Open, AConfigThatContradictsTheWeightsIsRefused) {
+  Folder vocabulary;
+  vocabulary.replace("50", "51");
+  expect_error(vocabulary.open(), ErrorCode::kBadInput, "expected shape [51, 32], found [50, 32]");
+  Folder heads;
+  heads.replace("\"num_attention_heads\": 4", "\"num_attention_heads\": 5");
+  expect_error(heads.open(), ErrorCode::kBadInput, "5 heads");
+  Folder none;
+  none.replace("\"num_attention_heads\": 4", "\"num_attention_heads\": 0");
+  expect_error(none.open(), ErrorCode::kBadInput, "heads");
+  Folder many;
+  many.replace("\"num_hidden_layers\": 2", "\"num_hidden_layers\": 2000000000000");
+  expect_error(many.open(), ErrorCode::kBadInput, "layers");
+}
+
+TEST(Open, WrongFilesAreRefused) {
+  Folder json;
+  json.config = "{\"model_type\": ";
+  expect_error(json.open(), ErrorCode::kBadInput, "config.json");
+  Folder family;
+  family.replace("llama", "t5");
+  expect_error(family.open(), ErrorCode::kUnsupported, "t5");
+  Folder cut;
+  ASSERT_TRUE(cut.open().ok());
+  std::filesystem::resize_file(cut.place.path() / "model.safetensors", 4000);
+  expect_error(models::open(cut.place.path(), kDefaults), ErrorCode::kBadInput, "model.safetensors");
+  expect_error(models::open("/nonexistent/checkpoint", kDefaults), ErrorCode::kBadInput, "/nonexistent/checkpoint");
+}
+
+TEST(Open, WeightsThatAreNotFiniteAreAWarning) {
+  Folder folder;
+  at::Tensor& weight = folder.tensors["model.norm.weight"];
+  weight = weight.clone();
+  weight[3] = std::numeric_limits<float>::quiet_NaN();
+  const auto model = folder.open();
+  ASSERT_TRUE(model.ok());
+  ASSERT_EQ((*model)->info().warnings.size(), 1U);
+  EXPECT_NE((*model)->info().warnings[0].find("model.norm.weight"), std::string::npos);
+}
+
+TEST(Open, HalfPrecisionIsConverted) {
+  Folder folder;
+  for (auto& [name, tensor] : folder.tensors) {
+    tensor = tensor.to(at::kBFloat16);
+  }
+  const auto model = folder.open();
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  EXPECT_EQ((*model)->info().dtype, "bfloat16");
+  const test::Golden golden("llama_rope");
+  // bfloat16 keeps 8 bits of each weight.
+  EXPECT_CLOSE(test::logits_of(**model, golden["input_ids"][0]), golden["logits"][0], 0.1);
+}
+
+TEST(Open, RunsRefuseWhatTheyCannotTake) {
+  const Folder folder;
+  const auto model = folder.open();
+  ASSERT_TRUE(model.ok());
+  models::Input input;
+  EXPECT_EQ((*model)->run(input).error().code, ErrorCode::kUsage);
+  input.ids = std::vector<std::int64_t>{};
+  EXPECT_EQ((*model)->run(input).error().code, ErrorCode::kBadInput);
+  input.ids = std::vector<std::int64_t>{3, 50};
+  EXPECT_EQ((*model)->run(input).error().code, ErrorCode::kBadInput);
+  models::Input text;
+  text.text = "no tokenizer here";
+  EXPECT_EQ((*model)->run(text).error().code, ErrorCode::kBadInput);
+  models::Input image;
+  image.image = "picture.png";
+  EXPECT_EQ((*model)->run(image).error().code, ErrorCode::kBadInput);
+}
+
+TEST(Open, AMemoryLimitIsKept) {
+  const Folder folder;
+  ASSERT_TRUE(folder.open().ok());
+  models::OpenOptions options;
+  options.memory_limit_mb = 1;
+  const auto model = models::open(folder.place.path(), options);
+  ASSERT_TRUE(model.ok());
+  models::Input input;
+  input.ids = std::vector<std::int64_t>(20000, 1);
+  const auto run = (*model)->run(input);
+  ASSERT_FALSE(run.ok());
+  EXPECT_EQ(run.error().code, ErrorCode::kTooLarge);
+}
+
+TEST(Open, OverridesChangeTheEncoding) {
+  const Folder folder;
+  ASSERT_TRUE(folder.open().ok());
+  models::OpenOptions options;
+  options.overrides.rope_base = 500.0;
+  options.overrides.rope_scaling = "linear:4";
+  const auto model = models::open(folder.place.path(), options);
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  EXPECT_EQ(*(*model)->info().encoding_options.number("base", 0), 500.0);
+  EXPECT_EQ(*(*model)->info().encoding_options.number("factor", 0), 4.0);
+  options.overrides.rope_scaling = "linear:x";
+  EXPECT_EQ(models::open(folder.place.path(), options).error().code, ErrorCode::kUsage);
+}
+
+}  // namespace
+}  // namespace locus

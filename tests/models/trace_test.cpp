@@ -1,0 +1,132 @@
+// Traces: written, opened again, made by another program, verified.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/checkpoint/tensor_source.h"
+#include "models/recorded_trace.h"
+#include "models/verify.h"
+#include "tests/support/checkpoint_folder.h"
+#include "tests/support/golden.h"
+
+namespace locus {
+namespace {
+
+// The Llama of the golden tests.
+struct Llama {
+  test::Golden golden{"llama_rope"};
+  test::TemporaryFolder folder;
+  std::shared_ptr<const models::Model> model;
+  models::Input input;
+
+  Llama() {
+    folder.write("config.json", R"({"model_type": "llama", "vocab_size": 50, "hidden_size": 32,
+      "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48, "rms_norm_eps": 1e-5})");
+    test::write_tensors(folder.path() / "model.safetensors", test::with_prefix(golden, "w."));
+    const models::OpenOptions options;
+    model = test::open_model(folder.path(), options);
+    input.ids = test::ids_of(golden["input_ids"][0]);
+  }
+  std::shared_ptr<const models::Trace> run(const std::set<std::string>& keep) const {
+    models::RunOptions options;
+    options.keep = keep;
+    options.all_logits = true;
+    const auto trace = model->run(input, options);
+    EXPECT_TRUE(trace.ok());
+    return trace.ok() ? *trace : nullptr;
+  }
+};
+
+void expect_same_maps(const models::Trace& got, const models::Trace& want) {
+  for (const models::Quantity quantity : {models::Quantity::kWeight, models::Quantity::kContent}) {
+    for (std::int64_t layer = 0; layer < 2; ++layer) {
+      models::MapRequest request;
+      request.layer = layer;
+      request.head = 3;
+      request.quantity = quantity;
+      const auto a = got.map(request);
+      const auto b = want.map(request);
+      ASSERT_TRUE(a.ok() && b.ok()) << (a.ok() ? "" : a.error().describe());
+      for (std::size_t n = 0; n < b->values.size(); ++n) {
+        EXPECT_TRUE(std::isnan(b->values[n]) ? std::isnan(a->values[n])
+                                             : std::abs(a->values[n] - b->values[n]) < 1e-5F);
+      }
+    }
+  }
+}
+
+TEST(Trace, WrittenAndOpenedAgainItShowsTheSame) {
+  const Llama llama;
+  const auto trace = llama.run({"all"});
+  ASSERT_TRUE(trace);
+  for (const std::set<std::string>& keep :
+       {std::set<std::string>{"all"}, std::set<std::string>{"q", "k", "q_content", "k_content", "logits"}}) {
+    const auto path = llama.folder.path() / "trace.safetensors";
+    const Status written = trace->write(path, keep);
+    ASSERT_TRUE(written.ok()) << written.error().describe();
+    const auto opened = models::open_trace(path);
+    ASSERT_TRUE(opened.ok()) << opened.error().describe();
+    EXPECT_EQ((*opened)->model().encoding, "rope");
+    EXPECT_EQ((*opened)->length(), 7);
+    EXPECT_EQ((*opened)->top(3)[0].id, trace->top(3)[0].id);
+    expect_same_maps(**opened, *trace);
+    EXPECT_TRUE((*opened)->dot_product(1, 0, {}, {}, true).ok());
+  }
+}
+
+TEST(Trace, AttentionOfAnotherProgramIsEnough) {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "theirs.safetensors";
+  const at::Tensor attention = at::softmax(at::randn({2, 3, 3}), -1);
+  std::vector<checkpoint::OutputTensor> tensors{
+      {"layers.0.attention",
+       checkpoint::DType::kF32,
+       {2, 3, 3},
+       {static_cast<const std::byte*>(attention.data_ptr()), attention.nbytes()}}};
+  const Status written = checkpoint::write_safetensors(
+      path, tensors, {{"locus.format", "trace/1"}, {"tokens", R"(["a", "b", "c"])"}, {"causal", "false"}});
+  ASSERT_TRUE(written.ok());
+  const auto opened = models::open_trace(path);
+  ASSERT_TRUE(opened.ok()) << opened.error().describe();
+  models::MapRequest request;
+  request.head = 1;
+  const auto map = (*opened)->map(request);
+  ASSERT_TRUE(map.ok());
+  EXPECT_EQ(map->at(1, 2), attention[1][1][2].item<float>());
+  request.quantity = models::Quantity::kLogit;
+  EXPECT_EQ((*opened)->map(request).error().code, ErrorCode::kUnsupported);
+}
+
+TEST(Trace, RefusesUnknownNamesAndWhatWasNotKept) {
+  const Llama llama;
+  const auto trace = llama.run({"logits"});
+  ASSERT_TRUE(trace);
+  const auto path = llama.folder.path() / "trace.safetensors";
+  EXPECT_EQ(trace->write(path, {"attentions"}).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(trace->write(path, {"gates"}).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(trace->write(path, {"hidden"}).error().code, ErrorCode::kUnsupported);
+  EXPECT_FALSE(std::filesystem::exists(path));
+  models::MapRequest request;
+  request.layer = 2;
+  EXPECT_EQ(trace->map(request).error().code, ErrorCode::kBadInput);
+}
+
+TEST(Trace, TheShownAttentionExplainsTheLogits) {
+  const Llama llama;
+  const auto path = llama.folder.path() / "trace.safetensors";
+  ASSERT_TRUE(llama.run({"all"})->write(path, {"all"}).ok());
+  const auto report = models::verify(*llama.model, llama.input, path);
+  ASSERT_TRUE(report.ok()) << report.error().describe();
+  EXPECT_TRUE(report->passed);
+  EXPECT_GE(report->rows.size(), 5U);
+
+  models::OpenOptions options;
+  options.overrides.rope_base = 100.0;
+  const auto other = test::open_model(llama.folder.path(), options);
+  const auto differs = models::verify(*other, llama.input, path);
+  ASSERT_TRUE(differs.ok());
+  EXPECT_FALSE(differs->passed);
+}
+
+}  // namespace
+}  // namespace locus
