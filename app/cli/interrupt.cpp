@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <csignal>
 
@@ -29,17 +28,15 @@ void install(void (*handler)(int), int flags) {
 }  // namespace
 
 Interrupt::Interrupt() {
-  std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0) {
+  if (pipe(ends_.data()) != 0) {
     return;  // no descriptors left: Ctrl-C keeps its usual meaning
   }
-  pipe_in = ends[1];
-  watcher_ = std::thread([this, end = ends[0]] {
+  pipe_in = ends_[1];
+  watcher_ = std::thread([this] {
     char byte = 0;
-    if (read(end, &byte, 1) == 1 && byte == 'i') {
+    if (read(ends_[0], &byte, 1) == 1 && byte == 'i') {
       source_.request_stop();
     }
-    close(end);
   });
   install(handle, static_cast<int>(SA_RESETHAND));
 }
@@ -49,11 +46,13 @@ Interrupt::~Interrupt() {
     return;
   }
   install(SIG_DFL, 0);
-  const int end = pipe_in.exchange(-1);
+  pipe_in = -1;
+  // Both ends are open until the watcher is gone: a write to a pipe that nobody reads would end the program.
   const char byte = 'q';
-  [[maybe_unused]] const auto written = write(end, &byte, 1);
+  [[maybe_unused]] const auto written = write(ends_[1], &byte, 1);
   watcher_.join();
-  close(end);
+  close(ends_[0]);
+  close(ends_[1]);
 }
 
 }  // namespace locus::cli

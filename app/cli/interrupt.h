@@ -1,6 +1,7 @@
 // Interrupt: Ctrl-C as a StopToken, for commands that save what they have. A second Ctrl-C ends the program.
 #pragma once
 
+#include <array>
 #include <stop_token>
 #include <thread>
 
@@ -18,6 +19,7 @@ class Interrupt {
 
  private:
   std::stop_source source_;
+  std::array<int, 2> ends_{};  // of the pipe: read, write
   std::thread watcher_;
 };
 

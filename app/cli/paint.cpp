@@ -1,5 +1,7 @@
 #include "app/cli/paint.h"
 
+#include <iostream>
+
 #include "core/base/atomic_file.h"
 #if LOCUS_GUI
 #include <QGuiApplication>
@@ -50,7 +52,12 @@ class QtPainter final : public Painter {
 #if LOCUS_GUI
 
 Result<std::unique_ptr<Painter>> Painter::create() {
-  // Painting needs fonts, not a display.
+  // Painting needs fonts, not a display, and what Qt remarks about the desktop is no concern of the user.
+  qInstallMessageHandler([](QtMsgType type, const QMessageLogContext& /*context*/, const QString& message) {
+    if (type == QtCriticalMsg || type == QtFatalMsg) {
+      std::cerr << "locus: warning: " << message.toStdString() << '\n';
+    }
+  });
   qputenv("QT_QPA_PLATFORM", "offscreen");
   return std::unique_ptr<Painter>(std::make_unique<QtPainter>());
 }
