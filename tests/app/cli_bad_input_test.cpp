@@ -1,0 +1,90 @@
+// Spoiled checkpoints: one clear line and exit status 3, never a crash.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+#include "tests/support/run_locus.h"
+
+namespace {
+
+using locus::testing_support::CheckpointTest;
+using locus::testing_support::expect_error;
+using locus::testing_support::read_text;
+using locus::testing_support::run_locus;
+namespace fs = std::filesystem;
+
+class CliBadInput : public CheckpointTest {
+ protected:
+  static void write(const fs::path& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+  }
+  // Changes the JSON header of a safetensors file; its length is written anew.
+  static void edit_header(const fs::path& path, const std::function<void(std::string&)>& edit) {
+    const std::string bytes = read_text(path);
+    std::uint64_t length = 0;
+    std::memcpy(&length, bytes.data(), sizeof length);
+    std::string header = bytes.substr(8, length);
+    edit(header);
+    std::string out(8, '\0');
+    const std::uint64_t now = header.size();
+    std::memcpy(out.data(), &now, sizeof now);
+    write(path, out + header + bytes.substr(8 + length));
+  }
+  static void replace(std::string& text, const std::string& from, const std::string& to) {
+    const auto found = text.find(from);
+    ASSERT_NE(found, std::string::npos) << from;
+    text.replace(found, from.size(), to);
+  }
+};
+
+TEST_F(CliBadInput, TruncatedWeights) {
+  const fs::path folder = copy("truncated");
+  const std::string bytes = read_text(folder / "model.safetensors");
+  for (const std::size_t size : {std::size_t{0}, std::size_t{7}, std::size_t{40}, bytes.size() - 1}) {
+    write(folder / "model.safetensors", bytes.substr(0, size));
+    expect_error(run_locus({"info", folder.string()}), 3, "model.safetensors");
+  }
+}
+
+TEST_F(CliBadInput, WrongJson) {
+  const fs::path folder = copy("json");
+  const std::string config = read_text(folder / "config.json");
+  for (const std::string& text :
+       {std::string("{"), std::string("[]"), std::string(""), config.substr(0, 60), std::string(100000, '[')}) {
+    write(folder / "config.json", text);
+    expect_error(run_locus({"info", folder.string()}), 3, "config.json");
+  }
+}
+
+TEST_F(CliBadInput, UnknownDtype) {
+  const fs::path folder = copy("dtype");
+  edit_header(folder / "model.safetensors", [](std::string& header) { replace(header, "\"F32\"", "\"F33\""); });
+  expect_error(run_locus({"info", folder.string()}), 3, "F33");
+}
+
+TEST_F(CliBadInput, MissingTensor) {
+  const fs::path folder = copy("missing");
+  edit_header(folder / "model.safetensors",
+              [](std::string& header) { replace(header, "self_attn.o_proj", "self_attn.x_proj"); });
+  expect_error(run_locus({"run", folder.string(), "--text", "a"}), 3, "o_proj");
+}
+
+TEST_F(CliBadInput, WrongShape) {
+  const fs::path folder = copy("shape");
+  std::string config = read_text(folder / "config.json");
+  replace(config, "\"intermediate_size\": 48", "\"intermediate_size\": 47");
+  write(folder / "config.json", config);
+  expect_error(run_locus({"info", folder.string()}), 3, "mlp");
+}
+
+TEST_F(CliBadInput, ConfigOfAnotherWorld) {
+  const fs::path folder = copy("family");
+  std::string config = read_text(folder / "config.json");
+  replace(config, "\"model_type\": \"llama\"", "\"model_type\": \"t5\"");
+  write(folder / "config.json", config);
+  expect_error(run_locus({"info", folder.string()}), 4, "t5");
+}
+
+}  // namespace

@@ -1,0 +1,92 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/run_locus.h"
+
+namespace {
+
+using locus::testing_support::CheckpointTest;
+using locus::testing_support::expect_error;
+using locus::testing_support::read_text;
+using locus::testing_support::run_locus;
+using nlohmann::json;
+
+class CliFigure : public CheckpointTest {};
+
+TEST_F(CliFigure, DataIsTheMap) {
+  const std::string npy = file("map.npy");
+  const auto outcome = run_locus({"figure", "attention", path(), "--text", "one two", "--layer", "1", "--data", npy});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const std::string bytes = read_text(npy);
+  ASSERT_EQ(bytes.substr(0, 6), "\x93NUMPY");
+  EXPECT_NE(bytes.find("'shape': (7, 7)"), std::string::npos) << bytes.substr(0, 128);
+  std::vector<float> values(49);
+  std::memcpy(values.data(), bytes.data() + bytes.size() - 49 * 4, 49 * 4);
+  for (std::size_t row = 0; row < 7; ++row) {
+    float sum = 0;
+    for (std::size_t column = 0; column < 7; ++column) {
+      EXPECT_TRUE(column <= row || values[row * 7 + column] == 0.0F) << row << " sees " << column;
+      sum += values[row * 7 + column];
+    }
+    EXPECT_NEAR(sum, 1, 1e-5) << row;
+  }
+  const json recipe = json::parse(read_text(npy + ".recipe.json"));
+  EXPECT_EQ(recipe.at("state").at("view"), "attention");
+  EXPECT_EQ(recipe.at("checkpoints").at(0).at("sha256").get<std::string>().size(), 64U);
+}
+
+TEST_F(CliFigure, AllLayersAndHeadsMakeOneArray) {
+  const std::string npy = file("all.npy");
+  const auto outcome =
+      run_locus({"figure", "attention", path(), "--text", "one", "--layer", "all", "--head", "all", "--data", npy});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(read_text(npy).find("'shape': (2, 2, 3, 3)"), std::string::npos);
+}
+
+TEST_F(CliFigure, RefusesWhatIsNotThere) {
+  expect_error(run_locus({"figure", "attention", path(), "--text", "a", "--layer", "2", "--data", file("x.npy")}), 2,
+               "layer");
+  expect_error(run_locus({"figure", "attention", path(), "--text", "a", "--head", "x", "--data", file("x.npy")}), 2,
+               "--head");
+  expect_error(run_locus({"figure", "attention", path(), "--text", "a", "--data", file("x.xls")}), 2, "x.xls");
+  expect_error(run_locus({"figure", "attention", path(), "--data", file("x.npy")}), 2, "INPUT");
+  expect_error(run_locus({"figure", "attention", path(), "--text", "a", "--quantity", "gate", "--data", file("x.npy")}),
+               4, "rope");
+}
+
+#if LOCUS_GUI
+
+TEST_F(CliFigure, DrawsEveryFormatAndMakesItAgain) {
+  for (const std::string ending : {"png", "svg", "pdf"}) {
+    const std::string first = file("figure." + ending);
+    const std::string second = file("again." + ending);
+    const auto made = run_locus({"figure", "attention", path(), "--text", "one two", "--head", "1", "--out", first});
+    ASSERT_EQ(made.status, 0) << made.err;
+    EXPECT_EQ(made.out, first + "\n");
+    const auto again = run_locus({"figure", "--recipe", first, "--out", second});
+    ASSERT_EQ(again.status, 0) << again.err;
+    EXPECT_GT(read_text(first).size(), 1000U) << ending;
+    EXPECT_EQ(read_text(first), read_text(second)) << ending;
+  }
+}
+
+TEST_F(CliFigure, NumbersTheFilesOfAllHeads) {
+  const auto outcome = run_locus(
+      {"figure", "attention", path(), "--text", "one", "--layer", "all", "--head", "all", "--out", file("each.svg")});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  for (const char* const name : {"each-l0-h0.svg", "each-l0-h1.svg", "each-l1-h0.svg", "each-l1-h1.svg"}) {
+    EXPECT_TRUE(std::filesystem::exists(file(name))) << name;
+  }
+}
+
+TEST_F(CliFigure, RefusesFilesItCannotDraw) {
+  expect_error(run_locus({"figure", "attention", path(), "--text", "a", "--out", file("x.bmp")}), 2, "bmp");
+  std::ofstream(file("plain.svg")) << "<svg xmlns='http://www.w3.org/2000/svg'/>";
+  expect_error(run_locus({"figure", "--recipe", file("plain.svg"), "--out", file("y.svg")}), 3, "plain.svg");
+}
+
+#endif
+
+}  // namespace

@@ -1,0 +1,61 @@
+// Command lines that make no sense, and those that print something of the program itself.
+#include <gtest/gtest.h>
+
+#include "tests/support/run_locus.h"
+
+namespace {
+
+using locus::testing_support::expect_error;
+using locus::testing_support::Outcome;
+using locus::testing_support::run_locus;
+
+TEST(CliUsage, PrintsItsVersion) {
+  const Outcome outcome = run_locus({"--version"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.out.rfind("locus ", 0), 0U) << outcome.out;
+}
+
+TEST(CliUsage, HelpNamesEverySubCommand) {
+  const Outcome outcome = run_locus({"--help"});
+  EXPECT_EQ(outcome.status, 0);
+  for (const char* const name : {"info", "run", "figure", "verify", "train"}) {
+    EXPECT_NE(outcome.out.find(std::string("\n  ") + name + " "), std::string::npos) << name << outcome.out;
+  }
+}
+
+TEST(CliUsage, SubCommandHelpNamesItsOptions) {
+  const Outcome run = run_locus({"run", "--help"});
+  EXPECT_EQ(run.status, 0);
+  for (const char* const name : {"--text", "--ids", "--trace", "--keep", "--rope-base", "--threads", "--device"}) {
+    EXPECT_NE(run.out.find(name), std::string::npos) << name;
+  }
+  const Outcome figure = run_locus({"figure", "--help"});
+  EXPECT_NE(figure.out.find("attention:"), std::string::npos) << "the views are listed";
+}
+
+TEST(CliUsage, RefusesWhatMakesNoSense) {
+  expect_error(run_locus({"run", "somewhere", "--bogus"}), 2, "--bogus");
+  expect_error(run_locus({"run"}), 2, "PATH");
+  expect_error(run_locus({"info"}), 2, "PATH");
+  expect_error(run_locus({"info", "somewhere", "--device", "tpu"}), 2, "tpu");
+  expect_error(run_locus({"run", "somewhere"}), 2, "--text");
+  expect_error(run_locus({"run", "somewhere", "--text", "a", "--ids", "1"}), 2, "--ids");
+  expect_error(run_locus({"run", "somewhere", "--ids", "1,x"}), 2, "x");
+  expect_error(run_locus({"run", "somewhere", "--text", "a", "--keep", "everything"}), 2, "everything");
+  expect_error(run_locus({"figure", "attention", "somewhere", "--text", "a"}), 2, "--out");
+  expect_error(run_locus({"figure", "horoscope", "somewhere", "--text", "a", "--data", "x.npy"}), 2, "horoscope");
+  expect_error(run_locus({"train", "poetry", "--out", "x"}), 2, "poetry");
+  expect_error(run_locus({"--threads", "-1", "info", "--encodings"}), 2, "--threads");
+}
+
+TEST(CliUsage, TakesGlobalOptionsOnEitherSide) {
+  EXPECT_EQ(run_locus({"--threads", "1", "info", "--encodings"}).status, 0);
+  EXPECT_EQ(run_locus({"info", "--encodings", "--threads", "1"}).status, 0);
+}
+
+TEST(CliUsage, NamesAPathThatIsNotThere) {
+  expect_error(run_locus({"frobnicate"}), 3, "frobnicate");
+  expect_error(run_locus({"info", "nowhere-at-all"}), 3, "nowhere-at-all");
+}
+
+}  // namespace
