@@ -192,6 +192,7 @@ void ImGuiBridge::apply_theme(bool dark) {
   style.WindowRounding = 0;
   style.FrameRounding = 3;
   style.GrabRounding = 3;
+  style.FrameBorderSize = 1;  // an empty check box is seen on any background
   style.WindowBorderSize = 0;
   style.PopupBorderSize = 1;
   ImGui::GetStyle() = style;

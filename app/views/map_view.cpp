@@ -60,7 +60,13 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     const Column& column = input.columns[n];
     figure::Panel panel = map_panel(input, *column.trace, windows[n], fields[n], scale);
     panel.title = column.name + " · " + subtitle(input, column);
-    panel.color_bar_label = quantity(input);
+    // What all columns share is said once, so that the maps get the room.
+    if (!input.scale.shared || n + 1 == fields.size()) {
+      panel.color_bar_label = quantity(input);
+    }
+    if (n > 0) {
+      panel.y.label.clear();
+    }
     decorate(input, column, panel);
     figure.panels.push_back(std::move(panel));
   }
@@ -71,6 +77,7 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     LOCUS_TRY(Field made, difference(*fields[0], *fields[1]));
     figure.panels.push_back(difference_panel(input, windows[0], std::move(made)));
     figure.panels.back().color_bar_label = "difference of " + quantity(input);
+    figure.panels.back().y.label.clear();
   }
   return figure;
 }

@@ -106,7 +106,10 @@ std::shared_ptr<const figure::Figure> CanvasLink::shown_figure() const {
   auto copy = std::make_shared<figure::Figure>(*made);
   const std::size_t rows = copy->panels.size() / columns;
   for (std::size_t n = 0; n < rows * columns; ++n) {
-    copy->panels[n] = made->panels[n / columns * columns];
+    figure::Panel& panel = copy->panels[n];
+    panel = made->panels[n / columns * columns];
+    panel.y.label = made->panels[n].y.label;  // every plot stays where it is
+    panel.color_bar_label = made->panels[n].color_bar_label;
   }
   return copy;
 }
@@ -175,6 +178,10 @@ std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) cons
   }
   if (hover_.query && hover_.key) {
     lines.push_back("Δ = " + std::to_string(*hover_.query - *hover_.key));
+    if (*hover_.key > *hover_.query && trace.model().causal) {
+      lines.emplace_back("masked: the key comes after the query");
+      return lines;
+    }
   }
   const auto value = value_under_pointer();
   bool exact = false;
@@ -229,10 +236,8 @@ void CanvasLink::hover(const figure::Hit& hit) {
   const views::ViewInput input = studio_.view_input();
   const views::Selection before = hover_;
   hover_ = input.columns.empty() ? views::Selection{} : studio_.view().pick(input, hit);
-  if (!(hover_ == before)) {
-    if (hover_.query && hover_.key) {
-      studio_.inspect(*hover_.query, *hover_.key);
-    }
+  if (!(hover_ == before) && hover_.query && hover_.key) {
+    studio_.inspect(*hover_.query, *hover_.key);
   }
   refresh();
 }
@@ -243,10 +248,7 @@ void CanvasLink::leave() {
   }
   hover_hit_.reset();
   hover_ = {};
-  const ViewState& state = studio_.state();
-  if (state.query >= 0 && state.key >= 0) {
-    studio_.inspect(state.query, state.key);
-  }
+  studio_.inspect_pinned();
   refresh();
 }
 
@@ -271,9 +273,7 @@ void CanvasLink::click(const figure::Hit& hit) {
     set_column(static_cast<std::size_t>(*picked.column));
   }
   studio_.change(state);
-  if (state.query >= 0 && state.key >= 0) {
-    studio_.inspect(state.query, state.key);
-  }
+  studio_.inspect_pinned();
 }
 
 void CanvasLink::set_camera(const views::Camera& camera) {
@@ -317,7 +317,7 @@ void CanvasLink::unpin() {
   state.query = views::kNone;
   state.key = views::kNone;
   studio_.change(state);
-  studio_.inspect_nothing();
+  studio_.inspect_pinned();
 }
 
 void CanvasLink::move_layer(int by) {

@@ -20,7 +20,12 @@ Cell cell_of(const views::Column& column, const models::MapRequest& where, const
   cell.key = where.columns.begin;
   cell.query_token = tokens[static_cast<std::size_t>(cell.query)].label;
   cell.key_token = tokens[static_cast<std::size_t>(cell.key)].label;
+  const bool gates = column.trace->model().has_gates;
   for (const models::Quantity quantity : kQuantities) {
+    if (!gates && (quantity == models::Quantity::kGate || quantity == models::Quantity::kPosition)) {
+      cell.values.push_back({views::quantity_label(quantity), std::nullopt});
+      continue;
+    }
     models::MapRequest request = where;
     request.quantity = quantity;
     const auto value = column.trace->map(request, stop);

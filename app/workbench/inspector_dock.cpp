@@ -5,6 +5,7 @@
 #include <QDoubleSpinBox>
 #include <QFormLayout>
 #include <QGroupBox>
+#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
@@ -24,6 +25,8 @@ namespace locus::workbench {
 namespace {
 
 constexpr int kShareRole = Qt::UserRole;
+constexpr int kGateRow = 7;
+constexpr int kPositionRow = 8;
 constexpr std::array<std::pair<const char*, std::uint32_t>, 3> kMasks = {
     {{"grey", 0xD0D0D0FF}, {"white", 0xFFFFFFFF}, {"black", 0x000000FF}}};
 
@@ -59,7 +62,7 @@ QTableWidget* make_table(const char* name, const QString& accessible, QWidget* p
 void fit_height(QTableWidget* table) {
   int height = table->horizontalHeader()->isHidden() ? 4 : table->horizontalHeader()->sizeHint().height() + 4;
   for (int row = 0; row < table->rowCount(); ++row) {
-    height += table->rowHeight(row);
+    height += table->isRowHidden(row) ? 0 : table->rowHeight(row);
   }
   table->setFixedHeight(height);
 }
@@ -101,6 +104,7 @@ InspectorDock::InspectorDock(Studio& studio, QWidget* parent)
   connect(&studio_, &Studio::cells_changed, this, &InspectorDock::show_cell);
   connect(&studio_, &Studio::state_changed, this, &InspectorDock::show_state);
   connect(&studio_, &Studio::runs_changed, this, &InspectorDock::show_predictions);
+  connect(&studio_, &Studio::runs_changed, this, &InspectorDock::show_cell);  // which rows there are
   show_cell();
   show_state();
   show_predictions();
@@ -131,6 +135,8 @@ QWidget* InspectorDock::make_predictions() {
   predictions_->setColumnCount(2);
   predictions_->horizontalHeader()->hide();
   predictions_->verticalHeader()->hide();
+  predictions_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+  predictions_->horizontalHeader()->setMinimumSectionSize(48);
   predictions_->setItemDelegateForColumn(1, new ShareDelegate(predictions_));
   layout->addWidget(predictions_);
   return box;
@@ -147,6 +153,7 @@ QWidget* InspectorDock::make_colors() {
   }
   transfer_ = new QComboBox(box);
   transfer_->addItems({QStringLiteral("linear"), QStringLiteral("log"), QStringLiteral("gamma")});
+  gamma_label_ = new QLabel(QStringLiteral("Gamma"), box);
   gamma_ = new QDoubleSpinBox(box);
   gamma_->setRange(0.05, 4);
   gamma_->setSingleStep(0.05);
@@ -158,9 +165,11 @@ QWidget* InspectorDock::make_colors() {
   low_ = new QLineEdit(box);
   high_ = new QLineEdit(box);
   for (QLineEdit* edit : {low_, high_}) {
-    edit->setPlaceholderText(QStringLiteral("automatic"));
+    edit->setPlaceholderText(QStringLiteral("auto"));
     edit->setToolTip(QStringLiteral("Empty: from the data"));
   }
+  low_->setAccessibleName(QStringLiteral("Lower end of the range"));
+  high_->setAccessibleName(QStringLiteral("Upper end of the range"));
   mask_ = new QComboBox(box);
   for (const auto& [name, color] : kMasks) {
     mask_->addItem(QLatin1String(name), color);
@@ -173,10 +182,13 @@ QWidget* InspectorDock::make_colors() {
   shared_ = new QCheckBox(QStringLiteral("One range for all columns"), box);
   form->addRow(QStringLiteral("Colormap"), colormap_);
   form->addRow(QStringLiteral("Scale"), transfer_);
-  form->addRow(QStringLiteral("Gamma"), gamma_);
+  form->addRow(gamma_label_, gamma_);
   form->addRow(QStringLiteral("Percentile"), percentile_);
-  form->addRow(QStringLiteral("From"), low_);
-  form->addRow(QStringLiteral("To"), high_);
+  auto* range = new QHBoxLayout;
+  range->addWidget(low_);
+  range->addWidget(new QLabel(QStringLiteral("–"), box));
+  range->addWidget(high_);
+  form->addRow(QStringLiteral("Range"), range);
   form->addRow(QStringLiteral("Masked"), mask_);
   form->addRow(QStringLiteral("Reduction"), reduction_);
   form->addRow(ignore_first_);
@@ -221,6 +233,11 @@ void InspectorDock::show_cell() {
       set_text(cell_, 3 + row, n, value ? number(*value) : QStringLiteral("–"));
     }
   }
+  const auto columns_shown = studio_.columns();
+  const bool gates = std::any_of(columns_shown.begin(), columns_shown.end(),
+                                 [](const Checkpoint* column) { return column->info()->has_gates; });
+  cell_->setRowHidden(kGateRow, !gates);
+  cell_->setRowHidden(kPositionRow, !gates);
   fit_height(cell_);
 }
 
@@ -231,7 +248,8 @@ void InspectorDock::show_state() {
   colormap_->setCurrentIndex(std::max(0, colormap_->findData(QString::fromStdString(scale.colormap))));
   transfer_->setCurrentIndex(static_cast<int>(scale.transfer));
   gamma_->setValue(static_cast<double>(scale.gamma));
-  gamma_->setEnabled(scale.transfer == figure::Transfer::kGamma);
+  gamma_->setVisible(scale.transfer == figure::Transfer::kGamma);
+  gamma_label_->setVisible(scale.transfer == figure::Transfer::kGamma);
   percentile_->setValue(scale.percentile);
   low_->setText(scale.low ? QString::number(static_cast<double>(*scale.low)) : QString());
   high_->setText(scale.high ? QString::number(static_cast<double>(*scale.high)) : QString());

@@ -39,6 +39,7 @@ class InspectorDock : public QDockWidget {
   QTableWidget* cell_ = nullptr;
   QComboBox* reduction_ = nullptr;
   QComboBox* transfer_ = nullptr;
+  QLabel* gamma_label_ = nullptr;
   QDoubleSpinBox* gamma_ = nullptr;
   QDoubleSpinBox* percentile_ = nullptr;
   QLineEdit* low_ = nullptr;

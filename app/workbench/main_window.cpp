@@ -170,7 +170,7 @@ void MainWindow::make_status() {
   });
   device_ = new QLabel(this);
   latency_ = new QLabel(this);
-  latency_->setToolTip(QStringLiteral("From the change of the input to its figure; in brackets the forward passes"));
+  latency_->setToolTip(QStringLiteral("From the change of the input to its figure; the forward passes of it"));
   memory_ = new QLabel(this);
   memory_->setToolTip(QStringLiteral("Kept for the views: queries, keys and recent fields"));
   for (QWidget* widget :
@@ -206,11 +206,11 @@ void MainWindow::show_work() {
   for (const Checkpoint* column : studio_->columns()) {
     forward_ms += column->trace->time_ms();
   }
-  latency_->setText(
-      studio_->columns().empty()
-          ? QString()
-          : QStringLiteral("%1 ms (%2 ms)").arg(studio_->last_latency_ms(), 0, 'f', 0).arg(forward_ms, 0, 'f', 0));
-  memory_->setText(QStringLiteral("%1 MB").arg(studio_->memory_mb()));
+  latency_->setText(studio_->columns().empty() ? QString()
+                                               : QStringLiteral("figure %1 ms, run %2 ms")
+                                                     .arg(studio_->last_latency_ms(), 0, 'f', 0)
+                                                     .arg(forward_ms, 0, 'f', 0));
+  memory_->setText(QStringLiteral("%1 MB kept").arg(studio_->memory_mb()));
 }
 
 void MainWindow::say(const QString& message, bool failure) {

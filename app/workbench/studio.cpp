@@ -328,6 +328,7 @@ void Studio::change(ViewState state, bool undoable) {
   state_ = std::move(state);
   Q_EMIT state_changed();
   request_figure();
+  request_cells();
 }
 
 void Studio::undo() {
@@ -421,25 +422,39 @@ void Studio::request_figure() {
 }
 
 void Studio::inspect(std::int64_t query, std::int64_t key) {
+  hovered_ = {query, key};
+  request_cells();
+}
+
+void Studio::inspect_pinned() {
+  hovered_.reset();
+  request_cells();
+}
+
+void Studio::request_cells() {
+  const auto [query, key] = hovered_.value_or(std::pair(state_.query, state_.key));
   std::vector<views::Column> shown = view_input().columns;
-  const std::int64_t layer = state_.layer;
-  const std::int64_t head = state_.head;
+  if (query < 0 || key < 0 || shown.empty()) {
+    worker_.drop("cell");
+    if (!cells_.empty()) {
+      cells_.clear();
+      Q_EMIT cells_changed();
+    }
+    return;
+  }
   worker_.submit<std::vector<Cell>>(
       Priority::kPreview, "cell", "",
-      [shown = std::move(shown), layer, head, query, key](StopToken stop, const Progress&)
-          -> Result<std::vector<Cell>> { return cell_values(shown, layer, head, query, key, stop); },
+      [shown = std::move(shown), layer = state_.layer, head = state_.head, query = query, key = key](
+          StopToken stop, const Progress&) -> Result<std::vector<Cell>> {
+        return cell_values(shown, layer, head, query, key, stop);
+      },
       [this](Result<std::vector<Cell>> cells) {
+        if (!cells && cells.error().code == ErrorCode::kCancelled) {
+          return;
+        }
         cells_ = cells ? *std::move(cells) : std::vector<Cell>{};
         Q_EMIT cells_changed();
       });
-}
-
-void Studio::inspect_nothing() {
-  worker_.drop("cell");
-  if (!cells_.empty()) {
-    cells_.clear();
-    Q_EMIT cells_changed();
-  }
 }
 
 // ---- sessions

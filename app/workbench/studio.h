@@ -98,9 +98,10 @@ class Studio : public QObject {
   const std::shared_ptr<const figure::Figure>& figure() const { return figure_; }
   const ViewState& figure_state() const { return figure_state_; }
   const std::optional<Error>& figure_error() const { return figure_error_; }
-  // Asks for every value of a cell in all columns; cells_changed follows.
+  // Asks for every value of a cell in all columns, or of the pinned cell; cells_changed follows. The values keep up
+  // with the runs, the layer and the head.
   void inspect(std::int64_t query, std::int64_t key);
-  void inspect_nothing();
+  void inspect_pinned();
   const std::vector<Cell>& cells() const { return cells_; }
 
   // ---- sessions
@@ -139,6 +140,7 @@ class Studio : public QObject {
   void run(Checkpoint& checkpoint);
   void run_all();
   void request_figure();
+  void request_cells();
   ViewState clamped(ViewState state) const;
   void report(const Error& error);
 
@@ -155,6 +157,7 @@ class Studio : public QObject {
   ViewState figure_state_;
   std::optional<Error> figure_error_;
   std::vector<Cell> cells_;
+  std::optional<std::pair<std::int64_t, std::int64_t>> hovered_;  // query and key; empty: the pinned cell
   std::shared_ptr<views::FieldCache> cache_;
   int width_px_ = 1024;
   int height_px_ = 768;
