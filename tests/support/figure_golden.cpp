@@ -46,6 +46,6 @@ int main(int argc, char** argv) {
     return fail((*offscreen)->messages().front());
   }
   const bool update = argc > 4 && std::string(argv[4]) == "--update";
-  const auto status = locus::golden::check_image(*image, name + "-" + theme, update);
+  const auto status = locus::golden::check_image(*image, "renderers", name + "-" + theme, update);
   return status ? 0 : fail(status.error().describe());
 }

@@ -47,10 +47,9 @@ Difference difference(const QImage& a, const QImage& b, int channel) {
 
 }  // namespace
 
-Status check_image(const vulkan::PixelImage& actual, const std::string& name, bool update,
+Status check_image(const vulkan::PixelImage& actual, const std::string& floor, const std::string& name, bool update,
                    const ImageTolerance& tolerance) {
-  const QString stored =
-      QStringLiteral(LOCUS_SOURCE_DIR "/tests/renderers/golden/") + QString::fromStdString(name) + ".png";
+  const QString stored = QString::fromStdString(LOCUS_SOURCE_DIR "/tests/" + floor + "/golden/" + name + ".png");
   const QImage image = to_qimage(actual);
   if (update) {
     return image.save(stored) ? Status() : bad_input("cannot be written", stored.toStdString());

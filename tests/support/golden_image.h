@@ -1,4 +1,4 @@
-// Stored pictures: tests/renderers/golden/NAME.png. A picture that differs leaves NAME-actual.png and
+// Stored pictures: tests/FLOOR/golden/NAME.png. A picture that differs leaves NAME-actual.png and
 // NAME-difference.png in the build folder's golden/.
 #pragma once
 
@@ -17,7 +17,7 @@ struct ImageTolerance {
 };
 
 // Ok when the picture is as stored; with `update` it is stored instead.
-Status check_image(const vulkan::PixelImage& actual, const std::string& name, bool update = false,
-                   const ImageTolerance& tolerance = {});
+Status check_image(const vulkan::PixelImage& actual, const std::string& floor, const std::string& name,
+                   bool update = false, const ImageTolerance& tolerance = {});
 
 }  // namespace locus::golden
