@@ -32,6 +32,7 @@ Spec unusual() {
   spec.tied_head = false;
   spec.head_bias = spec.head_transform = true;
   spec.window = 9;
+  spec.window_from_layer = 1;
   spec.encoding = "cope";
   spec.encoding_options = {{"gates", std::string("sep-key")},
                            {"npos", std::int64_t{64}},
