@@ -8,12 +8,6 @@ find_package(PkgConfig REQUIRED)
 add_library(locus_torch INTERFACE)
 target_include_directories(locus_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
 target_link_libraries(locus_torch INTERFACE ${TORCH_LIBRARIES} Threads::Threads)
-# libsentencepiece carries an old copy of protobuf under the same symbols. LibTorch's must be found first, or its start-up
-# code runs into the other one.
-find_library(LOCUS_PROTOBUF protobuf)
-if(LOCUS_PROTOBUF)
-  target_link_libraries(locus_torch INTERFACE "-Wl,--no-as-needed,${LOCUS_PROTOBUF},--as-needed")
-endif()
 separate_arguments(torch_flags NATIVE_COMMAND "${TORCH_CXX_FLAGS}")
 target_compile_options(locus_torch INTERFACE ${torch_flags})
 
@@ -28,7 +22,6 @@ function(locus_pkg target module)
   add_library(${target} INTERFACE)
   target_link_libraries(${target} INTERFACE PkgConfig::${target}_pkg)
 endfunction()
-locus_pkg(locus_sentencepiece sentencepiece)
 locus_pkg(locus_pcre2 libpcre2-8)
 locus_pkg(locus_icu icu-uc)
 

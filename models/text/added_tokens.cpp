@@ -49,6 +49,9 @@ void AddedTokenFinder::add(std::string_view as, const AddedToken& token) {
 
 AddedTokenFinder::Match AddedTokenFinder::longest_at(std::string_view text, std::size_t at) const {
   Match longest;
+  if (!begins_[static_cast<std::uint8_t>(text[at])]) {
+    return longest;
+  }
   std::uint32_t node = 0;
   for (std::size_t end = at; end < text.size();) {
     const auto* edge = edges_.find(node, static_cast<std::uint8_t>(text[end]));
@@ -73,7 +76,7 @@ std::vector<Segment> AddedTokenFinder::split(std::string_view text) const {
   };
   std::size_t between = 0;  // where the text since the last token begins
   for (std::size_t at = 0; at < text.size() && !empty();) {
-    const Match match = begins_[static_cast<std::uint8_t>(text[at])] ? longest_at(text, at) : Match{};
+    const Match match = longest_at(text, at);
     if (match.token == nullptr) {
       ++at;
       continue;

@@ -36,16 +36,16 @@ class AddedTokenFinder {
   // the finder.
   void add(std::string_view as, const AddedToken& token);
   bool empty() const { return ends_.empty(); }
+  struct Match {
+    std::size_t end = 0;
+    const AddedToken* token = nullptr;  // null: none
+  };
+  // The longest one that begins at `at` < text.size().
+  Match longest_at(std::string_view text, std::size_t at) const;
   // The text as segments in order, none empty.
   std::vector<Segment> split(std::string_view text) const;
 
  private:
-  struct Match {
-    std::size_t end = 0;
-    const AddedToken* token = nullptr;
-  };
-  Match longest_at(std::string_view text, std::size_t at) const;
-
   FlatMap edges_;  // (node, byte) → child
   std::uint32_t nodes_ = 0;
   std::unordered_map<std::uint32_t, const AddedToken*> ends_;

@@ -80,7 +80,8 @@ Result<Charsmap> Charsmap::parse(std::string_view blob) {
 }
 
 std::optional<Charsmap::Found> Charsmap::longest_prefix(std::string_view text) const {
-  std::optional<Found> longest;
+  std::size_t length = 0;
+  std::uint32_t replacement = 0;
   std::uint32_t at = children_of(units_[0]);
   for (std::size_t n = 0; n < text.size(); ++n) {
     const auto byte = static_cast<std::uint8_t>(text[n]);
@@ -91,10 +92,11 @@ std::optional<Charsmap::Found> Charsmap::longest_prefix(std::string_view text) c
     }
     at ^= children_of(unit);
     if (ends_string(unit)) {
-      longest = Found{n + 1, value_of(units_[at])};
+      length = n + 1;
+      replacement = value_of(units_[at]);
     }
   }
-  return longest;
+  return length == 0 ? std::nullopt : std::optional(Found{length, replacements_.c_str() + replacement});
 }
 
 MappedText Charsmap::apply(const MappedText& text) const {
@@ -102,7 +104,7 @@ MappedText Charsmap::apply(const MappedText& text) const {
   MappedTextBuilder builder(text);
   for (std::size_t at = 0; at < bytes.size();) {
     if (const auto found = longest_prefix(bytes.substr(at))) {
-      builder.replace(replacements_.c_str() + found->replacement, at, at + found->length);
+      builder.replace(found->replacement, at, at + found->length);
       at += found->length;
     } else {
       const std::size_t end = at + character_at(bytes, at).bytes;

@@ -18,16 +18,17 @@ class Charsmap {
   // when sizes, nodes or replacements lie outside it (SentencePiece itself follows them unchecked).
   static Result<Charsmap> parse(std::string_view blob);
 
+  struct Found {
+    std::size_t length = 0;
+    std::string_view replacement;  // within this map
+  };
+  // The longest known string that begins the text.
+  std::optional<Found> longest_prefix(std::string_view text) const;
+
   // Replaces the longest known string at each place; other characters stay.
   MappedText apply(const MappedText& text) const;
 
  private:
-  struct Found {
-    std::size_t length = 0;
-    std::uint32_t replacement = 0;
-  };
-  std::optional<Found> longest_prefix(std::string_view text) const;
-
   std::vector<std::uint32_t> units_;
   std::string replacements_;
 };

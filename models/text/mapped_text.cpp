@@ -33,6 +33,11 @@ void MappedTextBuilder::replace(std::string_view bytes, std::size_t begin, std::
   }
 }
 
+void MappedTextBuilder::truncate(std::size_t size) {
+  result_.text_.resize(size);
+  result_.origins_.resize(size);
+}
+
 MappedText MappedTextBuilder::finish() && {
   result_.origins_.push_back(from_.origin(from_.size()));
   return std::move(result_);

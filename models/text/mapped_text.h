@@ -56,6 +56,9 @@ class MappedTextBuilder {
   // Other bytes in the place of [begin, end); with begin = end, bytes that stand for no source.
   void replace(std::string_view bytes, std::size_t begin, std::size_t end);
   std::size_t size() const { return result_.text_.size(); }
+  const std::string& text() const { return result_.text_; }  // so far
+  // Drops what was written beyond `size` ≤ size().
+  void truncate(std::size_t size);
   MappedText finish() &&;
 
  private:

@@ -1,4 +1,4 @@
-// Just enough of the protocol-buffer wire format to look into a SentencePiece model before its library does.
+// Just enough of the protocol-buffer wire format to read a SentencePiece model.
 #pragma once
 
 #include <cstdint>

@@ -1,105 +1,99 @@
-#include <sentencepiece_processor.h>
-
 #include <algorithm>
-#include <bit>
-#include <cmath>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 
 #include "models/text/byte_name.h"
-#include "models/text/charsmap.h"
-#include "models/text/protobuf.h"
+#include "models/text/sentence_piece_model.h"
+#include "models/text/token_model.h"
 #include "models/text/tokenizer_files.h"
 #include "models/text/utf8.h"
 
 namespace locus::text {
 namespace {
 
+using Type = ModelPiece::Type;
+using Kind = SentencePieceModel::Kind;
+
 constexpr const char* kSpace = "▁";
 
-// What decoding needs to know of the model's normaliser.
-struct SpaceRules {
-  bool dummy_prefix = true;
-  bool escape = true;
-};
-
-// piece = 1, score = 2.
-Status check_piece(std::string_view message, std::size_t number) {
-  ProtobufReader reader(message);
-  while (const auto field = reader.next()) {
-    if (field->number == 1) {
-      for (std::size_t at = 0; at < field->bytes.size();) {
-        const Character character = character_at(field->bytes, at);
-        if (!character.valid || character.code == 0) {
-          return bad_input("piece " + std::to_string(number) + ": expected UTF-8 without zero bytes");
-        }
-        at += character.bytes;
-      }
-    }
-    if (field->number == 2 && !std::isfinite(std::bit_cast<float>(static_cast<std::uint32_t>(field->value)))) {
-      return bad_input("piece " + std::to_string(number) + ": expected a finite score");
+// User-defined pieces win over all others: a byte of one is worth the best score there is. Sums and products are those
+// of SentencePiece, in 32 bits where it has 32 bits.
+Result<std::unique_ptr<TokenModel>> make_unigram_of(const SentencePieceModel& model) {
+  float least = std::numeric_limits<float>::max();
+  float most = std::numeric_limits<float>::min();
+  for (const ModelPiece& piece : model.pieces) {
+    if (piece.type == Type::kNormal) {
+      least = std::min(least, piece.score);
+      most = std::max(most, piece.score);
     }
   }
-  return reader.broken() ? Status(bad_input("piece " + std::to_string(number) + ": malformed")) : Status();
+  Vocabulary vocabulary;
+  UnigramOptions options;
+  for (const ModelPiece& piece : model.pieces) {
+    if (piece.from_text() && piece.type != Type::kUnused) {
+      vocabulary.add(piece.text, static_cast<std::int32_t>(options.scores.size()));
+    }
+    options.scores.push_back(piece.type == Type::kUserDefined
+                                 ? static_cast<double>(static_cast<float>(piece.text.size()) * most) - 0.1
+                                 : static_cast<double>(piece.score));
+  }
+  options.unknown = model.unknown;
+  options.single = true;
+  options.worst = static_cast<double>(least);
+  return make_unigram(std::move(vocabulary), std::move(options));
 }
 
-// precompiled_charsmap = 2, add_dummy_prefix = 3, escape_whitespaces = 5.
-Status check_normalizer(std::string_view message, SpaceRules& rules) {
-  ProtobufReader reader(message);
-  while (const auto field = reader.next()) {
-    if (field->number == 2 && !field->bytes.empty()) {
-      const auto map = Charsmap::parse(field->bytes);
-      if (!map.ok()) {
-        return map.error();
-      }
-    } else if (field->number == 3) {
-      rules.dummy_prefix = field->value != 0;
-    } else if (field->number == 5) {
-      rules.escape = field->value != 0;
+std::unique_ptr<TokenModel> make_bpe_of(const SentencePieceModel& model, const AddedTokenFinder& kept) {
+  Vocabulary vocabulary;
+  ScoredBpeOptions options;
+  for (const ModelPiece& piece : model.pieces) {
+    if (piece.from_text()) {
+      vocabulary.add(piece.text, static_cast<std::int32_t>(options.scores.size()));
     }
+    options.scores.push_back(piece.score);
+    options.unused.push_back(piece.type == Type::kUnused);
   }
-  return reader.broken() ? Status(bad_input("malformed normalizer")) : Status();
-}
-
-// The library trusts the model's trie, scores and strings; this does not. pieces = 1, normalizer = 3, denormalizer = 5.
-Result<SpaceRules> check_model(std::string_view bytes) {
-  SpaceRules rules;
-  SpaceRules backwards;
-  std::size_t pieces = 0;
-  ProtobufReader reader(bytes);
-  while (const auto field = reader.next()) {
-    if (field->number == 1) {
-      LOCUS_CHECK(check_piece(field->bytes, pieces++));
-    } else if (field->number == 3 || field->number == 5) {
-      LOCUS_CHECK(check_normalizer(field->bytes, field->number == 3 ? rules : backwards));
-    } else if (field->number == 4) {
-      return bad_input("expected a model without self-test data");
-    }
-  }
-  if (reader.broken() || pieces == 0) {
-    return bad_input("not a SentencePiece model");
-  }
-  return rules;
+  options.start = model.kind == Kind::kWord ? ScoredBpeOptions::Start::kWords : ScoredBpeOptions::Start::kCharacters;
+  options.joins = model.kind == Kind::kBpe;
+  options.kept = &kept;
+  options.unknown = model.unknown;
+  return make_scored_bpe(std::move(vocabulary), std::move(options));
 }
 
 class SentencePiece final : public Tokenizer {
  public:
-  SentencePiece(std::unique_ptr<sentencepiece::SentencePieceProcessor> processor, SpaceRules rules,
-                const TokenizerConfig& config)
-      : processor_(std::move(processor)), rules_(rules), added_(config.added) {
-    end_ = processor_->GetPieceSize();
+  SentencePiece(SentencePieceModel model, const TokenizerConfig& config)
+      : model_(std::move(model)), added_(config.added) {
+    end_ = static_cast<std::int64_t>(model_.pieces.size());
+    for (std::size_t id = 0; id < model_.pieces.size(); ++id) {
+      if (model_.pieces[id].type == Type::kUserDefined) {
+        AddedToken& token = kept_.emplace_back();
+        token.content = model_.pieces[id].text;
+        token.id = static_cast<std::int32_t>(id);
+      }
+    }
+    for (const AddedToken& token : kept_) {
+      kept_finder_.add(token.content, token);
+    }
     for (const AddedToken& token : added_) {
       finder_.add(token.content, token);
       by_id_.emplace(token.id, &token);
       end_ = std::max<std::int64_t>(end_, std::int64_t{token.id} + 1);
     }
     const bool t5 = config.tokenizer_class.starts_with("T5") || config.tokenizer_class.starts_with("MT5");
-    if (config.add_bos.value_or(!t5) && processor_->bos_id() >= 0) {
-      before_ = processor_->bos_id();
+    before_ = config.add_bos.value_or(!t5) ? model_.begin : -1;
+    after_ = config.add_eos.value_or(t5) ? model_.end : -1;
+  }
+
+  // To be called once, before all else.
+  Status build() {
+    if (model_.kind == Kind::kUnigram) {
+      LOCUS_TRY(token_model_, make_unigram_of(model_));
+    } else {
+      token_model_ = make_bpe_of(model_, kept_finder_);
     }
-    if (config.add_eos.value_or(t5) && processor_->eos_id() >= 0) {
-      after_ = processor_->eos_id();
-    }
+    return {};
   }
 
   Result<std::vector<Token>> encode(std::string_view text, bool special) const override {
@@ -115,7 +109,8 @@ class SentencePiece final : public Tokenizer {
       if (segment.token != nullptr) {
         tokens.push_back({segment.token->id, {segment.begin, segment.end}});
       } else {
-        LOCUS_CHECK(encode_part(text.substr(segment.begin, segment.end - segment.begin), segment.begin, tokens));
+        const std::string_view part = text.substr(segment.begin, segment.end - segment.begin);
+        LOCUS_CHECK(encode_part(MappedText(part, segment.begin), tokens));
       }
     }
     if (special && after_ >= 0) {
@@ -127,14 +122,29 @@ class SentencePiece final : public Tokenizer {
 
   std::string decode(std::span<const std::int64_t> ids) const override {
     std::string text;
+    std::string run;  // of pieces: a space may be in them whole or as bytes
+    const auto end_run = [&] {
+      if (model_.escape_spaces) {
+        replace_all(run, kSpace, " ");
+      }
+      text += run;
+      run.clear();
+    };
     for (const std::int64_t id : ids) {
       if (const auto found = by_id_.find(id); found != by_id_.end()) {
+        end_run();
         text += found->second->special ? std::string() : found->second->content;
       } else if (has_piece(id) && !is_special(id)) {
-        text += bytes_of(static_cast<int>(id));
+        run += bytes_of(id);
       }
     }
-    return rules_.dummy_prefix && text.starts_with(' ') ? text.substr(1) : text;
+    end_run();
+    if (model_.dummy_prefix && model_.space_is_suffix && text.ends_with(' ')) {
+      text.pop_back();
+    } else if (model_.dummy_prefix && !model_.space_is_suffix && text.starts_with(' ')) {
+      text.erase(0, 1);
+    }
+    return text;
   }
 
   std::string label(std::int64_t id) const override {
@@ -144,79 +154,57 @@ class SentencePiece final : public Tokenizer {
     if (!has_piece(id)) {
       return std::string("#").append(std::to_string(id));
     }
-    return is_special(id) ? processor_->IdToPiece(static_cast<int>(id)) : readable(bytes_of(static_cast<int>(id)));
+    return is_special(id) ? piece(id).text : readable(bytes_of(id));
   }
 
   bool is_special(std::int64_t id) const override {
     if (const auto found = by_id_.find(id); found != by_id_.end()) {
       return found->second->special;
     }
-    return has_piece(id) &&
-           (processor_->IsControl(static_cast<int>(id)) || processor_->IsUnknown(static_cast<int>(id)));
+    return has_piece(id) && (piece(id).type == Type::kControl || piece(id).type == Type::kUnknown);
   }
   std::int64_t vocabulary() const override { return end_; }
   std::string kind() const override { return "SentencePiece"; }
 
  private:
-  bool has_piece(std::int64_t id) const { return id >= 0 && id < processor_->GetPieceSize(); }
+  bool has_piece(std::int64_t id) const { return id >= 0 && id < static_cast<std::int64_t>(model_.pieces.size()); }
+  const ModelPiece& piece(std::int64_t id) const { return model_.pieces[static_cast<std::size_t>(id)]; }
 
-  std::string bytes_of(int id) const {
-    const std::string& piece = processor_->IdToPiece(id);
-    if (processor_->IsByte(id)) {
-      const auto byte = byte_of_name(piece);
-      return byte ? std::string(1, static_cast<char>(*byte)) : piece;
-    }
-    if (!rules_.escape) {
-      return piece;
-    }
-    std::string text = piece;
-    replace_all(text, kSpace, " ");
-    return text;
+  std::string bytes_of(std::int64_t id) const {
+    const std::string& text = piece(id).text;
+    const auto byte = piece(id).type == Type::kByte ? byte_of_name(text) : std::nullopt;
+    return byte ? std::string(1, static_cast<char>(*byte)) : text;
   }
 
-  Status encode_part(std::string_view text, std::int64_t offset, std::vector<Token>& tokens) const {
-    sentencepiece::ImmutableSentencePieceText result;
-    const auto status = processor_->Encode(text, result.mutable_proto());
-    if (!status.ok()) {
-      return bad_input(std::string("SentencePiece: ") + status.error_message());
+  Status encode_part(const MappedText& part, std::vector<Token>& tokens) const {
+    LOCUS_TRY(const MappedText text, normalize(model_, kept_finder_, part));
+    if (text.size() > kTextLimit) {
+      return too_large("the text grows beyond " + std::to_string(kTextLimit) + " bytes when it is normalised");
     }
-    std::vector<std::int64_t> bytes;  // byte pieces of one character, which come before the piece that has its range
-    for (const auto& piece : result.pieces()) {
-      const Range range{piece.begin(), piece.end()};
-      const auto id = static_cast<std::int64_t>(piece.id());
-      if (!processor_->IsByte(static_cast<int>(id))) {
-        tokens.push_back({id, {offset + range.begin, offset + range.end}});
-        continue;
+    std::vector<Piece> pieces;
+    LOCUS_CHECK(token_model_->encode(text.text(), pieces));
+    bool after_unknown = false;
+    for (const Piece& found : pieces) {
+      const bool unknown = found.id == model_.unknown;
+      if (unknown && model_.bytes) {
+        for (std::size_t at = found.begin; at < found.end; ++at) {
+          const std::int32_t id = (*model_.bytes)[static_cast<std::uint8_t>(text.text()[at])];
+          tokens.push_back({id, text.source(at, at + 1)});
+        }
+      } else if (unknown && after_unknown) {
+        tokens.back().bytes.end = text.origin(found.end);  // unknown characters in a row are one token
+      } else {
+        tokens.push_back({found.id, text.source(found.begin, found.end)});
       }
-      bytes.push_back(id);
-      if (!range.empty()) {
-        add_bytes(text, range, offset, bytes, tokens);
-        bytes.clear();
-      }
+      after_unknown = unknown;
     }
     return {};
   }
 
-  // The library turns a byte that is no character into U+FFFD and that into three bytes: the byte itself comes back.
-  void add_bytes(std::string_view text, Range range, std::int64_t offset, const std::vector<std::int64_t>& bytes,
-                 std::vector<Token>& tokens) const {
-    const auto at = static_cast<std::size_t>(range.begin);
-    if (range.size() == 1 && !character_at(text, at).valid) {
-      const int id = processor_->PieceToId(byte_name(static_cast<std::uint8_t>(text[at])));
-      tokens.push_back({id, {offset + range.begin, offset + range.end}});
-      return;
-    }
-    const bool bytewise = static_cast<std::int64_t>(bytes.size()) == range.size();
-    for (std::size_t n = 0; n < bytes.size(); ++n) {
-      const auto place = static_cast<std::int64_t>(n);
-      const std::int64_t begin = bytewise ? range.begin + place : n == 0 ? range.begin : range.end;
-      const std::int64_t end = bytewise ? begin + 1 : range.end;
-      tokens.push_back({bytes[n], {offset + begin, offset + end}});
-    }
-  }
-
-  std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
-  SpaceRules rules_;
+  SentencePieceModel model_;
+  std::unique_ptr<TokenModel> token_model_;
+  std::vector<AddedToken> kept_;  // the user-defined pieces
+  AddedTokenFinder kept_finder_;
   std::vector<AddedToken> added_;
   AddedTokenFinder finder_;
   std::unordered_map<std::int64_t, const AddedToken*> by_id_;
@@ -228,20 +216,15 @@ class SentencePiece final : public Tokenizer {
 }  // namespace
 
 TokenizerResult parse_sentence_piece(std::string_view bytes, const std::string& file, const TokenizerConfig& config) {
-  const auto rules = check_model(bytes);
-  if (!rules.ok()) {
-    return rules.error().within(file);
+  auto model = parse_sentence_piece_model(bytes);
+  if (!model.ok()) {
+    return model.error().within(file);
   }
-  auto processor = std::make_unique<sentencepiece::SentencePieceProcessor>();
-  try {
-    const auto status = processor->LoadFromSerializedProto(bytes);
-    if (!status.ok()) {
-      return bad_input(std::string("SentencePiece: ") + status.error_message(), file);
-    }
-  } catch (const std::exception& failure) {
-    return bad_input(std::string("SentencePiece: ") + failure.what(), file);
+  auto tokenizer = std::make_shared<SentencePiece>(*std::move(model), config);
+  if (const Status built = tokenizer->build(); !built.ok()) {
+    return built.error().within(file);
   }
-  return std::shared_ptr<const Tokenizer>(std::make_shared<SentencePiece>(std::move(processor), *rules, config));
+  return std::shared_ptr<const Tokenizer>(std::move(tokenizer));
 }
 
 }  // namespace locus::text

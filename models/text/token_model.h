@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "models/text/added_tokens.h"
 #include "models/text/flat_map.h"
 
 namespace locus::text {
@@ -81,12 +82,28 @@ Result<std::unique_ptr<TokenModel>> make_bpe(Vocabulary vocabulary, const Merges
 // The tiktoken form: ids are ranks, any two neighbours whose join is an entry may merge.
 Result<std::unique_ptr<TokenModel>> make_rank_bpe(Vocabulary vocabulary);
 
+// SentencePiece's form: neighbours whose join is an entry become that entry, the best score first, then the leftmost; a
+// character that is no entry may still be part of a join.
+struct ScoredBpeOptions {
+  enum class Start : std::uint8_t { kCharacters, kWords };  // what is joined; words begin at every U+2581
+  Start start = Start::kCharacters;
+  bool joins = true;
+  std::vector<float> scores;               // by id
+  std::vector<bool> unused;                // by id: falls back into the two parts it was last joined from
+  const AddedTokenFinder* kept = nullptr;  // entries found before all else and never joined; must outlive the model
+  std::int32_t unknown = 0;
+};
+std::unique_ptr<TokenModel> make_scored_bpe(Vocabulary vocabulary, ScoredBpeOptions options);
+
 // Unigram: the segmentation with the largest sum of scores (Viterbi).
 struct UnigramOptions {
   std::vector<double> scores;  // by id
   std::optional<std::int32_t> unknown;
   bool byte_fallback = false;
+  bool single = false;          // sums are rounded to 32 bits after each piece, as SentencePiece keeps them
+  std::optional<double> worst;  // the unknown character's score is 10 below; without: the least of `scores`
 };
+// Errors: kBadInput when an entry has no score, or the unknown id none.
 Result<std::unique_ptr<TokenModel>> make_unigram(Vocabulary vocabulary, UnigramOptions options);
 
 // WordPiece: the longest entry that begins the word, then the longest with the prefix that continues it, and so on;

@@ -26,7 +26,7 @@ class Unigram final : public TokenModel {
       fallback_ = vocabulary_.fallback_bytes();
     }
     const auto worst = std::min_element(options_.scores.begin(), options_.scores.end());
-    unknown_score_ = (worst == options_.scores.end() ? 0.0 : *worst) - kUnknownPenalty;
+    unknown_score_ = rounded(options_.worst.value_or(worst == options_.scores.end() ? 0.0 : *worst) - kUnknownPenalty);
     for (const auto& [entry, id] : vocabulary_.entries()) {
       add_path(entry, id);
     }
@@ -96,13 +96,17 @@ class Unigram final : public TokenModel {
       }
     }
     if (!character_known) {
-      offer(reach[at + character_bytes], here + unknown_score_, at, kUnknown);
+      offer(reach[at + character_bytes], rounded(here + unknown_score_), at, kUnknown);
     }
   }
 
-  static void offer(Reach& reach, double score, std::size_t from, std::int32_t id) {
+  double rounded(double score) const {
+    return options_.single ? static_cast<double>(static_cast<float>(score)) : score;
+  }
+
+  void offer(Reach& reach, double score, std::size_t from, std::int32_t id) const {
     if (reach.id == kNowhere || score > reach.score) {
-      reach = {score, static_cast<std::uint32_t>(from), id};
+      reach = {rounded(score), static_cast<std::uint32_t>(from), id};
     }
   }
 
@@ -140,8 +144,9 @@ Result<std::unique_ptr<TokenModel>> make_unigram(Vocabulary vocabulary, UnigramO
     return bad_input("expected " + std::to_string(vocabulary.end()) + " scores, found " +
                      std::to_string(options.scores.size()));
   }
-  if (options.unknown && (*options.unknown < 0 || *options.unknown >= vocabulary.end())) {
-    return bad_input("unk_id: expected an id below " + std::to_string(vocabulary.end()) + ", found " +
+  if (options.unknown &&
+      (*options.unknown < 0 || static_cast<std::size_t>(*options.unknown) >= options.scores.size())) {
+    return bad_input("unk_id: expected an id below " + std::to_string(options.scores.size()) + ", found " +
                      std::to_string(*options.unknown));
   }
   return std::unique_ptr<TokenModel>(std::make_unique<Unigram>(std::move(vocabulary), std::move(options)));

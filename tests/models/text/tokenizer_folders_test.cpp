@@ -1,15 +1,15 @@
 // Folders as checkpoints have them: which files are read, and what the configuration beside them changes.
 #include <gtest/gtest.h>
 
-#include <bit>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "core/base/atomic_file.h"
 #include "models/text/byte_level.h"
-#include "models/text/byte_name.h"
 #include "models/text/tokenizer.h"
+#include "tests/models/text/sentence_piece_file.h"
 #include "tests/models/text/tokens.h"
 
 namespace locus::text {
@@ -115,57 +115,16 @@ TEST(TokenizerFolders, Ranks) {
   EXPECT_EQ(tokenizer->decode(Ids{6, 3, 5}), "abc ab");
 }
 
-void put_varint(std::string& bytes, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) {
-    bytes.push_back(static_cast<char>(static_cast<std::uint8_t>(value | 0x80)));
-  }
-  bytes.push_back(static_cast<char>(static_cast<std::uint8_t>(value)));
-}
-
-void put_message(std::string& bytes, unsigned field, const std::string& content) {
-  put_varint(bytes, field * 8 + 2);
-  put_varint(bytes, content.size());
-  bytes += content;
-}
-
-std::string piece(const std::string& text, float score, unsigned type) {
-  std::string message;
-  put_message(message, 1, text);
-  message.push_back(2 * 8 + 5);
-  const auto bits = std::bit_cast<std::uint32_t>(score);
-  for (int n = 0; n < 4; ++n) {
-    message.push_back(static_cast<char>(static_cast<std::uint8_t>(bits >> (8 * n))));
-  }
-  put_varint(message, 3 * 8);
-  put_varint(message, type);
-  return message;
-}
-
-// A unigram model with byte fallback: <unk> <s> </s>, 256 bytes, then pieces.
-std::string sentence_piece_model(const std::string& normalizer_extra = "") {
-  std::string model;
-  put_message(model, 1, piece("<unk>", 0, 2));
-  put_message(model, 1, piece("<s>", 0, 3));
-  put_message(model, 1, piece("</s>", 0, 3));
-  for (int byte = 0; byte < 256; ++byte) {
-    put_message(model, 1, piece(byte_name(static_cast<std::uint8_t>(byte)), 0, 6));
-  }
-  const char* const pieces[] = {"▁", "a", "b", "▁ab", "é"};
-  for (const char* text : pieces) {
-    put_message(model, 1, piece(text, -1, 1));
-  }
-  std::string trainer("\x18\x01", 2);         // model_type: unigram
-  trainer += std::string("\x98\x02\x01", 3);  // byte_fallback (35): true
-  put_message(model, 2, trainer);
-  std::string normalizer;
-  put_message(normalizer, 1, "identity");
-  normalizer += std::string("\x18\x01\x20\x00\x28\x01", 6);  // dummy prefix, extra spaces kept, spaces escaped
-  put_message(model, 3, normalizer + normalizer_extra);
-  return model;
+// A unigram model with byte fallback.
+std::string small_model(const std::string& charsmap = "") {
+  ModelOptions options;
+  options.byte_fallback = true;
+  options.charsmap = charsmap;
+  return sentence_piece_model({{"▁", -1}, {"a", -1}, {"b", -1}, {"▁ab", -1}, {"é", -1}}, options);
 }
 
 TEST(TokenizerFolders, SentencePieceModel) {
-  const auto tokenizer = opened({{"tokenizer.model", sentence_piece_model()}});
+  const auto tokenizer = opened({{"tokenizer.model", small_model()}});
   EXPECT_EQ(tokenizer->kind(), "SentencePiece");
   EXPECT_EQ(ids(*tokenizer, "ab é"), (Ids{1, 262, 259, 263}));
   EXPECT_EQ(ids(*tokenizer, "\xff", false), (Ids{259, 3 + 0xFF}));
@@ -175,30 +134,29 @@ TEST(TokenizerFolders, SentencePieceModel) {
   EXPECT_TRUE(tokenizer->is_special(1));
   EXPECT_FALSE(tokenizer->is_special(262));
   expect_lossless(*tokenizer);
-  const auto flags = opened({{"tokenizer.model", sentence_piece_model()},
+  const auto flags = opened({{"tokenizer.model", small_model()},
                              {"tokenizer_config.json", R"({"add_bos_token": false, "add_eos_token": true})"}});
   EXPECT_EQ(ids(*flags, "ab"), (Ids{262, 2}));
 }
 
 TEST(TokenizerFolders, DamagedModelsAreErrors) {
-  const std::string whole = sentence_piece_model();
+  const std::string whole = small_model();
   for (const std::string& bytes : {std::string("x"), std::string(100, '\0'), whole.substr(0, 20), whole.substr(0, 2000),
                                    std::string("\x0a\xff\xff\xff\xff\x7f", 6)}) {
     const auto result = open({{"tokenizer.model", bytes}});
     ASSERT_FALSE(result.ok());
     EXPECT_EQ(result.error().code, ErrorCode::kBadInput);
   }
-  // A trie whose root points beyond its end, which the library would follow.
-  std::string charsmap;
-  put_message(charsmap, 2, std::string("\x04\0\0\0", 4) + std::string("\x00\xfc\xff\x7f", 4) + std::string("x\0", 2));
-  const auto trie = open({{"tokenizer.model", sentence_piece_model(charsmap)}});
+  // A trie whose root points beyond its end, where no byte is.
+  const std::string charsmap = std::string("\x04\0\0\0\x00\xfc\xff\x7f", 8) + std::string("x\0", 2);
+  const auto trie = open({{"tokenizer.model", small_model(charsmap)}});
   ASSERT_FALSE(trie.ok());
   EXPECT_NE(trie.error().describe().find("trie"), std::string::npos);
   std::string twice = whole;
-  put_message(twice, 1, piece("a", -1, 1));
+  put_piece(twice, {"a", -1});
   EXPECT_FALSE(open({{"tokenizer.model", twice}}).ok());
   std::string score = whole;
-  put_message(score, 1, piece("z", std::numeric_limits<float>::quiet_NaN(), 1));
+  put_piece(score, {"z", std::numeric_limits<float>::quiet_NaN()});
   EXPECT_FALSE(open({{"tokenizer.model", score}}).ok());
 }
 

@@ -1,0 +1,51 @@
+// A SentencePiece model file (the protocol-buffer message ModelProto): its pieces, how it cuts a text into them, and
+// what it does to spaces and characters before.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "models/text/added_tokens.h"
+#include "models/text/charsmap.h"
+#include "models/text/mapped_text.h"
+
+namespace locus::text {
+
+struct ModelPiece {
+  enum class Type : std::uint8_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
+  std::string text;
+  float score = 0;
+  Type type = Type::kNormal;
+  // Whether text can become this piece: control, unknown and byte pieces are named only.
+  bool from_text() const { return type == Type::kNormal || type == Type::kUserDefined || type == Type::kUnused; }
+};
+
+struct SentencePieceModel {
+  enum class Kind : std::uint8_t { kUnigram = 1, kBpe, kWord, kCharacter };
+  std::vector<ModelPiece> pieces;  // by id
+  Kind kind = Kind::kUnigram;
+  std::int32_t unknown = -1;
+  std::int32_t begin = -1;  // of a text ("<s>"); −1: none
+  std::int32_t end = -1;
+  std::optional<std::array<std::int32_t, 256>> bytes;  // with byte fallback: the piece of each byte
+  std::optional<Charsmap> charsmap;
+  bool dummy_prefix = true;         // a space before the text,
+  bool space_is_suffix = false;     // or after it
+  bool remove_extra_spaces = true;  // at both ends, and all but the first of a run
+  bool escape_spaces = true;        // written U+2581
+};
+
+// Errors: kBadInput naming the piece when the message is malformed, a piece is empty, twice there or no UTF-8, a score
+// is not finite, there is not exactly one unknown piece, or byte fallback lacks a byte.
+Result<SentencePieceModel> parse_sentence_piece_model(std::string_view bytes);
+
+// The text as the pieces write it. `kept` are the user-defined pieces, which no rule changes. A byte that is no
+// character becomes U+FFFD, or stays for byte fallback. Errors: kTooLarge when the rules make too much of it.
+Result<MappedText> normalize(const SentencePieceModel& model, const AddedTokenFinder& kept, const MappedText& text);
+
+}  // namespace locus::text
