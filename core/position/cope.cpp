@@ -72,6 +72,9 @@ Cope::Cope(const ModelShape& shape, CopeOptions options, std::int64_t rotated_wi
     gate_key_ = {"gate_key.weight", layers, true, [&] {
                    return uniform({shape.kv_heads * width, shape.width}, shape.width);
                  }};
+    if (options_.gate_bias) {
+      gate_bias_ = {"gate_key.bias", layers, true, [&] { return uniform({shape.kv_heads * width}, shape.width); }};
+    }
   }
   description_.rotates = options_.with == "rope";
   description_.has_dot_product = options_.with == "rope";
@@ -79,8 +82,8 @@ Cope::Cope(const ModelShape& shape, CopeOptions options, std::int64_t rotated_wi
 
 std::vector<Parameter> Cope::parameters() {
   std::vector<Parameter> parameters;
-  for (LayerParameter* parameter : {&embedding_, &relative_, &gate_key_, &slopes_, &hidden_weight_, &hidden_bias_,
-                                    &output_weight_, &output_bias_}) {
+  for (LayerParameter* parameter : {&embedding_, &relative_, &gate_key_, &gate_bias_, &slopes_, &hidden_weight_,
+                                    &hidden_bias_, &output_weight_, &output_bias_}) {
     parameter->list(parameters);
   }
   return parameters;
@@ -113,7 +116,8 @@ Prepared Cope::prepare(const State& state, std::int64_t layer, const Projections
     return prepared;
   }
   if (options_.gates == "sep-key") {
-    prepared.gate_key = at::matmul(projections.hidden, gate_key_.of(layer).transpose(0, 1))
+    const at::Tensor bias = gate_bias_.empty() ? at::Tensor() : gate_bias_.of(layer);
+    prepared.gate_key = at::linear(projections.hidden, gate_key_.of(layer), bias)
                             .unflatten(-1, {shape_.kv_heads, shape_.head_width})
                             .transpose(1, 2);
     prepared.gate_query = projections.query;

@@ -27,6 +27,7 @@ struct CopeOptions {
   std::string slopes = "halving";    // alibi: halving (first_slope·2^−h), alibi (ALiBi's), learned (from 0)
   double first_slope = 1.0;          // alibi, halving: m of head 0
   std::int64_t relative_length = 0;  // with relative: distances with a vector; 0: the trained length
+  bool gate_bias = false;            // sep-key: the gate keys' projection has a bias
   bool hard_attention = false;       // attend to the largest logit alone; evaluation only
   RopeOptions rope;                  // with rope
 
@@ -48,7 +49,8 @@ class Cope final : public PositionEncoding {
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
 
-  // e, the Shaw vectors and learned slopes start at 0; the gate projection and the network uniform in ±1/√inputs.
+  // e, the Shaw vectors and learned slopes start at 0; the gate projection, its bias and the network uniform in
+  // ±1/√inputs.
   Cope(const ModelShape& shape, CopeOptions options, std::int64_t rotated_width);
 
   const Description& description() const override { return description_; }
@@ -79,6 +81,7 @@ class Cope final : public PositionEncoding {
   LayerParameter embedding_;      // (D, p_max + 1)
   LayerParameter relative_;       // (relative_length, D)
   LayerParameter gate_key_;       // (Hkv·D, C), one a layer
+  LayerParameter gate_bias_;      // (Hkv·D), one a layer; empty without gate_bias
   LayerParameter slopes_;         // (H) learned, one a layer
   LayerParameter hidden_weight_;  // (hidden, 1)
   LayerParameter hidden_bias_;    // (hidden)

@@ -44,6 +44,7 @@ std::vector<OptionDescription> described() {
       {"slopes", "halving", "CoPE_ALiBi: halving (first_slope·2^−h), alibi (ALiBi's), learned (from 0)"},
       {"first_slope", "1", "CoPE_ALiBi with halving slopes: m of head 0"},
       {"relative_length", "0", "with relative: distances with a vector; 0: the trained length"},
+      {"gate_bias", "false", "gates sep-key: the projection W_g has a bias"},
       {"hard_attention", "false", "attend to the largest logit alone; evaluation only"},
   };
   for (OptionDescription& option : RopeOptions::described()) {
@@ -68,6 +69,7 @@ Result<CopeOptions> CopeOptions::from(const Settings& settings) {
   LOCUS_TRY(options.slopes, settings.text("slopes", options.slopes));
   LOCUS_TRY(options.first_slope, settings.number("first_slope", options.first_slope));
   LOCUS_TRY(options.relative_length, settings.integer("relative_length", options.relative_length));
+  LOCUS_TRY(options.gate_bias, settings.boolean("gate_bias", options.gate_bias));
   LOCUS_TRY(options.hard_attention, settings.boolean("hard_attention", options.hard_attention));
   LOCUS_TRY(options.rope, RopeOptions::from(settings));
   LOCUS_CHECK(one_of("gates", options.gates, {"key", "sep-key", "value"}));
@@ -78,6 +80,10 @@ Result<CopeOptions> CopeOptions::from(const Settings& settings) {
   LOCUS_CHECK(in_range("every", options.every, 1, 1 << 20));
   LOCUS_CHECK(in_range("hidden", options.hidden, 1, 1 << 16));
   LOCUS_CHECK(in_range("relative_length", options.relative_length, 0, std::int64_t{1} << 31));
+  if (options.gate_bias && options.gates != "sep-key") {
+    return bad_input("option gate_bias: expected false unless gates is sep-key, found true with gates " +
+                     options.gates);
+  }
   if (!std::isfinite(options.first_slope)) {
     return bad_input("option first_slope: expected a number, found " + to_text(SettingValue(options.first_slope)));
   }
@@ -98,6 +104,7 @@ Settings CopeOptions::settings() const {
   settings.set("slopes", slopes);
   settings.set("first_slope", first_slope);
   settings.set("relative_length", relative_length);
+  settings.set("gate_bias", gate_bias);
   settings.set("hard_attention", hard_attention);
   return settings;
 }
@@ -112,6 +119,7 @@ const Description& Cope::about() {
       .look_for = "Steps that follow words, sentences or sections instead of tokens: positions grow where gates open.",
       .parameters = {{"position_embedding", "(D, p_max + 1)", "e, shared by heads; form interpolate"},
                      {"layers.N.gate_key.weight", "(Hkv·D, C)", "W_g; gates sep-key"},
+                     {"layers.N.gate_key.bias", "(Hkv·D)", "b_g; gates sep-key with gate_bias"},
                      {"relative_embedding", "(relative_length, D)", "Shaw's vectors; with relative"},
                      {"mlp.0.weight", "(hidden, 1)", "form mlp"},
                      {"mlp.0.bias", "(hidden)", "form mlp"},

@@ -54,10 +54,12 @@ Status read_encoding(const Checkpoint& checkpoint, const Config& config, Plan& p
   LOCUS_TRY(const bool values, config.boolean("cope_val_gates", false));
   LOCUS_TRY(const bool plain, config.boolean("cope_nodiv", false));
   LOCUS_TRY(const bool shared, config.boolean("cope_shared", false));
+  const bool bias = separate && !values && checkpoint.find(prefix + "core.layers.0.attn.proj_key_cope.bias") != nullptr;
   spec.encoding = "cope";
   spec.encoding_options = {{"gates", std::string(values     ? "value"
                                                  : separate ? "sep-key"
                                                             : "key")},
+                           {"gate_bias", bias},
                            {"p_max", first->shape[2] - 1},
                            {"scale_positions", !plain},
                            {"per_layer", !shared}};
@@ -66,10 +68,7 @@ Status read_encoding(const Checkpoint& checkpoint, const Config& config, Plan& p
     const std::string to = layer_prefix("position.layers.", n);
     const std::string from = layer_prefix(prefix + "core.layers.", n);
     plan.bind(to + "position_embedding", from + "attn.attn.pos_emb", Layout::kReshaped);
-    plan.bind(to + "gate_key.weight", from + "attn.proj_key_cope.weight");
-  }
-  if (separate && checkpoint.find(prefix + "core.layers.0.attn.proj_key_cope.bias") != nullptr) {
-    plan.warnings.push_back("the gate projection's bias is left out: gates differ slightly");
+    plan.linear(to + "gate_key", from + "attn.proj_key_cope", true);
   }
   if (shared) {
     plan.skipped.emplace_back("attn.attn.pos_emb");  // the same tensor once more in every layer

@@ -29,6 +29,7 @@ TEST(EncodingOptions, valuesOutsideTheirRange) {
       {"cope", {{"gates", word("open")}}, usual, "gates"},
       {"cope", {{"form", word("spline")}}, usual, "form"},
       {"cope", {{"every", whole(0)}}, usual, "every"},
+      {"cope", {{"gate_bias", true}}, usual, "gate_bias"},
       {"cope", {{"hidden", whole(0)}}, usual, "hidden"},
       {"cope", {{"slopes", word("steep")}}, usual, "slopes"},
       {"cope", {{"with", word("rope")}}, shape_of(2, 7), "even"},

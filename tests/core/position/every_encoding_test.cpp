@@ -57,6 +57,7 @@ std::vector<Case> cases() {
   const std::int64_t short_range = 5;
   add("cope-short", "cope", {{"p_max", short_range}, {"scale_positions", true}, {"per_layer", true}});
   add("cope-sep-key", "cope", {{"p_max", short_range}, {"gates", word("sep-key")}});
+  add("cope-sep-key-bias", "cope", {{"p_max", short_range}, {"gates", word("sep-key")}, {"gate_bias", true}});
   add("cope-value", "cope", {{"p_max", short_range}, {"gates", word("value")}});
   add("cope-mlp", "cope", {{"form", word("mlp")}});
   add("cope-alibi", "cope", {{"form", word("alibi")}});
