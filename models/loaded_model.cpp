@@ -12,8 +12,8 @@ namespace {
 
 TraceLayer trace_layer(const transformer::LayerRecord& record, std::int64_t index,
                        const transformer::Transformer& model) {
-  const auto computed = std::make_shared<const attention::ComputedScores>(model.shared_encoding(), index,
-                                                                          record.prepared, record.log_sum_exp);
+  const auto computed = std::make_shared<const attention::ComputedScores>(
+      model.shared_encoding(), index, record.prepared, record.log_sum_exp, record.chosen);
   TraceLayer layer;
   layer.computed = computed;
   layer.scores = std::make_shared<const attention::ScoreField>(computed, model.mask(index));

@@ -300,15 +300,17 @@ class Reader {
                        where(prefix + "q"));
     }
     LOCUS_TRY(at::Tensor sums, float_tensor(prefix + "log_sum_exp", {model.heads, length_}));
-    if (sums.defined()) {
+    at::Tensor chosen;
+    if (sums.defined() && !data_.encoding->hard_attention()) {
       sums = sums.unsqueeze(0);
     } else {
       const at::Tensor nothing = at::empty({1, model.kv_heads, length_, 0});
       const attention::Attention attention{*data_.encoding, prepared, index, nothing, {}, data_.mask};
       LOCUS_TRY(const attention::Attended attended, attention::attend_streaming(attention));
       sums = attended.log_sum_exp;
+      chosen = attended.chosen;
     }
-    return Computed(std::make_shared<attention::ComputedScores>(data_.encoding, index, prepared, sums));
+    return Computed(std::make_shared<attention::ComputedScores>(data_.encoding, index, prepared, sums, chosen));
   }
 
   Result<at::Tensor> batch_of_one(const std::string& name, std::int64_t heads) const {

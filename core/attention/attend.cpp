@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <vector>
 
 namespace locus::attention {
 
@@ -37,6 +38,13 @@ at::Tensor values_of(const Attention& attention) {
   return at::cat({value, attention.state_values}, -1);
 }
 
+// (B, H, R, E): the values of the keys `chosen` (B, H, R).
+at::Tensor gathered(const at::Tensor& values, const at::Tensor& chosen) {
+  const std::int64_t group = chosen.size(1) / values.size(1);
+  const at::Tensor own = group == 1 ? values : values.repeat_interleave(group, 1);
+  return own.gather(2, chosen.unsqueeze(-1).expand({-1, -1, -1, values.size(-1)}));
+}
+
 // Splits what was attended into the part of V and the part of the state.
 Attended split(const Attention& attention, const at::Tensor& attended, at::Tensor log_sum_exp) {
   Attended result;
@@ -50,6 +58,21 @@ Attended split(const Attention& attention, const at::Tensor& attended, at::Tenso
   result.state_values = attended.narrow(-1, width, attended.size(-1) - width);
   return result;
 }
+
+// The running largest logit of one row block, for hard attention. Blocks come from right to left, so an equal one in
+// the next block is an earlier key.
+struct Choice {
+  at::Tensor maximum;  // (B, H, R)
+  at::Tensor key;      // (B, H, R) int64
+
+  void take(const at::Tensor& logits, std::int64_t first_column) {
+    auto [largest, index] = logits.max(-1);
+    index.add_(first_column);
+    const at::Tensor better = key.defined() ? largest >= maximum : at::Tensor();
+    key = key.defined() ? at::where(better, index, key) : index;
+    maximum = maximum.defined() ? at::where(better, largest, maximum) : largest;
+  }
+};
 
 // The running soft-max of one row block.
 struct RowBlock {
@@ -95,21 +118,29 @@ class Streaming {
     const at::Tensor& query = attention_.prepared.query;
     at::Tensor attended = at::empty({query.size(0), heads_, all.size(), values_.size(-1)}, query.options());
     at::Tensor log_sum_exp = at::empty({query.size(0), heads_, all.size()}, query.options().dtype(at::kFloat));
+    std::vector<at::Tensor> chosen;
     for (std::int64_t begin = all.begin; begin < all.end; begin += step) {
       const Range rows{begin, std::min(begin + step, all.end)};
       RowBlock block;
-      LOCUS_CHECK(visit(rows, block));
-      attended.slice(2, rows.begin - all.begin, rows.end - all.begin).copy_(block.accumulated.div_(block.sum));
+      Choice choice;
+      LOCUS_CHECK(visit(rows, block, choice));
+      if (choice.key.defined()) {
+        chosen.push_back(choice.key);
+      }
+      attended.slice(2, rows.begin - all.begin, rows.end - all.begin)
+          .copy_(choice.key.defined() ? gathered(values_, choice.key) : block.accumulated.div_(block.sum));
       log_sum_exp.slice(2, rows.begin - all.begin, rows.end - all.begin)
           .copy_(block.sum.log_().add_(block.maximum).squeeze(-1));
     }
-    return split(attention_, attended, log_sum_exp);
+    Attended result = split(attention_, attended, log_sum_exp);
+    result.chosen = chosen.empty() ? at::Tensor() : at::cat(chosen, 2);
+    return result;
   }
 
  private:
   // All key blocks of one row block, from the diagonal leftwards. The first one holds the diagonal of every row, so
   // that no running maximum stays at −∞.
-  Status visit(Range rows, RowBlock& block) const {
+  Status visit(Range rows, RowBlock& block, Choice& choice) const {
     const std::int64_t step = std::max(options_.column_block > 0 ? options_.column_block : kColumnBlock, rows.size());
     const Range visible = attention_.mask.columns(rows, length_);
     at::Tensor carry;
@@ -121,6 +152,9 @@ class Streaming {
       at::Tensor logits = this->logits(rows, columns, carry);
       if (!attention_.mask.covers(rows, columns)) {
         logits.masked_fill_(attention_.mask.hidden(rows, columns, logits.device()), kMinusInfinity);
+      }
+      if (attention_.encoding.hard_attention()) {
+        choice.take(logits, columns.begin);
       }
       block.take(logits, values_.slice(2, columns.begin, columns.end));
     }
@@ -184,6 +218,12 @@ Attended attend_whole_map(const Attention& attention) {
   at::Tensor log_sum_exp;
   if (!at::GradMode::is_enabled()) {
     log_sum_exp = at::logsumexp(logits, -1).to(at::kFloat);
+    if (attention.encoding.hard_attention()) {
+      const at::Tensor chosen = logits.argmax(-1);
+      Attended result = split(attention, gathered(values_of(attention), chosen), log_sum_exp);
+      result.chosen = chosen;
+      return result;
+    }
   }
   return split(attention, grouped_product(at::softmax(logits, -1), values_of(attention)), log_sum_exp);
 }

@@ -2,6 +2,8 @@
 //   attend_whole_map  one (T, T) tile, differentiable; for training and tests
 //   attend_streaming  row blocks × key blocks from the diagonal leftwards, with a running maximum and sum in float32;
 //                     no (T, T) tensor, no gradients
+// Where the encoding asks for hard attention, a query attends to the key of its largest logit alone, the first of
+// equals; with gradients on, attend_whole_map takes the soft-max all the same, since an argmax cannot be learned.
 //
 // Letters: B batch, H query heads, Hkv key heads, T tokens, D head width, X width of state_values.
 #pragma once
@@ -36,7 +38,8 @@ struct Mask {
 struct Attended {
   at::Tensor output;        // (B, H, R, D) weights · values
   at::Tensor state_values;  // (B, H, R, X) weights · state_values; undefined when there are none
-  at::Tensor log_sum_exp;   // (B, H, R) float32: weight_ij = exp(logit_ij − log_sum_exp_i)
+  at::Tensor log_sum_exp;   // (B, H, R) float32: weight_ij = exp(logit_ij − log_sum_exp_i), of the soft-max
+  at::Tensor chosen;        // (B, H, R) int64, hard attention alone: weight_ij = [j = chosen_i]
 };
 
 // What is attended: one layer's tensors.

@@ -36,9 +36,9 @@ class ScoreSource {
 // From the queries and keys of a run (batch of one).
 class ComputedScores : public ScoreSource {
  public:
-  // log_sum_exp (1, H, T); prepared.query (1, H, T, W).
+  // log_sum_exp (1, H, T), chosen likewise where the encoding attends hard (see Attended); prepared.query (1, H, T, W).
   ComputedScores(std::shared_ptr<const position::PositionEncoding> encoding, std::int64_t layer,
-                 position::Prepared prepared, at::Tensor log_sum_exp);
+                 position::Prepared prepared, at::Tensor log_sum_exp, at::Tensor chosen = {});
   std::int64_t heads() const override { return prepared_.query.size(1); }
   std::int64_t length() const override { return prepared_.query.size(2); }
   Result<at::Tensor> scores(Quantity quantity, Range heads, Range rows, Range columns,
@@ -54,6 +54,7 @@ class ComputedScores : public ScoreSource {
   std::int64_t layer_;
   position::Prepared prepared_;
   at::Tensor log_sum_exp_;
+  at::Tensor chosen_;
 };
 
 // From maps that a program wrote, (H, T, T) each; other quantities come from `rest`, when there is one.

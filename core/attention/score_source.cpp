@@ -5,11 +5,12 @@
 namespace locus::attention {
 
 ComputedScores::ComputedScores(std::shared_ptr<const position::PositionEncoding> encoding, std::int64_t layer,
-                               position::Prepared prepared, at::Tensor log_sum_exp)
+                               position::Prepared prepared, at::Tensor log_sum_exp, at::Tensor chosen)
     : encoding_(std::move(encoding)),
       layer_(layer),
       prepared_(std::move(prepared)),
-      log_sum_exp_(std::move(log_sum_exp)) {}
+      log_sum_exp_(std::move(log_sum_exp)),
+      chosen_(std::move(chosen)) {}
 
 Result<at::Tensor> ComputedScores::scores(Quantity quantity, Range heads, Range rows, Range columns,
                                           at::Tensor& carry) const {
@@ -23,6 +24,12 @@ Result<at::Tensor> ComputedScores::scores(Quantity quantity, Range heads, Range 
   at::Tensor result;
   switch (quantity) {
     case Quantity::kWeight: {
+      if (chosen_.defined()) {
+        const at::Tensor chosen = chosen_.slice(1, heads.begin, heads.end).slice(2, rows.begin, rows.end);
+        const at::Tensor keys = at::arange(columns.begin, columns.end, chosen.options());
+        result = (chosen.unsqueeze(-1) == keys).to(scores.logits.dtype());
+        break;
+      }
       const at::Tensor sums = log_sum_exp_.slice(1, heads.begin, heads.end).slice(2, rows.begin, rows.end);
       result = scores.logits.sub_(sums.unsqueeze(-1)).exp_();
       break;

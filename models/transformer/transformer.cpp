@@ -152,6 +152,7 @@ Result<at::Tensor> Transformer::run_layer(std::int64_t index, const at::Tensor& 
     record->prepared = prepared;
     record->state = state;
     record->log_sum_exp = attended.log_sum_exp;
+    record->chosen = attended.chosen;
   }
   const at::Tensor residual = spec_.residual_from_norm ? normed : x;
   at::Tensor middle = add_branch(residual, linear(merge_heads(attended.output), layer.output), layer.attention_scale);

@@ -62,6 +62,10 @@ void expect_equal(const Layer& layer, const attention::Mask& mask, const std::st
     ASSERT_TRUE(streamed.ok());
     EXPECT_CLOSE(streamed->output, whole.output, kTolerance) << what << rows;
     EXPECT_CLOSE(streamed->log_sum_exp, whole.log_sum_exp, kTolerance) << what << rows;
+    ASSERT_EQ(streamed->chosen.defined(), whole.chosen.defined());
+    if (whole.chosen.defined()) {
+      EXPECT_TRUE(at::equal(streamed->chosen, whole.chosen)) << what << rows;
+    }
     ASSERT_EQ(streamed->state_values.defined(), whole.state_values.defined());
     if (whole.state_values.defined()) {
       EXPECT_CLOSE(streamed->state_values, whole.state_values, kTolerance) << what << rows;
@@ -84,6 +88,50 @@ TEST(Attend, StreamingEqualsTheWholeMapBothWaysAndInWindows) {
   expect_equal(Layer("none", shape_of(false), 33), {false, 0}, "both ways");
   expect_equal(Layer("rope", shape_of(true), 50), {true, 9}, "window");
   expect_equal(Layer("alibi", shape_of(true), 50), {true, 1}, "window of one");
+}
+
+TEST(Attend, HardAttentionTakesTheLargestVisibleLogitAlone) {
+  for (const attention::Mask mask : {attention::Mask{true, 0}, attention::Mask{true, 6}}) {
+    const Layer layer("cope", shape_of(true), 45, {{"hard_attention", true}});
+    expect_equal(layer, mask, "hard");
+    const at::NoGradGuard no_grad;
+    const attention::Attended got = attend_whole_map(layer.attention(mask));
+    const Range all{0, 45};
+    const at::Tensor logits = layer.encoding->score(layer.prepared, {0, {0, 4}, all, all}).logits;
+    for (std::int64_t head = 0; head < 4; ++head) {
+      for (std::int64_t row = 0; row < 45; ++row) {
+        std::int64_t best = row;
+        for (std::int64_t column = 0; column < row; ++column) {
+          const bool larger = logits[0][head][row][column].item<float>() > logits[0][head][row][best].item<float>();
+          best = mask.visible(row, column) && larger ? column : best;
+        }
+        EXPECT_CLOSE(got.output[0][head][row], layer.value[0][head / 2][best], 0.0) << head << ", " << row;
+      }
+    }
+  }
+}
+
+TEST(Attend, HardAttentionTakesTheFirstOfEqualLogits) {
+  const at::NoGradGuard no_grad;
+  Layer layer("cope", shape_of(true), 21, {{"hard_attention", true}});
+  layer.prepared.query.zero_();  // every logit is 0
+  for (const std::int64_t columns : {4, 64}) {
+    const auto streamed = attend_streaming(layer.attention({true, 0}), {{}, 4, columns, {}});
+    ASSERT_TRUE(streamed.ok());
+    EXPECT_EQ(streamed->chosen.abs().max().item<std::int64_t>(), 0) << columns;
+  }
+  EXPECT_EQ(attend_whole_map(layer.attention({true, 0})).chosen.abs().max().item<std::int64_t>(), 0);
+  layer.value = at::empty({1, 2, 21, 0});  // as where a trace's scores are made of queries and keys alone
+  const auto without_values = attend_streaming(layer.attention({true, 0}));
+  ASSERT_TRUE(without_values.ok());
+  EXPECT_EQ(without_values->chosen.sizes(), at::IntArrayRef({1, 4, 21}));
+}
+
+TEST(Attend, HardAttentionIsTrainedAsASoftMax) {
+  const Layer hard("cope", shape_of(true), 12, {{"hard_attention", true}});
+  const Layer soft("cope", shape_of(true), 12);
+  EXPECT_CLOSE(attend_whole_map(hard.attention({true, 0})).output, attend_whole_map(soft.attention({true, 0})).output,
+               kTolerance);
 }
 
 TEST(Attend, WholeMapIsTheSoftMaxOfVisibleKeys) {

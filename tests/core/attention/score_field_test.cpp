@@ -16,7 +16,7 @@ using attention::Reduction;
 
 // A field of one layer of `name` over `length` tokens.
 attention::ScoreField field_of(const std::string& name, std::int64_t length, attention::Mask mask,
-                               const at::Tensor& query = {}) {
+                               const at::Tensor& query = {}, const Settings& options = {}) {
   const at::NoGradGuard no_grad;
   at::manual_seed(3);
   position::ModelShape shape;
@@ -24,7 +24,7 @@ attention::ScoreField field_of(const std::string& name, std::int64_t length, att
   shape.head_width = 8;
   shape.width = 16;
   shape.trained_length = 64;
-  std::shared_ptr<const position::PositionEncoding> encoding = *position::make_encoding(name, {}, shape);
+  std::shared_ptr<const position::PositionEncoding> encoding = *position::make_encoding(name, options, shape);
   position::Projections projections;
   projections.query = query.defined() ? query : at::randn({1, 2, length, 8}) * 2;
   projections.key = projections.value = at::randn({1, 2, length, 8});
@@ -33,7 +33,9 @@ attention::ScoreField field_of(const std::string& name, std::int64_t length, att
   const position::Prepared prepared = encoding->prepare(state, 0, projections);
   const attention::Attention attention{*encoding, prepared, 0, projections.value, {}, mask};
   const attention::Attended attended = *attend_streaming(attention);
-  return {std::make_shared<const attention::ComputedScores>(encoding, 0, prepared, attended.log_sum_exp), mask};
+  return {
+      std::make_shared<const attention::ComputedScores>(encoding, 0, prepared, attended.log_sum_exp, attended.chosen),
+      mask};
 }
 
 TEST(ScoreField, WeightsOfARowSumToOneAndHiddenCellsAreZero) {
@@ -47,6 +49,32 @@ TEST(ScoreField, WeightsOfARowSumToOneAndHiddenCellsAreZero) {
         EXPECT_TRUE(column <= row || map->at(row, column) == 0.0F);
       }
       EXPECT_NEAR(sum, 1.0, 1e-5) << name;
+    }
+  }
+}
+
+TEST(ScoreField, HardWeightsAreOneAtTheLargestLogit) {
+  const attention::Mask mask{true, 9};
+  const auto field = field_of("cope", 300, mask, {}, {{"hard_attention", true}});
+  const auto weights = field.map({Quantity::kWeight, 1, {}, {}});
+  const auto logits = field.map({Quantity::kLogit, 1, {}, {}});
+  ASSERT_TRUE(weights.ok() && logits.ok());
+  for (std::int64_t row = 0; row < 300; ++row) {
+    std::int64_t best = row;
+    double sum = 0;
+    for (std::int64_t column = 0; column < 300; ++column) {
+      sum += weights->at(row, column);
+      best = logits->at(row, column) > logits->at(row, best) ? column : best;
+    }
+    EXPECT_EQ(sum, 1.0) << row;
+    EXPECT_EQ(weights->at(row, best), 1.0F) << row;
+  }
+  const auto part = field.map({Quantity::kWeight, attention::kMeanHead, {290, 300}, {280, 300}});
+  const auto other = field.map({Quantity::kWeight, 0, {290, 300}, {280, 300}});
+  ASSERT_TRUE(part.ok() && other.ok());
+  for (std::int64_t row = 0; row < 10; ++row) {
+    for (std::int64_t column = 0; column < 20; ++column) {
+      EXPECT_EQ(part->at(row, column), (other->at(row, column) + weights->at(290 + row, 280 + column)) / 2);
     }
   }
 }
