@@ -33,11 +33,12 @@ void keep_freed_memory() {
 #endif
 }
 
-double run_share(transformer::Transformer& model, const at::Tensor& ids, const at::Tensor& targets, double scale) {
+double run_share(transformer::Transformer& model, const at::Tensor& ids, const at::Tensor& targets,
+                 const position::Positions& positions, double scale) {
   const at::Device device = model.parameters().front().value->device();
   transformer::Batch batch;
   batch.ids = ids.to(device);
-  batch.positions = model.positions(ids.size(1));
+  batch.positions = positions;
   const at::Tensor logits = model.forward(batch).flatten(0, 1);
   const at::Tensor loss =
       at::cross_entropy_loss(logits, targets.to(device).flatten(), {}, at::Reduction::Sum, kIgnored) * scale;
@@ -73,7 +74,7 @@ Result<std::unique_ptr<Replicas>> Replicas::create(transformer::Transformer& mod
   return replicas;
 }
 
-double Replicas::backward(const Examples& examples, double scale) {
+double Replicas::backward(const Examples& examples, const position::Positions& positions, double scale) {
   const std::int64_t count = examples.ids.size(0);
   const auto shares = static_cast<std::int64_t>(copies_.size()) + 1;
   std::vector<double> losses(static_cast<std::size_t>(shares), 0);
@@ -87,7 +88,7 @@ double Replicas::backward(const Examples& examples, double scale) {
     }
     try {
       losses[n] = run_share(share == 0 ? model_ : *copies_[n - 1], examples.ids.slice(0, begin, end),
-                            examples.targets.slice(0, begin, end), scale);
+                            examples.targets.slice(0, begin, end), positions, scale);
     } catch (...) {
       failures[n] = std::current_exception();
     }

@@ -22,8 +22,9 @@ class Replicas {
   static Result<std::unique_ptr<Replicas>> create(transformer::Transformer& model, std::int64_t threads);
   ~Replicas();
 
-  // Adds to the gradients of `model` those of `scale` · Σ nats of the counted targets; returns Σ nats · scale.
-  double backward(const Examples& examples, double scale);
+  // Adds to the gradients of `model` those of `scale` · Σ nats of the counted targets, the tokens of every sequence at
+  // `positions`; returns Σ nats · scale.
+  double backward(const Examples& examples, const position::Positions& positions, double scale);
 
  private:
   explicit Replicas(transformer::Transformer& model);

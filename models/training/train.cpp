@@ -25,6 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kTrainingStream = 1;
+constexpr std::uint64_t kPositionStream = 2;
 constexpr std::int64_t kQuickValidation = 64;  // sequences measured while training
 
 Status check(const TrainOptions& options) {
@@ -114,7 +115,7 @@ class Trainer {
     started_ = Clock::now();
     bool saved = record_.step > 0;
     while (record_.step < options_.steps && !stop.stop_requested()) {
-      TrainProgress progress = step(first);
+      LOCUS_TRY(TrainProgress progress, step(first));
       saved = record_.step % options_.save_every == 0;
       if (saved && record_.step < options_.steps) {
         LOCUS_TRY(progress.validation, validate(stop));
@@ -137,9 +138,9 @@ class Trainer {
   }
 
   // One update of the parameters.
-  TrainProgress step(std::int64_t first) {
+  Result<TrainProgress> step(std::int64_t first) {
     const double rate = learning_rate_at(record_.step, options_);
-    const double loss = backward();
+    LOCUS_TRY(const double loss, backward());
     optimiser_.step(rate, options_.clip);
     ++record_.step;
     record_.curve.push_back({record_.step, loss, rate, std::numeric_limits<double>::quiet_NaN()});
@@ -155,8 +156,9 @@ class Trainer {
     return progress;
   }
 
-  // The gradient of the mean over all counted targets of the step's batch; returns that mean.
-  double backward() {
+  // The gradient of the mean over all counted targets of the step's batch, at the positions that the encoding trains
+  // this step on; returns that mean.
+  Result<double> backward() {
     std::vector<Examples> parts;
     std::int64_t counted = 0;
     for (std::int64_t part = 0; part < options_.gradient_parts; ++part) {
@@ -166,8 +168,11 @@ class Trainer {
       counted += (parts.back().targets != kIgnored).sum().item<std::int64_t>();
     }
     double loss = 0;
+    Random random{options_.seed, kPositionStream, static_cast<std::uint64_t>(record_.step)};
+    const std::uint64_t seed = random.next();
     for (const Examples& examples : parts) {
-      loss += replicas_.backward(examples, 1.0 / static_cast<double>(std::max<std::int64_t>(counted, 1)));
+      LOCUS_TRY(const position::Positions positions, model_.encoding().training_positions(examples.ids.size(1), seed));
+      loss += replicas_.backward(examples, positions, 1.0 / static_cast<double>(std::max<std::int64_t>(counted, 1)));
     }
     return loss;
   }
@@ -267,6 +272,8 @@ Result<TrainSummary> train_checked(const TrainOptions& given, const OnProgress& 
   LOCUS_TRY(const std::unique_ptr<transformer::Transformer> model,
             transformer::Transformer::create(spec, true, options.seed));
   LOCUS_CHECK(model->encoding().accepts(model->positions(options.length)));
+  LOCUS_TRY(const position::Positions positions, model->encoding().training_positions(options.length, options.seed));
+  LOCUS_CHECK(model->encoding().accepts(positions));
   std::error_code error;
   std::filesystem::create_directories(options.out, error);
   if (error) {

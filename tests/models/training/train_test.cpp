@@ -128,6 +128,34 @@ TEST_F(Train, ResumedRunEqualsAnUninterruptedOne) {
   EXPECT_FALSE(second->stopped);
 }
 
+// RandPE draws T of L_max positions without repeating any. L_max = T leaves 0 … T − 1, so the run is that of the
+// encoding below; any other draw of T different positions has one beyond T − 1.
+TEST_F(Train, RandpeLearnsAtPositionsBeyondItsLength) {
+  const auto losses = [this](const std::string& out, const std::string& encoding, const locus::Settings& settings) {
+    TrainOptions options = tiny(folder_, out);
+    options.steps = 4;
+    options.encoding = encoding;
+    options.encoding_options = settings;
+    std::vector<double> all;
+    const auto summary = train(options, [&all](const TrainProgress& progress) { all.push_back(progress.loss); });
+    EXPECT_TRUE(summary.ok()) << (summary.ok() ? "" : summary.error().describe());
+    return all;
+  };
+  const locus::SettingValue below = std::string("sinusoidal");
+  const std::vector<double> plain = losses("plain", "sinusoidal", {});
+  const std::vector<double> same = losses("same", "randpe", {{"over", below}, {"length_max", std::int64_t{24}}});
+  const std::vector<double> drawn = losses("drawn", "randpe", {{"over", below}, {"length_max", std::int64_t{512}}});
+  const std::vector<double> again = losses("again", "randpe", {{"over", below}, {"length_max", std::int64_t{512}}});
+  ASSERT_EQ(plain.size(), 4U);
+  ASSERT_EQ(drawn.size(), 4U);
+  ASSERT_EQ(same.size(), 4U);
+  for (std::size_t n = 0; n < 4; ++n) {
+    EXPECT_NEAR(same[n], plain[n], 1e-6 * (1 + plain[n])) << n;
+    EXPECT_GT(std::abs(drawn[n] - plain[n]), 1e-4) << n;
+  }
+  EXPECT_EQ(drawn, again);
+}
+
 TEST_F(Train, RefusesToResumeWithOtherOptions) {
   TrainOptions options = tiny(folder_, "out");
   std::stop_source stop;
@@ -193,6 +221,10 @@ TEST_F(Train, NamesWhatMakesNoRun) {
   expect_error(options, ErrorCode::kBadInput);
   options = good;
   options.length = 1 << 20;
+  expect_error(options, ErrorCode::kBadInput);
+  options = good;
+  options.encoding = "randpe";
+  options.encoding_options = {{"length_max", std::int64_t{8}}};
   expect_error(options, ErrorCode::kBadInput);
   options = good;
   options.out.clear();
