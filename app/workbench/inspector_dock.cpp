@@ -54,6 +54,8 @@ QTableWidget* make_table(const char* name, const QString& accessible, QWidget* p
   table->setFocusPolicy(Qt::NoFocus);
   table->verticalHeader()->setDefaultSectionSize(table->fontMetrics().height() + 6);
   table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
+  table->horizontalHeader()->setTextElideMode(Qt::ElideMiddle);  // names of columns differ at their ends
+  table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   table->setShowGrid(false);
   table->setAlternatingRowColors(true);
   return table;
@@ -224,7 +226,9 @@ void InspectorDock::show_cell() {
   }
   for (int n = 0; n < static_cast<int>(cells.size()); ++n) {
     const Cell& cell = cells[static_cast<std::size_t>(n)];
-    cell_->setHorizontalHeaderItem(n, new QTableWidgetItem(QString::fromStdString(cell.column)));
+    auto* header = new QTableWidgetItem(QString::fromStdString(cell.column));
+    header->setToolTip(header->text());
+    cell_->setHorizontalHeaderItem(n, header);
     set_text(cell_, 0, n, QStringLiteral("%1  “%2”").arg(cell.query).arg(QString::fromStdString(cell.query_token)));
     set_text(cell_, 1, n, QStringLiteral("%1  “%2”").arg(cell.key).arg(QString::fromStdString(cell.key_token)));
     set_text(cell_, 2, n, QString::number(cell.query - cell.key));

@@ -10,9 +10,11 @@
 #include <QElapsedTimer>
 #include <QImage>
 #include <QKeyEvent>
+#include <QPixmap>
 #include <QPlainTextEdit>
 #include <QProcess>
 #include <QPushButton>
+#include <QScreen>
 #include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QVulkanInstance>
@@ -174,7 +176,19 @@ class Window : public testing::Test {
   }
   QImage grab() {
     wait([] { return false; }, 300);  // what was asked for is drawn
-    return window_->canvas()->grab().convertToFormat(QImage::Format_RGBA8888);
+    // What the display shows: QVulkanWindow::grab() swaps red and blue on some drivers.
+    const viewport::Canvas* canvas = window_->canvas();
+    const QPixmap seen = canvas->screen()->grabWindow(canvas->winId(), 0, 0, canvas->width(), canvas->height());
+    return seen.toImage().convertToFormat(QImage::Format_RGBA8888);
+  }
+
+  // The stored picture of the canvas, within the tolerance of ImageTolerance.
+  static Status check_canvas(const QImage& canvas, bool update) {
+    vulkan::PixelImage image;
+    image.width = static_cast<std::uint32_t>(canvas.width());
+    image.height = static_cast<std::uint32_t>(canvas.height());
+    image.rgba.assign(canvas.constBits(), canvas.constBits() + canvas.sizeInBytes());
+    return golden::check_image(image, "app", "workbench-canvas", update);
   }
 
   static inline std::unique_ptr<QProcess> display_;
@@ -199,23 +213,19 @@ TEST_F(Window, TypingShowsTheMapAndArrowsChooseTheHead) {
   press(window_->canvas(), Qt::Key_Right);
   ASSERT_TRUE(settle());
   EXPECT_EQ(title(), "gentle · layer 1, head 1");
-  const QImage second = grab();
-  ASSERT_EQ(first.size(), second.size());
-  EXPECT_NE(first, second);
+  EXPECT_TRUE(wait([&] { return grab() != first; }));
 
   press(window_->canvas(), Qt::Key_B, {}, Qt::ControlModifier);  // only the figure
   ASSERT_TRUE(wait([this] {  // hidden docks give their room up in a later turn of the event loop
     window_->resize(640, 480);
     return window_->canvas()->size() == QSize(640, 480);
   }));
-  const QImage stored = grab();
-  ASSERT_EQ(stored.size(), QSize(640, 480));
-  vulkan::PixelImage image;
-  image.width = static_cast<std::uint32_t>(stored.width());
-  image.height = static_cast<std::uint32_t>(stored.height());
-  image.rgba.assign(stored.constBits(), stored.constBits() + stored.sizeInBytes());
-  const Status same =
-      golden::check_image(image, "app", "workbench-canvas", qEnvironmentVariableIsSet("LOCUS_UPDATE_GOLDEN"));
+  const bool update = qEnvironmentVariableIsSet("LOCUS_UPDATE_GOLDEN");
+  Status same = bad_input("nothing was drawn");
+  wait([&] {  // a slow machine may take more than one frame to come to the figure asked for
+    same = check_canvas(grab(), update);
+    return same.ok();
+  });
   EXPECT_TRUE(same.ok()) << (same.ok() ? "" : same.error().describe());
 }
 
