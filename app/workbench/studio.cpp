@@ -35,6 +35,11 @@ struct Run {
   std::vector<models::Prediction> top;
 };
 
+bool overlap(const figure::Interval& a, const figure::Interval& b) {
+  return std::max(std::min(a.low, a.high), std::min(b.low, b.high)) <
+         std::min(std::max(a.low, a.high), std::max(b.low, b.high));
+}
+
 }  // namespace
 
 Studio::Studio(const StudioOptions& options)
@@ -312,6 +317,17 @@ ViewState Studio::clamped(ViewState state) const {
   if (state.query >= length || state.key >= length) {
     state.query = views::kNone;
     state.key = views::kNone;
+  }
+  const auto view = views::find_view(state.view);
+  if (state.camera && view) {
+    std::vector<views::Column> shown;
+    for (const Checkpoint* column : columns()) {
+      shown.push_back({column->name, column->model, column->trace});
+    }
+    const auto home = (*view)->home(workbench::view_input(state, std::move(shown), **view));
+    if (home && !(overlap(home->x, state.camera->x) && overlap(home->y, state.camera->y))) {
+      state.camera.reset();  // a shorter text has nothing there
+    }
   }
   return state;
 }

@@ -229,6 +229,21 @@ TEST_F(Window, TypingShowsTheMapAndArrowsChooseTheHead) {
   EXPECT_TRUE(same.ok()) << (same.ok() ? "" : same.error().describe());
 }
 
+TEST_F(Window, ATextTooShortForTheZoomIsShownWhole) {
+  open("gentle");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  ViewState state = window_->studio().state();
+  state.camera = views::Camera{{8, 12}, {12, 8}};
+  window_->studio().change(state);
+  window_->studio().set_text("one two thr");
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window_->studio().state().camera.has_value());
+  window_->studio().set_text("one");
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(window_->studio().state().camera.has_value());
+}
+
 TEST_F(Window, TwoCheckpointsAreColumnsAndTheirDifferenceAThird) {
   open("gentle");
   open("steep");
