@@ -26,9 +26,9 @@ locus_install() {
   $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
-locus_build() {  # locus_build CMAKE-ARGUMENTS...
-  [ -f build/release/build.ninja ] || cmake --preset release "$@" >/dev/null
-  cmake --build build/release
+locus_build() {  # locus_build TARGET: configures once, then builds what changed
+  [ -f build/release/build.ninja ] || cmake --preset release >/dev/null
+  cmake --build build/release --target "$1"
 }
 
 locus_setup() {
