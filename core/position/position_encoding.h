@@ -132,9 +132,9 @@ class PositionEncoding {
 
   // The state a run over `positions` starts with.
   virtual State begin(const Positions& positions, std::int64_t batch) const;
-  // The positions of a training sequence of `length` tokens: 0 … length−1 unless the paper trains on others (RandPE:
-  // a sorted sample; SeqPE: a random shift now and then). Deterministic in `seed`. kBadInput for a length that is
-  // negative or that the encoding cannot be trained on.
+  // The positions of a training sequence of `length` tokens: 0 … length−1 unless the encoding trains on others (RandPE:
+  // a sorted sample). Deterministic in `seed`. kBadInput for a length that is negative or that the encoding cannot be
+  // trained on.
   virtual Result<Positions> training_positions(std::int64_t length, std::uint64_t seed) const;
   // (T, C) to add to the token embeddings, or undefined.
   virtual at::Tensor embed(const State& state) const;
