@@ -102,6 +102,7 @@ Result<std::shared_ptr<const Trace>> LoadedModel::run(const Input& input, const 
     data.model = parts_.info;
     data.tokens = std::move(prepared.tokens);
     data.grid = prepared.grid;
+    data.picture = std::move(prepared.picture);
     data.text = std::move(prepared.text);
     data.time_ms = elapsed.count();
     if (prepared.batch.ids.defined()) {

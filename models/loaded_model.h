@@ -38,12 +38,15 @@ class LoadedModel : public Model {
   double macs(std::int64_t length) const override;
   Result<std::shared_ptr<const Trace>> run(const Input& input, const RunOptions& options, StopToken stop,
                                            const Progress& progress) const override;
+  Result<std::shared_ptr<const PositionTable>> position_table(const PositionRequest& request,
+                                                              std::int64_t layer) const override;
 
   // What an input becomes: a batch of one and its tokens.
   struct Prepared {
     transformer::Batch batch;
     std::vector<TokenInfo> tokens;
     ImageGrid grid;
+    Picture picture;
     std::string text;
   };
   Result<Prepared> prepare(const Input& input) const;
@@ -54,7 +57,11 @@ class LoadedModel : public Model {
  private:
   Result<Prepared> prepare_text(const Input& input) const;
   Result<Prepared> prepare_image(const Input& input) const;
-  Result<at::Tensor> pixels_of(const Input& input) const;
+  // (3, H, W) normalised; fills in the picture.
+  Result<at::Tensor> pixels_of(const Input& input, Picture& picture) const;
+  // The picture that normalised pixels were made of.
+  Picture denormalised(const at::Tensor& pixels) const;
+  Result<std::shared_ptr<const position::PositionEncoding>> encoding_with(const Overrides& overrides) const;
   // kTooLarge when a run over `length` tokens needs more than the limit, or than the machine has.
   Status check_memory(std::int64_t length, bool all_logits) const;
 
@@ -62,6 +69,10 @@ class LoadedModel : public Model {
   mutable std::mutex mutex_;  // of the first load
   mutable bool loaded_ = false;
 };
+
+// The spec under another base or scaling. Errors: kUnsupported where its encoding has none, kUsage for a scaling that
+// cannot be read.
+Status apply_overrides(const Overrides& overrides, transformer::Spec& spec);
 
 // Bytes that a run needs beside the weights: what the trace keeps and the widest moment of one layer.
 double run_bytes(const transformer::Spec& spec, std::int64_t length, bool all_logits);

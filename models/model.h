@@ -117,6 +117,14 @@ struct ImageGrid {
   std::int64_t registers = 0;  // leading register tokens after them
 };
 
+// The image as the model saw it: resized and cropped, before normalisation. Empty for text, and for traces of images
+// that another program wrote.
+struct Picture {
+  std::int64_t width = 0;
+  std::int64_t height = 0;
+  std::shared_ptr<const std::vector<std::uint8_t>> rgba;  // 8 bits a channel, row-major; null when empty
+};
+
 constexpr std::int64_t kMeanHead = -1;
 
 struct MapRequest {
@@ -139,6 +147,7 @@ class Trace {
   virtual const std::vector<TokenInfo>& tokens() const = 0;
   std::int64_t length() const { return static_cast<std::int64_t>(tokens().size()); }
   virtual const ImageGrid& image_grid() const = 0;
+  virtual Picture picture() const { return {}; }
   virtual const std::string& text() const = 0;  // the input text; empty for ids and images
   virtual double time_ms() const = 0;           // of the forward pass
   virtual std::int64_t memory_mb() const = 0;   // kept by this trace
@@ -161,6 +170,27 @@ class Trace {
                        const Progress& progress = {}, StopToken stop = {}) const = 0;
 };
 
+// ---- positions without a run
+// ---------------------------------------------------------------------------------------------------
+
+// Positions to encode as a checkpoint would, whatever it has read: a sequence, or the patches of a grid row by row.
+struct PositionRequest {
+  std::int64_t length = 0;  // positions 0 … length − 1; or
+  std::int64_t rows = 0;    // a grid of rows × columns, for image models
+  std::int64_t columns = 0;
+  Overrides overrides;  // RoPE's base and scaling, instead of the checkpoint's
+};
+
+// The encodings of those positions, as they enter layer 0 (encodings without an update: any layer).
+class PositionTable {
+ public:
+  virtual ~PositionTable() = default;
+
+  virtual std::int64_t length() const = 0;
+  // ⟨e_i, e_j⟩ as Trace::dot_product().
+  virtual Result<Field> dot_product(std::int64_t head, Range rows, Range columns, bool cosine) const = 0;
+};
+
 // ---- a model
 // ------------------------------------------------------------------------------------------------------------------
 
@@ -176,6 +206,12 @@ class Model {
   // take, text without tokenizer), kTooLarge, kCancelled. Safe from one worker thread at a time.
   virtual Result<std::shared_ptr<const Trace>> run(const Input& input, const RunOptions& options = {},
                                                    StopToken stop = {}, const Progress& progress = {}) const = 0;
+
+  // The encodings of positions at `layer`, without a run. Errors: kUnsupported where the encoding has no vector for a
+  // position, where it depends on the text (TAPE above layer 0), or cannot be overridden so; kBadInput for positions it
+  // cannot take.
+  virtual Result<std::shared_ptr<const PositionTable>> position_table(const PositionRequest& request,
+                                                                      std::int64_t layer) const;
 };
 
 // Opens a checkpoint folder or file. Headers are read and validated first, then weights. Errors: kBadInput with file,

@@ -1,4 +1,5 @@
 // LoadedModel: from an Input to a batch of one, checked.
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <utility>
@@ -132,13 +133,40 @@ Result<LoadedModel::Prepared> LoadedModel::prepare_text(const Input& input) cons
   return prepared;
 }
 
-Result<at::Tensor> LoadedModel::pixels_of(const Input& input) const {
+Picture LoadedModel::denormalised(const at::Tensor& pixels) const {
+  const std::int64_t channels = pixels.size(0);
+  const std::int64_t height = pixels.size(1);
+  const std::int64_t width = pixels.size(2);
+  if (channels != 1 && channels != 3) {
+    return {};
+  }
+  const at::Tensor values = pixels.to(at::kCPU, at::kFloat).contiguous();
+  const float* data = values.data_ptr<float>();
+  std::vector<std::uint8_t> rgba(static_cast<std::size_t>(4 * height * width), 255);
+  for (std::int64_t n = 0; n < height * width; ++n) {
+    for (std::int64_t c = 0; c < 3; ++c) {
+      const auto source = static_cast<std::size_t>(channels == 1 ? 0 : c);
+      const double value = static_cast<double>(data[static_cast<std::int64_t>(source) * height * width + n]) *
+                               parts_.preprocessing.deviation[source] +
+                           parts_.preprocessing.mean[source];
+      rgba[static_cast<std::size_t>(4 * n + c)] =
+          std::isfinite(value) ? static_cast<std::uint8_t>(std::lround(255 * std::clamp(value, 0.0, 1.0))) : 0;
+    }
+  }
+  return {width, height, std::make_shared<const std::vector<std::uint8_t>>(std::move(rgba))};
+}
+
+Result<at::Tensor> LoadedModel::pixels_of(const Input& input, Picture& picture) const {
   const transformer::ImageStem& stem = parts_.transformer->spec().image;
   if (input.pixels) {
-    return read_pixels(*input.pixels, stem.channels);
+    LOCUS_TRY(at::Tensor values, read_pixels(*input.pixels, stem.channels));
+    picture = denormalised(values);
+    return values;
   }
-  LOCUS_TRY(const image::Picture picture, image::load_picture(*input.image));
-  LOCUS_TRY(const image::Pixels pixels, image::preprocess(picture, parts_.preprocessing, stem.patch));
+  LOCUS_TRY(const image::Picture file, image::load_picture(*input.image));
+  LOCUS_TRY(image::Pixels pixels, image::preprocess(file, parts_.preprocessing, stem.patch));
+  picture = {pixels.shown.width, pixels.shown.height,
+             std::make_shared<const std::vector<std::uint8_t>>(std::move(pixels.shown.rgba))};
   return at::from_blob(const_cast<float*>(pixels.values.data()), {3, pixels.height, pixels.width}, at::kFloat).clone();
 }
 
@@ -146,9 +174,9 @@ Result<LoadedModel::Prepared> LoadedModel::prepare_image(const Input& input) con
   if (input.position_start != 0) {
     return bad_input("position start: images have none, found " + std::to_string(input.position_start));
   }
-  LOCUS_TRY(const at::Tensor pixels, pixels_of(input));
-  const transformer::ImageStem& stem = parts_.transformer->spec().image;
   Prepared prepared;
+  LOCUS_TRY(const at::Tensor pixels, pixels_of(input, prepared.picture));
+  const transformer::ImageStem& stem = parts_.transformer->spec().image;
   prepared.grid = {pixels.size(1) / stem.patch, pixels.size(2) / stem.patch, 1, stem.registers};
   if (prepared.grid.rows < 1 || prepared.grid.columns < 1 || pixels.size(1) % stem.patch != 0 ||
       pixels.size(2) % stem.patch != 0) {

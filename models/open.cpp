@@ -67,23 +67,6 @@ Status apply_scaling(const std::string& text, Settings& options) {
   return {};
 }
 
-Status apply_overrides(const Overrides& overrides, transformer::Spec& spec) {
-  if (overrides.rope_base) {
-    // SeqPE's base is that of its digits, mixed RoPE's only starts its trained frequencies.
-    if (!has_option(spec.encoding, "base") || spec.encoding == "seqpe" || spec.encoding == "rope-mixed") {
-      return unsupported("rope base: the encoding " + spec.encoding + " has no base");
-    }
-    spec.encoding_options.set("base", *overrides.rope_base);
-  }
-  if (!overrides.rope_scaling.empty()) {
-    if (!has_option(spec.encoding, "scaling")) {
-      return unsupported("rope scaling: the encoding " + spec.encoding + " has no scaling");
-    }
-    return apply_scaling(overrides.rope_scaling, spec.encoding_options);
-  }
-  return {};
-}
-
 std::string dtype_name(checkpoint::DType dtype) {
   static const std::map<checkpoint::DType, std::string> names{{checkpoint::DType::kF64, "float64"},
                                                               {checkpoint::DType::kF32, "float32"},
@@ -216,6 +199,23 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
 }
 
 }  // namespace
+
+Status apply_overrides(const Overrides& overrides, transformer::Spec& spec) {
+  if (overrides.rope_base) {
+    // SeqPE's base is that of its digits, mixed RoPE's only starts its trained frequencies.
+    if (!has_option(spec.encoding, "base") || spec.encoding == "seqpe" || spec.encoding == "rope-mixed") {
+      return unsupported("rope base: the encoding " + spec.encoding + " has no base");
+    }
+    spec.encoding_options.set("base", *overrides.rope_base);
+  }
+  if (!overrides.rope_scaling.empty()) {
+    if (!has_option(spec.encoding, "scaling")) {
+      return unsupported("rope scaling: the encoding " + spec.encoding + " has no scaling");
+    }
+    return apply_scaling(overrides.rope_scaling, spec.encoding_options);
+  }
+  return {};
+}
 
 Result<std::shared_ptr<const Model>> open(const fs::path& path, const OpenOptions& options, StopToken stop,
                                           const Progress& progress) {

@@ -144,23 +144,26 @@ Result<Field> RecordedTrace::dot_product(std::int64_t index, std::int64_t head, 
     if (!vectors.defined()) {
       return unsupported("encoding " + data_.model.encoding + " has no dot product of positions");
     }
-    const Range all{0, length()};
-    rows = rows == Range{} ? all : rows;
-    columns = columns == Range{} ? all : columns;
-    if (rows != rows.clamped(all) || columns != columns.clamped(all) || rows.empty() || columns.empty()) {
-      return bad_input("positions: expected ranges within 0 … " + std::to_string(length()));
-    }
-    const std::int64_t heads = vectors.size(0);
-    if (head < kMeanHead || head >= data_.model.heads) {
-      return bad_input("head: expected 0 to " + std::to_string(data_.model.heads - 1) + ", found " +
-                       std::to_string(head));
-    }
-    // One set of vectors serves all heads where the encoding has only one.
-    const at::Tensor chosen = head == kMeanHead || heads == 1 ? vectors : vectors.narrow(0, head, 1);
-    Field field = field_of(position::dot_products(chosen, rows, columns, cosine).mean(0), rows, columns);
-    field.quantity = cosine ? "cosine of positions" : "dot product of positions";
-    return field;
+    return dot_product_field(vectors, head, data_.model.heads, rows, columns, cosine);
   });
+}
+
+Result<Field> dot_product_field(const at::Tensor& vectors, std::int64_t head, std::int64_t heads, Range rows,
+                                Range columns, bool cosine) {
+  const Range all{0, vectors.size(1)};
+  rows = rows == Range{} ? all : rows;
+  columns = columns == Range{} ? all : columns;
+  if (rows != rows.clamped(all) || columns != columns.clamped(all) || rows.empty() || columns.empty()) {
+    return bad_input("positions: expected ranges within 0 … " + std::to_string(all.end));
+  }
+  if (head < kMeanHead || head >= heads) {
+    return bad_input("head: expected 0 to " + std::to_string(heads - 1) + ", found " + std::to_string(head));
+  }
+  // One set of vectors serves all heads where the encoding has only one.
+  const at::Tensor chosen = head == kMeanHead || vectors.size(0) == 1 ? vectors : vectors.narrow(0, head, 1);
+  Field field = field_of(position::dot_products(chosen, rows, columns, cosine).mean(0), rows, columns);
+  field.quantity = cosine ? "cosine of positions" : "dot product of positions";
+  return field;
 }
 
 Status RecordedTrace::write(const std::filesystem::path& path, const std::set<std::string>& keep,

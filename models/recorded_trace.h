@@ -29,6 +29,7 @@ struct TraceData {
   std::string model_name;
   std::vector<TokenInfo> tokens;
   ImageGrid grid;
+  Picture picture;
   std::string text;
   double time_ms = 0;
   at::Tensor input_ids;     // (T) int64; undefined for images
@@ -53,6 +54,7 @@ class RecordedTrace : public Trace {
   const ModelInfo& model() const override { return data_.model; }
   const std::vector<TokenInfo>& tokens() const override { return data_.tokens; }
   const ImageGrid& image_grid() const override { return data_.grid; }
+  Picture picture() const override { return data_.picture; }
   const std::string& text() const override { return data_.text; }
   double time_ms() const override { return data_.time_ms; }
   std::int64_t memory_mb() const override { return memory_mb_; }
@@ -74,6 +76,11 @@ class RecordedTrace : public Trace {
 
 // (H, T, T) of one layer's quantity, hidden cells as in maps. For traces on disk and for verification.
 Result<at::Tensor> whole_map(const attention::ScoreField& scores, attention::Quantity quantity, StopToken stop = {});
+
+// ⟨e_i, e_j⟩ of `vectors` (1 or H, T, X) for one head, or their mean; empty ranges are all. Errors: kBadInput for a
+// head or range that does not exist.
+Result<Field> dot_product_field(const at::Tensor& vectors, std::int64_t head, std::int64_t heads, Range rows,
+                                Range columns, bool cosine);
 
 // The file of README, "Trace file".
 Status write_trace(const RecordedTrace& trace, const std::filesystem::path& path, const std::set<std::string>& keep,

@@ -1,0 +1,96 @@
+// The encodings of positions without a run.
+#include <utility>
+
+#include "core/position/list.h"
+#include "models/guard.h"
+#include "models/loaded_model.h"
+#include "models/recorded_trace.h"
+
+namespace locus::models {
+
+namespace {
+
+constexpr std::int64_t kMostPositions = std::int64_t{1} << 20;
+
+class VectorTable final : public PositionTable {
+ public:
+  VectorTable(at::Tensor vectors, std::int64_t heads) : vectors_(std::move(vectors)), heads_(heads) {}
+
+  std::int64_t length() const override { return vectors_.size(1); }
+  Result<Field> dot_product(std::int64_t head, Range rows, Range columns, bool cosine) const override {
+    return guarded([&]() -> Result<Field> {
+      const at::NoGradGuard no_grad;
+      return dot_product_field(vectors_, head, heads_, rows, columns, cosine);
+    });
+  }
+
+ private:
+  at::Tensor vectors_;  // (1 or H, T, X)
+  std::int64_t heads_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const PositionTable>> Model::position_table(const PositionRequest& /*request*/,
+                                                                   std::int64_t /*layer*/) const {
+  return unsupported(info().name + " cannot encode positions without a run");
+}
+
+// The checkpoint's encoding with its trained tensors under other settings.
+Result<std::shared_ptr<const position::PositionEncoding>> LoadedModel::encoding_with(const Overrides& overrides) const {
+  if (overrides == Overrides{}) {
+    return parts_.transformer->shared_encoding();
+  }
+  transformer::Spec spec = parts_.transformer->spec();
+  LOCUS_CHECK(apply_overrides(overrides, spec));
+  LOCUS_TRY(auto made,
+            position::make_encoding(spec.encoding, spec.encoding_options, parts_.transformer->encoding().shape()));
+  const std::vector<transformer::Parameter> trained = parts_.transformer->parameters();
+  for (const position::Parameter& parameter : made->parameters()) {
+    for (const transformer::Parameter& known : trained) {
+      if (known.name == "position." + parameter.name) {
+        *parameter.value = *known.value;
+      }
+    }
+  }
+  return std::shared_ptr<const position::PositionEncoding>(std::move(made));
+}
+
+Result<std::shared_ptr<const PositionTable>> LoadedModel::position_table(const PositionRequest& request,
+                                                                         std::int64_t layer) const {
+  return guarded([&]() -> Result<std::shared_ptr<const PositionTable>> {
+    const at::NoGradGuard no_grad;
+    LOCUS_CHECK(ready());
+    if (layer < 0 || layer >= parts_.info.layers) {
+      return bad_input("layer: expected 0 to " + std::to_string(parts_.info.layers - 1) + ", found " +
+                       std::to_string(layer));
+    }
+    const bool grid = request.rows > 0;
+    if (grid != parts_.info.image) {
+      return bad_input(
+          parts_.info.image ? "expected a grid of patches, found a length" : "expected a length, found a grid",
+          parts_.info.name);
+    }
+    const std::int64_t count = grid ? request.rows * request.columns : request.length;
+    if (count < 1 || count > kMostPositions || request.rows > kMostPositions || request.columns > kMostPositions) {
+      return bad_input("positions: expected 1 to " + std::to_string(kMostPositions) + ", found " +
+                       std::to_string(count));
+    }
+    LOCUS_TRY(const auto encoding, encoding_with(request.overrides));
+    const position::Positions positions = grid ? parts_.transformer->grid_positions(request.rows, request.columns)
+                                               : parts_.transformer->positions(request.length);
+    LOCUS_CHECK(encoding->accepts(positions));
+    const position::State state = encoding->begin(positions, 1);
+    if (layer > 0 && encoding->state_values(state, layer).defined()) {
+      return unsupported("above layer 0 the encoding " + parts_.info.encoding +
+                         " depends on the text: it is known at the text's own positions only");
+    }
+    const at::Tensor vectors = encoding->vectors(state, layer);
+    if (!vectors.defined()) {
+      return unsupported("encoding " + parts_.info.encoding + " has no dot product of positions");
+    }
+    return std::shared_ptr<const PositionTable>(std::make_shared<VectorTable>(vectors, parts_.info.heads));
+  });
+}
+
+}  // namespace locus::models
