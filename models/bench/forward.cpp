@@ -1,0 +1,205 @@
+// Rows of the forward pass: against eager ATen that keeps every map, against the rate of a matrix product, its memory,
+// and how it grows.
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/bench/rig.h"
+#include "models/transformer/transformer.h"
+
+namespace locus::models {
+
+namespace {
+
+constexpr std::int64_t kLayers = 12;
+constexpr std::int64_t kHeads = 12;
+constexpr std::int64_t kWidth = 768;
+constexpr std::int64_t kHeadWidth = kWidth / kHeads;
+constexpr std::int64_t kVocabulary = 50257;
+
+transformer::Spec gpt2_small(std::int64_t length) {
+  transformer::Spec spec;
+  spec.vocabulary = kVocabulary;
+  spec.width = kWidth;
+  spec.layers = kLayers;
+  spec.heads = spec.kv_heads = kHeads;
+  spec.head_width = kHeadWidth;
+  spec.inner = 4 * kWidth;
+  spec.norm = transformer::Norm::kLayer;
+  spec.activation = transformer::Activation::kGeluTanh;
+  spec.gated = false;
+  spec.qkv_bias = spec.output_bias = spec.feed_forward_bias = true;
+  spec.encoding = "learned";
+  spec.trained_length = length;
+  return spec;
+}
+
+at::Tensor random_ids(std::int64_t length) {
+  return at::randint(kVocabulary, {1, length}, at::kLong);
+}
+
+// The same numbers the way eager code computes them: whole (H, T, T) maps, kept.
+class Eager {
+ public:
+  explicit Eager(transformer::Transformer& model) {
+    for (const transformer::Parameter& parameter : model.parameters()) {
+      weights_.emplace(parameter.name, *parameter.value);
+    }
+  }
+
+  // Last-row logits; the maps of all layers go to `maps`.
+  at::Tensor forward(const at::Tensor& ids, std::vector<at::Tensor>& maps) const {
+    const at::NoGradGuard no_grad;
+    const std::int64_t length = ids.size(1);
+    const at::Tensor mask = at::ones({length, length}, at::kBool).tril();
+    at::Tensor x = at::embedding(weight("embedding.weight"), ids).select(0, 0) +
+                   weight("position.position_embedding").slice(0, 0, length);
+    for (std::int64_t n = 0; n < kLayers; ++n) {
+      const std::string layer = "layers." + std::to_string(n) + ".";
+      at::Tensor y = norm(x, layer + "attention_norm");
+      const at::Tensor qkv =
+          linear(y, layer + "attention.qkv").view({1, length, 3, kHeads, kHeadWidth}).permute({2, 0, 3, 1, 4});
+      const at::Tensor scores =
+          at::matmul(qkv[0], qkv[1].transpose(-1, -2)) / std::sqrt(static_cast<double>(kHeadWidth));
+      maps.push_back(at::softmax(scores.masked_fill(mask.logical_not(), -3.4e38), -1));
+      y = at::matmul(maps.back(), qkv[2]).transpose(1, 2).reshape({length, kWidth});
+      x = x + linear(y, layer + "attention.output");
+      y = at::gelu(linear(norm(x, layer + "feed_forward_norm"), layer + "feed_forward.up"), "tanh");
+      x = x + linear(y, layer + "feed_forward.down");
+    }
+    return at::linear(norm(x.narrow(0, length - 1, 1), "final_norm"), weight("embedding.weight"));
+  }
+
+ private:
+  const at::Tensor& weight(const std::string& name) const { return weights_.at(name); }
+  at::Tensor linear(const at::Tensor& x, const std::string& name) const {
+    return at::linear(x, weight(name + ".weight"), weight(name + ".bias"));
+  }
+  at::Tensor norm(const at::Tensor& x, const std::string& name) const {
+    return at::layer_norm(x, {kWidth}, weight(name + ".weight"), weight(name + ".bias"));
+  }
+
+  std::map<std::string, at::Tensor> weights_;
+};
+
+// Multiply-accumulates of a forward pass with last-row logits: what a causal model of these shapes must do, blocks
+// above the diagonal and the last layer's unused rows left out.
+double useful_macs(std::int64_t length) {
+  const auto tokens = static_cast<double>(length);
+  const auto width = static_cast<double>(kWidth);
+  const double projections = tokens * 3 * width * width;
+  const double scores = tokens * (tokens + 1) / 2 * width;
+  const double rest = 9 * width * width;
+  const double whole = projections + 2 * scores + tokens * rest;
+  const double last = projections + scores + tokens * width + rest;
+  return (kLayers - 1) * whole + last + width * static_cast<double>(kVocabulary);
+}
+
+// Least squares of times over lengths: a + bT + cT², coefficients for T in thousands.
+std::string growth(const std::vector<double>& lengths, const std::vector<double>& times) {
+  const auto n = static_cast<std::int64_t>(lengths.size());
+  at::Tensor system = at::ones({n, 3}, at::kDouble);
+  at::Tensor right = at::empty({n, 1}, at::kDouble);
+  for (std::int64_t row = 0; row < n; ++row) {
+    const double thousands = lengths[static_cast<std::size_t>(row)] / 1000;
+    system[row][1] = thousands;
+    system[row][2] = thousands * thousands;
+    right[row][0] = times[static_cast<std::size_t>(row)];
+  }
+  // Relative errors count alike, or the longest run would decide alone.
+  const at::Tensor scale = right.reciprocal();
+  const at::Tensor fit = at::matmul(at::linalg_pinv(system * scale), right * scale).squeeze(1);
+  char text[96];
+  std::snprintf(text, sizeof text, "%.3g + %.4g·(T/1000) + %.4g·(T/1000)² ms", fit[0].item<double>(),
+                fit[1].item<double>(), fit[2].item<double>());
+  return text;
+}
+
+class Forward {
+ public:
+  Forward(Rig& rig, std::int64_t longest) : rig_(rig), longest_(longest) {}
+
+  Status run() {
+    LOCUS_TRY(model_, transformer::Transformer::create(gpt2_small(longest_), true, 1));
+    const std::int64_t length = rig_.quick() ? 64 : 1024;
+    LOCUS_CHECK(speed(length));
+    LOCUS_CHECK(memory("forward memory beyond the weights, T = " + std::to_string(length), length, 350));
+    LOCUS_CHECK(memory("forward memory beyond the weights, T = " + std::to_string(longest_), longest_, 1500));
+    return grow();
+  }
+
+ private:
+  Status observe(std::int64_t length) const {
+    transformer::Batch batch{random_ids(length), {}, model_->positions(length)};
+    LOCUS_TRY(const transformer::Observation observation, model_->observe(batch));
+    return observation.logits.defined() ? Status() : internal("a forward pass without logits");
+  }
+
+  Status speed(std::int64_t length) {
+    const at::Tensor left = at::randn({1024, 1024});
+    const at::Tensor right = at::randn({1024, 1024});
+    at::Tensor product = at::empty({1024, 1024});
+    const auto gemm = [&]() -> Status {
+      at::mm_out(product, left, right);
+      return {};
+    };
+    const Eager eager(*model_);
+    const at::Tensor ids = random_ids(length);
+    const auto with_maps = [&]() -> Status {
+      std::vector<at::Tensor> maps;
+      eager.forward(ids, maps);
+      return {};
+    };
+    const auto streamed = [&] { return observe(length); };
+    LOCUS_TRY(const Timed against_eager, rig_.time(streamed, with_maps));
+    rig_.add({"forward, T = " + std::to_string(length), against_eager.milliseconds, "ms",
+              "eager ATen with all maps kept", against_eager.reference_milliseconds, 0, BenchTarget::kRatioAtMost, 0.45,
+              false, ""});
+    LOCUS_TRY(const Timed against_gemm, rig_.time(streamed, gemm));
+    rig_.add({"forward rate, T = " + std::to_string(length), 2e-6 * useful_macs(length) / against_gemm.milliseconds,
+              "GFLOP/s", "1024³ product", 2e-6 * 1024 * 1024 * 1024 / against_gemm.reference_milliseconds, 0,
+              BenchTarget::kRatioAtLeast, 0.75, false, ""});
+    return {};
+  }
+
+  Status memory(std::string name, std::int64_t length, double target_mb) {
+    double elapsed_ms = 0;
+    LOCUS_TRY(const double megabytes, Rig::peak_megabytes([&]() -> Status {
+                LOCUS_TRY(elapsed_ms, Rig::once([&] { return observe(length); }));
+                return {};
+              }));
+    rig_.add({std::move(name), megabytes, "MB", "", 0, 0, BenchTarget::kValueAtMost, target_mb, false,
+              "one run, " + std::to_string(std::llround(elapsed_ms)) + " ms"});
+    return {};
+  }
+
+  Status grow() {
+    std::vector<double> lengths;
+    std::vector<double> times;
+    for (std::int64_t length = longest_ / 32; length <= longest_; length *= 2) {
+      if (rig_.options().stop.stop_requested()) {
+        return cancelled();
+      }
+      LOCUS_TRY(const double time, Rig::once([&] { return observe(length); }));
+      lengths.push_back(static_cast<double>(length));
+      times.push_back(time);
+    }
+    rig_.add({"forward, T = " + std::to_string(longest_), times.back(), "ms", "", 0, 0, BenchTarget::kNone, 0, true,
+              growth(lengths, times)});
+    return {};
+  }
+
+  Rig& rig_;
+  std::int64_t longest_;
+  std::unique_ptr<transformer::Transformer> model_;
+};
+
+}  // namespace
+
+Status bench_forward(Rig& rig) {
+  return Forward(rig, rig.quick() ? 256 : 8192).run();
+}
+
+}  // namespace locus::models

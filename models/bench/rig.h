@@ -1,0 +1,49 @@
+// Rig: what the groups of the benchmark measure with, and where their rows go.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "models/bench.h"
+
+namespace locus::models {
+
+// Work and its reference, repeated in turns so that whatever else the machine does slows both alike.
+struct Timed {
+  double milliseconds = 0;            // median
+  double reference_milliseconds = 0;  // median; 0 without reference
+};
+
+class Rig {
+ public:
+  explicit Rig(const BenchOptions& options) : options_(options) {}
+
+  const BenchOptions& options() const { return options_; }
+  bool quick() const { return options_.quick; }
+  int repetitions() const { return options_.quick ? 2 : options_.repetitions; }
+
+  // Medians over repetitions(), after one run of each that is not counted. Errors: what `work` returns; kCancelled.
+  Result<Timed> time(const std::function<Status()>& work, const std::function<Status()>& reference = {}) const;
+  // Wall time of one run, in milliseconds.
+  static Result<double> once(const std::function<Status()>& work);
+  // Megabytes by which the process's peak exceeds what it held before `work`; 0 where the system does not say.
+  static Result<double> peak_megabytes(const std::function<Status()>& work);
+
+  // Completes ratio and met, and keeps the row.
+  void add(BenchRow row);
+  std::vector<BenchRow> take() { return std::move(rows_); }
+
+ private:
+  const BenchOptions& options_;
+  std::vector<BenchRow> rows_;
+};
+
+// The groups of rows; each stops between measurements.
+Status bench_forward(Rig& rig);  // forward.cpp
+
+}  // namespace locus::models
