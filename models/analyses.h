@@ -1,0 +1,149 @@
+// Analyses of runs, for views and the command line; no ATen type appears here. What each number means stands in the
+// core header it comes from.
+//
+// Letters: T tokens, H heads, L layers, i query, j key, Δ = i − j.
+//
+// Every function takes the traces of this floor; kUnsupported for other ones, and where a layer of a trace file holds
+// neither attention nor queries and keys. Long ones report progress and stop (kCancelled).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/analysis/distance_bias.h"
+#include "core/analysis/distance_profile.h"
+#include "core/analysis/head_statistics.h"
+#include "core/analysis/shift_stability.h"
+#include "core/base/field.h"
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "models/model.h"
+
+namespace locus::models {
+
+using TracePointer = std::shared_ptr<const Trace>;
+
+// ---- one head
+
+// Short-range minus long-range scores of one head over several texts run through one model.
+Result<analysis::DistanceBias> distance_bias(const std::vector<TracePointer>& texts, std::int64_t layer,
+                                             const analysis::DistanceBiasOptions& options, StopToken stop = {},
+                                             const Progress& progress = {});
+
+// Mean score and quantiles of one head by distance.
+Result<analysis::DistanceProfile> distance_profile(const Trace& trace, std::int64_t layer,
+                                                   const analysis::DistanceProfileOptions& options,
+                                                   StopToken stop = {});
+
+// What theory expects of a head's mean logit at a distance.
+struct TheoryCurve {
+  std::string name;          // "RoPE (LLaMA: λθ)"
+  std::vector<double> mean;  // one a distance
+};
+enum class TheoryAngle {
+  kLlama,  // λ·θ, as models compute
+  kPaper,  // 2π·λ·θ, as TAPA's paper prints
+};
+// RoPE: Eq. 24 with μ₀ and ν₀ (Eq. 4, 5) estimated from the head's own unrotated queries and keys; TAPA: the closed
+// form for Gaussian phases with the head's own amplitude and deviations. `pairs` sampled pairs of tokens, deterministic
+// in `seed`. Errors: kUnsupported for other encodings, scaled RoPE and TAPA's linear phase.
+Result<TheoryCurve> theory_curve(const Trace& trace, std::int64_t layer, std::int64_t head,
+                                 const std::vector<double>& distances, TheoryAngle angle = TheoryAngle::kLlama,
+                                 std::int64_t pairs = 8192, std::uint64_t seed = 1);
+
+// ---- all heads
+
+struct HeadTableOptions {
+  std::int64_t bias_pairs = 1000;  // a head, for the counterfactual distance bias; 0: left out
+  std::uint64_t seed = 1;
+};
+struct HeadRow {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+  analysis::HeadStatistics statistics;
+  double distance_bias = 0;  // mean Δscore of counterfactual pairs; NaN for encodings that have none, and short texts
+};
+// The table of all heads, layer by layer.
+Result<std::vector<HeadRow>> head_table(const Trace& trace, const HeadTableOptions& options = {}, StopToken stop = {},
+                                        const Progress& progress = {});
+
+// (L, H) induction scores: the mean over `repeats` inputs of `period` random tokens given twice, deterministic in
+// `seed`. Errors: kUnsupported for image models, kBadInput for a period below 2, run()'s.
+struct InductionOptions {
+  std::int64_t period = 32;
+  std::int64_t repeats = 4;
+  std::uint64_t seed = 1;
+};
+Result<Field> induction_map(const Model& model, const InductionOptions& options = {}, StopToken stop = {},
+                            const Progress& progress = {});
+
+// (T) shares of the input tokens in output token `query`, through all layers; sums to 1.
+Result<std::vector<float>> attention_rollout(const Trace& trace, std::int64_t query, StopToken stop = {});
+
+// ---- two runs
+
+// (L, H): the total variation between head (l, h) of two runs of the same tokens, index with index, over at most `rows`
+// queries (0: all). Errors: kBadInput when layers, heads or numbers of tokens differ.
+Result<Field> head_difference(const Trace& first, const Trace& second, std::int64_t rows = 64, StopToken stop = {},
+                              const Progress& progress = {});
+
+// For every head of `first` (entry l·H + h) the head of `second` it is matched with, by the assignment of least total
+// variation over all heads of all layers, and that distance; layer −1 for heads left over.
+struct HeadMatch {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+  double distance = 0;
+};
+Result<std::vector<HeadMatch>> match_heads(const Trace& first, const Trace& second, std::int64_t rows = 32,
+                                           StopToken stop = {}, const Progress& progress = {});
+
+// ---- one model, run again
+
+// What happens to the positions of the same tokens: exactly one of the two.
+struct Move {
+  std::int64_t ids = 0;                // position ids start this much later
+  std::vector<std::int64_t> in_front;  // these token ids are put in front ("add 3 BOS tokens")
+};
+
+// One layer. `dot_product_percent` is empty where the encoding has no dot product.
+struct StabilityRow {
+  analysis::AttentionChange attention;
+  std::optional<double> dot_product_percent;
+};
+
+// Runs the tokens of `plain`, which came from `model`, again where `move` puts them, and compares row i with the row of
+// the same token (TAPE, Table 8). Errors: kUnsupported for images; kBadInput when both or neither kind of move is asked
+// for; run()'s.
+Result<std::vector<StabilityRow>> shift_stability(const Model& model, const Trace& plain, const Move& move,
+                                                  StopToken stop = {}, const Progress& progress = {});
+
+// How well a model predicts the same tokens with more or less context before them.
+struct LengthPoint {
+  std::int64_t length = 0;   // tokens of context, the scored ones included
+  double perplexity = 0;     // exp of the mean negative log-likelihood a token
+  double bits_per_byte = 0;  // comparable across tokenizers; NaN when the tokens have no text
+  std::int64_t scored = 0;   // tokens scored
+  std::int64_t scored_bytes = 0;
+};
+
+struct LengthCurveOptions {
+  std::vector<std::int64_t> lengths;  // empty: suggested_lengths()
+  std::int64_t scored_tokens = 16;    // at the end of every window; fewer where the shortest length holds no more
+  std::int64_t windows = 16;          // spread evenly over the text; fewer in short texts
+};
+
+// Powers of two up to the number of tokens, from 8 for short texts to 32 for long ones.
+std::vector<std::int64_t> suggested_lengths(std::int64_t tokens);
+
+// The windows of every length end at the same tokens and score the same ones, so the curve changes with the context
+// alone. A special token that begins the text begins every window, and counts. A length the encoding cannot take has
+// NaN. `tokens` are a trace's. Errors: kUnsupported for models that are not causal text models; kBadInput for lengths
+// below 2 or beyond the text; run()'s.
+Result<std::vector<LengthPoint>> length_curve(const Model& model, const std::vector<TokenInfo>& tokens,
+                                              const LengthCurveOptions& options = {}, StopToken stop = {},
+                                              const Progress& progress = {});
+
+}  // namespace locus::models

@@ -1,0 +1,121 @@
+// models/analyses.h: what one run's heads do.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <utility>
+
+#include "core/analysis/rollout.h"
+#include "models/analyses/fields.h"
+#include "models/guard.h"
+
+namespace locus::models {
+
+namespace {
+
+constexpr std::int64_t kShortestBias = 8;  // tokens below which no two ranges of distances fit
+
+// NaN where the encoding has no counterfactual scores.
+Result<double> counterfactual_bias(const attention::ScoreField& field, std::int64_t head,
+                                   const HeadTableOptions& options, const StopToken& stop) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  if (options.bias_pairs < 1 || field.source().length() < kShortestBias) {
+    return kNone;
+  }
+  analysis::DistanceBiasOptions bias;
+  bias.pairing = analysis::Pairing::kCounterfactual;
+  bias.pairs = options.bias_pairs;
+  bias.head = head;
+  bias.seed = options.seed;
+  const auto result = analysis::distance_bias({&field.source()}, bias, stop);
+  if (!result.ok() && result.error().code != ErrorCode::kUnsupported) {
+    return result.error();
+  }
+  return result.ok() ? result->mean : kNone;
+}
+
+}  // namespace
+
+Result<analysis::DistanceBias> distance_bias(const std::vector<TracePointer>& texts, std::int64_t layer,
+                                             const analysis::DistanceBiasOptions& options, StopToken stop,
+                                             const Progress& progress) {
+  return guarded([&]() -> Result<analysis::DistanceBias> {
+    std::vector<const attention::ScoreSource*> sources;
+    for (const TracePointer& text : texts) {
+      LOCUS_TRY(const attention::ScoreField* field, scores_of(*text, layer));
+      sources.push_back(&field->source());
+    }
+    return analysis::distance_bias(sources, options, stop, progress);
+  });
+}
+
+Result<analysis::DistanceProfile> distance_profile(const Trace& trace, std::int64_t layer,
+                                                   const analysis::DistanceProfileOptions& options, StopToken stop) {
+  return guarded([&]() -> Result<analysis::DistanceProfile> {
+    LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
+    return analysis::distance_profile(*field, options, stop);
+  });
+}
+
+Result<std::vector<HeadRow>> head_table(const Trace& trace, const HeadTableOptions& options, StopToken stop,
+                                        const Progress& progress) {
+  return guarded([&]() -> Result<std::vector<HeadRow>> {
+    LOCUS_TRY(const auto fields, all_scores(trace));
+    std::vector<HeadRow> rows;
+    for (std::size_t layer = 0; layer < fields.size(); ++layer) {
+      report_layer(progress, layer, fields.size());
+      LOCUS_TRY(const auto statistics, analysis::head_statistics(*fields[layer], stop));
+      for (std::size_t head = 0; head < statistics.size(); ++head) {
+        const auto index = static_cast<std::int64_t>(head);
+        LOCUS_TRY(const double bias, counterfactual_bias(*fields[layer], index, options, stop));
+        rows.push_back({static_cast<std::int64_t>(layer), index, statistics[head], bias});
+      }
+    }
+    return rows;
+  });
+}
+
+Result<Field> induction_map(const Model& model, const InductionOptions& options, StopToken stop,
+                            const Progress& progress) {
+  const ModelInfo& info = model.info();
+  if (info.image) {
+    return unsupported("induction scores need a text model; " + info.name + " takes images");
+  }
+  if (options.period < 2 || options.repeats < 1 || info.vocabulary < 2) {
+    return bad_input("induction scores: expected a period of 2 or more tokens and at least one repeat");
+  }
+  std::mt19937_64 random(options.seed);
+  std::uniform_int_distribution<std::int64_t> draw(0, info.vocabulary - 1);
+  const auto count = static_cast<double>(options.repeats);
+  Field total = layer_head_field(info.layers, info.heads, "induction score");
+  for (std::int64_t repeat = 0; repeat < options.repeats; ++repeat) {
+    report(progress, static_cast<double>(repeat) / count, "repeated random tokens");
+    std::vector<std::int64_t> ids(static_cast<std::size_t>(2 * options.period));
+    const auto half = ids.begin() + options.period;
+    std::generate(ids.begin(), half, [&] { return draw(random); });
+    std::copy(ids.begin(), half, half);
+    Input input;
+    input.ids = std::move(ids);
+    LOCUS_TRY(const TracePointer trace, model.run(input, {}, stop));
+    LOCUS_CHECK(guarded([&]() -> Status {
+      LOCUS_TRY(const auto fields, all_scores(*trace));
+      for (std::size_t layer = 0; layer < fields.size(); ++layer) {
+        LOCUS_TRY(const auto scores, analysis::induction_scores(*fields[layer], options.period, stop));
+        for (std::size_t head = 0; head < scores.size(); ++head) {
+          total.values[layer * scores.size() + head] += static_cast<float>(scores[head] / count);
+        }
+      }
+      return {};
+    }));
+  }
+  return total;
+}
+
+Result<std::vector<float>> attention_rollout(const Trace& trace, std::int64_t query, StopToken stop) {
+  return guarded([&]() -> Result<std::vector<float>> {
+    LOCUS_TRY(const auto fields, all_scores(trace));
+    return analysis::attention_rollout(fields, query, stop);
+  });
+}
+
+}  // namespace locus::models

@@ -1,0 +1,75 @@
+// models/analyses.h: the same tokens run where they were not.
+#include <utility>
+
+#include "models/analyses/fields.h"
+#include "models/guard.h"
+
+namespace locus::models {
+
+namespace {
+
+Result<Input> moved_input(const Trace& plain, const Move& move) {
+  if ((move.ids == 0) == move.in_front.empty()) {
+    return bad_input("shift stability: expected either later position ids or tokens in front");
+  }
+  if (plain.model().image) {
+    return unsupported("shift stability needs a text model; " + plain.model().name + " takes images");
+  }
+  Input moved;
+  moved.ids = move.in_front;
+  for (const TokenInfo& token : plain.tokens()) {
+    moved.ids->push_back(token.id);
+  }
+  const double start = plain.tokens().empty() ? 0 : plain.tokens().front().position;
+  moved.position_start = static_cast<std::int64_t>(start) + move.ids;
+  return moved;
+}
+
+Result<std::optional<double>> vectors_change(const TraceData& plain, const TraceData& moved, std::size_t layer,
+                                             std::int64_t offset, StopToken stop) {
+  const auto& before = plain.layers[layer].state;
+  const auto& after = moved.layers[layer].state;
+  if (plain.encoding == nullptr || !before || !after) {
+    return std::optional<double>();
+  }
+  const auto index = static_cast<std::int64_t>(layer);
+  const at::Tensor vectors = plain.encoding->vectors(*before, index);
+  if (!vectors.defined()) {
+    return std::optional<double>();
+  }
+  LOCUS_TRY(const double percent,
+            analysis::dot_product_change_percent(vectors, moved.encoding->vectors(*after, index), offset, stop));
+  return std::optional<double>(percent);
+}
+
+}  // namespace
+
+Result<std::vector<StabilityRow>> shift_stability(const Model& model, const Trace& plain, const Move& move,
+                                                  StopToken stop, const Progress& progress) {
+  LOCUS_TRY(const Input input, moved_input(plain, move));
+  report(progress, 0, "the moved tokens");
+  LOCUS_TRY(const TracePointer moved, model.run(input, {}, stop));
+  return guarded([&]() -> Result<std::vector<StabilityRow>> {
+    const at::NoGradGuard no_grad;
+    const auto offset = static_cast<std::int64_t>(move.in_front.size());
+    LOCUS_TRY(const TraceData* before, data_of(plain));
+    LOCUS_TRY(const TraceData* after, data_of(*moved));
+    LOCUS_TRY(const auto fields, all_scores(plain));
+    LOCUS_TRY(const auto moved_fields, all_scores(*moved));
+    if (fields.size() != moved_fields.size()) {
+      return bad_input("shift stability: expected the trace of this model, found one of " +
+                       std::to_string(fields.size()) + " layers");
+    }
+    std::vector<StabilityRow> rows;
+    for (std::size_t layer = 0; layer < fields.size(); ++layer) {
+      report_layer(progress, layer, fields.size());
+      StabilityRow row;
+      LOCUS_TRY(row.attention, analysis::attention_change(*fields[layer], *moved_fields[layer], offset, stop));
+      LOCUS_TRY(row.dot_product_percent, vectors_change(*before, *after, layer, offset, stop));
+      rows.push_back(row);
+    }
+    return rows;
+  });
+}
+
+}  // namespace locus::models
