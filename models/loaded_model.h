@@ -36,6 +36,7 @@ class LoadedModel : public Model {
 
   const ModelInfo& info() const override { return parts_.info; }
   double macs(std::int64_t length) const override;
+  Result<std::vector<TokenInfo>> tokenize(const Input& input) const override;
   Result<std::shared_ptr<const Trace>> run(const Input& input, const RunOptions& options, StopToken stop,
                                            const Progress& progress) const override;
   Result<std::shared_ptr<const PositionTable>> position_table(const PositionRequest& request,
@@ -49,12 +50,15 @@ class LoadedModel : public Model {
     Picture picture;
     std::string text;
   };
+  // Errors: kBadInput, kUsage; also for positions that the encoding does not take.
   Result<Prepared> prepare(const Input& input) const;
 
   // Loaded weights. Errors: kTooLarge.
   Result<const transformer::Transformer*> ready() const;
 
  private:
+  // prepare() before the encoding's check, on the CPU.
+  Result<Prepared> read(const Input& input) const;
   Result<Prepared> prepare_text(const Input& input) const;
   Result<Prepared> prepare_image(const Input& input) const;
   // (3, H, W) normalised; fills in the picture.

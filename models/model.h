@@ -201,6 +201,9 @@ class Model {
   virtual const ModelInfo& info() const = 0;
   // Multiply-accumulates of a forward pass over T tokens (FLOPs are twice that).
   virtual double macs(std::int64_t length) const = 0;
+  // The tokens a run over this input would have, at any length: ids, labels, byte ranges and positions, without running
+  // or loading weights. Errors: those of run() for the input itself; a length the encoding cannot take is none.
+  virtual Result<std::vector<TokenInfo>> tokenize(const Input& input) const = 0;
 
   // Runs the forward pass. Errors: kBadInput (empty input, an id outside the vocabulary, a length the encoding cannot
   // take, text without tokenizer), kTooLarge, kCancelled. Safe from one worker thread at a time.

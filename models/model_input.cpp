@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/checkpoint/tensor_source.h"
+#include "models/guard.h"
 #include "models/loaded_model.h"
 
 namespace locus::models {
@@ -74,7 +75,7 @@ double available_bytes() {
   return 0;
 }
 
-Result<LoadedModel::Prepared> LoadedModel::prepare(const Input& input) const {
+Result<LoadedModel::Prepared> LoadedModel::read(const Input& input) const {
   const int given = (input.text ? 1 : 0) + (input.ids ? 1 : 0) + (input.image ? 1 : 0) + (input.pixels ? 1 : 0);
   if (given != 1) {
     return usage("expected one input (text, ids, image or pixels), found " + std::to_string(given));
@@ -88,7 +89,18 @@ Result<LoadedModel::Prepared> LoadedModel::prepare(const Input& input) const {
   if (input.position_start < 0) {
     return bad_input("position start: expected 0 or more, found " + std::to_string(input.position_start));
   }
-  LOCUS_TRY(Prepared prepared, image ? prepare_image(input) : prepare_text(input));
+  return image ? prepare_image(input) : prepare_text(input);
+}
+
+Result<std::vector<TokenInfo>> LoadedModel::tokenize(const Input& input) const {
+  return guarded([&]() -> Result<std::vector<TokenInfo>> {
+    LOCUS_TRY(Prepared prepared, read(input));
+    return std::move(prepared.tokens);
+  });
+}
+
+Result<LoadedModel::Prepared> LoadedModel::prepare(const Input& input) const {
+  LOCUS_TRY(Prepared prepared, read(input));
   LOCUS_CHECK(parts_.transformer->encoding().accepts(prepared.batch.positions));
   const at::Device device(parts_.options.device);
   if (prepared.batch.ids.defined()) {

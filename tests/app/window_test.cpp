@@ -41,6 +41,9 @@ class EndlessModel final : public models::Model {
  public:
   const models::ModelInfo& info() const override { return model_.info(); }
   double macs(std::int64_t length) const override { return static_cast<double>(length); }
+  Result<std::vector<models::TokenInfo>> tokenize(const models::Input& input) const override {
+    return model_.tokenize(input);
+  }
   Result<std::shared_ptr<const models::Trace>> run(const models::Input& /*input*/,
                                                    const models::RunOptions& /*options*/, StopToken stop,
                                                    const Progress& progress) const override {

@@ -123,6 +123,26 @@ TEST(Open, RunsRefuseWhatTheyCannotTake) {
   EXPECT_EQ((*model)->run(image).error().code, ErrorCode::kBadInput);
 }
 
+TEST(Open, TokensAreKnownWithoutARun) {
+  const auto model = test::open_model(std::string(LOCUS_SOURCE_DIR) + "/assets/checkpoints/text-rope", kDefaults);
+  ASSERT_NE(model, nullptr);
+  models::Input input;
+  input.text = "To be, or not to be";
+  input.position_start = 5;
+  const auto tokens = model->tokenize(input);
+  ASSERT_TRUE(tokens.ok()) << tokens.error().describe();
+  const auto trace = model->run(input);
+  ASSERT_TRUE(trace.ok()) << trace.error().describe();
+  ASSERT_EQ(tokens->size(), (*trace)->tokens().size());
+  for (std::size_t n = 0; n < tokens->size(); ++n) {
+    EXPECT_EQ((*tokens)[n].id, (*trace)->tokens()[n].id);
+    EXPECT_EQ((*tokens)[n].label, (*trace)->tokens()[n].label);
+    EXPECT_EQ((*tokens)[n].position, static_cast<double>(n + 5));
+  }
+  input.ids = std::vector<std::int64_t>{1};
+  EXPECT_EQ(model->tokenize(input).error().code, ErrorCode::kUsage);
+}
+
 TEST(Open, AMemoryLimitIsKept) {
   const Folder folder;
   ASSERT_TRUE(folder.open().ok());

@@ -197,6 +197,9 @@ class FakeModel final : public models::Model {
 
   const models::ModelInfo& info() const override { return info_; }
   double macs(std::int64_t length) const override { return static_cast<double>(length); }
+  Result<std::vector<models::TokenInfo>> tokenize(const models::Input& input) const override {
+    return FakeTrace(shape_, input.text.value_or("")).tokens();
+  }
   Result<std::shared_ptr<const models::Trace>> run(const models::Input& input, const models::RunOptions& /*options*/,
                                                    StopToken stop, const Progress& progress) const override {
     report(progress, 0.5, "layer 1 of 2");
