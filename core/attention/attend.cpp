@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/attention/attend_fused.h"
+
 namespace locus::attention {
 
 namespace {
@@ -234,6 +236,9 @@ Attended attend_with(const Attention& attention, const at::Tensor& weights) {
 
 Result<Attended> attend_streaming(const Attention& attention, const StreamingOptions& options) {
   const at::NoGradGuard no_grad;
+  if (auto fused = attend_fused(attention, options)) {
+    return *std::move(fused);
+  }
   return Streaming(attention, options).run();
 }
 

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/attention/field_parts.h"
+#include "core/attention/fused_scores.h"
 #include "core/attention/reduction.h"
 
 namespace locus::attention {
@@ -25,6 +27,16 @@ Status check_range(const char* what, Range range, std::int64_t length) {
   return {};
 }
 
+}  // namespace
+
+Status check_pixels(std::int64_t height, std::int64_t width) {
+  if (height < 1 || width < 1) {
+    return bad_input("overview: expected at least one pixel, found " + std::to_string(height) + " × " +
+                     std::to_string(width));
+  }
+  return {};
+}
+
 Field empty_field(const Region& region, std::int64_t rows, std::int64_t columns) {
   Field field;
   field.rows = rows;
@@ -37,8 +49,6 @@ Field empty_field(const Region& region, std::int64_t rows, std::int64_t columns)
                        static_cast<double>(region.columns.size()) / static_cast<double>(columns)};
   return field;
 }
-
-}  // namespace
 
 std::string describe(Quantity quantity) {
   switch (quantity) {
@@ -56,6 +66,12 @@ std::string describe(Quantity quantity) {
       return "position";
   }
   return {};
+}
+
+ScoreField::ScoreField(std::shared_ptr<const ScoreSource> source, Mask mask) : source_(std::move(source)), mask_(mask) {
+  if (const auto* computed = dynamic_cast<const ComputedScores*>(source_.get())) {
+    fused_ = computed->fused(mask);
+  }
 }
 
 Result<Region> ScoreField::checked(Region region) const {
@@ -93,6 +109,10 @@ Result<Field> ScoreField::map(const Region& asked, StopToken stop) const {
                      " cells; ask for an overview");
   }
   Field field = empty_field(region, region.rows.size(), region.columns.size());
+  if (fused_ && fused_->has(region.quantity)) {
+    LOCUS_CHECK(fused_->map({region.quantity, region.head, region.rows, region.columns}, field, stop));
+    return field;
+  }
   for (std::int64_t begin = region.rows.begin; begin < region.rows.end; begin += kRowBlock) {
     if (stop.stop_requested()) {
       return cancelled();
@@ -115,15 +135,28 @@ Result<Field> ScoreField::map(const Region& asked, StopToken stop) const {
 }
 
 Result<Field> ScoreField::overview(const Region& asked, std::int64_t height, std::int64_t width, Reduction reduction,
-                                   StopToken stop) const {
+                                   StopToken stop, const OverviewUpdate& update) const {
   const at::NoGradGuard no_grad;
   LOCUS_TRY(const Region region, checked(asked));
-  if (height < 1 || width < 1) {
-    return bad_input("overview: expected at least one pixel, found " + std::to_string(height) + " × " +
-                     std::to_string(width));
+  LOCUS_CHECK(check_pixels(height, width));
+  Field field = empty_field(region, std::min(height, region.rows.size()), std::min(width, region.columns.size()));
+  if (update) {
+    auto sampled = preview(region, height, width, stop);
+    field.values = sampled.ok() ? std::move(sampled->values) : std::move(field.values);
   }
-  Reducer reducer(region.rows, region.columns, std::min(height, region.rows.size()),
-                  std::min(width, region.columns.size()), reduction);
+  if (fused_ && fused_->has(region.quantity)) {
+    const auto done = [&](std::int64_t rows) { update(field, rows); };
+    LOCUS_CHECK(fused_->overview({region.quantity, region.head, region.rows, region.columns}, reduction, field, stop,
+                                 update ? done : std::function<void(std::int64_t)>()));
+  } else {
+    LOCUS_CHECK(overview_by_tiles(region, reduction, field, stop, update));
+  }
+  return field;
+}
+
+Status ScoreField::overview_by_tiles(const Region& region, Reduction reduction, Field& field, const StopToken& stop,
+                                     const OverviewUpdate& update) const {
+  Reducer reducer(region.rows, region.columns, field.rows, field.columns, reduction);
   for (std::int64_t begin = region.rows.begin; begin < region.rows.end; begin += kRowBlock) {
     const Range rows{begin, std::min(begin + kRowBlock, region.rows.end)};
     const Range columns = mask_.columns(rows, source_->length()).clamped(region.columns);
@@ -136,10 +169,13 @@ Result<Field> ScoreField::overview(const Region& asked, std::int64_t height, std
       LOCUS_TRY(const at::Tensor values, tile(region, rows, block, carry));
       reducer.take(values.data_ptr<float>(), rows, block, mask_, source_->length());
     }
+    if (update) {
+      reducer.finish(field.values);
+      update(field, (rows.end - region.rows.begin) * field.rows / region.rows.size());
+    }
   }
-  Field field = empty_field(region, reducer.height(), reducer.width());
   reducer.finish(field.values);
-  return field;
+  return {};
 }
 
 }  // namespace locus::attention

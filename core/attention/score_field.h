@@ -7,6 +7,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,6 +21,8 @@
 #include "core/position/position_encoding.h"
 
 namespace locus::attention {
+
+class FusedScores;
 
 // Where scores come from.
 class ScoreSource {
@@ -39,22 +42,34 @@ class ComputedScores : public ScoreSource {
   // log_sum_exp (1, H, T), chosen likewise where the encoding attends hard (see Attended); prepared.query (1, H, T, W).
   ComputedScores(std::shared_ptr<const position::PositionEncoding> encoding, std::int64_t layer,
                  position::Prepared prepared, at::Tensor log_sum_exp, at::Tensor chosen = {});
+  // Of queries and keys alone: rows are summed when their weights are first asked for. Null where only a run over all
+  // of them can tell (see fused_scores.h).
+  static std::shared_ptr<const ComputedScores> unsummed(std::shared_ptr<const position::PositionEncoding> encoding,
+                                                        std::int64_t layer, position::Prepared prepared,
+                                                        const Mask& mask);
   std::int64_t heads() const override { return prepared_.query.size(1); }
   std::int64_t length() const override { return prepared_.query.size(2); }
   Result<at::Tensor> scores(Quantity quantity, Range heads, Range rows, Range columns,
                             at::Tensor& carry) const override;
 
   const position::PositionEncoding& encoding() const { return *encoding_; }
+  const std::shared_ptr<const position::PositionEncoding>& shared_encoding() const { return encoding_; }
   std::int64_t layer() const { return layer_; }
   const position::Prepared& prepared() const { return prepared_; }
-  const at::Tensor& log_sum_exp() const { return log_sum_exp_; }
+  // (1, H, T) float32. Sums all rows of an unsummed() source.
+  at::Tensor log_sum_exp() const;
+  // Whether every row is summed.
+  bool summed() const { return log_sum_exp_.defined(); }
+  // How fields of this source compute under `mask`; null where tile by tile with scores().
+  std::shared_ptr<const FusedScores> fused(const Mask& mask) const;
 
  private:
   std::shared_ptr<const position::PositionEncoding> encoding_;
   std::int64_t layer_;
   position::Prepared prepared_;
-  at::Tensor log_sum_exp_;
+  at::Tensor log_sum_exp_;  // undefined: `fused_` sums
   at::Tensor chosen_;
+  std::shared_ptr<const FusedScores> fused_;  // of unsummed() alone
 };
 
 // From maps that a program wrote, (H, T, T) each; other quantities come from `rest`, when there is one.
@@ -82,9 +97,12 @@ struct Region {
   Range columns;
 };
 
+// Hears of an overview that becomes exact: pixel rows [0, exact_rows) of `field` are.
+using OverviewUpdate = std::function<void(const Field& field, std::int64_t exact_rows)>;
+
 class ScoreField {
  public:
-  ScoreField(std::shared_ptr<const ScoreSource> source, Mask mask) : source_(std::move(source)), mask_(mask) {}
+  ScoreField(std::shared_ptr<const ScoreSource> source, Mask mask);
 
   const ScoreSource& source() const { return *source_; }
   const Mask& mask() const { return mask_; }
@@ -93,18 +111,25 @@ class ScoreField {
   // exist; kUnsupported; kTooLarge beyond 2²⁸ cells; kCancelled.
   Result<Field> map(const Region& region, StopToken stop = {}) const;
   // The exact mean or maximum of each pixel's visible cells, at most height × width pixels; pixel p of n covers the
-  // cells ⌊p·R/n⌋ … ⌊(p+1)·R/n⌋ − 1. Pixels without visible cells are as hidden cells of map(). Computed tile by tile.
+  // cells ⌊p·R/n⌋ … ⌊(p+1)·R/n⌋ − 1. Pixels without visible cells are as hidden cells of map(). With `update`, called
+  // between bands of rows on the calling thread, rows that are not exact yet are those of preview().
   Result<Field> overview(const Region& region, std::int64_t height, std::int64_t width, Reduction reduction,
-                         StopToken stop = {}) const;
+                         StopToken stop = {}, const OverviewUpdate& update = {}) const;
+  // One exact cell for each of those pixels: of its last row and first column, which a causal mask hides last.
+  // kUnsupported where single cells cannot be had sooner than all of them.
+  Result<Field> preview(const Region& region, std::int64_t height, std::int64_t width, StopToken stop = {}) const;
 
  private:
   // The region with its ranges filled in, checked.
   Result<Region> checked(Region region) const;
   // (R, K) of one head or the mean.
   Result<at::Tensor> tile(const Region& region, Range rows, Range columns, at::Tensor& carry) const;
+  Status overview_by_tiles(const Region& region, Reduction reduction, Field& field, const StopToken& stop,
+                           const OverviewUpdate& update) const;
 
   std::shared_ptr<const ScoreSource> source_;
   Mask mask_;
+  std::shared_ptr<const FusedScores> fused_;  // null: tile by tile
 };
 
 }  // namespace locus::attention

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "core/attention/fused_scores.h"
 #include "core/attention/score_field.h"
 
 namespace locus::attention {
@@ -11,6 +12,31 @@ ComputedScores::ComputedScores(std::shared_ptr<const position::PositionEncoding>
       prepared_(std::move(prepared)),
       log_sum_exp_(std::move(log_sum_exp)),
       chosen_(std::move(chosen)) {}
+
+std::shared_ptr<const ComputedScores> ComputedScores::unsummed(
+    std::shared_ptr<const position::PositionEncoding> encoding, std::int64_t layer, position::Prepared prepared,
+    const Mask& mask) {
+  std::optional<RowProgram> program = RowProgram::make(*encoding, prepared, layer, mask);
+  if (!program) {
+    return nullptr;
+  }
+  auto made = std::make_shared<ComputedScores>(std::move(encoding), layer, std::move(prepared), at::Tensor());
+  made->fused_ = std::make_shared<const FusedScores>(*std::move(program), at::Tensor());
+  return made;
+}
+
+at::Tensor ComputedScores::log_sum_exp() const {
+  return fused_ ? *fused_->log_sum_exp() : log_sum_exp_;
+}
+
+std::shared_ptr<const FusedScores> ComputedScores::fused(const Mask& mask) const {
+  if (fused_) {
+    return fused_;
+  }
+  std::optional<RowProgram> program = RowProgram::make(*encoding_, prepared_, layer_, mask);
+  const bool summed = log_sum_exp_.defined() && log_sum_exp_.size(0) == 1;
+  return program && summed ? std::make_shared<const FusedScores>(*std::move(program), log_sum_exp_) : nullptr;
+}
 
 Result<at::Tensor> ComputedScores::scores(Quantity quantity, Range heads, Range rows, Range columns,
                                           at::Tensor& carry) const {
@@ -30,7 +56,7 @@ Result<at::Tensor> ComputedScores::scores(Quantity quantity, Range heads, Range 
         result = (chosen.unsqueeze(-1) == keys).to(scores.logits.dtype());
         break;
       }
-      const at::Tensor sums = log_sum_exp_.slice(1, heads.begin, heads.end).slice(2, rows.begin, rows.end);
+      const at::Tensor sums = log_sum_exp().slice(1, heads.begin, heads.end).slice(2, rows.begin, rows.end);
       result = scores.logits.sub_(sums.unsqueeze(-1)).exp_();
       break;
     }

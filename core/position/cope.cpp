@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/position/alibi.h"
@@ -176,6 +177,26 @@ TileScores Cope::score(const Prepared& prepared, const Tile& tile, const Wanted&
     differentiable_cope(work, tile, scores);
   }
   return scores;
+}
+
+std::optional<RowForm> Cope::row_form(const Prepared& prepared, std::int64_t layer) const {
+  if (options_.with == "relative" || (options_.form == "mlp" && counts(layer))) {
+    return std::nullopt;
+  }
+  RowForm form;
+  form.counts = counts(layer);
+  if (!form.counts) {
+    return form;
+  }
+  form.asking = prepared.content_query.defined() ? prepared.content_query : prepared.query;
+  if (options_.form == "interpolate") {
+    form.vectors = embedding_.of(layer) * (options_.scale_positions ? scale() : 1.0);
+    form.p_max = static_cast<double>(options_.p_max);
+  } else {
+    form.slopes = slopes_.empty() ? fixed_slopes_ : slopes_.of(layer);
+    form.p_max = std::numeric_limits<double>::infinity();
+  }
+  return form;
 }
 
 void Cope::fill(CopeTile& work, const Tile& tile) const {

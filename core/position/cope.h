@@ -11,6 +11,7 @@
 #include "core/position/layer_parameter.h"
 #include "core/position/position_encoding.h"
 #include "core/position/rope.h"
+#include "core/position/row_form.h"
 
 namespace locus::position {
 
@@ -44,7 +45,7 @@ struct CopeOptions {
 //   alibi:  z_ij = m_h·p_ij, p not limited (as printed: a positive m favours far keys)
 //
 // Sums run from right to left: the carry of a tile is the gate sum of its columns and all columns to their right.
-class Cope final : public PositionEncoding {
+class Cope final : public PositionEncoding, public RowFormed {
  public:
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
@@ -65,6 +66,7 @@ class Cope final : public PositionEncoding {
                    const at::Tensor& carry) const override;
   bool needs_carry() const override { return true; }
   bool is_dot_product() const override { return false; }
+  std::optional<RowForm> row_form(const Prepared& prepared, std::int64_t layer) const override;
   bool hard_attention() const override { return options_.hard_attention; }
   at::Tensor vectors(const State& state, std::int64_t layer) const override;
 

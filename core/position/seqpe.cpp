@@ -291,6 +291,12 @@ TileScores Seqpe::score(const Prepared& prepared, const Tile& tile, const Wanted
   return scores;
 }
 
+std::optional<RowForm> Seqpe::row_form(const Prepared& prepared, std::int64_t /*layer*/) const {
+  RowForm form = dot_product_form(*this, prepared);
+  form.has_content = options_.integration != SeqpeIntegration::kInput && prepared.content_query.defined();
+  return form;
+}
+
 at::Tensor Seqpe::vectors(const State& state, std::int64_t /*layer*/) const {
   return state.table.unsqueeze(0);
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/position/position_encoding.h"
+#include "core/position/row_form.h"
 #include "core/position/seqpe_encoder.h"
 
 namespace locus::position {
@@ -35,7 +36,7 @@ struct SeqpeOptions {
   static std::vector<OptionDescription> described();
 };
 
-class Seqpe final : public PositionEncoding {
+class Seqpe final : public PositionEncoding, public RowFormed {
  public:
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
@@ -59,6 +60,7 @@ class Seqpe final : public PositionEncoding {
   // Content is q·k/√D. Of "sum" the four terms qk, qe, ek and ee on request; "input" has no content.
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted = {},
                    const at::Tensor& carry = {}) const override;
+  std::optional<RowForm> row_form(const Prepared& prepared, std::int64_t layer) const override;
   // (1, T, d): E itself, whose dot products Fig. 2 and 3 show.
   at::Tensor vectors(const State& state, std::int64_t layer) const override;
 

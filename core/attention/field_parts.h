@@ -1,0 +1,16 @@
+// What the parts of ScoreField share.
+#pragma once
+
+#include <cstdint>
+
+#include "core/attention/score_field.h"
+
+namespace locus::attention {
+
+// kBadInput for an overview without pixels.
+Status check_pixels(std::int64_t height, std::int64_t width);
+
+// rows × columns cells or pixels of the region, all hidden: weight 0, every other quantity NaN.
+Field empty_field(const Region& region, std::int64_t rows, std::int64_t columns);
+
+}  // namespace locus::attention

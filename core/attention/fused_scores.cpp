@@ -1,0 +1,427 @@
+#include "core/attention/fused_scores.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "core/attention/tasks.h"
+
+namespace locus::attention {
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr std::int64_t kKeepStep = 512;
+constexpr std::int64_t kMostKeptFloats = std::int64_t{1} << 23;  // 32 MiB
+constexpr std::int64_t kBands = 32;                              // of an overview: between them it reports
+
+using Lanes = std::array<float, kLanes>;
+
+ChunkWanted wanted_for(Quantity quantity) {
+  ChunkWanted wanted;
+  wanted.logits = quantity == Quantity::kWeight || quantity == Quantity::kLogit || quantity == Quantity::kContribution;
+  wanted.content = quantity == Quantity::kContent || quantity == Quantity::kContribution;
+  wanted.gates = quantity == Quantity::kGate;
+  wanted.positions = quantity == Quantity::kPosition;
+  return wanted;
+}
+
+std::vector<std::int64_t> tokens_of(Range rows) {
+  std::vector<std::int64_t> tokens(static_cast<std::size_t>(rows.size()));
+  std::iota(tokens.begin(), tokens.end(), rows.begin);
+  return tokens;
+}
+
+// Pixel p of n covers the cells ⌊p·size/n⌋ … ⌊(p+1)·size/n⌋ − 1 of a range.
+struct Pixels {
+  Range cells;
+  std::int64_t count = 1;
+
+  std::int64_t begin(std::int64_t pixel) const { return cells.begin + pixel * cells.size() / count; }
+  std::int64_t of(std::int64_t cell) const { return ((cell - cells.begin + 1) * count - 1) / cells.size(); }
+};
+
+// Running sums or maxima of a few pixel rows.
+class PixelRows {
+ public:
+  void begin(std::int64_t pixels, bool mean) {
+    values_.assign(static_cast<std::size_t>(pixels), mean ? 0.0 : -std::numeric_limits<double>::infinity());
+    counts_.assign(static_cast<std::size_t>(pixels), 0);
+    mean_ = mean;
+  }
+  void take(std::int64_t pixel, float value, std::int64_t count) {
+    const auto n = static_cast<std::size_t>(pixel);
+    values_[n] = mean_ ? values_[n] + static_cast<double>(value) : std::max(values_[n], static_cast<double>(value));
+    counts_[n] += count;
+  }
+  // Calls write(pixel, value) for pixels with a visible cell.
+  template <class Write>
+  void finish(const Write& write) const {
+    for (std::size_t n = 0; n < values_.size(); ++n) {
+      if (counts_[n] > 0) {
+        write(static_cast<std::int64_t>(n), mean_ ? values_[n] / static_cast<double>(counts_[n]) : values_[n]);
+      }
+    }
+  }
+
+ private:
+  std::vector<double> values_;
+  std::vector<std::int64_t> counts_;
+  bool mean_ = true;
+};
+
+}  // namespace
+
+struct FusedScores::Scratch {
+  RowScores scores;
+  alignas(64) Lanes sums{};
+  LaneBuffer mean;  // kMeanHead: the rectangle's columns × 64
+  PixelRows pixels;
+};
+
+FusedScores::FusedScores(RowProgram program, const at::Tensor& log_sum_exp) : program_(std::move(program)) {
+  sums_ = log_sum_exp.defined() ? log_sum_exp.to(at::kCPU, at::kFloat).contiguous()
+                                : at::full({1, program_.heads(), program_.length()},
+                                           std::numeric_limits<double>::quiet_NaN(), at::kFloat);
+}
+
+bool FusedScores::has(Quantity quantity) const {
+  switch (quantity) {
+    case Quantity::kWeight:
+    case Quantity::kLogit:
+      return true;
+    case Quantity::kContent:
+    case Quantity::kContribution:
+      return program_.has_content();
+    case Quantity::kGate:
+    case Quantity::kPosition:
+      return program_.counts();
+  }
+  return false;
+}
+
+// ---- rows
+
+void FusedScores::row_sums(std::int64_t head, std::span<const std::int64_t> rows, RowScores& scores,
+                           float* sums) const {
+  float* const known = sums_.data_ptr<float>() + head * program_.length();
+  bool all = true;
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t n = 0; n < rows.size(); ++n) {
+      sums[n] = known[rows[n]];
+      all = all && !std::isnan(sums[n]);
+    }
+  }
+  if (all) {
+    return;
+  }
+  const LaneKernels& kernels = lane_kernels();
+  alignas(64) Lanes maximum;
+  alignas(64) Lanes sum{};
+  alignas(64) Lanes shrink;
+  maximum.fill(-kInfinity);
+  scores.begin(program_, 0, head, rows);
+  for (std::int64_t end = scores.visible().end; end > scores.visible().begin; end -= kChunk) {
+    const Range columns{std::max(scores.visible().begin, end - kChunk), end};
+    scores.chunk(columns, {});
+    if (!scores.all_visible(columns)) {
+      kernels.hide(scores.logits(), columns.size(), columns.begin, scores.first(), scores.last(), -kInfinity);
+    }
+    kernels.soften(scores.logits(), columns.size(), maximum.data(), sum.data(), shrink.data());
+  }
+  const std::lock_guard lock(mutex_);
+  for (std::size_t n = 0; n < rows.size(); ++n) {
+    known[rows[n]] = sums[n] = std::log(sum[n]) + maximum[n];
+  }
+}
+
+Result<std::vector<float>> FusedScores::sums_of(std::int64_t head, std::span<const std::int64_t> rows,
+                                                const StopToken& stop) const {
+  const auto count = static_cast<std::int64_t>(rows.size());
+  std::vector<float> sums(rows.size());
+  LOCUS_CHECK(run_tasks<Scratch>((count + kLanes - 1) / kLanes, stop, [&](std::int64_t task, Scratch& scratch) {
+    const auto first = static_cast<std::size_t>(task * kLanes);
+    const auto lanes = static_cast<std::size_t>(std::min(kLanes, count - task * kLanes));
+    row_sums(head, rows.subspan(first, lanes), scratch.scores, sums.data() + first);
+  }));
+  return sums;
+}
+
+Result<at::Tensor> FusedScores::log_sum_exp(const StopToken& stop) const {
+  const std::int64_t blocks = (program_.length() + kLanes - 1) / kLanes;
+  LOCUS_CHECK(run_tasks<Scratch>(program_.heads() * blocks, stop, [&](std::int64_t task, Scratch& scratch) {
+    const std::int64_t begin = task / program_.heads() * kLanes;
+    const auto rows = tokens_of({begin, std::min(begin + kLanes, program_.length())});
+    row_sums(task % program_.heads(), rows, scratch.scores, scratch.sums.data());
+  }));
+  const std::lock_guard lock(mutex_);
+  return sums_;
+}
+
+std::shared_ptr<const std::vector<float>> FusedScores::find_kept(std::pair<std::int64_t, std::int64_t> key) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& each) { return each.key == key; });
+  if (found == kept_.end()) {
+    return nullptr;
+  }
+  kept_.splice(kept_.begin(), kept_, found);
+  return kept_.front().sums;
+}
+
+void FusedScores::keep(Kept kept) const {
+  const std::lock_guard lock(mutex_);
+  kept_floats_ += static_cast<std::int64_t>(kept.sums->size());
+  kept_.push_front(std::move(kept));
+  while (kept_floats_ > kMostKeptFloats && kept_.size() > 1) {
+    kept_floats_ -= static_cast<std::int64_t>(kept_.back().sums->size());
+    kept_.pop_back();
+  }
+}
+
+std::int64_t FusedScores::kept_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return kept_floats_ * static_cast<std::int64_t>(sizeof(float));
+}
+
+void FusedScores::count_to(std::int64_t column, std::int64_t head, std::int64_t first_row, RowScores& scores,
+                           bool keep_sums) const {
+  const auto skip = [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t end = from; end > to && !scores.saturated(); end -= kChunk) {
+      scores.skip({std::max(to, end - kChunk), end});
+    }
+  };
+  const std::int64_t from = scores.visible().end;
+  if (column >= from) {
+    return;
+  }
+  if (!keep_sums) {
+    skip(from, column);
+    return;
+  }
+  // One pass over the whole rows, remembered at every boundary; saturated sums are the last ones that matter.
+  auto sums = find_kept({head, first_row});
+  const std::int64_t boundaries = from / kKeepStep + 1;
+  if (sums == nullptr) {
+    auto made = std::make_shared<std::vector<float>>(static_cast<std::size_t>(boundaries * kLanes));
+    std::int64_t at = from;
+    for (std::int64_t n = boundaries - 1; n >= 0; --n) {
+      skip(at, n * kKeepStep);
+      at = n * kKeepStep;
+      std::copy_n(scores.sums(), kLanes, made->begin() + n * kLanes);
+    }
+    keep({{head, first_row}, made});
+    sums = made;
+  }
+  const std::int64_t boundary = std::min((column + kKeepStep - 1) / kKeepStep, boundaries);
+  if (boundary == boundaries) {
+    scores.begin_sums();
+    skip(from, column);
+    return;
+  }
+  scores.set_sums(sums->data() + boundary * kLanes);
+  skip(boundary * kKeepStep, column);
+}
+
+void FusedScores::scan_head(const Rectangle& rectangle, std::int64_t head, std::span<const std::int64_t> rows,
+                            Scratch& scratch, const Sink& sink, bool keep_sums) const {
+  const LaneKernels& kernels = lane_kernels();
+  RowScores& scores = scratch.scores;
+  const Quantity quantity = rectangle.quantity;
+  if (quantity == Quantity::kWeight) {
+    row_sums(head, rows, scores, scratch.sums.data());
+  }
+  scores.begin(program_, 0, head, rows);
+  const Range columns = scores.visible().clamped(rectangle.columns);
+  const ChunkWanted wanted = wanted_for(quantity);
+  if (program_.counts() && (wanted.logits || wanted.positions)) {
+    count_to(columns.end, head, rows.front(), scores, keep_sums);
+  }
+  for (std::int64_t end = columns.end; end > columns.begin; end -= kChunk) {
+    const Range chunk{std::max(columns.begin, end - kChunk), end};
+    scores.chunk(chunk, wanted);
+    float* values = scores.logits();
+    if (quantity == Quantity::kContribution) {
+      kernels.subtract(values, scores.content(), chunk.size());
+    } else if (quantity == Quantity::kContent) {
+      values = scores.content();
+    } else if (quantity == Quantity::kGate) {
+      values = scores.gates();
+    } else if (quantity == Quantity::kPosition) {
+      values = scores.positions();
+    } else if (quantity == Quantity::kWeight) {
+      kernels.add_row(values, chunk.size(), scratch.sums.data(), -1.0F);
+    }
+    sink(scores, values, chunk);
+  }
+}
+
+// Weights reach the sink as logarithms, so that a maximum needs one exponential a pixel.
+void FusedScores::scan(const Rectangle& rectangle, std::span<const std::int64_t> rows, Scratch& scratch,
+                       const Sink& sink, bool keep_sums) const {
+  if (rectangle.head != kMeanHead) {
+    scan_head(rectangle, rectangle.head, rows, scratch, sink, keep_sums);
+    return;
+  }
+  const LaneKernels& kernels = lane_kernels();
+  const std::int64_t heads = program_.heads();
+  const std::int64_t first = rectangle.columns.begin;
+  scratch.mean.resize(rectangle.columns.size() * kLanes);
+  float* const mean = scratch.mean.data();
+  std::fill_n(mean, rectangle.columns.size() * kLanes, 0.0F);
+  static constexpr Lanes kNothing{};
+  for (std::int64_t head = 0; head < heads; ++head) {
+    scan_head(
+        rectangle, head, rows, scratch,
+        [&](RowScores& scores, float* values, Range columns) {
+          if (!scores.all_visible(columns)) {
+            kernels.hide(values, columns.size(), columns.begin, scores.first(), scores.last(), -kInfinity);
+          }
+          kernels.exponentiate(values, columns.size(), kNothing.data());
+          kernels.add_line(mean + (columns.begin - first) * kLanes, values, 1.0F / static_cast<float>(heads),
+                           columns.size());
+        },
+        keep_sums);
+  }
+  const Range columns = scratch.scores.visible().clamped(rectangle.columns);
+  for (std::int64_t end = columns.end; end > columns.begin; end -= kChunk) {
+    const Range chunk{std::max(columns.begin, end - kChunk), end};
+    sink(scratch.scores, mean + (chunk.begin - first) * kLanes, chunk);
+  }
+}
+
+// ---- what is asked
+
+Status FusedScores::map(const Rectangle& rectangle, Field& field, const StopToken& stop) const {
+  // Row blocks of the map's own grid, so that what is kept of a block serves every tile that meets it.
+  const std::int64_t first_block = rectangle.rows.begin / kLanes;
+  const std::int64_t blocks = (rectangle.rows.end + kLanes - 1) / kLanes - first_block;
+  const bool exponent = rectangle.quantity == Quantity::kWeight && rectangle.head != kMeanHead;
+  return run_tasks<Scratch>(blocks, stop, [&](std::int64_t task, Scratch& scratch) {
+    const std::int64_t begin = (first_block + task) * kLanes;
+    const auto tokens = tokens_of({begin, std::min(begin + kLanes, program_.length())});
+    const Range lanes{std::max(rectangle.rows.begin, begin) - begin, std::min(rectangle.rows.end - begin, kLanes)};
+    const auto write = [&](RowScores& scores, float* values, Range columns) {
+      const LaneKernels& kernels = lane_kernels();
+      static constexpr Lanes kNothing{};
+      if (exponent) {
+        kernels.exponentiate(values, columns.size(), kNothing.data());
+      }
+      if (scores.all_visible(columns)) {
+        kernels.unpack(values, columns.size(), lanes.begin, lanes.end,
+                       &field.at(begin - rectangle.rows.begin, columns.begin - rectangle.columns.begin), field.columns);
+        return;
+      }
+      for (std::int64_t lane = lanes.begin; lane < lanes.end; ++lane) {
+        const std::int64_t from = std::max<std::int64_t>(columns.begin, scores.first()[lane]);
+        const std::int64_t to = std::min<std::int64_t>(columns.end, scores.last()[lane]);
+        for (std::int64_t column = from; column < to; ++column) {
+          field.at(begin + lane - rectangle.rows.begin, column - rectangle.columns.begin) =
+              values[(column - columns.begin) * kLanes + lane];
+        }
+      }
+    };
+    scan(rectangle, tokens, scratch, write, true);
+  });
+}
+
+Status FusedScores::overview(const Rectangle& rectangle, Reduction reduction, Field& field, const StopToken& stop,
+                             const std::function<void(std::int64_t)>& done) const {
+  const Pixels rows{rectangle.rows, field.rows};
+  const Pixels columns{rectangle.columns, field.columns};
+  const bool mean = reduction == Reduction::kMean;
+  const bool logarithms = rectangle.quantity == Quantity::kWeight && rectangle.head != kMeanHead;
+  const std::int64_t rows_a_task = std::max<std::int64_t>(1, kLanes * field.rows / rectangle.rows.size());
+  const std::int64_t rows_a_band =
+      rows_a_task * std::max<std::int64_t>(2 * at::get_num_threads(),
+                                           (field.rows + kBands * rows_a_task - 1) / (kBands * rows_a_task));
+
+  const auto reduce = [&](Range pixel_rows, Range cells, Scratch& scratch) {
+    const LaneKernels& kernels = lane_kernels();
+    static constexpr Lanes kNothing{};
+    const auto tokens = tokens_of(cells);
+    scan(
+        rectangle, tokens, scratch,
+        [&](RowScores& scores, float* values, Range chunk) {
+          if (logarithms && mean) {
+            kernels.exponentiate(values, chunk.size(), kNothing.data());
+          }
+          const bool whole = scores.all_visible(chunk);
+          if (!whole) {
+            kernels.hide(values, chunk.size(), chunk.begin, scores.first(), scores.last(), mean ? 0.0F : -kInfinity);
+          }
+          for (std::int64_t begin = chunk.begin; begin < chunk.end;) {
+            const std::int64_t pixel = columns.of(begin);
+            const std::int64_t end = std::min(columns.begin(pixel + 1), chunk.end);
+            alignas(64) Lanes reduced;
+            reduced.fill(mean ? 0.0F : -kInfinity);
+            (mean ? kernels.sum : kernels.maximum)(values + (begin - chunk.begin) * kLanes, end - begin,
+                                                   reduced.data());
+            for (std::int64_t lane = 0; lane < cells.size(); ++lane) {
+              const std::int64_t seen =
+                  whole ? end - begin
+                        : std::max<std::int64_t>(0, std::min<std::int64_t>(end, scores.last()[lane]) -
+                                                        std::max<std::int64_t>(begin, scores.first()[lane]));
+              if (seen > 0) {
+                const std::int64_t row = rows.of(cells.begin + lane) - pixel_rows.begin;
+                scratch.pixels.take(row * field.columns + pixel, reduced[static_cast<std::size_t>(lane)], seen);
+              }
+            }
+            begin = end;
+          }
+        },
+        false);
+  };
+
+  for (std::int64_t first = 0; first < field.rows; first += rows_a_band) {
+    const std::int64_t last = std::min(first + rows_a_band, field.rows);
+    LOCUS_CHECK(run_tasks<Scratch>(
+        (last - first + rows_a_task - 1) / rows_a_task, stop, [&](std::int64_t task, Scratch& scratch) {
+          const std::int64_t begin = first + task * rows_a_task;
+          const Range pixel_rows{begin, std::min(begin + rows_a_task, last)};
+          scratch.pixels.begin(pixel_rows.size() * field.columns, mean);
+          const std::int64_t end_row = rows.begin(pixel_rows.end);
+          for (std::int64_t row = rows.begin(pixel_rows.begin); row < end_row && !stop.stop_requested();
+               row += kLanes) {
+            reduce(pixel_rows, {row, std::min(row + kLanes, end_row)}, scratch);
+          }
+          scratch.pixels.finish([&](std::int64_t pixel, double value) {
+            field.values[static_cast<std::size_t>(pixel_rows.begin * field.columns + pixel)] =
+                static_cast<float>(logarithms && !mean ? std::exp(value) : value);
+          });
+        }));
+    if (done) {
+      done(last);
+    }
+  }
+  return {};
+}
+
+Status FusedScores::sample(const Rectangle& rectangle, std::span<const std::int64_t> rows,
+                           std::span<const std::int64_t> columns, Field& field, const StopToken& stop) const {
+  const auto count = static_cast<std::int64_t>(rows.size());
+  const bool exponent = rectangle.quantity == Quantity::kWeight && rectangle.head != kMeanHead;
+  return run_tasks<Scratch>((count + kLanes - 1) / kLanes, stop, [&](std::int64_t task, Scratch& scratch) {
+    const std::int64_t first = task * kLanes;
+    const auto lanes = static_cast<std::size_t>(std::min(kLanes, count - first));
+    scan(
+        rectangle, rows.subspan(static_cast<std::size_t>(first), lanes), scratch,
+        [&](RowScores& scores, float* values, Range chunk) {
+          auto column = std::lower_bound(columns.begin(), columns.end(), chunk.begin);
+          for (; column != columns.end() && *column < chunk.end; ++column) {
+            for (std::size_t lane = 0; lane < lanes; ++lane) {
+              if (scores.first()[lane] <= *column && *column < scores.last()[lane]) {
+                const float value = values[static_cast<std::size_t>((*column - chunk.begin) * kLanes) + lane];
+                field.at(first + static_cast<std::int64_t>(lane), column - columns.begin()) =
+                    exponent ? std::exp(value) : value;
+              }
+            }
+          }
+        },
+        false);
+  });
+}
+
+}  // namespace locus::attention

@@ -1,0 +1,86 @@
+// FusedScores: tiles, reductions and samples of one layer's scores straight from its queries and keys, 64 × 64 cells at
+// a time in cache. What a ScoreField uses where the layer's scores have a RowProgram.
+//
+// Letters: H query heads, T tokens.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/attention/quantity.h"
+#include "core/attention/row_scores.h"
+#include "core/base/field.h"
+
+namespace locus::attention {
+
+// A rectangle of one head, or of the mean over heads, with ranges filled in.
+struct Rectangle {
+  Quantity quantity = Quantity::kWeight;
+  std::int64_t head = 0;  // or kMeanHead
+  Range rows;
+  Range columns;
+};
+
+class FusedScores {
+ public:
+  // `log_sum_exp` (1, H, T) float32, or undefined: rows are summed when a weight of them is first asked for, and kept.
+  FusedScores(RowProgram program, const at::Tensor& log_sum_exp);
+
+  bool has(Quantity quantity) const;
+
+  // Writes the visible cells into field (|rows| × |columns|), leaves the others. Errors: kCancelled.
+  Status map(const Rectangle& rectangle, Field& field, const StopToken& stop) const;
+  // Writes the pixels that have a visible cell into field, which covers the rectangle; `done` hears how many pixel rows
+  // from the top are exact. Errors: kCancelled.
+  Status overview(const Rectangle& rectangle, Reduction reduction, Field& field, const StopToken& stop,
+                  const std::function<void(std::int64_t)>& done) const;
+  // Writes visible cells (rows[r], columns[c]) into field.at(r, c), both ascending. Errors: kCancelled.
+  Status sample(const Rectangle& rectangle, std::span<const std::int64_t> rows, std::span<const std::int64_t> columns,
+                Field& field, const StopToken& stop) const;
+  // log Σ_j exp(logit_ij) of these rows. Errors: kCancelled.
+  Result<std::vector<float>> sums_of(std::int64_t head, std::span<const std::int64_t> rows,
+                                     const StopToken& stop) const;
+  // (1, H, T) of every row. Errors: kCancelled.
+  Result<at::Tensor> log_sum_exp(const StopToken& stop = {}) const;
+  // Bytes of the gate sums that are kept for viewed rows.
+  std::int64_t kept_bytes() const;
+
+ private:
+  struct Scratch;
+  // The values of the rectangle's columns for at most 64 rows, chunk by chunk from the right.
+  using Sink = std::function<void(RowScores& scores, float* values, Range columns)>;
+  void scan(const Rectangle& rectangle, std::span<const std::int64_t> rows, Scratch& scratch, const Sink& sink,
+            bool keep_sums) const;
+  void scan_head(const Rectangle& rectangle, std::int64_t head, std::span<const std::int64_t> rows, Scratch& scratch,
+                 const Sink& sink, bool keep_sums) const;
+  // Brings the sums of a row block to where `column` is the next one to count.
+  void count_to(std::int64_t column, std::int64_t head, std::int64_t first_row, RowScores& scores,
+                bool keep_sums) const;
+  // The logarithms of the rows' soft-max sums, summed now where they are not known.
+  void row_sums(std::int64_t head, std::span<const std::int64_t> rows, RowScores& scores, float* sums) const;
+
+  // Gate sums of one head's 64 rows at every kKeepStep columns.
+  struct Kept {
+    std::pair<std::int64_t, std::int64_t> key;  // head, first row
+    std::shared_ptr<const std::vector<float>> sums;
+  };
+  std::shared_ptr<const std::vector<float>> find_kept(std::pair<std::int64_t, std::int64_t> key) const;
+  void keep(Kept kept) const;
+
+  RowProgram program_;
+  mutable at::Tensor sums_;  // (1, H, T); NaN where not known yet
+  mutable std::mutex mutex_;
+  mutable std::list<Kept> kept_;  // newest first
+  mutable std::int64_t kept_floats_ = 0;
+};
+
+}  // namespace locus::attention

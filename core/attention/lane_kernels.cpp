@@ -1,0 +1,69 @@
+#include "core/attention/lane_kernels.h"
+
+#include <array>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace locus::attention {
+
+namespace {
+
+namespace plain {
+#define LOCUS_LANE_WIDTH 4
+#include "core/attention/lane_kernels.inc"
+#undef LOCUS_LANE_WIDTH
+}  // namespace plain
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define LOCUS_LANE_TARGETS 1
+namespace avx2 {
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,bmi,bmi2")
+#define LOCUS_LANE_WIDTH 8
+#include "core/attention/lane_kernels.inc"
+#undef LOCUS_LANE_WIDTH
+#pragma GCC pop_options
+}  // namespace avx2
+namespace avx512 {
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,prefer-vector-width=512")
+#define LOCUS_LANE_WIDTH 16
+#include "core/attention/lane_kernels.inc"
+#undef LOCUS_LANE_WIDTH
+#pragma GCC pop_options
+}  // namespace avx512
+#endif
+
+}  // namespace
+
+std::int64_t lane_kernel_versions() {
+#if defined(LOCUS_LANE_TARGETS)
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512cd");
+  return avx512 ? 3 : avx2 ? 2 : 1;
+#else
+  return 1;
+#endif
+}
+
+const LaneKernels& lane_kernels(std::int64_t version) {
+#if defined(LOCUS_LANE_TARGETS)
+  static constexpr std::array<const LaneKernels*, 3> kVersions{&plain::kKernels, &avx2::kKernels, &avx512::kKernels};
+  return *kVersions[static_cast<std::size_t>(version)];
+#else
+  static_cast<void>(version);
+  return plain::kKernels;
+#endif
+}
+
+const LaneKernels& lane_kernels() {
+  static const LaneKernels& widest = lane_kernels(lane_kernel_versions() - 1);
+  return widest;
+}
+
+}  // namespace locus::attention

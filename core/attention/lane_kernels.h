@@ -1,0 +1,58 @@
+// Loops of the fused attention driver and of score fields: one head's block of 64 queries against a few keys, every
+// number of a query in its own vector lane. Sums along the keys (soft-max, CoPE's positions, pixels) are then plain
+// vector additions, and a product needs no packing of the keys.
+//
+// A block is columns × 64 floats, row-major: s[j·64 + l] belongs to key j of the block and query (lane) l. Written once
+// for any vector width and compiled for AVX-512, AVX2 and neither; kernels() chooses what this CPU has.
+#pragma once
+
+#include <cstdint>
+
+namespace locus::attention {
+
+constexpr std::int64_t kLanes = 64;
+constexpr std::int64_t kChunk = 64;  // columns that callers take at once: a block is 16 KiB
+
+struct LaneKernels {
+  // out[j][l] = Σ_k a[k][l] · b[j·column_stride + k·depth_stride]; `add`: is added to out. Terms in ascending k.
+  void (*product)(const float* a, const float* b, std::int64_t column_stride, std::int64_t depth_stride,
+                  std::int64_t depth, std::int64_t columns, bool add, float* out);
+  // s[j][l] = value unless begin[l] ≤ first + j < end[l].
+  void (*hide)(float* s, std::int64_t columns, std::int64_t first, const std::int32_t* begin, const std::int32_t* end,
+               float value);
+  // One more block of a running soft-max: s becomes exp(s − maximum); maximum and sum (64) are renewed, shrink (64) is
+  // what earlier terms are to be multiplied with. Returns whether any lane's maximum rose.
+  bool (*soften)(float* s, std::int64_t columns, float* maximum, float* sum, float* shrink);
+  // s[j][l] = exp(s[j][l] − shift[l]).
+  void (*exponentiate)(float* s, std::int64_t columns, const float* shift);
+  // s[j][l] = x[j][l] · sign + y[l]; with sign −1 a difference.
+  void (*add_row)(float* s, std::int64_t columns, const float* row, float sign);
+  // s[j][l] *= factor[l].
+  void (*scale)(float* s, std::int64_t columns, const float* factor);
+  // s −= t.
+  void (*subtract)(float* s, const float* t, std::int64_t columns);
+  // s = 1 / (1 + exp(−s)).
+  void (*gate)(float* s, std::int64_t columns);
+  // CoPE, Eq. 4: from the last column to the first, sum[l] += gates[j][l]; positions[j][l] = min(sum[l], p_max).
+  // `positions` may be `gates`. Returns the smallest of `sum` over the lanes < count.
+  float (*count)(const float* gates, std::int64_t columns, float p_max, std::int64_t count, float* sum,
+                 float* positions);
+  // CoPE, Eq. 8: s[j][l] += z interpolated at positions[j][l] ∈ [0, last]; z[p·64 + l].
+  void (*interpolate)(float* s, const float* positions, const float* z, std::int32_t last, std::int64_t columns);
+  // s += slope · positions.
+  void (*add_line)(float* s, const float* positions, float slope, std::int64_t columns);
+  // acc[l] = Σ_j or max_j of s[j][l] and what acc held.
+  void (*sum)(const float* s, std::int64_t columns, float* acc);
+  void (*maximum)(const float* s, std::int64_t columns, float* acc);
+  // out[l·stride + j] = s[j][l], begin ≤ l < end.
+  void (*unpack)(const float* s, std::int64_t columns, std::int64_t begin, std::int64_t end, float* out,
+                 std::int64_t stride);
+};
+
+// Those of this CPU's widest vectors.
+const LaneKernels& lane_kernels();
+// Every version this CPU can run, the plain one first: what tests compare.
+std::int64_t lane_kernel_versions();
+const LaneKernels& lane_kernels(std::int64_t version);
+
+}  // namespace locus::attention
