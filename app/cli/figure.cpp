@@ -168,13 +168,6 @@ Result<std::vector<views::Column>> open_columns(workbench::Recipe& recipe, const
   return columns;
 }
 
-// "map.png" -> "map-l3-h1.png"
-fs::path numbered(const fs::path& file, std::int64_t layer, std::int64_t head) {
-  const std::string name = file.stem().string() + "-l" + std::to_string(layer) + "-h" +
-                           (head == views::kMean ? "mean" : std::to_string(head)) + file.extension().string();
-  return file.parent_path() / name;
-}
-
 class Drawing {
  public:
   Drawing(workbench::Recipe recipe, std::vector<views::Column> columns, const views::View& view, const Context& context)
@@ -200,7 +193,8 @@ class Drawing {
         workbench::Recipe one = recipe_;
         one.session.state.layer = layer;
         one.session.state.head = head;
-        LOCUS_CHECK(write_figure(painter, one, all_layers || all_heads ? numbered(file, layer, head) : file));
+        LOCUS_CHECK(
+            write_figure(painter, one, all_layers || all_heads ? workbench::numbered(file, layer, head) : file));
       }
     }
     return {};

@@ -50,9 +50,21 @@ Result<Recipe> parse_recipe(const std::string& text, const std::string& file) {
   // parse_session() has checked that there is a list of objects.
   for (const json& checkpoint : document.value("checkpoints", json::array())) {
     const auto digest = checkpoint.find("sha256");
+    std::filesystem::path& path = recipe.session.checkpoints[recipe.digests.size()].path;
+    const auto beside = std::filesystem::path(file).parent_path() / path.filename();
+    std::error_code code;
+    if (!std::filesystem::exists(path, code) && std::filesystem::exists(beside, code)) {
+      path = std::filesystem::absolute(beside).lexically_normal();
+    }
     recipe.digests.push_back(digest != checkpoint.end() && digest->is_string() ? digest->get<std::string>() : "");
   }
   return recipe;
+}
+
+std::filesystem::path numbered(const std::filesystem::path& file, std::int64_t layer, std::int64_t head) {
+  const std::string name = file.stem().string() + "-l" + std::to_string(layer) + "-h" +
+                           (head == views::kMean ? "mean" : std::to_string(head)) + file.extension().string();
+  return file.parent_path() / name;
 }
 
 Result<std::string> checkpoint_digest(const std::vector<std::string>& files) {

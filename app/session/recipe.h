@@ -2,6 +2,8 @@
 // digests, and the sizes on paper.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -23,11 +25,15 @@ struct Recipe {
 };
 
 std::string to_json(const Recipe& recipe);
-// Errors: kBadInput naming `file`, the field, what is expected and what was found.
+// Errors: kBadInput naming `file`, the field, what is expected and what was found. A checkpoint that is not where it
+// was is looked for by its name beside the recipe, so that both can move together.
 Result<Recipe> parse_recipe(const std::string& text, const std::string& file);
 
 // SHA-256 of a checkpoint: of its one file, or of the list of its files' digests, a line each. Empty when they are
 // larger than a gigabyte together.
 Result<std::string> checkpoint_digest(const std::vector<std::string>& files);
+
+// The file of one layer and head of many: "map.png" becomes "map-l3-h1.png".
+std::filesystem::path numbered(const std::filesystem::path& file, std::int64_t layer, std::int64_t head);
 
 }  // namespace locus::workbench

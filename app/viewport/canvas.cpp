@@ -79,8 +79,8 @@ void Canvas::set_content(Content content) {
   if (content_.home) {
     const views::Camera view = camera();
     for (figure::Panel& panel : shown_.panels) {
-      panel.x.view = view.x;
-      panel.y.view = view.y;
+      panel.x.view = panel.follows_camera ? view.x : panel.x.view;
+      panel.y.view = panel.follows_camera ? view.y : panel.y.view;
     }
   }
   layout_stale_ = true;
@@ -224,8 +224,8 @@ void Canvas::move_camera(views::Camera camera, bool finished) {
   camera.y = clamped(camera.y, content_.home->y);
   content_.camera = camera;
   for (figure::Panel& panel : shown_.panels) {
-    panel.x.view = camera.x;
-    panel.y.view = camera.y;
+    panel.x.view = panel.follows_camera ? camera.x : panel.x.view;
+    panel.y.view = panel.follows_camera ? camera.y : panel.y.view;
   }
   layout_stale_ = true;
   request_frames();

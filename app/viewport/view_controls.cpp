@@ -31,11 +31,17 @@ Change toggle(const views::Control& control, const SettingValue& value) {
   return ImGui::Checkbox(control.label.c_str(), &on) ? Change(on) : std::nullopt;
 }
 
+// Sliders that move by factors end at 0, which stands for "as it is".
+ImGuiSliderFlags flags_of(const views::Control& control) {
+  return ImGuiSliderFlags_AlwaysClamp |
+         (control.logarithmic ? ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_NoRoundToFormat : 0);
+}
+
 Change whole(const views::Control& control, const SettingValue& value) {
   int number = static_cast<int>(number_of(value));
   ImGui::SetNextItemWidth(ImGui::GetFontSize() * 9);
   const bool changed = ImGui::SliderInt(control.label.c_str(), &number, static_cast<int>(control.low),
-                                        static_cast<int>(control.high), "%d", ImGuiSliderFlags_AlwaysClamp);
+                                        static_cast<int>(control.high), "%d", flags_of(control));
   return changed ? Change(static_cast<std::int64_t>(number)) : std::nullopt;
 }
 
@@ -43,7 +49,7 @@ Change number(const views::Control& control, const SettingValue& value) {
   auto number = static_cast<float>(number_of(value));
   ImGui::SetNextItemWidth(ImGui::GetFontSize() * 9);
   const bool changed = ImGui::SliderFloat(control.label.c_str(), &number, static_cast<float>(control.low),
-                                          static_cast<float>(control.high), "%.3g", ImGuiSliderFlags_AlwaysClamp);
+                                          static_cast<float>(control.high), "%.4g", flags_of(control));
   return changed ? Change(static_cast<double>(number)) : std::nullopt;
 }
 

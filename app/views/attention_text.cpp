@@ -1,6 +1,9 @@
 // `attention-text`: the text itself, each token tinted by how much a query attends to it.
+#include <algorithm>
+#include <charconv>
 #include <limits>
 
+#include "app/views/alignment.h"
 #include "app/views/list.h"
 #include "app/views/score_map.h"
 
@@ -8,10 +11,13 @@ namespace locus::views {
 
 namespace {
 
+constexpr std::size_t kMostQueries = 12;
+
 class AttentionText final : public View {
  public:
   const ViewInfo& info() const override { return info_; }
   Result<figure::Figure> figure(const ViewInput& input) const override;
+  // [T, 1 + queries]: the key, and a column a query.
   Result<Data> data(const ViewInput& input) const override;
   Selection pick(const ViewInput& input, const Hit& hit) const override;
 
@@ -21,7 +27,7 @@ class AttentionText final : public View {
       .title = "Attention in the text",
       .shows =
           "The text, each token tinted by how much the chosen query attends to it. A click chooses the query; "
-          "without one it is the last token.",
+          "without one it is the last token. Queries that are kept stand below each other.",
       .look_for = "Which words a prediction draws on: repeated names, the verb's subject, the start of a quotation.",
       .paper = "",
       .uses_layer = true,
@@ -29,50 +35,121 @@ class AttentionText final : public View {
       .uses_query = true,
       .uses_quantity = true,
       .needs_text = true,
-      .controls = {},
+      .controls = {{Control::Kind::kToggle,
+                    "keep",
+                    "Keep queries",
+                    "A click on a token adds it to the queries below each other, a second click takes it away",
+                    false,
+                    0,
+                    1,
+                    {}},
+                   {Control::Kind::kText,
+                    "queries",
+                    "Queries",
+                    "Token numbers of several queries, such as 4 9 17; empty: the chosen one alone",
+                    std::string(),
+                    0,
+                    1,
+                    {}}},
   };
 };
 
-std::int64_t query_of(const ViewInput& input, const Column& column) {
-  const std::int64_t last = column.trace->length() - 1;
-  return input.query >= 0 ? std::min(input.query, last) : last;
+// The kept queries, as the first column counts tokens. Errors: kUsage with what was found.
+Result<std::vector<std::int64_t>> kept_queries(const ViewInput& input) {
+  LOCUS_TRY(const std::string text, input.options.text("queries", ""));
+  std::vector<std::int64_t> queries;
+  const std::int64_t length = input.columns[0].trace->length();
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    if (*at == ' ' || *at == ',') {
+      ++at;
+      continue;
+    }
+    std::int64_t query = 0;
+    const auto [stop, code] = std::from_chars(at, end, query);
+    if (code != std::errc() || query < 0) {
+      return usage("option queries: expected token numbers such as 4 9 17, found " + text);
+    }
+    if (query < length && queries.size() < kMostQueries) {  // a shorter text has fewer
+      queries.push_back(query);
+    }
+    at = stop;
+  }
+  return queries;
 }
 
-Result<std::shared_ptr<const Field>> row_of(const ViewInput& input, const Column& column) {
+// The rows of the figure: the kept queries, or the chosen one, or the last token.
+Result<std::vector<std::int64_t>> queries_of(const ViewInput& input) {
+  LOCUS_TRY(std::vector<std::int64_t> queries, kept_queries(input));
+  if (queries.empty()) {
+    const std::int64_t last = input.columns[0].trace->length() - 1;
+    queries.push_back(input.query >= 0 ? std::min(input.query, last) : last);
+  }
+  return queries;
+}
+
+Result<std::shared_ptr<const Field>> row_of(const ViewInput& input, const Column& column, std::int64_t query) {
   models::MapRequest request;
   request.layer = input.layer;
   request.head = input.head;
   request.quantity = input.quantity;
-  const std::int64_t query = query_of(input, column);
   return fetch(input, column, request, {{query, query + 1}, {0, column.trace->length()}, 1, column.trace->length()});
+}
+
+figure::Panel text_panel(const ViewInput& input, const Column& column, std::int64_t query, const Field& row,
+                         const figure::ColorScale& scale) {
+  figure::TokenStrip strip;
+  strip.scale = scale;
+  strip.selected = query;
+  strip.values = row.values;
+  for (const models::TokenInfo& token : column.trace->tokens()) {
+    strip.tokens.push_back(token.label);
+  }
+  figure::Panel panel;
+  panel.title = column.name + " · " + head_label(column.trace->model(), input.layer, input.head);
+  panel.note = "query " + std::to_string(query) + " (framed)";
+  panel.show_axes = false;
+  panel.layers.emplace_back(std::move(strip));
+  return panel;
+}
+
+// The column's token of a query, its last token where the text of the query is not in it.
+std::int64_t own_query(const ViewInput& input, const Column& column, std::int64_t query) {
+  const std::int64_t own = aligned(*input.columns[0].trace, query, *column.trace);
+  return own == kNone ? column.trace->length() - 1 : own;
 }
 
 Result<figure::Figure> AttentionText::figure(const ViewInput& input) const {
   LOCUS_CHECK(check(*this, input));
+  LOCUS_TRY(const std::vector<std::int64_t> queries, queries_of(input));
   std::vector<std::shared_ptr<const Field>> rows;
-  for (const Column& column : input.columns) {
-    LOCUS_CHECK(available(column));
-    LOCUS_TRY(auto row, row_of(input, column));
-    rows.push_back(std::move(row));
+  for (const std::int64_t query : queries) {
+    for (const Column& column : input.columns) {
+      LOCUS_CHECK(available(column));
+      LOCUS_TRY(auto row, row_of(input, column, own_query(input, column, query)));
+      rows.push_back(std::move(row));
+    }
   }
   figure::Figure figure;
-  figure.columns = static_cast<int>(rows.size());
+  const std::size_t columns = input.columns.size();
+  figure.columns = static_cast<int>(columns);
   for (std::size_t n = 0; n < rows.size(); ++n) {
-    const Column& column = input.columns[n];
-    const std::span<const std::shared_ptr<const Field>> all(rows);
-    figure::TokenStrip strip;
-    strip.scale = color_scale(input, sign_of(input.quantity), input.scale.shared ? all : all.subspan(n, 1));
-    strip.selected = query_of(input, column);
-    strip.values = rows[n]->values;
-    for (const models::TokenInfo& token : column.trace->tokens()) {
-      strip.tokens.push_back(token.label);
+    const Column& column = input.columns[n % columns];
+    std::vector<std::shared_ptr<const Field>> own;
+    for (std::size_t m = n % columns; m < rows.size(); m += columns) {
+      own.push_back(rows[m]);
     }
-    figure::Panel panel;
-    panel.title = column.name + " · " + head_label(column.trace->model(), input.layer, input.head);
-    panel.note = "query " + std::to_string(strip.selected) + " (framed)";
-    panel.show_axes = false;
-    panel.color_bar_label = quantity_label(input.quantity);
-    panel.layers.emplace_back(std::move(strip));
+    const auto scale = color_scale(input, sign_of(input.quantity), input.scale.shared ? rows : own);
+    const std::int64_t query = own_query(input, column, queries[n / columns]);
+    figure::Panel panel = text_panel(input, column, query, *rows[n], scale);
+    if (n >= columns) {
+      panel.title.clear();
+    }
+    // What all panels share is said once.
+    if (input.scale.shared ? n + 1 == columns : n < columns) {
+      panel.color_bar_label = quantity_label(input.quantity);
+    }
     figure.panels.push_back(std::move(panel));
   }
   return figure;
@@ -82,31 +159,55 @@ Result<Data> AttentionText::data(const ViewInput& input) const {
   LOCUS_CHECK(check(*this, input));
   const Column& column = input.columns[0];
   LOCUS_CHECK(available(column));
-  models::MapRequest request;
-  request.layer = input.layer;
-  request.head = input.head;
-  request.quantity = input.quantity;
-  const std::int64_t query = query_of(input, column);
-  request.rows = {query, query + 1};
-  auto row = column.trace->map(request, input.stop);
-  if (!row) {
-    return row.error().within(column.name);
-  }
+  LOCUS_TRY(const std::vector<std::int64_t> queries, queries_of(input));
   Data data;
-  data.shape = {column.trace->length(), 2};
-  data.columns = {"key", to_text(input.quantity)};
-  for (std::int64_t n = 0; n < column.trace->length(); ++n) {
-    data.values.push_back(static_cast<float>(n));
-    data.values.push_back(row->at(0, n));
+  data.shape = {column.trace->length(), static_cast<std::int64_t>(queries.size()) + 1};
+  data.columns = {"key"};
+  data.values.resize(static_cast<std::size_t>(data.shape[0] * data.shape[1]));
+  for (std::int64_t n = 0; n < data.shape[0]; ++n) {
+    data.values[static_cast<std::size_t>(n * data.shape[1])] = static_cast<float>(n);
+  }
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    models::MapRequest request;
+    request.layer = input.layer;
+    request.head = input.head;
+    request.quantity = input.quantity;
+    request.rows = {queries[q], queries[q] + 1};
+    const auto row = column.trace->map(request, input.stop);
+    if (!row) {
+      return row.error().within(column.name);
+    }
+    data.columns.push_back(to_text(input.quantity) +
+                           (queries.size() > 1 ? " of query " + std::to_string(queries[q]) : ""));
+    for (std::int64_t n = 0; n < data.shape[0]; ++n) {
+      data.values[static_cast<std::size_t>(n * data.shape[1]) + q + 1] = row->at(0, n);
+    }
   }
   return data;
 }
 
 Selection AttentionText::pick(const ViewInput& input, const Hit& hit) const {
   Selection selection;
-  if (hit.token >= 0) {
-    selection.column = static_cast<std::int64_t>(std::min(hit.panel, input.columns.size() - 1));
-    selection.query = hit.token;
+  if (hit.token < 0) {
+    return selection;
+  }
+  const std::size_t index = hit.panel % input.columns.size();
+  const std::int64_t token = to_first(input, input.columns[index], hit.token);
+  if (token == kNone) {
+    return selection;
+  }
+  selection.column = static_cast<std::int64_t>(index);
+  selection.query = token;
+  const auto keep = input.options.boolean("keep", false);
+  auto queries = kept_queries(input);
+  if (keep && *keep && queries) {
+    const auto known = std::find(queries->begin(), queries->end(), token);
+    known == queries->end() ? queries->push_back(token) : static_cast<void>(queries->erase(known));
+    std::string text;
+    for (const std::int64_t query : *queries) {
+      text += (text.empty() ? "" : " ") + std::to_string(query);
+    }
+    selection.option = {"queries", text};
   }
   return selection;
 }

@@ -4,8 +4,9 @@ namespace locus::views {
 
 const std::vector<const View*>& views() {
   static const std::vector<const View*> list{
-      &attention_view(), &attention_grid_view(), &attention_text_view(),     &pe_dot_product_view(),
-      &gates_view(),     &positions_view(),      &position_attention_view(), &distance_profile_view(),
+      &attention_view(),          &attention_grid_view(),    &attention_text_view(), &attention_image_view(),
+      &pe_dot_product_view(),     &pe_dot_product_2d_view(), &gates_view(),          &positions_view(),
+      &position_attention_view(), &distance_profile_view(),
   };
   return list;
 }

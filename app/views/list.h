@@ -8,7 +8,9 @@ namespace locus::views {
 const View& attention_view();
 const View& attention_grid_view();
 const View& attention_text_view();
+const View& attention_image_view();
 const View& pe_dot_product_view();
+const View& pe_dot_product_2d_view();
 const View& gates_view();
 const View& positions_view();
 const View& position_attention_view();

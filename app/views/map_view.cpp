@@ -1,5 +1,7 @@
 #include "app/views/map_view.h"
 
+#include <algorithm>
+
 namespace locus::views {
 
 namespace {
@@ -21,6 +23,18 @@ figure::Panel difference_panel(const ViewInput& input, const MapWindow& window, 
   return panel;
 }
 
+// Maps that are not of the run's tokens: their own size, and numbers instead of names.
+void show_length(const ViewInput& input, const models::Trace& trace, std::int64_t length, figure::Panel& panel) {
+  if (length == trace.length()) {
+    return;
+  }
+  panel.x.cell_names = panel.y.cell_names = nullptr;
+  if (!input.camera) {
+    panel.x.view = {0, static_cast<double>(length)};
+    panel.y.view = {static_cast<double>(length), 0};
+  }
+}
+
 Error differ(const ViewInput& input) {
   return unsupported("a difference needs the same tokens: " + input.columns[0].name + " and " + input.columns[1].name +
                      " split this text into " + std::to_string(input.columns[0].trace->length()) + " and " +
@@ -38,7 +52,16 @@ std::string MapView::subtitle(const ViewInput& input, const Column& column) cons
 }
 
 std::vector<Place> MapView::places(const ViewInput& input, const Selection& selection) const {
-  return cell_places(selection, input.columns.size() + (with_difference(input) ? 1 : 0));
+  return cell_places(input, selection, with_difference(input) ? 1 : 0);
+}
+
+std::optional<Camera> MapView::home(const ViewInput& input) const {
+  std::int64_t longest = 1;
+  for (const Column& column : input.columns) {
+    longest = std::max(longest, length(input, column));
+  }
+  const auto end = static_cast<double>(longest);
+  return Camera{{0, end}, {end, 0}};
 }
 
 Result<figure::Figure> MapView::figure(const ViewInput& input) const {
@@ -48,7 +71,7 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
   std::vector<std::shared_ptr<const Field>> fields;
   for (const Column& column : input.columns) {
     LOCUS_CHECK(available(column));
-    windows.push_back(visible_window(input, column.trace->length(), panels));
+    windows.push_back(visible_window(input, length(input, column), panels));
     LOCUS_TRY(auto made, field(input, column, windows.back()));
     fields.push_back(std::move(made));
   }
@@ -59,6 +82,7 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     const auto scale = color_scale(input, sign(input), input.scale.shared ? all : all.subspan(n, 1));
     const Column& column = input.columns[n];
     figure::Panel panel = map_panel(input, *column.trace, windows[n], fields[n], scale);
+    show_length(input, *column.trace, length(input, column), panel);
     panel.title = column.name + " · " + subtitle(input, column);
     // What all columns share is said once, so that the maps get the room.
     if (!input.scale.shared || n + 1 == fields.size()) {
@@ -71,14 +95,16 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     figure.panels.push_back(std::move(panel));
   }
   if (with_difference(input)) {
-    if (input.columns[0].trace->length() != input.columns[1].trace->length()) {
+    if (length(input, input.columns[0]) != length(input, input.columns[1])) {
       return differ(input);
     }
     LOCUS_TRY(Field made, difference(*fields[0], *fields[1]));
     figure.panels.push_back(difference_panel(input, windows[0], std::move(made)));
+    show_length(input, *input.columns[0].trace, length(input, input.columns[0]), figure.panels.back());
     figure.panels.back().color_bar_label = "difference of " + quantity(input);
     figure.panels.back().y.label.clear();
   }
+  LOCUS_CHECK(append_rows(input, figure));
   return figure;
 }
 
@@ -103,7 +129,7 @@ Result<Data> MapView::data(const ViewInput& input) const {
   LOCUS_CHECK(check(*this, input));
   const Column& column = input.columns[0];
   LOCUS_CHECK(available(column));
-  const std::int64_t length = column.trace->length();
+  const std::int64_t cells = length(input, column);
   Data data;
   if (input.layer == kAll) {
     data.shape.push_back(column.trace->model().layers);
@@ -111,7 +137,7 @@ Result<Data> MapView::data(const ViewInput& input) const {
   if (input.head == kAll) {
     data.shape.push_back(column.trace->model().heads);
   }
-  data.shape.insert(data.shape.end(), {length, length});
+  data.shape.insert(data.shape.end(), {cells, cells});
   LOCUS_CHECK(append_maps(input, column, data.values));
   if (with_difference(input)) {
     std::vector<float> second;

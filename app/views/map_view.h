@@ -16,7 +16,7 @@ class MapView : public View {
   Result<Data> data(const ViewInput& input) const override;
   Selection pick(const ViewInput& input, const Hit& hit) const override { return pick_cell(input, hit); }
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
-  std::optional<Camera> home(const ViewInput& input) const override { return map_home(input); }
+  std::optional<Camera> home(const ViewInput& input) const override;
 
  protected:
   // The window's cells of one column's map, for the screen.
@@ -24,12 +24,16 @@ class MapView : public View {
                                                      const MapWindow& window) const = 0;
   // The whole map of the input's layer and head (never kAll), for export.
   virtual Result<Field> whole(const ViewInput& input, const Column& column) const = 0;
+  // Rows and columns of the whole map.
+  virtual std::int64_t length(const ViewInput& /*input*/, const Column& column) const { return column.trace->length(); }
   virtual Sign sign(const ViewInput& input) const = 0;
   virtual std::string quantity(const ViewInput& input) const = 0;  // beside the colour bar
   // Under the panel's title, after the column's name.
   virtual std::string subtitle(const ViewInput& input, const Column& column) const;
-  // Lines over the map.
+  // Lines over the map, a note.
   virtual void decorate(const ViewInput& /*input*/, const Column& /*column*/, figure::Panel& /*panel*/) const {}
+  // More panels, row by row, below the maps.
+  virtual Status append_rows(const ViewInput& /*input*/, figure::Figure& /*figure*/) const { return {}; }
 
  private:
   Status append_maps(const ViewInput& input, const Column& column, std::vector<float>& out) const;

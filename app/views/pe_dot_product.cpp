@@ -1,4 +1,6 @@
 // `pe-dot-product`: how alike the encodings of two positions are.
+#include <cmath>
+
 #include "app/views/list.h"
 #include "app/views/map_view.h"
 
@@ -6,9 +8,56 @@ namespace locus::views {
 
 namespace {
 
-bool is_cosine(const ViewInput& input) {
-  const auto option = input.options.boolean("cosine", false);
-  return option.ok() && *option;
+constexpr const char* kOwn = "as it is";
+
+// What the controls ask for instead of the run's own positions.
+struct Wanted {
+  std::int64_t length = 0;  // 0: the run's tokens
+  models::Overrides overrides;
+  bool cosine = false;
+
+  bool of_run() const { return length == 0 && overrides == models::Overrides{}; }
+};
+
+Wanted wanted_of(const ViewInput& input) {
+  Wanted wanted;
+  wanted.cosine = input.options.boolean("cosine", false).ok() && *input.options.boolean("cosine", false);
+  if (const auto length = input.options.number("length", 0); length && *length > 0) {
+    wanted.length = std::llround(*length);
+  }
+  if (const auto base = input.options.number("base", 0); base && *base > 1) {
+    wanted.overrides.rope_base = *base;
+  }
+  const auto scaling = input.options.text("scaling", kOwn);
+  const auto factor = input.options.number("factor", 4);
+  if (scaling && factor && *scaling != kOwn) {
+    wanted.overrides.rope_scaling = *scaling + ":" + to_text(SettingValue(*factor));
+  }
+  return wanted;
+}
+
+std::string key_of_wanted(const Wanted& wanted) {
+  return std::to_string(wanted.length) + " " +
+         (wanted.overrides.rope_base ? to_text(SettingValue(*wanted.overrides.rope_base)) : "") + " " +
+         wanted.overrides.rope_scaling;
+}
+
+// The encodings of other positions than the run's.
+Result<std::shared_ptr<const models::PositionTable>> table_of(const ViewInput& input, const Column& column) {
+  if (!column.model) {
+    return unsupported("a trace knows its own positions only: length, base and scaling need the checkpoint");
+  }
+  const Wanted wanted = wanted_of(input);
+  models::PositionRequest request;
+  request.overrides = wanted.overrides;
+  const models::ImageGrid& grid = column.trace->image_grid();
+  if (grid.rows > 0) {
+    request.rows = grid.rows;
+    request.columns = grid.columns;
+  } else {
+    request.length = wanted.length > 0 ? wanted.length : column.trace->length();
+  }
+  return column.model->position_table(request, input.layer);
 }
 
 class DotProduct final : public MapView {
@@ -22,34 +71,67 @@ class DotProduct final : public MapView {
     }
     return {};
   }
+  // Positions beyond the text are no tokens.
+  Selection pick(const ViewInput& input, const Hit& hit) const override {
+    return wanted_of(input).length > 0 ? Selection{} : pick_cell(input, hit);
+  }
+  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
+    return wanted_of(input).length > 0 ? std::vector<Place>{} : MapView::places(input, selection);
+  }
 
  protected:
+  std::int64_t length(const ViewInput& input, const Column& column) const override {
+    const std::int64_t length = wanted_of(input).length;
+    return length > 0 && column.trace->image_grid().rows == 0 ? length : column.trace->length();
+  }
   Result<std::shared_ptr<const Field>> field(const ViewInput& input, const Column& column,
                                              const MapWindow& window) const override {
+    const Wanted wanted = wanted_of(input);
     const std::string key = "dot " + std::to_string(input.layer) + " " + std::to_string(input.head) +
-                            (is_cosine(input) ? " cosine " : " raw ") + key_of(window, input.reduction);
-    return cached(input, column, key, [&] {
+                            (wanted.cosine ? " cosine " : " raw ") + key_of_wanted(wanted) + " " +
+                            key_of(window, input.reduction);
+    return cached(input, column, key, [&]() -> Result<Field> {
+      std::shared_ptr<const models::PositionTable> table;
+      if (!wanted.of_run()) {
+        LOCUS_TRY(table, table_of(input, column));
+      }
       return fetch_blocks(
           window, input.reduction,
           [&](Range rows) {
-            return column.trace->dot_product(input.layer, input.head, rows, window.columns, is_cosine(input));
+            return table ? table->dot_product(input.head, rows, window.columns, wanted.cosine)
+                         : column.trace->dot_product(input.layer, input.head, rows, window.columns, wanted.cosine);
           },
           input.stop);
     });
   }
   Result<Field> whole(const ViewInput& input, const Column& column) const override {
-    const Range all{0, column.trace->length()};
-    return column.trace->dot_product(input.layer, input.head, all, all, is_cosine(input));
+    const Wanted wanted = wanted_of(input);
+    const Range all{0, length(input, column)};
+    if (wanted.of_run()) {
+      return column.trace->dot_product(input.layer, input.head, all, all, wanted.cosine);
+    }
+    LOCUS_TRY(const auto table, table_of(input, column));
+    return table->dot_product(input.head, all, all, wanted.cosine);
   }
   Sign sign(const ViewInput& /*input*/) const override { return Sign::kAny; }
   std::string quantity(const ViewInput& input) const override {
-    return is_cosine(input) ? "cosine of eᵢ and eⱼ" : "⟨eᵢ, eⱼ⟩";
+    return wanted_of(input).cosine ? "cosine of eᵢ and eⱼ" : "⟨eᵢ, eⱼ⟩";
   }
-  void decorate(const ViewInput& /*input*/, const Column& column, figure::Panel& panel) const override {
+  std::string subtitle(const ViewInput& input, const Column& column) const override {
+    const Wanted wanted = wanted_of(input);
+    std::string text = head_label(column.trace->model(), input.layer, input.head);
+    if (wanted.overrides.rope_base) {
+      text += ", base " + to_text(SettingValue(*wanted.overrides.rope_base));
+    }
+    return text + (wanted.overrides.rope_scaling.empty() ? "" : ", " + wanted.overrides.rope_scaling);
+  }
+  void decorate(const ViewInput& input, const Column& column, figure::Panel& panel) const override {
     panel.x.label = "position j";
-    panel.y.label = "position i";
+    if (!panel.y.label.empty()) {
+      panel.y.label = "position i";
+    }
     const auto trained = static_cast<double>(column.trace->model().trained_length);
-    if (trained > 0 && trained < static_cast<double>(column.trace->length())) {
+    if (trained > 0 && trained < static_cast<double>(length(input, column)) && column.trace->image_grid().rows == 0) {
       constexpr std::uint32_t kWhite = 0xFFFFFFFF;
       using Direction = figure::Marker::Direction;
       panel.layers.emplace_back(figure::Marker{Direction::kVertical, trained, "trained length", kWhite, true});
@@ -61,18 +143,47 @@ class DotProduct final : public MapView {
   ViewInfo info_{
       .name = "pe-dot-product",
       .title = "Position dot product",
-      .shows = "The dot product of the encodings of positions i and j, in the state that enters the layer.",
+      .shows =
+          "The dot product of the encodings of positions i and j, in the state that enters the layer: those of the "
+          "text, or of any length, base and scaling.",
       .look_for =
           "A ridge on the diagonal that falls off evenly: near positions are alike, and what counts is the "
           "distance. TAPE starts as RoPE in layer 0 and changes with the text; a learned encoding shows its "
-          "trained range.",
+          "trained range. Beyond the dashed lines no position was trained: does the pattern go on?",
       .paper = "TAPE Fig. 7a and 8, SeqPE Fig. 2",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
       .uses_camera = true,
       .controls =
-          {{Control::Kind::kToggle, "cosine", "Cosine", "Divided by the lengths of the two vectors", false, 0, 1, {}}},
+          {{Control::Kind::kToggle, "cosine", "Cosine", "Divided by the lengths of the two vectors", false, 0, 1, {}},
+           {Control::Kind::kWhole,
+            "length",
+            "Length",
+            "Positions 0 to this; 0: those of the text",
+            std::int64_t{0},
+            0,
+            65536,
+            {},
+            true},
+           {Control::Kind::kNumber,
+            "base",
+            "Base",
+            "RoPE's base instead of the checkpoint's; 0: as it is",
+            0.0,
+            0,
+            1e8,
+            {},
+            true},
+           {Control::Kind::kChoice,
+            "scaling",
+            "Scaling",
+            "RoPE's scaling instead of the checkpoint's",
+            std::string(kOwn),
+            0,
+            1,
+            {kOwn, "linear", "ntk", "dynamic", "yarn"}},
+           {Control::Kind::kNumber, "factor", "by", "The factor of that scaling", 4.0, 1, 64, {}}},
   };
 };
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "app/views/alignment.h"
+
 namespace locus::views {
 
 namespace {
@@ -287,37 +289,39 @@ Result<Field> difference(const Field& first, const Field& second) {
 
 Selection pick_cell(const ViewInput& input, const Hit& hit) {
   Selection selection;
-  const std::size_t column = std::min(hit.panel, input.columns.size() - 1);
+  const bool of_difference = input.difference && hit.panel == input.columns.size();
+  const std::size_t column = of_difference ? 0 : std::min(hit.panel, input.columns.size() - 1);
   const std::int64_t length = input.columns[column].trace->length();
   const auto query = static_cast<std::int64_t>(std::floor(hit.y));
   const auto key = static_cast<std::int64_t>(std::floor(hit.x));
   if (query >= 0 && query < length && key >= 0 && key < length) {
-    selection.column = static_cast<std::int64_t>(column);
-    selection.query = query;
-    selection.key = key;
+    const std::int64_t first_query = to_first(input, input.columns[column], query);
+    const std::int64_t first_key = to_first(input, input.columns[column], key);
+    if (first_query != kNone && first_key != kNone) {
+      selection.column = static_cast<std::int64_t>(column);
+      selection.query = first_query;
+      selection.key = first_key;
+    }
   }
   return selection;
 }
 
-std::vector<Place> cell_places(const Selection& selection, std::size_t panels) {
+std::vector<Place> cell_places(const ViewInput& input, const Selection& selection, std::size_t more) {
   std::vector<Place> places;
   if (!selection.query || !selection.key) {
     return places;
   }
   const auto cell = [](std::int64_t n) { return figure::Interval{static_cast<double>(n), static_cast<double>(n + 1)}; };
-  for (std::size_t panel = 0; panel < panels; ++panel) {
-    places.push_back({panel, cell(*selection.key), cell(*selection.query)});
+  const models::Trace& first = *input.columns.front().trace;
+  for (std::size_t panel = 0; panel < input.columns.size() + more; ++panel) {
+    const models::Trace& own = panel < input.columns.size() ? *input.columns[panel].trace : first;
+    const std::int64_t query = aligned(first, *selection.query, own);
+    const std::int64_t key = aligned(first, *selection.key, own);
+    if (query != kNone && key != kNone) {
+      places.push_back({panel, cell(key), cell(query)});
+    }
   }
   return places;
-}
-
-std::optional<Camera> map_home(const ViewInput& input) {
-  std::int64_t length = 1;
-  for (const Column& column : input.columns) {
-    length = std::max(length, column.trace->length());
-  }
-  const auto end = static_cast<double>(length);
-  return Camera{{0, end}, {end, 0}};
 }
 
 }  // namespace locus::views

@@ -69,11 +69,9 @@ figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, cons
 // first − second, cell by cell. kUnsupported when the sizes differ.
 Result<Field> difference(const Field& first, const Field& second);
 
-// The cell of a map at a point of its panel: query and key, as far as they exist.
+// The cell of a map at a point of its panel: query and key, as far as they exist, as the first column counts them.
 Selection pick_cell(const ViewInput& input, const Hit& hit);
-// That cell in the first `panels` panels.
-std::vector<Place> cell_places(const Selection& selection, std::size_t panels);
-// Query 0 on top, as long as the longest column.
-std::optional<Camera> map_home(const ViewInput& input);
+// That cell in every column's panel, and in `more` panels of the first column's tokens behind them.
+std::vector<Place> cell_places(const ViewInput& input, const Selection& selection, std::size_t more);
 
 }  // namespace locus::views

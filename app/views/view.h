@@ -90,6 +90,7 @@ struct Control {
   double low = 0;         // bounds of kWhole and kNumber
   double high = 1;
   std::vector<std::string> choices;
+  bool logarithmic = false;  // a slider of kWhole or kNumber moves by factors; 0 is its left end
 };
 
 struct ViewInfo {
@@ -128,6 +129,8 @@ struct Selection {
   std::optional<std::int64_t> key;
   std::optional<std::int64_t> column;  // of ViewInput::columns
   bool open = false;                   // choosing it opens the `attention` view there
+  // Choosing it sets this option of the view: an anchor, a pinned query.
+  std::optional<std::pair<std::string, SettingValue>> option;
 
   friend bool operator==(const Selection&, const Selection&) = default;
 };

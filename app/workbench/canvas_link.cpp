@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "app/views/alignment.h"
+#include "app/views/patch_grid.h"
 #include "app/views/score_map.h"
 
 namespace locus::workbench {
@@ -100,14 +102,17 @@ std::string CanvasLink::message() const {
 std::shared_ptr<const figure::Figure> CanvasLink::shown_figure() const {
   const auto& made = studio_.figure();
   const std::size_t columns = studio_.columns().size();
-  if (!made || !flicker_ || columns < 2 || made->panels.size() < columns) {
+  const auto across = static_cast<std::size_t>(made ? made->columns : 0);  // one more where a difference is shown
+  if (!made || !flicker_ || columns < 2 || made->panels.size() < columns || across < columns || across > columns + 1) {
     return made;
   }
   auto copy = std::make_shared<figure::Figure>(*made);
-  const std::size_t rows = copy->panels.size() / columns;
-  for (std::size_t n = 0; n < rows * columns; ++n) {
+  for (std::size_t n = 0; n < copy->panels.size(); ++n) {
+    if (n % across >= columns) {
+      continue;
+    }
     figure::Panel& panel = copy->panels[n];
-    panel = made->panels[n / columns * columns];
+    panel = made->panels[n / across * across];
     panel.y.label = made->panels[n].y.label;  // every plot stays where it is
     panel.color_bar_label = made->panels[n].color_bar_label;
   }
@@ -170,15 +175,21 @@ std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) cons
   if (hover_.layer && hover_.head) {
     lines.push_back(views::head_label(trace.model(), *hover_.layer, *hover_.head));
   }
-  if (hover_.query && *hover_.query < trace.length()) {
-    lines.push_back(token_line("query", trace, *hover_.query));
+  // Tokens as the column under the pointer counts them.
+  const models::Trace& first = *input.columns.front().trace;
+  const std::int64_t query = hover_.query ? views::aligned(first, *hover_.query, trace) : views::kNone;
+  const std::int64_t key = hover_.key ? views::aligned(first, *hover_.key, trace) : views::kNone;
+  if (trace.image_grid().rows > 0 && query != views::kNone && (key == views::kNone || key == query)) {
+    lines.push_back(views::patch_label(trace.image_grid(), query));
+  } else if (query != views::kNone) {
+    lines.push_back(token_line("query", trace, query));
   }
-  if (hover_.key && *hover_.key < trace.length()) {
-    lines.push_back(token_line("key", trace, *hover_.key));
+  if (key != views::kNone && (query != key || trace.image_grid().rows == 0)) {
+    lines.push_back(token_line("key", trace, key));
   }
-  if (hover_.query && hover_.key) {
-    lines.push_back("Δ = " + std::to_string(*hover_.query - *hover_.key));
-    if (*hover_.key > *hover_.query && trace.model().causal) {
+  if (query != views::kNone && key != views::kNone && trace.image_grid().rows == 0) {
+    lines.push_back("Δ = " + std::to_string(query - key));
+    if (key > query && trace.model().causal) {
       lines.emplace_back("masked: the key comes after the query");
       return lines;
     }
@@ -186,7 +197,7 @@ std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) cons
   const auto value = value_under_pointer();
   bool exact = false;
   for (const Cell& cell : studio_.cells()) {
-    if (hover_.query != cell.query || hover_.key != cell.key) {
+    if (hover_.query != cell.asked_query || hover_.key != cell.asked_key) {
       continue;
     }
     exact = true;
@@ -263,6 +274,9 @@ void CanvasLink::click(const figure::Hit& hit) {
   state.head = picked.head.value_or(state.head);
   state.query = picked.query.value_or(state.query);
   state.key = picked.key.value_or(state.key);
+  if (picked.option) {
+    state.options[studio_.view().info().name].set(picked.option->first, picked.option->second);
+  }
   if (picked.open) {
     state.view = "attention";
     state.camera.reset();

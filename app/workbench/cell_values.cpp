@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "app/views/alignment.h"
 #include "app/views/score_map.h"
 
 namespace locus::workbench {
@@ -41,16 +42,19 @@ Result<std::vector<Cell>> cell_values(const std::vector<views::Column>& columns,
                                       std::int64_t query, std::int64_t key, const StopToken& stop) {
   std::vector<Cell> cells;
   for (const views::Column& column : columns) {
-    const Range tokens{0, column.trace->length()};
-    if (!tokens.contains(query) || !tokens.contains(key)) {
+    const std::int64_t own_query = views::aligned(*columns.front().trace, query, *column.trace);
+    const std::int64_t own_key = views::aligned(*columns.front().trace, key, *column.trace);
+    if (own_query == views::kNone || own_key == views::kNone) {
       continue;
     }
     models::MapRequest where;
     where.layer = layer;
     where.head = head;
-    where.rows = {query, query + 1};
-    where.columns = {key, key + 1};
+    where.rows = {own_query, own_query + 1};
+    where.columns = {own_key, own_key + 1};
     cells.push_back(cell_of(column, where, stop));
+    cells.back().asked_query = query;
+    cells.back().asked_key = key;
     if (stop.stop_requested()) {
       return cancelled();
     }

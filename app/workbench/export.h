@@ -1,26 +1,30 @@
-// Taking figures and numbers out of the window: exactly what is shown, with its recipe.
+// Taking figures and numbers out of the window: exactly what is shown, with its recipe. The work is done by the worker,
+// with progress and Cancel in the status bar.
 #pragma once
 
-#include <string>
+#include <QString>
+#include <filesystem>
+#include <functional>
+#include <vector>
 
+#include "app/workbench/export_job.h"
 #include "app/workbench/studio.h"
 
 class QWidget;
 
 namespace locus::workbench {
 
-// The current view as JSON: what `locus figure --recipe` needs to make it again, apart from the program's version.
-std::string recipe_of(const Studio& studio);
+// What became of an export, on the window's thread; never called when the user thought better of it.
+using Exported = std::function<void(const Result<std::vector<std::filesystem::path>>&)>;
 
-// Each asks for a file and options, writes on this thread with a message on failure, and returns what was written,
-// empty when the user thought better of it.
-QString export_figure(QWidget* parent, Studio& studio);
-QString export_data(QWidget* parent, Studio& studio);
+// Each asks for sizes and a file, then hands the job to the worker.
+void export_figure(QWidget* parent, Studio& studio, const Exported& done);
+void export_data(QWidget* parent, Studio& studio, const Exported& done);
+
 // The figure as an image on the clipboard.
-Status copy_figure(Studio& studio, bool dark);
+void copy_figure(Studio& studio, bool dark, const std::function<void(const Status&)>& done);
 
-// The same without dialogs, for tests and scripts.
-Status write_figure(const Studio& studio, const std::filesystem::path& file, double width_mm, double dpi, bool dark);
-Status write_view_data(const Studio& studio, const std::filesystem::path& file);
+// Hands a job to the worker.
+void submit_export(Studio& studio, ExportJob job, const Exported& done);
 
 }  // namespace locus::workbench

@@ -78,6 +78,14 @@ void show_view_help(QWidget* parent, const Studio& studio) {
   show_page(parent, QStringLiteral("What this view shows"), html);
 }
 
+void show_messages(QWidget* parent, const QStringList& messages) {
+  QString html = messages.isEmpty() ? QStringLiteral("<p>None yet.</p>") : QString();
+  for (const QString& message : messages) {
+    html += QStringLiteral("<p>%1</p>").arg(message.toHtmlEscaped());
+  }
+  show_page(parent, QStringLiteral("Messages of this session"), html);
+}
+
 void show_keys(QWidget* parent) {
   struct Key {
     const char* keys;
@@ -106,6 +114,7 @@ void show_keys(QWidget* parent) {
       {"Ctrl+Shift+C", "copy the figure"},
       {"Ctrl+D", "keep this view in the session"},
       {"Ctrl+Z, Ctrl+Shift+Z", "undo, redo a change of view"},
+      {"Ctrl+,", "preferences"},
       {"Ctrl+B", "only the figure"},
       {"F11", "full screen"},
       {"F1", "what this view shows"},

@@ -30,6 +30,7 @@ namespace locus::workbench {
 namespace {
 
 constexpr int kMessageMs = 8000;
+constexpr int kMostMessages = 500;
 constexpr double kShowWorkAfterMs = 500;
 constexpr int kWorkIntervalMs = 200;
 constexpr const char* kLastSession = "last.locus.json";
@@ -215,6 +216,10 @@ void MainWindow::show_work() {
 
 void MainWindow::say(const QString& message, bool failure) {
   last_message_ = message;
+  messages_ << (failure ? QStringLiteral("⚠ ") + message : message);
+  if (messages_.size() > kMostMessages) {
+    messages_.removeFirst();
+  }
   statusBar()->showMessage(failure ? QStringLiteral("⚠ ") + message : message, failure ? 0 : kMessageMs);
 }
 

@@ -73,7 +73,8 @@ class MainWindow : public QMainWindow {
   void set_theme(bool dark);
   void set_ui_hidden(bool hidden);
   void set_scale(double scale);
-  void choose_threads();
+  void say_written(const Result<std::vector<std::filesystem::path>>& files);
+  void choose_preferences();
   void show_work();
   void say(const QString& message, bool failure = false);
   bool trigger_shortcut(const QKeyEvent& event);
@@ -107,6 +108,7 @@ class MainWindow : public QMainWindow {
   QPushButton* cancel_ = nullptr;
   QTimer work_timer_;
   QString last_message_;
+  QStringList messages_;  // the last of this session
   std::filesystem::path session_path_;
   bool dark_ = false;
   double scale_ = 1;

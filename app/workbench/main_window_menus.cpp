@@ -13,7 +13,6 @@
 #include <QMessageBox>
 #include <QSettings>
 #include <QStatusBar>
-#include <QThread>
 #include <functional>
 
 #include "app/viewport/canvas.h"
@@ -24,6 +23,7 @@
 #include "app/workbench/input_dock.h"
 #include "app/workbench/inspector_dock.h"
 #include "app/workbench/main_window.h"
+#include "app/workbench/preferences.h"
 #include "app/workbench/theme.h"
 #include "app/workbench/view_bar.h"
 
@@ -68,25 +68,34 @@ void MainWindow::make_file_menu() {
     add_action(menu, QStringLiteral("Open the &bundled session"), {}, [this] { open_session(bundled_session()); });
   }
   menu->addSeparator();
-  add_action(menu, QStringLiteral("&Export figure…"), QKeySequence(Qt::CTRL | Qt::Key_E), [this] {
-    if (const QString file = export_figure(this, *studio_); !file.isEmpty()) {
-      say(QStringLiteral("written: %1").arg(file));
-    }
-  });
-  add_action(menu, QStringLiteral("Export &data…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E), [this] {
-    if (const QString file = export_data(this, *studio_); !file.isEmpty()) {
-      say(QStringLiteral("written: %1").arg(file));
-    }
-  });
+  add_action(menu, QStringLiteral("&Export figure…"), QKeySequence(Qt::CTRL | Qt::Key_E),
+             [this] { export_figure(this, *studio_, [this](const auto& files) { say_written(files); }); });
+  add_action(menu, QStringLiteral("Export &data…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E),
+             [this] { export_data(this, *studio_, [this](const auto& files) { say_written(files); }); });
   add_action(menu, QStringLiteral("&Copy figure"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), [this] {
-    const Status copied = copy_figure(*studio_, false);
-    say(copied ? QStringLiteral("the figure is on the clipboard") : QString::fromStdString(copied.error().describe()),
-        !copied);
+    copy_figure(*studio_, false, [this](const Status& copied) {
+      say(copied ? QStringLiteral("the figure is on the clipboard") : QString::fromStdString(copied.error().describe()),
+          !copied);
+    });
   });
   menu->addSeparator();
-  add_action(menu, QStringLiteral("&Threads…"), {}, [this] { choose_threads(); });
+  add_action(menu, QStringLiteral("&Preferences…"), QKeySequence(Qt::CTRL | Qt::Key_Comma),
+             [this] { choose_preferences(); });
+  add_action(menu, QStringLiteral("&Messages of this session…"), {}, [this] { show_messages(this, messages_); });
   menu->addSeparator();
   add_action(menu, QStringLiteral("&Quit"), QKeySequence(Qt::CTRL | Qt::Key_Q), [this] { close(); });
+}
+
+void MainWindow::say_written(const Result<std::vector<std::filesystem::path>>& files) {
+  if (!files) {
+    say(QString::fromStdString(files.error().describe()), files.error().code != ErrorCode::kCancelled);
+  } else if (files->size() == 1) {
+    say(QStringLiteral("written: %1").arg(QString::fromStdString(files->front().string())));
+  } else {
+    say(QStringLiteral("written: %1 files in %2")
+            .arg(files->size())
+            .arg(QString::fromStdString(files->front().parent_path().string())));
+  }
 }
 
 void MainWindow::make_view_menu() {
@@ -325,14 +334,20 @@ void MainWindow::set_ui_hidden(bool hidden) {
   }
 }
 
-void MainWindow::choose_threads() {
-  bool ok = false;
-  const int threads = QInputDialog::getInt(this, QStringLiteral("Threads"), QStringLiteral("Threads for models:"),
-                                           models::runtime().threads, 1, QThread::idealThreadCount(), 1, &ok);
-  if (ok) {
-    models::set_threads(threads);
-    settings_->setValue(QStringLiteral("threads"), threads);
+void MainWindow::choose_preferences() {
+  const Preferences now{models::runtime().threads, studio_->memory_limit_mb(), scale_, dark_};
+  const auto wanted = ask_preferences(this, now);
+  if (!wanted) {
+    return;
   }
+  if (wanted->threads != now.threads) {
+    models::set_threads(wanted->threads);
+    settings_->setValue(QStringLiteral("threads"), wanted->threads);
+  }
+  studio_->set_memory_limit_mb(wanted->memory_limit_mb);
+  settings_->setValue(QStringLiteral("memory-limit-mb"), static_cast<qlonglong>(wanted->memory_limit_mb));
+  set_scale(wanted->scale);
+  set_theme(wanted->dark);
 }
 
 void MainWindow::restore_layout() {
@@ -346,6 +361,9 @@ void MainWindow::restore_layout() {
   if (const int threads = settings_->value(QStringLiteral("threads"), 0).toInt();
       threads > 0 && options_.threads == 0) {
     models::set_threads(threads);
+  }
+  if (options_.memory_limit_mb == 0) {
+    studio_->set_memory_limit_mb(settings_->value(QStringLiteral("memory-limit-mb"), 0).toLongLong());
   }
 }
 

@@ -49,8 +49,10 @@ struct Checkpoint {
 // Everything about one cell of one column.
 struct Cell {
   std::string column;
-  std::int64_t query = 0;
+  std::int64_t query = 0;  // tokens of this column
   std::int64_t key = 0;
+  std::int64_t asked_query = 0;  // as the first column counts tokens
+  std::int64_t asked_key = 0;
   std::string query_token;
   std::string key_token;
   struct Value {
@@ -116,8 +118,11 @@ class Studio : public QObject {
   // Nothing is running, waiting or about to.
   bool settled() const;
   double last_latency_ms() const { return latency_ms_; }  // from the change of input to its figure
-  std::int64_t memory_mb() const;                         // kept by the traces
-  int largest_layer() const;                              // of the shown columns; 0 when there are none
+  // For what is opened from now on.
+  void set_memory_limit_mb(std::int64_t limit) { options_.memory_limit_mb = limit; }
+  std::int64_t memory_limit_mb() const { return options_.memory_limit_mb; }
+  std::int64_t memory_mb() const;  // kept by the traces
+  int largest_layer() const;       // of the shown columns; 0 when there are none
   int largest_head() const;
 
  Q_SIGNALS:
@@ -144,7 +149,7 @@ class Studio : public QObject {
   ViewState clamped(ViewState state) const;
   void report(const Error& error);
 
-  const StudioOptions options_;
+  StudioOptions options_;
   std::vector<Checkpoint> checkpoints_;
   int next_id_ = 1;
   models::Input input_;

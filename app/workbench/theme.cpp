@@ -1,8 +1,12 @@
 #include "app/workbench/theme.h"
 
 #include <QApplication>
+#include <QPainter>
 #include <QPalette>
+#include <QProxyStyle>
 #include <QStyleFactory>
+#include <QStyleOption>
+#include <algorithm>
 
 namespace locus::workbench {
 
@@ -21,10 +25,46 @@ Colors colors(bool dark) {
           {0xE8, 0xEA, 0xEE}, {0x2F, 0x6F, 0xB5}, {0xFF, 0xFF, 0xFF}, {0xFF, 0xFF, 0xF0}};
 }
 
+// Fusion outlines its check boxes darker than the window, which cannot be seen on a dark one.
+class Style final : public QProxyStyle {
+ public:
+  Style() : QProxyStyle(QStyleFactory::create(QStringLiteral("Fusion"))) {}
+
+  void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
+                     const QWidget* widget) const override {
+    if (element != PE_IndicatorCheckBox && element != PE_IndicatorItemViewItemCheck) {
+      QProxyStyle::drawPrimitive(element, option, painter, widget);
+      return;
+    }
+    const QPalette& palette = option->palette;
+    const bool on = (option->state & State_On) != 0;
+    const bool enabled = (option->state & State_Enabled) != 0;
+    const double side = std::min({option->rect.width(), option->rect.height(), 16}) - 2;
+    const QRectF box(option->rect.center().x() + 0.5 - side / 2, option->rect.center().y() + 0.5 - side / 2, side,
+                     side);
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    painter->setPen(QPen(palette.color(enabled ? QPalette::Active : QPalette::Disabled, QPalette::PlaceholderText),
+                         (option->state & State_HasFocus) != 0 ? 2 : 1.2));
+    painter->setBrush(on && enabled ? palette.highlight() : palette.base());
+    painter->drawRoundedRect(box, 2.5, 2.5);
+    if (on) {
+      painter->setPen(
+          QPen(enabled ? palette.color(QPalette::HighlightedText) : palette.color(QPalette::Disabled, QPalette::Text),
+               1.8, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+      painter->setBrush(Qt::NoBrush);
+      painter->drawPolyline(
+          QPolygonF({box.topLeft() + QPointF(0.22, 0.52) * side, box.topLeft() + QPointF(0.42, 0.72) * side,
+                     box.topLeft() + QPointF(0.78, 0.28) * side}));
+    }
+    painter->restore();
+  }
+};
+
 }  // namespace
 
 void apply_theme(QApplication& application, bool dark) {
-  application.setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  application.setStyle(new Style);
   const Colors c = colors(dark);
   QPalette palette;
   palette.setColor(QPalette::Window, c.window);

@@ -44,6 +44,8 @@ struct HeatMap {
   ColorScale scale;
   Reduction reduction = Reduction::kMax;
   float opacity = 1;  // below 1: over an image
+  // Numbers in the cells, one a cell, row-major: drawn while every cell has room for its own.
+  std::shared_ptr<const std::vector<std::string>> texts = nullptr;
 };
 
 // Colours of bars, curves and markers: 0 takes the next of the theme's palette (markers: the foreground). Named bars
@@ -75,8 +77,15 @@ struct Marker {  // a line across the panel: "trained length", a pinned query
   bool dashed = true;
 };
 
+struct Box {  // a frame around a rectangle of data: the chosen patch
+  Interval x;
+  Interval y;
+  std::uint32_t color = 0;  // 0: the palette's second, seen on dark and light
+};
+
 // Text, each token tinted by a value (NaN: not tinted); wraps at the panel's width, and after a token that ends in a
-// line feed. The first line shown is y.view.low of the panel (0 unless scrolled).
+// line feed. The first line shown is y.view.low of the panel (0 unless scrolled). Where the height is given, the type
+// is as large as lets the whole text be seen, within bounds.
 struct TokenStrip {
   std::vector<std::string> tokens;
   std::vector<float> values;  // one a token
@@ -94,14 +103,15 @@ struct ImageLayer {
   float opacity = 1;
 };
 
-using Layer = std::variant<HeatMap, Bars, Curve, Marker, TokenStrip, ImageLayer>;
+using Layer = std::variant<HeatMap, Bars, Curve, Marker, Box, TokenStrip, ImageLayer>;
 
 struct Panel {
   std::string title;
   Axis x;
   Axis y;
-  bool equal_aspect = false;  // one data unit is the same length on both axes
-  bool show_axes = true;      // ticks, labels and frame
+  bool equal_aspect = false;   // one data unit is the same length on both axes
+  bool show_axes = true;       // ticks, labels and frame
+  bool follows_camera = true;  // zooming and panning move its axes
   std::vector<Layer> layers;
   std::string color_bar_label;  // empty: no colour bar; the bar shows the first HeatMap's or TokenStrip's scale
   bool color_bar = false;       // a bar without a label

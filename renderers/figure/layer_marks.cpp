@@ -6,6 +6,8 @@
 namespace locus::figure {
 namespace {
 
+constexpr double kSmallestCellText = 0.5;  // in text sizes; smaller numbers are left out
+
 // Whether the panel has another vertical marker between two places of the canvas.
 bool has_marker_between(const Panel& panel, const PanelLayout& place, double low, double high) {
   return std::any_of(panel.layers.begin(), panel.layers.end(), [&](const Layer& layer) {
@@ -24,6 +26,51 @@ struct Context {
   std::vector<Rect> labels{};  // of markers so far, so that the next does not cover them
 };
 
+// Without metrics a digit is taken as 0.64 of the size wide: numbers are, and nothing else is written in cells.
+void add_cell_texts(const HeatMap& map, const ColorScale& scale, const Context& context) {
+  const PanelLayout& place = context.place;
+  const Field& field = *map.field;
+  const FieldAxis& rows = field.row_axis;
+  const FieldAxis& columns = field.column_axis;
+  const double width = std::abs(place.x.place(columns.first + columns.step) - place.x.place(columns.first));
+  const double height = std::abs(place.y.place(rows.first + rows.step) - place.y.place(rows.first));
+  std::size_t longest = 1;
+  for (const std::string& text : *map.texts) {
+    longest = std::max(longest, text.size());
+  }
+  const double size =
+      std::min({context.style.tick_text(), 0.7 * height, 0.92 * width / (0.64 * static_cast<double>(longest))});
+  if (size < kSmallestCellText * context.style.text_size) {
+    return;
+  }
+  for (std::int64_t r = 0; r < field.rows; ++r) {
+    for (std::int64_t c = 0; c < field.columns; ++c) {
+      const std::string& text = (*map.texts)[static_cast<std::size_t>(r * field.columns + c)];
+      const Point at{place.x.place(columns.first + columns.step * (static_cast<double>(c) + 0.5)),
+                     place.y.place(rows.first + rows.step * (static_cast<double>(r) + 0.5)) + 0.36 * size};
+      if (text.empty() || !place.plot.contains(at.x, at.y)) {
+        continue;
+      }
+      const Color tint = blended(color_of(scale, field.at(r, c)), context.style.background);
+      context.marks.add(TextMark{{text, at, 0.5, size, false, is_light(tint) ? 0x101010FFU : 0xFAFAFAFFU}}, place.plot);
+    }
+  }
+}
+
+void add_box(const Box& box, Color color, const Context& context) {
+  const PanelLayout& place = context.place;
+  const double x0 = std::min(place.x.place(box.x.low), place.x.place(box.x.high));
+  const double x1 = std::max(place.x.place(box.x.low), place.x.place(box.x.high));
+  const double y0 = std::min(place.y.place(box.y.low), place.y.place(box.y.high));
+  const double y1 = std::max(place.y.place(box.y.low), place.y.place(box.y.high));
+  const double line = 2 * context.style.line();
+  for (const Rect& side :
+       {Rect{x0 - line, y0 - line, x1 - x0 + 2 * line, line}, Rect{x0 - line, y1, x1 - x0 + 2 * line, line},
+        Rect{x0 - line, y0, line, y1 - y0}, Rect{x1, y0, line, y1 - y0}}) {
+    context.marks.fill(side, color, place.plot.grown(line));
+  }
+}
+
 void add_map(const HeatMap& map, const Context& context) {
   if (!map.field || map.field->rows <= 0 || map.field->columns <= 0) {
     return;
@@ -41,7 +88,11 @@ void add_map(const HeatMap& map, const Context& context) {
   mark.x_end = place.x.place(columns.first + columns.step * static_cast<double>(map.field->columns));
   mark.y_begin = place.y.place(rows.first);
   mark.y_end = place.y.place(rows.first + rows.step * static_cast<double>(map.field->rows));
+  const ColorScale scale = mark.scale;
   context.marks.add(std::move(mark), place.plot);
+  if (map.texts && map.texts->size() == map.field->values.size()) {
+    add_cell_texts(map, scale, context);
+  }
 }
 
 void add_bars(const Bars& bars, Color color, const Context& context) {
@@ -208,9 +259,9 @@ void add_tokens(const TokenStrip& strip, const Context& context) {
       context.marks.fill(box, tint, context.place.plot);
       ink = is_light(blended(tint, style.background)) ? 0x101010FF : 0xFAFAFAFF;
     }
-    const double baseline = box.y + (box.height + 0.72 * style.text_size) / 2;
-    context.marks.add(TextMark{{token.text, {box.center_x(), baseline}, 0.5, style.text_size, false, ink}},
-                      context.place.plot);
+    const double size = context.place.token_size;
+    const double baseline = box.y + (box.height + 0.72 * size) / 2;
+    context.marks.add(TextMark{{token.text, {box.center_x(), baseline}, 0.5, size, false, ink}}, context.place.plot);
     if (token.token == strip.selected) {
       const Rect clip = context.place.plot.grown(line);
       const Color color = style.palette[1];  // against dark and light tints alike
@@ -264,6 +315,8 @@ void add_layers(const Panel& panel, const PanelLayout& place, const Style& style
       add_curve(*curve, color, context);
     } else if (const auto* marker = std::get_if<Marker>(&layer)) {
       add_marker(*marker, color, context);
+    } else if (const auto* box = std::get_if<Box>(&layer)) {
+      add_box(*box, color, context);
     } else if (const auto* strip = std::get_if<TokenStrip>(&layer)) {
       add_tokens(*strip, context);
     } else if (const auto* image = std::get_if<ImageLayer>(&layer)) {

@@ -22,6 +22,7 @@ struct Grid {
   double gap_x = 0;
   double gap_y = 0;
   bool small = false;
+  bool fit_text = false;  // the height is given
   std::vector<PanelDecor> decors{};
   std::vector<double> plot_width{};   // a column
   std::vector<double> plot_height{};  // a row
@@ -44,10 +45,11 @@ double natural_plot_height(const Panel& panel, double width, const Grid& grid) {
   }
   for (const Layer& layer : panel.layers) {
     if (const auto* strip = std::get_if<TokenStrip>(&layer)) {
-      const auto boxes = flow_tokens(*strip, width, 0, grid.style, grid.metrics);
-      const double lines = boxes.empty() ? 1 : std::round(boxes.back().box.y / strip_line_height(grid.style)) + 1;
+      const auto boxes = flow_tokens(*strip, width, 0, grid.style.text_size, grid.style, grid.metrics);
+      const double line = strip_line_height(grid.style.text_size, grid.style);
+      const double lines = boxes.empty() ? 1 : std::round(boxes.back().box.y / line) + 1;
       const double least = color_bar_scale(panel) ? 6 * grid.style.text_size : 0;
-      return std::max(lines * strip_line_height(grid.style), least);
+      return std::max(lines * line, least);
     }
   }
   return has_map(panel) ? 0.75 * width : kGolden * width;
@@ -160,7 +162,10 @@ void place_panel(const Grid& grid, std::size_t n, const Rect& share, PanelLayout
   place_decor(panel, grid.decors[n], grid.style, grid.metrics, place);
   for (const Layer& layer : panel.layers) {
     if (const auto* strip = std::get_if<TokenStrip>(&layer)) {
-      place.tokens = flow_tokens(*strip, plot.width, std::max(0.0, panel.y.view.low), grid.style, grid.metrics);
+      place.token_size = grid.fit_text ? strip_text_size(*strip, plot.width, plot.height, grid.style, grid.metrics)
+                                       : grid.style.text_size;
+      place.tokens =
+          flow_tokens(*strip, plot.width, std::max(0.0, panel.y.view.low), place.token_size, grid.style, grid.metrics);
       for (TokenBox& token : place.tokens) {
         token.box.x += plot.x;
         token.box.y += plot.y;
@@ -211,6 +216,9 @@ Color layer_color(const Panel& panel, std::size_t index, const Style& style) {
     const auto* curve = std::get_if<Curve>(&panel.layers[n]);
     const auto* bars = std::get_if<Bars>(&panel.layers[n]);
     const auto* marker = std::get_if<Marker>(&panel.layers[n]);
+    if (const auto* box = std::get_if<Box>(&panel.layers[n]); box != nullptr && n == index) {
+      return box->color != 0 ? box->color : style.palette[1];
+    }
     const Color own =
         curve != nullptr ? curve->color : (bars != nullptr ? bars->color : (marker != nullptr ? marker->color : 0));
     if (n == index) {
@@ -234,6 +242,7 @@ Layout lay_out(const Figure& figure, double width, double height, const Style& s
   grid.columns = std::clamp(figure.columns, 1, std::max(count, 1));
   grid.rows = (count + grid.columns - 1) / grid.columns;
   grid.small = figure.panels.size() > kSmallGrid;
+  grid.fit_text = height > 0;
   grid.gap_x = grid.small ? style.gap() : 1.2 * style.text_size;
   grid.gap_y = grid.small ? style.gap() : 0.8 * style.text_size;
   grid.decors.resize(figure.panels.size());

@@ -66,6 +66,7 @@ struct PanelLayout {
   std::vector<Tick> bar_ticks;
   std::vector<LegendEntry> legend;
   std::vector<TokenBox> tokens;
+  double token_size = 0;  // of their type
   std::vector<PlacedText> texts;
   bool frame = true;  // axes are shown
 };

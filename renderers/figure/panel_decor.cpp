@@ -55,7 +55,8 @@ std::optional<AxisLabels> name_labels(const Axis& axis, double length, bool alon
                             elided(metrics, name, labels.size, 8 * style.tick_text())});
   }
   const double width = widest(labels.ticks, labels.size, metrics);
-  labels.vertical = along_x && width + 0.5 * labels.size > cell * static_cast<double>(stride);
+  labels.room = cell * static_cast<double>(stride);
+  labels.vertical = along_x && width + 0.5 * labels.size > labels.room;
   labels.depth = along_x && !labels.vertical ? TextMetrics::line_height(labels.size) : width;
   return labels;
 }

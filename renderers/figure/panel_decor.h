@@ -22,6 +22,7 @@ struct AxisLabels {
   double size = 0;        // of the text
   bool vertical = false;  // token names below a narrow cell
   double depth = 0;       // the room they take across the axis
+  double room = 0;        // for one name along the axis
 };
 
 struct PanelDecor {
@@ -63,8 +64,11 @@ void place_decor(const Panel& panel, const PanelDecor& decor, const Style& style
                  PanelLayout& place);
 
 // The tokens of a strip in lines of `width`, boxes relative to the plot's top left and the first line shown.
-std::vector<TokenBox> flow_tokens(const TokenStrip& strip, double width, double first_line, const Style& style,
-                                  const TextMetrics& metrics);
-double strip_line_height(const Style& style);
+std::vector<TokenBox> flow_tokens(const TokenStrip& strip, double width, double first_line, double size,
+                                  const Style& style, const TextMetrics& metrics);
+double strip_line_height(double size, const Style& style);
+// The largest type, within bounds, that lets the strip fit into width × height.
+double strip_text_size(const TokenStrip& strip, double width, double height, const Style& style,
+                       const TextMetrics& metrics);
 
 }  // namespace locus::figure

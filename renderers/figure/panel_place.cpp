@@ -7,7 +7,9 @@
 namespace locus::figure {
 namespace {
 
-constexpr double kHalfCapital = 0.36;  // the middle of a capital letter above the baseline, in text sizes
+constexpr double kLargestStrip = 2;     // of token type where there is room, in text sizes
+constexpr double kSmallestStrip = 0.7;  // where there is little
+constexpr double kHalfCapital = 0.36;   // the middle of a capital letter above the baseline, in text sizes
 
 // Lines stacked downwards from `top`, all with the same x and alignment.
 void stack(const std::vector<std::string>& lines, double x, double top, double align, double size, Color color,
@@ -29,7 +31,8 @@ void stack_vertical(const std::vector<std::string>& lines, double left, double y
   }
 }
 
-void place_x_labels(const PanelDecor& decor, const Style& style, PanelLayout& place) {
+// Of names that are too wide together, those narrow enough still stand upright: single letters are read at once.
+void place_x_labels(const PanelDecor& decor, const Style& style, const TextMetrics& metrics, PanelLayout& place) {
   const double top = place.plot.bottom() + style.tick_length() + style.gap() / 2;
   const double size = decor.x.size;
   for (const Tick& tick : decor.x.ticks) {
@@ -37,7 +40,7 @@ void place_x_labels(const PanelDecor& decor, const Style& style, PanelLayout& pl
       continue;
     }
     const double at = place.x.place(tick.at);
-    if (decor.x.vertical) {
+    if (decor.x.vertical && metrics.width(tick.label, size) > std::max(0.9 * decor.x.room, 0.7 * size)) {
       place.texts.push_back({tick.label, {at + kHalfCapital * size, top}, 1, size, true, style.muted});
     } else {
       place.texts.push_back({tick.label, {at, top + TextMetrics::ascent(size)}, 0.5, size, false, style.muted});
@@ -103,7 +106,7 @@ void place_decor(const Panel& panel, const PanelDecor& decor, const Style& style
   place.x_ticks = decor.x.ticks;
   place.y_ticks = decor.y.ticks;
   if (place.frame) {
-    place_x_labels(decor, style, place);
+    place_x_labels(decor, style, metrics, place);
     place_y_labels(decor, style, place);
     const double below = plot.bottom() + style.tick_length() + style.gap() + decor.x.depth;
     stack(decor.x_label, plot.center_x(), below, 0.5, style.text_size, style.foreground, place.texts);
@@ -122,22 +125,48 @@ void place_decor(const Panel& panel, const PanelDecor& decor, const Style& style
   stack(decor.note, plot.x - decor.margins.left, note_top, 0, style.note_text(), style.muted, place.texts);
 }
 
-double strip_line_height(const Style& style) {
-  return style.aligned(1.6 * style.text_size);
+double strip_line_height(double size, const Style& style) {
+  return style.aligned(1.6 * size);
 }
 
-std::vector<TokenBox> flow_tokens(const TokenStrip& strip, double width, double first_line, const Style& style,
-                                  const TextMetrics& metrics) {
+double strip_text_size(const TokenStrip& strip, double width, double height, const Style& style,
+                       const TextMetrics& metrics) {
+  std::vector<double> advances;  // in text sizes: metrics are linear
+  for (const std::string& token : strip.tokens) {
+    advances.push_back(metrics.width(printable(token), 1) + 0.28);
+  }
+  const auto lines = [&](double size) {
+    double x = 0;
+    double count = 1;
+    for (std::size_t n = 0; n < advances.size(); ++n) {
+      const double advance = std::min(advances[n] * size, width);
+      const bool wraps = x > 0 && x + advance > width;
+      const bool ends = !strip.tokens[n].empty() && strip.tokens[n].back() == '\n';
+      count += (wraps ? 1 : 0) + (ends ? 1 : 0);
+      x = ends ? 0 : (wraps ? 0 : x) + advance;
+    }
+    return count;
+  };
+  const double smallest = kSmallestStrip * style.text_size;
+  double size = kLargestStrip * style.text_size;
+  while (size > smallest && lines(size) * strip_line_height(size, style) > height) {
+    size = std::max(smallest, 0.95 * size);
+  }
+  return size;
+}
+
+std::vector<TokenBox> flow_tokens(const TokenStrip& strip, double width, double first_line, double size,
+                                  const Style& style, const TextMetrics& metrics) {
   std::vector<TokenBox> boxes;
-  const double pad = 0.14 * style.text_size;
-  const double line = strip_line_height(style);
-  const double height = style.aligned(1.35 * style.text_size);
+  const double pad = 0.14 * size;
+  const double line = strip_line_height(size, style);
+  const double height = style.aligned(1.35 * size);
   double x = 0;
   double row = -first_line;
   for (std::size_t n = 0; n < strip.tokens.size(); ++n) {
     const std::string& token = strip.tokens[n];
-    const std::string text = elided(metrics, printable(token), style.text_size, std::max(width - 2 * pad, 0.0));
-    const double advance = metrics.width(text, style.text_size) + 2 * pad;
+    const std::string text = elided(metrics, printable(token), size, std::max(width - 2 * pad, 0.0));
+    const double advance = metrics.width(text, size) + 2 * pad;
     if (x > 0 && x + advance > width) {
       x = 0;
       ++row;

@@ -52,6 +52,15 @@ class Pyramid {
   std::vector<PyramidLevel> levels_;
 };
 
+// How a pixel of rows_per_pixel × columns_per_pixel cells is sampled, the same for every pixel of a map: the level, and
+// how many of its cells along each axis.
+struct Sampling {
+  int level = 0;
+  int row_taps = 1;
+  int column_taps = 1;
+};
+Sampling sampling_of(double rows_per_pixel, double columns_per_pixel, int levels);
+
 // How many cells of `whole` lie in a level.
 std::int64_t level_size(std::int64_t whole, int level);
 

@@ -58,7 +58,7 @@ Result<QByteArray> encode_pdf(const Page& page) {
     target.restore();
     maps.push_back(std::move(map));
   };
-  paint(page.scene, page.typeface, draw_map, painter);
+  paint(page.scene, page.typeface, draw_map, painter, true);
   painter.end();
   return with_maps(buffer.data(), maps);
 }

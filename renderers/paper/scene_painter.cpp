@@ -25,6 +25,7 @@ struct Drawer {
   const MapDrawer& draw_map;
   const Rect& clip;
   const Rect& canvas;
+  bool emoji_as_images;
 
   template <class Draw>
   void clipped(const Draw& draw) const {
@@ -79,7 +80,8 @@ struct Drawer {
   }
 
   void operator()(const TextMark& mark) const {
-    clipped([&] { typeface.draw(painter, mark.text); });
+    clipped(
+        [&] { emoji_as_images ? typeface.draw_with_pictures(painter, mark.text) : typeface.draw(painter, mark.text); });
   }
 
   void operator()(const MapMark& mark) const {
@@ -107,13 +109,14 @@ QColor to_qcolor(Color color) {
                 static_cast<int>(color >> 8 & 0xFF), static_cast<int>(color & 0xFF));
 }
 
-void paint(const Scene& scene, const text::Typeface& typeface, const MapDrawer& draw_map, QPainter& painter) {
+void paint(const Scene& scene, const text::Typeface& typeface, const MapDrawer& draw_map, QPainter& painter,
+           bool emoji_as_images) {
   const Rect canvas{0, 0, scene.width, scene.height};
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setRenderHint(QPainter::TextAntialiasing);
   painter.fillRect(to_qrect(canvas), to_qcolor(scene.background));
   for (const Mark& mark : scene.marks) {
-    std::visit(Drawer{painter, typeface, draw_map, mark.clip, canvas}, mark.shape);
+    std::visit(Drawer{painter, typeface, draw_map, mark.clip, canvas, emoji_as_images}, mark.shape);
   }
 }
 

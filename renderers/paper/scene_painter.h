@@ -12,7 +12,8 @@ namespace locus::paper {
 // Draws a map clipped to `clip`; the painter has no clip set and is in canvas units.
 using MapDrawer = std::function<void(QPainter&, const figure::MapMark&, const figure::Rect& clip)>;
 
-void paint(const figure::Scene& scene, const text::Typeface& typeface, const MapDrawer& draw_map, QPainter& painter);
+void paint(const figure::Scene& scene, const text::Typeface& typeface, const MapDrawer& draw_map, QPainter& painter,
+           bool emoji_as_images = false);
 
 QColor to_qcolor(figure::Color color);
 

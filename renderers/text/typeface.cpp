@@ -3,6 +3,10 @@
 #include <QFile>
 #include <QFontDatabase>
 #include <QFontMetricsF>
+#include <QImage>
+#include <QPainter>
+#include <cmath>
+#include <vector>
 
 // At global scope, as the macro demands.
 static void register_font_resource() {
@@ -32,6 +36,26 @@ QString bundled_family() {
     }
   }
   return QStringLiteral("sans-serif");
+}
+
+// Planes where colour fonts have their pictures, and what joins and varies them.
+bool is_picture(char32_t code) {
+  return (code >= 0x1F000 && code <= 0x1FBFF) || code == 0xFE0F || code == 0x200D || code == 0x20E3 ||
+         (code >= 0xE0020 && code <= 0xE007F);
+}
+
+// Runs of text and of pictures in turn; the first is text, perhaps empty.
+std::vector<QString> runs_of(const QString& text) {
+  std::vector<QString> runs(1);
+  bool pictures = false;
+  for (const char32_t code : text.toUcs4()) {
+    if (is_picture(code) != pictures) {
+      pictures = !pictures;
+      runs.emplace_back();
+    }
+    runs.back() += QString::fromUcs4(&code, 1);
+  }
+  return runs;
 }
 
 }  // namespace
@@ -70,6 +94,47 @@ void Typeface::draw(QPainter& painter, const figure::PlacedText& text) const {
   painter.setPen(to_qcolor(text.color));
   painter.drawText(QPointF(0, 0), QString::fromStdString(text.text));
   painter.restore();
+}
+
+void Typeface::draw_with_pictures(QPainter& painter, const figure::PlacedText& text) const {
+  const std::vector<QString> runs = runs_of(QString::fromStdString(text.text));
+  if (runs.size() < 2) {
+    draw(painter, text);
+    return;
+  }
+  constexpr double kPicturePx = 128;  // of a picture's type: sharp at any size a label has
+  double along = -text.align * width(text.text, text.size);
+  for (std::size_t n = 0; n < runs.size(); ++n) {
+    figure::PlacedText part = text;
+    part.text = runs[n].toStdString();
+    part.align = 0;
+    part.at = text.vertical ? figure::Point{text.at.x, text.at.y - along} : figure::Point{text.at.x + along, text.at.y};
+    const double advance = width(part.text, text.size);
+    along += advance;
+    if (n % 2 == 0 || advance <= 0) {
+      draw(painter, part);
+      continue;
+    }
+    const double scale = kPicturePx / text.size;
+    const double height = figure::TextMetrics::line_height(text.size);
+    QImage picture(static_cast<int>(std::ceil(advance * scale)), static_cast<int>(std::ceil(height * scale)),
+                   QImage::Format_ARGB32_Premultiplied);
+    picture.fill(Qt::transparent);
+    QPainter inner(&picture);
+    figure::PlacedText large = part;
+    large.at = {0, figure::TextMetrics::ascent(kPicturePx)};
+    large.size = kPicturePx;
+    large.vertical = false;
+    draw(inner, large);
+    inner.end();
+    painter.save();
+    painter.translate(part.at.x, part.at.y);
+    if (text.vertical) {
+      painter.rotate(-90);
+    }
+    painter.drawImage(QRectF(0, -figure::TextMetrics::ascent(text.size), advance, height), picture);
+    painter.restore();
+  }
 }
 
 }  // namespace locus::text

@@ -21,6 +21,8 @@ class Typeface : public figure::TextMetrics {
 
   // Draws one line; canvas units are the painter's.
   void draw(QPainter& painter, const figure::PlacedText& text) const;
+  // The same for a device that drops coloured glyphs (Qt's PDF engine): emoji are drawn as images among the text.
+  void draw_with_pictures(QPainter& painter, const figure::PlacedText& text) const;
 
   // The family's name, as SVG files name it.
   const QString& family() const { return family_; }

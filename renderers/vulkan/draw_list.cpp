@@ -55,12 +55,12 @@ Rect pixels_of(const Rect& rect) {
 void set_scale(const ColorScale& scale, double opacity, MapInstance& instance) {
   const bool logs = scale.transfer == Transfer::kLog;
   const auto bound = [&](float value) { return logs ? std::log(std::max(value, 1e-30F)) : value; };
+  const float range = bound(scale.high) - bound(scale.low);
   instance.scale[0] = bound(scale.low);
-  instance.scale[1] = bound(scale.high);
+  instance.scale[1] = range > 0 ? 1 / range : 0;
   instance.scale[2] = scale.gamma;
   instance.scale[3] = to_float(opacity);
   instance.choices[0] = static_cast<std::uint32_t>(colormap_index(scale.colormap));
-  instance.choices[1] = static_cast<std::uint32_t>(scale.transfer);
   instance.colors[0] = scale.mask_color;
 }
 
@@ -124,7 +124,7 @@ void SceneBuilder::add_background(const Scene& scene) {
 // Continues the last batch when it is of the same pipeline and texture.
 void SceneBuilder::batch(const Batch& wanted, std::size_t index) {
   const Batch* last = list_.batches.empty() ? nullptr : &list_.batches.back();
-  if (last == nullptr || last->kind != wanted.kind || last->set != wanted.set || last->reduces != wanted.reduces ||
+  if (last == nullptr || last->kind != wanted.kind || last->set != wanted.set || last->taps != wanted.taps ||
       last->transfer != wanted.transfer) {
     list_.batches.push_back(wanted);
     list_.batches.back().first = static_cast<std::uint32_t>(index);
@@ -140,11 +140,12 @@ void SceneBuilder::push(const ShapeInstance& instance, VkDescriptorSet set) {
   list_.shapes.push_back(instance);
 }
 
-void SceneBuilder::push(const MapInstance& instance, VkDescriptorSet set) {
+void SceneBuilder::push(const MapInstance& instance, Transfer transfer, VkDescriptorSet set) {
   Batch wanted;
   wanted.kind = Batch::Kind::kMaps;
-  wanted.reduces = std::max(instance.pixel[0], instance.pixel[1]) > 1;
-  wanted.transfer = static_cast<Transfer>(instance.choices[1]);
+  const bool square = instance.choices[2] == instance.choices[3];
+  wanted.taps = square && instance.choices[2] <= 2 ? instance.choices[2] : 0;
+  wanted.transfer = transfer;
   wanted.set = set;
   batch(wanted, list_.maps.size());
   list_.maps.push_back(instance);
@@ -261,17 +262,22 @@ void SceneBuilder::add_part(const MapMark& mark, const FieldPart& part) {
   set4(instance.place, place.x, place.y, place.right(), place.bottom());
   const double left = place.x + kSampleShift - x0;
   const double top = place.y + kSampleShift - y0;
-  set4(instance.cells, left / column_px, top / row_px, (left + place.width) / column_px, (top + place.height) / row_px);
-  instance.texels[0] = part.x;
-  instance.texels[1] = part.y;
-  instance.texels[2] = static_cast<std::int32_t>(part.part.columns);
-  instance.texels[3] = static_cast<std::int32_t>(part.part.rows);
+  const Sampling sampling = sampling_of(std::abs(1 / row_px), std::abs(1 / column_px), static_cast<int>(part.levels));
+  const double level_cell = std::ldexp(1.0, sampling.level);
+  const double column = level_cell * column_px;  // pixels of a cell of the level
+  const double row = level_cell * row_px;
+  set4(instance.cells, left / column, top / row, (left + place.width) / column, (top + place.height) / row);
+  instance.texels[0] = part.x >> sampling.level;
+  instance.texels[1] = part.y >> sampling.level;
+  instance.texels[2] = static_cast<std::int32_t>(level_size(part.part.columns, sampling.level)) - 1;
+  instance.texels[3] = static_cast<std::int32_t>(level_size(part.part.rows, sampling.level)) - 1;
   set_scale(mark.scale, mark.opacity, instance);
-  instance.choices[2] = static_cast<std::uint32_t>(mark.reduction);
-  instance.choices[3] = part.levels;
-  instance.pixel[0] = to_float(std::abs(1 / column_px));
-  instance.pixel[1] = to_float(std::abs(1 / row_px));
-  push(instance, part.texture->set());
+  instance.choices[1] = static_cast<std::uint32_t>(mark.reduction);
+  instance.choices[2] = static_cast<std::uint32_t>(sampling.column_taps);
+  instance.choices[3] = static_cast<std::uint32_t>(sampling.row_taps);
+  instance.extent[0] = to_float(std::abs(1 / column));
+  instance.extent[1] = to_float(std::abs(1 / row));
+  push(instance, mark.scale.transfer, part.texture->set(static_cast<std::uint32_t>(sampling.level)));
 }
 
 Status SceneBuilder::operator()(const MapMark& mark) {

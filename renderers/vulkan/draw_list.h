@@ -14,7 +14,7 @@ namespace locus::vulkan {
 struct Batch {
   enum class Kind { kFills, kShapes, kMaps };
   Kind kind = Kind::kFills;
-  bool reduces = false;                                   // of maps
+  std::uint32_t taps = 0;                                 // of maps: Pipelines::maps
   figure::Transfer transfer = figure::Transfer::kLinear;  // of maps
   VkDescriptorSet set = VK_NULL_HANDLE;
   std::uint32_t first = 0;
@@ -63,7 +63,7 @@ class SceneBuilder {
   double y(double canvas) const { return place_.y_px + canvas * place_.scale; }
   ShapeInstance shape(ShapeInstance::Kind kind, figure::Color color) const;
   void push(const ShapeInstance& instance, VkDescriptorSet set);
-  void push(const MapInstance& instance, VkDescriptorSet set);
+  void push(const MapInstance& instance, figure::Transfer transfer, VkDescriptorSet set);
   void add_background(const figure::Scene& scene);
   void batch(const Batch& wanted, std::size_t index);
   void segment(figure::Point from, figure::Point to, double width, figure::Color color, bool flat);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 namespace locus::vulkan {
 namespace {
@@ -18,6 +17,17 @@ ImageOptions value_image(std::uint32_t width, std::uint32_t height, std::uint32_
   options.levels = levels;
   options.format = VK_FORMAT_R32_SFLOAT;
   return options;
+}
+
+// Cells without a value as a number below all others: shaders need not ask for NaNs, which compilers may assume away.
+void write_values(const float* values, std::size_t count, std::byte* out) {
+  constexpr float kNone = -3.4e38F;
+  constexpr float kLeast = -3.0e38F;
+  auto* texels = reinterpret_cast<float*>(out);
+  for (std::size_t n = 0; n < count; ++n) {
+    const float value = values[n];
+    texels[n] = value == value ? std::max(value, kLeast) : kNone;
+  }
 }
 
 }  // namespace
@@ -175,7 +185,7 @@ Status FieldTextures::upload(const Field& field, const figure::Pyramid& pyramid,
     const std::size_t first =
         (static_cast<std::size_t>(part.part.row) + row) * static_cast<std::size_t>(field.columns) +
         static_cast<std::size_t>(part.part.column);
-    std::memcpy(cells.data + row * columns * sizeof(float), &field.values[first], columns * sizeof(float));
+    write_values(&field.values[first], columns, cells.data + row * columns * sizeof(float));
   }
   const GpuImage& image = part.texture->image();
   uploader_.copy(image, cells, 0, {part.x, part.y},
@@ -184,7 +194,7 @@ Status FieldTextures::upload(const Field& field, const figure::Pyramid& pyramid,
     const figure::PyramidLevel& level = pyramid.levels()[n];
     const std::size_t bytes = level.values.size() * sizeof(float);
     LOCUS_TRY(const Uploader::Staged staged, uploader_.stage(bytes));
-    std::memcpy(staged.data, level.values.data(), bytes);
+    write_values(level.values.data(), level.values.size(), staged.data);
     uploader_.copy(image, staged, n + 1, {part.x >> (n + 1), part.y >> (n + 1)},
                    {static_cast<std::uint32_t>(level.columns), static_cast<std::uint32_t>(level.rows)});
   }

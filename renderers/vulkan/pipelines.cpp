@@ -53,7 +53,7 @@ Attributes map_attributes() {
           {3, 0, kVec4, offsetof(MapInstance, scale)},
           {4, 0, VK_FORMAT_R32G32B32A32_UINT, offsetof(MapInstance, choices)},
           {5, 0, VK_FORMAT_R32G32_UINT, offsetof(MapInstance, colors)},
-          {6, 0, VK_FORMAT_R32G32_SFLOAT, offsetof(MapInstance, pixel)}};
+          {6, 0, VK_FORMAT_R32G32_SFLOAT, offsetof(MapInstance, extent)}};
 }
 
 Result<ShaderHandle> make_shader(VkDevice device, std::span<const std::uint32_t> code) {
@@ -87,7 +87,7 @@ struct Program {
   std::span<const std::uint32_t> fragment;
   Attributes attributes;
   std::uint32_t stride = 0;
-  std::array<std::uint32_t, 2> constants{};  // of map.frag: kReduces, kTransfer
+  std::array<std::uint32_t, 2> constants{};  // of map.frag: kTaps, kTransfer
 };
 
 VkPipelineColorBlendAttachmentState premultiplied_blend() {
@@ -187,10 +187,10 @@ Result<Pipelines> Pipelines::create(const TextureFactory& factory, VkRenderPass 
   };
   LOCUS_TRY(result.fills, make({kFillVertex, kFillFragment, fill_attributes(), sizeof(ShapeInstance), {}}));
   LOCUS_TRY(result.shapes, make({kShapeVertex, kShapeFragment, shape_attributes(), sizeof(ShapeInstance), {}}));
-  for (std::uint32_t reduces = 0; reduces < 2; ++reduces) {
+  for (std::uint32_t taps = 0; taps < 3; ++taps) {
     for (std::uint32_t transfer = 0; transfer < 3; ++transfer) {
-      LOCUS_TRY(result.maps[reduces][transfer],
-                make({kMapVertex, kMapFragment, map_attributes(), sizeof(MapInstance), {reduces, transfer}}));
+      LOCUS_TRY(result.maps[taps][transfer],
+                make({kMapVertex, kMapFragment, map_attributes(), sizeof(MapInstance), {taps, transfer}}));
     }
   }
   return result;

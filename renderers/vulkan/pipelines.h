@@ -22,12 +22,12 @@ struct ShapeInstance {
 // One quad of map.vert.
 struct MapInstance {
   float place[4] = {};            // left, top, right, bottom in framebuffer pixels
-  float cells[4] = {};            // column, row of the part at left top, then at right bottom
-  std::int32_t texels[4] = {};    // first texel x, y; columns, rows of the part
-  float scale[4] = {};            // low, high (logarithms under a log transfer), gamma, opacity
-  std::uint32_t choices[4] = {};  // colormap, transfer, reduction, levels
+  float cells[4] = {};            // column, row of the level at left top, then at right bottom
+  std::int32_t texels[4] = {};    // first texel x, y of the part in the level; its last column, row
+  float scale[4] = {};            // low, 1 / range (of logarithms under a log transfer), gamma, opacity
+  std::uint32_t choices[4] = {};  // colormap, reduction, samples of a pixel across and down
   std::uint32_t colors[2] = {};   // mask colour
-  float pixel[2] = {};            // columns, rows a pixel covers
+  float extent[2] = {};           // columns, rows of the level a pixel covers
 };
 
 struct FrameConstants {
@@ -38,8 +38,8 @@ struct Pipelines {
   PipelineLayoutHandle layout;  // of both: set 0 a texture, set 1 the colormaps, push constants FrameConstants
   PipelineHandle fills;
   PipelineHandle shapes;
-  // [reduces][transfer]: pixels cover more than a cell; figure::Transfer.
-  std::array<std::array<PipelineHandle, 3>, 2> maps;
+  // [samples along each axis of a pixel: any number, 1, 2][figure::Transfer].
+  std::array<std::array<PipelineHandle, 3>, 3> maps;
 
   static Result<Pipelines> create(const TextureFactory& factory, VkRenderPass render_pass,
                                   VkSampleCountFlagBits samples);

@@ -30,6 +30,19 @@ Result<MemoryHandle> allocate(const Gpu& gpu, const VkMemoryRequirements& needs,
   return MemoryHandle(gpu.device, memory);
 }
 
+Result<ImageViewHandle> make_view(const Gpu& gpu, VkImage image, VkFormat format, std::uint32_t level,
+                                  std::uint32_t count) {
+  VkImageViewCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO;
+  info.image = image;
+  info.viewType = VK_IMAGE_VIEW_TYPE_2D;
+  info.format = format;
+  info.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, level, count, 0, 1};
+  VkImageView view = VK_NULL_HANDLE;
+  LOCUS_CHECK(check(vkCreateImageView(gpu.device, &info, nullptr, &view), "vkCreateImageView"));
+  return ImageViewHandle(gpu.device, view);
+}
+
 }  // namespace
 
 Gpu Gpu::of(VkPhysicalDevice physical, VkDevice device) {
@@ -85,16 +98,12 @@ Result<GpuImage> GpuImage::create(const Gpu& gpu, const ImageOptions& options) {
   result.bytes_ = needs.size;
   LOCUS_TRY(result.memory_, allocate(gpu, needs, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT));
   LOCUS_CHECK(check(vkBindImageMemory(gpu.device, image, result.memory_.get(), 0), "vkBindImageMemory"));
-  VkImageViewCreateInfo view_info{};
-  view_info.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO;
-  view_info.image = image;
-  view_info.viewType = VK_IMAGE_VIEW_TYPE_2D;
-  view_info.format = options.format;
-  view_info.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, options.levels, 0, 1};
-  VkImageView view = VK_NULL_HANDLE;
-  LOCUS_CHECK(check(vkCreateImageView(gpu.device, &view_info, nullptr, &view), "vkCreateImageView"));
-  result.view_ = ImageViewHandle(gpu.device, view);
+  LOCUS_TRY(result.view_, make_view(gpu, image, options.format, 0, options.levels));
   return result;
+}
+
+Result<ImageViewHandle> GpuImage::level_view(const Gpu& gpu, std::uint32_t level) const {
+  return make_view(gpu, image_.get(), options_.format, level, 1);
 }
 
 }  // namespace locus::vulkan

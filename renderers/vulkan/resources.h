@@ -100,6 +100,7 @@ class GpuImage {
 
   VkImage get() const { return image_.get(); }
   VkImageView view() const { return view_.get(); }
+  Result<ImageViewHandle> level_view(const Gpu& gpu, std::uint32_t level) const;
   const ImageOptions& options() const { return options_; }
   VkDeviceSize bytes() const { return bytes_; }
 

@@ -69,26 +69,34 @@ Result<VkDescriptorSet> TextureFactory::take_set() {
 
 Result<std::shared_ptr<Texture>> Texture::create(TextureFactory& factory, const ImageOptions& options, Filter filter) {
   LOCUS_TRY(GpuImage image, GpuImage::create(factory.gpu_, options));
-  LOCUS_TRY(const VkDescriptorSet set, factory.take_set());
-  VkDescriptorImageInfo info{};
-  info.sampler = filter == Filter::kLinear ? factory.linear_.get() : factory.nearest_.get();
-  info.imageView = image.view();
-  info.imageLayout = VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL;
-  VkWriteDescriptorSet write{};
-  write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-  write.dstSet = set;
-  write.descriptorCount = 1;
-  write.descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
-  write.pImageInfo = &info;
-  vkUpdateDescriptorSets(factory.gpu_.device, 1, &write, 0, nullptr);
-  return std::make_shared<Texture>(factory, std::move(image), set);
+  std::vector<ImageViewHandle> views;
+  std::vector<VkDescriptorSet> sets;
+  for (std::uint32_t level = 0; level < options.levels; ++level) {
+    LOCUS_TRY(ImageViewHandle view, image.level_view(factory.gpu_, level));
+    LOCUS_TRY(const VkDescriptorSet set, factory.take_set());
+    VkDescriptorImageInfo info{};
+    info.sampler = filter == Filter::kLinear ? factory.linear_.get() : factory.nearest_.get();
+    info.imageView = view.get();
+    info.imageLayout = VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL;
+    VkWriteDescriptorSet write{};
+    write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    write.dstSet = set;
+    write.descriptorCount = 1;
+    write.descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
+    write.pImageInfo = &info;
+    vkUpdateDescriptorSets(factory.gpu_.device, 1, &write, 0, nullptr);
+    views.push_back(std::move(view));
+    sets.push_back(set);
+  }
+  return std::make_shared<Texture>(factory, std::move(image), std::move(views), std::move(sets));
 }
 
-Texture::Texture(TextureFactory& factory, GpuImage image, VkDescriptorSet set)
-    : factory_(factory), image_(std::move(image)), set_(set) {}
+Texture::Texture(TextureFactory& factory, GpuImage image, std::vector<ImageViewHandle> views,
+                 std::vector<VkDescriptorSet> sets)
+    : factory_(factory), image_(std::move(image)), views_(std::move(views)), sets_(std::move(sets)) {}
 
 Texture::~Texture() {
-  factory_.free_.push_back(set_);
+  factory_.free_.insert(factory_.free_.end(), sets_.begin(), sets_.end());
 }
 
 }  // namespace locus::vulkan

@@ -34,18 +34,21 @@ class Texture {
   enum class Filter { kNearest, kLinear };
   static Result<std::shared_ptr<Texture>> create(TextureFactory& factory, const ImageOptions& options, Filter filter);
 
-  Texture(TextureFactory& factory, GpuImage image, VkDescriptorSet set);
+  Texture(TextureFactory& factory, GpuImage image, std::vector<ImageViewHandle> views,
+          std::vector<VkDescriptorSet> sets);
   Texture(const Texture&) = delete;
   Texture& operator=(const Texture&) = delete;
   ~Texture();
 
   const GpuImage& image() const { return image_; }
-  VkDescriptorSet set() const { return set_; }
+  // Of one level alone, which shaders see as level 0: software drivers are slow where the level may vary.
+  VkDescriptorSet set(std::uint32_t level = 0) const { return sets_[level]; }
 
  private:
   TextureFactory& factory_;
   GpuImage image_;
-  VkDescriptorSet set_;
+  std::vector<ImageViewHandle> views_;  // one a level
+  std::vector<VkDescriptorSet> sets_;
 };
 
 }  // namespace locus::vulkan

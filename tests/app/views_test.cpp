@@ -24,6 +24,18 @@ ViewInput input_of(const std::string& text = kText, bool gates = true) {
   return input;
 }
 
+// A grid of 3 × 5 patches behind a class token and two registers.
+ViewInput image_input() {
+  test::FakeShape shape;
+  shape.rows = 3;
+  shape.columns = 5;
+  shape.registers = 2;
+  ViewInput input;
+  input.columns.push_back(
+      {"fake", std::make_shared<test::FakeModel>(shape), std::make_shared<test::FakeTrace>(shape, "")});
+  return input;
+}
+
 const test::FakeTrace& fake(const ViewInput& input, std::size_t column = 0) {
   return static_cast<const test::FakeTrace&>(*input.columns[column].trace);
 }
@@ -53,8 +65,10 @@ TEST(Views, NamesAreUniqueAndEveryViewExplainsItself) {
 }
 
 TEST(Views, EveryViewDrawsAndExportsWhatItShows) {
-  const ViewInput input = input_of();
+  const ViewInput text = input_of();
+  const ViewInput image = image_input();
   for (const View* view : views()) {
+    const ViewInput& input = view->info().needs_image ? image : text;
     const auto figure = view->figure(input);
     ASSERT_TRUE(figure.ok()) << view->info().name << ": " << figure.error().describe();
     EXPECT_FALSE(figure->panels.empty()) << view->info().name;

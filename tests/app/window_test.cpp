@@ -7,9 +7,12 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
+#include <QDropEvent>
 #include <QElapsedTimer>
 #include <QImage>
 #include <QKeyEvent>
+#include <QMimeData>
+#include <QMouseEvent>
 #include <QPixmap>
 #include <QPlainTextEdit>
 #include <QProcess>
@@ -17,15 +20,19 @@
 #include <QScreen>
 #include <QStandardPaths>
 #include <QTemporaryDir>
+#include <QUrl>
 #include <QVulkanInstance>
+#include <QWheelEvent>
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
 
 #include "app/viewport/canvas.h"
 #include "app/workbench/export.h"
+#include "renderers/paper/paper.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/golden_image.h"
 
@@ -70,6 +77,8 @@ Result<std::shared_ptr<const models::Model>> open_fake(const std::filesystem::pa
   test::FakeShape shape;
   shape.name = name;
   shape.slope = name == "steep" ? 0.8 : 0.2;
+  shape.rows = name == "eyes" ? 3 : 0;
+  shape.columns = name == "eyes" ? 5 : 0;
   return std::shared_ptr<const models::Model>(std::make_shared<test::FakeModel>(shape));
 }
 
@@ -306,9 +315,136 @@ TEST_F(Window, TheFigureIsExportedWithItsRecipe) {
   type("one two");
   ASSERT_TRUE(settle());
   const auto file = std::filesystem::path(config_.path().toStdString()) / "figure.svg";
-  const Status written = write_figure(window_->studio(), file, 84, 300, false);
-  ASSERT_TRUE(written.ok()) << written.error().describe();
-  EXPECT_GT(std::filesystem::file_size(file), 1000U);
+  auto job = export_job(window_->studio(), file);
+  ASSERT_TRUE(job.ok()) << job.error().describe();
+  job->recipe.paper = {84, 300, false};
+  job->all_heads = true;
+  std::vector<std::filesystem::path> files;
+  submit_export(window_->studio(), *std::move(job), [&](const auto& written) {
+    ASSERT_TRUE(written.ok()) << written.error().describe();
+    files = *written;
+  });
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(files.size(), 4U);
+  EXPECT_EQ(files[3].filename(), "figure-l0-h3.svg");
+  const auto recipe = paper::read_recipe(files[3]);
+  ASSERT_TRUE(recipe.ok()) << recipe.error().describe();
+  const auto parsed = parse_recipe(*recipe, files[3].string());
+  ASSERT_TRUE(parsed.ok()) << parsed.error().describe();
+  EXPECT_EQ(parsed->session.state.head, 3);
+  EXPECT_EQ(parsed->session.input.text, "one two");
+}
+
+TEST_F(Window, AnImageDroppedOnTheCanvasIsRunAndAClickChoosesAPatch) {
+  open("eyes");
+  const QString file = config_.path() + QStringLiteral("/picture.png");
+  QImage picture(20, 12, QImage::Format_RGB32);
+  picture.fill(Qt::green);
+  ASSERT_TRUE(picture.save(file));
+  QMimeData mime;
+  mime.setUrls({QUrl::fromLocalFile(file)});
+  QDropEvent drop(QPointF(50, 50), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(window_->canvas(), &drop);
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(window_->studio().input().image.has_value());
+  ViewState state = window_->studio().state();
+  state.view = "attention-image";
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  ASSERT_NE(window_->studio().figure(), nullptr) << window_->canvas()->content().message;
+  EXPECT_TRUE(std::holds_alternative<figure::ImageLayer>(window_->studio().figure()->panels[0].layers[0]));
+  figure::Hit hit;
+  hit.x = 2.5;
+  hit.y = 1.5;
+  Q_EMIT window_->canvas()->clicked(hit);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window_->studio().state().query, 1 + 7);
+}
+
+TEST_F(Window, ASavedSessionOpensAgain) {
+  const auto folder = std::filesystem::path(config_.path().toStdString());
+  std::filesystem::create_directory(folder / "steep");
+  open((folder / "steep").c_str());
+  type("one two");
+  ViewState state = window_->studio().state();
+  state.view = "attention-text";
+  state.head = 2;
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  const auto file = folder / "kept.locus.json";
+  ASSERT_TRUE(save_session(window_->studio().session(), file).ok());
+  window_.reset();
+  make_window();
+  window_->open_path(file);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(title(), "steep · layer 0, head 2");
+  EXPECT_EQ(window_->studio().state().view, "attention-text");
+  EXPECT_EQ(window_->studio().input().text, "one two");
+}
+
+// Two seconds of seeded clicks, wheels, drags, keys, typing and changes of view; LOCUS_RANDOM_SECONDS makes it longer.
+TEST_F(Window, LivesThroughRandomEvents) {
+  open("gentle");
+  open("steep");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  std::mt19937 random(7);
+  const auto below = [&](int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); };
+  static constexpr int kKeys[] = {Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down,   Qt::Key_F,
+                                  Qt::Key_N,    Qt::Key_R,     Qt::Key_1,  Qt::Key_Escape, Qt::Key_Shift};
+  const int seconds =
+      qEnvironmentVariableIsSet("LOCUS_RANDOM_SECONDS") ? qEnvironmentVariableIntValue("LOCUS_RANDOM_SECONDS") : 2;
+  QElapsedTimer timer;
+  timer.start();
+  int events = 0;
+  QWindow* canvas = window_->canvas();
+  while (timer.elapsed() < 1000 * seconds) {
+    const QPointF at(below(canvas->width()), below(canvas->height()));
+    const auto mouse = [&](QEvent::Type type, Qt::MouseButton button, Qt::MouseButtons buttons) {
+      QMouseEvent event(type, at, canvas->mapToGlobal(at), button, buttons, Qt::NoModifier);
+      QCoreApplication::sendEvent(canvas, &event);
+    };
+    switch (below(8)) {
+      case 0:
+        mouse(QEvent::MouseButtonPress, Qt::LeftButton, Qt::LeftButton);
+        mouse(QEvent::MouseButtonRelease, Qt::LeftButton, Qt::NoButton);
+        break;
+      case 1:
+      case 2:
+        mouse(QEvent::MouseMove, Qt::NoButton, below(2) == 0 ? Qt::NoButton : Qt::LeftButton);
+        break;
+      case 3: {
+        QWheelEvent wheel(at, canvas->mapToGlobal(at), {}, QPoint(0, below(2) == 0 ? 120 : -120), Qt::NoButton,
+                          Qt::NoModifier, Qt::NoScrollPhase, false);
+        QCoreApplication::sendEvent(canvas, &wheel);
+        break;
+      }
+      case 4:
+      case 5:
+        press(canvas, kKeys[below(static_cast<int>(std::size(kKeys)))]);
+        break;
+      case 6:
+        window_->studio().set_text(
+            std::string(static_cast<std::size_t>(below(40)), static_cast<char>('a' + below(26))));
+        break;
+      default: {
+        ViewState state = window_->studio().state();
+        const auto& list = views::views();
+        state.view = list[static_cast<std::size_t>(below(static_cast<int>(list.size())))]->info().name;
+        state.difference = below(2) == 0;
+        below(4) == 0 ? window_->studio().undo() : window_->studio().change(state);
+      }
+    }
+    ++events;
+    QCoreApplication::processEvents(QEventLoop::AllEvents, 5);
+  }
+  EXPECT_GT(events, 20 * seconds);
+  ASSERT_TRUE(settle());
+  window_->studio().set_text("still here");
+  ViewState state;
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  EXPECT_NE(window_->studio().figure(), nullptr);
 }
 
 }  // namespace

@@ -19,6 +19,11 @@ struct FakeShape {
   std::int64_t heads = 4;
   bool gates = false;
   double slope = 0.2;
+  std::size_t bytes_per_token = 1;
+  // An image of this grid behind a class token and registers, instead of text; 4 pixels a patch.
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t registers = 0;
 };
 
 class FakeTrace final : public models::Trace {
@@ -39,19 +44,23 @@ class FakeTrace final : public models::Trace {
     info_.has_gates = shape_.gates;
     info_.has_dot_product = true;
     info_.content = "q·k/√D";
-    for (std::size_t n = 0; n < text_.size(); ++n) {
-      const auto byte = static_cast<std::int64_t>(n);
-      const char c = text_[n];
-      tokens_.push_back({static_cast<unsigned char>(c),
-                         c == ' ' ? "·" : std::string(1, c),
-                         {byte, byte + 1},
-                         static_cast<double>(n)});
+    if (shape_.rows > 0) {
+      make_image();
+      return;
+    }
+    for (std::size_t n = 0; n < text_.size(); n += shape_.bytes_per_token) {
+      const std::string part = text_.substr(n, shape_.bytes_per_token);
+      tokens_.push_back({static_cast<unsigned char>(part[0]),
+                         part == " " ? "·" : part,
+                         {static_cast<std::int64_t>(n), static_cast<std::int64_t>(n + part.size())},
+                         static_cast<double>(tokens_.size())});
     }
   }
 
   const models::ModelInfo& model() const override { return info_; }
   const std::vector<models::TokenInfo>& tokens() const override { return tokens_; }
   const models::ImageGrid& image_grid() const override { return grid_; }
+  models::Picture picture() const override { return picture_; }
   const std::string& text() const override { return text_; }
   double time_ms() const override { return 1; }
   std::int64_t memory_mb() const override { return 2; }
@@ -73,7 +82,7 @@ class FakeTrace final : public models::Trace {
     return content(layer, i, j) + contribution(head, i, j);
   }
   double weight(std::int64_t layer, std::int64_t head, std::int64_t i, std::int64_t j) const {
-    if (j > i) {
+    if (j > i && info_.causal) {
       return 0;
     }
     if (head == models::kMeanHead) {
@@ -84,7 +93,7 @@ class FakeTrace final : public models::Trace {
       return sum / static_cast<double>(shape_.heads);
     }
     double total = 0;
-    for (std::int64_t k = 0; k <= i; ++k) {
+    for (std::int64_t k = 0; k < (info_.causal ? i + 1 : length()); ++k) {
       total += std::exp(logit(layer, head, i, k));
     }
     return std::exp(logit(layer, head, i, j)) / total;
@@ -163,11 +172,30 @@ class FakeTrace final : public models::Trace {
   }
 
  private:
+  void make_image() {
+    info_.image = true;
+    info_.causal = false;
+    info_.tokenizer = false;
+    text_.clear();
+    grid_ = {shape_.rows, shape_.columns, 1, shape_.registers};
+    for (std::int64_t n = 0; n < 1 + shape_.registers + shape_.rows * shape_.columns; ++n) {
+      tokens_.push_back({n, std::to_string(n), {}, 0});
+    }
+    picture_.width = 4 * shape_.columns;
+    picture_.height = 4 * shape_.rows;
+    std::vector<std::uint8_t> rgba;
+    for (std::int64_t n = 0; n < picture_.width * picture_.height; ++n) {
+      const auto red = static_cast<std::uint8_t>(255 * (n % picture_.width) / picture_.width);
+      const auto green = static_cast<std::uint8_t>(255 * (n / picture_.width) / picture_.height);
+      rgba.insert(rgba.end(), {red, green, 128, 255});
+    }
+    picture_.rgba = std::make_shared<const std::vector<std::uint8_t>>(std::move(rgba));
+  }
   double value(const models::MapRequest& request, std::int64_t i, std::int64_t j) const {
     if (request.quantity == models::Quantity::kWeight) {
       return weight(request.layer, request.head, i, j);
     }
-    if (j > i) {
+    if (j > i && info_.causal) {
       return std::numeric_limits<double>::quiet_NaN();
     }
     switch (request.quantity) {
@@ -189,6 +217,28 @@ class FakeTrace final : public models::Trace {
   models::ModelInfo info_;
   std::vector<models::TokenInfo> tokens_;
   models::ImageGrid grid_;
+  models::Picture picture_;
+};
+
+// cos((i − j)·1000/base), base 10,000 unless overridden.
+class FakeTable final : public models::PositionTable {
+ public:
+  FakeTable(std::int64_t length, double base) : length_(length), base_(base) {}
+  std::int64_t length() const override { return length_; }
+  Result<Field> dot_product(std::int64_t /*head*/, Range rows, Range columns, bool /*cosine*/) const override {
+    Field field = Field::zeros(rows.size(), columns.size());
+    for (std::int64_t r = 0; r < rows.size(); ++r) {
+      for (std::int64_t c = 0; c < columns.size(); ++c) {
+        field.at(r, c) =
+            static_cast<float>(std::cos(static_cast<double>(rows.begin + r - columns.begin - c) * 1000 / base_));
+      }
+    }
+    return field;
+  }
+
+ private:
+  std::int64_t length_;
+  double base_;
 };
 
 class FakeModel final : public models::Model {
@@ -206,10 +256,20 @@ class FakeModel final : public models::Model {
     if (stop.stop_requested()) {
       return cancelled();
     }
+    if (input.image && shape_.rows > 0) {
+      return std::shared_ptr<const models::Trace>(std::make_shared<FakeTrace>(shape_, ""));
+    }
     if (!input.text || input.text->empty()) {
       return bad_input("the input is empty");
     }
     return std::shared_ptr<const models::Trace>(std::make_shared<FakeTrace>(shape_, *input.text));
+  }
+  Result<std::shared_ptr<const models::PositionTable>> position_table(const models::PositionRequest& request,
+                                                                      std::int64_t /*layer*/) const override {
+    const std::int64_t length =
+        request.rows > 0 ? 1 + shape_.registers + request.rows * request.columns : request.length;
+    return std::shared_ptr<const models::PositionTable>(
+        std::make_shared<FakeTable>(length, request.overrides.rope_base.value_or(10000)));
   }
 
  private:

@@ -1,0 +1,279 @@
+// `attention-image`: the image, its patches tinted by how much the chosen patch, or the class token, attends to them.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "app/views/list.h"
+#include "app/views/patch_grid.h"
+#include "app/views/score_map.h"
+#include "models/analyses.h"
+
+namespace locus::views {
+
+namespace {
+
+class AttentionImage final : public View {
+ public:
+  const ViewInfo& info() const override { return info_; }
+  Result<figure::Figure> figure(const ViewInput& input) const override;
+  // [rows, columns] of the patch grid; [H, rows, columns] when the head is kAll or all heads are shown, and
+  // [L, …] in front when the layer is kAll.
+  Result<Data> data(const ViewInput& input) const override;
+  Selection pick(const ViewInput& input, const Hit& hit) const override;
+  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
+
+ private:
+  ViewInfo info_{
+      .name = "attention-image",
+      .title = "Attention in the image",
+      .shows =
+          "The image as the model saw it, each patch tinted by how much the query attends to it. A click chooses the "
+          "query patch; without one it is the class token. What goes to the class token and registers is written "
+          "under the image.",
+      .look_for =
+          "From a patch: whether a head looks at its neighbours, along rows or columns, or at like things anywhere. "
+          "From the class token: what the label rests on. Rollout follows attention through all layers; a single "
+          "layer's map does not say what the input patches contributed.",
+      .paper = "",
+      .uses_layer = true,
+      .uses_head = true,
+      .uses_query = true,
+      .uses_quantity = true,
+      .needs_image = true,
+      .controls =
+          {{Control::Kind::kToggle, "all-heads", "All heads", "One image a head of the layer", false, 0, 1, {}},
+           {Control::Kind::kToggle,
+            "rollout",
+            "Rollout",
+            "Attention through all layers and residuals (Abnar and Zuidema 2020), instead of one head",
+            false,
+            0,
+            1,
+            {}},
+           {Control::Kind::kNumber, "opacity", "Tint", "How much of the image the tint covers", 0.6, 0.0, 1.0, {}}},
+  };
+};
+
+struct Options {
+  bool all_heads = false;
+  bool rollout = false;
+  double opacity = 0.6;
+};
+
+Result<Options> options_of(const ViewInput& input) {
+  Options options;
+  LOCUS_TRY(options.all_heads, input.options.boolean("all-heads", false));
+  LOCUS_TRY(options.rollout, input.options.boolean("rollout", false));
+  LOCUS_TRY(options.opacity, input.options.number("opacity", options.opacity));
+  options.all_heads = (options.all_heads || input.head == kAll) && !options.rollout;
+  return options;
+}
+
+std::vector<std::int64_t> heads_of(const ViewInput& input, const Column& column, const Options& options) {
+  if (!options.all_heads) {
+    return {options.rollout ? kMean : input.head};
+  }
+  std::vector<std::int64_t> heads;
+  for (std::int64_t head = 0; head < column.trace->model().heads; ++head) {
+    heads.push_back(head);
+  }
+  return heads;
+}
+
+// One row of the map over all tokens: (1, T).
+Result<std::shared_ptr<const Field>> row_of(const ViewInput& input, const Column& column, std::int64_t head,
+                                            const Options& options) {
+  const std::int64_t query = patch_query(input, column);
+  const std::int64_t length = column.trace->length();
+  if (options.rollout) {
+    return cached(input, column, "rollout " + std::to_string(query), [&]() -> Result<Field> {
+      LOCUS_TRY(std::vector<float> shares, models::attention_rollout(*column.trace, query, input.stop));
+      Field field = Field::zeros(1, length);
+      field.values = std::move(shares);
+      return field;
+    });
+  }
+  models::MapRequest request;
+  request.layer = input.layer;
+  request.head = head;
+  request.quantity = input.quantity;
+  return fetch(input, column, request, {{query, query + 1}, {0, length}, 1, length});
+}
+
+struct Tile {
+  std::size_t column = 0;
+  std::int64_t head = 0;
+  std::shared_ptr<const Field> row;
+  std::shared_ptr<const Field> patches;
+};
+
+Result<std::vector<Tile>> tiles_of(const ViewInput& input, const Options& options) {
+  std::vector<Tile> tiles;
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    const Column& column = input.columns[n];
+    for (const std::int64_t head : heads_of(input, column, options)) {
+      Tile tile{n, head, nullptr, nullptr};
+      LOCUS_TRY(tile.row, row_of(input, column, head, options));
+      tile.patches = std::make_shared<const Field>(patches_of(*tile.row, column.trace->image_grid()));
+      tiles.push_back(std::move(tile));
+    }
+  }
+  return tiles;
+}
+
+std::string percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
+  return text;
+}
+
+// What the row gives to tokens that are no patches.
+std::string aside(const Tile& tile, const Column& column, const ViewInput& input, bool rollout) {
+  const models::ImageGrid& grid = column.trace->image_grid();
+  std::string text = "query: " + patch_label(grid, patch_query(input, column));
+  if (input.quantity != models::Quantity::kWeight && !rollout) {
+    return text;
+  }
+  const auto sum = [&](std::int64_t begin, std::int64_t count) {
+    double total = 0;
+    for (std::int64_t n = begin; n < begin + count; ++n) {
+      total += static_cast<double>(tile.row->at(0, n));
+    }
+    return total;
+  };
+  if (grid.cls > 0) {
+    text += "; to CLS " + percent(sum(0, grid.cls));
+  }
+  if (grid.registers > 0) {
+    text += ", to registers " + percent(sum(grid.cls, grid.registers));
+  }
+  return text;
+}
+
+Result<figure::Figure> AttentionImage::figure(const ViewInput& input) const {
+  LOCUS_CHECK(check(*this, input));
+  for (const Column& column : input.columns) {
+    LOCUS_CHECK(available(column));
+  }
+  LOCUS_TRY(const Options options, options_of(input));
+  LOCUS_TRY(const std::vector<Tile> tiles, tiles_of(input, options));
+  std::vector<std::shared_ptr<const Field>> fields;
+  for (const Tile& tile : tiles) {
+    fields.push_back(tile.patches);
+  }
+  const Sign sign = options.rollout ? Sign::kPositive : sign_of(input.quantity);
+  figure::Figure figure;
+  for (std::size_t n = 0; n < tiles.size(); ++n) {
+    const Tile& tile = tiles[n];
+    const Column& column = input.columns[tile.column];
+    const std::span<const std::shared_ptr<const Field>> all(fields);
+    const auto scale = color_scale(input, sign, input.scale.shared ? all : all.subspan(n, 1));
+    figure::Panel panel = patch_panel(*column.trace, tile.patches, scale, options.opacity);
+    const std::string where = options.rollout ? "rollout of " + std::to_string(column.trace->model().layers) + " layers"
+                                              : head_label(column.trace->model(), input.layer, tile.head);
+    panel.title = options.all_heads && tiles.size() > 4
+                      ? (input.columns.size() > 1 ? column.name + " · " : "") + "head " + std::to_string(tile.head)
+                      : column.name + " · " + where;
+    if (!options.all_heads) {
+      panel.note = aside(tile, column, input, options.rollout);
+    }
+    if (!options.all_heads && (!input.scale.shared || n + 1 == tiles.size())) {
+      panel.color_bar_label = options.rollout ? "share of the query" : quantity_label(input.quantity);
+    }
+    mark_patch(column.trace->image_grid(), patch_query(input, column), panel);
+    figure.panels.push_back(std::move(panel));
+  }
+  const auto count = static_cast<int>(tiles.size());
+  const auto checkpoints = static_cast<int>(input.columns.size());
+  const int heads = count / checkpoints;
+  figure.columns =
+      options.all_heads ? (checkpoints > 1 ? heads : static_cast<int>(std::ceil(std::sqrt(1.6 * heads)))) : count;
+  if (options.all_heads) {
+    figure.title = "layer " + std::to_string(input.layer) + ", every head · query: " +
+                   patch_label(input.columns[0].trace->image_grid(), patch_query(input, input.columns[0]));
+    figure.panels.back().color_bar_label = quantity_label(input.quantity);
+  }
+  return figure;
+}
+
+Result<Data> AttentionImage::data(const ViewInput& input) const {
+  LOCUS_CHECK(check(*this, input));
+  const Column& column = input.columns[0];
+  LOCUS_CHECK(available(column));
+  LOCUS_TRY(const Options options, options_of(input));
+  const models::ModelInfo& model = column.trace->model();
+  const models::ImageGrid& grid = column.trace->image_grid();
+  const bool all_layers = input.layer == kAll && !options.rollout;
+  const Range layers = all_layers ? Range{0, model.layers} : Range{input.layer, input.layer + 1};
+  Data data;
+  if (all_layers) {
+    data.shape.push_back(model.layers);
+  }
+  if (options.all_heads) {
+    data.shape.push_back(model.heads);
+  }
+  data.shape.insert(data.shape.end(), {grid.rows, grid.columns});
+  ViewInput one = input;
+  one.cache.reset();
+  for (one.layer = layers.begin; one.layer < layers.end; ++one.layer) {
+    for (const std::int64_t head : heads_of(input, column, options)) {
+      LOCUS_TRY(const auto row, row_of(one, column, head, options));
+      const Field patches = patches_of(*row, grid);
+      data.values.insert(data.values.end(), patches.values.begin(), patches.values.end());
+    }
+  }
+  return data;
+}
+
+// Which column and head a panel shows.
+std::pair<std::size_t, std::optional<std::int64_t>> panel_of(const ViewInput& input, std::size_t panel) {
+  const auto options = options_of(input);
+  if (!options || !options->all_heads) {
+    return {std::min(panel, input.columns.size() - 1), std::nullopt};
+  }
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    const auto heads = static_cast<std::size_t>(input.columns[n].trace->model().heads);
+    if (panel < heads) {
+      return {n, static_cast<std::int64_t>(panel)};
+    }
+    panel -= heads;
+  }
+  return {input.columns.size() - 1, std::nullopt};
+}
+
+Selection AttentionImage::pick(const ViewInput& input, const Hit& hit) const {
+  Selection selection;
+  const auto [column, head] = panel_of(input, hit.panel);
+  if (const auto token = patch_at(input.columns[column].trace->image_grid(), hit)) {
+    selection.column = static_cast<std::int64_t>(column);
+    selection.query = *token;
+    selection.head = head;
+  }
+  return selection;
+}
+
+std::vector<Place> AttentionImage::places(const ViewInput& input, const Selection& selection) const {
+  std::vector<Place> places;
+  const auto options = options_of(input);
+  if (!selection.query || !options) {
+    return places;
+  }
+  std::size_t panel = 0;
+  for (const Column& column : input.columns) {
+    for (std::size_t n = heads_of(input, column, *options).size(); n > 0; --n, ++panel) {
+      if (const auto place = patch_place(column.trace->image_grid(), *selection.query)) {
+        places.push_back({panel, place->x, place->y});
+      }
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
+const View& attention_image_view() {
+  static const AttentionImage view;
+  return view;
+}
+
+}  // namespace locus::views

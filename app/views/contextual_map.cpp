@@ -1,0 +1,151 @@
+#include "app/views/contextual_map.h"
+
+#include <cstdio>
+
+namespace locus::views {
+
+namespace {
+
+constexpr std::uint32_t kBoundaryColor = 0xFFFFFFA0;
+constexpr std::size_t kMostBoundaries = 200;  // more lines than this hide the map
+
+// The characters of UTF-8 text, each as its bytes.
+std::vector<std::string> characters(const std::string& text) {
+  std::vector<std::string> list;
+  for (const char c : text) {
+    const bool continues = (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+    if (continues && !list.empty()) {
+      list.back() += c;
+    } else {
+      list.emplace_back(1, c);
+    }
+  }
+  return list;
+}
+
+std::string unescaped(const std::string& pattern) {
+  std::string text;
+  for (std::size_t n = 0; n < pattern.size(); ++n) {
+    const char next = pattern[n] == '\\' && n + 1 < pattern.size() ? pattern[n + 1] : '\0';
+    const char meant = next == 'n' ? '\n' : next == 't' ? '\t' : next == 's' ? ' ' : next == '\\' ? '\\' : '\0';
+    text += meant != '\0' ? meant : pattern[n];
+    n += meant != '\0' ? 1 : 0;
+  }
+  return text;
+}
+
+// The mean of a field's columns that are marked, and of the others; for fields of single cells.
+std::string means_of(const Field& field, const std::vector<bool>& marked) {
+  if (field.column_axis.step != 1) {
+    return {};
+  }
+  double sums[2] = {0, 0};
+  std::int64_t counts[2] = {0, 0};
+  for (std::int64_t r = 0; r < field.rows; ++r) {
+    for (std::int64_t c = 0; c < field.columns; ++c) {
+      const auto key = static_cast<std::size_t>(field.column_axis.first) + static_cast<std::size_t>(c);
+      if (key < marked.size() && field.at(r, c) == field.at(r, c)) {
+        sums[marked[key] ? 1 : 0] += static_cast<double>(field.at(r, c));
+        ++counts[marked[key] ? 1 : 0];
+      }
+    }
+  }
+  if (counts[0] == 0 || counts[1] == 0) {
+    return {};
+  }
+  char text[96];
+  std::snprintf(text, sizeof text, "mean of marked keys %.3f, of the others %.3f",
+                sums[1] / static_cast<double>(counts[1]), sums[0] / static_cast<double>(counts[0]));
+  return text;
+}
+
+}  // namespace
+
+std::vector<bool> marked_tokens(const models::Trace& trace, const std::string& pattern) {
+  const std::vector<std::string> wanted = characters(unescaped(pattern));
+  std::vector<bool> marked;
+  for (const models::TokenInfo& token : trace.tokens()) {
+    const Range bytes = token.bytes.clamped({0, static_cast<std::int64_t>(trace.text().size())});
+    const std::string text = bytes.empty() ? token.label
+                                           : trace.text().substr(static_cast<std::size_t>(bytes.begin),
+                                                                 static_cast<std::size_t>(bytes.size()));
+    bool found = false;
+    for (const std::string& character : wanted) {
+      found = found || text.find(character) != std::string::npos;
+    }
+    marked.push_back(found);
+  }
+  return marked;
+}
+
+Control ContextualMap::boundary_control(const std::string& fallback) {
+  Control control;
+  control.kind = Control::Kind::kText;
+  control.name = "boundary";
+  control.label = "Mark tokens with";
+  control.help = "Keys whose token holds any of these characters are marked; \\n is a line feed, \\s a space";
+  control.fallback = fallback;
+  return control;
+}
+
+Status ContextualMap::available(const Column& column) const {
+  LOCUS_CHECK(View::available(column));
+  if (!column.trace->model().has_gates) {
+    return unsupported(info().title + " are CoPE's; " + column.name + " has " + column.trace->model().encoding);
+  }
+  return {};
+}
+
+models::MapRequest ContextualMap::request(const ViewInput& input) const {
+  models::MapRequest request;
+  request.layer = input.layer;
+  request.head = head_of(input);
+  request.quantity = quantity_;
+  return request;
+}
+
+std::string ContextualMap::boundary(const ViewInput& input) const {
+  std::string fallback;
+  for (const Control& control : info().controls) {
+    if (control.name == "boundary") {
+      fallback = std::get<std::string>(control.fallback);
+    }
+  }
+  const auto pattern = input.options.text("boundary", fallback);
+  return pattern ? *pattern : fallback;
+}
+
+Result<std::shared_ptr<const Field>> ContextualMap::field(const ViewInput& input, const Column& column,
+                                                          const MapWindow& window) const {
+  return fetch(input, column, request(input), window);
+}
+
+Result<Field> ContextualMap::whole(const ViewInput& input, const Column& column) const {
+  return column.trace->map(request(input), input.stop);
+}
+
+std::string ContextualMap::subtitle(const ViewInput& input, const Column& column) const {
+  return head_label(column.trace->model(), input.layer, head_of(input));
+}
+
+void ContextualMap::decorate(const ViewInput& input, const Column& column, figure::Panel& panel) const {
+  const std::vector<bool> marked = marked_tokens(*column.trace, boundary(input));
+  const auto* map = std::get_if<figure::HeatMap>(&panel.layers.front());
+  if (map != nullptr) {
+    if (const std::string means = means_of(*map->field, marked); !means.empty()) {
+      panel.note += (panel.note.empty() ? "" : "; ") + means;
+    }
+  }
+  std::vector<figure::Layer> lines;
+  for (std::size_t n = 0; n < marked.size(); ++n) {
+    if (marked[n]) {
+      lines.emplace_back(
+          figure::Marker{figure::Marker::Direction::kVertical, static_cast<double>(n) + 0.5, "", kBoundaryColor, true});
+    }
+  }
+  if (lines.size() <= kMostBoundaries) {
+    panel.layers.insert(panel.layers.end(), lines.begin(), lines.end());
+  }
+}
+
+}  // namespace locus::views

@@ -1,0 +1,42 @@
+// ContextualMap: what the views of CoPE's gates and positions share: their map, and the tokens a pattern marks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/views/map_view.h"
+
+namespace locus::views {
+
+// Which tokens a pattern marks: those whose text holds any of its characters; \n, \t, \s and \\ stand for a line feed,
+// a tab, a space and a backslash.
+std::vector<bool> marked_tokens(const models::Trace& trace, const std::string& pattern);
+
+class ContextualMap : public MapView {
+ public:
+  explicit ContextualMap(models::Quantity quantity) : quantity_(quantity) {}
+
+  Status available(const Column& column) const override;
+
+ protected:
+  static Control boundary_control(const std::string& fallback);
+  // A head's mean is not defined: head 0 stands for it.
+  static std::int64_t head_of(const ViewInput& input) { return input.head == kMean ? 0 : input.head; }
+  models::MapRequest request(const ViewInput& input) const;
+  // The pattern of option "boundary", or the view's own.
+  std::string boundary(const ViewInput& input) const;
+
+  Result<std::shared_ptr<const Field>> field(const ViewInput& input, const Column& column,
+                                             const MapWindow& window) const override;
+  Result<Field> whole(const ViewInput& input, const Column& column) const override;
+  Sign sign(const ViewInput& /*input*/) const override { return Sign::kPositive; }
+  std::string quantity(const ViewInput& /*input*/) const override { return quantity_label(quantity_); }
+  std::string subtitle(const ViewInput& input, const Column& column) const override;
+  // Lines at the keys that the pattern marks.
+  void decorate(const ViewInput& input, const Column& column, figure::Panel& panel) const override;
+
+ private:
+  models::Quantity quantity_;
+};
+
+}  // namespace locus::views

@@ -1,0 +1,250 @@
+// `pe-dot-product-2d`: how alike the encodings of all patches are to those of a few anchors.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "app/views/list.h"
+#include "app/views/patch_grid.h"
+#include "app/views/score_map.h"
+
+namespace locus::views {
+
+namespace {
+
+constexpr std::size_t kMostAnchors = 16;
+
+struct Anchor {
+  std::int64_t row = 0;
+  std::int64_t column = 0;
+};
+
+// The grid whose positions are shown: the image's, or a square one of option `side`.
+models::ImageGrid grid_of(const ViewInput& input, const Column& column) {
+  models::ImageGrid grid = column.trace->image_grid();
+  if (const auto side = input.options.number("side", 0); side && *side >= 2) {
+    grid.rows = grid.columns = std::llround(*side);
+  }
+  return grid;
+}
+
+// Four corners, inset by a sixth, and the middle.
+std::vector<Anchor> default_anchors(const models::ImageGrid& grid) {
+  const std::int64_t r = grid.rows / 6;
+  const std::int64_t c = grid.columns / 6;
+  const std::int64_t bottom = grid.rows - 1 - r;
+  const std::int64_t right = grid.columns - 1 - c;
+  return {{r, c}, {r, right}, {grid.rows / 2, grid.columns / 2}, {bottom, c}, {bottom, right}};
+}
+
+// "r,c r,c …". Errors: kUsage with what was found.
+Result<std::vector<Anchor>> anchors_of(const ViewInput& input, const models::ImageGrid& grid) {
+  LOCUS_TRY(const std::string text, input.options.text("anchors", ""));
+  std::vector<Anchor> anchors;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  const auto skip = [&] {
+    while (at != end && (*at == ' ' || *at == ';')) {
+      ++at;
+    }
+  };
+  for (skip(); at != end; skip()) {
+    Anchor anchor;
+    const auto row = std::from_chars(at, end, anchor.row);
+    const bool comma = row.ec == std::errc() && row.ptr != end && *row.ptr == ',';
+    const auto column = std::from_chars(comma ? row.ptr + 1 : end, end, anchor.column);
+    if (!comma || column.ec != std::errc() || anchor.row < 0 || anchor.column < 0) {
+      return usage("option anchors: expected row,column pairs such as 2,2 7,7, found " + text);
+    }
+    at = column.ptr;
+    anchors.push_back({std::min(anchor.row, grid.rows - 1), std::min(anchor.column, grid.columns - 1)});
+    if (anchors.size() > kMostAnchors) {
+      return usage("option anchors: expected at most " + std::to_string(kMostAnchors) + " pairs");
+    }
+  }
+  return anchors.empty() ? default_anchors(grid) : anchors;
+}
+
+std::string text_of(const std::vector<Anchor>& anchors) {
+  std::string text;
+  for (const Anchor& anchor : anchors) {
+    text += (text.empty() ? "" : " ") + std::to_string(anchor.row) + "," + std::to_string(anchor.column);
+  }
+  return text;
+}
+
+bool is_cosine(const ViewInput& input) {
+  const auto option = input.options.boolean("cosine", false);
+  return option.ok() && *option;
+}
+
+// (anchors, patches): the dot products of each anchor with every patch.
+Result<Field> products(const ViewInput& input, const Column& column, const std::vector<Anchor>& anchors) {
+  const models::ImageGrid grid = grid_of(input, column);
+  const models::ImageGrid& own = column.trace->image_grid();
+  const std::int64_t prefix = prefix_of(grid);
+  const Range patches{prefix, prefix + grid.rows * grid.columns};
+  std::shared_ptr<const models::PositionTable> table;
+  if (grid.rows != own.rows || grid.columns != own.columns) {
+    if (!column.model) {
+      return unsupported("a trace knows its own grid only: another side needs the checkpoint");
+    }
+    models::PositionRequest request;
+    request.rows = grid.rows;
+    request.columns = grid.columns;
+    LOCUS_TRY(table, column.model->position_table(request, input.layer));
+  }
+  Field out = Field::zeros(static_cast<std::int64_t>(anchors.size()), patches.size());
+  for (std::size_t n = 0; n < anchors.size(); ++n) {
+    const std::int64_t token = prefix + anchors[n].row * grid.columns + anchors[n].column;
+    const Range row{token, token + 1};
+    LOCUS_TRY(const Field one,
+              table ? table->dot_product(input.head, row, patches, is_cosine(input))
+                    : column.trace->dot_product(input.layer, input.head, row, patches, is_cosine(input)));
+    std::copy(one.values.begin(), one.values.end(),
+              out.values.begin() + static_cast<std::ptrdiff_t>(n) * patches.size());
+  }
+  return out;
+}
+
+std::shared_ptr<const Field> map_of(const Field& products, std::int64_t row, const models::ImageGrid& grid) {
+  Field map = Field::zeros(grid.rows, grid.columns);
+  map.row_axis = {"row", "patch", 0, 1};
+  map.column_axis = {"column", "patch", 0, 1};
+  std::copy_n(products.values.begin() + row * products.columns, products.columns, map.values.begin());
+  return std::make_shared<const Field>(std::move(map));
+}
+
+class DotProduct2d final : public View {
+ public:
+  const ViewInfo& info() const override { return info_; }
+  Status available(const Column& column) const override {
+    LOCUS_CHECK(View::available(column));
+    if (!column.trace->model().has_dot_product) {
+      return unsupported("the encoding of " + column.name + " (" + column.trace->model().encoding +
+                         ") has no vector for a position");
+    }
+    return {};
+  }
+  Result<figure::Figure> figure(const ViewInput& input) const override;
+  // [anchors, rows, columns].
+  Result<Data> data(const ViewInput& input) const override;
+  // A click in an anchor's map moves that anchor.
+  Selection pick(const ViewInput& input, const Hit& hit) const override;
+
+ private:
+  ViewInfo info_{
+      .name = "pe-dot-product-2d",
+      .title = "Position dot product, patches",
+      .shows =
+          "The dot product of the encodings of a few anchor patches with those of every patch of the grid, a map an "
+          "anchor. A click in a map moves its anchor there.",
+      .look_for =
+          "A bright spot at the anchor that fades evenly in both directions: the encoding knows the grid is one. "
+          "Stripes mean that it knows rows or columns only; a larger side shows whether the picture carries over to "
+          "resolutions that were not trained.",
+      .paper = "SeqPE Fig. 3",
+      .uses_layer = true,
+      .uses_head = true,
+      .needs_image = true,
+      .controls =
+          {{Control::Kind::kToggle, "cosine", "Cosine", "Divided by the lengths of the two vectors", false, 0, 1, {}},
+           {Control::Kind::kWhole,
+            "side",
+            "Grid side",
+            "Patches along each side of a square grid; 0: the image's own grid",
+            std::int64_t{0},
+            0,
+            64,
+            {}},
+           {Control::Kind::kText,
+            "anchors",
+            "Anchors",
+            "Row,column of each anchor, such as 2,2 7,7; a click in a map moves its anchor",
+            std::string(),
+            0,
+            1,
+            {}}},
+  };
+};
+
+Result<figure::Figure> DotProduct2d::figure(const ViewInput& input) const {
+  LOCUS_CHECK(check(*this, input));
+  std::vector<std::shared_ptr<const Field>> maps;
+  std::vector<std::size_t> counts;
+  figure::Figure figure;
+  for (const Column& column : input.columns) {
+    LOCUS_CHECK(available(column));
+    const models::ImageGrid grid = grid_of(input, column);
+    LOCUS_TRY(const std::vector<Anchor> anchors, anchors_of(input, grid));
+    const std::string key = "dot2d " + std::to_string(input.layer) + " " + std::to_string(input.head) + " " +
+                            std::to_string(grid.rows) + " " + std::to_string(grid.columns) + " " + text_of(anchors) +
+                            (is_cosine(input) ? " cosine" : " raw");
+    LOCUS_TRY(const auto all, cached(input, column, key, [&] { return products(input, column, anchors); }));
+    for (std::size_t n = 0; n < anchors.size(); ++n) {
+      maps.push_back(map_of(*all, static_cast<std::int64_t>(n), grid));
+      figure::Panel panel;
+      panel.equal_aspect = true;
+      panel.title = "(" + std::to_string(anchors[n].row) + ", " + std::to_string(anchors[n].column) + ")";
+      if (n == 0) {
+        panel.title = column.name + " · " + panel.title;
+      }
+      panel.x.view = {0, static_cast<double>(grid.columns)};
+      panel.y.view = {static_cast<double>(grid.rows), 0};
+      figure.panels.push_back(std::move(panel));
+    }
+    counts.push_back(anchors.size());
+  }
+  figure.columns = static_cast<int>(*std::max_element(counts.begin(), counts.end()));
+  std::size_t panel = 0;
+  for (std::size_t column = 0; column < counts.size(); ++column) {
+    const std::span<const std::shared_ptr<const Field>> all(maps);
+    const auto scale = color_scale(input, Sign::kAny, input.scale.shared ? all : all.subspan(panel, counts[column]));
+    const models::ImageGrid grid = grid_of(input, input.columns[column]);
+    LOCUS_TRY(const std::vector<Anchor> anchors, anchors_of(input, grid));
+    for (std::size_t n = 0; n < counts[column]; ++n, ++panel) {
+      figure::HeatMap map;
+      map.field = maps[panel];
+      map.scale = scale;
+      figure.panels[panel].layers.emplace_back(std::move(map));
+      mark_patch(grid, prefix_of(grid) + anchors[n].row * grid.columns + anchors[n].column, figure.panels[panel]);
+      if (n + 1 == counts[column]) {
+        figure.panels[panel].color_bar_label =
+            is_cosine(input) ? "cosine of e and e of the anchor" : "⟨e, e of the anchor⟩";
+      }
+    }
+  }
+  return figure;
+}
+
+Result<Data> DotProduct2d::data(const ViewInput& input) const {
+  LOCUS_CHECK(check(*this, input));
+  const Column& column = input.columns[0];
+  LOCUS_CHECK(available(column));
+  const models::ImageGrid grid = grid_of(input, column);
+  LOCUS_TRY(const std::vector<Anchor> anchors, anchors_of(input, grid));
+  LOCUS_TRY(Field all, products(input, column, anchors));
+  return Data{{all.rows, grid.rows, grid.columns}, std::move(all.values), {}};
+}
+
+Selection DotProduct2d::pick(const ViewInput& input, const Hit& hit) const {
+  Selection selection;
+  const models::ImageGrid grid = grid_of(input, input.columns[0]);
+  auto anchors = anchors_of(input, grid);
+  if (!anchors || !patch_at(grid, hit)) {
+    return selection;
+  }
+  const std::size_t anchor = hit.panel % anchors->size();
+  (*anchors)[anchor] = {static_cast<std::int64_t>(std::floor(hit.y)), static_cast<std::int64_t>(std::floor(hit.x))};
+  selection.column = static_cast<std::int64_t>(std::min(hit.panel / anchors->size(), input.columns.size() - 1));
+  selection.option = {"anchors", text_of(*anchors)};
+  return selection;
+}
+
+}  // namespace
+
+const View& pe_dot_product_2d_view() {
+  static const DotProduct2d view;
+  return view;
+}
+
+}  // namespace locus::views

@@ -1,0 +1,233 @@
+// `positions`: what CoPE's gates add up to, and for one query how that differs from counting tokens.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "app/views/alignment.h"
+#include "app/views/contextual_map.h"
+#include "app/views/list.h"
+
+namespace locus::views {
+
+namespace {
+
+constexpr std::int64_t kStripRows = 4;
+
+class Positions final : public ContextualMap {
+ public:
+  Positions() : ContextualMap(models::Quantity::kPosition) {}
+  const ViewInfo& info() const override { return info_; }
+  // In a strip: its query and the key under the pointer.
+  Selection pick(const ViewInput& input, const Hit& hit) const override;
+  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
+
+ protected:
+  void decorate(const ViewInput& input, const Column& column, figure::Panel& panel) const override;
+  Status append_rows(const ViewInput& input, figure::Figure& figure) const override;
+
+ private:
+  ViewInfo info_{
+      .name = "positions",
+      .title = "Contextual positions",
+      .shows =
+          "CoPE's positions p_ij: how many counted keys lie from j to i, the token itself included, clamped at the "
+          "largest position the model knows. Below, for the pinned query (the last token where none is): the distance "
+          "in tokens, gate, position and attention of the keys before it.",
+      .look_for =
+          "Steps: the position changes where a gate opens and stays where it is shut. Plain relative positions "
+          "would be straight stripes, as the first row of the strip counts.",
+      .paper = "CoPE Fig. 1",
+      .uses_layer = true,
+      .uses_head = true,
+      .uses_query = true,
+      .uses_camera = true,
+      .controls = {boundary_control(""),
+                   {Control::Kind::kWhole,
+                    "strip",
+                    "Keys in the strip",
+                    "How many keys before the query the strip shows; 0: no strip",
+                    std::int64_t{16},
+                    0,
+                    64,
+                    {}}},
+  };
+};
+
+struct Strip {
+  std::int64_t query = 0;
+  Range keys;
+};
+
+std::optional<Strip> strip_of(const ViewInput& input, const Column& column) {
+  const auto count = input.options.number("strip", 16);
+  const std::int64_t length = column.trace->length();
+  if (!count || *count < 1 || length < 1) {
+    return std::nullopt;
+  }
+  const std::int64_t pinned = query_of(input, column);
+  Strip strip;
+  strip.query = pinned == kNone ? length - 1 : pinned;
+  strip.keys = {std::max<std::int64_t>(0, strip.query + 1 - std::llround(*count)), strip.query + 1};
+  return strip;
+}
+
+std::optional<double> largest_position(const Column& column) {
+  const auto p_max = column.trace->model().encoding_options.number("p_max", 0);
+  return p_max && *p_max > 0 ? std::optional(*p_max) : std::nullopt;
+}
+
+std::string short_number(float value, bool whole) {
+  char text[32];
+  std::snprintf(text, sizeof text, whole ? "%.0f" : "%.2f", static_cast<double>(value));
+  // ".97" reads as well as "0.97" and leaves room for larger type.
+  return text[0] == '0' && text[1] == '.' ? std::string(text + 1) : std::string(text);
+}
+
+// (4, keys): distance, gate, position and attention of one query.
+Result<Field> strip_values(const ViewInput& input, const Column& column, const Strip& strip, std::int64_t head) {
+  Field values = Field::zeros(kStripRows, strip.keys.size());
+  models::MapRequest request;
+  request.layer = input.layer;
+  request.head = head;
+  request.rows = {strip.query, strip.query + 1};
+  request.columns = strip.keys;
+  for (std::int64_t c = 0; c < values.columns; ++c) {
+    values.at(0, c) = static_cast<float>(strip.query - strip.keys.begin - c);
+  }
+  std::int64_t row = 1;
+  for (const models::Quantity quantity :
+       {models::Quantity::kGate, models::Quantity::kPosition, models::Quantity::kWeight}) {
+    request.quantity = quantity;
+    const auto map = column.trace->map(request, input.stop);
+    if (!map) {
+      return map.error().within(column.name);
+    }
+    std::copy(map->values.begin(), map->values.end(), values.values.begin() + row * values.columns);
+    ++row;
+  }
+  return values;
+}
+
+figure::Panel strip_panel(const Column& column, const Strip& strip, const Field& values) {
+  Field shares = values;
+  auto texts = std::make_shared<std::vector<std::string>>();
+  for (std::int64_t r = 0; r < values.rows; ++r) {
+    float largest = 0;
+    for (std::int64_t c = 0; c < values.columns; ++c) {
+      largest = std::max(largest, values.at(r, c));
+    }
+    for (std::int64_t c = 0; c < values.columns; ++c) {
+      shares.at(r, c) = largest > 0 ? values.at(r, c) / largest : 0;
+      texts->push_back(short_number(values.at(r, c), r == 0));
+    }
+  }
+  shares.row_axis = {"", "", 0, 1};
+  shares.column_axis = {"key", "token", static_cast<double>(strip.keys.begin), 1};
+  auto names = std::make_shared<std::vector<std::string>>();
+  for (const models::TokenInfo& token : column.trace->tokens()) {
+    names->push_back(token.label);
+  }
+  figure::Panel panel;
+  panel.follows_camera = false;
+  panel.equal_aspect = true;
+  panel.title = "query " + std::to_string(strip.query) + " “" + (*names)[static_cast<std::size_t>(strip.query)] + "”";
+  panel.x = {.label = "",
+             .view = {static_cast<double>(strip.keys.begin), static_cast<double>(strip.keys.end)},
+             .cell_names = names};
+  panel.y = {.label = "",
+             .view = {static_cast<double>(kStripRows), 0},
+             .cell_names = std::make_shared<const std::vector<std::string>>(
+                 std::vector<std::string>{"distance", "gate", "position", "attention"})};
+  figure::HeatMap map;
+  map.field = std::make_shared<const Field>(std::move(shares));
+  map.texts = std::move(texts);
+  panel.layers.emplace_back(std::move(map));
+  panel.note = "each row by its largest value";
+  if (const auto p_max = largest_position(column)) {
+    std::int64_t clamped = 0;
+    for (std::int64_t c = 0; c < values.columns; ++c) {
+      clamped += static_cast<double>(values.at(2, c)) >= *p_max - 1e-4 ? 1 : 0;
+    }
+    panel.note += "; positions end at p_max = " + short_number(static_cast<float>(*p_max), true) +
+                  (clamped > 0 ? ", where " + std::to_string(clamped) + " of these keys are" : "");
+  }
+  return panel;
+}
+
+void Positions::decorate(const ViewInput& input, const Column& column, figure::Panel& panel) const {
+  ContextualMap::decorate(input, column, panel);
+  const auto p_max = largest_position(column);
+  const auto* map = std::get_if<figure::HeatMap>(&panel.layers.front());
+  if (!p_max || map == nullptr) {
+    return;
+  }
+  std::int64_t clamped = 0;
+  std::int64_t seen = 0;
+  for (const float value : map->field->values) {
+    seen += std::isfinite(value) ? 1 : 0;
+    clamped += static_cast<double>(value) >= *p_max - 1e-4 ? 1 : 0;
+  }
+  if (clamped > 0) {
+    char text[96];
+    std::snprintf(text, sizeof text, "%.0f %% of the cells shown are clamped at p_max = %.0f",
+                  100 * static_cast<double>(clamped) / static_cast<double>(seen), *p_max);
+    panel.note += (panel.note.empty() ? "" : "; ") + std::string(text);
+  }
+}
+
+Status Positions::append_rows(const ViewInput& input, figure::Figure& figure) const {
+  for (const Column& column : input.columns) {
+    const auto strip = strip_of(input, column);
+    if (!strip) {
+      return {};
+    }
+    LOCUS_TRY(const Field values, strip_values(input, column, *strip, head_of(input)));
+    figure.panels.push_back(strip_panel(column, *strip, values));
+  }
+  return {};
+}
+
+std::size_t maps_of(const ViewInput& input) {
+  return input.columns.size() + (input.difference && input.columns.size() > 1 ? 1 : 0);
+}
+
+Selection Positions::pick(const ViewInput& input, const Hit& hit) const {
+  const std::size_t maps = maps_of(input);
+  if (hit.panel < maps) {
+    return pick_cell(input, hit);
+  }
+  const std::size_t index = std::min(hit.panel - maps, input.columns.size() - 1);
+  const Column& column = input.columns[index];
+  const auto strip = strip_of(input, column);
+  const auto key = static_cast<std::int64_t>(std::floor(hit.x));
+  Selection selection;
+  if (strip && strip->keys.contains(key)) {
+    selection.column = static_cast<std::int64_t>(index);
+    selection.query = to_first(input, column, strip->query);
+    selection.key = to_first(input, column, key);
+  }
+  return selection;
+}
+
+std::vector<Place> Positions::places(const ViewInput& input, const Selection& selection) const {
+  std::vector<Place> places = ContextualMap::places(input, selection);
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    const auto strip = strip_of(input, input.columns[n]);
+    const std::int64_t key =
+        strip && selection.key ? aligned(*input.columns[0].trace, *selection.key, *input.columns[n].trace) : kNone;
+    if (key != kNone && strip->keys.contains(key)) {
+      const auto left = static_cast<double>(key);
+      places.push_back({maps_of(input) + n, {left, left + 1}, {0, static_cast<double>(kStripRows)}});
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
+const View& positions_view() {
+  static const Positions view;
+  return view;
+}
+
+}  // namespace locus::views

@@ -1,0 +1,115 @@
+#include "app/workbench/export_job.h"
+
+#include <algorithm>
+
+#include "app/session/view_input.h"
+#include "app/views/data_file.h"
+#include "app/workbench/studio.h"
+#include "renderers/paper/paper.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr double kColumnMm = 84;  // of a paper with two columns
+constexpr double kPageMm = 174;
+constexpr int kMostCells = 8192;  // along an axis of a figure that keeps every cell
+
+double width_of(const ExportJob& job) {
+  const double width_mm = job.recipe.paper.width_mm;
+  return width_mm > 0 ? width_mm : job.columns.size() > 1 ? kPageMm : kColumnMm;
+}
+
+views::ViewInput input_of(const ExportJob& job, const StopToken& stop) {
+  const PaperState& paper = job.recipe.paper;
+  views::ViewInput input = view_input(job.recipe.session.state, job.columns, *job.view);
+  const auto format = paper::format_of(job.file);
+  const bool keeps_cells = format && *format != paper::Format::kPng;
+  const double pixels = width_of(job) / 25.4 * paper.dpi;
+  input.width_px = keeps_cells ? kMostCells : static_cast<int>(std::clamp(pixels, 64.0, 65536.0));
+  input.height_px = input.width_px;
+  input.stop = stop;
+  return input;
+}
+
+Status fill_digests(ExportJob& job, const StopToken& stop, const Progress& progress) {
+  job.recipe.digests.assign(job.files.size(), "");
+  for (std::size_t n = 0; n < job.files.size(); ++n) {
+    report(progress, -1, "reading checkpoint " + std::to_string(n + 1) + " of " + std::to_string(job.files.size()));
+    if (stop.stop_requested()) {
+      return cancelled();
+    }
+    LOCUS_TRY(job.recipe.digests[n], checkpoint_digest(job.files[n]));
+  }
+  return {};
+}
+
+Status write_one(const ExportJob& job, const std::filesystem::path& file, const StopToken& stop) {
+  LOCUS_TRY(const figure::Figure figure, exported_figure(job, stop));
+  paper::PaperOptions options;
+  options.width_mm = width_of(job);
+  options.dpi = job.recipe.paper.dpi;
+  options.dark = job.recipe.paper.dark;
+  if (stop.stop_requested()) {
+    return cancelled();
+  }
+  return paper::export_figure(figure, file, options);
+}
+
+}  // namespace
+
+Result<ExportJob> export_job(const Studio& studio, const std::filesystem::path& file) {
+  ExportJob job;
+  job.view = &studio.view();
+  job.columns = studio.view_input().columns;
+  if (job.columns.empty()) {
+    return usage("there is nothing to export yet");
+  }
+  job.recipe.session = studio.session();
+  for (const Checkpoint& checkpoint : studio.checkpoints()) {
+    const bool needed = checkpoint.entry.shown && checkpoint.trace;
+    job.files.push_back(needed && checkpoint.model ? checkpoint.model->info().files
+                        : needed                   ? std::vector<std::string>{checkpoint.entry.path.string()}
+                                                   : std::vector<std::string>{});
+  }
+  job.file = file;
+  return job;
+}
+
+Result<figure::Figure> exported_figure(const ExportJob& job, const StopToken& stop) {
+  LOCUS_TRY(figure::Figure figure, job.view->figure(input_of(job, stop)));
+  figure.recipe = to_json(job.recipe);
+  return figure;
+}
+
+Result<std::vector<std::filesystem::path>> run_export(ExportJob job, StopToken stop, const Progress& progress) {
+  LOCUS_CHECK(fill_digests(job, stop, progress));
+  ViewState& state = job.recipe.session.state;
+  const models::ModelInfo& model = job.columns.front().trace->model();
+  if (job.data) {
+    state.layer = job.all_layers ? views::kAll : state.layer;
+    state.head = job.all_heads ? views::kAll : state.head;
+    report(progress, -1, job.file.filename().string());
+    views::ViewInput input = input_of(job, stop);
+    input.progress = progress;
+    LOCUS_TRY(const views::Data data, job.view->data(input));
+    LOCUS_CHECK(views::write_data(data, to_json(job.recipe), job.file));
+    return std::vector<std::filesystem::path>{job.file};
+  }
+  const bool many = job.all_layers || job.all_heads;
+  const Range layers = job.all_layers ? Range{0, model.layers} : Range{state.layer, state.layer + 1};
+  const Range heads = job.all_heads ? Range{0, model.heads} : Range{state.head, state.head + 1};
+  std::vector<std::filesystem::path> written;
+  for (state.layer = layers.begin; state.layer < layers.end; ++state.layer) {
+    for (state.head = heads.begin; state.head < heads.end; ++state.head) {
+      const auto file = many ? numbered(job.file, state.layer, state.head) : job.file;
+      report(progress, static_cast<double>(written.size()) / static_cast<double>(layers.size() * heads.size()),
+             file.filename().string());
+      LOCUS_CHECK(write_one(job, file, stop));
+      written.push_back(file);
+    }
+  }
+  return written;
+}
+
+}  // namespace locus::workbench

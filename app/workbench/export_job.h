@@ -1,0 +1,37 @@
+// ExportJob: what is shown, written to files: a copy of everything it needs, so that it runs on the worker while the
+// window goes on.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "app/session/recipe.h"
+#include "app/views/view.h"
+#include "core/base/progress.h"
+
+namespace locus::workbench {
+
+class Studio;
+
+struct ExportJob {
+  const views::View* view = nullptr;
+  std::vector<views::Column> columns;
+  std::vector<std::vector<std::string>> files;  // of each checkpoint's weights, for its digest
+  Recipe recipe;                                // digests are filled in by the job
+  std::filesystem::path file;
+  bool data = false;        // numbers (.npy, .csv) instead of a picture
+  bool all_layers = false;  // a file a layer
+  bool all_heads = false;   // a file a head
+};
+
+// What the studio shows now. Errors: kUsage when there is nothing yet.
+Result<ExportJob> export_job(const Studio& studio, const std::filesystem::path& file);
+
+// Writes it; returns the files. Errors: the view's, kBadInput when a file cannot be written, kCancelled.
+Result<std::vector<std::filesystem::path>> run_export(ExportJob job, StopToken stop, const Progress& progress);
+
+// The figure as it would be written, for the clipboard.
+Result<figure::Figure> exported_figure(const ExportJob& job, const StopToken& stop);
+
+}  // namespace locus::workbench

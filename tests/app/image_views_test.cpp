@@ -1,0 +1,250 @@
+// The views of images and positions: their numbers against formulas.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "app/views/view.h"
+#include "tests/support/fake_model.h"
+
+namespace locus::views {
+namespace {
+
+constexpr std::int64_t kRows = 3;
+constexpr std::int64_t kColumns = 5;
+constexpr std::int64_t kPrefix = 3;  // class token and two registers
+
+ViewInput image_input() {
+  test::FakeShape shape;
+  shape.rows = kRows;
+  shape.columns = kColumns;
+  shape.registers = 2;
+  ViewInput input;
+  input.columns.push_back(
+      {"fake", std::make_shared<test::FakeModel>(shape), std::make_shared<test::FakeTrace>(shape, "")});
+  return input;
+}
+
+ViewInput text_input(const std::string& text) {
+  test::FakeShape shape;
+  shape.gates = true;
+  ViewInput input;
+  input.columns.push_back(
+      {"fake", std::make_shared<test::FakeModel>(shape), std::make_shared<test::FakeTrace>(shape, text)});
+  return input;
+}
+
+const test::FakeTrace& fake(const ViewInput& input) {
+  return static_cast<const test::FakeTrace&>(*input.columns[0].trace);
+}
+
+const View& view_of(const std::string& name) {
+  return **find_view(name);
+}
+
+// |a − b| ≤ 1e-5·(1 + |b|)
+void expect_near(float a, double b) {
+  EXPECT_LE(std::abs(static_cast<double>(a) - b), 1e-5 * (1 + std::abs(b))) << a << " and " << b;
+}
+
+figure::Hit hit_at(std::size_t panel, double x, double y) {
+  figure::Hit hit;
+  hit.panel = panel;
+  hit.x = x;
+  hit.y = y;
+  return hit;
+}
+
+TEST(ImageViews, PatchesAreTheQuerysRowWithoutClassTokenAndRegisters) {
+  ViewInput input = image_input();
+  for (const std::int64_t query : {kNone, kPrefix + 7}) {
+    input.query = query;
+    const auto data = view_of("attention-image").data(input);
+    ASSERT_TRUE(data.ok()) << data.error().describe();
+    ASSERT_EQ(data->shape, (std::vector<std::int64_t>{kRows, kColumns}));
+    for (std::int64_t n = 0; n < kRows * kColumns; ++n) {
+      expect_near(data->values[static_cast<std::size_t>(n)],
+                  fake(input).weight(0, 0, query == kNone ? 0 : query, kPrefix + n));
+    }
+  }
+  input.layer = kAll;
+  input.head = kAll;
+  const auto all = view_of("attention-image").data(input);
+  ASSERT_TRUE(all.ok()) << all.error().describe();
+  ASSERT_EQ(all->shape, (std::vector<std::int64_t>{3, 4, kRows, kColumns}));
+  expect_near(all->values[static_cast<std::size_t>((2 * 4 + 3) * 15 + 4)],
+              fake(input).weight(2, 3, kPrefix + 7, kPrefix + 4));
+}
+
+TEST(ImageViews, TheImageLiesUnderTheWholeGridAndTheQueryIsFramed) {
+  ViewInput input = image_input();
+  input.query = kPrefix + 7;  // row 1, column 2
+  const auto figure = view_of("attention-image").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  const figure::Panel& panel = figure->panels.front();
+  ASSERT_EQ(panel.layers.size(), 3U);
+  const auto& image = std::get<figure::ImageLayer>(panel.layers[0]);
+  EXPECT_EQ(image.width, 4 * kColumns);
+  EXPECT_EQ(image.height, 4 * kRows);
+  EXPECT_EQ(image.x.high, kColumns);
+  EXPECT_EQ(image.y.high, kRows);
+  EXPECT_LT(std::get<figure::HeatMap>(panel.layers[1]).opacity, 1);
+  const auto& box = std::get<figure::Box>(panel.layers[2]);
+  EXPECT_EQ(box.x.low, 2);
+  EXPECT_EQ(box.y.low, 1);
+  EXPECT_NE(panel.note.find("patch 1, 2"), std::string::npos) << panel.note;
+  EXPECT_NE(panel.note.find("registers"), std::string::npos) << panel.note;
+}
+
+TEST(ImageViews, AClickOnAPatchMakesItTheQuery) {
+  ViewInput input = image_input();
+  const Selection picked = view_of("attention-image").pick(input, hit_at(0, 4.5, 2.1));
+  EXPECT_EQ(picked.query, kPrefix + 14);
+  EXPECT_FALSE(view_of("attention-image").pick(input, hit_at(0, 5.5, 2.1)).query.has_value());
+  const auto places = view_of("attention-image").places(input, picked);
+  ASSERT_EQ(places.size(), 1U);
+  EXPECT_EQ(places[0].x.low, 4);
+  EXPECT_EQ(places[0].y.low, 2);
+  input.options.set("all-heads", true);
+  EXPECT_EQ(view_of("attention-image").figure(input)->panels.size(), 4U);
+  EXPECT_EQ(view_of("attention-image").pick(input, hit_at(3, 0.5, 0.5)).head, 3);
+}
+
+TEST(ImageViews, AnchorsAgainstTheGrid) {
+  ViewInput input = image_input();
+  input.options.set("anchors", std::string("0,0 2,3"));
+  const auto data = view_of("pe-dot-product-2d").data(input);
+  ASSERT_TRUE(data.ok()) << data.error().describe();
+  ASSERT_EQ(data->shape, (std::vector<std::int64_t>{2, kRows, kColumns}));
+  for (std::int64_t n = 0; n < kRows * kColumns; ++n) {
+    expect_near(data->values[static_cast<std::size_t>(n)], std::cos(static_cast<double>(n) / 10));
+    expect_near(data->values[static_cast<std::size_t>(15 + n)], std::cos(static_cast<double>(13 - n) / 10));
+  }
+  const Selection moved = view_of("pe-dot-product-2d").pick(input, hit_at(1, 4.2, 1.2));
+  ASSERT_TRUE(moved.option.has_value());
+  EXPECT_EQ(std::get<std::string>(moved.option->second), "0,0 1,4");
+  input.options.set("anchors", std::string("1;2"));
+  EXPECT_EQ(view_of("pe-dot-product-2d").figure(input).error().code, ErrorCode::kUsage);
+}
+
+TEST(ImageViews, AnotherSideComesFromTheModelsEncoding) {
+  ViewInput input = image_input();
+  input.options.set("anchors", std::string("6,6"));
+  input.options.set("side", std::int64_t{7});
+  const auto data = view_of("pe-dot-product-2d").data(input);
+  ASSERT_TRUE(data.ok()) << data.error().describe();
+  ASSERT_EQ(data->shape, (std::vector<std::int64_t>{1, 7, 7}));
+  expect_near(data->values[3], std::cos(45.0 / 10));
+}
+
+TEST(ImageViews, DotProductsOfAnyLengthAndBase) {
+  ViewInput input = text_input("twelve bytes");
+  input.options.set("length", std::int64_t{40});
+  input.options.set("base", 500.0);
+  const auto data = view_of("pe-dot-product").data(input);
+  ASSERT_TRUE(data.ok()) << data.error().describe();
+  ASSERT_EQ(data->shape, (std::vector<std::int64_t>{40, 40}));
+  expect_near(data->values[35 * 40 + 5], std::cos(30 * 1000.0 / 500));
+  const auto figure = view_of("pe-dot-product").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  EXPECT_EQ(figure->panels[0].x.view.high, 40);
+  EXPECT_NE(figure->panels[0].title.find("base 500"), std::string::npos);
+  input.options = {};
+  const auto own = view_of("pe-dot-product").data(input);
+  ASSERT_TRUE(own.ok());
+  EXPECT_EQ(own->shape, (std::vector<std::int64_t>{12, 12}));
+}
+
+TEST(ImageViews, TheStripShowsDistanceGatePositionAndAttention) {
+  ViewInput input = text_input("one two. three four.");
+  input.query = 10;
+  input.options.set("strip", std::int64_t{4});
+  const auto figure = view_of("positions").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels.size(), 2U);
+  const auto& strip = std::get<figure::HeatMap>(figure->panels[1].layers[0]);
+  ASSERT_EQ(strip.field->rows, 4);
+  ASSERT_EQ(strip.field->columns, 4);
+  const double largest_gate =
+      std::max({fake(input).gate(10, 7), fake(input).gate(10, 8), fake(input).gate(10, 9), fake(input).gate(10, 10)});
+  const double largest_weight = std::max({fake(input).weight(0, 0, 10, 7), fake(input).weight(0, 0, 10, 8),
+                                          fake(input).weight(0, 0, 10, 9), fake(input).weight(0, 0, 10, 10)});
+  for (std::int64_t c = 0; c < 4; ++c) {
+    expect_near(strip.field->at(0, c), (3.0 - static_cast<double>(c)) / 3);
+    expect_near(strip.field->at(1, c), fake(input).gate(10, 7 + c) / largest_gate);
+    expect_near(strip.field->at(2, c), fake(input).position(10, 7 + c) / fake(input).position(10, 7));
+    expect_near(strip.field->at(3, c), fake(input).weight(0, 0, 10, 7 + c) / largest_weight);
+  }
+  EXPECT_EQ(strip.texts->front(), "3");
+  EXPECT_FALSE(figure->panels[1].follows_camera);
+  EXPECT_EQ(view_of("positions").pick(input, hit_at(1, 8.5, 2)).key, 8);
+}
+
+TEST(ImageViews, GatesOfMarkedTokensAreComparedWithTheOthers) {
+  ViewInput input = text_input("a é. b");
+  input.options.set("boundary", std::string(".\\s"));
+  const auto figure = view_of("gates").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  int lines = 0;
+  for (const figure::Layer& layer : figure->panels[0].layers) {
+    lines += std::holds_alternative<figure::Marker>(layer) ? 1 : 0;
+  }
+  EXPECT_EQ(lines, 3);  // two spaces and a full stop
+  double marked = 0;
+  int count = 0;
+  for (std::int64_t i = 0; i < fake(input).length(); ++i) {
+    for (const std::int64_t j : {1, 4, 5}) {
+      marked += j <= i ? fake(input).gate(i, j) : 0;
+      count += j <= i ? 1 : 0;
+    }
+  }
+  char mean[16];
+  std::snprintf(mean, sizeof mean, "%.3f", marked / count);
+  EXPECT_NE(figure->panels[0].note.find(mean), std::string::npos) << figure->panels[0].note << " and " << mean;
+}
+
+TEST(ImageViews, SeveralQueriesStandBelowEachOther) {
+  ViewInput input = text_input("one two three");
+  input.options.set("queries", std::string("4 9"));
+  const auto figure = view_of("attention-text").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels.size(), 2U);
+  EXPECT_EQ(std::get<figure::TokenStrip>(figure->panels[1].layers[0]).selected, 9);
+  const auto data = view_of("attention-text").data(input);
+  ASSERT_TRUE(data.ok());
+  ASSERT_EQ(data->shape, (std::vector<std::int64_t>{13, 3}));
+  expect_near(data->values[3 * 2 + 1], fake(input).weight(0, 0, 4, 2));
+  expect_near(data->values[3 * 2 + 2], fake(input).weight(0, 0, 9, 2));
+  input.options.set("keep", true);
+  figure::Hit hit;
+  hit.token = 4;
+  EXPECT_EQ(std::get<std::string>(view_of("attention-text").pick(input, hit).option->second), "9");
+}
+
+TEST(ImageViews, ColumnsOfOtherTokenizersAreAlignedByTheText) {
+  ViewInput input = text_input("one two three");
+  test::FakeShape pairs;
+  pairs.bytes_per_token = 2;
+  input.columns.push_back({"pairs", nullptr, std::make_shared<test::FakeTrace>(pairs, "one two three")});
+  input.query = 9;
+  input.key = 2;
+  Selection pinned;
+  pinned.query = 9;
+  pinned.key = 2;
+  const auto places = view_of("attention").places(input, pinned);
+  ASSERT_EQ(places.size(), 2U);
+  EXPECT_EQ(places[0].y.low, 9);
+  EXPECT_EQ(places[1].y.low, 4);  // bytes 8 and 9
+  EXPECT_EQ(places[1].x.low, 1);
+  const Selection picked = view_of("attention").pick(input, hit_at(1, 1.5, 4.5));
+  EXPECT_EQ(picked.query, 9);
+  EXPECT_EQ(picked.key, 3);
+  const auto text = view_of("attention-text").figure(input);
+  ASSERT_TRUE(text.ok()) << text.error().describe();
+  EXPECT_EQ(std::get<figure::TokenStrip>(text->panels[1].layers[0]).selected, 4);
+}
+
+}  // namespace
+}  // namespace locus::views
