@@ -59,6 +59,18 @@ Status check_spec(const transformer::Spec& spec, const Config& config) {
   return status.ok() ? status : Status(status.error().within(config.file()));
 }
 
+Status read_sizes(transformer::Spec& spec, const Config& config, std::string_view epsilon_field, double epsilon,
+                  const std::string& activation) {
+  LOCUS_TRY(spec.width, config.integer("hidden_size"));
+  LOCUS_TRY(spec.layers, config.integer("num_hidden_layers"));
+  LOCUS_TRY(spec.heads, config.integer("num_attention_heads"));
+  LOCUS_TRY(spec.inner, config.integer("intermediate_size"));
+  LOCUS_TRY(spec.norm_eps, config.number(epsilon_field, epsilon));
+  LOCUS_TRY(const std::string named, config.text("hidden_act", activation));
+  LOCUS_TRY(spec.activation, transformer::parse_activation(named));
+  return {};
+}
+
 Status divide_heads(transformer::Spec& spec, const Config& config) {
   if (spec.heads < 1 || spec.width < 1 || spec.width % spec.heads != 0) {
     return bad_input("expected a width that the heads divide, found width " + std::to_string(spec.width) + " and " +

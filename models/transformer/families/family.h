@@ -94,6 +94,11 @@ std::string layer_prefix(std::string_view before, std::int64_t layer, std::strin
 // validate(), with the file named. Call it before binding layers.
 Status check_spec(const transformer::Spec& spec, const Config& config);
 
+// The sizes that Hugging Face's configs name alike (hidden_size, num_hidden_layers, num_attention_heads,
+// intermediate_size), the norm's epsilon under its field, and hidden_act.
+Status read_sizes(transformer::Spec& spec, const Config& config, std::string_view epsilon_field, double epsilon,
+                  const std::string& activation);
+
 // head_width = width / heads. Errors: kBadInput when the heads do not divide the width.
 Status divide_heads(transformer::Spec& spec, const Config& config);
 

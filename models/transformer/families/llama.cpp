@@ -43,14 +43,8 @@ Result<Plan> read_llama(const Checkpoint& checkpoint) {
   Plan plan;
   transformer::Spec& spec = plan.spec;
   LOCUS_TRY(spec.vocabulary, config.integer("vocab_size"));
-  LOCUS_TRY(spec.width, config.integer("hidden_size"));
-  LOCUS_TRY(spec.layers, config.integer("num_hidden_layers"));
-  LOCUS_TRY(spec.heads, config.integer("num_attention_heads"));
+  LOCUS_CHECK(read_sizes(spec, config, "rms_norm_eps", 1e-6, "silu"));
   LOCUS_TRY(spec.kv_heads, config.integer("num_key_value_heads", spec.heads));
-  LOCUS_TRY(spec.inner, config.integer("intermediate_size"));
-  LOCUS_TRY(spec.norm_eps, config.number("rms_norm_eps", 1e-6));
-  LOCUS_TRY(const std::string activation, config.text("hidden_act", "silu"));
-  LOCUS_TRY(spec.activation, transformer::parse_activation(activation));
   LOCUS_TRY(spec.tied_head, config.boolean("tie_word_embeddings", false));
   LOCUS_TRY(spec.trained_length, config.integer("max_position_embeddings", 0));
   LOCUS_TRY(const bool attention_bias, config.boolean("attention_bias", false));

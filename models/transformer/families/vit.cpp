@@ -33,13 +33,7 @@ Result<Plan> read(const Checkpoint& checkpoint) {
   const Config& config = checkpoint.config;
   Plan plan;
   transformer::Spec& spec = plan.spec;
-  LOCUS_TRY(spec.width, config.integer("hidden_size"));
-  LOCUS_TRY(spec.layers, config.integer("num_hidden_layers"));
-  LOCUS_TRY(spec.heads, config.integer("num_attention_heads"));
-  LOCUS_TRY(spec.inner, config.integer("intermediate_size"));
-  LOCUS_TRY(spec.norm_eps, config.number("layer_norm_eps", 1e-12));
-  LOCUS_TRY(const std::string activation, config.text("hidden_act", "gelu"));
-  LOCUS_TRY(spec.activation, transformer::parse_activation(activation));
+  LOCUS_CHECK(read_sizes(spec, config, "layer_norm_eps", 1e-12, "gelu"));
   LOCUS_TRY(spec.qkv_bias, config.boolean("qkv_bias", true));
   LOCUS_TRY(spec.image.channels, config.integer("num_channels", 3));
   LOCUS_TRY(spec.image.patch, config.integer("patch_size", 16));
