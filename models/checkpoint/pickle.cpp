@@ -2,11 +2,12 @@
 
 #include <bit>
 #include <cstring>
-#include <unordered_map>
 #include <utility>
 
+#include "models/checkpoint/pickle_cursor.h"
+#include "models/checkpoint/pickle_opcodes.h"
+#include "models/checkpoint/pickle_stack.h"
 #include "models/checkpoint/pickle_torch.h"
-#include "models/checkpoint/shown.h"
 
 namespace locus::checkpoint {
 
@@ -14,79 +15,21 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr std::size_t kValueLimit = 2'000'000;
-constexpr std::size_t kMarkLimit = 1000;
 constexpr std::size_t kNameLimit = 200;  // of a module and of a name; longer ones are none of ours
 
-// The opcodes of Python's pickletools that protocols 2 to 5 use.
-enum Op : std::uint8_t {
-  kMark = '(',
-  kStop = '.',
-  kPop = '0',
-  kPopMark = '1',
-  kDup = '2',
-  kBinBytes = 'B',
-  kShortBinBytes = 'C',
-  kBinFloat = 'G',
-  kBinInt = 'J',
-  kBinInt1 = 'K',
-  kBinInt2 = 'M',
-  kNone = 'N',
-  kBinPersid = 'Q',
-  kReduce = 'R',
-  kBinString = 'T',
-  kShortBinString = 'U',
-  kBinUnicode = 'X',
-  kEmptyList = ']',
-  kAppend = 'a',
-  kBuild = 'b',
-  kGlobalName = 'c',
-  kDictOfMark = 'd',
-  kAppends = 'e',
-  kBinGet = 'h',
-  kLongBinGet = 'j',
-  kListOfMark = 'l',
-  kBinPut = 'q',
-  kLongBinPut = 'r',
-  kSetItem = 's',
-  kTupleOfMark = 't',
-  kSetItems = 'u',
-  kEmptyDict = '}',
-  kEmptyTuple = ')',
-  kProto = 0x80,
-  kNewObject = 0x81,
-  kTuple1 = 0x85,
-  kTuple2 = 0x86,
-  kTuple3 = 0x87,
-  kTrue = 0x88,
-  kFalse = 0x89,
-  kLong1 = 0x8A,
-  kLong4 = 0x8B,
-  kShortBinUnicode = 0x8C,
-  kBinUnicode8 = 0x8D,
-  kBinBytes8 = 0x8E,
-  kEmptySet = 0x8F,
-  kAddItems = 0x90,
-  kFrozenSet = 0x91,
-  kNewObjectEx = 0x92,
-  kStackGlobal = 0x93,
-  kMemoize = 0x94,
-  kFrame = 0x95,
-  kByteArray8 = 0x96,
-};
-
+// What each opcode does to the stack.
 class Machine {
  public:
   explicit Machine(std::span<const std::byte> bytes)
-      : text_(reinterpret_cast<const char*>(bytes.data()), bytes.size()), names_(pickle_) {}
+      : bytes_({reinterpret_cast<const char*>(bytes.data()), bytes.size()}), names_(pickle_), stack_(pickle_) {}
 
   Result<Pickle> run() {
     for (;;) {
-      const std::size_t start = at_;
-      if (at_ == text_.size()) {
+      const std::size_t start = bytes_.at();
+      if (bytes_.done()) {
         return bad_input("expected a pickle's end, found the end of the file");
       }
-      const auto op = static_cast<std::uint8_t>(text_[at_++]);
+      LOCUS_TRY(const auto op, bytes_.number<std::uint8_t>());
       if (op == kStop) {
         break;
       }
@@ -96,177 +39,26 @@ class Machine {
         return error;
       }
     }
-    LOCUS_TRY(pickle_.root, pop());
-    pickle_.size = at_;
+    LOCUS_TRY(pickle_.root, stack_.pop());
+    pickle_.size = bytes_.at();
     return std::move(pickle_);
   }
 
  private:
-  // ---- the bytes
-
-  Result<std::string_view> take(std::uint64_t count) {
-    if (count > text_.size() - at_) {
-      return bad_input("expected " + std::to_string(count) + " more bytes, found " +
-                       std::to_string(text_.size() - at_));
-    }
-    const std::string_view part = text_.substr(at_, static_cast<std::size_t>(count));
-    at_ += part.size();
-    return part;
-  }
-
-  template <class T>
-  Result<T> number() {
-    LOCUS_TRY(const std::string_view part, take(sizeof(T)));
-    T value;
-    std::memcpy(&value, part.data(), sizeof(T));
-    return value;
-  }
-
-  Result<std::string_view> line() {
-    const std::size_t end = text_.find('\n', at_);
-    if (end == std::string_view::npos) {
-      return bad_input("expected a line, found the end of the file");
-    }
-    const std::string_view part = text_.substr(at_, end - at_);
-    at_ = end + 1;
-    return part;
-  }
-
-  // Bytes whose length stands before them as a T.
-  template <class T>
-  Result<std::string_view> counted() {
-    LOCUS_TRY(const T count, number<T>());
-    return take(count);
-  }
-
-  // ---- the stack
-
-  Status push(PickleId id) {
-    // Values are limited, but getting one from the memo again makes none.
-    if (stack_.size() >= kValueLimit) {
-      return bad_input("more than " + std::to_string(kValueLimit) + " values on the stack");
-    }
-    stack_.push_back(id);
-    return {};
-  }
-  Status push(PickleValue value) {
-    LOCUS_CHECK(room());
-    pickle_.values.push_back(std::move(value));
-    return push(static_cast<PickleId>(pickle_.values.size() - 1));
-  }
-  Status push(Kind kind, std::int64_t integer = 0) {
-    PickleValue value;
-    value.kind = kind;
-    value.integer = integer;
-    return push(std::move(value));
-  }
-  Status push_text(Kind kind, const Result<std::string_view>& text) {
-    if (!text.ok()) {
-      return text.error();
-    }
-    PickleValue value;
-    value.kind = kind;
-    value.text = *text;
-    return push(std::move(value));
-  }
-  Status room() const {
-    return pickle_.values.size() < kValueLimit ? Status()
-                                               : bad_input("more than " + std::to_string(kValueLimit) + " values");
-  }
-
-  std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
-
-  Result<PickleId> pop() {
-    if (stack_.size() <= floor()) {
-      return bad_input("expected a value on the stack, found none");
-    }
-    const PickleId id = stack_.back();
-    stack_.pop_back();
-    return id;
-  }
-  Result<PickleId> top() const {
-    return stack_.size() > floor() ? Result<PickleId>(stack_.back())
-                                   : bad_input("expected a value on the stack, found none");
-  }
-  // The values above the last mark.
-  Result<std::vector<PickleId>> pop_mark() {
-    if (marks_.empty()) {
-      return bad_input("expected a mark on the stack, found none");
-    }
-    const auto first = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
-    std::vector<PickleId> items(first, stack_.end());
-    stack_.erase(first, stack_.end());
-    marks_.pop_back();
-    return items;
-  }
-
-  // ---- the steps
-
   Status step(std::uint8_t op);
   Status step_container(std::uint8_t op);
   Status step_object(std::uint8_t op);
 
-  Status push_items(Kind kind, std::vector<PickleId> items) {
-    PickleValue value;
-    value.kind = kind;
-    value.items = std::move(items);
-    return push(std::move(value));
-  }
-  Status tuple(std::size_t count) {
-    std::vector<PickleId> items(count);
-    for (std::size_t n = count; n-- > 0;) {
-      LOCUS_TRY(items[n], pop());
-    }
-    return push_items(Kind::kTuple, std::move(items));
-  }
-  Status tuple_of_mark(Kind kind) {
-    LOCUS_TRY(std::vector<PickleId> items, pop_mark());
-    if (kind == Kind::kDict && items.size() % 2 != 0) {
-      return bad_input("expected names and values in pairs");
-    }
-    return push_items(kind, std::move(items));
-  }
-
-  // Adds `items` to the container on top. An inert object takes and forgets them.
-  Status extend(Kind kind, const std::vector<PickleId>& items) {
-    LOCUS_TRY(const PickleId id, top());
-    PickleValue& container = pickle_.values[id];
-    if (container.kind == Kind::kInert) {
-      return {};
-    }
-    if (container.kind != kind || (kind == Kind::kDict && items.size() % 2 != 0)) {
-      return bad_input("expected a container for these values, found something else");
-    }
-    container.items.insert(container.items.end(), items.begin(), items.end());
-    return {};
-  }
-
   Status integer(std::string_view bytes) {
     if (bytes.size() > 8) {
-      return push_text(Kind::kOpaque, bytes);
+      return stack_.push_text(Kind::kOpaque, bytes);
     }
     std::uint64_t value = 0;
     std::memcpy(&value, bytes.data(), bytes.size());
     if (!bytes.empty() && (static_cast<std::uint8_t>(bytes.back()) & 0x80U) != 0 && bytes.size() < 8) {
       value |= ~0ULL << (8 * bytes.size());
     }
-    return push(Kind::kInteger, static_cast<std::int64_t>(value));
-  }
-
-  Status put(std::size_t key) {
-    LOCUS_TRY(const PickleId id, top());
-    if (key >= kValueLimit) {
-      return bad_input("expected a memo index below " + std::to_string(kValueLimit) + ", found " + std::to_string(key));
-    }
-    memo_[static_cast<PickleId>(key)] = id;
-    return {};
-  }
-  Status get(std::size_t key) {
-    const auto found = key < kValueLimit ? memo_.find(static_cast<PickleId>(key)) : memo_.end();
-    if (found == memo_.end()) {
-      return bad_input("expected a value in the memo at " + std::to_string(key) + ", found none");
-    }
-    return push(found->second);
+    return stack_.push(Kind::kInteger, static_cast<std::int64_t>(value));
   }
 
   // "MODULE NAME", once each, where views of it stay valid.
@@ -275,15 +67,15 @@ class Machine {
                 .insert(std::string(module.substr(0, kNameLimit)) + ' ' + std::string(name.substr(0, kNameLimit)))
                 .first;
   }
-  Status named(std::string_view text) { return push(names_.name(text)); }
+  Status named(std::string_view text) { return stack_.push(names_.name(text)); }
   Status call(PickleId callable, PickleId arguments) {
-    LOCUS_CHECK(room());
+    LOCUS_CHECK(stack_.room());
     LOCUS_TRY(const PickleId made, names_.call(callable, arguments));
-    return push(made);
+    return stack_.push(made);
   }
   Status build() {
-    LOCUS_TRY(const PickleId state, pop());
-    LOCUS_TRY(const PickleId id, top());
+    LOCUS_TRY(const PickleId state, stack_.pop());
+    LOCUS_TRY(const PickleId id, stack_.top());
     PickleValue& object = pickle_.values[id];
     if (object.kind == Kind::kInert && object.items.size() >= 2) {
       object.items.resize(2);
@@ -292,98 +84,84 @@ class Machine {
     return {};  // the state of a dict (a state dict's _metadata) or tensor says nothing about its content
   }
 
-  std::string_view text_;
-  std::size_t at_ = 0;
+  PickleCursor bytes_;
   Pickle pickle_;
   TorchNames names_;
-  std::vector<PickleId> stack_;
-  std::vector<std::size_t> marks_;  // heights of the stack
-  std::unordered_map<PickleId, PickleId> memo_;
+  PickleStack stack_;
 };
 
 Status Machine::step(std::uint8_t op) {
   switch (op) {
     case kProto: {
-      LOCUS_TRY(const std::uint8_t protocol, number<std::uint8_t>());
+      LOCUS_TRY(const std::uint8_t protocol, bytes_.number<std::uint8_t>());
       return protocol >= 2 && protocol <= 5 ? Status()
                                             : bad_input("expected protocol 2 to 5, found " + std::to_string(protocol));
     }
     case kFrame:
       // A frame only says how much to read ahead.
-      if (const auto length = number<std::uint64_t>(); !length.ok()) {
+      if (const auto length = bytes_.number<std::uint64_t>(); !length.ok()) {
         return length.error();
       }
       return {};
     case kNone:
-      return push(Kind::kNone);
+      return stack_.push(Kind::kNone);
     case kTrue:
     case kFalse:
-      return push(Kind::kBool, op == kTrue ? 1 : 0);
+      return stack_.push(Kind::kBool, op == kTrue ? 1 : 0);
     case kBinInt: {
-      LOCUS_TRY(const std::int32_t value, number<std::int32_t>());
-      return push(Kind::kInteger, value);
+      LOCUS_TRY(const std::int32_t value, bytes_.number<std::int32_t>());
+      return stack_.push(Kind::kInteger, value);
     }
     case kBinInt1: {
-      LOCUS_TRY(const std::uint8_t value, number<std::uint8_t>());
-      return push(Kind::kInteger, value);
+      LOCUS_TRY(const std::uint8_t value, bytes_.number<std::uint8_t>());
+      return stack_.push(Kind::kInteger, value);
     }
     case kBinInt2: {
-      LOCUS_TRY(const std::uint16_t value, number<std::uint16_t>());
-      return push(Kind::kInteger, value);
+      LOCUS_TRY(const std::uint16_t value, bytes_.number<std::uint16_t>());
+      return stack_.push(Kind::kInteger, value);
     }
     case kLong1: {
-      LOCUS_TRY(const std::string_view bytes, counted<std::uint8_t>());
+      LOCUS_TRY(const std::string_view bytes, bytes_.counted<std::uint8_t>());
       return integer(bytes);
     }
     case kLong4: {
-      LOCUS_TRY(const std::string_view bytes, counted<std::uint32_t>());
+      LOCUS_TRY(const std::string_view bytes, bytes_.counted<std::uint32_t>());
       return integer(bytes);
     }
     case kBinFloat: {
-      LOCUS_TRY(const std::uint64_t bits, number<std::uint64_t>());
+      LOCUS_TRY(const std::uint64_t bits, bytes_.number<std::uint64_t>());
       PickleValue value;
       value.kind = Kind::kNumber;
       value.number = std::bit_cast<double>(__builtin_bswap64(bits));  // pickle writes floats big endian
-      return push(std::move(value));
+      return stack_.push(std::move(value));
     }
     case kBinUnicode:
     case kBinString:
-      return push_text(Kind::kText, counted<std::uint32_t>());
+      return stack_.push_text(Kind::kText, bytes_.counted<std::uint32_t>());
     case kShortBinUnicode:
     case kShortBinString:
-      return push_text(Kind::kText, counted<std::uint8_t>());
+      return stack_.push_text(Kind::kText, bytes_.counted<std::uint8_t>());
     case kBinUnicode8:
-      return push_text(Kind::kText, counted<std::uint64_t>());
+      return stack_.push_text(Kind::kText, bytes_.counted<std::uint64_t>());
     case kBinBytes:
-      return push_text(Kind::kBytes, counted<std::uint32_t>());
+      return stack_.push_text(Kind::kBytes, bytes_.counted<std::uint32_t>());
     case kShortBinBytes:
-      return push_text(Kind::kBytes, counted<std::uint8_t>());
+      return stack_.push_text(Kind::kBytes, bytes_.counted<std::uint8_t>());
     case kBinBytes8:
     case kByteArray8:
-      return push_text(Kind::kBytes, counted<std::uint64_t>());
+      return stack_.push_text(Kind::kBytes, bytes_.counted<std::uint64_t>());
     case kMark:
-      if (marks_.size() == kMarkLimit) {
-        return bad_input("nested deeper than " + std::to_string(kMarkLimit) + " marks");
-      }
-      marks_.push_back(stack_.size());
-      return {};
+      return stack_.mark();
     case kPop:
-      if (!marks_.empty() && marks_.back() == stack_.size()) {
-        marks_.pop_back();
-        return {};
-      }
-      if (const auto popped = pop(); !popped.ok()) {
-        return popped.error();
-      }
-      return {};
+      return stack_.drop();
     case kPopMark:
-      if (const auto items = pop_mark(); !items.ok()) {
+      if (const auto items = stack_.pop_mark(); !items.ok()) {
         return items.error();
       }
       return {};
     case kDup: {
-      LOCUS_TRY(const PickleId id, top());
-      return push(id);
+      LOCUS_TRY(const PickleId id, stack_.top());
+      return stack_.push(id);
     }
     default:
       return step_container(op);
@@ -393,39 +171,39 @@ Status Machine::step(std::uint8_t op) {
 Status Machine::step_container(std::uint8_t op) {
   switch (op) {
     case kEmptyTuple:
-      return push(Kind::kTuple);
+      return stack_.push(Kind::kTuple);
     case kTuple1:
     case kTuple2:
     case kTuple3:
-      return tuple(static_cast<std::size_t>(op - kTuple1) + 1);
+      return stack_.tuple(static_cast<std::size_t>(op - kTuple1) + 1);
     case kTupleOfMark:
-      return tuple_of_mark(Kind::kTuple);
+      return stack_.container_of_mark(Kind::kTuple);
     case kListOfMark:
-      return tuple_of_mark(Kind::kList);
+      return stack_.container_of_mark(Kind::kList);
     case kDictOfMark:
-      return tuple_of_mark(Kind::kDict);
+      return stack_.container_of_mark(Kind::kDict);
     case kFrozenSet:
-      return tuple_of_mark(Kind::kSet);
+      return stack_.container_of_mark(Kind::kSet);
     case kEmptyList:
-      return push(Kind::kList);
+      return stack_.push(Kind::kList);
     case kEmptyDict:
-      return push(Kind::kDict);
+      return stack_.push(Kind::kDict);
     case kEmptySet:
-      return push(Kind::kSet);
+      return stack_.push(Kind::kSet);
     case kAppend: {
-      LOCUS_TRY(const PickleId item, pop());
-      return extend(Kind::kList, {item});
+      LOCUS_TRY(const PickleId item, stack_.pop());
+      return stack_.extend(Kind::kList, {item});
     }
     case kSetItem: {
-      LOCUS_TRY(const PickleId item, pop());
-      LOCUS_TRY(const PickleId name, pop());
-      return extend(Kind::kDict, {name, item});
+      LOCUS_TRY(const PickleId item, stack_.pop());
+      LOCUS_TRY(const PickleId name, stack_.pop());
+      return stack_.extend(Kind::kDict, {name, item});
     }
     case kAppends:
     case kSetItems:
     case kAddItems: {
-      LOCUS_TRY(const std::vector<PickleId> items, pop_mark());
-      return extend(op == kAppends ? Kind::kList : op == kSetItems ? Kind::kDict : Kind::kSet, items);
+      LOCUS_TRY(const std::vector<PickleId> items, stack_.pop_mark());
+      return stack_.extend(op == kAppends ? Kind::kList : op == kSetItems ? Kind::kDict : Kind::kSet, items);
     }
     default:
       return step_object(op);
@@ -435,31 +213,31 @@ Status Machine::step_container(std::uint8_t op) {
 Status Machine::step_object(std::uint8_t op) {
   switch (op) {
     case kBinPut: {
-      LOCUS_TRY(const std::uint8_t key, number<std::uint8_t>());
-      return put(key);
+      LOCUS_TRY(const std::uint8_t key, bytes_.number<std::uint8_t>());
+      return stack_.put(key);
     }
     case kLongBinPut: {
-      LOCUS_TRY(const std::uint32_t key, number<std::uint32_t>());
-      return put(key);
+      LOCUS_TRY(const std::uint32_t key, bytes_.number<std::uint32_t>());
+      return stack_.put(key);
     }
     case kMemoize:
-      return put(memo_.size());
+      return stack_.memoize();
     case kBinGet: {
-      LOCUS_TRY(const std::uint8_t key, number<std::uint8_t>());
-      return get(key);
+      LOCUS_TRY(const std::uint8_t key, bytes_.number<std::uint8_t>());
+      return stack_.get(key);
     }
     case kLongBinGet: {
-      LOCUS_TRY(const std::uint32_t key, number<std::uint32_t>());
-      return get(key);
+      LOCUS_TRY(const std::uint32_t key, bytes_.number<std::uint32_t>());
+      return stack_.get(key);
     }
     case kGlobalName: {
-      LOCUS_TRY(const std::string_view module, line());
-      LOCUS_TRY(const std::string_view name, line());
+      LOCUS_TRY(const std::string_view module, bytes_.line());
+      LOCUS_TRY(const std::string_view name, bytes_.line());
       return named(store(module, name));
     }
     case kStackGlobal: {
-      LOCUS_TRY(const PickleId name, pop());
-      LOCUS_TRY(const PickleId module, pop());
+      LOCUS_TRY(const PickleId name, stack_.pop());
+      LOCUS_TRY(const PickleId module, stack_.pop());
       if (pickle_.at(name).kind != Kind::kText || pickle_.at(module).kind != Kind::kText) {
         return bad_input("expected the two texts of a name, found something else");
       }
@@ -467,14 +245,14 @@ Status Machine::step_object(std::uint8_t op) {
     }
     case kReduce:
     case kNewObject: {
-      LOCUS_TRY(const PickleId arguments, pop());
-      LOCUS_TRY(const PickleId callable, pop());
+      LOCUS_TRY(const PickleId arguments, stack_.pop());
+      LOCUS_TRY(const PickleId callable, stack_.pop());
       return call(callable, arguments);
     }
     case kNewObjectEx: {
-      LOCUS_TRY(const PickleId named_arguments, pop());
-      LOCUS_TRY(const PickleId arguments, pop());
-      LOCUS_TRY(const PickleId callable, pop());
+      LOCUS_TRY(const PickleId named_arguments, stack_.pop());
+      LOCUS_TRY(const PickleId arguments, stack_.pop());
+      LOCUS_TRY(const PickleId callable, stack_.pop());
       if (pickle_.at(named_arguments).kind != Kind::kDict) {
         return bad_input("expected a dict of arguments, found something else");
       }
@@ -483,9 +261,9 @@ Status Machine::step_object(std::uint8_t op) {
     case kBuild:
       return build();
     case kBinPersid: {
-      LOCUS_TRY(const PickleId id, pop());
+      LOCUS_TRY(const PickleId id, stack_.pop());
       LOCUS_TRY(PickleValue storage, names_.storage(id));
-      return push(std::move(storage));
+      return stack_.push(std::move(storage));
     }
     default:
       return bad_input("expected an opcode of protocols 2 to 5, found " + std::to_string(op));
