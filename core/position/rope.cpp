@@ -51,8 +51,7 @@ Result<std::int64_t> RopeOptions::rotated_width(std::int64_t head_width, std::in
 }
 
 Rotation RopeOptions::rotation_at(const at::Tensor& ids, std::int64_t width, std::int64_t trained_length) const {
-  const double length = ids.numel() == 0 ? 0.0 : std::ceil(ids.max().item<double>()) + 1;
-  const RotaryFrequencies frequencies = scaling.frequencies(width, base, length, trained_length);
+  const RotaryFrequencies frequencies = scaling.frequencies(width, base, scaling.length_of(ids), trained_length);
   return rotation(ids, frequencies.inverse, frequencies.magnitude);
 }
 

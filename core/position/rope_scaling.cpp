@@ -12,7 +12,7 @@ namespace locus::position {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kKinds{"none", "linear", "ntk", "dynamic", "yarn", "llama3"};
+constexpr std::array<std::string_view, 7> kKinds{"none", "linear", "ntk", "dynamic", "yarn", "yarn-turns", "llama3"};
 
 Status positive(std::string_view name, double value, bool zero_allowed = false) {
   if (std::isfinite(value) && (value > 0 || (zero_allowed && value == 0))) {
@@ -24,7 +24,8 @@ Status positive(std::string_view name, double value, bool zero_allowed = false) 
 
 Status check_values(const RopeScaling& scaling) {
   if (std::find(kKinds.begin(), kKinds.end(), scaling.kind) == kKinds.end()) {
-    return bad_input("option scaling: expected none, linear, ntk, dynamic, yarn or llama3, found " + scaling.kind);
+    return bad_input("option scaling: expected none, linear, ntk, dynamic, yarn, yarn-turns or llama3, found " +
+                     scaling.kind);
   }
   LOCUS_CHECK(positive("factor", scaling.factor));
   LOCUS_CHECK(positive("attention_factor", scaling.attention_factor, true));
@@ -32,6 +33,10 @@ Status check_values(const RopeScaling& scaling) {
   LOCUS_CHECK(positive("beta_slow", scaling.beta_slow));
   LOCUS_CHECK(positive("low_freq_factor", scaling.low_freq_factor));
   LOCUS_CHECK(positive("high_freq_factor", scaling.high_freq_factor));
+  if (scaling.kind == "yarn-turns" && scaling.beta_fast <= scaling.beta_slow) {
+    return bad_input("option beta_fast: expected more than beta_slow, found " +
+                     to_text(SettingValue(scaling.beta_fast)));
+  }
   if (scaling.kind == "llama3" && scaling.high_freq_factor <= scaling.low_freq_factor) {
     return bad_input("option high_freq_factor: expected more than low_freq_factor, found " +
                      to_text(SettingValue(scaling.high_freq_factor)));
@@ -44,6 +49,11 @@ Status check_values(const RopeScaling& scaling) {
         std::to_string(scaling.max_position_embeddings));
   }
   return {};
+}
+
+// What YaRN multiplies cos and sin with when nothing else is asked for.
+double yarn_magnitude(double s) {
+  return s > 1 ? 0.1 * std::log(s) + 1 : 1.0;
 }
 
 // The (fractional) pair that makes `turns` turns over the original length.
@@ -84,7 +94,7 @@ std::vector<OptionDescription> RopeScaling::described() {
   return {
       {"scaling", "none",
        "none; linear (PI: positions/s); ntk (base·s^(D/(D−2))); dynamic (NTK growing with the length beyond L0); yarn; "
-       "llama3"},
+       "yarn-turns (TAPE's authors: s = T/L0 beyond L0, a ramp linear in the turns of a pair); llama3"},
       {"factor", "1", "s of the scaling"},
       {"attention_factor", "0", "yarn: multiplies cos and sin; 0: 0.1·ln s + 1"},
       {"beta_fast", "32", "yarn: pairs with more turns over L0 keep their frequency"},
@@ -92,7 +102,8 @@ std::vector<OptionDescription> RopeScaling::described() {
       {"low_freq_factor", "1", "llama3: wavelengths above L0/this are stretched by s"},
       {"high_freq_factor", "4", "llama3: wavelengths below L0/this are kept"},
       {"original_max_position_embeddings", "0", "L0; 0: max_position_embeddings, else the trained length"},
-      {"max_position_embeddings", "0", "yarn with an original length: s is this/L0 and `factor` is ignored"},
+      {"max_position_embeddings", "0",
+       "yarn with an original length: s is this/L0 and `factor` is ignored; yarn-turns: s of the magnitude up to L0"},
   };
 }
 
@@ -104,7 +115,7 @@ double RopeScaling::original_length(std::int64_t trained_length) const {
 }
 
 Status RopeScaling::check(std::int64_t width, std::int64_t trained_length) const {
-  const bool needs_length = kind == "dynamic" || kind == "yarn" || kind == "llama3";
+  const bool needs_length = kind == "dynamic" || kind == "yarn" || kind == "yarn-turns" || kind == "llama3";
   if (needs_length && original_length(trained_length) <= 0) {
     return bad_input("option original_max_position_embeddings: scaling " + kind +
                      " needs the original length, found none");
@@ -113,6 +124,14 @@ Status RopeScaling::check(std::int64_t width, std::int64_t trained_length) const
     return bad_input("option scaling: " + kind + " needs at least 4 rotated channels, found " + std::to_string(width));
   }
   return {};
+}
+
+double RopeScaling::length_of(const at::Tensor& ids) const {
+  if (ids.numel() == 0) {
+    return 0.0;
+  }
+  const double last = std::ceil(ids.max().item<double>());
+  return kind == "yarn-turns" ? last - std::floor(ids.min().item<double>()) + 1 : last + 1;
 }
 
 RotaryFrequencies RopeScaling::frequencies(std::int64_t width, double base, double length,
@@ -132,6 +151,9 @@ RotaryFrequencies RopeScaling::frequencies(std::int64_t width, double base, doub
   if (kind == "yarn") {
     return yarn(width, base, original);
   }
+  if (kind == "yarn-turns") {
+    return yarn_turns(width, base, length, original);
+  }
   const at::Tensor inverse = inverse_frequencies(width, base);
   return {kind == "llama3" ? llama3(inverse, original) : inverse};
 }
@@ -148,8 +170,20 @@ RotaryFrequencies RopeScaling::yarn(std::int64_t width, double base, double orig
   }
   const at::Tensor ramp = ((at::arange(width / 2, at::kDouble) - low) / (high - low)).clamp(0, 1);
   const at::Tensor inverse = inverse_frequencies(width, base);
-  const double automatic = s > 1 ? 0.1 * std::log(s) + 1 : 1.0;
-  return {inverse * (1 - ramp) + inverse / s * ramp, attention_factor > 0 ? attention_factor : automatic};
+  return {inverse * (1 - ramp) + inverse / s * ramp, attention_factor > 0 ? attention_factor : yarn_magnitude(s)};
+}
+
+RotaryFrequencies RopeScaling::yarn_turns(std::int64_t width, double base, double length, double original) const {
+  const at::Tensor inverse = inverse_frequencies(width, base);
+  if (length <= original) {
+    // Up to L0 the frequencies stay as trained, the magnitude is that of the longest length.
+    const double longest = static_cast<double>(max_position_embeddings) / original;
+    return {inverse, attention_factor > 0 ? attention_factor : yarn_magnitude(longest)};
+  }
+  const double s = length / original;
+  const at::Tensor turns = inverse * (original / (2 * std::numbers::pi));
+  const at::Tensor keep = ((turns - beta_slow) / (beta_fast - beta_slow)).clamp(0, 1);
+  return {inverse * (keep + (1 - keep) / s), attention_factor > 0 ? attention_factor : yarn_magnitude(s)};
 }
 
 at::Tensor RopeScaling::llama3(const at::Tensor& inverse, double original) const {

@@ -1,5 +1,5 @@
 // RoPE beyond its trained length: frequencies and magnitude under linear (PI), NTK-aware, dynamic NTK, YaRN and Llama 3
-// scaling. RoPE, RandPE, CoPE + RoPE and TAPE take their frequencies from here.
+// scaling, and the YaRN of TAPE's authors. RoPE, RandPE, CoPE + RoPE and TAPE take their frequencies from here.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -22,7 +22,7 @@ struct RotaryFrequencies {
 
 // Options under the names of Hugging Face's rope_scaling. L0 is the length the model was trained for before scaling.
 struct RopeScaling {
-  std::string kind = "none";                          // none linear ntk dynamic yarn llama3
+  std::string kind = "none";                          // none linear ntk dynamic yarn yarn-turns llama3
   double factor = 1.0;                                // s
   double attention_factor = 0.0;                      // yarn: multiplies cos and sin; 0: 0.1·ln s + 1
   double beta_fast = 32.0;                            // yarn: pairs with more turns over L0 keep θ
@@ -30,7 +30,8 @@ struct RopeScaling {
   double low_freq_factor = 1.0;                       // llama3
   double high_freq_factor = 4.0;                      // llama3
   std::int64_t original_max_position_embeddings = 0;  // L0; 0: max_position_embeddings, else the trained length
-  std::int64_t max_position_embeddings = 0;           // yarn with an original length set: s = this/original
+  std::int64_t max_position_embeddings = 0;           // yarn with an original length set: s = this/original;
+                                                      // yarn-turns: s of the magnitude up to L0
 
   // Reads the options above ("scaling" is `kind`). Errors: kBadInput naming the option.
   static Result<RopeScaling> from(const Settings& settings);
@@ -41,12 +42,16 @@ struct RopeScaling {
 
   // kBadInput when L0 is needed but nowhere given, or when `width` has too few channels (NTK needs 4).
   Status check(std::int64_t width, std::int64_t trained_length) const;
-  // θ of a rotation of `width` channels over positions below `length` (only dynamic NTK depends on it).
+  // What `frequencies` takes for these positions (T): the last one + 1, for yarn-turns the tokens they span, so that
+  // shifting all of them changes nothing.
+  double length_of(const at::Tensor& ids) const;
+  // θ of a rotation of `width` channels over this length (only dynamic NTK and yarn-turns depend on it).
   RotaryFrequencies frequencies(std::int64_t width, double base, double length, std::int64_t trained_length) const;
 
  private:
   double original_length(std::int64_t trained_length) const;
   RotaryFrequencies yarn(std::int64_t width, double base, double original) const;
+  RotaryFrequencies yarn_turns(std::int64_t width, double base, double length, double original) const;
   at::Tensor llama3(const at::Tensor& inverse, double original) const;
 };
 

@@ -143,9 +143,8 @@ State Tape::begin(const Positions& positions, std::int64_t batch) const {
   if (options_.start == TapeStart::kFourier) {
     start = fourier_.at_positions(positions.ids);
   } else {
-    const double length = positions.size() == 0 ? 0.0 : std::ceil(positions.ids.max().item<double>()) + 1;
-    const RotaryFrequencies frequencies =
-        options_.scaling.frequencies(2 * blocks_.blocks, options_.base, length, shape_.trained_length);
+    const RotaryFrequencies frequencies = options_.scaling.frequencies(
+        2 * blocks_.blocks, options_.base, options_.scaling.length_of(positions.ids), shape_.trained_length);
     start = tape_rope_start(rotation(positions.ids, frequencies.inverse, frequencies.magnitude), blocks_);
   }
   at::TensorOptions like = at::TensorOptions().dtype(at::kFloat);

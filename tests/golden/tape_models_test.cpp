@@ -66,6 +66,23 @@ TEST(TapeModels, AblationsGiveTheReferenceLogits) {
   }
 }
 
+// The authors' YaRN: beyond the original length s is the input's over it, up to it only the magnitude differs.
+TEST(TapeModels, YarnAsTheAuthorsRunIt) {
+  const test::Golden golden("tape_adayarn");
+  const std::string scaling =
+      R"(, "rope_scaling": {"type": "adayarn", "factor": 8.0}, "original_max_position_embeddings": )";
+  const Opened beyond(golden, config("adayarn", 3, scaling + "8"));
+  const Opened within(golden, config("adayarn", 3, scaling + "16"));
+  ASSERT_TRUE(beyond.model && within.model);
+  EXPECT_TRUE(beyond.model->info().unexpected.empty());
+  for (std::int64_t row = 0; row < 2; ++row) {
+    const at::Tensor ids = golden["input_ids"][row];
+    EXPECT_CLOSE(test::logits_of(*beyond.model, ids), golden["logits"][row], kTolerance);
+    EXPECT_CLOSE(test::logits_of(*beyond.model, ids, 37), golden["logits_shift37"][row], kTolerance);
+    EXPECT_CLOSE(test::logits_of(*within.model, ids), golden["logits_within16"][row], kTolerance);
+  }
+}
+
 TEST(TapeModels, ShowsTheAttentionAndTheDotProductsOfTheStateEnteringEachLayer) {
   const test::Golden golden("tape");
   const test::Golden layers("tape_layers");

@@ -65,6 +65,11 @@ Result<Plan> read_llama(const Checkpoint& checkpoint) {
 }
 
 Result<Plan> read_llama_rope(const Checkpoint& checkpoint) {
+  // TAPE's authors train Llamas with other encodings too and write this field; their plain ones are called rope.
+  const std::string encoding = text_or_nothing(checkpoint.config, "rpe_type");
+  if (!encoding.empty() && encoding != "rope") {
+    return unsupported("field rpe_type: expected rope or one of TAPE's, found " + encoding, checkpoint.config.file());
+  }
   LOCUS_TRY(Plan plan, read_llama(checkpoint));
   plan.spec.encoding = "rope";
   LOCUS_TRY(plan.spec.encoding_options, rope_options(checkpoint.config));

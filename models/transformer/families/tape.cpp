@@ -24,6 +24,23 @@ Status set_variant(const std::string& type, const Config& config, Settings& opti
   return {};
 }
 
+// RoPE with YaRN as the authors run it: s is the input's length over the original one, whatever factor is written.
+Result<Settings> authors_yarn(const Config& config) {
+  LOCUS_TRY(const double base, config.number("rope_theta", 10000.0));
+  LOCUS_TRY(const std::int64_t longest, config.integer("max_position_embeddings", 2048));
+  LOCUS_TRY(const Config scaling, group(config, "rope_scaling"));
+  LOCUS_TRY(const std::int64_t inner, scaling.integer("original_max_position_embeddings", longest));
+  LOCUS_TRY(const std::int64_t original, config.integer("original_max_position_embeddings", inner));
+  if (original < 1) {
+    return bad_input("expected a length of at least 1, found " + std::to_string(original),
+                     config.context("original_max_position_embeddings"));
+  }
+  return Settings{{"base", base},
+                  {"scaling", std::string("yarn-turns")},
+                  {"max_position_embeddings", longest},
+                  {"original_max_position_embeddings", original}};
+}
+
 std::string rpe_type(const Checkpoint& checkpoint) {
   return text_or_nothing(checkpoint.config, "rpe_type");
 }
@@ -36,7 +53,7 @@ bool recognises(const Checkpoint& checkpoint) {
 Result<Plan> read(const Checkpoint& checkpoint) {
   LOCUS_TRY(Plan plan, read_llama(checkpoint));
   const std::string type = rpe_type(checkpoint).empty() ? "adape" : rpe_type(checkpoint);
-  LOCUS_TRY(Settings options, rope_options(checkpoint.config));
+  LOCUS_TRY(Settings options, type == "adayarn" ? authors_yarn(checkpoint.config) : rope_options(checkpoint.config));
   LOCUS_CHECK(set_variant(type, checkpoint.config, options));
   LOCUS_TRY(const std::int64_t size, checkpoint.config.integer("position_size", 4 * plan.spec.heads));
   options.set("position_size", size);
