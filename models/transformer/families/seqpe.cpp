@@ -1,4 +1,5 @@
 // SeqPE: a GPT-2 or a timm ViT in model.safetensors, the position encoder in model_1.safetensors, and pe_config.json.
+// Instead of the two, one torch file of {model, pe_model, …}, as image training writes it.
 #include <utility>
 
 #include "models/transformer/families/gpt2.h"
@@ -10,9 +11,14 @@ namespace locus::families {
 
 namespace {
 
-bool has_pe_config(const Checkpoint& checkpoint) {
+// How the encoder's tensors are called in a torch file of both.
+constexpr const char* kTogether = "pe_model.";
+
+// With the encoder's tensors, a pe_config.json that is not there is an error of its own.
+bool has_encoder(const Checkpoint& checkpoint) {
   std::error_code failure;
-  return std::filesystem::exists(checkpoint.folder / "pe_config.json", failure);
+  return std::filesystem::exists(checkpoint.folder / "pe_config.json", failure) ||
+         checkpoint.find(std::string(kTogether) + "token_of_seqpe_embed.weight") != nullptr;
 }
 
 Result<std::string> integration(const Config& config) {
@@ -97,10 +103,11 @@ Status bind_encoding(const Checkpoint& checkpoint, const std::string& prefix, co
     return empty.error().within((checkpoint.folder / "pe_config.json").string());
   }
   const std::string encoder = "position.encoder.";
+  const std::string before = checkpoint.prefix_of({"", kTogether}, "token_of_seqpe_embed.weight");
   const std::string layer = "position.layers.";
   for (const transformer::Parameter& parameter : (*empty)->parameters()) {
     if (parameter.name.rfind(encoder, 0) == 0) {
-      plan.bind(parameter.name, parameter.name.substr(encoder.size()));
+      plan.bind(parameter.name, before + parameter.name.substr(encoder.size()));
     } else if (parameter.name.rfind(layer, 0) == 0) {
       const std::size_t dot = parameter.name.find('.', layer.size());
       plan.bind(parameter.name, layers + parameter.name.substr(layer.size(), dot - layer.size()) + ".attn" +
@@ -139,12 +146,12 @@ Result<Plan> read_vit_seqpe(const Checkpoint& checkpoint) {
 
 const Family kSeqpeGpt2{
     "seqpe-gpt2",
-    [](const Checkpoint& checkpoint) { return has_pe_config(checkpoint) && model_type(checkpoint) == "gpt2"; },
+    [](const Checkpoint& checkpoint) { return has_encoder(checkpoint) && model_type(checkpoint) == "gpt2"; },
     read_gpt2_seqpe};
 
 const Family kSeqpeVit{"seqpe-vit",
                        [](const Checkpoint& checkpoint) {
-                         return has_pe_config(checkpoint) && checkpoint.find("patch_embed.proj.weight") != nullptr;
+                         return has_encoder(checkpoint) && checkpoint.find("patch_embed.proj.weight") != nullptr;
                        },
                        read_vit_seqpe};
 
