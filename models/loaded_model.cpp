@@ -38,22 +38,19 @@ std::function<std::string(std::int64_t)> label_of(std::shared_ptr<const text::To
 
 }  // namespace
 
-Status LoadedModel::load(bool check_values) {
-  const std::lock_guard lock(mutex_);
-  return guarded([&]() -> Status {
-    transformer::load(parts_.fitting, check_values, parts_.info.warnings);
-    parts_.transformer->to(at::Device(parts_.options.device));
-    loaded_ = true;
-    return {};
-  });
+Status LoadedModel::load() {
+  LOCUS_TRY(const transformer::Transformer* loaded, ready());
+  (void)loaded;
+  parts_.info.warnings.insert(parts_.info.warnings.end(), value_warnings_.begin(), value_warnings_.end());
+  value_warnings_.clear();
+  return {};
 }
 
 Result<const transformer::Transformer*> LoadedModel::ready() const {
   const std::lock_guard lock(mutex_);
   if (!loaded_) {
     LOCUS_CHECK(guarded([&]() -> Status {
-      std::vector<std::string> warnings;
-      transformer::load(parts_.fitting, false, warnings);
+      value_warnings_ = transformer::load(parts_.fitting);
       parts_.transformer->to(at::Device(parts_.options.device));
       return {};
     }));
@@ -100,6 +97,7 @@ Result<std::shared_ptr<const Trace>> LoadedModel::run(const Input& input, const 
 
     TraceData data;
     data.model = parts_.info;
+    data.model.warnings.insert(data.model.warnings.end(), value_warnings_.begin(), value_warnings_.end());
     data.tokens = std::move(prepared.tokens);
     data.grid = prepared.grid;
     data.picture = std::move(prepared.picture);

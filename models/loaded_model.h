@@ -30,9 +30,8 @@ class LoadedModel : public Model {
  public:
   explicit LoadedModel(LoadedParts parts) : parts_(std::move(parts)) {}
 
-  // Converts the weights now; call it before the model is shared. `check_values` adds warnings for values that are not
-  // finite.
-  Status load(bool check_values);
+  // Converts the weights now, so that info() warns of values that are not finite; call it before the model is shared.
+  Status load();
 
   const ModelInfo& info() const override { return parts_.info; }
   double macs(std::int64_t length) const override;
@@ -53,7 +52,8 @@ class LoadedModel : public Model {
   // Errors: kBadInput, kUsage; also for positions that the encoding does not take.
   Result<Prepared> prepare(const Input& input) const;
 
-  // Loaded weights. Errors: kTooLarge.
+  // Loaded weights. What the first load says of values that are not finite is in every trace's model().warnings.
+  // Errors: kTooLarge.
   Result<const transformer::Transformer*> ready() const;
 
  private:
@@ -72,6 +72,7 @@ class LoadedModel : public Model {
   mutable LoadedParts parts_;
   mutable std::mutex mutex_;  // of the first load
   mutable bool loaded_ = false;
+  mutable std::vector<std::string> value_warnings_;  // of a load at the first run; info() stays as it was shared
 };
 
 // The spec under another base or scaling. Errors: kUnsupported where its encoding has none, kUsage for a scaling that

@@ -48,7 +48,7 @@ struct ModelInfo {
   std::vector<std::string> files;
   std::vector<std::string> missing;
   std::vector<std::string> unexpected;
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings;  // a trace's has those of the weights too, which large checkpoints read at a run
 };
 
 // The same checkpoint under another encoding setting ("what if"): a Llama's base, a scaling, …

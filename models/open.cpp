@@ -18,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kConfigLimit = 16 << 20;
-// Checkpoints up to this many bytes are converted and checked for values that are not finite on opening.
+// Checkpoints up to this many bytes are converted and checked for values that are not finite on opening, larger ones at
+// the first run.
 constexpr double kEagerBytes = 256e6;
 
 Result<families::Checkpoint> read_checkpoint(const fs::path& path) {
@@ -193,7 +194,7 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   }
   auto model = std::make_shared<LoadedModel>(std::move(parts));
   if (bytes <= kEagerBytes) {
-    LOCUS_CHECK(model->load(true));
+    LOCUS_CHECK(model->load());
   }
   return std::shared_ptr<const Model>(std::move(model));
 }

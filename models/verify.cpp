@@ -110,7 +110,11 @@ Result<VerifyReport> verify(const Model& model, const Input& input, const std::o
     if (against) {
       LOCUS_CHECK(compare_trace(data, *against, comparison, stop));
     }
-    return comparison.take();
+    VerifyReport report = comparison.take();
+    const std::vector<std::string>& warnings = data.model.warnings;
+    report.warnings.assign(warnings.begin() + static_cast<std::ptrdiff_t>(model.info().warnings.size()),
+                           warnings.end());
+    return report;
   });
 }
 

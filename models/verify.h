@@ -22,8 +22,9 @@ struct VerifyRow {
 };
 
 struct VerifyReport {
-  std::vector<VerifyRow> rows;  // "logits …" first, then layer by layer
-  bool passed = true;           // all of them
+  std::vector<VerifyRow> rows;        // "logits …" first, then layer by layer
+  bool passed = true;                 // all of them
+  std::vector<std::string> warnings;  // those of the weights that info() does not have yet
 };
 
 // Errors: those of run(), kTooLarge for more than 4096 tokens (whole maps are made), kBadInput for a trace of another

@@ -136,7 +136,7 @@ Result<views::Column> open_column(const workbench::CheckpointEntry& entry, const
   if (!has_input(input)) {
     return usage("expected an INPUT: --text, --text-file, --ids, --image or --pixels (only traces need none)");
   }
-  LOCUS_TRY(column.trace, column.model->run(input));
+  LOCUS_TRY(column.trace, run_model(*column.model, input, {}, context));
   LOCUS_TRY(digest, workbench::checkpoint_digest(column.model->info().files));
   column.name = column.model->info().name;
   return column;

@@ -106,4 +106,14 @@ Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::p
   return model;
 }
 
+Result<std::shared_ptr<const models::Trace>> run_model(const models::Model& model, const models::Input& input,
+                                                       const models::RunOptions& options, const Context& context) {
+  LOCUS_TRY(std::shared_ptr<const models::Trace> trace, model.run(input, options));
+  const std::vector<std::string>& warnings = trace->model().warnings;
+  for (std::size_t n = model.info().warnings.size(); n < warnings.size(); ++n) {
+    context.console.warn(warnings[n]);
+  }
+  return trace;
+}
+
 }  // namespace locus::cli

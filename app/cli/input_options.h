@@ -46,6 +46,10 @@ class OverrideOptions {
 Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::path& path,
                                                         const models::Overrides& overrides, const Context& context);
 
+// Runs it; warnings that came up only now, with the weights of a large checkpoint, are printed.
+Result<std::shared_ptr<const models::Trace>> run_model(const models::Model& model, const models::Input& input,
+                                                       const models::RunOptions& options, const Context& context);
+
 // "a,b,c" -> {a, b, c}, empty parts left out.
 std::vector<std::string> split(const std::string& text, char separator = ',');
 

@@ -141,7 +141,7 @@ Status run(const Options& options, const Context& context) {
   if (options.generate > 0 && (model->info().image || !model->info().causal)) {
     return unsupported("--generate needs a causal text model", options.path);
   }
-  LOCUS_TRY(const auto trace, model->run(input, run_options));
+  LOCUS_TRY(const auto trace, run_model(*model, input, run_options, context));
   if (!options.trace.empty()) {
     LOCUS_CHECK(trace->write(options.trace, run_options.keep));
   }

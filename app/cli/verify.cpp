@@ -35,6 +35,9 @@ Status run(const Options& options, const Context& context) {
     against = *options.against;
   }
   LOCUS_TRY(const models::VerifyReport report, models::verify(*model, input, against));
+  for (const std::string& warning : report.warnings) {
+    context.console.warn(warning);
+  }
   if (options.json) {
     context.console.print(dump(report_json(report)));
   } else {

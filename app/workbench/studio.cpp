@@ -276,11 +276,15 @@ void Studio::run(Checkpoint& checkpoint) {
           return;
         }
         done->running = false;
+        const std::size_t warned = done->info() == nullptr ? 0 : done->info()->warnings.size();
         done->trace = run_result ? run_result->trace : nullptr;
         done->top = run_result ? run_result->top : std::vector<models::Prediction>{};
         done->error = run_result ? std::nullopt : std::optional(run_result.error());
         if (!run_result) {
           report(run_result.error());
+        }
+        if (run_result && done->info()->warnings.size() != warned) {
+          Q_EMIT checkpoints_changed();  // the weights of a large checkpoint were read at this run
         }
         Q_EMIT runs_changed();
         change(state_, false);

@@ -43,7 +43,7 @@ struct Checkpoint {
   bool opening = false;
   bool running = false;
 
-  const models::ModelInfo* info() const { return model ? &model->info() : trace ? &trace->model() : nullptr; }
+  const models::ModelInfo* info() const { return trace ? &trace->model() : model ? &model->info() : nullptr; }
 };
 
 // Everything about one cell of one column.

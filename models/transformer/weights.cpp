@@ -175,11 +175,13 @@ at::Tensor to_tensor(const TensorInfo& info, const checkpoint::Source& source) {
   return to_tensor_as_stored(info, source).to(at::kFloat);
 }
 
-void load(const Fitting& fitting, bool check_values, std::vector<std::string>& warnings) {
+std::vector<std::string> load(const Fitting& fitting) {
   const at::NoGradGuard no_grad;
+  std::vector<std::string> warnings;
   for (const Fitting::Part& part : fitting.parts) {
     at::Tensor value = to_tensor(*part.tensor, part.source);
-    if (check_values && !at::isfinite(value.sum()).item<bool>() && !at::isfinite(value).all().item<bool>()) {
+    // A sum may overflow where no value does.
+    if (!at::isfinite(value.sum()).item<bool>() && !at::isfinite(value).all().item<bool>()) {
       warnings.push_back(part.tensor->file.string() + ": tensor " + part.tensor->name +
                          ": holds values that are not finite");
     }
@@ -190,6 +192,7 @@ void load(const Fitting& fitting, bool check_values, std::vector<std::string>& w
     }
     *part.parameter.value = value;
   }
+  return warnings;
 }
 
 }  // namespace locus::transformer

@@ -29,9 +29,9 @@ struct Fitting {
 // dtype that is no floating-point number.
 Result<Fitting> fit(Transformer& model, const families::Plan& plan, const families::Checkpoint& checkpoint);
 
-// Gives the model its weights: float32, mapped where the file already holds them so. Appends a warning for tensors with
-// values that are not finite when `check_values`.
-void load(const Fitting& fitting, bool check_values, std::vector<std::string>& warnings);
+// Gives the model its weights: float32, mapped where the file already holds them so. Returns a warning a tensor with
+// values that are not finite.
+std::vector<std::string> load(const Fitting& fitting);
 
 // The tensor as float32 of its own shape, mapped where possible (it keeps `source` alive).
 at::Tensor to_tensor(const checkpoint::TensorInfo& info, const checkpoint::Source& source);

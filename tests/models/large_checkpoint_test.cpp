@@ -1,0 +1,133 @@
+// Checkpoints too large to read on opening, as files with holes.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "models/model.h"
+#include "tests/support/checkpoint_folder.h"
+
+namespace locus {
+namespace {
+
+// A Llama with a tied head, all zeros but for what is set.
+class Sparse {
+ public:
+  Sparse(std::int64_t vocabulary, std::int64_t width) {
+    const std::string sizes = "\"vocab_size\": " + std::to_string(vocabulary) +
+                              ", \"hidden_size\": " + std::to_string(width) + ", \"intermediate_size\": 8";
+    place_.write("config.json", R"({"model_type": "llama", "num_hidden_layers": 1, "num_attention_heads": 2,
+      "tie_word_embeddings": true, )" +
+                                    sizes + "}");
+    add("model.embed_tokens.weight", {vocabulary, width});
+    const std::string layer = "model.layers.0.";
+    for (const char* part : {"q", "k", "v", "o"}) {
+      add(layer + "self_attn." + part + "_proj.weight", {width, width});
+    }
+    add(layer + "mlp.gate_proj.weight", {8, width});
+    add(layer + "mlp.up_proj.weight", {8, width});
+    add(layer + "mlp.down_proj.weight", {width, 8});
+    for (const char* norm :
+         {"model.layers.0.input_layernorm", "model.layers.0.post_attention_layernorm", "model.norm"}) {
+      add(std::string(norm) + ".weight", {width});
+    }
+    std::string text = header_.dump();
+    text.resize((text.size() + 7) / 8 * 8, ' ');
+    const auto length = static_cast<std::uint64_t>(text.size());
+    std::ofstream file(path(), std::ios::binary);
+    file.write(reinterpret_cast<const char*>(&length), sizeof length);
+    file << text;
+    data_ = static_cast<std::int64_t>(sizeof length + text.size());
+    file.close();
+    std::filesystem::resize_file(path(), static_cast<std::uintmax_t>(data_ + end_));
+  }
+
+  // One element of a tensor.
+  void set(const std::string& name, std::int64_t element, float value) const {
+    std::fstream file(path(), std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(data_ + header_[name]["data_offsets"][0].get<std::int64_t>() + 4 * element);
+    file.write(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  const std::filesystem::path& folder() const { return place_.path(); }
+  std::int64_t bytes() const { return end_; }
+
+ private:
+  std::filesystem::path path() const { return place_.path() / "model.safetensors"; }
+  void add(const std::string& name, const std::vector<std::int64_t>& shape) {
+    std::int64_t size = 4;
+    for (const std::int64_t each : shape) {
+      size *= each;
+    }
+    header_[name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {end_, end_ + size}}};
+    end_ += size;
+  }
+
+  test::TemporaryFolder place_;
+  nlohmann::json header_ = nlohmann::json::object();
+  std::int64_t end_ = 0;
+  std::int64_t data_ = 0;
+};
+
+// Resident memory, bytes.
+double resident() {
+  std::ifstream file("/proc/self/status");
+  for (std::string word; file >> word;) {
+    if (word == "VmRSS:") {
+      double kilobytes = 0;
+      file >> kilobytes;
+      return 1024 * kilobytes;
+    }
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+TEST(LargeCheckpoint, TenGigabytesOpenWithoutBeingRead) {
+  const Sparse sparse(10'500'000, 240);
+  ASSERT_GT(sparse.bytes(), std::int64_t{10'000'000'000});
+  const double before = resident();
+  const auto begin = std::chrono::steady_clock::now();
+  const models::OpenOptions options;
+  const auto model = models::open(sparse.folder(), options);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  EXPECT_LT(elapsed.count(), 1.0);
+  EXPECT_LT(resident() - before, 200e6);
+}
+
+TEST(LargeCheckpoint, ValuesThatAreNotFiniteAreAWarningOfItsFirstRun) {
+  const Sparse sparse(1'200'000, 56);  // 269 MB: beyond what is read on opening
+  sparse.set("model.embed_tokens.weight", 56 * 1'100'000 + 3, std::numeric_limits<float>::quiet_NaN());
+  const models::OpenOptions options;
+  const auto model = models::open(sparse.folder(), options);
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  EXPECT_TRUE((*model)->info().warnings.empty());
+  models::Input input;
+  input.ids = std::vector<std::int64_t>{1, 2, 3};
+  for (int run = 0; run < 2; ++run) {
+    const auto trace = (*model)->run(input);
+    ASSERT_TRUE(trace.ok()) << trace.error().describe();
+    ASSERT_EQ((*trace)->model().warnings.size(), 1U);
+    EXPECT_NE((*trace)->model().warnings[0].find("model.embed_tokens.weight: holds values that are not finite"),
+              std::string::npos);
+  }
+}
+
+TEST(LargeCheckpoint, FiniteValuesGiveNoWarning) {
+  const Sparse sparse(1'200'000, 56);
+  // Finite, but their sum is not.
+  sparse.set("model.norm.weight", 0, std::numeric_limits<float>::max());
+  sparse.set("model.norm.weight", 1, std::numeric_limits<float>::max());
+  const models::OpenOptions options;
+  const auto model = models::open(sparse.folder(), options);
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  models::Input input;
+  input.ids = std::vector<std::int64_t>{1, 2, 3};
+  const auto trace = (*model)->run(input);
+  ASSERT_TRUE(trace.ok()) << trace.error().describe();
+  EXPECT_TRUE((*trace)->model().warnings.empty());
+}
+
+}  // namespace
+}  // namespace locus
