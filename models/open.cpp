@@ -201,16 +201,31 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
 
 }  // namespace
 
+// Whether the encoding's base, where it has one, turns q and k: SeqPE's is that of its digits, mixed RoPE's only starts
+// its trained frequencies, CoPE turns nothing unless it goes with RoPE, nor does TAPE from random Fourier features.
+bool base_turns(const transformer::Spec& spec) {
+  const auto option_is = [&spec](std::string_view name, const char* usual, const char* value) {
+    const Result<std::string> found = spec.encoding_options.text(name, usual);
+    return found.ok() && *found == value;
+  };
+  if (spec.encoding == "cope") {
+    return option_is("with", "none", "rope");
+  }
+  if (spec.encoding == "tape") {
+    return option_is("start", "rope", "rope");
+  }
+  return spec.encoding != "seqpe" && spec.encoding != "rope-mixed";
+}
+
 Status apply_overrides(const Overrides& overrides, transformer::Spec& spec) {
   if (overrides.rope_base) {
-    // SeqPE's base is that of its digits, mixed RoPE's only starts its trained frequencies.
-    if (!has_option(spec.encoding, "base") || spec.encoding == "seqpe" || spec.encoding == "rope-mixed") {
+    if (!has_option(spec.encoding, "base") || !base_turns(spec)) {
       return unsupported("rope base: the encoding " + spec.encoding + " has no base");
     }
     spec.encoding_options.set("base", *overrides.rope_base);
   }
   if (!overrides.rope_scaling.empty()) {
-    if (!has_option(spec.encoding, "scaling")) {
+    if (!has_option(spec.encoding, "scaling") || !base_turns(spec)) {
       return unsupported("rope scaling: the encoding " + spec.encoding + " has no scaling");
     }
     return apply_scaling(overrides.rope_scaling, spec.encoding_options);

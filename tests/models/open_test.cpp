@@ -74,6 +74,12 @@ TEST(Open, WrongFilesAreRefused) {
   Folder family;
   family.replace("llama", "t5");
   expect_error(family.open(), ErrorCode::kUnsupported, "t5");
+  Folder quantised;
+  quantised.replace("{", R"({"quantization_config": {"bits": 4}, )");
+  expect_error(quantised.open(), ErrorCode::kUnsupported, "quantization_config");
+  Folder encoding;
+  encoding.replace("{", R"({"rpe_type": "fire", )");
+  expect_error(encoding.open(), ErrorCode::kUnsupported, "rpe_type");
   Folder cut;
   ASSERT_TRUE(cut.open().ok());
   std::filesystem::resize_file(cut.place.path() / "model.safetensors", 4000);

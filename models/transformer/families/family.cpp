@@ -116,6 +116,9 @@ Result<Settings> rope_options(const Config& config, double base) {
 }
 
 Result<const Family*> family_of(const Checkpoint& checkpoint) {
+  if (checkpoint.config.has("quantization_config")) {
+    return unsupported("field quantization_config: quantised weights are not read", checkpoint.config.file());
+  }
   for (const Family& family : families()) {
     if (family.recognises(checkpoint)) {
       return &family;
