@@ -10,7 +10,7 @@
 
 #include "models/checkpoint/config.h"
 #include "models/checkpoint/convert.h"
-#include "tests/models/checkpoint/pickle_writer.h"
+#include "tests/support/pickle_writer.h"
 
 namespace locus::checkpoint {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tests/models/checkpoint/pickle_writer.h"
+#include "tests/support/pickle_writer.h"
 
 namespace locus::checkpoint {
 namespace {

@@ -54,6 +54,8 @@ class PickleWriter {
     text("storage").raw("ctorch\n" + tensor.type + "\n").text(tensor.key).text("cpu").integer(tensor.count);
     return raw("tQ").integer(tensor.offset).tuple(tensor.shape).tuple(tensor.strides).raw("\x89}tR");
   }
+  // What was written so far, to stand inside another pickle.
+  const std::string& body() const { return bytes_; }
   std::string done() const { return "\x80\x02" + bytes_ + "."; }
 
  private:
