@@ -117,7 +117,7 @@ VkPipeline FigureRenderer::pipeline(const Batch& batch) const {
     case Batch::Kind::kShapes:
       return pipelines_.shapes.get();
     default:
-      return pipelines_.maps[batch.taps][static_cast<std::size_t>(batch.transfer)].get();
+      return pipelines_.maps[batch.opaque ? 1 : 0][batch.taps][static_cast<std::size_t>(batch.transfer)].get();
   }
 }
 

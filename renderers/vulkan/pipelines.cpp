@@ -87,12 +87,13 @@ struct Program {
   std::span<const std::uint32_t> fragment;
   Attributes attributes;
   std::uint32_t stride = 0;
+  bool blends = true;
   std::array<std::uint32_t, 2> constants{};  // of map.frag: kTaps, kTransfer
 };
 
-VkPipelineColorBlendAttachmentState premultiplied_blend() {
+VkPipelineColorBlendAttachmentState premultiplied_blend(bool enabled) {
   VkPipelineColorBlendAttachmentState blend{};
-  blend.blendEnable = VK_TRUE;
+  blend.blendEnable = enabled ? VK_TRUE : VK_FALSE;
   blend.srcColorBlendFactor = VK_BLEND_FACTOR_ONE;
   blend.dstColorBlendFactor = VK_BLEND_FACTOR_ONE_MINUS_SRC_ALPHA;
   blend.colorBlendOp = VK_BLEND_OP_ADD;
@@ -145,7 +146,7 @@ Result<PipelineHandle> make_pipeline(VkDevice device, const Program& program, Vk
   multisample.rasterizationSamples = samples;
   VkPipelineDepthStencilStateCreateInfo depth{};
   depth.sType = VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO;
-  const VkPipelineColorBlendAttachmentState attachment = premultiplied_blend();
+  const VkPipelineColorBlendAttachmentState attachment = premultiplied_blend(program.blends);
   VkPipelineColorBlendStateCreateInfo blend{};
   blend.sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO;
   blend.attachmentCount = 1;
@@ -185,12 +186,15 @@ Result<Pipelines> Pipelines::create(const TextureFactory& factory, VkRenderPass 
   const auto make = [&](const Program& program) {
     return make_pipeline(device, program, result.layout.get(), render_pass, samples);
   };
-  LOCUS_TRY(result.fills, make({kFillVertex, kFillFragment, fill_attributes(), sizeof(ShapeInstance), {}}));
-  LOCUS_TRY(result.shapes, make({kShapeVertex, kShapeFragment, shape_attributes(), sizeof(ShapeInstance), {}}));
-  for (std::uint32_t taps = 0; taps < 3; ++taps) {
-    for (std::uint32_t transfer = 0; transfer < 3; ++transfer) {
-      LOCUS_TRY(result.maps[taps][transfer],
-                make({kMapVertex, kMapFragment, map_attributes(), sizeof(MapInstance), {taps, transfer}}));
+  LOCUS_TRY(result.fills, make({kFillVertex, kFillFragment, fill_attributes(), sizeof(ShapeInstance), true, {}}));
+  LOCUS_TRY(result.shapes, make({kShapeVertex, kShapeFragment, shape_attributes(), sizeof(ShapeInstance), true, {}}));
+  for (std::uint32_t opaque = 0; opaque < 2; ++opaque) {
+    for (std::uint32_t taps = 0; taps < 3; ++taps) {
+      for (std::uint32_t transfer = 0; transfer < 3; ++transfer) {
+        LOCUS_TRY(
+            result.maps[opaque][taps][transfer],
+            make({kMapVertex, kMapFragment, map_attributes(), sizeof(MapInstance), opaque == 0, {taps, transfer}}));
+      }
     }
   }
   return result;

@@ -38,8 +38,8 @@ struct Pipelines {
   PipelineLayoutHandle layout;  // of both: set 0 a texture, set 1 the colormaps, push constants FrameConstants
   PipelineHandle fills;
   PipelineHandle shapes;
-  // [samples along each axis of a pixel: any number, 1, 2][figure::Transfer].
-  std::array<std::array<PipelineHandle, 3>, 3> maps;
+  // [opaque: nothing shows through][samples along each axis of a pixel: any number, 1, 2][figure::Transfer].
+  std::array<std::array<std::array<PipelineHandle, 3>, 3>, 2> maps;
 
   static Result<Pipelines> create(const TextureFactory& factory, VkRenderPass render_pass,
                                   VkSampleCountFlagBits samples);
