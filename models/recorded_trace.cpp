@@ -88,7 +88,9 @@ RecordedTrace::RecordedTrace(TraceData data) : data_(std::move(data)) {
                                        &prepared.gate_query, &prepared.gate_key}) {
         count.add(*tensor);
       }
-      count.add(layer.computed->log_sum_exp());
+      if (layer.computed->summed()) {
+        count.add(layer.computed->log_sum_exp());
+      }
     }
   }
   memory_mb_ = count.megabytes();
@@ -127,10 +129,23 @@ Result<Field> RecordedTrace::map(const MapRequest& request, StopToken stop) cons
 
 Result<Field> RecordedTrace::overview(const MapRequest& request, std::int64_t height, std::int64_t width,
                                       Reduction reduction, StopToken stop) const {
+  return refine(request, height, width, reduction, {}, std::move(stop));
+}
+
+Result<Field> RecordedTrace::preview(const MapRequest& request, std::int64_t height, std::int64_t width,
+                                     StopToken stop) const {
+  return guarded([&]() -> Result<Field> {
+    LOCUS_TRY(const TraceLayer* found, layer(request.layer));
+    return found->scores->preview(region_of(request), height, width, stop);
+  });
+}
+
+Result<Field> RecordedTrace::refine(const MapRequest& request, std::int64_t height, std::int64_t width,
+                                    Reduction reduction, const Update& update, StopToken stop) const {
   return guarded([&]() -> Result<Field> {
     LOCUS_TRY(const TraceLayer* found, layer(request.layer));
     const auto how = reduction == Reduction::kMax ? attention::Reduction::kMax : attention::Reduction::kMean;
-    return found->scores->overview(region_of(request), height, width, how, stop);
+    return found->scores->overview(region_of(request), height, width, how, stop, update);
   });
 }
 

@@ -13,6 +13,7 @@
 #include "core/attention/score_field.h"
 #include "core/position/position_encoding.h"
 #include "models/model.h"
+#include "models/progressive.h"
 
 namespace locus::models {
 
@@ -45,7 +46,7 @@ struct TraceData {
   std::function<std::string(std::int64_t)> label;
 };
 
-class RecordedTrace : public Trace {
+class RecordedTrace : public Trace, public Progressive {
  public:
   explicit RecordedTrace(TraceData data);
 
@@ -62,6 +63,10 @@ class RecordedTrace : public Trace {
   Result<Field> map(const MapRequest& request, StopToken stop) const override;
   Result<Field> overview(const MapRequest& request, std::int64_t height, std::int64_t width, Reduction reduction,
                          StopToken stop) const override;
+  Result<Field> preview(const MapRequest& request, std::int64_t height, std::int64_t width,
+                        StopToken stop) const override;
+  Result<Field> refine(const MapRequest& request, std::int64_t height, std::int64_t width, Reduction reduction,
+                       const Update& update, StopToken stop) const override;
   Result<Field> dot_product(std::int64_t layer, std::int64_t head, Range rows, Range columns,
                             bool cosine) const override;
   Status write(const std::filesystem::path& path, const std::set<std::string>& keep, const Progress& progress,

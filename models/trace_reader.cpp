@@ -78,10 +78,14 @@ class Reader {
     LOCUS_TRY(const json labels, object("tokens"));
     LOCUS_TRY(const at::Tensor ids, tensor("input_ids", {-1}));
     const TensorInfo* position_info = source_->find("position_ids");
-    length_ = ids.defined()              ? ids.size(0)
-              : labels.is_array()        ? static_cast<std::int64_t>(labels.size())
-              : position_info != nullptr ? position_info->shape.at(0)
-                                         : 0;
+    const TensorInfo* query_info = source_->find("layers.0.q");
+    const bool has_positions = position_info != nullptr && !position_info->shape.empty();
+    const bool has_query = query_info != nullptr && query_info->shape.size() == 3;
+    length_ = ids.defined()       ? ids.size(0)
+              : labels.is_array() ? static_cast<std::int64_t>(labels.size())
+              : has_positions     ? position_info->shape[0]
+              : has_query         ? query_info->shape[1]
+                                  : 0;
     if (length_ < 1 || (labels.is_array() && static_cast<std::int64_t>(labels.size()) != length_)) {
       return bad_input("expected input_ids and as many tokens in the metadata, found " + std::to_string(length_) +
                            " ids and " + std::to_string(labels.is_array() ? labels.size() : 0) + " tokens",
@@ -91,14 +95,17 @@ class Reader {
     if (ids.defined()) {
       data_.input_ids = ids.to(at::kLong);
     }
-    const at::Tensor flat = data_.position_ids.dim() == 1 ? data_.position_ids : at::arange(length_, at::kDouble);
+    const at::Tensor flat =
+        (data_.position_ids.dim() == 1 ? data_.position_ids : at::arange(length_, at::kDouble)).contiguous();
+    const at::Tensor own_ids = (ids.defined() ? data_.input_ids : at::arange(length_, at::kLong)).contiguous();
+    data_.tokens.reserve(static_cast<std::size_t>(length_));
     for (std::int64_t n = 0; n < length_; ++n) {
-      const std::int64_t id = ids.defined() ? data_.input_ids[n].item<std::int64_t>() : n;
+      const std::int64_t id = own_ids.data_ptr<std::int64_t>()[n];
       const bool named = labels.is_array() && labels[static_cast<std::size_t>(n)].is_string();
       data_.tokens.push_back({id,
                               named ? labels[static_cast<std::size_t>(n)].get<std::string>() : std::to_string(id),
                               {},
-                              flat[n].item<double>()});
+                              flat.data_ptr<double>()[n]});
     }
     return {};
   }
@@ -183,6 +190,11 @@ class Reader {
   // An encoding this build does not know, or whose tensors are not here, leaves the stored maps alone.
   Status read_encoding() {
     LOCUS_TRY(json object, this->object("encoding"));
+    if (!object.is_object() && source_->find("layers.0.q") != nullptr && source_->find("layers.0.k") != nullptr &&
+        source_->find("layers.0.attention") == nullptr) {
+      data_.model.warnings.push_back("the trace names no encoding: its q and k are taken as the score sees them");
+      object = json{{"name", "none"}};
+    }
     if (!object.is_object() || !object.value("name", json()).is_string()) {
       return {};
     }
@@ -301,6 +313,12 @@ class Reader {
     }
     LOCUS_TRY(at::Tensor sums, float_tensor(prefix + "log_sum_exp", {model.heads, length_}));
     at::Tensor chosen;
+    if (!sums.defined()) {
+      // A long head opens at once: its rows are summed as they are looked at.
+      if (Computed unsummed = attention::ComputedScores::unsummed(data_.encoding, index, prepared, data_.mask)) {
+        return unsummed;
+      }
+    }
     if (sums.defined() && !data_.encoding->hard_attention()) {
       sums = sums.unsqueeze(0);
     } else {

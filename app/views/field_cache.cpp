@@ -10,17 +10,23 @@ std::size_t bytes_of(const Field& field) {
 
 }  // namespace
 
+std::shared_ptr<const Field> FieldCache::find(const std::shared_ptr<const models::Trace>& trace,
+                                              const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+    if (entry->key == key && entry->trace.lock() == trace) {
+      entries_.splice(entries_.begin(), entries_, entry);
+      return entries_.front().field;
+    }
+  }
+  return nullptr;
+}
+
 Result<std::shared_ptr<const Field>> FieldCache::get(const std::shared_ptr<const models::Trace>& trace,
                                                      const std::string& key,
                                                      const std::function<Result<Field>()>& make) {
-  {
-    const std::lock_guard lock(mutex_);
-    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-      if (entry->key == key && entry->trace.lock() == trace) {
-        entries_.splice(entries_.begin(), entries_, entry);
-        return entries_.front().field;
-      }
-    }
+  if (auto found = find(trace, key)) {
+    return found;
   }
   LOCUS_TRY(Field made, make());
   auto field = std::make_shared<const Field>(std::move(made));

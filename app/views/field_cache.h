@@ -24,6 +24,8 @@ class FieldCache {
   // Errors are not kept.
   Result<std::shared_ptr<const Field>> get(const std::shared_ptr<const models::Trace>& trace, const std::string& key,
                                            const std::function<Result<Field>()>& make);
+  // The field if it is there; null otherwise.
+  std::shared_ptr<const Field> find(const std::shared_ptr<const models::Trace>& trace, const std::string& key);
   std::size_t size_bytes() const;
 
  private:

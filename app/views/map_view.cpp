@@ -86,7 +86,9 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     panel.title = column.name + " · " + subtitle(input, column);
     // What all columns share is said once, so that the maps get the room.
     if (!input.scale.shared || n + 1 == fields.size()) {
-      panel.color_bar_label = quantity(input);
+      const bool sampled =
+          std::any_of(fields.begin(), fields.end(), [](const auto& each) { return is_sampled(*each); });
+      panel.color_bar_label = quantity(input) + (sampled ? ", sampled" : "");
     }
     if (n > 0) {
       panel.y.label.clear();

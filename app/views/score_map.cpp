@@ -5,12 +5,14 @@
 #include <limits>
 
 #include "app/views/alignment.h"
+#include "models/progressive.h"
 
 namespace locus::views {
 
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+const std::string kSampled = "sampled ";
 constexpr const char* kSequential = "viridis";
 constexpr const char* kDiverging = "vik";
 constexpr std::int64_t kBlockCells = 1 << 22;  // of a row block: 16 MiB
@@ -118,24 +120,45 @@ std::string key_of(const MapWindow& window, models::Reduction reduction) {
   return key;
 }
 
+bool is_sampled(const Field& field) {
+  return field.quantity.rfind(kSampled, 0) == 0;
+}
+
 Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column& column,
                                            const models::MapRequest& request, const MapWindow& window) {
-  const std::string key = "map " + std::to_string(static_cast<int>(request.quantity)) + " " +
-                          std::to_string(request.layer) + " " + std::to_string(request.head) + " " +
-                          key_of(window, input.reduction);
-  return cached(input, column, key, [&]() -> Result<Field> {
-    models::MapRequest part = request;
-    part.rows = window.rows;
-    part.columns = window.columns;
-    auto result = window.reduced()
-                      ? column.trace->overview(part, window.height, window.width, input.reduction, input.stop)
-                      : column.trace->map(part, input.stop);
-    LOCUS_TRY(Field field, std::move(result));
+  const std::string what = std::to_string(static_cast<int>(request.quantity)) + " " + std::to_string(request.layer) +
+                           " " + std::to_string(request.head) + " ";
+  const std::string key = "map " + what + key_of(window, input.reduction);
+  models::MapRequest part = request;
+  part.rows = window.rows;
+  part.columns = window.columns;
+  const auto placed = [&](Result<Field> made) -> Result<Field> {
+    LOCUS_TRY(Field field, std::move(made));
     set_axes(field, window);
     if (column.trace->model().causal) {
       mask_future(field);
     }
     return field;
+  };
+  const bool large = window.rows.size() > kAtOnceCells / std::max<std::int64_t>(window.columns.size(), 1);
+  const models::Progressive* progressive = models::progressive(*column.trace);
+  if (input.preview && window.reduced() && large && progressive != nullptr &&
+      !(input.cache && input.cache->find(column.trace, key))) {
+    auto sampled = cached(input, column, "sample " + what + key_of(window, models::Reduction::kMax), [&] {
+      auto field = placed(progressive->preview(part, window.height, window.width, input.stop));
+      if (field.ok()) {
+        field->quantity = kSampled + field->quantity;
+      }
+      return field;
+    });
+    if (sampled.ok() || sampled.error().code != ErrorCode::kUnsupported) {
+      return sampled;
+    }
+  }
+  return cached(input, column, key, [&] {
+    return placed(window.reduced()
+                      ? column.trace->overview(part, window.height, window.width, input.reduction, input.stop)
+                      : column.trace->map(part, input.stop));
   });
 }
 
@@ -267,8 +290,11 @@ figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, cons
       const double exact = static_cast<double>(cells) / static_cast<double>(std::max<std::int64_t>(count, 1));
       return std::to_string(static_cast<std::int64_t>(std::ceil(exact - 1e-9)));
     };
-    panel.note = std::string(input.reduction == models::Reduction::kMax ? "max" : "mean") + " of up to " +
-                 share(window.rows.size(), window.height) + "×" + share(window.columns.size(), window.width) + " cells";
+    const std::string how = is_sampled(*field)                           ? "sampled: one"
+                            : input.reduction == models::Reduction::kMax ? "max"
+                                                                         : "mean";
+    panel.note = how + " of up to " + share(window.rows.size(), window.height) + "×" +
+                 share(window.columns.size(), window.width) + " cells";
   }
   panel.layers.emplace_back(figure::HeatMap{std::move(field), scale, reduction_of(input)});
   return panel;

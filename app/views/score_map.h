@@ -33,6 +33,10 @@ std::string key_of(const MapWindow& window, models::Reduction reduction);
 
 // (height, width) of the window: the map itself, or its exact reduction. Cells whose keys all come after their queries
 // are NaN in causal models. Errors as Trace::map, naming the column.
+// With input.preview a window of more than kAtOnceCells comes from sampled cells where the trace can sample, unless its
+// reduction is in the cache; is_sampled() tells.
+constexpr std::int64_t kAtOnceCells = std::int64_t{1} << 22;
+bool is_sampled(const Field& field);
 Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column& column,
                                            const models::MapRequest& request, const MapWindow& window);
 

@@ -66,6 +66,7 @@ struct ViewInput {
   std::int64_t key = kNone;
   models::Quantity quantity = models::Quantity::kWeight;
   models::Reduction reduction = models::Reduction::kMax;
+  bool preview = false;       // maps too large to reduce at once come from sampled cells, and say so
   bool ignore_first = false;  // the range of colours leaves out key 0, where attention often sinks
   ScaleOptions scale;
   std::optional<Camera> camera;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/session/view_input.h"
+#include "app/views/score_map.h"
 #include "app/workbench/cell_values.h"
 
 namespace locus::workbench {
@@ -28,6 +29,19 @@ std::string overrides_label(const models::Overrides& overrides) {
     label += " " + overrides.rope_scaling;
   }
   return label;
+}
+
+// Whether a map of it shows sampled cells.
+bool is_sampled(const figure::Figure& figure) {
+  for (const figure::Panel& panel : figure.panels) {
+    for (const figure::Layer& layer : panel.layers) {
+      const auto* map = std::get_if<figure::HeatMap>(&layer);
+      if (map != nullptr && map->field && views::is_sampled(*map->field)) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 struct Run {
@@ -412,11 +426,16 @@ void Studio::request_figure() {
     return;  // the last run to end asks again: columns of two inputs are never mixed
   }
   figure_pending_ = true;
+  draw(true);
+}
+
+void Studio::draw(bool preview) {
   worker_.submit<std::shared_ptr<const figure::Figure>>(
-      Priority::kTile, "figure", "Drawing " + view().info().title,
-      [view = &view(), input = view_input()](
+      preview ? Priority::kTile : Priority::kExact, "figure", "Drawing " + view().info().title,
+      [view = &view(), input = view_input(), preview](
           StopToken stop, const Progress& progress) -> Result<std::shared_ptr<const figure::Figure>> {
         views::ViewInput watched = input;
+        watched.preview = preview;
         watched.stop = std::move(stop);
         watched.progress = progress;
         for (const views::Column& column : watched.columns) {
@@ -426,7 +445,10 @@ void Studio::request_figure() {
         return std::make_shared<const figure::Figure>(std::move(made));
       },
       [this, state = state_](Result<std::shared_ptr<const figure::Figure>> made) {
-        figure_pending_ = false;
+        figure_pending_ = made.ok() && is_sampled(**made);
+        if (figure_pending_) {
+          draw(false);
+        }
         if (!made && made.error().code == ErrorCode::kCancelled) {
           return;
         }

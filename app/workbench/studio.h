@@ -145,6 +145,8 @@ class Studio : public QObject {
   void run(Checkpoint& checkpoint);
   void run_all();
   void request_figure();
+  // The figure job: with `preview` large maps come sampled first, and are asked for once more.
+  void draw(bool preview);
   void request_cells();
   ViewState clamped(ViewState state) const;
   void report(const Error& error);

@@ -24,7 +24,7 @@ struct Group {
   Status (*run)(Rig&);
 };
 
-constexpr std::array kGroups{Group{"forward", bench_forward}};
+constexpr std::array kGroups{Group{"forward", bench_forward}, Group{"scores", bench_scores}};
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

@@ -45,5 +45,6 @@ class Rig {
 
 // The groups of rows; each stops between measurements.
 Status bench_forward(Rig& rig);  // forward.cpp
+Status bench_scores(Rig& rig);   // scores.cpp
 
 }  // namespace locus::models

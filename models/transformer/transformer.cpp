@@ -140,28 +140,38 @@ at::Tensor Transformer::feed_forward(const Layer& layer, const at::Tensor& x) co
 }
 
 Result<at::Tensor> Transformer::run_layer(std::int64_t index, const at::Tensor& x, position::State& state,
-                                          const Attend& attend, LayerRecord* record) const {
+                                          const Attend& attend, LayerRecord* record, Range output_rows) const {
   const Layer& layer = layers_[static_cast<std::size_t>(index)];
   const bool pre = spec_.norm_place == NormPlace::kPre;
   const at::Tensor normed = pre ? normalise(x, layer.attention_norm) : x;
   const position::Projections projections = project(layer, normed);
   const position::Prepared prepared = encoding_->prepare(state, index, projections);
   const at::Tensor state_values = encoding_->state_values(state, index);
-  LOCUS_TRY(const attention::Attended attended, attend(index, prepared, projections.value, state_values));
+  LOCUS_TRY(attention::Attended attended, attend(index, prepared, projections.value, state_values));
   if (record != nullptr) {
     record->prepared = prepared;
     record->state = state;
     record->log_sum_exp = attended.log_sum_exp;
     record->chosen = attended.chosen;
   }
-  const at::Tensor residual = spec_.residual_from_norm ? normed : x;
+  at::Tensor residual = spec_.residual_from_norm ? normed : x;
+  const bool last = !output_rows.empty();  // nobody reads the state after it
+  if (last) {
+    attended.output = attended.output.slice(2, output_rows.begin, output_rows.end);
+    residual = residual.slice(1, output_rows.begin, output_rows.end);
+  }
   at::Tensor middle = add_branch(residual, linear(merge_heads(attended.output), layer.output), layer.attention_scale);
-  encoding_->after_attention(state, index,
-                             {attended.state_values, state_values, &prepared, {0, prepared.query.size(2)}, middle});
+  if (!last) {
+    encoding_->after_attention(state, index,
+                               {attended.state_values, state_values, &prepared, {0, prepared.query.size(2)}, middle});
+  }
 
   if (spec_.parallel_residual) {
-    const at::Tensor branch = feed_forward(layer, normalise(x, layer.feed_forward_norm));
-    encoding_->after_feed_forward(state, index, branch);
+    const at::Tensor own = last ? x.slice(1, output_rows.begin, output_rows.end) : x;
+    const at::Tensor branch = feed_forward(layer, normalise(own, layer.feed_forward_norm));
+    if (!last) {
+      encoding_->after_feed_forward(state, index, branch);
+    }
     return add_branch(middle, branch, layer.feed_forward_scale);
   }
   if (!pre) {
@@ -169,7 +179,9 @@ Result<at::Tensor> Transformer::run_layer(std::int64_t index, const at::Tensor& 
   }
   const at::Tensor inner = pre ? normalise(middle, layer.feed_forward_norm) : middle;
   const at::Tensor branch = feed_forward(layer, inner);
-  encoding_->after_feed_forward(state, index, branch);
+  if (!last) {
+    encoding_->after_feed_forward(state, index, branch);
+  }
   const at::Tensor sum = add_branch(spec_.residual_from_norm ? inner : middle, branch, layer.feed_forward_scale);
   return pre ? sum : normalise(sum, layer.feed_forward_norm);
 }
@@ -187,7 +199,7 @@ Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& atte
   position::State state = encoding_->begin(batch.positions, size);
   at::Tensor x = embed(batch, state);
   for (std::int64_t n = 0; n < spec_.layers; ++n) {
-    LOCUS_TRY(x, run_layer(n, x, state, attend, nullptr));
+    LOCUS_TRY(x, run_layer(n, x, state, attend, nullptr, {}));
   }
   return head(spec_.is_image() ? x.narrow(1, 0, 1) : x);
 }
@@ -238,12 +250,10 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     if (options.hidden) {
       record.hidden = x;
     }
-    LOCUS_TRY(x, run_layer(n, x, state, attend, &record));
-  }
-  if (spec_.is_image()) {
-    x = x.narrow(1, 0, 1);
-  } else if (!options.all_logits) {
-    x = x.narrow(1, x.size(1) - 1, 1);
+    // Of the last layer's output only the rows that the head reads.
+    const std::int64_t length = x.size(1);
+    const Range read = spec_.is_image() ? Range{0, 1} : options.all_logits ? Range{} : Range{length - 1, length};
+    LOCUS_TRY(x, run_layer(n, x, state, attend, &record, n + 1 == spec_.layers ? read : Range{}));
   }
   observation.logits = head(x);
   return observation;

@@ -139,9 +139,9 @@ class Transformer {
   at::Tensor normalise(const at::Tensor& x, const NormWeights& norm) const;
   // Embedding, all layers, head.
   Result<at::Tensor> run_whole(const Batch& batch, const Attend& attend) const;
-  // One layer; `record` may be null.
+  // One layer; `record` may be null. Of the last layer only the output of `output_rows` is computed; empty: all.
   Result<at::Tensor> run_layer(std::int64_t index, const at::Tensor& x, position::State& state, const Attend& attend,
-                               LayerRecord* record) const;
+                               LayerRecord* record, Range output_rows) const;
   // Final norm and head of the rows of `x`.
   at::Tensor head(const at::Tensor& x) const;
 

@@ -1,0 +1,330 @@
+// Fused fields against whole maps made by score() alone, for every encoding and quantity; samples, updates, stopping.
+#include "core/attention/fused_scores.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "core/attention/score_field.h"
+#include "core/position/list.h"
+
+namespace locus {
+namespace {
+
+using attention::Mask;
+using attention::Quantity;
+using attention::Reduction;
+using attention::ScoreField;
+
+constexpr float kTolerance = 1e-5F;
+
+// A position near 64 rounds to 4e-6, and z may rise by more than 1 a position: CoPE is held to twice the tolerance.
+constexpr float kCountedTolerance = 2e-5F;
+
+bool close(float got, float want, float tolerance = kTolerance) {
+  return std::isnan(want) ? std::isnan(got) : std::abs(got - want) <= tolerance * (1 + std::abs(want));
+}
+
+struct Layer {
+  std::shared_ptr<const position::PositionEncoding> encoding;
+  position::Prepared prepared;
+  at::Tensor sums;
+
+  Layer(const std::string& name, const Settings& options, std::int64_t length, const Mask& mask) {
+    const at::NoGradGuard no_grad;
+    at::manual_seed(5);
+    position::ModelShape shape;
+    shape.heads = 4;
+    shape.kv_heads = 2;
+    shape.head_width = 8;
+    shape.width = 32;
+    shape.trained_length = 512;
+    auto made = position::make_encoding(name, options, shape);
+    EXPECT_TRUE(made.ok()) << name;
+    for (const position::Parameter& parameter : (*made)->parameters()) {
+      parameter.value->copy_(at::randn(parameter.value->sizes()) * 0.1);
+    }
+    encoding = std::move(*made);
+    position::Projections projections;
+    projections.query = at::randn({1, 4, length, 8});
+    projections.key = at::randn({1, 2, length, 8});
+    projections.value = at::randn({1, 2, length, 8});
+    projections.hidden = at::randn({1, length, 32});
+    prepared = encoding->prepare(encoding->begin(position::Positions::sequence(length), 1), 0, projections);
+    sums = attention::attend_whole_map({*encoding, prepared, 0, projections.value, {}, mask}).log_sum_exp;
+  }
+
+  ScoreField field(const Mask& mask) const {
+    return {std::make_shared<const attention::ComputedScores>(encoding, 0, prepared, sums), mask};
+  }
+
+  // (T, T) of one head by score() alone; undefined where the encoding has no such quantity.
+  at::Tensor whole(Quantity quantity, std::int64_t head, const Mask& mask) const {
+    const at::NoGradGuard no_grad;
+    const Range all{0, prepared.query.size(2)};
+    position::Prepared exact = prepared;
+    if (encoding->needs_carry() && attention::RowProgram::make(*encoding, prepared, 0, mask)) {
+      // Sums of gates in float64: those in float32 would differ among themselves by what is tolerated here.
+      for (at::Tensor* tensor :
+           {&exact.query, &exact.key, &exact.content_query, &exact.content_key, &exact.gate_query, &exact.gate_key}) {
+        *tensor = tensor->defined() ? tensor->to(at::kDouble) : *tensor;
+      }
+    }
+    const position::TileScores scores = encoding->score(exact, {0, {0, 4}, all, all}, {true, true, true, false});
+    at::Tensor map;
+    switch (quantity) {
+      case Quantity::kWeight:
+        map = (scores.logits - sums.unsqueeze(-1)).exp();
+        break;
+      case Quantity::kLogit:
+        map = scores.logits;
+        break;
+      case Quantity::kContent:
+        map = scores.content;
+        break;
+      case Quantity::kContribution:
+        map = scores.content.defined() ? scores.logits - scores.content : at::Tensor();
+        break;
+      case Quantity::kGate:
+        map = scores.gates;
+        break;
+      case Quantity::kPosition:
+        map = scores.positions;
+        break;
+    }
+    if (!map.defined()) {
+      return map;
+    }
+    const double empty = quantity == Quantity::kWeight ? 0.0 : std::nan("");
+    return map[0][head].to(at::kFloat).masked_fill(mask.hidden(all, all, at::kCPU), empty).contiguous();
+  }
+};
+
+struct Case {
+  std::string name;
+  Settings options;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> list{{"cope", {{"gates", "sep-key"}}},
+                         {"cope", {{"gates", "value"}}},
+                         {"cope", {{"with", "rope"}}},
+                         {"cope", {{"with", "relative"}}},
+                         {"cope", {{"form", "alibi"}}},
+                         {"cope", {{"form", "mlp"}}},
+                         {"cope", {{"p_max", std::int64_t{5}}, {"scale_positions", true}}}};
+  for (const position::Entry& entry : position::encodings()) {
+    if (entry.description.name != "rope-axial" && entry.description.name != "rope-mixed") {
+      list.push_back({entry.description.name, {}});
+    }
+  }
+  return list;
+}
+
+constexpr std::array kQuantities{Quantity::kWeight,       Quantity::kLogit, Quantity::kContent,
+                                 Quantity::kContribution, Quantity::kGate,  Quantity::kPosition};
+
+TEST(FusedScores, MapsEqualTheWholeMapForEveryEncodingAndQuantity) {
+  constexpr std::int64_t kLength = 300;
+  for (const Mask& mask : {Mask{true, 0}, Mask{true, 70}}) {
+    for (const Case& each : cases()) {
+      const Layer layer(each.name, each.options, kLength, mask);
+      const ScoreField field = layer.field(mask);
+      for (const Quantity quantity : kQuantities) {
+        const at::Tensor want = layer.whole(quantity, 3, mask);
+        const Range rows{37, 251};
+        const Range columns{5, 190};
+        const auto got = field.map({quantity, 3, rows, columns});
+        ASSERT_EQ(got.ok(), want.defined()) << each.name << describe(quantity);
+        if (!got.ok()) {
+          continue;
+        }
+        const auto cells = want.accessor<float, 2>();
+        for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+          for (std::int64_t column = columns.begin; column < columns.end; ++column) {
+            const float value = got->at(row - rows.begin, column - columns.begin);
+            ASSERT_TRUE(close(value, cells[row][column], each.name == "cope" ? kCountedTolerance : kTolerance))
+                << each.name << " " << describe(quantity) << " " << row << ", " << column << ": " << value << ", "
+                << cells[row][column];
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(FusedScores, OverviewsAndPreviewsEqualBruteForce) {
+  constexpr std::int64_t kLength = 290;
+  constexpr std::int64_t kHeight = 37;
+  constexpr std::int64_t kWidth = 41;
+  const Mask mask{true, 0};
+  for (const Case& each : {Case{"rope", {}}, Case{"cope", {}}, Case{"cope", {{"form", "alibi"}}}, Case{"alibi", {}}}) {
+    const Layer layer(each.name, each.options, kLength, mask);
+    const ScoreField field = layer.field(mask);
+    for (const Quantity quantity : {Quantity::kWeight, Quantity::kLogit}) {
+      const at::Tensor want = layer.whole(quantity, 1, mask);
+      const auto cells = want.accessor<float, 2>();
+      const auto preview = field.preview({quantity, 1, {}, {}}, kHeight, kWidth);
+      const auto mean = field.overview({quantity, 1, {}, {}}, kHeight, kWidth, Reduction::kMean);
+      const auto maximum = field.overview({quantity, 1, {}, {}}, kHeight, kWidth, Reduction::kMax);
+      ASSERT_TRUE(preview.ok() && mean.ok() && maximum.ok()) << each.name;
+      for (std::int64_t y = 0; y < kHeight; ++y) {
+        for (std::int64_t x = 0; x < kWidth; ++x) {
+          const Range rows{y * kLength / kHeight, (y + 1) * kLength / kHeight};
+          const Range columns{x * kLength / kWidth, (x + 1) * kLength / kWidth};
+          double sum = 0;
+          float largest = -std::numeric_limits<float>::infinity();
+          int count = 0;
+          for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+            for (std::int64_t column = columns.begin; column < columns.end && column <= row; ++column) {
+              sum += cells[row][column];
+              largest = std::max(largest, cells[row][column]);
+              ++count;
+            }
+          }
+          EXPECT_TRUE(close(preview->at(y, x), cells[rows.end - 1][columns.begin])) << each.name << y << ", " << x;
+          if (count > 0) {
+            EXPECT_TRUE(close(mean->at(y, x), static_cast<float>(sum / count))) << each.name << y << ", " << x;
+            EXPECT_TRUE(close(maximum->at(y, x), largest)) << each.name << y << ", " << x;
+          } else {
+            EXPECT_TRUE(close(mean->at(y, x), quantity == Quantity::kWeight ? 0.0F : std::nanf("")));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(FusedScores, UnsummedRowsAreSummedWhenLookedAt) {
+  const Mask mask{true, 0};
+  const Layer layer("cope", {}, 200, mask);
+  const auto source = attention::ComputedScores::unsummed(layer.encoding, 0, layer.prepared, mask);
+  ASSERT_NE(source, nullptr);
+  const ScoreField lazy(source, mask);
+  const ScoreField eager = layer.field(mask);
+  for (const std::int64_t head : {std::int64_t{2}, attention::kMeanHead}) {
+    const auto got = lazy.map({Quantity::kWeight, head, {}, {}});
+    const auto want = eager.map({Quantity::kWeight, head, {}, {}});
+    ASSERT_TRUE(got.ok() && want.ok());
+    for (std::int64_t row = 0; row < 200; ++row) {
+      double sum = 0;
+      for (std::int64_t column = 0; column < 200; ++column) {
+        EXPECT_TRUE(close(got->at(row, column), want->at(row, column)));
+        sum += got->at(row, column);
+      }
+      EXPECT_NEAR(sum, 1.0, 1e-5);
+    }
+  }
+  EXPECT_LE(((source->log_sum_exp() - layer.sums).abs() / (1 + layer.sums.abs())).max().item<float>(), kTolerance);
+}
+
+TEST(FusedScores, BecomesExactBandByBandFromTheSampledPicture) {
+  const Mask mask{true, 0};
+  const ScoreField field = Layer("rope", {}, 300, mask).field(mask);
+  const attention::Region region{Quantity::kLogit, 0, {}, {}};
+  const auto exact = field.overview(region, 150, 150, Reduction::kMax);
+  const auto sampled = field.preview(region, 150, 150);
+  ASSERT_TRUE(exact.ok() && sampled.ok());
+  std::int64_t before = 0;
+  int updates = 0;
+  const auto update = [&](const Field& now, std::int64_t rows) {
+    ++updates;
+    EXPECT_GT(rows, before);
+    before = rows;
+    for (std::int64_t r = 0; r < 150; ++r) {
+      for (std::int64_t c = 0; c < 150; ++c) {
+        ASSERT_TRUE(close(now.at(r, c), (r < rows ? *exact : *sampled).at(r, c))) << rows << ": " << r << ", " << c;
+      }
+    }
+  };
+  const auto refined = field.overview(region, 150, 150, Reduction::kMax, {}, update);
+  ASSERT_TRUE(refined.ok());
+  EXPECT_EQ(before, 150);
+  EXPECT_GT(updates, 1);
+}
+
+TEST(FusedScores, StopsWhileItRunsAndLeavesNothingBehind) {
+  const Mask mask{true, 0};
+  const ScoreField field = Layer("cope", {}, 3000, mask).field(mask);
+  for (const bool at_once : {true, false}) {
+    std::stop_source stop;
+    if (at_once) {
+      stop.request_stop();
+    }
+    const auto update = [&](const Field& /*field*/, std::int64_t rows) {
+      if (rows < 3000) {
+        stop.request_stop();
+      }
+    };
+    const auto stopped =
+        field.overview({Quantity::kLogit, 0, {}, {}}, 3000, 64, Reduction::kMean, stop.get_token(), update);
+    ASSERT_FALSE(stopped.ok());
+    EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
+    EXPECT_EQ(field.map({Quantity::kLogit, 0, {}, {}}, stop.get_token()).error().code, ErrorCode::kCancelled);
+  }
+}
+
+TEST(FusedScores, TheMaximumFindsOnePlantedSpikeOfALongHead) {
+  constexpr std::int64_t kLength = 16384;
+  constexpr std::int64_t kRow = 12345;
+  constexpr std::int64_t kColumn = 6789;
+  const at::NoGradGuard no_grad;
+  at::manual_seed(2);
+  position::ModelShape shape;
+  shape.head_width = shape.width = 4;
+  std::shared_ptr<const position::PositionEncoding> encoding = *position::make_encoding("none", {}, shape);
+  at::Tensor query = at::randn({1, 1, kLength, 4}) * 0.1;
+  at::Tensor key = at::randn({1, 1, kLength, 4}) * 0.1;
+  query[0][0][kRow].fill_(3);
+  key[0][0][kColumn].fill_(3);
+  const position::Prepared prepared =
+      encoding->prepare(encoding->begin(position::Positions::sequence(kLength), 1), 0, {query, key, key, {}});
+  const ScoreField field(attention::ComputedScores::unsummed(encoding, 0, prepared, {true, 0}), {true, 0});
+  const auto overview = field.overview({Quantity::kLogit, 0, {}, {}}, 256, 256, Reduction::kMax);
+  ASSERT_TRUE(overview.ok());
+  std::size_t best = 0;
+  for (std::size_t n = 0; n < overview->values.size(); ++n) {
+    best = overview->values[n] > overview->values[best] || std::isnan(overview->values[best]) ? n : best;
+  }
+  EXPECT_EQ(best / 256, static_cast<std::size_t>(kRow * 256 / kLength));
+  EXPECT_EQ(best % 256, static_cast<std::size_t>(kColumn * 256 / kLength));
+}
+
+TEST(FusedScores, EveryVectorWidthGivesTheSame) {
+  const at::NoGradGuard no_grad;
+  at::manual_seed(4);
+  const at::Tensor a = at::randn({9, 64});
+  const at::Tensor b = at::randn({13, 9});
+  const at::Tensor want = at::matmul(b, a);
+  for (std::int64_t version = 0; version < attention::lane_kernel_versions(); ++version) {
+    const attention::LaneKernels& kernels = attention::lane_kernels(version);
+    at::Tensor s = at::empty({13, 64});
+    kernels.product(a.data_ptr<float>(), b.data_ptr<float>(), 9, 1, 9, 13, false, s.data_ptr<float>());
+    EXPECT_TRUE(at::allclose(s, want, 1e-5, 1e-5)) << version;
+    at::Tensor maximum = at::full({64}, -std::numeric_limits<float>::infinity());
+    at::Tensor sum = at::zeros({64});
+    at::Tensor shrink = at::zeros({64});
+    at::Tensor gates = want.clone();
+    kernels.gate(gates.data_ptr<float>(), 13);
+    EXPECT_TRUE(at::allclose(gates, at::sigmoid(want), 1e-6, 1e-7)) << version;
+    EXPECT_TRUE(kernels.soften(s.data_ptr<float>(), 13, maximum.data_ptr<float>(), sum.data_ptr<float>(),
+                               shrink.data_ptr<float>()));
+    EXPECT_TRUE(at::allclose(sum.log() + maximum, at::logsumexp(want, 0), 1e-5, 1e-5)) << version;
+    at::Tensor positions = at::empty({13, 64});
+    at::Tensor sums = at::zeros({64});
+    kernels.count(gates.data_ptr<float>(), 13, 4, 64, sums.data_ptr<float>(), positions.data_ptr<float>());
+    const at::Tensor whole = at::sigmoid(want).flip(0).cumsum(0).flip(0);
+    EXPECT_TRUE(at::allclose(positions, whole.clamp_max(4), 1e-5, 1e-5)) << version;
+    const at::Tensor z = at::randn({5, 64});
+    at::Tensor logits = at::zeros({13, 64});
+    kernels.interpolate(logits.data_ptr<float>(), positions.data_ptr<float>(), z.data_ptr<float>(), 4, 13);
+    const at::Tensor low = z.gather(0, positions.floor().to(at::kLong));
+    const at::Tensor high = z.gather(0, positions.ceil().to(at::kLong));
+    EXPECT_TRUE(at::allclose(logits, low + (positions - positions.floor()) * (high - low), 1e-5, 1e-5)) << version;
+  }
+}
+
+}  // namespace
+}  // namespace locus
