@@ -14,6 +14,7 @@
 #include "core/base/progress.h"
 #include "core/base/result.h"
 #include "core/base/settings.h"
+#include "models/model.h"
 
 namespace locus::training {
 
@@ -26,14 +27,28 @@ struct CorpusFile {
 enum class Decay { kCosine, kLinear, kConstant };
 Result<Decay> parse_decay(const std::string& name);
 
+// One row of loss.csv.
+struct CurvePoint {
+  std::int64_t step = 0;
+  double loss = 0;  // nats a token
+  double learning_rate = 0;
+  double validation = 0;  // NaN when not measured
+};
+
 struct TrainOptions {
   std::string task = "text";
   Settings task_options;
   std::vector<CorpusFile> corpus;    // task text: what is learned
   std::vector<CorpusFile> validate;  // task text: what is only measured
 
-  std::string encoding = "rope";
-  Settings encoding_options;
+  // The model's shape: that of a checkpoint whose weights are trained further, or of a config.json (`model_type:
+  // locus`), or of the numbers below.
+  std::filesystem::path from;
+  bool freeze_base = false;  // with `from`: train the position encoding's parameters alone
+  std::filesystem::path config;
+
+  std::string encoding;       // empty: that of `from` or `config`, otherwise rope
+  Settings encoding_options;  // with an empty `encoding`: instead of those of `from` or `config`, one by one
   std::int64_t layers = 4;
   std::int64_t heads = 4;
   std::int64_t kv_heads = 0;  // 0: as many as heads
@@ -79,13 +94,14 @@ struct TrainSummary {
   bool stopped = false;                  // by the StopToken; the state is saved
   std::string metric;                    // "bits_per_byte", "error"
   std::map<std::string, double> splits;  // after the last step; empty when stopped
+  std::vector<CurvePoint> curve;
 };
 
 // Trains and writes a checkpoint folder: config.json (a plain `llama` one for rope, otherwise `model_type: locus`),
-// model.safetensors, the tokenizer, training.json (command, seed, data by title and SHA-256, steps, metrics) and
-// loss.csv. Every `save_every` steps, and when `stop` is requested, all of it and a resumable state are written
-// atomically. Errors: kUsage for options that make no model or task, kBadInput for files and for a resume with other
-// options, kTooLarge.
+// model.safetensors, the tokenizer (of images preprocessor_config.json), training.json (command, seed, data by title
+// and SHA-256, steps, metrics) and loss.csv. Every `save_every` steps, and when `stop` is requested, all of it and a
+// resumable state are written atomically. Errors: kUsage for options that make no model or task, kBadInput for files
+// and for a resume with other options, kTooLarge.
 Result<TrainSummary> train(const TrainOptions& options, const OnProgress& on_progress = {}, StopToken stop = {});
 
 struct EvaluateOptions {
@@ -93,7 +109,23 @@ struct EvaluateOptions {
   Settings task_options;
   std::vector<CorpusFile> validate;  // task text
   std::uint64_t seed = 0;
-  std::int64_t samples = 0;  // sequences a split; 0: the task's own
+  std::int64_t samples = 0;         // sequences a split; 0: the task's own
+  std::vector<std::string> splits;  // only these; empty: all
+  bool record = false;              // write the first split's value into training.json as the checkpoint's `reference`
+  std::int64_t map_samples = 0;     // sequences a cell of the task's map; 0: no map
+  models::Overrides overrides;      // another RoPE base or scaling than the checkpoint's
+  std::string device = "cpu";
+};
+
+// The metric by two numbers: addition's error by the lengths of its operands.
+struct EvaluationMap {
+  std::string row_label;
+  std::string column_label;
+  std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> columns;
+  std::int64_t samples = 0;                          // of each cell
+  std::vector<double> values;                        // row by row
+  std::vector<std::pair<double, double>> intervals;  // 95 %, binomial
 };
 
 // One checkpoint's row of `locus evaluate`.
@@ -103,9 +135,11 @@ struct Evaluation {
   std::string metric;
   std::vector<std::pair<std::string, double>> splits;  // in the task's order
   std::vector<std::pair<double, double>> intervals;    // 95 %, of each split
+  std::vector<double> perplexities;                    // a token, of each split; empty for errors
+  EvaluationMap map;                                   // without rows when not asked for, or the task has none
 };
 
-// Errors: kUsage for an unknown task, kBadInput when the checkpoint does not fit it (vocabulary).
+// Errors: kUsage for an unknown task or split, kBadInput when the checkpoint does not fit it (vocabulary).
 Result<Evaluation> evaluate(const std::filesystem::path& checkpoint, const EvaluateOptions& options,
                             const Progress& progress = {}, StopToken stop = {});
 

@@ -7,6 +7,12 @@
 
 namespace locus::cli {
 
+namespace {
+
+constexpr std::chrono::seconds kProgressInterval{10};
+
+}  // namespace
+
 Status Console::open_log(const std::string& path) {
   if (path.empty()) {
     return {};
@@ -46,6 +52,12 @@ void Console::progress(const std::string& line) {
   if (isatty(STDERR_FILENO) != 0) {
     std::cerr << "\r\033[K" << line << std::flush;
     progress_open_ = true;
+    return;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_progress_ >= kProgressInterval) {
+    std::cerr << line << std::endl;
+    last_progress_ = now;
   }
 }
 

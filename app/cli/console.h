@@ -2,6 +2,7 @@
 // error, and all of them to the log file when there is one.
 #pragma once
 
+#include <chrono>
 #include <fstream>
 #include <string>
 
@@ -20,7 +21,7 @@ class Console {
   void warn(const std::string& message);
   // "locus: error: …", always one line; returns the exit status that belongs to it.
   int fail(const Error& error);
-  // A line that replaces itself on a terminal, and is left out where there is none.
+  // A line that replaces itself on a terminal; where there is none, one of them every ten seconds.
   void progress(const std::string& line);
   // Ends the progress line.
   void end_progress();
@@ -29,6 +30,7 @@ class Console {
  private:
   std::ofstream log_;
   bool progress_open_ = false;
+  std::chrono::steady_clock::time_point last_progress_ = std::chrono::steady_clock::now();
 };
 
 // `text` on one line: control characters become spaces, invalid UTF-8 is replaced.

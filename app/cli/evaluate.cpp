@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "app/cli/command.h"
+#include "app/cli/input_options.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/json.h"
 #include "app/cli/settings_text.h"
@@ -17,12 +18,38 @@ struct Options {
   std::vector<std::string> task_options;
   std::vector<std::string> validate;
   std::int64_t samples = 0;
+  std::int64_t map_samples = 0;
+  std::vector<std::string> splits;
+  bool record = false;
+  OverrideOptions overrides;
   std::int64_t seed = 0;
   bool json = false;
 };
 
 Json number(double value) {
   return std::isnan(value) ? Json(nullptr) : Json(value);
+}
+
+// {values, low, high}: lists of rows.
+Json map_json(const training::EvaluationMap& map) {
+  Json json = {{"row", map.row_label},   {"rows", map.rows},       {"column", map.column_label},
+               {"columns", map.columns}, {"samples", map.samples}, {"values", Json::array()},
+               {"low", Json::array()},   {"high", Json::array()}};
+  for (std::size_t row = 0; row < map.rows.size(); ++row) {
+    Json values = Json::array();
+    Json low = Json::array();
+    Json high = Json::array();
+    for (std::size_t column = 0; column < map.columns.size(); ++column) {
+      const std::size_t cell = row * map.columns.size() + column;
+      values.push_back(number(map.values[cell]));
+      low.push_back(number(map.intervals[cell].first));
+      high.push_back(number(map.intervals[cell].second));
+    }
+    json["values"].push_back(std::move(values));
+    json["low"].push_back(std::move(low));
+    json["high"].push_back(std::move(high));
+  }
+  return json;
 }
 
 Json row_json(const training::Evaluation& row) {
@@ -32,16 +59,48 @@ Json row_json(const training::Evaluation& row) {
     splits[row.splits[n].first] = number(row.splits[n].second);
     intervals[row.splits[n].first] = {number(row.intervals[n].first), number(row.intervals[n].second)};
   }
-  return {{"checkpoint", row.checkpoint},
-          {"encoding", row.encoding},
-          {"metric", row.metric},
-          {"splits", splits},
-          {"interval", intervals}};
+  Json json = {{"checkpoint", row.checkpoint},
+               {"encoding", row.encoding},
+               {"metric", row.metric},
+               {"splits", splits},
+               {"interval", intervals}};
+  for (std::size_t n = 0; n < row.perplexities.size(); ++n) {
+    json["perplexity"][row.splits[n].first] = number(row.perplexities[n]);
+  }
+  if (!row.map.rows.empty()) {
+    json["map"] = map_json(row.map);
+  }
+  return json;
 }
 
 std::string padded(std::string text, std::size_t width) {
   text.resize(std::max(width, text.size() + 1), ' ');
   return text;
+}
+
+// Percent of errors, a line a row.
+void print_map(const training::EvaluationMap& map, Console& console) {
+  if (map.rows.empty()) {
+    return;
+  }
+  console.print("error in percent; rows: " + map.row_label + ", columns: " + map.column_label);
+  char text[16];
+  std::string head = "    ";
+  for (const std::int64_t column : map.columns) {
+    std::snprintf(text, sizeof text, " %3lld", static_cast<long long>(column));
+    head += text;
+  }
+  console.print(head);
+  for (std::size_t row = 0; row < map.rows.size(); ++row) {
+    std::snprintf(text, sizeof text, "%4lld", static_cast<long long>(map.rows[row]));
+    std::string line = text;
+    for (std::size_t column = 0; column < map.columns.size(); ++column) {
+      const double value = map.values[row * map.columns.size() + column];
+      std::snprintf(text, sizeof text, " %3.0f", 100 * value);
+      line += std::isnan(value) ? "   -" : text;
+    }
+    console.print(line);
+  }
 }
 
 void print_rows(const std::vector<training::Evaluation>& rows, Console& console) {
@@ -59,6 +118,16 @@ void print_rows(const std::vector<training::Evaluation>& rows, Console& console)
       line += padded(std::isnan(row.splits[n].second) ? "cannot take this length" : text, 26);
     }
     console.print(line);
+    if (!row.perplexities.empty()) {
+      std::string perplexities = padded("", 28) + padded("perplexity", 16);
+      for (const double perplexity : row.perplexities) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.4f", perplexity);
+        perplexities += padded(std::isnan(perplexity) ? "" : text, 26);
+      }
+      console.print(perplexities);
+    }
+    print_map(row.map, console);
   }
 }
 
@@ -66,8 +135,8 @@ Status run(const Options& options, const Context& context) {
   if (options.paths.empty()) {
     return usage("evaluate: expected at least one PATH");
   }
-  if (options.samples < 0 || options.seed < 0) {
-    return usage("--samples, --seed: expected 0 or more");
+  if (options.samples < 0 || options.map_samples < 0 || options.seed < 0) {
+    return usage("--samples, --map, --seed: expected 0 or more");
   }
   training::EvaluateOptions evaluate;
   evaluate.task = options.task;
@@ -76,6 +145,11 @@ Status run(const Options& options, const Context& context) {
     evaluate.validate.push_back({path, {}});
   }
   evaluate.samples = options.samples;
+  evaluate.map_samples = options.map_samples;
+  evaluate.splits = options.splits;
+  evaluate.record = options.record;
+  evaluate.overrides = options.overrides.read();
+  evaluate.device = context.globals.device;
   evaluate.seed = static_cast<std::uint64_t>(options.seed);
   const Interrupt interrupt;
   std::vector<training::Evaluation> rows;
@@ -109,6 +183,10 @@ Action declare_evaluate(Arguments& arguments) {
   arguments.repeated("--task-option", options->task_options, "an option of the task, instead of the trained one");
   arguments.list("--validate", options->validate, "task text: files to measure bits per byte on");
   arguments.integer("--samples", options->samples, "sequences a split; 0: the task's own");
+  arguments.repeated("--split", options->splits, "measure only this split");
+  arguments.flag("--record", options->record, "write the first split's value into training.json as `reference`");
+  arguments.integer("--map", options->map_samples, "sequences a cell of the task's map (addition: by operand lengths)");
+  options->overrides.declare(arguments);
   arguments.integer("--seed", options->seed, "of the sequences");
   arguments.flag("--json", options->json, "print JSON");
   return [options](const Context& context) { return run(*options, context); };

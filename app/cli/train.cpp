@@ -1,4 +1,5 @@
 // locus train: a small model with any position encoding, on a task.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -6,6 +7,7 @@
 #include "app/cli/command.h"
 #include "app/cli/input_options.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/paint.h"
 #include "app/cli/settings_text.h"
 #include "models/train.h"
 
@@ -22,6 +24,8 @@ struct Options {
   std::string decay = "cosine";
   std::string dtype = "float32";
   std::string out;
+  std::string from;
+  std::string config;
   std::int64_t seed = 0;
 };
 
@@ -60,6 +64,55 @@ std::string progress_line(const training::TrainProgress& progress) {
   return text;
 }
 
+// The mean of up to `width` losses before each step: what the eye follows through the noise of single batches.
+std::vector<double> smoothed(const std::vector<double>& losses, std::size_t width) {
+  std::vector<double> means;
+  double sum = 0;
+  for (std::size_t n = 0; n < losses.size(); ++n) {
+    sum += losses[n] - (n >= width ? losses[n - width] : 0);
+    means.push_back(sum / static_cast<double>(std::min(n + 1, width)));
+  }
+  return means;
+}
+
+// Loss and validation over the steps. Errors: kUnsupported in a build that cannot paint.
+Status draw_curve(const std::vector<training::CurvePoint>& curve, const std::filesystem::path& file) {
+  figure::Curve loss;
+  figure::Curve mean;
+  figure::Curve validation;
+  loss.name = "one batch";
+  loss.color = 0x8888884DU;
+  mean.name = "mean of the batches before";
+  validation.name = "validation metric";
+  double highest = 0;
+  for (const training::CurvePoint& point : curve) {
+    const auto step = static_cast<double>(point.step);
+    loss.x.push_back(step);
+    loss.y.push_back(point.loss);
+    highest = std::isfinite(point.loss) ? std::max(highest, point.loss) : highest;
+    if (!std::isnan(point.validation)) {
+      validation.x.push_back(step);
+      validation.y.push_back(point.validation);
+      highest = std::max(highest, point.validation);
+    }
+  }
+  mean.x = loss.x;
+  mean.y = smoothed(loss.y, std::max<std::size_t>(curve.size() / 50, 1));
+  figure::Panel panel;
+  panel.x.label = "step";
+  panel.x.view = {0, loss.x.back()};
+  panel.y.label = "loss (nats a target)";
+  panel.y.view = {0, highest > 0 ? 1.02 * highest : 1};
+  panel.layers = {loss, mean};
+  if (!validation.x.empty()) {
+    panel.layers.emplace_back(validation);
+  }
+  figure::Figure figure;
+  figure.panels.push_back(std::move(panel));
+  LOCUS_TRY(const std::unique_ptr<Painter> painter, Painter::create());
+  return painter->write(figure, file, {});
+}
+
 Status run(const Options& options, const Context& context) {
   training::TrainOptions train = options.train;
   LOCUS_TRY(train.corpus, corpus_of(options.corpus, options.titles));
@@ -73,6 +126,8 @@ Status run(const Options& options, const Context& context) {
   train.seed = static_cast<std::uint64_t>(options.seed);
   train.half = options.dtype == "float16";
   train.out = options.out;
+  train.from = options.from;
+  train.config = options.config;
   train.threads = context.globals.threads;
   train.device = context.globals.device;
   train.command = context.command;
@@ -97,6 +152,12 @@ Status run(const Options& options, const Context& context) {
     std::snprintf(text, sizeof text, "%s %s %.4f", summary.metric.c_str(), split.c_str(), value);
     console.print(text);
   }
+  if (!summary.curve.empty()) {
+    const Status drawn = draw_curve(summary.curve, train.out / "loss.png");
+    if (!drawn.ok() && drawn.error().code != ErrorCode::kUnsupported) {
+      return drawn;
+    }
+  }
   console.print(summary.stopped ? "stopped; go on with --resume" : "written to " + options.out);
   return {};
 }
@@ -117,7 +178,11 @@ Action declare_train(Arguments& arguments) {
   arguments.list("--corpus", options->corpus, "task text: files to learn");
   arguments.list("--validate", options->validate, "task text: files to measure bits per byte on");
   arguments.list("--title", options->titles, "FILE=TITLE: what training.json calls a corpus file");
-  arguments.text("--encoding", train.encoding, "position encoding (locus info --encodings)");
+  arguments.text("--from", options->from, "train this checkpoint's weights further, its shape instead of the flags'");
+  arguments.flag("--freeze-base", train.freeze_base, "with --from: train the position encoding's parameters alone");
+  arguments.text("--config", options->config, "take the model's shape from this config.json (model_type locus)");
+  arguments.text("--encoding", train.encoding,
+                 "position encoding (locus info --encodings); without: that of --from or --config, else rope");
   arguments.repeated("--option", options->encoding_options, "an option of the encoding");
   arguments.repeated("--task-option", options->task_options, "an option of the task");
   arguments.integer("--layers", train.layers, "layers");

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "core/position/alibi.h"
+#include "core/position/cope_function.h"
 #include "core/position/distance_bias.h"
 #include "core/position/relative.h"
 
@@ -173,6 +175,8 @@ TileScores Cope::score(const Prepared& prepared, const Tile& tile, const Wanted&
   fill(work, tile);
   if (kernels_apply(work.biased) && !work.learning() && options_.form != "mlp") {
     fused_cope(work, tile, wanted, scores);
+  } else if (cope_function_applies(work) && work.learning() && !wanted.gates && !wanted.positions) {
+    std::tie(scores.logits, scores.carry) = learned_cope(work, tile);
   } else {
     differentiable_cope(work, tile, scores);
   }

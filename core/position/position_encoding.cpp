@@ -50,12 +50,14 @@ State PositionEncoding::begin(const Positions& positions, std::int64_t /*batch*/
   return {positions, {}};
 }
 
-Result<Positions> PositionEncoding::training_positions(std::int64_t length, std::uint64_t /*seed*/) const {
-  if (length < 0) {
-    return bad_input("encoding " + description().name + ": expected a length of at least 0, found " +
-                     std::to_string(length));
-  }
-  return Positions::sequence(length);
+Result<std::vector<TrainingPositions>> PositionEncoding::training_positions(const Positions& natural,
+                                                                            std::int64_t sequences,
+                                                                            std::uint64_t /*seed*/) const {
+  return std::vector<TrainingPositions>{{natural, sequences}};
+}
+
+at::Tensor PositionEncoding::training_loss(std::uint64_t /*seed*/) const {
+  return {};
 }
 
 at::Tensor PositionEncoding::embed(const State& /*state*/) const {

@@ -53,6 +53,12 @@ struct State {
   at::Tensor table;  // meaning is the encoding's own: cos and sin, SeqPE's E (T, d), TAPE's e (B, H, T, M, L, R) …
 };
 
+// Training sequences that share their positions.
+struct TrainingPositions {
+  Positions positions;
+  std::int64_t sequences = 0;
+};
+
 // What a layer's attention projects, before any position encoding.
 struct Projections {
   at::Tensor query;   // (B, H, T, D)
@@ -132,10 +138,14 @@ class PositionEncoding {
 
   // The state a run over `positions` starts with.
   virtual State begin(const Positions& positions, std::int64_t batch) const;
-  // The positions of a training sequence of `length` tokens: 0 … length−1 unless the encoding trains on others (RandPE:
-  // a sorted sample). Deterministic in `seed`. kBadInput for a length that is negative or that the encoding cannot be
-  // trained on.
-  virtual Result<Positions> training_positions(std::int64_t length, std::uint64_t seed) const;
+  // Where `sequences` training sequences stand that would be evaluated at `natural`: there, unless the encoding trains
+  // on others (RandPE: a sorted sample; SeqPE: some of them shifted). Deterministic in `seed`. kBadInput for positions
+  // that the encoding cannot be trained on.
+  virtual Result<std::vector<TrainingPositions>> training_positions(const Positions& natural, std::int64_t sequences,
+                                                                    std::uint64_t seed) const;
+  // What every training step adds to the task's loss to shape the encoding itself (SeqPE: α·L_δ + β·L_OOD), a
+  // differentiable scalar; undefined for all others. Deterministic in `seed`.
+  virtual at::Tensor training_loss(std::uint64_t seed) const;
   // (T, C) to add to the token embeddings, or undefined.
   virtual at::Tensor embed(const State& state) const;
 

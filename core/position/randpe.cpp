@@ -66,14 +66,17 @@ Randpe::Randpe(const ModelShape& shape, RandpeOptions options, std::unique_ptr<P
   description_.content = inner_->description().content;
 }
 
-Result<Positions> Randpe::training_positions(std::int64_t length, std::uint64_t seed) const {
-  if (length < 0 || length > options_.length_max) {
+Result<std::vector<TrainingPositions>> Randpe::training_positions(const Positions& natural, std::int64_t sequences,
+                                                                  std::uint64_t seed) const {
+  LOCUS_CHECK(accepts(natural));
+  const std::int64_t length = natural.size();
+  if (length > options_.length_max) {
     return bad_input("encoding randpe: expected a training length of 0 … " + std::to_string(options_.length_max) +
                      ", found " + std::to_string(length));
   }
   const at::Generator generator = at::detail::createCPUGenerator(seed);
   const at::Tensor drawn = at::randperm(options_.length_max, generator, at::kLong).slice(0, 0, length);
-  return Positions{std::get<0>(drawn.sort()).to(at::kDouble), 0};
+  return std::vector<TrainingPositions>{{{std::get<0>(drawn.sort()).to(at::kDouble), 0}, sequences}};
 }
 
 }  // namespace locus::position

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "core/position/position_encoding.h"
 #include "core/position/rotation.h"
@@ -30,7 +31,8 @@ class Randpe final : public PositionEncoding {
 
   const Description& description() const override { return description_; }
   Settings settings() const override { return options_.settings(); }
-  Result<Positions> training_positions(std::int64_t length, std::uint64_t seed) const override;
+  Result<std::vector<TrainingPositions>> training_positions(const Positions& natural, std::int64_t sequences,
+                                                            std::uint64_t seed) const override;
   State begin(const Positions& positions, std::int64_t batch) const override { return inner_->begin(positions, batch); }
   at::Tensor embed(const State& state) const override { return inner_->embed(state); }
   Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override {

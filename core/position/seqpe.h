@@ -16,11 +16,22 @@
 #include "core/position/position_encoding.h"
 #include "core/position/row_form.h"
 #include "core/position/seqpe_encoder.h"
+#include "core/position/seqpe_losses.h"
 
 namespace locus::position {
 
 enum class SeqpeIntegration { kSum, kMul, kBias, kInput };
 enum class SeqpeProjection { kSingle, kMulti, kNone };
+
+// How SeqPE is trained beside its task (§3.3, §3.4, App. A.5).
+struct SeqpeTraining {
+  double distance_loss = 0.1;    // α, of L_δ
+  double transfer_loss = 0.1;    // β, of L_OOD
+  double shift = 0.1;            // share of the training sequences that start at a random position
+  std::int64_t longest = 0;      // L_max a dimension; 0: 20000, or b^k where that is less
+  std::int64_t loss_batch = 32;  // pivots of L_δ, groups of L_OOD
+  std::int64_t candidates = 32;  // m of both
+};
 
 struct SeqpeOptions {
   SeqpeIntegration integration = SeqpeIntegration::kBias;
@@ -29,6 +40,7 @@ struct SeqpeOptions {
   double bias_scale = 1.0;   // s
   bool class_token = false;  // tokens without position have cls_token_pos_embed; default for images
   SeqpeEncoderOptions encoder;
+  SeqpeTraining training;
 
   // Errors: kBadInput naming option, expected and found.
   static Result<SeqpeOptions> from(const Settings& settings, const ModelShape& shape);
@@ -53,6 +65,11 @@ class Seqpe final : public PositionEncoding, public RowFormed {
   // kBadInput for a wrong number of dimensions, a position that is negative, not whole, or has too many digits, and
   // for tokens without position where there is no cls_token_pos_embed.
   Status accepts(const Positions& positions) const override;
+  // A share of the sequences moved by one random z a dimension.
+  Result<std::vector<TrainingPositions>> training_positions(const Positions& natural, std::int64_t sequences,
+                                                            std::uint64_t seed) const override;
+  // α·L_δ + β·L_OOD (Eq. 15, its KL summed over rows as printed); undefined when both weights are 0.
+  at::Tensor training_loss(std::uint64_t seed) const override;
   // table: E (T, d). Without gradients the tables of the last few lengths are kept, keyed by positions and weights.
   State begin(const Positions& positions, std::int64_t batch) const override;
   at::Tensor embed(const State& state) const override;
@@ -77,6 +94,9 @@ class Seqpe final : public PositionEncoding, public RowFormed {
     at::Tensor values;
   };
 
+  SeqpeSampling sampling() const;
+  // The trained length, a dimension.
+  std::int64_t trained_side() const;
   at::Tensor encode(const Positions& positions) const;
   at::Tensor cached(const Positions& positions) const;
   // e^q and e^k of one layer, (1, H or 1, T, D) each.

@@ -197,4 +197,82 @@ float cope_row(const CopeRow& row, float carry) {
   return p;
 }
 
+double cope_row(const CopeRowOf<double>& row, double carry) {
+  double p = carry;
+  for (std::int64_t c = row.columns - 1; c >= 0; --c) {
+    row.gates[c] = c < row.visible ? 1 / (1 + std::exp(-row.gate_logits[c])) : 0;
+    p += row.gates[c];
+    row.positions[c] = std::min(p, row.p_max);
+    if (row.z == nullptr) {
+      row.logits[c] = row.content[c] + row.slope * row.positions[c];
+      continue;
+    }
+    const auto below = static_cast<std::int64_t>(row.positions[c]);
+    const std::int64_t above = std::min(below + 1, static_cast<std::int64_t>(row.p_max));
+    const double part = row.positions[c] - static_cast<double>(below);
+    row.logits[c] = row.content[c] + row.z[below] + part * (row.z[above] - row.z[below]);
+  }
+  return p;
+}
+
+namespace {
+
+// dp[c] = dL/dposition: the slope of the interpolation there, 0 where the position is limited.
+template <class Number>
+[[gnu::always_inline]] inline void position_gradient(const CopeGradientRow<Number>& row, Number* dp) {
+  const auto last = static_cast<std::int32_t>(row.last);
+  const Number* const z = row.z;
+  const Number* const positions = row.positions;
+  const Number* const logits = row.logits;
+#pragma GCC ivdep
+  for (std::int64_t c = 0; c < row.visible; ++c) {
+    const auto below = static_cast<std::int32_t>(positions[c]);
+    const std::int32_t above = below < last ? below + 1 : last;
+    dp[c] = logits[c] * (z[above] - z[below]);
+  }
+}
+
+// Every gate moves the positions of its own column and of all to the left: dL/dgate is a sum from the left. Positions
+// fall along a row, so neighbours share their bins of z and a scatter is cheap.
+template <class Number>
+[[gnu::always_inline]] inline Number gate_gradient(const CopeGradientRow<Number>& row) {
+  Number sum = row.carry;
+  for (std::int64_t c = 0; c < row.visible; ++c) {
+    const auto below = static_cast<std::int64_t>(row.positions[c]);
+    const std::int64_t above = below < row.last ? below + 1 : row.last;
+    const Number upper = row.logits[c] * (row.positions[c] - static_cast<Number>(below));
+    row.z_gradient[below] += row.logits[c] - upper;
+    row.z_gradient[above] += upper;
+    sum += row.gate_logits[c];
+    row.gate_logits[c] = sum;
+  }
+  return sum;
+}
+
+template <class Number>
+[[gnu::always_inline]] inline void through_sigmoid(const CopeGradientRow<Number>& row) {
+  Number* const out = row.gate_logits;
+  const Number* const gates = row.gates;
+#pragma GCC ivdep
+  for (std::int64_t c = 0; c < row.visible; ++c) {
+    out[c] *= gates[c] * (1 - gates[c]);
+  }
+}
+
+}  // namespace
+
+LOCUS_VECTOR_VERSIONS float cope_row_gradient(const CopeGradientRow<float>& row) {
+  position_gradient(row, row.gate_logits);
+  const float carry = gate_gradient(row);
+  through_sigmoid(row);
+  return carry;
+}
+
+double cope_row_gradient(const CopeGradientRow<double>& row) {
+  position_gradient(row, row.gate_logits);
+  const double carry = gate_gradient(row);
+  through_sigmoid(row);
+  return carry;
+}
+
 }  // namespace locus::position::kernel

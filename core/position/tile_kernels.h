@@ -30,19 +30,40 @@ void add_piecewise(const PiecewiseLinear& f, const float* numerator, float facto
 
 // One row of CoPE (Eq. 3, 4, 8). From right to left: g = σ(gate_logit), p += g, position = min(p, p_max),
 // logits[c] = content[c] + z interpolated at the position. Columns from `visible` on have gate 0 and keep p.
-struct CopeRow {
-  const float* content = nullptr;      // (K)
-  const float* gate_logits = nullptr;  // (K), may be `content`
-  const float* z = nullptr;            // (p_max + 1) q·e[p]; null: slope · p is added instead
-  float slope = 0;                     // CoPE_ALiBi: m
-  float p_max = 0;                     // infinity: unlimited (slope only)
-  std::int64_t columns = 0;            // K
-  std::int64_t visible = 0;            // columns with j ≤ i
-  float* logits = nullptr;             // (K) out, may be `content`
-  float* gates = nullptr;              // (K) out
-  float* positions = nullptr;          // (K) out, clamped
+template <class Number>
+struct CopeRowOf {
+  const Number* content = nullptr;      // (K)
+  const Number* gate_logits = nullptr;  // (K), may be `content`
+  const Number* z = nullptr;            // (p_max + 1) q·e[p]; null: slope · p is added instead
+  Number slope = 0;                     // CoPE_ALiBi: m
+  Number p_max = 0;                     // infinity: unlimited (slope only)
+  std::int64_t columns = 0;             // K
+  std::int64_t visible = 0;             // columns with j ≤ i
+  Number* logits = nullptr;             // (K) out, may be `content`
+  Number* gates = nullptr;              // (K) out
+  Number* positions = nullptr;          // (K) out, clamped
 };
-// Returns `carry` + Σ gates.
+using CopeRow = CopeRowOf<float>;
+// Returns `carry` + Σ gates. Float64 is for checks: plain loops.
 float cope_row(const CopeRow& row, float carry);
+double cope_row(const CopeRowOf<double>& row, double carry);
+
+// The gradients of one row with z, from those of its logits and of the returned carry. Only the `visible` columns
+// count: what lies beyond them is hidden by the model's mask.
+template <class Number>
+struct CopeGradientRow {
+  const Number* logits = nullptr;     // (K) dL/dlogits
+  const Number* gates = nullptr;      // (K) as cope_row() wrote them
+  const Number* positions = nullptr;  // (K) likewise
+  const Number* z = nullptr;          // (p_max + 1)
+  std::int64_t last = 0;              // p_max
+  std::int64_t visible = 0;
+  Number carry = 0;               // dL/d(returned carry)
+  Number* gate_logits = nullptr;  // (K) out: dL/dgate_logits, the visible columns
+  Number* z_gradient = nullptr;   // (p_max + 1) added to
+};
+// Returns dL/dcarry.
+float cope_row_gradient(const CopeGradientRow<float>& row);
+double cope_row_gradient(const CopeGradientRow<double>& row);
 
 }  // namespace locus::position::kernel

@@ -1,4 +1,5 @@
 // evaluate(): a checkpoint's metric on a task.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -35,6 +36,44 @@ Result<Settings> recorded_options(const std::filesystem::path& checkpoint, const
   return models::settings_from_json(record.value("task_options", nlohmann::json::object()), file.string());
 }
 
+// training.json's `reference`: what anybody can measure again with what is in the folder (and, of texts, a named file).
+Status write_reference(const std::filesystem::path& checkpoint, const Task& task, const EvaluateOptions& options,
+                       const Evaluation& evaluation) {
+  const std::filesystem::path file = checkpoint / "training.json";
+  LOCUS_TRY(const std::string text, read_file(file, kLongestRecord));
+  nlohmann::ordered_json record = nlohmann::ordered_json::parse(text, nullptr, false);
+  if (!record.is_object() || !std::isfinite(evaluation.splits.front().second)) {
+    return bad_input("expected a JSON object to write a finite reference into", file.string());
+  }
+  record["reference"] = {{"split", evaluation.splits.front().first},
+                         {"samples", options.samples},
+                         {"seed", options.seed},
+                         {"data", nlohmann::ordered_json::parse(task.data_json())},
+                         {"value", evaluation.splits.front().second}};
+  return write_file(file, record.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+// The indices of the splits asked for.
+Result<std::vector<std::size_t>> chosen_splits(const Task& task, const std::vector<std::string>& asked) {
+  const std::vector<std::string> all = task.splits();
+  std::vector<std::size_t> chosen;
+  for (std::size_t n = 0; asked.empty() && n < all.size(); ++n) {
+    chosen.push_back(n);
+  }
+  for (const std::string& name : asked) {
+    const auto found = std::find(all.begin(), all.end(), name);
+    if (found == all.end()) {
+      std::string known;
+      for (const std::string& split : all) {
+        known += (known.empty() ? "" : ", ") + split;
+      }
+      return usage("unknown split " + name + "; known: " + known);
+    }
+    chosen.push_back(static_cast<std::size_t>(found - all.begin()));
+  }
+  return chosen;
+}
+
 Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::filesystem::path& checkpoint,
                                    const EvaluateOptions& options, const Progress& progress, const StopToken& stop) {
   const models::ModelInfo& info = model.info();
@@ -45,24 +84,42 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
   for (const auto& [name, value] : options.task_options.values()) {
     request.options.set(name, value);
   }
+  request.tokenizer_folder = std::filesystem::is_directory(checkpoint) ? checkpoint : checkpoint.parent_path();
   request.length = options.task == "text" ? info.trained_length : 0;
   LOCUS_TRY(const std::unique_ptr<Task> task, make_task(options.task, request));
-  if (info.image || !info.causal || info.vocabulary != task->vocabulary()) {
-    return bad_input("expected a causal text model of " + std::to_string(task->vocabulary()) + " tokens for task " +
-                         options.task + ", found " + std::to_string(info.vocabulary) + " tokens" +
-                         (info.causal ? "" : ", not causal"),
+  LOCUS_TRY(const transformer::Transformer* transformer, model.ready());
+  const bool images = task->image().patch > 0;
+  // A text model may have entries that its tokenizer never gives.
+  const bool fits =
+      options.task == "text" ? info.vocabulary >= task->vocabulary() : info.vocabulary == task->vocabulary();
+  if (info.image != images || info.causal == images || !fits) {
+    const std::string kind = images ? "an image model of " : "a causal text model of ";
+    const char* const unit = images ? " classes" : " tokens";
+    return bad_input("expected " + kind + std::to_string(task->vocabulary()) + unit + " for task " + options.task +
+                         ", found " +
+                         (info.image    ? "an image model of "
+                          : info.causal ? "a causal text model of "
+                                        : "a text model that is not causal, of ") +
+                         std::to_string(info.vocabulary),
                      checkpoint.string());
   }
-  LOCUS_TRY(const transformer::Transformer* transformer, model.ready());
+  if (images && transformer->spec().image.patch != task->image().patch) {
+    return bad_input("expected patches of " + std::to_string(task->image().patch) + " pixels, found " +
+                         std::to_string(transformer->spec().image.patch),
+                     checkpoint.string());
+  }
+  const at::Device device(options.device == "cuda" ? at::kCUDA : at::kCPU);
   Evaluation evaluation;
   evaluation.checkpoint = info.name;
   evaluation.encoding = info.encoding;
   evaluation.metric = std::string(metric_name(task->metric()));
   const std::vector<std::string> splits = task->splits();
-  for (std::size_t n = 0; n < splits.size(); ++n) {
+  LOCUS_TRY(const std::vector<std::size_t> chosen, chosen_splits(*task, options.splits));
+  for (const std::size_t n : chosen) {
     MeasureOptions measuring;
     measuring.seed = options.seed;
     measuring.samples = options.samples;
+    measuring.device = device;
     measuring.stop = stop;
     measuring.progress = progress;
     auto measured = measure(*transformer, *task, n, measuring);
@@ -73,6 +130,21 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
     const double none = std::numeric_limits<double>::quiet_NaN();
     evaluation.splits.emplace_back(splits[n], measured.ok() ? measured->value : none);
     evaluation.intervals.emplace_back(measured.ok() ? measured->low : none, measured.ok() ? measured->high : none);
+    if (task->metric() == Metric::kBitsPerByte) {
+      evaluation.perplexities.push_back(measured.ok() ? measured->perplexity : none);
+    }
+  }
+  if (options.map_samples > 0 && !task->map().rows.empty()) {
+    MeasureOptions measuring;
+    measuring.seed = options.seed;
+    measuring.samples = options.map_samples;
+    measuring.device = device;
+    measuring.stop = stop;
+    measuring.progress = progress;
+    LOCUS_TRY(evaluation.map, measure_map(*transformer, *task, measuring));
+  }
+  if (options.record) {
+    LOCUS_CHECK(write_reference(checkpoint, *task, options, evaluation));
   }
   return evaluation;
 }
@@ -81,7 +153,8 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
 
 Result<Evaluation> evaluate(const std::filesystem::path& checkpoint, const EvaluateOptions& options,
                             const Progress& progress, StopToken stop) {
-  LOCUS_TRY(const std::shared_ptr<const models::Model> model, models::open(checkpoint));
+  LOCUS_TRY(const std::shared_ptr<const models::Model> model,
+            models::open(checkpoint, {options.overrides, options.device, 0}));
   const auto* const loaded = dynamic_cast<const models::LoadedModel*>(model.get());
   if (loaded == nullptr) {
     return internal("open() gave a model that is not a LoadedModel");

@@ -43,7 +43,14 @@ Status write_tensors(const std::filesystem::path& path, const std::vector<NamedT
 
 // Whether a Llama of other programs computes the same: half-rotate RoPE on all channels, unscaled.
 bool is_plain_llama(const transformer::Transformer& model) {
-  if (model.spec().encoding != "rope") {
+  const Spec& spec = model.spec();
+  const bool llama = spec.norm == transformer::Norm::kRms && spec.norm_place == transformer::NormPlace::kPre &&
+                     spec.gated && spec.activation == transformer::Activation::kSilu && !spec.qkv_bias &&
+                     !spec.output_bias && !spec.feed_forward_bias && !spec.parallel_residual &&
+                     !spec.residual_from_norm && !spec.layer_scale && !spec.embedding_norm && spec.token_types == 0 &&
+                     spec.final_norm && !spec.head_bias && !spec.head_transform && spec.causal && spec.window == 0 &&
+                     spec.qkv != transformer::QkvLayout::kPerHead && !spec.is_image();
+  if (!llama || spec.encoding != "rope") {
     return false;
   }
   const Settings settings = model.encoding().settings();
@@ -80,14 +87,17 @@ Result<ordered_json> llama_config(const transformer::Transformer& model) {
 // Hugging Face's names; q|k|v are separate there.
 void append_llama(const Spec& spec, const std::string& name, const at::Tensor& value, std::vector<NamedTensor>& out) {
   static const std::vector<std::pair<std::string, std::string>> kNames = {
-      {"attention_norm.", "input_layernorm."},
-      {"attention.output.", "self_attn.o_proj."},
-      {"feed_forward_norm.", "post_attention_layernorm."},
-      {"feed_forward.gate.", "mlp.gate_proj."},
-      {"feed_forward.up.", "mlp.up_proj."},
+      {"attention_norm.", "input_layernorm."},    {"attention.query.", "self_attn.q_proj."},
+      {"attention.key.", "self_attn.k_proj."},    {"attention.value.", "self_attn.v_proj."},
+      {"attention.output.", "self_attn.o_proj."}, {"feed_forward_norm.", "post_attention_layernorm."},
+      {"feed_forward.gate.", "mlp.gate_proj."},   {"feed_forward.up.", "mlp.up_proj."},
       {"feed_forward.down.", "mlp.down_proj."}};
   if (name == "embedding.weight") {
     out.push_back({"model.embed_tokens.weight", value});
+    return;
+  }
+  if (name == "head.weight") {
+    out.push_back({"lm_head.weight", value});
     return;
   }
   if (name == "final_norm.weight") {
@@ -111,30 +121,40 @@ void append_llama(const Spec& spec, const std::string& name, const at::Tensor& v
   }
 }
 
+// The last part of a path: what is recorded of it.
+std::string base_name(const std::filesystem::path& path) {
+  const std::filesystem::path normal = path.lexically_normal();
+  return normal.has_filename() ? normal.filename().string() : normal.parent_path().filename().string();
+}
+
 // What decides a run's numbers; a resumed run must have the same.
 ordered_json options_json(const TrainOptions& options) {
   const ordered_json task_options = models::to_json(options.task_options);
   ordered_json encoding = {{"name", options.encoding}};
   encoding.update(models::to_json(options.encoding_options));
   const char* const decays[] = {"cosine", "linear", "constant"};
-  return {{"task", options.task},
-          {"task_options", task_options},
-          {"encoding", encoding},
-          {"layers", options.layers},
-          {"heads", options.heads},
-          {"kv_heads", options.kv_heads},
-          {"width", options.width},
-          {"inner", options.inner},
-          {"length", options.length},
-          {"batch", options.batch},
-          {"gradient_parts", options.gradient_parts},
-          {"steps", options.steps},
-          {"learning_rate", options.learning_rate},
-          {"warmup", options.warmup},
-          {"decay", decays[static_cast<int>(options.decay)]},
-          {"weight_decay", options.weight_decay},
-          {"clip", options.clip},
-          {"seed", options.seed}};
+  ordered_json json = {{"task", options.task}, {"task_options", task_options}};
+  if (!options.from.empty()) {
+    json["from"] = base_name(options.from);
+    json["freeze_base"] = options.freeze_base;
+  }
+  json.update(ordered_json{{"encoding", encoding},
+                           {"layers", options.layers},
+                           {"heads", options.heads},
+                           {"kv_heads", options.kv_heads},
+                           {"width", options.width},
+                           {"inner", options.inner},
+                           {"length", options.length},
+                           {"batch", options.batch},
+                           {"gradient_parts", options.gradient_parts},
+                           {"steps", options.steps},
+                           {"learning_rate", options.learning_rate},
+                           {"warmup", options.warmup},
+                           {"decay", decays[static_cast<int>(options.decay)]},
+                           {"weight_decay", options.weight_decay},
+                           {"clip", options.clip},
+                           {"seed", options.seed}});
+  return json;
 }
 
 std::string curve_csv(const std::vector<CurvePoint>& curve) {
@@ -213,6 +233,10 @@ Status write_model(const std::filesystem::path& folder, transformer::Transformer
     spec.encoding_options = model.encoding().settings();
     config = transformer::locus_config(spec);
   }
+  const std::vector<std::string> labels = task.labels();
+  for (std::size_t n = 0; n < labels.size(); ++n) {
+    config["id2label"][std::to_string(n)] = labels[n];
+  }
   config["torch_dtype"] = half ? "float16" : "float32";
   std::vector<NamedTensor> tensors;
   for (const transformer::Parameter& parameter : model.parameters()) {
@@ -224,7 +248,7 @@ Status write_model(const std::filesystem::path& folder, transformer::Transformer
     }
   }
   LOCUS_CHECK(write_file(folder / "config.json", config.dump(2) + "\n"));
-  LOCUS_CHECK(task.write_tokenizer(folder));
+  LOCUS_CHECK(task.write_input_files(folder));
   return write_tensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
 }
 

@@ -16,14 +16,6 @@
 
 namespace locus::training {
 
-// One row of loss.csv.
-struct CurvePoint {
-  std::int64_t step = 0;
-  double loss = 0;  // nats a token
-  double learning_rate = 0;
-  double validation = 0;  // NaN when not measured
-};
-
 // What is known of a run at a step.
 struct RunRecord {
   std::int64_t step = 0;

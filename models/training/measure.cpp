@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace locus::training {
@@ -33,38 +34,33 @@ struct Sums {
     targets_squared += count.square().sum().item<double>();
   }
 
-  // A ratio of sums; its deviation by linearisation over sequences.
-  Measurement bits() const {
+  // A ratio of sums; its deviation by linearisation over sequences. `bytes` of text a target.
+  Measurement bits(double bytes) const {
     const double mean = nats / targets;
     const double spread = nats_squared - 2 * mean * cross + mean * mean * targets_squared;
     const double deviation = std::sqrt(std::max(spread, 0.0)) / targets;
-    const double bit = std::numbers::ln2;
-    return {mean / bit, (mean - kNormal95 * deviation) / bit, (mean + kNormal95 * deviation) / bit};
-  }
-
-  // Wilson (1927).
-  Measurement error() const {
-    const double p = wrong / sequences;
-    const double z2 = kNormal95 * kNormal95;
-    const double centre = (p + z2 / (2 * sequences)) / (1 + z2 / sequences);
-    const double half =
-        kNormal95 * std::sqrt(p * (1 - p) / sequences + z2 / (4 * sequences * sequences)) / (1 + z2 / sequences);
-    return {p, std::max(centre - half, 0.0), std::min(centre + half, 1.0)};
+    const double unit = std::numbers::ln2 * bytes;
+    return {mean / unit, (mean - kNormal95 * deviation) / unit, (mean + kNormal95 * deviation) / unit, std::exp(mean)};
   }
 };
 
 }  // namespace
 
+Measurement binomial(double wrong, double count) {
+  const double p = wrong / count;
+  const double z2 = kNormal95 * kNormal95;
+  const double centre = (p + z2 / (2 * count)) / (1 + z2 / count);
+  const double half = kNormal95 * std::sqrt(p * (1 - p) / count + z2 / (4 * count * count)) / (1 + z2 / count);
+  return {p, std::max(centre - half, 0.0), std::min(centre + half, 1.0)};
+}
+
 Judgement judge(const transformer::Transformer& model, const Examples& examples, at::Device device) {
   const at::NoGradGuard no_grad;
-  transformer::Batch batch;
-  batch.ids = examples.ids.to(device);
-  batch.positions = model.positions(examples.ids.size(1));
-  const at::Tensor logits = model.forward(batch).flatten(0, 1);
+  const at::Tensor logits = model.forward(batch_of(examples, natural_positions(model, examples), device)).flatten(0, 1);
   const at::Tensor targets = examples.targets.to(device).flatten();
   const at::Tensor loss = at::cross_entropy_loss(logits, targets, {}, at::Reduction::None, kIgnored);
   const at::Tensor right = at::logical_or(logits.argmax(-1) == targets, targets == kIgnored);
-  return {loss.view(examples.ids.sizes()).cpu(), right.view(examples.ids.sizes()).to(at::kCPU, at::kFloat)};
+  return {loss.view(examples.targets.sizes()).cpu(), right.view(examples.targets.sizes()).to(at::kCPU, at::kFloat)};
 }
 
 Result<Measurement> measure(const transformer::Transformer& model, const Task& task, std::size_t split,
@@ -79,21 +75,50 @@ Result<Measurement> measure(const transformer::Transformer& model, const Task& t
     }
     report(options.progress, static_cast<double>(first) / static_cast<double>(count), task.splits()[split]);
     const Examples examples = task.evaluation_examples(split, options.seed, first, std::min(batch, count - first));
-    if (examples.ids.size(0) == 0) {
+    if (examples.size() == 0) {
       break;
     }
-    const std::int64_t length = examples.ids.size(1);
-    LOCUS_CHECK(model.encoding().accepts(model.positions(length)));
+    const position::Positions positions = natural_positions(model, examples);
+    LOCUS_CHECK(model.encoding().accepts(positions));
     sums.add(judge(model, examples, options.device), (examples.targets != kIgnored).to(at::kDouble));
-    first += examples.ids.size(0);
+    first += examples.size();
     if (options.batch <= 0) {
-      batch = std::max<std::int64_t>(kTokensAtOnce / length, 1);
+      batch = std::max<std::int64_t>(kTokensAtOnce / positions.size(), 1);
     }
   }
   if (sums.targets == 0) {
     return bad_input("split " + task.splits()[split] + " has nothing to measure");
   }
-  return task.metric() == Metric::kBitsPerByte ? sums.bits() : sums.error();
+  return task.metric() == Metric::kBitsPerByte ? sums.bits(task.bytes_per_target(split))
+                                               : binomial(sums.wrong, sums.sequences);
+}
+
+Result<EvaluationMap> measure_map(const transformer::Transformer& model, const Task& task,
+                                  const MeasureOptions& options) {
+  const TaskMap cells = task.map();
+  EvaluationMap map{cells.row_label, cells.column_label, cells.rows, cells.columns, options.samples, {}, {}};
+  const auto count = static_cast<double>(cells.rows.size() * cells.columns.size());
+  for (std::size_t row = 0; row < cells.rows.size(); ++row) {
+    for (std::size_t column = 0; column < cells.columns.size(); ++column) {
+      if (options.stop.stop_requested()) {
+        return cancelled();
+      }
+      report(options.progress, static_cast<double>(map.values.size()) / count, "map");
+      const Examples examples = task.map_examples(row, column, options.seed, options.samples);
+      const Status accepted = model.encoding().accepts(natural_positions(model, examples));
+      Measurement cell;
+      if (accepted.ok()) {
+        Sums sums;
+        sums.add(judge(model, examples, options.device), (examples.targets != kIgnored).to(at::kDouble));
+        cell = binomial(sums.wrong, sums.sequences);
+      } else {
+        cell.value = cell.low = cell.high = std::numeric_limits<double>::quiet_NaN();
+      }
+      map.values.push_back(cell.value);
+      map.intervals.emplace_back(cell.low, cell.high);
+    }
+  }
+  return map;
 }
 
 }  // namespace locus::training

@@ -23,7 +23,11 @@ struct Measurement {
   double value = 0;
   double low = 0;
   double high = 0;
+  double perplexity = 0;  // exp of the mean nats a counted target
 };
+
+// The 95 % interval of a share of `wrong` in `count` (Wilson 1927).
+Measurement binomial(double wrong, double count);
 
 struct MeasureOptions {
   std::uint64_t seed = 0;
@@ -37,5 +41,9 @@ struct MeasureOptions {
 // Errors: kCancelled, and what the encoding says of the split's length.
 Result<Measurement> measure(const transformer::Transformer& model, const Task& task, std::size_t split,
                             const MeasureOptions& options = {});
+
+// The error of every cell of the task's map, `options.samples` sequences each.
+Result<EvaluationMap> measure_map(const transformer::Transformer& model, const Task& task,
+                                  const MeasureOptions& options);
 
 }  // namespace locus::training

@@ -33,15 +33,12 @@ void keep_freed_memory() {
 #endif
 }
 
-double run_share(transformer::Transformer& model, const at::Tensor& ids, const at::Tensor& targets,
-                 const position::Positions& positions, double scale) {
+double run_share(transformer::Transformer& model, const Examples& examples, const position::Positions& positions,
+                 double scale) {
   const at::Device device = model.parameters().front().value->device();
-  transformer::Batch batch;
-  batch.ids = ids.to(device);
-  batch.positions = positions;
-  const at::Tensor logits = model.forward(batch).flatten(0, 1);
-  const at::Tensor loss =
-      at::cross_entropy_loss(logits, targets.to(device).flatten(), {}, at::Reduction::Sum, kIgnored) * scale;
+  const at::Tensor logits = model.forward(batch_of(examples, positions, device)).flatten(0, 1);
+  const at::Tensor targets = examples.targets.to(device).flatten();
+  const at::Tensor loss = at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum, kIgnored) * scale;
   loss.backward();
   return loss.item<double>();
 }
@@ -60,14 +57,11 @@ Replicas::~Replicas() {
 Result<std::unique_ptr<Replicas>> Replicas::create(transformer::Transformer& model, std::int64_t threads) {
   std::unique_ptr<Replicas> replicas(new Replicas(model));
   const std::vector<transformer::Parameter> own = model.parameters();
-  for (const transformer::Parameter& parameter : own) {
-    parameter.value->requires_grad_(true);
-  }
   for (std::int64_t n = 1; n < threads; ++n) {
     LOCUS_TRY(std::unique_ptr<transformer::Transformer> copy, transformer::Transformer::create(model.spec(), false));
     const std::vector<transformer::Parameter> shared = copy->parameters();
     for (std::size_t m = 0; m < own.size(); ++m) {
-      *shared[m].value = own[m].value->detach().requires_grad_(true);
+      *shared[m].value = own[m].value->detach().requires_grad_(own[m].value->requires_grad());
     }
     replicas->copies_.push_back(std::move(copy));
   }
@@ -75,7 +69,7 @@ Result<std::unique_ptr<Replicas>> Replicas::create(transformer::Transformer& mod
 }
 
 double Replicas::backward(const Examples& examples, const position::Positions& positions, double scale) {
-  const std::int64_t count = examples.ids.size(0);
+  const std::int64_t count = examples.size();
   const auto shares = static_cast<std::int64_t>(copies_.size()) + 1;
   std::vector<double> losses(static_cast<std::size_t>(shares), 0);
   std::vector<std::exception_ptr> failures(losses.size());
@@ -87,8 +81,7 @@ double Replicas::backward(const Examples& examples, const position::Positions& p
       return;
     }
     try {
-      losses[n] = run_share(share == 0 ? model_ : *copies_[n - 1], examples.ids.slice(0, begin, end),
-                            examples.targets.slice(0, begin, end), positions, scale);
+      losses[n] = run_share(share == 0 ? model_ : *copies_[n - 1], examples.slice(begin, end), positions, scale);
     } catch (...) {
       failures[n] = std::current_exception();
     }

@@ -18,7 +18,7 @@ namespace locus::training {
 
 class Replicas {
  public:
-  // `model` must outlive it; its parameters get requires_grad.
+  // `model` must outlive it; what of it requires gradients is trained.
   static Result<std::unique_ptr<Replicas>> create(transformer::Transformer& model, std::int64_t threads);
   ~Replicas();
 

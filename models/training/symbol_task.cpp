@@ -19,7 +19,7 @@ Examples to_examples(const std::vector<Line>& lines) {
   }
   const auto count = static_cast<std::int64_t>(lines.size());
   const auto length = static_cast<std::int64_t>(longest) - 1;
-  Examples examples{at::zeros({count, length}, at::kLong), at::full({count, length}, kIgnored, at::kLong)};
+  Examples examples{at::zeros({count, length}, at::kLong), at::full({count, length}, kIgnored, at::kLong), {}};
   for (std::int64_t row = 0; row < count; ++row) {
     const Line& line = lines[static_cast<std::size_t>(row)];
     auto* const ids = examples.ids.data_ptr<std::int64_t>() + row * length;
@@ -54,7 +54,16 @@ Examples SymbolTask::evaluation_examples(std::size_t split, std::uint64_t seed, 
   return to_examples(lines);
 }
 
-Status SymbolTask::write_tokenizer(const std::filesystem::path& folder) const {
+Examples SymbolTask::map_examples(std::size_t row, std::size_t column, std::uint64_t seed, std::int64_t count) const {
+  const TaskMap cells = map();
+  std::vector<Line> lines;
+  for (std::int64_t n = 0; n < count; ++n) {
+    lines.push_back(map_line(cells.rows[row], cells.columns[column], seed, n));
+  }
+  return to_examples(lines);
+}
+
+Status SymbolTask::write_input_files(const std::filesystem::path& folder) const {
   return text::write_byte_tokenizer(folder);
 }
 
@@ -66,6 +75,23 @@ Result<std::int64_t> option_in(const Settings& options, const char* name, std::i
                  ", found " + std::to_string(value));
   }
   return value;
+}
+
+Result<std::vector<std::int64_t>> lengths_in(const Settings& options, const char* name,
+                                             std::vector<std::int64_t> fallback, std::int64_t low) {
+  if (!options.has(name)) {
+    return fallback;
+  }
+  LOCUS_TRY(const std::vector<double> given, options.numbers(name));
+  std::vector<std::int64_t> lengths;
+  for (const double length : given) {
+    if (!(length >= static_cast<double>(low) && length <= 1 << 24)) {
+      return usage("option " + std::string(name) + ": expected lengths from " + std::to_string(low) +
+                   " to 2^24, found " + to_text(SettingValue(given)));
+    }
+    lengths.push_back(static_cast<std::int64_t>(length));
+  }
+  return lengths;
 }
 
 }  // namespace locus::training

@@ -32,11 +32,18 @@ class SymbolTask : public Task {
   Examples evaluation_examples(std::size_t split, std::uint64_t seed, std::int64_t first,
                                std::int64_t count) const final;
   std::int64_t evaluation_count(std::size_t /*split*/) const final { return 1000; }
-  Status write_tokenizer(const std::filesystem::path& folder) const final;
+  Status write_input_files(const std::filesystem::path& folder) const final;
+
+  Examples map_examples(std::size_t row, std::size_t column, std::uint64_t seed, std::int64_t count) const final;
 
   virtual Line training_line(Random& random) const = 0;
   // What is measured: often fewer answers than a training line has.
   virtual Line evaluation_line(std::size_t split, Random& random) const = 0;
+  // Line n of the cell of these two numbers of map(); only asked for where there is a map.
+  virtual Line map_line(std::int64_t /*row*/, std::int64_t /*column*/, std::uint64_t /*seed*/,
+                        std::int64_t /*n*/) const {
+    return {};
+  }
 
  private:
   std::int64_t length_;
@@ -46,5 +53,9 @@ class SymbolTask : public Task {
 // A whole number option within [low, high]. Errors: kUsage naming the option.
 Result<std::int64_t> option_in(const Settings& options, const char* name, std::int64_t fallback, std::int64_t low,
                                std::int64_t high);
+
+// A list of lengths, each from `low` on. Errors: kUsage naming the option.
+Result<std::vector<std::int64_t>> lengths_in(const Settings& options, const char* name,
+                                             std::vector<std::int64_t> fallback, std::int64_t low);
 
 }  // namespace locus::training

@@ -1,7 +1,7 @@
 // Task: what a small model is trained on. A task makes batches of token sequences and says which of the next tokens
 // count; training, evaluation and the command line know nothing else of it.
 //
-// Letters: B sequences, T tokens.
+// Letters: B sequences or images, T tokens.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -17,15 +17,21 @@
 #include "core/base/settings.h"
 #include "models/train.h"
 #include "models/training/random.h"
+#include "models/transformer/transformer.h"
 
 namespace locus::training {
 
 constexpr std::int64_t kIgnored = -100;  // a target that no loss and no metric counts
 
-// (B, T) int64 each: the tokens, and for each the one that follows (or kIgnored).
+// Text: (B, T) int64 each, the tokens and for each the one that follows (or kIgnored). Images: normalised pixels and
+// (B, 1) classes.
 struct Examples {
   at::Tensor ids;
   at::Tensor targets;
+  at::Tensor pixels;  // (B, channels, height, width) float32
+
+  std::int64_t size() const { return targets.size(0); }
+  Examples slice(std::int64_t begin, std::int64_t end) const;
 };
 
 // What a split's metric is made of.
@@ -35,13 +41,26 @@ enum class Metric {
 };
 std::string_view metric_name(Metric metric);
 
+// A table of what a task measures by two numbers (addition: the lengths of the operands); empty: none.
+struct TaskMap {
+  std::string row_label;
+  std::string column_label;
+  std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> columns;
+};
+
 class Task {
  public:
   virtual ~Task() = default;
 
+  // Tokens, or classes of images.
   virtual std::int64_t vocabulary() const = 0;
-  // T of training sequences.
+  // T of training sequences; of images the patches and one class token.
   virtual std::int64_t length() const = 0;
+  // How training images become patches; patch 0 for text.
+  virtual transformer::ImageStem image() const { return {}; }
+  // The classes' names; empty for text.
+  virtual std::vector<std::string> labels() const { return {}; }
   virtual Metric metric() const = 0;
 
   // B training sequences; a function of the stream alone.
@@ -56,11 +75,25 @@ class Task {
   // How many sequences a split has when nothing else is asked.
   virtual std::int64_t evaluation_count(std::size_t split) const = 0;
 
-  // The tokenizer files of checkpoints trained on it.
-  virtual Status write_tokenizer(const std::filesystem::path& folder) const = 0;
+  // The error of every cell is measured on sequences of its own; cell (r, c) is that of rows[r] and columns[c].
+  virtual TaskMap map() const { return {}; }
+  virtual Examples map_examples(std::size_t /*row*/, std::size_t /*column*/, std::uint64_t /*seed*/,
+                                std::int64_t /*count*/) const {
+    return {};
+  }
+  // Bytes of text that a counted target stands for, on average over a split: bits a byte are bits a target over it.
+  virtual double bytes_per_target(std::size_t /*split*/) const { return 1; }
+
+  // What checkpoints trained on it read their input with: the tokenizer, or preprocessor_config.json.
+  virtual Status write_input_files(const std::filesystem::path& folder) const = 0;
   // Title, bytes and SHA-256 of the data it reads, as JSON text; "[]" for generated data.
   virtual std::string data_json() const { return "[]"; }
 };
+
+// Where examples stand when nothing is moved: tokens at 0 … T−1, patches on their grid.
+position::Positions natural_positions(const transformer::Transformer& model, const Examples& examples);
+// What the model takes of them.
+transformer::Batch batch_of(const Examples& examples, position::Positions positions, at::Device device);
 
 // What a task is made from.
 struct TaskRequest {
@@ -68,7 +101,8 @@ struct TaskRequest {
   std::int64_t length = 0;  // 0: the task's own
   std::vector<CorpusFile> corpus;
   std::vector<CorpusFile> validate;
-  bool training = true;  // false: only the evaluation splits are needed
+  std::filesystem::path tokenizer_folder;  // task text: whose tokens; empty: bytes, or a BPE learned from the corpus
+  bool training = true;                    // false: only the evaluation splits are needed
 };
 
 struct TaskEntry {

@@ -15,6 +15,7 @@
 #include "models/training/folder.h"
 #include "models/training/measure.h"
 #include "models/training/replicas.h"
+#include "models/training/setup.h"
 #include "models/training/task.h"
 #include "models/transformer/transformer.h"
 
@@ -27,72 +28,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kTrainingStream = 1;
 constexpr std::uint64_t kPositionStream = 2;
 constexpr std::int64_t kQuickValidation = 64;  // sequences measured while training
-
-Status check(const TrainOptions& options) {
-  const auto positive = [](const char* name, std::int64_t value) -> Status {
-    if (value < 1 || value > (std::int64_t{1} << 32)) {
-      return usage(std::string(name) + ": expected a positive number, found " + std::to_string(value));
-    }
-    return {};
-  };
-  LOCUS_CHECK(positive("layers", options.layers));
-  LOCUS_CHECK(positive("heads", options.heads));
-  LOCUS_CHECK(positive("width", options.width));
-  LOCUS_CHECK(positive("inner", options.inner));
-  LOCUS_CHECK(positive("batch", options.batch));
-  LOCUS_CHECK(positive("gradient parts", options.gradient_parts));
-  LOCUS_CHECK(positive("steps", options.steps));
-  LOCUS_CHECK(positive("save interval", options.save_every));
-  if (options.width % options.heads != 0) {
-    return usage("width: expected a multiple of heads " + std::to_string(options.heads) + ", found " +
-                 std::to_string(options.width));
-  }
-  if (options.batch % options.gradient_parts != 0) {
-    return usage("batch: expected a multiple of gradient parts " + std::to_string(options.gradient_parts) + ", found " +
-                 std::to_string(options.batch));
-  }
-  if (options.warmup < 0 || options.length < 0 || !(options.learning_rate > 0) || !(options.clip >= 0) ||
-      !(options.weight_decay >= 0)) {
-    return usage(
-        "expected a positive learning rate, and a warm-up, length, clip and weight decay that are not negative");
-  }
-  if (options.device != "cpu" && options.device != "cuda") {
-    return usage("device: expected cpu or cuda, found " + options.device);
-  }
-  if (options.device == "cuda" && !at::hasCUDA()) {
-    return unsupported("this LibTorch has no CUDA device to train on");
-  }
-  if (options.out.empty()) {
-    return usage("expected a folder to write to");
-  }
-  return {};
-}
-
-// `options` with every default that depends on others filled in, so that what is recorded says everything.
-TrainOptions completed(TrainOptions options) {
-  if (options.kv_heads == 0) {
-    options.kv_heads = options.heads;
-  }
-  if (options.inner == 0) {
-    options.inner = (options.width * 8 / 3 + 7) / 8 * 8;
-  }
-  return options;
-}
-
-transformer::Spec spec_of(const TrainOptions& options, const Task& task) {
-  transformer::Spec spec;
-  spec.vocabulary = task.vocabulary();
-  spec.width = options.width;
-  spec.layers = options.layers;
-  spec.heads = options.heads;
-  spec.kv_heads = options.kv_heads;
-  spec.head_width = options.width / options.heads;
-  spec.inner = options.inner;
-  spec.encoding = options.encoding;
-  spec.encoding_options = options.encoding_options;
-  spec.trained_length = task.length();
-  return spec;
-}
 
 bool decays(const transformer::Parameter& parameter) {
   return parameter.shape.size() >= 2 && parameter.name != "embedding.weight" &&
@@ -170,9 +105,18 @@ class Trainer {
     double loss = 0;
     Random random{options_.seed, kPositionStream, static_cast<std::uint64_t>(record_.step)};
     const std::uint64_t seed = random.next();
+    const double scale = 1.0 / static_cast<double>(std::max<std::int64_t>(counted, 1));
     for (const Examples& examples : parts) {
-      LOCUS_TRY(const position::Positions positions, model_.encoding().training_positions(examples.ids.size(1), seed));
-      loss += replicas_.backward(examples, positions, 1.0 / static_cast<double>(std::max<std::int64_t>(counted, 1)));
+      LOCUS_TRY(const auto groups,
+                model_.encoding().training_positions(natural_positions(model_, examples), examples.size(), seed));
+      std::int64_t begin = 0;
+      for (const position::TrainingPositions& group : groups) {
+        loss += replicas_.backward(examples.slice(begin, begin + group.sequences), group.positions, scale);
+        begin += group.sequences;
+      }
+    }
+    if (const at::Tensor own = model_.encoding().training_loss(seed); own.defined()) {
+      own.backward();
     }
     return loss;
   }
@@ -214,6 +158,7 @@ class Trainer {
     const double elapsed = std::chrono::duration<double>(Clock::now() - started_).count();
     summary.tokens_per_second = static_cast<double>(record_.step - first) * tokens_a_step() / std::max(elapsed, 1e-9);
     summary.loss = recent_loss();
+    summary.curve = record_.curve;
     if (summary.stopped) {
       if (!saved) {
         LOCUS_CHECK(save());
@@ -259,32 +204,49 @@ class Trainer {
   Clock::time_point started_;
 };
 
+// What the written folder, opened as anybody would, measures on a few sequences: generated tasks need no other data.
+Status record_reference(const TrainOptions& options, const StopToken& stop) {
+  EvaluateOptions reference;
+  reference.task = options.task;
+  reference.seed = options.seed;
+  reference.samples = kQuickValidation;
+  reference.splits = {"in"};
+  reference.record = true;
+  LOCUS_TRY(const Evaluation row, evaluate(options.out, reference, {}, stop));
+  static_cast<void>(row);
+  return {};
+}
+
 Result<TrainSummary> train_checked(const TrainOptions& given, const OnProgress& on_progress, const StopToken& stop) {
-  TrainOptions options = completed(given);
-  LOCUS_CHECK(check(options));
+  LOCUS_CHECK(check(given));
   LOCUS_TRY(const std::unique_ptr<Task> task,
-            make_task(options.task, {options.task_options, options.length, options.corpus, options.validate, true}));
-  if (options.length > 0 && options.length != task->length()) {
-    return usage("length: task " + options.task + " has its own, " + std::to_string(task->length()));
+            make_task(given.task, {given.task_options, given.length, given.corpus, given.validate, given.from, true}));
+  if (given.length > 0 && given.length != task->length()) {
+    return usage("length: task " + given.task + " has its own, " + std::to_string(task->length()));
   }
-  options.length = task->length();
-  const transformer::Spec spec = spec_of(options, *task);
-  LOCUS_TRY(const std::unique_ptr<transformer::Transformer> model,
-            transformer::Transformer::create(spec, true, options.seed));
-  LOCUS_CHECK(model->encoding().accepts(model->positions(options.length)));
-  LOCUS_TRY(const position::Positions positions, model->encoding().training_positions(options.length, options.seed));
-  LOCUS_CHECK(model->encoding().accepts(positions));
+  LOCUS_TRY(const Setup setup, set_up(given, *task));
+  const TrainOptions& options = setup.options;
+  transformer::Transformer* const model = setup.model.get();
+  const position::Positions natural = model->spec().is_image()
+                                          ? model->grid_positions(task->image().rows, task->image().columns)
+                                          : model->positions(options.length);
+  LOCUS_CHECK(model->encoding().accepts(natural));
+  LOCUS_TRY(const auto groups, model->encoding().training_positions(natural, 1, options.seed));
+  LOCUS_CHECK(model->encoding().accepts(groups.front().positions));
   std::error_code error;
   std::filesystem::create_directories(options.out, error);
   if (error) {
     return bad_input("cannot be made: " + error.message(), options.out.string());
   }
   const at::Device device(options.device == "cuda" ? at::kCUDA : at::kCPU);
-  model->to(device);
   const std::int64_t threads = options.threads > 0 ? options.threads : std::thread::hardware_concurrency();
   LOCUS_TRY(const std::unique_ptr<Replicas> replicas,
             Replicas::create(*model, device.is_cpu() ? std::clamp<std::int64_t>(threads, 1, options.batch) : 1));
-  return Trainer(options, *task, *model, *replicas).run(on_progress, stop);
+  LOCUS_TRY(TrainSummary summary, Trainer(options, *task, *model, *replicas).run(on_progress, stop));
+  if (!summary.stopped && given.corpus.empty()) {
+    LOCUS_CHECK(record_reference(options, stop));
+  }
+  return summary;
 }
 
 }  // namespace

@@ -1,33 +1,93 @@
-// Task text: the next byte of real text.
+// Task text: the next token of real text. Tokens are bytes, those of a BPE learned from the corpus, or those of the
+// checkpoint that is trained further or measured.
 #include <algorithm>
-#include <cstring>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 
 #include "core/base/atomic_file.h"
 #include "core/base/sha256.h"
+#include "models/text/bpe_trainer.h"
 #include "models/text/tokenizer.h"
+#include "models/text/tokenizer_files.h"
+#include "models/training/symbol_task.h"
 #include "models/training/task.h"
 
 namespace locus::training {
 namespace {
 
 constexpr std::size_t kLargestText = std::size_t{1} << 30;
+constexpr std::size_t kLargestTokenizer = std::size_t{256} << 20;
 constexpr std::int64_t kBytes = 256;
 
 struct Text {
   std::string title;
   std::string bytes;
+  std::vector<std::int32_t> ids;
+  std::int64_t first_bytes = 0;  // of the first token, which nothing predicts
+
+  std::int64_t size() const { return static_cast<std::int64_t>(ids.size()); }
+};
+
+// The tokenizer of a run, and its tokenizer.json where it has one.
+struct Reading {
+  std::shared_ptr<const text::Tokenizer> tokenizer;
+  std::string json;
 };
 
 Result<std::vector<Text>> read_texts(const std::vector<CorpusFile>& files) {
   std::vector<Text> texts;
   for (const CorpusFile& file : files) {
     LOCUS_TRY(std::string bytes, read_file(file.path, kLargestText));
-    texts.push_back({file.title.empty() ? file.path.filename().string() : file.title, std::move(bytes)});
+    Text text;
+    text.title = file.title.empty() ? file.path.filename().string() : file.title;
+    text.bytes = std::move(bytes);
+    texts.push_back(std::move(text));
   }
   return texts;
+}
+
+Status read_tokens(const text::Tokenizer& tokenizer, std::vector<Text>& texts) {
+  for (Text& text : texts) {
+    LOCUS_TRY(const std::vector<text::Token> tokens, tokenizer.encode(text.bytes, false));
+    text.ids.reserve(tokens.size());
+    for (const text::Token& token : tokens) {
+      text.ids.push_back(static_cast<std::int32_t>(token.id));
+    }
+    text.first_bytes = tokens.empty() ? 0 : tokens.front().bytes.size();
+  }
+  return {};
+}
+
+// A BPE learned from the corpus, read as any other tokenizer.json.
+Result<Reading> learned_reading(const std::vector<Text>& corpus, std::int64_t vocabulary) {
+  std::vector<std::string_view> texts;
+  for (const Text& text : corpus) {
+    texts.push_back(text.bytes);
+  }
+  Reading reading;
+  LOCUS_TRY(reading.json, text::train_byte_bpe(texts, vocabulary));
+  LOCUS_TRY(reading.tokenizer, text::parse_tokenizer_json(reading.json, "tokenizer.json", {}));
+  return reading;
+}
+
+Result<Reading> reading_of(const TaskRequest& request, const std::vector<Text>& corpus, std::int64_t vocabulary) {
+  Reading reading;
+  if (!request.tokenizer_folder.empty()) {
+    LOCUS_TRY(reading.tokenizer, text::open_tokenizer(request.tokenizer_folder));
+    const std::filesystem::path file = request.tokenizer_folder / "tokenizer.json";
+    std::error_code ignored;
+    if (reading.tokenizer && std::filesystem::exists(file, ignored)) {
+      LOCUS_TRY(reading.json, read_file(file, kLargestTokenizer));
+    }
+  } else if (vocabulary > kBytes) {
+    return learned_reading(corpus, vocabulary);
+  }
+  if (!reading.tokenizer) {
+    reading.tokenizer = text::byte_tokenizer();
+  }
+  return reading;
 }
 
 nlohmann::ordered_json describe(const std::vector<Text>& texts, const char* use) {
@@ -38,22 +98,29 @@ nlohmann::ordered_json describe(const std::vector<Text>& texts, const char* use)
   return list;
 }
 
-// Windows of a text at one context length, none overlapping: window n predicts bytes n·T + 1 … (n+1)·T.
-std::int64_t window_count(const Text& text, std::int64_t length) {
-  return (static_cast<std::int64_t>(text.bytes.size()) - 1 + length - 1) / length;
+// Windows of T tokens of a text, each `stride` after the one before; the last one holds the text's last token. Window n
+// begins at n·stride and counts what the windows before it have not.
+std::int64_t window_count(const Text& text, std::int64_t length, std::int64_t stride) {
+  const std::int64_t targets = text.size() - 1;
+  return targets <= length ? 1 : 1 + (targets - length + stride - 1) / stride;
 }
 
 class TextTask final : public Task {
  public:
-  TextTask(std::int64_t length, std::vector<std::int64_t> contexts, std::vector<Text> corpus,
-           std::vector<Text> validate)
-      : length_(length), contexts_(std::move(contexts)), corpus_(std::move(corpus)), validate_(std::move(validate)) {
+  TextTask(std::int64_t length, std::vector<std::int64_t> contexts, std::int64_t stride, Reading reading,
+           std::vector<Text> corpus, std::vector<Text> validate)
+      : length_(length),
+        contexts_(std::move(contexts)),
+        stride_(stride),
+        reading_(std::move(reading)),
+        corpus_(std::move(corpus)),
+        validate_(std::move(validate)) {
     for (const Text& text : corpus_) {
-      starts_ += static_cast<std::int64_t>(text.bytes.size()) - length_;
+      starts_ += text.size() - length_;
     }
   }
 
-  std::int64_t vocabulary() const override { return kBytes; }
+  std::int64_t vocabulary() const override { return reading_.tokenizer->vocabulary(); }
   std::int64_t length() const override { return length_; }
   Metric metric() const override { return Metric::kBitsPerByte; }
 
@@ -63,8 +130,8 @@ class TextTask final : public Task {
     for (std::int64_t n = 0; n < count; ++n) {
       std::int64_t start = random.below(starts_);
       std::size_t text = 0;
-      while (start >= static_cast<std::int64_t>(corpus_[text].bytes.size()) - length_) {
-        start -= static_cast<std::int64_t>(corpus_[text].bytes.size()) - length_;
+      while (start >= corpus_[text].size() - length_) {
+        start -= corpus_[text].size() - length_;
         ++text;
       }
       fill(examples, n, corpus_[text], start);
@@ -86,16 +153,20 @@ class TextTask final : public Task {
   Examples evaluation_examples(std::size_t split, std::uint64_t /*seed*/, std::int64_t first,
                                std::int64_t count) const override {
     const std::int64_t length = context_of(split);
+    const std::int64_t stride = stride_of(length);
     count = std::min(count, std::max<std::int64_t>(evaluation_count(split) - first, 0));
     Examples examples = empty(count, length);
     for (std::int64_t n = 0; n < count; ++n) {
       std::int64_t window = first + n;
       std::size_t text = 0;
-      while (window >= window_count(validate_[text], length)) {
-        window -= window_count(validate_[text], length);
+      while (window >= window_count(validate_[text], length, stride)) {
+        window -= window_count(validate_[text], length, stride);
         ++text;
       }
-      fill(examples, n, validate_[text], window * length);
+      fill(examples, n, validate_[text], window * stride);
+      if (window > 0) {
+        examples.targets[n].slice(0, 0, length - stride).fill_(kIgnored);
+      }
     }
     return examples;
   }
@@ -103,13 +174,24 @@ class TextTask final : public Task {
   std::int64_t evaluation_count(std::size_t split) const override {
     std::int64_t count = 0;
     for (const Text& text : validate_) {
-      count += window_count(text, context_of(split));
+      count += window_count(text, context_of(split), stride_of(context_of(split)));
     }
     return count;
   }
 
-  Status write_tokenizer(const std::filesystem::path& folder) const override {
-    return text::write_byte_tokenizer(folder);
+  Status write_input_files(const std::filesystem::path& folder) const override {
+    return reading_.json.empty() ? text::write_byte_tokenizer(folder)
+                                 : write_file(folder / "tokenizer.json", reading_.json);
+  }
+
+  double bytes_per_target(std::size_t /*split*/) const override {
+    double bytes = 0;
+    double targets = 0;
+    for (const Text& text : validate_) {
+      bytes += static_cast<double>(text.bytes.size()) - static_cast<double>(text.first_bytes);
+      targets += static_cast<double>(text.size() - 1);
+    }
+    return bytes / targets;
   }
 
   std::string data_json() const override {
@@ -122,40 +204,39 @@ class TextTask final : public Task {
 
  private:
   std::int64_t context_of(std::size_t split) const { return split == 0 ? length_ : contexts_[split - 1]; }
+  // Windows that do not overlap, unless a shorter stride is asked for.
+  std::int64_t stride_of(std::int64_t context) const { return stride_ > 0 ? std::min(stride_, context) : context; }
 
   static Examples empty(std::int64_t count, std::int64_t length) {
-    return {at::zeros({count, length}, at::kLong), at::full({count, length}, kIgnored, at::kLong)};
+    return {at::zeros({count, length}, at::kLong), at::full({count, length}, kIgnored, at::kLong), {}};
   }
 
-  // Row `row`: the bytes from `start`; what lies beyond the text's end is byte 0 and not counted.
+  // Row `row`: the tokens from `start`; what lies beyond the text's end is token 0 and not counted.
   static void fill(Examples& examples, std::int64_t row, const Text& text, std::int64_t start) {
     const std::int64_t length = examples.ids.size(1);
     auto* const ids = examples.ids.data_ptr<std::int64_t>() + row * length;
     auto* const targets = examples.targets.data_ptr<std::int64_t>() + row * length;
-    const std::int64_t known = std::min(length, static_cast<std::int64_t>(text.bytes.size()) - 1 - start);
+    const std::int64_t known = std::min(length, text.size() - 1 - start);
     for (std::int64_t n = 0; n < known; ++n) {
-      ids[n] = static_cast<unsigned char>(text.bytes[static_cast<std::size_t>(start + n)]);
-      targets[n] = static_cast<unsigned char>(text.bytes[static_cast<std::size_t>(start + n + 1)]);
+      ids[n] = text.ids[static_cast<std::size_t>(start + n)];
+      targets[n] = text.ids[static_cast<std::size_t>(start + n + 1)];
     }
   }
 
   std::int64_t length_;
   std::vector<std::int64_t> contexts_;
+  std::int64_t stride_;
+  Reading reading_;
   std::vector<Text> corpus_;
   std::vector<Text> validate_;
   std::int64_t starts_ = 0;
 };
 
 Result<std::unique_ptr<Task>> make(const TaskRequest& request) {
-  LOCUS_CHECK(request.options.only({"contexts"}));
-  LOCUS_TRY(const std::vector<double> given, request.options.numbers("contexts"));
-  std::vector<std::int64_t> contexts;
-  for (const double context : given) {
-    if (!(context >= 1 && context <= 1 << 24)) {
-      return usage("option contexts: expected lengths from 1, found " + to_text(SettingValue(given)));
-    }
-    contexts.push_back(static_cast<std::int64_t>(context));
-  }
+  LOCUS_CHECK(request.options.only({"contexts", "stride", "vocabulary"}));
+  LOCUS_TRY(std::vector<std::int64_t> contexts, lengths_in(request.options, "contexts", {}, 1));
+  LOCUS_TRY(const std::int64_t stride, option_in(request.options, "stride", 0, 0, 1 << 24));
+  LOCUS_TRY(const std::int64_t vocabulary, option_in(request.options, "vocabulary", kBytes, kBytes, 65536));
   if (request.training && request.corpus.empty()) {
     return usage("task text: expected --corpus FILE");
   }
@@ -165,30 +246,37 @@ Result<std::unique_ptr<Task>> make(const TaskRequest& request) {
   const std::int64_t length = request.length > 0 ? request.length : 256;
   LOCUS_TRY(std::vector<Text> corpus, read_texts(request.corpus));
   LOCUS_TRY(std::vector<Text> validate, read_texts(request.validate));
+  LOCUS_TRY(Reading reading, reading_of(request, corpus, vocabulary));
+  LOCUS_CHECK(read_tokens(*reading.tokenizer, corpus));
+  LOCUS_CHECK(read_tokens(*reading.tokenizer, validate));
   for (const Text& text : corpus) {
-    if (static_cast<std::int64_t>(text.bytes.size()) <= length) {
-      return bad_input("expected more than " + std::to_string(length) + " bytes, the training length, found " +
-                           std::to_string(text.bytes.size()),
+    if (text.size() <= length) {
+      return bad_input("expected more than " + std::to_string(length) + " tokens, the training length, found " +
+                           std::to_string(text.size()),
                        text.title);
     }
   }
   for (const Text& text : validate) {
-    if (text.bytes.size() < 2) {
-      return bad_input("expected at least 2 bytes, found " + std::to_string(text.bytes.size()), text.title);
+    if (text.size() < 2) {
+      return bad_input("expected at least 2 tokens, found " + std::to_string(text.size()), text.title);
     }
   }
-  return std::unique_ptr<Task>(
-      std::make_unique<TextTask>(length, std::move(contexts), std::move(corpus), std::move(validate)));
+  return std::unique_ptr<Task>(std::make_unique<TextTask>(length, std::move(contexts), stride, std::move(reading),
+                                                          std::move(corpus), std::move(validate)));
 }
 
 }  // namespace
 
 TaskEntry text_task() {
   return {{"text",
-           "the next byte of real text",
+           "the next token of real text",
            "",
            "bits_per_byte",
-           {{"contexts", "none", "context lengths beside the trained one that are measured, [512, 1024]"}}},
+           {{"contexts", "none", "context lengths beside the trained one that are measured, [512, 1024]"},
+            {"vocabulary", "256", "tokens: 256 are bytes, more are a BPE learned from the corpus"},
+            {"stride", "0",
+             "tokens between the starts of measured windows, each token counted once with its longest "
+             "context; 0: windows that do not overlap"}}},
           make};
 }
 

@@ -146,18 +146,21 @@ TEST(EncodingRelations, xposReachesTokens131072Apart) {
 
 TEST(EncodingRelations, randpeTrainsOnSortedSamples) {
   const auto randpe = encoding("randpe", {{"length_max", std::int64_t{100}}}, shape_of(2, 8));
-  const auto first = randpe->training_positions(40, 1);
-  ASSERT_TRUE(first.ok());
-  const at::Tensor ids = first->ids;
+  const auto drawn = [&](std::int64_t length, std::uint64_t seed) {
+    const auto groups = randpe->training_positions(Positions::sequence(length), 3, seed);
+    EXPECT_TRUE(groups.ok() && groups->size() == 1 && groups->front().sequences == 3);
+    return groups->front().positions.ids;
+  };
+  const at::Tensor ids = drawn(40, 1);
   EXPECT_EQ(ids.numel(), 40);
   EXPECT_TRUE((ids.slice(0, 1) > ids.slice(0, 0, -1)).all().item<bool>());
   EXPECT_GE(ids.min().item<double>(), 0);
   EXPECT_LT(ids.max().item<double>(), 100);
-  EXPECT_TRUE(randpe->training_positions(40, 1)->ids.equal(ids));
-  EXPECT_FALSE(randpe->training_positions(40, 2)->ids.equal(ids));
-  EXPECT_TRUE(randpe->training_positions(100, 3)->ids.equal(at::arange(100, at::kDouble)));
-  EXPECT_FALSE(randpe->training_positions(101, 1).ok());
-  EXPECT_FALSE(randpe->training_positions(-1, 1).ok());
+  EXPECT_TRUE(drawn(40, 1).equal(ids));
+  EXPECT_FALSE(drawn(40, 2).equal(ids));
+  EXPECT_TRUE(drawn(100, 3).equal(at::arange(100, at::kDouble)));
+  EXPECT_FALSE(randpe->training_positions(Positions::sequence(101), 1, 1).ok());
+  EXPECT_FALSE(randpe->training_positions(Positions::grid(2, 2), 1, 1).ok());
 }
 
 TEST(EncodingRelations, kerpleParametersStayAbove1Percent) {

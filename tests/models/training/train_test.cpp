@@ -6,12 +6,16 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <stop_token>
 #include <vector>
 
 #include "models/checkpoint/tensor_source.h"
+#include "models/loaded_model.h"
+#include "tests/support/golden.h"
 
 namespace {
 
@@ -156,6 +160,118 @@ TEST_F(Train, RandpeLearnsAtPositionsBeyondItsLength) {
   EXPECT_EQ(drawn, again);
 }
 
+// The logits of the checkpoint in `folder` for a few bytes, by the differentiable forward pass.
+at::Tensor logits_of(const fs::path& folder) {
+  const auto model = locus::models::open(folder);
+  EXPECT_TRUE(model.ok()) << (model.ok() ? "" : model.error().describe());
+  const auto transformer = dynamic_cast<const locus::models::LoadedModel&>(**model).ready();
+  const at::NoGradGuard no_grad;
+  locus::transformer::Batch batch;
+  batch.ids = at::arange(97, 117).unsqueeze(0);
+  batch.positions = (*transformer)->positions(20);
+  return (*transformer)->forward(batch);
+}
+
+// TAPE taken from a RoPE checkpoint computes what that does until it is trained; then its own parameters alone move.
+TEST_F(Train, TapeFromRopeBeginsIdenticalAndLeavesTheBaseAlone) {
+  const TrainOptions base = tiny(folder_, "base");
+  ASSERT_TRUE(train(base).ok());
+  TrainOptions tuned = tiny(folder_, "tuned");
+  tuned.from = base.out;
+  tuned.freeze_base = true;
+  tuned.encoding = "tape";
+  tuned.layers = 7;  // the checkpoint's shape counts
+  std::stop_source stop;
+  stop.request_stop();
+  const auto begun = train(tuned, {}, stop.get_token());
+  ASSERT_TRUE(begun.ok()) << begun.error().describe();
+  const at::Tensor before = logits_of(base.out);
+  EXPECT_CLOSE(logits_of(tuned.out), before, 1e-6);
+
+  tuned.resume = true;
+  const auto done = train(tuned);
+  ASSERT_TRUE(done.ok()) << done.error().describe();
+  EXPECT_GT((logits_of(tuned.out) - before).abs().max().item<double>(), 1e-4);
+  const auto model = locus::models::open(tuned.out);
+  const auto original = locus::models::open(base.out);
+  ASSERT_TRUE(model.ok() && original.ok());
+  EXPECT_EQ((*model)->info().encoding, "tape");
+  EXPECT_EQ((*model)->info().layers, 1);
+  const auto weights = [](const locus::models::Model& opened) {
+    std::map<std::string, at::Tensor> all;
+    auto* const transformer = *dynamic_cast<const locus::models::LoadedModel&>(opened).ready();
+    for (const auto& parameter : const_cast<locus::transformer::Transformer*>(transformer)->parameters()) {
+      all[parameter.name] = *parameter.value;
+    }
+    return all;
+  };
+  const auto after = weights(**model);
+  for (const auto& [name, value] : weights(**original)) {
+    ASSERT_EQ(after.count(name), 1U) << name;
+    EXPECT_TRUE(at::equal(after.at(name), value)) << name;
+  }
+  EXPECT_GT(after.at("position.layers.0.pe.up_proj").abs().max().item<double>(), 0);
+}
+
+// Fine-tuning goes on from the checkpoint's weights, and may stretch its positions.
+TEST_F(Train, FineTuningBeginsWhereTheCheckpointEnded) {
+  TrainOptions base = tiny(folder_, "base");
+  base.steps = 40;
+  const auto trained = train(base);
+  ASSERT_TRUE(trained.ok());
+  TrainOptions tuned = tiny(folder_, "tuned");
+  tuned.from = base.out;
+  tuned.encoding_options = {{"scaling", std::string("linear")}, {"factor", 1.0}};
+  tuned.length = 48;
+  tuned.learning_rate = 1e-4;
+  tuned.steps = 2;
+  std::vector<double> losses;
+  const auto summary = train(tuned, [&losses](const TrainProgress& progress) { losses.push_back(progress.loss); });
+  ASSERT_TRUE(summary.ok()) << summary.error().describe();
+  EXPECT_LT(losses.front(), trained->loss + 0.5);
+  const auto config = nlohmann::json::parse(read(tuned.out / "config.json"));
+  EXPECT_EQ(config.at("max_position_embeddings"), 48);
+  EXPECT_EQ(nlohmann::json::parse(read(tuned.out / "training.json")).at("from"), "base");
+}
+
+// A run from the config.json that another run wrote begins as that one did.
+TEST_F(Train, TakesTheShapeFromAConfigFile) {
+  TrainOptions flags = tiny(folder_, "flags");
+  flags.encoding = "alibi";
+  flags.steps = 3;
+  const auto first = train(flags);
+  ASSERT_TRUE(first.ok());
+  TrainOptions file = tiny(folder_, "file");
+  file.config = flags.out / "config.json";
+  file.steps = 3;
+  file.width = 64;
+  const auto second = train(file);
+  ASSERT_TRUE(second.ok()) << second.error().describe();
+  EXPECT_EQ(read(file.out / "model.safetensors"), read(flags.out / "model.safetensors"));
+}
+
+// SeqPE's own losses are part of a step, each by its weight, and its shifts move where sequences stand.
+TEST_F(Train, SeqpeTrainsItsEmbeddingsToo) {
+  const auto weights = [this](const std::string& out, const locus::Settings& settings) {
+    TrainOptions options = tiny(folder_, out);
+    options.steps = 2;
+    options.encoding = "seqpe";
+    options.encoding_options = {{"encoder_width", std::int64_t{16}}, {"loss_batch", std::int64_t{4}}};
+    for (const auto& [name, value] : settings.values()) {
+      options.encoding_options.set(name, value);
+    }
+    const auto summary = train(options);
+    EXPECT_TRUE(summary.ok()) << (summary.ok() ? "" : summary.error().describe());
+    return read(options.out / "model.safetensors");
+  };
+  const std::string plain = weights("plain", {{"distance_loss", 0.0}, {"transfer_loss", 0.0}, {"shift", 0.0}});
+  const std::string distance = weights("distance", {{"transfer_loss", 0.0}, {"shift", 0.0}});
+  const std::string transfer = weights("transfer", {{"distance_loss", 0.0}, {"shift", 0.0}});
+  const std::string shift = weights("shift", {{"distance_loss", 0.0}, {"transfer_loss", 0.0}, {"shift", 1.0}});
+  EXPECT_EQ(std::set<std::string>({plain, distance, transfer, shift}).size(), 4U);
+  EXPECT_EQ(distance, weights("again", {{"transfer_loss", 0.0}, {"shift", 0.0}}));
+}
+
 TEST_F(Train, RefusesToResumeWithOtherOptions) {
   TrainOptions options = tiny(folder_, "out");
   std::stop_source stop;
@@ -209,6 +325,12 @@ TEST_F(Train, NamesWhatMakesNoRun) {
   expect_error(options, ErrorCode::kUsage);
   options = good;
   options.encoding = "compass";
+  expect_error(options, ErrorCode::kBadInput);
+  options = good;
+  options.freeze_base = true;
+  expect_error(options, ErrorCode::kUsage);
+  options = good;
+  options.from = folder_ / "missing";
   expect_error(options, ErrorCode::kBadInput);
   options = good;
   options.heads = 3;

@@ -1,0 +1,143 @@
+#include "models/image/shapes.h"
+
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#if LOCUS_IMAGES
+#include <opencv2/imgproc.hpp>
+#endif
+
+namespace locus::image {
+namespace {
+
+constexpr std::array<std::string_view, 12> kNames{"circle",  "ring",        "square",        "frame",
+                                                  "diamond", "triangle-up", "triangle-down", "plus",
+                                                  "cross",   "star",        "arrow-left",    "arrow-right"};
+constexpr std::int64_t kLargestSide = 16384;
+
+#if LOCUS_IMAGES
+
+using Corner = std::array<double, 2>;
+using Outline = std::vector<Corner>;
+
+constexpr double kTurn = 2 * std::numbers::pi;
+constexpr int kRound = 64;                           // corners of a circle
+constexpr double kSquare = 1 / std::numbers::sqrt2;  // half a side of the square in the unit circle
+constexpr double kInner = 0.6;                       // of the hole of ring and frame
+constexpr double kArm = 0.32;                        // half the width of the plus's arms
+constexpr double kStarInner = 0.42;                  // radius of the star's inner corners
+
+// `count` corners around the centre from straight up, their radii in turn those given.
+Outline regular(int count, std::initializer_list<double> radii) {
+  Outline outline;
+  for (int n = 0; n < count; ++n) {
+    const double radius = radii.begin()[static_cast<std::size_t>(n) % radii.size()];
+    const double angle = kTurn * n / count;
+    outline.push_back({radius * std::sin(angle), -radius * std::cos(angle)});
+  }
+  return outline;
+}
+
+Outline turned(const Outline& outline, double angle) {
+  Outline result;
+  for (const auto& [x, y] : outline) {
+    result.push_back({x * std::cos(angle) - y * std::sin(angle), x * std::sin(angle) + y * std::cos(angle)});
+  }
+  return result;
+}
+
+Outline box(double half_width, double half_height) {
+  return {
+      {-half_width, -half_height}, {half_width, -half_height}, {half_width, half_height}, {-half_width, half_height}};
+}
+
+Outline plus() {
+  const double far = std::sqrt(1 - kArm * kArm);
+  return {{-kArm, -far}, {kArm, -far}, {kArm, -kArm}, {far, -kArm}, {far, kArm},   {kArm, kArm},
+          {kArm, far},   {-kArm, far}, {-kArm, kArm}, {-far, kArm}, {-far, -kArm}, {-kArm, -kArm}};
+}
+
+// Points to the right.
+Outline arrow() {
+  return {{1, 0}, {0.2, -0.8}, {0.2, -0.25}, {-0.95, -0.25}, {-0.95, 0.25}, {0.2, 0.25}, {0.2, 0.8}};
+}
+
+// Outlines in the unit circle; a second one is a hole.
+std::vector<Outline> outlines(std::string_view name) {
+  if (name == "circle") {
+    return {regular(kRound, {1})};
+  }
+  if (name == "ring") {
+    return {regular(kRound, {1}), regular(kRound, {kInner})};
+  }
+  if (name == "square") {
+    return {box(kSquare, kSquare)};
+  }
+  if (name == "frame") {
+    return {box(kSquare, kSquare), box(kSquare * kInner, kSquare * kInner)};
+  }
+  if (name == "diamond") {
+    return {regular(4, {1})};
+  }
+  if (name == "triangle-up") {
+    return {regular(3, {1})};
+  }
+  if (name == "triangle-down") {
+    return {turned(regular(3, {1}), kTurn / 2)};
+  }
+  if (name == "plus") {
+    return {plus()};
+  }
+  if (name == "cross") {
+    return {turned(plus(), kTurn / 8)};
+  }
+  if (name == "star") {
+    return {regular(10, {1, kStarInner})};
+  }
+  return {name == "arrow-right" ? arrow() : turned(arrow(), kTurn / 2)};
+}
+
+Picture draw(const ShapeScene& scene, std::int64_t side) {
+  const auto pixels = static_cast<int>(side);
+  const auto scalar = [](const std::array<std::uint8_t, 3>& c) { return cv::Scalar(c[0], c[1], c[2], 255); };
+  cv::Mat canvas(pixels, pixels, CV_8UC4, scalar(scene.ground));
+  constexpr int kFractionBits = 8;
+  const double unit = static_cast<double>(side) * (1 << kFractionBits);
+  std::vector<std::vector<cv::Point>> corners;
+  for (const Outline& outline : outlines(kNames[scene.shape])) {
+    corners.emplace_back();
+    for (const auto& [x, y] : turned(outline, scene.turn)) {
+      // OpenCV's pixel centres are whole numbers, ours lie half a pixel in.
+      const double half = 0.5 * (1 << kFractionBits);
+      corners.back().emplace_back(static_cast<int>(std::lround((scene.x + scene.radius * x) * unit - half)),
+                                  static_cast<int>(std::lround((scene.y + scene.radius * y) * unit - half)));
+    }
+  }
+  cv::fillPoly(canvas, corners, scalar(scene.colour), cv::LINE_AA, kFractionBits);
+  return {side, side, {canvas.data, canvas.data + canvas.total() * 4}};
+}
+
+#endif
+
+}  // namespace
+
+std::span<const std::string_view> shape_names() {
+  return kNames;
+}
+
+Result<Picture> draw_shape(const ShapeScene& scene, std::int64_t side) {
+  if (scene.shape >= kNames.size() || side < 1 || side > kLargestSide) {
+    return usage("shape: expected one of " + std::to_string(kNames.size()) + " and a side of 1 to " +
+                 std::to_string(kLargestSide) + " pixels, found shape " + std::to_string(scene.shape) + " and side " +
+                 std::to_string(side));
+  }
+#if LOCUS_IMAGES
+  return draw(scene, side);
+#else
+  return unsupported("this build draws no images (it was made without OpenCV)");
+#endif
+}
+
+}  // namespace locus::image

@@ -1,0 +1,241 @@
+#include "models/training/setup.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/base/atomic_file.h"
+#include "core/position/list.h"
+#include "models/loaded_model.h"
+#include "models/model.h"
+#include "models/text/json.h"
+#include "models/transformer/locus_config.h"
+
+namespace locus::training {
+
+namespace {
+
+constexpr std::size_t kConfigLimit = std::size_t{16} << 20;
+
+Status positive(const char* name, std::int64_t value) {
+  if (value < 1 || value > (std::int64_t{1} << 32)) {
+    return usage(std::string(name) + ": expected a positive number, found " + std::to_string(value));
+  }
+  return {};
+}
+
+bool is_of_encoding(const transformer::Parameter& parameter) {
+  return parameter.name.rfind("position.", 0) == 0;
+}
+
+// What `from` or `config` give; neither: nothing.
+struct Base {
+  std::optional<transformer::Spec> spec;
+  std::shared_ptr<const models::Model> opened;  // `from`
+  const transformer::Transformer* model = nullptr;
+};
+
+Result<Base> base_of(const TrainOptions& options) {
+  Base base;
+  if (!options.config.empty()) {
+    LOCUS_TRY(const std::string text, read_file(options.config, kConfigLimit));
+    LOCUS_TRY(const nlohmann::json config, parse_json(text, options.config.string()));
+    LOCUS_TRY(base.spec, transformer::parse_locus_config(config, options.config.string()));
+  }
+  if (!options.from.empty()) {
+    LOCUS_TRY(base.opened, models::open(options.from));
+    const auto* const loaded = dynamic_cast<const models::LoadedModel*>(base.opened.get());
+    if (loaded == nullptr) {
+      return internal("open() gave a model that is not a LoadedModel");
+    }
+    LOCUS_TRY(base.model, loaded->ready());
+    base.spec = base.model->spec();
+    base.spec->encoding_options = base.model->encoding().settings();
+  }
+  return base;
+}
+
+// The shape that the flags say: a Llama-shaped decoder, or for images a ViT.
+transformer::Spec flagged_spec(const TrainOptions& options, const Task& task) {
+  transformer::Spec spec;
+  spec.width = options.width;
+  spec.layers = options.layers;
+  spec.heads = options.heads;
+  spec.kv_heads = options.kv_heads > 0 ? options.kv_heads : options.heads;
+  spec.head_width = options.width / options.heads;
+  spec.image = task.image();
+  spec.inner = options.inner > 0 ? options.inner
+               : spec.is_image() ? 4 * options.width
+                                 : (options.width * 8 / 3 + 7) / 8 * 8;
+  spec.vocabulary = task.vocabulary();
+  if (spec.is_image()) {
+    spec.norm = transformer::Norm::kLayer;
+    spec.norm_eps = 1e-6;
+    spec.activation = transformer::Activation::kGelu;
+    spec.gated = spec.causal = spec.tied_head = false;
+    spec.qkv_bias = spec.output_bias = spec.feed_forward_bias = spec.head_bias = true;
+  }
+  return spec;
+}
+
+Status check_fit(const transformer::Spec& spec, const Task& task, const std::string& where) {
+  const transformer::ImageStem image = task.image();
+  if (spec.is_image() != (image.patch > 0) || spec.causal != (image.patch == 0)) {
+    return bad_input(image.patch > 0 ? "the task needs an image model" : "the task needs a causal text model", where);
+  }
+  if (spec.vocabulary != task.vocabulary()) {
+    return bad_input("expected " + std::to_string(task.vocabulary()) + (image.patch > 0 ? " classes" : " tokens") +
+                         ", as the task has, found " + std::to_string(spec.vocabulary),
+                     where);
+  }
+  if (image.patch > 0 && (spec.image.patch != image.patch || spec.image.channels != image.channels)) {
+    return bad_input(
+        "expected patches of " + std::to_string(image.patch) + " pixels, found " + std::to_string(spec.image.patch),
+        where);
+  }
+  return {};
+}
+
+// Encoding and its options: those asked for, those of the base, and what a task's images imply.
+void choose_encoding(const TrainOptions& options, const transformer::Spec* base, const Task& task,
+                     transformer::Spec& spec) {
+  const bool same = base != nullptr && (options.encoding.empty() || options.encoding == base->encoding);
+  spec.encoding = same ? base->encoding : options.encoding.empty() ? "rope" : options.encoding;
+  spec.encoding_options = same ? base->encoding_options : Settings();
+  const auto fallback = [&](const char* name, SettingValue value) {
+    if (!spec.encoding_options.has(name) && !options.encoding_options.has(name)) {
+      spec.encoding_options.set(name, std::move(value));
+    }
+  };
+  if (base != nullptr && base->encoding == "rope" && spec.encoding == "tape") {
+    // TAPE begins as the very rotation it replaces.
+    for (const auto& [name, value] : base->encoding_options.values()) {
+      if (name == "base" || name == "layout") {
+        fallback(name.c_str(), value);
+      }
+    }
+  }
+  if (same && options.encoding_options.has("scaling")) {
+    // A scaling stretches what the base was trained on, whatever the length from now on.
+    spec.encoding_options.erase("original_max_position_embeddings");
+    fallback("original_max_position_embeddings", base->trained_length);
+  }
+  for (const auto& [name, value] : options.encoding_options.values()) {
+    spec.encoding_options.set(name, value);
+  }
+  const transformer::ImageStem image = task.image();
+  if (image.patch > 0 && spec.encoding == "learned") {
+    fallback("class_rows", std::int64_t{1});
+    fallback("grid_rows", image.rows);
+    fallback("grid_columns", image.columns);
+    fallback("beyond", std::string("interpolate"));
+  } else if (image.patch > 0 && spec.encoding == "seqpe") {
+    fallback("dimensions", std::int64_t{2});
+  }
+}
+
+// The base's weights; what only the new encoding has keeps its initial values.
+Status copy_weights(const transformer::Transformer& from, transformer::Transformer& to, const std::string& where) {
+  const at::NoGradGuard no_grad;
+  // parameters() hands out pointers to assign through; nothing is assigned here.
+  const std::vector<transformer::Parameter> known = const_cast<transformer::Transformer&>(from).parameters();
+  for (const transformer::Parameter& parameter : to.parameters()) {
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&](const transformer::Parameter& other) { return other.name == parameter.name; });
+    const bool fits = found != known.end() && found->shape == parameter.shape;
+    const bool own = is_of_encoding(parameter) && from.spec().encoding != to.spec().encoding;
+    if (fits && !own) {
+      *parameter.value = found->value->to(at::kFloat).clone();
+    } else if (!own) {
+      return bad_input("parameter " + parameter.name + " does not fit the options", where);
+    }
+  }
+  return {};
+}
+
+Status choose_trained(const TrainOptions& options, transformer::Transformer& model) {
+  bool any = false;
+  for (const transformer::Parameter& parameter : model.parameters()) {
+    const bool trained = !options.freeze_base || is_of_encoding(parameter);
+    parameter.value->requires_grad_(trained);
+    any = any || trained;
+  }
+  return any ? Status() : Status(usage("freeze base: the encoding " + model.spec().encoding + " has no parameters"));
+}
+
+}  // namespace
+
+Status check(const TrainOptions& options) {
+  LOCUS_CHECK(positive("layers", options.layers));
+  LOCUS_CHECK(positive("heads", options.heads));
+  LOCUS_CHECK(positive("width", options.width));
+  LOCUS_CHECK(positive("batch", options.batch));
+  LOCUS_CHECK(positive("gradient parts", options.gradient_parts));
+  LOCUS_CHECK(positive("steps", options.steps));
+  LOCUS_CHECK(positive("save interval", options.save_every));
+  if (options.width % options.heads != 0) {
+    return usage("width: expected a multiple of heads " + std::to_string(options.heads) + ", found " +
+                 std::to_string(options.width));
+  }
+  if (options.batch % options.gradient_parts != 0) {
+    return usage("batch: expected a multiple of gradient parts " + std::to_string(options.gradient_parts) + ", found " +
+                 std::to_string(options.batch));
+  }
+  if (options.warmup < 0 || options.length < 0 || options.inner < 0 || options.kv_heads < 0 ||
+      !(options.learning_rate > 0) || !(options.clip >= 0) || !(options.weight_decay >= 0)) {
+    return usage(
+        "expected a positive learning rate, and a warm-up, length, inner width, key heads, clip and weight decay that "
+        "are not negative");
+  }
+  if (!options.from.empty() && !options.config.empty()) {
+    return usage("expected a checkpoint to train further or a config, found both");
+  }
+  if (options.freeze_base && options.from.empty()) {
+    return usage("freeze base: expected a checkpoint to train further, found none");
+  }
+  if (options.device != "cpu" && options.device != "cuda") {
+    return usage("device: expected cpu or cuda, found " + options.device);
+  }
+  if (options.device == "cuda" && !at::hasCUDA()) {
+    return unsupported("this LibTorch has no CUDA device to train on");
+  }
+  if (options.out.empty()) {
+    return usage("expected a folder to write to");
+  }
+  return {};
+}
+
+Result<Setup> set_up(const TrainOptions& given, const Task& task) {
+  LOCUS_TRY(const Base base, base_of(given));
+  const transformer::Spec* const from = base.spec ? &*base.spec : nullptr;
+  const std::string where = given.from.empty() ? given.config.string() : given.from.string();
+  transformer::Spec spec = from != nullptr ? *from : flagged_spec(given, task);
+  if (from != nullptr && given.from.empty()) {
+    spec.vocabulary = task.vocabulary();
+    spec.image = task.image();
+  }
+  LOCUS_CHECK(check_fit(spec, task, where));
+  spec.trained_length = task.length();
+  choose_encoding(given, from, task, spec);
+  Setup setup;
+  LOCUS_TRY(setup.model, transformer::Transformer::create(spec, true, given.seed));
+  if (base.model != nullptr) {
+    LOCUS_CHECK(copy_weights(*base.model, *setup.model, where));
+  }
+  setup.model->to(at::Device(given.device == "cuda" ? at::kCUDA : at::kCPU));
+  LOCUS_CHECK(choose_trained(given, *setup.model));
+  setup.options = given;
+  setup.options.length = task.length();
+  setup.options.layers = spec.layers;
+  setup.options.heads = spec.heads;
+  setup.options.kv_heads = spec.kv_heads;
+  setup.options.width = spec.width;
+  setup.options.inner = spec.inner;
+  setup.options.encoding = spec.encoding;
+  if (from != nullptr) {
+    setup.options.encoding_options = setup.model->encoding().settings();
+  }
+  return setup;
+}
+
+}  // namespace locus::training
