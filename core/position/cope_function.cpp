@@ -86,13 +86,13 @@ void backward_rows(const Rows& rows, const at::Tensor& logits, const at::Tensor&
 
 class CopeFunction : public torch::autograd::Function<CopeFunction> {
  public:
-  // `gate_logits` is undefined where the gates come from `content`.
-  static variable_list forward(AutogradContext* context, const at::Tensor& content, const at::Tensor& gate_logits,
-                               const at::Tensor& table, const at::Tensor& carry, std::int64_t first_row,
-                               std::int64_t first_column) {
+  // There are no `gate_logits` where the gates come from `content`.
+  static variable_list forward(AutogradContext* context, const at::Tensor& content,
+                               const c10::optional<at::Tensor>& gate_logits, const at::Tensor& table,
+                               const at::Tensor& carry, std::int64_t first_row, std::int64_t first_column) {
     const Rows rows{first_row, first_column, content.size(2), content.size(3)};
     const at::Tensor solid = content.contiguous();
-    const at::Tensor gating = gate_logits.defined() ? gate_logits.contiguous() : solid;
+    const at::Tensor gating = gate_logits ? gate_logits->contiguous() : solid;
     const at::Tensor z = table.contiguous();
     at::Tensor logits = at::empty_like(solid);
     at::Tensor gates = at::empty_like(solid);
@@ -105,7 +105,7 @@ class CopeFunction : public torch::autograd::Function<CopeFunction> {
     context->save_for_backward({gates, positions, z});
     context->saved_data["first_row"] = first_row;
     context->saved_data["first_column"] = first_column;
-    context->saved_data["joint"] = !gate_logits.defined();
+    context->saved_data["joint"] = !gate_logits.has_value();
     context->set_materialize_grads(false);
     return {logits, sums};
   }
@@ -140,7 +140,10 @@ bool cope_function_applies(const CopeTile& work) {
 }
 
 std::pair<at::Tensor, at::Tensor> learned_cope(const CopeTile& work, const Tile& tile) {
-  const at::Tensor gating = work.gate_logits.is_same(work.biased) ? at::Tensor() : work.gate_logits;
+  c10::optional<at::Tensor> gating;
+  if (!work.gate_logits.is_same(work.biased)) {
+    gating = work.gate_logits;
+  }
   const variable_list result =
       CopeFunction::apply(work.biased, gating, work.table, work.carry, tile.rows.begin, tile.columns.begin);
   return {result[0], result[1]};
