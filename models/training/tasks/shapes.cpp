@@ -18,22 +18,16 @@ namespace {
 constexpr std::uint64_t kEvaluationStream = 0xE7A1'0000'0000'0003U;
 constexpr double kSmallest = 0.16;  // radius, in parts of the side
 constexpr double kLargest = 0.34;
-constexpr double kTilt = 12;                           // degrees to either side
-constexpr double kContrast = 90;                       // least distance between the colours of shape and ground, of 255
-constexpr double kNoise = 0.12;                        // largest standard deviation of a pixel's noise
+constexpr double kTilt = 12;               // degrees to either side
+constexpr std::int64_t kGroundMost = 110;  // of a ground's channels, at most
+constexpr std::int64_t kShapeLeast = 145;  // of a shape's channels, at least: shapes are brighter than their ground
+constexpr double kNoise = 0.12;            // largest standard deviation of a pixel's noise
 constexpr std::array<double, 4> kScale{1, 1.5, 2, 3};  // of the splits
 
-std::array<std::uint8_t, 3> colour(Random& random) {
-  return {static_cast<std::uint8_t>(random.below(256)), static_cast<std::uint8_t>(random.below(256)),
-          static_cast<std::uint8_t>(random.below(256))};
-}
-
-double distance(const std::array<std::uint8_t, 3>& a, const std::array<std::uint8_t, 3>& b) {
-  double squares = 0;
-  for (std::size_t n = 0; n < 3; ++n) {
-    squares += (static_cast<double>(a[n]) - b[n]) * (static_cast<double>(a[n]) - b[n]);
-  }
-  return std::sqrt(squares);
+// Channels within [low, high].
+std::array<std::uint8_t, 3> colour(std::int64_t low, std::int64_t high, Random& random) {
+  return {static_cast<std::uint8_t>(random.between(low, high)), static_cast<std::uint8_t>(random.between(low, high)),
+          static_cast<std::uint8_t>(random.between(low, high))};
 }
 
 image::ShapeScene scene(Random& random) {
@@ -43,10 +37,8 @@ image::ShapeScene scene(Random& random) {
   scene.x = scene.radius + (1 - 2 * scene.radius) * random.uniform();
   scene.y = scene.radius + (1 - 2 * scene.radius) * random.uniform();
   scene.turn = kTilt * std::numbers::pi / 180 * (2 * random.uniform() - 1);
-  scene.ground = colour(random);
-  do {
-    scene.colour = colour(random);
-  } while (distance(scene.colour, scene.ground) < kContrast);
+  scene.ground = colour(0, kGroundMost, random);
+  scene.colour = colour(kShapeLeast, 255, random);
   return scene;
 }
 
