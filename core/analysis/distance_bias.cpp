@@ -83,49 +83,44 @@ class Counterfactual {
   // Scores of (query tokens, key tokens) as if every key stood distances[n] before the last position of the text.
   std::vector<float> scores(const std::vector<std::int64_t>& queries, const std::vector<std::int64_t>& keys,
                             const std::vector<std::int64_t>& distances) const {
-    std::map<std::int64_t, std::vector<std::size_t>> groups;
-    for (std::size_t pair = 0; pair < distances.size(); ++pair) {
-      groups[distances[pair]].push_back(pair);
-    }
-    std::vector<float> result(distances.size());
-    for (const auto& [distance, pairs] : groups) {
-      const at::Tensor logits = score_group(queries, keys, pairs, distance);
-      for (std::size_t n = 0; n < pairs.size(); ++n) {
-        result[pairs[n]] = logits[static_cast<std::int64_t>(n)].item<float>();
-      }
+    std::vector<float> result;
+    result.reserve(distances.size());
+    for (std::size_t begin = 0; begin < distances.size(); begin += kPairsAtOnce) {
+      const std::size_t end = std::min(begin + kPairsAtOnce, distances.size());
+      const auto part = [&](const std::vector<std::int64_t>& all) {
+        return at::tensor(at::IntArrayRef(all.data() + begin, end - begin));
+      };
+      const at::Tensor logits = score_part(part(queries), part(keys), part(distances)).contiguous();
+      result.insert(result.end(), logits.data_ptr<float>(), logits.data_ptr<float>() + logits.numel());
     }
     return result;
   }
 
  private:
+  static constexpr std::size_t kPairsAtOnce = 128;
+
   Counterfactual(const attention::ComputedScores& source, std::int64_t head, at::Tensor query, at::Tensor key)
       : source_(source), head_(head), query_(std::move(query)), key_(std::move(key)) {}
 
-  at::Tensor score_group(const std::vector<std::int64_t>& queries, const std::vector<std::int64_t>& keys,
-                         const std::vector<std::size_t>& pairs, std::int64_t distance) const {
+  // n pairs as one sequence: n key tokens where they are made to stand, then n query tokens at the last position. Every
+  // pair has a cell on the diagonal of that tile.
+  at::Tensor score_part(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& distances) const {
     const position::PositionEncoding& encoding = source_.encoding();
-    const auto count = static_cast<std::int64_t>(pairs.size());
-    std::vector<std::int64_t> query_tokens;
-    std::vector<std::int64_t> key_tokens;
-    for (const std::size_t pair : pairs) {
-      query_tokens.push_back(queries[pair]);
-      key_tokens.push_back(keys[pair]);
-    }
-    // Two tokens a batch entry, the key and the query; every head is filled alike and the asked one is read.
-    const at::Tensor q = query_.select(0, head_).index_select(0, at::tensor(query_tokens));
-    const at::Tensor k = key_.index_select(0, at::tensor(key_tokens));
     const position::ModelShape& shape = encoding.shape();
+    const std::int64_t count = queries.size(0);
+    const at::Tensor q = query_.select(0, head_).index_select(0, queries);
+    const at::Tensor k = key_.index_select(0, keys);
     position::Projections projections;
-    projections.query = q.view({count, 1, 1, -1}).expand({-1, shape.heads, 2, -1});
-    projections.key = k.view({count, 1, 1, -1}).expand({-1, shape.kv_heads, 2, -1});
+    // Every head is filled alike, and the asked one is read.
+    projections.query = at::cat({at::zeros_like(q), q}).expand({1, shape.heads, -1, -1});
+    projections.key = at::cat({k, at::zeros_like(k)}).expand({1, shape.kv_heads, -1, -1});
     projections.value = projections.key;
-    const double last = source_.prepared().positions.ids[-1].item<double>();
+    const at::Tensor last = source_.prepared().positions.ids[-1].to(at::kDouble);
     position::Positions positions;
-    positions.ids = at::tensor({last - static_cast<double>(distance), last}, at::kDouble);
-    const position::Prepared prepared =
-        encoding.prepare(encoding.begin(positions, count), source_.layer(), projections);
-    const position::Tile tile{source_.layer(), {head_, head_ + 1}, {1, 2}, {0, 1}};
-    return encoding.score(prepared, tile).logits.reshape({count}).to(at::kFloat);
+    positions.ids = at::cat({last - distances.to(at::kDouble), last.expand({count})});
+    const position::Prepared prepared = encoding.prepare(encoding.begin(positions, 1), source_.layer(), projections);
+    const position::Tile tile{source_.layer(), {head_, head_ + 1}, {count, 2 * count}, {0, count}};
+    return encoding.score(prepared, tile).logits.reshape({count, count}).diagonal().to(at::kFloat);
   }
 
   const attention::ComputedScores& source_;
