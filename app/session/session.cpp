@@ -187,6 +187,7 @@ class Reader {
       error_ = bad_input(where + ": expected " + expected + ", found " + found.type_name());
     }
   }
+  void fail(const Error& error) { error_ = error_ ? error_ : error; }
   const std::string& where() const { return where_; }
 
  private:
@@ -288,6 +289,16 @@ models::Input read_input(Reader reader, const std::filesystem::path& folder) {
   models::Input input;
   reader.get("text", input.text);
   reader.get("position_start", input.position_start);
+  if (reader.has("text_file")) {  // written by hand: a text that several figures share
+    std::string name;
+    reader.get("text_file", name);
+    const auto text = read_file((folder / name).lexically_normal(), kLongestFile);
+    if (text) {
+      input.text = *text;
+    } else {
+      reader.fail(text.error());
+    }
+  }
   const auto path = [&](const char* name, std::optional<std::filesystem::path>& value) {
     std::optional<std::string> word;
     reader.get(name, word);
@@ -335,7 +346,14 @@ std::string to_json(const Session& session, const std::filesystem::path& folder)
   }
   object["bookmarks"] = json::array();
   for (const Bookmark& bookmark : session.bookmarks) {
-    object["bookmarks"].push_back({{"name", bookmark.name}, {"state", to_json(bookmark.state)}});
+    json each{{"name", bookmark.name}, {"state", to_json(bookmark.state)}};
+    if (bookmark.input) {
+      each["input"] = to_json(*bookmark.input, folder);
+    }
+    for (const CheckpointEntry& column : bookmark.columns) {
+      each["columns"].push_back(to_json(column, folder));
+    }
+    object["bookmarks"].push_back(std::move(each));
   }
   return object.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -374,12 +392,27 @@ Result<Session> parse_session(const json& document, const std::string& file, con
     if (entry.has("state")) {
       bookmark.state = read_state(entry.object("state"));
     }
+    if (entry.has("input")) {
+      bookmark.input = read_input(entry.object("input"), folder);
+    }
+    entry.each("columns", [&](const Reader& column) { bookmark.columns.push_back(read_checkpoint(column, folder)); });
     session.bookmarks.push_back(std::move(bookmark));
   });
   if (error) {
     return error->within(file);
   }
   return session;
+}
+
+std::string label_of(const models::Overrides& overrides) {
+  std::string label;
+  if (overrides.rope_base) {
+    label += " base " + to_text(SettingValue(*overrides.rope_base));
+  }
+  if (!overrides.rope_scaling.empty()) {
+    label += " " + overrides.rope_scaling;
+  }
+  return label;
 }
 
 bool is_session(const std::filesystem::path& path) {

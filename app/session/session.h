@@ -44,6 +44,8 @@ struct ViewState {
 struct Bookmark {
   std::string name;
   ViewState state;
+  std::optional<models::Input> input{};    // empty: whatever the input is
+  std::vector<CheckpointEntry> columns{};  // the checkpoints that are compared; empty: those that are shown
 };
 
 struct Session {
@@ -64,6 +66,9 @@ Result<Session> load_session(const std::filesystem::path& path);
 // The same from a parsed file whose paths are relative to `folder`.
 Result<Session> parse_session(const nlohmann::json& document, const std::string& file,
                               const std::filesystem::path& folder);
+
+// " base 2000 ntk:4", behind a checkpoint's name; empty when it is as it is.
+std::string label_of(const models::Overrides& overrides);
 
 // Whether a path names a session by its ending.
 bool is_session(const std::filesystem::path& path);

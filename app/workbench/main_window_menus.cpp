@@ -204,7 +204,7 @@ void MainWindow::fill_bookmarks() {
   bookmarks_menu_->clear();
   for (const Bookmark& bookmark : studio_->bookmarks()) {
     bookmarks_menu_->addAction(QString::fromStdString(bookmark.name), this,
-                               [this, state = bookmark.state] { studio_->change(state); });
+                               [this, bookmark] { studio_->show(bookmark); });
   }
   if (bookmarks_menu_->isEmpty()) {
     bookmarks_menu_->addAction(QStringLiteral("none yet"))->setEnabled(false);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cctype>
 #include <map>
 
@@ -27,27 +28,70 @@ std::string file_name(const std::string& name) {
   return out.empty() ? "figure" : out;
 }
 
-Result<std::vector<views::Column>> run_columns(const Session& session) {
-  std::vector<views::Column> columns;
-  for (const CheckpointEntry& entry : session.checkpoints) {
-    if (!entry.shown) {
-      continue;
+// The models and runs of a session's figures, each made once.
+class Runs {
+ public:
+  Result<std::vector<views::Column>> columns(const std::vector<CheckpointEntry>& entries, const models::Input& input) {
+    std::vector<views::Column> columns;
+    for (const CheckpointEntry& entry : entries) {
+      if (!entry.shown) {
+        continue;
+      }
+      LOCUS_TRY(auto model, open(entry));
+      LOCUS_TRY(auto trace, run(model, input));
+      const std::string base = model->info().name + label_of(entry.overrides);
+      std::string name = base;
+      for (int n = 2; std::any_of(columns.begin(), columns.end(), [&](const auto& each) { return each.name == name; });
+           ++n) {
+        name = base + " (" + std::to_string(n) + ")";
+      }
+      columns.push_back({std::move(name), std::move(model), std::move(trace)});
+    }
+    return columns;
+  }
+
+ private:
+  using ModelPointer = std::shared_ptr<const models::Model>;
+  using TracePointer = std::shared_ptr<const models::Trace>;
+  struct Run {
+    ModelPointer model;
+    models::Input input;
+    TracePointer trace;
+  };
+
+  Result<ModelPointer> open(const CheckpointEntry& entry) {
+    for (const auto& [known, model] : models_) {
+      if (known.path == entry.path && known.overrides == entry.overrides) {
+        return model;
+      }
     }
     models::OpenOptions options;
     options.overrides = entry.overrides;
     LOCUS_TRY(auto model, models::open(entry.path, options));
-    LOCUS_TRY(auto trace, model->run(session.input));
-    columns.push_back({model->info().name, std::move(model), std::move(trace)});
+    models_.emplace_back(entry, model);
+    return model;
   }
-  return columns;
-}
+
+  Result<TracePointer> run(const ModelPointer& model, const models::Input& input) {
+    for (const Run& known : runs_) {
+      if (known.model == model && known.input == input) {
+        return known.trace;
+      }
+    }
+    LOCUS_TRY(auto trace, model->run(input));
+    runs_.push_back({model, input, trace});
+    return trace;
+  }
+
+  std::vector<std::pair<CheckpointEntry, ModelPointer>> models_;
+  std::vector<Run> runs_;
+};
 
 }  // namespace
 
 Result<std::vector<std::filesystem::path>> render_session(const std::filesystem::path& path,
                                                           const std::filesystem::path& folder) {
   LOCUS_TRY(const Session session, load_session(path));
-  LOCUS_TRY(const auto columns, run_columns(session));
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   if (code) {
@@ -57,10 +101,15 @@ Result<std::vector<std::filesystem::path>> render_session(const std::filesystem:
   if (figures.empty()) {
     figures.push_back({session.state.view, session.state});
   }
+  Runs runs;
+  const auto cache = std::make_shared<views::FieldCache>(std::size_t{256} << 20);
   std::vector<std::filesystem::path> files;
   for (const Bookmark& each : figures) {
     LOCUS_TRY(const views::View* view, views::find_view(each.state.view));
-    const views::ViewInput input = view_input(each.state, columns, *view);
+    LOCUS_TRY(const auto columns, runs.columns(each.columns.empty() ? session.checkpoints : each.columns,
+                                               each.input.value_or(session.input)));
+    views::ViewInput input = view_input(each.state, columns, *view);
+    input.cache = cache;
     for (const views::Column& column : columns) {
       LOCUS_CHECK(view->available(column));
     }

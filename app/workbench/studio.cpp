@@ -20,17 +20,6 @@ std::string slot_of(const char* what, int id) {
   return std::string(what) + " " + std::to_string(id);
 }
 
-std::string overrides_label(const models::Overrides& overrides) {
-  std::string label;
-  if (overrides.rope_base) {
-    label += " base " + to_text(SettingValue(*overrides.rope_base));
-  }
-  if (!overrides.rope_scaling.empty()) {
-    label += " " + overrides.rope_scaling;
-  }
-  return label;
-}
-
 // Whether a map of it shows sampled cells.
 bool is_sampled(const figure::Figure& figure) {
   for (const figure::Panel& panel : figure.panels) {
@@ -96,7 +85,7 @@ const Checkpoint* Studio::find(int id) const {
 }
 
 std::string Studio::unique_name(const CheckpointEntry& entry, const std::string& base) const {
-  const std::string wanted = base + overrides_label(entry.overrides);
+  const std::string wanted = base + label_of(entry.overrides);
   std::string name = wanted;
   for (int n = 2; std::any_of(checkpoints_.begin(), checkpoints_.end(), [&](const auto& c) { return c.name == name; });
        ++n) {
@@ -276,6 +265,9 @@ void Studio::run(Checkpoint& checkpoint) {
     return;
   }
   checkpoint.running = true;
+  // The figure that is being made is of an older input, and a long analysis would keep the run waiting.
+  worker_.drop("figure");
+  figure_pending_ = false;
   const int id = checkpoint.id;
   worker_.submit<Run>(
       Priority::kForward, slot_of("run", id), "Running " + checkpoint.name,
@@ -449,8 +441,12 @@ void Studio::draw(bool preview) {
         if (figure_pending_) {
           draw(false);
         }
-        if (!made && made.error().code == ErrorCode::kCancelled) {
-          return;
+        const bool cancelled = !made && made.error().code == ErrorCode::kCancelled;
+        if (cancelled && figure_state_.view == state.view) {
+          return;  // what is shown stays
+        }
+        if (cancelled) {
+          made = Error{ErrorCode::kCancelled, "Cancelled. Press R, or change something, to start again.", {}};
         }
         figure_error_ = made ? std::nullopt : std::optional(made.error());
         figure_ = made ? *made : nullptr;
@@ -533,6 +529,44 @@ void Studio::restore(const Session& session) {
 void Studio::add_bookmark(const std::string& name) {
   bookmarks_.push_back({name, state_});
   Q_EMIT state_changed();
+}
+
+void Studio::show(const Bookmark& bookmark) {
+  std::vector<std::filesystem::path> paths;
+  for (const CheckpointEntry& entry : bookmark.columns) {
+    std::error_code code;
+    const auto canonical = std::filesystem::weakly_canonical(entry.path, code);
+    paths.push_back(code ? entry.path : canonical);
+  }
+  std::vector<int> others;
+  for (const Checkpoint& each : checkpoints_) {
+    bool wanted = bookmark.columns.empty();
+    for (std::size_t n = 0; n < paths.size(); ++n) {
+      wanted = wanted || (paths[n] == each.entry.path && bookmark.columns[n].overrides == each.entry.overrides);
+    }
+    if (!wanted) {
+      others.push_back(each.id);
+    }
+  }
+  const ViewState before = state_;
+  for (const CheckpointEntry& entry : bookmark.columns) {
+    open(entry);
+  }
+  for (const int id : others) {
+    set_shown(id, false);
+  }
+  if (bookmark.input && !(*bookmark.input == input_)) {
+    set_input(*bookmark.input);
+  }
+  change(before);  // the step that undo() comes back to
+  const bool waiting = std::any_of(checkpoints_.begin(), checkpoints_.end(), [](const Checkpoint& each) {
+    return each.entry.shown && (each.opening || each.running);
+  });
+  // What runs now may have layers that the present columns have not: it is clamped when it is there.
+  state_ = waiting ? bookmark.state : clamped(bookmark.state);
+  Q_EMIT state_changed();
+  request_figure();
+  request_cells();
 }
 
 // ---- work

@@ -111,6 +111,8 @@ class Studio : public QObject {
   void restore(const Session& session);
   const std::vector<Bookmark>& bookmarks() const { return bookmarks_; }
   void add_bookmark(const std::string& name);
+  // Its view, its input and its columns, as far as it says.
+  void show(const Bookmark& bookmark);
 
   // ---- work
   Worker& worker() { return worker_; }
