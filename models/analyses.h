@@ -40,7 +40,7 @@ Result<analysis::DistanceProfile> distance_profile(const Trace& trace, std::int6
 
 // What theory expects of a head's mean logit at a distance.
 struct TheoryCurve {
-  std::string name;          // "RoPE (LLaMA: λθ)"
+  std::string name;          // "theory of RoPE (LLaMA: λθ)"
   std::vector<double> mean;  // one a distance
 };
 enum class TheoryAngle {

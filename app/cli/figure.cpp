@@ -143,8 +143,12 @@ Result<views::Column> open_column(const workbench::CheckpointEntry& entry, const
 }
 
 // Opens and runs everything; fills in the digests, with a warning where a recorded one differs.
-Result<std::vector<views::Column>> open_columns(workbench::Recipe& recipe, const Context& context) {
+Result<std::vector<views::Column>> open_columns(workbench::Recipe& recipe, bool uses_input, const Context& context) {
   std::vector<views::Column> columns;
+  models::Input input = recipe.session.input;
+  if (!uses_input && !has_input(input)) {
+    input.ids = std::vector<std::int64_t>{0};  // any run will do
+  }
   recipe.digests.resize(recipe.session.checkpoints.size());
   for (std::size_t n = 0; n < recipe.session.checkpoints.size(); ++n) {
     const workbench::CheckpointEntry& entry = recipe.session.checkpoints[n];
@@ -152,7 +156,7 @@ Result<std::vector<views::Column>> open_columns(workbench::Recipe& recipe, const
       continue;
     }
     std::string digest;
-    LOCUS_TRY(views::Column column, open_column(entry, recipe.session.input, context, digest));
+    LOCUS_TRY(views::Column column, open_column(entry, input, context, digest));
     if (!recipe.digests[n].empty() && recipe.digests[n] != digest) {
       context.console.warn(entry.path.string() + ": has changed since the recipe was made");
     }
@@ -239,7 +243,7 @@ Status run(const Options& options, const Context& context) {
   }
   LOCUS_TRY(workbench::Recipe recipe, options.recipe.empty() ? recipe_of(options) : read_recipe(options));
   LOCUS_TRY(const views::View* view, views::find_view(recipe.session.state.view));
-  LOCUS_TRY(std::vector<views::Column> columns, open_columns(recipe, context));
+  LOCUS_TRY(std::vector<views::Column> columns, open_columns(recipe, view->info().uses_input, context));
   if (columns.empty()) {
     return bad_input("names no checkpoint", options.recipe);
   }

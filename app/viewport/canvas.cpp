@@ -102,7 +102,7 @@ bool Canvas::take_frame_request() {
 }
 
 double Canvas::bar_height() const {
-  return content_.controls.empty() ? 0 : std::ceil(kTextPx * content_.scale * dpr() * 2.6);
+  return content_.controls.empty() ? 0 : std::max(std::ceil(kTextPx * content_.scale * dpr() * 2.6), controls_height_);
 }
 
 std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
@@ -118,6 +118,9 @@ std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
     imgui_.need(line);
   }
   imgui_.need(content_.message);
+  for (const views::Control& control : content_.controls) {
+    imgui_.need(control.label + control.help);
+  }
   if (imgui_.font_stale()) {
     imgui_.build_font();
   }
@@ -142,6 +145,13 @@ void Canvas::draw_overlays() {
                    ImGuiWindowFlags_NoNav);
   if (const auto change = draw_controls(content_.controls, content_.options)) {
     Q_EMIT option_changed(QString::fromStdString(change->first), change->second);
+  }
+  // Controls that take more lines than the bar has get them in the next frame.
+  const double wanted = std::ceil(static_cast<double>(ImGui::GetCursorPosY() - ImGui::GetStyle().ItemSpacing.y +
+                                                      ImGui::GetStyle().WindowPadding.y));
+  if (wanted != controls_height_) {
+    controls_height_ = wanted;
+    request_frames();
   }
   ImGui::End();
 }

@@ -115,6 +115,7 @@ class Canvas : public QVulkanWindow {
   bool layout_stale_ = true;
   text::Typeface typeface_;
   ImGuiBridge imgui_;
+  double controls_height_ = 0;  // of the last frame's controls
   int frames_wanted_ = 0;
   std::optional<QPointF> press_;  // where the left button went down on a plot
   QPointF last_;

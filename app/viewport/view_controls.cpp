@@ -82,6 +82,22 @@ Change words(const views::Control& control, const SettingValue& value) {
   return changed ? Change(std::string(buffer.data())) : std::nullopt;
 }
 
+// About the room a control takes with its label.
+float width_of(const views::Control& control) {
+  const float text = ImGui::GetFontSize();
+  float box = text * 9;
+  if (control.kind == views::Control::Kind::kToggle) {
+    box = ImGui::GetFrameHeight();
+  } else if (control.kind == views::Control::Kind::kChoice) {
+    std::size_t longest = 4;
+    for (const std::string& each : control.choices) {
+      longest = std::max(longest, each.size());
+    }
+    box = text * (static_cast<float>(longest) * 0.6F + 2.2F);
+  }
+  return box + ImGui::GetStyle().ItemInnerSpacing.x + ImGui::CalcTextSize(control.label.c_str()).x;
+}
+
 Change draw(const views::Control& control, const SettingValue& value) {
   switch (control.kind) {
     case views::Control::Kind::kToggle:
@@ -105,8 +121,10 @@ std::optional<std::pair<std::string, SettingValue>> draw_controls(const std::vec
   std::optional<std::pair<std::string, SettingValue>> changed;
   bool first = true;
   for (const views::Control& control : controls) {
-    if (!first) {
-      ImGui::SameLine(0, ImGui::GetFontSize() * 1.2F);
+    const float gap = ImGui::GetFontSize() * 1.2F;
+    const float right = ImGui::GetWindowPos().x + ImGui::GetWindowContentRegionMax().x;
+    if (!first && ImGui::GetItemRectMax().x + gap + width_of(control) < right) {
+      ImGui::SameLine(0, gap);
     }
     first = false;
     if (const Change change = draw(control, value_of(control, options))) {

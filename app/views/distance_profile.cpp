@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
+#include "app/views/controls.h"
 #include "app/views/list.h"
 #include "app/views/score_map.h"
+#include "models/analyses.h"
 
 namespace locus::views {
 
@@ -19,6 +22,7 @@ struct Profile {
   std::vector<double> low;   // 10 % quantile
   std::vector<double> high;  // 90 % quantile
   std::vector<double> count;
+  models::TheoryCurve theory;  // of the mean logit; empty where there is none
 };
 
 class DistanceProfile final : public View {
@@ -36,7 +40,10 @@ class DistanceProfile final : public View {
           "query to key. Weights can be divided by 1/(i+1), what a head without preferences would give.",
       .look_for =
           "A fall at short distances is locality; a flat line is none; waves are the encoding's own rotation. "
-          "Compare columns: the same text under another encoding.",
+          "Compare columns: the same text under another encoding. Theory, over logits: RoPE's mean score is "
+          "√D·(μ₀ C(λ) + ν₀ S(λ)), C(λ) = 1/D Σ cos λθ_d and S(λ) with sin (Eq. 24), with μ₀ and ν₀ from the head's "
+          "own "
+          "unrotated queries and keys; the paper turns by 2πλθ. TAPA's is E[amplitude]·(1 + (2πΔ^α s/√d)²)^(−d/2).",
       .paper = "TAPA §2",
       .uses_layer = true,
       .uses_head = true,
@@ -64,7 +71,10 @@ class DistanceProfile final : public View {
                     std::int64_t{0},
                     0,
                     64,
-                    {}}},
+                    {}},
+                   choice("theory", "Theory",
+                          "What theory expects of the mean logit (rope and tapa), in a model's angles or the paper's",
+                          {"none", "llama", "paper"})},
   };
 };
 
@@ -107,9 +117,26 @@ Result<std::vector<std::vector<float>>> collect(const ViewInput& input, const Co
   return values;
 }
 
+// Encodings that have no theory have an empty curve.
+Result<models::TheoryCurve> theory_of(const ViewInput& input, const Column& column) {
+  LOCUS_TRY(const std::string theory, input.options.text("theory", "none"));
+  if (theory == "none" || input.quantity != models::Quantity::kLogit || input.head == kMean) {
+    return models::TheoryCurve{};
+  }
+  std::vector<double> distances(static_cast<std::size_t>(column.trace->length()));
+  std::iota(distances.begin(), distances.end(), 0.0);
+  const auto angle = theory == "paper" ? models::TheoryAngle::kPaper : models::TheoryAngle::kLlama;
+  auto curve = models::theory_curve(*column.trace, input.layer, input.head, distances, angle);
+  if (!curve && curve.error().code != ErrorCode::kUnsupported) {
+    return curve.error().within(column.name);
+  }
+  return curve ? *std::move(curve) : models::TheoryCurve{};
+}
+
 Result<Profile> profile_of(const ViewInput& input, const Column& column) {
   LOCUS_TRY(auto values, collect(input, column));
   Profile profile;
+  LOCUS_TRY(profile.theory, theory_of(input, column));
   for (std::vector<float>& each : values) {
     double sum = 0;
     for (const float value : each) {
@@ -150,6 +177,16 @@ Result<figure::Figure> DistanceProfile::figure(const ViewInput& input) const {
     }
     longest = std::max(longest, static_cast<double>(profile.mean.size()));
     panel.layers.emplace_back(std::move(curve));
+    if (!profile.theory.mean.empty()) {
+      figure::Curve theory;
+      theory.name = column.name + ": " + profile.theory.name;
+      theory.dashed = true;
+      for (std::size_t n = logarithmic ? 1 : 0; n < profile.theory.mean.size(); ++n) {
+        theory.x.push_back(static_cast<double>(n));
+        theory.y.push_back(profile.theory.mean[n]);
+      }
+      panel.layers.emplace_back(std::move(theory));
+    }
   }
   const bool divided = baseline && input.quantity == models::Quantity::kWeight;
   const double margin = high > low ? 0.05 * (high - low) : 1;
@@ -178,12 +215,18 @@ Result<Data> DistanceProfile::data(const ViewInput& input) const {
     for (const char* what : {" mean", " low", " high", " count"}) {
       data.columns.push_back(column.name + what);
     }
+    if (!profiles.back().theory.mean.empty()) {
+      data.columns.push_back(column.name + ": " + profiles.back().theory.name);
+    }
   }
   for (std::size_t n = 0; n < rows; ++n) {
     data.values.push_back(static_cast<float>(n));
     for (const Profile& profile : profiles) {
       for (const auto* series : {&profile.mean, &profile.low, &profile.high, &profile.count}) {
         data.values.push_back(n < series->size() ? static_cast<float>((*series)[n]) : kNaN);
+      }
+      if (!profile.theory.mean.empty()) {
+        data.values.push_back(n < profile.theory.mean.size() ? static_cast<float>(profile.theory.mean[n]) : kNaN);
       }
     }
   }

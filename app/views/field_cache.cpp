@@ -1,53 +1,50 @@
 #include "app/views/field_cache.h"
 
+#include <algorithm>
+
 namespace locus::views {
 
 namespace {
 
-std::size_t bytes_of(const Field& field) {
-  return field.values.size() * sizeof(float);
-}
+constexpr std::size_t kMostEntries = 1024;  // small results weigh little, but there may be many
 
 }  // namespace
 
-std::shared_ptr<const Field> FieldCache::find(const std::shared_ptr<const models::Trace>& trace,
-                                              const std::string& key) {
+std::shared_ptr<const void> FieldCache::find(const Traces& traces, const std::string& key, std::type_index type) {
   const std::lock_guard lock(mutex_);
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-    if (entry->key == key && entry->trace.lock() == trace) {
+    const bool same = entry->key == key && entry->type == type &&
+                      std::equal(entry->traces.begin(), entry->traces.end(), traces.begin(), traces.end(),
+                                 [](const auto& kept, const auto& asked) { return kept.lock() == asked; });
+    if (same) {
       entries_.splice(entries_.begin(), entries_, entry);
-      return entries_.front().field;
+      return entries_.front().result;
     }
   }
   return nullptr;
 }
 
-Result<std::shared_ptr<const Field>> FieldCache::get(const std::shared_ptr<const models::Trace>& trace,
-                                                     const std::string& key,
-                                                     const std::function<Result<Field>()>& make) {
-  if (auto found = find(trace, key)) {
-    return found;
-  }
-  LOCUS_TRY(Field made, make());
-  auto field = std::make_shared<const Field>(std::move(made));
+void FieldCache::keep(const Traces& traces, const std::string& key, std::type_index type,
+                      std::shared_ptr<const void> result, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  entries_.push_front({trace, key, field});
-  bytes_ += bytes_of(*field);
+  entries_.push_front({{traces.begin(), traces.end()}, key, type, std::move(result), bytes});
+  bytes_ += bytes;
   trim();
-  return field;
 }
 
 void FieldCache::trim() {
   for (auto entry = std::next(entries_.begin()); entry != entries_.end();) {
-    if (entry->trace.expired()) {
-      bytes_ -= bytes_of(*entry->field);
+    const bool expired =
+        std::any_of(entry->traces.begin(), entry->traces.end(), [](const auto& trace) { return trace.expired(); });
+    if (expired) {
+      bytes_ -= entry->bytes;
       entry = entries_.erase(entry);
     } else {
       ++entry;
     }
   }
-  while (bytes_ > limit_bytes_ && entries_.size() > 1) {
-    bytes_ -= bytes_of(*entries_.back().field);
+  while ((bytes_ > limit_bytes_ || entries_.size() > kMostEntries) && entries_.size() > 1) {
+    bytes_ -= entries_.back().bytes;
     entries_.pop_back();
   }
 }

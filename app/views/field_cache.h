@@ -1,5 +1,5 @@
-// FieldCache: the fields of recent figures, so that a change of colours, or going back to a head, computes and uploads
-// nothing: the same field comes back as the same pointer, by which the renderer knows its texture.
+// FieldCache: what recent figures were computed from, so that a change of colours, or going back to a head, computes
+// and uploads nothing: the same field comes back as the same pointer, by which the renderer knows its texture.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <typeindex>
+#include <utility>
+#include <vector>
 
 #include "core/base/field.h"
 #include "core/base/result.h"
@@ -15,25 +18,54 @@
 
 namespace locus::views {
 
+using Traces = std::vector<std::shared_ptr<const models::Trace>>;
+
+// What a result weighs in the cache.
+inline std::size_t cached_bytes(const Field& field) {
+  return field.values.size() * sizeof(float);
+}
+inline std::size_t cached_bytes(const Traces& traces) {
+  std::size_t bytes = 0;
+  for (const auto& trace : traces) {
+    bytes += static_cast<std::size_t>(trace->memory_mb()) << 20;
+  }
+  return bytes;
+}
+template <class T>
+std::size_t cached_bytes(const std::vector<T>& list) {
+  return list.size() * sizeof(T);
+}
+template <class T>
+std::size_t cached_bytes(const T& /*result*/) {
+  return sizeof(T);
+}
+
 // Safe from several threads.
 class FieldCache {
  public:
   explicit FieldCache(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
-  // The field made from `trace` under `key`, which names every other input; made by `make` when it is not there.
+  // The result made from `traces` under `key`, which names every other input; made by `make` when it is not there.
   // Errors are not kept.
-  Result<std::shared_ptr<const Field>> get(const std::shared_ptr<const models::Trace>& trace, const std::string& key,
-                                           const std::function<Result<Field>()>& make);
-  // The field if it is there; null otherwise.
-  std::shared_ptr<const Field> find(const std::shared_ptr<const models::Trace>& trace, const std::string& key);
+  template <class T>
+  Result<std::shared_ptr<const T>> get(const Traces& traces, const std::string& key,
+                                       const std::function<Result<T>()>& make);
+  // The same, or null when it is not there: for threads that must not compute.
+  template <class T>
+  std::shared_ptr<const T> peek(const Traces& traces, const std::string& key);
   std::size_t size_bytes() const;
 
  private:
   struct Entry {
-    std::weak_ptr<const models::Trace> trace;  // does not keep a run alive; an expired one never matches
+    std::vector<std::weak_ptr<const models::Trace>> traces;  // do not keep a run alive; an expired one never matches
     std::string key;
-    std::shared_ptr<const Field> field;
+    std::type_index type;
+    std::shared_ptr<const void> result;
+    std::size_t bytes = 0;
   };
+  std::shared_ptr<const void> find(const Traces& traces, const std::string& key, std::type_index type);
+  void keep(const Traces& traces, const std::string& key, std::type_index type, std::shared_ptr<const void> result,
+            std::size_t bytes);
   void trim();  // with mutex_ held
 
   const std::size_t limit_bytes_;
@@ -41,5 +73,22 @@ class FieldCache {
   std::list<Entry> entries_;  // newest first
   std::size_t bytes_ = 0;
 };
+
+template <class T>
+std::shared_ptr<const T> FieldCache::peek(const Traces& traces, const std::string& key) {
+  return std::static_pointer_cast<const T>(find(traces, key, typeid(T)));
+}
+
+template <class T>
+Result<std::shared_ptr<const T>> FieldCache::get(const Traces& traces, const std::string& key,
+                                                 const std::function<Result<T>()>& make) {
+  if (auto found = peek<T>(traces, key)) {
+    return found;
+  }
+  LOCUS_TRY(T made, make());
+  auto result = std::make_shared<const T>(std::move(made));
+  keep(traces, key, typeid(T), result, cached_bytes(*result));
+  return std::shared_ptr<const T>(result);
+}
 
 }  // namespace locus::views

@@ -15,5 +15,11 @@ const View& gates_view();
 const View& positions_view();
 const View& position_attention_view();
 const View& distance_profile_view();
+const View& distance_bias_view();
+const View& shift_stability_view();
+const View& length_curve_view();
+const View& task_accuracy_view();
+const View& heads_view();
+const View& head_difference_view();
 
 }  // namespace locus::views

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "app/views/alignment.h"
+#include "app/views/series.h"
 #include "models/progressive.h"
 
 namespace locus::views {
@@ -99,16 +100,7 @@ void set_axes(Field& field, const MapWindow& window) {
 
 Result<std::shared_ptr<const Field>> cached(const ViewInput& input, const Column& column, const std::string& key,
                                             const std::function<Result<Field>()>& make) {
-  const auto with_name = [&]() -> Result<Field> {
-    auto field = make();
-    const bool named = field.ok() || !field.error().context.empty() || field.error().code == ErrorCode::kCancelled;
-    return named ? std::move(field) : field.error().within(column.name);
-  };
-  if (input.cache) {
-    return input.cache->get(column.trace, key, with_name);
-  }
-  LOCUS_TRY(Field field, with_name());
-  return std::make_shared<const Field>(std::move(field));
+  return analysed<Field>(input, column, {column.trace}, key, make);
 }
 
 std::string key_of(const MapWindow& window, models::Reduction reduction) {
@@ -143,7 +135,7 @@ Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column&
   const bool large = window.rows.size() > kAtOnceCells / std::max<std::int64_t>(window.columns.size(), 1);
   const models::Progressive* progressive = models::progressive(*column.trace);
   if (input.preview && window.reduced() && large && progressive != nullptr &&
-      !(input.cache && input.cache->find(column.trace, key))) {
+      !(input.cache && input.cache->peek<Field>({column.trace}, key))) {
     auto sampled = cached(input, column, "sample " + what + key_of(window, models::Reduction::kMax), [&] {
       auto field = placed(progressive->preview(part, window.height, window.width, input.stop));
       if (field.ok()) {

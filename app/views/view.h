@@ -107,6 +107,7 @@ struct ViewInfo {
   bool uses_camera = false;  // can be zoomed and panned
   bool needs_image = false;
   bool needs_text = false;
+  bool uses_input = true;  // shows the runs; otherwise what lies beside the checkpoints
   std::vector<Control> controls;
 };
 

@@ -13,6 +13,7 @@ namespace locus::workbench {
 
 namespace {
 
+constexpr double kPatienceMs = 300;  // then the figure of another view makes room for word of what is computed
 constexpr std::uint32_t kHoverColor = 0xFFFFFFFF;
 constexpr std::uint32_t kPinColor = 0xFF9D2EFF;
 
@@ -38,6 +39,11 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studi
   connect(&studio_, &Studio::cells_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::runs_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::checkpoints_changed, this, &CanvasLink::refresh);
+  connect(&studio_, &Studio::work_changed, this, [this] {
+    if (late()) {
+      refresh();
+    }
+  });
   connect(&canvas_, &viewport::Canvas::hovered, this, &CanvasLink::hover);
   connect(&canvas_, &viewport::Canvas::left, this, &CanvasLink::leave);
   connect(&canvas_, &viewport::Canvas::clicked, this, &CanvasLink::click);
@@ -72,7 +78,19 @@ void CanvasLink::set_column(std::size_t column) {
 
 // ---- what is shown
 
+bool CanvasLink::late() const {
+  if (!studio_.figure() || studio_.figure_state().view == studio_.state().view) {
+    return false;
+  }
+  const Worker::State work = studio_.worker().state();
+  return work.busy && work.elapsed_ms > kPatienceMs;
+}
+
 std::string CanvasLink::message() const {
+  if (late()) {
+    const Worker::State work = studio_.worker().state();
+    return work.what + (work.progress.what.empty() ? " …" : ": " + work.progress.what);
+  }
   if (studio_.figure_error()) {
     return studio_.figure_error()->describe();
   }
@@ -100,6 +118,9 @@ std::string CanvasLink::message() const {
 
 // With Shift held every column shows the first, the reference: what moves is what differs.
 std::shared_ptr<const figure::Figure> CanvasLink::shown_figure() const {
+  if (late()) {
+    return nullptr;
+  }
   const auto& made = studio_.figure();
   const std::size_t columns = studio_.columns().size();
   const auto across = static_cast<std::size_t>(made ? made->columns : 0);  // one more where a difference is shown

@@ -45,6 +45,7 @@ class CanvasLink : public QObject {
   void set_camera(const views::Camera& camera);
   void set_option(const QString& name, const SettingValue& value);
   std::string message() const;
+  bool late() const;  // another view's figure is still shown, and its successor takes its time
   std::vector<viewport::Outline> outlines(const views::ViewInput& input) const;
   std::vector<std::string> tooltip(const views::ViewInput& input) const;
   std::shared_ptr<const figure::Figure> shown_figure() const;

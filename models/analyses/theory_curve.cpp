@@ -50,7 +50,7 @@ Result<TheoryCurve> rope_curve(const position::Rope& rope, const Pairs& pairs, c
       angle == TheoryAngle::kPaper ? analysis::AngleConvention::kPaper : analysis::AngleConvention::kLlama;
   LOCUS_TRY(const analysis::RopeMoments moments,
             analysis::rope_moments(pairs.query.slice(1, 0, width), pairs.key.slice(1, 0, width), options.layout));
-  TheoryCurve curve{"RoPE (" + label(convention) + ")",
+  TheoryCurve curve{"theory of RoPE (" + label(convention) + ")",
                     analysis::rope_mean_scores(distances, moments, width, options.base, convention)};
   // Channels that do not turn add a constant; the scores are divided by √D, not by the root of the turning width.
   const auto whole = static_cast<double>(head_width);
@@ -77,7 +77,7 @@ Result<TheoryCurve> tapa_curve(const position::Tapa& tapa, const Pairs& pairs, c
   const auto root_mean_square = [&](const at::Tensor& x) {
     return x.slice(1, amplitude_width).square().mean().sqrt().item<double>();
   };
-  return TheoryCurve{"TAPA (Gaussian phases)",
+  return TheoryCurve{"theory of TAPA",
                      analysis::tapa_mean_scores(distances, options.alpha, head_width - amplitude_width,
                                                 amplitude.mean().item<double>(),
                                                 root_mean_square(pairs.query) * root_mean_square(pairs.key))};

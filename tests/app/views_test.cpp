@@ -9,6 +9,7 @@
 #include "app/views/data_file.h"
 #include "app/views/score_map.h"
 #include "app/views/view.h"
+#include "tests/support/bundled.h"
 #include "tests/support/fake_model.h"
 
 namespace locus::views {
@@ -64,11 +65,19 @@ TEST(Views, NamesAreUniqueAndEveryViewExplainsItself) {
   EXPECT_FALSE(find_view("no such view").ok());
 }
 
+// Two runs of the bundled model, for the views that analyse queries and keys or run the model again; the fake for those
+// of contextual encodings.
+ViewInput input_for(const View& view) {
+  ViewInput real;
+  for (const double base : {10000.0, 500.0}) {
+    real.columns.push_back(test::column_of(test::bundled("text-rope", base), kText, "base " + std::to_string(base)));
+  }
+  return view.available(real.columns[0]).ok() ? real : input_of();
+}
+
 TEST(Views, EveryViewDrawsAndExportsWhatItShows) {
-  const ViewInput text = input_of();
-  const ViewInput image = image_input();
   for (const View* view : views()) {
-    const ViewInput& input = view->info().needs_image ? image : text;
+    const ViewInput input = view->info().needs_image ? image_input() : input_for(*view);
     const auto figure = view->figure(input);
     ASSERT_TRUE(figure.ok()) << view->info().name << ": " << figure.error().describe();
     EXPECT_FALSE(figure->panels.empty()) << view->info().name;
@@ -80,6 +89,18 @@ TEST(Views, EveryViewDrawsAndExportsWhatItShows) {
     }
     EXPECT_EQ(count, static_cast<std::int64_t>(data->values.size())) << view->info().name;
     EXPECT_GT(count, 0) << view->info().name;
+  }
+}
+
+TEST(Views, TracesThatKeepNoQueriesAndKeysAreRefusedByName) {
+  for (const char* const name : {"distance-bias", "heads"}) {
+    const auto figure = view_of(name).figure(input_of());
+    ASSERT_FALSE(figure.ok()) << name;
+    EXPECT_EQ(figure.error().code, ErrorCode::kUnsupported);
+    EXPECT_NE(figure.error().describe().find("fake"), std::string::npos);
+  }
+  for (const char* const name : {"shift-stability", "length-curve"}) {
+    EXPECT_EQ(view_of(name).available(input_of().columns[0]).error().code, ErrorCode::kUnsupported) << name;
   }
 }
 

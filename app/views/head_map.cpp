@@ -1,0 +1,45 @@
+#include "app/views/head_map.h"
+
+#include <cmath>
+
+#include "app/views/series.h"
+
+namespace locus::views {
+
+figure::Panel head_map(std::shared_ptr<const Field> field, const figure::ColorScale& scale) {
+  auto texts = std::make_shared<std::vector<std::string>>();
+  for (const float value : field->values) {
+    texts->push_back(short_number(static_cast<double>(value)));
+  }
+  figure::Panel panel;
+  panel.equal_aspect = true;
+  panel.x = {
+      .label = "head", .view = {0, static_cast<double>(field->columns)}, .cell_names = counted_names(field->columns)};
+  panel.y = {.label = "layer", .view = {static_cast<double>(field->rows), 0}, .cell_names = counted_names(field->rows)};
+  figure::HeatMap map;
+  map.field = std::move(field);
+  map.scale = scale;
+  map.texts = std::move(texts);
+  panel.layers.emplace_back(std::move(map));
+  return panel;
+}
+
+Selection pick_head(const models::ModelInfo& model, const Hit& hit, std::size_t column) {
+  Selection selection;
+  const auto layer = static_cast<std::int64_t>(std::floor(hit.y));
+  const auto head = static_cast<std::int64_t>(std::floor(hit.x));
+  if (layer >= 0 && layer < model.layers && head >= 0 && head < model.heads) {
+    selection.column = static_cast<std::int64_t>(column);
+    selection.layer = layer;
+    selection.head = head;
+    selection.open = true;
+  }
+  return selection;
+}
+
+Place head_place(std::size_t panel, std::int64_t layer, std::int64_t head) {
+  const auto cell = [](std::int64_t n) { return figure::Interval{static_cast<double>(n), static_cast<double>(n + 1)}; };
+  return {panel, cell(head), cell(layer)};
+}
+
+}  // namespace locus::views

@@ -1,0 +1,189 @@
+// `length-curve`: perplexity and bits per byte against context length.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "app/views/controls.h"
+#include "app/views/list.h"
+#include "app/views/series.h"
+#include "models/analyses.h"
+
+namespace locus::views {
+
+namespace {
+
+using Points = std::vector<models::LengthPoint>;
+using PointsPointer = std::shared_ptr<const Points>;
+
+class LengthCurve final : public View {
+ public:
+  const ViewInfo& info() const override { return info_; }
+  Status available(const Column& column) const override;
+  Result<figure::Figure> figure(const ViewInput& input) const override;
+  Result<Data> data(const ViewInput& input) const override;
+
+ private:
+  Result<std::vector<PointsPointer>> measure(const ViewInput& input) const;
+
+  ViewInfo info_{
+      .name = "length-curve",
+      .title = "Length curve",
+      .shows =
+          "Perplexity and bits per byte of the text against the tokens of context. The same tokens are scored at "
+          "every length, so a curve moves with the context alone.",
+      .look_for =
+          "A curve that falls and then stays flat uses what it sees and survives what it has not been trained on; one "
+          "that rises beyond the trained length (dashed line) breaks there. exp(−1/n Σ ln p(token | context)) is the "
+          "perplexity; bits per byte divides by the bytes of the scored tokens and can be compared between tokenizers. "
+          "The text should be some times longer than the longest length: then more windows are scored.",
+      .paper = "TAPA Table 1, SeqPE Table I, CoPE Fig. 3",
+      .needs_text = true,
+      .controls = {choice("measure", "Measure", "What is drawn; the data hold both",
+                          {"bits-per-byte", "perplexity", "both"}),
+                   whole("shortest", "Shortest", "Tokens of the first length; 0: chosen for the text", 0, 0, 1 << 20),
+                   whole("longest", "Longest", "Tokens of the last length; 0: the text's", 0, 0, 1 << 20),
+                   whole("scored", "Scored tokens", "At the end of every window", 16, 1, 4096),
+                   whole("windows", "Windows", "Spread over the text; fewer where it is short", 16, 1, 1024)},
+  };
+};
+
+Status LengthCurve::available(const Column& column) const {
+  LOCUS_CHECK(View::available(column));
+  LOCUS_CHECK(needs_model(column, info_.title));
+  if (!column.trace->model().causal) {
+    return unsupported("Length curve scores the next token; " + column.name + " sees both ways");
+  }
+  return {};
+}
+
+Result<models::LengthCurveOptions> options_of(const ViewInput& input, std::int64_t tokens) {
+  models::LengthCurveOptions options;
+  LOCUS_TRY(options.scored_tokens, input.options.integer("scored", 16));
+  LOCUS_TRY(options.windows, input.options.integer("windows", 16));
+  LOCUS_TRY(const std::int64_t shortest, input.options.integer("shortest", 0));
+  LOCUS_TRY(const std::int64_t longest, input.options.integer("longest", 0));
+  const std::int64_t end = longest > 0 ? longest : tokens;
+  if (shortest > 0) {
+    for (std::int64_t length = std::max<std::int64_t>(shortest, 2); length <= end; length *= 2) {
+      options.lengths.push_back(length);
+    }
+  } else {
+    options.lengths = models::suggested_lengths(end);
+  }
+  if (longest > 0 && (options.lengths.empty() || options.lengths.back() < longest)) {
+    options.lengths.push_back(longest);
+  }
+  if (options.lengths.empty()) {
+    return bad_input("a text of " + std::to_string(tokens) + " tokens is too short for a curve");
+  }
+  return options;
+}
+
+Result<std::vector<PointsPointer>> LengthCurve::measure(const ViewInput& input) const {
+  LOCUS_CHECK(check(*this, input));
+  std::vector<PointsPointer> list;
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    const Column& column = input.columns[n];
+    LOCUS_CHECK(available(column));
+    LOCUS_TRY(const models::LengthCurveOptions options, options_of(input, column.trace->length()));
+    std::string key = "length curve " + std::to_string(options.scored_tokens) + " " + std::to_string(options.windows);
+    for (const std::int64_t length : options.lengths) {
+      key += " " + std::to_string(length);
+    }
+    LOCUS_TRY(auto points, analysed<Points>(input, column, {column.trace}, key, [&] {
+                return models::length_curve(*column.model, column.trace->tokens(), options, input.stop,
+                                            column_progress(input, n));
+              }));
+    list.push_back(std::move(points));
+  }
+  return list;
+}
+
+void mark_trained_lengths(const ViewInput& input, figure::Panel& panel) {
+  std::set<std::int64_t> lengths;
+  for (const Column& column : input.columns) {
+    lengths.insert(column.trace->model().trained_length);
+  }
+  for (const std::int64_t length : lengths) {
+    const auto at = static_cast<double>(length);
+    if (length > 0 && at >= panel.x.view.low && at <= panel.x.view.high) {
+      panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kVertical, at, "trained length", 0, true});
+    }
+  }
+}
+
+figure::Panel curve_panel(const ViewInput& input, const std::vector<PointsPointer>& list, bool perplexity) {
+  figure::Panel panel;
+  Extent x;
+  Extent y;
+  for (std::size_t n = 0; n < list.size(); ++n) {
+    figure::Curve curve;
+    curve.name = input.columns[n].name;
+    for (const models::LengthPoint& point : *list[n]) {
+      curve.x.push_back(static_cast<double>(point.length));
+      curve.y.push_back(perplexity ? point.perplexity : point.bits_per_byte);
+      x.add(curve.x.back());
+      y.add(curve.y.back());
+    }
+    panel.layers.emplace_back(std::move(curve));
+  }
+  const figure::Interval lengths = x.padded(0);
+  panel.x.label = "context (tokens)";
+  panel.x.view = {std::max(lengths.low, 1.0) / 1.1, std::max(lengths.high, 2.0) * 1.1};
+  panel.x.logarithmic = true;
+  panel.x.log_base = 2;
+  panel.y.label = perplexity ? "perplexity" : "bits per byte";
+  panel.y.view = y.padded(0.1);
+  if (!list.empty() && !list[0]->empty()) {
+    panel.note = "the same " + std::to_string(list[0]->front().scored) + " tokens at every length";
+  }
+  mark_trained_lengths(input, panel);
+  return panel;
+}
+
+Result<figure::Figure> LengthCurve::figure(const ViewInput& input) const {
+  LOCUS_TRY(const auto list, measure(input));
+  LOCUS_TRY(const std::string what, input.options.text("measure", "bits-per-byte"));
+  figure::Figure figure;
+  if (what != "bits-per-byte") {
+    figure.panels.push_back(curve_panel(input, list, true));
+  }
+  if (what != "perplexity") {
+    figure.panels.push_back(curve_panel(input, list, false));
+  }
+  figure.columns = static_cast<int>(figure.panels.size());
+  return figure;
+}
+
+Result<Data> LengthCurve::data(const ViewInput& input) const {
+  LOCUS_TRY(const auto list, measure(input));
+  std::set<std::int64_t> lengths;
+  for (const PointsPointer& points : list) {
+    for (const models::LengthPoint& point : *points) {
+      lengths.insert(point.length);
+    }
+  }
+  std::vector<Series> series{{"length", {lengths.begin(), lengths.end()}}};
+  for (std::size_t n = 0; n < list.size(); ++n) {
+    Series perplexity{input.columns[n].name + " perplexity", {}};
+    Series bits{input.columns[n].name + " bits per byte", {}};
+    for (const std::int64_t length : lengths) {
+      const auto point = std::find_if(list[n]->begin(), list[n]->end(),
+                                      [&](const models::LengthPoint& each) { return each.length == length; });
+      perplexity.values.push_back(point == list[n]->end() ? std::nan("") : point->perplexity);
+      bits.values.push_back(point == list[n]->end() ? std::nan("") : point->bits_per_byte);
+    }
+    series.push_back(std::move(perplexity));
+    series.push_back(std::move(bits));
+  }
+  return table_of(series);
+}
+
+}  // namespace
+
+const View& length_curve_view() {
+  static const LengthCurve view;
+  return view;
+}
+
+}  // namespace locus::views

@@ -1,0 +1,124 @@
+#include "app/views/series.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace locus::views {
+
+namespace {
+
+constexpr double kGroupWidth = 0.8;  // of a cell, for all bars of a group
+
+double bar_left(std::size_t cell, std::size_t index, std::size_t count) {
+  const double width = kGroupWidth / static_cast<double>(std::max<std::size_t>(count, 1));
+  return static_cast<double>(cell) + (1 - kGroupWidth) / 2 + static_cast<double>(index) * width;
+}
+
+}  // namespace
+
+Progress column_progress(const ViewInput& input, std::size_t column) {
+  if (!input.progress) {
+    return {};
+  }
+  const auto count = static_cast<double>(input.columns.size());
+  return [progress = input.progress, name = input.columns[column].name, n = static_cast<double>(column),
+          count](const ProgressReport& report) {
+    progress({report.fraction < 0 ? -1 : (n + report.fraction) / count,
+              count > 1 ? name + ": " + report.what : report.what});
+  };
+}
+
+std::string short_number(double value) {
+  if (!std::isfinite(value)) {
+    return std::isnan(value) ? "–" : value > 0 ? "∞" : "−∞";
+  }
+  const double size = std::abs(value);
+  const char* format = "%.3g";
+  if (value == 0) {
+    format = "%.0f";
+  } else if (size < 0.001) {
+    format = "%.1g";
+  } else if (size < 1000) {
+    format = size >= 100 ? "%.0f" : size >= 10 ? "%.1f" : size >= 1 ? "%.2f" : "%.3f";
+  }
+  std::array<char, 32> buffer{};
+  const int written = std::snprintf(buffer.data(), buffer.size(), format, size);
+  return (value < 0 ? "−" : "") + std::string(buffer.data(), static_cast<std::size_t>(std::max(written, 0)));
+}
+
+void Extent::add(double value) {
+  if (std::isfinite(value)) {
+    const bool first = empty();
+    low_ = first ? value : std::min(low_, value);
+    high_ = first ? value : std::max(high_, value);
+  }
+}
+
+figure::Interval Extent::padded(double share) const {
+  if (empty()) {
+    return {0, 1};
+  }
+  const double margin = high_ > low_ ? share * (high_ - low_) : std::max(std::abs(high_) * share, 1e-9);
+  return {low_ - margin, high_ + margin};
+}
+
+figure::Interval Extent::from_zero(double share) const {
+  return {0, empty() || high_ <= 0 ? 1 : high_ * (1 + share)};
+}
+
+figure::Bars grouped_bars(std::string name, const std::vector<double>& heights, std::size_t index, std::size_t count) {
+  figure::Bars bars;
+  bars.name = std::move(name);
+  const double width = kGroupWidth / static_cast<double>(std::max<std::size_t>(count, 1));
+  for (std::size_t cell = 0; cell < heights.size(); ++cell) {
+    const double left = bar_left(cell, index, count);
+    if (cell > 0) {
+      bars.heights.push_back(0);  // the gap since the last one
+    }
+    bars.edges.push_back(left);
+    bars.edges.push_back(left + width);
+    bars.heights.push_back(heights[cell]);
+  }
+  return bars;
+}
+
+double bar_middle(std::size_t cell, std::size_t index, std::size_t count) {
+  return bar_left(cell, index, count) + kGroupWidth / static_cast<double>(std::max<std::size_t>(count, 1)) / 2;
+}
+
+Status needs_model(const Column& column, const std::string& title) {
+  if (!column.model) {
+    return unsupported(title + " runs the model again; " + column.name + " is a trace without one");
+  }
+  return {};
+}
+
+std::shared_ptr<const std::vector<std::string>> counted_names(std::int64_t n) {
+  auto names = std::make_shared<std::vector<std::string>>();
+  for (std::int64_t each = 0; each < n; ++each) {
+    names->push_back(std::to_string(each));
+  }
+  return names;
+}
+
+Data table_of(const std::vector<Series>& series) {
+  Data data;
+  std::size_t rows = 0;
+  for (const Series& each : series) {
+    data.columns.push_back(each.name);
+    rows = std::max(rows, each.values.size());
+  }
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (const Series& each : series) {
+      data.values.push_back(row < each.values.size() ? static_cast<float>(each.values[row])
+                                                     : std::numeric_limits<float>::quiet_NaN());
+    }
+  }
+  data.shape = {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(series.size())};
+  return data;
+}
+
+}  // namespace locus::views

@@ -1,0 +1,66 @@
+// Series: what the views of curves, bars and tables share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/views/view.h"
+
+namespace locus::views {
+
+// A result computed from these traces, through the input's cache if it has one; errors name `column`.
+template <class T>
+Result<std::shared_ptr<const T>> analysed(const ViewInput& input, const Column& column, const Traces& traces,
+                                          const std::string& key, const std::function<Result<T>()>& make) {
+  const auto named = [&]() -> Result<T> {
+    auto made = make();
+    const bool said = made.ok() || !made.error().context.empty() || made.error().code == ErrorCode::kCancelled;
+    return said ? std::move(made) : made.error().within(column.name);
+  };
+  if (input.cache) {
+    return input.cache->get<T>(traces, key, named);
+  }
+  LOCUS_TRY(T made, named());
+  return std::make_shared<const T>(std::move(made));
+}
+
+// The input's progress, spread over its columns: column n of m reports n/m … (n+1)/m under its name.
+Progress column_progress(const ViewInput& input, std::size_t column);
+
+// "0.012", "4.10", "2e-05", "1.2e+05": few digits, for notes and cells; "–" for NaN.
+std::string short_number(double value);
+
+// The smallest interval that holds what is added and finite.
+class Extent {
+ public:
+  void add(double value);
+  bool empty() const { return !(low_ <= high_); }
+  // With `share` of its length added at both ends; [0, 1] when nothing was added.
+  figure::Interval padded(double share = 0.05) const;
+  // From 0.
+  figure::Interval from_zero(double share = 0.08) const;
+
+ private:
+  double low_ = 1;
+  double high_ = 0;
+};
+
+// Bars side by side in the cells [n, n+1) of an axis: series `index` of `count`, one height a cell (NaN: none).
+figure::Bars grouped_bars(std::string name, const std::vector<double>& heights, std::size_t index, std::size_t count);
+// The middle of that series' bar in cell n.
+double bar_middle(std::size_t cell, std::size_t index, std::size_t count);
+
+// The models of the columns have been run and can be run again. Errors: kUnsupported for a trace from a file.
+Status needs_model(const Column& column, const std::string& title);
+
+// `n` names "0", "1", …
+std::shared_ptr<const std::vector<std::string>> counted_names(std::int64_t n);
+
+// A table: one named column a series, NaN where a series is shorter.
+struct Series {
+  std::string name;
+  std::vector<double> values;
+};
+Data table_of(const std::vector<Series>& series);
+
+}  // namespace locus::views

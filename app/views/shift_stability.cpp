@@ -1,0 +1,163 @@
+// `shift-stability`: what moves when the same tokens stand elsewhere, by layer.
+#include <limits>
+
+#include "app/views/controls.h"
+#include "app/views/list.h"
+#include "app/views/series.h"
+#include "models/analyses.h"
+
+namespace locus::views {
+
+namespace {
+
+using Rows = std::vector<models::StabilityRow>;
+using RowsPointer = std::shared_ptr<const Rows>;
+
+class ShiftStability final : public View {
+ public:
+  const ViewInfo& info() const override { return info_; }
+  Status available(const Column& column) const override {
+    LOCUS_CHECK(View::available(column));
+    return needs_model(column, info_.title);
+  }
+  Result<figure::Figure> figure(const ViewInput& input) const override;
+  Result<Data> data(const ViewInput& input) const override;
+
+ private:
+  Result<std::vector<RowsPointer>> measure(const ViewInput& input) const;
+
+  ViewInfo info_{
+      .name = "shift-stability",
+      .title = "Shift stability",
+      .shows =
+          "How much attention and the positions' dot products change, layer by layer, when the position ids of the "
+          "same tokens start later, or when tokens are put in front. Row i is compared with the row of the same "
+          "token.",
+      .look_for =
+          "Attention: the mean over heads and queries of Σⱼ |A'(i, j) − A(i, j)|, or over cells, × 10⁻²; the columns "
+          "of tokens put in front are left out. Dot products: 100·Σ|P' − P| / Σ|P| over j ≤ i, P = ⟨eᵢ, eⱼ⟩. Under "
+          "later ids a relative encoding (RoPE, ALiBi) and TAPE (Prop. 4.2) stay at 0; a learned table does not. "
+          "Tokens in front change the text itself: what TAPE's positions then do is its Table 8.",
+      .paper = "TAPE Table 8",
+      .needs_text = true,
+      .controls = {choice("move", "Move", "ids: position ids start later; tokens: tokens are put in front",
+                          {"ids", "tokens"}),
+                   whole("by", "By", "Positions, or tokens in front", 3, 1, 1024),
+                   whole("token", "Token in front", "Its id; −1: the first token of the text (BOS, where there is one)",
+                         -1, -1, 1 << 20),
+                   choice("measure", "Attention", "row: sum of a row's changes; cell: mean of its cells' changes",
+                          {"row", "cell"})},
+  };
+};
+
+Result<std::vector<RowsPointer>> ShiftStability::measure(const ViewInput& input) const {
+  LOCUS_CHECK(check(*this, input));
+  LOCUS_TRY(const std::string kind, input.options.text("move", "ids"));
+  LOCUS_TRY(const std::int64_t by, input.options.integer("by", 3));
+  LOCUS_TRY(const std::int64_t token, input.options.integer("token", -1));
+  std::vector<RowsPointer> list;
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    const Column& column = input.columns[n];
+    LOCUS_CHECK(available(column));
+    models::Move move;
+    if (kind == "ids") {
+      move.ids = by;
+    } else {
+      const std::int64_t id = token >= 0 ? token : column.trace->tokens().front().id;
+      move.in_front.assign(static_cast<std::size_t>(by), id);
+    }
+    const std::string key =
+        "stability " + kind + " " + std::to_string(by) + (kind == "ids" ? "" : " " + std::to_string(token));
+    LOCUS_TRY(auto rows, analysed<Rows>(input, column, {column.trace}, key, [&] {
+                return models::shift_stability(*column.model, *column.trace, move, input.stop,
+                                               column_progress(input, n));
+              }));
+    list.push_back(std::move(rows));
+  }
+  return list;
+}
+
+double attention_of(const models::StabilityRow& row, bool cell) {
+  return 100 * (cell ? row.attention.cell_mean : row.attention.row_l1);
+}
+
+Result<figure::Figure> ShiftStability::figure(const ViewInput& input) const {
+  LOCUS_TRY(const auto list, measure(input));
+  LOCUS_TRY(const std::string what, input.options.text("measure", "row"));
+  LOCUS_TRY(const std::string kind, input.options.text("move", "ids"));
+  LOCUS_TRY(const std::int64_t by, input.options.integer("by", 3));
+  figure::Panel attention;
+  figure::Panel products;
+  Extent attention_extent;
+  Extent products_extent;
+  std::size_t layers = 0;
+  for (std::size_t n = 0; n < list.size(); ++n) {
+    std::vector<double> changes;
+    std::vector<double> percents;
+    for (const models::StabilityRow& row : *list[n]) {
+      changes.push_back(attention_of(row, what == "cell"));
+      percents.push_back(row.dot_product_percent.value_or(std::numeric_limits<double>::quiet_NaN()));
+      attention_extent.add(changes.back());
+      products_extent.add(percents.back());
+    }
+    layers = std::max(layers, list[n]->size());
+    attention.layers.emplace_back(grouped_bars(input.columns[n].name, changes, n, list.size()));
+    products.layers.emplace_back(grouped_bars(input.columns[n].name, percents, n, list.size()));
+  }
+  const std::string moved = kind == "ids" ? "position ids start " + std::to_string(by) + " later"
+                                          : std::to_string(by) + (by == 1 ? " token" : " tokens") + " in front";
+  const auto finish = [&](figure::Panel& panel, const Extent& extent, const char* title, const char* label) {
+    panel.title = title;
+    panel.x = {.label = "layer",
+               .view = {0, static_cast<double>(layers)},
+               .cell_names = counted_names(static_cast<std::int64_t>(layers))};
+    panel.y.label = label;
+    panel.y.view = extent.from_zero();
+    // Rounding alone gives changes of 1e-5 and less: they are drawn as the nothing they are.
+    panel.y.view.high = std::max(panel.y.view.high, 1e-2);
+    panel.note = moved;
+  };
+  finish(attention, attention_extent, "Attention",
+         what == "cell" ? "mean |ΔA| of a cell (× 10⁻²)" : "Σ|ΔA| of a row (× 10⁻²)");
+  finish(products, products_extent, "Dot products of positions", "change (%)");
+  figure::Figure figure;
+  figure.columns = 2;
+  figure.panels.push_back(std::move(attention));
+  if (!products_extent.empty()) {
+    figure.panels.push_back(std::move(products));
+  }
+  return figure;
+}
+
+Result<Data> ShiftStability::data(const ViewInput& input) const {
+  LOCUS_TRY(const auto list, measure(input));
+  std::vector<Series> series{{"layer", {}}};
+  for (std::size_t n = 0; n < list.size(); ++n) {
+    const std::string& name = input.columns[n].name;
+    Series row{name + " attention row", {}};
+    Series cell{name + " attention cell", {}};
+    Series product{name + " dot product %", {}};
+    for (std::size_t layer = 0; layer < list[n]->size(); ++layer) {
+      const models::StabilityRow& each = (*list[n])[layer];
+      if (layer == series[0].values.size()) {
+        series[0].values.push_back(static_cast<double>(layer));
+      }
+      row.values.push_back(each.attention.row_l1);
+      cell.values.push_back(each.attention.cell_mean);
+      product.values.push_back(each.dot_product_percent.value_or(std::numeric_limits<double>::quiet_NaN()));
+    }
+    series.push_back(std::move(row));
+    series.push_back(std::move(cell));
+    series.push_back(std::move(product));
+  }
+  return table_of(series);
+}
+
+}  // namespace
+
+const View& shift_stability_view() {
+  static const ShiftStability view;
+  return view;
+}
+
+}  // namespace locus::views
