@@ -283,20 +283,18 @@ TEST(Tasks, LossFalls) {
       {"shapes", {{"side", std::int64_t{16}}}}};
   EXPECT_EQ(small.size() + 1, task_list().size()) << "a task is not tried";
   for (const auto& [name, options] : small) {
-    const bool images = name == "shapes";
+    const bool images = name == "shapes";  // where a shape is takes more steps to find
     TrainOptions train_options;
     train_options.task = name;
     train_options.task_options = options;
-    train_options.encoding = images ? "seqpe" : "rope";
-    train_options.encoding_options =
-        images ? Settings{{"loss_batch", std::int64_t{2}}, {"encoder_width", std::int64_t{16}}} : Settings();
-    train_options.layers = 1;
+    train_options.encoding = images ? "learned" : "rope";
+    train_options.layers = images ? 2 : 1;
     train_options.heads = 2;
-    train_options.width = 16;
-    train_options.batch = 16;
-    train_options.steps = 30;
-    train_options.warmup = 3;
-    train_options.learning_rate = images ? 1e-3 : 1e-2;
+    train_options.width = images ? 32 : 16;
+    train_options.batch = images ? 32 : 16;
+    train_options.steps = images ? 150 : 30;
+    train_options.warmup = images ? 10 : 3;
+    train_options.learning_rate = images ? 3e-3 : 1e-2;
     train_options.threads = 2;
     train_options.out = std::filesystem::path(testing::TempDir()) / ("locus_task_" + name);
     std::vector<double> losses;
@@ -304,12 +302,12 @@ TEST(Tasks, LossFalls) {
     ASSERT_TRUE(summary.ok()) << name << ": " << summary.error().describe();
     double first = 0;
     double last = 0;
-    for (std::size_t n = 0; n < 5; ++n) {
-      first += losses[n] / 5;
-      last += losses[losses.size() - 1 - n] / 5;
+    const std::size_t part = losses.size() / 6;
+    for (std::size_t n = 0; n < part; ++n) {
+      first += losses[n] / static_cast<double>(part);
+      last += losses[losses.size() - 1 - n] / static_cast<double>(part);
     }
-    // Where a shape is takes a model more steps to find than a test has: its loss may not rise, and stays near ln 12.
-    EXPECT_LT(last, images ? 2.75 : first - 0.5) << name;
+    EXPECT_LT(last, first - (images ? 0.05 : 0.5)) << name;
     EXPECT_EQ(summary->metric, "error");
     EXPECT_EQ(summary->splits.size(), make_task(name, {options, 0, {}, {}, {}, true}).ok()
                                           ? (*make_task(name, {options, 0, {}, {}, {}, true}))->splits().size()
