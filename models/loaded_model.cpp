@@ -1,5 +1,6 @@
 #include "models/loaded_model.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -21,6 +22,8 @@ TraceLayer trace_layer(const transformer::LayerRecord& record, std::int64_t inde
   if (record.hidden.defined()) {
     layer.hidden = record.hidden.select(0, 0);
   }
+  layer.value = record.value;
+  layer.chosen = record.chosen;
   return layer;
 }
 
@@ -63,18 +66,66 @@ double LoadedModel::macs(std::int64_t length) const {
   return transformer::multiply_accumulates(parts_.transformer->spec(), length);
 }
 
-Status LoadedModel::check_memory(std::int64_t length, bool all_logits) const {
-  const double needed = run_bytes(parts_.transformer->spec(), length, all_logits);
-  const auto limit_mb = static_cast<double>(parts_.options.memory_limit_mb);
-  const double weights = limit_mb > 0 ? 4.0 * static_cast<double>(parts_.info.parameters) : 0.0;
-  const double limit = limit_mb > 0 ? limit_mb * 1e6 : available_bytes();
-  if (limit > 0 && needed + weights > limit) {
-    return too_large("a run over " + std::to_string(length) + " tokens needs about " +
-                     std::to_string(static_cast<std::int64_t>((needed + weights) / 1e6)) + " MB, " +
-                     std::to_string(static_cast<std::int64_t>(limit / 1e6)) +
-                     " MB are allowed; a shorter input would fit");
+bool LoadedModel::loaded() const {
+  const std::lock_guard lock(mutex_);
+  return loaded_;
+}
+
+transformer::ObserveOptions observe_options(const RunOptions& options, StopToken stop, const Progress& progress) {
+  transformer::ObserveOptions observe;
+  observe.hidden = options.keep.count("hidden") != 0 || options.keep.count("all") != 0;
+  observe.values = options.continuable || options.reuse != nullptr;
+  observe.all_logits = options.all_logits;
+  observe.stop = std::move(stop);
+  observe.progress = progress;
+  return observe;
+}
+
+std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& trace,
+                                         const transformer::Transformer& model, const transformer::Batch& batch) {
+  const auto* recorded = dynamic_cast<const RecordedTrace*>(trace.get());
+  // The encoding belongs to one model, so it tells whose trace this is.
+  if (recorded == nullptr || recorded->data().encoding != model.shared_encoding() || !batch.ids.defined() ||
+      !recorded->data().input_ids.defined()) {
+    return std::nullopt;
   }
-  return {};
+  const TraceData& data = recorded->data();
+  const std::int64_t shorter = std::min(data.input_ids.size(0), batch.ids.size(1));
+  const at::Tensor same = batch.ids[0].narrow(0, 0, shorter).eq(data.input_ids.narrow(0, 0, shorter)).cpu() &
+                          batch.positions.ids.narrow(0, 0, shorter).eq(data.position_ids.narrow(0, 0, shorter)).cpu();
+  transformer::Past past;
+  // The last row is always computed: its logits are not kept with the layers.
+  past.tokens = std::min(same.to(at::kLong).cumprod(0).sum().item<std::int64_t>(), batch.ids.size(1) - 1);
+  for (const TraceLayer& layer : data.layers) {
+    if (past.tokens < 1 || !layer.computed || !layer.state || !layer.value.defined()) {
+      return std::nullopt;
+    }
+    transformer::LayerRecord record;
+    record.prepared = layer.computed->prepared();
+    record.state = *layer.state;
+    record.log_sum_exp = layer.computed->log_sum_exp();
+    record.chosen = layer.chosen;
+    record.hidden = layer.hidden.defined() ? layer.hidden.unsqueeze(0) : at::Tensor();
+    record.value = layer.value;
+    past.layers.push_back(std::move(record));
+  }
+  return past;
+}
+
+Result<transformer::Observation> LoadedModel::observe(const transformer::Transformer& model,
+                                                      const transformer::Batch& batch,
+                                                      const transformer::ObserveOptions& options,
+                                                      double& time_ms) const {
+  constexpr double kLongRunMs = 50;  // shorter ones tell more of the overhead than of the rate
+  const auto begin = std::chrono::steady_clock::now();
+  LOCUS_TRY(transformer::Observation observation, model.observe(batch, options));
+  const double elapsed_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  time_ms += elapsed_ms;
+  if (observation.reused == 0 && elapsed_ms > kLongRunMs) {
+    const double rate = transformer::run_macs(model.spec(), batch.positions.size(), options.all_logits) / elapsed_ms;
+    rate_ = rate_ > 0 ? (rate_ + rate) / 2 : rate;
+  }
+  return observation;
 }
 
 Result<std::shared_ptr<const Trace>> LoadedModel::run(const Input& input, const RunOptions& options, StopToken stop,
@@ -82,47 +133,48 @@ Result<std::shared_ptr<const Trace>> LoadedModel::run(const Input& input, const 
   return guarded([&]() -> Result<std::shared_ptr<const Trace>> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(Prepared prepared, prepare(input));
-    const auto length = static_cast<std::int64_t>(prepared.tokens.size());
-    LOCUS_CHECK(check_memory(length, options.all_logits));
+    LOCUS_CHECK(check_memory(static_cast<std::int64_t>(prepared.tokens.size()), options));
     LOCUS_TRY(const transformer::Transformer* model, ready());
-
-    transformer::ObserveOptions observe;
-    observe.hidden = options.keep.count("hidden") != 0 || options.keep.count("all") != 0;
-    observe.all_logits = options.all_logits;
-    observe.stop = stop;
-    observe.progress = progress;
-    const auto begin = std::chrono::steady_clock::now();
-    LOCUS_TRY(const transformer::Observation observation, model->observe(prepared.batch, observe));
-    const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
-
-    TraceData data;
-    data.model = parts_.info;
-    data.model.warnings.insert(data.model.warnings.end(), value_warnings_.begin(), value_warnings_.end());
-    data.tokens = std::move(prepared.tokens);
-    data.grid = prepared.grid;
-    data.picture = std::move(prepared.picture);
-    data.text = std::move(prepared.text);
-    data.time_ms = elapsed.count();
-    if (prepared.batch.ids.defined()) {
-      data.input_ids = prepared.batch.ids.select(0, 0);
-    }
-    data.position_ids = prepared.batch.positions.ids;
-    data.logits = observation.logits.select(0, 0);
-    data.mask = model->mask(0);
-    data.encoding = model->shared_encoding();
-    data.encoding_options = data.encoding->settings();
-    for (const transformer::Parameter& parameter : parts_.transformer->parameters()) {
-      constexpr std::string_view kPrefix = "position.";
-      if (parameter.name.rfind(kPrefix, 0) == 0) {
-        data.encoding_parameters.emplace_back(parameter.name.substr(kPrefix.size()), *parameter.value);
-      }
-    }
-    for (std::size_t n = 0; n < observation.layers.size(); ++n) {
-      data.layers.push_back(trace_layer(observation.layers[n], static_cast<std::int64_t>(n), *model));
-    }
-    data.label = label_of(parts_.tokenizer, parts_.labels, parts_.info.image);
-    return std::shared_ptr<const Trace>(std::make_shared<RecordedTrace>(std::move(data)));
+    transformer::ObserveOptions wanted = observe_options(options, std::move(stop), progress);
+    const std::optional<transformer::Past> past = past_of(options.reuse, *model, prepared.batch);
+    wanted.past = past ? &*past : nullptr;
+    double time_ms = 0;
+    LOCUS_TRY(const transformer::Observation observation, observe(*model, prepared.batch, wanted, time_ms));
+    return trace_of(std::move(prepared), observation, time_ms);
   });
+}
+
+std::shared_ptr<const Trace> LoadedModel::trace_of(Prepared prepared, const transformer::Observation& observation,
+                                                   double time_ms) const {
+  const transformer::Transformer& model = *parts_.transformer;
+  TraceData data;
+  data.model = parts_.info;
+  data.model.warnings.insert(data.model.warnings.end(), value_warnings_.begin(), value_warnings_.end());
+  data.tokens = std::move(prepared.tokens);
+  data.grid = prepared.grid;
+  data.picture = std::move(prepared.picture);
+  data.text = std::move(prepared.text);
+  data.time_ms = time_ms;
+  data.reused = observation.reused;
+  if (prepared.batch.ids.defined()) {
+    data.input_ids = prepared.batch.ids.select(0, 0);
+  }
+  data.position_ids = prepared.batch.positions.ids;
+  data.logits = observation.logits.select(0, 0);
+  data.mask = model.mask(0);
+  data.encoding = model.shared_encoding();
+  data.encoding_options = data.encoding->settings();
+  for (const transformer::Parameter& parameter : parts_.transformer->parameters()) {
+    constexpr std::string_view kPrefix = "position.";
+    if (parameter.name.rfind(kPrefix, 0) == 0) {
+      data.encoding_parameters.emplace_back(parameter.name.substr(kPrefix.size()), *parameter.value);
+    }
+  }
+  for (std::size_t n = 0; n < observation.layers.size(); ++n) {
+    data.layers.push_back(trace_layer(observation.layers[n], static_cast<std::int64_t>(n), model));
+  }
+  data.label = label_of(parts_.tokenizer, parts_.labels, parts_.info.image);
+  return std::make_shared<RecordedTrace>(std::move(data));
 }
 
 }  // namespace locus::models

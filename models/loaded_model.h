@@ -1,6 +1,7 @@
 // LoadedModel: the Model behind open(). Weights are converted at the first run (small checkpoints: on opening).
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -38,6 +39,9 @@ class LoadedModel : public Model {
   Result<std::vector<TokenInfo>> tokenize(const Input& input) const override;
   Result<std::shared_ptr<const Trace>> run(const Input& input, const RunOptions& options, StopToken stop,
                                            const Progress& progress) const override;
+  Estimate estimate(std::int64_t length, const RunOptions& options) const override;
+  Result<Generation> generate(const Input& input, const GenerateOptions& options, const RunOptions& run_options,
+                              StopToken stop, const Progress& progress) const override;
   Result<std::shared_ptr<const PositionTable>> position_table(const PositionRequest& request,
                                                               std::int64_t layer) const override;
 
@@ -66,21 +70,36 @@ class LoadedModel : public Model {
   // The picture that normalised pixels were made of.
   Picture denormalised(const at::Tensor& pixels) const;
   Result<std::shared_ptr<const position::PositionEncoding>> encoding_with(const Overrides& overrides) const;
-  // kTooLarge when a run over `length` tokens needs more than the limit, or than the machine has.
-  Status check_memory(std::int64_t length, bool all_logits) const;
+  // kTooLarge when a run over `length` tokens does not fit, saying what would.
+  Status check_memory(std::int64_t length, const RunOptions& options) const;
+  // Observes a batch; learns the machine's rate from long runs.
+  Result<transformer::Observation> observe(const transformer::Transformer& model, const transformer::Batch& batch,
+                                           const transformer::ObserveOptions& options, double& time_ms) const;
+  std::shared_ptr<const Trace> trace_of(Prepared prepared, const transformer::Observation& observation,
+                                        double time_ms) const;
+  bool loaded() const;
 
   mutable LoadedParts parts_;
   mutable std::mutex mutex_;  // of the first load
   mutable bool loaded_ = false;
   mutable std::vector<std::string> value_warnings_;  // of a load at the first run; info() stays as it was shared
+  mutable std::atomic<double> rate_ = 0;  // multiply-accumulates a millisecond of the last long runs; 0: none yet
 };
 
 // The spec under another base or scaling. Errors: kUnsupported where its encoding has none, kUsage for a scaling that
 // cannot be read.
 Status apply_overrides(const Overrides& overrides, transformer::Spec& spec);
 
-// Bytes that a run needs beside the weights: what the trace keeps and the widest moment of one layer.
-double run_bytes(const transformer::Spec& spec, std::int64_t length, bool all_logits);
+// Bytes that a run needs beside the weights: what the trace keeps, maps that are written, and the widest moment of one
+// layer.
+double run_bytes(const transformer::Transformer& model, std::int64_t length, const RunOptions& options);
+
+// What observe() is asked for by these options.
+transformer::ObserveOptions observe_options(const RunOptions& options, StopToken stop, const Progress& progress);
+
+// What of an earlier trace a run over `batch` may take over; empty when nothing.
+std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& trace,
+                                         const transformer::Transformer& model, const transformer::Batch& batch);
 
 // Bytes that the machine could still give; 0 when it does not say.
 double available_bytes();

@@ -79,12 +79,44 @@ struct Input {
   friend bool operator==(const Input&, const Input&) = default;
 };
 
+class Trace;
+
 struct RunOptions {
   // What to keep beside tokens and queries/keys: logits hidden attention q k q_content k_content gates positions
   // position_state, or "all". q and k are always kept for the views; `attention` and others T×T only for writing a
   // trace.
   std::set<std::string> keep{"logits"};
   bool all_logits = false;  // (T, V) instead of the last row only (implied when keep is written to a file)
+  // Keep the values too, so that a later run may continue this one.
+  bool continuable = false;
+  // An earlier, continuable run of the same model: what it computed before the first token that differs is taken over.
+  // Ignored where that would not give the same numbers (models that attend both ways, dynamic NTK beyond its length,
+  // all_logits, a trace that kept less). Implies continuable.
+  std::shared_ptr<const Trace> reuse;
+};
+
+// What a run needs beside the loaded weights, from shapes and the machine's measured rate.
+struct Estimate {
+  double time_ms = 0;
+  double memory_mb = 0;
+  double available_mb = 0;  // the limit less the weights, or what the machine could still give; 0: unknown
+  bool fits = true;
+  std::int64_t longest = 0;  // the largest length that fits; 0 where none does or `available_mb` is unknown
+};
+
+// "about 12 s and 830 MB", for a person.
+std::string to_text(const Estimate& estimate);
+
+struct GenerateOptions {
+  std::int64_t count = 20;
+  double temperature = 0;  // 0: the most likely token; otherwise drawn from softmax(logits / temperature)
+  std::uint64_t seed = 0;
+};
+
+struct Generation {
+  std::vector<std::int64_t> ids;       // the continuation, without the prompt
+  std::string text;                    // of those ids; empty without tokenizer
+  std::shared_ptr<const Trace> trace;  // over the prompt and the continuation
 };
 
 // ---- a trace
@@ -151,6 +183,8 @@ class Trace {
   virtual const std::string& text() const = 0;  // the input text; empty for ids and images
   virtual double time_ms() const = 0;           // of the forward pass
   virtual std::int64_t memory_mb() const = 0;   // kept by this trace
+  // Tokens at the beginning that were taken over from an earlier run.
+  virtual std::int64_t reused() const { return 0; }
   // The most likely next tokens (image labels) of the last position, best first.
   virtual std::vector<Prediction> top(std::int64_t count) const = 0;
 
@@ -209,6 +243,16 @@ class Model {
   // take, text without tokenizer), kTooLarge, kCancelled. Safe from one worker thread at a time.
   virtual Result<std::shared_ptr<const Trace>> run(const Input& input, const RunOptions& options = {},
                                                    StopToken stop = {}, const Progress& progress = {}) const = 0;
+
+  // What run() would need over this many tokens; `reuse` is not counted on. Nothing is allocated.
+  virtual Estimate estimate(std::int64_t length, const RunOptions& options = {}) const;
+
+  // Runs the input and continues it, token by token, each through the same forward pass as run(). The trace is that of
+  // a run over all tokens. Errors: run()'s; kUnsupported for models that are not causal decoders of text; kUsage for a
+  // negative count or temperature; kBadInput when the encoding cannot take that many tokens.
+  virtual Result<Generation> generate(const Input& input, const GenerateOptions& options,
+                                      const RunOptions& run_options = {}, StopToken stop = {},
+                                      const Progress& progress = {}) const;
 
   // The encodings of positions at `layer`, without a run. Errors: kUnsupported where the encoding has no vector for a
   // position, where it depends on the text (TAPE above layer 0), or cannot be overridden so; kBadInput for positions it

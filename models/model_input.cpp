@@ -50,31 +50,6 @@ Result<at::Tensor> read_pixels(const std::filesystem::path& path, std::int64_t c
 
 }  // namespace
 
-double run_bytes(const transformer::Spec& spec, std::int64_t length, bool all_logits) {
-  const auto tokens = static_cast<double>(length);
-  const auto query = static_cast<double>(spec.heads * spec.head_width);
-  const auto key = static_cast<double>(spec.kv_heads * spec.head_width);
-  // Rotating encodings keep q and k twice: as the score sees them, and before.
-  const double kept = static_cast<double>(spec.layers) * tokens * 2 * (query + key);
-  const double working =
-      tokens * (6 * static_cast<double>(spec.width) + 3 * static_cast<double>(spec.inner) + query + 2 * key);
-  const double rows = all_logits && !spec.is_image() ? tokens : 1;
-  return 4 * (kept + working + rows * static_cast<double>(spec.vocabulary));
-}
-
-double available_bytes() {
-  std::ifstream file("/proc/meminfo");
-  std::string name;
-  double kilobytes = 0;
-  std::string unit;
-  while (file >> name >> kilobytes >> unit) {
-    if (name == "MemAvailable:") {
-      return kilobytes * 1024;
-    }
-  }
-  return 0;
-}
-
 Result<LoadedModel::Prepared> LoadedModel::read(const Input& input) const {
   const int given = (input.text ? 1 : 0) + (input.ids ? 1 : 0) + (input.image ? 1 : 0) + (input.pixels ? 1 : 0);
   if (given != 1) {

@@ -79,6 +79,7 @@ RecordedTrace::RecordedTrace(TraceData data) : data_(std::move(data)) {
   count.add(data_.logits);
   for (const TraceLayer& layer : data_.layers) {
     count.add(layer.hidden);
+    count.add(layer.value);
     if (layer.state) {
       count.add(layer.state->table);
     }

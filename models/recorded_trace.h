@@ -23,6 +23,8 @@ struct TraceLayer {
   std::shared_ptr<const attention::ComputedScores> computed;  // the part of `scores` made of q and k; may be null
   std::optional<position::State> state;                       // entering the layer
   at::Tensor hidden;                                          // (T, C) entering the layer
+  at::Tensor value;                                           // (1, Hkv, T, D), of a continuable run
+  at::Tensor chosen;                                          // (1, H, T), of hard attention
 };
 
 struct TraceData {
@@ -33,6 +35,7 @@ struct TraceData {
   Picture picture;
   std::string text;
   double time_ms = 0;
+  std::int64_t reused = 0;
   at::Tensor input_ids;     // (T) int64; undefined for images
   at::Tensor position_ids;  // (T) or (T, 2) float64
   at::Tensor logits;        // (T or 1, V); (classes) of an image as (1, classes)
@@ -59,6 +62,7 @@ class RecordedTrace : public Trace, public Progressive {
   const std::string& text() const override { return data_.text; }
   double time_ms() const override { return data_.time_ms; }
   std::int64_t memory_mb() const override { return memory_mb_; }
+  std::int64_t reused() const override { return data_.reused; }
   std::vector<Prediction> top(std::int64_t count) const override;
   Result<Field> map(const MapRequest& request, StopToken stop) const override;
   Result<Field> overview(const MapRequest& request, std::int64_t height, std::int64_t width, Reduction reduction,

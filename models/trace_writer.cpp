@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "models/checkpoint/tensor_source.h"
+#include "models/loaded_model.h"
 #include "models/recorded_trace.h"
 #include "models/settings_json.h"
 
@@ -42,8 +43,12 @@ class Writer {
     }
     const double bytes = 4.0 * static_cast<double>(maps * data_.model.layers * data_.model.heads) *
                          static_cast<double>(length) * static_cast<double>(length);
-    if (bytes > static_cast<double>(kMostBytes)) {
-      return too_large("maps of " + std::to_string(static_cast<std::int64_t>(bytes / 1e9)) +
+    const double available = available_bytes();
+    const double most =
+        available > 0 ? std::min(available, static_cast<double>(kMostBytes)) : static_cast<double>(kMostBytes);
+    if (bytes > most) {
+      return too_large("maps of " + std::to_string(static_cast<std::int64_t>(bytes / 1e9)) + " GB, of at most " +
+                       std::to_string(static_cast<std::int64_t>(most / 1e9)) +
                        " GB; keep q and k instead: Locus computes maps from them");
     }
     return {};

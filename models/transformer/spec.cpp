@@ -78,6 +78,19 @@ double multiply_accumulates(const Spec& spec, std::int64_t length) {
   return total + tokens * width * (static_cast<double>(spec.vocabulary) + (spec.head_transform ? width : 0));
 }
 
+double run_macs(const Spec& spec, std::int64_t length, bool all_logits) {
+  double total = multiply_accumulates(spec, length);
+  const auto tokens = static_cast<double>(length);
+  const bool whole = spec.window <= 0 || length <= spec.window;
+  if (spec.causal && whole) {
+    total -= static_cast<double>(spec.layers * spec.heads * spec.head_width) * tokens * tokens;
+  }
+  if (!spec.is_image() && !all_logits) {
+    total -= (tokens - 1) * static_cast<double>(spec.width) * static_cast<double>(spec.vocabulary);
+  }
+  return total;
+}
+
 std::string to_text(Activation activation) {
   for (const auto& [name, value] : kActivations) {
     if (value == activation) {

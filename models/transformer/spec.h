@@ -78,6 +78,8 @@ Status validate(const Spec& spec);
 
 // Multiply-accumulates of a forward pass over T tokens (T patches and class tokens of an image), logits of all rows.
 double multiply_accumulates(const Spec& spec, std::int64_t length);
+// The same for what observe() computes: keys after a causal query left out, logits of the last row alone unless asked.
+double run_macs(const Spec& spec, std::int64_t length, bool all_logits);
 
 // "gelu", "gelu_tanh", "silu", "relu" and back. Errors: kUnsupported for another name, with the known ones. Hugging
 // Face spellings ("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "swish") are understood too.

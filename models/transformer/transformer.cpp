@@ -44,7 +44,74 @@ at::Tensor activate(Activation activation, at::Tensor x) {
   return x;
 }
 
+// The first `count` tokens of `before`, then those of `after`; undefined where either is.
+at::Tensor join(const at::Tensor& before, std::int64_t count, const at::Tensor& after, std::int64_t axis) {
+  return before.defined() && after.defined() ? at::cat({before.narrow(axis, 0, count), after}, axis) : at::Tensor();
+}
+
+// The axis of a state's table that counts tokens: (B, H, T, …) where layers renew it, otherwise the last but one.
+std::int64_t token_axis(const at::Tensor& table, bool updates) {
+  return updates ? 2 : table.dim() - 2;
+}
+
+position::State joined(const position::State& before, std::int64_t count, const position::State& after, bool updates) {
+  position::State state;
+  state.positions = {at::cat({before.positions.ids.narrow(0, 0, count), after.positions.ids}), 0};
+  if (after.table.defined()) {
+    state.table = join(before.table, count, after.table, token_axis(after.table, updates));
+  }
+  return state;
+}
+
+// Puts the past's queries, keys and values before those of `now`.
+void prepend(const LayerRecord& past, std::int64_t count, LayerRecord& now) {
+  using position::Prepared;
+  for (const auto member : {&Prepared::query, &Prepared::key, &Prepared::content_query, &Prepared::content_key,
+                            &Prepared::gate_query, &Prepared::gate_key}) {
+    now.prepared.*member = join(past.prepared.*member, count, now.prepared.*member, 2);
+  }
+  now.prepared.positions = {at::cat({past.prepared.positions.ids.narrow(0, 0, count), now.prepared.positions.ids}), 0};
+  now.value = join(past.value, count, now.value, 2);
+}
+
+// The same for what the attention left of each row.
+void prepend_rows(const LayerRecord& past, std::int64_t count, LayerRecord& now) {
+  now.log_sum_exp = join(past.log_sum_exp, count, now.log_sum_exp, 2);
+  now.chosen = join(past.chosen, count, now.chosen, 2);
+}
+
 }  // namespace
+
+std::optional<std::pair<position::State, position::State>> Transformer::states_after(
+    const Past& past, const Batch& batch, const ObserveOptions& options) const {
+  const std::int64_t length = batch.positions.size();
+  if (!spec_.causal || spec_.is_image() || options.all_logits || past.tokens < 1 || past.tokens >= length ||
+      past.layers.size() != layers_.size()) {
+    return std::nullopt;
+  }
+  for (const LayerRecord& layer : past.layers) {
+    if (!layer.value.defined() || (options.hidden && !layer.hidden.defined())) {
+      return std::nullopt;
+    }
+  }
+  // Begun one token early: where the angles follow the length (dynamic NTK, stretched tables), that token says so.
+  const bool updates = encoding_->description().updates;
+  const position::State& before = past.layers.front().state;
+  const position::State begun = encoding_->begin(batch.positions.slice({past.tokens - 1, length}), batch.ids.size(0));
+  if (begun.table.defined() != before.table.defined()) {
+    return std::nullopt;
+  }
+  position::State after{batch.positions.slice({past.tokens, length}), {}};
+  if (begun.table.defined()) {
+    const std::int64_t axis = token_axis(begun.table, updates);
+    if (!at::allclose(begun.table.narrow(axis, 0, 1), before.table.narrow(axis, past.tokens - 1, 1), 1e-6, 1e-6)) {
+      return std::nullopt;
+    }
+    after.table = begun.table.narrow(axis, 1, length - past.tokens);
+  }
+  position::State whole = updates ? position::State{} : joined(before, past.tokens, after, false);
+  return std::pair(std::move(after), std::move(whole));
+}
 
 at::Tensor linear(const at::Tensor& x, const Linear& weights) {
   return at::linear(x, weights.weight, weights.bias);
@@ -140,19 +207,34 @@ at::Tensor Transformer::feed_forward(const Layer& layer, const at::Tensor& x) co
 }
 
 Result<at::Tensor> Transformer::run_layer(std::int64_t index, const at::Tensor& x, position::State& state,
-                                          const Attend& attend, LayerRecord* record, Range output_rows) const {
+                                          const Attend& attend, LayerRecord* record, Range output_rows,
+                                          const Continued* continued) const {
   const Layer& layer = layers_[static_cast<std::size_t>(index)];
   const bool pre = spec_.norm_place == NormPlace::kPre;
   const at::Tensor normed = pre ? normalise(x, layer.attention_norm) : x;
   const position::Projections projections = project(layer, normed);
-  const position::Prepared prepared = encoding_->prepare(state, index, projections);
-  const at::Tensor state_values = encoding_->state_values(state, index);
-  LOCUS_TRY(attention::Attended attended, attend(index, prepared, projections.value, state_values));
+  LayerRecord seen;  // of all tokens
+  seen.prepared = encoding_->prepare(state, index, projections);
+  seen.value = projections.value;
+  seen.state = state;
+  if (continued != nullptr) {
+    const LayerRecord& past = continued->past.layers[static_cast<std::size_t>(index)];
+    prepend(past, continued->past.tokens, seen);
+    seen.state =
+        encoding_->description().updates ? joined(past.state, continued->past.tokens, state, true) : continued->whole;
+  }
+  const at::Tensor state_values = encoding_->state_values(seen.state, index);
+  LOCUS_TRY(attention::Attended attended, attend(index, seen.prepared, seen.value, state_values));
+  seen.log_sum_exp = attended.log_sum_exp;
+  seen.chosen = attended.chosen;
   if (record != nullptr) {
-    record->prepared = prepared;
-    record->state = state;
-    record->log_sum_exp = attended.log_sum_exp;
-    record->chosen = attended.chosen;
+    if (continued != nullptr) {
+      prepend_rows(continued->past.layers[static_cast<std::size_t>(index)], continued->past.tokens, seen);
+    }
+    record->prepared = seen.prepared;
+    record->state = seen.state;
+    record->log_sum_exp = seen.log_sum_exp;
+    record->chosen = seen.chosen;
   }
   at::Tensor residual = spec_.residual_from_norm ? normed : x;
   const bool last = !output_rows.empty();  // nobody reads the state after it
@@ -162,8 +244,9 @@ Result<at::Tensor> Transformer::run_layer(std::int64_t index, const at::Tensor& 
   }
   at::Tensor middle = add_branch(residual, linear(merge_heads(attended.output), layer.output), layer.attention_scale);
   if (!last) {
-    encoding_->after_attention(state, index,
-                               {attended.state_values, state_values, &prepared, {0, prepared.query.size(2)}, middle});
+    const std::int64_t length = seen.prepared.query.size(2);
+    encoding_->after_attention(
+        state, index, {attended.state_values, state_values, &seen.prepared, {length - x.size(1), length}, middle});
   }
 
   if (spec_.parallel_residual) {
@@ -228,18 +311,26 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
   const at::NoGradGuard no_grad;
   LOCUS_CHECK(encoding_->accepts(batch.positions));
   const std::int64_t size = spec_.is_image() ? batch.pixels.size(0) : batch.ids.size(0);
-  position::State state = encoding_->begin(batch.positions, size);
   Observation observation;
   observation.layers.resize(layers_.size());
+  auto states = options.past != nullptr ? states_after(*options.past, batch, options) : std::nullopt;
+  std::optional<Continued> continued;
+  if (states) {
+    observation.reused = options.past->tokens;
+    continued.emplace(Continued{*options.past, std::move(states->second)});
+  }
+  const Range rows{observation.reused, batch.positions.size()};
+  position::State state = states ? std::move(states->first) : encoding_->begin(batch.positions, size);
   const Attend attend = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
                             const at::Tensor& state_values) {
     if (options.values) {
       observation.layers[static_cast<std::size_t>(layer)].value = value;
     }
     return attention::attend_streaming({*encoding_, prepared, layer, value, state_values, mask(layer)},
-                                       {{}, 0, 0, options.stop});
+                                       {rows, 0, 0, options.stop});
   };
-  at::Tensor x = embed(batch, state);
+  const bool all = observation.reused == 0;
+  at::Tensor x = embed(all ? batch : Batch{batch.ids.slice(1, rows.begin), {}, state.positions}, state);
   for (std::int64_t n = 0; n < spec_.layers; ++n) {
     report(options.progress, static_cast<double>(n) / static_cast<double>(spec_.layers),
            "layer " + std::to_string(n + 1) + " of " + std::to_string(spec_.layers));
@@ -248,12 +339,13 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     }
     LayerRecord& record = observation.layers[static_cast<std::size_t>(n)];
     if (options.hidden) {
-      record.hidden = x;
+      record.hidden = all ? x : join(options.past->layers[static_cast<std::size_t>(n)].hidden, rows.begin, x, 1);
     }
     // Of the last layer's output only the rows that the head reads.
     const std::int64_t length = x.size(1);
     const Range read = spec_.is_image() ? Range{0, 1} : options.all_logits ? Range{} : Range{length - 1, length};
-    LOCUS_TRY(x, run_layer(n, x, state, attend, &record, n + 1 == spec_.layers ? read : Range{}));
+    LOCUS_TRY(x, run_layer(n, x, state, attend, &record, n + 1 == spec_.layers ? read : Range{},
+                           continued ? &*continued : nullptr));
   }
   observation.logits = head(x);
   return observation;

@@ -21,7 +21,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/attention/attend.h"
@@ -79,17 +81,26 @@ struct LayerRecord {
   at::Tensor value;        // (B, Hkv, T, D); only when asked
 };
 
+// What observe() may take over: the records, values included, of a run whose first `tokens` ids and positions are those
+// of the new batch.
+struct Past {
+  std::vector<LayerRecord> layers;
+  std::int64_t tokens = 0;
+};
+
 struct ObserveOptions {
   bool hidden = false;
   bool values = false;
-  bool all_logits = false;  // of every token instead of the last one (text); classes of an image are one row always
+  bool all_logits = false;     // of every token instead of the last one (text); classes of an image are one row always
+  const Past* past = nullptr;  // taken over where that gives the same numbers; may be null
   StopToken stop;
   Progress progress;
 };
 
 struct Observation {
   std::vector<LayerRecord> layers;
-  at::Tensor logits;  // (B, T or 1, V); (B, 1, classes) for images
+  at::Tensor logits;        // (B, T or 1, V); (B, 1, classes) for images
+  std::int64_t reused = 0;  // tokens taken over from the past
 };
 
 class Transformer {
@@ -139,9 +150,18 @@ class Transformer {
   at::Tensor normalise(const at::Tensor& x, const NormWeights& norm) const;
   // Embedding, all layers, head.
   Result<at::Tensor> run_whole(const Batch& batch, const Attend& attend) const;
-  // One layer; `record` may be null. Of the last layer only the output of `output_rows` is computed; empty: all.
+  // One layer; `record` may be null. With a past, x and `state` are those of the tokens after it; `whole` is the state
+  // of all tokens where the encoding never updates it. Of the last layer only the output of `output_rows` (of x) is
+  // computed; empty: all.
+  struct Continued {
+    const Past& past;
+    position::State whole;
+  };
   Result<at::Tensor> run_layer(std::int64_t index, const at::Tensor& x, position::State& state, const Attend& attend,
-                               LayerRecord* record, Range output_rows) const;
+                               LayerRecord* record, Range output_rows, const Continued* continued = nullptr) const;
+  // The state of the tokens after the past, and of all of them; empty when the past does not give the same numbers.
+  std::optional<std::pair<position::State, position::State>> states_after(const Past& past, const Batch& batch,
+                                                                          const ObserveOptions& options) const;
   // Final norm and head of the rows of `x`.
   at::Tensor head(const at::Tensor& x) const;
 

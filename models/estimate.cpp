@@ -1,0 +1,184 @@
+// What a run needs, before it starts: memory from shapes, time from multiply-accumulates and the machine's rate.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "models/loaded_model.h"
+
+namespace locus::models {
+
+namespace {
+
+// Of a matrix product's rate, what a first run reaches; later runs say themselves.
+constexpr double kUsualEfficiency = 0.6;
+// attend_streaming()'s widest tile.
+constexpr std::int64_t kTileRows = 128;
+constexpr std::int64_t kTileColumns = 2048;
+constexpr double kFloat = 4;
+
+// Multiply-accumulates a millisecond of a 384³ product: some milliseconds, once a process.
+double product_rate() {
+  static const double rate = [] {
+    const at::NoGradGuard no_grad;
+    constexpr std::int64_t kSize = 384;
+    const at::Tensor left = at::ones({kSize, kSize});
+    at::Tensor product = at::matmul(left, left);
+    double best_ms = 1e9;
+    for (int n = 0; n < 3; ++n) {
+      const auto begin = std::chrono::steady_clock::now();
+      at::mm_out(product, left, left);
+      const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
+      best_ms = std::min(best_ms, elapsed.count());
+    }
+    return std::pow(static_cast<double>(kSize), 3) / std::max(best_ms, 1e-3);
+  }();
+  return rate;
+}
+
+bool keeps(const RunOptions& options, const char* name) {
+  return options.keep.count(name) + options.keep.count("all") > 0;
+}
+
+// Numbers a token and layer that the trace keeps.
+double kept_numbers(const transformer::Spec& spec, const position::Description& encoding, const RunOptions& options) {
+  const auto query = static_cast<double>(spec.heads * spec.head_width);
+  const auto key = static_cast<double>(spec.kv_heads * spec.head_width);
+  double numbers = query + key + static_cast<double>(spec.heads);
+  // Rotating encodings keep q and k twice: as the score sees them, and before.
+  numbers += encoding.rotates ? query + key : 0;
+  numbers += encoding.has_gates ? key : 0;
+  // A state of 2D numbers a head, before a layer and after it.
+  numbers += encoding.updates ? 2 * query : 0;
+  numbers += options.continuable || options.reuse ? key : 0;
+  return numbers + (keeps(options, "hidden") ? static_cast<double>(spec.width) : 0);
+}
+
+// A number from a control group's file; 0 when there is none or it says "max".
+double number_of(const char* path) {
+  std::ifstream file(path);
+  double value = 0;
+  return file >> value ? value : 0;
+}
+
+std::string megabytes(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, value < 10'000 ? "%.0f MB" : "%.1f GB", value < 10'000 ? value : value / 1000);
+  return text;
+}
+
+}  // namespace
+
+double run_bytes(const transformer::Transformer& model, std::int64_t length, const RunOptions& options) {
+  const transformer::Spec& spec = model.spec();
+  const position::Description& encoding = model.encoding().description();
+  const auto tokens = static_cast<double>(length);
+  const auto query = static_cast<double>(spec.heads * spec.head_width);
+  const auto key = static_cast<double>(spec.kv_heads * spec.head_width);
+  const double kept = static_cast<double>(spec.layers) * tokens * kept_numbers(spec, encoding, options) +
+                      (encoding.rotates ? tokens * 2 * static_cast<double>(spec.head_width) : 0);
+  double working =
+      tokens * (6 * static_cast<double>(spec.width) + 3 * static_cast<double>(spec.inner) + query + 2 * key);
+  working += encoding.updates ? tokens * 6 * query : 0;
+  const double tile = static_cast<double>(spec.heads * std::min(length, kTileRows) * std::min(length, kTileColumns));
+  working += tile * (model.encoding().is_dot_product() ? 2 : 6);
+  const double rows = options.all_logits && !spec.is_image() ? tokens : 1;
+  double maps = 0;
+  for (const char* name : {"attention", "gates", "positions"}) {
+    const bool there = name == std::string("attention") || encoding.has_gates;
+    maps += there && keeps(options, name) ? static_cast<double>(spec.layers) : 0;
+  }
+  // A map is made as one, once more beside those that are kept.
+  maps = maps > 0 ? (maps + 1) * static_cast<double>(spec.heads) * tokens * tokens : 0;
+  return kFloat * (kept + working + rows * static_cast<double>(spec.vocabulary) + maps);
+}
+
+double available_bytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  double kilobytes = 0;
+  std::string unit;
+  double available = 0;
+  while (file >> name >> kilobytes >> unit) {
+    if (name == "MemAvailable:") {
+      available = kilobytes * 1024;
+      break;
+    }
+  }
+  // A container may be given less than the machine has.
+  const double limit = number_of("/sys/fs/cgroup/memory.max");
+  if (limit > 0) {
+    const double left = std::max(limit - number_of("/sys/fs/cgroup/memory.current"), 1.0);
+    available = available > 0 ? std::min(available, left) : left;
+  }
+  return available;
+}
+
+Estimate Model::estimate(std::int64_t /*length*/, const RunOptions& /*options*/) const {
+  return {};
+}
+
+std::string to_text(const Estimate& estimate) {
+  char time[32];
+  const double seconds = estimate.time_ms / 1000;
+  if (seconds < 1) {
+    std::snprintf(time, sizeof time, "about %.0f ms", estimate.time_ms);
+  } else if (seconds < 120) {
+    std::snprintf(time, sizeof time, "about %.0f s", seconds);
+  } else {
+    std::snprintf(time, sizeof time, "about %.0f min", seconds / 60);
+  }
+  return time + std::string(" and ") + megabytes(estimate.memory_mb);
+}
+
+Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) const {
+  const transformer::Transformer& model = *parts_.transformer;
+  const double weights = kFloat * static_cast<double>(parts_.info.parameters);
+  const auto limit_mb = static_cast<double>(parts_.options.memory_limit_mb);
+  double available = available_bytes();
+  if (available > 0 && !loaded()) {
+    available = std::max(available - weights, 1.0);
+  }
+  if (limit_mb > 0) {
+    const double left = std::max(limit_mb * 1e6 - weights, 1.0);
+    available = available > 0 ? std::min(available, left) : left;
+  }
+  const double learned = rate_;
+  const double rate = learned > 0 ? learned : kUsualEfficiency * product_rate();
+  Estimate estimate;
+  estimate.memory_mb = run_bytes(model, length, options) / 1e6;
+  estimate.time_ms = transformer::run_macs(model.spec(), length, options.all_logits) / rate;
+  estimate.available_mb = available / 1e6;
+  estimate.fits = available <= 0 || estimate.memory_mb <= estimate.available_mb;
+  std::int64_t fitting = 0;
+  for (std::int64_t step = std::int64_t{1} << 40; available > 0 && step > 0; step /= 2) {
+    if (run_bytes(model, fitting + step, options) <= available) {
+      fitting += step;
+    }
+  }
+  estimate.longest = fitting;
+  return estimate;
+}
+
+Status LoadedModel::check_memory(std::int64_t length, const RunOptions& options) const {
+  const Estimate needed = estimate(length, options);
+  if (needed.fits) {
+    return {};
+  }
+  std::string message = "a run over " + std::to_string(length) + " tokens needs about " + megabytes(needed.memory_mb) +
+                        " beside the weights, " + megabytes(needed.available_mb) + " are there; ";
+  message += needed.longest > 0 ? std::to_string(needed.longest) + " tokens would fit" : "no text would fit";
+  RunOptions fewer = options;
+  fewer.keep = {"logits"};
+  fewer.all_logits = false;
+  if (options.keep != fewer.keep || options.all_logits) {
+    const Estimate without = estimate(length, fewer);
+    message +=
+        without.fits ? ", or all of them with nothing but q and k kept (" + megabytes(without.memory_mb) + ")" : "";
+  }
+  return too_large(message, parts_.info.name);
+}
+
+}  // namespace locus::models

@@ -1,0 +1,343 @@
+// Continued runs: what a trace hands on to the next one, generation, and estimates, against whole runs.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <fstream>
+#include <random>
+
+#include "core/position/list.h"
+#include "models/loaded_model.h"
+#include "models/recorded_trace.h"
+#include "tests/support/golden.h"
+
+namespace locus {
+namespace {
+
+using models::Input;
+using models::RunOptions;
+using Ids = std::vector<std::int64_t>;
+using TracePointer = std::shared_ptr<const models::Trace>;
+
+constexpr std::int64_t kVocabulary = 40;
+constexpr std::int64_t kTrained = 32;
+constexpr double kTolerance = 1e-5;
+
+struct Case {
+  std::string name;
+  Settings options;
+  std::int64_t kv_heads = 4;
+  std::int64_t window = 0;
+  bool parallel = false;
+  bool post_norm = false;
+  bool follows_length = false;  // beyond the trained length every run is a whole one
+};
+
+transformer::Spec spec_of(const Case& each) {
+  transformer::Spec spec;
+  spec.vocabulary = kVocabulary;
+  spec.width = 32;
+  spec.layers = 3;
+  spec.heads = 4;
+  spec.kv_heads = each.kv_heads;
+  spec.head_width = 8;
+  spec.inner = 48;
+  spec.window = each.window;
+  spec.parallel_residual = each.parallel;
+  spec.norm_place = each.post_norm ? transformer::NormPlace::kPost : transformer::NormPlace::kPre;
+  spec.final_norm = !each.post_norm;
+  spec.encoding = each.name;
+  spec.encoding_options = each.options;
+  spec.trained_length = kTrained;
+  return spec;
+}
+
+// A model with random weights, nothing zero.
+std::unique_ptr<models::LoadedModel> model_of(const transformer::Spec& spec, std::int64_t memory_limit_mb = 0) {
+  auto made = transformer::Transformer::create(spec, true, 5);
+  if (!made.ok()) {
+    ADD_FAILURE() << spec.encoding << ": " << made.error().describe();
+    return nullptr;
+  }
+  models::LoadedParts parts;
+  at::manual_seed(6);
+  const at::NoGradGuard no_grad;
+  for (const transformer::Parameter& parameter : (*made)->parameters()) {
+    parameter.value->add_(at::randn_like(*parameter.value) * 0.15);
+    parts.info.parameters += parameter.value->numel();
+  }
+  parts.info.name = spec.encoding;
+  parts.info.encoding = spec.encoding;
+  parts.info.layers = spec.layers;
+  parts.info.heads = spec.heads;
+  parts.info.kv_heads = spec.kv_heads;
+  parts.info.vocabulary = spec.vocabulary;
+  parts.info.causal = spec.causal;
+  parts.options.memory_limit_mb = memory_limit_mb;
+  parts.transformer = std::move(*made);
+  return std::make_unique<models::LoadedModel>(std::move(parts));
+}
+
+TracePointer run(const models::Model& model, const Ids& ids, const RunOptions& options = {}) {
+  Input input;
+  input.ids = ids;
+  const auto trace = model.run(input, options);
+  EXPECT_TRUE(trace.ok()) << (trace.ok() ? "" : trace.error().describe());
+  return trace.ok() ? *trace : nullptr;
+}
+
+const at::Tensor& logits_of(const models::Trace& trace) {
+  return dynamic_cast<const models::RecordedTrace&>(trace).data().logits;
+}
+
+at::Tensor weights_of(const models::Trace& trace, std::int64_t layer) {
+  models::MapRequest request;
+  request.layer = layer;
+  request.head = models::kMeanHead;
+  const auto map = trace.map(request);
+  EXPECT_TRUE(map.ok()) << (map.ok() ? "" : map.error().describe());
+  return at::tensor(map->values).view({map->rows, map->columns});
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> list;
+  for (const position::Entry& entry : position::encodings()) {
+    Case each{entry.description.name, {}};
+    const auto encoding = position::make_encoding(each.name, {}, {3, 4, 4, 8, 32, kTrained, true});
+    if (encoding.ok() && (*encoding)->accepts(position::Positions::sequence(8)).ok()) {
+      list.push_back(each);
+    }
+  }
+  list.push_back({"rope", {{"scaling", std::string("dynamic")}, {"factor", 4.0}}, 2, 0, false, false, true});
+  list.push_back({"rope", {}, 2, 5, true});
+  list.push_back({"alibi", {}, 4, 0, false, true});
+  list.push_back({"cope", {{"gates", std::string("sep-key")}, {"with", std::string("rope")}}, 2});
+  list.push_back({"cope", {{"gates", std::string("value")}, {"hard_attention", true}}, 4});
+  list.push_back({"tape", {{"form", std::string("paper")}, {"softmax", std::string("block")}}, 4});
+  return list;
+}
+
+// One random edit: an insertion, deletion or replacement of a few tokens anywhere.
+void edit(Ids& ids, std::mt19937& random) {
+  const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
+  const std::size_t place = below(ids.size() + 1);
+  const auto at = ids.begin() + static_cast<std::ptrdiff_t>(place);
+  const std::size_t kind = below(3);
+  const std::size_t count = std::min(1 + below(4), ids.size() - place);
+  if (kind == 0 || count == 0) {
+    ids.insert(at, static_cast<std::int64_t>(below(kVocabulary)));
+  } else if (kind == 1 && ids.size() > count + 4) {
+    ids.erase(at, at + static_cast<std::ptrdiff_t>(count));
+  } else {
+    *at = static_cast<std::int64_t>(below(kVocabulary));
+  }
+}
+
+std::int64_t shared(const Ids& a, const Ids& b) {
+  const std::size_t shorter = std::min(a.size(), b.size());
+  const auto end = a.begin() + static_cast<std::ptrdiff_t>(shorter);
+  const auto same = static_cast<std::size_t>(std::mismatch(a.begin(), end, b.begin()).first - a.begin());
+  return static_cast<std::int64_t>(std::min(same, b.size() - 1));
+}
+
+TEST(Live, RandomEditsEqualWholeRuns) {
+  EXPECT_GE(cases().size(), 22U);
+  unsigned seed = 100;
+  for (const Case& each : cases()) {
+    ++seed;
+    SCOPED_TRACE(each.name + " " + to_text(SettingValue(static_cast<double>(seed))));
+    const auto model = model_of(spec_of(each));
+    ASSERT_NE(model, nullptr);
+    std::mt19937 random(seed);
+    Ids ids;
+    for (int n = 0; n < 24; ++n) {
+      ids.push_back(static_cast<std::int64_t>(random() % kVocabulary));
+    }
+    RunOptions options;
+    options.continuable = true;
+    TracePointer trace = run(*model, ids, options);
+    ASSERT_NE(trace, nullptr);
+    const TracePointer first = trace;
+    const at::Tensor first_map = weights_of(*first, 2).clone();
+    for (int step = 0; step < 8; ++step) {
+      const Ids before = ids;
+      edit(ids, random);
+      options.reuse = trace;
+      trace = run(*model, ids, options);
+      const TracePointer whole = run(*model, ids);
+      ASSERT_TRUE(trace && whole);
+      if (!each.follows_length) {
+        EXPECT_EQ(trace->reused(), shared(before, ids));
+      }
+      EXPECT_CLOSE(logits_of(*trace), logits_of(*whole), kTolerance);
+      for (std::int64_t layer = 0; layer < 3; ++layer) {
+        EXPECT_CLOSE(weights_of(*trace, layer), weights_of(*whole, layer), kTolerance);
+      }
+      EXPECT_EQ(trace->memory_mb(), whole->memory_mb());
+    }
+    EXPECT_CLOSE(weights_of(*first, 2), first_map, 0.0);  // what was handed on is as it was
+  }
+}
+
+TEST(Live, LongerTextsThanTheAnglesOfAreRunWhole) {
+  const Case dynamic{"rope", {{"scaling", std::string("dynamic")}, {"factor", 4.0}}};
+  const auto model = model_of(spec_of(dynamic));
+  RunOptions options;
+  options.continuable = true;
+  options.reuse = run(*model, Ids(kTrained - 2, 3), options);
+  EXPECT_EQ(run(*model, Ids(kTrained, 3), options)->reused(), kTrained - 2);
+  EXPECT_EQ(run(*model, Ids(kTrained + 1, 3), options)->reused(), 0);
+}
+
+TEST(Live, NothingIsTakenOverWhereItWouldNotHold) {
+  const Ids ids(20, 7);
+  RunOptions options;
+  options.continuable = true;
+  const auto decoder = model_of(spec_of({"rope", {}}));
+  const auto twin = model_of(spec_of({"rope", {}}));
+  RunOptions reuse = options;
+  reuse.reuse = run(*decoder, ids, options);
+  EXPECT_EQ(run(*decoder, ids, reuse)->reused(), 19);
+  EXPECT_EQ(run(*twin, ids, reuse)->reused(), 0);  // another model's
+  reuse.all_logits = true;
+  EXPECT_EQ(run(*decoder, ids, reuse)->reused(), 0);
+  reuse.all_logits = false;
+  reuse.reuse = run(*decoder, ids);  // kept no values
+  EXPECT_EQ(run(*decoder, ids, reuse)->reused(), 0);
+
+  transformer::Spec both_ways = spec_of({"alibi", {}});
+  both_ways.causal = false;
+  const auto encoder = model_of(both_ways);
+  reuse.reuse = run(*encoder, ids, options);
+  EXPECT_EQ(run(*encoder, ids, reuse)->reused(), 0);
+  Input input;
+  input.ids = ids;
+  EXPECT_EQ(encoder->generate(input, {}, {}, {}, {}).error().code, ErrorCode::kUnsupported);
+}
+
+TEST(Live, GreedyGenerationEqualsRepeatedRuns) {
+  for (const char* name : {"rope", "tape", "cope", "seqpe", "learned"}) {
+    SCOPED_TRACE(name);
+    const auto model = model_of(spec_of({name, {}}));
+    Ids ids{4, 9, 2, 33, 8};
+    Input input;
+    input.ids = ids;
+    models::GenerateOptions options;
+    options.count = 10;
+    const auto made = model->generate(input, options, {}, {}, {});
+    ASSERT_TRUE(made.ok()) << made.error().describe();
+    for (int n = 0; n < options.count; ++n) {
+      ids.push_back(run(*model, ids)->top(1).front().id);
+    }
+    EXPECT_EQ(made->ids, Ids(ids.begin() + 5, ids.end()));
+    ASSERT_EQ(made->trace->length(), 15);
+    const TracePointer whole = run(*model, ids);
+    EXPECT_CLOSE(logits_of(*made->trace), logits_of(*whole), kTolerance);
+    EXPECT_CLOSE(weights_of(*made->trace, 2), weights_of(*whole, 2), kTolerance);
+  }
+}
+
+TEST(Live, SamplingFollowsItsSeed) {
+  const auto model = model_of(spec_of({"rope", {}}));
+  Input input;
+  input.ids = Ids{1, 2, 3};
+  models::GenerateOptions options{30, 1.5, 11};
+  const auto one = model->generate(input, options, {}, {}, {});
+  const auto again = model->generate(input, options, {}, {}, {});
+  options.seed = 12;
+  const auto other = model->generate(input, options, {}, {}, {});
+  ASSERT_TRUE(one.ok() && again.ok() && other.ok());
+  EXPECT_EQ(one->ids, again->ids);
+  EXPECT_NE(one->ids, other->ids);
+  options.temperature = -1;
+  EXPECT_EQ(model->generate(input, options, {}, {}, {}).error().code, ErrorCode::kUsage);
+}
+
+TEST(Live, GenerationStopsAndStaysWithinTheTable) {
+  const auto model = model_of(spec_of({"learned", {}}));
+  Input input;
+  input.ids = Ids(20, 1);
+  models::GenerateOptions options;
+  options.count = 1000;
+  EXPECT_FALSE(model->generate(input, options, {}, {}, {}).ok());
+  options.count = 10;
+  std::stop_source stop;
+  int reports = 0;
+  const auto cancelled = model->generate(input, options, {}, stop.get_token(), [&](const ProgressReport&) {
+    if (++reports == 4) {
+      stop.request_stop();
+    }
+  });
+  ASSERT_FALSE(cancelled.ok());
+  EXPECT_EQ(cancelled.error().code, ErrorCode::kCancelled);
+}
+
+double resident_megabytes(const char* name) {
+  std::ifstream file("/proc/self/status");
+  std::string word;
+  while (file >> word) {
+    if (word == name) {
+      double kilobytes = 0;
+      file >> kilobytes;
+      return kilobytes * 1024 / 1e6;
+    }
+  }
+  return 0;
+}
+
+TEST(Live, EstimatesAreWithinAFactorOfTwoOfThePeak) {
+  for (const char* name : {"none", "rope", "cope"}) {
+    SCOPED_TRACE(name);
+    transformer::Spec spec = spec_of({name, {}});
+    spec.width = 256;
+    spec.head_width = 64;
+    spec.inner = 768;
+    spec.layers = 8;
+    const auto model = model_of(spec);
+    const Ids ids(3000, 5);
+    RunOptions options;
+    options.continuable = true;
+    run(*model, Ids(16, 5), options);
+    ::malloc_trim(0);
+    std::ofstream("/proc/self/clear_refs") << "5";
+    const double before = resident_megabytes("VmRSS:");
+    const TracePointer trace = run(*model, ids, options);
+    const double peak = resident_megabytes("VmHWM:") - before;
+    const models::Estimate estimate = model->estimate(3000, options);
+    EXPECT_GT(estimate.memory_mb, peak / 2);
+    EXPECT_LT(estimate.memory_mb, peak * 2);
+    EXPECT_GT(estimate.time_ms, 0);
+    // A run has told the rate: the next one of its length is expected to take as long.
+    EXPECT_GT(estimate.time_ms, trace->time_ms() / 3);
+    EXPECT_LT(estimate.time_ms, trace->time_ms() * 3);
+  }
+}
+
+TEST(Live, WhatDoesNotFitIsRefusedWithWhatWould) {
+  const auto model = model_of(spec_of({"rope", {}}), 20);
+  const models::Estimate estimate = model->estimate(100'000, {});
+  EXPECT_FALSE(estimate.fits);
+  ASSERT_GT(estimate.longest, 0);
+  EXPECT_TRUE(model->estimate(estimate.longest, {}).fits);
+  EXPECT_FALSE(model->estimate(estimate.longest + 1, {}).fits);
+  Input input;
+  input.ids = Ids(100'000, 1);
+  const auto refused = model->run(input, {}, {}, {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kTooLarge);
+  EXPECT_NE(refused.error().describe().find(std::to_string(estimate.longest) + " tokens would fit"), std::string::npos);
+
+  // Maps are counted before they are made.
+  input.ids = Ids(2000, 1);
+  RunOptions maps;
+  maps.keep = {"attention"};
+  const auto too_many = model->run(input, maps, {}, {});
+  ASSERT_FALSE(too_many.ok());
+  EXPECT_EQ(too_many.error().code, ErrorCode::kTooLarge);
+  EXPECT_NE(too_many.error().describe().find("nothing but q and k kept"), std::string::npos)
+      << too_many.error().describe();
+  EXPECT_TRUE(model->run(input, {}, {}, {}).ok());
+}
+
+}  // namespace
+}  // namespace locus
