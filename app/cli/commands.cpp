@@ -9,6 +9,7 @@ Action declare_figure(Arguments& arguments);
 Action declare_train(Arguments& arguments);
 Action declare_evaluate(Arguments& arguments);
 Action declare_verify(Arguments& arguments);
+Action declare_bench(Arguments& arguments);
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> list = {
@@ -18,6 +19,7 @@ const std::vector<Command>& commands() {
       {"verify", "check that what is shown explains what the model says", declare_verify},
       {"train", "train a small model with any position encoding", declare_train},
       {"evaluate", "measure checkpoints on a task, in and out of distribution", declare_evaluate},
+      {"bench", "measure forward passes, typing and tiles, each against its reference", declare_bench},
   };
   return list;
 }

@@ -37,6 +37,13 @@ void Console::warn(const std::string& message) {
   log(line);
 }
 
+void Console::note(const std::string& message) {
+  end_progress();
+  const std::string line = "locus: " + one_line(message);
+  std::cerr << line << '\n';
+  log(line);
+}
+
 int Console::fail(const Error& error) {
   end_progress();
   std::cout.flush();

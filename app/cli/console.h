@@ -19,6 +19,8 @@ class Console {
   void print(const std::string& line);
   // "locus: warning: …"
   void warn(const std::string& message);
+  // "locus: …": something worth knowing, on standard error.
+  void note(const std::string& message);
   // "locus: error: …", always one line; returns the exit status that belongs to it.
   int fail(const Error& error);
   // A line that replaces itself on a terminal; where there is none, one of them every ten seconds.

@@ -5,9 +5,9 @@
 
 #include "app/cli/command.h"
 #include "app/cli/input_options.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/json.h"
 #include "models/model.h"
-#include "models/text/tokenizer.h"
 
 namespace locus::cli {
 namespace {
@@ -21,6 +21,8 @@ struct Options {
   std::string trace;
   std::string keep;
   std::int64_t generate = 0;
+  double temperature = 0;
+  std::int64_t seed = 0;
   bool json = false;
 };
 
@@ -47,40 +49,22 @@ Result<std::set<std::string>> parse_keep(const std::string& text) {
   return keep.empty() ? std::set<std::string>{"logits"} : keep;
 }
 
-struct Generated {
-  std::vector<std::int64_t> ids;
-  std::string text;  // empty without a tokenizer
-};
-
-// The greedy continuation: each next id is the most likely one, by whole forward passes.
-Result<Generated> generate(const models::Model& model, const models::Trace& first, const Options& options,
-                           std::int64_t position_start) {
-  models::Input input;
-  input.position_start = position_start;
-  input.ids.emplace();
-  for (const models::TokenInfo& token : first.tokens()) {
-    input.ids->push_back(token.id);
+// Said before it starts: a run that takes longer than a person waits without wondering.
+void announce(const models::Model& model, const models::Input& input, std::int64_t generated,
+              const models::RunOptions& options, Console& console) {
+  constexpr double kLongMs = 5000;
+  const auto tokens = model.tokenize(input);
+  if (!tokens.ok()) {
+    return;  // the run says it
   }
-  Generated generated;
-  std::vector<models::Prediction> best = first.top(1);
-  for (std::int64_t n = 0; n < options.generate && !best.empty(); ++n) {
-    generated.ids.push_back(best.front().id);
-    input.ids->push_back(best.front().id);
-    if (n + 1 < options.generate) {
-      LOCUS_TRY(const auto trace, model.run(input));
-      best = trace->top(1);
-    }
+  const auto length = static_cast<std::int64_t>(tokens->size()) + generated;
+  const models::Estimate estimate = model.estimate(length, options);
+  if (estimate.fits && estimate.time_ms > kLongMs) {
+    console.note(std::to_string(length) + " tokens: " + models::to_text(estimate));
   }
-  if (model.info().tokenizer) {
-    LOCUS_TRY(const auto tokenizer, text::open_tokenizer(options.path));
-    if (tokenizer) {
-      generated.text = tokenizer->decode(generated.ids);
-    }
-  }
-  return generated;
 }
 
-Json run_json(const models::Trace& trace, const Generated* generated) {
+Json run_json(const models::Trace& trace, const models::Generation* generated) {
   Json tokens = Json::array();
   Json ids = Json::array();
   for (const models::TokenInfo& token : trace.tokens()) {
@@ -102,7 +86,7 @@ Json run_json(const models::Trace& trace, const Generated* generated) {
   return json;
 }
 
-void print_run(const models::Trace& trace, const Generated* generated, Console& console) {
+void print_run(const models::Trace& trace, const models::Generation* generated, Console& console) {
   constexpr std::size_t kShownTokens = 64;
   std::string line = std::to_string(trace.tokens().size()) + " tokens:";
   for (std::size_t n = 0; n < std::min(trace.tokens().size(), kShownTokens); ++n) {
@@ -130,26 +114,40 @@ void print_run(const models::Trace& trace, const Generated* generated, Console& 
 Status run(const Options& options, const Context& context) {
   LOCUS_TRY(const models::Input input, options.input.read());
   models::RunOptions run_options;
-  LOCUS_TRY(run_options.keep, parse_keep(options.keep));
+  LOCUS_TRY(const std::set<std::string> keep, parse_keep(options.keep));
+  run_options.keep = options.trace.empty() ? run_options.keep : keep;  // nothing but a file holds the rest
   // The file holds logits of every row once they are named, the last row otherwise.
   run_options.all_logits = !options.trace.empty() && !options.keep.empty() &&
                            (run_options.keep.count("logits") + run_options.keep.count("all")) > 0;
-  if (options.generate < 0) {
-    return usage("--generate: expected 0 or more, found " + std::to_string(options.generate));
+  if (options.generate < 0 || !(options.temperature >= 0)) {
+    return usage("--generate and --temperature: expected 0 or more");
   }
   LOCUS_TRY(const auto model, open_model(options.path, options.overrides.read(), context));
-  if (options.generate > 0 && (model->info().image || !model->info().causal)) {
-    return unsupported("--generate needs a causal text model", options.path);
+  announce(*model, input, options.generate, run_options, context.console);
+  const Interrupt interrupt;
+  const Progress progress = [&](const ProgressReport& news) { context.console.progress(news.what); };
+  models::Generation generation;
+  const models::Generation* const shown = options.generate > 0 ? &generation : nullptr;
+  Status ran = [&]() -> Status {
+    if (shown == nullptr) {
+      LOCUS_TRY(generation.trace, model->run(input, run_options, interrupt.token(), progress));
+      return {};
+    }
+    const models::GenerateOptions wanted{options.generate, options.temperature,
+                                         static_cast<std::uint64_t>(options.seed)};
+    LOCUS_TRY(generation, model->generate(input, wanted, run_options, interrupt.token(), progress));
+    return {};
+  }();
+  if (ran.ok() && !options.trace.empty()) {
+    ran = generation.trace->write(options.trace, run_options.keep, progress, interrupt.token());
   }
-  LOCUS_TRY(const auto trace, run_model(*model, input, run_options, context));
-  if (!options.trace.empty()) {
-    LOCUS_CHECK(trace->write(options.trace, run_options.keep));
+  context.console.end_progress();
+  LOCUS_CHECK(ran);
+  const models::Trace* const trace = generation.trace.get();
+  const std::vector<std::string>& warnings = trace->model().warnings;  // the first are those of opening, said before
+  for (std::size_t n = model->info().warnings.size(); n < warnings.size(); ++n) {
+    context.console.warn(warnings[n]);
   }
-  Generated generated;
-  if (options.generate > 0) {
-    LOCUS_TRY(generated, generate(*model, *trace, options, input.position_start));
-  }
-  const Generated* const shown = options.generate > 0 ? &generated : nullptr;
   if (options.json) {
     context.console.print(dump(run_json(*trace, shown)));
   } else {
@@ -167,7 +165,9 @@ Action declare_run(Arguments& arguments) {
   options->overrides.declare(arguments);
   arguments.text("--trace", options->trace, "write a trace (safetensors)");
   arguments.text("--keep", options->keep, "what the trace holds: logits,attention,q,k,… or all (default logits)");
-  arguments.integer("--generate", options->generate, "continue greedily by this many tokens");
+  arguments.integer("--generate", options->generate, "continue the text by this many tokens");
+  arguments.number("--temperature", options->temperature, "draw them at this temperature (default 0: the likeliest)");
+  arguments.integer("--seed", options->seed, "of the draws");
   arguments.flag("--json", options->json, "print JSON");
   return [options](const Context& context) { return run(*options, context); };
 }

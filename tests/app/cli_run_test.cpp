@@ -62,7 +62,35 @@ TEST_F(CliRun, GeneratesGreedily) {
   ASSERT_EQ(one.status, 0) << one.err;
   const json run = json::parse(one.out);
   ASSERT_EQ(run.at("generated").at("ids").size(), 3U);
-  EXPECT_EQ(run.at("generated").at("ids").at(0), run.at("top").at(0).at("id"));
+  EXPECT_EQ(run.at("generated").at("text").get<std::string>().size(), 3U);
+  // The trace covers the continuation, and each id is the likeliest after those before it.
+  ASSERT_EQ(run.at("input_ids").size(), 10U);
+  std::string text = "one two";
+  for (std::size_t n = 0; n < 3; ++n) {
+    EXPECT_EQ(run.at("input_ids").at(7 + n), run.at("generated").at("ids").at(n));
+    const auto step = run_locus({"run", path(), "--text", text, "--json"});
+    ASSERT_EQ(step.status, 0) << step.err;
+    EXPECT_EQ(run.at("generated").at("ids").at(n), json::parse(step.out).at("top").at(0).at("id"));
+    text += run.at("generated").at("text").get<std::string>()[n];
+  }
+}
+
+TEST_F(CliRun, DrawsFollowTheirSeed) {
+  const auto drawn = [this](const char* seed) {
+    const auto outcome =
+        run_locus({"run", path(), "--text", "one", "--generate", "30", "--temperature", "2", "--seed", seed, "--json"});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return json::parse(outcome.out).at("generated").at("ids");
+  };
+  EXPECT_EQ(drawn("4"), drawn("4"));
+  EXPECT_NE(drawn("4"), drawn("5"));
+  expect_error(run_locus({"run", path(), "--text", "one", "--generate", "3", "--temperature", "-1"}), 2, "0 or more");
+}
+
+TEST_F(CliRun, RefusesMapsThatDoNotFitBeforeMakingThem) {
+  expect_error(run_locus({"--memory-limit-mb", "40", "run", path(), "--text", std::string(3000, 'a'), "--trace",
+                          file("maps.safetensors"), "--keep", "attention"}),
+               5, "tokens would fit");
 }
 
 TEST_F(CliRun, RefusesInputsThatCannotBe) {

@@ -1,0 +1,117 @@
+// locus bench: what a user waits for, measured, each row against its reference of the same run.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "app/cli/command.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/json.h"
+#include "models/bench.h"
+
+namespace locus::cli {
+namespace {
+
+struct Options {
+  std::string only;
+  std::int64_t repetitions = 7;
+  bool quick = false;
+  bool json = false;
+};
+
+bool bounded(const models::BenchRow& row) {
+  return row.bounds != models::BenchTarget::kNone;
+}
+
+Json row_json(const models::BenchRow& row) {
+  const bool compared = row.reference > 0;
+  return {{"name", row.name},
+          {"value", row.value},
+          {"unit", row.unit},
+          {"reference", compared ? Json(row.reference) : Json()},
+          {"reference_name", row.reference_name},
+          {"ratio", compared ? Json(row.ratio) : Json()},
+          {"target", bounded(row) ? Json(row.target) : Json()},
+          {"target_text", models::target_text(row)},
+          {"met", bounded(row) ? Json(row.met) : Json()},
+          {"note", row.note}};
+}
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+// `text` and spaces up to `width` characters; UTF-8 continuation bytes take no room.
+std::string padded(const std::string& text, std::size_t width) {
+  std::size_t characters = 0;
+  for (const char c : text) {
+    characters += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
+  }
+  return text + std::string(characters < width ? width - characters : 0, ' ');
+}
+
+// A row of a Markdown table, which is how README shows it.
+std::string line(const std::string& name, const std::string& value, const std::string& reference,
+                 const std::string& ratio, const std::string& target, const std::string& met) {
+  return "| " + padded(name, 62) + " | " + padded(value, 16) + " | " + padded(reference, 16) + " | " +
+         padded(ratio, 6) + " | " + padded(target, 12) + " | " + padded(met, 3) + " |";
+}
+
+void print_row(const models::BenchRow& row, Console& console) {
+  const bool compared = row.reference > 0;
+  std::string name = row.name + (row.reference_name.empty() ? "" : "; against " + row.reference_name);
+  name += row.note.empty() ? "" : " (" + row.note + ")";
+  console.print(line(name, number(row.value) + " " + row.unit, compared ? number(row.reference) + " " + row.unit : "",
+                     compared ? number(row.ratio) : "", models::target_text(row),
+                     bounded(row) ? (row.met ? "yes" : "no") : ""));
+}
+
+Status run(const Options& options, const Context& context) {
+  if (options.repetitions < 1) {
+    return usage("--repetitions: expected 1 or more, found " + std::to_string(options.repetitions));
+  }
+  Console& console = context.console;
+  const Interrupt interrupt;
+  models::BenchOptions wanted;
+  wanted.only = options.only;
+  wanted.repetitions = static_cast<int>(options.repetitions);
+  wanted.quick = options.quick;
+  wanted.stop = interrupt.token();
+  wanted.progress = [&](const ProgressReport& news) { console.progress(news.what); };
+  if (!options.json) {
+    console.print(models::bench_machine() + "\n");
+    console.print(line("work", "value", "reference", "ratio", "target", "met"));
+    console.print("|---|---|---|---|---|---|");
+    wanted.on_row = [&](const models::BenchRow& row) {
+      console.end_progress();
+      print_row(row, console);
+    };
+  }
+  const auto rows = models::bench(wanted);
+  console.end_progress();
+  if (!rows) {
+    return rows.error();
+  }
+  if (options.json) {
+    Json list = Json::array();
+    for (const models::BenchRow& row : *rows) {
+      list.push_back(row_json(row));
+    }
+    console.print(dump({{"machine", models::bench_machine()}, {"rows", list}}));
+  }
+  return {};
+}
+
+}  // namespace
+
+Action declare_bench(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.text("--only", options->only, "the groups of rows whose name contains this");
+  arguments.integer("--repetitions", options->repetitions, "of each measurement; the median counts (default 7)");
+  arguments.flag("--quick", options->quick, "small lengths, two repetitions: that it works, not how fast");
+  arguments.flag("--json", options->json, "print JSON: machine, rows");
+  return [options](const Context& context) { return run(*options, context); };
+}
+
+}  // namespace locus::cli
