@@ -1,6 +1,7 @@
 #include "app/workbench/input_dock.h"
 
 #include <QCheckBox>
+#include <QDoubleSpinBox>
 #include <QFileDialog>
 #include <QHBoxLayout>
 #include <QKeyEvent>
@@ -8,6 +9,7 @@
 #include <QMenu>
 #include <QPixmap>
 #include <QPlainTextEdit>
+#include <QSpinBox>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QToolButton>
@@ -115,6 +117,7 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
     button->setMenu(menu);
     layout->addWidget(button);
   }
+  add_generation(*layout, bar);
   layout->addStretch(1);
   count_ = new QLabel(bar);
   layout->addWidget(count_);
@@ -123,6 +126,32 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   connect(ids, &QCheckBox::toggled, this, [this](bool on) { strip_->set_show_ids(on); });
   layout->addWidget(ids);
   return bar;
+}
+
+void InputDock::add_generation(QHBoxLayout& layout, QWidget* bar) {
+  auto* tokens = new QSpinBox(bar);
+  tokens->setObjectName(QStringLiteral("generate-count"));
+  tokens->setRange(1, 1000);
+  tokens->setValue(20);
+  tokens->setSuffix(QStringLiteral(" tokens"));
+  tokens->setAccessibleName(QStringLiteral("Tokens to generate"));
+  auto* temperature = new QDoubleSpinBox(bar);
+  temperature->setObjectName(QStringLiteral("generate-temperature"));
+  temperature->setRange(0, 5);
+  temperature->setSingleStep(0.1);
+  temperature->setPrefix(QStringLiteral("temperature "));
+  temperature->setToolTip(QStringLiteral("0: always the likeliest token"));
+  temperature->setAccessibleName(QStringLiteral("Temperature"));
+  auto* generate = new QToolButton(bar);
+  generate->setObjectName(QStringLiteral("generate"));
+  generate->setText(QStringLiteral("Generate"));
+  generate->setToolTip(QStringLiteral("Continue the text with the first column's checkpoint"));
+  connect(generate, &QToolButton::clicked, this,
+          [this, tokens, temperature] { studio_.generate(tokens->value(), temperature->value()); });
+  for (QWidget* widget :
+       {static_cast<QWidget*>(generate), static_cast<QWidget*>(tokens), static_cast<QWidget*>(temperature)}) {
+    layout.addWidget(widget);
+  }
 }
 
 bool InputDock::eventFilter(QObject* object, QEvent* event) {

@@ -6,6 +6,7 @@
 
 #include "app/workbench/studio.h"
 
+class QHBoxLayout;
 class QLabel;
 class QPlainTextEdit;
 class QStackedWidget;
@@ -38,6 +39,7 @@ class InputDock : public QDockWidget {
   void show_input();
   void show_tokens();
   void choose_file();
+  void add_generation(QHBoxLayout& layout, QWidget* bar);
   QWidget* make_bar(const std::filesystem::path& samples);
 
   Studio& studio_;

@@ -71,6 +71,17 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
   make_status();
   make_menus();
   connect(studio_.get(), &Studio::failed, this, [this](const QString& message) { say(message, true); });
+  connect(studio_.get(), &Studio::too_large, this, [this](const QString& message) {
+    auto* box = findChild<QMessageBox*>(QStringLiteral("too-large"));
+    if (box == nullptr) {  // one, however often one types on
+      box = new QMessageBox(QMessageBox::Warning, QStringLiteral("Locus"), message, QMessageBox::Ok, this);
+      box->setObjectName(QStringLiteral("too-large"));
+      box->setAttribute(Qt::WA_DeleteOnClose);
+      box->setModal(false);
+    }
+    box->setText(message);
+    box->show();
+  });
   connect(studio_.get(), &Studio::work_changed, this, &MainWindow::show_work);
   connect(studio_.get(), &Studio::runs_changed, this, &MainWindow::show_work);
   connect(studio_.get(), &Studio::figure_changed, this, &MainWindow::show_work);

@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kCacheBytes = 256U << 20;
 constexpr std::size_t kUndoSteps = 200;
 constexpr std::int64_t kPredictions = 8;
+constexpr const char* kGenerate = "generate";
 
 std::string slot_of(const char* what, int id) {
   return std::string(what) + " " + std::to_string(id);
@@ -31,6 +32,23 @@ bool is_sampled(const figure::Figure& figure) {
     }
   }
   return false;
+}
+
+// Says with each report of a long run what it was expected to need.
+Progress announced(const models::Model& model, const models::Input& input, const models::RunOptions& options,
+                   const Progress& progress) {
+  constexpr double kLongMs = 3000;
+  const auto tokens = model.tokenize(input);
+  if (!tokens.ok()) {
+    return progress;  // the run says why
+  }
+  const models::Estimate estimate = model.estimate(static_cast<std::int64_t>(tokens->size()), options);
+  if (estimate.time_ms < kLongMs) {
+    return progress;
+  }
+  return [progress, expected = " · " + models::to_text(estimate)](const ProgressReport& news) {
+    progress({news.fraction, news.what + expected});
+  };
 }
 
 struct Run {
@@ -224,6 +242,7 @@ void Studio::set_text(const std::string& text) {
   input.text = text;
   input.position_start = input_.position_start;
   input_ = std::move(input);
+  worker_.drop(kGenerate);  // of the text before
   since_input_.start();
   measuring_ = true;
   debounce_.start();
@@ -231,11 +250,40 @@ void Studio::set_text(const std::string& text) {
 }
 
 void Studio::set_input(const models::Input& input) {
+  worker_.drop(kGenerate);
   input_ = input;
   since_input_.start();
   measuring_ = true;
   Q_EMIT input_changed();
   run_all();
+}
+
+void Studio::generate(std::int64_t count, double temperature) {
+  const auto shown = columns();
+  if (shown.empty() || !shown.front()->model || !input_.text) {
+    report(unsupported("Generation continues a text: type one, and open a checkpoint that reads text"));
+    return;
+  }
+  models::RunOptions options;
+  options.reuse = shown.front()->last;
+  worker_.submit<models::Generation>(
+      Priority::kForward, kGenerate, "Continuing with " + shown.front()->name,
+      [model = shown.front()->model, input = input_, options,
+       wanted = models::GenerateOptions{count, temperature, ++draws_}](StopToken stop, const Progress& progress) {
+        return model->generate(input, wanted, options, std::move(stop), progress);
+      },
+      [this, id = shown.front()->id](Result<models::Generation> made) {
+        if (!made) {
+          report(made.error());
+          return;
+        }
+        if (Checkpoint* checkpoint = find_mutable(id); checkpoint != nullptr) {
+          checkpoint->last = made->trace;  // so that showing it computes next to nothing
+        }
+        models::Input input = input_;
+        input.text = input.text.value_or("") + made->text;
+        set_input(input);
+      });
 }
 
 void Studio::run_all() {
@@ -245,6 +293,7 @@ void Studio::run_all() {
       run(checkpoint);
     } else if (checkpoint.model) {
       checkpoint.trace.reset();  // of an older input; runs again when shown
+      checkpoint.last.reset();
       checkpoint.top.clear();
     }
   }
@@ -258,6 +307,7 @@ void Studio::run(Checkpoint& checkpoint) {
   if (empty) {
     worker_.drop(slot_of("run", checkpoint.id));
     checkpoint.trace.reset();
+    checkpoint.last.reset();
     checkpoint.top.clear();
     checkpoint.running = false;
     Q_EMIT runs_changed();
@@ -271,8 +321,12 @@ void Studio::run(Checkpoint& checkpoint) {
   const int id = checkpoint.id;
   worker_.submit<Run>(
       Priority::kForward, slot_of("run", id), "Running " + checkpoint.name,
-      [model = checkpoint.model, input = input_](StopToken stop, const Progress& progress) -> Result<Run> {
-        LOCUS_TRY(auto trace, model->run(input, {}, std::move(stop), progress));
+      [model = checkpoint.model, input = input_, last = checkpoint.last](StopToken stop,
+                                                                         const Progress& progress) -> Result<Run> {
+        models::RunOptions options;
+        options.continuable = true;
+        options.reuse = last;
+        LOCUS_TRY(auto trace, model->run(input, options, std::move(stop), announced(*model, input, options, progress)));
         auto top = trace->top(kPredictions);
         return Run{std::move(trace), std::move(top)};
       },
@@ -285,12 +339,16 @@ void Studio::run(Checkpoint& checkpoint) {
         const std::size_t warned = done->info() == nullptr ? 0 : done->info()->warnings.size();
         done->trace = run_result ? run_result->trace : nullptr;
         done->top = run_result ? run_result->top : std::vector<models::Prediction>{};
+        done->last = run_result ? run_result->trace : done->last;
         done->error = run_result ? std::nullopt : std::optional(run_result.error());
         if (!run_result) {
           report(run_result.error());
         }
         if (run_result && done->info()->warnings.size() != warned) {
           Q_EMIT checkpoints_changed();  // the weights of a large checkpoint were read at this run
+        }
+        if (!run_result && run_result.error().code == ErrorCode::kTooLarge) {
+          Q_EMIT too_large(QString::fromStdString(run_result.error().describe()));
         }
         Q_EMIT runs_changed();
         change(state_, false);

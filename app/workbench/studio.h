@@ -38,6 +38,7 @@ struct Checkpoint {
   std::string name;  // unique among the open ones
   std::shared_ptr<const models::Model> model;
   std::shared_ptr<const models::Trace> trace;  // of the present input, once it has run
+  std::shared_ptr<const models::Trace> last;   // of the latest run that ended: the next one continues it
   std::vector<models::Prediction> top;         // of that trace
   std::optional<Error> error;                  // of opening or running
   bool opening = false;
@@ -81,6 +82,8 @@ class Studio : public QObject {
   // ---- input
   void set_text(const std::string& text);  // runs after the debounce
   void set_input(const models::Input& input);
+  // Continues the text by `count` tokens of the first column (temperature 0: the likeliest) and appends them to it.
+  void generate(std::int64_t count, double temperature);
   const models::Input& input() const { return input_; }
 
   // ---- view
@@ -136,6 +139,7 @@ class Studio : public QObject {
   void cells_changed();
   void work_changed();  // busy, progress
   void failed(const QString& message);
+  void too_large(const QString& message);  // a run does not fit; what would
 
  private:
   void wake();
@@ -172,6 +176,7 @@ class Studio : public QObject {
   int height_px_ = 768;
   bool figure_pending_ = false;
   QElapsedTimer since_input_;
+  std::uint64_t draws_ = 0;  // seeds of generations
   bool measuring_ = false;
   double latency_ms_ = 0;
   std::atomic<bool> woken_ = false;

@@ -18,8 +18,10 @@
 #include <QProcess>
 #include <QPushButton>
 #include <QScreen>
+#include <QSpinBox>
 #include <QStandardPaths>
 #include <QTemporaryDir>
+#include <QToolButton>
 #include <QUrl>
 #include <QVulkanInstance>
 #include <QWheelEvent>
@@ -55,11 +57,16 @@ class EndlessModel final : public models::Model {
                                                    const models::RunOptions& /*options*/, StopToken stop,
                                                    const Progress& progress) const override {
     report(progress, 0.25, "layer 1 of 4");
+    ++started;
     while (!stop.stop_requested()) {
       std::this_thread::sleep_for(1ms);
     }
+    ++ended;
     return cancelled();
   }
+
+  static inline std::atomic<int> started = 0;
+  static inline std::atomic<int> ended = 0;
 
  private:
   test::FakeModel model_{{}};
@@ -292,6 +299,34 @@ TEST_F(Window, CancelEndsALongRun) {
   cancel->click();
   EXPECT_TRUE(settle());
   EXPECT_FALSE(window_->studio().checkpoints().front().running);
+}
+
+TEST_F(Window, TypingDuringARunCancelsIt) {
+  CheckpointEntry entry;
+  entry.path = "endless";
+  window_->studio().open(entry);
+  EndlessModel::started = EndlessModel::ended = 0;
+  type("x");
+  ASSERT_TRUE(wait([] { return EndlessModel::started == 1; }));
+  EXPECT_EQ(EndlessModel::ended, 0);
+  type("y");
+  ASSERT_TRUE(wait([] { return EndlessModel::started == 2; }));
+  EXPECT_EQ(EndlessModel::ended, 1);
+  window_->studio().cancel();
+  EXPECT_TRUE(settle());
+}
+
+TEST_F(Window, GenerateAppendsToTheText) {
+  open("gentle");
+  type("one");
+  ASSERT_TRUE(settle());
+  window_->findChild<QSpinBox*>(QStringLiteral("generate-count"))->setValue(4);
+  window_->findChild<QToolButton*>(QStringLiteral("generate"))->click();
+  ASSERT_TRUE(wait([this] { return window_->studio().input().text == "one++++"; }));
+  ASSERT_TRUE(settle());
+  auto* editor = window_->findChild<QPlainTextEdit*>(QStringLiteral("editor"));
+  EXPECT_EQ(editor->toPlainText(), QStringLiteral("one++++"));
+  EXPECT_EQ(window_->studio().columns().front()->trace->length(), 7);
 }
 
 TEST_F(Window, ClosingAndOpeningAgainRestoresTheView) {

@@ -271,6 +271,16 @@ class FakeModel final : public models::Model {
     return std::shared_ptr<const models::PositionTable>(
         std::make_shared<FakeTable>(length, request.overrides.rope_base.value_or(10000)));
   }
+  // As many "+" as asked for.
+  Result<models::Generation> generate(const models::Input& input, const models::GenerateOptions& options,
+                                      const models::RunOptions& /*run_options*/, StopToken /*stop*/,
+                                      const Progress& /*progress*/) const override {
+    models::Generation made;
+    made.ids.assign(static_cast<std::size_t>(options.count), '+');
+    made.text.assign(static_cast<std::size_t>(options.count), '+');
+    made.trace = std::make_shared<FakeTrace>(shape_, input.text.value_or("") + made.text);
+    return made;
+  }
 
  private:
   FakeShape shape_;
