@@ -202,6 +202,7 @@ void Studio::opened_trace(int id, Result<std::shared_ptr<const models::Trace>> t
 void Studio::remove(int id) {
   worker_.drop(slot_of("open", id));
   worker_.drop(slot_of("run", id));
+  worker_.drop(kGenerate);
   std::erase_if(checkpoints_, [&](const Checkpoint& each) { return each.id == id; });
   Q_EMIT checkpoints_changed();
   Q_EMIT runs_changed();
@@ -570,6 +571,7 @@ void Studio::restore(const Session& session) {
   while (!checkpoints_.empty()) {
     remove(checkpoints_.back().id);
   }
+  worker_.drop(kGenerate);
   past_.clear();
   future_.clear();
   bookmarks_ = session.bookmarks;
