@@ -158,7 +158,7 @@ void CanvasRenderer::startNextFrame() {
   prepare_figure(commands);
   begin_pass(commands, background);
   if (drawable_) {
-    figures_->draw(commands);
+    figures_->draw(commands, background);
   }
   ImGui_ImplVulkan_RenderDrawData(ImGui::GetDrawData(), commands);
   functions_->vkCmdEndRenderPass(commands);

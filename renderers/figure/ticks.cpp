@@ -93,9 +93,12 @@ std::vector<Tick> linear_ticks(const TickRequest& request, double low, double hi
   if (request.cells) {
     n = std::max(n, 0);
   }
+  // Neighbours closer than even an empty label needs: not worth writing a hundred labels to find that they touch.
+  const double least = request.room({});
   std::vector<Tick> ticks;
   for (; round_step(n) <= 10 * span || round_step(n) <= 1; ++n) {
-    if (span / round_step(n) > 1000) {
+    const double steps = span / round_step(n);
+    if (steps > 1000 || (steps >= 2 && request.length / steps < least)) {
       continue;
     }
     ticks = linear_ticks_of_step(low, high, round_step(n), request.cells);

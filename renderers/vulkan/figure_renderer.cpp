@@ -121,8 +121,13 @@ VkPipeline FigureRenderer::pipeline(const Batch& batch) const {
   }
 }
 
-void FigureRenderer::clear_backgrounds(VkCommandBuffer commands) const {
+void FigureRenderer::clear_backgrounds(VkCommandBuffer commands, figure::Color cleared) const {
+  bool touched = false;
   for (const Background& background : list_.backgrounds) {
+    if (background.color == cleared && !touched) {  // software drivers draw nothing while they clear a rectangle
+      continue;
+    }
+    touched = true;
     const VkOffset2D at = background.rect.offset;
     const VkExtent2D size = background.rect.extent;
     const auto left = static_cast<std::uint32_t>(at.x);
@@ -141,8 +146,8 @@ void FigureRenderer::clear_backgrounds(VkCommandBuffer commands) const {
   }
 }
 
-void FigureRenderer::draw(VkCommandBuffer commands) {
-  clear_backgrounds(commands);
+void FigureRenderer::draw(VkCommandBuffer commands, figure::Color cleared) {
+  clear_backgrounds(commands, cleared);
   if (list_.batches.empty()) {
     return;
   }

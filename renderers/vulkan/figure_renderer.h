@@ -38,9 +38,10 @@ class FigureRenderer {
   // has finished the earlier frame of `slot`. Errors leave a frame without figures.
   Status prepare(VkCommandBuffer commands, std::size_t slot, std::span<const PlacedScene> scenes, VkExtent2D size);
 
-  // Clears the scenes' rectangles and draws what was prepared, inside the render pass. Sets viewport and scissor to the
-  // whole framebuffer.
-  void draw(VkCommandBuffer commands);
+  // Draws what was prepared on the scenes' backgrounds, inside a render pass that began with the whole framebuffer
+  // cleared to `cleared`: scenes of that background are not cleared again. Sets viewport and scissor to the whole
+  // framebuffer.
+  void draw(VkCommandBuffer commands, figure::Color cleared);
 
   const FrameStats& stats() const { return stats_; }
 
@@ -51,7 +52,7 @@ class FigureRenderer {
   Status build(std::span<const PlacedScene> scenes);
   Status upload_instances(std::size_t slot);
   VkPipeline pipeline(const Batch& batch) const;
-  void clear_backgrounds(VkCommandBuffer commands) const;
+  void clear_backgrounds(VkCommandBuffer commands, figure::Color cleared) const;
 
   RendererOptions options_;
   const text::Typeface& typeface_;

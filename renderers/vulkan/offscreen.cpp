@@ -99,7 +99,7 @@ class OffscreenRenderer : public Offscreen {
     begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
     LOCUS_CHECK(check(vkBeginCommandBuffer(commands_.buffer, &begin), "vkBeginCommandBuffer"));
     const Status prepared = renderer_->prepare(commands_.buffer, count_ % options_.frame_slots, scenes, size);
-    record_pass(size);
+    record_pass(size, background_of(scenes, size));
     if (reads) {
       record_readback(size);
     }
@@ -108,9 +108,23 @@ class OffscreenRenderer : public Offscreen {
     return prepared;
   }
 
-  void record_pass(VkExtent2D size) {
+  // What the pass begins with: black, or the background of a scene that covers everything.
+  static figure::Color background_of(std::span<const PlacedScene> scenes, VkExtent2D size) {
+    constexpr figure::Color kBlack = 0x000000FF;
+    if (scenes.empty() || scenes.front().x_px > 0 || scenes.front().y_px > 0) {
+      return kBlack;
+    }
+    const PlacedScene& first = scenes.front();
+    const bool covers = first.x_px + first.scene->width * first.scale >= size.width &&
+                        first.y_px + first.scene->height * first.scale >= size.height;
+    return covers ? first.scene->background : kBlack;
+  }
+
+  void record_pass(VkExtent2D size, figure::Color background) {
     VkClearValue clear{};
-    clear.color.float32[3] = 1;
+    for (int n = 0; n < 4; ++n) {
+      clear.color.float32[n] = static_cast<float>(background >> (24 - 8 * n) & 0xFF) / 255.0F;
+    }
     VkRenderPassBeginInfo pass{};
     pass.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO;
     pass.renderPass = render_pass_.get();
@@ -119,7 +133,7 @@ class OffscreenRenderer : public Offscreen {
     pass.clearValueCount = 1;
     pass.pClearValues = &clear;
     vkCmdBeginRenderPass(commands_.buffer, &pass, VK_SUBPASS_CONTENTS_INLINE);
-    renderer_->draw(commands_.buffer);
+    renderer_->draw(commands_.buffer, background);
     if (overlay_) {
       overlay_(commands_.buffer);
     }
