@@ -18,6 +18,7 @@ namespace locus::viewport {
 namespace {
 
 constexpr std::uint32_t kDescriptorSets = 8;
+constexpr std::int64_t kSliceCells = 1 << 20;  // uploaded in a frame: a large map appears in bands, and nothing waits
 
 void check_imgui(VkResult result) {
   if (result != VK_SUCCESS) {
@@ -56,6 +57,7 @@ void CanvasRenderer::start_figures() {
   options.device = canvas_.device();
   options.render_pass = canvas_.defaultRenderPass();
   options.frame_slots = static_cast<std::size_t>(canvas_.concurrentFrameCount());
+  options.fields.slice_cells = kSliceCells;
   auto made = vulkan::FigureRenderer::create(options, canvas_.typeface());
   if (!made) {
     canvas_.report_lost_device(QString::fromStdString(made.error().describe()));
@@ -77,6 +79,9 @@ void CanvasRenderer::prepare_figure(VkCommandBuffer commands) {
       figures_->prepare(commands, static_cast<std::size_t>(canvas_.currentFrame()), {&placed, 1},
                         {static_cast<std::uint32_t>(size.width()), static_cast<std::uint32_t>(size.height())});
   drawable_ = prepared.ok();
+  if (figures_->stats().pending) {
+    canvas_.request_frames(2);  // this one and the next
+  }
   if (!prepared) {
     canvas_.report_lost_device(QString::fromStdString(prepared.error().describe()));
   }

@@ -1,16 +1,16 @@
 // A cell's value as a colour: figure::Pyramid::sample(), figure::normalised() and figure::color_at(). The level and the
-// number of samples are the same for a whole quad: they are chosen before, and the texture is that level alone.
+// number of samples are the same for a whole quad: they are chosen before.
 #version 450
 
-layout(set = 0, binding = 0) uniform sampler2D values;     // R32, one level of figure::Pyramid
-layout(set = 1, binding = 0) uniform sampler2D colormaps;  // 4096 × maps
+layout(set = 0, binding = 0) uniform samplerBuffer values;     // levels of figure::Pyramid, in strips of 32 columns
+layout(set = 1, binding = 0) uniform samplerBuffer colormaps;  // 4096 colours a map
 
 // A pipeline a choice: software drivers evaluate both sides of every branch.
 layout(constant_id = 0) const uint kTaps = 0u;  // samples along each axis of a pixel: 1, 2, or 0 for any number
 layout(constant_id = 1) const uint kTransfer = 0u;
 
 layout(location = 0) in vec2 cell;            // of the level
-layout(location = 1) flat in ivec4 texels;    // the part's first texel, its last cell
+layout(location = 1) flat in ivec4 texels;    // the level's first texel, texels a strip, its last column and row
 layout(location = 2) flat in vec4 scale;      // low, 1 / range, gamma, opacity
 layout(location = 3) flat in uvec4 choices;   // colormap, reduction, samples across and down
 layout(location = 4) flat in vec4 mask;       // premultiplied
@@ -23,8 +23,18 @@ const uint kGamma = 2u;
 const uint kMax = 0u;
 const float kNone = -3.2e38;  // below: no value (FieldTextures writes it so)
 
-float fetch(vec2 at) {
-  return texelFetch(values, texels.xy + clamp(ivec2(floor(at)), ivec2(0), texels.zw), 0).r;
+// Where a place's column and row put its texel; truncation is enough, as nothing lies below −1 but what is clamped.
+int across(float column) {
+  int cell = clamp(int(column), 0, texels.z);
+  return texels.x + (cell >> 5) * texels.y + (cell & 31);
+}
+
+int down(float row) {
+  return clamp(int(row), 0, texels.w) << 5;
+}
+
+float fetch(int texel) {
+  return texelFetch(values, texel).r;
 }
 
 float reduce4(float a, float b, float c, float d) {
@@ -45,7 +55,8 @@ float reduced() {
   float count = 0.0;
   for (int r = 0; r < taps.y; ++r) {
     for (int c = 0; c < taps.x; ++c) {
-      float value = fetch(cell + ((vec2(c, r) + 0.5) / vec2(taps) - 0.5) * extent);
+      vec2 at = cell + ((vec2(c, r) + 0.5) / vec2(taps) - 0.5) * extent;
+      float value = fetch(across(at.x) + down(at.y));
       largest = max(largest, value);
       sum += value > kNone ? value : 0.0;
       count += value > kNone ? 1.0 : 0.0;
@@ -56,12 +67,14 @@ float reduced() {
 
 float sampled() {
   if (kTaps == 1u) {
-    return fetch(cell);
+    return fetch(across(cell.x) + down(cell.y));
   }
   if (kTaps == 2u) {
-    vec2 low = cell - 0.25 * extent;
-    vec2 high = cell + 0.25 * extent;
-    return reduce4(fetch(low), fetch(vec2(high.x, low.y)), fetch(vec2(low.x, high.y)), fetch(high));
+    int left = across(cell.x - 0.25 * extent.x);
+    int right = across(cell.x + 0.25 * extent.x);
+    int top = down(cell.y - 0.25 * extent.y);
+    int bottom = down(cell.y + 0.25 * extent.y);
+    return reduce4(fetch(left + top), fetch(right + top), fetch(left + bottom), fetch(right + bottom));
   }
   return reduced();
 }
@@ -76,6 +89,6 @@ float normalised(float value) {
 
 void main() {
   float value = sampled();
-  vec4 color = texelFetch(colormaps, ivec2(normalised(value) * 4095.0 + 0.5, choices.x), 0);
+  vec4 color = texelFetch(colormaps, int(choices.x) * 4096 + int(normalised(value) * 4095.0 + 0.5));
   out_color = value > kNone ? vec4(color.rgb * scale.w, scale.w) : mask;
 }

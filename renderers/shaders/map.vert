@@ -7,7 +7,7 @@ layout(push_constant) uniform Frame {
 
 layout(location = 0) in vec4 place;     // left, top, right, bottom in framebuffer pixels
 layout(location = 1) in vec4 cells;     // column, row of the level at left top, then at right bottom
-layout(location = 2) in ivec4 texels;   // first texel x, y of the part in its level; its last column, row
+layout(location = 2) in ivec4 texels;   // the level's first texel, texels a strip, its last column and row
 layout(location = 3) in vec4 scale;     // low, 1 / range (of logarithms where the transfer is), gamma, opacity
 layout(location = 4) in uvec4 choices;  // colormap, reduction, samples across and down
 layout(location = 5) in uvec2 colors;   // mask colour 0xRRGGBBAA, unused

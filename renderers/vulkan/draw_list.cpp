@@ -253,7 +253,7 @@ void SceneBuilder::add_part(const MapMark& mark, const FieldPart& part) {
   const double x0 = begin_x + column_px * static_cast<double>(part.part.column);
   const double x1 = x0 + column_px * static_cast<double>(part.part.columns);
   const double y0 = begin_y + row_px * static_cast<double>(part.part.row);
-  const double y1 = y0 + row_px * static_cast<double>(part.part.rows);
+  const double y1 = y0 + row_px * static_cast<double>(part.rows_ready);
   const Rect place =
       pixels_of({std::min(x0, x1), std::min(y0, y1), std::abs(x1 - x0), std::abs(y1 - y0)}).intersected(clip_);
   if (place.empty()) {
@@ -263,22 +263,23 @@ void SceneBuilder::add_part(const MapMark& mark, const FieldPart& part) {
   set4(instance.place, place.x, place.y, place.right(), place.bottom());
   const double left = place.x + kSampleShift - x0;
   const double top = place.y + kSampleShift - y0;
-  const Sampling sampling = sampling_of(std::abs(1 / row_px), std::abs(1 / column_px), static_cast<int>(part.levels));
+  const Sampling sampling = sampling_of(std::abs(1 / row_px), std::abs(1 / column_px), part.levels_ready);
+  const StripLevel& level = part.levels[static_cast<std::size_t>(sampling.level)];
   const double level_cell = std::ldexp(1.0, sampling.level);
   const double column = level_cell * column_px;  // pixels of a cell of the level
   const double row = level_cell * row_px;
   set4(instance.cells, left / column, top / row, (left + place.width) / column, (top + place.height) / row);
-  instance.texels[0] = part.x >> sampling.level;
-  instance.texels[1] = part.y >> sampling.level;
-  instance.texels[2] = static_cast<std::int32_t>(level_size(part.part.columns, sampling.level)) - 1;
-  instance.texels[3] = static_cast<std::int32_t>(level_size(part.part.rows, sampling.level)) - 1;
+  instance.texels[0] = static_cast<std::int32_t>(level.first);
+  instance.texels[1] = static_cast<std::int32_t>(level.strip);
+  instance.texels[2] = static_cast<std::int32_t>(level.columns) - 1;
+  instance.texels[3] = static_cast<std::int32_t>(level_size(part.rows_ready, sampling.level)) - 1;
   set_scale(mark.scale, mark.opacity, instance);
   instance.choices[1] = static_cast<std::uint32_t>(mark.reduction);
   instance.choices[2] = static_cast<std::uint32_t>(sampling.column_taps);
   instance.choices[3] = static_cast<std::uint32_t>(sampling.row_taps);
   instance.extent[0] = to_float(std::abs(1 / column));
   instance.extent[1] = to_float(std::abs(1 / row));
-  push(instance, mark.scale.transfer, part.texture->set(static_cast<std::uint32_t>(sampling.level)));
+  push(instance, mark.scale.transfer, part.texels->set());
 }
 
 Status SceneBuilder::operator()(const MapMark& mark) {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "renderers/figure/scene.h"
-#include "renderers/vulkan/field_textures.h"
+#include "renderers/vulkan/field_buffers.h"
 #include "renderers/vulkan/image_textures.h"
 #include "renderers/vulkan/label_atlas.h"
 #include "renderers/vulkan/pipelines.h"
@@ -45,7 +45,7 @@ struct PlacedScene {
 
 class SceneBuilder {
  public:
-  SceneBuilder(FieldTextures& fields, ImageTextures& images, LabelAtlas& labels, const text::Typeface& typeface,
+  SceneBuilder(FieldBuffers& fields, ImageTextures& images, LabelAtlas& labels, const text::Typeface& typeface,
                DrawList& list)
       : fields_(fields), images_(images), labels_(labels), typeface_(typeface), list_(list) {}
 
@@ -70,7 +70,7 @@ class SceneBuilder {
   void segment(figure::Point from, figure::Point to, double width, figure::Color color, bool flat);
   void add_part(const figure::MapMark& mark, const FieldPart& part);
 
-  FieldTextures& fields_;
+  FieldBuffers& fields_;
   ImageTextures& images_;
   LabelAtlas& labels_;
   const text::Typeface& typeface_;

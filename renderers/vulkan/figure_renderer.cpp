@@ -1,6 +1,7 @@
 #include "renderers/vulkan/figure_renderer.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "renderers/vulkan/check.h"
@@ -27,7 +28,7 @@ Status FigureRenderer::initialise() {
   const Gpu gpu = Gpu::of(options_.physical, options_.device);
   LOCUS_TRY(factory_, TextureFactory::create(gpu));
   uploader_ = std::make_unique<Uploader>(gpu, options_.frame_slots);
-  fields_ = std::make_unique<FieldTextures>(*factory_, *uploader_, options_.textures);
+  fields_ = std::make_unique<FieldBuffers>(*factory_, *uploader_, options_.fields);
   images_ = std::make_unique<ImageTextures>(*factory_, *uploader_);
   LOCUS_TRY(pipelines_, Pipelines::create(*factory_, options_.render_pass, options_.samples));
   instances_.resize(options_.frame_slots);
@@ -36,12 +37,10 @@ Status FigureRenderer::initialise() {
 
 Status FigureRenderer::upload_colormaps() {
   const auto& maps = figure::colormaps();
-  ImageOptions options;
-  options.width = kColormapWidth;
-  options.height = static_cast<std::uint32_t>(maps.size());
+  const auto count = static_cast<std::uint32_t>(kColormapWidth * maps.size());
   LOCUS_TRY(labels_, LabelAtlas::create(*factory_, *uploader_, typeface_));
-  LOCUS_TRY(colormaps_, Texture::create(*factory_, options, Texture::Filter::kNearest));
-  LOCUS_TRY(const Uploader::Staged staged, uploader_->stage(VkDeviceSize{4} * kColormapWidth * maps.size()));
+  LOCUS_TRY(colormaps_, Texels::create(*factory_, count, VK_FORMAT_R8G8B8A8_UNORM, false));
+  LOCUS_TRY(const Uploader::Staged staged, uploader_->stage(colormaps_->buffer().bytes()));
   auto* texel = reinterpret_cast<std::uint8_t*>(staged.data);
   for (const figure::Colormap& map : maps) {
     for (std::uint32_t n = 0; n < kColormapWidth; ++n) {
@@ -51,8 +50,7 @@ Status FigureRenderer::upload_colormaps() {
       }
     }
   }
-  uploader_->add_new(colormaps_->image());
-  uploader_->copy(colormaps_->image(), staged, 0, {0, 0}, {options.width, options.height});
+  uploader_->copy(colormaps_->buffer(), staged, 0, colormaps_->buffer().bytes());
   colormaps_ready_ = true;
   return {};
 }
@@ -106,7 +104,8 @@ Status FigureRenderer::prepare(VkCommandBuffer commands, std::size_t slot, std::
     list_ = {};
   }
   uploader_->record(commands);
-  stats_ = {uploader_->bytes_staged(), list_.batches.size(), fields_->fields(), fields_->bytes()};
+  stats_ = {uploader_->bytes_staged() + fields_->bytes_written(), list_.batches.size(), fields_->fields(),
+            fields_->bytes(), fields_->pending()};
   return status;
 }
 
@@ -156,17 +155,21 @@ void FigureRenderer::draw(VkCommandBuffer commands, figure::Color cleared) {
   vkCmdSetViewport(commands, 0, 1, &viewport);
   vkCmdSetScissor(commands, 0, 1, &scissor);
   const FrameConstants constants{{2.0F / viewport.width, 2.0F / viewport.height}};
-  const VkPipelineLayout layout = pipelines_.layout.get();
-  vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_VERTEX_BIT, 0, sizeof(constants), &constants);
-  const VkDescriptorSet colormaps = colormaps_->set();
-  vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, layout, 1, 1, &colormaps, 0, nullptr);
+  vkCmdPushConstants(commands, pipelines_.shape_layout.get(), VK_SHADER_STAGE_VERTEX_BIT, 0, sizeof(constants),
+                     &constants);
   const VkBuffer buffer = instances_[slot_].get();
   for (const Batch& batch : list_.batches) {
-    const VkDeviceSize offset = batch.kind == Batch::Kind::kMaps ? maps_offset_ : 0;
+    const bool maps = batch.kind == Batch::Kind::kMaps;
+    const VkDeviceSize offset = maps ? maps_offset_ : 0;
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline(batch));
     vkCmdBindVertexBuffers(commands, 0, 1, &buffer, &offset);
-    if (batch.set != VK_NULL_HANDLE) {
-      vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, layout, 0, 1, &batch.set, 0, nullptr);
+    if (maps) {
+      const std::array<VkDescriptorSet, 2> sets = {batch.set, colormaps_->set()};
+      vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines_.map_layout.get(), 0, 2, sets.data(),
+                              0, nullptr);
+    } else if (batch.set != VK_NULL_HANDLE) {
+      vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines_.shape_layout.get(), 0, 1,
+                              &batch.set, 0, nullptr);
     }
     vkCmdDraw(commands, 4, batch.count, 0, batch.first);
   }

@@ -18,15 +18,16 @@ struct RendererOptions {
   VkRenderPass render_pass = VK_NULL_HANDLE;  // subpass 0, one colour attachment of a UNORM format
   VkSampleCountFlagBits samples = VK_SAMPLE_COUNT_1_BIT;
   std::size_t frame_slots = 1;  // frames in flight
-  FieldTextureOptions textures;
+  FieldBufferOptions fields;
 };
 
 // What the last frame cost.
 struct FrameStats {
   VkDeviceSize bytes_uploaded = 0;  // values, labels and images
   std::size_t draws = 0;
-  std::size_t fields = 0;          // with a texture now
-  VkDeviceSize texture_bytes = 0;  // of fields
+  std::size_t fields = 0;        // on the GPU now
+  VkDeviceSize field_bytes = 0;  // that they take there
+  bool pending = false;          // some of what was asked for is uploaded in the next frames
 };
 
 class FigureRenderer {
@@ -58,10 +59,10 @@ class FigureRenderer {
   const text::Typeface& typeface_;
   std::unique_ptr<TextureFactory> factory_;
   std::unique_ptr<Uploader> uploader_;
-  std::unique_ptr<FieldTextures> fields_;
+  std::unique_ptr<FieldBuffers> fields_;
   std::unique_ptr<ImageTextures> images_;
   std::unique_ptr<LabelAtlas> labels_;
-  std::shared_ptr<Texture> colormaps_;
+  std::shared_ptr<Texels> colormaps_;
   Pipelines pipelines_;
   DrawList list_;
   std::vector<HostBuffer> instances_;  // a slot

@@ -36,13 +36,13 @@ Result<std::shared_ptr<Texture>> ImageTextures::find(const figure::ImageMark& ma
   options.width = static_cast<std::uint32_t>(image.width());
   options.height = static_cast<std::uint32_t>(image.height());
   const std::size_t line_bytes = static_cast<std::size_t>(options.width) * 4;
-  LOCUS_TRY(auto texture, Texture::create(factory_, options, Texture::Filter::kLinear));
+  LOCUS_TRY(auto texture, Texture::create(factory_, options));
   LOCUS_TRY(const Uploader::Staged staged, uploader_.stage(line_bytes * options.height));
   for (int y = 0; y < image.height(); ++y) {
     std::memcpy(staged.data + static_cast<std::size_t>(y) * line_bytes, image.constScanLine(y), line_bytes);
   }
   uploader_.add_new(texture->image());
-  uploader_.copy(texture->image(), staged, 0, {0, 0}, {options.width, options.height});
+  uploader_.copy(texture->image(), staged, {0, 0}, {options.width, options.height});
   entries_[mark.rgba.get()] = {mark.rgba, texture};
   return texture;
 }

@@ -48,7 +48,7 @@ Result<std::unique_ptr<LabelAtlas>> LabelAtlas::create(TextureFactory& factory, 
   ImageOptions options;
   options.width = kSize;
   options.height = kSize;
-  LOCUS_TRY(auto texture, Texture::create(factory, options, Texture::Filter::kLinear));
+  LOCUS_TRY(auto texture, Texture::create(factory, options));
   uploader.add_new(texture->image());
   return std::unique_ptr<LabelAtlas>(new LabelAtlas(std::move(texture), uploader, typeface));
 }
@@ -117,7 +117,7 @@ Result<Label> LabelAtlas::add(const std::string& text, double size_px, figure::C
   for (int y = 0; y < label.height; ++y) {
     std::memcpy(staged.data + static_cast<std::size_t>(y) * line_bytes, image.constScanLine(y), line_bytes);
   }
-  uploader_.copy(texture_->image(), staged, 0, {label.x, label.y},
+  uploader_.copy(texture_->image(), staged, {label.x, label.y},
                  {static_cast<std::uint32_t>(label.width), static_cast<std::uint32_t>(label.height)});
   return label;
 }

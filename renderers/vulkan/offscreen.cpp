@@ -54,7 +54,7 @@ class OffscreenRenderer : public Offscreen {
     options.device = gpu_.device;
     options.render_pass = render_pass_.get();
     options.frame_slots = options_.frame_slots;
-    options.textures = options_.textures;
+    options.fields = options_.fields;
     LOCUS_TRY(renderer_, FigureRenderer::create(options, typeface));
     return {};
   }

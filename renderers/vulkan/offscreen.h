@@ -14,7 +14,7 @@ namespace locus::vulkan {
 struct OffscreenOptions {
   bool validation = false;  // the Khronos validation layer; its findings are kept in messages()
   std::size_t frame_slots = 2;
-  FieldTextureOptions textures;
+  FieldBufferOptions fields;
   int lose_device_at = -1;  // this frame (from 0) fails as if the device were lost; for tests
 };
 

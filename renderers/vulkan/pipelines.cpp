@@ -66,8 +66,7 @@ Result<ShaderHandle> make_shader(VkDevice device, std::span<const std::uint32_t>
   return ShaderHandle(device, shader);
 }
 
-Result<PipelineLayoutHandle> make_layout(const TextureFactory& factory) {
-  const std::array<VkDescriptorSetLayout, 2> sets = {factory.set_layout(), factory.set_layout()};
+Result<PipelineLayoutHandle> make_layout(VkDevice device, const std::vector<VkDescriptorSetLayout>& sets) {
   const VkPushConstantRange constants{VK_SHADER_STAGE_VERTEX_BIT, 0, sizeof(FrameConstants)};
   VkPipelineLayoutCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
@@ -76,7 +75,6 @@ Result<PipelineLayoutHandle> make_layout(const TextureFactory& factory) {
   info.pushConstantRangeCount = 1;
   info.pPushConstantRanges = &constants;
   VkPipelineLayout layout = VK_NULL_HANDLE;
-  const VkDevice device = factory.gpu().device;
   LOCUS_CHECK(check(vkCreatePipelineLayout(device, &info, nullptr, &layout), "vkCreatePipelineLayout"));
   return PipelineLayoutHandle(device, layout);
 }
@@ -181,19 +179,22 @@ Result<PipelineHandle> make_pipeline(VkDevice device, const Program& program, Vk
 Result<Pipelines> Pipelines::create(const TextureFactory& factory, VkRenderPass render_pass,
                                     VkSampleCountFlagBits samples) {
   Pipelines result;
-  LOCUS_TRY(result.layout, make_layout(factory));
   const VkDevice device = factory.gpu().device;
-  const auto make = [&](const Program& program) {
-    return make_pipeline(device, program, result.layout.get(), render_pass, samples);
+  LOCUS_TRY(result.shape_layout, make_layout(device, {factory.picture_layout()}));
+  LOCUS_TRY(result.map_layout, make_layout(device, {factory.texels_layout(), factory.texels_layout()}));
+  const auto make = [&](const Program& program, const PipelineLayoutHandle& layout) {
+    return make_pipeline(device, program, layout.get(), render_pass, samples);
   };
-  LOCUS_TRY(result.fills, make({kFillVertex, kFillFragment, fill_attributes(), sizeof(ShapeInstance), true, {}}));
-  LOCUS_TRY(result.shapes, make({kShapeVertex, kShapeFragment, shape_attributes(), sizeof(ShapeInstance), true, {}}));
+  LOCUS_TRY(result.fills, make({kFillVertex, kFillFragment, fill_attributes(), sizeof(ShapeInstance), true, {}},
+                               result.shape_layout));
+  LOCUS_TRY(result.shapes, make({kShapeVertex, kShapeFragment, shape_attributes(), sizeof(ShapeInstance), true, {}},
+                                result.shape_layout));
   for (std::uint32_t opaque = 0; opaque < 2; ++opaque) {
     for (std::uint32_t taps = 0; taps < 3; ++taps) {
       for (std::uint32_t transfer = 0; transfer < 3; ++transfer) {
-        LOCUS_TRY(
-            result.maps[opaque][taps][transfer],
-            make({kMapVertex, kMapFragment, map_attributes(), sizeof(MapInstance), opaque == 0, {taps, transfer}}));
+        LOCUS_TRY(result.maps[opaque][taps][transfer],
+                  make({kMapVertex, kMapFragment, map_attributes(), sizeof(MapInstance), opaque == 0, {taps, transfer}},
+                       result.map_layout));
       }
     }
   }

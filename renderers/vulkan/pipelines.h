@@ -23,7 +23,7 @@ struct ShapeInstance {
 struct MapInstance {
   float place[4] = {};            // left, top, right, bottom in framebuffer pixels
   float cells[4] = {};            // column, row of the level at left top, then at right bottom
-  std::int32_t texels[4] = {};    // first texel x, y of the part in the level; its last column, row
+  std::int32_t texels[4] = {};    // the level's first texel, texels a strip; its last column, row
   float scale[4] = {};            // low, 1 / range (of logarithms under a log transfer), gamma, opacity
   std::uint32_t choices[4] = {};  // colormap, reduction, samples of a pixel across and down
   std::uint32_t colors[2] = {};   // mask colour
@@ -35,7 +35,9 @@ struct FrameConstants {
 };
 
 struct Pipelines {
-  PipelineLayoutHandle layout;  // of both: set 0 a texture, set 1 the colormaps, push constants FrameConstants
+  // Both have FrameConstants as push constants.
+  PipelineLayoutHandle shape_layout;  // set 0 a picture
+  PipelineLayoutHandle map_layout;    // set 0 values, set 1 the colormaps
   PipelineHandle fills;
   PipelineHandle shapes;
   // [opaque: nothing shows through][samples along each axis of a pixel: any number, 1, 2][figure::Transfer].

@@ -30,14 +30,23 @@ Result<MemoryHandle> allocate(const Gpu& gpu, const VkMemoryRequirements& needs,
   return MemoryHandle(gpu.device, memory);
 }
 
-Result<ImageViewHandle> make_view(const Gpu& gpu, VkImage image, VkFormat format, std::uint32_t level,
-                                  std::uint32_t count) {
+Result<BufferHandle> make_buffer(const Gpu& gpu, VkDeviceSize bytes, VkBufferUsageFlags usage) {
+  VkBufferCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+  info.size = bytes;
+  info.usage = usage;
+  VkBuffer buffer = VK_NULL_HANDLE;
+  LOCUS_CHECK(check(vkCreateBuffer(gpu.device, &info, nullptr, &buffer), "vkCreateBuffer"));
+  return BufferHandle(gpu.device, buffer);
+}
+
+Result<ImageViewHandle> make_view(const Gpu& gpu, VkImage image, VkFormat format) {
   VkImageViewCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO;
   info.image = image;
   info.viewType = VK_IMAGE_VIEW_TYPE_2D;
   info.format = format;
-  info.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, level, count, 0, 1};
+  info.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
   VkImageView view = VK_NULL_HANDLE;
   LOCUS_CHECK(check(vkCreateImageView(gpu.device, &info, nullptr, &view), "vkCreateImageView"));
   return ImageViewHandle(gpu.device, view);
@@ -58,13 +67,8 @@ Gpu Gpu::of(VkPhysicalDevice physical, VkDevice device) {
 
 Result<HostBuffer> HostBuffer::create(const Gpu& gpu, VkDeviceSize bytes, VkBufferUsageFlags usage) {
   HostBuffer result;
-  VkBufferCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
-  info.size = bytes;
-  info.usage = usage;
-  VkBuffer buffer = VK_NULL_HANDLE;
-  LOCUS_CHECK(check(vkCreateBuffer(gpu.device, &info, nullptr, &buffer), "vkCreateBuffer"));
-  result.buffer_ = BufferHandle(gpu.device, buffer);
+  LOCUS_TRY(result.buffer_, make_buffer(gpu, bytes, usage));
+  const VkBuffer buffer = result.buffer_.get();
   VkMemoryRequirements needs{};
   vkGetBufferMemoryRequirements(gpu.device, buffer, &needs);
   LOCUS_TRY(result.memory_,
@@ -77,15 +81,47 @@ Result<HostBuffer> HostBuffer::create(const Gpu& gpu, VkDeviceSize bytes, VkBuff
   return result;
 }
 
+Result<TexelBuffer> TexelBuffer::create(const Gpu& gpu, std::uint32_t texels, VkFormat format, bool mapped) {
+  constexpr VkMemoryPropertyFlags kBoth =
+      VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  TexelBuffer result;
+  result.bytes_ = VkDeviceSize{4} * texels;
+  LOCUS_TRY(result.buffer_, make_buffer(gpu, result.bytes_,
+                                        VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT));
+  const VkBuffer buffer = result.buffer_.get();
+  VkMemoryRequirements needs{};
+  vkGetBufferMemoryRequirements(gpu.device, buffer, &needs);
+  if (auto both = mapped ? allocate(gpu, needs, kBoth) : Result<MemoryHandle>(unsupported("not asked for"))) {
+    result.memory_ = *std::move(both);
+  } else {
+    mapped = false;
+    LOCUS_TRY(result.memory_, allocate(gpu, needs, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT));
+  }
+  LOCUS_CHECK(check(vkBindBufferMemory(gpu.device, buffer, result.memory_.get(), 0), "vkBindBufferMemory"));
+  if (mapped) {
+    void* data = nullptr;
+    LOCUS_CHECK(check(vkMapMemory(gpu.device, result.memory_.get(), 0, VK_WHOLE_SIZE, 0, &data), "vkMapMemory"));
+    result.data_ = static_cast<std::byte*>(data);
+  }
+  VkBufferViewCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO;
+  info.buffer = buffer;
+  info.format = format;
+  info.range = VK_WHOLE_SIZE;
+  VkBufferView view = VK_NULL_HANDLE;
+  LOCUS_CHECK(check(vkCreateBufferView(gpu.device, &info, nullptr, &view), "vkCreateBufferView"));
+  result.view_ = BufferViewHandle(gpu.device, view);
+  return result;
+}
+
 Result<GpuImage> GpuImage::create(const Gpu& gpu, const ImageOptions& options) {
   GpuImage result;
-  result.options_ = options;
   VkImageCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
   info.imageType = VK_IMAGE_TYPE_2D;
   info.format = options.format;
   info.extent = {options.width, options.height, 1};
-  info.mipLevels = options.levels;
+  info.mipLevels = 1;
   info.arrayLayers = 1;
   info.samples = VK_SAMPLE_COUNT_1_BIT;
   info.tiling = VK_IMAGE_TILING_OPTIMAL;
@@ -95,15 +131,10 @@ Result<GpuImage> GpuImage::create(const Gpu& gpu, const ImageOptions& options) {
   result.image_ = ImageHandle(gpu.device, image);
   VkMemoryRequirements needs{};
   vkGetImageMemoryRequirements(gpu.device, image, &needs);
-  result.bytes_ = needs.size;
   LOCUS_TRY(result.memory_, allocate(gpu, needs, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT));
   LOCUS_CHECK(check(vkBindImageMemory(gpu.device, image, result.memory_.get(), 0), "vkBindImageMemory"));
-  LOCUS_TRY(result.view_, make_view(gpu, image, options.format, 0, options.levels));
+  LOCUS_TRY(result.view_, make_view(gpu, image, options.format));
   return result;
-}
-
-Result<ImageViewHandle> GpuImage::level_view(const Gpu& gpu, std::uint32_t level) const {
-  return make_view(gpu, image_.get(), options_.format, level, 1);
 }
 
 }  // namespace locus::vulkan

@@ -55,6 +55,7 @@ class Handle {
 };
 
 using BufferHandle = Handle<VkBuffer, vkDestroyBuffer>;
+using BufferViewHandle = Handle<VkBufferView, vkDestroyBufferView>;
 using ImageHandle = Handle<VkImage, vkDestroyImage>;
 using ImageViewHandle = Handle<VkImageView, vkDestroyImageView>;
 using MemoryHandle = Handle<VkDeviceMemory, vkFreeMemory>;
@@ -85,31 +86,45 @@ class HostBuffer {
   VkDeviceSize size_ = 0;
 };
 
+// Texels in the device's memory with a view of all of them: what a shader reads by number.
+class TexelBuffer {
+ public:
+  // `texels` of `format`, which is 4 bytes large. With `mapped` the memory is the CPU's too where the device has such
+  // (software drivers, most new cards).
+  static Result<TexelBuffer> create(const Gpu& gpu, std::uint32_t texels, VkFormat format, bool mapped);
+
+  VkBuffer get() const { return buffer_.get(); }
+  VkBufferView view() const { return view_.get(); }
+  std::byte* data() const { return data_; }  // null when the CPU cannot write it: stage and copy
+  VkDeviceSize bytes() const { return bytes_; }
+
+ private:
+  MemoryHandle memory_;
+  BufferHandle buffer_;
+  BufferViewHandle view_;
+  std::byte* data_ = nullptr;
+  VkDeviceSize bytes_ = 0;
+};
+
 struct ImageOptions {
   std::uint32_t width = 1;
   std::uint32_t height = 1;
-  std::uint32_t levels = 1;
   VkFormat format = VK_FORMAT_R8G8B8A8_UNORM;
   VkImageUsageFlags usage = VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
 };
 
-// A colour image in the device's memory with a view of all its levels.
+// A colour image of one level in the device's memory, with its view.
 class GpuImage {
  public:
   static Result<GpuImage> create(const Gpu& gpu, const ImageOptions& options);
 
   VkImage get() const { return image_.get(); }
   VkImageView view() const { return view_.get(); }
-  Result<ImageViewHandle> level_view(const Gpu& gpu, std::uint32_t level) const;
-  const ImageOptions& options() const { return options_; }
-  VkDeviceSize bytes() const { return bytes_; }
 
  private:
   MemoryHandle memory_;
   ImageHandle image_;
   ImageViewHandle view_;
-  ImageOptions options_;
-  VkDeviceSize bytes_ = 0;
 };
 
 }  // namespace locus::vulkan

@@ -1,54 +1,73 @@
-// Texture: an image a shader samples, with its descriptor set.
+// What shaders read, with its descriptor set: pictures by place, numbers by index.
 #pragma once
 
 #include <memory>
-#include <vector>
 
+#include "renderers/vulkan/descriptor_sets.h"
 #include "renderers/vulkan/resources.h"
 
 namespace locus::vulkan {
 
-// Descriptor sets of one combined image sampler at binding 0, and the two samplers they use. Outlives its textures.
+// The descriptor sets of both kinds and the sampler of pictures. Outlives what is made with it.
 class TextureFactory {
  public:
   static Result<std::unique_ptr<TextureFactory>> create(const Gpu& gpu);
 
   const Gpu& gpu() const { return gpu_; }
-  VkDescriptorSetLayout set_layout() const { return layout_.get(); }
+  VkDescriptorSetLayout picture_layout() const { return pictures_->layout(); }
+  VkDescriptorSetLayout texels_layout() const { return texels_->layout(); }
 
  private:
   friend class Texture;
+  friend class Texels;
   explicit TextureFactory(const Gpu& gpu) : gpu_(gpu) {}
-  Result<VkDescriptorSet> take_set();
 
   Gpu gpu_;
-  SetLayoutHandle layout_;
-  SamplerHandle nearest_;
+  std::unique_ptr<DescriptorSets> pictures_;
+  std::unique_ptr<DescriptorSets> texels_;
   SamplerHandle linear_;
-  std::vector<DescriptorPoolHandle> pools_;
-  std::vector<VkDescriptorSet> free_;
 };
 
+// A picture, sampled with linear filtering at coordinates from 0 to 1.
 class Texture {
  public:
-  enum class Filter { kNearest, kLinear };
-  static Result<std::shared_ptr<Texture>> create(TextureFactory& factory, const ImageOptions& options, Filter filter);
+  static Result<std::shared_ptr<Texture>> create(TextureFactory& factory, const ImageOptions& options);
 
-  Texture(TextureFactory& factory, GpuImage image, std::vector<ImageViewHandle> views,
-          std::vector<VkDescriptorSet> sets);
+  Texture(TextureFactory& factory, GpuImage image, VkDescriptorSet set)
+      : factory_(factory), image_(std::move(image)), set_(set) {}
   Texture(const Texture&) = delete;
   Texture& operator=(const Texture&) = delete;
-  ~Texture();
+  ~Texture() { factory_.pictures_->give_back(set_); }
 
   const GpuImage& image() const { return image_; }
-  // Of one level alone, which shaders see as level 0: software drivers are slow where the level may vary.
-  VkDescriptorSet set(std::uint32_t level = 0) const { return sets_[level]; }
+  VkDescriptorSet set() const { return set_; }
 
  private:
   TextureFactory& factory_;
   GpuImage image_;
-  std::vector<ImageViewHandle> views_;  // one a level
-  std::vector<VkDescriptorSet> sets_;
+  VkDescriptorSet set_;
+};
+
+// A TexelBuffer that shaders fetch from by index, without sampler, size or level: on software drivers a third of the
+// work of fetching from an image.
+class Texels {
+ public:
+  static Result<std::shared_ptr<Texels>> create(TextureFactory& factory, std::uint32_t count, VkFormat format,
+                                                bool mapped);
+
+  Texels(TextureFactory& factory, TexelBuffer buffer, VkDescriptorSet set)
+      : factory_(factory), buffer_(std::move(buffer)), set_(set) {}
+  Texels(const Texels&) = delete;
+  Texels& operator=(const Texels&) = delete;
+  ~Texels() { factory_.texels_->give_back(set_); }
+
+  const TexelBuffer& buffer() const { return buffer_; }
+  VkDescriptorSet set() const { return set_; }
+
+ private:
+  TextureFactory& factory_;
+  TexelBuffer buffer_;
+  VkDescriptorSet set_;
 };
 
 }  // namespace locus::vulkan

@@ -8,7 +8,7 @@ namespace {
 constexpr VkDeviceSize kChunk = VkDeviceSize{4} << 20;
 constexpr VkDeviceSize kAlignment = 16;
 
-VkImageMemoryBarrier barrier(VkImage image, std::uint32_t levels, VkImageLayout from, VkImageLayout to) {
+VkImageMemoryBarrier barrier(VkImage image, VkImageLayout from, VkImageLayout to) {
   VkImageMemoryBarrier result{};
   result.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
   result.oldLayout = from;
@@ -16,14 +16,14 @@ VkImageMemoryBarrier barrier(VkImage image, std::uint32_t levels, VkImageLayout 
   result.srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
   result.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
   result.image = image;
-  result.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, levels, 0, 1};
+  result.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
   return result;
 }
 
 void record_barriers(VkCommandBuffer commands, VkPipelineStageFlags from, VkPipelineStageFlags to,
-                     const std::vector<VkImageMemoryBarrier>& barriers) {
-  vkCmdPipelineBarrier(commands, from, to, 0, 0, nullptr, 0, nullptr, static_cast<std::uint32_t>(barriers.size()),
-                       barriers.data());
+                     const VkMemoryBarrier& texels, const std::vector<VkImageMemoryBarrier>& images) {
+  vkCmdPipelineBarrier(commands, from, to, 0, 1, &texels, 0, nullptr, static_cast<std::uint32_t>(images.size()),
+                       images.data());
 }
 
 }  // namespace
@@ -37,6 +37,7 @@ void Uploader::begin(std::size_t slot) {
   now.chunks.resize(keeps ? 1 : 0);
   now.used = 0;
   pending_.clear();
+  buffer_copies_.clear();
   bytes_staged_ = 0;
 }
 
@@ -63,7 +64,7 @@ Uploader::Pending& Uploader::pending(const GpuImage& image) {
   if (found != pending_.end()) {
     return *found;
   }
-  pending_.push_back({image.get(), image.options().levels, false, {}});
+  pending_.push_back({image.get(), false, {}});
   return pending_.back();
 }
 
@@ -71,13 +72,17 @@ void Uploader::add_new(const GpuImage& image) {
   pending(image).is_new = true;
 }
 
-void Uploader::copy(const GpuImage& image, const Staged& from, std::uint32_t level, VkOffset2D at, VkExtent2D size) {
+void Uploader::copy(const GpuImage& image, const Staged& from, VkOffset2D at, VkExtent2D size) {
   VkBufferImageCopy region{};
   region.bufferOffset = from.offset;
-  region.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, level, 0, 1};
+  region.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
   region.imageOffset = {at.x, at.y, 0};
   region.imageExtent = {size.width, size.height, 1};
   pending(image).copies[from.buffer].push_back(region);
+}
+
+void Uploader::copy(const TexelBuffer& texels, const Staged& from, VkDeviceSize at, VkDeviceSize bytes) {
+  buffer_copies_.push_back({from.buffer, texels.get(), {from.offset, at, bytes}});
 }
 
 void Uploader::retire(std::shared_ptr<const void> object) {
@@ -85,31 +90,39 @@ void Uploader::retire(std::shared_ptr<const void> object) {
 }
 
 void Uploader::record(VkCommandBuffer commands) {
-  if (pending_.empty()) {
+  if (pending_.empty() && buffer_copies_.empty()) {
     return;
   }
   std::vector<VkImageMemoryBarrier> before;
   std::vector<VkImageMemoryBarrier> after;
   for (const Pending& image : pending_) {
-    before.push_back(barrier(image.image, image.levels,
+    before.push_back(barrier(image.image,
                              image.is_new ? VK_IMAGE_LAYOUT_UNDEFINED : VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL,
                              VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL));
     before.back().dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
-    after.push_back(barrier(image.image, image.levels, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
-                            VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL));
+    after.push_back(
+        barrier(image.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL));
     after.back().srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
     after.back().dstAccessMask = VK_ACCESS_SHADER_READ_BIT;
   }
-  // Earlier frames may still be reading the images; the queue runs them first.
-  record_barriers(commands, VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, before);
+  // Earlier frames may still be reading; the queue runs them first.
+  VkMemoryBarrier texels{};
+  texels.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+  record_barriers(commands, VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, texels, before);
   for (const Pending& image : pending_) {
     for (const auto& [buffer, regions] : image.copies) {
       vkCmdCopyBufferToImage(commands, buffer, image.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
                              static_cast<std::uint32_t>(regions.size()), regions.data());
     }
   }
-  record_barriers(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT, after);
+  for (const BufferCopy& copy : buffer_copies_) {
+    vkCmdCopyBuffer(commands, copy.from, copy.to, 1, &copy.region);
+  }
+  texels.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+  texels.dstAccessMask = VK_ACCESS_SHADER_READ_BIT;
+  record_barriers(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT, texels, after);
   pending_.clear();
+  buffer_copies_.clear();
 }
 
 }  // namespace locus::vulkan

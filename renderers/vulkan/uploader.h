@@ -1,5 +1,5 @@
-// Uploader: bytes on their way into images. Staging memory lives until its frame slot comes round again; so do objects
-// handed to retire(), which the GPU may still be reading.
+// Uploader: bytes on their way into images and texels. Staging memory lives until its frame slot comes round again; so
+// do objects handed to retire(), which the GPU may still be reading.
 #pragma once
 
 #include <map>
@@ -27,8 +27,10 @@ class Uploader {
 
   // `image` has never been written: its first copy need not keep what is there.
   void add_new(const GpuImage& image);
-  // Copies tightly packed texels into a rectangle of a level.
-  void copy(const GpuImage& image, const Staged& from, std::uint32_t level, VkOffset2D at, VkExtent2D size);
+  // Copies tightly packed texels into a rectangle.
+  void copy(const GpuImage& image, const Staged& from, VkOffset2D at, VkExtent2D size);
+  // Copies `bytes` to the place `at`, in bytes.
+  void copy(const TexelBuffer& texels, const Staged& from, VkDeviceSize at, VkDeviceSize bytes);
 
   // Drops the copies into `image` that are not recorded yet.
   void forget_copies(const GpuImage& image) { pending(image).copies.clear(); }
@@ -36,7 +38,7 @@ class Uploader {
   // Keeps `object` alive until the GPU has finished this frame.
   void retire(std::shared_ptr<const void> object);
 
-  // Records all copies, outside a render pass; images are ready for fragment shaders afterwards.
+  // Records all copies, outside a render pass; fragment shaders see them afterwards.
   void record(VkCommandBuffer commands);
 
   VkDeviceSize bytes_staged() const { return bytes_staged_; }  // in this frame
@@ -49,9 +51,14 @@ class Uploader {
   };
   struct Pending {
     VkImage image = VK_NULL_HANDLE;
-    std::uint32_t levels = 1;
     bool is_new = false;
     std::map<VkBuffer, std::vector<VkBufferImageCopy>> copies;
+  };
+
+  struct BufferCopy {
+    VkBuffer from = VK_NULL_HANDLE;
+    VkBuffer to = VK_NULL_HANDLE;
+    VkBufferCopy region{};
   };
 
   Pending& pending(const GpuImage& image);
@@ -60,6 +67,7 @@ class Uploader {
   std::vector<Slot> slots_;
   std::size_t slot_ = 0;
   std::vector<Pending> pending_;
+  std::vector<BufferCopy> buffer_copies_;
   VkDeviceSize bytes_staged_ = 0;
 };
 

@@ -156,7 +156,7 @@ TEST(Offscreen, ReductionsAreTheCpus) {
 
 TEST(Offscreen, TilesJoinWithoutASeam) {
   OffscreenOptions options;
-  options.textures.tile = 300;  // rounded down to 256
+  options.fields.tile = 300;  // rounded down to 256
   OffscreenDrawing tiled(options);
   OffscreenDrawing whole;
   const auto field = random_field(700, 600, 3);
@@ -164,6 +164,35 @@ TEST(Offscreen, TilesJoinWithoutASeam) {
   for (const double zoom : {2.0, 1.37}) {
     const Scene scene = map_scene(field, scale, zoom, Reduction::kMax);
     EXPECT_TRUE(tiled.draw(scene).rgba == whole.draw(scene).rgba) << zoom;
+  }
+}
+
+TEST(Offscreen, StagedSlicedAndWholeUploadsShowTheSame) {
+  OffscreenOptions options;
+  options.fields.maps_memory = false;
+  OffscreenDrawing staged(options);
+  options.fields.slice_cells = 1;  // a band of 256 rows a frame
+  OffscreenDrawing sliced(options);
+  OffscreenDrawing whole;
+  // Rows that bands do not divide, fewer than a band of them, columns fewer than a strip: every shape of strips and
+  // levels.
+  for (const auto& [rows, columns] :
+       {std::pair(1300, 700), std::pair(200, 900), std::pair(3000, 3), std::pair(3, 3000)}) {
+    const auto field = random_field(rows, columns, 6);
+    const ColorScale scale{"viridis", -1, 2, Transfer::kLinear, 1, 0xD0D0D0FF};
+    const Scene scene = map_scene(field, scale, 0.37, Reduction::kMean);
+    const PixelImage expected = whole.draw(scene);
+    EXPECT_FALSE(whole.offscreen->stats().pending);
+    EXPECT_TRUE(staged.draw(scene).rgba == expected.rgba) << rows << " × " << columns;
+    PixelImage last = sliced.draw(scene);
+    int frames = 1;
+    for (; sliced.offscreen->stats().pending; ++frames) {
+      last = sliced.draw(scene);
+    }
+    EXPECT_EQ(frames, std::max(1, rows / 256));
+    EXPECT_TRUE(last.rgba == expected.rgba) << rows << " × " << columns;
+    EXPECT_TRUE(sliced.draw(scene).rgba == expected.rgba);
+    EXPECT_EQ(sliced.offscreen->stats().bytes_uploaded, 0U);
   }
 }
 
@@ -217,13 +246,13 @@ TEST(Offscreen, TexturesGoWithTheirFields) {
 
 TEST(Offscreen, TextureMemoryIsBounded) {
   OffscreenOptions options;
-  options.textures.limit_bytes = VkDeviceSize{5} << 20;
+  options.fields.limit_bytes = VkDeviceSize{5} << 20;
   OffscreenDrawing drawing(options);
   std::vector<std::shared_ptr<const Field>> fields;
   for (unsigned n = 0; n < 6; ++n) {
     fields.push_back(random_field(600, 600, n));  // 1.9 MB each with its levels
     drawing.draw(map_scene(fields.back(), {}, 1, Reduction::kMax));
-    EXPECT_LE(drawing.offscreen->stats().texture_bytes, options.textures.limit_bytes);
+    EXPECT_LE(drawing.offscreen->stats().field_bytes, options.fields.limit_bytes);
   }
   // What was let go comes back.
   const ColorScale scale;
