@@ -1,10 +1,32 @@
 #include <QApplication>
+#include <QLoggingCategory>
 #include <QVulkanInstance>
 
+#include "app/viewport/canvas.h"
 #include "app/workbench/main_window.h"
 #include "app/workbench/workbench.h"
 
 namespace locus::workbench {
+
+namespace {
+
+Q_LOGGING_CATEGORY(kStart, "locus.start", QtWarningMsg)
+
+// For who measures the start (QT_LOGGING_RULES="locus.start.debug=true"): when the first figure is on the canvas.
+void report_first_figure(viewport::Canvas* canvas) {
+  if (canvas == nullptr || !kStart().isDebugEnabled()) {
+    return;
+  }
+  auto* once = new QObject(canvas);
+  QObject::connect(canvas, &viewport::Canvas::frame_drawn, once, [canvas, once] {
+    if (canvas->figure() != nullptr) {
+      qCDebug(kStart, "first figure drawn");
+      once->deleteLater();
+    }
+  });
+}
+
+}  // namespace
 
 int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
   QApplication application(argc, argv);
@@ -16,6 +38,7 @@ int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
   studio.device = options.device;
   studio.memory_limit_mb = options.memory_limit_mb;
   MainWindow window(options, drawn ? &vulkan : nullptr, studio);
+  report_first_figure(window.canvas());
   window.show();
   window.open_first();
   return QApplication::exec();

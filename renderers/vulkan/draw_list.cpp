@@ -124,8 +124,7 @@ void SceneBuilder::add_background(const Scene& scene) {
 // Continues the last batch when it is of the same pipeline and texture.
 void SceneBuilder::batch(const Batch& wanted, std::size_t index) {
   const Batch* last = list_.batches.empty() ? nullptr : &list_.batches.back();
-  if (last == nullptr || last->kind != wanted.kind || last->set != wanted.set || last->taps != wanted.taps ||
-      last->opaque != wanted.opaque || last->transfer != wanted.transfer) {
+  if (last == nullptr || last->kind != wanted.kind || last->set != wanted.set || last->map != wanted.map) {
     list_.batches.push_back(wanted);
     list_.batches.back().first = static_cast<std::uint32_t>(index);
   }
@@ -144,9 +143,9 @@ void SceneBuilder::push(const MapInstance& instance, Transfer transfer, VkDescri
   Batch wanted;
   wanted.kind = Batch::Kind::kMaps;
   const bool square = instance.choices[2] == instance.choices[3];
-  wanted.taps = square && instance.choices[2] <= 2 ? instance.choices[2] : 0;
-  wanted.transfer = transfer;
-  wanted.opaque = instance.scale[3] >= 1 && (instance.colors[0] & 0xFFU) == 0xFF;
+  wanted.map.taps = square && instance.choices[2] <= 2 ? instance.choices[2] : 0;
+  wanted.map.transfer = transfer;
+  wanted.map.opaque = instance.scale[3] >= 1 && (instance.colors[0] & 0xFFU) == 0xFF;
   wanted.set = set;
   batch(wanted, list_.maps.size());
   list_.maps.push_back(instance);

@@ -14,9 +14,7 @@ namespace locus::vulkan {
 struct Batch {
   enum class Kind { kFills, kShapes, kMaps };
   Kind kind = Kind::kFills;
-  bool opaque = false;                                    // of maps: blending costs as much as sampling
-  std::uint32_t taps = 0;                                 // of maps: Pipelines::maps
-  figure::Transfer transfer = figure::Transfer::kLinear;  // of maps
+  MapKind map;  // of maps
   VkDescriptorSet set = VK_NULL_HANDLE;
   std::uint32_t first = 0;
   std::uint32_t count = 0;

@@ -61,6 +61,9 @@ Status FigureRenderer::build(std::span<const PlacedScene> scenes) {
   for (const PlacedScene& scene : scenes) {
     LOCUS_CHECK(builder.add(scene));
   }
+  for (const Batch& batch : list_.batches) {
+    LOCUS_CHECK(batch.kind == Batch::Kind::kMaps ? pipelines_.need(batch.map) : Status());
+  }
   return {};
 }
 
@@ -112,11 +115,11 @@ Status FigureRenderer::prepare(VkCommandBuffer commands, std::size_t slot, std::
 VkPipeline FigureRenderer::pipeline(const Batch& batch) const {
   switch (batch.kind) {
     case Batch::Kind::kFills:
-      return pipelines_.fills.get();
+      return pipelines_.fills();
     case Batch::Kind::kShapes:
-      return pipelines_.shapes.get();
+      return pipelines_.shapes();
     default:
-      return pipelines_.maps[batch.opaque ? 1 : 0][batch.taps][static_cast<std::size_t>(batch.transfer)].get();
+      return pipelines_.maps(batch.map);
   }
 }
 
@@ -155,8 +158,7 @@ void FigureRenderer::draw(VkCommandBuffer commands, figure::Color cleared) {
   vkCmdSetViewport(commands, 0, 1, &viewport);
   vkCmdSetScissor(commands, 0, 1, &scissor);
   const FrameConstants constants{{2.0F / viewport.width, 2.0F / viewport.height}};
-  vkCmdPushConstants(commands, pipelines_.shape_layout.get(), VK_SHADER_STAGE_VERTEX_BIT, 0, sizeof(constants),
-                     &constants);
+  vkCmdPushConstants(commands, pipelines_.shape_layout(), VK_SHADER_STAGE_VERTEX_BIT, 0, sizeof(constants), &constants);
   const VkBuffer buffer = instances_[slot_].get();
   for (const Batch& batch : list_.batches) {
     const bool maps = batch.kind == Batch::Kind::kMaps;
@@ -165,11 +167,11 @@ void FigureRenderer::draw(VkCommandBuffer commands, figure::Color cleared) {
     vkCmdBindVertexBuffers(commands, 0, 1, &buffer, &offset);
     if (maps) {
       const std::array<VkDescriptorSet, 2> sets = {batch.set, colormaps_->set()};
-      vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines_.map_layout.get(), 0, 2, sets.data(),
-                              0, nullptr);
+      vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines_.map_layout(), 0, 2, sets.data(), 0,
+                              nullptr);
     } else if (batch.set != VK_NULL_HANDLE) {
-      vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines_.shape_layout.get(), 0, 1,
-                              &batch.set, 0, nullptr);
+      vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines_.shape_layout(), 0, 1, &batch.set, 0,
+                              nullptr);
     }
     vkCmdDraw(commands, 4, batch.count, 0, batch.first);
   }

@@ -180,25 +180,27 @@ Result<Pipelines> Pipelines::create(const TextureFactory& factory, VkRenderPass 
                                     VkSampleCountFlagBits samples) {
   Pipelines result;
   const VkDevice device = factory.gpu().device;
-  LOCUS_TRY(result.shape_layout, make_layout(device, {factory.picture_layout()}));
-  LOCUS_TRY(result.map_layout, make_layout(device, {factory.texels_layout(), factory.texels_layout()}));
-  const auto make = [&](const Program& program, const PipelineLayoutHandle& layout) {
-    return make_pipeline(device, program, layout.get(), render_pass, samples);
-  };
-  LOCUS_TRY(result.fills, make({kFillVertex, kFillFragment, fill_attributes(), sizeof(ShapeInstance), true, {}},
-                               result.shape_layout));
-  LOCUS_TRY(result.shapes, make({kShapeVertex, kShapeFragment, shape_attributes(), sizeof(ShapeInstance), true, {}},
-                                result.shape_layout));
-  for (std::uint32_t opaque = 0; opaque < 2; ++opaque) {
-    for (std::uint32_t taps = 0; taps < 3; ++taps) {
-      for (std::uint32_t transfer = 0; transfer < 3; ++transfer) {
-        LOCUS_TRY(result.maps[opaque][taps][transfer],
-                  make({kMapVertex, kMapFragment, map_attributes(), sizeof(MapInstance), opaque == 0, {taps, transfer}},
-                       result.map_layout));
-      }
-    }
-  }
+  result.device_ = device;
+  result.render_pass_ = render_pass;
+  result.samples_ = samples;
+  LOCUS_TRY(result.shape_layout_, make_layout(device, {factory.picture_layout()}));
+  LOCUS_TRY(result.map_layout_, make_layout(device, {factory.texels_layout(), factory.texels_layout()}));
+  const VkPipelineLayout layout = result.shape_layout_.get();
+  const Program fills{kFillVertex, kFillFragment, fill_attributes(), sizeof(ShapeInstance), true, {}};
+  const Program shapes{kShapeVertex, kShapeFragment, shape_attributes(), sizeof(ShapeInstance), true, {}};
+  LOCUS_TRY(result.fills_, make_pipeline(device, fills, layout, render_pass, samples));
+  LOCUS_TRY(result.shapes_, make_pipeline(device, shapes, layout, render_pass, samples));
   return result;
+}
+
+Status Pipelines::need(const MapKind& kind) {
+  PipelineHandle& pipeline = maps_[index(kind)];
+  if (!pipeline) {
+    const Program program{kMapVertex,          kMapFragment, map_attributes(),
+                          sizeof(MapInstance), !kind.opaque, {kind.taps, static_cast<std::uint32_t>(kind.transfer)}};
+    LOCUS_TRY(pipeline, make_pipeline(device_, program, map_layout_.get(), render_pass_, samples_));
+  }
+  return {};
 }
 
 }  // namespace locus::vulkan

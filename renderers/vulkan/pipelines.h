@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "renderers/figure/figure.h"
 #include "renderers/vulkan/texture.h"
 
 namespace locus::vulkan {
@@ -34,17 +35,43 @@ struct FrameConstants {
   float to_clip[2] = {};  // 2 / framebuffer size
 };
 
-struct Pipelines {
-  // Both have FrameConstants as push constants.
-  PipelineLayoutHandle shape_layout;  // set 0 a picture
-  PipelineLayoutHandle map_layout;    // set 0 values, set 1 the colormaps
-  PipelineHandle fills;
-  PipelineHandle shapes;
-  // [opaque: nothing shows through][samples along each axis of a pixel: any number, 1, 2][figure::Transfer].
-  std::array<std::array<std::array<PipelineHandle, 3>, 3>, 2> maps;
+// What a map's pipeline is made for: a choice each, for software drivers evaluate both sides of every branch.
+struct MapKind {
+  bool opaque = false;     // nothing shows through: blending costs as much as sampling
+  std::uint32_t taps = 0;  // samples along each axis of a pixel: 1, 2, or 0 for any number
+  figure::Transfer transfer = figure::Transfer::kLinear;
 
+  bool operator==(const MapKind&) const = default;
+};
+
+class Pipelines {
+ public:
   static Result<Pipelines> create(const TextureFactory& factory, VkRenderPass render_pass,
                                   VkSampleCountFlagBits samples);
+
+  // Makes the pipeline unless it is there: one takes milliseconds, and of all few are used.
+  Status need(const MapKind& kind);
+
+  // Both layouts have FrameConstants as push constants.
+  VkPipelineLayout shape_layout() const { return shape_layout_.get(); }  // set 0 a picture
+  VkPipelineLayout map_layout() const { return map_layout_.get(); }      // set 0 values, set 1 the colormaps
+  VkPipeline fills() const { return fills_.get(); }
+  VkPipeline shapes() const { return shapes_.get(); }
+  VkPipeline maps(const MapKind& kind) const { return maps_[index(kind)].get(); }  // that need() has made
+
+ private:
+  static std::size_t index(const MapKind& kind) {
+    return (kind.opaque ? 9U : 0U) + 3 * kind.taps + static_cast<std::size_t>(kind.transfer);
+  }
+
+  VkDevice device_ = VK_NULL_HANDLE;
+  VkRenderPass render_pass_ = VK_NULL_HANDLE;
+  VkSampleCountFlagBits samples_ = VK_SAMPLE_COUNT_1_BIT;
+  PipelineLayoutHandle shape_layout_;
+  PipelineLayoutHandle map_layout_;
+  PipelineHandle fills_;
+  PipelineHandle shapes_;
+  std::array<PipelineHandle, 18> maps_;
 };
 
 }  // namespace locus::vulkan

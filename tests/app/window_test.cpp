@@ -19,7 +19,6 @@
 #include <QPushButton>
 #include <QScreen>
 #include <QSpinBox>
-#include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QToolButton>
 #include <QUrl>
@@ -35,6 +34,7 @@
 #include "app/viewport/canvas.h"
 #include "app/workbench/export.h"
 #include "renderers/paper/paper.h"
+#include "tests/support/display.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/golden_image.h"
 
@@ -92,7 +92,7 @@ Result<std::shared_ptr<const models::Model>> open_fake(const std::filesystem::pa
 class Window : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    start_display();
+    display_ = test::start_display();
     if (qEnvironmentVariableIsEmpty("DISPLAY")) {
       return;
     }
@@ -113,25 +113,6 @@ class Window : public testing::Test {
       display_->terminate();
       display_->waitForFinished();
       display_.reset();
-    }
-  }
-
-  // Xvfb chooses a free number and writes it to its standard output.
-  static void start_display() {
-    const QString server = QStandardPaths::findExecutable(QStringLiteral("Xvfb"));
-    if (server.isEmpty()) {
-      return;
-    }
-    display_ = std::make_unique<QProcess>();
-    display_->start(server,
-                    {QStringLiteral("-displayfd"), QStringLiteral("1"), QStringLiteral("-screen"), QStringLiteral("0"),
-                     QStringLiteral("1600x1000x24"), QStringLiteral("-nolisten"), QStringLiteral("tcp")});
-    QByteArray number;
-    while (!number.endsWith('\n') && display_->waitForReadyRead(kLimitMs)) {
-      number += display_->readAllStandardOutput();
-    }
-    if (number.endsWith('\n')) {
-      qputenv("DISPLAY", ":" + number.trimmed());
     }
   }
 
@@ -305,6 +286,8 @@ TEST_F(Window, TypingDuringARunCancelsIt) {
   CheckpointEntry entry;
   entry.path = "endless";
   window_->studio().open(entry);
+  // Opened while the text waits to be run, it would run twice.
+  ASSERT_TRUE(wait([this] { return !window_->studio().checkpoints().front().opening; }));
   EndlessModel::started = EndlessModel::ended = 0;
   type("x");
   ASSERT_TRUE(wait([] { return EndlessModel::started == 1; }));
