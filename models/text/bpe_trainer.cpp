@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <queue>
 #include <set>
 #include <unordered_map>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "models/text/byte_level.h"
+#include "models/text/byte_level_file.h"
 #include "models/text/pattern.h"
 #include "models/text/pre_tokenizer.h"
 
@@ -141,7 +141,6 @@ class Merger {
 }  // namespace
 
 Result<std::string> train_byte_bpe(std::span<const std::string_view> texts, std::int64_t vocabulary) {
-  using Json = nlohmann::ordered_json;
   if (vocabulary < kBytes || vocabulary > kLargest) {
     return usage("vocabulary: expected " + std::to_string(kBytes) + " to " + std::to_string(kLargest) + ", found " +
                  std::to_string(vocabulary));
@@ -153,7 +152,7 @@ Result<std::string> train_byte_bpe(std::span<const std::string_view> texts, std:
     const char value = static_cast<char>(static_cast<std::uint8_t>(byte));
     entries.push_back(to_byte_level({&value, 1}));
   }
-  Json merges = Json::array();
+  std::vector<std::pair<std::string, std::string>> merges;
   std::set<std::string> known(entries.begin(), entries.end());
   for (Pair pair; static_cast<std::int64_t>(entries.size()) < vocabulary && merger.next(pair);) {
     const std::string& left = entries[static_cast<std::size_t>(pair.first)];
@@ -164,37 +163,13 @@ Result<std::string> train_byte_bpe(std::span<const std::string_view> texts, std:
     const auto id = fresh
                         ? static_cast<std::int32_t>(entries.size())
                         : static_cast<std::int32_t>(std::find(entries.begin(), entries.end(), both) - entries.begin());
-    merges.push_back({left, right});
+    merges.emplace_back(left, right);
     merger.join(pair, id);
     if (fresh) {
       entries.push_back(std::move(both));
     }
   }
-  Json vocab = Json::object();
-  for (std::size_t n = 0; n < entries.size(); ++n) {
-    vocab[entries[n]] = n;
-  }
-  const Json byte_level{
-      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", false}, {"use_regex", true}};
-  const Json model{{"type", "BPE"},
-                   {"dropout", nullptr},
-                   {"unk_token", nullptr},
-                   {"continuing_subword_prefix", nullptr},
-                   {"end_of_word_suffix", nullptr},
-                   {"fuse_unk", false},
-                   {"byte_fallback", false},
-                   {"vocab", vocab},
-                   {"merges", merges}};
-  const Json document{{"version", "1.0"},
-                      {"truncation", nullptr},
-                      {"padding", nullptr},
-                      {"added_tokens", Json::array()},
-                      {"normalizer", nullptr},
-                      {"pre_tokenizer", byte_level},
-                      {"post_processor", nullptr},
-                      {"decoder", byte_level},
-                      {"model", model}};
-  return document.dump(2) + "\n";
+  return byte_level_tokenizer_json(entries, merges, Segmentation::kWords);
 }
 
 }  // namespace locus::text

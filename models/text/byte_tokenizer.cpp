@@ -1,8 +1,10 @@
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "core/base/atomic_file.h"
 #include "models/text/byte_level.h"
+#include "models/text/byte_level_file.h"
 #include "models/text/tokenizer.h"
 #include "models/text/utf8.h"
 
@@ -51,33 +53,12 @@ std::shared_ptr<const Tokenizer> byte_tokenizer() {
 }
 
 Status write_byte_tokenizer(const std::filesystem::path& folder) {
-  using Json = nlohmann::ordered_json;
-  Json vocabulary = Json::object();
+  std::vector<std::string> bytes;
   for (int byte = 0; byte < 256; ++byte) {
     const char value = static_cast<char>(static_cast<std::uint8_t>(byte));
-    vocabulary[to_byte_level({&value, 1})] = byte;
+    bytes.push_back(to_byte_level({&value, 1}));
   }
-  const Json byte_level{
-      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", false}, {"use_regex", false}};
-  const Json model{{"type", "BPE"},
-                   {"dropout", nullptr},
-                   {"unk_token", nullptr},
-                   {"continuing_subword_prefix", nullptr},
-                   {"end_of_word_suffix", nullptr},
-                   {"fuse_unk", false},
-                   {"byte_fallback", false},
-                   {"vocab", vocabulary},
-                   {"merges", Json::array()}};
-  const Json document{{"version", "1.0"},
-                      {"truncation", nullptr},
-                      {"padding", nullptr},
-                      {"added_tokens", Json::array()},
-                      {"normalizer", nullptr},
-                      {"pre_tokenizer", byte_level},
-                      {"post_processor", nullptr},
-                      {"decoder", byte_level},
-                      {"model", model}};
-  return write_file(folder / "tokenizer.json", document.dump(2) + "\n");
+  return write_file(folder / "tokenizer.json", byte_level_tokenizer_json(bytes, {}, Segmentation::kWhole));
 }
 
 }  // namespace locus::text

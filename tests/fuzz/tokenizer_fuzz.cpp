@@ -1,28 +1,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "models/text/tokenizer_files.h"
-#include "tests/fuzz/tensors.h"
+#include "tests/fuzz/tokenizers.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace locus;
-  const std::string_view json(reinterpret_cast<const char*>(data), size);
-  const text::TokenizerResult tokenizer = text::parse_tokenizer_json(json, "tokenizer.json", {});
-  if (!tokenizer.ok()) {
-    fuzz::check_error(tokenizer.error(), "tokenizer.json");
-    return 0;
-  }
-  const std::string_view sample = "Hello, wörld! 1234\n\xff <s>";
-  const auto tokens = (*tokenizer)->encode(sample);
-  if (tokens.ok()) {
-    std::vector<std::int64_t> ids;
-    for (const text::Token& token : *tokens) {
-      fuzz::require(token.bytes.begin >= 0 && token.bytes.begin <= token.bytes.end &&
-                    token.bytes.end <= static_cast<std::int64_t>(sample.size()));
-      (void)(*tokenizer)->label(token.id);
-      ids.push_back(token.id);
-    }
-    (void)(*tokenizer)->decode(ids);
-  }
+  const std::string_view content(reinterpret_cast<const char*>(data), size);
+  fuzz::use_tokenizer(text::parse_tokenizer_json(content, "tokenizer.json", {}), "tokenizer.json",
+                      "Hello, wörld! 1234\n\xff <s>");
   return 0;
 }
