@@ -16,6 +16,8 @@
 
 namespace locus::workbench {
 
+inline constexpr const char* kSessionFormat = "session/1";
+
 struct CheckpointEntry {
   std::filesystem::path path;
   models::Overrides overrides;  // "what if": another column of the same checkpoint
@@ -40,7 +42,7 @@ struct ViewState {
   std::map<std::string, Settings> options;  // view name → its controls
 };
 
-// A named state: an entry of the Go menu, and a figure when there is no display.
+// A named state: an entry of the list of figures, and a figure when there is no display.
 struct Bookmark {
   std::string name;
   ViewState state;

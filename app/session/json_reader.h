@@ -1,0 +1,111 @@
+// Reads a session's JSON.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "core/base/result.h"
+#include "renderers/figure/figure.h"
+
+namespace locus::workbench {
+
+// One object of the file, read field by field; the first field of a wrong kind is remembered as the error.
+class JsonReader {
+ public:
+  JsonReader(const nlohmann::json& object, std::string where, std::optional<Error>& error)
+      : object_(object), where_(std::move(where)), error_(error) {
+    if (!object_.is_object()) {
+      fail(where_, "an object", object_);
+    }
+  }
+
+  bool has(const char* name) const { return object_.is_object() && object_.contains(name); }
+  void get(const char* name, bool& value) { read(name, "true or false", &nlohmann::json::is_boolean, value); }
+  void get(const char* name, std::string& value) { read(name, "a string", &nlohmann::json::is_string, value); }
+  void get(const char* name, std::int64_t& value) {
+    read(name, "a whole number", &nlohmann::json::is_number_integer, value);
+  }
+  void get(const char* name, double& value) { read(name, "a number", &nlohmann::json::is_number, value); }
+  void get(const char* name, float& value) { read(name, "a number", &nlohmann::json::is_number, value); }
+  void get(const char* name, std::uint32_t& value) {
+    std::int64_t number = value;
+    get(name, number);
+    if (number < 0 || number > 0xFFFFFFFF) {
+      fail(where_ + "." + name, "a whole number below 2^32", object_.at(name));
+      return;
+    }
+    value = static_cast<std::uint32_t>(number);
+  }
+  template <class T>
+  void get(const char* name, std::optional<T>& value) {
+    if (has(name)) {
+      value.emplace();
+      get(name, *value);
+    }
+  }
+  void get(const char* name, figure::Interval& value) {
+    if (!has(name)) {
+      return;
+    }
+    const nlohmann::json& pair = object_.at(name);
+    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_number()) {
+      fail(where_ + "." + name, "two numbers", pair);
+      return;
+    }
+    value = {pair[0].get<double>(), pair[1].get<double>()};
+  }
+  // A word that `parse` understands.
+  template <class Parse>
+  void get_word(const char* name, const char* expected, Parse parse) {
+    std::string word;
+    get(name, word);
+    if (has(name) && !error_ && !parse(word)) {
+      error_ = bad_input(where_ + "." + name + ": expected " + expected + ", found \"" + word + "\"");
+    }
+  }
+  JsonReader object(const char* name) const { return {object_.at(name), where_ + "." + name, error_}; }
+  template <class Each>
+  void each(const char* name, Each use) {
+    if (!has(name)) {
+      return;
+    }
+    const nlohmann::json& list = object_.at(name);
+    if (!list.is_array()) {
+      fail(where_ + "." + name, "a list", list);
+      return;
+    }
+    for (std::size_t n = 0; n < list.size() && !error_; ++n) {
+      use(JsonReader(list[n], where_ + "." + name + "[" + std::to_string(n) + "]", error_));
+    }
+  }
+  const nlohmann::json& raw() const { return object_; }
+  void fail(const std::string& where, const std::string& expected, const nlohmann::json& found) {
+    if (!error_) {
+      error_ = bad_input(where + ": expected " + expected + ", found " + found.type_name());
+    }
+  }
+  void fail(const Error& error) { error_ = error_ ? error_ : error; }
+  const std::string& where() const { return where_; }
+
+ private:
+  template <class T>
+  void read(const char* name, const char* expected, bool (nlohmann::json::*is)() const noexcept, T& value) {
+    if (!has(name)) {
+      return;
+    }
+    const nlohmann::json& field = object_.at(name);
+    if (!(field.*is)()) {
+      fail(where_ + "." + name, expected, field);
+      return;
+    }
+    value = field.get<T>();
+  }
+
+  const nlohmann::json& object_;
+  std::string where_;
+  std::optional<Error>& error_;
+};
+
+}  // namespace locus::workbench
