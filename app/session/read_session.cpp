@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/session/json_reader.h"
+#include "app/session/portable.h"
 #include "app/session/session.h"
 #include "core/base/atomic_file.h"
 
@@ -71,6 +72,16 @@ ViewState read_state(Reader reader) {
     state.reduction = word == "mean" ? models::Reduction::kMean : models::Reduction::kMax;
     return word == "mean" || word == "max";
   });
+  if (reader.has("partners")) {
+    for (const json& partner : reader.raw().at("partners")) {
+      if (!partner.is_array() || partner.size() != 2 || !partner[0].is_number_integer() ||
+          !partner[1].is_number_integer()) {
+        reader.fail(reader.where() + ".partners", "pairs of layer and head", partner);
+        break;
+      }
+      state.partners.push_back({partner[0].get<std::int64_t>(), partner[1].get<std::int64_t>()});
+    }
+  }
   if (reader.has("scale")) {
     state.scale = read_scale(reader.object("scale"));
   }
@@ -108,7 +119,7 @@ models::Input read_input(Reader reader, const std::filesystem::path& folder) {
     std::optional<std::string> word;
     reader.get(name, word);
     if (word) {
-      value = (folder / *word).lexically_normal();
+      value = find_stored(*word, folder);
     }
   };
   path("image", input.image);
@@ -137,7 +148,7 @@ CheckpointEntry read_checkpoint(Reader reader, const std::filesystem::path& fold
   if (path.empty()) {
     reader.fail(reader.where() + ".path", "a path", reader.raw());
   }
-  entry.path = (folder / path).lexically_normal();
+  entry.path = find_stored(path, folder);
   return entry;
 }
 
@@ -164,6 +175,7 @@ Result<Session> parse_session(const json& document, const std::string& file, con
   reader.each("bookmarks", [&](Reader entry) {
     Bookmark bookmark;
     entry.get("name", bookmark.name);
+    entry.get("about", bookmark.about);
     if (entry.has("state")) {
       bookmark.state = read_state(entry.object("state"));
     }

@@ -1,5 +1,5 @@
 // Session: everything the workbench restores, as plain data, and its file (JSON, `*.locus.json`). Paths in a file are
-// relative to its folder, so that a session and its checkpoints can move together.
+// relative to its folder, so that a session and its checkpoints can move together (portable.h).
 #pragma once
 
 #include <filesystem>
@@ -31,6 +31,7 @@ struct ViewState {
   std::string view = "attention";
   std::int64_t layer = 0;
   std::int64_t head = 0;
+  std::vector<views::HeadRef> partners;  // heads that belong together, one a column; see views::ViewInput
   std::int64_t query = views::kNone;
   std::int64_t key = views::kNone;
   models::Quantity quantity = models::Quantity::kWeight;
@@ -44,10 +45,11 @@ struct ViewState {
 
 // A named state: an entry of the list of figures, and a figure when there is no display.
 struct Bookmark {
-  std::string name;
+  std::string name;  // "TAPE Fig. 8"
   ViewState state;
   std::optional<models::Input> input{};    // empty: whatever the input is
   std::vector<CheckpointEntry> columns{};  // the checkpoints that are compared; empty: those that are shown
+  std::string about{};                     // one line: what is seen there
 };
 
 struct Session {

@@ -8,6 +8,7 @@ views::ViewInput view_input(const ViewState& state, std::vector<views::Column> c
   input.difference = state.difference;
   input.layer = state.layer;
   input.head = state.head;
+  input.partners = state.partners;
   input.query = state.query;
   input.key = state.key;
   input.quantity = state.quantity;

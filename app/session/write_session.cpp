@@ -1,6 +1,7 @@
 // A session as the text of its file.
 #include <nlohmann/json.hpp>
 
+#include "app/session/portable.h"
 #include "app/session/session.h"
 
 namespace locus::workbench {
@@ -8,14 +9,6 @@ namespace locus::workbench {
 namespace {
 
 using nlohmann::json;
-
-std::string relative_path(const std::filesystem::path& path, const std::filesystem::path& folder) {
-  std::error_code code;
-  const auto target = std::filesystem::weakly_canonical(path, code);
-  const auto base = std::filesystem::weakly_canonical(folder, code);
-  const auto relative = target.lexically_relative(base);
-  return (relative.empty() ? target : relative).generic_string();
-}
 
 json to_json(const Settings& settings) {
   json object = json::object();
@@ -65,6 +58,9 @@ json to_json(const ViewState& state) {
               {"difference", state.difference},
               {"ignore_first", state.ignore_first},
               {"scale", to_json(state.scale)}};
+  for (const views::HeadRef& partner : state.partners) {
+    object["partners"].push_back({partner.layer, partner.head});
+  }
   if (state.camera) {
     object["camera"] = {{"x", to_json(state.camera->x)}, {"y", to_json(state.camera->y)}};
   }
@@ -116,6 +112,9 @@ std::string to_json(const Session& session, const std::filesystem::path& folder)
   object["bookmarks"] = json::array();
   for (const Bookmark& bookmark : session.bookmarks) {
     json each{{"name", bookmark.name}, {"state", to_json(bookmark.state)}};
+    if (!bookmark.about.empty()) {
+      each["about"] = bookmark.about;
+    }
     if (bookmark.input) {
       each["input"] = to_json(*bookmark.input, folder);
     }

@@ -26,6 +26,7 @@ class Attention final : public MapView {
     return column.trace->map(request(input), input.stop);
   }
   Sign sign(const ViewInput& input) const override { return sign_of(input.quantity); }
+  bool additive(const ViewInput& input) const override { return input.quantity == models::Quantity::kWeight; }
   std::string quantity(const ViewInput& input) const override { return quantity_label(input.quantity); }
 
  private:

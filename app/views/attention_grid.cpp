@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/views/controls.h"
+#include "app/views/head_map.h"
 #include "app/views/list.h"
 #include "app/views/score_map.h"
+#include "app/views/series.h"
 
 namespace locus::views {
 
@@ -29,27 +32,12 @@ class AttentionGrid final : public View {
       .paper = "",
       .uses_quantity = true,
       .uses_camera = true,
-      .controls = {{Control::Kind::kToggle,
-                    "own-range",
-                    "Own range",
-                    "Each head is divided by its largest value.",
-                    false,
-                    0,
-                    1,
-                    {}}},
+      .controls = {toggle("own-range", "Own range", "Each head is divided by its largest value.")},
   };
 };
 
 constexpr std::int64_t kSmallestThumbnail = 24;  // pixels
 constexpr std::int64_t kLargestThumbnail = 256;
-
-std::vector<std::string> numbers(std::int64_t count) {
-  std::vector<std::string> names;
-  for (std::int64_t n = 0; n < count; ++n) {
-    names.push_back(std::to_string(n));
-  }
-  return names;
-}
 
 std::int64_t thumbnail_size(const ViewInput& input, const models::ModelInfo& model) {
   const double visible_x = input.camera ? std::abs(input.camera->x.high - input.camera->x.low) : 0;
@@ -107,10 +95,10 @@ figure::Panel grid_panel(const ViewInput& input, const Column& column, std::shar
   panel.equal_aspect = true;
   panel.x = {.label = "head",
              .view = input.camera ? input.camera->x : figure::Interval{0, heads},
-             .cell_names = std::make_shared<const std::vector<std::string>>(numbers(model.heads))};
+             .cell_names = counted_names(model.heads)};
   panel.y = {.label = "layer",
              .view = input.camera ? input.camera->y : figure::Interval{layers, 0},
-             .cell_names = std::make_shared<const std::vector<std::string>>(numbers(model.layers))};
+             .cell_names = counted_names(model.layers)};
   panel.layers.emplace_back(figure::HeatMap{std::move(mosaic), scale, reduction_of(input)});
   constexpr std::uint32_t kWhite = 0xFFFFFFFF;
   for (std::int64_t n = 1; n < model.heads; ++n) {
@@ -135,13 +123,10 @@ Result<figure::Figure> AttentionGrid::figure(const ViewInput& input) const {
     LOCUS_TRY(auto mosaic, cached(input, column, key, [&] { return mosaic_of(input, column, own_range); }));
     mosaics.push_back(std::move(mosaic));
   }
-  ViewInput whole = input;
-  whole.ignore_first = false;  // the columns are heads here
   figure::Figure figure;
   figure.columns = static_cast<int>(input.columns.size());
   for (std::size_t n = 0; n < mosaics.size(); ++n) {
-    const std::span<const std::shared_ptr<const Field>> all(mosaics);
-    const auto scale = color_scale(whole, sign_of(input.quantity), input.scale.shared ? all : all.subspan(n, 1));
+    const auto scale = head_scale(input, sign_of(input.quantity), mosaics, n);
     figure::Panel panel = grid_panel(input, input.columns[n], mosaics[n], scale);
     panel.color_bar_label =
         own_range ? quantity_label(input.quantity) + " / largest of the head" : quantity_label(input.quantity);
@@ -160,18 +145,8 @@ Result<Data> AttentionGrid::data(const ViewInput& input) const {
 }
 
 Selection AttentionGrid::pick(const ViewInput& input, const Hit& hit) const {
-  Selection selection;
-  const auto column = std::min(hit.panel, input.columns.size() - 1);
-  const models::ModelInfo& model = input.columns[column].trace->model();
-  const auto layer = static_cast<std::int64_t>(std::floor(hit.y));
-  const auto head = static_cast<std::int64_t>(std::floor(hit.x));
-  if (layer >= 0 && layer < model.layers && head >= 0 && head < model.heads) {
-    selection.column = static_cast<std::int64_t>(column);
-    selection.layer = layer;
-    selection.head = head;
-    selection.open = true;
-  }
-  return selection;
+  const std::size_t column = std::min(hit.panel, input.columns.size() - 1);
+  return pick_head(input.columns[column].trace->model(), hit, column);
 }
 
 std::vector<Place> AttentionGrid::places(const ViewInput& input, const Selection& selection) const {
@@ -179,11 +154,8 @@ std::vector<Place> AttentionGrid::places(const ViewInput& input, const Selection
   if (!selection.layer || !selection.head || *selection.head < 0) {
     return places;
   }
-  const auto square = [](std::int64_t n) {
-    return figure::Interval{static_cast<double>(n), static_cast<double>(n + 1)};
-  };
   for (std::size_t panel = 0; panel < input.columns.size(); ++panel) {
-    places.push_back({panel, square(*selection.head), square(*selection.layer)});
+    places.push_back(head_place(panel, *selection.layer, *selection.head));
   }
   return places;
 }

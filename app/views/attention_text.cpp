@@ -125,9 +125,10 @@ Result<figure::Figure> AttentionText::figure(const ViewInput& input) const {
   LOCUS_TRY(const std::vector<std::int64_t> queries, queries_of(input));
   std::vector<std::shared_ptr<const Field>> rows;
   for (const std::int64_t query : queries) {
-    for (const Column& column : input.columns) {
+    for (std::size_t n = 0; n < input.columns.size(); ++n) {
+      const Column& column = input.columns[n];
       LOCUS_CHECK(available(column));
-      LOCUS_TRY(auto row, row_of(input, column, own_query(input, column, query)));
+      LOCUS_TRY(auto row, row_of(of_column(input, n), column, own_query(input, column, query)));
       rows.push_back(std::move(row));
     }
   }
@@ -142,7 +143,7 @@ Result<figure::Figure> AttentionText::figure(const ViewInput& input) const {
     }
     const auto scale = color_scale(input, sign_of(input.quantity), input.scale.shared ? rows : own);
     const std::int64_t query = own_query(input, column, queries[n / columns]);
-    figure::Panel panel = text_panel(input, column, query, *rows[n], scale);
+    figure::Panel panel = text_panel(of_column(input, n % columns), column, query, *rows[n], scale);
     if (n >= columns) {
       panel.title.clear();
     }

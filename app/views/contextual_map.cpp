@@ -78,7 +78,7 @@ std::vector<bool> marked_tokens(const models::Trace& trace, const std::string& p
   return marked;
 }
 
-Control ContextualMap::boundary_control(const std::string& fallback) {
+Control boundary_control(const std::string& fallback) {
   Control control;
   control.kind = Control::Kind::kText;
   control.name = "boundary";
@@ -86,6 +86,30 @@ Control ContextualMap::boundary_control(const std::string& fallback) {
   control.help = "Keys whose token holds any of these characters are marked; \\n is a line feed, \\s a space";
   control.fallback = fallback;
   return control;
+}
+
+std::string boundary_of(const View& view, const ViewInput& input) {
+  std::string fallback;
+  for (const Control& control : view.info().controls) {
+    if (control.name == "boundary") {
+      fallback = std::get<std::string>(control.fallback);
+    }
+  }
+  const auto pattern = input.options.text("boundary", fallback);
+  return pattern ? *pattern : fallback;
+}
+
+void mark_boundaries(const std::vector<bool>& marked, figure::Panel& panel) {
+  std::vector<figure::Layer> lines;
+  for (std::size_t n = 0; n < marked.size(); ++n) {
+    if (marked[n]) {
+      lines.emplace_back(
+          figure::Marker{figure::Marker::Direction::kVertical, static_cast<double>(n) + 0.5, "", kBoundaryColor, true});
+    }
+  }
+  if (lines.size() <= kMostBoundaries) {
+    panel.layers.insert(panel.layers.end(), lines.begin(), lines.end());
+  }
 }
 
 Status ContextualMap::available(const Column& column) const {
@@ -104,17 +128,6 @@ models::MapRequest ContextualMap::request(const ViewInput& input) const {
   return request;
 }
 
-std::string ContextualMap::boundary(const ViewInput& input) const {
-  std::string fallback;
-  for (const Control& control : info().controls) {
-    if (control.name == "boundary") {
-      fallback = std::get<std::string>(control.fallback);
-    }
-  }
-  const auto pattern = input.options.text("boundary", fallback);
-  return pattern ? *pattern : fallback;
-}
-
 Result<std::shared_ptr<const Field>> ContextualMap::field(const ViewInput& input, const Column& column,
                                                           const MapWindow& window) const {
   return fetch(input, column, request(input), window);
@@ -129,23 +142,14 @@ std::string ContextualMap::subtitle(const ViewInput& input, const Column& column
 }
 
 void ContextualMap::decorate(const ViewInput& input, const Column& column, figure::Panel& panel) const {
-  const std::vector<bool> marked = marked_tokens(*column.trace, boundary(input));
+  const std::vector<bool> marked = marked_tokens(*column.trace, boundary_of(*this, input));
   const auto* map = std::get_if<figure::HeatMap>(&panel.layers.front());
   if (map != nullptr) {
     if (const std::string means = means_of(*map->field, marked); !means.empty()) {
       panel.note += (panel.note.empty() ? "" : "; ") + means;
     }
   }
-  std::vector<figure::Layer> lines;
-  for (std::size_t n = 0; n < marked.size(); ++n) {
-    if (marked[n]) {
-      lines.emplace_back(
-          figure::Marker{figure::Marker::Direction::kVertical, static_cast<double>(n) + 0.5, "", kBoundaryColor, true});
-    }
-  }
-  if (lines.size() <= kMostBoundaries) {
-    panel.layers.insert(panel.layers.end(), lines.begin(), lines.end());
-  }
+  mark_boundaries(marked, panel);
 }
 
 }  // namespace locus::views

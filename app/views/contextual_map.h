@@ -12,6 +12,12 @@ namespace locus::views {
 // a tab, a space and a backslash.
 std::vector<bool> marked_tokens(const models::Trace& trace, const std::string& pattern);
 
+// The control "boundary", its pattern in this input (or the view's own), and a dashed line at every key that a pattern
+// marks.
+Control boundary_control(const std::string& fallback);
+std::string boundary_of(const View& view, const ViewInput& input);
+void mark_boundaries(const std::vector<bool>& marked, figure::Panel& panel);
+
 class ContextualMap : public MapView {
  public:
   explicit ContextualMap(models::Quantity quantity) : quantity_(quantity) {}
@@ -19,12 +25,9 @@ class ContextualMap : public MapView {
   Status available(const Column& column) const override;
 
  protected:
-  static Control boundary_control(const std::string& fallback);
   // A head's mean is not defined: head 0 stands for it.
   static std::int64_t head_of(const ViewInput& input) { return input.head == kMean ? 0 : input.head; }
   models::MapRequest request(const ViewInput& input) const;
-  // The pattern of option "boundary", or the view's own.
-  std::string boundary(const ViewInput& input) const;
 
   Result<std::shared_ptr<const Field>> field(const ViewInput& input, const Column& column,
                                              const MapWindow& window) const override;

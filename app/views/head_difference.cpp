@@ -33,9 +33,8 @@ class HeadDifference final : public View {
   const ViewInfo& info() const override { return info_; }
   Result<figure::Figure> figure(const ViewInput& input) const override;
   Result<Data> data(const ViewInput& input) const override;
-  Selection pick(const ViewInput& input, const Hit& hit) const override {
-    return input.columns.empty() ? Selection{} : pick_head(input.columns.front().trace->model(), hit, 0);
-  }
+  // Opens the pair: the head in the first column and its partner in every other.
+  Selection pick(const ViewInput& input, const Hit& hit) const override;
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
     std::vector<Place> places;
     for (std::size_t panel = 0; selection.layer && selection.head.value_or(-1) >= 0 && panel + 1 < input.columns.size();
@@ -55,10 +54,9 @@ class HeadDifference final : public View {
           "checkpoint that is another seed of the first can give the null: what differs by chance alone.",
       .look_for =
           "Index with index for checkpoints of one ancestry (fine-tuned, another scaling). Best match for others: "
-          "heads "
-          "have no order, so every head gets the partner that makes the sum smallest (Hungarian method), named in the "
-          "exported data. Heads above the null's 95 % differ by more than a seed does. A click opens the head in "
-          "all columns.",
+          "heads have no order, so every head gets the partner that makes the sum smallest (Hungarian method), named "
+          "in its cell and under the pointer. Heads above the null's 95 % differ by more than a seed does. A click "
+          "opens the pair.",
       .paper = "",
       .needs_text = true,
       .controls = {choice("match", "Partners", "index: head with the same index; best: the best match over all heads",
@@ -76,6 +74,10 @@ Result<Options> options_of(const ViewInput& input) {
   LOCUS_TRY(options.null, input.options.boolean("null", false));
   options.best = match == "best";
   return options;
+}
+
+std::string key_of(const Options& options) {
+  return std::string("head difference ") + (options.best ? "best " : "index ") + std::to_string(options.rows);
 }
 
 Result<Comparison> compare(const ViewInput& input, const Column& first, const Column& second, const Options& options,
@@ -102,8 +104,7 @@ Result<std::vector<ComparisonPointer>> compare_all(const View& view, const ViewI
     return usage("head difference: expected two checkpoints (a third is the null), found one");
   }
   std::vector<ComparisonPointer> list;
-  const std::string key =
-      std::string("head difference ") + (options.best ? "best " : "index ") + std::to_string(options.rows);
+  const std::string key = key_of(options);
   for (std::size_t n = 1; n < input.columns.size(); ++n) {
     const Column& other = input.columns[n];
     LOCUS_TRY(auto comparison, analysed<Comparison>(input, other, {input.columns[0].trace, other.trace}, key, [&] {
@@ -136,6 +137,17 @@ Summary summary_of(const Field& field) {
   return {sum / static_cast<double>(values.size()), values[index]};
 }
 
+// "→ 1.3": the partner of each head, before its distance; empty where every head has its own index.
+std::vector<std::string> partner_texts(const Comparison& comparison) {
+  std::vector<std::string> texts;
+  for (const models::HeadMatch& match : comparison.matches) {
+    texts.push_back(match.layer < 0 ? "no partner"
+                                    : "→" + std::to_string(match.layer) + "." + std::to_string(match.head) + "  " +
+                                          short_number(match.distance));
+  }
+  return texts;
+}
+
 Result<figure::Figure> HeadDifference::figure(const ViewInput& input) const {
   LOCUS_TRY(const Options options, options_of(input));
   LOCUS_TRY(const auto list, compare_all(*this, input, options));
@@ -143,16 +155,12 @@ Result<figure::Figure> HeadDifference::figure(const ViewInput& input) const {
   for (const ComparisonPointer& each : list) {
     fields.emplace_back(each, &each->distances);
   }
-  ViewInput whole = input;
-  whole.ignore_first = false;  // columns are heads here
   figure::Figure figure;
   figure.columns = static_cast<int>(list.size());
   const bool has_null = options.null && list.size() > 1;
   const Summary null = has_null ? summary_of(*fields[1]) : Summary{};
   for (std::size_t n = 0; n < list.size(); ++n) {
-    const std::span<const std::shared_ptr<const Field>> every(fields);
-    figure::Panel panel =
-        head_map(fields[n], color_scale(whole, Sign::kPositive, input.scale.shared ? every : every.subspan(n, 1)));
+    figure::Panel panel = head_map(fields[n], head_scale(input, Sign::kPositive, fields, n), partner_texts(*list[n]));
     panel.title =
         input.columns[0].name + " against " + input.columns[n + 1].name + (n == 1 && has_null ? " (null)" : "");
     panel.color_bar_label = options.best ? "total variation to the best match" : "total variation";
@@ -166,6 +174,30 @@ Result<figure::Figure> HeadDifference::figure(const ViewInput& input) const {
     figure.panels.push_back(std::move(panel));
   }
   return figure;
+}
+
+// Only what is in the cache is looked at: this runs on the window's thread.
+Selection HeadDifference::pick(const ViewInput& input, const Hit& hit) const {
+  const auto options = options_of(input);
+  if (input.columns.size() < 2 || !options) {
+    return {};
+  }
+  const models::ModelInfo& model = input.columns.front().trace->model();
+  Selection selection = pick_head(model, hit, 0);
+  if (!selection.open || !options->best || !input.cache) {
+    return selection;
+  }
+  const auto index = static_cast<std::size_t>(*selection.layer * model.heads + *selection.head);
+  selection.partners.push_back({*selection.layer, *selection.head});
+  for (std::size_t n = 1; n < input.columns.size(); ++n) {
+    const auto comparison =
+        input.cache->peek<Comparison>({input.columns[0].trace, input.columns[n].trace}, key_of(*options));
+    if (!comparison || index >= comparison->matches.size() || comparison->matches[index].layer < 0) {
+      return {};  // not computed yet, or without a partner: opening another pair would mislead
+    }
+    selection.partners.push_back({comparison->matches[index].layer, comparison->matches[index].head});
+  }
+  return selection;
 }
 
 Result<Data> HeadDifference::data(const ViewInput& input) const {

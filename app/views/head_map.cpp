@@ -1,15 +1,24 @@
 #include "app/views/head_map.h"
 
 #include <cmath>
+#include <span>
 
 #include "app/views/series.h"
 
 namespace locus::views {
 
-figure::Panel head_map(std::shared_ptr<const Field> field, const figure::ColorScale& scale) {
-  auto texts = std::make_shared<std::vector<std::string>>();
-  for (const float value : field->values) {
-    texts->push_back(short_number(static_cast<double>(value)));
+figure::ColorScale head_scale(const ViewInput& input, Sign sign,
+                              const std::vector<std::shared_ptr<const Field>>& fields, std::size_t n) {
+  ViewInput whole = input;
+  whole.ignore_first = false;  // column 0 is a head here, no sink
+  const std::span<const std::shared_ptr<const Field>> all(fields);
+  return color_scale(whole, sign, input.scale.shared ? all : all.subspan(n, 1));
+}
+
+figure::Panel head_map(std::shared_ptr<const Field> field, const figure::ColorScale& scale,
+                       std::vector<std::string> texts) {
+  for (std::size_t n = texts.size(); n < field->values.size(); ++n) {
+    texts.push_back(short_number(static_cast<double>(field->values[n])));
   }
   figure::Panel panel;
   panel.equal_aspect = true;
@@ -19,7 +28,7 @@ figure::Panel head_map(std::shared_ptr<const Field> field, const figure::ColorSc
   figure::HeatMap map;
   map.field = std::move(field);
   map.scale = scale;
-  map.texts = std::move(texts);
+  map.texts = std::make_shared<const std::vector<std::string>>(std::move(texts));
   panel.layers.emplace_back(std::move(map));
   return panel;
 }

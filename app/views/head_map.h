@@ -2,13 +2,22 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "app/views/score_map.h"
 #include "app/views/view.h"
 
 namespace locus::views {
 
-// Layer 0 on top; the numbers stand in the cells where they have room.
-figure::Panel head_map(std::shared_ptr<const Field> field, const figure::ColorScale& scale);
+// The colours of field n of several whose axes are heads: over all of them, or its own where columns do not share a
+// range.
+figure::ColorScale head_scale(const ViewInput& input, Sign sign,
+                              const std::vector<std::shared_ptr<const Field>>& fields, std::size_t n);
+
+// Layer 0 on top; the numbers, or `texts` instead, stand in the cells where they have room.
+figure::Panel head_map(std::shared_ptr<const Field> field, const figure::ColorScale& scale,
+                       std::vector<std::string> texts = {});
 
 // The head at a point of such a panel; opens it.
 Selection pick_head(const models::ModelInfo& model, const Hit& hit, std::size_t column);

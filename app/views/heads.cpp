@@ -60,6 +60,7 @@ class Heads final : public View {
   Result<Data> data(const ViewInput& input) const override;
   Selection pick(const ViewInput& input, const Hit& hit) const override;
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
+  std::optional<Selection> step(const ViewInput& input, std::int64_t by) const override;
 
  private:
   ViewInfo info_{
@@ -79,7 +80,8 @@ class Heads final : public View {
                    choice("statistic", "Sorted by", "The statistic of the map, and what the table is sorted by",
                           statistic_names()),
                    toggle("ascending", "Smallest first", "The other way round"),
-                   whole("rows", "Rows", "Heads shown in the table", 24, 1, 4096),
+                   whole("rows", "Rows", "Heads shown in the table at a time", 24, 1, 4096),
+                   whole("from", "From row", "The first row shown; the wheel, arrows and page keys scroll", 0, 0, 4095),
                    whole("repeats", "Induction inputs", "Random inputs for the induction score; 0: none", 4, 0, 64)},
   };
 };
@@ -89,6 +91,7 @@ struct Options {
   std::size_t statistic = 0;
   bool ascending = false;
   std::int64_t rows = 24;
+  std::int64_t from = 0;
   std::int64_t repeats = 4;
 };
 
@@ -98,6 +101,7 @@ Result<Options> options_of(const ViewInput& input) {
   LOCUS_TRY(const std::string name, input.options.text("statistic", statistic_names().front()));
   LOCUS_TRY(options.ascending, input.options.boolean("ascending", false));
   LOCUS_TRY(options.rows, input.options.integer("rows", 24));
+  LOCUS_TRY(options.from, input.options.integer("from", 0));
   LOCUS_TRY(options.repeats, input.options.integer("repeats", 4));
   options.table = as == "table";
   options.statistic = static_cast<std::size_t>(
@@ -151,8 +155,8 @@ Result<std::vector<std::shared_ptr<const Rows>>> measure_all(const View& view, c
   return all;
 }
 
-// Indices of the rows as the table shows them; heads without the statistic come last.
-std::vector<std::size_t> order_of(const Rows& rows, const Options& options) {
+// Indices of all rows, sorted; heads without the statistic come last.
+std::vector<std::size_t> sorted(const Rows& rows, const Options& options) {
   std::vector<std::size_t> order(rows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -163,8 +167,21 @@ std::vector<std::size_t> order_of(const Rows& rows, const Options& options) {
     }
     return options.ascending ? x < y : x > y;
   });
-  order.resize(std::min(order.size(), static_cast<std::size_t>(options.rows)));
   return order;
+}
+
+// The first row that is shown of `count`: no empty row at the end while there are others above.
+std::size_t first_row(std::size_t count, const Options& options) {
+  const auto rows = static_cast<std::size_t>(options.rows);
+  return std::min(static_cast<std::size_t>(options.from), count > rows ? count - rows : 0);
+}
+
+// Indices of the rows as the table shows them.
+std::vector<std::size_t> order_of(const Rows& rows, const Options& options) {
+  const std::vector<std::size_t> all = sorted(rows, options);
+  const std::size_t first = first_row(all.size(), options);
+  const std::size_t last = std::min(all.size(), first + static_cast<std::size_t>(options.rows));
+  return {all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(last)};
 }
 
 // The statistics that some head has.
@@ -227,6 +244,16 @@ std::shared_ptr<const Field> map_of(const Rows& rows, const models::ModelInfo& m
   return std::make_shared<const Field>(std::move(field));
 }
 
+// "16 heads", "rows 24 to 47 of 144 heads".
+std::string rows_text(std::size_t shown, std::size_t count, const Options& options) {
+  if (shown == count) {
+    return std::to_string(count) + " heads";
+  }
+  const std::size_t first = first_row(count, options);
+  return "rows " + std::to_string(first) + " to " + std::to_string(first + shown - 1) + " of " + std::to_string(count) +
+         " heads";
+}
+
 Result<figure::Figure> Heads::figure(const ViewInput& input) const {
   LOCUS_TRY(const Options options, options_of(input));
   LOCUS_TRY(const auto all, measure_all(*this, input, options));
@@ -238,8 +265,8 @@ Result<figure::Figure> Heads::figure(const ViewInput& input) const {
       const auto order = order_of(*all[n], options);
       figure::Panel panel = table_panel(*all[n], order, shown);
       panel.title = input.columns[n].name;
-      panel.note = std::to_string(order.size()) + " of " + std::to_string(all[n]->size()) + " heads by " +
-                   kAll9[options.statistic].meaning + "; colours: share of the column's largest";
+      panel.note = rows_text(order.size(), all[n]->size(), options) + " by " + kAll9[options.statistic].meaning +
+                   "; colours: share of the column's largest";
       figure.panels.push_back(std::move(panel));
     }
     return figure;
@@ -248,13 +275,9 @@ Result<figure::Figure> Heads::figure(const ViewInput& input) const {
   for (std::size_t n = 0; n < all.size(); ++n) {
     fields.push_back(map_of(*all[n], input.columns[n].trace->model(), options.statistic));
   }
-  ViewInput whole = input;
-  whole.ignore_first = false;  // columns are heads here
   const Sign sign = options.statistic + 1 == kStatistics ? Sign::kZeroCentred : Sign::kPositive;
   for (std::size_t n = 0; n < all.size(); ++n) {
-    const std::span<const std::shared_ptr<const Field>> every(fields);
-    figure::Panel panel =
-        head_map(fields[n], color_scale(whole, sign, input.scale.shared ? every : every.subspan(n, 1)));
+    figure::Panel panel = head_map(fields[n], head_scale(input, sign, fields, n));
     panel.title = input.columns[n].name;
     panel.color_bar_label = kAll9[options.statistic].meaning;
     figure.panels.push_back(std::move(panel));
@@ -271,13 +294,11 @@ Result<Data> Heads::data(const ViewInput& input) const {
     const auto field = map_of(rows, input.columns.front().trace->model(), options.statistic);
     return Data{{field->rows, field->columns}, field->values, {}};
   }
-  Options every = options;
-  every.rows = static_cast<std::int64_t>(rows.size());
   std::vector<Series> series{{"layer", {}}, {"head", {}}};
   for (const Statistic& each : kAll9) {
     series.push_back({each.name, {}});
   }
-  for (const std::size_t index : order_of(rows, every)) {
+  for (const std::size_t index : sorted(rows, options)) {
     series[0].values.push_back(static_cast<double>(rows[index].layer));
     series[1].values.push_back(static_cast<double>(rows[index].head));
     for (std::size_t n = 0; n < kStatistics; ++n) {
@@ -339,6 +360,32 @@ std::vector<Place> Heads::places(const ViewInput& input, const Selection& select
     }
   }
   return places;
+}
+
+std::optional<Selection> Heads::step(const ViewInput& input, std::int64_t by) const {
+  const auto options = options_of(input);
+  if (!options || !options->table || !input.cache) {
+    return std::nullopt;
+  }
+  const auto rows = input.cache->peek<Rows>({input.columns.front().trace}, key_of(*options));
+  if (!rows || rows->empty()) {
+    return std::nullopt;
+  }
+  const auto order = sorted(*rows, *options);
+  const auto found = std::find_if(order.begin(), order.end(), [&](std::size_t index) {
+    return (*rows)[index].layer == input.layer && (*rows)[index].head == input.head;
+  });
+  const auto last = static_cast<std::int64_t>(order.size()) - 1;
+  const std::int64_t now = found == order.end() ? 0 : found - order.begin();
+  const std::int64_t line = found == order.end() ? 0 : std::clamp<std::int64_t>(now + by, 0, last);
+  Selection selection;
+  selection.layer = (*rows)[order[static_cast<std::size_t>(line)]].layer;
+  selection.head = (*rows)[order[static_cast<std::size_t>(line)]].head;
+  const auto first = static_cast<std::int64_t>(first_row(order.size(), *options));
+  if (line < first || line >= first + options->rows) {
+    selection.option = {"from", line < first ? line : line - options->rows + 1};
+  }
+  return selection;
 }
 
 }  // namespace

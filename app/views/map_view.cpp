@@ -1,6 +1,11 @@
 #include "app/views/map_view.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "app/views/alignment.h"
+#include "app/views/controls.h"
 
 namespace locus::views {
 
@@ -35,13 +40,33 @@ void show_length(const ViewInput& input, const models::Trace& trace, std::int64_
   }
 }
 
-Error differ(const ViewInput& input) {
-  return unsupported("a difference needs the same tokens: " + input.columns[0].name + " and " + input.columns[1].name +
-                     " split this text into " + std::to_string(input.columns[0].trace->length()) + " and " +
-                     std::to_string(input.columns[1].trace->length()));
+// Where a difference cannot be shown, why.
+figure::Panel reason_panel(const ViewInput& input, const Error& reason) {
+  figure::Panel panel;
+  panel.title = input.columns[0].name + " − " + input.columns[1].name;
+  panel.show_axes = false;
+  panel.note = reason.message;
+  return panel;
 }
 
 }  // namespace
+
+Status needs_dot_product(const Column& column) {
+  const models::ModelInfo& model = column.trace->model();
+  if (!model.has_dot_product) {
+    return unsupported("the encoding of " + column.name + " (" + model.encoding + ") has no vector for a position");
+  }
+  return {};
+}
+
+Control cosine_control() {
+  return toggle("cosine", "Cosine", "Divided by the lengths of the two vectors");
+}
+
+bool is_cosine(const ViewInput& input) {
+  const auto option = input.options.boolean("cosine", false);
+  return option.ok() && *option;
+}
 
 MapWindow whole_window(std::int64_t length) {
   return {{0, length}, {0, length}, length, length};
@@ -72,7 +97,7 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
   for (const Column& column : input.columns) {
     LOCUS_CHECK(available(column));
     windows.push_back(visible_window(input, length(input, column), panels));
-    LOCUS_TRY(auto made, field(input, column, windows.back()));
+    LOCUS_TRY(auto made, field(of_column(input, fields.size()), column, windows.back()));
     fields.push_back(std::move(made));
   }
   figure::Figure figure;
@@ -83,7 +108,7 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     const Column& column = input.columns[n];
     figure::Panel panel = map_panel(input, *column.trace, windows[n], fields[n], scale);
     show_length(input, *column.trace, length(input, column), panel);
-    panel.title = column.name + " · " + subtitle(input, column);
+    panel.title = column.name + " · " + subtitle(of_column(input, n), column);
     // What all columns share is said once, so that the maps get the room.
     if (!input.scale.shared || n + 1 == fields.size()) {
       const bool sampled =
@@ -97,17 +122,67 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     figure.panels.push_back(std::move(panel));
   }
   if (with_difference(input)) {
-    if (length(input, input.columns[0]) != length(input, input.columns[1])) {
-      return differ(input);
-    }
-    LOCUS_TRY(Field made, difference(*fields[0], *fields[1]));
-    figure.panels.push_back(difference_panel(input, windows[0], std::move(made)));
-    show_length(input, *input.columns[0].trace, length(input, input.columns[0]), figure.panels.back());
-    figure.panels.back().color_bar_label = "difference of " + quantity(input);
-    figure.panels.back().y.label.clear();
+    LOCUS_CHECK(append_difference(input, windows[0], fields[0], figure));
   }
   LOCUS_CHECK(append_rows(input, figure));
   return figure;
+}
+
+// The second column's map on the first column's tokens. Errors: kUnsupported where the screen does not show single
+// cells.
+Result<Field> MapView::second_laid_out(const ViewInput& input, const MapWindow& window) const {
+  const models::Trace& first = *input.columns[0].trace;
+  const Column& second = input.columns[1];
+  if (first.text() != second.trace->text() || first.text().empty()) {
+    return unsupported("no difference: " + input.columns[0].name + " and " + second.name + " have " +
+                       std::to_string(length(input, input.columns[0])) + " and " +
+                       std::to_string(length(input, second)) + " tokens and no text in common to align them by");
+  }
+  const std::int64_t cells = second.trace->length();
+  if (window.reduced() || cells * cells > kAtOnceCells) {
+    return unsupported("no difference: " + second.name +
+                       " splits the text into other tokens; zoom in to single cells, or shorten the text, to see it "
+                       "aligned");
+  }
+  LOCUS_TRY(const auto map, field(of_column(input, 1), second, whole_window(cells)));
+  return laid_out(*map, *second.trace, first, window.rows, window.columns, additive(input));
+}
+
+Status MapView::append_difference(const ViewInput& input, const MapWindow& window,
+                                  const std::shared_ptr<const Field>& first, figure::Figure& figure) const {
+  const Column& column = input.columns[0];
+  const std::int64_t own = length(input, column);
+  const bool of_tokens =
+      own == column.trace->length() && length(input, input.columns[1]) == input.columns[1].trace->length();
+  const bool aligned_by_text = of_tokens && !same_tokens(*column.trace, *input.columns[1].trace);
+  Result<Field> second = [&]() -> Result<Field> {
+    if (aligned_by_text) {
+      return second_laid_out(input, window);
+    }
+    if (own != length(input, input.columns[1])) {
+      return unsupported("no difference: the maps have " + std::to_string(own) + " and " +
+                         std::to_string(length(input, input.columns[1])) + " positions");
+    }
+    LOCUS_TRY(const auto map, field(of_column(input, 1), input.columns[1], window));
+    return *map;
+  }();
+  if (!second && second.error().code == ErrorCode::kUnsupported) {
+    figure.panels.push_back(reason_panel(input, second.error()));
+    return {};
+  }
+  if (!second) {
+    return second.error();
+  }
+  LOCUS_TRY(Field made, difference(*first, *second));
+  figure.panels.push_back(difference_panel(input, window, std::move(made)));
+  figure::Panel& panel = figure.panels.back();
+  show_length(input, *column.trace, own, panel);
+  panel.color_bar_label = "difference of " + quantity(input);
+  panel.y.label.clear();
+  if (aligned_by_text) {
+    panel.note += (panel.note.empty() ? "" : "; ") + std::string("aligned by text, on the tokens of ") + column.name;
+  }
+  return {};
 }
 
 Status MapView::append_maps(const ViewInput& input, const Column& column, std::vector<float>& out) const {
@@ -141,16 +216,31 @@ Result<Data> MapView::data(const ViewInput& input) const {
   }
   data.shape.insert(data.shape.end(), {cells, cells});
   LOCUS_CHECK(append_maps(input, column, data.values));
-  if (with_difference(input)) {
-    std::vector<float> second;
-    LOCUS_CHECK(append_maps(input, input.columns[1], second));
-    if (second.size() != data.values.size()) {
-      return differ(input);
-    }
-    for (std::size_t n = 0; n < second.size(); ++n) {
-      data.values[n] -= second[n];
-    }
+  if (!with_difference(input)) {
+    return data;
   }
+  const Column& other = input.columns[1];
+  const bool of_tokens = cells == column.trace->length();
+  if (of_tokens && !same_tokens(*column.trace, *other.trace)) {
+    if (input.layer == kAll || input.head == kAll) {
+      return unsupported("a difference of all heads needs the same tokens: " + column.name + " and " + other.name +
+                         " split this text into " + std::to_string(cells) + " and " +
+                         std::to_string(other.trace->length()));
+    }
+    LOCUS_TRY(const Field second, second_laid_out(input, whole_window(cells)));
+    for (std::size_t n = 0; n < data.values.size(); ++n) {
+      const float other_value = second.values[n];
+      // A masked weight is 0 in data.
+      data.values[n] -= additive(input) && std::isnan(other_value) ? 0 : other_value;
+    }
+    return data;
+  }
+  std::vector<float> second;
+  LOCUS_CHECK(append_maps(of_column(input, 1), other, second));
+  if (second.size() != data.values.size()) {
+    return unsupported("a difference needs maps of one size: " + column.name + " and " + other.name);
+  }
+  std::transform(data.values.begin(), data.values.end(), second.begin(), data.values.begin(), std::minus<>());
   return data;
 }
 

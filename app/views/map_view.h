@@ -27,6 +27,8 @@ class MapView : public View {
   // Rows and columns of the whole map.
   virtual std::int64_t length(const ViewInput& /*input*/, const Column& column) const { return column.trace->length(); }
   virtual Sign sign(const ViewInput& input) const = 0;
+  // Whether a row's values are shares of a whole, which a key that another tokenizer cuts in two divides.
+  virtual bool additive(const ViewInput& /*input*/) const { return false; }
   virtual std::string quantity(const ViewInput& input) const = 0;  // beside the colour bar
   // Under the panel's title, after the column's name.
   virtual std::string subtitle(const ViewInput& input, const Column& column) const;
@@ -36,8 +38,17 @@ class MapView : public View {
   virtual Status append_rows(const ViewInput& /*input*/, figure::Figure& /*figure*/) const { return {}; }
 
  private:
+  Result<Field> second_laid_out(const ViewInput& input, const MapWindow& window) const;
+  Status append_difference(const ViewInput& input, const MapWindow& window, const std::shared_ptr<const Field>& first,
+                           figure::Figure& figure) const;
   Status append_maps(const ViewInput& input, const Column& column, std::vector<float>& out) const;
 };
+
+// What the views of position dot products share: kUnsupported for an encoding without a vector for a position, and
+// their option "cosine".
+Status needs_dot_product(const Column& column);
+Control cosine_control();
+bool is_cosine(const ViewInput& input);
 
 // A window of the whole map.
 MapWindow whole_window(std::int64_t length);

@@ -1,6 +1,8 @@
 // `pe-dot-product`: how alike the encodings of two positions are.
+#include <algorithm>
 #include <cmath>
 
+#include "app/views/controls.h"
 #include "app/views/list.h"
 #include "app/views/map_view.h"
 
@@ -21,7 +23,7 @@ struct Wanted {
 
 Wanted wanted_of(const ViewInput& input) {
   Wanted wanted;
-  wanted.cosine = input.options.boolean("cosine", false).ok() && *input.options.boolean("cosine", false);
+  wanted.cosine = is_cosine(input);
   if (const auto length = input.options.number("length", 0); length && *length > 0) {
     wanted.length = std::llround(*length);
   }
@@ -65,19 +67,13 @@ class DotProduct final : public MapView {
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
     LOCUS_CHECK(View::available(column));
-    if (!column.trace->model().has_dot_product) {
-      return unsupported("the encoding of " + column.name + " (" + column.trace->model().encoding +
-                         ") has no vector for a position");
-    }
-    return {};
+    return needs_dot_product(column);
   }
+  // With option "layers" a row of panels a column, a panel a layer.
+  Result<figure::Figure> figure(const ViewInput& input) const override;
   // Positions beyond the text are no tokens.
-  Selection pick(const ViewInput& input, const Hit& hit) const override {
-    return wanted_of(input).length > 0 ? Selection{} : pick_cell(input, hit);
-  }
-  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
-    return wanted_of(input).length > 0 ? std::vector<Place>{} : MapView::places(input, selection);
-  }
+  Selection pick(const ViewInput& input, const Hit& hit) const override;
+  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
 
  protected:
   std::int64_t length(const ViewInput& input, const Column& column) const override {
@@ -155,37 +151,143 @@ class DotProduct final : public MapView {
       .uses_head = true,
       .uses_query = true,
       .uses_camera = true,
-      .controls =
-          {{Control::Kind::kToggle, "cosine", "Cosine", "Divided by the lengths of the two vectors", false, 0, 1, {}},
-           {Control::Kind::kWhole,
-            "length",
-            "Length",
-            "Positions 0 to this; 0: those of the text",
-            std::int64_t{0},
-            0,
-            65536,
-            {},
-            true},
-           {Control::Kind::kNumber,
-            "base",
-            "Base",
-            "RoPE's base instead of the checkpoint's; 0: as it is",
-            0.0,
-            0,
-            1e8,
-            {},
-            true},
-           {Control::Kind::kChoice,
-            "scaling",
-            "Scaling",
-            "RoPE's scaling instead of the checkpoint's",
-            std::string(kOwn),
-            0,
-            1,
-            {kOwn, "linear", "ntk", "dynamic", "yarn"}},
-           {Control::Kind::kNumber, "factor", "by", "The factor of that scaling", 4.0, 1, 64, {}}},
+      .controls = {toggle("layers", "Every layer", "One map a layer, from the first to the last, in one colour range"),
+                   cosine_control(),
+                   {Control::Kind::kWhole,
+                    "length",
+                    "Length",
+                    "Positions 0 to this; 0: those of the text",
+                    std::int64_t{0},
+                    0,
+                    65536,
+                    {},
+                    true},
+                   {Control::Kind::kNumber,
+                    "base",
+                    "Base",
+                    "RoPE's base instead of the checkpoint's; 0: as it is",
+                    0.0,
+                    0,
+                    1e8,
+                    {},
+                    true},
+                   {Control::Kind::kChoice,
+                    "scaling",
+                    "Scaling",
+                    "RoPE's scaling instead of the checkpoint's",
+                    std::string(kOwn),
+                    0,
+                    1,
+                    {kOwn, "linear", "ntk", "dynamic", "yarn"}},
+                   {Control::Kind::kNumber, "factor", "by", "The factor of that scaling", 4.0, 1, 64, {}}},
   };
 };
+
+// How many layers are shown side by side; 0: the chosen one alone.
+std::size_t layers_of(const ViewInput& input) {
+  const auto every = input.options.boolean("layers", false);
+  if (!every || !*every || input.columns.empty()) {
+    return 0;
+  }
+  std::int64_t layers = input.columns.front().trace->model().layers;
+  for (const Column& column : input.columns) {
+    layers = std::min(layers, column.trace->model().layers);
+  }
+  return static_cast<std::size_t>(layers);
+}
+
+// One range over all panels, unless the user has set it.
+void share_range(const ViewInput& input, figure::Figure& figure) {
+  std::vector<figure::ColorScale*> scales;
+  for (figure::Panel& panel : figure.panels) {
+    if (auto* map = std::get_if<figure::HeatMap>(&panel.layers.front())) {
+      scales.push_back(&map->scale);
+    }
+  }
+  for (const figure::ColorScale* each : std::vector<figure::ColorScale*>(scales)) {
+    scales.front()->low = std::min(scales.front()->low, each->low);
+    scales.front()->high = std::max(scales.front()->high, each->high);
+  }
+  for (figure::ColorScale* each : scales) {
+    each->low = input.scale.low.value_or(scales.front()->low);
+    each->high = input.scale.high.value_or(scales.front()->high);
+  }
+}
+
+Result<figure::Figure> DotProduct::figure(const ViewInput& input) const {
+  const std::size_t layers = layers_of(input);
+  if (layers == 0) {
+    return MapView::figure(input);
+  }
+  ViewInput one = input;
+  one.difference = false;
+  const int across = input.columns.size() > 1 ? static_cast<int>(layers) : 2;
+  one.width_px = std::max(input.width_px / across, 1);
+  std::vector<figure::Figure> figures;
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    one.layer = static_cast<std::int64_t>(layer);
+    one.columns = input.columns;
+    LOCUS_TRY(figure::Figure made, MapView::figure(one));
+    figures.push_back(std::move(made));
+  }
+  figure::Figure figure;
+  // One checkpoint's layers fill the room; those of several stand below each other.
+  const bool one_column = input.columns.size() == 1;
+  figure.columns =
+      one_column ? static_cast<int>(std::ceil(std::sqrt(static_cast<double>(layers)))) : static_cast<int>(layers);
+  if (one_column) {
+    figure.title = input.columns.front().name;
+  }
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+      figure::Panel panel = std::move(figures[layer].panels[n]);
+      panel.title = (layer == 0 && !one_column ? input.columns[n].name + " · " : "") + "layer " + std::to_string(layer);
+      const bool leftmost = static_cast<int>(layer) % figure.columns == 0;
+      panel.y.label = leftmost ? "position i" : "";
+      // What all panels share is said once.
+      panel.color_bar_label = layer + 1 == layers ? quantity(input) : "";
+      if (layer + 1 < layers) {
+        panel.note.clear();
+      }
+      figure.panels.push_back(std::move(panel));
+    }
+  }
+  if (input.scale.shared) {
+    share_range(input, figure);
+  }
+  return figure;
+}
+
+Selection DotProduct::pick(const ViewInput& input, const Hit& hit) const {
+  const std::size_t layers = layers_of(input);
+  if (layers == 0) {
+    return wanted_of(input).length > 0 ? Selection{} : pick_cell(input, hit);
+  }
+  Hit own = hit;
+  own.panel = hit.panel / layers;
+  ViewInput one = input;
+  one.difference = false;
+  Selection selection = wanted_of(input).length > 0 ? Selection{} : pick_cell(one, own);
+  selection.layer = static_cast<std::int64_t>(hit.panel % layers);
+  return selection;
+}
+
+std::vector<Place> DotProduct::places(const ViewInput& input, const Selection& selection) const {
+  if (wanted_of(input).length > 0) {
+    return {};
+  }
+  const std::size_t layers = layers_of(input);
+  if (layers == 0) {
+    return MapView::places(input, selection);
+  }
+  std::vector<Place> places;
+  for (const Place& place : cell_places(input, selection, 0)) {
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+      places.push_back({place.panel * layers + layer, place.x, place.y});
+    }
+  }
+  return places;
+}
 
 }  // namespace
 

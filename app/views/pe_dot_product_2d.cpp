@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/views/list.h"
+#include "app/views/map_view.h"
 #include "app/views/patch_grid.h"
 #include "app/views/score_map.h"
 
@@ -72,11 +73,6 @@ std::string text_of(const std::vector<Anchor>& anchors) {
   return text;
 }
 
-bool is_cosine(const ViewInput& input) {
-  const auto option = input.options.boolean("cosine", false);
-  return option.ok() && *option;
-}
-
 // (anchors, patches): the dot products of each anchor with every patch.
 Result<Field> products(const ViewInput& input, const Column& column, const std::vector<Anchor>& anchors) {
   const models::ImageGrid grid = grid_of(input, column);
@@ -119,11 +115,7 @@ class DotProduct2d final : public View {
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
     LOCUS_CHECK(View::available(column));
-    if (!column.trace->model().has_dot_product) {
-      return unsupported("the encoding of " + column.name + " (" + column.trace->model().encoding +
-                         ") has no vector for a position");
-    }
-    return {};
+    return needs_dot_product(column);
   }
   Result<figure::Figure> figure(const ViewInput& input) const override;
   // [anchors, rows, columns].
@@ -146,24 +138,23 @@ class DotProduct2d final : public View {
       .uses_layer = true,
       .uses_head = true,
       .needs_image = true,
-      .controls =
-          {{Control::Kind::kToggle, "cosine", "Cosine", "Divided by the lengths of the two vectors", false, 0, 1, {}},
-           {Control::Kind::kWhole,
-            "side",
-            "Grid side",
-            "Patches along each side of a square grid; 0: the image's own grid",
-            std::int64_t{0},
-            0,
-            64,
-            {}},
-           {Control::Kind::kText,
-            "anchors",
-            "Anchors",
-            "Row,column of each anchor, such as 2,2 7,7; a click in a map moves its anchor",
-            std::string(),
-            0,
-            1,
-            {}}},
+      .controls = {cosine_control(),
+                   {Control::Kind::kWhole,
+                    "side",
+                    "Grid side",
+                    "Patches along each side of a square grid; 0: the image's own grid",
+                    std::int64_t{0},
+                    0,
+                    64,
+                    {}},
+                   {Control::Kind::kText,
+                    "anchors",
+                    "Anchors",
+                    "Row,column of each anchor, such as 2,2 7,7; a click in a map moves its anchor",
+                    std::string(),
+                    0,
+                    1,
+                    {}}},
   };
 };
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "app/views/contextual_map.h"
 #include "app/views/list.h"
 #include "app/views/map_view.h"
 
@@ -73,6 +74,9 @@ class PositionAttention final : public MapView {
   std::string subtitle(const ViewInput& input, const Column& column) const override {
     return head_label(column.trace->model(), input.layer, std::max<std::int64_t>(input.head, 0));
   }
+  void decorate(const ViewInput& input, const Column& column, figure::Panel& panel) const override {
+    mark_boundaries(marked_tokens(*column.trace, boundary_of(*this, input)), panel);
+  }
 
  private:
   ViewInfo info_{
@@ -89,7 +93,7 @@ class PositionAttention final : public MapView {
       .uses_head = true,
       .uses_query = true,
       .uses_camera = true,
-      .controls = {},
+      .controls = {boundary_control("")},
   };
 };
 

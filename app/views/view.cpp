@@ -125,6 +125,25 @@ std::optional<Camera> View::home(const ViewInput& /*input*/) const {
   return std::nullopt;
 }
 
+std::optional<Selection> View::step(const ViewInput& /*input*/, std::int64_t /*by*/) const {
+  return std::nullopt;
+}
+
+HeadRef head_of_column(const ViewInput& input, std::size_t column) {
+  const HeadRef own{input.layer, input.head};
+  const bool hold = column < input.partners.size() && input.partners.front() == own;
+  return hold ? input.partners[column] : own;
+}
+
+ViewInput of_column(const ViewInput& input, std::size_t column) {
+  ViewInput one = input;
+  const HeadRef head = head_of_column(input, column);
+  one.layer = head.layer;
+  one.head = head.head;
+  one.partners.clear();
+  return one;
+}
+
 Result<const View*> find_view(const std::string& name) {
   std::vector<std::string> known;
   for (const View* view : views()) {
@@ -154,13 +173,15 @@ Status check(const View& view, const ViewInput& input) {
   if (input.columns.empty()) {
     return usage("view " + view.info().name + ": expected a run to show, found none");
   }
-  for (const Column& column : input.columns) {
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    const Column& column = input.columns[n];
     const models::ModelInfo& model = column.trace->model();
-    if (view.info().uses_layer && (input.layer < kAll || input.layer == -1 || input.layer >= model.layers)) {
-      return no_such("layer", input.layer, model.layers, column);
+    const auto [layer, head] = head_of_column(input, n);
+    if (view.info().uses_layer && (layer < kAll || layer == -1 || layer >= model.layers)) {
+      return no_such("layer", layer, model.layers, column);
     }
-    if (view.info().uses_head && (input.head < kAll || input.head >= model.heads)) {
-      return no_such("head", input.head, model.heads, column);
+    if (view.info().uses_head && (head < kAll || head >= model.heads)) {
+      return no_such("head", head, model.heads, column);
     }
   }
   for (const auto& [name, value] : input.options.values()) {

@@ -57,11 +57,21 @@ constexpr std::int64_t kMean = models::kMeanHead;  // as a head: the mean over a
 constexpr std::int64_t kAll = -2;                  // as a layer or head of data(): every one
 constexpr std::int64_t kNone = -1;                 // as a query or key: none chosen
 
+struct HeadRef {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+
+  friend bool operator==(const HeadRef&, const HeadRef&) = default;
+};
+
 struct ViewInput {
   std::vector<Column> columns;  // at least one
   bool difference = false;      // with two or more columns: one more panel, the first column minus the second
   std::int64_t layer = 0;
   std::int64_t head = 0;  // or kMean
+  // Heads that belong together though their numbers differ, one a column. They hold while the first is the layer and
+  // head above.
+  std::vector<HeadRef> partners;
   std::int64_t query = kNone;
   std::int64_t key = kNone;
   models::Quantity quantity = models::Quantity::kWeight;
@@ -130,6 +140,7 @@ struct Selection {
   std::optional<std::int64_t> query;
   std::optional<std::int64_t> key;
   std::optional<std::int64_t> column;  // of ViewInput::columns
+  std::vector<HeadRef> partners;       // of that head, as ViewInput has them
   bool open = false;                   // choosing it opens the `attention` view there
   // Choosing it sets this option of the view: an anchor, a pinned query.
   std::optional<std::pair<std::string, SettingValue>> option;
@@ -160,7 +171,15 @@ class View {
   virtual std::vector<Place> places(const ViewInput& input, const Selection& selection) const;
   // The whole of the axes, for views that can be zoomed; empty for others.
   virtual std::optional<Camera> home(const ViewInput& input) const;
+  // In views that are lists of heads: the head `by` rows below the input's, with the option that brings it into view;
+  // empty where there is none, and in other views.
+  virtual std::optional<Selection> step(const ViewInput& input, std::int64_t by) const;
 };
+
+// The layer and head that a column shows: its partner, or the input's own.
+HeadRef head_of_column(const ViewInput& input, std::size_t column);
+// The input with that column's layer and head.
+ViewInput of_column(const ViewInput& input, std::size_t column);
 
 // All of them, in the order they are shown.
 const std::vector<const View*>& views();

@@ -1,77 +1,19 @@
-// The views of analyses: what they export, against computations from the bundled model's maps and predictions on a text
-// made up here.
+// The views of heads and of their distance bias: what they export, against computations from the bundled model's maps.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <numeric>
 #include <random>
+#include <tuple>
 
-#include "app/views/view.h"
-#include "tests/support/bundled.h"
+#include "tests/support/exported_views.h"
 
 namespace locus::views {
 namespace {
 
-constexpr const char* kText =
-    "A grey cat counts the boats. One boat, two boats, three boats, and then a fourth that nobody saw. "
-    "The grey cat counts the boats again: one boat, two boats.";
-
-const View& view_of(const std::string& name) {
-  return **find_view(name);
-}
-
-ViewInput input_of(const std::string& text = kText) {
-  ViewInput input;
-  input.columns.push_back(test::column_of(test::bundled("text-rope"), text));
-  input.layer = 1;
-  input.head = 2;
-  return input;
-}
-
-// With a second column whose RoPE turns by another base.
-ViewInput pair_of() {
-  ViewInput input = input_of();
-  input.columns.push_back(test::column_of(test::bundled("text-rope", 300.0), kText, "base 300"));
-  return input;
-}
-
-Field map_of(const models::Trace& trace, std::int64_t layer, std::int64_t head,
-             models::Quantity quantity = models::Quantity::kWeight) {
-  models::MapRequest request;
-  request.layer = layer;
-  request.head = head;
-  request.quantity = quantity;
-  const auto map = trace.map(request);
-  EXPECT_TRUE(map.ok());
-  return *map;
-}
-
-// |a − b| ≤ tolerance·(1 + |b|).
-void expect_near(double a, double b, double tolerance = 2e-5) {
-  EXPECT_LE(std::abs(a - b), tolerance * (1 + std::abs(b))) << a << " and " << b;
-}
-
-double at(const Data& data, std::int64_t row, std::int64_t column) {
-  return static_cast<double>(data.values[static_cast<std::size_t>(row * data.shape[1] + column)]);
-}
-
-std::int64_t column_named(const Data& data, const std::string& name) {
-  const auto found = std::find(data.columns.begin(), data.columns.end(), name);
-  EXPECT_NE(found, data.columns.end()) << name;
-  return found - data.columns.begin();
-}
-
-Data exported(const std::string& view, const ViewInput& input) {
-  const auto data = view_of(view).data(input);
-  EXPECT_TRUE(data.ok()) << (data.ok() ? "" : data.error().describe());
-  const auto figure = view_of(view).figure(input);
-  EXPECT_TRUE(figure.ok()) << (figure.ok() ? "" : figure.error().describe());
-  return data.ok() ? *data : Data{{0, 0}, {}, {}};
-}
+using namespace test_views;
 
 // Mean of s(i, i − λ) over λ of a range and, for each, over all queries: what independent pairs sample.
 double mean_score(const Field& logits, std::int64_t from, std::int64_t to) {
@@ -243,6 +185,64 @@ TEST(AnalysisViews, ClickingARowOfTheTableOpensItsHead) {
   EXPECT_EQ(places[0].y.low, 0);
 }
 
+TEST(AnalysisViews, KeysWalkThroughTheTableAndScrollIt) {
+  ViewInput input = input_of();
+  input.cache = std::make_shared<FieldCache>(1 << 20);
+  input.options = {{"repeats", std::int64_t{0}}, {"rows", std::int64_t{4}}};
+  const Data data = exported("heads", input);  // all heads, sorted
+  const auto head_of = [&](std::int64_t row) {
+    return std::pair(static_cast<std::int64_t>(at(data, row, 0)), static_cast<std::int64_t>(at(data, row, 1)));
+  };
+  std::tie(input.layer, input.head) = head_of(2);
+  const View& view = view_of("heads");
+  auto step = view.step(input, 1);
+  ASSERT_TRUE(step.has_value());
+  EXPECT_EQ(std::pair(*step->layer, *step->head), head_of(3));
+  EXPECT_FALSE(step->option.has_value());  // still in view
+  step = view.step(input, 5);
+  EXPECT_EQ(std::pair(*step->layer, *step->head), head_of(7));
+  ASSERT_TRUE(step->option.has_value());
+  EXPECT_EQ(step->option->first, "from");
+  EXPECT_EQ(step->option->second, SettingValue(std::int64_t{4}));
+  step = view.step(input, 1000);  // the end
+  EXPECT_EQ(std::pair(*step->layer, *step->head), head_of(15));
+  input.options.set("from", std::int64_t{12});
+  const auto figure = view.figure(input);
+  ASSERT_TRUE(figure.ok());
+  EXPECT_NE(figure->panels[0].note.find("rows 12 to 15 of 16"), std::string::npos) << figure->panels[0].note;
+  figure::Hit hit;
+  hit.x = 0.5;
+  hit.y = 3.5;
+  const Selection picked = view.pick(input, hit);
+  EXPECT_EQ(std::pair(*picked.layer, *picked.head), head_of(15));
+  input.options.set("as", std::string("map"));
+  EXPECT_FALSE(view.step(input, 1).has_value());
+}
+
+TEST(AnalysisViews, ABestMatchOpensThePair) {
+  ViewInput input = pair_of();
+  input.cache = std::make_shared<FieldCache>(1 << 20);
+  input.options = {{"match", std::string("best")}};
+  const View& view = view_of("head-difference");
+  figure::Hit hit;
+  hit.x = 2.5;
+  hit.y = 1.5;
+  EXPECT_EQ(view.pick(input, hit), Selection{});  // nothing is computed on the window's thread
+  const Data data = exported("head-difference", input);
+  for (std::int64_t n = 0; n < 16; ++n) {
+    hit.x = static_cast<double>(n % 4) + 0.5;
+    hit.y = static_cast<double>(n / 4) + 0.5;
+    const Selection picked = view.pick(input, hit);
+    ASSERT_TRUE(picked.open);
+    ASSERT_EQ(picked.partners.size(), 2U);
+    EXPECT_EQ(picked.partners[0], (HeadRef{n / 4, n % 4}));
+    EXPECT_EQ(picked.partners[1],
+              (HeadRef{static_cast<std::int64_t>(at(data, n, 2)), static_cast<std::int64_t>(at(data, n, 3))}));
+  }
+  input.options.set("match", std::string("index"));
+  EXPECT_TRUE(view.pick(input, hit).partners.empty());
+}
+
 TEST(AnalysisViews, HeadDifferenceIsHalfTheAbsoluteDifferenceOfRows) {
   ViewInput input = pair_of();
   input.options = {{"rows", std::int64_t{0}}};
@@ -273,161 +273,6 @@ TEST(AnalysisViews, HeadDifferenceIsHalfTheAbsoluteDifferenceOfRows) {
   EXPECT_LE(matched, plain + 1e-4);
   input.columns.pop_back();
   EXPECT_EQ(view_of("head-difference").figure(input).error().code, ErrorCode::kUsage);
-}
-
-TEST(AnalysisViews, ShiftStabilityComparesTheRowsOfTheSameToken) {
-  ViewInput input = input_of();
-  const Data still = exported("shift-stability", input);
-  ASSERT_EQ(still.shape, (std::vector<std::int64_t>{4, 4}));
-  for (std::int64_t layer = 0; layer < 4; ++layer) {
-    EXPECT_LT(at(still, layer, 1), 1e-3);  // RoPE
-  }
-  input.options = {{"move", std::string("tokens")}, {"by", std::int64_t{2}}, {"token", std::int64_t{10}}};
-  const Data moved = exported("shift-stability", input);
-  models::Input longer;
-  longer.ids = {10, 10};
-  const models::Trace& plain = *input.columns[0].trace;
-  for (const models::TokenInfo& token : plain.tokens()) {
-    longer.ids->push_back(token.id);
-  }
-  const auto ran = input.columns[0].model->run(longer);
-  ASSERT_TRUE(ran.ok());
-  const std::int64_t length = plain.length();
-  for (std::int64_t layer = 0; layer < 4; ++layer) {
-    double change = 0;
-    for (std::int64_t head = 0; head < 4; ++head) {
-      const Field before = map_of(plain, layer, head);
-      const Field after = map_of(**ran, layer, head);
-      for (std::int64_t i = 0; i < length; ++i) {
-        for (std::int64_t j = 0; j <= i; ++j) {
-          change += std::abs(static_cast<double>(after.at(i + 2, j + 2)) - static_cast<double>(before.at(i, j)));
-        }
-      }
-    }
-    expect_near(at(moved, layer, 1), change / static_cast<double>(4 * length), 5e-5);
-    expect_near(at(moved, layer, 2), change / static_cast<double>(2 * length * (length + 1)), 5e-5);
-    const auto e = plain.dot_product(layer, kMean, {}, {}, false);
-    const auto f = (*ran)->dot_product(layer, kMean, {}, {}, false);
-    double difference = 0;
-    double size = 0;
-    for (std::int64_t i = 0; i < length; ++i) {
-      for (std::int64_t j = 0; j <= i; ++j) {
-        difference += std::abs(static_cast<double>(f->at(i + 2, j + 2)) - static_cast<double>(e->at(i, j)));
-        size += std::abs(static_cast<double>(e->at(i, j)));
-      }
-    }
-    expect_near(at(moved, layer, 3), 100 * difference / size, 1e-3);
-  }
-}
-
-// −ln p(token n | the `context` tokens before it), from the prediction of a run of its own.
-double nats_of(const Column& column, std::int64_t token, std::int64_t begin) {
-  models::Input input;
-  input.ids.emplace();
-  for (std::int64_t n = begin; n < token; ++n) {
-    input.ids->push_back(column.trace->tokens()[static_cast<std::size_t>(n)].id);
-  }
-  const auto trace = column.model->run(input);
-  EXPECT_TRUE(trace.ok());
-  for (const models::Prediction& each : (*trace)->top(column.model->info().vocabulary)) {
-    if (each.id == column.trace->tokens()[static_cast<std::size_t>(token)].id) {
-      return -std::log(static_cast<double>(each.probability));
-    }
-  }
-  return std::nan("");
-}
-
-TEST(AnalysisViews, LengthCurveScoresTheSameTokensWithMoreContext) {
-  ViewInput input = pair_of();
-  input.options = {{"shortest", std::int64_t{8}},
-                   {"longest", std::int64_t{32}},
-                   {"scored", std::int64_t{3}},
-                   {"windows", std::int64_t{2}}};
-  const Data data = exported("length-curve", input);
-  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{3, 5}));
-  for (std::int64_t row = 0; row < 3; ++row) {
-    const std::int64_t length = std::int64_t{8} << row;
-    EXPECT_EQ(at(data, row, 0), static_cast<double>(length));
-    for (std::int64_t column = 0; column < 2; ++column) {
-      const Column& which = input.columns[static_cast<std::size_t>(column)];
-      double nats = 0;
-      for (const std::int64_t end : {std::int64_t{32}, which.trace->length()}) {
-        for (std::int64_t token = end - 3; token < end; ++token) {
-          nats += nats_of(which, token, end - length);
-        }
-      }
-      expect_near(at(data, row, 1 + 2 * column), std::exp(nats / 6), 1e-4);
-      expect_near(at(data, row, 2 + 2 * column), nats / 6 / std::log(2.0), 1e-4);
-    }
-  }
-}
-
-TEST(AnalysisViews, TaskAccuracyShowsWhatEvaluatePrinted) {
-  const auto file = std::filesystem::path(testing::TempDir()) / ("locus_rows_" + std::to_string(getpid()) + ".json");
-  std::ofstream(file) << R"({"task": "flip-flop", "rows": [
-    {"checkpoint": "a", "encoding": "cope", "metric": "error", "splits": {"dense": 0.5, "in": 0.01},
-     "interval": {"dense": [0.4, 0.6], "in": [0.0, 0.02]}},
-    {"checkpoint": "b", "encoding": "rope", "metric": "error", "splits": {"in": 0.03, "dense": null},
-     "interval": {"in": [0.02, 0.05], "dense": [null, null]}}]})";
-  ViewInput input = input_of("x");
-  input.options = {{"file", file.string()}};
-  const Data data = exported("task-accuracy", input);
-  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{2, 7}));
-  expect_near(at(data, 0, column_named(data, "a error")), 0.01);
-  expect_near(at(data, 1, column_named(data, "a error")), 0.5);
-  expect_near(at(data, 1, column_named(data, "a high")), 0.6);
-  expect_near(at(data, 0, column_named(data, "b error")), 0.03);
-  EXPECT_TRUE(std::isnan(at(data, 1, column_named(data, "b error"))));
-  std::ofstream(file) << R"({"task": "addition", "rows": [{"checkpoint": "c", "encoding": "tape", "metric": "error",
-    "splits": {"in": 0.1, "1+1": 0.0, "1+2": 0.25, "2+1": 0.5, "2+2": 0.75}}]})";
-  const Data map = exported("task-accuracy", input);
-  EXPECT_EQ(map.shape, (std::vector<std::int64_t>{2, 2}));
-  EXPECT_EQ(map.values, (std::vector<float>{0.0F, 0.25F, 0.5F, 0.75F}));
-  std::ofstream(file) << R"({"rows": [{"checkpoint": 3}]})";
-  EXPECT_EQ(view_of("task-accuracy").figure(input).error().code, ErrorCode::kBadInput);
-  std::filesystem::remove(file);
-  input.options = {};  // training.json of text-rope
-  const Data trained = exported("task-accuracy", input);
-  ASSERT_EQ(trained.columns[1], "text-rope bits_per_byte");
-  expect_near(at(trained, 0, 1), 1.9775764872046406);
-}
-
-// RoPE's curve is a combination of C(λ) and S(λ) alone, which are computed here.
-TEST(AnalysisViews, TheoryOfADistanceProfileIsMadeOfItsTwoSums) {
-  ViewInput input = input_of();
-  input.quantity = models::Quantity::kLogit;
-  for (const auto& [name, turn] : {std::pair("llama", 1.0), std::pair("paper", 2 * M_PI)}) {
-    input.options = {{"theory", std::string(name)}};
-    const Data data = exported("distance-profile", input);
-    ASSERT_EQ(data.shape[1], 6);
-    std::array<double, 5> normal{};  // Σ c², Σ cs, Σ s², Σ cy, Σ sy
-    std::vector<std::array<double, 3>> rows;
-    for (std::int64_t n = 0; n < data.shape[0]; ++n) {
-      double c = 0;
-      double s = 0;
-      for (int d = 0; d < 16; ++d) {
-        const double angle = turn * static_cast<double>(n) * std::pow(10000.0, -2.0 * d / 32);
-        c += std::cos(angle) / 32;
-        s += std::sin(angle) / 32;
-      }
-      const double y = at(data, n, 5);
-      rows.push_back({c, s, y});
-      normal[0] += c * c;
-      normal[1] += c * s;
-      normal[2] += s * s;
-      normal[3] += c * y;
-      normal[4] += s * y;
-    }
-    const double determinant = normal[0] * normal[2] - normal[1] * normal[1];
-    const double mu = (normal[3] * normal[2] - normal[4] * normal[1]) / determinant;
-    const double nu = (normal[4] * normal[0] - normal[3] * normal[1]) / determinant;
-    EXPECT_GT(std::abs(mu), 0.01);
-    for (const auto& [c, s, y] : rows) {
-      expect_near(y, mu * c + nu * s, 1e-4);
-    }
-  }
-  input.quantity = models::Quantity::kWeight;  // the theory is of logits
-  EXPECT_EQ(exported("distance-profile", input).shape[1], 5);
 }
 
 }  // namespace

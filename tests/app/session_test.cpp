@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "app/session/portable.h"
 #include "core/base/atomic_file.h"
 
 namespace locus::workbench {
@@ -25,6 +26,7 @@ Session example(const std::filesystem::path& folder) {
   session.state.layer = 2;
   session.state.head = views::kMean;
   session.state.query = 7;
+  session.state.partners = {{2, -1}, {0, 3}};
   session.state.quantity = models::Quantity::kContribution;
   session.state.scale.colormap = "magma";
   session.state.scale.low = 0.25F;
@@ -46,6 +48,7 @@ TEST(Session, WhatIsSavedIsWhatIsLoaded) {
   EXPECT_EQ(loaded->state.scale, saved.state.scale);
   EXPECT_EQ(loaded->state.options, saved.state.options);
   EXPECT_EQ(loaded->state.quantity, saved.state.quantity);
+  EXPECT_EQ(loaded->state.partners, saved.state.partners);
   EXPECT_EQ(loaded->state.head, views::kMean);
   ASSERT_TRUE(loaded->state.camera.has_value());
   EXPECT_EQ(loaded->state.camera->y.low, 9);
@@ -61,6 +64,41 @@ TEST(Session, PathsMoveWithTheFolder) {
   const auto loaded = load_session(folder / "there" / "s.locus.json");
   ASSERT_TRUE(loaded.ok());
   EXPECT_EQ(loaded->checkpoints.front().path, folder / "there" / "checkpoints" / "a");
+}
+
+TEST(Session, WhatIsMissingIsNamedAndFoundBesideWhatIsLocated) {
+  const auto folder = scratch();
+  std::filesystem::create_directories(folder / "old" / "checkpoints" / "a");
+  std::filesystem::create_directories(folder / "old" / "checkpoints" / "b");
+  Session saved = example(folder / "old");
+  saved.bookmarks[0].about = "what is seen there";
+  saved.bookmarks[0].columns.push_back({folder / "old" / "checkpoints" / "b", {}, true});
+  saved.bookmarks[0].columns.push_back({folder / "old" / "checkpoints" / "gone", {}, true});
+  ASSERT_TRUE(save_session(saved, folder / "old" / "s.locus.json").ok());
+  std::filesystem::create_directories(folder / "new" / "models");
+  std::filesystem::rename(folder / "old" / "checkpoints" / "a", folder / "new" / "models" / "a");
+  std::filesystem::rename(folder / "old" / "checkpoints" / "b", folder / "new" / "models" / "b");
+  std::filesystem::rename(folder / "old" / "s.locus.json", folder / "new" / "s.locus.json");
+  auto loaded = load_session(folder / "new" / "s.locus.json");
+  ASSERT_TRUE(loaded.ok()) << loaded.error().describe();
+  EXPECT_EQ(loaded->bookmarks[0].about, "what is seen there");
+  const auto missing = missing_checkpoints(*loaded);
+  ASSERT_EQ(missing.size(), 3U);  // "a" once, though two columns are made of it
+  EXPECT_EQ(missing[0].filename(), "a");
+  EXPECT_EQ(missing_checkpoints(*loaded, false).size(), 1U);
+  const Session placed = relocated(*loaded, missing[0], folder / "new" / "models" / "a");
+  EXPECT_EQ(placed.checkpoints[1].path, folder / "new" / "models" / "a");
+  EXPECT_EQ(placed.bookmarks[0].columns[0].path, folder / "new" / "models" / "b");
+  EXPECT_EQ(missing_checkpoints(placed), (std::vector<std::filesystem::path>{missing[2]}));
+}
+
+TEST(Session, CheckpointsAreFoundByNameBesideTheFile) {
+  const auto folder = scratch();
+  ASSERT_TRUE(save_session(example(folder / "far" / "away"), folder / "s.locus.json").ok());
+  std::filesystem::create_directories(folder / "checkpoints" / "a");
+  const auto loaded = load_session(folder / "s.locus.json");
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_EQ(loaded->checkpoints.front().path, folder / "checkpoints" / "a");
 }
 
 TEST(Session, TheBundledSessionIsReadable) {
@@ -83,6 +121,7 @@ TEST(Session, BadFilesAreOneClearError) {
            {"{\"locus\": \"session/1\", \"checkpoints\": [{}]}", "checkpoints[0].path"},
            {"{\"locus\": \"session/1\", \"state\": {\"layer\": \"x\"}}", "state.layer"},
            {"{\"locus\": \"session/1\", \"state\": {\"quantity\": \"mass\"}}", "quantity"},
+           {"{\"locus\": \"session/1\", \"state\": {\"partners\": [[1]]}}", "partners"},
            {"{\"locus\": \"session/1\", \"state\": {\"camera\": {\"x\": [1]}}}", "camera.x"},
            {"{\"locus\": \"session/1\", \"input\": {\"ids\": [1, \"a\"]}}", "ids"}}) {
     ASSERT_TRUE(write_file(file, text).ok());

@@ -156,13 +156,95 @@ TEST(Views, DifferenceIsFirstMinusSecond) {
   EXPECT_FLOAT_EQ(scale.low, -scale.high);
 }
 
-TEST(Views, DifferenceOfOtherTokensIsRefused) {
+// The second run has tokens of two bytes: half of each of its weights stands for either byte.
+TEST(Views, DifferenceOfOtherTokensIsAlignedByText) {
+  ViewInput input = input_of();
+  test::FakeShape other;
+  other.slope = 0.5;
+  other.bytes_per_token = 2;
+  input.columns.push_back({"pairs", nullptr, std::make_shared<test::FakeTrace>(other, kText)});
+  input.difference = true;
+  const auto data = view_of("attention").data(input);
+  ASSERT_TRUE(data.ok()) << data.error().describe();
+  const std::int64_t length = fake(input).length();
+  ASSERT_EQ(data->shape, (std::vector<std::int64_t>{length, length}));
+  for (std::int64_t i = 0; i < length; ++i) {
+    for (std::int64_t j = 0; j <= i; ++j) {
+      const double second = fake(input, 1).weight(0, 0, i / 2, j / 2) / 2;
+      expect_near(static_cast<double>(data->values[static_cast<std::size_t>(i * length + j)]),
+                  fake(input, 0).weight(0, 0, i, j) - second);
+    }
+  }
+  const auto figure = view_of("attention").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels.size(), 3U);
+  EXPECT_NE(figure->panels[2].note.find("aligned by text"), std::string::npos) << figure->panels[2].note;
+  const Field& shown = *std::get<figure::HeatMap>(figure->panels[2].layers.front()).field;
+  expect_near(static_cast<double>(shown.at(9, 4)),
+              static_cast<double>(data->values[static_cast<std::size_t>(9 * length + 4)]));
+
+  input.quantity = models::Quantity::kLogit;  // no shares of a whole: a byte's value is that of its pair
+  const auto logits = view_of("attention").data(input);
+  ASSERT_TRUE(logits.ok());
+  expect_near(static_cast<double>(logits->values[static_cast<std::size_t>(9 * length + 4)]),
+              fake(input, 0).logit(0, 0, 9, 4) - fake(input, 1).logit(0, 0, 4, 2));
+}
+
+TEST(Views, WithoutATextInCommonTheDifferenceSaysWhy) {
   ViewInput input = input_of();
   input.columns.push_back({"other", nullptr, std::make_shared<test::FakeTrace>(test::FakeShape{}, "short")});
   input.difference = true;
   const auto figure = view_of("attention").figure(input);
-  ASSERT_FALSE(figure.ok());
-  EXPECT_EQ(figure.error().code, ErrorCode::kUnsupported);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels.size(), 3U);  // the two maps are there all the same
+  EXPECT_NE(figure->panels[2].note.find("no text in common"), std::string::npos) << figure->panels[2].note;
+  EXPECT_EQ(view_of("attention").data(input).error().code, ErrorCode::kUnsupported);
+}
+
+TEST(Views, PartnersGiveEveryColumnItsOwnHead) {
+  ViewInput input = input_of();
+  input.columns.push_back({"other", nullptr, std::make_shared<test::FakeTrace>(test::FakeShape{}, kText)});
+  input.layer = 1;
+  input.head = 2;
+  input.partners = {{1, 2}, {0, 3}};
+  const auto figure = view_of("attention").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  EXPECT_EQ(figure->panels[0].title, "fake · layer 1, head 2");
+  EXPECT_EQ(figure->panels[1].title, "other · layer 0, head 3");
+  const Field& second = *std::get<figure::HeatMap>(figure->panels[1].layers.front()).field;
+  expect_near(static_cast<double>(second.at(9, 4)), fake(input, 1).weight(0, 3, 9, 4));
+  input.head = 1;  // another head than the pair's: the partners are of no concern
+  EXPECT_EQ(view_of("attention").figure(input)->panels[1].title, "other · layer 1, head 1");
+  input.head = 2;
+  input.partners[1].head = 9;
+  EXPECT_EQ(view_of("attention").figure(input).error().code, ErrorCode::kUsage);
+}
+
+TEST(Views, EveryLayerOfTheDotProductStandsSideBySide) {
+  ViewInput input = input_of();
+  input.columns.push_back({"other", nullptr, std::make_shared<test::FakeTrace>(test::FakeShape{}, kText)});
+  input.options = {{"layers", true}};
+  const View& view = view_of("pe-dot-product");
+  const auto figure = view.figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels.size(), 6U);
+  EXPECT_EQ(figure->columns, 3);
+  const auto& last = std::get<figure::HeatMap>(figure->panels[5].layers.front());
+  expect_near(static_cast<double>(last.field->at(9, 4)), std::cos(0.5) + 0.02);
+  const auto& first = std::get<figure::HeatMap>(figure->panels[0].layers.front());
+  EXPECT_EQ(first.scale.high, last.scale.high);  // one range for all
+  EXPECT_EQ(last.scale.high, 1.02F);
+  figure::Hit hit;
+  hit.panel = 4;
+  hit.x = 4.5;
+  hit.y = 9.5;
+  const Selection picked = view.pick(input, hit);
+  EXPECT_EQ(picked.layer, 1);
+  EXPECT_EQ(picked.column, 1);
+  EXPECT_EQ(picked.query, 9);
+  const auto places = view.places(input, picked);
+  ASSERT_EQ(places.size(), 6U);
+  EXPECT_EQ(places[5].panel, 5U);
 }
 
 TEST(Views, LongMapsAreReducedToTheScreenExactly) {
