@@ -25,8 +25,11 @@ Result<int> draw_figures(const locus::cli::WorkbenchRequest& request, const locu
     return locus::bad_input("found no bundled session; give one: locus --figures FOLDER FILE.locus.json");
   }
   LOCUS_TRY(const auto painter, locus::cli::Painter::create());
-  LOCUS_TRY(const auto files, locus::workbench::render_session(session, request.figures));
-  for (const std::filesystem::path& file : files) {
+  LOCUS_TRY(const auto rendered, locus::workbench::render_session(session, request.figures));
+  for (const std::string& warning : rendered.warnings) {
+    context.console.warn(warning);
+  }
+  for (const std::filesystem::path& file : rendered.files) {
     context.console.print(file.string());
   }
   return 0;

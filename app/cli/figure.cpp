@@ -94,15 +94,43 @@ Result<workbench::Recipe> recipe_of(const Options& options) {
   return recipe;
 }
 
+// PATHs beside --recipe say where its checkpoints are now, in its order. Errors: kUsage for another number of them,
+// kBadInput for a checkpoint that is not found.
+Status place_checkpoints(const Options& options, workbench::Recipe& recipe) {
+  std::vector<workbench::CheckpointEntry*> shown;
+  for (workbench::CheckpointEntry& entry : recipe.session.checkpoints) {
+    if (entry.shown) {
+      shown.push_back(&entry);
+    }
+  }
+  if (!options.words.empty() && options.words.size() != shown.size()) {
+    return usage("--recipe: expected no PATH, or one for each of its " + std::to_string(shown.size()) +
+                 " checkpoints, found " + std::to_string(options.words.size()));
+  }
+  for (std::size_t n = 0; n < shown.size(); ++n) {
+    fs::path& path = shown[n]->path;
+    path = options.words.empty() ? path : fs::absolute(options.words[n]).lexically_normal();
+    std::error_code code;
+    if (!fs::exists(path, code)) {
+      return bad_input("checkpoint " + path.filename().string() + ": expected it at " + path.string() +
+                           ", or by its name or SHA-256 beside the recipe, found it nowhere; say where it is: locus "
+                           "figure --recipe FILE PATH…",
+                       options.recipe);
+    }
+  }
+  return {};
+}
+
 Result<workbench::Recipe> read_recipe(const Options& options) {
-  if (!options.words.empty() || options.input.given() || !options.reference.empty()) {
-    return usage("--recipe says what is drawn: expected no VIEW, PATH, INPUT or --reference beside it");
+  if (options.input.given() || !options.reference.empty()) {
+    return usage("--recipe says what is drawn: expected no INPUT or --reference beside it");
   }
   LOCUS_TRY(const std::string text, read_recipe_text(options.recipe));
   LOCUS_TRY(workbench::Recipe recipe, workbench::parse_recipe(text, options.recipe));
   recipe.paper.width_mm = options.width_mm.value_or(recipe.paper.width_mm);
   recipe.paper.dpi = options.dpi.value_or(recipe.paper.dpi);
   recipe.paper.dark = options.theme.empty() ? recipe.paper.dark : options.theme == "dark";
+  LOCUS_CHECK(place_checkpoints(options, recipe));
   return recipe;
 }
 
@@ -276,7 +304,8 @@ Action declare_figure(Arguments& arguments) {
                         "a view, then checkpoints or traces: the columns that are compared");
   options->input.declare(arguments);
   options->overrides.declare(arguments);
-  arguments.text("--recipe", options->recipe, "make this figure (or .recipe.json) again");
+  arguments.text("--recipe", options->recipe,
+                 "make this figure (or .recipe.json) again; PATHs say where its checkpoints are now");
   arguments.text("--layer", options->layer, "a layer from 0, or all (default 0)");
   arguments.text("--head", options->head, "a head from 0, mean or all (default 0)");
   arguments.choice("--quantity", options->quantity, {"weight", "logit", "content", "contribution", "gate", "position"},

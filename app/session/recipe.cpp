@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "app/session/portable.h"
 #include "core/base/sha256.h"
 #include "models/text/json.h"
 
@@ -10,9 +11,25 @@ namespace locus::workbench {
 
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::uintmax_t kMostHashedBytes = std::uintmax_t{1} << 30;
+
+// Puts where the file is now into `path`, if it is not there and is found.
+void find_again(fs::path& path, const std::string& stored, const std::string& sha256,
+                const std::vector<fs::path>& folders) {
+  std::error_code code;
+  for (const fs::path& folder : folders) {
+    if (!fs::exists(path, code)) {
+      path = find_stored(stored, folder);
+    }
+  }
+  for (const fs::path& folder : folders) {
+    const fs::path found = fs::exists(path, code) ? fs::path() : find_weights(sha256, folder);
+    path = found.empty() ? path : found;
+  }
+}
 
 }  // namespace
 
@@ -23,21 +40,32 @@ std::string to_json(const Recipe& recipe) {
   document["paper"] = {{"width_mm", recipe.paper.width_mm}, {"dpi", recipe.paper.dpi}, {"dark", recipe.paper.dark}};
   std::size_t n = 0;
   for (json& checkpoint : document["checkpoints"]) {
-    const std::filesystem::path path = "/" + checkpoint["path"].get<std::string>();
-    checkpoint["path"] = path.string();
-    checkpoint["name"] = path.filename().string();
+    const fs::path& path = recipe.session.checkpoints[n].path;
+    const bool known = n < recipe.stored.size() && !recipe.stored[n].empty();
+    checkpoint["path"] = known ? recipe.stored[n] : working_path(path);
+    checkpoint["name"] = fs::path(checkpoint["path"].get<std::string>()).filename().string();
     if (n < recipe.digests.size() && !recipe.digests[n].empty()) {
       checkpoint["sha256"] = recipe.digests[n];
     }
     ++n;
+  }
+  const models::Input& input = recipe.session.input;
+  if (input.image) {
+    document["input"]["image"] = working_path(*input.image);
+  }
+  if (input.pixels) {
+    document["input"]["pixels"] = working_path(*input.pixels);
   }
   return document.dump();
 }
 
 Result<Recipe> parse_recipe(const std::string& text, const std::string& file) {
   LOCUS_TRY(const json document, parse_json(text, file));
+  std::error_code code;
+  const fs::path working = fs::current_path(code);
+  const fs::path folder = fs::absolute(file, code).parent_path();
   Recipe recipe;
-  LOCUS_TRY(recipe.session, parse_session(document, file, "/"));
+  LOCUS_TRY(recipe.session, parse_session(document, file, working));
   if (const auto paper = document.find("paper"); paper != document.end()) {
     const bool good = paper->is_object() && paper->contains("width_mm") && paper->at("width_mm").is_number() &&
                       paper->contains("dpi") && paper->at("dpi").is_number() && paper->contains("dark") &&
@@ -47,16 +75,19 @@ Result<Recipe> parse_recipe(const std::string& text, const std::string& file) {
     }
     recipe.paper = {paper->at("width_mm").get<double>(), paper->at("dpi").get<double>(), paper->at("dark").get<bool>()};
   }
-  // parse_session() has checked that there is a list of objects.
+  // parse_session() has checked that there is a list of objects with paths.
   for (const json& checkpoint : document.value("checkpoints", json::array())) {
     const auto digest = checkpoint.find("sha256");
-    std::filesystem::path& path = recipe.session.checkpoints[recipe.digests.size()].path;
-    const auto beside = std::filesystem::path(file).parent_path() / path.filename();
-    std::error_code code;
-    if (!std::filesystem::exists(path, code) && std::filesystem::exists(beside, code)) {
-      path = std::filesystem::absolute(beside).lexically_normal();
-    }
     recipe.digests.push_back(digest != checkpoint.end() && digest->is_string() ? digest->get<std::string>() : "");
+    recipe.stored.push_back(checkpoint.at("path").get<std::string>());
+    find_again(recipe.session.checkpoints[recipe.stored.size() - 1].path, recipe.stored.back(), recipe.digests.back(),
+               {folder, working});
+  }
+  models::Input& input = recipe.session.input;
+  for (auto* path : {&input.image, &input.pixels}) {
+    if (path->has_value()) {
+      find_again(**path, (*path)->string(), "", {folder});
+    }
   }
   return recipe;
 }

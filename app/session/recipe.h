@@ -19,14 +19,18 @@ struct PaperState {
 };
 
 struct Recipe {
-  Session session;  // paths are absolute: a recipe has no folder of its own
+  Session session;
   PaperState paper;
   std::vector<std::string> digests;  // SHA-256 of each checkpoint's weights; empty where it was not computed
+  // What a parsed recipe calls each checkpoint: kept, so that a figure made again from anywhere is the same file.
+  std::vector<std::string> stored;
 };
 
+// Paths are relative to the working directory when below it: a recipe's file is not known here.
 std::string to_json(const Recipe& recipe);
-// Errors: kBadInput naming `file`, the field, what is expected and what was found. A checkpoint that is not where it
-// was is looked for by its name beside the recipe, so that both can move together.
+// Stored paths are looked for from the working directory and from the recipe's folder (find_stored()), then by their
+// SHA-256 (find_weights()). Errors: kBadInput naming `file`, the field, what is expected and what was found. A
+// checkpoint that is found nowhere is no error here.
 Result<Recipe> parse_recipe(const std::string& text, const std::string& file);
 
 // SHA-256 of a checkpoint: of its one file, or of the list of its files' digests, a line each. Empty when they are

@@ -87,10 +87,39 @@ class Runs {
   std::vector<Run> runs_;
 };
 
+std::vector<CheckpointEntry> found(const std::vector<CheckpointEntry>& entries, const std::string& figure,
+                                   std::vector<std::string>& warnings) {
+  std::vector<CheckpointEntry> there;
+  for (const CheckpointEntry& entry : entries) {
+    std::error_code code;
+    if (!entry.shown) {
+      continue;
+    }
+    if (std::filesystem::exists(entry.path, code)) {
+      there.push_back(entry);
+    } else {
+      warnings.push_back(figure + ": checkpoint " + entry.path.filename().string() + " is not at " +
+                         entry.path.string());
+    }
+  }
+  return there;
+}
+
+Result<figure::Figure> draw(const Bookmark& bookmark, const std::vector<CheckpointEntry>& entries,
+                            const models::Input& text, Runs& runs, std::shared_ptr<views::FieldCache> cache) {
+  LOCUS_TRY(const views::View* view, views::find_view(bookmark.state.view));
+  LOCUS_TRY(const auto columns, runs.columns(entries, text));
+  views::ViewInput input = view_input(bookmark.state, columns, *view);
+  input.cache = std::move(cache);
+  for (const views::Column& column : columns) {
+    LOCUS_CHECK(view->available(column));
+  }
+  return view->figure(input);
+}
+
 }  // namespace
 
-Result<std::vector<std::filesystem::path>> render_session(const std::filesystem::path& path,
-                                                          const std::filesystem::path& folder) {
+Result<RenderedSession> render_session(const std::filesystem::path& path, const std::filesystem::path& folder) {
   LOCUS_TRY(const Session session, load_session(path));
   std::error_code code;
   std::filesystem::create_directories(folder, code);
@@ -103,26 +132,32 @@ Result<std::vector<std::filesystem::path>> render_session(const std::filesystem:
   }
   Runs runs;
   const auto cache = std::make_shared<views::FieldCache>(std::size_t{256} << 20);
-  std::vector<std::filesystem::path> files;
+  RenderedSession rendered;
   for (const Bookmark& each : figures) {
-    LOCUS_TRY(const views::View* view, views::find_view(each.state.view));
-    LOCUS_TRY(const auto columns, runs.columns(each.columns.empty() ? session.checkpoints : each.columns,
-                                               each.input.value_or(session.input)));
-    views::ViewInput input = view_input(each.state, columns, *view);
-    input.cache = cache;
-    for (const views::Column& column : columns) {
-      LOCUS_CHECK(view->available(column));
+    const std::size_t warned = rendered.warnings.size();
+    const auto entries = found(each.columns.empty() ? session.checkpoints : each.columns, each.name, rendered.warnings);
+    const bool complete = rendered.warnings.size() == warned;
+    if (entries.empty()) {
+      rendered.warnings.push_back(each.name + ": not drawn");
+      continue;
     }
-    LOCUS_TRY(const figure::Figure figure, view->figure(input));
+    const auto figure = draw(each, entries, each.input.value_or(session.input), runs, cache);
+    if (!figure && complete) {
+      return figure.error().within(each.name);
+    }
+    if (!figure) {
+      rendered.warnings.push_back(each.name + ": not drawn: " + figure.error().describe());
+      continue;
+    }
     paper::PaperOptions paper;
-    paper.width_mm = columns.size() > 1 ? 174 : 120;
+    paper.width_mm = figure->columns > 1 ? 174 : 120;
     for (const char* ending : {".png", ".pdf"}) {
       const auto file = folder / (file_name(each.name) + ending);
-      LOCUS_CHECK(paper::export_figure(figure, file, paper));
-      files.push_back(file);
+      LOCUS_CHECK(paper::export_figure(*figure, file, paper));
+      rendered.files.push_back(file);
     }
   }
-  return files;
+  return rendered;
 }
 
 }  // namespace locus::workbench

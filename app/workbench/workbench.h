@@ -21,11 +21,17 @@ struct WorkbenchOptions {
 // exit status. argc and argv are what main got: Qt takes its own options from them.
 int run_workbench(int& argc, char** argv, const WorkbenchOptions& options);
 
-// Draws every figure of a session (its bookmarks, or its state when it has none) as PNG and PDF into `folder`; the
-// paths of the files. Opens checkpoints and runs models on the calling thread. Needs a QGuiApplication (offscreen will
-// do). Errors: those of the session, its checkpoints and views; kBadInput when the folder cannot be written.
-Result<std::vector<std::filesystem::path>> render_session(const std::filesystem::path& session,
-                                                          const std::filesystem::path& folder);
+// What came of the figures of a session.
+struct RenderedSession {
+  std::vector<std::filesystem::path> files;
+  std::vector<std::string> warnings;  // a line for each checkpoint that is not there and each figure it was needed for
+};
+
+// Draws every figure of a session (its bookmarks, or its state when it has none) as PNG and PDF into `folder`. A
+// checkpoint that is not there is left out with a warning, and so is a figure that cannot do without it. Opens
+// checkpoints and runs models on the calling thread. Needs a QGuiApplication (offscreen will do). Errors: those of the
+// session, of checkpoints that are there, and of views; kBadInput when the folder cannot be written.
+Result<RenderedSession> render_session(const std::filesystem::path& session, const std::filesystem::path& folder);
 
 // assets/ of this installation: beside the program, above it, or where it was built. Empty when there is none.
 std::filesystem::path assets_folder();

@@ -56,7 +56,61 @@ TEST_F(CliFigure, RefusesWhatIsNotThere) {
                4, "rope");
 }
 
+// The recipe and the checkpoint move, under another name and out of reach of the stored path.
+TEST_F(CliFigure, ARecipeFindsItsCheckpointAgain) {
+  const auto moved = copy("moved-from");
+  const std::string npy = file("first.npy");
+  ASSERT_EQ(run_locus({"figure", "attention", moved.string(), "--text", "one two", "--data", npy}).status, 0);
+  const std::filesystem::path there = file("there");
+  std::filesystem::remove_all(there);
+  std::filesystem::create_directories(there);
+  std::filesystem::rename(moved, there / "renamed");
+  std::filesystem::rename(npy + ".recipe.json", there / "r.recipe.json");
+  const std::string recipe = (there / "r.recipe.json").string();
+  const auto by_digest = run_locus({"figure", "--recipe", recipe, "--data", file("again.npy")});
+  ASSERT_EQ(by_digest.status, 0) << by_digest.err;
+  EXPECT_EQ(by_digest.err, "");
+  EXPECT_EQ(read_text(npy), read_text(file("again.npy")));
+  EXPECT_EQ(read_text(recipe), read_text(file("again.npy.recipe.json")));  // calls the checkpoint as it did
+
+  const std::filesystem::path elsewhere = file("elsewhere");
+  std::filesystem::rename(there / "renamed", elsewhere);
+  expect_error(run_locus({"figure", "--recipe", recipe, "--data", file("x.npy")}), 3, "moved-from");
+  const auto told = run_locus({"figure", "--recipe", recipe, elsewhere.string(), "--data", file("told.npy")});
+  EXPECT_EQ(told.status, 0) << told.err;
+  EXPECT_EQ(read_text(npy), read_text(file("told.npy")));
+  expect_error(run_locus({"figure", "--recipe", recipe, path(), path(), "--data", file("x.npy")}), 2, "PATH");
+}
+
+TEST_F(CliFigure, ARecipeBelowTheWorkingDirectoryIsRelative) {
+  const auto here = std::filesystem::current_path();
+  std::filesystem::current_path(std::filesystem::path(path()).parent_path());
+  const auto outcome = run_locus({"figure", "attention", "tiny", "--text", "one", "--data", "relative.npy"});
+  std::filesystem::current_path(here);
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json recipe = json::parse(read_text(file("relative.npy.recipe.json")));
+  EXPECT_EQ(recipe.at("checkpoints").at(0).at("path"), "tiny");
+}
+
 #if LOCUS_GUI
+
+TEST_F(CliFigure, AMissingCheckpointOfASessionIsLeftOutWithALine) {
+  const auto one = [](const std::string& name, const std::string& columns) {
+    return R"({"name": ")" + name + R"(", "columns": [)" + columns + R"(], "state": {"view": "attention"}})";
+  };
+  const std::string tiny = R"({"path": "tiny"})";
+  const std::string gone = R"({"path": "gone/away"})";
+  std::ofstream(file("s.locus.json")) << R"({"locus": "session/1", "input": {"text": "one two"}, "bookmarks": [)"
+                                      << one("Both", tiny + ", " + gone) << ", " << one("None", gone) << ", "
+                                      << one("Whole", tiny) << "]}";
+  const auto outcome = run_locus({"--figures", file("drawn"), file("s.locus.json")});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("locus: warning: Both: checkpoint away is not at"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("locus: warning: None: not drawn"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(std::filesystem::exists(file("drawn/both.png")));
+  EXPECT_TRUE(std::filesystem::exists(file("drawn/whole.pdf")));
+  EXPECT_FALSE(std::filesystem::exists(file("drawn/none.png")));
+}
 
 TEST_F(CliFigure, DrawsEveryFormatAndMakesItAgain) {
   for (const std::string ending : {"png", "svg", "pdf"}) {
