@@ -40,7 +40,7 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studi
   connect(&studio_, &Studio::runs_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::checkpoints_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::work_changed, this, [this] {
-    if (late()) {
+    if (late_ || is_late()) {
       refresh();
     }
   });
@@ -54,6 +54,7 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studi
   connect(&canvas_, &viewport::Canvas::key_pressed, this, &CanvasLink::press);
   connect(&canvas_, &viewport::Canvas::key_released, this, &CanvasLink::release);
   connect(&canvas_, &viewport::Canvas::resized, &studio_, &Studio::set_canvas_size);
+  canvas_.installEventFilter(this);
   refresh();
 }
 
@@ -78,18 +79,18 @@ void CanvasLink::set_column(std::size_t column) {
 
 // ---- what is shown
 
-bool CanvasLink::late() const {
-  if (!studio_.figure() || studio_.figure_state().view == studio_.state().view) {
+bool CanvasLink::is_late() const {
+  if (!studio_.figure() || studio_.figure_is_current()) {
     return false;
   }
   const Worker::State work = studio_.worker().state();
-  return work.busy && work.elapsed_ms > kPatienceMs;
+  return late_ || (work.busy && work.elapsed_ms > kPatienceMs);
 }
 
 std::string CanvasLink::message() const {
-  if (late()) {
+  if (late_) {
     const Worker::State work = studio_.worker().state();
-    return work.what + (work.progress.what.empty() ? " …" : ": " + work.progress.what);
+    return work.what.empty() ? "…" : work.what + (work.progress.what.empty() ? " …" : ": " + work.progress.what);
   }
   if (studio_.figure_error()) {
     return studio_.figure_error()->describe();
@@ -118,7 +119,7 @@ std::string CanvasLink::message() const {
 
 // With Shift held every column shows the first, the reference: what moves is what differs.
 std::shared_ptr<const figure::Figure> CanvasLink::shown_figure() const {
-  if (late()) {
+  if (late_) {
     return nullptr;
   }
   const auto& made = studio_.figure();
@@ -196,6 +197,11 @@ std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) cons
   if (hover_.layer && hover_.head) {
     lines.push_back(views::head_label(trace.model(), *hover_.layer, *hover_.head));
   }
+  for (std::size_t n = 1; n < std::min(hover_.partners.size(), input.columns.size()); ++n) {
+    lines.push_back(
+        "partner in " + input.columns[n].name + ": " +
+        views::head_label(input.columns[n].trace->model(), hover_.partners[n].layer, hover_.partners[n].head));
+  }
   // Tokens as the column under the pointer counts them.
   const models::Trace& first = *input.columns.front().trace;
   const std::int64_t query = hover_.query ? views::aligned(first, *hover_.query, trace) : views::kNone;
@@ -240,6 +246,7 @@ std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) cons
 }
 
 void CanvasLink::refresh() {
+  late_ = is_late();
   const views::ViewInput input = studio_.view_input();
   const views::View& view = studio_.view();
   viewport::Content content;
@@ -259,173 +266,6 @@ void CanvasLink::refresh() {
     content.badge = "reference: " + input.columns.front().name;
   }
   canvas_.set_content(std::move(content));
-}
-
-// ---- what is done
-
-void CanvasLink::hover(const figure::Hit& hit) {
-  hover_hit_ = hit;
-  const views::ViewInput input = studio_.view_input();
-  const views::Selection before = hover_;
-  hover_ = input.columns.empty() ? views::Selection{} : studio_.view().pick(input, hit);
-  if (!(hover_ == before) && hover_.query && hover_.key) {
-    studio_.inspect(*hover_.query, *hover_.key);
-  }
-  refresh();
-}
-
-void CanvasLink::leave() {
-  if (!hover_hit_) {
-    return;
-  }
-  hover_hit_.reset();
-  hover_ = {};
-  studio_.inspect_pinned();
-  refresh();
-}
-
-void CanvasLink::click(const figure::Hit& hit) {
-  const views::ViewInput input = studio_.view_input();
-  if (input.columns.empty()) {
-    return;
-  }
-  const views::Selection picked = studio_.view().pick(input, hit);
-  ViewState state = studio_.state();
-  state.layer = picked.layer.value_or(state.layer);
-  state.head = picked.head.value_or(state.head);
-  state.query = picked.query.value_or(state.query);
-  state.key = picked.key.value_or(state.key);
-  if (picked.option) {
-    state.options[studio_.view().info().name].set(picked.option->first, picked.option->second);
-  }
-  if (picked.open) {
-    state.view = "attention";
-    state.camera.reset();
-    hover_hit_.reset();
-    hover_ = {};
-  }
-  if (picked.column) {
-    set_column(static_cast<std::size_t>(*picked.column));
-  }
-  studio_.change(state);
-  studio_.inspect_pinned();
-}
-
-void CanvasLink::set_camera(const views::Camera& camera) {
-  ViewState state = studio_.state();
-  state.camera = camera;
-  studio_.change(state, false);
-}
-
-void CanvasLink::set_option(const QString& name, const SettingValue& value) {
-  ViewState state = studio_.state();
-  state.options[studio_.view().info().name].set(name.toStdString(), value);
-  studio_.change(state);
-}
-
-void CanvasLink::fit() {
-  ViewState state = studio_.state();
-  state.camera.reset();
-  studio_.change(state);
-}
-
-void CanvasLink::reset() {
-  ViewState fresh;
-  const ViewState& state = studio_.state();
-  fresh.view = state.view;
-  fresh.layer = state.layer;
-  fresh.head = state.head;
-  fresh.quantity = state.quantity;
-  studio_.change(fresh);
-}
-
-void CanvasLink::normalise_range() {
-  ViewState state = studio_.state();
-  state.scale.low.reset();
-  state.scale.high.reset();
-  state.scale.percentile = 100;
-  studio_.change(state);
-}
-
-void CanvasLink::unpin() {
-  ViewState state = studio_.state();
-  state.query = views::kNone;
-  state.key = views::kNone;
-  studio_.change(state);
-  studio_.inspect_pinned();
-}
-
-void CanvasLink::move_layer(int by) {
-  ViewState state = studio_.state();
-  state.layer += by;
-  studio_.change(state);
-}
-
-void CanvasLink::move_head(int by) {
-  ViewState state = studio_.state();
-  state.head = std::max<std::int64_t>(views::kMean, state.head + by);
-  studio_.change(state);
-}
-
-bool CanvasLink::press_plain(int key) {
-  switch (key) {
-    case Qt::Key_Left:
-      move_head(-1);
-      return true;
-    case Qt::Key_Right:
-      move_head(1);
-      return true;
-    case Qt::Key_Up:
-      move_layer(-1);
-      return true;
-    case Qt::Key_Down:
-      move_layer(1);
-      return true;
-    case Qt::Key_F:
-      fit();
-      return true;
-    case Qt::Key_N:
-      normalise_range();
-      return true;
-    case Qt::Key_R:
-      reset();
-      return true;
-    case Qt::Key_Escape:
-      unpin();
-      return true;
-    case Qt::Key_Question:
-      Q_EMIT help_requested();
-      return true;
-    default:
-      break;
-  }
-  if (key >= Qt::Key_1 && key <= Qt::Key_9) {
-    set_column(static_cast<std::size_t>(key - Qt::Key_1));
-    return true;
-  }
-  return false;
-}
-
-void CanvasLink::press(QKeyEvent* event) {
-  if (event->key() == Qt::Key_Shift) {
-    flicker_ = true;
-    refresh();
-    return;
-  }
-  const bool control = event->modifiers().testFlag(Qt::ControlModifier);
-  const bool alt = event->modifiers().testFlag(Qt::AltModifier);
-  if (control && event->key() == Qt::Key_0) {
-    canvas_.zoom_to_cells();
-  } else if (control || alt || !press_plain(event->key())) {
-    Q_EMIT key_unused(event);
-  }
-}
-
-void CanvasLink::release(QKeyEvent* event) {
-  if (event->key() == Qt::Key_Shift && flicker_) {
-    flicker_ = false;
-    refresh();
-  }
 }
 
 }  // namespace locus::workbench

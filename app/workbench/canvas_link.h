@@ -35,17 +35,22 @@ class CanvasLink : public QObject {
   void help_requested();
   void key_unused(QKeyEvent* event);  // not a canvas key: perhaps a shortcut of the window
 
+ protected:
+  bool eventFilter(QObject* object, QEvent* event) override;
+
  private:
   void hover(const figure::Hit& hit);
   void leave();
   void click(const figure::Hit& hit);
+  void choose(const views::Selection& picked);
   void press(QKeyEvent* event);
   void release(QKeyEvent* event);
   bool press_plain(int key);
+  bool press_in_list(int key);
   void set_camera(const views::Camera& camera);
   void set_option(const QString& name, const SettingValue& value);
   std::string message() const;
-  bool late() const;  // another view's figure is still shown, and its successor takes its time
+  bool is_late() const;  // the figure of another view, or of other checkpoints, is still shown for too long
   std::vector<viewport::Outline> outlines(const views::ViewInput& input) const;
   std::vector<std::string> tooltip(const views::ViewInput& input) const;
   std::shared_ptr<const figure::Figure> shown_figure() const;
@@ -57,6 +62,7 @@ class CanvasLink : public QObject {
   views::Selection hover_;
   std::size_t column_ = 0;
   bool flicker_ = false;
+  bool late_ = false;  // stays so until the figure is there, however many runs that takes
   bool dark_ = false;
   double scale_ = 1;
 };

@@ -38,18 +38,21 @@ Cell cell_of(const views::Column& column, const models::MapRequest& where, const
 
 }  // namespace
 
-Result<std::vector<Cell>> cell_values(const std::vector<views::Column>& columns, std::int64_t layer, std::int64_t head,
-                                      std::int64_t query, std::int64_t key, const StopToken& stop) {
+Result<std::vector<Cell>> cell_values(const views::ViewInput& input, std::int64_t query, std::int64_t key,
+                                      const StopToken& stop) {
+  const std::vector<views::Column>& columns = input.columns;
   std::vector<Cell> cells;
-  for (const views::Column& column : columns) {
+  for (std::size_t n = 0; n < columns.size(); ++n) {
+    const views::Column& column = columns[n];
     const std::int64_t own_query = views::aligned(*columns.front().trace, query, *column.trace);
     const std::int64_t own_key = views::aligned(*columns.front().trace, key, *column.trace);
     if (own_query == views::kNone || own_key == views::kNone) {
       continue;
     }
     models::MapRequest where;
-    where.layer = layer;
-    where.head = head;
+    const views::HeadRef head = views::head_of_column(input, n);
+    where.layer = head.layer;
+    where.head = head.head;
     where.rows = {own_query, own_query + 1};
     where.columns = {own_key, own_key + 1};
     cells.push_back(cell_of(column, where, stop));

@@ -10,7 +10,8 @@ namespace locus::workbench {
 
 // One Cell a column whose run has this query and key; empty for the others. Values that the encoding does not have are
 // left empty. Errors: kCancelled.
-Result<std::vector<Cell>> cell_values(const std::vector<views::Column>& columns, std::int64_t layer, std::int64_t head,
-                                      std::int64_t query, std::int64_t key, const StopToken& stop);
+// The input says which columns and which head of each.
+Result<std::vector<Cell>> cell_values(const views::ViewInput& input, std::int64_t query, std::int64_t key,
+                                      const StopToken& stop);
 
 }  // namespace locus::workbench

@@ -5,7 +5,6 @@
 #include <QLocale>
 #include <QMenu>
 #include <QPushButton>
-#include <QSet>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
@@ -116,6 +115,13 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   connect(what_if_, &QPushButton::clicked, this, [this] { Q_EMIT what_if_requested(selected_id()); });
   connect(remove_, &QPushButton::clicked, this, [this] { studio_.remove(selected_id()); });
   connect(tree_, &QTreeWidget::itemChanged, this, &CheckpointsDock::item_changed);
+  const auto remember = [this](const QTreeWidgetItem* item, bool open) {
+    if (!filling_) {
+      expanded_[item->data(0, kIdRole).toInt()] = open;
+    }
+  };
+  connect(tree_, &QTreeWidget::itemExpanded, this, [remember](QTreeWidgetItem* item) { remember(item, true); });
+  connect(tree_, &QTreeWidget::itemCollapsed, this, [remember](QTreeWidgetItem* item) { remember(item, false); });
   connect(tree_, &QTreeWidget::customContextMenuRequested, this, &CheckpointsDock::show_menu);
   connect(tree_, &QTreeWidget::itemSelectionChanged, this, [this] {
     remove_->setEnabled(selected_id() != 0);
@@ -150,8 +156,16 @@ void CheckpointsDock::add_item(const Checkpoint& checkpoint, bool expanded) {
     const QString message = QString::fromStdString(checkpoint.error->describe());
     item->setText(1, QStringLiteral("⚠ ") + message);
     item->setToolTip(1, message);
+  } else if (checkpoint.info() == nullptr) {
+    item->setText(1, QStringLiteral("opens when shown"));
   }
   if (const models::ModelInfo* info = checkpoint.info()) {
+    if (item->text(1).isEmpty()) {
+      item->setText(
+          1,
+          QStringLiteral("%1, %2 × %3").arg(QString::fromStdString(info->encoding)).arg(info->layers).arg(info->heads));
+      item->setToolTip(1, QStringLiteral("encoding, layers × heads"));
+    }
     add_details(item, *info);
     item->setExpanded(expanded);
   }
@@ -160,15 +174,11 @@ void CheckpointsDock::add_item(const Checkpoint& checkpoint, bool expanded) {
 void CheckpointsDock::refresh() {
   filling_ = true;
   const int selected = selected_id();
-  QSet<int> collapsed;
-  for (int n = 0; n < tree_->topLevelItemCount(); ++n) {
-    if (!tree_->topLevelItem(n)->isExpanded() && tree_->topLevelItem(n)->childCount() > 0) {
-      collapsed.insert(tree_->topLevelItem(n)->data(0, kIdRole).toInt());
-    }
-  }
   tree_->clear();
+  // One checkpoint has the room to say everything; of several the user chooses.
+  const bool one = studio_.checkpoints().size() == 1;
   for (const Checkpoint& checkpoint : studio_.checkpoints()) {
-    add_item(checkpoint, !collapsed.contains(checkpoint.id));
+    add_item(checkpoint, expanded_.value(checkpoint.id, one));
     if (checkpoint.id == selected || tree_->currentItem() == nullptr) {
       tree_->setCurrentItem(tree_->topLevelItem(tree_->topLevelItemCount() - 1));
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QDockWidget>
+#include <QHash>
 
 #include "app/workbench/studio.h"
 
@@ -32,6 +33,7 @@ class CheckpointsDock : public QDockWidget {
   QTreeWidget* tree_ = nullptr;
   QPushButton* remove_ = nullptr;
   QPushButton* what_if_ = nullptr;
+  QHash<int, bool> expanded_;  // what the user chose
   bool filling_ = false;
 };
 

@@ -90,7 +90,8 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   auto* layout = new QHBoxLayout(bar);
   layout->setContentsMargins(0, 0, 0, 0);
   auto* open = new QToolButton(bar);
-  open->setText(QStringLiteral("Open text or image…"));
+  open->setText(QStringLiteral("Open…"));
+  open->setToolTip(QStringLiteral("Open a text or an image; dropping it on the window does the same"));
   connect(open, &QToolButton::clicked, this, &InputDock::choose_file);
   layout->addWidget(open);
 
@@ -105,6 +106,7 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   if (!files.empty()) {
     auto* button = new QToolButton(bar);
     button->setText(QStringLiteral("Samples"));
+    button->setToolTip(QStringLiteral("Texts and an image to start from"));
     button->setPopupMode(QToolButton::InstantPopup);
     auto* menu = new QMenu(button);
     for (const auto& file : files) {

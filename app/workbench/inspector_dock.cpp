@@ -153,7 +153,9 @@ QWidget* InspectorDock::make_colors() {
   for (const figure::Colormap& map : figure::colormaps()) {
     colormap_->addItem(QString::fromStdString(map.name), QString::fromStdString(map.name));
   }
+  colormap_->setToolTip(QStringLiteral("Automatic: viridis, and a zero-centred one for signed values"));
   transfer_ = new QComboBox(box);
+  transfer_->setToolTip(QStringLiteral("How values become colours; what is pointed at is always the raw value"));
   transfer_->addItems({QStringLiteral("linear"), QStringLiteral("log"), QStringLiteral("gamma")});
   gamma_label_ = new QLabel(QStringLiteral("Gamma"), box);
   gamma_ = new QDoubleSpinBox(box);
@@ -176,12 +178,14 @@ QWidget* InspectorDock::make_colors() {
   for (const auto& [name, color] : kMasks) {
     mask_->addItem(QLatin1String(name), color);
   }
+  mask_->setToolTip(QStringLiteral("The colour of cells that no query may see"));
   reduction_ = new QComboBox(box);
   reduction_->addItems({QStringLiteral("max"), QStringLiteral("mean")});
   reduction_->setToolTip(QStringLiteral("What a pixel shows that stands for several cells"));
   ignore_first_ = new QCheckBox(QStringLiteral("Range ignores the first token"), box);
   ignore_first_->setToolTip(QStringLiteral("Attention often sinks into key 0, and hides the rest"));
   shared_ = new QCheckBox(QStringLiteral("One range for all columns"), box);
+  shared_->setToolTip(QStringLiteral("So that the same colour is the same value in every checkpoint"));
   form->addRow(QStringLiteral("Colormap"), colormap_);
   form->addRow(QStringLiteral("Scale"), transfer_);
   form->addRow(gamma_label_, gamma_);

@@ -16,9 +16,11 @@
 #include <QVulkanInstance>
 #include <algorithm>
 
+#include "app/session/portable.h"
 #include "app/viewport/canvas.h"
 #include "app/workbench/canvas_link.h"
 #include "app/workbench/checkpoints_dock.h"
+#include "app/workbench/figures_dock.h"
 #include "app/workbench/help.h"
 #include "app/workbench/input_dock.h"
 #include "app/workbench/inspector_dock.h"
@@ -143,11 +145,19 @@ void MainWindow::make_docks() {
   const auto assets = assets_folder();
   input_ = new InputDock(*studio_, assets.empty() ? assets : assets / "samples", this);
   inspector_ = new InspectorDock(*studio_, this);
+  figures_ = new FiguresDock(*studio_, this);
+  addDockWidget(Qt::LeftDockWidgetArea, figures_);
   addDockWidget(Qt::LeftDockWidgetArea, checkpoints_);
   addDockWidget(Qt::RightDockWidgetArea, inspector_);
   addDockWidget(Qt::BottomDockWidgetArea, input_);
   setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
   setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+  connect(figures_, &FiguresDock::keep_requested, this, &MainWindow::keep_view);
+  connect(figures_, &FiguresDock::missing, this, [this](const QString& name, const QStringList& paths) {
+    say(QStringLiteral("%1 needs %2, which is not there (File > Find missing checkpoints)")
+            .arg(name, paths.join(QStringLiteral(", "))),
+        true);
+  });
   connect(checkpoints_, &CheckpointsDock::open_requested, this, &MainWindow::ask_open_folder);
   connect(checkpoints_, &CheckpointsDock::what_if_requested, this, &MainWindow::ask_what_if);
   connect(input_, &InputDock::failed, this, [this](const QString& message) { say(message, true); });
@@ -188,6 +198,7 @@ void MainWindow::make_status() {
   for (QWidget* widget :
        {static_cast<QWidget*>(work_), static_cast<QWidget*>(progress_), static_cast<QWidget*>(cancel_),
         static_cast<QWidget*>(device_), static_cast<QWidget*>(latency_), static_cast<QWidget*>(memory_)}) {
+    widget->setContentsMargins(6, 0, 6, 0);
     statusBar()->addPermanentWidget(widget);
   }
   device_->setText(QString::fromStdString(options_.device == "cpu" ? "CPU" : options_.device));
@@ -262,22 +273,19 @@ void MainWindow::open_session(const std::filesystem::path& path) {
     say(QString::fromStdString(session.error().describe()), true);
     return;
   }
-  Session known = *session;
-  QStringList missing;
-  std::erase_if(known.checkpoints, [&](const CheckpointEntry& entry) {
-    std::error_code code;
-    if (std::filesystem::exists(entry.path, code)) {
-      return false;
-    }
-    missing << QString::fromStdString(entry.path.string());
-    return true;
-  });
-  studio_->restore(known);
+  studio_->restore(*session);
   session_path_ = path;
-  if (!missing.isEmpty()) {
-    say(QStringLiteral("not found: %1. Open it from where it is now (Ctrl+O)").arg(missing.join(QStringLiteral(", "))),
-        true);
+  if (!missing_checkpoints(*session, false).empty()) {
+    ask_missing();
   }
+}
+
+void MainWindow::relocate(const std::filesystem::path& from, const std::filesystem::path& to) {
+  studio_->restore(relocated(studio_->session(), from, to));
+  const auto missing = missing_checkpoints(studio_->session());
+  say(QStringLiteral("%1 is %2")
+          .arg(QString::fromStdString(from.filename().string()), QString::fromStdString(to.string())) +
+      (missing.empty() ? QString() : QStringLiteral("; still missing: %1").arg(missing.size())));
 }
 
 void MainWindow::open_first() {

@@ -24,6 +24,7 @@ namespace locus::workbench {
 
 class CanvasLink;
 class CheckpointsDock;
+class FiguresDock;
 class InputDock;
 class InspectorDock;
 class ViewBar;
@@ -41,6 +42,8 @@ class MainWindow : public QMainWindow {
   // Opens whatever the path is: session, checkpoint, trace, text or image.
   void open_path(const std::filesystem::path& path);
   void open_session(const std::filesystem::path& path);
+  // Says where a checkpoint of the session that was not found is now; those that lie beside it are found too.
+  void relocate(const std::filesystem::path& from, const std::filesystem::path& to);
   // The paths of the options, or the last session, or the bundled one.
   void open_first();
   QString last_message() const { return last_message_; }
@@ -70,6 +73,8 @@ class MainWindow : public QMainWindow {
   void ask_session();
   void ask_what_if(int id);
   void save_session_as();
+  void keep_view();
+  void ask_missing();
   void set_theme(bool dark);
   void set_ui_hidden(bool hidden);
   void set_scale(double scale);
@@ -90,6 +95,7 @@ class MainWindow : public QMainWindow {
   CanvasLink* link_ = nullptr;
   ViewBar* view_bar_ = nullptr;
   CheckpointsDock* checkpoints_ = nullptr;
+  FiguresDock* figures_ = nullptr;
   InputDock* input_ = nullptr;
   InspectorDock* inspector_ = nullptr;
   QMenu* recent_menu_ = nullptr;

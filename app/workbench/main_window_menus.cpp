@@ -15,14 +15,17 @@
 #include <QStatusBar>
 #include <functional>
 
+#include "app/session/portable.h"
 #include "app/viewport/canvas.h"
 #include "app/workbench/canvas_link.h"
 #include "app/workbench/checkpoints_dock.h"
 #include "app/workbench/export.h"
+#include "app/workbench/figures_dock.h"
 #include "app/workbench/help.h"
 #include "app/workbench/input_dock.h"
 #include "app/workbench/inspector_dock.h"
 #include "app/workbench/main_window.h"
+#include "app/workbench/missing_dialog.h"
 #include "app/workbench/preferences.h"
 #include "app/workbench/theme.h"
 #include "app/workbench/view_bar.h"
@@ -64,6 +67,7 @@ void MainWindow::make_file_menu() {
   menu->addSeparator();
   add_action(menu, QStringLiteral("Open se&ssion…"), {}, [this] { ask_session(); });
   add_action(menu, QStringLiteral("&Save session…"), QKeySequence(Qt::CTRL | Qt::Key_S), [this] { save_session_as(); });
+  add_action(menu, QStringLiteral("&Find missing checkpoints…"), {}, [this] { ask_missing(); });
   if (!bundled_session().empty()) {
     add_action(menu, QStringLiteral("Open the &bundled session"), {}, [this] { open_session(bundled_session()); });
   }
@@ -153,15 +157,8 @@ void MainWindow::make_go_menu() {
   }
   bookmarks_menu_ = go_menu_->addMenu(QStringLiteral("&Figures of this session"));
   connect(bookmarks_menu_, &QMenu::aboutToShow, this, &MainWindow::fill_bookmarks);
-  add_action(go_menu_, QStringLiteral("&Keep this view in the session…"), QKeySequence(Qt::CTRL | Qt::Key_D), [this] {
-    bool ok = false;
-    const QString name =
-        QInputDialog::getText(this, QStringLiteral("Keep this view"), QStringLiteral("Name"), QLineEdit::Normal,
-                              QString::fromStdString(studio_->view().info().title), &ok);
-    if (ok && !name.isEmpty()) {
-      studio_->add_bookmark(name.toStdString());
-    }
-  });
+  add_action(go_menu_, QStringLiteral("&Keep this view in the session…"), QKeySequence(Qt::CTRL | Qt::Key_D),
+             [this] { keep_view(); });
 }
 
 void MainWindow::make_help_menu() {
@@ -263,6 +260,30 @@ void MainWindow::save_session_as() {
   say(saved ? QStringLiteral("saved: %1").arg(path) : QString::fromStdString(saved.error().describe()), !saved);
 }
 
+void MainWindow::keep_view() {
+  bool ok = false;
+  const QString name =
+      QInputDialog::getText(this, QStringLiteral("Keep this view"), QStringLiteral("Name"), QLineEdit::Normal,
+                            QString::fromStdString(studio_->view().info().title), &ok);
+  if (ok && !name.isEmpty()) {
+    studio_->add_bookmark(name.toStdString());
+  }
+}
+
+void MainWindow::ask_missing() {
+  const auto missing = missing_checkpoints(studio_->session());
+  if (missing.empty()) {
+    say(QStringLiteral("every checkpoint of this session is there"));
+    return;
+  }
+  auto* dialog = new MissingDialog(missing, this);
+  connect(dialog, &MissingDialog::located, this, [this, dialog](const QString& from, const QString& to) {
+    relocate(from.toStdString(), to.toStdString());
+    dialog->set_missing(missing_checkpoints(studio_->session()));
+  });
+  dialog->show();
+}
+
 void MainWindow::ask_what_if(int id) {
   const Checkpoint* checkpoint = studio_->find(id);
   if (checkpoint == nullptr) {
@@ -352,8 +373,9 @@ void MainWindow::choose_preferences() {
 
 void MainWindow::restore_layout() {
   resize(1440, 900);
-  resizeDocks({checkpoints_, inspector_}, {280, 300}, Qt::Horizontal);
+  resizeDocks({checkpoints_, inspector_}, {250, 272}, Qt::Horizontal);
   resizeDocks({input_}, {210}, Qt::Vertical);
+  resizeDocks({figures_, checkpoints_}, {420, 300}, Qt::Vertical);
   restoreGeometry(settings_->value(QStringLiteral("geometry")).toByteArray());
   restoreState(settings_->value(QStringLiteral("layout")).toByteArray());
   set_theme(settings_->value(QStringLiteral("dark"), false).toBool());

@@ -70,7 +70,8 @@ class Studio : public QObject {
   explicit Studio(const StudioOptions& options);
 
   // ---- checkpoints
-  // Opens on the worker; a path that is open with the same overrides is shown instead. Returns its id.
+  // Opens on the worker, once it is shown; a path that is open with the same overrides is shown instead. Returns its
+  // id.
   int open(const CheckpointEntry& entry);
   void remove(int id);
   void set_shown(int id, bool shown);
@@ -103,6 +104,8 @@ class Studio : public QObject {
   const std::shared_ptr<const figure::Figure>& figure() const { return figure_; }
   const ViewState& figure_state() const { return figure_state_; }
   const std::optional<Error>& figure_error() const { return figure_error_; }
+  // Whether that figure is of the present view and checkpoints; it may be of an older text, layer or head.
+  bool figure_is_current() const;
   // Asks for every value of a cell in all columns, or of the pinned cell; cells_changed follows. The values keep up
   // with the runs, the layer and the head.
   void inspect(std::int64_t query, std::int64_t key);
@@ -113,8 +116,9 @@ class Studio : public QObject {
   Session session() const;
   void restore(const Session& session);
   const std::vector<Bookmark>& bookmarks() const { return bookmarks_; }
+  // What is shown now, with its input and columns.
   void add_bookmark(const std::string& name);
-  // Its view, its input and its columns, as far as it says.
+  // Its view, its input and its columns in its order, as far as it says.
   void show(const Bookmark& bookmark);
 
   // ---- work
@@ -142,10 +146,13 @@ class Studio : public QObject {
   void too_large(const QString& message);  // a run does not fit; what would
 
  private:
+  static constexpr const char* kGenerate = "generate";  // its slot of the worker
+
   void wake();
   void drain();
   Checkpoint* find_mutable(int id);
   std::string unique_name(const CheckpointEntry& entry, const std::string& base) const;
+  void load(Checkpoint& checkpoint);
   void opened(int id, Result<std::shared_ptr<const models::Model>> model);
   void opened_trace(int id, Result<std::shared_ptr<const models::Trace>> trace);
   void run(Checkpoint& checkpoint);
@@ -154,6 +161,7 @@ class Studio : public QObject {
   // The figure job: with `preview` large maps come sampled first, and are asked for once more.
   void draw(bool preview);
   void request_cells();
+  std::vector<int> shown_ids() const;
   ViewState clamped(ViewState state) const;
   void report(const Error& error);
 
@@ -168,6 +176,7 @@ class Studio : public QObject {
   std::vector<Bookmark> bookmarks_;
   std::shared_ptr<const figure::Figure> figure_;
   ViewState figure_state_;
+  std::vector<int> figure_ids_;  // its columns
   std::optional<Error> figure_error_;
   std::vector<Cell> cells_;
   std::optional<std::pair<std::int64_t, std::int64_t>> hovered_;  // query and key; empty: the pinned cell

@@ -40,6 +40,7 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
   view_ = new QComboBox(this);
   view_->setObjectName(QStringLiteral("view"));
   view_->setAccessibleName(QStringLiteral("View"));
+  view_->setToolTip(QStringLiteral("What is drawn; F1 says what to look for in it"));
   for (const views::View* view : views::views()) {
     view_->addItem(QString::fromStdString(view->info().title), QString::fromStdString(view->info().name));
     view_->setItemData(view_->count() - 1, QString::fromStdString(view->info().shows), Qt::ToolTipRole);
@@ -63,6 +64,7 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
   quantity_ = new QComboBox(this);
   quantity_->setObjectName(QStringLiteral("quantity"));
   quantity_->setAccessibleName(QStringLiteral("Quantity"));
+  quantity_->setToolTip(QStringLiteral("What a cell shows: the weight, or a part of the logit it comes from"));
   for (const models::Quantity quantity : kQuantities) {
     quantity_->addItem(QString::fromStdString(views::quantity_label(quantity)));
   }

@@ -1,0 +1,234 @@
+// What is done to the canvas, told to the Studio.
+#include <QKeyEvent>
+#include <QWheelEvent>
+#include <algorithm>
+
+#include "app/workbench/canvas_link.h"
+
+namespace locus::workbench {
+
+// The wheel scrolls lists of heads; elsewhere the canvas zooms.
+bool CanvasLink::eventFilter(QObject* object, QEvent* event) {
+  if (object == &canvas_ && event->type() == QEvent::Wheel) {
+    const int delta = static_cast<QWheelEvent*>(event)->angleDelta().y();
+    if (delta != 0 && press_in_list(delta > 0 ? Qt::Key_Up : Qt::Key_Down)) {
+      return true;
+    }
+  }
+  return QObject::eventFilter(object, event);
+}
+
+void CanvasLink::hover(const figure::Hit& hit) {
+  hover_hit_ = hit;
+  const views::ViewInput input = studio_.view_input();
+  const views::Selection before = hover_;
+  hover_ = input.columns.empty() ? views::Selection{} : studio_.view().pick(input, hit);
+  if (!(hover_ == before) && hover_.query && hover_.key) {
+    studio_.inspect(*hover_.query, *hover_.key);
+  }
+  refresh();
+}
+
+void CanvasLink::leave() {
+  if (!hover_hit_) {
+    return;
+  }
+  hover_hit_.reset();
+  hover_ = {};
+  studio_.inspect_pinned();
+  refresh();
+}
+
+void CanvasLink::click(const figure::Hit& hit) {
+  const views::ViewInput input = studio_.view_input();
+  if (input.columns.empty()) {
+    return;
+  }
+  choose(studio_.view().pick(input, hit));
+}
+
+// What a pick or a step means for the state.
+void CanvasLink::choose(const views::Selection& picked) {
+  ViewState state = studio_.state();
+  state.layer = picked.layer.value_or(state.layer);
+  state.head = picked.head.value_or(state.head);
+  state.query = picked.query.value_or(state.query);
+  state.key = picked.key.value_or(state.key);
+  if (picked.option) {
+    state.options[studio_.view().info().name].set(picked.option->first, picked.option->second);
+  }
+  if (picked.open) {
+    state.view = "attention";
+    state.partners = picked.partners;
+    state.camera.reset();
+    hover_hit_.reset();
+    hover_ = {};
+  }
+  if (picked.column) {
+    set_column(static_cast<std::size_t>(*picked.column));
+  }
+  studio_.change(state);
+  studio_.inspect_pinned();
+}
+
+void CanvasLink::set_camera(const views::Camera& camera) {
+  ViewState state = studio_.state();
+  state.camera = camera;
+  studio_.change(state, false);
+}
+
+void CanvasLink::set_option(const QString& name, const SettingValue& value) {
+  ViewState state = studio_.state();
+  state.options[studio_.view().info().name].set(name.toStdString(), value);
+  studio_.change(state);
+}
+
+void CanvasLink::fit() {
+  ViewState state = studio_.state();
+  state.camera.reset();
+  studio_.change(state);
+}
+
+void CanvasLink::reset() {
+  ViewState fresh;
+  const ViewState& state = studio_.state();
+  fresh.view = state.view;
+  fresh.layer = state.layer;
+  fresh.head = state.head;
+  fresh.quantity = state.quantity;
+  studio_.change(fresh);
+}
+
+void CanvasLink::normalise_range() {
+  ViewState state = studio_.state();
+  state.scale.low.reset();
+  state.scale.high.reset();
+  state.scale.percentile = 100;
+  studio_.change(state);
+}
+
+void CanvasLink::unpin() {
+  ViewState state = studio_.state();
+  state.query = views::kNone;
+  state.key = views::kNone;
+  studio_.change(state);
+  studio_.inspect_pinned();
+}
+
+void CanvasLink::move_layer(int by) {
+  ViewState state = studio_.state();
+  state.layer += by;
+  studio_.change(state);
+}
+
+void CanvasLink::move_head(int by) {
+  ViewState state = studio_.state();
+  state.head = std::max<std::int64_t>(views::kMean, state.head + by);
+  studio_.change(state);
+}
+
+// In a list of heads the keys walk through it.
+bool CanvasLink::press_in_list(int key) {
+  constexpr std::int64_t kPage = 10;
+  constexpr std::int64_t kFar = 1 << 20;
+  std::int64_t by = 0;
+  switch (key) {
+    case Qt::Key_Up:
+      by = -1;
+      break;
+    case Qt::Key_Down:
+      by = 1;
+      break;
+    case Qt::Key_PageUp:
+      by = -kPage;
+      break;
+    case Qt::Key_PageDown:
+      by = kPage;
+      break;
+    case Qt::Key_Home:
+      by = -kFar;
+      break;
+    case Qt::Key_End:
+      by = kFar;
+      break;
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+      break;
+    default:
+      return false;
+  }
+  const views::ViewInput input = studio_.view_input();
+  auto step = input.columns.empty() ? std::nullopt : studio_.view().step(input, by);
+  if (!step) {
+    return false;
+  }
+  step->open = by == 0;
+  choose(*step);
+  return true;
+}
+
+bool CanvasLink::press_plain(int key) {
+  if (press_in_list(key)) {
+    return true;
+  }
+  switch (key) {
+    case Qt::Key_Left:
+      move_head(-1);
+      return true;
+    case Qt::Key_Right:
+      move_head(1);
+      return true;
+    case Qt::Key_Up:
+      move_layer(-1);
+      return true;
+    case Qt::Key_Down:
+      move_layer(1);
+      return true;
+    case Qt::Key_F:
+      fit();
+      return true;
+    case Qt::Key_N:
+      normalise_range();
+      return true;
+    case Qt::Key_R:
+      reset();
+      return true;
+    case Qt::Key_Escape:
+      unpin();
+      return true;
+    case Qt::Key_Question:
+      Q_EMIT help_requested();
+      return true;
+    default:
+      break;
+  }
+  if (key >= Qt::Key_1 && key <= Qt::Key_9) {
+    set_column(static_cast<std::size_t>(key - Qt::Key_1));
+    return true;
+  }
+  return false;
+}
+
+void CanvasLink::press(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Shift) {
+    flicker_ = true;
+    refresh();
+    return;
+  }
+  const bool control = event->modifiers().testFlag(Qt::ControlModifier);
+  const bool alt = event->modifiers().testFlag(Qt::AltModifier);
+  if (control && event->key() == Qt::Key_0) {
+    canvas_.zoom_to_cells();
+  } else if (control || alt || !press_plain(event->key())) {
+    Q_EMIT key_unused(event);
+  }
+}
+
+void CanvasLink::release(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Shift && flicker_) {
+    flicker_ = false;
+    refresh();
+  }
+}
+
+}  // namespace locus::workbench

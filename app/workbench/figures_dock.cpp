@@ -1,0 +1,162 @@
+#include "app/workbench/figures_dock.h"
+
+#include <QApplication>
+#include <QListWidget>
+#include <QPainter>
+#include <QPushButton>
+#include <QStyledItemDelegate>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "app/session/portable.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr int kAboutRole = Qt::UserRole;
+constexpr int kThereRole = Qt::UserRole + 1;  // its checkpoints are
+constexpr int kMargin = 4;
+
+QStringList missing_of(const Bookmark& bookmark) {
+  Session one;
+  one.bookmarks.push_back(bookmark);
+  QStringList paths;
+  for (const auto& path : missing_checkpoints(one)) {
+    paths << QString::fromStdString(path.string());
+  }
+  return paths;
+}
+
+// A name and, below it, smaller, what is seen there, on as many lines as it needs.
+class FigureDelegate final : public QStyledItemDelegate {
+ public:
+  FigureDelegate(const QListWidget& list, QObject* parent) : QStyledItemDelegate(parent), list_(list) {}
+
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const int width = list_.viewport()->width() - 2 * kMargin;
+    const QString about = index.data(kAboutRole).toString();
+    int height = QFontMetrics(name_font(option)).height() + 2 * kMargin;
+    if (!about.isEmpty()) {
+      height +=
+          QFontMetrics(about_font(option)).boundingRect(QRect(0, 0, width, 1000), Qt::TextWordWrap, about).height();
+    }
+    return {list_.viewport()->width(), height};
+  }
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    QStyleOptionViewItem item = option;
+    initStyleOption(&item, index);
+    item.text.clear();
+    QApplication::style()->drawControl(QStyle::CE_ItemViewItem, &item, painter, option.widget);
+    const bool selected = option.state.testFlag(QStyle::State_Selected);
+    const bool there = index.data(kThereRole).toBool();
+    const auto color = [&](QPalette::ColorRole role) {
+      return option.palette.color(selected ? QPalette::HighlightedText : there ? role : QPalette::PlaceholderText);
+    };
+    QRect rest = option.rect.adjusted(kMargin, kMargin, -kMargin, -kMargin);
+    painter->setFont(name_font(option));
+    painter->setPen(color(QPalette::Text));
+    const int line = painter->fontMetrics().height();
+    painter->drawText(
+        rest, Qt::AlignLeft | Qt::AlignTop,
+        painter->fontMetrics().elidedText(index.data(Qt::DisplayRole).toString(), Qt::ElideRight, rest.width()));
+    rest.setTop(rest.top() + line);
+    painter->setFont(about_font(option));
+    painter->setPen(color(QPalette::PlaceholderText));
+    painter->drawText(rest, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, index.data(kAboutRole).toString());
+  }
+
+ private:
+  static QFont name_font(const QStyleOptionViewItem& option) {
+    QFont font = option.font;
+    font.setBold(true);
+    return font;
+  }
+  static QFont about_font(const QStyleOptionViewItem& option) {
+    QFont font = option.font;
+    font.setPointSizeF(font.pointSizeF() * 0.9);
+    return font;
+  }
+
+  const QListWidget& list_;
+};
+
+// Whether the list must be filled anew.
+bool same_names(const std::vector<Bookmark>& a, const std::vector<Bookmark>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Bookmark& one, const Bookmark& other) {
+    return one.name == other.name && one.about == other.about && one.columns == other.columns;
+  });
+}
+
+}  // namespace
+
+FiguresDock::FiguresDock(Studio& studio, QWidget* parent)
+    : QDockWidget(QStringLiteral("Figures"), parent), studio_(studio) {
+  setObjectName(QStringLiteral("figures-dock"));
+  auto* body = new QWidget(this);
+  auto* layout = new QVBoxLayout(body);
+  layout->setContentsMargins(4, 4, 4, 4);
+  list_ = new QListWidget(body);
+  list_->setObjectName(QStringLiteral("figures"));
+  list_->setAccessibleName(QStringLiteral("Figures of this session"));
+  list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+  list_->setResizeMode(QListView::Adjust);
+  list_->setItemDelegate(new FigureDelegate(*list_, list_));
+  layout->addWidget(list_, 1);
+  auto* keep = new QPushButton(QStringLiteral("&Keep this view…"), body);
+  keep->setObjectName(QStringLiteral("keep"));
+  keep->setToolTip(QStringLiteral("Adds what is shown now, with its text and checkpoints, to this list (Ctrl+D)"));
+  layout->addWidget(keep);
+  setWidget(body);
+  connect(keep, &QPushButton::clicked, this, &FiguresDock::keep_requested);
+  connect(list_, &QListWidget::itemClicked, this, &FiguresDock::choose);
+  connect(list_, &QListWidget::itemActivated, this, &FiguresDock::choose);  // Enter
+  connect(&studio_, &Studio::state_changed, this, &FiguresDock::refresh);
+  refresh();
+}
+
+void FiguresDock::add_item(const Bookmark& bookmark) {
+  const QStringList missing = missing_of(bookmark);
+  auto* item = new QListWidgetItem(QString::fromStdString(bookmark.name), list_);
+  QString about = QString::fromStdString(bookmark.about);
+  item->setToolTip(about);
+  item->setData(kThereRole, missing.isEmpty());
+  if (!missing.isEmpty()) {
+    QStringList names;
+    for (const QString& path : missing) {
+      names << path.section(QLatin1Char('/'), -1);
+    }
+    item->setToolTip(QStringLiteral("Not found: %1").arg(missing.join(QStringLiteral("\n"))));
+    about += QStringLiteral("%1Not here: %2")
+                 .arg(about.isEmpty() ? QString() : QStringLiteral(" "), names.join(QStringLiteral(", ")));
+  }
+  item->setData(kAboutRole, about);
+  item->setData(Qt::AccessibleDescriptionRole, about);
+}
+
+void FiguresDock::refresh() {
+  if (same_names(shown_, studio_.bookmarks())) {
+    return;
+  }
+  shown_ = studio_.bookmarks();
+  list_->clear();
+  for (const Bookmark& bookmark : shown_) {
+    add_item(bookmark);
+  }
+}
+
+void FiguresDock::choose(const QListWidgetItem* item) {
+  const auto row = static_cast<std::size_t>(list_->row(item));
+  if (row >= studio_.bookmarks().size()) {
+    return;
+  }
+  const Bookmark bookmark = studio_.bookmarks()[row];
+  studio_.show(bookmark);
+  if (const QStringList paths = missing_of(bookmark); !paths.isEmpty()) {
+    Q_EMIT missing(QString::fromStdString(bookmark.name), paths);
+  }
+}
+
+}  // namespace locus::workbench

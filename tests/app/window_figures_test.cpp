@@ -1,0 +1,125 @@
+// The bundled session as a user finds it: every figure of the papers a click away, with the checkpoints it needs.
+#include "tests/support/window.h"
+
+#include <QListWidget>
+#include <QMouseEvent>
+#include <algorithm>
+
+#include "app/session/portable.h"
+
+namespace locus::workbench {
+namespace {
+
+constexpr int kMostClicks = 3;
+
+class WindowFigures : public WindowTest {
+ protected:
+  void SetUp() override {
+    opener_ = models::open;
+    WindowTest::SetUp();
+  }
+
+  QListWidget& list() { return *window_->findChild<QListWidget*>(QStringLiteral("figures")); }
+
+  // Presses and releases the left button on a row of the list.
+  void click(int row) {
+    QListWidgetItem* item = list().item(row);
+    list().scrollToItem(item);
+    const QPointF at = list().visualItemRect(item).center();
+    for (const auto type : {QEvent::MouseButtonPress, QEvent::MouseButtonRelease}) {
+      QMouseEvent event(type, at, list().viewport()->mapToGlobal(at), Qt::LeftButton,
+                        type == QEvent::MouseButtonPress ? Qt::LeftButton : Qt::NoButton, Qt::NoModifier);
+      QCoreApplication::sendEvent(list().viewport(), &event);
+    }
+    ++clicks_;
+  }
+  int row_of(const std::string& name) {
+    for (int row = 0; row < list().count(); ++row) {
+      if (list().item(row)->text().toStdString().rfind(name, 0) == 0) {
+        return row;
+      }
+    }
+    return -1;
+  }
+
+  int clicks_ = 0;
+};
+
+TEST_F(WindowFigures, EveryFigureOfThePapersIsAtMostThreeClicksAway) {
+  const std::filesystem::path assets = std::filesystem::path(LOCUS_SOURCE_DIR) / "assets";
+  window_->open_session(assets / "sessions/first-light.locus.json");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window_->studio().checkpoints().size(), 1U);  // the others open with the figures that need them
+  const std::vector<Bookmark> figures = window_->studio().bookmarks();
+  for (const char* const name :
+       {"TAPE Fig. 7a", "TAPE Fig. 7b", "TAPE Fig. 8", "TAPE Table 8", "CoPE Fig. 1", "CoPE Fig. 4", "CoPE Fig. 7",
+        "TAPA Fig. 1", "SeqPE Fig. 2", "SeqPE Fig. 3", "Length curve"}) {
+    SCOPED_TRACE(name);
+    clicks_ = 0;
+    const int row = row_of(name);
+    ASSERT_GE(row, 0);
+    click(row);
+    ASSERT_TRUE(settle());
+    EXPECT_LE(clicks_, kMostClicks);
+    const Bookmark& figure = figures[static_cast<std::size_t>(row)];
+    EXPECT_FALSE(figure.about.empty());
+    EXPECT_EQ(window_->studio().state().view, figure.state.view);
+    Session one;
+    one.bookmarks.push_back(figure);
+    const auto missing = missing_checkpoints(one);
+    if (!missing.empty()) {
+      EXPECT_NE(window_->last_message().toStdString().find(missing.front().filename().string()), std::string::npos);
+      continue;
+    }
+    ASSERT_NE(window_->studio().figure(), nullptr) << window_->canvas()->content().message;
+    EXPECT_EQ(window_->studio().figure_state().view, figure.state.view);
+    const auto shown = window_->studio().columns();
+    ASSERT_EQ(shown.size(), figure.columns.size());
+    for (const CheckpointEntry& wanted : figure.columns) {
+      EXPECT_TRUE(std::any_of(shown.begin(), shown.end(), [&](const Checkpoint* column) {
+        return column->entry.path.filename() == wanted.path.filename() && column->entry.overrides == wanted.overrides;
+      })) << wanted.path;
+    }
+  }
+}
+
+TEST_F(WindowFigures, AFigureWhoseCheckpointIsNotThereSaysSo) {
+  const auto folder = std::filesystem::path(config_.path().toStdString());
+  Session session;
+  session.input.text = "one two";
+  Bookmark figure{"Far away", {}, {}, {{folder / "nowhere", {}, true}}, "what would be seen"};
+  session.bookmarks.push_back(figure);
+  ASSERT_TRUE(save_session(session, folder / "s.locus.json").ok());
+  window_->open_session(folder / "s.locus.json");
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(list().count(), 1);
+  EXPECT_NE(list().item(0)->data(Qt::AccessibleDescriptionRole).toString().indexOf(QStringLiteral("nowhere")), -1);
+  click(0);
+  click(0);  // again is no second checkpoint
+  ASSERT_TRUE(settle());
+  EXPECT_NE(window_->last_message().indexOf(QStringLiteral("nowhere")), -1);
+  EXPECT_NE(window_->canvas()->content().message.find("nowhere"), std::string::npos);
+  EXPECT_EQ(window_->studio().checkpoints().size(), 1U);
+}
+
+TEST_F(WindowFigures, AKeptViewComesBackWithItsTextAndColumns) {
+  opener_ = open_fake;
+  make_window();
+  open("gentle");
+  open("steep");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  window_->studio().add_bookmark("Two");
+  ASSERT_EQ(list().count(), 1);
+  window_->studio().set_shown(window_->studio().checkpoints()[1].id, false);
+  window_->studio().set_text("other");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window_->studio().columns().size(), 1U);
+  click(0);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window_->studio().columns().size(), 2U);
+  EXPECT_EQ(window_->studio().input().text, "one two three");
+}
+
+}  // namespace
+}  // namespace locus::workbench

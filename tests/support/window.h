@@ -1,0 +1,187 @@
+// The real window on an X display of its own (Xvfb), driven by events. Tests are skipped only where there is neither
+// Xvfb nor a display. Waits are as long as a slow machine may need; they end as soon as what they wait for is there.
+#pragma once
+
+#include <vulkan/vulkan.h>  // before Qt's, which hides the functions' prototypes
+
+#include "app/workbench/main_window.h"
+
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QImage>
+#include <QKeyEvent>
+#include <QPixmap>
+#include <QPlainTextEdit>
+#include <QProcess>
+#include <QScreen>
+#include <QTemporaryDir>
+#include <QVulkanInstance>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "app/viewport/canvas.h"
+#include "tests/support/display.h"
+#include "tests/support/fake_model.h"
+
+namespace locus::workbench {
+
+constexpr int kLimitMs = 60'000;  // of any one wait
+
+// A model that runs until it is told to stop.
+class EndlessModel final : public models::Model {
+ public:
+  const models::ModelInfo& info() const override { return model_.info(); }
+  double macs(std::int64_t length) const override { return static_cast<double>(length); }
+  Result<std::vector<models::TokenInfo>> tokenize(const models::Input& input) const override {
+    return model_.tokenize(input);
+  }
+  Result<std::shared_ptr<const models::Trace>> run(const models::Input& /*input*/,
+                                                   const models::RunOptions& /*options*/, StopToken stop,
+                                                   const Progress& progress) const override {
+    report(progress, 0.25, "layer 1 of 4");
+    ++started;
+    while (!stop.stop_requested()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ++ended;
+    return cancelled();
+  }
+
+  static inline std::atomic<int> started = 0;
+  static inline std::atomic<int> ended = 0;
+
+ private:
+  test::FakeModel model_{{}};
+};
+
+inline Result<std::shared_ptr<const models::Model>> open_fake(const std::filesystem::path& path,
+                                                              const models::OpenOptions&, const StopToken&,
+                                                              const Progress&) {
+  const std::string name = path.filename().string();
+  if (name == "broken") {
+    return bad_input("expected a header of 120 bytes, found 8", path.string());
+  }
+  if (name == "endless") {
+    return std::shared_ptr<const models::Model>(std::make_shared<EndlessModel>());
+  }
+  // Names alone open anywhere; whole paths must be there.
+  if (path.has_parent_path() && !std::filesystem::exists(path)) {
+    return bad_input("there is no such file or folder", path.string());
+  }
+  test::FakeShape shape;
+  shape.name = name;
+  shape.slope = name == "steep" ? 0.8 : 0.2;
+  shape.rows = name == "eyes" ? 3 : 0;
+  shape.columns = name == "eyes" ? 5 : 0;
+  return std::shared_ptr<const models::Model>(std::make_shared<test::FakeModel>(shape));
+}
+
+class WindowTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    display_ = test::start_display();
+    if (qEnvironmentVariableIsEmpty("DISPLAY")) {
+      return;
+    }
+    qputenv("QT_QPA_PLATFORM", "xcb");
+    qunsetenv("QT_SCALE_FACTOR");
+    qputenv("QT_FONT_DPI", "96");
+    static int count = 1;
+    static char name[] = "tests";
+    static char* arguments[] = {name, nullptr};
+    application_ = new QApplication(count, arguments);
+    vulkan_ = new QVulkanInstance;
+    has_vulkan_ = vulkan_->create();
+  }
+  static void TearDownTestSuite() {
+    delete vulkan_;
+    delete application_;
+    if (display_) {
+      display_->terminate();
+      display_->waitForFinished();
+      display_.reset();
+    }
+  }
+
+  void SetUp() override {
+    if (application_ == nullptr) {
+      GTEST_SKIP() << "there is no X display and no Xvfb (Debian: xvfb)";
+    }
+    ASSERT_TRUE(has_vulkan_) << "no Vulkan driver: install mesa-vulkan-drivers";
+    options_.config_dir = config_.path().toStdString();
+    make_window();
+  }
+  void TearDown() override { window_.reset(); }
+
+  void make_window() {
+    StudioOptions studio;
+    studio.debounce_ms = 10;
+    studio.opener = opener_;
+    window_ = std::make_unique<MainWindow>(options_, vulkan_, studio);
+    window_->resize(1200, 800);
+    window_->show();
+    ASSERT_TRUE(wait([this] { return window_->canvas()->isExposed() && window_->canvas()->layout() != nullptr; }));
+  }
+
+  static bool wait(const std::function<bool()>& done, int limit_ms = kLimitMs) {
+    QElapsedTimer timer;
+    timer.start();
+    while (!done()) {
+      if (timer.elapsed() > limit_ms) {
+        return false;
+      }
+      QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
+  }
+  bool settle() {
+    return wait([this] { return window_->studio().settled(); });
+  }
+
+  static void press(QObject* receiver, int key, const QString& text = {}, Qt::KeyboardModifiers modifiers = {}) {
+    QKeyEvent down(QEvent::KeyPress, key, modifiers, text);
+    QCoreApplication::sendEvent(receiver, &down);
+    QKeyEvent up(QEvent::KeyRelease, key, modifiers, text);
+    QCoreApplication::sendEvent(receiver, &up);
+  }
+  void type(const std::string& text) {
+    auto* editor = window_->findChild<QPlainTextEdit*>(QStringLiteral("editor"));
+    for (const char c : text) {
+      press(editor, Qt::Key_unknown, QString(QLatin1Char(c)));
+    }
+  }
+  void open(const char* name) {
+    CheckpointEntry entry;
+    entry.path = name;
+    window_->studio().open(entry);
+    ASSERT_TRUE(settle());
+  }
+  std::string title() {
+    const auto& figure = window_->studio().figure();
+    return figure && !figure->panels.empty() ? figure->panels.front().title : "";
+  }
+  QImage grab() {
+    wait([] { return false; }, 300);  // what was asked for is drawn
+    // What the display shows: QVulkanWindow::grab() swaps red and blue on some drivers.
+    const viewport::Canvas* canvas = window_->canvas();
+    const QPixmap seen = canvas->screen()->grabWindow(canvas->winId(), 0, 0, canvas->width(), canvas->height());
+    return seen.toImage().convertToFormat(QImage::Format_RGBA8888);
+  }
+
+  static inline std::unique_ptr<QProcess> display_;
+  static inline QApplication* application_ = nullptr;
+  static inline QVulkanInstance* vulkan_ = nullptr;
+  static inline bool has_vulkan_ = false;
+  QTemporaryDir config_;
+  WorkbenchOptions options_;
+  decltype(StudioOptions::opener) opener_ = open_fake;
+  std::unique_ptr<MainWindow> window_;
+};
+
+}  // namespace locus::workbench
