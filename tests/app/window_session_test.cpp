@@ -2,6 +2,7 @@
 #include "tests/support/window.h"
 
 #include <QDialog>
+#include <QPointer>
 
 #include "app/session/portable.h"
 #include "app/workbench/export.h"
@@ -89,19 +90,19 @@ TEST_F(WindowSession, AMissingCheckpointIsAskedForAndTheRestWorks) {
   std::filesystem::rename(folder / "here" / "gentle", folder / "there" / "gentle");
   std::filesystem::rename(folder / "here" / "steep", folder / "lost");
   window_->open_path(folder / "there" / "kept.locus.json");
-  auto* dialog = window_->findChild<QDialog*>(QStringLiteral("missing-checkpoints"));
-  ASSERT_NE(dialog, nullptr);
+  const QPointer<QDialog> dialog = window_->findChild<QDialog*>(QStringLiteral("missing-checkpoints"));
+  ASSERT_FALSE(dialog.isNull());
   EXPECT_TRUE(dialog->isVisible());
   ASSERT_TRUE(settle());
   const auto missing = missing_checkpoints(window_->studio().session());
   ASSERT_EQ(missing.size(), 1U);  // the other lies beside the session now
   EXPECT_EQ(window_->studio().columns().size(), 1U);
-  Q_EMIT static_cast<MissingDialog*>(dialog)->located(QString::fromStdString(missing[0].string()),
-                                                      QString::fromStdString((folder / "lost").string()));
+  Q_EMIT static_cast<MissingDialog*>(dialog.data())
+      ->located(QString::fromStdString(missing[0].string()), QString::fromStdString((folder / "lost").string()));
   ASSERT_TRUE(settle());
   EXPECT_EQ(window_->studio().columns().size(), 2U);
   EXPECT_TRUE(missing_checkpoints(window_->studio().session()).empty());
-  EXPECT_FALSE(dialog->isVisible());
+  EXPECT_TRUE(wait([&] { return dialog.isNull(); }));  // nothing is missing any more
 }
 
 }  // namespace
