@@ -13,6 +13,7 @@ namespace locus::views {
 namespace {
 
 constexpr std::size_t kMostAnchors = 16;
+constexpr int kMostAcross = 3;  // maps of one checkpoint beside each other
 
 struct Anchor {
   std::int64_t row = 0;
@@ -176,8 +177,8 @@ Result<figure::Figure> DotProduct2d::figure(const ViewInput& input) const {
       figure::Panel panel;
       panel.equal_aspect = true;
       panel.title = "(" + std::to_string(anchors[n].row) + ", " + std::to_string(anchors[n].column) + ")";
-      if (n == 0) {
-        panel.title = column.name + " · " + panel.title;
+      if (n == 0 && input.columns.size() > 1) {
+        panel.y.label = column.name;  // a row a checkpoint
       }
       panel.x.view = {0, static_cast<double>(grid.columns)};
       panel.y.view = {static_cast<double>(grid.rows), 0};
@@ -185,7 +186,12 @@ Result<figure::Figure> DotProduct2d::figure(const ViewInput& input) const {
     }
     counts.push_back(anchors.size());
   }
-  figure.columns = static_cast<int>(*std::max_element(counts.begin(), counts.end()));
+  const auto most = static_cast<int>(*std::max_element(counts.begin(), counts.end()));
+  figure.columns = counts.size() > 1 ? most : std::min(most, kMostAcross);
+  if (counts.size() == 1) {
+    figure.title = input.columns[0].name + " · " +
+                   head_label(input.columns[0].trace->model(), input.layer, input.head) + " · anchors (row, column)";
+  }
   std::size_t panel = 0;
   for (std::size_t column = 0; column < counts.size(); ++column) {
     const std::span<const std::shared_ptr<const Field>> all(maps);
@@ -198,7 +204,7 @@ Result<figure::Figure> DotProduct2d::figure(const ViewInput& input) const {
       map.scale = scale;
       figure.panels[panel].layers.emplace_back(std::move(map));
       mark_patch(grid, prefix_of(grid) + anchors[n].row * grid.columns + anchors[n].column, figure.panels[panel]);
-      if (n + 1 == counts[column]) {
+      if (n + 1 == std::min(counts[column], static_cast<std::size_t>(figure.columns))) {  // at the right edge
         figure.panels[panel].color_bar_label =
             is_cosine(input) ? "cosine of e and e of the anchor" : "⟨e, e of the anchor⟩";
       }

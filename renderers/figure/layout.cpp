@@ -142,6 +142,23 @@ Point grid_size(const Grid& grid) {
   return size;
 }
 
+// Titles of a row stand on one line, whatever legends some of its panels have.
+void align_titles(Grid& grid) {
+  std::vector<double> above(static_cast<std::size_t>(grid.rows), 0);
+  for (std::size_t n = 0; n < grid.decors.size(); ++n) {
+    double& highest = above[static_cast<std::size_t>(grid.row_of(n))];
+    highest = std::max(highest, grid.decors[n].title_above);
+  }
+  for (std::size_t n = 0; n < grid.decors.size(); ++n) {
+    PanelDecor& decor = grid.decors[n];
+    if (!decor.title.empty()) {
+      const double wanted = above[static_cast<std::size_t>(grid.row_of(n))];
+      decor.margins.top += wanted - decor.title_above;
+      decor.title_above = wanted;
+    }
+  }
+}
+
 void measure_all(Grid& grid) {
   for (std::size_t n = 0; n < grid.decors.size(); ++n) {
     const Panel& panel = grid.figure.panels[n];
@@ -150,6 +167,7 @@ void measure_all(Grid& grid) {
     const Rect plot = plot_rect(panel, share, grid.style);
     grid.decors[n] = measure(panel, plot.width, plot.height, grid.small, grid.style, grid.metrics);
   }
+  align_titles(grid);
   collect_margins(grid);
 }
 

@@ -212,7 +212,8 @@ PanelDecor measure(const Panel& panel, double plot_width, double plot_height, bo
   decor.title = wrapped(metrics, panel.title, decor.title_size, title_width, small ? 1 : 2);
   if (!decor.title.empty()) {
     const double gap = decor.legend_rows > 0 || !axes ? style.gap() / 2 : 0;
-    margins.top += lines_height(decor.title, decor.title_size) + gap;
+    decor.title_above = margins.top + gap;
+    margins.top = decor.title_above + lines_height(decor.title, decor.title_size);
   }
   decor.note = wrapped(metrics, panel.note, style.note_text(), margins.left + plot_width + margins.right, 3);
   if (!decor.note.empty()) {

@@ -36,6 +36,7 @@ struct PanelDecor {
   std::vector<Tick> bar_ticks;
   double bar_depth = 0;  // of the colour bar's tick labels
   double title_size = 0;
+  double title_above = 0;  // the title's last line above the plot; margins.top covers it and the title
   int legend_rows = 0;
   Margins margins;
 };

@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kLargestStrip = 2;     // of token type where there is room, in text sizes
 constexpr double kSmallestStrip = 0.7;  // where there is little
+constexpr double kStripPad = 0.14;      // left and right of a token, in text sizes
 constexpr double kHalfCapital = 0.36;   // the middle of a capital letter above the baseline, in text sizes
 
 // Lines stacked downwards from `top`, all with the same x and alignment.
@@ -97,6 +98,61 @@ void place_legend(const Panel& panel, const Style& style, const TextMetrics& met
   }
 }
 
+// The widths of a strip's tokens with their pads, in text sizes: metrics are linear.
+std::vector<double> advances_of(const TokenStrip& strip, const TextMetrics& metrics) {
+  std::vector<double> advances;
+  advances.reserve(strip.tokens.size());
+  for (const std::string& token : strip.tokens) {
+    advances.push_back(metrics.width(printable(token), 1) + 2 * kStripPad);
+  }
+  return advances;
+}
+
+bool ends_line(const std::string& token) {
+  return !token.empty() && token.back() == '\n';
+}
+
+// A space, or what stands for one in a token.
+bool begins_with_space(const std::string& token) {
+  return token.starts_with(' ') || token.starts_with("·") || token.starts_with("▁");
+}
+
+// Whether a line may be broken before token n: between words. Tokens may be words with their space, or single
+// characters; a space that is a token of its own stays with the word before it.
+bool begins_word(const std::vector<std::string>& tokens, std::size_t n) {
+  const std::string& before = tokens[n - 1];
+  const bool alone = tokens[n] == " " || tokens[n] == "·" || tokens[n] == "▁";
+  return !alone && (begins_with_space(tokens[n]) || before == " " || before == "·" || before == "▁");
+}
+
+// The tokens that begin the lines of `width` text sizes; a word that no line holds is broken anywhere.
+std::vector<std::size_t> break_lines(const TokenStrip& strip, const std::vector<double>& advances, double width) {
+  std::vector<std::size_t> lines = {0};
+  std::size_t word = 0;  // where the present word began
+  double x = 0;
+  double word_x = 0;  // and how far along the line
+  for (std::size_t n = 0; n < strip.tokens.size(); ++n) {
+    if (n > 0 && ends_line(strip.tokens[n - 1])) {
+      lines.push_back(n);
+      word = n;
+      x = word_x = 0;
+    } else if (n > 0 && begins_word(strip.tokens, n)) {
+      word = n;
+      word_x = x;
+    }
+    const double advance = std::min(advances[n], width);
+    while (x > 0 && x + advance > width) {
+      const bool whole = word > lines.back();
+      lines.push_back(whole ? word : n);
+      x = whole ? x - word_x : 0;
+      word = lines.back();
+      word_x = 0;
+    }
+    x += advance;
+  }
+  return lines;
+}
+
 }  // namespace
 
 void place_decor(const Panel& panel, const PanelDecor& decor, const Style& style, const TextMetrics& metrics,
@@ -118,7 +174,8 @@ void place_decor(const Panel& panel, const PanelDecor& decor, const Style& style
     place_color_bar(panel, decor, style, place);
   }
   place_legend(panel, style, metrics, place);
-  const double top = plot.y - decor.margins.top;
+  const double title_height = static_cast<double>(decor.title.size()) * TextMetrics::line_height(decor.title_size);
+  const double top = plot.y - decor.title_above - title_height;
   stack(decor.title, plot.center_x(), top, 0.5, decor.title_size, style.foreground, place.texts);
   const double note_top = plot.bottom() + decor.margins.bottom -
                           static_cast<double>(decor.note.size()) * TextMetrics::line_height(style.note_text());
@@ -131,25 +188,14 @@ double strip_line_height(double size, const Style& style) {
 
 double strip_text_size(const TokenStrip& strip, double width, double height, const Style& style,
                        const TextMetrics& metrics) {
-  std::vector<double> advances;  // in text sizes: metrics are linear
-  for (const std::string& token : strip.tokens) {
-    advances.push_back(metrics.width(printable(token), 1) + 0.28);
-  }
-  const auto lines = [&](double size) {
-    double x = 0;
-    double count = 1;
-    for (std::size_t n = 0; n < advances.size(); ++n) {
-      const double advance = std::min(advances[n] * size, width);
-      const bool wraps = x > 0 && x + advance > width;
-      const bool ends = !strip.tokens[n].empty() && strip.tokens[n].back() == '\n';
-      count += (wraps ? 1 : 0) + (ends ? 1 : 0);
-      x = ends ? 0 : (wraps ? 0 : x) + advance;
-    }
-    return count;
-  };
   const double smallest = kSmallestStrip * style.text_size;
   double size = kLargestStrip * style.text_size;
-  while (size > smallest && lines(size) * strip_line_height(size, style) > height) {
+  const std::vector<double> advances = advances_of(strip, metrics);
+  while (size > smallest) {
+    const std::vector<std::size_t> lines = break_lines(strip, advances, width / size);
+    if (static_cast<double>(lines.size()) * strip_line_height(size, style) <= height) {
+      break;
+    }
     size = std::max(smallest, 0.95 * size);
   }
   return size;
@@ -158,24 +204,20 @@ double strip_text_size(const TokenStrip& strip, double width, double height, con
 std::vector<TokenBox> flow_tokens(const TokenStrip& strip, double width, double first_line, double size,
                                   const Style& style, const TextMetrics& metrics) {
   std::vector<TokenBox> boxes;
-  const double pad = 0.14 * size;
+  const double pad = kStripPad * size;
   const double line = strip_line_height(size, style);
   const double height = style.aligned(1.35 * size);
-  double x = 0;
-  double row = -first_line;
-  for (std::size_t n = 0; n < strip.tokens.size(); ++n) {
-    const std::string& token = strip.tokens[n];
-    const std::string text = elided(metrics, printable(token), size, std::max(width - 2 * pad, 0.0));
-    const double advance = metrics.width(text, size) + 2 * pad;
-    if (x > 0 && x + advance > width) {
-      x = 0;
-      ++row;
-    }
-    boxes.push_back({static_cast<std::int64_t>(n), {x, row * line, advance, height}, text});
-    x += advance;
-    if (!token.empty() && token.back() == '\n') {
-      x = 0;
-      ++row;
+  const std::vector<double> advances = advances_of(strip, metrics);
+  const std::vector<std::size_t> lines = break_lines(strip, advances, width / size);
+  for (std::size_t row = 0; row < lines.size(); ++row) {
+    const std::size_t end = row + 1 < lines.size() ? lines[row + 1] : strip.tokens.size();
+    const double y = (static_cast<double>(row) - first_line) * line;
+    double x = 0;
+    for (std::size_t n = lines[row]; n < end; ++n) {
+      const std::string text = elided(metrics, printable(strip.tokens[n]), size, std::max(width - 2 * pad, 0.0));
+      const double advance = std::min(advances[n] * size, width);
+      boxes.push_back({static_cast<std::int64_t>(n), {x, y, advance, height}, text});
+      x += advance;
     }
   }
   return boxes;

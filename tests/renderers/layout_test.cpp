@@ -139,6 +139,59 @@ TEST(Layout, TokensOfAStripAreHit) {
   EXPECT_GT(panel.tokens[26].box.y, panel.tokens[25].box.y);  // a line feed ends its line
 }
 
+TEST(Layout, WordsStayOnALine) {
+  const text::Typeface typeface;
+  Figure figure;
+  Panel panel;
+  TokenStrip strip;
+  const std::string text = "The harbour slept. One boat left";
+  for (const char letter : text) {
+    strip.tokens.push_back(letter == ' ' ? "·" : std::string(1, letter));
+  }
+  strip.values.assign(strip.tokens.size(), 0.5F);
+  panel.layers.emplace_back(strip);
+  figure.panels.push_back(panel);
+  for (const double width : {120.0, 150.0, 200.0, 300.0}) {
+    const Layout layout = lay_out(figure, width, 0, Style::light(12, 1), typeface);
+    const std::vector<TokenBox>& tokens = layout.panels[0].tokens;
+    ASSERT_EQ(tokens.size(), text.size());
+    int lines = 1;
+    for (std::size_t n = 1; n < tokens.size(); ++n) {
+      EXPECT_LE(tokens[n].box.right(), layout.panels[0].plot.right() + 1e-6);
+      if (tokens[n].box.y > tokens[n - 1].box.y) {
+        EXPECT_EQ(text[n - 1], ' ') << "broken before " << n << " at " << width;
+        ++lines;
+      }
+    }
+    EXPECT_GT(lines, 1) << width;
+  }
+}
+
+TEST(Layout, TitlesOfARowStandOnOneLine) {
+  const text::Typeface typeface;
+  Figure figure = samples::histogram();
+  figure.panels.push_back(figure.panels[0]);
+  figure.panels[0].title = "With a legend";
+  figure.panels[1].title = "Without";
+  for (Layer& layer : figure.panels[1].layers) {
+    if (auto* bars = std::get_if<Bars>(&layer)) {
+      bars->name.clear();
+    }
+  }
+  figure.columns = 2;
+  const Layout layout = lay_out(figure, 900, 320, Style::light(12, 1), typeface);
+  const auto baseline = [&](std::size_t panel) {
+    for (const PlacedText& text : layout.panels[panel].texts) {
+      if (text.text == figure.panels[panel].title) {
+        return text.at.y;
+      }
+    }
+    return -1.0;
+  };
+  EXPECT_GT(baseline(0), 0);
+  EXPECT_EQ(baseline(0), baseline(1));
+}
+
 TEST(Layout, NamesGiveWayToNumbersWhenCellsAreSmall) {
   const text::Typeface typeface;
   const auto label = [&](std::int64_t tokens) {

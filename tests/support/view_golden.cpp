@@ -1,11 +1,14 @@
 // view_golden VIEW NAME WIDTHxHEIGHT light|dark MODELS [key=value]… [--update]: draws a view with Vulkan and compares
 // it with tests/app/golden/NAME.png; the validation layer must be silent.
 //
-// MODELS: bundled checkpoints, comma-separated ("text-rope"), "text-rope@300" with another RoPE base, or "contextual",
-// a made-up model with gates and positions. Keys: layer, head (or mean), query, key, quantity, text (a file of
-// assets/samples), image; every other key is an option of the view.
+// MODELS: bundled checkpoints, comma-separated ("text-rope"), "text-rope@300" with another RoPE base, "layout:NAME", a
+// checkpoint of tests/support/layouts.h with random weights of a fixed seed, or "contextual", a made-up model with
+// gates and positions. Keys: layer, head (or mean), query, key, quantity, text (a file of assets/samples), picture
+// (WxH: one is drawn); every other key is an option of the view.
 #include <QGuiApplication>
+#include <QTemporaryDir>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <sstream>
 #include <string>
@@ -14,6 +17,7 @@
 #include "core/base/atomic_file.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/golden_image.h"
+#include "tests/support/layouts.h"
 
 namespace locus {
 namespace {
@@ -21,12 +25,18 @@ namespace {
 constexpr const char* kText =
     "The harbour slept. One boat left the harbour, two boats left the harbour, and the third boat stayed.";
 
-Result<models::Input> input_of(std::map<std::string, std::string>& keys) {
+Result<models::Input> input_of(std::map<std::string, std::string>& keys, const std::filesystem::path& folder) {
   models::Input input;
   input.text = kText;
-  if (const auto image = keys.extract("image")) {
+  if (const auto picture = keys.extract("picture")) {
+    int width = 0;
+    int height = 0;
+    if (std::sscanf(picture.mapped().c_str(), "%dx%d", &width, &height) != 2) {
+      return usage("picture: expected WxH, found " + picture.mapped());
+    }
     input.text.reset();
-    input.image = LOCUS_SOURCE_DIR "/assets/samples/" + image.mapped();
+    input.image = folder / "picture.png";
+    test::write_picture(*input.image, width, height);
   }
   if (const auto text = keys.extract("text")) {
     LOCUS_TRY(input.text, read_file(LOCUS_SOURCE_DIR "/assets/samples/" + text.mapped(), 1 << 20));
@@ -34,7 +44,22 @@ Result<models::Input> input_of(std::map<std::string, std::string>& keys) {
   return input;
 }
 
-Result<views::Column> column_of(const std::string& word, const models::Input& input) {
+// Where the checkpoint that `word` names is: bundled, or written into `folder` now.
+Result<std::filesystem::path> path_of(const std::string& word, const std::filesystem::path& folder) {
+  constexpr std::string_view kLayout = "layout:";
+  if (!word.starts_with(kLayout)) {
+    return std::filesystem::path(LOCUS_SOURCE_DIR "/assets/checkpoints/" + word);
+  }
+  for (const test::Layout& layout : test::layouts()) {
+    if (layout.name == word.substr(kLayout.size())) {
+      return test::write_layout(layout, folder).path;
+    }
+  }
+  return usage("there is no layout " + word);
+}
+
+Result<views::Column> column_of(const std::string& word, const models::Input& input,
+                                const std::filesystem::path& folder) {
   if (word == "contextual") {
     test::FakeShape shape;
     shape.gates = true;
@@ -45,22 +70,26 @@ Result<views::Column> column_of(const std::string& word, const models::Input& in
   if (sign != std::string::npos) {
     options.overrides.rope_base = std::stod(word.substr(sign + 1));
   }
-  LOCUS_TRY(auto model, models::open(LOCUS_SOURCE_DIR "/assets/checkpoints/" + word.substr(0, sign), options));
+  LOCUS_TRY(const std::filesystem::path path, path_of(word.substr(0, sign), folder));
+  LOCUS_TRY(auto model, models::open(path, options));
   LOCUS_TRY(auto trace, model->run(input));
-  return views::Column{sign == std::string::npos ? word : word.substr(0, sign) + " base " + word.substr(sign + 1),
+  const std::string name = word.substr(word.find(':') + 1, sign);
+  return views::Column{sign == std::string::npos ? name : name.substr(0, sign) + " base " + word.substr(sign + 1),
                        std::move(model), std::move(trace)};
 }
 
 Result<figure::Figure> figure_of(const std::string& name, const std::string& models_list,
                                  std::map<std::string, std::string> keys, unsigned width, unsigned height) {
   LOCUS_TRY(const views::View* view, views::find_view(name));
-  LOCUS_TRY(const models::Input input, input_of(keys));
+  const QTemporaryDir temporary;
+  const std::filesystem::path folder = temporary.path().toStdString();
+  LOCUS_TRY(const models::Input input, input_of(keys, folder));
   views::ViewInput shown;
   shown.width_px = static_cast<int>(width);
   shown.height_px = static_cast<int>(height);
   std::istringstream words(models_list);
   for (std::string word; std::getline(words, word, ',');) {
-    LOCUS_TRY(views::Column column, column_of(word, input));
+    LOCUS_TRY(views::Column column, column_of(word, input, folder));
     LOCUS_CHECK(view->available(column));
     shown.columns.push_back(std::move(column));
   }
