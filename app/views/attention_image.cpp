@@ -171,7 +171,7 @@ Result<figure::Figure> AttentionImage::figure(const ViewInput& input) const {
     figure::Panel panel = patch_panel(*column.trace, tile.patches, scale, options.opacity);
     const std::string where = options.rollout ? "rollout of " + std::to_string(column.trace->model().layers) + " layers"
                                               : head_label(column.trace->model(), input.layer, tile.head);
-    panel.title = options.all_heads && tiles.size() > 4
+    panel.title = options.all_heads
                       ? (input.columns.size() > 1 ? column.name + " · " : "") + "head " + std::to_string(tile.head)
                       : column.name + " · " + where;
     if (!options.all_heads) {
@@ -189,9 +189,11 @@ Result<figure::Figure> AttentionImage::figure(const ViewInput& input) const {
   figure.columns =
       options.all_heads ? (checkpoints > 1 ? heads : static_cast<int>(std::ceil(std::sqrt(1.6 * heads)))) : count;
   if (options.all_heads) {
-    figure.title = "layer " + std::to_string(input.layer) + ", every head · query: " +
+    figure.title = (checkpoints > 1 ? "" : input.columns[0].name + " · ") + "layer " + std::to_string(input.layer) +
+                   ", every head · query: " +
                    patch_label(input.columns[0].trace->image_grid(), patch_query(input, input.columns[0]));
-    figure.panels.back().color_bar_label = quantity_label(input.quantity);
+    const auto right = static_cast<std::size_t>(std::min(figure.columns, count)) - 1;  // where the first row ends
+    figure.panels[right].color_bar_label = quantity_label(input.quantity);
   }
   return figure;
 }

@@ -189,8 +189,7 @@ Result<figure::Figure> DotProduct2d::figure(const ViewInput& input) const {
   const auto most = static_cast<int>(*std::max_element(counts.begin(), counts.end()));
   figure.columns = counts.size() > 1 ? most : std::min(most, kMostAcross);
   if (counts.size() == 1) {
-    figure.title = input.columns[0].name + " · " +
-                   head_label(input.columns[0].trace->model(), input.layer, input.head) + " · anchors (row, column)";
+    figure.title = input.columns[0].name + " · " + head_label(input.columns[0].trace->model(), input.layer, input.head);
   }
   std::size_t panel = 0;
   for (std::size_t column = 0; column < counts.size(); ++column) {

@@ -114,7 +114,8 @@ void paint(const Scene& scene, const text::Typeface& typeface, const MapDrawer& 
   const Rect canvas{0, 0, scene.width, scene.height};
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setRenderHint(QPainter::TextAntialiasing);
-  painter.fillRect(to_qrect(canvas), to_qcolor(scene.background));
+  // Pages are whole points: the background goes on to their edge.
+  painter.fillRect(to_qrect(canvas).adjusted(0, 0, 2, 2), to_qcolor(scene.background));
   for (const Mark& mark : scene.marks) {
     std::visit(Drawer{painter, typeface, draw_map, mark.clip, canvas, emoji_as_images}, mark.shape);
   }
