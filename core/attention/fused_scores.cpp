@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/attention/fused_parts.h"
 #include "core/attention/tasks.h"
 
 namespace locus::attention {
@@ -15,71 +16,8 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::int64_t kKeepStep = 512;
 constexpr std::int64_t kMostKeptFloats = std::int64_t{1} << 23;  // 32 MiB
-constexpr std::int64_t kBands = 32;                              // of an overview: between them it reports
-
-using Lanes = std::array<float, kLanes>;
-
-ChunkWanted wanted_for(Quantity quantity) {
-  ChunkWanted wanted;
-  wanted.logits = quantity == Quantity::kWeight || quantity == Quantity::kLogit || quantity == Quantity::kContribution;
-  wanted.content = quantity == Quantity::kContent || quantity == Quantity::kContribution;
-  wanted.gates = quantity == Quantity::kGate;
-  wanted.positions = quantity == Quantity::kPosition;
-  return wanted;
-}
-
-std::vector<std::int64_t> tokens_of(Range rows) {
-  std::vector<std::int64_t> tokens(static_cast<std::size_t>(rows.size()));
-  std::iota(tokens.begin(), tokens.end(), rows.begin);
-  return tokens;
-}
-
-// Pixel p of n covers the cells ⌊p·size/n⌋ … ⌊(p+1)·size/n⌋ − 1 of a range.
-struct Pixels {
-  Range cells;
-  std::int64_t count = 1;
-
-  std::int64_t begin(std::int64_t pixel) const { return cells.begin + pixel * cells.size() / count; }
-  std::int64_t of(std::int64_t cell) const { return ((cell - cells.begin + 1) * count - 1) / cells.size(); }
-};
-
-// Running sums or maxima of a few pixel rows.
-class PixelRows {
- public:
-  void begin(std::int64_t pixels, bool mean) {
-    values_.assign(static_cast<std::size_t>(pixels), mean ? 0.0 : -std::numeric_limits<double>::infinity());
-    counts_.assign(static_cast<std::size_t>(pixels), 0);
-    mean_ = mean;
-  }
-  void take(std::int64_t pixel, float value, std::int64_t count) {
-    const auto n = static_cast<std::size_t>(pixel);
-    values_[n] = mean_ ? values_[n] + static_cast<double>(value) : std::max(values_[n], static_cast<double>(value));
-    counts_[n] += count;
-  }
-  // Calls write(pixel, value) for pixels with a visible cell.
-  template <class Write>
-  void finish(const Write& write) const {
-    for (std::size_t n = 0; n < values_.size(); ++n) {
-      if (counts_[n] > 0) {
-        write(static_cast<std::int64_t>(n), mean_ ? values_[n] / static_cast<double>(counts_[n]) : values_[n]);
-      }
-    }
-  }
-
- private:
-  std::vector<double> values_;
-  std::vector<std::int64_t> counts_;
-  bool mean_ = true;
-};
 
 }  // namespace
-
-struct FusedScores::Scratch {
-  RowScores scores;
-  alignas(64) Lanes sums{};
-  LaneBuffer mean;  // kMeanHead: the rectangle's columns × 64
-  PixelRows pixels;
-};
 
 FusedScores::FusedScores(RowProgram program, const at::Tensor& log_sum_exp) : program_(std::move(program)) {
   sums_ = log_sum_exp.defined() ? log_sum_exp.to(at::kCPU, at::kFloat).contiguous()
@@ -138,18 +76,6 @@ void FusedScores::row_sums(std::int64_t head, std::span<const std::int64_t> rows
   }
 }
 
-Result<std::vector<float>> FusedScores::sums_of(std::int64_t head, std::span<const std::int64_t> rows,
-                                                const StopToken& stop) const {
-  const auto count = static_cast<std::int64_t>(rows.size());
-  std::vector<float> sums(rows.size());
-  LOCUS_CHECK(run_tasks<Scratch>((count + kLanes - 1) / kLanes, stop, [&](std::int64_t task, Scratch& scratch) {
-    const auto first = static_cast<std::size_t>(task * kLanes);
-    const auto lanes = static_cast<std::size_t>(std::min(kLanes, count - task * kLanes));
-    row_sums(head, rows.subspan(first, lanes), scratch.scores, sums.data() + first);
-  }));
-  return sums;
-}
-
 Result<at::Tensor> FusedScores::log_sum_exp(const StopToken& stop) const {
   const std::int64_t blocks = (program_.length() + kLanes - 1) / kLanes;
   LOCUS_CHECK(run_tasks<Scratch>(program_.heads() * blocks, stop, [&](std::int64_t task, Scratch& scratch) {
@@ -205,12 +131,12 @@ void FusedScores::count_to(std::int64_t column, std::int64_t head, std::int64_t 
   auto sums = find_kept({head, first_row});
   const std::int64_t boundaries = from / kKeepStep + 1;
   if (sums == nullptr) {
-    auto made = std::make_shared<std::vector<float>>(static_cast<std::size_t>(boundaries * kLanes));
+    auto made = std::make_shared<std::vector<float>>(static_cast<std::size_t>(boundaries * RowScores::kSums));
     std::int64_t at = from;
     for (std::int64_t n = boundaries - 1; n >= 0; --n) {
       skip(at, n * kKeepStep);
       at = n * kKeepStep;
-      std::copy_n(scores.sums(), kLanes, made->begin() + n * kLanes);
+      std::copy_n(scores.sums(), RowScores::kSums, made->begin() + n * RowScores::kSums);
     }
     keep({{head, first_row}, made});
     sums = made;
@@ -221,13 +147,12 @@ void FusedScores::count_to(std::int64_t column, std::int64_t head, std::int64_t 
     skip(from, column);
     return;
   }
-  scores.set_sums(sums->data() + boundary * kLanes);
+  scores.set_sums(sums->data() + boundary * RowScores::kSums);
   skip(boundary * kKeepStep, column);
 }
 
 void FusedScores::scan_head(const Rectangle& rectangle, std::int64_t head, std::span<const std::int64_t> rows,
                             Scratch& scratch, const Sink& sink, bool keep_sums) const {
-  const LaneKernels& kernels = lane_kernels();
   RowScores& scores = scratch.scores;
   const Quantity quantity = rectangle.quantity;
   if (quantity == Quantity::kWeight) {
@@ -242,19 +167,7 @@ void FusedScores::scan_head(const Rectangle& rectangle, std::int64_t head, std::
   for (std::int64_t end = columns.end; end > columns.begin; end -= kChunk) {
     const Range chunk{std::max(columns.begin, end - kChunk), end};
     scores.chunk(chunk, wanted);
-    float* values = scores.logits();
-    if (quantity == Quantity::kContribution) {
-      kernels.subtract(values, scores.content(), chunk.size());
-    } else if (quantity == Quantity::kContent) {
-      values = scores.content();
-    } else if (quantity == Quantity::kGate) {
-      values = scores.gates();
-    } else if (quantity == Quantity::kPosition) {
-      values = scores.positions();
-    } else if (quantity == Quantity::kWeight) {
-      kernels.add_row(values, chunk.size(), scratch.sums.data(), -1.0F);
-    }
-    sink(scores, values, chunk);
+    sink(scores, values_of(scores, quantity, scratch.sums.data(), chunk.size()), chunk);
   }
 }
 
@@ -271,7 +184,6 @@ void FusedScores::scan(const Rectangle& rectangle, std::span<const std::int64_t>
   scratch.mean.resize(rectangle.columns.size() * kLanes);
   float* const mean = scratch.mean.data();
   std::fill_n(mean, rectangle.columns.size() * kLanes, 0.0F);
-  static constexpr Lanes kNothing{};
   for (std::int64_t head = 0; head < heads; ++head) {
     scan_head(
         rectangle, head, rows, scratch,
@@ -279,7 +191,7 @@ void FusedScores::scan(const Rectangle& rectangle, std::span<const std::int64_t>
           if (!scores.all_visible(columns)) {
             kernels.hide(values, columns.size(), columns.begin, scores.first(), scores.last(), -kInfinity);
           }
-          kernels.exponentiate(values, columns.size(), kNothing.data());
+          kernels.exponentiate(values, columns.size(), kNoShift.data());
           kernels.add_line(mean + (columns.begin - first) * kLanes, values, 1.0F / static_cast<float>(heads),
                            columns.size());
         },
@@ -305,9 +217,8 @@ Status FusedScores::map(const Rectangle& rectangle, Field& field, const StopToke
     const Range lanes{std::max(rectangle.rows.begin, begin) - begin, std::min(rectangle.rows.end - begin, kLanes)};
     const auto write = [&](RowScores& scores, float* values, Range columns) {
       const LaneKernels& kernels = lane_kernels();
-      static constexpr Lanes kNothing{};
       if (exponent) {
-        kernels.exponentiate(values, columns.size(), kNothing.data());
+        kernels.exponentiate(values, columns.size(), kNoShift.data());
       }
       if (scores.all_visible(columns)) {
         kernels.unpack(values, columns.size(), lanes.begin, lanes.end,
@@ -324,103 +235,6 @@ Status FusedScores::map(const Rectangle& rectangle, Field& field, const StopToke
       }
     };
     scan(rectangle, tokens, scratch, write, true);
-  });
-}
-
-Status FusedScores::overview(const Rectangle& rectangle, Reduction reduction, Field& field, const StopToken& stop,
-                             const std::function<void(std::int64_t)>& done) const {
-  const Pixels rows{rectangle.rows, field.rows};
-  const Pixels columns{rectangle.columns, field.columns};
-  const bool mean = reduction == Reduction::kMean;
-  const bool logarithms = rectangle.quantity == Quantity::kWeight && rectangle.head != kMeanHead;
-  const std::int64_t rows_a_task = std::max<std::int64_t>(1, kLanes * field.rows / rectangle.rows.size());
-  const std::int64_t rows_a_band =
-      rows_a_task * std::max<std::int64_t>(2 * at::get_num_threads(),
-                                           (field.rows + kBands * rows_a_task - 1) / (kBands * rows_a_task));
-
-  const auto reduce = [&](Range pixel_rows, Range cells, Scratch& scratch) {
-    const LaneKernels& kernels = lane_kernels();
-    static constexpr Lanes kNothing{};
-    const auto tokens = tokens_of(cells);
-    scan(
-        rectangle, tokens, scratch,
-        [&](RowScores& scores, float* values, Range chunk) {
-          if (logarithms && mean) {
-            kernels.exponentiate(values, chunk.size(), kNothing.data());
-          }
-          const bool whole = scores.all_visible(chunk);
-          if (!whole) {
-            kernels.hide(values, chunk.size(), chunk.begin, scores.first(), scores.last(), mean ? 0.0F : -kInfinity);
-          }
-          for (std::int64_t begin = chunk.begin; begin < chunk.end;) {
-            const std::int64_t pixel = columns.of(begin);
-            const std::int64_t end = std::min(columns.begin(pixel + 1), chunk.end);
-            alignas(64) Lanes reduced;
-            reduced.fill(mean ? 0.0F : -kInfinity);
-            (mean ? kernels.sum : kernels.maximum)(values + (begin - chunk.begin) * kLanes, end - begin,
-                                                   reduced.data());
-            for (std::int64_t lane = 0; lane < cells.size(); ++lane) {
-              const std::int64_t seen =
-                  whole ? end - begin
-                        : std::max<std::int64_t>(0, std::min<std::int64_t>(end, scores.last()[lane]) -
-                                                        std::max<std::int64_t>(begin, scores.first()[lane]));
-              if (seen > 0) {
-                const std::int64_t row = rows.of(cells.begin + lane) - pixel_rows.begin;
-                scratch.pixels.take(row * field.columns + pixel, reduced[static_cast<std::size_t>(lane)], seen);
-              }
-            }
-            begin = end;
-          }
-        },
-        false);
-  };
-
-  for (std::int64_t first = 0; first < field.rows; first += rows_a_band) {
-    const std::int64_t last = std::min(first + rows_a_band, field.rows);
-    LOCUS_CHECK(run_tasks<Scratch>(
-        (last - first + rows_a_task - 1) / rows_a_task, stop, [&](std::int64_t task, Scratch& scratch) {
-          const std::int64_t begin = first + task * rows_a_task;
-          const Range pixel_rows{begin, std::min(begin + rows_a_task, last)};
-          scratch.pixels.begin(pixel_rows.size() * field.columns, mean);
-          const std::int64_t end_row = rows.begin(pixel_rows.end);
-          for (std::int64_t row = rows.begin(pixel_rows.begin); row < end_row && !stop.stop_requested();
-               row += kLanes) {
-            reduce(pixel_rows, {row, std::min(row + kLanes, end_row)}, scratch);
-          }
-          scratch.pixels.finish([&](std::int64_t pixel, double value) {
-            field.values[static_cast<std::size_t>(pixel_rows.begin * field.columns + pixel)] =
-                static_cast<float>(logarithms && !mean ? std::exp(value) : value);
-          });
-        }));
-    if (done) {
-      done(last);
-    }
-  }
-  return {};
-}
-
-Status FusedScores::sample(const Rectangle& rectangle, std::span<const std::int64_t> rows,
-                           std::span<const std::int64_t> columns, Field& field, const StopToken& stop) const {
-  const auto count = static_cast<std::int64_t>(rows.size());
-  const bool exponent = rectangle.quantity == Quantity::kWeight && rectangle.head != kMeanHead;
-  return run_tasks<Scratch>((count + kLanes - 1) / kLanes, stop, [&](std::int64_t task, Scratch& scratch) {
-    const std::int64_t first = task * kLanes;
-    const auto lanes = static_cast<std::size_t>(std::min(kLanes, count - first));
-    scan(
-        rectangle, rows.subspan(static_cast<std::size_t>(first), lanes), scratch,
-        [&](RowScores& scores, float* values, Range chunk) {
-          auto column = std::lower_bound(columns.begin(), columns.end(), chunk.begin);
-          for (; column != columns.end() && *column < chunk.end; ++column) {
-            for (std::size_t lane = 0; lane < lanes; ++lane) {
-              if (scores.first()[lane] <= *column && *column < scores.last()[lane]) {
-                const float value = values[static_cast<std::size_t>((*column - chunk.begin) * kLanes) + lane];
-                field.at(first + static_cast<std::int64_t>(lane), column - columns.begin()) =
-                    exponent ? std::exp(value) : value;
-              }
-            }
-          }
-        },
-        false);
   });
 }
 

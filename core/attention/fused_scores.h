@@ -46,9 +46,6 @@ class FusedScores {
   // Writes visible cells (rows[r], columns[c]) into field.at(r, c), both ascending. Errors: kCancelled.
   Status sample(const Rectangle& rectangle, std::span<const std::int64_t> rows, std::span<const std::int64_t> columns,
                 Field& field, const StopToken& stop) const;
-  // log Σ_j exp(logit_ij) of these rows. Errors: kCancelled.
-  Result<std::vector<float>> sums_of(std::int64_t head, std::span<const std::int64_t> rows,
-                                     const StopToken& stop) const;
   // (1, H, T) of every row. Errors: kCancelled.
   Result<at::Tensor> log_sum_exp(const StopToken& stop = {}) const;
   // Bytes of the gate sums that are kept for viewed rows.
@@ -62,6 +59,10 @@ class FusedScores {
             bool keep_sums) const;
   void scan_head(const Rectangle& rectangle, std::int64_t head, std::span<const std::int64_t> rows, Scratch& scratch,
                  const Sink& sink, bool keep_sums) const;
+  // scratch.few[n][lane]: the value of row `lane` and key columns[n]; no meaning where no row of the block sees the
+  // key.
+  void sample_head(const Rectangle& rectangle, std::int64_t head, std::span<const std::int64_t> rows,
+                   std::span<const std::int64_t> columns, Scratch& scratch) const;
   // Brings the sums of a row block to where `column` is the next one to count.
   void count_to(std::int64_t column, std::int64_t head, std::int64_t first_row, RowScores& scores,
                 bool keep_sums) const;

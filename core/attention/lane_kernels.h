@@ -1,6 +1,6 @@
-// Loops of the fused attention driver and of score fields: one head's block of 64 queries against a few keys, every
-// number of a query in its own vector lane. Sums along the keys (soft-max, CoPE's positions, pixels) are then plain
-// vector additions, and a product needs no packing of the keys.
+// Loops of the fused attention driver, of score fields and of the feed-forward's activation: one head's block of 64
+// queries against a few keys, every number of a query in its own vector lane. Sums along the keys (soft-max, CoPE's
+// positions, pixels) are then plain vector additions, and a product needs no packing of the keys.
 //
 // A block is columns × 64 floats, row-major: s[j·64 + l] belongs to key j of the block and query (lane) l. Written once
 // for any vector width and compiled for AVX-512, AVX2 and neither; kernels() chooses what this CPU has.
@@ -33,12 +33,16 @@ struct LaneKernels {
   void (*subtract)(float* s, const float* t, std::int64_t columns);
   // s = 1 / (1 + exp(−s)).
   void (*gate)(float* s, std::int64_t columns);
+  // s = x · ½(1 + tanh(√(2/π)(x + 0.044715x³))) of x = s + row, the GELU of GPT-2.
+  void (*gelu_tanh)(float* s, std::int64_t columns, const float* row);
   // CoPE, Eq. 4: from the last column to the first, sum[l] += gates[j][l]; positions[j][l] = min(sum[l], p_max).
-  // `positions` may be `gates`. Returns the smallest of `sum` over the lanes < count.
+  // sum (128) holds 64 sums, then what rounding added to each in excess; excess[j][l] is that of positions[j][l]: near
+  // 64 a position alone rounds to 4e-6, which a steep z would show. Returns the smallest sum over the lanes < count.
   float (*count)(const float* gates, std::int64_t columns, float p_max, std::int64_t count, float* sum,
-                 float* positions);
-  // CoPE, Eq. 8: s[j][l] += z interpolated at positions[j][l] ∈ [0, last]; z[p·64 + l].
-  void (*interpolate)(float* s, const float* positions, const float* z, std::int32_t last, std::int64_t columns);
+                 float* positions, float* excess);
+  // CoPE, Eq. 8: s[j][l] += z interpolated at positions[j][l] − excess[j][l]; positions ∈ [0, last]; z[p·64 + l].
+  void (*interpolate)(float* s, const float* positions, const float* excess, const float* z, std::int32_t last,
+                      std::int64_t columns);
   // s += slope · positions.
   void (*add_line)(float* s, const float* positions, float slope, std::int64_t columns);
   // acc[l] = Σ_j or max_j of s[j][l] and what acc held.

@@ -59,13 +59,12 @@ Result<Field> ScoreField::preview(const Region& asked, std::int64_t height, std:
   const auto* computed = dynamic_cast<const ComputedScores*>(source_.get());
   Field field = empty_field(region, std::min(height, region.rows.size()), std::min(width, region.columns.size()));
   const Cells cells = cells_of(region.rows, region.columns, field.rows, field.columns);
-  const bool fused = fused_ && fused_->has(region.quantity);
-  if (fused && computed->encoding().needs_carry()) {
+  if (fused_ && fused_->has(region.quantity)) {
     LOCUS_CHECK(fused_->sample({region.quantity, region.head, region.rows, region.columns}, cells.rows, cells.columns,
                                field, stop));
     return field;
   }
-  if (computed == nullptr || computed->encoding().needs_carry() || (!fused && !computed->summed())) {
+  if (computed == nullptr || computed->encoding().needs_carry() || !computed->summed()) {
     return unsupported("a preview of this layer's " + describe(region.quantity));
   }
   const Range heads = region.head == kMeanHead ? Range{0, source_->heads()} : Range{region.head, region.head + 1};
@@ -75,14 +74,7 @@ Result<Field> ScoreField::preview(const Region& asked, std::int64_t height, std:
   at::Tensor sums;
   if (region.quantity == Quantity::kWeight) {
     sums = at::zeros({1, source_->heads(), field.columns + field.rows});
-    if (fused) {
-      for (std::int64_t head = heads.begin; head < heads.end; ++head) {
-        LOCUS_TRY(const std::vector<float> row_sums, fused_->sums_of(head, cells.rows, stop));
-        std::copy(row_sums.begin(), row_sums.end(), sums.data_ptr<float>() + head * sums.size(2) + field.columns);
-      }
-    } else {
-      sums.slice(2, field.columns).copy_(computed->log_sum_exp().index_select(2, index_of(cells.rows)));
-    }
+    sums.slice(2, field.columns).copy_(computed->log_sum_exp().index_select(2, index_of(cells.rows)));
   }
   at::Tensor carry;
   const ComputedScores source(computed->shared_encoding(), computed->layer(), few, sums);

@@ -94,11 +94,12 @@ void RowScores::begin(const RowProgram& program, std::int64_t batch, std::int64_
   }
   const position::Prepared& prepared = program.prepared_;
   const std::int64_t heads = program.heads_;
-  key_ = TokenVectors(prepared.key, batch, head, heads);
+  keys_ = {};
+  keys_.key = TokenVectors(prepared.key, batch, head, heads);
   pack(TokenVectors(prepared.query, batch, head, heads), program.scale_, query_);
   logits_.resize(kChunk * kLanes);
   const position::RowForm& form = program.form_;
-  content_key_ = TokenVectors(form.content_key, batch, head, heads);
+  keys_.content = TokenVectors(form.content_key, batch, head, heads);
   if (form.content_query.defined()) {
     pack(TokenVectors(form.content_query, batch, head, heads), program.scale_, content_query_);
   }
@@ -108,12 +109,13 @@ void RowScores::begin(const RowProgram& program, std::int64_t batch, std::int64_
   }
   gates_.resize(kChunk * kLanes);
   positions_.resize(kChunk * kLanes);
+  excess_.resize(kChunk * kLanes);
   sums_.fill(0);
   saturated_ = false;
   p_max_ = static_cast<float>(form.p_max);
   own_gates_ = prepared.gate_key.defined();
   if (own_gates_) {
-    gate_key_ = TokenVectors(prepared.gate_key, batch, head, heads);
+    keys_.gate = TokenVectors(prepared.gate_key, batch, head, heads);
     const at::Tensor& query = prepared.gate_query.defined() ? prepared.gate_query : prepared.query;
     pack(TokenVectors(query, batch, head, heads), program.scale_, gate_query_);
   }
@@ -138,17 +140,17 @@ void RowScores::dot(const LaneBuffer& packed, const TokenVectors& key, Range col
 }
 
 // Gates of the columns, from their logits in gates_.
-void RowScores::count(Range columns) {
+void RowScores::count(const Keys& keys, Range columns) {
   kernels_->gate(gates_.data(), columns.size());
   // CoPE counts every key up to the query; a window hides keys from the soft-max alone.
-  if (columns.end - 1 > rows_.begin) {
+  if (&keys == &keys_ && columns.end - 1 > rows_.begin) {
     alignas(64) static constexpr std::array<std::int32_t, kLanes> kFromTheStart{};
     kernels_->hide(gates_.data(), columns.size(), columns.begin, kFromTheStart.data(), last_.data(), 0.0F);
   }
 }
 
 void RowScores::set_sums(const float* sums) {
-  std::copy_n(sums, kLanes, sums_.begin());
+  std::copy_n(sums, kSums, sums_.begin());
   look_at_sums();
 }
 
@@ -160,20 +162,55 @@ void RowScores::skip(Range columns) {
   if (saturated_) {
     return;
   }
-  dot(own_gates_ ? gate_query_ : query_, own_gates_ ? gate_key_ : key_, columns, gates_.data());
-  count(columns);
-  kernels_->count(gates_.data(), columns.size(), p_max_, count_, sums_.data(), positions_.data());
+  dot(own_gates_ ? gate_query_ : query_, own_gates_ ? keys_.gate : keys_.key, columns, gates_.data());
+  count(keys_, columns);
+  kernels_->count(gates_.data(), columns.size(), p_max_, count_, sums_.data(), positions_.data(), excess_.data());
   look_at_sums();
 }
 
+bool RowScores::settled(const ChunkWanted& wanted) const {
+  return !program_->form_.counts || saturated_ || !(wanted.logits || wanted.positions);
+}
+
 void RowScores::chunk(Range columns, const ChunkWanted& wanted) {
+  chunk_of(keys_, columns, wanted);
+}
+
+void RowScores::scattered(std::span<const std::int64_t> columns, const ChunkWanted& wanted) {
+  Keys few;
+  const std::array parts{std::pair{&keys_.key, &few.key}, std::pair{&keys_.content, &few.content},
+                         std::pair{&keys_.gate, &few.gate}};
+  std::int64_t width = 0;
+  for (const auto& [from, to] : parts) {
+    width += from->width;
+  }
+  few_.resize(width * static_cast<std::int64_t>(columns.size()));
+  float* place = few_.data();
+  for (const auto& [from, to] : parts) {
+    if (from->data == nullptr) {
+      continue;
+    }
+    to->data = place;
+    to->token_stride = to->width = from->width;
+    to->depth_stride = 1;
+    for (const std::int64_t column : columns) {
+      const float* const vector = from->at(column);
+      for (std::int64_t k = 0; k < from->width; ++k) {
+        *place++ = vector[k * from->depth_stride];
+      }
+    }
+  }
+  chunk_of(few, {0, static_cast<std::int64_t>(columns.size())}, wanted);
+}
+
+void RowScores::chunk_of(const Keys& keys, Range columns, const ChunkWanted& wanted) {
   const std::int64_t width = columns.size();
   const bool counting = program_->form_.counts;
-  if (wanted.logits || (counting && !own_gates_) || (wanted.content && content_key_.data == nullptr)) {
-    dot(query_, key_, columns, logits_.data());
+  if (wanted.logits || (counting && !own_gates_) || (wanted.content && keys.content.data == nullptr)) {
+    dot(query_, keys.key, columns, logits_.data());
   }
-  if (wanted.content && content_key_.data != nullptr) {
-    dot(content_query_, content_key_, columns, content_.data());
+  if (wanted.content && keys.content.data != nullptr) {
+    dot(content_query_, keys.content, columns, content_.data());
   } else if (wanted.content) {
     std::copy_n(logits_.data(), width * kLanes, content_.data());
   }
@@ -183,14 +220,14 @@ void RowScores::chunk(Range columns, const ChunkWanted& wanted) {
   const bool moves = !saturated_ && (wanted.logits || wanted.positions);
   if (moves || wanted.gates) {
     if (own_gates_) {
-      dot(gate_query_, gate_key_, columns, gates_.data());
+      dot(gate_query_, keys.gate, columns, gates_.data());
     } else {
       std::copy_n(logits_.data(), width * kLanes, gates_.data());
     }
-    count(columns);
+    count(keys, columns);
   }
   if (moves) {
-    kernels_->count(gates_.data(), width, p_max_, count_, sums_.data(), positions_.data());
+    kernels_->count(gates_.data(), width, p_max_, count_, sums_.data(), positions_.data(), excess_.data());
   } else if (wanted.positions) {
     std::fill_n(positions_.data(), width * kLanes, p_max_);
   }
@@ -199,10 +236,11 @@ void RowScores::chunk(Range columns, const ChunkWanted& wanted) {
     if (saturated_) {
       kernels_->add_row(logits_.data(), width, table_.data() + last * kLanes, 1.0F);
     } else {
-      kernels_->interpolate(logits_.data(), positions_.data(), table_.data(), last, width);
+      kernels_->interpolate(logits_.data(), positions_.data(), excess_.data(), table_.data(), last, width);
     }
   } else if (wanted.logits) {
     kernels_->add_line(logits_.data(), positions_.data(), slope_, width);
+    kernels_->add_line(logits_.data(), excess_.data(), -slope_, width);
   }
   if (moves) {
     look_at_sums();

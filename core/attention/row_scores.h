@@ -90,7 +90,8 @@ class RowScores {
   const std::int32_t* last() const { return last_.data(); }
   bool all_visible(Range columns) const;
 
-  // Where counting stands: the gate sums (64) of all keys from the last columns on.
+  // Where counting stands: the gate sums of all keys from the last columns on (128, see LaneKernels::count).
+  static constexpr std::int64_t kSums = 2 * kLanes;
   const float* sums() const { return sums_.data(); }
   void set_sums(const float* sums);
   void begin_sums() { sums_.fill(0), saturated_ = false; }
@@ -101,6 +102,10 @@ class RowScores {
   // The next columns (at most kChunk) to the left of the last ones; without counting, any. Hidden cells hold no meaning
   // but for gates, which are 0. Results stay until the next call.
   void chunk(Range columns, const ChunkWanted& wanted);
+  // Whether `wanted` needs no counting from here on, so that columns may be taken in any order.
+  bool settled(const ChunkWanted& wanted) const;
+  // The same for any columns (at most kChunk) where settled(); cells are in the order of `columns`.
+  void scattered(std::span<const std::int64_t> columns, const ChunkWanted& wanted);
 
   float* logits() { return logits_.data(); }
   float* content() { return content_.data(); }
@@ -108,9 +113,15 @@ class RowScores {
   float* positions() { return positions_.data(); }
 
  private:
+  // What queries meet; nothing where it is not needed.
+  struct Keys {
+    TokenVectors key, content, gate;
+  };
+
   void pack(const TokenVectors& vectors, float factor, LaneBuffer& out) const;
   void dot(const LaneBuffer& packed, const TokenVectors& key, Range columns, float* out) const;
-  void count(Range columns);
+  void count(const Keys& keys, Range columns);
+  void chunk_of(const Keys& keys, Range columns, const ChunkWanted& wanted);
   // Sets saturated_ from the sums.
   void look_at_sums();
 
@@ -122,14 +133,15 @@ class RowScores {
   std::array<std::int64_t, kLanes> tokens_{};
   alignas(64) std::array<std::int32_t, kLanes> first_{};
   alignas(64) std::array<std::int32_t, kLanes> last_{};
-  alignas(64) std::array<float, kLanes> sums_{};
+  alignas(64) std::array<float, kSums> sums_{};
   bool own_gates_ = false;  // gates from vectors of their own
   bool saturated_ = false;
   float p_max_ = 0;
   float slope_ = 0;
-  TokenVectors key_, content_key_, gate_key_;
+  Keys keys_;
+  LaneBuffer few_;                                                  // the keys of scattered columns
   LaneBuffer query_, content_query_, gate_query_, table_, asking_;  // packed
-  LaneBuffer logits_, content_, gates_, positions_;                 // chunks
+  LaneBuffer logits_, content_, gates_, positions_, excess_;        // chunks
 };
 
 }  // namespace locus::attention

@@ -97,6 +97,9 @@ struct Region {
   Range columns;
 };
 
+// Which way a profile runs: a value a query, or a value a key.
+enum class Along { kRows, kColumns };
+
 // Hears of an overview that becomes exact: pixel rows [0, exact_rows) of `field` are.
 using OverviewUpdate = std::function<void(const Field& field, std::int64_t exact_rows)>;
 
@@ -115,6 +118,9 @@ class ScoreField {
   // between bands of rows on the calling thread, rows that are not exact yet are those of preview().
   Result<Field> overview(const Region& region, std::int64_t height, std::int64_t width, Reduction reduction,
                          StopToken stop = {}, const OverviewUpdate& update = {}) const;
+  // The exact mean or maximum of each row's visible cells (|rows| × 1), or of each column's (1 × |columns|): which
+  // queries look hardest, which keys are looked at. Memory O(T). Errors: those of overview().
+  Result<Field> profile(const Region& region, Along along, Reduction reduction, StopToken stop = {}) const;
   // One exact cell for each of those pixels: of its last row and first column, which a causal mask hides last.
   // kUnsupported where single cells cannot be had sooner than all of them.
   Result<Field> preview(const Region& region, std::int64_t height, std::int64_t width, StopToken stop = {}) const;

@@ -141,11 +141,12 @@ at::Tensor Cope::gate_logits(const Prepared& prepared, const Tile& tile) const {
 }
 
 at::Tensor Cope::carry_into(const Prepared& prepared, const Tile& tile) const {
-  at::Tensor carry = at::zeros({prepared.query.size(0), tile.heads.size(), tile.rows.size()}, prepared.query.options());
+  at::Tensor carry = at::zeros({prepared.query.size(0), tile.heads.size(), tile.rows.size()},
+                               prepared.query.options().dtype(at::kDouble));
   const std::int64_t end = std::min(tile.rows.end, prepared.key.size(2));
   for (std::int64_t begin = tile.columns.end; begin < end; begin += kCarryBlock) {
     const Tile right{tile.layer, tile.heads, tile.rows, {begin, std::min(begin + kCarryBlock, end)}};
-    carry = carry + visible_gates(gate_logits(prepared, right), right).sum(-1);
+    carry = carry + visible_gates(gate_logits(prepared, right), right).sum(-1, false, at::kDouble);
   }
   return carry;
 }
@@ -176,6 +177,7 @@ TileScores Cope::score(const Prepared& prepared, const Tile& tile, const Wanted&
   if (kernels_apply(work.biased) && !work.learning() && options_.form != "mlp") {
     fused_cope(work, tile, wanted, scores);
   } else if (cope_function_applies(work) && work.learning() && !wanted.gates && !wanted.positions) {
+    work.carry = work.carry.to(work.biased.dtype());
     std::tie(scores.logits, scores.carry) = learned_cope(work, tile);
   } else {
     differentiable_cope(work, tile, scores);

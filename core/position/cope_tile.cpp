@@ -66,8 +66,8 @@ at::Tensor visible_gates(const at::Tensor& logits, const Tile& tile) {
 
 void differentiable_cope(const CopeTile& work, const Tile& tile, TileScores& scores) {
   const at::Tensor gates = visible_gates(work.gate_logits, tile);
-  const at::Tensor sums = gates.flip(-1).cumsum(-1).flip(-1) + work.carry.unsqueeze(-1);
-  const at::Tensor positions = work.table.defined() ? sums.clamp_max(work.p_max) : sums;
+  const at::Tensor sums = gates.flip(-1).cumsum(-1, at::kDouble).flip(-1) + work.carry.unsqueeze(-1);
+  const at::Tensor positions = (work.table.defined() ? sums.clamp_max(work.p_max) : sums).to(gates.dtype());
   at::Tensor part;
   if (work.table.defined()) {
     part = interpolated(work.table, positions);
@@ -86,7 +86,7 @@ void fused_cope(const CopeTile& work, const Tile& tile, const Wanted& wanted, Ti
   const at::Tensor content = work.biased.contiguous();
   const at::Tensor gate_logits = work.gate_logits.contiguous();
   const at::Tensor table = work.table.defined() ? work.table.contiguous() : at::Tensor();
-  const at::Tensor carry = work.carry.contiguous();
+  const at::Tensor carry = work.carry.to(at::kDouble).contiguous();
   const std::int64_t heads = content.size(1);
   const std::int64_t rows = content.size(2);
   const std::int64_t columns = content.size(3);
@@ -115,7 +115,7 @@ void fused_cope(const CopeTile& work, const Tile& tile, const Wanted& wanted, Ti
       row.logits = at_row(scores.logits, n * columns);
       row.gates = wanted.gates ? at_row(scores.gates, n * columns) : gates.data();
       row.positions = wanted.positions ? at_row(scores.positions, n * columns) : positions.data();
-      scores.carry.data_ptr<float>()[n] = kernel::cope_row(row, *at_row(carry, n));
+      scores.carry.data_ptr<double>()[n] = kernel::cope_row_exact(row, carry.data_ptr<double>()[n]);
     }
   });
 }

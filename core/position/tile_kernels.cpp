@@ -197,6 +197,24 @@ float cope_row(const CopeRow& row, float carry) {
   return p;
 }
 
+double cope_row_exact(const CopeRow& row, double carry) {
+  sigmoid(row.gate_logits, row.gates, row.visible);
+  std::fill(row.gates + row.visible, row.gates + row.columns, 0.0F);
+  double p = carry;
+  for (std::int64_t c = row.columns - 1; c >= 0; --c) {
+    p += static_cast<double>(row.gates[c]);
+    row.positions[c] = std::min(static_cast<float>(p), row.p_max);
+  }
+  if (row.z != nullptr) {
+    interpolate(row.content, row.positions, row.z, row.logits, static_cast<std::int32_t>(row.p_max), row.columns);
+    return p;
+  }
+  for (std::int64_t c = 0; c < row.columns; ++c) {
+    row.logits[c] = row.content[c] + row.slope * row.positions[c];
+  }
+  return p;
+}
+
 double cope_row(const CopeRowOf<double>& row, double carry) {
   double p = carry;
   for (std::int64_t c = row.columns - 1; c >= 0; --c) {

@@ -47,6 +47,8 @@ using CopeRow = CopeRowOf<float>;
 // Returns `carry` + Σ gates. Float64 is for checks: plain loops.
 float cope_row(const CopeRow& row, float carry);
 double cope_row(const CopeRowOf<double>& row, double carry);
+// The same with sums in float64, each rounded once: tiles then agree with the whole row, however it is cut.
+double cope_row_exact(const CopeRow& row, double carry);
 
 // The gradients of one row with z, from those of its logits and of the returned carry. Only the `visible` columns
 // count: what lies beyond them is hidden by the model's mask.

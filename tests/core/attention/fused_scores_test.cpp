@@ -20,9 +20,6 @@ using attention::ScoreField;
 
 constexpr float kTolerance = 1e-5F;
 
-// A position near 64 rounds to 4e-6, and z may rise by more than 1 a position: CoPE is held to twice the tolerance.
-constexpr float kCountedTolerance = 2e-5F;
-
 bool close(float got, float want, float tolerance = kTolerance) {
   return std::isnan(want) ? std::isnan(got) : std::abs(got - want) <= tolerance * (1 + std::abs(want));
 }
@@ -145,7 +142,7 @@ TEST(FusedScores, MapsEqualTheWholeMapForEveryEncodingAndQuantity) {
         for (std::int64_t row = rows.begin; row < rows.end; ++row) {
           for (std::int64_t column = columns.begin; column < columns.end; ++column) {
             const float value = got->at(row - rows.begin, column - columns.begin);
-            ASSERT_TRUE(close(value, cells[row][column], each.name == "cope" ? kCountedTolerance : kTolerance))
+            ASSERT_TRUE(close(value, cells[row][column]))
                 << each.name << " " << describe(quantity) << " " << row << ", " << column << ": " << value << ", "
                 << cells[row][column];
           }
@@ -193,6 +190,42 @@ TEST(FusedScores, OverviewsAndPreviewsEqualBruteForce) {
           }
         }
       }
+    }
+  }
+}
+
+TEST(FusedScores, ProfilesEqualBruteForce) {
+  constexpr std::int64_t kLength = 290;
+  // Relative CoPE goes tile by tile, the others are fused.
+  for (const Mask& mask : {Mask{true, 0}, Mask{true, 33}}) {
+    for (const Case& each : {Case{"rope", {}}, Case{"cope", {}}, Case{"cope", {{"with", "relative"}}}}) {
+      const Layer layer(each.name, each.options, kLength, mask);
+      const ScoreField field = layer.field(mask);
+      const attention::Region region{Quantity::kLogit, 1, {17, 280}, {3, 250}};
+      const at::Tensor want = layer.whole(Quantity::kLogit, 1, mask)
+                                  .slice(0, region.rows.begin, region.rows.end)
+                                  .slice(1, region.columns.begin, region.columns.end);
+      for (const attention::Along along : {attention::Along::kRows, attention::Along::kColumns}) {
+        const std::int64_t over = along == attention::Along::kRows ? 1 : 0;
+        const at::Tensor mean = want.nanmean(over);
+        const at::Tensor maximum = want.nan_to_num(-INFINITY).amax(over);
+        const auto got_mean = field.profile(region, along, Reduction::kMean);
+        const auto got_maximum = field.profile(region, along, Reduction::kMax);
+        ASSERT_TRUE(got_mean.ok() && got_maximum.ok());
+        ASSERT_EQ(got_mean->values.size(), static_cast<std::size_t>(mean.numel()));
+        EXPECT_EQ(got_mean->rows, over == 1 ? region.rows.size() : 1);
+        for (std::int64_t n = 0; n < mean.numel(); ++n) {
+          const auto at = static_cast<std::size_t>(n);
+          EXPECT_TRUE(close(got_mean->values[at], mean[n].item<float>())) << each.name << n;
+          const float largest = maximum[n].item<float>();
+          EXPECT_TRUE(close(got_maximum->values[at], std::isinf(largest) ? std::nanf("") : largest)) << each.name << n;
+        }
+      }
+      std::stop_source stop;
+      stop.request_stop();
+      const auto stopped = field.profile(region, attention::Along::kColumns, Reduction::kMean, stop.get_token());
+      ASSERT_FALSE(stopped.ok());
+      EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
     }
   }
 }
@@ -313,13 +346,16 @@ TEST(FusedScores, EveryVectorWidthGivesTheSame) {
                                shrink.data_ptr<float>()));
     EXPECT_TRUE(at::allclose(sum.log() + maximum, at::logsumexp(want, 0), 1e-5, 1e-5)) << version;
     at::Tensor positions = at::empty({13, 64});
-    at::Tensor sums = at::zeros({64});
-    kernels.count(gates.data_ptr<float>(), 13, 4, 64, sums.data_ptr<float>(), positions.data_ptr<float>());
+    at::Tensor sums = at::zeros({2, 64});
+    at::Tensor excess = at::empty({13, 64});
+    kernels.count(gates.data_ptr<float>(), 13, 4, 64, sums.data_ptr<float>(), positions.data_ptr<float>(),
+                  excess.data_ptr<float>());
     const at::Tensor whole = at::sigmoid(want).flip(0).cumsum(0).flip(0);
     EXPECT_TRUE(at::allclose(positions, whole.clamp_max(4), 1e-5, 1e-5)) << version;
     const at::Tensor z = at::randn({5, 64});
     at::Tensor logits = at::zeros({13, 64});
-    kernels.interpolate(logits.data_ptr<float>(), positions.data_ptr<float>(), z.data_ptr<float>(), 4, 13);
+    kernels.interpolate(logits.data_ptr<float>(), positions.data_ptr<float>(), excess.data_ptr<float>(),
+                        z.data_ptr<float>(), 4, 13);
     const at::Tensor low = z.gather(0, positions.floor().to(at::kLong));
     const at::Tensor high = z.gather(0, positions.ceil().to(at::kLong));
     EXPECT_TRUE(at::allclose(logits, low + (positions - positions.floor()) * (high - low), 1e-5, 1e-5)) << version;
