@@ -103,9 +103,7 @@ int run_command_line(int argc, char** argv, OpenWorkbench open_workbench) {
   if (const Status status = console.open_log(globals.log); !status.ok()) {
     return console.fail(status.error());
   }
-  if (globals.threads > 0) {
-    models::set_threads(static_cast<int>(globals.threads));
-  }
+  models::set_threads(static_cast<int>(globals.threads));  // 0: all cores; LibTorch alone may start with one
   const std::string recorded = recordable(argc, argv);
   const Context context{globals, console, recorded};
   if (parsed->kind == Parsed::Kind::kNone) {

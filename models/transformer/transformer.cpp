@@ -1,8 +1,11 @@
 #include "models/transformer/transformer.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
 #include <utility>
+
+#include "core/attention/lane_kernels.h"
 
 namespace locus::transformer {
 
@@ -29,6 +32,24 @@ at::Tensor add_branch(const at::Tensor& x, at::Tensor branch, const at::Tensor& 
   return branch.add_(x);
 }
 
+// GELU with tanh of x + bias, in place: ATen's takes as long as the product before it.
+void gelu_tanh(at::Tensor& x, const at::Tensor& bias) {
+  constexpr std::int64_t kLanes = attention::kLanes;
+  constexpr std::int64_t kRowsPerTask = 16;
+  const auto gelu = attention::lane_kernels().gelu_tanh;
+  const std::int64_t width = x.size(-1);
+  const at::Tensor added = bias.defined() ? bias.contiguous() : at::zeros({width}, x.options());
+  const float* const row = added.data_ptr<float>();
+  float* const data = x.data_ptr<float>();
+  at::parallel_for(0, x.numel() / width, kRowsPerTask, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t n = begin; n < end; ++n) {
+      for (std::int64_t c = 0; c < width; c += kLanes) {
+        gelu(data + n * width + c, 1, row + c);
+      }
+    }
+  });
+}
+
 at::Tensor activate(Activation activation, at::Tensor x) {
   const bool in_place = !at::GradMode::is_enabled();
   switch (activation) {
@@ -42,6 +63,12 @@ at::Tensor activate(Activation activation, at::Tensor x) {
       return in_place ? at::relu_(x) : at::relu(x);
   }
   return x;
+}
+
+// Whether the product of x may be worked on by the loops of lane_kernels.h.
+bool runs_kernels(const at::Tensor& x, const Linear& weights) {
+  return !at::GradMode::is_enabled() && x.device().is_cpu() && x.scalar_type() == at::kFloat &&
+         weights.weight.scalar_type() == at::kFloat && weights.weight.size(0) % attention::kLanes == 0;
 }
 
 // The first `count` tokens of `before`, then those of `after`; undefined where either is.
@@ -199,6 +226,11 @@ position::Projections Transformer::project(const Layer& layer, const at::Tensor&
 
 at::Tensor Transformer::feed_forward(const Layer& layer, const at::Tensor& x) const {
   if (!spec_.gated) {
+    if (spec_.activation == Activation::kGeluTanh && runs_kernels(x, layer.up)) {
+      at::Tensor inner = at::linear(x, layer.up.weight);
+      gelu_tanh(inner, layer.up.bias);
+      return linear(inner, layer.down);
+    }
     return linear(activate(spec_.activation, linear(x, layer.up)), layer.down);
   }
   at::Tensor gate = activate(spec_.activation, linear(x, layer.gate));
