@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/checkpoint/tensor_source.h"
+#include "models/progressive.h"
 #include "models/recorded_trace.h"
 #include "models/verify.h"
 #include "tests/support/checkpoint_folder.h"
@@ -95,6 +96,72 @@ TEST(Trace, AttentionOfAnotherProgramIsEnough) {
   EXPECT_EQ(map->at(1, 2), attention[1][1][2].item<float>());
   request.quantity = models::Quantity::kLogit;
   EXPECT_EQ((*opened)->map(request).error().code, ErrorCode::kUnsupported);
+}
+
+// Queries and keys of another program, (H, T, D) and (Hkv, T, D), and nothing else.
+void write_head(const std::filesystem::path& path, const at::Tensor& query, const at::Tensor& key,
+                const std::string& encoding) {
+  std::vector<checkpoint::OutputTensor> tensors;
+  for (const auto& [name, tensor] : {std::pair{"layers.0.q", &query}, std::pair{"layers.0.k", &key}}) {
+    tensors.push_back({name,
+                       checkpoint::DType::kF32,
+                       tensor->sizes().vec(),
+                       {static_cast<const std::byte*>(tensor->data_ptr()), tensor->nbytes()}});
+  }
+  const Status written = checkpoint::write_safetensors(
+      path, tensors, {{"locus.format", "trace/1"}, {"encoding", encoding}, {"causal", "true"}});
+  ASSERT_TRUE(written.ok()) << written.error().describe();
+}
+
+TEST(Trace, QueriesAndKeysAloneAreEnough) {
+  constexpr std::int64_t kLength = 150;
+  constexpr std::int64_t kPixels = 30;
+  const test::TemporaryFolder folder;
+  at::manual_seed(11);
+  const at::Tensor query = at::randn({4, kLength, 16});
+  const at::Tensor key = at::randn({2, kLength, 16});
+  write_head(folder.path() / "head.safetensors", query, key, R"({"name": "rope"})");
+  const auto opened = models::open_trace(folder.path() / "head.safetensors");
+  ASSERT_TRUE(opened.ok()) << opened.error().describe();
+  const models::Trace& trace = **opened;
+  EXPECT_EQ(trace.length(), kLength);
+  const models::Progressive* progressive = models::progressive(trace);
+  ASSERT_NE(progressive, nullptr);
+  const at::Tensor hidden = at::ones({kLength, kLength}, at::kBool).triu(1);
+  for (std::int64_t head = 0; head < 4; ++head) {
+    const at::Tensor logits = (at::matmul(query[head], key[head / 2].t()) / 4).masked_fill(hidden, -INFINITY);
+    const at::Tensor weights = at::softmax(logits, -1);
+    for (const auto& [quantity, want] :
+         {std::pair{models::Quantity::kLogit, &logits}, std::pair{models::Quantity::kWeight, &weights}}) {
+      const models::MapRequest request{0, head, quantity, {}, {}};
+      const auto cells = want->accessor<float, 2>();
+      const auto expect = [&](float got, std::int64_t row, std::int64_t column) {
+        const float value = cells[row][column];
+        if (std::isinf(value)) {
+          EXPECT_TRUE(std::isnan(got));
+        } else {
+          EXPECT_NEAR(got, value, 1e-5F * (1 + std::abs(value))) << head << ": " << row << ", " << column;
+        }
+      };
+      const auto map = trace.map(request);
+      const auto sampled = progressive->preview(request, kPixels, kPixels);
+      const auto maximum = trace.overview(request, kPixels, kPixels, models::Reduction::kMax);
+      ASSERT_TRUE(map.ok() && sampled.ok() && maximum.ok());
+      for (std::int64_t row = 0; row < kLength; ++row) {
+        for (std::int64_t column = 0; column < kLength; ++column) {
+          expect(map->at(row, column), row, column);
+        }
+      }
+      constexpr std::int64_t kCells = kLength / kPixels;
+      for (std::int64_t y = 0; y < kPixels; ++y) {
+        for (std::int64_t x = 0; x <= y; ++x) {
+          expect(sampled->at(y, x), (y + 1) * kCells - 1, x * kCells);
+          const at::Tensor cell = want->slice(0, y * kCells, (y + 1) * kCells).slice(1, x * kCells, (x + 1) * kCells);
+          EXPECT_NEAR(maximum->at(y, x), cell.max().item<float>(), 1e-5F * (1 + std::abs(maximum->at(y, x))));
+        }
+      }
+    }
+  }
 }
 
 TEST(Trace, RefusesUnknownNamesAndWhatWasNotKept) {

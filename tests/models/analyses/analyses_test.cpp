@@ -58,7 +58,19 @@ TEST(Analyses, TheHeadTableFindsThePreviousTokenHead) {
   });
   EXPECT_EQ(most->layer, 0);
   EXPECT_EQ(most->head, 3);
-  EXPECT_NEAR(most->statistics.previous_token, 0.65, 0.15);
+  // The share is a property of this head on this text: the mean of the map's own cells (i, i − 1).
+  models::MapRequest request;
+  request.layer = most->layer;
+  request.head = most->head;
+  const auto map = trace->map(request);
+  ASSERT_TRUE(map.ok());
+  double previous = 0;
+  for (std::int64_t i = 1; i < trace->length(); ++i) {
+    previous += static_cast<double>(map->at(i, i - 1));
+  }
+  previous /= static_cast<double>(trace->length() - 1);
+  EXPECT_NEAR(most->statistics.previous_token, previous, 1e-5);
+  EXPECT_NEAR(most->statistics.previous_token, 0.72, 0.01);
   for (const models::HeadRow& row : *table) {
     EXPECT_TRUE(std::isfinite(row.distance_bias)) << row.layer << "." << row.head;
     EXPECT_TRUE(std::isnan(row.statistics.gate_selectivity));

@@ -1,0 +1,78 @@
+// Every row of the benchmark can be had: a quick run, and what its rows say.
+#include "models/bench.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+namespace locus {
+namespace {
+
+using models::BenchRow;
+using models::BenchTarget;
+
+TEST(Bench, AQuickRunGivesEveryRow) {
+  models::BenchOptions options;
+  options.quick = true;
+  std::size_t heard = 0;
+  options.on_row = [&](const BenchRow& /*row*/) { ++heard; };
+  const auto rows = models::bench(options);
+  ASSERT_TRUE(rows.ok()) << rows.error().describe();
+  EXPECT_EQ(heard, rows->size());
+  std::set<std::string> names;
+  for (const BenchRow& row : *rows) {
+    EXPECT_TRUE(names.insert(row.name).second) << row.name << " twice";
+    EXPECT_TRUE(std::isfinite(row.value)) << row.name;
+    // The peak of a small run may be below what the process held before.
+    EXPECT_TRUE(row.unit == "MB" ? row.value >= 0 : row.value > 0) << row.name << ": " << row.value;
+    EXPECT_EQ(row.reference > 0, !row.reference_name.empty()) << row.name;
+    if (row.reference > 0) {
+      EXPECT_NEAR(row.ratio, row.value / row.reference, 1e-9 * row.ratio) << row.name;
+    }
+    EXPECT_EQ(row.bounds == BenchTarget::kNone, models::target_text(row).empty()) << row.name;
+    if (row.bounds == BenchTarget::kRatioAtMost || row.bounds == BenchTarget::kRatioAtLeast) {
+      EXPECT_GT(row.reference, 0) << row.name;
+    }
+    const double bounded = row.bounds == BenchTarget::kValueAtMost ? row.value : row.ratio;
+    const bool met = row.bounds == BenchTarget::kRatioAtLeast ? bounded >= row.target : bounded <= row.target;
+    EXPECT_EQ(row.met, row.bounds == BenchTarget::kNone || met) << row.name;
+  }
+  // What the long run measures, at small lengths.
+  for (const char* name :
+       {"forward, T = 64", "forward rate, T = 64", "forward memory beyond the weights, T = 64",
+        "forward memory beyond the weights, T = 256", "forward, T = 256", "appended token, T = 32",
+        "RoPE 512 × 512 tile of weights, T = 2048", "CoPE 512 × 512 tile of weights, T = 2048",
+        "RoPE preview of 1024 × 1024 pixels, T = 2048", "CoPE preview of 1024 × 1024 pixels, T = 2048",
+        "RoPE exact mean of weights, 1024 × 1024 pixels, T = 2048",
+        "RoPE exact maximum of weights, 1024 × 1024 pixels, T = 2048",
+        "CoPE exact mean of weights, 1024 × 1024 pixels, T = 2048",
+        "CoPE exact maximum of weights, 1024 × 1024 pixels, T = 2048", "RoPE tile of logits, T = 8192",
+        "synthetic head, T = 4096: opened", "synthetic head, T = 4096: preview of logits",
+        "synthetic head, T = 4096: memory"}) {
+    EXPECT_EQ(names.count(name), 1U) << name;
+  }
+}
+
+TEST(Bench, StopsBetweenMeasurementsAndChoosesGroups) {
+  models::BenchOptions options;
+  options.quick = true;
+  options.only = "scores";
+  std::stop_source stop;
+  options.stop = stop.get_token();
+  options.on_row = [&](const BenchRow& row) {
+    EXPECT_EQ(row.name.find("forward"), std::string::npos) << row.name;
+    stop.request_stop();
+  };
+  const auto rows = models::bench(options);
+  ASSERT_FALSE(rows.ok());
+  EXPECT_EQ(rows.error().code, ErrorCode::kCancelled);
+  options.only = "no such group";
+  options.stop = {};
+  const auto none = models::bench(options);
+  ASSERT_TRUE(none.ok());
+  EXPECT_TRUE(none->empty());
+}
+
+}  // namespace
+}  // namespace locus
