@@ -2,14 +2,8 @@
 
 #include <imgui.h>
 
-#include <QDragEnterEvent>
-#include <QDropEvent>
 #include <QGuiApplication>
-#include <QMimeData>
-#include <QMouseEvent>
 #include <QStyleHints>
-#include <QUrl>
-#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 
@@ -20,10 +14,7 @@ namespace locus::viewport {
 
 namespace {
 
-constexpr double kTextPx = 13;        // of figures, at scale 1
-constexpr double kWheelStep = 1.2;    // a notch of the wheel
-constexpr double kSmallestView = 2;   // cells
-constexpr double kDragThreshold = 4;  // pixels between a click and a drag
+constexpr double kTextPx = 13;  // of figures, at scale 1
 
 ImU32 imgui_color(std::uint32_t rrggbbaa) {
   return IM_COL32(rrggbbaa >> 24, rrggbbaa >> 16 & 0xFF, rrggbbaa >> 8 & 0xFF, rrggbbaa & 0xFF);
@@ -39,23 +30,9 @@ figure::Interval clamped(figure::Interval view, const figure::Interval& home) {
   const double home_high = std::max(home.low, home.high);
   double low = std::min(view.low, view.high);
   const double size =
-      std::min(std::max(length_of(view), std::min(kSmallestView, home_high - home_low)), home_high - home_low);
+      std::min(std::max(length_of(view), std::min(Canvas::kSmallestView, home_high - home_low)), home_high - home_low);
   low = std::clamp(low, home_low, home_high - size);
   return home.low <= home.high ? figure::Interval{low, low + size} : figure::Interval{low + size, low};
-}
-
-figure::Interval scaled(const figure::Interval& view, double around, double factor) {
-  return {around + (view.low - around) * factor, around + (view.high - around) * factor};
-}
-
-QStringList local_files(const QMimeData* mime) {
-  QStringList paths;
-  for (const QUrl& url : mime->urls()) {
-    if (url.isLocalFile()) {
-      paths << url.toLocalFile();
-    }
-  }
-  return paths;
 }
 
 }  // namespace
@@ -254,153 +231,6 @@ void Canvas::zoom_to_cells() {
     return figure::Interval{middle - half, middle + half};
   };
   move_camera({sized(now.x, panel.plot.width), sized(now.y, panel.plot.height)}, true);
-}
-
-// ---- events
-
-std::optional<figure::Hit> Canvas::hit_at(const QPointF& point) const {
-  return layout_ && content_.figure ? figure::hit_test(*layout_, point.x() * dpr(), point.y() * dpr()) : std::nullopt;
-}
-
-const figure::PanelLayout* Canvas::panel_at(const QPointF& point) const {
-  const auto hit = hit_at(point);
-  return hit ? &layout_->panels[hit->panel] : nullptr;
-}
-
-bool Canvas::event(QEvent* event) {
-  switch (event->type()) {
-    case QEvent::DragEnter:
-    case QEvent::DragMove: {
-      auto* drag = static_cast<QDragMoveEvent*>(event);
-      if (!local_files(drag->mimeData()).isEmpty()) {
-        drag->acceptProposedAction();
-        return true;
-      }
-      break;
-    }
-    case QEvent::Drop: {
-      auto* drop = static_cast<QDropEvent*>(event);
-      const QStringList paths = local_files(drop->mimeData());
-      if (!paths.isEmpty()) {
-        drop->acceptProposedAction();
-        Q_EMIT dropped(paths);
-        return true;
-      }
-      break;
-    }
-    case QEvent::Leave:
-    case QEvent::FocusOut:
-      imgui_.feed(event, dpr());
-      Q_EMIT left();
-      request_frames();
-      break;
-    default:
-      break;
-  }
-  return QVulkanWindow::event(event);
-}
-
-void Canvas::mouseMoveEvent(QMouseEvent* event) {
-  const bool taken = imgui_.feed(event, dpr());
-  request_frames();
-  const QPointF at = event->position();
-  if (press_ && content_.home && layout_ && (dragging_ || (at - *press_).manhattanLength() > kDragThreshold)) {
-    dragging_ = true;
-    if (const figure::PanelLayout* panel = panel_at(*press_)) {
-      const double dx = panel->x.value(last_.x() * dpr()) - panel->x.value(at.x() * dpr());
-      const double dy = panel->y.value(last_.y() * dpr()) - panel->y.value(at.y() * dpr());
-      views::Camera moved = camera();
-      moved.x = {moved.x.low + dx, moved.x.high + dx};
-      moved.y = {moved.y.low + dy, moved.y.high + dy};
-      last_ = at;
-      move_camera(moved, false);
-    }
-    return;
-  }
-  last_ = at;
-  const auto hit = taken ? std::nullopt : hit_at(at);
-  if (hit) {
-    Q_EMIT hovered(*hit);
-  } else {
-    Q_EMIT left();
-  }
-}
-
-void Canvas::mousePressEvent(QMouseEvent* event) {
-  requestActivate();
-  const bool taken = imgui_.feed(event, dpr());
-  request_frames();
-  if (!taken && event->button() == Qt::LeftButton && hit_at(event->position())) {
-    press_ = event->position();
-    last_ = event->position();
-    dragging_ = false;
-  }
-}
-
-void Canvas::mouseReleaseEvent(QMouseEvent* event) {
-  imgui_.feed(event, dpr());
-  request_frames();
-  if (event->button() != Qt::LeftButton || !press_) {
-    return;
-  }
-  const bool dragged = dragging_;
-  press_.reset();
-  dragging_ = false;
-  if (dragged) {
-    move_camera(camera(), true);
-  } else if (const auto hit = hit_at(event->position())) {
-    Q_EMIT clicked(*hit);
-  }
-}
-
-void Canvas::mouseDoubleClickEvent(QMouseEvent* event) {
-  if (!imgui_.feed(event, dpr()) && hit_at(event->position())) {
-    Q_EMIT fit_requested();
-  }
-  request_frames();
-}
-
-void Canvas::wheelEvent(QWheelEvent* event) {
-  const bool taken = imgui_.feed(event, dpr());
-  request_frames();
-  const auto hit = hit_at(event->position());
-  if (taken || !hit || !content_.home) {
-    return;
-  }
-  const double factor = std::pow(kWheelStep, -event->angleDelta().y() / 120.0);
-  const views::Camera now = camera();
-  // Both axes stop zooming in together, so that cells keep their shape.
-  const double limit = kSmallestView / std::max(1e-9, std::min(length_of(now.x), length_of(now.y)));
-  const double allowed = std::max(factor, std::min(1.0, limit));
-  move_camera({scaled(now.x, hit->x, allowed), scaled(now.y, hit->y, allowed)}, true);
-}
-
-void Canvas::keyPressEvent(QKeyEvent* event) {
-  const bool taken = imgui_.feed(event, dpr());
-  request_frames();
-  if (!taken) {
-    event->ignore();
-    Q_EMIT key_pressed(event);
-  }
-}
-
-void Canvas::keyReleaseEvent(QKeyEvent* event) {
-  imgui_.feed(event, dpr());
-  request_frames();
-  Q_EMIT key_released(event);
-}
-
-void Canvas::resizeEvent(QResizeEvent* event) {
-  QVulkanWindow::resizeEvent(event);
-  layout_stale_ = true;
-  Q_EMIT resized(static_cast<int>(width() * dpr()), static_cast<int>(height() * dpr()));
-}
-
-void Canvas::exposeEvent(QExposeEvent* event) {
-  QVulkanWindow::exposeEvent(event);
-  if (isExposed()) {
-    request_frames();
-  }
 }
 
 }  // namespace locus::viewport

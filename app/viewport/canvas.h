@@ -48,6 +48,8 @@ class Canvas : public QVulkanWindow {
   Q_OBJECT
 
  public:
+  static constexpr double kSmallestView = 2;  // cells along an axis: closer in is not zoomed
+
   Canvas();
   ~Canvas() override;
 
