@@ -186,8 +186,9 @@ Result<figure::Figure> AttentionImage::figure(const ViewInput& input) const {
   const auto count = static_cast<int>(tiles.size());
   const auto checkpoints = static_cast<int>(input.columns.size());
   const int heads = count / checkpoints;
-  figure.columns =
-      options.all_heads ? (checkpoints > 1 ? heads : static_cast<int>(std::ceil(std::sqrt(1.6 * heads)))) : count;
+  constexpr int kOneRow = 4;  // heads that stand in one row; more make a grid that is wider than high
+  const int across = heads <= kOneRow ? heads : static_cast<int>(std::ceil(std::sqrt(1.6 * heads)));
+  figure.columns = options.all_heads ? (checkpoints > 1 ? heads : across) : count;
   if (options.all_heads) {
     figure.title = (checkpoints > 1 ? "" : input.columns[0].name + " · ") + "layer " + std::to_string(input.layer) +
                    ", every head · query: " +

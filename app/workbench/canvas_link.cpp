@@ -40,7 +40,7 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studi
   connect(&studio_, &Studio::runs_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::checkpoints_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::work_changed, this, [this] {
-    if (late_ || is_late()) {
+    if (!studio_.figure() || late_ || is_late()) {
       refresh();
     }
   });
@@ -88,9 +88,11 @@ bool CanvasLink::is_late() const {
 }
 
 std::string CanvasLink::message() const {
+  const Worker::State work = studio_.worker().state();
+  const std::string busy =
+      work.what.empty() ? "…" : work.what + (work.progress.what.empty() ? " …" : ": " + work.progress.what);
   if (late_) {
-    const Worker::State work = studio_.worker().state();
-    return work.what.empty() ? "…" : work.what + (work.progress.what.empty() ? " …" : ": " + work.progress.what);
+    return busy;
   }
   if (studio_.figure_error()) {
     return studio_.figure_error()->describe();
@@ -110,6 +112,9 @@ std::string CanvasLink::message() const {
     if (each.entry.shown && each.error) {
       return each.error->describe();
     }
+  }
+  if (!studio_.columns().empty()) {
+    return busy;  // the first figure of these runs
   }
   const bool any = std::any_of(studio_.checkpoints().begin(), studio_.checkpoints().end(),
                                [](const Checkpoint& each) { return each.entry.shown; });

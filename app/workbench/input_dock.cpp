@@ -24,7 +24,7 @@ namespace locus::workbench {
 namespace {
 
 constexpr std::size_t kLongestText = 16U << 20;
-constexpr int kPictureHeight = 160;
+constexpr int kPictureHeight = 96;
 
 bool is_picture(const QString& path) {
   const QString lower = path.toLower();
@@ -153,6 +153,8 @@ void InputDock::add_generation(QHBoxLayout& layout, QWidget* bar) {
   for (QWidget* widget :
        {static_cast<QWidget*>(generate), static_cast<QWidget*>(tokens), static_cast<QWidget*>(temperature)}) {
     layout.addWidget(widget);
+    connect(&studio_, &Studio::input_changed, widget,
+            [this, widget] { widget->setEnabled(studio_.input().text.has_value()); });
   }
 }
 

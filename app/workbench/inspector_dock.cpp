@@ -128,6 +128,7 @@ QWidget* InspectorDock::make_cell() {
 
 QWidget* InspectorDock::make_predictions() {
   auto* box = new QGroupBox(QStringLiteral("Next token"), this);
+  predictions_box_ = box;
   auto* layout = new QVBoxLayout(box);
   layout->setContentsMargins(4, 4, 4, 4);
   predictions_title_ = new QLabel(box);
@@ -291,6 +292,8 @@ void InspectorDock::show_predictions() {
   const auto columns = studio_.columns();
   const Checkpoint* shown = columns.empty() ? nullptr : columns[std::min(column_, columns.size() - 1)];
   predictions_->setRowCount(0);
+  const bool image = shown != nullptr && shown->trace->image_grid().rows > 0;
+  predictions_box_->setTitle(image ? QStringLiteral("What the image shows") : QStringLiteral("Next token"));
   predictions_title_->setVisible(columns.size() > 1 || shown == nullptr || shown->top.empty());
   predictions_title_->setText(shown == nullptr     ? QStringLiteral("Nothing has run yet.")
                               : shown->top.empty() ? QStringLiteral("This trace holds no predictions.")

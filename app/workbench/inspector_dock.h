@@ -9,6 +9,7 @@
 class QCheckBox;
 class QComboBox;
 class QDoubleSpinBox;
+class QGroupBox;
 class QLabel;
 class QLineEdit;
 class QTableWidget;
@@ -49,6 +50,7 @@ class InspectorDock : public QDockWidget {
   QCheckBox* ignore_first_ = nullptr;
   QCheckBox* shared_ = nullptr;
   QLabel* predictions_title_ = nullptr;
+  QGroupBox* predictions_box_ = nullptr;
   QTableWidget* predictions_ = nullptr;
 };
 
