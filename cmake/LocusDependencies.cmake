@@ -10,6 +10,16 @@ target_include_directories(locus_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
 target_link_libraries(locus_torch INTERFACE ${TORCH_LIBRARIES} Threads::Threads)
 separate_arguments(torch_flags NATIVE_COMMAND "${TORCH_CXX_FLAGS}")
 target_compile_options(locus_torch INTERFACE ${torch_flags})
+# at::parallel_for is a template that runs on one thread unless its caller is compiled with OpenMP. GNU's OpenMP is not
+# known to ThreadSanitizer, which would report every barrier of it: there it stays away (core/attention/tasks.h).
+if(NOT LOCUS_SANITIZE MATCHES "thread")
+  find_package(OpenMP COMPONENTS CXX)
+  if(OpenMP_CXX_FOUND)
+    target_link_libraries(locus_torch INTERFACE OpenMP::OpenMP_CXX)
+  else()
+    message(WARNING "no OpenMP for this compiler: score fields and attention will use one core")
+  endif()
+endif()
 
 find_package(CLI11 REQUIRED)
 find_package(yaml-cpp REQUIRED)
