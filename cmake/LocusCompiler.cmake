@@ -15,6 +15,9 @@ endif()
 if(LOCUS_SANITIZE)
   target_compile_options(locus_options INTERFACE -fsanitize=${LOCUS_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(locus_options INTERFACE -fsanitize=${LOCUS_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(locus_options INTERFACE -Wno-maybe-uninitialized)  # false alarms on instrumented code
+  endif()
 endif()
 
 # locus_floor(NAME SOURCES...): a static library of the house, our warnings private to it.
