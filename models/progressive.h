@@ -1,9 +1,8 @@
-// Progressive: overviews of a trace's maps that appear at once, from sampled cells, and become exact row by row. No
+// Progressive: overviews of a trace's maps that appear at once, from sampled cells, and become exact band by band. No
 // ATen type appears here.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include "models/model.h"
 
@@ -11,17 +10,15 @@ namespace locus::models {
 
 class Progressive {
  public:
-  // Pixel rows [0, exact_rows) of `field` are exact, the others sampled. Called on the thread that asked.
-  using Update = std::function<void(const Field& field, std::int64_t exact_rows)>;
-
   virtual ~Progressive() = default;
   // One exact cell for each pixel of Trace::overview(): show it as sampled. Errors: kUnsupported where single cells
   // cannot be had sooner than all of them (stored maps; CoPE with a network or Shaw's term); those of overview().
   virtual Result<Field> preview(const MapRequest& request, std::int64_t height, std::int64_t width,
                                 StopToken stop = {}) const = 0;
-  // Trace::overview(), with an update after each band of rows. Errors: those of overview(); kCancelled between blocks.
-  virtual Result<Field> refine(const MapRequest& request, std::int64_t height, std::int64_t width, Reduction reduction,
-                               const Update& update, StopToken stop = {}) const = 0;
+  // The pixel rows `band` (empty: all) of Trace::overview(): (|band|, width). Errors: those of overview(); kBadInput
+  // for a band that is not within its rows; kCancelled.
+  virtual Result<Field> overview_band(const MapRequest& request, std::int64_t height, std::int64_t width,
+                                      Reduction reduction, Range band, StopToken stop = {}) const = 0;
 };
 
 // That side of a trace; null where it has none.

@@ -130,7 +130,7 @@ Result<Field> RecordedTrace::map(const MapRequest& request, StopToken stop) cons
 
 Result<Field> RecordedTrace::overview(const MapRequest& request, std::int64_t height, std::int64_t width,
                                       Reduction reduction, StopToken stop) const {
-  return refine(request, height, width, reduction, {}, std::move(stop));
+  return overview_band(request, height, width, reduction, {}, std::move(stop));
 }
 
 Result<Field> RecordedTrace::preview(const MapRequest& request, std::int64_t height, std::int64_t width,
@@ -141,12 +141,12 @@ Result<Field> RecordedTrace::preview(const MapRequest& request, std::int64_t hei
   });
 }
 
-Result<Field> RecordedTrace::refine(const MapRequest& request, std::int64_t height, std::int64_t width,
-                                    Reduction reduction, const Update& update, StopToken stop) const {
+Result<Field> RecordedTrace::overview_band(const MapRequest& request, std::int64_t height, std::int64_t width,
+                                           Reduction reduction, Range band, StopToken stop) const {
   return guarded([&]() -> Result<Field> {
     LOCUS_TRY(const TraceLayer* found, layer(request.layer));
     const auto how = reduction == Reduction::kMax ? attention::Reduction::kMax : attention::Reduction::kMean;
-    return found->scores->overview(region_of(request), height, width, how, stop, update);
+    return found->scores->overview(region_of(request), height, width, how, stop, band);
   });
 }
 

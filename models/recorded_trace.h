@@ -69,8 +69,8 @@ class RecordedTrace : public Trace, public Progressive {
                          StopToken stop) const override;
   Result<Field> preview(const MapRequest& request, std::int64_t height, std::int64_t width,
                         StopToken stop) const override;
-  Result<Field> refine(const MapRequest& request, std::int64_t height, std::int64_t width, Reduction reduction,
-                       const Update& update, StopToken stop) const override;
+  Result<Field> overview_band(const MapRequest& request, std::int64_t height, std::int64_t width, Reduction reduction,
+                              Range band, StopToken stop) const override;
   Result<Field> dot_product(std::int64_t layer, std::int64_t head, Range rows, Range columns,
                             bool cosine) const override;
   Status write(const std::filesystem::path& path, const std::set<std::string>& keep, const Progress& progress,

@@ -12,5 +12,7 @@ Status check_pixels(std::int64_t height, std::int64_t width);
 
 // rows × columns cells or pixels of the region, all hidden: weight 0, every other quantity NaN.
 Field empty_field(const Region& region, std::int64_t rows, std::int64_t columns);
+// The rows `band` of those.
+Field empty_band(const Region& region, std::int64_t rows, std::int64_t columns, Range band);
 
 }  // namespace locus::attention

@@ -10,16 +10,6 @@ namespace locus::attention {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr std::int64_t kBands = 32;  // of an overview: between them it reports
-
-// Pixel p of n covers the cells ⌊p·size/n⌋ … ⌊(p+1)·size/n⌋ − 1 of a range.
-struct Pixels {
-  Range cells;
-  std::int64_t count = 1;
-
-  std::int64_t begin(std::int64_t pixel) const { return cells.begin + pixel * cells.size() / count; }
-  std::int64_t of(std::int64_t cell) const { return ((cell - cells.begin + 1) * count - 1) / cells.size(); }
-};
 
 // Lanes that share a pixel row.
 struct Run {
@@ -59,16 +49,12 @@ std::int64_t seen(const RowScores& scores, Range lanes, Range columns) {
 
 }  // namespace
 
-Status FusedScores::overview(const Rectangle& rectangle, Reduction reduction, Field& field, const StopToken& stop,
-                             const std::function<void(std::int64_t)>& done) const {
-  const Pixels rows{rectangle.rows, field.rows};
-  const Pixels columns{rectangle.columns, field.columns};
+Status FusedScores::overview(Quantity quantity, std::int64_t head, const Pixels& rows, const Pixels& columns,
+                             Range band, Reduction reduction, Field& field, const StopToken& stop) const {
+  const Rectangle rectangle{quantity, head, rows.cells, columns.cells};
   const bool mean = reduction == Reduction::kMean;
-  const bool logarithms = rectangle.quantity == Quantity::kWeight && rectangle.head != kMeanHead;
-  const std::int64_t rows_a_task = std::max<std::int64_t>(1, kLanes * field.rows / rectangle.rows.size());
-  const std::int64_t rows_a_band =
-      rows_a_task * std::max<std::int64_t>(2 * at::get_num_threads(),
-                                           (field.rows + kBands * rows_a_task - 1) / (kBands * rows_a_task));
+  const bool logarithms = quantity == Quantity::kWeight && head != kMeanHead;
+  const std::int64_t rows_a_task = std::max<std::int64_t>(1, kLanes * rows.count / rows.cells.size());
 
   const auto reduce = [&](Range pixel_rows, Range cells, Scratch& scratch) {
     const LaneKernels& kernels = lane_kernels();
@@ -95,7 +81,7 @@ Status FusedScores::overview(const Rectangle& rectangle, Reduction reduction, Fi
               const std::int64_t count =
                   whole ? run.lanes.size() * (end - begin) : seen(scores, run.lanes, {begin, end});
               if (count > 0) {
-                scratch.pixels.take(run.row * field.columns + pixel, folded(reduced, run.lanes, mean), count);
+                scratch.pixels.take(run.row * columns.count + pixel, folded(reduced, run.lanes, mean), count);
               }
             }
             begin = end;
@@ -104,28 +90,20 @@ Status FusedScores::overview(const Rectangle& rectangle, Reduction reduction, Fi
         false);
   };
 
-  for (std::int64_t first = 0; first < field.rows; first += rows_a_band) {
-    const std::int64_t last = std::min(first + rows_a_band, field.rows);
-    LOCUS_CHECK(run_tasks<Scratch>(
-        (last - first + rows_a_task - 1) / rows_a_task, stop, [&](std::int64_t task, Scratch& scratch) {
-          const std::int64_t begin = first + task * rows_a_task;
-          const Range pixel_rows{begin, std::min(begin + rows_a_task, last)};
-          scratch.pixels.begin(pixel_rows.size() * field.columns, mean);
-          const std::int64_t end_row = rows.begin(pixel_rows.end);
-          for (std::int64_t row = rows.begin(pixel_rows.begin); row < end_row && !stop.stop_requested();
-               row += kLanes) {
-            reduce(pixel_rows, {row, std::min(row + kLanes, end_row)}, scratch);
-          }
-          scratch.pixels.finish([&](std::int64_t pixel, double value) {
-            field.values[static_cast<std::size_t>(pixel_rows.begin * field.columns + pixel)] =
-                static_cast<float>(logarithms && !mean ? std::exp(value) : value);
-          });
-        }));
-    if (done) {
-      done(last);
-    }
-  }
-  return {};
+  return run_tasks<Scratch>(
+      (band.size() + rows_a_task - 1) / rows_a_task, stop, [&](std::int64_t task, Scratch& scratch) {
+        const std::int64_t begin = band.begin + task * rows_a_task;
+        const Range pixel_rows{begin, std::min(begin + rows_a_task, band.end)};
+        scratch.pixels.begin(pixel_rows.size() * columns.count, mean);
+        const std::int64_t end_row = rows.begin(pixel_rows.end);
+        for (std::int64_t row = rows.begin(pixel_rows.begin); row < end_row && !stop.stop_requested(); row += kLanes) {
+          reduce(pixel_rows, {row, std::min(row + kLanes, end_row)}, scratch);
+        }
+        scratch.pixels.finish([&](std::int64_t pixel, double value) {
+          field.values[static_cast<std::size_t>((pixel_rows.begin - band.begin) * columns.count + pixel)] =
+              static_cast<float>(logarithms && !mean ? std::exp(value) : value);
+        });
+      });
 }
 
 }  // namespace locus::attention

@@ -39,10 +39,10 @@ class FusedScores {
 
   // Writes the visible cells into field (|rows| × |columns|), leaves the others. Errors: kCancelled.
   Status map(const Rectangle& rectangle, Field& field, const StopToken& stop) const;
-  // Writes the pixels that have a visible cell into field, which covers the rectangle; `done` hears how many pixel rows
-  // from the top are exact. Errors: kCancelled.
-  Status overview(const Rectangle& rectangle, Reduction reduction, Field& field, const StopToken& stop,
-                  const std::function<void(std::int64_t)>& done) const;
+  // Writes those pixels of the pixel rows `band` that have a visible cell into field (|band| × columns.count). Errors:
+  // kCancelled.
+  Status overview(Quantity quantity, std::int64_t head, const Pixels& rows, const Pixels& columns, Range band,
+                  Reduction reduction, Field& field, const StopToken& stop) const;
   // Writes visible cells (rows[r], columns[c]) into field.at(r, c), both ascending. Errors: kCancelled.
   Status sample(const Rectangle& rectangle, std::span<const std::int64_t> rows, std::span<const std::int64_t> columns,
                 Field& field, const StopToken& stop) const;

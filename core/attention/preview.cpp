@@ -16,13 +16,13 @@ struct Cells {
   std::vector<std::int64_t> columns;  // the first one of each pixel
 };
 
-Cells cells_of(Range rows, Range columns, std::int64_t height, std::int64_t width) {
+Cells cells_of(const Pixels& rows, const Pixels& columns) {
   Cells cells;
-  for (std::int64_t p = 0; p < height; ++p) {
-    cells.rows.push_back(rows.begin + (p + 1) * rows.size() / height - 1);
+  for (std::int64_t p = 0; p < rows.count; ++p) {
+    cells.rows.push_back(rows.begin(p + 1) - 1);
   }
-  for (std::int64_t p = 0; p < width; ++p) {
-    cells.columns.push_back(columns.begin + p * columns.size() / width);
+  for (std::int64_t p = 0; p < columns.count; ++p) {
+    cells.columns.push_back(columns.begin(p));
   }
   return cells;
 }
@@ -58,7 +58,7 @@ Result<Field> ScoreField::preview(const Region& asked, std::int64_t height, std:
   LOCUS_CHECK(check_pixels(height, width));
   const auto* computed = dynamic_cast<const ComputedScores*>(source_.get());
   Field field = empty_field(region, std::min(height, region.rows.size()), std::min(width, region.columns.size()));
-  const Cells cells = cells_of(region.rows, region.columns, field.rows, field.columns);
+  const Cells cells = cells_of({region.rows, field.rows}, {region.columns, field.columns});
   if (fused_ && fused_->has(region.quantity)) {
     LOCUS_CHECK(fused_->sample({region.quantity, region.head, region.rows, region.columns}, cells.rows, cells.columns,
                                field, stop));

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/base/range.h"
+
 namespace locus::attention {
 
 // weight: after the soft-max. logit: before. content: the logit without the encoding's part, as its description says.
@@ -14,6 +16,16 @@ enum class Quantity { kWeight, kLogit, kContent, kContribution, kGate, kPosition
 std::string describe(Quantity quantity);
 
 enum class Reduction { kMean, kMax };
+
+// Pixel p of `count` covers the cells ⌊p·size/count⌋ … ⌊(p+1)·size/count⌋ − 1 of a range; count ≤ size.
+struct Pixels {
+  Range cells;
+  std::int64_t count = 1;
+
+  std::int64_t begin(std::int64_t pixel) const { return cells.begin + pixel * cells.size() / count; }
+  // The pixel that covers a cell.
+  std::int64_t of(std::int64_t cell) const { return ((cell - cells.begin + 1) * count - 1) / cells.size(); }
+};
 
 constexpr std::int64_t kMeanHead = -1;
 

@@ -48,35 +48,22 @@ float maximum_of(const float* begin, const float* end) {
 
 }  // namespace
 
-Reducer::Reducer(Range rows, Range columns, std::int64_t height, std::int64_t width, Reduction reduction)
+Reducer::Reducer(Pixels rows, Pixels columns, Range band, Reduction reduction)
     : rows_(rows),
       columns_(columns),
-      height_(height),
-      width_(width),
+      band_(band),
       reduction_(reduction),
-      values_(static_cast<std::size_t>(height * width),
+      values_(static_cast<std::size_t>(band.size() * columns.count),
               reduction == Reduction::kMax ? -std::numeric_limits<double>::infinity() : 0.0),
-      counts_(static_cast<std::size_t>(height * width), 0) {}
-
-std::int64_t Reducer::column_end(std::int64_t pixel) const {
-  return columns_.begin + (pixel + 1) * columns_.size() / width_;
-}
+      counts_(values_.size(), 0) {}
 
 void Reducer::take(const float* values, Range rows, Range columns, const Mask& mask, std::int64_t length) {
   // One task a pixel row, so that no two threads write the same pixel.
-  const auto pixel_of = [&](std::int64_t row) {
-    // The p with ⌊p·R/n⌋ ≤ row < ⌊(p+1)·R/n⌋.
-    return ((row - rows_.begin + 1) * height_ - 1) / rows_.size();
-  };
-  const std::int64_t first = pixel_of(rows.begin);
-  const std::int64_t last = pixel_of(rows.end - 1);
-  at::parallel_for(first, last + 1, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      const std::int64_t pixel = pixel_of(row);
-      if (pixel >= begin && pixel < end) {
-        take_row(values + (row - rows.begin) * columns.size(), row, columns,
-                 mask.columns({row, row + 1}, length).clamped(columns));
-      }
+  at::parallel_for(rows_.of(rows.begin), rows_.of(rows.end - 1) + 1, 1, [&](std::int64_t begin, std::int64_t end) {
+    const Range own = Range{rows_.begin(begin), rows_.begin(end)}.clamped(rows);
+    for (std::int64_t row = own.begin; row < own.end; ++row) {
+      take_row(values + (row - rows.begin) * columns.size(), row, columns,
+               mask.columns({row, row + 1}, length).clamped(columns));
     }
   });
 }
@@ -85,10 +72,10 @@ void Reducer::take_row(const float* values, std::int64_t row, Range columns, Ran
   if (visible.empty()) {
     return;
   }
-  const std::int64_t base = ((row - rows_.begin + 1) * height_ - 1) / rows_.size() * width_;
-  std::int64_t pixel = ((visible.begin - columns_.begin + 1) * width_ - 1) / columns_.size();
+  const std::int64_t base = (rows_.of(row) - band_.begin) * columns_.count;
+  std::int64_t pixel = columns_.of(visible.begin);
   for (std::int64_t begin = visible.begin; begin < visible.end; ++pixel) {
-    const std::int64_t end = std::min(column_end(pixel), visible.end);
+    const std::int64_t end = std::min(columns_.begin(pixel + 1), visible.end);
     const float* from = values + (begin - columns.begin);
     const float* to = values + (end - columns.begin);
     const auto index = static_cast<std::size_t>(base + pixel);

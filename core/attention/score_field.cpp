@@ -38,13 +38,19 @@ Status check_pixels(std::int64_t height, std::int64_t width) {
 }
 
 Field empty_field(const Region& region, std::int64_t rows, std::int64_t columns) {
+  return empty_band(region, rows, columns, {0, rows});
+}
+
+Field empty_band(const Region& region, std::int64_t rows, std::int64_t columns, Range band) {
   Field field;
-  field.rows = rows;
+  field.rows = band.size();
   field.columns = columns;
-  field.values.assign(static_cast<std::size_t>(rows * columns), region.quantity == Quantity::kWeight ? 0.0F : kNan);
+  field.values.assign(static_cast<std::size_t>(field.rows * columns),
+                      region.quantity == Quantity::kWeight ? 0.0F : kNan);
   field.quantity = describe(region.quantity);
-  field.row_axis = {"query", "token", static_cast<double>(region.rows.begin),
-                    static_cast<double>(region.rows.size()) / static_cast<double>(rows)};
+  const double step = static_cast<double>(region.rows.size()) / static_cast<double>(rows);
+  field.row_axis = {"query", "token", static_cast<double>(region.rows.begin) + static_cast<double>(band.begin) * step,
+                    step};
   field.column_axis = {"key", "token", static_cast<double>(region.columns.begin),
                        static_cast<double>(region.columns.size()) / static_cast<double>(columns)};
   return field;
@@ -135,30 +141,29 @@ Result<Field> ScoreField::map(const Region& asked, StopToken stop) const {
 }
 
 Result<Field> ScoreField::overview(const Region& asked, std::int64_t height, std::int64_t width, Reduction reduction,
-                                   StopToken stop, const OverviewUpdate& update) const {
+                                   StopToken stop, Range pixel_rows) const {
   const at::NoGradGuard no_grad;
   LOCUS_TRY(const Region region, checked(asked));
   LOCUS_CHECK(check_pixels(height, width));
-  Field field = empty_field(region, std::min(height, region.rows.size()), std::min(width, region.columns.size()));
-  if (update) {
-    auto sampled = preview(region, height, width, stop);
-    field.values = sampled.ok() ? std::move(sampled->values) : std::move(field.values);
-  }
+  const Pixels rows{region.rows, std::min(height, region.rows.size())};
+  const Pixels columns{region.columns, std::min(width, region.columns.size())};
+  const Range band = pixel_rows == Range{} ? Range{0, rows.count} : pixel_rows;
+  LOCUS_CHECK(check_range("pixel rows", band, rows.count));
+  Field field = empty_band(region, rows.count, columns.count, band);
   if (fused_ && fused_->has(region.quantity)) {
-    const auto done = [&](std::int64_t rows) { update(field, rows); };
-    LOCUS_CHECK(fused_->overview({region.quantity, region.head, region.rows, region.columns}, reduction, field, stop,
-                                 update ? done : std::function<void(std::int64_t)>()));
-  } else {
-    LOCUS_CHECK(overview_by_tiles(region, reduction, field, stop, update));
+    LOCUS_CHECK(fused_->overview(region.quantity, region.head, rows, columns, band, reduction, field, stop));
+    return field;
   }
+  Reducer reducer(rows, columns, band, reduction);
+  LOCUS_CHECK(overview_by_tiles(region, reducer, stop));
+  reducer.finish(field.values);
   return field;
 }
 
-Status ScoreField::overview_by_tiles(const Region& region, Reduction reduction, Field& field, const StopToken& stop,
-                                     const OverviewUpdate& update) const {
-  Reducer reducer(region.rows, region.columns, field.rows, field.columns, reduction);
-  for (std::int64_t begin = region.rows.begin; begin < region.rows.end; begin += kRowBlock) {
-    const Range rows{begin, std::min(begin + kRowBlock, region.rows.end)};
+Status ScoreField::overview_by_tiles(const Region& region, Reducer& reducer, const StopToken& stop) const {
+  const Range all = reducer.cells();
+  for (std::int64_t begin = all.begin; begin < all.end; begin += kRowBlock) {
+    const Range rows{begin, std::min(begin + kRowBlock, all.end)};
     const Range columns = mask_.columns(rows, source_->length()).clamped(region.columns);
     at::Tensor carry;
     for (std::int64_t end = columns.end; end > columns.begin; end -= kColumnBlock) {
@@ -169,12 +174,7 @@ Status ScoreField::overview_by_tiles(const Region& region, Reduction reduction, 
       LOCUS_TRY(const at::Tensor values, tile(region, rows, block, carry));
       reducer.take(values.data_ptr<float>(), rows, block, mask_, source_->length());
     }
-    if (update) {
-      reducer.finish(field.values);
-      update(field, (rows.end - region.rows.begin) * field.rows / region.rows.size());
-    }
   }
-  reducer.finish(field.values);
   return {};
 }
 

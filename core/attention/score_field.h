@@ -7,7 +7,6 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +22,7 @@
 namespace locus::attention {
 
 class FusedScores;
+class Reducer;
 
 // Where scores come from.
 class ScoreSource {
@@ -100,9 +100,6 @@ struct Region {
 // Which way a profile runs: a value a query, or a value a key.
 enum class Along { kRows, kColumns };
 
-// Hears of an overview that becomes exact: pixel rows [0, exact_rows) of `field` are.
-using OverviewUpdate = std::function<void(const Field& field, std::int64_t exact_rows)>;
-
 class ScoreField {
  public:
   ScoreField(std::shared_ptr<const ScoreSource> source, Mask mask);
@@ -114,10 +111,11 @@ class ScoreField {
   // exist; kUnsupported; kTooLarge beyond 2²⁸ cells; kCancelled.
   Result<Field> map(const Region& region, StopToken stop = {}) const;
   // The exact mean or maximum of each pixel's visible cells, at most height × width pixels; pixel p of n covers the
-  // cells ⌊p·R/n⌋ … ⌊(p+1)·R/n⌋ − 1. Pixels without visible cells are as hidden cells of map(). With `update`, called
-  // between bands of rows on the calling thread, rows that are not exact yet are those of preview().
+  // cells ⌊p·R/n⌋ … ⌊(p+1)·R/n⌋ − 1. Pixels without visible cells are as hidden cells of map(). Of the pixels' rows
+  // only `pixel_rows` (empty: all), so that a picture may become exact band by band. Errors: those of map() but
+  // kTooLarge; kBadInput for pixel rows that do not exist.
   Result<Field> overview(const Region& region, std::int64_t height, std::int64_t width, Reduction reduction,
-                         StopToken stop = {}, const OverviewUpdate& update = {}) const;
+                         StopToken stop = {}, Range pixel_rows = {}) const;
   // The exact mean or maximum of each row's visible cells (|rows| × 1), or of each column's (1 × |columns|): which
   // queries look hardest, which keys are looked at. Memory O(T). Errors: those of overview().
   Result<Field> profile(const Region& region, Along along, Reduction reduction, StopToken stop = {}) const;
@@ -130,8 +128,7 @@ class ScoreField {
   Result<Region> checked(Region region) const;
   // (R, K) of one head or the mean.
   Result<at::Tensor> tile(const Region& region, Range rows, Range columns, at::Tensor& carry) const;
-  Status overview_by_tiles(const Region& region, Reduction reduction, Field& field, const StopToken& stop,
-                           const OverviewUpdate& update) const;
+  Status overview_by_tiles(const Region& region, Reducer& reducer, const StopToken& stop) const;
 
   std::shared_ptr<const ScoreSource> source_;
   Mask mask_;

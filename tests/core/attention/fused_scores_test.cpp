@@ -1,4 +1,4 @@
-// Fused fields against whole maps made by score() alone, for every encoding and quantity; samples, updates, stopping.
+// Fused fields against whole maps made by score() alone, for every encoding and quantity; samples, bands, stopping.
 #include "core/attention/fused_scores.h"
 
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "core/attention/score_field.h"
 #include "core/position/list.h"
@@ -253,49 +254,72 @@ TEST(FusedScores, UnsummedRowsAreSummedWhenLookedAt) {
   EXPECT_LE(((source->log_sum_exp() - layer.sums).abs() / (1 + layer.sums.abs())).max().item<float>(), kTolerance);
 }
 
-TEST(FusedScores, BecomesExactBandByBandFromTheSampledPicture) {
-  const Mask mask{true, 0};
-  const ScoreField field = Layer("rope", {}, 300, mask).field(mask);
-  const attention::Region region{Quantity::kLogit, 0, {}, {}};
-  const auto exact = field.overview(region, 150, 150, Reduction::kMax);
-  const auto sampled = field.preview(region, 150, 150);
-  ASSERT_TRUE(exact.ok() && sampled.ok());
-  std::int64_t before = 0;
-  int updates = 0;
-  const auto update = [&](const Field& now, std::int64_t rows) {
-    ++updates;
-    EXPECT_GT(rows, before);
-    before = rows;
-    for (std::int64_t r = 0; r < 150; ++r) {
-      for (std::int64_t c = 0; c < 150; ++c) {
-        ASSERT_TRUE(close(now.at(r, c), (r < rows ? *exact : *sampled).at(r, c))) << rows << ": " << r << ", " << c;
+TEST(FusedScores, BandsTogetherAreTheOverview) {
+  for (const auto& [name, options] :
+       {std::pair<const char*, Settings>{"rope", {}}, {"cope", {}}, {"cope", {{"form", "mlp"}}}, {"alibi", {}}}) {
+    const Mask mask{true, 0};
+    const ScoreField field = Layer(name, options, 300, mask).field(mask);
+    for (const Quantity quantity : {Quantity::kWeight, Quantity::kLogit}) {
+      for (const Reduction reduction : {Reduction::kMax, Reduction::kMean}) {
+        const attention::Region region{quantity, 1, {11, 300}, {}};
+        const auto whole = field.overview(region, 70, 50, reduction);
+        ASSERT_TRUE(whole.ok());
+        for (Range band{0, 1}; band.begin < 70; band = {band.end, std::min<std::int64_t>(2 * band.end + 3, 70)}) {
+          const auto part = field.overview(region, 70, 50, reduction, {}, band);
+          ASSERT_TRUE(part.ok()) << part.error().describe();
+          ASSERT_EQ(part->rows, band.size());
+          EXPECT_NEAR(part->row_axis.first, 11 + static_cast<double>(band.begin) * 289 / 70, 1e-9);
+          EXPECT_EQ(part->row_axis.step, whole->row_axis.step);
+          for (std::int64_t r = 0; r < band.size(); ++r) {
+            for (std::int64_t c = 0; c < 50; ++c) {
+              ASSERT_TRUE(close(part->at(r, c), whole->at(band.begin + r, c))) << name << ": " << r << ", " << c;
+            }
+          }
+        }
       }
     }
-  };
-  const auto refined = field.overview(region, 150, 150, Reduction::kMax, {}, update);
-  ASSERT_TRUE(refined.ok());
-  EXPECT_EQ(before, 150);
-  EXPECT_GT(updates, 1);
+    for (const Range wrong : {Range{-1, 3}, Range{60, 71}, Range{5, 5}}) {
+      EXPECT_EQ(field.overview({Quantity::kLogit, 0, {}, {}}, 70, 50, Reduction::kMax, {}, wrong).error().code,
+                ErrorCode::kBadInput);
+    }
+  }
 }
 
+// Whenever the request to stop comes, the answer is either "cancelled" or right, and so is the next one.
 TEST(FusedScores, StopsWhileItRunsAndLeavesNothingBehind) {
   const Mask mask{true, 0};
-  const ScoreField field = Layer("cope", {}, 3000, mask).field(mask);
-  for (const bool at_once : {true, false}) {
-    std::stop_source stop;
-    if (at_once) {
-      stop.request_stop();
+  const Layer layer("rope", {}, 2000, mask);
+  const attention::Region region{Quantity::kWeight, 0, {}, {}};
+  const auto want = layer.field(mask).overview(region, 100, 100, Reduction::kMax);
+  ASSERT_TRUE(want.ok());
+  const auto expect_right = [&](const Field& got) {
+    for (std::size_t n = 0; n < want->values.size(); ++n) {
+      ASSERT_TRUE(close(got.values[n], want->values[n])) << n;
     }
-    const auto update = [&](const Field& /*field*/, std::int64_t rows) {
-      if (rows < 3000) {
-        stop.request_stop();
+  };
+  for (int step = 0; step < 8; ++step) {
+    // Rows are summed on the way: what a stopped overview leaves of them must hold.
+    const ScoreField field(attention::ComputedScores::unsummed(layer.encoding, 0, layer.prepared, mask), mask);
+    std::stop_source stop;
+    std::jthread other([&, step] {
+      for (int turn = 0; turn < 100 * step; ++turn) {
+        std::this_thread::yield();
       }
-    };
-    const auto stopped =
-        field.overview({Quantity::kLogit, 0, {}, {}}, 3000, 64, Reduction::kMean, stop.get_token(), update);
-    ASSERT_FALSE(stopped.ok());
-    EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
-    EXPECT_EQ(field.map({Quantity::kLogit, 0, {}, {}}, stop.get_token()).error().code, ErrorCode::kCancelled);
+      stop.request_stop();
+    });
+    if (step == 0) {
+      other.join();
+    }
+    const auto stopped = field.overview(region, 100, 100, Reduction::kMax, stop.get_token());
+    EXPECT_TRUE(step > 0 || !stopped.ok());
+    if (stopped.ok()) {
+      expect_right(*stopped);
+    } else {
+      EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
+    }
+    const auto after = field.overview(region, 100, 100, Reduction::kMax);
+    ASSERT_TRUE(after.ok());
+    expect_right(*after);
   }
 }
 

@@ -175,6 +175,40 @@ TEST(ScoreField, TheMaximumFindsOnePlantedSpike) {
   EXPECT_GT(*largest, 10.0F);
 }
 
+// Asks to stop while its `last`th tile is made.
+class StoppingScores : public attention::ScoreSource {
+ public:
+  explicit StoppingScores(int last) : last_(last) {}
+
+  std::int64_t heads() const override { return 1; }
+  std::int64_t length() const override { return 1000; }
+  Result<at::Tensor> scores(Quantity /*quantity*/, Range heads, Range rows, Range columns,
+                            at::Tensor& /*carry*/) const override {
+    if (++tiles_ == last_) {
+      stop_.request_stop();
+    }
+    return at::ones({heads.size(), rows.size(), columns.size()});
+  }
+  int tiles() const { return tiles_; }
+  StopToken token() const { return stop_.get_token(); }
+
+ private:
+  int last_;
+  mutable int tiles_ = 0;
+  mutable std::stop_source stop_;
+};
+
+TEST(ScoreField, StopsBetweenTiles) {
+  for (const int last : {1, 3}) {
+    const auto source = std::make_shared<const StoppingScores>(last);
+    const attention::ScoreField field(source, {false, 0});
+    const auto stopped = field.overview({Quantity::kLogit, 0, {}, {}}, 100, 100, Reduction::kMean, source->token());
+    ASSERT_FALSE(stopped.ok());
+    EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
+    EXPECT_EQ(source->tiles(), last);
+  }
+}
+
 TEST(ScoreField, RefusesWhatIsNotThere) {
   const auto field = field_of("rope", 10, {true, 0});
   EXPECT_EQ(field.map({Quantity::kWeight, 2, {}, {}}).error().code, ErrorCode::kBadInput);
