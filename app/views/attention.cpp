@@ -18,9 +18,8 @@ class Attention final : public MapView {
     request.quantity = input.quantity;
     return request;
   }
-  Result<std::shared_ptr<const Field>> field(const ViewInput& input, const Column& column,
-                                             const MapWindow& window) const override {
-    return fetch(input, column, request(input), window);
+  Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override {
+    return fetch_refined(input, column, request(input), window);
   }
   Result<Field> whole(const ViewInput& input, const Column& column) const override {
     return column.trace->map(request(input), input.stop);

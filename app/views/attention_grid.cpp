@@ -7,6 +7,7 @@
 #include "app/views/list.h"
 #include "app/views/score_map.h"
 #include "app/views/series.h"
+#include "models/progressive.h"
 
 namespace locus::views {
 
@@ -61,31 +62,103 @@ void place(Field& mosaic, const Field& thumb, std::int64_t layer, std::int64_t h
 }
 
 // (L·s, H·s): thumbnails of s × s cells; head n covers [n, n+1) of the column axis, layer n of the row axis.
-Result<Field> mosaic_of(const ViewInput& input, const Column& column, bool own_range) {
-  const models::Trace& trace = *column.trace;
-  const models::ModelInfo& model = trace.model();
-  const std::int64_t size = thumbnail_size(input, model);
-  const std::int64_t cells = std::min(size, trace.length());
-  const MapWindow window{{0, trace.length()}, {0, trace.length()}, cells, cells};
-  Field mosaic = Field::zeros(model.layers * size, model.heads * size);
-  mosaic.row_axis = {"layer", "", 0, 1.0 / static_cast<double>(size)};
-  mosaic.column_axis = {"head", "", 0, 1.0 / static_cast<double>(size)};
-  ViewInput plain = input;
-  plain.cache.reset();  // the mosaic is kept, not its parts
-  models::MapRequest request;
-  request.quantity = input.quantity;
-  for (request.layer = 0; request.layer < model.layers; ++request.layer) {
-    report(input.progress, static_cast<double>(request.layer) / static_cast<double>(model.layers),
-           "layer " + std::to_string(request.layer) + " of " + column.name);
-    for (request.head = 0; request.head < model.heads; ++request.head) {
-      LOCUS_TRY(const auto thumb, fetch(plain, column, request, window));
-      place(mosaic, *thumb, request.layer, request.head, size, own_range);
-    }
+class Mosaic {
+ public:
+  Mosaic(const ViewInput& input, const Column& column, bool own_range)
+      : input_(input),
+        column_(column),
+        own_range_(own_range),
+        size_(thumbnail_size(input, column.trace->model())),
+        plain_(input) {
+    const std::int64_t length = column.trace->length();
+    const std::int64_t cells = std::min(size_, length);
+    window_ = {{0, length}, {0, length}, cells, cells};
+    plain_.cache.reset();  // the mosaic is kept, not its parts
   }
-  return mosaic;
-}
 
-figure::Panel grid_panel(const ViewInput& input, const Column& column, std::shared_ptr<const Field> mosaic,
+  Result<RefinedMap> made() const {
+    const std::string key = "grid " + std::to_string(static_cast<int>(input_.quantity)) + " " + std::to_string(size_) +
+                            (input_.reduction == models::Reduction::kMax ? " max" : " mean") +
+                            (own_range_ ? " own" : "");
+    if (input_.step_ms && is_large(window_.rows, window_.columns) && models::progressive(*column_.trace) != nullptr) {
+      auto map = refine(input_, column_, refinement(key));
+      if (map.ok() || map.error().code != ErrorCode::kUnsupported) {
+        return map;
+      }
+    }
+    return exact_map(cached(input_, column_, key, [&] { return all(&Mosaic::exact_thumbnail); }));
+  }
+
+ private:
+  using Thumbnail = Result<Field> (Mosaic::*)(const models::MapRequest&) const;
+
+  const models::ModelInfo& model() const { return column_.trace->model(); }
+
+  Result<Field> exact_thumbnail(const models::MapRequest& request) const {
+    LOCUS_TRY(const auto field, fetch(plain_, column_, request, window_));
+    return *field;
+  }
+  Result<Field> sampled_thumbnail(const models::MapRequest& request) const {
+    const models::Progressive& progressive = *models::progressive(*column_.trace);
+    LOCUS_TRY(Field field, progressive.preview(request, window_.height, window_.width, input_.stop));
+    set_axes(field, window_);
+    if (model().causal) {
+      mask_future(field);
+    }
+    return field;
+  }
+
+  Status fill(Range layers, Thumbnail thumbnail, Field& mosaic) const {
+    models::MapRequest request;
+    request.quantity = input_.quantity;
+    for (request.layer = layers.begin; request.layer < layers.end; ++request.layer) {
+      for (request.head = 0; request.head < model().heads; ++request.head) {
+        LOCUS_TRY(const Field thumb, (this->*thumbnail)(request));
+        place(mosaic, thumb, request.layer, request.head, size_, own_range_);
+      }
+    }
+    return {};
+  }
+
+  Result<Field> all(Thumbnail thumbnail) const {
+    Field mosaic = Field::zeros(model().layers * size_, model().heads * size_);
+    mosaic.row_axis = {"layer", "", 0, 1.0 / static_cast<double>(size_)};
+    mosaic.column_axis = {"head", "", 0, 1.0 / static_cast<double>(size_)};
+    for (std::int64_t layer = 0; layer < model().layers; ++layer) {
+      report(input_.progress, static_cast<double>(layer) / static_cast<double>(model().layers),
+             "layer " + std::to_string(layer) + " of " + column_.name);
+      LOCUS_CHECK(fill({layer, layer + 1}, thumbnail, mosaic));
+    }
+    return mosaic;
+  }
+
+  // Layer by layer, the visible ones first.
+  Refinement refinement(const std::string& key) const {
+    Refinement how;
+    how.key = key;
+    how.rows = model().layers * size_;
+    how.band = size_;
+    if (input_.camera) {
+      const auto [low, high] = std::minmax(input_.camera->y.low, input_.camera->y.high);
+      const auto layer = [](double y) { return static_cast<std::int64_t>(std::floor(y)); };
+      how.first = {layer(low) * size_, (layer(high) + 1) * size_};
+    }
+    how.sample = [this] { return all(&Mosaic::sampled_thumbnail); };
+    how.replace = [this](Range rows, Field& mosaic) {
+      return fill({rows.begin / size_, rows.end / size_}, &Mosaic::exact_thumbnail, mosaic);
+    };
+    return how;
+  }
+
+  const ViewInput& input_;
+  const Column& column_;
+  bool own_range_;
+  std::int64_t size_;
+  ViewInput plain_;
+  MapWindow window_;
+};
+
+figure::Panel grid_panel(const ViewInput& input, const Column& column, const RefinedMap& mosaic,
                          const figure::ColorScale& scale) {
   const models::ModelInfo& model = column.trace->model();
   const auto heads = static_cast<double>(model.heads);
@@ -99,7 +172,7 @@ figure::Panel grid_panel(const ViewInput& input, const Column& column, std::shar
   panel.y = {.label = "layer",
              .view = input.camera ? input.camera->y : figure::Interval{layers, 0},
              .cell_names = counted_names(model.layers)};
-  panel.layers.emplace_back(figure::HeatMap{std::move(mosaic), scale, reduction_of(input)});
+  panel.layers.emplace_back(heat_map(input, mosaic, scale));
   constexpr std::uint32_t kWhite = 0xFFFFFFFF;
   for (std::int64_t n = 1; n < model.heads; ++n) {
     panel.layers.emplace_back(
@@ -115,21 +188,20 @@ figure::Panel grid_panel(const ViewInput& input, const Column& column, std::shar
 Result<figure::Figure> AttentionGrid::figure(const ViewInput& input) const {
   LOCUS_CHECK(check(*this, input));
   LOCUS_TRY(const bool own_range, input.options.boolean("own-range", false));
-  std::vector<std::shared_ptr<const Field>> mosaics;
+  std::vector<RefinedMap> mosaics;
   for (const Column& column : input.columns) {
-    const std::string key = "grid " + std::to_string(static_cast<int>(input.quantity)) + " " +
-                            std::to_string(thumbnail_size(input, column.trace->model())) +
-                            (input.reduction == models::Reduction::kMax ? " max" : " mean") + (own_range ? " own" : "");
-    LOCUS_TRY(auto mosaic, cached(input, column, key, [&] { return mosaic_of(input, column, own_range); }));
+    LOCUS_TRY(auto mosaic, Mosaic(input, column, own_range).made());
     mosaics.push_back(std::move(mosaic));
   }
+  const auto colored = colored_by(mosaics);
+  const std::string done = exactness(mosaics);
   figure::Figure figure;
   figure.columns = static_cast<int>(input.columns.size());
   for (std::size_t n = 0; n < mosaics.size(); ++n) {
-    const auto scale = head_scale(input, sign_of(input.quantity), mosaics, n);
+    const auto scale = head_scale(input, sign_of(input.quantity), colored, n);
     figure::Panel panel = grid_panel(input, input.columns[n], mosaics[n], scale);
-    panel.color_bar_label =
-        own_range ? quantity_label(input.quantity) + " / largest of the head" : quantity_label(input.quantity);
+    panel.color_bar_label = quantity_label(input.quantity) + (own_range ? " / largest of the head" : "") +
+                            (done.empty() ? "" : ", " + done);
     figure.panels.push_back(std::move(panel));
   }
   return figure;

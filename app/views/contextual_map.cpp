@@ -128,9 +128,8 @@ models::MapRequest ContextualMap::request(const ViewInput& input) const {
   return request;
 }
 
-Result<std::shared_ptr<const Field>> ContextualMap::field(const ViewInput& input, const Column& column,
-                                                          const MapWindow& window) const {
-  return fetch(input, column, request(input), window);
+Result<RefinedMap> ContextualMap::field(const ViewInput& input, const Column& column, const MapWindow& window) const {
+  return fetch_refined(input, column, request(input), window);
 }
 
 Result<Field> ContextualMap::whole(const ViewInput& input, const Column& column) const {

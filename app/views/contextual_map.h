@@ -29,8 +29,7 @@ class ContextualMap : public MapView {
   static std::int64_t head_of(const ViewInput& input) { return input.head == kMean ? 0 : input.head; }
   models::MapRequest request(const ViewInput& input) const;
 
-  Result<std::shared_ptr<const Field>> field(const ViewInput& input, const Column& column,
-                                             const MapWindow& window) const override;
+  Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override;
   Result<Field> whole(const ViewInput& input, const Column& column) const override;
   Sign sign(const ViewInput& /*input*/) const override { return Sign::kPositive; }
   std::string quantity(const ViewInput& /*input*/) const override { return quantity_label(quantity_); }

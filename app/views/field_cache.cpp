@@ -10,23 +10,32 @@ constexpr std::size_t kMostEntries = 1024;  // small results weigh little, but t
 
 }  // namespace
 
+std::list<FieldCache::Entry>::iterator FieldCache::entry_of(const Traces& traces, const std::string& key,
+                                                            std::type_index type) {
+  return std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.key == key && entry.type == type &&
+           std::equal(entry.traces.begin(), entry.traces.end(), traces.begin(), traces.end(),
+                      [](const auto& kept, const auto& asked) { return kept.lock() == asked; });
+  });
+}
+
 std::shared_ptr<const void> FieldCache::find(const Traces& traces, const std::string& key, std::type_index type) {
   const std::lock_guard lock(mutex_);
-  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-    const bool same = entry->key == key && entry->type == type &&
-                      std::equal(entry->traces.begin(), entry->traces.end(), traces.begin(), traces.end(),
-                                 [](const auto& kept, const auto& asked) { return kept.lock() == asked; });
-    if (same) {
-      entries_.splice(entries_.begin(), entries_, entry);
-      return entries_.front().result;
-    }
+  const auto entry = entry_of(traces, key, type);
+  if (entry == entries_.end()) {
+    return nullptr;
   }
-  return nullptr;
+  entries_.splice(entries_.begin(), entries_, entry);
+  return entries_.front().result;
 }
 
 void FieldCache::keep(const Traces& traces, const std::string& key, std::type_index type,
                       std::shared_ptr<const void> result, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
+  if (const auto before = entry_of(traces, key, type); before != entries_.end()) {
+    bytes_ -= before->bytes;
+    entries_.erase(before);
+  }
   entries_.push_front({{traces.begin(), traces.end()}, key, type, std::move(result), bytes});
   bytes_ += bytes;
   trim();

@@ -53,6 +53,9 @@ class FieldCache {
   // The same, or null when it is not there: for threads that must not compute.
   template <class T>
   std::shared_ptr<const T> peek(const Traces& traces, const std::string& key);
+  // Keeps a result, in place of the one that was there.
+  template <class T>
+  std::shared_ptr<const T> put(const Traces& traces, const std::string& key, T made);
   std::size_t size_bytes() const;
 
  private:
@@ -63,10 +66,11 @@ class FieldCache {
     std::shared_ptr<const void> result;
     std::size_t bytes = 0;
   };
+  std::list<Entry>::iterator entry_of(const Traces& traces, const std::string& key, std::type_index type);
   std::shared_ptr<const void> find(const Traces& traces, const std::string& key, std::type_index type);
   void keep(const Traces& traces, const std::string& key, std::type_index type, std::shared_ptr<const void> result,
             std::size_t bytes);
-  void trim();  // with mutex_ held
+  void trim();  // this and entry_of() with mutex_ held
 
   const std::size_t limit_bytes_;
   mutable std::mutex mutex_;
@@ -86,9 +90,14 @@ Result<std::shared_ptr<const T>> FieldCache::get(const Traces& traces, const std
     return found;
   }
   LOCUS_TRY(T made, make());
+  return put(traces, key, std::move(made));
+}
+
+template <class T>
+std::shared_ptr<const T> FieldCache::put(const Traces& traces, const std::string& key, T made) {
   auto result = std::make_shared<const T>(std::move(made));
   keep(traces, key, typeid(T), result, cached_bytes(*result));
-  return std::shared_ptr<const T>(result);
+  return result;
 }
 
 }  // namespace locus::views

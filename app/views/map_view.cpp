@@ -15,15 +15,14 @@ bool with_difference(const ViewInput& input) {
   return input.difference && input.columns.size() > 1;
 }
 
-figure::Panel difference_panel(const ViewInput& input, const MapWindow& window, Field field) {
-  auto shared = std::make_shared<const Field>(std::move(field));
+figure::Panel difference_panel(const ViewInput& input, const MapWindow& window, const RefinedMap& map) {
   ViewInput own = input;  // a difference has its own colours
   own.scale.low.reset();
   own.scale.high.reset();
   own.scale.colormap.clear();
   own.scale.transfer = figure::Transfer::kLinear;
-  const figure::ColorScale scale = color_scale(own, Sign::kZeroCentred, {&shared, 1});
-  figure::Panel panel = map_panel(input, *input.columns[0].trace, window, shared, scale);
+  const figure::ColorScale scale = color_scale(own, Sign::kZeroCentred, colored_by({&map, 1}));
+  figure::Panel panel = map_panel(input, *input.columns[0].trace, window, map, scale);
   panel.title = input.columns[0].name + " − " + input.columns[1].name;
   return panel;
 }
@@ -93,27 +92,27 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
   LOCUS_CHECK(check(*this, input));
   const int panels = static_cast<int>(input.columns.size()) + (with_difference(input) ? 1 : 0);
   std::vector<MapWindow> windows;
-  std::vector<std::shared_ptr<const Field>> fields;
+  std::vector<RefinedMap> maps;
   for (const Column& column : input.columns) {
     LOCUS_CHECK(available(column));
     windows.push_back(visible_window(input, length(input, column), panels));
-    LOCUS_TRY(auto made, field(of_column(input, fields.size()), column, windows.back()));
-    fields.push_back(std::move(made));
+    LOCUS_TRY(auto made, field(of_column(input, maps.size()), column, windows.back()));
+    maps.push_back(std::move(made));
   }
+  const std::vector<std::shared_ptr<const Field>> colored = colored_by(maps);
+  const std::string done = exactness(maps);
   figure::Figure figure;
   figure.columns = panels;
-  for (std::size_t n = 0; n < fields.size(); ++n) {
-    const std::span<const std::shared_ptr<const Field>> all(fields);
+  for (std::size_t n = 0; n < maps.size(); ++n) {
+    const std::span<const std::shared_ptr<const Field>> all(colored);
     const auto scale = color_scale(input, sign(input), input.scale.shared ? all : all.subspan(n, 1));
     const Column& column = input.columns[n];
-    figure::Panel panel = map_panel(input, *column.trace, windows[n], fields[n], scale);
+    figure::Panel panel = map_panel(input, *column.trace, windows[n], maps[n], scale);
     show_length(input, *column.trace, length(input, column), panel);
     panel.title = column.name + " · " + subtitle(of_column(input, n), column);
     // What all columns share is said once, so that the maps get the room.
-    if (!input.scale.shared || n + 1 == fields.size()) {
-      const bool sampled =
-          std::any_of(fields.begin(), fields.end(), [](const auto& each) { return is_sampled(*each); });
-      panel.color_bar_label = quantity(input) + (sampled ? ", sampled" : "");
+    if (!input.scale.shared || n + 1 == maps.size()) {
+      panel.color_bar_label = quantity(input) + (done.empty() ? "" : ", " + done);
     }
     if (n > 0) {
       panel.y.label.clear();
@@ -122,7 +121,7 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     figure.panels.push_back(std::move(panel));
   }
   if (with_difference(input)) {
-    LOCUS_CHECK(append_difference(input, windows[0], fields[0], figure));
+    LOCUS_CHECK(append_difference(input, windows[0], maps, figure));
   }
   LOCUS_CHECK(append_rows(input, figure));
   return figure;
@@ -145,39 +144,39 @@ Result<Field> MapView::second_laid_out(const ViewInput& input, const MapWindow& 
                        "aligned");
   }
   LOCUS_TRY(const auto map, field(of_column(input, 1), second, whole_window(cells)));
-  return laid_out(*map, *second.trace, first, window.rows, window.columns, additive(input));
+  return laid_out(*map.field, *second.trace, first, window.rows, window.columns, additive(input));
 }
 
-Status MapView::append_difference(const ViewInput& input, const MapWindow& window,
-                                  const std::shared_ptr<const Field>& first, figure::Figure& figure) const {
+Status MapView::append_difference(const ViewInput& input, const MapWindow& window, const std::vector<RefinedMap>& maps,
+                                  figure::Figure& figure) const {
   const Column& column = input.columns[0];
   const std::int64_t own = length(input, column);
   const bool of_tokens =
       own == column.trace->length() && length(input, input.columns[1]) == input.columns[1].trace->length();
   const bool aligned_by_text = of_tokens && !same_tokens(*column.trace, *input.columns[1].trace);
-  Result<Field> second = [&]() -> Result<Field> {
+  const Result<RefinedMap> made = [&]() -> Result<RefinedMap> {
     if (aligned_by_text) {
-      return second_laid_out(input, window);
+      LOCUS_TRY(Field second, second_laid_out(input, window));
+      return difference(input, maps[0], {std::make_shared<const Field>(std::move(second)), nullptr, {}, {}});
     }
     if (own != length(input, input.columns[1])) {
       return unsupported("no difference: the maps have " + std::to_string(own) + " and " +
                          std::to_string(length(input, input.columns[1])) + " positions");
     }
-    LOCUS_TRY(const auto map, field(of_column(input, 1), input.columns[1], window));
-    return *map;
+    return difference(input, maps[0], maps[1]);
   }();
-  if (!second && second.error().code == ErrorCode::kUnsupported) {
-    figure.panels.push_back(reason_panel(input, second.error()));
+  if (!made && made.error().code == ErrorCode::kUnsupported) {
+    figure.panels.push_back(reason_panel(input, made.error()));
     return {};
   }
-  if (!second) {
-    return second.error();
+  if (!made) {
+    return made.error();
   }
-  LOCUS_TRY(Field made, difference(*first, *second));
-  figure.panels.push_back(difference_panel(input, window, std::move(made)));
+  figure.panels.push_back(difference_panel(input, window, *made));
   figure::Panel& panel = figure.panels.back();
   show_length(input, *column.trace, own, panel);
-  panel.color_bar_label = "difference of " + quantity(input);
+  const std::string done = exactness({&*made, 1});
+  panel.color_bar_label = "difference of " + quantity(input) + (done.empty() ? "" : ", " + done);
   panel.y.label.clear();
   if (aligned_by_text) {
     panel.note += (panel.note.empty() ? "" : "; ") + std::string("aligned by text, on the tokens of ") + column.name;

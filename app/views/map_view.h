@@ -1,8 +1,8 @@
 // MapView: the views that are one (T, T) map a column: attention, dot products, gates, positions.
 #pragma once
 
-#include <memory>
 #include <string>
+#include <vector>
 
 #include "app/views/score_map.h"
 #include "app/views/view.h"
@@ -20,8 +20,7 @@ class MapView : public View {
 
  protected:
   // The window's cells of one column's map, for the screen.
-  virtual Result<std::shared_ptr<const Field>> field(const ViewInput& input, const Column& column,
-                                                     const MapWindow& window) const = 0;
+  virtual Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const = 0;
   // The whole map of the input's layer and head (never kAll), for export.
   virtual Result<Field> whole(const ViewInput& input, const Column& column) const = 0;
   // Rows and columns of the whole map.
@@ -39,7 +38,7 @@ class MapView : public View {
 
  private:
   Result<Field> second_laid_out(const ViewInput& input, const MapWindow& window) const;
-  Status append_difference(const ViewInput& input, const MapWindow& window, const std::shared_ptr<const Field>& first,
+  Status append_difference(const ViewInput& input, const MapWindow& window, const std::vector<RefinedMap>& maps,
                            figure::Figure& figure) const;
   Status append_maps(const ViewInput& input, const Column& column, std::vector<float>& out) const;
 };

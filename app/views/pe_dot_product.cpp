@@ -80,13 +80,12 @@ class DotProduct final : public MapView {
     const std::int64_t length = wanted_of(input).length;
     return length > 0 && column.trace->image_grid().rows == 0 ? length : column.trace->length();
   }
-  Result<std::shared_ptr<const Field>> field(const ViewInput& input, const Column& column,
-                                             const MapWindow& window) const override {
+  Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override {
     const Wanted wanted = wanted_of(input);
     const std::string key = "dot " + std::to_string(input.layer) + " " + std::to_string(input.head) +
                             (wanted.cosine ? " cosine " : " raw ") + key_of_wanted(wanted) + " " +
                             key_of(window, input.reduction);
-    return cached(input, column, key, [&]() -> Result<Field> {
+    return exact_map(cached(input, column, key, [&]() -> Result<Field> {
       std::shared_ptr<const models::PositionTable> table;
       if (!wanted.of_run()) {
         LOCUS_TRY(table, table_of(input, column));
@@ -98,7 +97,7 @@ class DotProduct final : public MapView {
                          : column.trace->dot_product(input.layer, input.head, rows, window.columns, wanted.cosine);
           },
           input.stop);
-    });
+    }));
   }
   Result<Field> whole(const ViewInput& input, const Column& column) const override {
     const Wanted wanted = wanted_of(input);

@@ -46,11 +46,10 @@ class PositionAttention final : public MapView {
   }
 
  protected:
-  Result<std::shared_ptr<const Field>> field(const ViewInput& input, const Column& column,
-                                             const MapWindow& window) const override {
+  Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override {
     const std::string key = "position-attention " + std::to_string(input.layer) + " " + std::to_string(input.head) +
                             " " + key_of(window, input.reduction);
-    return cached(input, column, key, [&] {
+    return exact_map(cached(input, column, key, [&] {
       return fetch_blocks(
           window, input.reduction,
           [&](Range rows) -> Result<Field> {
@@ -64,7 +63,7 @@ class PositionAttention final : public MapView {
             return part;
           },
           input.stop);
-    });
+    }));
   }
   Result<Field> whole(const ViewInput& input, const Column& column) const override {
     return position_rows(input, column, {0, column.trace->length()});

@@ -13,10 +13,11 @@ namespace locus::views {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-const std::string kSampled = "sampled ";
 constexpr const char* kSequential = "viridis";
 constexpr const char* kDiverging = "vik";
 constexpr std::int64_t kBlockCells = 1 << 22;  // of a row block: 16 MiB
+constexpr std::int64_t kBandQueries = 1024;    // of a band that is made exact: enough for all threads
+constexpr std::int64_t kMostBands = 64;        // more would be finer than a person sees
 
 struct AxisWindow {
   Range cells;
@@ -77,8 +78,10 @@ MapWindow visible_window(const ViewInput& input, std::int64_t length, int panels
   return {y.cells, x.cells, y.count, x.count};
 }
 
-void mask_future(Field& field) {
-  for (std::int64_t r = 0; r < field.rows; ++r) {
+void mask_future(Field& field, Range rows) {
+  const Range all{0, field.rows};
+  const Range own = rows == Range{} ? all : rows;
+  for (std::int64_t r = own.begin; r < own.end; ++r) {
     const double last_query = field.row_axis.first + static_cast<double>(r + 1) * field.row_axis.step - 1;
     for (std::int64_t c = 0; c < field.columns; ++c) {
       const double first_key = field.column_axis.first + static_cast<double>(c) * field.column_axis.step;
@@ -112,46 +115,94 @@ std::string key_of(const MapWindow& window, models::Reduction reduction) {
   return key;
 }
 
-bool is_sampled(const Field& field) {
-  return field.quantity.rfind(kSampled, 0) == 0;
+namespace {
+
+std::string key_of(const models::MapRequest& request) {
+  return std::to_string(static_cast<int>(request.quantity)) + " " + std::to_string(request.layer) + " " +
+         std::to_string(request.head) + " ";
+}
+
+models::MapRequest within(models::MapRequest request, const MapWindow& window) {
+  request.rows = window.rows;
+  request.columns = window.columns;
+  return request;
+}
+
+// Rows of the window's field that the camera and the pinned query point at.
+Range rows_looked_at(const ViewInput& input, const MapWindow& window) {
+  const double cells = static_cast<double>(window.rows.size()) / static_cast<double>(window.height);
+  const auto row_of = [&](double cell) {
+    return static_cast<std::int64_t>(std::floor((cell - static_cast<double>(window.rows.begin)) / cells));
+  };
+  Range seen{0, window.height};
+  if (input.camera) {
+    const auto [low, high] = std::minmax(input.camera->y.low, input.camera->y.high);
+    seen = Range{row_of(low), row_of(high) + 1}.clamped(seen);
+  }
+  const std::int64_t pinned = input.query == kNone ? kNone : row_of(static_cast<double>(input.query));
+  return seen.contains(pinned) ? Range{pinned, seen.end} : seen;
+}
+
+}  // namespace
+
+bool is_large(Range rows, Range columns) {
+  return rows.size() > kAtOnceCells / std::max<std::int64_t>(columns.size(), 1);
 }
 
 Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column& column,
                                            const models::MapRequest& request, const MapWindow& window) {
-  const std::string what = std::to_string(static_cast<int>(request.quantity)) + " " + std::to_string(request.layer) +
-                           " " + std::to_string(request.head) + " ";
-  const std::string key = "map " + what + key_of(window, input.reduction);
-  models::MapRequest part = request;
-  part.rows = window.rows;
-  part.columns = window.columns;
-  const auto placed = [&](Result<Field> made) -> Result<Field> {
-    LOCUS_TRY(Field field, std::move(made));
+  const std::string key = "map " + key_of(request) + key_of(window, input.reduction);
+  return cached(input, column, key, [&]() -> Result<Field> {
+    const models::MapRequest part = within(request, window);
+    LOCUS_TRY(Field field, window.reduced()
+                               ? column.trace->overview(part, window.height, window.width, input.reduction, input.stop)
+                               : column.trace->map(part, input.stop));
     set_axes(field, window);
     if (column.trace->model().causal) {
       mask_future(field);
     }
     return field;
-  };
-  const bool large = window.rows.size() > kAtOnceCells / std::max<std::int64_t>(window.columns.size(), 1);
+  });
+}
+
+Result<RefinedMap> fetch_refined(const ViewInput& input, const Column& column, const models::MapRequest& request,
+                                 const MapWindow& window) {
   const models::Progressive* progressive = models::progressive(*column.trace);
-  if (input.preview && window.reduced() && large && progressive != nullptr &&
-      !(input.cache && input.cache->peek<Field>({column.trace}, key))) {
-    auto sampled = cached(input, column, "sample " + what + key_of(window, models::Reduction::kMax), [&] {
-      auto field = placed(progressive->preview(part, window.height, window.width, input.stop));
-      if (field.ok()) {
-        field->quantity = kSampled + field->quantity;
+  const std::string key = "map " + key_of(request) + key_of(window, input.reduction);
+  const bool wanted = input.step_ms && window.reduced() && is_large(window.rows, window.columns) &&
+                      progressive != nullptr && !(input.cache && input.cache->peek<Field>({column.trace}, key));
+  if (wanted) {
+    const models::MapRequest part = within(request, window);
+    const bool causal = column.trace->model().causal;
+    Refinement how;
+    how.key = key;
+    how.rows = window.height;
+    how.band = std::max((kBandQueries * window.height + window.rows.size() - 1) / window.rows.size(),
+                        (window.height + kMostBands - 1) / kMostBands);
+    how.first = rows_looked_at(input, window);
+    how.sample = [&]() -> Result<Field> {
+      LOCUS_TRY(Field field, progressive->preview(part, window.height, window.width, input.stop));
+      set_axes(field, window);
+      if (causal) {
+        mask_future(field);
       }
       return field;
-    });
-    if (sampled.ok() || sampled.error().code != ErrorCode::kUnsupported) {
-      return sampled;
+    };
+    how.replace = [&](Range band, Field& field) -> Status {
+      LOCUS_TRY(const Field rows,
+                progressive->overview_band(part, window.height, window.width, input.reduction, band, input.stop));
+      std::copy(rows.values.begin(), rows.values.end(), field.values.begin() + band.begin * field.columns);
+      if (causal) {
+        mask_future(field, band);
+      }
+      return {};
+    };
+    auto map = refine(input, column, how);
+    if (map.ok() || map.error().code != ErrorCode::kUnsupported) {
+      return map;
     }
   }
-  return cached(input, column, key, [&] {
-    return placed(window.reduced()
-                      ? column.trace->overview(part, window.height, window.width, input.reduction, input.stop)
-                      : column.trace->map(part, input.stop));
-  });
+  return exact_map(fetch(input, column, request, window));
 }
 
 Result<Field> fetch_blocks(const MapWindow& window, models::Reduction reduction, const RowBlock& block,
@@ -260,12 +311,8 @@ std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::
          (head == kMean ? ", mean of " + std::to_string(model.heads) + " heads" : ", head " + std::to_string(head));
 }
 
-figure::Reduction reduction_of(const ViewInput& input) {
-  return input.reduction == models::Reduction::kMax ? figure::Reduction::kMax : figure::Reduction::kMean;
-}
-
 figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, const MapWindow& window,
-                        std::shared_ptr<const Field> field, const figure::ColorScale& scale) {
+                        const RefinedMap& map, const figure::ColorScale& scale) {
   auto names = std::make_shared<std::vector<std::string>>();
   names->reserve(trace.tokens().size());
   for (const models::TokenInfo& token : trace.tokens()) {
@@ -282,27 +329,16 @@ figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, cons
       const double exact = static_cast<double>(cells) / static_cast<double>(std::max<std::int64_t>(count, 1));
       return std::to_string(static_cast<std::int64_t>(std::ceil(exact - 1e-9)));
     };
-    const std::string how = is_sampled(*field)                           ? "sampled: one"
-                            : input.reduction == models::Reduction::kMax ? "max"
-                                                                         : "mean";
-    panel.note = how + " of up to " + share(window.rows.size(), window.height) + "×" +
-                 share(window.columns.size(), window.width) + " cells";
+    const std::string size =
+        share(window.rows.size(), window.height) + "×" + share(window.columns.size(), window.width) + " cells";
+    const std::string how = (input.reduction == models::Reduction::kMax ? "max of up to " : "mean of up to ") + size;
+    const std::string done = exactness({&map, 1});
+    panel.note = done.empty()        ? how
+                 : map.exact.empty() ? "sampled: one of up to " + size
+                                     : done + ": " + how + "; elsewhere one of them";
   }
-  panel.layers.emplace_back(figure::HeatMap{std::move(field), scale, reduction_of(input)});
+  panel.layers.emplace_back(heat_map(input, map, scale));
   return panel;
-}
-
-Result<Field> difference(const Field& first, const Field& second) {
-  if (first.rows != second.rows || first.columns != second.columns) {
-    return unsupported("a difference needs maps of one size, found " + std::to_string(first.rows) + "×" +
-                       std::to_string(first.columns) + " and " + std::to_string(second.rows) + "×" +
-                       std::to_string(second.columns));
-  }
-  Field out = first;
-  for (std::size_t n = 0; n < out.values.size(); ++n) {
-    out.values[n] -= second.values[n];
-  }
-  return out;
 }
 
 Selection pick_cell(const ViewInput& input, const Hit& hit) {

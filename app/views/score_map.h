@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "app/views/refined_map.h"
 #include "app/views/view.h"
 
 namespace locus::views {
@@ -33,19 +34,23 @@ std::string key_of(const MapWindow& window, models::Reduction reduction);
 
 // (height, width) of the window: the map itself, or its exact reduction. Cells whose keys all come after their queries
 // are NaN in causal models. Errors as Trace::map, naming the column.
-// With input.preview a window of more than kAtOnceCells comes from sampled cells where the trace can sample, unless its
-// reduction is in the cache; is_sampled() tells.
-constexpr std::int64_t kAtOnceCells = std::int64_t{1} << 22;
-bool is_sampled(const Field& field);
 Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column& column,
                                            const models::MapRequest& request, const MapWindow& window);
+// The same, but with input.step_ms a large window is refined where the trace can sample, unless its reduction is in the
+// cache.
+Result<RefinedMap> fetch_refined(const ViewInput& input, const Column& column, const models::MapRequest& request,
+                                 const MapWindow& window);
+
+// More cells than are reduced at once.
+constexpr std::int64_t kAtOnceCells = std::int64_t{1} << 22;
+bool is_large(Range rows, Range columns);
 
 // (rows, columns) of a map that only comes in blocks of whole rows: the window's exact reduction.
 using RowBlock = std::function<Result<Field>(Range rows)>;
 Result<Field> fetch_blocks(const MapWindow& window, models::Reduction reduction, const RowBlock& block, StopToken stop);
 
-// NaN in every cell whose keys all come after its queries.
-void mask_future(Field& field);
+// NaN in every cell of these rows (empty: all) whose keys all come after its queries.
+void mask_future(Field& field, Range rows = {});
 
 // Rows and columns named as queries and keys, starting at the window's cells.
 void set_axes(Field& field, const MapWindow& window);
@@ -62,16 +67,10 @@ std::string quantity_label(models::Quantity quantity);
 // "layer 2, head 5", "layer 2, mean of 8 heads".
 std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::int64_t head);
 
-// The input's reduction, as a renderer names it.
-figure::Reduction reduction_of(const ViewInput& input);
-
 // A panel of query and key axes, query 0 on top, that shows the camera's part of a (length, length) map. The note says
-// how cells were reduced.
+// how cells were reduced, and how much is exact.
 figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, const MapWindow& window,
-                        std::shared_ptr<const Field> field, const figure::ColorScale& scale);
-
-// first − second, cell by cell. kUnsupported when the sizes differ.
-Result<Field> difference(const Field& first, const Field& second);
+                        const RefinedMap& map, const figure::ColorScale& scale);
 
 // The cell of a map at a point of its panel: query and key, as far as they exist, as the first column counts them.
 Selection pick_cell(const ViewInput& input, const Hit& hit);

@@ -76,7 +76,9 @@ struct ViewInput {
   std::int64_t key = kNone;
   models::Quantity quantity = models::Quantity::kWeight;
   models::Reduction reduction = models::Reduction::kMax;
-  bool preview = false;       // maps too large to reduce at once come from sampled cells, and say so
+  // Maps too large to reduce at once come from sampled cells and become exact in steps of about so many milliseconds,
+  // 0 the sample alone; they say how far they are. Empty: every map is exact.
+  std::optional<double> step_ms;
   bool ignore_first = false;  // the range of colours leaves out key 0, where attention often sinks
   ScaleOptions scale;
   std::optional<Camera> camera;

@@ -1,11 +1,12 @@
 #include "app/workbench/studio.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
 #include "app/session/view_input.h"
-#include "app/views/score_map.h"
+#include "app/views/refined_map.h"
 #include "app/workbench/cell_values.h"
 
 namespace locus::workbench {
@@ -14,19 +15,6 @@ namespace {
 
 constexpr std::size_t kCacheBytes = 256U << 20;
 constexpr std::size_t kUndoSteps = 200;
-
-// Whether a map of it shows sampled cells.
-bool is_sampled(const figure::Figure& figure) {
-  for (const figure::Panel& panel : figure.panels) {
-    for (const figure::Layer& layer : panel.layers) {
-      const auto* map = std::get_if<figure::HeatMap>(&layer);
-      if (map != nullptr && map->field && views::is_sampled(*map->field)) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
 
 bool overlap(const figure::Interval& a, const figure::Interval& b) {
   return std::max(std::min(a.low, a.high), std::min(b.low, b.high)) <
@@ -198,16 +186,17 @@ void Studio::request_figure() {
     return;  // the last run to end asks again: columns of two inputs are never mixed
   }
   figure_pending_ = true;
-  draw(true);
+  refining_ = true;
+  draw(0, Worker::Clock::now());
 }
 
-void Studio::draw(bool preview) {
+void Studio::draw(double step_ms, Worker::Clock::time_point since) {
   worker_.submit<std::shared_ptr<const figure::Figure>>(
-      preview ? Priority::kTile : Priority::kExact, "figure", "Drawing " + view().info().title,
-      [view = &view(), input = view_input(), preview](
+      step_ms > 0 ? Priority::kExact : Priority::kTile, "figure", "Drawing " + view().info().title,
+      [view = &view(), input = view_input(), step_ms](
           StopToken stop, const Progress& progress) -> Result<std::shared_ptr<const figure::Figure>> {
         views::ViewInput watched = input;
-        watched.preview = preview;
+        watched.step_ms = step_ms;
         watched.stop = std::move(stop);
         watched.progress = progress;
         for (const views::Column& column : watched.columns) {
@@ -216,10 +205,14 @@ void Studio::draw(bool preview) {
         LOCUS_TRY(figure::Figure made, view->figure(watched));
         return std::make_shared<const figure::Figure>(std::move(made));
       },
-      [this, state = state_, ids = shown_ids()](Result<std::shared_ptr<const figure::Figure>> made) {
-        figure_pending_ = made.ok() && is_sampled(**made);
+      [this, state = state_, ids = shown_ids(), step_ms, since](Result<std::shared_ptr<const figure::Figure>> made) {
+        const std::int64_t left = made.ok() ? views::rows_to_refine(**made) : 0;
+        figure_pending_ = refining_ && left > 0;
         if (figure_pending_) {
-          draw(false);
+          // Where the cache cannot hold what is finished, all is computed in one step.
+          const bool grows = step_ms == 0 || left < rows_left_;
+          rows_left_ = left;
+          draw(grows ? options_.step_ms : std::numeric_limits<double>::infinity(), since);
         }
         const bool cancelled = !made && made.error().code == ErrorCode::kCancelled;
         if (cancelled && figure_state_.view == state.view && figure_ids_ == ids) {
@@ -237,7 +230,8 @@ void Studio::draw(bool preview) {
           latency_ms_ = static_cast<double>(since_input_.nsecsElapsed()) / 1e6;
         }
         Q_EMIT figure_changed();
-      });
+      },
+      since);
 }
 
 void Studio::inspect(std::int64_t query, std::int64_t key) {
@@ -278,6 +272,7 @@ void Studio::request_cells() {
 
 void Studio::cancel() {
   debounce_.stop();
+  refining_ = false;  // a step that has finished is shown, and no other follows it
   worker_.cancel_all();
 }
 

@@ -25,6 +25,7 @@ struct StudioOptions {
   std::string device = "cpu";
   std::int64_t memory_limit_mb = 0;
   int debounce_ms = 60;  // between the last keystroke and the run
+  double step_ms = 80;   // of a large map that becomes exact, between two pictures of it
   // How a path becomes a model; tests bring their own.
   std::function<Result<std::shared_ptr<const models::Model>>(const std::filesystem::path&, const models::OpenOptions&,
                                                              StopToken, const Progress&)>
@@ -158,8 +159,8 @@ class Studio : public QObject {
   void run(Checkpoint& checkpoint);
   void run_all();
   void request_figure();
-  // The figure job: with `preview` large maps come sampled first, and are asked for once more.
-  void draw(bool preview);
+  // The figure job: large maps come sampled first (step_ms 0), and are asked for again until they are exact.
+  void draw(double step_ms, Worker::Clock::time_point since);
   void request_cells();
   std::vector<int> shown_ids() const;
   ViewState clamped(ViewState state) const;
@@ -184,6 +185,8 @@ class Studio : public QObject {
   int width_px_ = 1024;
   int height_px_ = 768;
   bool figure_pending_ = false;
+  bool refining_ = false;       // a map of the figure is to become exact; cancel() leaves it as it is
+  std::int64_t rows_left_ = 0;  // of that map, in the last picture
   QElapsedTimer since_input_;
   std::uint64_t draws_ = 0;  // seeds of generations
   bool measuring_ = false;

@@ -114,8 +114,13 @@ int Worker::drain() {
 Worker::State Worker::state() const {
   const std::lock_guard lock(mutex_);
   State state = state_;
-  if (state.busy) {
-    state.elapsed_ms = std::chrono::duration<double, std::milli>(Clock::now() - started_).count();
+  std::optional<Clock::time_point> began = state.busy ? std::optional(started_) : std::nullopt;
+  if (const auto waiting = next(); !state.busy && waiting != waiting_.end()) {
+    state = {true, waiting->what, {}, 0};
+    began = waiting->since;
+  }
+  if (began) {
+    state.elapsed_ms = std::chrono::duration<double, std::milli>(Clock::now() - *began).count();
   }
   return state;
 }
@@ -132,20 +137,24 @@ void Worker::loop(const StopToken& closing) {
   }
 }
 
+std::vector<Worker::Job>::const_iterator Worker::next() const {
+  return std::min_element(waiting_.begin(), waiting_.end(), [](const Job& a, const Job& b) {
+    return std::pair(a.priority, a.number) < std::pair(b.priority, b.number);
+  });
+}
+
 std::optional<Worker::Job> Worker::take(const StopToken& closing) {
   std::unique_lock lock(mutex_);
   if (!changed_.wait(lock, closing, [this] { return !waiting_.empty(); }) || closing.stop_requested()) {
     return std::nullopt;
   }
-  const auto next = std::min_element(waiting_.begin(), waiting_.end(), [](const Job& a, const Job& b) {
-    return std::pair(a.priority, a.number) < std::pair(b.priority, b.number);
-  });
-  Job job = std::move(*next);
-  waiting_.erase(next);
+  const auto found = waiting_.begin() + (next() - waiting_.cbegin());
+  Job job = std::move(*found);
+  waiting_.erase(found);
   running_slot_ = job.slot;
   running_number_ = job.number;
   running_stop_ = std::stop_source();
-  started_ = Clock::now();
+  started_ = job.since.value_or(Clock::now());
   state_ = {true, job.what, {}, 0};
   return job;
 }

@@ -29,6 +29,8 @@ enum class Priority { kPreview, kTile, kForward, kExact };
 
 class Worker {
  public:
+  using Clock = std::chrono::steady_clock;
+
   // `wake` is called from any thread when drain() or state() have news; it must not call back.
   explicit Worker(std::function<void()> wake);
   ~Worker();  // stops what runs and waits for it
@@ -36,10 +38,12 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   // `work` runs on the worker; `done` gets its result on the thread that calls drain(), unless a newer job of the slot
-  // was submitted. Exceptions of `work` become errors: out of memory kTooLarge, others kInternal.
+  // was submitted. Exceptions of `work` become errors: out of memory kTooLarge, others kInternal. `since`: when the
+  // work began of which this job is a step.
   template <class T>
   void submit(Priority priority, std::string slot, std::string what,
-              std::function<Result<T>(StopToken, const Progress&)> work, std::function<void(Result<T>)> done);
+              std::function<Result<T>(StopToken, const Progress&)> work, std::function<void(Result<T>)> done,
+              std::optional<Clock::time_point> since = std::nullopt);
 
   // The slot's job ends as kCancelled, delivered like any result.
   void cancel(const std::string& slot);
@@ -50,7 +54,7 @@ class Worker {
   // Hands over what has finished; returns how many results were delivered. Call from one thread.
   int drain();
 
-  // What runs now, for the status bar.
+  // What runs now or is next, for the status bar.
   struct State {
     bool busy = false;
     std::string what;
@@ -70,17 +74,17 @@ class Worker {
     std::string what;
     std::function<Deliver(StopToken, const Progress&)> work;
     std::function<Deliver()> cancelled;
+    std::optional<Clock::time_point> since;
   };
   struct Finished {
     std::uint64_t number = 0;
     std::string slot;
     Deliver deliver;
   };
-  using Clock = std::chrono::steady_clock;
-
   void enqueue(Job job);
   void loop(const StopToken& closing);
   std::optional<Job> take(const StopToken& closing);
+  std::vector<Job>::const_iterator next() const;  // with mutex_ held
   void run(Job job);
   void finish(Job job, Deliver deliver);
   void forget(const std::string& slot);  // with mutex_ held
@@ -105,12 +109,14 @@ Error error_of_current_exception();
 
 template <class T>
 void Worker::submit(Priority priority, std::string slot, std::string what,
-                    std::function<Result<T>(StopToken, const Progress&)> work, std::function<void(Result<T>)> done) {
+                    std::function<Result<T>(StopToken, const Progress&)> work, std::function<void(Result<T>)> done,
+                    std::optional<Clock::time_point> since) {
   auto handler = std::make_shared<std::function<void(Result<T>)>>(std::move(done));
   Job job;
   job.priority = priority;
   job.slot = std::move(slot);
   job.what = std::move(what);
+  job.since = since;
   job.work = [work = std::move(work), handler](StopToken stop, const Progress& progress) -> Deliver {
     auto result = std::make_shared<std::optional<Result<T>>>();
     try {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/field.h"
+#include "core/base/range.h"
 #include "renderers/figure/color_scale.h"
 
 namespace locus::figure {
@@ -46,6 +47,10 @@ struct HeatMap {
   float opacity = 1;  // below 1: over an image
   // Numbers in the cells, one a cell, row-major: drawn while every cell has room for its own.
   std::shared_ptr<const std::vector<std::string>> texts = nullptr;
+  // A field that changes: `field` is `base` with the rows `refined` replaced by values that stay. A renderer that holds
+  // a map of the same base writes the rows that differ alone. Null: the field is its own.
+  std::shared_ptr<const Field> base = nullptr;
+  Range refined = {};
 };
 
 // Colours of bars, curves and markers: 0 takes the next of the theme's palette (markers: the foreground). Named bars

@@ -79,6 +79,8 @@ void add_map(const HeatMap& map, const Context& context) {
   const FieldAxis& columns = map.field->column_axis;
   MapMark mark;
   mark.field = map.field;
+  mark.base = map.base;
+  mark.refined = map.refined;
   mark.scale = map.scale;
   mark.scale.mask_color = map.scale.mask_color == kDefaultMask ? context.style.mask : map.scale.mask_color;
   mark.reduction = map.reduction;

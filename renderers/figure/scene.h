@@ -39,6 +39,8 @@ struct TextMark {
 // larger), columns alike; usually much larger than what the clip leaves.
 struct MapMark {
   std::shared_ptr<const Field> field;
+  std::shared_ptr<const Field> base;  // as HeatMap has them
+  Range refined;
   ColorScale scale;
   Reduction reduction = Reduction::kMax;
   double opacity = 1;

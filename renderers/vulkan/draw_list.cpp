@@ -282,7 +282,7 @@ void SceneBuilder::add_part(const MapMark& mark, const FieldPart& part) {
 }
 
 Status SceneBuilder::operator()(const MapMark& mark) {
-  LOCUS_TRY(const std::vector<FieldPart>* parts, fields_.find(mark.field, mark.reduction));
+  LOCUS_TRY(const std::vector<FieldPart>* parts, fields_.find(mark));
   for (const FieldPart& part : *parts) {
     add_part(mark, part);
   }

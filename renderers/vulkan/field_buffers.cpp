@@ -60,6 +60,18 @@ std::int64_t texels_of(const std::vector<StripLevel>& levels) {
   return levels.back().first + levels.back().texels();
 }
 
+// All bands of a part but the last are kBand rows high, the last at least that: no cell of the levels that a band has
+// is made from two bands.
+std::int64_t bands_of(std::int64_t rows) {
+  return std::max<std::int64_t>(1, rows / kBand);
+}
+Range rows_of(std::int64_t band, std::int64_t rows) {
+  return {band * kBand, band + 1 == bands_of(rows) ? rows : (band + 1) * kBand};
+}
+std::int64_t band_of(std::int64_t row, std::int64_t rows) {
+  return std::min(row / kBand, bands_of(rows) - 1);
+}
+
 }  // namespace
 
 std::int64_t StripLevel::texels() const {
@@ -139,22 +151,32 @@ void FieldBuffers::make_room() {
   }
 }
 
-Result<const std::vector<FieldPart>*> FieldBuffers::find(const std::shared_ptr<const Field>& field,
-                                                         figure::Reduction reduction) {
-  Entry& entry = entries_[{field.get(), reduction}];
+Result<const std::vector<FieldPart>*> FieldBuffers::find(const figure::MapMark& map) {
+  const std::shared_ptr<const Field>& field = map.base ? map.base : map.field;
+  const Key key{field.get(), map.reduction};
+  Entry& entry = entries_[key];
   Status status;
   if (entry.parts.empty() || entry.field.lock() != field) {
     release(entry);
     entry.field = field;
     status = add(*field, entry);
+  } else if (entry.refined != map.refined) {
+    // Rows that are refined in both are the same in both.
+    const Range old = entry.refined;
+    const Range now = map.refined;
+    change({old.begin, std::min(old.end, now.begin)}, entry);
+    change({std::max(old.begin, now.end), old.end}, entry);
+    change({now.begin, std::min(now.end, old.begin)}, entry);
+    change({std::max(now.begin, old.end), now.end}, entry);
   }
+  entry.refined = map.refined;
   entry.last_frame = frame_;
   if (status) {
-    status = upload(field, reduction, entry);
+    status = upload(map, entry);
   }
   if (!status) {
     release(entry);
-    entries_.erase({field.get(), reduction});
+    entries_.erase(key);
     return status.error();
   }
   make_room();
@@ -203,79 +225,99 @@ Status FieldBuffers::add(const Field& field, Entry& entry) {
       }
       entry.parts.push_back(std::move(part));
       entry.tops.emplace_back();
+      entry.old_bands.emplace_back();
     }
   }
   return {};
 }
 
-Status FieldBuffers::upload(const std::shared_ptr<const Field>& field, figure::Reduction reduction, Entry& entry) {
+void FieldBuffers::change(Range rows, Entry& entry) {
+  for (std::size_t n = 0; n < entry.parts.size(); ++n) {
+    const FieldPart& part = entry.parts[n];
+    const Range written = Range{rows.begin - part.part.row, rows.end - part.part.row}.clamped({0, part.rows_ready});
+    for (std::int64_t row = written.begin; row < written.end;) {
+      const std::int64_t band = band_of(row, part.part.rows);
+      entry.old_bands[n].insert(band);
+      row = rows_of(band, part.part.rows).end;
+    }
+  }
+}
+
+Status FieldBuffers::upload(const figure::MapMark& map, Entry& entry) {
   for (std::size_t n = 0; n < entry.parts.size(); ++n) {
     FieldPart& part = entry.parts[n];
-    while (part.rows_ready < part.part.rows) {
+    std::set<std::int64_t>& old = entry.old_bands[n];
+    while (part.rows_ready < part.part.rows || !old.empty()) {
       if (cells_left_ <= 0) {
         pending_ = true;
         return {};
       }
-      LOCUS_CHECK(upload_band(field, reduction, part, entry.tops[n]));
+      const bool first = part.rows_ready < part.part.rows;
+      const std::int64_t band = first ? band_of(part.rows_ready, part.part.rows) : *old.begin();
+      LOCUS_CHECK(upload_band(map, band, part, entry.tops[n]));
+      old.erase(band);
     }
   }
   return {};
 }
 
-// The next rows and what the pyramid has above them. All bands but the last are kBand rows high, the last at least
-// that: no cell of the levels that a band has is made from two bands.
-Status FieldBuffers::upload_band(const std::shared_ptr<const Field>& field, figure::Reduction reduction,
-                                 FieldPart& part, std::vector<float>& top) {
-  const std::int64_t first = part.rows_ready;
-  const std::int64_t left = part.part.rows - first;
-  const std::int64_t rows = left < 2 * kBand ? left : kBand;
-  const bool whole = rows == part.part.rows;
-  const figure::CellRect band{part.part.row + first, part.part.column, rows, part.part.columns};
-  const figure::Pyramid pyramid(field, band, reduction, whole ? figure::Pyramid::kMaxLevels : kBandLevels);
-  LOCUS_CHECK(write(part, 0, first, rows,
-                    &field->values[static_cast<std::size_t>(band.row * field->columns + band.column)], field->columns));
+// A band's rows and what the pyramid has above them.
+Status FieldBuffers::upload_band(const figure::MapMark& map, std::int64_t index, FieldPart& part,
+                                 std::vector<float>& top) {
+  const Range rows = rows_of(index, part.part.rows);
+  const bool whole = rows.size() == part.part.rows;
+  const bool again = rows.begin < part.rows_ready;
+  const Field& field = *map.field;
+  const figure::CellRect band{part.part.row + rows.begin, part.part.column, rows.size(), part.part.columns};
+  const figure::Pyramid pyramid(map.field, band, map.reduction, whole ? figure::Pyramid::kMaxLevels : kBandLevels);
+  LOCUS_CHECK(write(part, 0, rows.begin, rows.size(),
+                    &field.values[static_cast<std::size_t>(band.row * field.columns + band.column)], field.columns,
+                    again));
   for (std::size_t n = 0; n < pyramid.levels().size(); ++n) {
     const figure::PyramidLevel& level = pyramid.levels()[n];
     const int above = static_cast<int>(n) + 1;
-    LOCUS_CHECK(write(part, above, first >> above, level.rows, level.values.data(), level.columns));
+    LOCUS_CHECK(write(part, above, rows.begin >> above, level.rows, level.values.data(), level.columns, again));
   }
-  part.levels_ready = static_cast<int>(pyramid.levels().size());
-  part.rows_ready += rows;
-  cells_left_ -= rows * part.part.columns;
+  part.levels_ready = std::max(part.levels_ready, static_cast<int>(pyramid.levels().size()));
+  part.rows_ready = std::max(part.rows_ready, rows.end);
+  cells_left_ -= rows.size() * part.part.columns;
   if (!whole) {
     const std::vector<float>& coarsest = pyramid.levels().back().values;
-    top.insert(top.end(), coarsest.begin(), coarsest.end());
+    top.resize(static_cast<std::size_t>(bands_of(part.part.rows)) * coarsest.size());
+    std::copy(coarsest.begin(), coarsest.end(), top.begin() + index * static_cast<std::ptrdiff_t>(coarsest.size()));
     if (part.rows_ready == part.part.rows) {
-      return upload_top(reduction, part, std::move(top));
+      return upload_top(map.reduction, part, top, again);
     }
   }
   return {};
 }
 
 // The levels above those that bands have.
-Status FieldBuffers::upload_top(figure::Reduction reduction, FieldPart& part, std::vector<float> top) {
+Status FieldBuffers::upload_top(figure::Reduction reduction, FieldPart& part, const std::vector<float>& top,
+                                bool again) {
   const StripLevel& base = part.levels[kBandLevels];
   auto field = std::make_shared<Field>();
   field->rows = base.rows;
   field->columns = base.columns;
-  field->values = std::move(top);
+  field->values = top;
   const figure::Pyramid pyramid(field, {0, 0, base.rows, base.columns}, reduction,
                                 figure::Pyramid::kMaxLevels - kBandLevels);
   for (std::size_t n = 0; n < pyramid.levels().size(); ++n) {
     const figure::PyramidLevel& level = pyramid.levels()[n];
-    LOCUS_CHECK(write(part, kBandLevels + static_cast<int>(n) + 1, 0, level.rows, level.values.data(), level.columns));
+    LOCUS_CHECK(
+        write(part, kBandLevels + static_cast<int>(n) + 1, 0, level.rows, level.values.data(), level.columns, again));
   }
   part.levels_ready = kBandLevels + static_cast<int>(pyramid.levels().size());
   return {};
 }
 
 Status FieldBuffers::write(const FieldPart& part, int level_number, std::int64_t first_row, std::int64_t rows,
-                           const float* values, std::int64_t stride) {
+                           const float* values, std::int64_t stride, bool again) {
   const StripLevel& level = part.levels[static_cast<std::size_t>(level_number)];
   const TexelBuffer& buffer = part.texels->buffer();
   const std::int64_t first = level.first + first_row * kStrip;
   const auto bytes = [](std::int64_t texels) { return static_cast<VkDeviceSize>(texels) * sizeof(float); };
-  if (buffer.data() != nullptr) {
+  if (buffer.data() != nullptr && !again) {
     bytes_written_ += bytes(rows * level.columns);
     write_strips(values, stride, rows, level.columns, reinterpret_cast<float*>(buffer.data()) + first, level.strip);
     return {};

@@ -1,6 +1,8 @@
 // FieldBuffers: the values of Fields on the GPU, with their pyramids, found again by the Field's identity. Small fields
 // (thumbnails) share buffers, so that thousands are drawn at once; fields of more cells than a buffer may have are cut
 // into parts. A buffer goes when its Field does, or when the memory allowed is used up and the frame can do without it.
+// Of a field that becomes exact (HeatMap::base) only the bands that changed are written, as many a frame as of a new
+// one; until then their older values are drawn.
 //
 // A level lies in strips of 32 columns: cell (row, column) is texel first + column / 32 · strip + row · 32 + column
 // mod 32. What a tile of the screen reads is then a few runs of memory, not a piece of a hundred far rows.
@@ -9,9 +11,11 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "renderers/figure/pyramid.h"
+#include "renderers/figure/scene.h"
 #include "renderers/vulkan/texture.h"
 #include "renderers/vulkan/uploader.h"
 
@@ -50,8 +54,8 @@ class FieldBuffers {
   // Begins a frame: what belonged to Fields that are gone is let go.
   void begin();
 
-  // The parts that cover the field, uploaded now as far as this frame's slice goes; valid until the next begin().
-  Result<const std::vector<FieldPart>*> find(const std::shared_ptr<const Field>& field, figure::Reduction reduction);
+  // The parts that cover the map's field, uploaded now as far as this frame's slice goes; valid until the next begin().
+  Result<const std::vector<FieldPart>*> find(const figure::MapMark& map);
 
   VkDeviceSize bytes() const { return bytes_; }  // of all buffers
   std::size_t fields() const { return entries_.size(); }
@@ -65,9 +69,11 @@ class FieldBuffers {
     std::uint32_t index = 0;
   };
   struct Entry {
-    std::weak_ptr<const Field> field;
+    std::weak_ptr<const Field> field;  // or the base of one
+    Range refined;
     std::vector<FieldPart> parts;
-    std::vector<std::vector<float>> tops;  // a part: the coarsest level made from its bands so far
+    std::vector<std::vector<float>> tops;           // a part: the coarsest level that its bands have, a row a band
+    std::vector<std::set<std::int64_t>> old_bands;  // a part: bands to be written again
     std::vector<PageSlot> page_slots;
     VkDeviceSize bytes = 0;  // of its own buffers
     std::uint64_t last_frame = 0;
@@ -75,12 +81,14 @@ class FieldBuffers {
   using Key = std::pair<const Field*, figure::Reduction>;
 
   Status add(const Field& field, Entry& entry);
-  Status upload(const std::shared_ptr<const Field>& field, figure::Reduction reduction, Entry& entry);
-  Status upload_band(const std::shared_ptr<const Field>& field, figure::Reduction reduction, FieldPart& part,
-                     std::vector<float>& top);
-  Status upload_top(figure::Reduction reduction, FieldPart& part, std::vector<float> top);
+  // These rows of the field are no longer what was written.
+  static void change(Range rows, Entry& entry);
+  Status upload(const figure::MapMark& map, Entry& entry);
+  Status upload_band(const figure::MapMark& map, std::int64_t index, FieldPart& part, std::vector<float>& top);
+  Status upload_top(figure::Reduction reduction, FieldPart& part, const std::vector<float>& top, bool again);
+  // With `again` earlier frames may still be reading what is there.
   Status write(const FieldPart& part, int level, std::int64_t first_row, std::int64_t rows, const float* values,
-               std::int64_t stride);
+               std::int64_t stride, bool again);
   Result<PageSlot> take_slot(std::uint32_t texels);
   void release(Entry& entry);
   void make_room();

@@ -13,7 +13,6 @@
 #include "app/views/view.h"
 #include "tests/support/bundled.h"
 #include "tests/support/fake_model.h"
-#include "tests/support/long_head.h"
 
 namespace locus::views {
 namespace {
@@ -266,45 +265,6 @@ TEST(Views, LongMapsAreReducedToTheScreenExactly) {
     }
   }
   expect_near(static_cast<double>(map.field->at(50, 49)), largest);
-}
-
-TEST(Views, LargeMapsAreSampledAtFirstAndSaySo) {
-  const std::filesystem::path path = testing::TempDir() + "locus_views_" + std::to_string(::getpid()) + ".safetensors";
-  ASSERT_TRUE(test::write_long_head(path, 2500).ok());
-  const auto trace = models::open_trace(path);
-  std::filesystem::remove(path);
-  ASSERT_TRUE(trace.ok()) << trace.error().describe();
-  ViewInput input;
-  input.columns.push_back({"head", nullptr, *trace});
-  input.width_px = 100;
-  input.height_px = 100;
-  input.cache = std::make_shared<FieldCache>(1 << 20);
-  const auto draw = [&](bool preview) {
-    input.preview = preview;
-    auto figure = view_of("attention").figure(input);
-    EXPECT_TRUE(figure.ok()) << figure.error().describe();
-    return figure.ok() ? *std::move(figure) : figure::Figure();
-  };
-  const auto field_of = [](const figure::Figure& figure) {
-    return std::get<figure::HeatMap>(figure.panels.front().layers.front()).field;
-  };
-  const figure::Figure first = draw(true);
-  EXPECT_TRUE(is_sampled(*field_of(first)));
-  EXPECT_NE(first.panels.front().note.find("sampled"), std::string::npos) << first.panels.front().note;
-  const figure::Figure second = draw(false);
-  EXPECT_FALSE(is_sampled(*field_of(second)));
-  EXPECT_EQ(second.panels.front().note.find("sampled"), std::string::npos) << second.panels.front().note;
-  // A sample is one of the pixel's cells, of its last query and first key.
-  for (std::int64_t y = 0; y < 100; ++y) {
-    for (std::int64_t x = 0; x <= y; ++x) {
-      EXPECT_LE(field_of(first)->at(y, x), field_of(second)->at(y, x) * (1 + 1e-5F));
-    }
-  }
-  models::MapRequest request;
-  request.rows = {75 * 25 + 24, 75 * 25 + 25};
-  request.columns = {31 * 25, 31 * 25 + 1};
-  expect_near(static_cast<double>(field_of(first)->at(75, 31)), static_cast<double>((*trace)->map(request)->at(0, 0)));
-  EXPECT_EQ(field_of(draw(true)), field_of(second));  // what is exact already needs no sample
 }
 
 TEST(Views, ZoomedMapsCoverTheCamera) {

@@ -8,9 +8,7 @@
 #include <QToolButton>
 #include <QUrl>
 
-#include "app/views/score_map.h"
 #include "tests/support/golden_image.h"
-#include "tests/support/long_head.h"
 
 namespace locus::workbench {
 namespace {
@@ -125,6 +123,18 @@ TEST_F(Window, TypingDuringARunCancelsIt) {
   EXPECT_TRUE(settle());
 }
 
+TEST_F(Window, ClosingEndsWhatRuns) {
+  CheckpointEntry entry;
+  entry.path = "endless";
+  window_->studio().open(entry);
+  ASSERT_TRUE(wait([this] { return !window_->studio().checkpoints().front().opening; }));
+  EndlessModel::started = EndlessModel::ended = 0;
+  type("x");
+  ASSERT_TRUE(wait([] { return EndlessModel::started == 1; }));
+  window_.reset();
+  EXPECT_EQ(EndlessModel::ended, 1);
+}
+
 TEST_F(Window, GenerateAppendsToTheText) {
   open("gentle");
   type("one");
@@ -136,22 +146,6 @@ TEST_F(Window, GenerateAppendsToTheText) {
   auto* editor = window_->findChild<QPlainTextEdit*>(QStringLiteral("editor"));
   EXPECT_EQ(editor->toPlainText(), QStringLiteral("one++++"));
   EXPECT_EQ(window_->studio().columns().front()->trace->length(), 7);
-}
-
-TEST_F(Window, ALongHeadAppearsSampledAndThenExact) {
-  const auto path = std::filesystem::path(config_.path().toStdString()) / "head.safetensors";
-  ASSERT_TRUE(test::write_long_head(path, 4000).ok());
-  std::vector<bool> sampled;
-  QObject::connect(&window_->studio(), &Studio::figure_changed, window_.get(), [&] {
-    if (const auto& figure = window_->studio().figure(); figure && !figure->panels.empty()) {
-      const auto* map = std::get_if<figure::HeatMap>(&figure->panels.front().layers.front());
-      sampled.push_back(map != nullptr && views::is_sampled(*map->field));
-    }
-  });
-  open(path.c_str());
-  ASSERT_GE(sampled.size(), 2U);
-  EXPECT_TRUE(sampled.front());
-  EXPECT_FALSE(sampled.back());
 }
 
 TEST_F(Window, AnImageDroppedOnTheCanvasIsRunAndAClickChoosesAPatch) {

@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -123,10 +125,9 @@ TEST(Worker, DropsAFinishedResultThatIsStale) {
         [&](Result<int> result) { delivered = result.value(); });
   };
   add(1);
-  while (worker.state().busy) {
-    std::this_thread::sleep_for(100us);
+  while (worker.state().busy) {  // until 1 has finished; it is not drained
+    std::this_thread::yield();
   }
-  std::this_thread::sleep_for(5ms);  // 1 has finished and is not drained
   add(2);
   ASSERT_TRUE(settle(worker));
   EXPECT_EQ(delivered, 2);
@@ -220,8 +221,34 @@ TEST(Worker, StateNamesTheJobAndItsProgress) {
   EXPECT_GE(woken, 2);  // the report and the result
 }
 
+TEST(Worker, AStepIsAsOldAsTheWorkItBelongsTo) {
+  Worker worker([] {});
+  const auto gate = block(worker);
+  const auto since = Worker::Clock::now() - 10s;
+  double running_ms = 0;
+  worker.submit<int>(
+      Priority::kExact, "figure", "drawing",
+      [&](StopToken, const Progress&) -> Result<int> {
+        running_ms = worker.state().elapsed_ms;
+        return 1;
+      },
+      [](Result<int>) {}, since);
+  EXPECT_LT(worker.state().elapsed_ms, 10'000);  // what runs comes before what waits
+  gate->open();
+  ASSERT_TRUE(settle(worker));
+  EXPECT_GE(running_ms, 10'000);
+  EXPECT_FALSE(worker.state().busy);
+}
+
+// Tasks of this process.
+std::size_t count_threads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
 TEST(Worker, ClosingStopsWhatRunsAndForgetsWhatWaits) {
   std::atomic<bool> ran = false;
+  const std::size_t threads = count_threads();
   {
     Worker worker([] {});
     const auto gate = block(worker);
@@ -234,6 +261,12 @@ TEST(Worker, ClosingStopsWhatRunsAndForgetsWhatWaits) {
         [](Result<int>) {});
   }
   EXPECT_FALSE(ran);
+  // A joined thread leaves the list a moment after it ends.
+  const auto end = std::chrono::steady_clock::now() + 20s;
+  while (count_threads() > threads && std::chrono::steady_clock::now() < end) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(count_threads(), threads);
 }
 
 }  // namespace

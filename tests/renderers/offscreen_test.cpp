@@ -196,6 +196,46 @@ TEST(Offscreen, StagedSlicedAndWholeUploadsShowTheSame) {
   }
 }
 
+TEST(Offscreen, OfAFieldThatBecomesExactOnlyChangedBandsAreWritten) {
+  OffscreenOptions options;
+  options.fields.maps_memory = false;
+  options.fields.slice_cells = 1;
+  OffscreenDrawing sliced(options);
+  OffscreenDrawing mapped;
+  OffscreenDrawing plain;
+  for (const auto& [rows, columns] : {std::pair(1300, 700), std::pair(300, 300)}) {
+    const auto base = random_field(rows, columns, 8);
+    const auto exact = random_field(rows, columns, 9);
+    const ColorScale scale{"viridis", -1, 2, Transfer::kLinear, 1, 0xD0D0D0FF};
+    // Growing to both sides, all, and back to a part when a cache has forgotten the rest.
+    for (const Range refined :
+         {Range{}, Range{100, 200}, Range{100, 290}, Range{50, 300}, Range{0, rows}, Range{20, 40}}) {
+      Field field = *base;
+      std::copy(exact->values.begin() + refined.begin * columns, exact->values.begin() + refined.end * columns,
+                field.values.begin() + refined.begin * columns);
+      const auto shown = std::make_shared<const Field>(std::move(field));
+      Scene scene = map_scene(shown, scale, 0.37, Reduction::kMax);
+      const PixelImage expected = plain.draw(scene);
+      auto& mark = std::get<MapMark>(scene.marks.front().shape);
+      mark.base = base;
+      mark.refined = refined;
+      EXPECT_TRUE(mapped.draw(scene).rgba == expected.rgba) << rows << ": " << refined.begin << " … " << refined.end;
+      if (refined == Range{100, 200} && rows == 1300) {
+        // One band of 256 rows of 1300, with its pyramid.
+        EXPECT_LT(4 * mapped.offscreen->stats().bytes_uploaded, plain.offscreen->stats().bytes_uploaded);
+      }
+      PixelImage last = sliced.draw(scene);
+      while (sliced.offscreen->stats().pending) {
+        last = sliced.draw(scene);
+      }
+      EXPECT_TRUE(last.rgba == expected.rgba) << rows << ": " << refined.begin << " … " << refined.end;
+      EXPECT_TRUE(sliced.draw(scene).rgba == expected.rgba);
+      EXPECT_EQ(sliced.offscreen->stats().bytes_uploaded, 0U);
+      EXPECT_EQ(sliced.offscreen->stats().fields, 1U);
+    }
+  }
+}
+
 TEST(Offscreen, RangeScaleColormapAndZoomUploadNothing) {
   OffscreenDrawing drawing;
   const auto field = random_field(512, 512, 4);

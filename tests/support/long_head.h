@@ -10,9 +10,9 @@
 
 namespace locus::test {
 
-inline Status write_long_head(const std::filesystem::path& path, std::int64_t length) {
+inline Status write_long_head(const std::filesystem::path& path, std::int64_t length, unsigned seed = 7) {
   constexpr std::int64_t kWidth = 8;
-  std::mt19937 random(7);
+  std::mt19937 random(seed);
   std::normal_distribution<float> normal;
   std::vector<std::vector<float>> values(2);
   for (std::vector<float>& each : values) {

@@ -121,6 +121,7 @@ class WindowTest : public testing::Test {
   void make_window() {
     StudioOptions studio;
     studio.debounce_ms = 10;
+    studio.step_ms = 1e-9;  // a picture a band
     studio.opener = opener_;
     window_ = std::make_unique<MainWindow>(options_, vulkan_, studio);
     window_->resize(1200, 800);
