@@ -1,0 +1,38 @@
+// Task results: the errors of task checkpoints, as `locus evaluate --json` printed them or as training.json keeps them.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/views/view.h"
+
+namespace locus::views {
+
+struct Split {
+  std::string name;
+  double value = std::numeric_limits<double>::quiet_NaN();
+  double low = std::numeric_limits<double>::quiet_NaN();  // 95 %; NaN when not known
+  double high = std::numeric_limits<double>::quiet_NaN();
+};
+
+// One checkpoint's results, as `locus evaluate` prints them.
+struct Accuracy {
+  std::string checkpoint;
+  std::string metric;
+  std::vector<Split> splits;
+};
+
+// Of the file that option "file" names, or else of training.json beside each column's weights. Errors: kUnsupported
+// where a column has none, kBadInput for a file that is malformed, naming what is expected.
+Result<std::vector<Accuracy>> read_accuracies(const ViewInput& input);
+
+// The names of all splits, in the order they are met.
+std::vector<std::string> split_names(const std::vector<Accuracy>& list);
+const Split* find_split(const Accuracy& row, const std::string& name);
+
+// (length of the first operand, of the second) from 1; empty unless every split but "in" names two lengths.
+std::optional<Field> length_map(const Accuracy& row);
+
+}  // namespace locus::views
