@@ -169,6 +169,12 @@ struct MapRequest {
 
 enum class Reduction { kMean, kMax };
 
+// How the states of two positions are compared.
+struct Similarity {
+  bool cosine = false;  // divided by their lengths
+  Range centred;        // the mean state of these positions is subtracted first; empty: none is
+};
+
 // An immutable record of one run. Scores are computed on request from the kept queries and keys, never stored as T×T
 // maps.
 class Trace {
@@ -197,7 +203,7 @@ class Trace {
                                  Reduction reduction, StopToken stop = {}) const = 0;
   // ⟨e_i, e_j⟩ of the state entering `layer`; head kMeanHead averages. kUnsupported where the encoding has none.
   virtual Result<Field> dot_product(std::int64_t layer, std::int64_t head, Range rows, Range columns,
-                                    bool cosine) const = 0;
+                                    const Similarity& similarity) const = 0;
 
   // The trace file of README, "Trace file". Atomic.
   virtual Status write(const std::filesystem::path& path, const std::set<std::string>& keep,
@@ -222,7 +228,8 @@ class PositionTable {
 
   virtual std::int64_t length() const = 0;
   // ⟨e_i, e_j⟩ as Trace::dot_product().
-  virtual Result<Field> dot_product(std::int64_t head, Range rows, Range columns, bool cosine) const = 0;
+  virtual Result<Field> dot_product(std::int64_t head, Range rows, Range columns,
+                                    const Similarity& similarity) const = 0;
 };
 
 // ---- a model

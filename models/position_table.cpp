@@ -17,10 +17,10 @@ class VectorTable final : public PositionTable {
   VectorTable(at::Tensor vectors, std::int64_t heads) : vectors_(std::move(vectors)), heads_(heads) {}
 
   std::int64_t length() const override { return vectors_.size(1); }
-  Result<Field> dot_product(std::int64_t head, Range rows, Range columns, bool cosine) const override {
+  Result<Field> dot_product(std::int64_t head, Range rows, Range columns, const Similarity& similarity) const override {
     return guarded([&]() -> Result<Field> {
       const at::NoGradGuard no_grad;
-      return dot_product_field(vectors_, head, heads_, rows, columns, cosine);
+      return dot_product_field(vectors_, head, heads_, rows, columns, similarity);
     });
   }
 

@@ -151,7 +151,7 @@ Result<Field> RecordedTrace::overview_band(const MapRequest& request, std::int64
 }
 
 Result<Field> RecordedTrace::dot_product(std::int64_t index, std::int64_t head, Range rows, Range columns,
-                                         bool cosine) const {
+                                         const Similarity& similarity) const {
   return guarded([&]() -> Result<Field> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const TraceLayer* found, layer(index));
@@ -160,25 +160,30 @@ Result<Field> RecordedTrace::dot_product(std::int64_t index, std::int64_t head, 
     if (!vectors.defined()) {
       return unsupported("encoding " + data_.model.encoding + " has no dot product of positions");
     }
-    return dot_product_field(vectors, head, data_.model.heads, rows, columns, cosine);
+    return dot_product_field(vectors, head, data_.model.heads, rows, columns, similarity);
   });
 }
 
 Result<Field> dot_product_field(const at::Tensor& vectors, std::int64_t head, std::int64_t heads, Range rows,
-                                Range columns, bool cosine) {
+                                Range columns, const Similarity& similarity) {
   const Range all{0, vectors.size(1)};
   rows = rows == Range{} ? all : rows;
   columns = columns == Range{} ? all : columns;
-  if (rows != rows.clamped(all) || columns != columns.clamped(all) || rows.empty() || columns.empty()) {
+  const Range& centre = similarity.centred;
+  if (rows != rows.clamped(all) || columns != columns.clamped(all) || rows.empty() || columns.empty() ||
+      (centre != Range{} && (centre != centre.clamped(all) || centre.empty()))) {
     return bad_input("positions: expected ranges within 0 … " + std::to_string(all.end));
   }
   if (head < kMeanHead || head >= heads) {
     return bad_input("head: expected 0 to " + std::to_string(heads - 1) + ", found " + std::to_string(head));
   }
   // One set of vectors serves all heads where the encoding has only one.
-  const at::Tensor chosen = head == kMeanHead || vectors.size(0) == 1 ? vectors : vectors.narrow(0, head, 1);
-  Field field = field_of(position::dot_products(chosen, rows, columns, cosine).mean(0), rows, columns);
-  field.quantity = cosine ? "cosine of positions" : "dot product of positions";
+  at::Tensor chosen = head == kMeanHead || vectors.size(0) == 1 ? vectors : vectors.narrow(0, head, 1);
+  if (!centre.empty()) {
+    chosen = chosen - chosen.slice(1, centre.begin, centre.end).mean(1, true);
+  }
+  Field field = field_of(position::dot_products(chosen, rows, columns, similarity.cosine).mean(0), rows, columns);
+  field.quantity = similarity.cosine ? "cosine of positions" : "dot product of positions";
   return field;
 }
 

@@ -72,7 +72,7 @@ class RecordedTrace : public Trace, public Progressive {
   Result<Field> overview_band(const MapRequest& request, std::int64_t height, std::int64_t width, Reduction reduction,
                               Range band, StopToken stop) const override;
   Result<Field> dot_product(std::int64_t layer, std::int64_t head, Range rows, Range columns,
-                            bool cosine) const override;
+                            const Similarity& similarity) const override;
   Status write(const std::filesystem::path& path, const std::set<std::string>& keep, const Progress& progress,
                StopToken stop) const override;
 
@@ -86,10 +86,10 @@ class RecordedTrace : public Trace, public Progressive {
 // (H, T, T) of one layer's quantity, hidden cells as in maps. For traces on disk and for verification.
 Result<at::Tensor> whole_map(const attention::ScoreField& scores, attention::Quantity quantity, StopToken stop = {});
 
-// ⟨e_i, e_j⟩ of `vectors` (1 or H, T, X) for one head, or their mean; empty ranges are all. Errors: kBadInput for a
-// head or range that does not exist.
+// ⟨e_i, e_j⟩ of `vectors` (1 or H, T, X) for one head, or their mean; empty `rows` and `columns` are all. Errors:
+// kBadInput for a head or range that does not exist.
 Result<Field> dot_product_field(const at::Tensor& vectors, std::int64_t head, std::int64_t heads, Range rows,
-                                Range columns, bool cosine);
+                                Range columns, const Similarity& similarity);
 
 // The file of README, "Trace file".
 Status write_trace(const RecordedTrace& trace, const std::filesystem::path& path, const std::set<std::string>& keep,

@@ -62,9 +62,28 @@ Control cosine_control() {
   return toggle("cosine", "Cosine", "Divided by the lengths of the two vectors");
 }
 
-bool is_cosine(const ViewInput& input) {
-  const auto option = input.options.boolean("cosine", false);
-  return option.ok() && *option;
+Control centred_control() {
+  return toggle("centred", "Centred",
+                "The mean state of all shown positions is subtracted first: what they have in common hides how they "
+                "differ");
+}
+
+models::Similarity similarity_of(const ViewInput& input, Range positions) {
+  const auto cosine = input.options.boolean("cosine", false);
+  const auto centred = input.options.boolean("centred", false);
+  return {cosine && *cosine, centred && *centred ? positions : Range{}};
+}
+
+std::string key_of(const models::Similarity& similarity) {
+  return std::string(similarity.cosine ? "cosine" : "raw") + " " + std::to_string(similarity.centred.begin) + " " +
+         std::to_string(similarity.centred.end);
+}
+
+std::string similarity_label(const models::Similarity& similarity, const std::string& first,
+                             const std::string& second) {
+  const std::string less = similarity.centred.empty() ? "" : " − ē";
+  return similarity.cosine ? "cosine of " + first + less + " and " + second + less
+                           : "⟨" + first + less + ", " + second + less + "⟩";
 }
 
 MapWindow whole_window(std::int64_t length) {

@@ -43,11 +43,15 @@ class MapView : public View {
   Status append_maps(const ViewInput& input, const Column& column, std::vector<float>& out) const;
 };
 
-// What the views of position dot products share: kUnsupported for an encoding without a vector for a position, and
-// their option "cosine".
+// What the views of position dot products share: kUnsupported for an encoding without a vector for a position; their
+// options "cosine" and "centred", the latter over `positions`; those options as the key of a cache; and what is
+// multiplied: "⟨eᵢ, eⱼ⟩", "cosine of eᵢ − ē and eⱼ − ē".
 Status needs_dot_product(const Column& column);
 Control cosine_control();
-bool is_cosine(const ViewInput& input);
+Control centred_control();
+models::Similarity similarity_of(const ViewInput& input, Range positions);
+std::string key_of(const models::Similarity& similarity);
+std::string similarity_label(const models::Similarity& similarity, const std::string& first, const std::string& second);
 
 // A window of the whole map.
 MapWindow whole_window(std::int64_t length);

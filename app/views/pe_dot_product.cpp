@@ -16,14 +16,12 @@ constexpr const char* kOwn = "as it is";
 struct Wanted {
   std::int64_t length = 0;  // 0: the run's tokens
   models::Overrides overrides;
-  bool cosine = false;
 
   bool of_run() const { return length == 0 && overrides == models::Overrides{}; }
 };
 
 Wanted wanted_of(const ViewInput& input) {
   Wanted wanted;
-  wanted.cosine = is_cosine(input);
   if (const auto length = input.options.number("length", 0); length && *length > 0) {
     wanted.length = std::llround(*length);
   }
@@ -82,9 +80,9 @@ class DotProduct final : public MapView {
   }
   Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override {
     const Wanted wanted = wanted_of(input);
-    const std::string key = "dot " + std::to_string(input.layer) + " " + std::to_string(input.head) +
-                            (wanted.cosine ? " cosine " : " raw ") + key_of_wanted(wanted) + " " +
-                            key_of(window, input.reduction);
+    const models::Similarity similarity = similarity_of(input, {0, length(input, column)});
+    const std::string key = "dot " + std::to_string(input.layer) + " " + std::to_string(input.head) + " " +
+                            key_of(similarity) + " " + key_of_wanted(wanted) + " " + key_of(window, input.reduction);
     return exact_map(cached(input, column, key, [&]() -> Result<Field> {
       std::shared_ptr<const models::PositionTable> table;
       if (!wanted.of_run()) {
@@ -93,8 +91,8 @@ class DotProduct final : public MapView {
       return fetch_blocks(
           window, input.reduction,
           [&](Range rows) {
-            return table ? table->dot_product(input.head, rows, window.columns, wanted.cosine)
-                         : column.trace->dot_product(input.layer, input.head, rows, window.columns, wanted.cosine);
+            return table ? table->dot_product(input.head, rows, window.columns, similarity)
+                         : column.trace->dot_product(input.layer, input.head, rows, window.columns, similarity);
           },
           input.stop);
     }));
@@ -102,15 +100,16 @@ class DotProduct final : public MapView {
   Result<Field> whole(const ViewInput& input, const Column& column) const override {
     const Wanted wanted = wanted_of(input);
     const Range all{0, length(input, column)};
+    const models::Similarity similarity = similarity_of(input, all);
     if (wanted.of_run()) {
-      return column.trace->dot_product(input.layer, input.head, all, all, wanted.cosine);
+      return column.trace->dot_product(input.layer, input.head, all, all, similarity);
     }
     LOCUS_TRY(const auto table, table_of(input, column));
-    return table->dot_product(input.head, all, all, wanted.cosine);
+    return table->dot_product(input.head, all, all, similarity);
   }
   Sign sign(const ViewInput& /*input*/) const override { return Sign::kAny; }
   std::string quantity(const ViewInput& input) const override {
-    return wanted_of(input).cosine ? "cosine of eᵢ and eⱼ" : "⟨eᵢ, eⱼ⟩";
+    return similarity_label(similarity_of(input, {0, 1}), "eᵢ", "eⱼ");
   }
   std::string subtitle(const ViewInput& input, const Column& column) const override {
     const Wanted wanted = wanted_of(input);
@@ -122,6 +121,7 @@ class DotProduct final : public MapView {
   }
   void decorate(const ViewInput& input, const Column& column, figure::Panel& panel) const override {
     panel.x.label = "position j";
+    panel.x.cell_names = panel.y.cell_names = nullptr;  // positions, whatever stands there
     if (!panel.y.label.empty()) {
       panel.y.label = "position i";
     }
@@ -152,6 +152,7 @@ class DotProduct final : public MapView {
       .uses_camera = true,
       .controls = {toggle("layers", "Every layer", "One map a layer, from the first to the last, in one colour range"),
                    cosine_control(),
+                   centred_control(),
                    {Control::Kind::kWhole,
                     "length",
                     "Length",

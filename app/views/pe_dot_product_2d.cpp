@@ -90,13 +90,13 @@ Result<Field> products(const ViewInput& input, const Column& column, const std::
     request.columns = grid.columns;
     LOCUS_TRY(table, column.model->position_table(request, input.layer));
   }
+  const models::Similarity similarity = similarity_of(input, patches);
   Field out = Field::zeros(static_cast<std::int64_t>(anchors.size()), patches.size());
   for (std::size_t n = 0; n < anchors.size(); ++n) {
     const std::int64_t token = prefix + anchors[n].row * grid.columns + anchors[n].column;
     const Range row{token, token + 1};
-    LOCUS_TRY(const Field one,
-              table ? table->dot_product(input.head, row, patches, is_cosine(input))
-                    : column.trace->dot_product(input.layer, input.head, row, patches, is_cosine(input)));
+    LOCUS_TRY(const Field one, table ? table->dot_product(input.head, row, patches, similarity)
+                                     : column.trace->dot_product(input.layer, input.head, row, patches, similarity));
     std::copy(one.values.begin(), one.values.end(),
               out.values.begin() + static_cast<std::ptrdiff_t>(n) * patches.size());
   }
@@ -134,12 +134,14 @@ class DotProduct2d final : public View {
       .look_for =
           "A bright spot at the anchor that fades evenly in both directions: the encoding knows the grid is one. "
           "Stripes mean that it knows rows or columns only; a larger side shows whether the picture carries over to "
-          "resolutions that were not trained.",
+          "resolutions that were not trained. A map of one colour may only mean that all states have much in common: "
+          "centred compares what is left without it.",
       .paper = "SeqPE Fig. 3",
       .uses_layer = true,
       .uses_head = true,
       .needs_image = true,
       .controls = {cosine_control(),
+                   centred_control(),
                    {Control::Kind::kWhole,
                     "side",
                     "Grid side",
@@ -170,7 +172,7 @@ Result<figure::Figure> DotProduct2d::figure(const ViewInput& input) const {
     LOCUS_TRY(const std::vector<Anchor> anchors, anchors_of(input, grid));
     const std::string key = "dot2d " + std::to_string(input.layer) + " " + std::to_string(input.head) + " " +
                             std::to_string(grid.rows) + " " + std::to_string(grid.columns) + " " + text_of(anchors) +
-                            (is_cosine(input) ? " cosine" : " raw");
+                            " " + key_of(similarity_of(input, {0, 1}));
     LOCUS_TRY(const auto all, cached(input, column, key, [&] { return products(input, column, anchors); }));
     for (std::size_t n = 0; n < anchors.size(); ++n) {
       maps.push_back(map_of(*all, static_cast<std::int64_t>(n), grid));
@@ -204,8 +206,7 @@ Result<figure::Figure> DotProduct2d::figure(const ViewInput& input) const {
       figure.panels[panel].layers.emplace_back(std::move(map));
       mark_patch(grid, prefix_of(grid) + anchors[n].row * grid.columns + anchors[n].column, figure.panels[panel]);
       if (n + 1 == std::min(counts[column], static_cast<std::size_t>(figure.columns))) {  // at the right edge
-        figure.panels[panel].color_bar_label =
-            is_cosine(input) ? "cosine of e and e of the anchor" : "⟨e, e of the anchor⟩";
+        figure.panels[panel].color_bar_label = similarity_label(similarity_of(input, {0, 1}), "e", "eₐ");
       }
     }
   }

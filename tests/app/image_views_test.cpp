@@ -1,6 +1,8 @@
 // The views of images and positions: their numbers against formulas.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -127,6 +129,77 @@ TEST(ImageViews, AnchorsAgainstTheGrid) {
   EXPECT_EQ(std::get<std::string>(moved.option->second), "0,0 1,4");
   input.options.set("anchors", std::string("1;2"));
   EXPECT_EQ(view_of("pe-dot-product-2d").figure(input).error().code, ErrorCode::kUsage);
+}
+
+// Against the Gram matrix of the patches' states, centred twice.
+TEST(ImageViews, CentredAnchorsAreComparedWithoutTheMeanState) {
+  constexpr std::int64_t kCount = kRows * kColumns;
+  const auto gram = [](std::int64_t i, std::int64_t j) { return std::cos(static_cast<double>(i - j) / 10); };
+  const auto centred = [&](std::int64_t i, std::int64_t j) {
+    double value = gram(i, j);
+    for (std::int64_t n = 0; n < kCount; ++n) {
+      value -= (gram(i, n) + gram(n, j)) / kCount;
+      for (std::int64_t m = 0; m < kCount; ++m) {
+        value += gram(n, m) / (kCount * kCount);
+      }
+    }
+    return value;
+  };
+  ViewInput input = image_input();
+  input.layer = 2;  // where all states have a part in common
+  input.options.set("anchors", std::string("0,0 2,3"));
+  input.options.set("centred", true);
+  const std::array<std::int64_t, 2> anchors{0, 13};
+  for (const bool cosine : {false, true}) {
+    input.options.set("cosine", cosine);
+    const auto data = view_of("pe-dot-product-2d").data(input);
+    const auto figure = view_of("pe-dot-product-2d").figure(input);
+    ASSERT_TRUE(data.ok() && figure.ok());
+    for (std::size_t anchor = 0; anchor < 2; ++anchor) {
+      const auto& map = std::get<figure::HeatMap>(figure->panels[anchor].layers.front());
+      for (std::int64_t n = 0; n < kCount; ++n) {
+        const std::int64_t a = anchors[anchor];
+        const double expected = centred(a, n) / (cosine ? std::sqrt(centred(a, a) * centred(n, n)) : 1);
+        const float value = data->values[anchor * kCount + static_cast<std::size_t>(n)];
+        expect_near(value, expected);
+        EXPECT_EQ(map.field->values[static_cast<std::size_t>(n)], value);
+      }
+      EXPECT_EQ(figure->panels.back().color_bar_label, cosine ? "cosine of e − ē and eₐ − ē" : "⟨e − ē, eₐ − ē⟩");
+    }
+  }
+}
+
+// Two checkpoints whose states differ by a factor of 5: in a shared range the weaker is almost one colour.
+TEST(ImageViews, ARowOfAnchorsMayHaveItsOwnColours) {
+  ViewInput input = image_input();
+  test::FakeShape shape;
+  shape.rows = kRows;
+  shape.columns = kColumns;
+  shape.states = 5;
+  input.columns.push_back({"other", nullptr, std::make_shared<test::FakeTrace>(shape, "")});
+  input.options.set("anchors", std::string("0,0 2,3"));
+  const auto scale = [&](std::size_t panel) {
+    const auto figure = view_of("pe-dot-product-2d").figure(input);
+    return std::get<figure::HeatMap>(figure->panels.at(panel).layers.front()).scale;
+  };
+  const auto extremes = [&](std::size_t row) {
+    ViewInput one = input;
+    one.columns = {input.columns[row]};
+    const auto data = view_of("pe-dot-product-2d").data(one);
+    const auto [low, high] = std::minmax_element(data->values.begin(), data->values.end());
+    return std::pair(*low, *high);
+  };
+  for (const bool shared : {true, false}) {
+    input.scale.shared = shared;
+    const auto [low, high] = extremes(0);
+    const auto [other_low, other_high] = extremes(1);
+    for (const std::size_t anchor : {0U, 1U}) {
+      EXPECT_EQ(scale(anchor).low, shared ? std::min(low, other_low) : low);
+      EXPECT_EQ(scale(anchor).high, shared ? std::max(high, other_high) : high);
+      EXPECT_EQ(scale(2 + anchor).low, shared ? std::min(low, other_low) : other_low);
+      EXPECT_EQ(scale(2 + anchor).high, shared ? std::max(high, other_high) : other_high);
+    }
+  }
 }
 
 TEST(ImageViews, AnotherSideComesFromTheModelsEncoding) {

@@ -99,7 +99,7 @@ TEST(TapeModels, ShowsTheAttentionAndTheDotProductsOfTheStateEnteringEachLayer) 
       request.layer = layer;
       request.head = head;
       const auto map = (*trace)->map(request);
-      const auto dots = (*trace)->dot_product(layer, head, {}, {}, false);
+      const auto dots = (*trace)->dot_product(layer, head, {}, {}, {});
       ASSERT_TRUE(map.ok() && dots.ok());
       const auto tensor = [](const Field& field) { return at::tensor(field.values).view({field.rows, field.columns}); };
       EXPECT_CLOSE(tensor(*map), layers[prefix + "attn"][1][head], kTolerance);

@@ -1,6 +1,9 @@
 // Pictures of image runs, and positions encoded without a run.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <vector>
+
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 
@@ -12,6 +15,41 @@ std::shared_ptr<const Model> open_rope_vit(const test::TemporaryFolder& folder, 
       "model_args": {"img_size": 32, "patch_size": 8, "embed_dim": 32, "depth": 2, "num_heads": 2}})");
   test::write_tensors(folder.path() / "model.safetensors", test::with_prefix(golden, "w."));
   return test::open_model(folder.path());
+}
+
+// ⟨e_i − ē, e_j − ē⟩ = G_ij − (row mean)_i − (column mean)_j + mean of the block of Gram matrix G over the centred
+// range, and its cosine. |a − b| ≤ 1e-5·(1 + |b|).
+void expect_centred(const Trace& trace, const Field& gram) {
+  const Range patches{1, gram.rows};  // without the class token
+  std::vector<double> row_mean(static_cast<std::size_t>(gram.rows), 0);
+  double mean = 0;
+  for (std::int64_t i = 0; i < gram.rows; ++i) {
+    for (std::int64_t j = patches.begin; j < patches.end; ++j) {
+      row_mean[static_cast<std::size_t>(i)] += static_cast<double>(gram.at(i, j)) / static_cast<double>(patches.size());
+    }
+  }
+  for (std::int64_t i = patches.begin; i < patches.end; ++i) {
+    mean += row_mean[static_cast<std::size_t>(i)] / static_cast<double>(patches.size());
+  }
+  const auto centred = [&](std::int64_t i, std::int64_t j) {
+    return static_cast<double>(gram.at(i, j)) - row_mean[static_cast<std::size_t>(i)] -
+           row_mean[static_cast<std::size_t>(j)] + mean;
+  };
+  const auto products = trace.dot_product(1, 0, {}, {}, {.cosine = false, .centred = patches});
+  const auto cosines = trace.dot_product(1, 0, {}, {}, {.cosine = true, .centred = patches});
+  ASSERT_TRUE(products.ok() && cosines.ok());
+  double change = 0;
+  for (std::int64_t i = 0; i < gram.rows; ++i) {
+    for (std::int64_t j = 0; j < gram.columns; ++j) {
+      const double expected = centred(i, j);
+      EXPECT_NEAR(static_cast<double>(products->at(i, j)), expected, 1e-5 * (1 + std::abs(expected)));
+      const double cosine = expected / std::sqrt(centred(i, i) * centred(j, j));
+      EXPECT_NEAR(static_cast<double>(cosines->at(i, j)), cosine, 2e-5);
+      change = std::max(change, std::abs(expected - static_cast<double>(gram.at(i, j))));
+    }
+  }
+  EXPECT_GT(change, 0.1);  // there was something to subtract
+  EXPECT_FALSE(trace.dot_product(1, 0, {}, {}, {.cosine = false, .centred = {0, gram.rows + 1}}).ok());
 }
 
 TEST(PositionTable, IsTheRunsOwnAtTheSameGrid) {
@@ -30,10 +68,11 @@ TEST(PositionTable, IsTheRunsOwnAtTheSameGrid) {
   const auto table =
       model->position_table({.length = 0, .rows = grid.rows, .columns = grid.columns, .overrides = {}}, 1);
   ASSERT_TRUE(table.ok()) << table.error().describe();
-  const auto own = (*trace)->dot_product(1, 0, {}, {}, false);
-  const auto again = (*table)->dot_product(0, {}, {}, false);
+  const auto own = (*trace)->dot_product(1, 0, {}, {}, {});
+  const auto again = (*table)->dot_product(0, {}, {}, {});
   ASSERT_TRUE(own.ok() && again.ok());
   EXPECT_EQ(own->values, again->values);
+  expect_centred(**trace, *own);
   EXPECT_FALSE(model->position_table({.length = 5, .rows = 0, .columns = 0, .overrides = {}}, 0).ok());
   EXPECT_FALSE(model->position_table({.length = 0, .rows = 0, .columns = 0, .overrides = {}}, 0).ok());
 

@@ -1,6 +1,7 @@
 // A model whose maps are known in closed form: what tests of views and of the workbench run on.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -19,6 +20,7 @@ struct FakeShape {
   std::int64_t heads = 4;
   bool gates = false;
   double slope = 0.2;
+  double states = 1;  // what the positions' states are multiplied by
   std::size_t bytes_per_token = 1;
   // An image of this grid behind a class token and registers, instead of text; 4 pixels a patch.
   std::int64_t rows = 0;
@@ -153,14 +155,38 @@ class FakeTrace final : public models::Trace {
     return out;
   }
 
-  // cos((i − j)/10), plus layer/100.
+  // e_i = states·(cos i/10, sin i/10, √(layer/100)): states²·(cos((i − j)/10) + layer/100).
   Result<Field> dot_product(std::int64_t layer, std::int64_t /*head*/, Range rows, Range columns,
-                            bool /*cosine*/) const override {
+                            const models::Similarity& similarity) const override {
+    Field field = products(0.1, std::sqrt(static_cast<double>(layer) / 100), rows, columns, similarity);
+    for (float& value : field.values) {
+      value *= similarity.cosine ? 1 : static_cast<float>(shape_.states * shape_.states);
+    }
+    return field;
+  }
+
+  // ⟨e_i, e_j⟩ of e_i = (cos i·speed, sin i·speed, rest).
+  static Field products(double speed, double rest, Range rows, Range columns, const models::Similarity& similarity) {
+    const Range centre = similarity.centred;
+    std::array<double, 3> mean{};
+    for (std::int64_t n = centre.begin; n < centre.end; ++n) {
+      const double share = 1 / static_cast<double>(centre.size());
+      mean[0] += share * std::cos(static_cast<double>(n) * speed);
+      mean[1] += share * std::sin(static_cast<double>(n) * speed);
+      mean[2] += share * rest;
+    }
+    const auto state = [&](std::int64_t n) {
+      std::array<double, 3> e{std::cos(static_cast<double>(n) * speed) - mean[0],
+                              std::sin(static_cast<double>(n) * speed) - mean[1], rest - mean[2]};
+      const double length = similarity.cosine ? std::hypot(e[0], e[1], e[2]) : 1;
+      return std::array<double, 3>{e[0] / length, e[1] / length, e[2] / length};
+    };
     Field field = Field::zeros(rows.size(), columns.size());
     for (std::int64_t r = 0; r < rows.size(); ++r) {
       for (std::int64_t c = 0; c < columns.size(); ++c) {
-        field.at(r, c) = static_cast<float>(std::cos(static_cast<double>(rows.begin + r - columns.begin - c) / 10) +
-                                            static_cast<double>(layer) / 100);
+        const auto a = state(rows.begin + r);
+        const auto b = state(columns.begin + c);
+        field.at(r, c) = static_cast<float>(a[0] * b[0] + a[1] * b[1] + a[2] * b[2]);
       }
     }
     return field;
@@ -225,15 +251,9 @@ class FakeTable final : public models::PositionTable {
  public:
   FakeTable(std::int64_t length, double base) : length_(length), base_(base) {}
   std::int64_t length() const override { return length_; }
-  Result<Field> dot_product(std::int64_t /*head*/, Range rows, Range columns, bool /*cosine*/) const override {
-    Field field = Field::zeros(rows.size(), columns.size());
-    for (std::int64_t r = 0; r < rows.size(); ++r) {
-      for (std::int64_t c = 0; c < columns.size(); ++c) {
-        field.at(r, c) =
-            static_cast<float>(std::cos(static_cast<double>(rows.begin + r - columns.begin - c) * 1000 / base_));
-      }
-    }
-    return field;
+  Result<Field> dot_product(std::int64_t /*head*/, Range rows, Range columns,
+                            const models::Similarity& similarity) const override {
+    return FakeTrace::products(1000 / base_, 0, rows, columns, similarity);
   }
 
  private:
