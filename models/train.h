@@ -111,9 +111,10 @@ struct EvaluateOptions {
   std::uint64_t seed = 0;
   std::int64_t samples = 0;         // sequences a split; 0: the task's own
   std::vector<std::string> splits;  // only these; empty: all
-  bool record = false;              // write the first split's value into training.json as the checkpoint's `reference`
-  std::int64_t map_samples = 0;     // sequences a cell of the task's map; 0: no map
-  models::Overrides overrides;      // another RoPE base or scaling than the checkpoint's
+  // Write into training.json: the first split's value as the checkpoint's `reference`, and the map as its `map`.
+  bool record = false;
+  std::int64_t map_samples = 0;  // sequences a cell of the task's map; 0: no map
+  models::Overrides overrides;   // another RoPE base or scaling than the checkpoint's
   std::string device = "cpu";
 };
 
@@ -127,6 +128,10 @@ struct EvaluationMap {
   std::vector<double> values;                        // row by row
   std::vector<std::pair<double, double>> intervals;  // 95 %, binomial
 };
+
+// {"row": …, "rows": […], "column": …, "columns": […], "samples": n, "values": [[…]], "low": [[…]], "high": [[…]]}: as
+// `locus evaluate --json` prints it and training.json keeps it. A cell that has no value is null.
+std::string to_json(const EvaluationMap& map);
 
 // One checkpoint's row of `locus evaluate`.
 struct Evaluation {

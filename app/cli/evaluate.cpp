@@ -30,28 +30,6 @@ Json number(double value) {
   return std::isnan(value) ? Json(nullptr) : Json(value);
 }
 
-// {values, low, high}: lists of rows.
-Json map_json(const training::EvaluationMap& map) {
-  Json json = {{"row", map.row_label},   {"rows", map.rows},       {"column", map.column_label},
-               {"columns", map.columns}, {"samples", map.samples}, {"values", Json::array()},
-               {"low", Json::array()},   {"high", Json::array()}};
-  for (std::size_t row = 0; row < map.rows.size(); ++row) {
-    Json values = Json::array();
-    Json low = Json::array();
-    Json high = Json::array();
-    for (std::size_t column = 0; column < map.columns.size(); ++column) {
-      const std::size_t cell = row * map.columns.size() + column;
-      values.push_back(number(map.values[cell]));
-      low.push_back(number(map.intervals[cell].first));
-      high.push_back(number(map.intervals[cell].second));
-    }
-    json["values"].push_back(std::move(values));
-    json["low"].push_back(std::move(low));
-    json["high"].push_back(std::move(high));
-  }
-  return json;
-}
-
 Json row_json(const training::Evaluation& row) {
   Json splits = Json::object();
   Json intervals = Json::object();
@@ -68,7 +46,7 @@ Json row_json(const training::Evaluation& row) {
     json["perplexity"][row.splits[n].first] = number(row.perplexities[n]);
   }
   if (!row.map.rows.empty()) {
-    json["map"] = map_json(row.map);
+    json["map"] = Json::parse(training::to_json(row.map));
   }
   return json;
 }
@@ -184,7 +162,8 @@ Action declare_evaluate(Arguments& arguments) {
   arguments.list("--validate", options->validate, "task text: files to measure bits per byte on");
   arguments.integer("--samples", options->samples, "sequences a split; 0: the task's own");
   arguments.repeated("--split", options->splits, "measure only this split");
-  arguments.flag("--record", options->record, "write the first split's value into training.json as `reference`");
+  arguments.flag("--record", options->record,
+                 "write the first split's value into training.json as `reference`, and the map as `map`");
   arguments.integer("--map", options->map_samples, "sequences a cell of the task's map (addition: by operand lengths)");
   options->overrides.declare(arguments);
   arguments.integer("--seed", options->seed, "of the sequences");

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include "app/views/controls.h"
@@ -30,26 +31,53 @@ class TaskAccuracy final : public View {
       .title = "Task accuracy",
       .shows =
           "The error of task checkpoints in the trained distribution and out of it, a group of bars a split, with "
-          "95 % intervals where they are known. Splits that are pairs of lengths (addition) make a map.",
+          "95 % intervals where they are known. Addition makes a map by the lengths of its operands.",
       .look_for =
           "Bars near 0 at \"in\" and high elsewhere: learned, but tied to trained lengths or densities. CoPE's "
           "counting "
-          "keeps its error low where relative positions do not (Tables 2–4); on addition TAPE's low-error square "
-          "reaches beyond the trained lengths (Fig. 2). Numbers come from training.json of each checkpoint, or from "
+          "keeps its error low where relative positions do not (Tables 2–4); on addition TAPE's square "
+          "of right sums reaches beyond the trained lengths (Fig. 2). Numbers come from training.json of each "
+          "checkpoint, or from "
           "what locus evaluate --json printed.",
       .paper = "TAPE Fig. 2, CoPE Tables 2–4",
       .uses_input = false,
       .controls = {words("file", "Results",
                          "A file that locus evaluate --json printed; empty: training.json of every "
                          "checkpoint"),
-                   choice("as", "As", "Bars, or a table of numbers", {"bars", "table"}),
+                   choice("as", "As",
+                          "A map by the lengths of operands where there is one, bars, or a table of numbers",
+                          {"auto", "bars", "table", "map"}),
+                   toggle("accuracy", "Accuracy", "The share that is right, as TAPE's Fig. 2 shows it, not the error"),
                    toggle("log", "Logarithmic", "A logarithmic axis of errors, for bars")},
   };
 };
 
+void turn_to_accuracy(Accuracy& row) {
+  row.metric = "accuracy";
+  for (Split& split : row.splits) {
+    split = {split.name, 1 - split.value, 1 - split.high, 1 - split.low};
+  }
+  if (row.map) {
+    for (float& value : row.map->values) {
+      value = 1 - value;
+    }
+  }
+}
+
 Result<std::vector<Accuracy>> TaskAccuracy::read(const ViewInput& input) const {
   LOCUS_CHECK(check(*this, input));
-  return read_accuracies(input);
+  LOCUS_TRY(std::vector<Accuracy> list, read_accuracies(input));
+  LOCUS_TRY(const bool accuracy, input.options.boolean("accuracy", false));
+  for (Accuracy& each : list) {
+    if (accuracy && each.metric != "error") {
+      return unsupported("the accuracy is what is left of an error; " + each.checkpoint + " is measured in " +
+                         each.metric);
+    }
+    if (accuracy) {
+      turn_to_accuracy(each);
+    }
+  }
+  return list;
 }
 
 std::string metric_label(const std::string& metric) {
@@ -58,23 +86,54 @@ std::string metric_label(const std::string& metric) {
   return label;
 }
 
-figure::Figure map_figure(const ViewInput& input, const std::vector<Accuracy>& list,
-                          const std::vector<std::shared_ptr<const Field>>& fields) {
+std::string find_without_map(const std::vector<Accuracy>& list) {
+  const auto found = std::find_if(list.begin(), list.end(), [](const Accuracy& each) { return !each.map; });
+  return found == list.end() ? "" : found->checkpoint;
+}
+
+// "mean accuracy 12.3 %, 50 sums a cell; framed: the lengths of training".
+std::string map_note(const Accuracy& row) {
+  double sum = 0;
+  std::int64_t count = 0;
+  for (const float value : row.map->values) {
+    if (std::isfinite(value)) {
+      sum += static_cast<double>(value);
+      ++count;
+    }
+  }
+  std::array<char, 32> mean{};
+  std::snprintf(mean.data(), mean.size(), "%.1f", 100 * sum / static_cast<double>(std::max<std::int64_t>(count, 1)));
+  std::string note = "mean " + metric_label(row.metric) + " " + mean.data() + " %";
+  note += row.samples > 0 ? ", " + std::to_string(row.samples) + " sums a cell" : "";
+  return note + (row.trained > 0 ? "; framed: the lengths of training" : "");
+}
+
+// A panel a checkpoint, in one range of colours: what all share is said once.
+figure::Figure map_figure(const ViewInput& input, const std::vector<Accuracy>& list) {
   ViewInput whole = input;
   whole.ignore_first = false;
+  whole.scale.high = input.scale.high.value_or(1.0F);
   figure::Figure figure;
   figure.columns = static_cast<int>(list.size());
-  for (std::size_t n = 0; n < list.size(); ++n) {
-    const Field& field = *fields[n];
+  for (const Accuracy& row : list) {
+    const auto field = std::make_shared<const Field>(*row.map);
+    const std::array<std::shared_ptr<const Field>, 1> fields{field};
+    const double left = field->column_axis.first;
+    const double bottom = field->row_axis.first;
     figure::Panel panel;
-    panel.title = list[n].checkpoint;
+    panel.title = row.checkpoint;
     panel.equal_aspect = true;
     panel.x.label = "digits of the second operand";
-    panel.x.view = {1, static_cast<double>(field.columns + 1)};
-    panel.y.label = "digits of the first operand";
-    panel.y.view = {1, static_cast<double>(field.rows + 1)};
-    panel.color_bar_label = metric_label(list[n].metric);
-    panel.layers.emplace_back(figure::HeatMap{fields[n], color_scale(whole, Sign::kPositive, fields)});
+    panel.x.view = {left, left + static_cast<double>(field->columns)};
+    panel.y.label = figure.panels.empty() ? "digits of the first operand" : "";
+    panel.y.view = {bottom, bottom + static_cast<double>(field->rows)};
+    panel.color_bar_label = figure.panels.size() + 1 == list.size() ? metric_label(row.metric) : "";
+    panel.layers.emplace_back(figure::HeatMap{field, color_scale(whole, Sign::kPositive, fields)});
+    if (row.trained > 0) {
+      const auto end = static_cast<double>(row.trained + 1);
+      panel.layers.emplace_back(figure::Box{{left, end}, {bottom, end}});
+    }
+    panel.note = map_note(row);
     figure.panels.push_back(std::move(panel));
   }
   return figure;
@@ -163,21 +222,20 @@ figure::Figure table_figure(const ViewInput& input, const std::vector<Accuracy>&
 Result<figure::Figure> TaskAccuracy::figure(const ViewInput& input) const {
   LOCUS_TRY(const std::vector<Accuracy> list, read(input));
   LOCUS_TRY(const bool logarithmic, input.options.boolean("log", false));
-  LOCUS_TRY(const std::string as, input.options.text("as", "bars"));
+  LOCUS_TRY(const std::string as, input.options.text("as", "auto"));
   for (const Accuracy& each : list) {
     if (each.metric != list.front().metric) {
       return bad_input("expected one metric, found " + list.front().metric + " (" + list.front().checkpoint + ") and " +
                        each.metric + " (" + each.checkpoint + ")");
     }
   }
-  std::vector<std::shared_ptr<const Field>> fields;
-  for (const Accuracy& each : list) {
-    if (auto field = length_map(each)) {
-      fields.push_back(std::make_shared<const Field>(*std::move(field)));
-    }
+  const bool mapped = std::all_of(list.begin(), list.end(), [](const Accuracy& each) { return each.map.has_value(); });
+  if (as == "map" && !mapped) {
+    return unsupported("no map of lengths: locus evaluate addition PATH --map N --record measures one",
+                       find_without_map(list));
   }
-  if (fields.size() == list.size()) {
-    return map_figure(input, list, fields);
+  if (as == "map" || (as == "auto" && mapped)) {
+    return map_figure(input, list);
   }
   return as == "table" ? table_figure(input, list) : bar_figure(list, logarithmic);
 }
@@ -186,8 +244,13 @@ Result<figure::Figure> TaskAccuracy::figure(const ViewInput& input) const {
 // checkpoint's.
 Result<Data> TaskAccuracy::data(const ViewInput& input) const {
   LOCUS_TRY(const std::vector<Accuracy> list, read(input));
-  if (const auto field = length_map(list.front())) {
-    return Data{{field->rows, field->columns}, field->values, {}};
+  LOCUS_TRY(const std::string as, input.options.text("as", "auto"));
+  if (as == "map" && !list.front().map) {
+    return unsupported("no map of lengths: locus evaluate addition PATH --map N --record measures one",
+                       list.front().checkpoint);
+  }
+  if ((as == "map" || as == "auto") && list.front().map) {
+    return Data{{list.front().map->rows, list.front().map->columns}, list.front().map->values, {}};
   }
   const std::vector<std::string> names = split_names(list);
   std::vector<Series> series{{"split", {}}};

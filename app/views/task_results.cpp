@@ -49,6 +49,98 @@ Result<std::vector<Split>> splits_of(const json& record, const std::string& file
   return list;
 }
 
+// "12+7" and "12x7" are the lengths of two operands.
+std::optional<std::pair<std::int64_t, std::int64_t>> lengths_of(const std::string& name) {
+  const std::size_t sign = name.find_first_not_of("0123456789");
+  if (sign == 0 || sign == std::string::npos || sign > 6 || (name[sign] != '+' && name[sign] != 'x')) {
+    return std::nullopt;
+  }
+  const std::string second = name.substr(sign + 1);
+  if (second.empty() || second.size() > 6 || second.find_first_not_of("0123456789") != std::string::npos) {
+    return std::nullopt;
+  }
+  return std::pair(std::stoll(name.substr(0, sign)), std::stoll(second));
+}
+
+constexpr std::int64_t kLongestOperand = 1024;
+
+// From splits that are all pairs of lengths, but "in".
+std::optional<Field> length_map(const std::vector<Split>& splits) {
+  std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, double>> cells;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  for (const Split& split : splits) {
+    const auto lengths = lengths_of(split.name);
+    if (!lengths && split.name != "in") {
+      return std::nullopt;
+    }
+    if (lengths && lengths->first >= 1 && lengths->second >= 1 && lengths->first <= kLongestOperand &&
+        lengths->second <= kLongestOperand) {
+      cells.emplace_back(*lengths, split.value);
+      rows = std::max(rows, lengths->first);
+      columns = std::max(columns, lengths->second);
+    }
+  }
+  if (cells.empty()) {
+    return std::nullopt;
+  }
+  Field field = Field::zeros(rows, columns);
+  std::fill(field.values.begin(), field.values.end(), std::numeric_limits<float>::quiet_NaN());
+  field.row_axis = {"first operand", "digit", 1, 1};
+  field.column_axis = {"second operand", "digit", 1, 1};
+  for (const auto& [lengths, value] : cells) {
+    field.at(lengths.first - 1, lengths.second - 1) = static_cast<float>(value);
+  }
+  return field;
+}
+
+// An array of `count` rows of `width` numbers or nulls.
+bool is_table(const json& table, std::size_t count, std::size_t width) {
+  return table.is_array() && table.size() == count && std::all_of(table.begin(), table.end(), [&](const json& row) {
+           return row.is_array() && row.size() == width;
+         });
+}
+
+// What --map measured, of lengths that count up by one; else the splits, where they are pairs of lengths.
+Status read_map(const json& record, const std::string& file, Accuracy& into) {
+  const json map = record.value("map", json());
+  if (map.is_null()) {
+    into.map = length_map(into.splits);
+    return {};
+  }
+  const auto lengths = [&](const char* name) {
+    std::vector<std::int64_t> list;
+    const json values = map.is_object() ? map.value(name, json()) : json();
+    for (const json& value : values.is_array() ? values : json::array()) {
+      const bool next = value.is_number_integer() && value.get<std::int64_t>() >= 0 &&
+                        value.get<std::int64_t>() <= kLongestOperand &&
+                        (list.empty() || value.get<std::int64_t>() == list.back() + 1);
+      if (!next) {
+        return std::vector<std::int64_t>();
+      }
+      list.push_back(value.get<std::int64_t>());
+    }
+    return list;
+  };
+  const std::vector<std::int64_t> rows = lengths("rows");
+  const std::vector<std::int64_t> columns = lengths("columns");
+  if (rows.empty() || columns.empty() || !is_table(map.value("values", json()), rows.size(), columns.size())) {
+    return malformed("a map of rows, columns (lengths that count up by one) and values (a list a row)", file);
+  }
+  Field field = Field::zeros(static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(columns.size()));
+  field.row_axis = {"first operand", "digit", static_cast<double>(rows.front()), 1};
+  field.column_axis = {"second operand", "digit", static_cast<double>(columns.front()), 1};
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      field.values[r * columns.size() + c] = static_cast<float>(number_of(map.at("values")[r][c]));
+    }
+  }
+  const json samples = map.value("samples", json());
+  into.samples = samples.is_number_integer() ? samples.get<std::int64_t>() : 0;
+  into.map = std::move(field);
+  return {};
+}
+
 Result<std::vector<Accuracy>> read_evaluation(const fs::path& path) {
   LOCUS_TRY(const std::string text, read_file(path, kLongestFile));
   LOCUS_TRY(const json document, parse_json(text, path.string()));
@@ -63,6 +155,7 @@ Result<std::vector<Accuracy>> read_evaluation(const fs::path& path) {
     }
     LOCUS_TRY(std::vector<Split> splits, splits_of(row, path.string()));
     list.push_back({row.at("checkpoint"), row.at("metric"), std::move(splits)});
+    LOCUS_CHECK(read_map(row, path.string(), list.back()));
   }
   return list;
 }
@@ -81,23 +174,13 @@ Result<Accuracy> read_training(const Column& column) {
     return malformed("a metric and splits", file);
   }
   LOCUS_TRY(std::vector<Split> splits, splits_of(record, file));
-  return Accuracy{column.name, record.at("metric"), std::move(splits)};
+  const json options = record.value("task_options", json());
+  const json trained = options.is_object() ? options.value("length", json()) : json();
+  Accuracy accuracy{column.name, record.at("metric"), std::move(splits)};
+  LOCUS_CHECK(read_map(record, file, accuracy));
+  accuracy.trained = trained.is_number_integer() ? trained.get<std::int64_t>() : 0;
+  return accuracy;
 }
-
-// "12+7" and "12x7" are the lengths of two operands.
-std::optional<std::pair<std::int64_t, std::int64_t>> lengths_of(const std::string& name) {
-  const std::size_t sign = name.find_first_not_of("0123456789");
-  if (sign == 0 || sign == std::string::npos || sign > 6 || (name[sign] != '+' && name[sign] != 'x')) {
-    return std::nullopt;
-  }
-  const std::string second = name.substr(sign + 1);
-  if (second.empty() || second.size() > 6 || second.find_first_not_of("0123456789") != std::string::npos) {
-    return std::nullopt;
-  }
-  return std::pair(std::stoll(name.substr(0, sign)), std::stoll(second));
-}
-
-constexpr std::int64_t kLongestOperand = 1024;
 
 }  // namespace
 
@@ -130,35 +213,6 @@ const Split* find_split(const Accuracy& row, const std::string& name) {
   const auto found =
       std::find_if(row.splits.begin(), row.splits.end(), [&](const Split& split) { return split.name == name; });
   return found == row.splits.end() ? nullptr : &*found;
-}
-
-std::optional<Field> length_map(const Accuracy& row) {
-  std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, double>> cells;
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  for (const Split& split : row.splits) {
-    const auto lengths = lengths_of(split.name);
-    if (!lengths && split.name != "in") {
-      return std::nullopt;
-    }
-    if (lengths && lengths->first >= 1 && lengths->second >= 1 && lengths->first <= kLongestOperand &&
-        lengths->second <= kLongestOperand) {
-      cells.emplace_back(*lengths, split.value);
-      rows = std::max(rows, lengths->first);
-      columns = std::max(columns, lengths->second);
-    }
-  }
-  if (cells.empty()) {
-    return std::nullopt;
-  }
-  Field field = Field::zeros(rows, columns);
-  std::fill(field.values.begin(), field.values.end(), std::numeric_limits<float>::quiet_NaN());
-  field.row_axis = {"first operand", "digit", 1, 1};
-  field.column_axis = {"second operand", "digit", 1, 1};
-  for (const auto& [lengths, value] : cells) {
-    field.at(lengths.first - 1, lengths.second - 1) = static_cast<float>(value);
-  }
-  return field;
 }
 
 }  // namespace locus::views

@@ -1,6 +1,7 @@
 // evaluate(): a checkpoint's metric on a task.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -36,6 +37,19 @@ Result<Settings> recorded_options(const std::filesystem::path& checkpoint, const
   return models::settings_from_json(record.value("task_options", nlohmann::json::object()), file.string());
 }
 
+// Values row by row as lists of rows.
+nlohmann::ordered_json rows_of(const EvaluationMap& map, const std::function<double(std::size_t)>& value) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (std::size_t row = 0; row < map.rows.size(); ++row) {
+    nlohmann::ordered_json& cells = rows.emplace_back(nlohmann::ordered_json::array());
+    for (std::size_t column = 0; column < map.columns.size(); ++column) {
+      const double number = value(row * map.columns.size() + column);
+      cells.push_back(std::isnan(number) ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(number));
+    }
+  }
+  return rows;
+}
+
 // training.json's `reference`: what anybody can measure again with what is in the folder (and, of texts, a named file).
 Status write_reference(const std::filesystem::path& checkpoint, const Task& task, const EvaluateOptions& options,
                        const Evaluation& evaluation) {
@@ -50,6 +64,10 @@ Status write_reference(const std::filesystem::path& checkpoint, const Task& task
                          {"seed", options.seed},
                          {"data", nlohmann::ordered_json::parse(task.data_json())},
                          {"value", evaluation.splits.front().second}};
+  if (!evaluation.map.rows.empty()) {
+    record["map"] = nlohmann::ordered_json::parse(to_json(evaluation.map));
+    record["map"]["seed"] = options.seed;
+  }
   return write_file(file, record.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
@@ -150,6 +168,18 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
 }
 
 }  // namespace
+
+std::string to_json(const EvaluationMap& map) {
+  const nlohmann::ordered_json json = {{"row", map.row_label},
+                                       {"rows", map.rows},
+                                       {"column", map.column_label},
+                                       {"columns", map.columns},
+                                       {"samples", map.samples},
+                                       {"values", rows_of(map, [&](std::size_t n) { return map.values[n]; })},
+                                       {"low", rows_of(map, [&](std::size_t n) { return map.intervals[n].first; })},
+                                       {"high", rows_of(map, [&](std::size_t n) { return map.intervals[n].second; })}};
+  return json.dump();
+}
 
 Result<Evaluation> evaluate(const std::filesystem::path& checkpoint, const EvaluateOptions& options,
                             const Progress& progress, StopToken stop) {

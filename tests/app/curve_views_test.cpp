@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "tests/support/exported_views.h"
 
@@ -44,8 +45,8 @@ TEST(CurveViews, ShiftStabilityComparesTheRowsOfTheSameToken) {
     }
     expect_near(at(moved, layer, 1), change / static_cast<double>(4 * length), 5e-5);
     expect_near(at(moved, layer, 2), change / static_cast<double>(2 * length * (length + 1)), 5e-5);
-    const auto e = plain.dot_product(layer, kMean, {}, {}, false);
-    const auto f = (*ran)->dot_product(layer, kMean, {}, {}, false);
+    const auto e = plain.dot_product(layer, kMean, {}, {}, {});
+    const auto f = (*ran)->dot_product(layer, kMean, {}, {}, {});
     double difference = 0;
     double size = 0;
     for (std::int64_t i = 0; i < length; ++i) {
@@ -121,6 +122,9 @@ TEST(CurveViews, TaskAccuracyShowsWhatEvaluatePrinted) {
   const Data map = exported("task-accuracy", input);
   EXPECT_EQ(map.shape, (std::vector<std::int64_t>{2, 2}));
   EXPECT_EQ(map.values, (std::vector<float>{0.0F, 0.25F, 0.5F, 0.75F}));
+  input.options.set("accuracy", true);
+  EXPECT_EQ(exported("task-accuracy", input).values, (std::vector<float>{1.0F, 0.75F, 0.5F, 0.25F}));
+  input.options = {{"file", file.string()}};
   std::ofstream(file) << R"({"rows": [{"checkpoint": 3}]})";
   EXPECT_EQ(view_of("task-accuracy").figure(input).error().code, ErrorCode::kBadInput);
   std::filesystem::remove(file);
@@ -128,6 +132,73 @@ TEST(CurveViews, TaskAccuracyShowsWhatEvaluatePrinted) {
   const Data trained = exported("task-accuracy", input);
   ASSERT_EQ(trained.columns[1], "text-rope bits_per_byte");
   expect_near(at(trained, 0, 1), 1.9775764872046406);
+}
+
+// What --map measured, two checkpoints beside each other: each cell at its lengths, whatever the other splits are.
+TEST(CurveViews, MapsOfLengthsStandBesideEachOther) {
+  const auto file = std::filesystem::path(testing::TempDir()) / ("locus_map_" + std::to_string(getpid()) + ".json");
+  const auto row = [](const std::string& name, const std::string& values) {
+    return R"({"checkpoint": ")" + name + R"(", "metric": "error", "splits": {"in": 0.5, "longer": 1.0},
+      "map": {"row": "r", "rows": [2, 3], "column": "c", "columns": [1, 2, 3], "samples": 8, "values": )" +
+           values + "}}";
+  };
+  std::ofstream(file) << R"({"task": "addition", "rows": [)" << row("a", "[[0, 0.25, 1], [0.5, null, 0.75]]") << ", "
+                      << row("b", "[[1, 1, 1], [1, 1, 0.5]]") << "]}";
+  ViewInput input = input_of("x");
+  input.options = {{"file", file.string()}, {"accuracy", true}};
+  const Data data = exported("task-accuracy", input);
+  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(at(data, 0, 1), 0.75);
+  EXPECT_TRUE(std::isnan(at(data, 1, 1)));
+  const auto figure = view_of("task-accuracy").figure(input);
+  ASSERT_EQ(figure->panels.size(), 2U);
+  EXPECT_EQ(figure->columns, 2);
+  const auto& first = std::get<figure::HeatMap>(figure->panels[0].layers.front());
+  const auto& second = std::get<figure::HeatMap>(figure->panels[1].layers.front());
+  EXPECT_EQ(first.scale.low, 0);
+  EXPECT_EQ(first.scale.high, 1);
+  EXPECT_EQ(second.scale.high, 1);
+  EXPECT_EQ(second.field->at(1, 2), 0.5F);
+  // The sums of 3 and 2 digits stand over [2, 3) × [3, 4).
+  EXPECT_EQ(first.field->column_axis.first + 1, 2);
+  EXPECT_EQ(first.field->row_axis.first + 1, 3);
+  EXPECT_EQ(figure->panels[0].x.view.high, 4);
+  EXPECT_NE(figure->panels[1].note.find("mean accuracy 8.3 %, 8 sums a cell"), std::string::npos)
+      << figure->panels[1].note;
+  input.options.set("as", std::string("bars"));
+  EXPECT_EQ(view_of("task-accuracy").figure(input)->panels.size(), 1U);
+  std::ofstream(file) << R"({"rows": [)" << row("c", "[[0, 1], [1, 0]]") << "]}";
+  EXPECT_EQ(view_of("task-accuracy").figure(input).error().code, ErrorCode::kBadInput);
+  std::filesystem::remove(file);
+  input.options = {{"accuracy", true}};  // bits per byte
+  EXPECT_EQ(view_of("task-accuracy").figure(input).error().code, ErrorCode::kUnsupported);
+  input.options = {{"as", std::string("map")}};
+  EXPECT_EQ(view_of("task-accuracy").figure(input).error().code, ErrorCode::kUnsupported);
+}
+
+// The bundled maps are those of training.json, with the lengths of training framed.
+TEST(CurveViews, BundledAdditionIsAMap) {
+  models::Input any;
+  any.ids = {0};
+  for (const std::string name : {"addition-rope", "addition-tape"}) {
+    ViewInput input;
+    input.columns.push_back(test::column_of(test::bundled(name), any));
+    const Data data = exported("task-accuracy", input);
+    std::ifstream file(std::string(LOCUS_SOURCE_DIR "/assets/checkpoints/") + name + "/training.json");
+    const nlohmann::json map = nlohmann::json::parse(file).at("map");
+    ASSERT_EQ(data.shape, (std::vector<std::int64_t>{12, 12}));
+    for (std::int64_t row = 0; row < 12; ++row) {
+      EXPECT_EQ(map.at("rows")[static_cast<std::size_t>(row)], row + 1);
+      for (std::int64_t column = 0; column < 12; ++column) {
+        expect_near(at(data, row, column),
+                    map.at("values")[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)].get<double>());
+      }
+    }
+    const auto figure = view_of("task-accuracy").figure(input);
+    const auto& box = std::get<figure::Box>(figure->panels[0].layers[1]);
+    EXPECT_EQ(box.x.low, 1);
+    EXPECT_EQ(box.x.high, 7);  // six digits
+  }
 }
 
 // RoPE's curve is a combination of C(λ) and S(λ) alone, which are computed here.
