@@ -102,9 +102,9 @@ Result<figure::Figure> ShiftStability::figure(const ViewInput& input) const {
     }
     layers = std::max(layers, list[n]->size());
     attention.layers.emplace_back(grouped_bars(input.columns[n].name, changes, n, list.size()));
-    products.layers.emplace_back(grouped_bars(input.columns[n].name, percents, n, list.size()));
+    products.layers.emplace_back(grouped_bars("", percents, n, list.size()));  // the same legend
   }
-  const std::string moved = kind == "ids" ? "position ids start " + std::to_string(by) + " later"
+  const std::string moved = kind == "ids" ? "Position ids start " + std::to_string(by) + " later"
                                           : std::to_string(by) + (by == 1 ? " token" : " tokens") + " in front";
   const auto finish = [&](figure::Panel& panel, const Extent& extent, const char* title, const char* label) {
     panel.title = title;
@@ -115,12 +115,12 @@ Result<figure::Figure> ShiftStability::figure(const ViewInput& input) const {
     panel.y.view = extent.from_zero();
     // Rounding alone gives changes of 1e-5 and less: they are drawn as the nothing they are.
     panel.y.view.high = std::max(panel.y.view.high, 1e-2);
-    panel.note = moved;
   };
   finish(attention, attention_extent, "Attention",
          what == "cell" ? "mean |ΔA| of a cell (× 10⁻²)" : "Σ|ΔA| of a row (× 10⁻²)");
   finish(products, products_extent, "Dot products of positions", "change (%)");
   figure::Figure figure;
+  figure.title = moved;
   figure.columns = 2;
   figure.panels.push_back(std::move(attention));
   if (!products_extent.empty()) {

@@ -59,12 +59,16 @@ void add_frame(const Panel& panel, const PanelLayout& place, const Style& style,
       marks.fill({plot.x - line, plot.bottom(), plot.width + line, line}, style.frame);
     }
     for (const Tick& tick : place.x_ticks) {
-      const double x = style.aligned(place.x.place(tick.at) - line / 2);
-      marks.fill({x, plot.bottom(), line, tick_length}, style.frame);
+      if (tick.mark) {
+        const double x = style.aligned(place.x.place(tick.at) - line / 2);
+        marks.fill({x, plot.bottom(), line, tick_length}, style.frame);
+      }
     }
     for (const Tick& tick : place.y_ticks) {
-      const double y = style.aligned(place.y.place(tick.at) - line / 2);
-      marks.fill({plot.x - tick_length, y, tick_length, line}, style.frame);
+      if (tick.mark) {
+        const double y = style.aligned(place.y.place(tick.at) - line / 2);
+        marks.fill({plot.x - tick_length, y, tick_length, line}, style.frame);
+      }
     }
   }
   if (!place.color_bar.empty()) {

@@ -11,6 +11,11 @@ namespace {
 constexpr double kGolden = 0.62;
 constexpr int kPasses = 3;              // margins depend on ticks, which depend on what the margins leave
 constexpr std::size_t kSmallGrid = 12;  // more panels than this are thumbnails
+constexpr double kTableRow = 2.2;       // the height of a row of a table, in text sizes
+constexpr double kLeastRows = 4;        // so that its colour bar can be read
+// On paper the panels of a row go below each other where they would be narrower than this, in text sizes.
+constexpr double kNarrowestMap = 8;
+constexpr double kNarrowestPlot = 14;
 
 // Everything the passes share.
 struct Grid {
@@ -39,6 +44,25 @@ double map_ratio(const Panel& panel) {
   return x > 0 && y > 0 ? y / x : 1;
 }
 
+// The visible rows of a table: a map with numbers in its cells; 0: the panel is none.
+double table_rows(const Panel& panel) {
+  const bool table = std::any_of(panel.layers.begin(), panel.layers.end(), [](const Layer& layer) {
+    const auto* map = std::get_if<HeatMap>(&layer);
+    return map != nullptr && map->texts;
+  });
+  return table ? std::abs(panel.y.view.high - panel.y.view.low) : 0;
+}
+
+// Of a panel's share: in a single column, panels without a colour bar have the room of the others' bars.
+double share_width(const Grid& grid, std::size_t panel) {
+  const auto column = static_cast<std::size_t>(grid.column_of(panel));
+  const double spare = grid.column[column].right - grid.decors[panel].margins.right;
+  const bool stretches =
+      !grid.figure.panels[panel].equal_aspect || (!grid.fit_text && table_rows(grid.figure.panels[panel]) > 0);
+  const bool takes = grid.columns == 1 && stretches && spare > 2 * grid.style.text_size;
+  return grid.plot_width[column] + (takes ? spare : 0);
+}
+
 double natural_plot_height(const Panel& panel, double width, const Grid& grid) {
   if (panel.equal_aspect) {
     return std::min(width * map_ratio(panel), 1.6 * width);
@@ -51,6 +75,9 @@ double natural_plot_height(const Panel& panel, double width, const Grid& grid) {
       const double least = color_bar_scale(panel) ? 6 * grid.style.text_size : 0;
       return std::max(lines * line, least);
     }
+  }
+  if (const double rows = table_rows(panel); rows > 0) {
+    return std::max(rows, kLeastRows) * kTableRow * grid.style.text_size;
   }
   return has_map(panel) ? 0.75 * width : kGolden * width;
 }
@@ -79,7 +106,7 @@ void share_room(Grid& grid, double width, double height) {
   grid.plot_width.assign(static_cast<std::size_t>(grid.columns), std::max(least, free_width / grid.columns));
   grid.plot_height.assign(static_cast<std::size_t>(grid.rows), least);
   for (std::size_t n = 0; n < grid.decors.size(); ++n) {
-    const double plot_width = grid.plot_width[static_cast<std::size_t>(grid.column_of(n))];
+    const double plot_width = share_width(grid, n);
     double& plot_height = grid.plot_height[static_cast<std::size_t>(grid.row_of(n))];
     plot_height = std::max(plot_height, natural_plot_height(grid.figure.panels[n], plot_width, grid));
   }
@@ -123,8 +150,9 @@ void compact(Grid& grid) {
   for (std::size_t n = 0; n < grid.decors.size(); ++n) {
     const auto c = static_cast<std::size_t>(grid.column_of(n));
     const auto r = static_cast<std::size_t>(grid.row_of(n));
-    const Rect plot = plot_rect(grid.figure.panels[n], {0, 0, grid.plot_width[c], grid.plot_height[r]}, grid.style);
-    widths[c] = std::max(widths[c], plot.width);
+    const double share = share_width(grid, n);
+    const Rect plot = plot_rect(grid.figure.panels[n], {0, 0, share, grid.plot_height[r]}, grid.style);
+    widths[c] = std::max(widths[c], plot.width - (share - grid.plot_width[c]));
     heights[r] = std::max(heights[r], plot.height);
   }
   grid.plot_width = widths;
@@ -162,8 +190,7 @@ void align_titles(Grid& grid) {
 void measure_all(Grid& grid) {
   for (std::size_t n = 0; n < grid.decors.size(); ++n) {
     const Panel& panel = grid.figure.panels[n];
-    const Rect share{0, 0, grid.plot_width[static_cast<std::size_t>(grid.column_of(n))],
-                     grid.plot_height[static_cast<std::size_t>(grid.row_of(n))]};
+    const Rect share{0, 0, share_width(grid, n), grid.plot_height[static_cast<std::size_t>(grid.row_of(n))]};
     const Rect plot = plot_rect(panel, share, grid.style);
     grid.decors[n] = measure(panel, plot.width, plot.height, grid.small, grid.style, grid.metrics);
   }
@@ -206,7 +233,7 @@ void place_grid(const Grid& grid, double left, double top, Layout& layout) {
       if (n < grid.figure.panels.size()) {
         PanelLayout& place = layout.panels[n];
         place.slot = {x, y, column.left + plot_width + column.right, row.top + plot_height + row.bottom};
-        place_panel(grid, n, {x + column.left, y + row.top, plot_width, plot_height}, place);
+        place_panel(grid, n, {x + column.left, y + row.top, share_width(grid, n), plot_height}, place);
       }
       x += column.left + plot_width + column.right + grid.gap_x;
     }
@@ -247,7 +274,9 @@ Color layer_color(const Panel& panel, std::size_t index, const Style& style) {
   return style.foreground;
 }
 
-Layout lay_out(const Figure& figure, double width, double height, const Style& style, const TextMetrics& metrics) {
+namespace {
+
+Layout lay_out_grid(const Figure& figure, double width, double height, const Style& style, const TextMetrics& metrics) {
   Layout layout{width, height, style, std::vector<PanelLayout>(figure.panels.size()), {}};
   const double pad = style.aligned(style.gap());
   const double title_size = 1.1 * style.title_text();
@@ -285,6 +314,39 @@ Layout lay_out(const Figure& figure, double width, double height, const Style& s
   }
   top += title.empty() ? 0 : style.gap();
   place_grid(grid, std::max(pad, (width - size.x) / 2), top, layout);
+  return layout;
+}
+
+bool is_narrow(const Figure& figure, const Layout& layout) {
+  for (std::size_t n = 0; n < figure.panels.size(); ++n) {
+    const double least = figure.panels[n].equal_aspect ? kNarrowestMap : kNarrowestPlot;
+    if (layout.panels[n].plot.width < least * layout.style.text_size) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The same panels in fewer columns: those that now begin a row have its axis' label.
+Figure in_columns(Figure figure, int columns) {
+  figure.columns = columns;
+  const std::string label = figure.panels.front().y.label;
+  for (std::size_t n = 0; n < figure.panels.size(); n += static_cast<std::size_t>(columns)) {
+    Axis& axis = figure.panels[n].y;
+    axis.label = axis.label.empty() ? label : axis.label;
+  }
+  return figure;
+}
+
+}  // namespace
+
+Layout lay_out(const Figure& figure, double width, double height, const Style& style, const TextMetrics& metrics) {
+  Layout layout = lay_out_grid(figure, width, height, style, metrics);
+  const auto count = static_cast<int>(figure.panels.size());
+  const bool flows = height <= 0 && count > 1 && figure.columns >= count;
+  for (int columns = count - 1; flows && columns > 0 && is_narrow(figure, layout); --columns) {
+    layout = lay_out_grid(in_columns(figure, columns), width, height, style, metrics);
+  }
   return layout;
 }
 

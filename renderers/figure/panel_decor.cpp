@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renderers/figure/words.h"
+
 namespace locus::figure {
 namespace {
 
 constexpr double kSmallestNames = 0.75;  // token names may shrink to this part of the tick text
-constexpr int kLargestThinning = 2;      // then every second is shown, then numbers
+constexpr double kLongestName = 8;       // in tick text sizes; what is longer is elided
+constexpr double kWordLine = 1.3;        // the room of a word along its axis, in text sizes
+constexpr double kMostWords = 2;         // that share a label, on average; beyond, cells are counted
 constexpr double kMostTicks = 9;         // on an axis, however long: more are not read
 
 // Whether a map of whole cells is drawn along x (or y): its ticks then name cells.
@@ -30,35 +34,97 @@ double widest(const std::vector<Tick>& ticks, double size, const TextMetrics& me
   return width;
 }
 
-// Names of the visible cells as tick labels; none when the cells are too small to name.
-std::optional<AxisLabels> name_labels(const Axis& axis, double length, bool along_x, const Style& style,
-                                      const TextMetrics& metrics) {
+// The visible cells of an axis that has names.
+struct NamedCells {
+  const std::vector<std::string>& names;
+  Range cells;      // whose middle is visible
+  double cell = 0;  // the size of one, in canvas units
+};
+
+std::optional<NamedCells> named_cells(const Axis& axis, double length) {
   const double low = std::min(axis.view.low, axis.view.high);
   const double high = std::max(axis.view.low, axis.view.high);
   if (!axis.cell_names || axis.cell_names->empty() || !(high > low) || length <= 0) {
     return std::nullopt;
   }
-  const double cell = length / (high - low);
-  const double smallest = kSmallestNames * style.tick_text();
+  const auto count = static_cast<double>(axis.cell_names->size());
+  const auto cell = [&](double at) { return static_cast<std::int64_t>(std::clamp(at, 0.0, count)); };
+  return NamedCells{
+      *axis.cell_names, {cell(std::ceil(low - 0.5)), cell(std::floor(high + 0.5))}, length / (high - low)};
+}
+
+// A name a cell.
+AxisLabels cell_labels(const NamedCells& named, bool along_x, double smallest, const Style& style,
+                       const TextMetrics& metrics) {
   AxisLabels labels;
-  labels.size = std::clamp(cell / 1.05, smallest, style.tick_text());
-  const auto stride = static_cast<std::int64_t>(std::ceil(1.05 * labels.size / cell - 1e-9));
-  if (stride > kLargestThinning) {
-    return std::nullopt;
-  }
-  const auto count = static_cast<std::int64_t>(axis.cell_names->size());
-  const auto first = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::ceil(low - 0.5)));
-  const auto last = std::min<double>(static_cast<double>(count) - 1, std::floor(high - 0.5));
-  for (std::int64_t n = first; static_cast<double>(n) <= last; ++n) {
-    const std::string name = n % stride == 0 ? printable((*axis.cell_names)[static_cast<std::size_t>(n)]) : "";
+  labels.size = std::clamp(named.cell / 1.05, smallest, style.tick_text());
+  for (std::int64_t n = named.cells.begin; n < named.cells.end; ++n) {
+    const std::string name = printable(named.names[static_cast<std::size_t>(n)]);
     labels.ticks.push_back({static_cast<double>(n), static_cast<double>(n) + 0.5,
-                            elided(metrics, name, labels.size, 8 * style.tick_text())});
+                            elided(metrics, name, labels.size, kLongestName * style.tick_text())});
   }
   const double width = widest(labels.ticks, labels.size, metrics);
-  labels.room = cell * static_cast<double>(stride);
+  labels.room = named.cell;
   labels.vertical = along_x && width + 0.5 * labels.size > labels.room;
   labels.depth = along_x && !labels.vertical ? TextMetrics::line_height(labels.size) : width;
   return labels;
+}
+
+// Words, as many together as make room for a line of text; none where that is more than a few.
+std::vector<Range> legible_words(const NamedCells& named, double line) {
+  const std::vector<Range> words = words_of(named.names, named.cells);
+  std::vector<Range> groups;
+  for (const Range& word : words) {
+    if (groups.empty() || static_cast<double>(groups.back().size()) * named.cell >= line) {
+      groups.push_back(word);
+    }
+    groups.back().end = word.end;
+  }
+  if (groups.size() > 1 && static_cast<double>(groups.back().size()) * named.cell < line) {
+    groups[groups.size() - 2].end = groups.back().end;
+    groups.pop_back();
+  }
+  return groups.size() > 1 && static_cast<double>(words.size()) <= kMostWords * static_cast<double>(groups.size())
+             ? groups
+             : std::vector<Range>();
+}
+
+// Cells too small for a name each: words, each named between lines where it begins and where the next one does.
+std::optional<AxisLabels> word_labels(const NamedCells& named, bool along_x, double size, const Style& style,
+                                      const TextMetrics& metrics) {
+  const std::vector<Range> words = legible_words(named, kWordLine * size);
+  if (words.empty()) {
+    return std::nullopt;
+  }
+  AxisLabels labels;
+  labels.size = size;
+  double width = 0;
+  for (const Range& word : words) {
+    const auto begin = static_cast<double>(word.begin);
+    const std::string text =
+        elided(metrics, printable(text_of(named.names, word)), size, kLongestName * style.tick_text());
+    labels.ticks.push_back({begin, begin, ""});
+    labels.ticks.push_back({begin, static_cast<double>(word.begin + word.end) / 2, text, false});
+    const double advance = metrics.width(text, size);
+    labels.vertical =
+        labels.vertical || (along_x && advance + 0.5 * size > static_cast<double>(word.size()) * named.cell);
+    width = std::max(width, advance);
+  }
+  labels.ticks.push_back({static_cast<double>(words.back().end), static_cast<double>(words.back().end), ""});
+  labels.depth = along_x && !labels.vertical ? TextMetrics::line_height(size) : width;
+  return labels;
+}
+
+// Names of the visible cells as tick labels; none when the cells are too small to name.
+std::optional<AxisLabels> name_labels(const Axis& axis, double length, bool along_x, const Style& style,
+                                      const TextMetrics& metrics) {
+  const auto named = named_cells(axis, length);
+  if (!named || named->cells.empty()) {
+    return std::nullopt;
+  }
+  const double smallest = style.readable(kSmallestNames * style.tick_text());
+  return 1.05 * smallest <= named->cell + 1e-9 ? cell_labels(*named, along_x, smallest, style, metrics)
+                                               : word_labels(*named, along_x, smallest, style, metrics);
 }
 
 AxisLabels axis_labels(const Panel& panel, bool along_x, double length, const Style& style,
@@ -92,9 +158,8 @@ double overhang(const AxisLabels& labels, const TextMetrics& metrics) {
   if (labels.vertical || labels.ticks.empty()) {
     return 0;
   }
-  return std::max(metrics.width(labels.ticks.front().label, labels.size),
-                  metrics.width(labels.ticks.back().label, labels.size)) /
-         2;
+  const auto half = [&](const Tick& tick) { return metrics.width(tick.label, labels.size) / 2; };
+  return std::max(half(labels.ticks.front()), half(labels.ticks.back()));
 }
 
 double lines_height(const std::vector<std::string>& lines, double size) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "renderers/figure/panel_decor.h"
+#include "renderers/figure/words.h"
 
 namespace locus::figure {
 namespace {
@@ -108,23 +109,6 @@ std::vector<double> advances_of(const TokenStrip& strip, const TextMetrics& metr
   return advances;
 }
 
-bool ends_line(const std::string& token) {
-  return !token.empty() && token.back() == '\n';
-}
-
-// A space, or what stands for one in a token.
-bool begins_with_space(const std::string& token) {
-  return token.starts_with(' ') || token.starts_with("·") || token.starts_with("▁");
-}
-
-// Whether a line may be broken before token n: between words. Tokens may be words with their space, or single
-// characters; a space that is a token of its own stays with the word before it.
-bool begins_word(const std::vector<std::string>& tokens, std::size_t n) {
-  const std::string& before = tokens[n - 1];
-  const bool alone = tokens[n] == " " || tokens[n] == "·" || tokens[n] == "▁";
-  return !alone && (begins_with_space(tokens[n]) || before == " " || before == "·" || before == "▁");
-}
-
 // The tokens that begin the lines of `width` text sizes; a word that no line holds is broken anywhere.
 std::vector<std::size_t> break_lines(const TokenStrip& strip, const std::vector<double>& advances, double width) {
   std::vector<std::size_t> lines = {0};
@@ -188,7 +172,7 @@ double strip_line_height(double size, const Style& style) {
 
 double strip_text_size(const TokenStrip& strip, double width, double height, const Style& style,
                        const TextMetrics& metrics) {
-  const double smallest = kSmallestStrip * style.text_size;
+  const double smallest = style.readable(kSmallestStrip * style.text_size);
   double size = kLargestStrip * style.text_size;
   const std::vector<double> advances = advances_of(strip, metrics);
   while (size > smallest) {

@@ -14,6 +14,7 @@ struct Tick {
   double value = 0;   // what the label says
   double at = 0;      // where it is drawn, in data units (the middle of the cell on an axis of cells)
   std::string label;  // empty: a minor tick
+  bool mark = true;   // has a line; false: a name that stands between two
 };
 
 // How much room labels need along the axis: the room of one label (its width, or a line's height), in canvas units.

@@ -1,6 +1,7 @@
 #include "renderers/paper/paper.h"
 
 #include <QGuiApplication>
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/atomic_file.h"
@@ -10,6 +11,7 @@ namespace locus::paper {
 namespace {
 
 constexpr double kPointsPerMm = 72 / 25.4;
+constexpr double kSmallestPt = 6;  // what journals ask for
 constexpr double kMaxPixels = 1 << 28;
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30;
 
@@ -35,8 +37,9 @@ Status check_options(const PaperOptions& options) {
 
 figure::Scene compose_page(const figure::Figure& figure, const PaperOptions& options, double pixel,
                            const text::Typeface& typeface) {
-  const figure::Style style =
+  figure::Style style =
       options.dark ? figure::Style::dark(options.text_pt, pixel) : figure::Style::light(options.text_pt, pixel);
+  style.smallest = std::min(options.text_pt, kSmallestPt);
   const figure::Layout layout =
       figure::lay_out(figure, options.width_mm * kPointsPerMm, options.height_mm * kPointsPerMm, style, typeface);
   return figure::compose(figure, layout);

@@ -1,9 +1,10 @@
 // Paper: a Figure as a PNG, SVG or PDF file, ready for a paper's column. The same figure and options give the same
 // bytes on the same machine: no dates, no random names. Needs a QGuiApplication (its offscreen platform is enough).
 //
-// Text stays text (SVG names DejaVu Sans, PDF embeds it). In SVG and PDF a heat map is a lossless image with one pixel
-// a cell, drawn without smoothing; in PNG it is drawn at the file's pixels, reduced where a pixel covers several cells.
-// The figure's recipe is embedded: PNG text "locus.recipe", SVG <metadata>, PDF XMP metadata.
+// No type is smaller than 6 pt. Text stays text (SVG names DejaVu Sans, PDF embeds it). In SVG and PDF a heat map is a
+// lossless image with one pixel a cell, drawn without smoothing; in PNG it is drawn at the file's pixels, reduced where
+// a pixel covers several cells. The figure's recipe is embedded: PNG text "locus.recipe", SVG <metadata>, PDF XMP
+// metadata.
 #pragma once
 
 #include <cstdint>
