@@ -8,6 +8,7 @@
 #include "app/cli/input_options.h"
 #include "app/cli/paint.h"
 #include "app/cli/settings_text.h"
+#include "app/session/paper_input.h"
 #include "app/session/recipe.h"
 #include "app/session/view_input.h"
 #include "app/views/data_file.h"
@@ -19,10 +20,6 @@ namespace locus::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr double kColumnMm = 84;  // of a paper with two columns
-constexpr double kPageMm = 174;
-constexpr int kMostCells = 8192;  // along an axis of a figure that keeps every cell
 
 struct Options {
   std::vector<std::string> words;  // VIEW PATH…
@@ -42,6 +39,8 @@ struct Options {
   std::optional<double> width_mm;
   std::optional<double> dpi;
   std::string colormap;
+  std::string scale;
+  std::string range;
   std::string theme;
 };
 
@@ -86,6 +85,10 @@ Result<workbench::Recipe> recipe_of(const Options& options) {
   session.state.query = options.query;
   session.state.key = options.key;
   session.state.scale.colormap = options.colormap;
+  session.state.scale.transfer = options.scale == "log"     ? figure::Transfer::kLog
+                                 : options.scale == "gamma" ? figure::Transfer::kGamma
+                                                            : figure::Transfer::kLinear;
+  session.state.scale.shared = options.range != "own";
   LOCUS_TRY(const auto pairs, split_pairs("--option", options.view_options));
   LOCUS_TRY(session.state.options[session.state.view], views::parse_options(*view, pairs));
   recipe.paper.width_mm = options.width_mm.value_or(0);
@@ -122,8 +125,8 @@ Status place_checkpoints(const Options& options, workbench::Recipe& recipe) {
 }
 
 Result<workbench::Recipe> read_recipe(const Options& options) {
-  if (options.input.given() || !options.reference.empty()) {
-    return usage("--recipe says what is drawn: expected no INPUT or --reference beside it");
+  if (options.input.given() || !options.reference.empty() || !options.scale.empty() || !options.range.empty()) {
+    return usage("--recipe says what is drawn: expected no INPUT, --reference, --scale or --range beside it");
   }
   LOCUS_TRY(const std::string text, read_recipe_text(options.recipe));
   LOCUS_TRY(workbench::Recipe recipe, workbench::parse_recipe(text, options.recipe));
@@ -166,7 +169,7 @@ Result<views::Column> open_column(const workbench::CheckpointEntry& entry, const
   }
   LOCUS_TRY(column.trace, run_model(*column.model, input, {}, context));
   LOCUS_TRY(digest, workbench::checkpoint_digest(column.model->info().files));
-  column.name = column.model->info().name;
+  column.name = column.model->info().name + workbench::label_of(entry.overrides);
   return column;
 }
 
@@ -189,12 +192,7 @@ Result<std::vector<views::Column>> open_columns(workbench::Recipe& recipe, bool 
       context.console.warn(entry.path.string() + ": has changed since the recipe was made");
     }
     recipe.digests[n] = digest;
-    const auto same = std::count_if(columns.begin(), columns.end(), [&column](const views::Column& other) {
-      return other.model && column.model && other.model->info().name == column.model->info().name;
-    });
-    if (same > 0) {
-      column.name += " (" + std::to_string(same + 1) + ")";
-    }
+    column.name = workbench::unique_name(column.name, columns);
     columns.push_back(std::move(column));
   }
   return columns;
@@ -206,7 +204,8 @@ class Drawing {
       : recipe_(std::move(recipe)), columns_(std::move(columns)), view_(view), context_(context) {}
 
   Status write_data(const fs::path& file) const {
-    LOCUS_TRY(const views::Data data, view_.data(input(recipe_.session.state)));
+    const views::ViewInput input = workbench::view_input(recipe_.session.state, columns_, view_);
+    LOCUS_TRY(const views::Data data, view_.data(input));
     LOCUS_CHECK(views::write_data(data, to_json(recipe_), file));
     context_.console.print(file.string());
     return {};
@@ -233,21 +232,12 @@ class Drawing {
   }
 
  private:
-  views::ViewInput input(const workbench::ViewState& state) const {
-    return workbench::view_input(state, columns_, view_);
-  }
-
   Status write_figure(const Painter& painter, const workbench::Recipe& recipe, const fs::path& file) const {
-    views::ViewInput input = this->input(recipe.session.state);
     PaintOptions paint;
-    const bool several = input.columns.size() > 1;
-    paint.width_mm = recipe.paper.width_mm > 0 ? recipe.paper.width_mm : several ? kPageMm : kColumnMm;
+    paint.width_mm = workbench::paper_width_mm(recipe.paper, columns_.size());
     paint.dpi = recipe.paper.dpi;
     paint.dark = recipe.paper.dark;
-    const double pixels = paint.width_mm / 25.4 * paint.dpi;
-    input.width_px = painter.keeps_cells(file) ? kMostCells : static_cast<int>(std::clamp(pixels, 64.0, 65536.0));
-    input.height_px = input.width_px;
-    LOCUS_TRY(figure::Figure figure, view_.figure(input));
+    LOCUS_TRY(figure::Figure figure, view_.figure(workbench::paper_input(recipe, columns_, view_, file)));
     figure.recipe = to_json(recipe);
     LOCUS_CHECK(painter.write(figure, file, paint));
     context_.console.print(file.string());
@@ -320,6 +310,8 @@ Action declare_figure(Arguments& arguments) {
   arguments.number("--width-mm", options->width_mm, "of the figure (default 84, a column; 174 for several panels)");
   arguments.number("--dpi", options->dpi, "of a PNG (default 300)");
   arguments.text("--colormap", options->colormap, "instead of the view's own");
+  arguments.choice("--scale", options->scale, {"linear", "log", "gamma"}, "how values become colours");
+  arguments.choice("--range", options->range, {"shared", "own"}, "of colours: one for all columns, or each its own");
   arguments.choice("--theme", options->theme, {"light", "dark"}, "of the figure");
   arguments.footer(view_help());
   return [options](const Context& context) { return run(*options, context); };

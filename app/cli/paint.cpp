@@ -33,10 +33,6 @@ class QtPainter final : public Painter {
     paper.dark = options.dark;
     return paper::export_figure(figure, file, paper);
   }
-  bool keeps_cells(const std::filesystem::path& file) const override {
-    const auto format = paper::format_of(file);
-    return format.ok() && *format != paper::Format::kPng;
-  }
 
  private:
   int count_ = 1;

@@ -25,8 +25,6 @@ class Painter {
   virtual Status check(const std::filesystem::path& file) const = 0;
   virtual Status write(const figure::Figure& figure, const std::filesystem::path& file,
                        const PaintOptions& options) const = 0;
-  // Whether the file's format keeps every cell of a map, whatever its size on paper.
-  virtual bool keeps_cells(const std::filesystem::path& file) const = 0;
 };
 
 // The recipe (JSON) of a figure made by Locus, or of a .json file. Errors: kBadInput when there is none; kUnsupported

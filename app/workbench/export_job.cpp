@@ -1,8 +1,6 @@
 #include "app/workbench/export_job.h"
 
-#include <algorithm>
-
-#include "app/session/view_input.h"
+#include "app/session/paper_input.h"
 #include "app/views/data_file.h"
 #include "app/workbench/studio.h"
 #include "renderers/paper/paper.h"
@@ -11,23 +9,8 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr double kColumnMm = 84;  // of a paper with two columns
-constexpr double kPageMm = 174;
-constexpr int kMostCells = 8192;  // along an axis of a figure that keeps every cell
-
-double width_of(const ExportJob& job) {
-  const double width_mm = job.recipe.paper.width_mm;
-  return width_mm > 0 ? width_mm : job.columns.size() > 1 ? kPageMm : kColumnMm;
-}
-
 views::ViewInput input_of(const ExportJob& job, const StopToken& stop) {
-  const PaperState& paper = job.recipe.paper;
-  views::ViewInput input = view_input(job.recipe.session.state, job.columns, *job.view);
-  const auto format = paper::format_of(job.file);
-  const bool keeps_cells = format && *format != paper::Format::kPng;
-  const double pixels = width_of(job) / 25.4 * paper.dpi;
-  input.width_px = keeps_cells ? kMostCells : static_cast<int>(std::clamp(pixels, 64.0, 65536.0));
-  input.height_px = input.width_px;
+  views::ViewInput input = paper_input(job.recipe, job.columns, *job.view, job.file);
   input.stop = stop;
   return input;
 }
@@ -47,7 +30,7 @@ Status fill_digests(ExportJob& job, const StopToken& stop, const Progress& progr
 Status write_one(const ExportJob& job, const std::filesystem::path& file, const StopToken& stop) {
   LOCUS_TRY(const figure::Figure figure, exported_figure(job, stop));
   paper::PaperOptions options;
-  options.width_mm = width_of(job);
+  options.width_mm = paper_width_mm(job.recipe.paper, job.columns.size());
   options.dpi = job.recipe.paper.dpi;
   options.dark = job.recipe.paper.dark;
   if (stop.stop_requested()) {

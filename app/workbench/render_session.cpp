@@ -2,6 +2,8 @@
 #include <cctype>
 #include <map>
 
+#include "app/session/paper_input.h"
+#include "app/session/recipe.h"
 #include "app/session/session.h"
 #include "app/session/view_input.h"
 #include "app/views/view.h"
@@ -11,6 +13,9 @@
 namespace locus::workbench {
 
 namespace {
+
+constexpr double kPageMm = 174;
+constexpr double kPanelMm = 120;
 
 // "TAPE Fig. 7a: dot products" → "tape-fig-7a-dot-products".
 std::string file_name(const std::string& name) {
@@ -39,12 +44,7 @@ class Runs {
       }
       LOCUS_TRY(auto model, open(entry));
       LOCUS_TRY(auto trace, run(model, input));
-      const std::string base = model->info().name + label_of(entry.overrides);
-      std::string name = base;
-      for (int n = 2; std::any_of(columns.begin(), columns.end(), [&](const auto& each) { return each.name == name; });
-           ++n) {
-        name = base + " (" + std::to_string(n) + ")";
-      }
+      std::string name = unique_name(model->info().name + label_of(entry.overrides), columns);
       columns.push_back({std::move(name), std::move(model), std::move(trace)});
     }
     return columns;
@@ -105,17 +105,49 @@ std::vector<CheckpointEntry> found(const std::vector<CheckpointEntry>& entries, 
   return there;
 }
 
-Result<figure::Figure> draw(const Bookmark& bookmark, const std::vector<CheckpointEntry>& entries,
-                            const models::Input& text, Runs& runs, std::shared_ptr<views::FieldCache> cache) {
-  LOCUS_TRY(const views::View* view, views::find_view(bookmark.state.view));
-  LOCUS_TRY(const auto columns, runs.columns(entries, text));
-  views::ViewInput input = view_input(bookmark.state, columns, *view);
-  input.cache = std::move(cache);
-  for (const views::Column& column : columns) {
-    LOCUS_CHECK(view->available(column));
+// One figure of the session, with everything to draw it again.
+class Drawing {
+ public:
+  static Result<Drawing> make(const Bookmark& bookmark, const std::vector<CheckpointEntry>& entries,
+                              const models::Input& input, Runs& runs, std::shared_ptr<views::FieldCache> cache) {
+    Drawing drawing;
+    LOCUS_TRY(drawing.view_, views::find_view(bookmark.state.view));
+    LOCUS_TRY(drawing.columns_, runs.columns(entries, input));
+    for (const views::Column& column : drawing.columns_) {
+      LOCUS_CHECK(drawing.view_->available(column));
+      LOCUS_TRY(drawing.recipe_.digests.emplace_back(), checkpoint_digest(column.model->info().files));
+    }
+    drawing.recipe_.session.checkpoints = entries;
+    drawing.recipe_.session.input = input;
+    drawing.recipe_.session.state = bookmark.state;
+    drawing.cache_ = std::move(cache);
+    // Figures of several panels beside each other have a page's width.
+    LOCUS_TRY(const figure::Figure figure, drawing.figure("any.png"));
+    drawing.recipe_.paper.width_mm = figure.columns > 1 ? kPageMm : kPanelMm;
+    return drawing;
   }
-  return view->figure(input);
-}
+
+  Status write(const std::filesystem::path& file) const {
+    LOCUS_TRY(figure::Figure figure, this->figure(file));
+    figure.recipe = to_json(recipe_);
+    paper::PaperOptions paper;
+    paper.width_mm = recipe_.paper.width_mm;
+    paper.dpi = recipe_.paper.dpi;
+    return paper::export_figure(figure, file, paper);
+  }
+
+ private:
+  Result<figure::Figure> figure(const std::filesystem::path& file) const {
+    views::ViewInput input = paper_input(recipe_, columns_, *view_, file);
+    input.cache = cache_;
+    return view_->figure(input);
+  }
+
+  const views::View* view_ = nullptr;
+  std::vector<views::Column> columns_;
+  Recipe recipe_;
+  std::shared_ptr<views::FieldCache> cache_;
+};
 
 }  // namespace
 
@@ -141,19 +173,17 @@ Result<RenderedSession> render_session(const std::filesystem::path& path, const 
       rendered.warnings.push_back(each.name + ": not drawn");
       continue;
     }
-    const auto figure = draw(each, entries, each.input.value_or(session.input), runs, cache);
-    if (!figure && complete) {
-      return figure.error().within(each.name);
+    const auto drawing = Drawing::make(each, entries, each.input.value_or(session.input), runs, cache);
+    if (!drawing && complete) {
+      return drawing.error().within(each.name);
     }
-    if (!figure) {
-      rendered.warnings.push_back(each.name + ": not drawn: " + figure.error().describe());
+    if (!drawing) {
+      rendered.warnings.push_back(each.name + ": not drawn: " + drawing.error().describe());
       continue;
     }
-    paper::PaperOptions paper;
-    paper.width_mm = figure->columns > 1 ? 174 : 120;
     for (const char* ending : {".png", ".pdf"}) {
       const auto file = folder / (file_name(each.name) + ending);
-      LOCUS_CHECK(paper::export_figure(*figure, file, paper));
+      LOCUS_CHECK(drawing->write(file));
       rendered.files.push_back(file);
     }
   }

@@ -1,0 +1,38 @@
+#include "app/session/paper_input.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "app/session/view_input.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr double kColumnMm = 84;
+constexpr double kPageMm = 174;
+constexpr int kMostCells = 8192;  // along an axis of a figure that keeps every cell
+
+bool is_png(const std::filesystem::path& file) {
+  std::string ending = file.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return ending == ".png";
+}
+
+}  // namespace
+
+double paper_width_mm(const PaperState& paper, std::size_t columns) {
+  return paper.width_mm > 0 ? paper.width_mm : columns > 1 ? kPageMm : kColumnMm;
+}
+
+views::ViewInput paper_input(const Recipe& recipe, std::vector<views::Column> columns, const views::View& view,
+                             const std::filesystem::path& file) {
+  const double pixels = paper_width_mm(recipe.paper, columns.size()) / 25.4 * recipe.paper.dpi;
+  views::ViewInput input = view_input(recipe.session.state, std::move(columns), view);
+  input.width_px = is_png(file) ? static_cast<int>(std::clamp(pixels, 64.0, 65536.0)) : kMostCells;
+  input.height_px = input.width_px;
+  return input;
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,105 @@
+// A figure draws itself again: what `locus --figures` wrote of every view, from the recipe inside it.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "app/views/view.h"
+#include "tests/support/run_locus.h"
+
+#if LOCUS_GUI
+
+namespace {
+
+using locus::testing_support::read_text;
+using locus::testing_support::run_locus;
+
+// The checkpoints that each view is drawn of, its options and its input.
+struct Drawn {
+  std::string columns;
+  std::string state;
+  std::string input = R"("text": "One boat left, two boats stayed.")";
+};
+
+const std::map<std::string, Drawn>& figures() {
+  const std::string image = R"("image": ")" LOCUS_SOURCE_DIR R"(/assets/samples/star.png")";
+  static const std::map<std::string, Drawn> kFigures = {
+      {"attention",
+       {"text-rope text-tape", R"("layer": 1, "head": 2, "difference": true, "scale": {"transfer": "log"})"}},
+      {"attention-grid", {"text-rope", R"("scale": {"colormap": "magma", "shared": false})"}},
+      {"attention-text", {"text-rope", R"("query": 9)"}},
+      {"attention-image",
+       {"shapes-seqpe", R"("layer": 3, "options": {"attention-image": {"all-heads": true}})", image}},
+      {"pe-dot-product", {"text-rope", R"("options": {"pe-dot-product": {"layers": true, "centred": true}})"}},
+      {"pe-dot-product-2d",
+       {"shapes-seqpe shapes-learned",
+        R"("head": -1, "scale": {"shared": false}, "options": {"pe-dot-product-2d": {"cosine": true, "centred": true}})",
+        image}},
+      {"gates", {"text-cope", R"("head": 2, "options": {"gates": {"boundary": "\\s"}})"}},
+      {"positions", {"text-cope", R"("head": 2, "options": {"positions": {"strip": 9}})"}},
+      {"position-attention", {"text-cope", R"("head": 2)"}},
+      {"distance-bias", {"text-rope text-rope:2000", R"("options": {"distance-bias": {"pairs": 200}})"}},
+      {"distance-profile",
+       {"text-rope", R"("quantity": "logit", "options": {"distance-profile": {"theory": "llama"}})"}},
+      {"shift-stability", {"text-rope text-rope:2000", R"("options": {"shift-stability": {"move": "tokens"}})"}},
+      {"length-curve", {"text-rope", R"("options": {"length-curve": {"shortest": 8, "longest": 32, "scored": 4}})"}},
+      {"task-accuracy",
+       {"addition-rope addition-tape", R"("options": {"task-accuracy": {"accuracy": true}})", R"("ids": [0])"}},
+      {"heads", {"text-rope", R"("layer": 0)"}},
+      {"head-difference", {"text-rope text-rope:2000", R"("layer": 0)"}},
+  };
+  return kFigures;
+}
+
+// "text-rope:2000" is the checkpoint with another RoPE base.
+std::string columns_json(const std::string& names) {
+  std::istringstream words(names);
+  std::string json;
+  for (std::string word; words >> word;) {
+    const std::size_t colon = word.find(':');
+    json += json.empty() ? "" : ", ";
+    json += R"({"path": ")" LOCUS_SOURCE_DIR "/assets/checkpoints/" + word.substr(0, colon) + "\"";
+    json += colon == std::string::npos ? "}" : R"(, "rope_base": )" + word.substr(colon + 1) + "}";
+  }
+  return json;
+}
+
+TEST(RecipeRoundTrip, EveryViewIsDrawnAgainFromItsOwnFile) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / ("locus_round_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::string bookmarks;
+  for (const auto* view : locus::views::views()) {
+    const std::string& name = view->info().name;
+    ASSERT_TRUE(figures().contains(name)) << "say above what " << name << " is drawn of";
+    const Drawn& drawn = figures().at(name);
+    bookmarks += (bookmarks.empty() ? "" : ",\n") + std::string(R"({"name": ")") + name + R"(", "input": {)" +
+                 drawn.input + R"(}, "columns": [)" + columns_json(drawn.columns) + R"(], "state": {"view": ")" + name +
+                 "\", " + drawn.state + "}}";
+  }
+  std::ofstream(folder / "all.locus.json") << R"({"locus": "session/1", "bookmarks": [)" << bookmarks << "]}";
+  const auto made = run_locus({"--figures", (folder / "drawn").string(), (folder / "all.locus.json").string()});
+  ASSERT_EQ(made.status, 0) << made.err;
+  EXPECT_EQ(made.err, "");
+  for (const auto& [name, unused] : figures()) {
+    for (const std::string ending : {".png", ".pdf"}) {
+      const auto first = folder / "drawn" / (name + ending);
+      const auto second = folder / ("again" + ending);
+      const auto again = run_locus({"figure", "--recipe", first.string(), "--out", second.string()});
+      ASSERT_EQ(again.status, 0) << name << ending << ": " << again.err;
+      EXPECT_EQ(again.err, "") << name << ending;
+      EXPECT_GT(read_text(first).size(), 1000U) << name << ending;
+      EXPECT_TRUE(read_text(first) == read_text(second)) << name << ending << " is another picture";
+    }
+  }
+  // Another format of the same recipe is as faithful.
+  const std::string png = (folder / "drawn/positions.png").string();
+  for (const auto& [from, to] :
+       {std::pair(png, "first.svg"), std::pair((folder / "first.svg").string(), "second.svg")}) {
+    ASSERT_EQ(run_locus({"figure", "--recipe", from, "--out", (folder / to).string()}).status, 0) << to;
+  }
+  EXPECT_TRUE(read_text(folder / "first.svg") == read_text(folder / "second.svg"));
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+
+#endif
