@@ -111,6 +111,12 @@ std::shared_ptr<const Field> map_of(const Field& products, std::int64_t row, con
   return std::make_shared<const Field>(std::move(map));
 }
 
+// Beside the colour bar of a row of small maps: short.
+std::string measure_label(const models::Similarity& similarity) {
+  return !similarity.cosine ? similarity_label(similarity, "e", "eₐ")
+                            : std::string(similarity.centred.empty() ? "" : "centred ") + "cosine";
+}
+
 class DotProduct2d final : public View {
  public:
   const ViewInfo& info() const override { return info_; }
@@ -205,8 +211,12 @@ Result<figure::Figure> DotProduct2d::figure(const ViewInput& input) const {
       map.scale = scale;
       figure.panels[panel].layers.emplace_back(std::move(map));
       mark_patch(grid, prefix_of(grid) + anchors[n].row * grid.columns + anchors[n].column, figure.panels[panel]);
+      if (static_cast<int>(n) % figure.columns > 0) {  // rows are counted once, at the left
+        figure.panels[panel].y.cell_names =
+            std::make_shared<const std::vector<std::string>>(static_cast<std::size_t>(grid.rows), "");
+      }
       if (n + 1 == std::min(counts[column], static_cast<std::size_t>(figure.columns))) {  // at the right edge
-        figure.panels[panel].color_bar_label = similarity_label(similarity_of(input, {0, 1}), "e", "eₐ");
+        figure.panels[panel].color_bar_label = measure_label(similarity_of(input, {0, 1}));
       }
     }
   }

@@ -9,7 +9,7 @@ namespace locus::figure {
 namespace {
 
 constexpr double kSmallestNames = 0.75;  // token names may shrink to this part of the tick text
-constexpr double kLongestName = 8;       // in tick text sizes; what is longer is elided
+constexpr double kLongestName = 10;      // in tick text sizes; what is longer is elided
 constexpr double kWordLine = 1.3;        // the room of a word along its axis, in text sizes
 constexpr double kMostWords = 2;         // that share a label, on average; beyond, cells are counted
 constexpr double kMostTicks = 9;         // on an axis, however long: more are not read
@@ -249,12 +249,15 @@ PanelDecor measure(const Panel& panel, double plot_width, double plot_height, bo
     decor.x = axis_labels(panel, true, plot_width, style, metrics);
     decor.y = axis_labels(panel, false, plot_height, style, metrics);
     decor.x_label = wrapped(metrics, panel.x.label, style.text_size, std::max(plot_width, 6 * style.text_size), 2);
-    decor.y_label = wrapped(metrics, panel.y.label, style.text_size, std::max(plot_height, 6 * style.text_size), 2);
     margins.left = style.tick_length() + style.gap() / 2 + decor.y.depth;
     margins.bottom = style.tick_length() + style.gap() / 2 + decor.x.depth;
     if (!decor.x_label.empty()) {
       margins.bottom += style.gap() / 2 + lines_height(decor.x_label, style.text_size);
     }
+    // Beside a low plot a label may be as long as the title above and the ticks below leave room for.
+    const double above = panel.title.empty() ? 0 : TextMetrics::line_height(style.note_text());
+    const double y_room = std::max(plot_height + 2 * std::min(margins.bottom, above), 6 * style.text_size);
+    decor.y_label = wrapped(metrics, panel.y.label, style.text_size, y_room, 2);
     if (!decor.y_label.empty()) {
       margins.left += style.gap() + lines_height(decor.y_label, style.text_size);
     }

@@ -164,7 +164,7 @@ TEST(ImageViews, CentredAnchorsAreComparedWithoutTheMeanState) {
         expect_near(value, expected);
         EXPECT_EQ(map.field->values[static_cast<std::size_t>(n)], value);
       }
-      EXPECT_EQ(figure->panels.back().color_bar_label, cosine ? "cosine of e − ē and eₐ − ē" : "⟨e − ē, eₐ − ē⟩");
+      EXPECT_EQ(figure->panels.back().color_bar_label, cosine ? "centred cosine" : "⟨e − ē, eₐ − ē⟩");
     }
   }
 }
