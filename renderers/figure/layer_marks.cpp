@@ -50,7 +50,7 @@ void add_cell_texts(const HeatMap& map, const ColorScale& scale, const Context& 
   for (const std::string& text : *map.texts) {
     longest = std::max(longest, number_width(text));
   }
-  const double size = std::min({context.style.tick_text(), 0.7 * height, 0.92 * width / longest});
+  const double size = std::min({context.style.tick_text(), 0.7 * height, 0.9 * width / longest});
   if (size < context.style.readable(kSmallestCellText * context.style.text_size)) {
     return;
   }

@@ -8,6 +8,7 @@
 namespace locus::figure {
 namespace {
 
+constexpr double kWordNames = 0.85;      // so large are names of words
 constexpr double kSmallestNames = 0.75;  // token names may shrink to this part of the tick text
 constexpr double kLongestName = 10;      // in tick text sizes; what is longer is elided
 constexpr double kWordLine = 1.3;        // the room of a word along its axis, in text sizes
@@ -122,9 +123,15 @@ std::optional<AxisLabels> name_labels(const Axis& axis, double length, bool alon
   if (!named || named->cells.empty()) {
     return std::nullopt;
   }
+  const bool unnamed =
+      std::all_of(named->names.begin(), named->names.end(), [](const auto& name) { return name.empty(); });
+  if (unnamed) {
+    return AxisLabels{};  // another panel names them
+  }
   const double smallest = style.readable(kSmallestNames * style.tick_text());
-  return 1.05 * smallest <= named->cell + 1e-9 ? cell_labels(*named, along_x, smallest, style, metrics)
-                                               : word_labels(*named, along_x, smallest, style, metrics);
+  return 1.05 * smallest <= named->cell + 1e-9
+             ? cell_labels(*named, along_x, smallest, style, metrics)
+             : word_labels(*named, along_x, style.readable(kWordNames * style.tick_text()), style, metrics);
 }
 
 AxisLabels axis_labels(const Panel& panel, bool along_x, double length, const Style& style,
