@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "core/base/system_files.h"
 #include "models/loaded_model.h"
 
 namespace locus::models {
@@ -96,17 +97,7 @@ double run_bytes(const transformer::Transformer& model, std::int64_t length, con
 }
 
 double available_bytes() {
-  std::ifstream file("/proc/meminfo");
-  std::string name;
-  double kilobytes = 0;
-  std::string unit;
-  double available = 0;
-  while (file >> name >> kilobytes >> unit) {
-    if (name == "MemAvailable:") {
-      available = kilobytes * 1024;
-      break;
-    }
-  }
+  double available = system_bytes("/proc/meminfo", "MemAvailable");
   // A container may be given less than the machine has.
   const double limit = number_of("/sys/fs/cgroup/memory.max");
   if (limit > 0) {

@@ -95,7 +95,7 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
       }
       const at::Tensor last = observation.logits[0][observation.logits.size(1) - 1].cpu();
       ids.push_back(next_id(last, options.temperature, random));
-      past = transformer::Past{std::move(observation.layers), prompt + n};
+      past = transformer::Past{std::move(observation.layers), prompt + n, observation.rows};
       const at::Tensor added = at::full({1, 1}, ids.back(), prepared.batch.ids.options());
       prepared.batch.ids = at::cat({prepared.batch.ids, added}, 1);
       prepared.batch.positions = positions.slice({0, prompt + n + 1});

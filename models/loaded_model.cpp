@@ -41,6 +41,27 @@ std::function<std::string(std::int64_t)> label_of(std::shared_ptr<const text::To
 
 }  // namespace
 
+ModelInfo shape_info(const transformer::Transformer& model) {
+  const transformer::Spec& spec = model.spec();
+  const position::Description& encoding = model.encoding().description();
+  ModelInfo info;
+  info.encoding = encoding.name;
+  info.encoding_options = model.encoding().settings();
+  info.layers = spec.layers;
+  info.heads = spec.heads;
+  info.kv_heads = spec.kv_heads;
+  info.width = spec.width;
+  info.head_width = spec.head_width;
+  info.vocabulary = spec.vocabulary;
+  info.trained_length = spec.trained_length;
+  info.causal = spec.causal;
+  info.image = spec.is_image();
+  info.has_gates = encoding.has_gates;
+  info.has_dot_product = encoding.has_dot_product;
+  info.content = encoding.content;
+  return info;
+}
+
 Status LoadedModel::load() {
   LOCUS_TRY(const transformer::Transformer* loaded, ready());
   (void)loaded;
@@ -94,6 +115,7 @@ std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& tra
   const at::Tensor same = batch.ids[0].narrow(0, 0, shorter).eq(data.input_ids.narrow(0, 0, shorter)).cpu() &
                           batch.positions.ids.narrow(0, 0, shorter).eq(data.position_ids.narrow(0, 0, shorter)).cpu();
   transformer::Past past;
+  past.rows = data.rows;
   // The last row is always computed: its logits are not kept with the layers.
   past.tokens = std::min(same.to(at::kLong).cumprod(0).sum().item<std::int64_t>(), batch.ids.size(1) - 1);
   for (const TraceLayer& layer : data.layers) {
@@ -170,6 +192,7 @@ std::shared_ptr<const Trace> LoadedModel::trace_of(Prepared prepared, const tran
       data.encoding_parameters.emplace_back(parameter.name.substr(kPrefix.size()), *parameter.value);
     }
   }
+  data.rows = observation.rows;
   for (std::size_t n = 0; n < observation.layers.size(); ++n) {
     data.layers.push_back(trace_layer(observation.layers[n], static_cast<std::int64_t>(n), model));
   }

@@ -86,6 +86,9 @@ class LoadedModel : public Model {
   mutable std::atomic<double> rate_ = 0;  // multiply-accumulates a millisecond of the last long runs; 0: none yet
 };
 
+// What a model's spec and encoding say of it.
+ModelInfo shape_info(const transformer::Transformer& model);
+
 // The spec under another base or scaling. Errors: kUnsupported where its encoding has none, kUsage for a scaling that
 // cannot be read.
 Status apply_overrides(const Overrides& overrides, transformer::Spec& spec);

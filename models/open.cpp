@@ -90,27 +90,11 @@ std::string main_dtype(const transformer::Fitting& fitting) {
 
 ModelInfo make_info(const families::Checkpoint& checkpoint, const families::Plan& plan,
                     const transformer::Transformer& model, const transformer::Fitting& fitting) {
-  const transformer::Spec& spec = model.spec();
-  const position::Description& encoding = model.encoding().description();
-  ModelInfo info;
+  ModelInfo info = shape_info(model);
   fs::path shown = fs::path(checkpoint.path).lexically_normal();
   info.name = shown.has_filename() ? shown.filename().string() : shown.parent_path().filename().string();
-  info.encoding = encoding.name;
-  info.encoding_options = model.encoding().settings();
-  info.layers = spec.layers;
-  info.heads = spec.heads;
-  info.kv_heads = spec.kv_heads;
-  info.width = spec.width;
-  info.head_width = spec.head_width;
-  info.vocabulary = spec.vocabulary;
   info.parameters = fitting.parameters;
-  info.trained_length = spec.trained_length;
   info.dtype = main_dtype(fitting);
-  info.causal = spec.causal;
-  info.image = spec.is_image();
-  info.has_gates = encoding.has_gates;
-  info.has_dot_product = encoding.has_dot_product;
-  info.content = encoding.content;
   info.unexpected = fitting.unexpected;
   info.warnings = plan.warnings;
   std::vector<checkpoint::Source> sources{checkpoint.tensors};

@@ -15,6 +15,10 @@
 #include "models/model.h"
 #include "models/progressive.h"
 
+namespace locus::transformer {
+class RowStore;
+}
+
 namespace locus::models {
 
 // One layer of a trace; undefined tensors were not kept or not stored.
@@ -45,6 +49,7 @@ struct TraceData {
   // The encoding's trained tensors, by its own names.
   std::vector<std::pair<std::string, at::Tensor>> encoding_parameters;
   std::vector<TraceLayer> layers;
+  std::shared_ptr<transformer::RowStore> rows;  // where they lie, of a run that continued another
   // How the most likely outputs are shown, by id.
   std::function<std::string(std::int64_t)> label;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/attention/lane_kernels.h"
+#include "models/transformer/continued.h"
 
 namespace locus::transformer {
 
@@ -71,74 +72,7 @@ bool runs_kernels(const at::Tensor& x, const Linear& weights) {
          weights.weight.scalar_type() == at::kFloat && weights.weight.size(0) % attention::kLanes == 0;
 }
 
-// The first `count` tokens of `before`, then those of `after`; undefined where either is.
-at::Tensor join(const at::Tensor& before, std::int64_t count, const at::Tensor& after, std::int64_t axis) {
-  return before.defined() && after.defined() ? at::cat({before.narrow(axis, 0, count), after}, axis) : at::Tensor();
-}
-
-// The axis of a state's table that counts tokens: (B, H, T, …) where layers renew it, otherwise the last but one.
-std::int64_t token_axis(const at::Tensor& table, bool updates) {
-  return updates ? 2 : table.dim() - 2;
-}
-
-position::State joined(const position::State& before, std::int64_t count, const position::State& after, bool updates) {
-  position::State state;
-  state.positions = {at::cat({before.positions.ids.narrow(0, 0, count), after.positions.ids}), 0};
-  if (after.table.defined()) {
-    state.table = join(before.table, count, after.table, token_axis(after.table, updates));
-  }
-  return state;
-}
-
-// Puts the past's queries, keys and values before those of `now`.
-void prepend(const LayerRecord& past, std::int64_t count, LayerRecord& now) {
-  using position::Prepared;
-  for (const auto member : {&Prepared::query, &Prepared::key, &Prepared::content_query, &Prepared::content_key,
-                            &Prepared::gate_query, &Prepared::gate_key}) {
-    now.prepared.*member = join(past.prepared.*member, count, now.prepared.*member, 2);
-  }
-  now.prepared.positions = {at::cat({past.prepared.positions.ids.narrow(0, 0, count), now.prepared.positions.ids}), 0};
-  now.value = join(past.value, count, now.value, 2);
-}
-
-// The same for what the attention left of each row.
-void prepend_rows(const LayerRecord& past, std::int64_t count, LayerRecord& now) {
-  now.log_sum_exp = join(past.log_sum_exp, count, now.log_sum_exp, 2);
-  now.chosen = join(past.chosen, count, now.chosen, 2);
-}
-
 }  // namespace
-
-std::optional<std::pair<position::State, position::State>> Transformer::states_after(
-    const Past& past, const Batch& batch, const ObserveOptions& options) const {
-  const std::int64_t length = batch.positions.size();
-  if (!spec_.causal || spec_.is_image() || options.all_logits || past.tokens < 1 || past.tokens >= length ||
-      past.layers.size() != layers_.size()) {
-    return std::nullopt;
-  }
-  for (const LayerRecord& layer : past.layers) {
-    if (!layer.value.defined() || (options.hidden && !layer.hidden.defined())) {
-      return std::nullopt;
-    }
-  }
-  // Begun one token early: where the angles follow the length (dynamic NTK, stretched tables), that token says so.
-  const bool updates = encoding_->description().updates;
-  const position::State& before = past.layers.front().state;
-  const position::State begun = encoding_->begin(batch.positions.slice({past.tokens - 1, length}), batch.ids.size(0));
-  if (begun.table.defined() != before.table.defined()) {
-    return std::nullopt;
-  }
-  position::State after{batch.positions.slice({past.tokens, length}), {}};
-  if (begun.table.defined()) {
-    const std::int64_t axis = token_axis(begun.table, updates);
-    if (!at::allclose(begun.table.narrow(axis, 0, 1), before.table.narrow(axis, past.tokens - 1, 1), 1e-6, 1e-6)) {
-      return std::nullopt;
-    }
-    after.table = begun.table.narrow(axis, 1, length - past.tokens);
-  }
-  position::State whole = updates ? position::State{} : joined(before, past.tokens, after, false);
-  return std::pair(std::move(after), std::move(whole));
-}
 
 at::Tensor linear(const at::Tensor& x, const Linear& weights) {
   return at::linear(x, weights.weight, weights.bias);
@@ -240,7 +174,7 @@ at::Tensor Transformer::feed_forward(const Layer& layer, const at::Tensor& x) co
 
 Result<at::Tensor> Transformer::run_layer(std::int64_t index, const at::Tensor& x, position::State& state,
                                           const Attend& attend, LayerRecord* record, Range output_rows,
-                                          const Continued* continued) const {
+                                          Continued* continued) const {
   const Layer& layer = layers_[static_cast<std::size_t>(index)];
   const bool pre = spec_.norm_place == NormPlace::kPre;
   const at::Tensor normed = pre ? normalise(x, layer.attention_norm) : x;
@@ -250,10 +184,7 @@ Result<at::Tensor> Transformer::run_layer(std::int64_t index, const at::Tensor& 
   seen.value = projections.value;
   seen.state = state;
   if (continued != nullptr) {
-    const LayerRecord& past = continued->past.layers[static_cast<std::size_t>(index)];
-    prepend(past, continued->past.tokens, seen);
-    seen.state =
-        encoding_->description().updates ? joined(past.state, continued->past.tokens, state, true) : continued->whole;
+    continued->take_over(index, seen);
   }
   const at::Tensor state_values = encoding_->state_values(seen.state, index);
   LOCUS_TRY(attention::Attended attended, attend(index, seen.prepared, seen.value, state_values));
@@ -261,7 +192,7 @@ Result<at::Tensor> Transformer::run_layer(std::int64_t index, const at::Tensor& 
   seen.chosen = attended.chosen;
   if (record != nullptr) {
     if (continued != nullptr) {
-      prepend_rows(continued->past.layers[static_cast<std::size_t>(index)], continued->past.tokens, seen);
+      continued->take_over_rows(index, seen);
     }
     record->prepared = seen.prepared;
     record->state = seen.state;
@@ -345,14 +276,13 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
   const std::int64_t size = spec_.is_image() ? batch.pixels.size(0) : batch.ids.size(0);
   Observation observation;
   observation.layers.resize(layers_.size());
-  auto states = options.past != nullptr ? states_after(*options.past, batch, options) : std::nullopt;
   std::optional<Continued> continued;
-  if (states) {
-    observation.reused = options.past->tokens;
-    continued.emplace(Continued{*options.past, std::move(states->second)});
+  if (options.past != nullptr) {
+    continued = Continued::begin(spec_, *encoding_, *options.past, batch, options);
   }
+  observation.reused = continued ? continued->tokens() : 0;
   const Range rows{observation.reused, batch.positions.size()};
-  position::State state = states ? std::move(states->first) : encoding_->begin(batch.positions, size);
+  position::State state = continued ? continued->state() : encoding_->begin(batch.positions, size);
   const Attend attend = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
                             const at::Tensor& state_values) {
     if (options.values) {
@@ -371,7 +301,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     }
     LayerRecord& record = observation.layers[static_cast<std::size_t>(n)];
     if (options.hidden) {
-      record.hidden = all ? x : join(options.past->layers[static_cast<std::size_t>(n)].hidden, rows.begin, x, 1);
+      record.hidden = all ? x : continued->hidden(n, x);
     }
     // Of the last layer's output only the rows that the head reads.
     const std::int64_t length = x.size(1);
@@ -380,6 +310,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
                            continued ? &*continued : nullptr));
   }
   observation.logits = head(x);
+  observation.rows = continued ? continued->finish() : nullptr;
   return observation;
 }
 

@@ -71,6 +71,9 @@ struct Batch {
   position::Positions positions;  // of all T tokens; see Transformer::positions()
 };
 
+class Continued;
+class RowStore;
+
 // What observe() keeps of one layer.
 struct LayerRecord {
   position::Prepared prepared;
@@ -86,6 +89,7 @@ struct LayerRecord {
 struct Past {
   std::vector<LayerRecord> layers;
   std::int64_t tokens = 0;
+  std::shared_ptr<RowStore> rows = nullptr;  // where they lie; null where in no store
 };
 
 struct ObserveOptions {
@@ -99,8 +103,9 @@ struct ObserveOptions {
 
 struct Observation {
   std::vector<LayerRecord> layers;
-  at::Tensor logits;        // (B, T or 1, V); (B, 1, classes) for images
-  std::int64_t reused = 0;  // tokens taken over from the past
+  at::Tensor logits;               // (B, T or 1, V); (B, 1, classes) for images
+  std::int64_t reused = 0;         // tokens taken over from the past
+  std::shared_ptr<RowStore> rows;  // for a next run's Past
 };
 
 class Transformer {
@@ -150,18 +155,10 @@ class Transformer {
   at::Tensor normalise(const at::Tensor& x, const NormWeights& norm) const;
   // Embedding, all layers, head.
   Result<at::Tensor> run_whole(const Batch& batch, const Attend& attend) const;
-  // One layer; `record` may be null. With a past, x and `state` are those of the tokens after it; `whole` is the state
-  // of all tokens where the encoding never updates it. Of the last layer only the output of `output_rows` (of x) is
-  // computed; empty: all.
-  struct Continued {
-    const Past& past;
-    position::State whole;
-  };
+  // One layer; `record` and `continued` may be null. Of a continued run x and `state` are those of the tokens after the
+  // past. Of the last layer only the output of `output_rows` (of x) is computed; empty: all.
   Result<at::Tensor> run_layer(std::int64_t index, const at::Tensor& x, position::State& state, const Attend& attend,
-                               LayerRecord* record, Range output_rows, const Continued* continued = nullptr) const;
-  // The state of the tokens after the past, and of all of them; empty when the past does not give the same numbers.
-  std::optional<std::pair<position::State, position::State>> states_after(const Past& past, const Batch& batch,
-                                                                          const ObserveOptions& options) const;
+                               LayerRecord* record, Range output_rows, Continued* continued = nullptr) const;
   // Final norm and head of the rows of `x`.
   at::Tensor head(const at::Tensor& x) const;
 

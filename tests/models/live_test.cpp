@@ -6,6 +6,7 @@
 #include <fstream>
 #include <random>
 
+#include "core/base/system_files.h"
 #include "core/position/list.h"
 #include "models/loaded_model.h"
 #include "models/recorded_trace.h"
@@ -60,6 +61,7 @@ std::unique_ptr<models::LoadedModel> model_of(const transformer::Spec& spec, std
     return nullptr;
   }
   models::LoadedParts parts;
+  parts.info = models::shape_info(**made);
   at::manual_seed(6);
   const at::NoGradGuard no_grad;
   for (const transformer::Parameter& parameter : (*made)->parameters()) {
@@ -67,12 +69,6 @@ std::unique_ptr<models::LoadedModel> model_of(const transformer::Spec& spec, std
     parts.info.parameters += parameter.value->numel();
   }
   parts.info.name = spec.encoding;
-  parts.info.encoding = spec.encoding;
-  parts.info.layers = spec.layers;
-  parts.info.heads = spec.heads;
-  parts.info.kv_heads = spec.kv_heads;
-  parts.info.vocabulary = spec.vocabulary;
-  parts.info.causal = spec.causal;
   parts.options.memory_limit_mb = memory_limit_mb;
   parts.transformer = std::move(*made);
   return std::make_unique<models::LoadedModel>(std::move(parts));
@@ -157,11 +153,15 @@ TEST(Live, RandomEditsEqualWholeRuns) {
     options.continuable = true;
     TracePointer trace = run(*model, ids, options);
     ASSERT_NE(trace, nullptr);
-    const TracePointer first = trace;
-    const at::Tensor first_map = weights_of(*first, 2).clone();
+    // What was handed on stays as it was: all of it, or the last one alone so that the memory of others is used again.
+    std::vector<std::pair<TracePointer, at::Tensor>> shown;
     for (int step = 0; step < 8; ++step) {
       const Ids before = ids;
       edit(ids, random);
+      if (seed % 2 == 0) {
+        shown.clear();
+      }
+      shown.emplace_back(trace, weights_of(*trace, 2).clone());
       options.reuse = trace;
       trace = run(*model, ids, options);
       const TracePointer whole = run(*model, ids);
@@ -174,8 +174,77 @@ TEST(Live, RandomEditsEqualWholeRuns) {
         EXPECT_CLOSE(weights_of(*trace, layer), weights_of(*whole, layer), kTolerance);
       }
       EXPECT_EQ(trace->memory_mb(), whole->memory_mb());
+      for (const auto& [older, map] : shown) {
+        EXPECT_CLOSE(weights_of(*older, 2), map, 0.0);
+      }
     }
-    EXPECT_CLOSE(weights_of(*first, 2), first_map, 0.0);  // what was handed on is as it was
+  }
+}
+
+// Typing: tokens are appended, and the last one is replaced by a longer one.
+TEST(Live, TypedTextsEqualWholeRuns) {
+  for (const char* name : {"rope", "learned", "cope", "tape", "alibi"}) {
+    SCOPED_TRACE(name);
+    const auto model = model_of(spec_of({name, {}}));
+    Ids ids(12, 3);
+    RunOptions options;
+    options.continuable = true;
+    options.keep = {"logits", "hidden"};
+    TracePointer trace = run(*model, ids, options);
+    for (int step = 0; step < 12; ++step) {
+      if (step % 3 == 0) {
+        ids.push_back(step);
+      } else {
+        ids.back() = 7 + step;
+      }
+      options.reuse = trace;
+      trace = run(*model, ids, options);
+      const TracePointer whole = run(*model, ids);
+      ASSERT_TRUE(trace && whole);
+      EXPECT_EQ(trace->reused(), static_cast<std::int64_t>(ids.size()) - 1);
+      EXPECT_CLOSE(logits_of(*trace), logits_of(*whole), kTolerance);
+      EXPECT_CLOSE(weights_of(*trace, 2), weights_of(*whole, 2), kTolerance);
+    }
+  }
+}
+
+TEST(Live, ACancelledRunLeavesTheOneBeforeItAsItWas) {
+  for (const char* name : {"rope", "tape"}) {
+    for (const bool replaces : {false, true}) {
+      SCOPED_TRACE(name);
+      const auto model = model_of(spec_of({name, {}}));
+      Ids ids(20, 3);
+      RunOptions options;
+      options.continuable = true;
+      for (int n = 0; n < 3; ++n) {  // until rows are shared
+        options.reuse = run(*model, ids, options);
+        ids.push_back(n);
+      }
+      const TracePointer before = options.reuse;
+      const at::Tensor map = weights_of(*before, 2).clone();
+      ids.pop_back();
+      if (replaces) {
+        ids.back() = 30;
+      } else {
+        ids.push_back(30);
+      }
+      Input input;
+      input.ids = ids;
+      std::stop_source stop;
+      const auto cancelled = model->run(input, options, stop.get_token(), [&](const ProgressReport& news) {
+        if (news.what == "layer 3 of 3") {
+          stop.request_stop();
+        }
+      });
+      ASSERT_FALSE(cancelled.ok());
+      EXPECT_EQ(cancelled.error().code, ErrorCode::kCancelled);
+      EXPECT_CLOSE(weights_of(*before, 2), map, 0.0);
+      ids.back() = 31;
+      const TracePointer after = run(*model, ids, options);
+      EXPECT_GT(after->reused(), 0);
+      EXPECT_CLOSE(logits_of(*after), logits_of(*run(*model, ids)), kTolerance);
+      EXPECT_CLOSE(weights_of(*before, 2), map, 0.0);
+    }
   }
 }
 
@@ -272,17 +341,8 @@ TEST(Live, GenerationStopsAndStaysWithinTheTable) {
   EXPECT_EQ(cancelled.error().code, ErrorCode::kCancelled);
 }
 
-double resident_megabytes(const char* name) {
-  std::ifstream file("/proc/self/status");
-  std::string word;
-  while (file >> word) {
-    if (word == name) {
-      double kilobytes = 0;
-      file >> kilobytes;
-      return kilobytes * 1024 / 1e6;
-    }
-  }
-  return 0;
+double process_megabytes(const char* key) {
+  return system_bytes("/proc/self/status", key) / 1e6;
 }
 
 TEST(Live, EstimatesAreWithinAFactorOfTwoOfThePeak) {
@@ -300,9 +360,9 @@ TEST(Live, EstimatesAreWithinAFactorOfTwoOfThePeak) {
     run(*model, Ids(16, 5), options);
     ::malloc_trim(0);
     std::ofstream("/proc/self/clear_refs") << "5";
-    const double before = resident_megabytes("VmRSS:");
+    const double before = process_megabytes("VmRSS");
     const TracePointer trace = run(*model, ids, options);
-    const double peak = resident_megabytes("VmHWM:") - before;
+    const double peak = process_megabytes("VmHWM") - before;
     const models::Estimate estimate = model->estimate(3000, options);
     EXPECT_GT(estimate.memory_mb, peak / 2);
     EXPECT_LT(estimate.memory_mb, peak * 2);

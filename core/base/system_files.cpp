@@ -1,0 +1,27 @@
+#include "core/base/system_files.h"
+
+#include <cstdlib>
+#include <fstream>
+
+namespace locus {
+
+std::string system_value(const std::string& path, const std::string& key) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    const std::size_t colon = line.find(':');
+    const std::size_t end = line.find_last_not_of(" \t", colon == 0 || colon == std::string::npos ? 0 : colon - 1);
+    if (colon == std::string::npos || end + 1 != key.size() || line.compare(0, key.size(), key) != 0) {
+      continue;
+    }
+    const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? std::string() : line.substr(begin);
+  }
+  return {};
+}
+
+double system_bytes(const std::string& path, const std::string& key) {
+  return 1024 * std::atof(system_value(path, key).c_str());
+}
+
+}  // namespace locus

@@ -1,0 +1,16 @@
+// What Linux says of the machine and of this process in files of "key: value" lines.
+#pragma once
+
+#include <string>
+
+namespace locus {
+
+// The value of the first line that begins with `key` and a colon ("model name" of /proc/cpuinfo); empty where the file
+// or the line is missing.
+std::string system_value(const std::string& path, const std::string& key);
+
+// The bytes of such a line in kB: "VmHWM" (peak), "VmRSS" (now) of /proc/self/status, "MemAvailable" of /proc/meminfo;
+// 0 where the file or the line is missing.
+double system_bytes(const std::string& path, const std::string& key);
+
+}  // namespace locus

@@ -1,0 +1,113 @@
+#include "models/transformer/continued.h"
+
+#include <array>
+#include <utility>
+
+namespace locus::transformer {
+
+namespace {
+
+using position::Prepared;
+
+// Slots of a layer's rows: those of kPrepared, then these.
+constexpr std::array kPrepared{&Prepared::query,       &Prepared::key,        &Prepared::content_query,
+                               &Prepared::content_key, &Prepared::gate_query, &Prepared::gate_key};
+enum Slot : int { kValue = static_cast<int>(kPrepared.size()), kTable, kHidden };
+
+// The axis of a state's table that counts tokens: (B, H, T, …) where layers renew it, otherwise the last but one.
+std::int64_t token_axis(const at::Tensor& table, bool updates) {
+  return updates ? 2 : table.dim() - 2;
+}
+
+// The first `count` tokens of `before`, then those of `after`; undefined where either is.
+at::Tensor joined(const at::Tensor& before, std::int64_t count, const at::Tensor& after, std::int64_t axis) {
+  return before.defined() && after.defined() ? at::cat({before.narrow(axis, 0, count), after}, axis) : at::Tensor();
+}
+
+position::Positions joined(const position::Positions& before, std::int64_t count, const position::Positions& after) {
+  return {at::cat({before.ids.narrow(0, 0, count), after.ids}), 0};
+}
+
+bool same_values(const at::Tensor& a, const at::Tensor& b) {
+  return a.defined() && b.defined() && a.data_ptr() == b.data_ptr() && a.sizes() == b.sizes() &&
+         a.strides() == b.strides();
+}
+
+}  // namespace
+
+std::optional<Continued> Continued::begin(const Spec& spec, const position::PositionEncoding& encoding,
+                                          const Past& past, const Batch& batch, const ObserveOptions& options) {
+  const std::int64_t length = batch.positions.size();
+  if (!spec.causal || spec.is_image() || options.all_logits || past.tokens < 1 || past.tokens >= length ||
+      static_cast<std::int64_t>(past.layers.size()) != spec.layers) {
+    return std::nullopt;
+  }
+  for (const LayerRecord& layer : past.layers) {
+    if (!layer.value.defined() || (options.hidden && !layer.hidden.defined())) {
+      return std::nullopt;
+    }
+  }
+  // Begun one token early: where the angles follow the length (dynamic NTK, stretched tables), that token says so.
+  const bool updates = encoding.description().updates;
+  const position::State& before = past.layers.front().state;
+  const position::State begun = encoding.begin(batch.positions.slice({past.tokens - 1, length}), batch.ids.size(0));
+  if (begun.table.defined() != before.table.defined()) {
+    return std::nullopt;
+  }
+  position::State after{batch.positions.slice({past.tokens, length}), {}};
+  if (begun.table.defined()) {
+    const std::int64_t axis = token_axis(begun.table, updates);
+    if (!at::allclose(begun.table.narrow(axis, 0, 1), before.table.narrow(axis, past.tokens - 1, 1), 1e-6, 1e-6)) {
+      return std::nullopt;
+    }
+    after.table = begun.table.narrow(axis, 1, length - past.tokens);
+  }
+  Continued continued(past, updates, length);
+  if (!updates) {
+    continued.whole_.positions = joined(before.positions, past.tokens, after.positions);
+    if (after.table.defined()) {
+      continued.whole_.table = joined(before.table, past.tokens, after.table, token_axis(after.table, false));
+    }
+  }
+  continued.after_ = std::move(after);
+  return continued;
+}
+
+void Continued::take_over(std::int64_t layer, LayerRecord& now) {
+  const LayerRecord& past = of(layer);
+  const Prepared after = now.prepared;
+  for (std::size_t n = 0; n < kPrepared.size(); ++n) {
+    const auto member = kPrepared[n];
+    // Tensors that are one (a content that is the query itself) stay one.
+    std::size_t first = 0;
+    while (first < n && !(same_values(after.*member, after.*kPrepared[first]) &&
+                          same_values(past.prepared.*member, past.prepared.*kPrepared[first]))) {
+      ++first;
+    }
+    now.prepared.*member = first < n
+                               ? now.prepared.*kPrepared[first]
+                               : rows_.join({layer, static_cast<int>(n)}, past.prepared.*member, after.*member, 2);
+  }
+  now.prepared.positions = joined(past.prepared.positions, past_->tokens, after.positions);
+  now.value = rows_.join({layer, kValue}, past.value, now.value, 2);
+  if (!updates_) {
+    now.state = whole_;
+    return;
+  }
+  const position::State own = now.state;
+  now.state.positions = joined(past.state.positions, past_->tokens, own.positions);
+  now.state.table = own.table.defined()
+                        ? rows_.join({layer, kTable}, past.state.table, own.table, token_axis(own.table, true))
+                        : at::Tensor();
+}
+
+void Continued::take_over_rows(std::int64_t layer, LayerRecord& now) const {
+  now.log_sum_exp = joined(of(layer).log_sum_exp, past_->tokens, now.log_sum_exp, 2);
+  now.chosen = joined(of(layer).chosen, past_->tokens, now.chosen, 2);
+}
+
+at::Tensor Continued::hidden(std::int64_t layer, const at::Tensor& after) {
+  return rows_.join({layer, kHidden}, of(layer).hidden, after, 1);
+}
+
+}  // namespace locus::transformer

@@ -1,0 +1,91 @@
+#include "models/transformer/row_store.h"
+
+#include <algorithm>
+
+namespace locus::transformer {
+
+namespace {
+
+// Room for some hundred tokens more, or an eighth of what is there.
+std::int64_t capacity_for(std::int64_t length) {
+  return length + std::max<std::int64_t>(64, length / 8);
+}
+
+}  // namespace
+
+std::size_t RowStore::bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& [slot, buffer] : buffers_) {
+    bytes += buffer.nbytes();
+  }
+  return bytes;
+}
+
+bool RowStore::is_free() const {
+  return std::all_of(buffers_.begin(), buffers_.end(),
+                     [](const auto& each) { return each.second.storage().use_count() == 1; });
+}
+
+ContinuedRows::ContinuedRows(std::shared_ptr<RowStore> past, std::int64_t count, std::int64_t length)
+    : past_(std::move(past)), count_(count), length_(length) {
+  const auto has_room = [&](const std::shared_ptr<RowStore>& store) { return store && store->capacity_ >= length; };
+  if (has_room(past_) && static_cast<std::int64_t>(past_->stamps_.size()) == count) {
+    store_ = past_;
+    same_ = count;
+    return;
+  }
+  if (past_ && has_room(past_->spare_) && past_->spare_->is_free()) {
+    store_ = past_->spare_;
+    std::vector<std::uint64_t>& stamps = store_->stamps_;
+    const auto known = std::min({static_cast<std::size_t>(count), stamps.size(), past_->stamps_.size()});
+    const auto end =
+        std::mismatch(stamps.begin(), stamps.begin() + static_cast<std::ptrdiff_t>(known), past_->stamps_.begin());
+    same_ = end.first - stamps.begin();
+    stamps.resize(static_cast<std::size_t>(same_));  // what follows is about to be overwritten
+    return;
+  }
+  store_ = std::make_shared<RowStore>();
+  store_->capacity_ = capacity_for(length);
+  store_->last_stamp_ = past_ ? past_->last_stamp_ : std::make_shared<std::uint64_t>(0);
+}
+
+at::Tensor ContinuedRows::join(RowStore::Slot slot, const at::Tensor& before, const at::Tensor& after,
+                               std::int64_t axis) {
+  if (!before.defined() || !after.defined()) {
+    return {};
+  }
+  std::vector<std::int64_t> sizes = after.sizes().vec();
+  sizes[static_cast<std::size_t>(axis)] = store_->capacity_;
+  const auto known = store_->buffers_.find(slot);
+  const bool fits = known != store_->buffers_.end() && known->second.sizes() == sizes &&
+                    known->second.scalar_type() == after.scalar_type() && known->second.device() == after.device();
+  const at::Tensor buffer = fits ? known->second : at::empty(sizes, after.options());
+  const std::int64_t same = fits ? same_ : 0;
+  if (same < count_) {
+    buffer.narrow(axis, same, count_ - same).copy_(before.narrow(axis, same, count_ - same));
+  }
+  buffer.narrow(axis, count_, length_ - count_).copy_(after);
+  joined_[slot] = buffer;
+  return buffer.narrow(axis, 0, length_);
+}
+
+std::shared_ptr<RowStore> ContinuedRows::finish() {
+  std::vector<std::uint64_t> stamps(static_cast<std::size_t>(count_));
+  // Rows of a run outside any store get stamps now; those of a store keep theirs.
+  const std::vector<std::uint64_t>* const old = past_ ? &past_->stamps_ : nullptr;
+  for (std::size_t n = 0; n < stamps.size(); ++n) {
+    stamps[n] = old != nullptr && n < old->size() ? (*old)[n] : ++*store_->last_stamp_;
+  }
+  for (std::int64_t n = count_; n < length_; ++n) {
+    stamps.push_back(++*store_->last_stamp_);
+  }
+  store_->stamps_ = std::move(stamps);
+  store_->buffers_ = std::move(joined_);
+  if (past_ && store_ != past_) {
+    past_->spare_.reset();
+    store_->spare_ = past_;
+  }
+  return store_;
+}
+
+}  // namespace locus::transformer
