@@ -6,11 +6,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <cmath>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
+#include "core/base/system_files.h"
 #include "models/bench/rig.h"
 #include "models/guard.h"
 #include "models/model.h"
@@ -32,31 +33,8 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-// A line "VmHWM:  123 kB" of the process's status, in megabytes; 0 when there is none.
-double status_megabytes(const std::string& name) {
-  std::ifstream file("/proc/self/status");
-  std::string word;
-  while (file >> word) {
-    if (word == name) {
-      double kilobytes = 0;
-      file >> kilobytes;
-      return kilobytes * 1024 / 1e6;
-    }
-  }
-  return 0;
-}
-
-// The first value of a key of /proc/cpuinfo or /proc/meminfo.
-std::string system_value(const char* path, const std::string& key) {
-  std::ifstream file(path);
-  std::string line;
-  while (std::getline(file, line)) {
-    const std::size_t colon = line.find(':');
-    if (line.rfind(key, 0) == 0 && colon != std::string::npos && colon + 2 <= line.size()) {
-      return line.substr(colon + 2);
-    }
-  }
-  return {};
+double process_megabytes(const char* key) {
+  return system_bytes("/proc/self/status", key) / 1e6;
 }
 
 std::string number_text(double value) {
@@ -94,12 +72,30 @@ Result<Timed> Rig::time(const std::function<Status()>& work, const std::function
   return Timed{median(std::move(times)), median(std::move(reference_times))};
 }
 
+Result<double> Rig::time_within(double most_ms, const std::function<Status()>& work) const {
+  std::vector<double> times;
+  LOCUS_TRY(double time, once(work));
+  double spent_ms = time;
+  if (quick() || 2 * time > most_ms) {
+    return time;
+  }
+  while (static_cast<int>(times.size()) < repetitions() && (times.empty() || spent_ms + time < most_ms)) {
+    if (options_.stop.stop_requested()) {
+      return cancelled();
+    }
+    LOCUS_TRY(time, once(work));
+    spent_ms += time;
+    times.push_back(time);
+  }
+  return median(std::move(times));
+}
+
 Result<double> Rig::peak_megabytes(const std::function<Status()>& work) {
   ::malloc_trim(0);
   std::ofstream("/proc/self/clear_refs") << "5";  // the peak starts anew
-  const double before = status_megabytes("VmRSS:");
+  const double before = process_megabytes("VmRSS");
   LOCUS_CHECK(work());
-  return std::max(0.0, status_megabytes("VmHWM:") - before);
+  return std::max(0.0, process_megabytes("VmHWM") - before);
 }
 
 void Rig::add(BenchRow row) {
@@ -144,8 +140,7 @@ Result<std::vector<BenchRow>> bench(const BenchOptions& options) {
 
 std::string bench_machine() {
   const Runtime runtime = models::runtime();
-  const std::string memory = system_value("/proc/meminfo", "MemTotal");
-  const long gigabytes = std::atol(memory.c_str()) / 1000 / 1000;
+  const auto gigabytes = std::llround(system_bytes("/proc/meminfo", "MemTotal") / 1e9);
   return system_value("/proc/cpuinfo", "model name") + ", " + std::to_string(std::thread::hardware_concurrency()) +
          " cores, " + std::to_string(gigabytes) + " GB, LibTorch " + runtime.torch + ", " + runtime.blas + ", " +
          std::to_string(runtime.threads) + " threads";

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/bench/growth.h"
 #include "models/bench/rig.h"
 #include "models/transformer/transformer.h"
 
@@ -19,6 +20,7 @@ namespace {
 constexpr std::int64_t kHeads = 12;
 constexpr std::int64_t kWidth = 768;
 constexpr std::int64_t kHeadWidth = kWidth / kHeads;
+constexpr double kGrowthMs = 6000;  // of a length's runs: short ones scatter, long ones are long enough
 
 // With `quick` two layers of it and a tenth of its vocabulary.
 transformer::Spec gpt2_small(std::int64_t length, bool quick) {
@@ -96,26 +98,6 @@ double useful_macs(const transformer::Spec& spec, std::int64_t length) {
   return static_cast<double>(spec.layers - 1) * whole + last + width * static_cast<double>(spec.vocabulary);
 }
 
-// Least squares of times over lengths: a + bT + cT², coefficients for T in thousands.
-std::string growth(const std::vector<double>& lengths, const std::vector<double>& times) {
-  const auto n = static_cast<std::int64_t>(lengths.size());
-  at::Tensor system = at::ones({n, 3}, at::kDouble);
-  at::Tensor right = at::empty({n, 1}, at::kDouble);
-  for (std::int64_t row = 0; row < n; ++row) {
-    const double thousands = lengths[static_cast<std::size_t>(row)] / 1000;
-    system[row][1] = thousands;
-    system[row][2] = thousands * thousands;
-    right[row][0] = times[static_cast<std::size_t>(row)];
-  }
-  // Relative errors count alike, or the longest run would decide alone.
-  const at::Tensor scale = right.reciprocal();
-  const at::Tensor fit = at::matmul(at::linalg_pinv(system * scale), right * scale).squeeze(1);
-  char text[96];
-  std::snprintf(text, sizeof text, "%.3g + %.4g·(T/1000) + %.4g·(T/1000)² ms", fit[0].item<double>(),
-                fit[1].item<double>(), fit[2].item<double>());
-  return text;
-}
-
 // Every byte, on all threads.
 Status read_once(const std::vector<at::Tensor>& weights) {
   std::atomic<std::uint64_t> seen = 0;
@@ -143,6 +125,7 @@ class Forward {
     const std::int64_t length = rig_.quick() ? 64 : 1024;
     LOCUS_CHECK(speed(length));
     LOCUS_CHECK(append(length / 2));
+    LOCUS_CHECK(append_in_place(2 * length));
     LOCUS_CHECK(memory("forward memory beyond the weights, T = " + std::to_string(length), length, 350));
     LOCUS_CHECK(memory("forward memory beyond the weights, T = " + std::to_string(longest_), longest_, 1500));
     return grow();
@@ -187,19 +170,10 @@ class Forward {
     return {};
   }
 
-  // The last of length + 1 tokens, everything before it taken over.
+  // One token more, everything before it taken over.
   Status append(std::int64_t length) {
-    transformer::Batch before{random_ids(length), {}, model_->positions(length)};
-    transformer::ObserveOptions options;
-    options.values = true;
-    LOCUS_TRY(transformer::Observation whole, model_->observe(before, options));
-    const transformer::Past past{std::move(whole.layers), length};
-    options.past = &past;
-    const transformer::Batch after{at::cat({before.ids, random_ids(1)}, 1), {}, model_->positions(length + 1)};
-    const auto appended = [&]() -> Status {
-      LOCUS_TRY(const transformer::Observation observation, model_->observe(after, options));
-      return observation.reused == length ? Status() : internal("an appended token that ran everything again");
-    };
+    LOCUS_TRY(transformer::Past past, begun(length));
+    const auto appended = [&] { return grow_by_one(past); };
     std::vector<at::Tensor> weights;
     for (const transformer::Parameter& parameter : model_->parameters()) {
       if (parameter.name.rfind("position.", 0) != 0) {  // of that table a token reads one row
@@ -209,6 +183,44 @@ class Forward {
     LOCUS_TRY(const Timed times, rig_.time(appended, [&] { return read_once(weights); }));
     rig_.add({"appended token, T = " + std::to_string(length), times.milliseconds, "ms", "reading the weights once",
               times.reference_milliseconds, 0, BenchTarget::kRatioAtMost, 3, false, ""});
+    return {};
+  }
+
+  // What it saves that the rows before it lie where they are.
+  Status append_in_place(std::int64_t length) {
+    LOCUS_TRY(transformer::Past past, begun(length));
+    LOCUS_TRY(transformer::Past copied, begun(length));
+    const auto appended = [&] { return grow_by_one(past); };
+    const auto copying = [&] {
+      copied.rows.reset();
+      return grow_by_one(copied);
+    };
+    LOCUS_TRY(const Timed times, rig_.time(appended, copying));
+    rig_.add({"appended token, T = " + std::to_string(length), times.milliseconds, "ms",
+              "the same, what is taken over copied", times.reference_milliseconds, 0, BenchTarget::kNone, 0, true, ""});
+    return {};
+  }
+
+  Result<transformer::Past> begun(std::int64_t length) const {
+    transformer::ObserveOptions options;
+    options.values = true;
+    LOCUS_TRY(transformer::Observation whole,
+              model_->observe({random_ids(length), {}, model_->positions(length)}, options));
+    return transformer::Past{std::move(whole.layers), length, whole.rows};
+  }
+
+  // The past becomes the run of one token more. Ids before it are not looked at.
+  Status grow_by_one(transformer::Past& past) const {
+    transformer::ObserveOptions options;
+    options.values = true;
+    options.past = &past;
+    const std::int64_t length = past.tokens + 1;
+    LOCUS_TRY(transformer::Observation longer,
+              model_->observe({random_ids(length), {}, model_->positions(length)}, options));
+    if (longer.reused != past.tokens) {
+      return internal("an appended token that ran everything again");
+    }
+    past = {std::move(longer.layers), length, longer.rows};
     return {};
   }
 
@@ -230,12 +242,12 @@ class Forward {
       if (rig_.options().stop.stop_requested()) {
         return cancelled();
       }
-      LOCUS_TRY(const double time, Rig::once([&] { return observe(length); }));
+      LOCUS_TRY(const double time, rig_.time_within(kGrowthMs, [&] { return observe(length); }));
       lengths.push_back(static_cast<double>(length));
       times.push_back(time);
     }
     rig_.add({"forward, T = " + std::to_string(longest_), times.back(), "ms", "", 0, 0, BenchTarget::kNone, 0, true,
-              growth(lengths, times)});
+              to_text(fit_growth(lengths, times))});
     return {};
   }
 

@@ -29,6 +29,9 @@ class Rig {
 
   // Medians over repetitions(), after one run of each that is not counted. Errors: what `work` returns; kCancelled.
   Result<Timed> time(const std::function<Status()>& work, const std::function<Status()>& reference = {}) const;
+  // The median of as many runs as fit this time, one at least and repetitions() at most, after one run of a short work
+  // that is not counted.
+  Result<double> time_within(double most_ms, const std::function<Status()>& work) const;
   // Wall time of one run, in milliseconds.
   static Result<double> once(const std::function<Status()>& work);
   // Megabytes by which the process's peak exceeds what it held before `work`; 0 where the system does not say.

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <set>
 
+#include "models/bench/growth.h"
+
 namespace locus {
 namespace {
 
@@ -42,9 +44,9 @@ TEST(Bench, AQuickRunGivesEveryRow) {
   for (const char* name :
        {"forward, T = 64", "forward rate, T = 64", "forward memory beyond the weights, T = 64",
         "forward memory beyond the weights, T = 256", "forward, T = 256", "appended token, T = 32",
-        "RoPE 512 × 512 tile of weights, T = 2048", "CoPE 512 × 512 tile of weights, T = 2048",
-        "RoPE preview of 1024 × 1024 pixels, T = 2048", "CoPE preview of 1024 × 1024 pixels, T = 2048",
-        "RoPE exact mean of weights, 1024 × 1024 pixels, T = 2048",
+        "appended token, T = 128", "RoPE 512 × 512 tile of weights, T = 2048",
+        "CoPE 512 × 512 tile of weights, T = 2048", "RoPE preview of 1024 × 1024 pixels, T = 2048",
+        "CoPE preview of 1024 × 1024 pixels, T = 2048", "RoPE exact mean of weights, 1024 × 1024 pixels, T = 2048",
         "RoPE exact maximum of weights, 1024 × 1024 pixels, T = 2048",
         "CoPE exact mean of weights, 1024 × 1024 pixels, T = 2048",
         "CoPE exact maximum of weights, 1024 × 1024 pixels, T = 2048", "RoPE tile of logits, T = 8192",
@@ -52,6 +54,32 @@ TEST(Bench, AQuickRunGivesEveryRow) {
         "synthetic head, T = 4096: memory"}) {
     EXPECT_EQ(names.count(name), 1U) << name;
   }
+}
+
+TEST(Bench, TheFitOfGrowthFindsItsTermsAndNoneBelowZero) {
+  const std::vector<double> lengths{256, 512, 1024, 2048, 4096, 8192};
+  const auto fit = [&](double a, double b, double c, const std::vector<double>& noise) {
+    std::vector<double> times;
+    for (std::size_t n = 0; n < lengths.size(); ++n) {
+      const double thousands = lengths[n] / 1000;
+      times.push_back((a + b * thousands + c * thousands * thousands) * (1 + noise[n]));
+    }
+    return models::fit_growth(lengths, times);
+  };
+  const std::vector<double> none(6, 0.0);
+  const models::Growth exact = fit(20, 600, 30, none);
+  EXPECT_NEAR(exact.coefficients[0], 20, 1e-6);
+  EXPECT_NEAR(exact.coefficients[1], 600, 1e-6);
+  EXPECT_NEAR(exact.coefficients[2], 30, 1e-6);
+  EXPECT_NEAR(exact.worst, 0, 1e-9);
+  EXPECT_EQ(models::to_text(exact).substr(0, 38), "20 + 600·(T/1000) + 30·(T/1000)² ms");
+  // A first run that is too fast would make the constant negative.
+  const models::Growth noisy = fit(0, 600, 30, {-0.1, 0.02, 0, 0.03, -0.02, 0.01});
+  EXPECT_EQ(noisy.coefficients[0], 0);
+  EXPECT_NEAR(noisy.coefficients[1], 600, 60);
+  EXPECT_GT(noisy.coefficients[2], 0);
+  EXPECT_LT(noisy.worst, 0.15);
+  EXPECT_EQ(models::to_text(noisy).find(" + "), models::to_text(noisy).rfind(" + "));  // two terms
 }
 
 TEST(Bench, StopsBetweenMeasurementsAndChoosesGroups) {
