@@ -106,7 +106,7 @@ using Status = Result<void>;
   if (!LOCUS_JOIN(result_, __LINE__).ok()) {         \
     return LOCUS_JOIN(result_, __LINE__).error();    \
   }                                                  \
-  declaration = *std::move(LOCUS_JOIN(result_, __LINE__))
+  declaration = *std::move(LOCUS_JOIN(result_, __LINE__))  // NOLINT(bugprone-macro-parentheses): it may declare
 
 // LOCUS_CHECK(f()): return f()'s error from the enclosing function if it failed.
 #define LOCUS_CHECK(expression)                                                                 \
