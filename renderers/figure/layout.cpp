@@ -229,7 +229,7 @@ void place_grid(const Grid& grid, double left, double top, Layout& layout) {
     for (int c = 0; c < grid.columns; ++c) {
       const Margins& column = grid.column[static_cast<std::size_t>(c)];
       const double plot_width = grid.plot_width[static_cast<std::size_t>(c)];
-      const auto n = static_cast<std::size_t>(r * grid.columns + c);
+      const auto n = static_cast<std::size_t>(r) * static_cast<std::size_t>(grid.columns) + static_cast<std::size_t>(c);
       if (n < grid.figure.panels.size()) {
         PanelLayout& place = layout.panels[n];
         place.slot = {x, y, column.left + plot_width + column.right, row.top + plot_height + row.bottom};
