@@ -89,8 +89,8 @@ struct Box {  // a frame around a rectangle of data: the chosen patch
 };
 
 // Text, each token tinted by a value (NaN: not tinted); wraps at the panel's width, and after a token that ends in a
-// line feed. The first line shown is y.view.low of the panel (0 unless scrolled). Where the height is given, the type
-// is as large as lets the whole text be seen, within bounds.
+// line feed (or its label ⏎; several stay on their line). The first line shown is y.view.low of the panel (0 unless
+// scrolled). Where the height is given, the type is as large as lets the whole text be seen, within bounds.
 struct TokenStrip {
   std::vector<std::string> tokens;
   std::vector<float> values;  // one a token

@@ -116,7 +116,7 @@ std::vector<std::size_t> break_lines(const TokenStrip& strip, const std::vector<
   double x = 0;
   double word_x = 0;  // and how far along the line
   for (std::size_t n = 0; n < strip.tokens.size(); ++n) {
-    if (n > 0 && ends_line(strip.tokens[n - 1])) {
+    if (n > 0 && ends_line(strip.tokens[n - 1]) && strip.tokens[n] != "\n" && strip.tokens[n] != "⏎") {
       lines.push_back(n);
       word = n;
       x = word_x = 0;

@@ -21,6 +21,20 @@ std::vector<std::size_t> boundaries(const std::string& text) {
   return places;
 }
 
+// Where a line may end at the latest so that it fits: before the last space, after the last hyphen; 0: nowhere.
+std::size_t last_fitting(const TextMetrics& metrics, const std::string& text, char breaker, double size,
+                         double max_width) {
+  std::size_t end = 0;
+  for (std::size_t at = text.find(breaker); at != std::string::npos; at = text.find(breaker, at + 1)) {
+    const std::size_t length = breaker == ' ' ? at : at + 1;
+    if (metrics.width(text.substr(0, length), size) > max_width) {
+      break;
+    }
+    end = length;
+  }
+  return end;
+}
+
 }  // namespace
 
 std::string printable(std::string_view text) {
@@ -65,19 +79,18 @@ std::vector<std::string> wrapped(const TextMetrics& metrics, const std::string& 
       lines.push_back(elided(metrics, rest, size, max_width));
       break;
     }
-    std::size_t end = std::string::npos;
-    for (std::size_t space = rest.find(' '); space != std::string::npos; space = rest.find(' ', space + 1)) {
-      if (space > 0 && metrics.width(rest.substr(0, space), size) > max_width) {
-        break;
-      }
-      end = space;
+    // Names of checkpoints have no spaces: they are broken after a hyphen.
+    std::size_t end = last_fitting(metrics, rest, ' ', size, max_width);
+    std::size_t next = end + 1;
+    if (end == 0) {
+      end = next = last_fitting(metrics, rest, '-', size, max_width);
     }
-    if (end == std::string::npos || end == 0) {
+    if (end == 0) {
       lines.push_back(elided(metrics, rest, size, max_width));
       break;
     }
     lines.push_back(rest.substr(0, end));
-    begin += end + 1;
+    begin += next;
   }
   return lines;
 }

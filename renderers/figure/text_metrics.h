@@ -26,7 +26,8 @@ std::string printable(std::string_view text);
 // The longest beginning of `text` that fits, with "…" when something was left out; never splits a UTF-8 sequence.
 std::string elided(const TextMetrics& metrics, const std::string& text, double size, double max_width);
 
-// `text` broken at spaces into at most `max_lines` lines of `max_width`; the last is elided. Empty text: no line.
+// `text` broken at spaces, a longer word after a hyphen, into at most `max_lines` lines of `max_width`; the last is
+// elided. Empty text: no line.
 std::vector<std::string> wrapped(const TextMetrics& metrics, const std::string& text, double size, double max_width,
                                  int max_lines);
 

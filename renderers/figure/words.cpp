@@ -39,14 +39,14 @@ bool begins_word(const std::vector<std::string>& tokens, std::size_t n) {
 }
 
 bool ends_line(const std::string& token) {
-  return token.ends_with('\n');
+  return token.ends_with('\n') || token.ends_with("⏎");
 }
 
 std::vector<Range> words_of(const std::vector<std::string>& tokens, Range cells) {
   std::vector<Range> words;
   for (std::int64_t n = cells.begin; n < cells.end; ++n) {
     const auto at = static_cast<std::size_t>(n);
-    const auto breaks = [&](std::size_t token) { return ends_line(tokens[token]) || tokens[token].ends_with("⏎"); };
+    const auto breaks = [&](std::size_t token) { return ends_line(tokens[token]); };
     const bool begins = words.empty() || begins_word(tokens, at) || (breaks(at - 1) && !breaks(at));
     if (begins) {
       words.push_back({n, n});

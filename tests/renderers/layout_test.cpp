@@ -167,6 +167,44 @@ TEST(Layout, WordsStayOnALine) {
   }
 }
 
+TEST(Layout, LineFeedsEndLinesWhicheverWayTheyAreWritten) {
+  const text::Typeface typeface;
+  for (const char* const feed : {"\n", "⏎"}) {
+    Figure figure;
+    TokenStrip strip;
+    strip.tokens = {"a", feed, feed, "b", std::string("c") + feed, "d"};
+    strip.values.assign(strip.tokens.size(), 0.5F);
+    figure.panels.emplace_back().layers.emplace_back(strip);
+    const Layout layout = lay_out(figure, 400, 0, Style::light(12, 1), typeface);
+    const std::vector<TokenBox>& tokens = layout.panels[0].tokens;
+    ASSERT_EQ(tokens.size(), 6U);
+    EXPECT_EQ(tokens[2].box.y, tokens[0].box.y);  // empty lines take no room
+    EXPECT_GT(tokens[3].box.y, tokens[2].box.y);
+    EXPECT_EQ(tokens[4].box.y, tokens[3].box.y);
+    EXPECT_GT(tokens[5].box.y, tokens[4].box.y);
+  }
+}
+
+// Rows of small maps are named after checkpoints.
+TEST(Layout, NamesBesideSmallPlotsAreWhole) {
+  const text::Typeface typeface;
+  Figure figure = samples::attention(6);
+  Panel panel = figure.panels[0];
+  panel.title = "(1, 1)";
+  panel.x.label.clear();
+  const auto beside = [&](const std::string& name, double side) {
+    panel.y.label = name;
+    figure.panels.assign(1, panel);
+    std::string seen;
+    for (const PlacedText& text : lay_out(figure, 3 * side, side, Style::light(13, 1), typeface).panels[0].texts) {
+      seen += text.vertical ? text.text : "";
+    }
+    return seen;
+  };
+  EXPECT_NE(beside("shapes-learned", 130).find("shapes-learned"), std::string::npos);
+  EXPECT_NE(beside("text-tape-no-equivariance", 130).find("text-tape-no-equivariance"), std::string::npos);
+}
+
 TEST(Layout, TitlesOfARowStandOnOneLine) {
   const text::Typeface typeface;
   Figure figure = samples::histogram();
