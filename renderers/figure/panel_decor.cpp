@@ -179,7 +179,7 @@ void measure_color_bar(const Panel& panel, const ColorScale& scale, double heigh
   decor.bar_ticks =
       color_bar_ticks(scale, height, [&](const std::string&) { return std::max(2.2 * size, height / kMostTicks); });
   decor.bar_depth = widest(decor.bar_ticks, size, metrics);
-  decor.bar_label = wrapped(metrics, panel.color_bar_label, style.text_size, std::max(height, 6 * style.text_size), 3);
+  decor.bar_label = balanced(metrics, panel.color_bar_label, style.text_size, std::max(height, 6 * style.text_size), 3);
 }
 
 double color_bar_room(const PanelDecor& decor, const Style& style) {
@@ -255,7 +255,7 @@ PanelDecor measure(const Panel& panel, double plot_width, double plot_height, bo
   if (axes) {
     decor.x = axis_labels(panel, true, plot_width, style, metrics);
     decor.y = axis_labels(panel, false, plot_height, style, metrics);
-    decor.x_label = wrapped(metrics, panel.x.label, style.text_size, std::max(plot_width, 6 * style.text_size), 2);
+    decor.x_label = balanced(metrics, panel.x.label, style.text_size, std::max(plot_width, 6 * style.text_size), 2);
     margins.left = style.tick_length() + style.gap() / 2 + decor.y.depth;
     margins.bottom = style.tick_length() + style.gap() / 2 + decor.x.depth;
     if (!decor.x_label.empty()) {
@@ -264,7 +264,7 @@ PanelDecor measure(const Panel& panel, double plot_width, double plot_height, bo
     // Beside a low plot a label may be as long as the title above and the ticks below leave room for.
     const double above = panel.title.empty() ? 0 : TextMetrics::line_height(style.note_text());
     const double y_room = std::max(plot_height + 2 * std::min(margins.bottom, above), 6 * style.text_size);
-    decor.y_label = wrapped(metrics, panel.y.label, style.text_size, y_room, 2);
+    decor.y_label = balanced(metrics, panel.y.label, style.text_size, y_room, 2);
     if (!decor.y_label.empty()) {
       margins.left += style.gap() + lines_height(decor.y_label, style.text_size);
     }
@@ -284,7 +284,7 @@ PanelDecor measure(const Panel& panel, double plot_width, double plot_height, bo
       margins.top, decor.legend_rows * 1.35 * style.tick_text() + style.gap() / 2 * (decor.legend_rows > 0 ? 1 : 0));
   decor.title_size = small ? style.note_text() : style.title_text();
   const double title_width = plot_width + 2 * std::min(margins.left, margins.right);
-  decor.title = wrapped(metrics, panel.title, decor.title_size, title_width, small ? 1 : 2);
+  decor.title = balanced(metrics, panel.title, decor.title_size, title_width, small ? 1 : 2);
   if (!decor.title.empty()) {
     const double gap = decor.legend_rows > 0 || !axes ? style.gap() / 2 : 0;
     decor.title_above = margins.top + gap;

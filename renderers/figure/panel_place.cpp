@@ -33,7 +33,14 @@ void stack_vertical(const std::vector<std::string>& lines, double left, double y
   }
 }
 
-// Of names that are too wide together, those narrow enough still stand upright: single letters are read at once.
+bool is_one_letter(const std::string& text) {
+  return std::count_if(text.begin(), text.end(), [](char byte) {
+           return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;  // begins a code point
+         }) == 1;
+}
+
+// Of names that are too wide together, those narrow enough still stand upright: single letters are read at once, but
+// not an m that lies on its side among them.
 void place_x_labels(const PanelDecor& decor, const Style& style, const TextMetrics& metrics, PanelLayout& place) {
   const double top = place.plot.bottom() + style.tick_length() + style.gap() / 2;
   const double size = decor.x.size;
@@ -42,7 +49,8 @@ void place_x_labels(const PanelDecor& decor, const Style& style, const TextMetri
       continue;
     }
     const double at = place.x.place(tick.at);
-    if (decor.x.vertical && metrics.width(tick.label, size) > std::max(0.9 * decor.x.room, 0.7 * size)) {
+    const double room = is_one_letter(tick.label) ? decor.x.room : std::max(0.9 * decor.x.room, 0.7 * size);
+    if (decor.x.vertical && metrics.width(tick.label, size) > room) {
       place.texts.push_back({tick.label, {at + kHalfCapital * size, top}, 1, size, true, style.muted});
     } else {
       place.texts.push_back({tick.label, {at, top + TextMetrics::ascent(size)}, 0.5, size, false, style.muted});

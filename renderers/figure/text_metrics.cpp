@@ -1,5 +1,7 @@
 #include "renderers/figure/text_metrics.h"
 
+#include <utility>
+
 namespace locus::figure {
 namespace {
 
@@ -91,6 +93,36 @@ std::vector<std::string> wrapped(const TextMetrics& metrics, const std::string& 
     }
     lines.push_back(rest.substr(0, end));
     begin += next;
+  }
+  return lines;
+}
+
+std::vector<std::string> balanced(const TextMetrics& metrics, const std::string& text, double size, double max_width,
+                                  int max_lines) {
+  std::vector<std::string> lines = wrapped(metrics, text, size, max_width, max_lines);
+  const auto length = [](const std::vector<std::string>& parts) {
+    std::size_t bytes = 0;
+    for (const std::string& part : parts) {
+      bytes += part.size();
+    }
+    return bytes;
+  };
+  if (lines.size() < 2 || lines.back().ends_with(kEllipsis)) {
+    return lines;
+  }
+  constexpr int kSteps = 12;
+  double narrow = max_width / static_cast<double>(lines.size());
+  double wide = max_width;
+  for (int step = 0; step < kSteps; ++step) {
+    const double middle = (narrow + wide) / 2;
+    auto tried = wrapped(metrics, text, size, middle, max_lines);
+    // Narrower lines may leave a word out, or need one line more.
+    if (tried.size() == lines.size() && length(tried) == length(lines) && !tried.back().ends_with(kEllipsis)) {
+      lines = std::move(tried);
+      wide = middle;
+    } else {
+      narrow = middle;
+    }
   }
   return lines;
 }

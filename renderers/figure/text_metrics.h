@@ -31,4 +31,8 @@ std::string elided(const TextMetrics& metrics, const std::string& text, double s
 std::vector<std::string> wrapped(const TextMetrics& metrics, const std::string& text, double size, double max_width,
                                  int max_lines);
 
+// The same number of lines, as equal in length as words allow: for what is centred.
+std::vector<std::string> balanced(const TextMetrics& metrics, const std::string& text, double size, double max_width,
+                                  int max_lines);
+
 }  // namespace locus::figure

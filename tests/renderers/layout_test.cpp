@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "renderers/text/typeface.h"
@@ -196,7 +197,8 @@ TEST(Layout, NamesBesideSmallPlotsAreWhole) {
     panel.y.label = name;
     figure.panels.assign(1, panel);
     std::string seen;
-    for (const PlacedText& text : lay_out(figure, 3 * side, side, Style::light(13, 1), typeface).panels[0].texts) {
+    const Layout layout = lay_out(figure, 3 * side, side, Style::light(13, 1), typeface);
+    for (const PlacedText& text : layout.panels[0].texts) {
       seen += text.vertical ? text.text : "";
     }
     return seen;
@@ -237,6 +239,33 @@ TEST(Layout, NamesGiveWayToNumbersWhenCellsAreSmall) {
   };
   EXPECT_EQ(label(20), "<s>");
   EXPECT_EQ(label(400), "0");
+}
+
+TEST(Layout, LettersStandUprightAmongWords) {
+  const text::Typeface typeface;
+  const auto names = std::make_shared<const std::vector<std::string>>(
+      std::vector<std::string>{"m", "i", "W", "a", "word", "m", "·", "t", "h", "e", "m", "a", "t", ".", "x", "y"});
+  Figure figure = samples::attention(16);
+  figure.panels[0].x.cell_names = names;
+  for (const double width : {300.0, 400.0, 500.0}) {
+    int letters = 0;
+    const Layout layout = lay_out(figure, width, width, Style::light(12, 1), typeface);
+    for (const PlacedText& text : layout.panels[0].texts) {
+      letters += text.text == "m" || text.text == "W" ? 1 : 0;
+      EXPECT_FALSE(text.vertical && (text.text == "m" || text.text == "W")) << width;
+    }
+    EXPECT_GT(letters, 0) << width;
+  }
+}
+
+TEST(Layout, LinesOfATitleAreBalanced) {
+  const text::Typeface typeface;
+  const std::string title = "text-tape · layer 1, head 1";
+  const auto lines = balanced(typeface, title, 15, typeface.width("text-tape · layer 1, head", 15) + 1, 2);
+  EXPECT_EQ(lines, (std::vector<std::string>{"text-tape ·", "layer 1, head 1"}));
+  EXPECT_EQ(balanced(typeface, title, 15, 1000, 2), std::vector<std::string>{title});
+  const auto cut = balanced(typeface, title + " and more and more", 15, typeface.width("text-tape · layer", 15), 2);
+  EXPECT_EQ(cut, wrapped(typeface, title + " and more and more", 15, typeface.width("text-tape · layer", 15), 2));
 }
 
 TEST(Layout, EmptyFiguresAndTinyCanvasesAreHarmless) {
