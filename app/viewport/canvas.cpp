@@ -96,7 +96,7 @@ std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
   }
   imgui_.need(content_.message);
   for (const views::Control& control : content_.controls) {
-    imgui_.need(control.label + control.help);
+    imgui_.need(control.label + control.help + control.lowest);
   }
   if (imgui_.font_stale()) {
     imgui_.build_font();

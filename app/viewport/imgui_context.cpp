@@ -14,7 +14,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -65,6 +67,33 @@ double now_seconds() {
     return timer;
   }();
   return static_cast<double>(clock.nsecsElapsed()) * 1e-9;
+}
+
+ImVec4 color(std::uint32_t rrggbb, float alpha = 1) {
+  return {static_cast<float>(rrggbb >> 16 & 0xFF) / 255, static_cast<float>(rrggbb >> 8 & 0xFF) / 255,
+          static_cast<float>(rrggbb & 0xFF) / 255, alpha};
+}
+
+// The colours of the window around the canvas (app/workbench/theme.cpp).
+void apply_colors(bool dark, ImGuiStyle& style) {
+  const ImVec4 accent = color(dark ? 0x3D7EC2 : 0x2F6FB5);
+  const ImVec4 button = color(dark ? 0x33363C : 0xE8EAEE);
+  const auto set = [&](std::initializer_list<ImGuiCol> names, const ImVec4& value) {
+    for (const ImGuiCol name : names) {
+      style.Colors[name] = value;
+    }
+  };
+  set({ImGuiCol_Text}, color(dark ? 0xE6E6E6 : 0x1A1A1A));
+  set({ImGuiCol_WindowBg}, color(dark ? 0x25272B : 0xF3F4F6));
+  set({ImGuiCol_PopupBg, ImGuiCol_FrameBg}, color(dark ? 0x1B1D20 : 0xFFFFFF));
+  set({ImGuiCol_FrameBgHovered, ImGuiCol_FrameBgActive}, color(dark ? 0x222428 : 0xF7F8FA));
+  set({ImGuiCol_Border}, color(dark ? 0x4B4F57 : 0xB4B8C0));
+  set({ImGuiCol_Button, ImGuiCol_ButtonHovered}, button);
+  set({ImGuiCol_Header, ImGuiCol_HeaderHovered, ImGuiCol_HeaderActive, ImGuiCol_TextSelectedBg},
+      {accent.x, accent.y, accent.z, 0.35F});
+  set({ImGuiCol_CheckMark, ImGuiCol_ButtonActive}, accent);
+  set({ImGuiCol_SliderGrab}, {accent.x, accent.y, accent.z, 0.45F});  // the number is read through it
+  set({ImGuiCol_SliderGrabActive}, {accent.x, accent.y, accent.z, 0.65F});
 }
 
 // A character that Qt draws into a rectangle of the atlas.
@@ -195,6 +224,7 @@ void ImGuiBridge::apply_theme(bool dark) {
   style.FrameBorderSize = 1;  // an empty check box is seen on any background
   style.WindowBorderSize = 0;
   style.PopupBorderSize = 1;
+  apply_colors(dark, style);
   ImGui::GetStyle() = style;
 }
 

@@ -45,6 +45,7 @@ class Attention final : public MapView {
       .uses_query = true,
       .uses_quantity = true,
       .uses_camera = true,
+      .uses_difference = true,
       .controls = {},
   };
 };

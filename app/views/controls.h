@@ -12,10 +12,12 @@ namespace locus::views {
 inline Control toggle(std::string name, std::string label, std::string help, bool fallback = false) {
   return {Control::Kind::kToggle, std::move(name), std::move(label), std::move(help), fallback, 0, 1, {}};
 }
+// `lowest` says what the lowest value stands for, where it is no number.
 inline Control whole(std::string name, std::string label, std::string help, std::int64_t fallback, double low,
-                     double high) {
+                     double high, std::string lowest = {}) {
   Control control{Control::Kind::kWhole, std::move(name), std::move(label), std::move(help), fallback, low, high, {}};
   control.logarithmic = low >= 0 && high > 1000;
+  control.lowest = std::move(lowest);
   return control;
 }
 // The first choice is the fallback.

@@ -66,7 +66,7 @@ class DistanceBias final : public View {
                           {"tokens", "percent"}),
                    whole("pairs", "Sampled pairs", "Over all texts together", 10000, 10, 1000000),
                    whole("skip-first", "Leave out first keys", "Keys at the start of every text: attention sinks", 0, 0,
-                         64),
+                         64, "none"),
                    whole("seed", "Seed", "Of the sample", 1, 0, 1000000),
                    words("texts", "Folder of texts",
                          "Its .txt files are read instead of the input; two or more give "

@@ -26,6 +26,7 @@ class Gates final : public ContextualMap {
       .uses_head = true,
       .uses_query = true,
       .uses_camera = true,
+      .uses_difference = true,
       .controls = {boundary_control(".!?\\n")},
   };
 };

@@ -63,7 +63,7 @@ class HeadDifference final : public View {
                           {"index", "best"}),
                    toggle("null", "Third is the null",
                           "The third checkpoint is another seed of the first: what differs by chance alone"),
-                   whole("rows", "Queries", "At most so many queries are compared; 0: all", 64, 0, 4096)},
+                   whole("rows", "Queries", "At most so many queries are compared; 0: all", 64, 0, 4096, "all")},
   };
 };
 

@@ -82,7 +82,8 @@ class Heads final : public View {
                    toggle("ascending", "Smallest first", "The other way round"),
                    whole("rows", "Rows", "Heads shown in the table at a time", 24, 1, 4096),
                    whole("from", "From row", "The first row shown; the wheel, arrows and page keys scroll", 0, 0, 4095),
-                   whole("repeats", "Induction inputs", "Random inputs for the induction score; 0: none", 4, 0, 64)},
+                   whole("repeats", "Induction inputs", "Random inputs for the induction score; 0: none", 4, 0, 64,
+                         "none")},
   };
 };
 

@@ -40,8 +40,9 @@ class LengthCurve final : public View {
       .needs_text = true,
       .controls = {choice("measure", "Measure", "What is drawn; the data hold both",
                           {"bits-per-byte", "perplexity", "both"}),
-                   whole("shortest", "Shortest", "Tokens of the first length; 0: chosen for the text", 0, 0, 1 << 20),
-                   whole("longest", "Longest", "Tokens of the last length; 0: the text's", 0, 0, 1 << 20),
+                   whole("shortest", "Shortest", "Tokens of the first length; 0: chosen for the text", 0, 0, 1 << 20,
+                         "chosen"),
+                   whole("longest", "Longest", "Tokens of the last length; 0: the text's", 0, 0, 1 << 20, "the text's"),
                    whole("scored", "Scored tokens", "At the end of every window", 16, 1, 4096),
                    whole("windows", "Windows", "Spread over the text; fewer where it is short", 16, 1, 1024)},
   };

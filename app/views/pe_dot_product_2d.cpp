@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "app/views/controls.h"
 #include "app/views/list.h"
 #include "app/views/map_view.h"
 #include "app/views/patch_grid.h"
@@ -148,14 +149,8 @@ class DotProduct2d final : public View {
       .needs_image = true,
       .controls = {cosine_control(),
                    centred_control(),
-                   {Control::Kind::kWhole,
-                    "side",
-                    "Grid side",
-                    "Patches along each side of a square grid; 0: the image's own grid",
-                    std::int64_t{0},
-                    0,
-                    64,
-                    {}},
+                   whole("side", "Grid side", "Patches along each side of a square grid; 0: the image's own grid", 0, 0,
+                         64, "the image's"),
                    {Control::Kind::kText,
                     "anchors",
                     "Anchors",

@@ -92,6 +92,7 @@ class PositionAttention final : public MapView {
       .uses_head = true,
       .uses_query = true,
       .uses_camera = true,
+      .uses_difference = true,
       .controls = {boundary_control("")},
   };
 };

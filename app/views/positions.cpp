@@ -5,6 +5,7 @@
 
 #include "app/views/alignment.h"
 #include "app/views/contextual_map.h"
+#include "app/views/controls.h"
 #include "app/views/list.h"
 
 namespace locus::views {
@@ -41,15 +42,10 @@ class Positions final : public ContextualMap {
       .uses_head = true,
       .uses_query = true,
       .uses_camera = true,
+      .uses_difference = true,
       .controls = {boundary_control(""),
-                   {Control::Kind::kWhole,
-                    "strip",
-                    "Keys in the strip",
-                    "How many keys before the query the strip shows; 0: no strip",
-                    std::int64_t{16},
-                    0,
-                    64,
-                    {}}},
+                   views::whole("strip", "Keys in the strip",
+                                "How many keys before the query the strip shows; 0: no strip", 16, 0, 64, "no strip")},
   };
 };
 

@@ -44,7 +44,7 @@ class ShiftStability final : public View {
                           {"ids", "tokens"}),
                    whole("by", "By", "Positions, or tokens in front", 3, 1, 1024),
                    whole("token", "Token in front", "Its id; −1: the first token of the text (BOS, where there is one)",
-                         -1, -1, 1 << 20),
+                         -1, -1, 1 << 20, "the first"),
                    choice("measure", "Attention", "row: sum of a row's changes; cell: mean of its cells' changes",
                           {"row", "cell"})},
   };

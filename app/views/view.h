@@ -104,6 +104,7 @@ struct Control {
   double high = 1;
   std::vector<std::string> choices;
   bool logarithmic = false;  // a slider of kWhole or kNumber moves by factors; 0 is its left end
+  std::string lowest{};      // what `low` stands for, said instead of the number: "the text's"
 };
 
 struct ViewInfo {
@@ -117,6 +118,7 @@ struct ViewInfo {
   bool uses_query = false;
   bool uses_quantity = false;
   bool uses_camera = false;  // can be zoomed and panned
+  bool uses_difference = false;
   bool needs_image = false;
   bool needs_text = false;
   bool uses_input = true;  // shows the runs; otherwise what lies beside the checkpoints
