@@ -9,6 +9,9 @@ namespace locus::workbench {
 
 // The wheel scrolls lists of heads; elsewhere the canvas zooms.
 bool CanvasLink::eventFilter(QObject* object, QEvent* event) {
+  if (object == &canvas_ && event->type() == QEvent::FocusOut) {
+    set_flicker(false);  // Shift is released elsewhere, say in a dialog
+  }
   if (object == &canvas_ && event->type() == QEvent::Wheel) {
     const int delta = static_cast<QWheelEvent*>(event)->angleDelta().y();
     if (delta != 0 && press_in_list(delta > 0 ? Qt::Key_Up : Qt::Key_Down)) {
@@ -74,7 +77,16 @@ void CanvasLink::choose(const views::Selection& picked) {
 void CanvasLink::set_camera(const views::Camera& camera) {
   ViewState state = studio_.state();
   state.camera = camera;
-  studio_.change(state, false);
+  // A drag, or turns of the wheel close together, are one step for undo().
+  studio_.change(state, !moving_.isActive());
+  moving_.start();
+}
+
+void CanvasLink::set_flicker(bool on) {
+  if (on != flicker_) {
+    flicker_ = on;
+    refresh();
+  }
 }
 
 void CanvasLink::set_option(const QString& name, const SettingValue& value) {
@@ -97,6 +109,7 @@ void CanvasLink::reset() {
   fresh.head = state.head;
   fresh.quantity = state.quantity;
   studio_.change(fresh);
+  studio_.run_cancelled();
 }
 
 void CanvasLink::normalise_range() {
@@ -210,13 +223,13 @@ bool CanvasLink::press_plain(int key) {
 }
 
 void CanvasLink::press(QKeyEvent* event) {
-  if (event->key() == Qt::Key_Shift) {
-    flicker_ = true;
-    refresh();
-    return;
-  }
   const bool control = event->modifiers().testFlag(Qt::ControlModifier);
   const bool alt = event->modifiers().testFlag(Qt::AltModifier);
+  if (event->key() == Qt::Key_Shift) {
+    set_flicker(!control && !alt);  // else it belongs to a shortcut
+    return;
+  }
+  set_flicker(false);
   if (control && event->key() == Qt::Key_0) {
     canvas_.zoom_to_cells();
   } else if (control || alt || !press_plain(event->key())) {
@@ -225,9 +238,8 @@ void CanvasLink::press(QKeyEvent* event) {
 }
 
 void CanvasLink::release(QKeyEvent* event) {
-  if (event->key() == Qt::Key_Shift && flicker_) {
-    flicker_ = false;
-    refresh();
+  if (event->key() == Qt::Key_Shift) {
+    set_flicker(false);
   }
 }
 

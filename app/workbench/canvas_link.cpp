@@ -14,6 +14,7 @@ namespace locus::workbench {
 namespace {
 
 constexpr double kPatienceMs = 300;  // then the figure of another view makes room for word of what is computed
+constexpr int kMoveMs = 700;         // the camera rests: the next move is another step for undo()
 constexpr std::uint32_t kHoverColor = 0xFFFFFFFF;
 constexpr std::uint32_t kPinColor = 0xFF9D2EFF;
 
@@ -55,6 +56,9 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studi
   connect(&canvas_, &viewport::Canvas::key_released, this, &CanvasLink::release);
   connect(&canvas_, &viewport::Canvas::resized, &studio_, &Studio::set_canvas_size);
   canvas_.installEventFilter(this);
+  moving_.setSingleShot(true);
+  moving_.setInterval(kMoveMs);
+  connect(&studio_, &Studio::state_changed, &moving_, &QTimer::stop);  // what is done next is a step of its own
   refresh();
 }
 
@@ -89,8 +93,9 @@ bool CanvasLink::is_late() const {
 
 std::string CanvasLink::message() const {
   const Worker::State work = studio_.worker().state();
-  const std::string busy =
-      work.what.empty() ? "…" : work.what + (work.progress.what.empty() ? " …" : ": " + work.progress.what);
+  const std::string busy = work.what.empty()
+                               ? "Drawing " + studio_.view().info().title + " …"
+                               : work.what + (work.progress.what.empty() ? " …" : ": " + work.progress.what);
   if (late_) {
     return busy;
   }
@@ -110,7 +115,9 @@ std::string CanvasLink::message() const {
   }
   for (const Checkpoint& each : studio_.checkpoints()) {
     if (each.entry.shown && each.error) {
-      return each.error->describe();
+      return each.error->code == ErrorCode::kCancelled
+                 ? "The run was cancelled. Press R to start it again, or change the input."
+                 : each.error->describe();
     }
   }
   if (!studio_.columns().empty()) {
@@ -118,6 +125,10 @@ std::string CanvasLink::message() const {
   }
   const bool any = std::any_of(studio_.checkpoints().begin(), studio_.checkpoints().end(),
                                [](const Checkpoint& each) { return each.entry.shown; });
+  const auto& text = studio_.input().text;
+  if (any && text && !text->empty()) {
+    return busy;  // it has just been typed
+  }
   return any ? "Type a text below: the model runs on it as you type."
              : "Check a checkpoint on the left to see it here.";
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QObject>
+#include <QTimer>
 #include <optional>
 
 #include "app/viewport/canvas.h"
@@ -48,6 +49,7 @@ class CanvasLink : public QObject {
   bool press_plain(int key);
   bool press_in_list(int key);
   void set_camera(const views::Camera& camera);
+  void set_flicker(bool on);
   void set_option(const QString& name, const SettingValue& value);
   std::string message() const;
   bool is_late() const;  // the figure of another view, or of other checkpoints, is still shown for too long
@@ -62,6 +64,7 @@ class CanvasLink : public QObject {
   views::Selection hover_;
   std::size_t column_ = 0;
   bool flicker_ = false;
+  QTimer moving_;      // runs while the camera moves
   bool late_ = false;  // stays so until the figure is there, however many runs that takes
   bool dark_ = false;
   double scale_ = 1;

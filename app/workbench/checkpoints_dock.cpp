@@ -7,6 +7,7 @@
 #include <QPushButton>
 #include <QTreeWidget>
 #include <QVBoxLayout>
+#include <algorithm>
 
 namespace locus::workbench {
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kIdRole = Qt::UserRole;
 constexpr int kListed = 20;  // names of tensors shown
+const QString kUsualDetail = QStringLiteral("128 (32 a head)");
 
 QString joined(const std::vector<std::string>& names) {
   QStringList list;
@@ -92,8 +94,11 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   tree_->setHeaderHidden(true);
   tree_->setAlternatingRowColors(true);
   tree_->setContextMenuPolicy(Qt::CustomContextMenu);
-  tree_->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
-  tree_->header()->setStretchLastSection(true);
+  // What an encoding is called is always seen whole; a name too long for the rest is shortened in its middle.
+  tree_->header()->setStretchLastSection(false);
+  tree_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+  tree_->header()->setSectionResizeMode(1, QHeaderView::Interactive);
+  tree_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   tree_->setTextElideMode(Qt::ElideMiddle);
   layout->addWidget(tree_);
 
@@ -118,6 +123,7 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   const auto remember = [this](const QTreeWidgetItem* item, bool open) {
     if (!filling_) {
       expanded_[item->data(0, kIdRole).toInt()] = open;
+      fit_columns();
     }
   };
   connect(tree_, &QTreeWidget::itemExpanded, this, [remember](QTreeWidgetItem* item) { remember(item, true); });
@@ -184,7 +190,20 @@ void CheckpointsDock::refresh() {
     }
   }
   filling_ = false;
+  fit_columns();
   Q_EMIT tree_->itemSelectionChanged();
+}
+
+void CheckpointsDock::fit_columns() {
+  const QFontMetrics metrics(tree_->font());
+  int width = 0;
+  for (int n = 0; n < tree_->topLevelItemCount(); ++n) {
+    const QTreeWidgetItem* item = tree_->topLevelItem(n);
+    const QString text = item->text(1);
+    const bool message = text.startsWith(QChar(0x26A0));  // it has its tooltip
+    width = std::max(width, metrics.horizontalAdvance(message || item->isExpanded() ? kUsualDetail : text));
+  }
+  tree_->header()->resizeSection(1, width + 2 * metrics.averageCharWidth());
 }
 
 void CheckpointsDock::item_changed(QTreeWidgetItem* item) {

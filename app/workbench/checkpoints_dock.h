@@ -24,6 +24,7 @@ class CheckpointsDock : public QDockWidget {
 
  private:
   void refresh();
+  void fit_columns();
   void add_item(const Checkpoint& checkpoint, bool expanded);
   void item_changed(QTreeWidgetItem* item);
   int selected_id() const;

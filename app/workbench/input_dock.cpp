@@ -7,7 +7,6 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QMenu>
-#include <QPixmap>
 #include <QPlainTextEdit>
 #include <QSpinBox>
 #include <QSplitter>
@@ -16,6 +15,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "app/workbench/patch_picture.h"
 #include "app/workbench/token_strip.h"
 #include "core/base/atomic_file.h"
 
@@ -24,7 +24,6 @@ namespace locus::workbench {
 namespace {
 
 constexpr std::size_t kLongestText = 16U << 20;
-constexpr int kPictureHeight = 96;
 
 bool is_picture(const QString& path) {
   const QString lower = path.toLower();
@@ -52,9 +51,7 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   editor_->setPlaceholderText(QStringLiteral("Type a text: the model runs on it as you type."));
   editor_->setTabChangesFocus(true);
   editor_->installEventFilter(this);
-  picture_ = new QLabel(body);
-  picture_->setAlignment(Qt::AlignCenter);
-  picture_->setAccessibleName(QStringLiteral("Input image"));
+  picture_ = new PatchPicture(body);
   stack_ = new QStackedWidget(body);
   stack_->addWidget(editor_);
   stack_->addWidget(picture_);
@@ -73,15 +70,16 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
       studio_.set_text(editor_->toPlainText().toStdString());
     }
   });
-  connect(strip_, &TokenStrip::clicked, this, [this](std::int64_t token) {
-    ViewState state = studio_.state();
-    state.query = state.query == token ? views::kNone : token;
-    state.key = views::kNone;
-    studio_.change(state);
-  });
+  const auto toggle = [this](std::int64_t token) { pin(studio_.state().query == token ? views::kNone : token); };
+  connect(strip_, &TokenStrip::clicked, this, toggle);
+  connect(picture_, &PatchPicture::clicked, this, toggle);
+  connect(strip_, &TokenStrip::chosen, this, &InputDock::pin);
   connect(&studio_, &Studio::input_changed, this, &InputDock::show_input);
   connect(&studio_, &Studio::runs_changed, this, &InputDock::show_tokens);
-  connect(&studio_, &Studio::state_changed, this, [this] { strip_->set_pinned(studio_.state().query); });
+  connect(&studio_, &Studio::state_changed, this, [this] {
+    strip_->set_pinned(studio_.state().query);
+    picture_->set_pinned(studio_.state().query);
+  });
   show_input();
 }
 
@@ -119,6 +117,17 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
     button->setMenu(menu);
     layout->addWidget(button);
   }
+  auto* text = new QToolButton(bar);
+  text->setObjectName(QStringLiteral("type-text"));
+  text->setText(QStringLiteral("Type a text"));
+  text->setToolTip(QStringLiteral("Run a text again, and no longer the image"));
+  connect(text, &QToolButton::clicked, this, [this] {
+    studio_.set_text(editor_->toPlainText().toStdString());
+    editor_->setFocus();
+  });
+  connect(&studio_, &Studio::input_changed, text, [this, text] { text->setVisible(!studio_.input().text); });
+  text->hide();
+  layout->addWidget(text);
   add_generation(*layout, bar);
   layout->addStretch(1);
   count_ = new QLabel(bar);
@@ -175,9 +184,7 @@ void InputDock::set_column(std::size_t column) {
 void InputDock::show_input() {
   const models::Input& input = studio_.input();
   if (input.image) {
-    const QPixmap picture(QString::fromStdString(input.image->string()));
-    picture_->setPixmap(picture.scaledToHeight(kPictureHeight, Qt::SmoothTransformation));
-    picture_->setToolTip(QString::fromStdString(input.image->string()));
+    picture_->set_file(QString::fromStdString(input.image->string()));
     stack_->setCurrentWidget(picture_);
     return;
   }
@@ -195,7 +202,20 @@ void InputDock::show_tokens() {
   const Checkpoint* shown = columns.empty() ? nullptr : columns[std::min(column_, columns.size() - 1)];
   strip_->set_trace(shown == nullptr ? nullptr : shown->trace);
   strip_->set_pinned(studio_.state().query);
-  count_->setText(shown == nullptr ? QString() : QStringLiteral("%1 tokens").arg(shown->trace->length()));
+  if (shown != nullptr) {
+    picture_->set_trace(shown->trace);
+  }
+  const std::int64_t length = shown == nullptr ? 0 : shown->trace->length();
+  count_->setText(shown == nullptr ? QString()
+                  : length == 1    ? QStringLiteral("1 token")
+                                   : QStringLiteral("%1 tokens").arg(length));
+}
+
+void InputDock::pin(std::int64_t token) {
+  ViewState state = studio_.state();
+  state.query = token;
+  state.key = views::kNone;
+  studio_.change(state);
 }
 
 void InputDock::choose_file() {

@@ -14,6 +14,7 @@ class QToolButton;
 
 namespace locus::workbench {
 
+class PatchPicture;
 class TokenStrip;
 
 class InputDock : public QDockWidget {
@@ -39,13 +40,14 @@ class InputDock : public QDockWidget {
   void show_input();
   void show_tokens();
   void choose_file();
+  void pin(std::int64_t token);  // the query; −1: none
   void add_generation(QHBoxLayout& layout, QWidget* bar);
   QWidget* make_bar(const std::filesystem::path& samples);
 
   Studio& studio_;
   QPlainTextEdit* editor_ = nullptr;
   QStackedWidget* stack_ = nullptr;
-  QLabel* picture_ = nullptr;
+  PatchPicture* picture_ = nullptr;
   QLabel* count_ = nullptr;
   TokenStrip* strip_ = nullptr;
   std::size_t column_ = 0;

@@ -105,6 +105,7 @@ InspectorDock::InspectorDock(Studio& studio, QWidget* parent)
   setWidget(scroll);
   connect(&studio_, &Studio::cells_changed, this, &InspectorDock::show_cell);
   connect(&studio_, &Studio::state_changed, this, &InspectorDock::show_state);
+  connect(&studio_, &Studio::figure_changed, this, &InspectorDock::show_colors);
   connect(&studio_, &Studio::runs_changed, this, &InspectorDock::show_predictions);
   connect(&studio_, &Studio::runs_changed, this, &InspectorDock::show_cell);  // which rows there are
   show_cell();
@@ -147,6 +148,7 @@ QWidget* InspectorDock::make_predictions() {
 
 QWidget* InspectorDock::make_colors() {
   auto* box = new QGroupBox(QStringLiteral("Colours"), this);
+  colors_box_ = box;
   auto* form = new QFormLayout(box);
   form->setContentsMargins(4, 4, 4, 4);
   colormap_ = new QComboBox(box);
@@ -267,6 +269,19 @@ void InspectorDock::show_state() {
   ignore_first_->setChecked(state.ignore_first);
   shared_->setChecked(scale.shared);
   filling_ = false;
+}
+
+void InspectorDock::show_colors() {
+  const auto& figure = studio_.figure();
+  if (!figure) {
+    return;  // what was possible stays so while the next is made
+  }
+  const auto colored = [](const figure::Layer& layer) {
+    return std::holds_alternative<figure::HeatMap>(layer) || std::holds_alternative<figure::TokenStrip>(layer);
+  };
+  colors_box_->setEnabled(std::any_of(figure->panels.begin(), figure->panels.end(), [&](const figure::Panel& panel) {
+    return std::any_of(panel.layers.begin(), panel.layers.end(), colored);
+  }));
 }
 
 void InspectorDock::apply() {

@@ -31,6 +31,7 @@ class InspectorDock : public QDockWidget {
   QWidget* make_predictions();
   void show_cell();
   void show_state();
+  void show_colors();  // which of their settings the figure heeds
   void show_predictions();
   void apply();  // the widgets' state becomes the studio's
 
@@ -38,6 +39,7 @@ class InspectorDock : public QDockWidget {
   std::size_t column_ = 0;
   bool filling_ = false;
   QTableWidget* cell_ = nullptr;
+  QGroupBox* colors_box_ = nullptr;
   QComboBox* reduction_ = nullptr;
   QComboBox* transfer_ = nullptr;
   QLabel* gamma_label_ = nullptr;

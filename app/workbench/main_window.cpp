@@ -35,7 +35,6 @@ constexpr int kMessageMs = 8000;
 constexpr int kMostMessages = 500;
 constexpr double kShowWorkAfterMs = 500;
 constexpr int kWorkIntervalMs = 200;
-constexpr const char* kLastSession = "last.locus.json";
 
 std::filesystem::path default_config_dir() {
   return QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation).toStdString() + "/locus";
@@ -73,6 +72,7 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
   make_status();
   make_menus();
   connect(studio_.get(), &Studio::failed, this, [this](const QString& message) { say(message, true); });
+  connect(studio_.get(), &Studio::input_changed, statusBar(), &QStatusBar::clearMessage);  // it was of another input
   connect(studio_.get(), &Studio::too_large, this, [this](const QString& message) {
     auto* box = findChild<QMessageBox*>(QStringLiteral("too-large"));
     if (box == nullptr) {  // one, however often one types on
@@ -253,18 +253,19 @@ void MainWindow::open_path(const std::filesystem::path& path) {
     say(QStringLiteral("%1: there is no such file or folder").arg(QString::fromStdString(path.string())), true);
     return;
   }
+  const bool file = std::filesystem::is_regular_file(path, code);
   if (is_session(path)) {
     open_session(path);
-  } else if (std::filesystem::is_regular_file(path, code) && is_image(path)) {
+  } else if (file && is_image(path)) {
     input_->open_image(path);
-  } else if (std::filesystem::is_regular_file(path, code) && is_text(path)) {
+  } else if (file && is_text(path)) {
     input_->open_text(path);
   } else {
     CheckpointEntry entry;
     entry.path = path;
     studio_->open(entry);
-    remember(path);
   }
+  remember(path);
 }
 
 void MainWindow::open_session(const std::filesystem::path& path) {

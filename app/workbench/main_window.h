@@ -55,6 +55,8 @@ class MainWindow : public QMainWindow {
   void keyPressEvent(QKeyEvent* event) override;
 
  private:
+  static constexpr const char* kLastSession = "last.locus.json";
+
   void make_canvas(QVulkanInstance* vulkan);
   void make_docks();
   void make_status();
@@ -84,6 +86,7 @@ class MainWindow : public QMainWindow {
   void say(const QString& message, bool failure = false);
   bool trigger_shortcut(const QKeyEvent& event);
   void restore_layout();
+  QString folder() const;
   std::filesystem::path config_file(const char* name) const;
 
   const WorkbenchOptions options_;

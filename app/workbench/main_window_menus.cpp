@@ -4,6 +4,7 @@
 #include <QComboBox>
 #include <QDialog>
 #include <QDialogButtonBox>
+#include <QDir>
 #include <QDoubleSpinBox>
 #include <QFileDialog>
 #include <QFormLayout>
@@ -119,6 +120,11 @@ void MainWindow::make_view_menu() {
     group->addAction(action);
   }
   connect(menu, &QMenu::aboutToShow, this, &MainWindow::fill_views);
+  // Always: a disabled action's keys do nothing.
+  connect(studio_.get(), &Studio::state_changed, this, [this] {
+    undo_->setEnabled(studio_->can_undo());
+    redo_->setEnabled(studio_->can_redo());
+  });
   menu->addSeparator();
   undo_ = add_action(menu, QStringLiteral("&Undo view change"), QKeySequence(Qt::CTRL | Qt::Key_Z),
                      [this] { studio_->undo(); });
@@ -184,8 +190,6 @@ void MainWindow::fill_views() {
     action->setToolTip(QString::fromStdString(available.ok() ? (*view)->info().shows : available.error().message));
   }
   views_menu_->setToolTipsVisible(true);
-  undo_->setEnabled(studio_->can_undo());
-  redo_->setEnabled(studio_->can_redo());
 }
 
 void MainWindow::fill_recent() {
@@ -217,8 +221,18 @@ void MainWindow::remember(const std::filesystem::path& path) {
   fill_recent();
 }
 
+// Where dialogs begin: beside what was opened last, at first with the bundled checkpoints.
+QString MainWindow::folder() const {
+  const QStringList recent = settings_->value(QStringLiteral("recent")).toStringList();
+  if (!recent.isEmpty()) {
+    return QString::fromStdString(std::filesystem::path(recent.front().toStdString()).parent_path().string());
+  }
+  const auto assets = assets_folder();
+  return assets.empty() ? QString() : QString::fromStdString((assets / "checkpoints").string());
+}
+
 void MainWindow::ask_open_folder() {
-  const QString path = QFileDialog::getExistingDirectory(this, QStringLiteral("Open a checkpoint folder"));
+  const QString path = QFileDialog::getExistingDirectory(this, QStringLiteral("Open a checkpoint folder"), folder());
   if (!path.isEmpty()) {
     open_path(path.toStdString());
   }
@@ -226,7 +240,7 @@ void MainWindow::ask_open_folder() {
 
 void MainWindow::ask_open() {
   const QStringList paths = QFileDialog::getOpenFileNames(
-      this, QStringLiteral("Open checkpoints, traces, sessions, texts or images"), {},
+      this, QStringLiteral("Open checkpoints, traces, sessions, texts or images"), folder(),
       QStringLiteral(
           "All files (*);;Checkpoints and traces (*.safetensors *.bin *.pt *.pth);;Sessions (*.locus.json)"));
   for (const QString& path : paths) {
@@ -235,7 +249,7 @@ void MainWindow::ask_open() {
 }
 
 void MainWindow::ask_session() {
-  const QString path = QFileDialog::getOpenFileName(this, QStringLiteral("Open a session"), {},
+  const QString path = QFileDialog::getOpenFileName(this, QStringLiteral("Open a session"), folder(),
                                                     QStringLiteral("Sessions (*.locus.json)"));
   if (!path.isEmpty()) {
     open_session(path.toStdString());
@@ -243,9 +257,12 @@ void MainWindow::ask_session() {
 }
 
 void MainWindow::save_session_as() {
+  std::error_code code;
+  const bool own = !session_path_.empty() && !std::filesystem::equivalent(session_path_, bundled_session(), code) &&
+                   session_path_ != config_file(kLastSession);
   QString path = QFileDialog::getSaveFileName(
       this, QStringLiteral("Save the session"),
-      session_path_.empty() ? QStringLiteral("session.locus.json") : QString::fromStdString(session_path_.string()),
+      own ? QString::fromStdString(session_path_.string()) : QDir::homePath() + QStringLiteral("/session.locus.json"),
       QStringLiteral("Sessions (*.locus.json)"));
   if (path.isEmpty()) {
     return;

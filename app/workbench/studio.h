@@ -87,6 +87,7 @@ class Studio : public QObject {
   // Continues the text by `count` tokens of the first column (temperature 0: the likeliest) and appends them to it.
   void generate(std::int64_t count, double temperature);
   const models::Input& input() const { return input_; }
+  void run_cancelled();  // once more
 
   // ---- view
   const ViewState& state() const { return state_; }

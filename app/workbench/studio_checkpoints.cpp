@@ -139,7 +139,9 @@ void Studio::opened(int id, Result<std::shared_ptr<const models::Model>> model) 
     report(model.error());
   } else {
     checkpoint->model = *std::move(model);
-    run(*checkpoint);
+    if (!debounce_.isActive()) {  // else it runs with the text that is being typed
+      run(*checkpoint);
+    }
   }
   Q_EMIT checkpoints_changed();
   change(state_, false);  // layer and head may have gone out of range
@@ -174,7 +176,9 @@ void Studio::set_shown(int id, bool shown) {
   }
   checkpoint->entry.shown = shown;
   if (shown && checkpoint->model && !checkpoint->trace && !checkpoint->running) {
-    run(*checkpoint);
+    if (!debounce_.isActive()) {
+      run(*checkpoint);
+    }
   } else if (shown && !checkpoint->model && !checkpoint->trace && !checkpoint->opening) {
     load(*checkpoint);
   }
@@ -260,6 +264,14 @@ void Studio::run_all() {
   }
 }
 
+void Studio::run_cancelled() {
+  for (Checkpoint& checkpoint : checkpoints_) {
+    if (checkpoint.error && checkpoint.error->code == ErrorCode::kCancelled && !checkpoint.running) {
+      run(checkpoint);
+    }
+  }
+}
+
 void Studio::run(Checkpoint& checkpoint) {
   const bool empty = !input_.ids && !input_.image && !input_.pixels && (!input_.text || input_.text->empty());
   if (!checkpoint.entry.shown || !checkpoint.model) {
@@ -298,6 +310,7 @@ void Studio::run(Checkpoint& checkpoint) {
         }
         done->running = false;
         const std::size_t warned = done->info() == nullptr ? 0 : done->info()->warnings.size();
+        const bool told = done->error || !run_result;  // the list of checkpoints says why
         done->trace = run_result ? run_result->trace : nullptr;
         done->top = run_result ? run_result->top : std::vector<models::Prediction>{};
         done->last = run_result ? run_result->trace : done->last;
@@ -305,7 +318,7 @@ void Studio::run(Checkpoint& checkpoint) {
         if (!run_result) {
           report(run_result.error());
         }
-        if (run_result && done->info()->warnings.size() != warned) {
+        if (told || done->info()->warnings.size() != warned) {
           Q_EMIT checkpoints_changed();  // the weights of a large checkpoint were read at this run
         }
         if (!run_result && run_result.error().code == ErrorCode::kTooLarge) {

@@ -21,6 +21,7 @@ void Studio::restore(const Session& session) {
     remove(checkpoints_.back().id);
   }
   worker_.drop(kGenerate);
+  debounce_.stop();  // of the text before
   past_.clear();
   future_.clear();
   bookmarks_ = session.bookmarks;

@@ -25,7 +25,7 @@ Colors colors(bool dark) {
           {0xE8, 0xEA, 0xEE}, {0x2F, 0x6F, 0xB5}, {0xFF, 0xFF, 0xFF}, {0xFF, 0xFF, 0xF0}};
 }
 
-// Fusion outlines its check boxes darker than the window, which cannot be seen on a dark one.
+// Fusion outlines its check boxes and fields darker than the window, which cannot be seen on a dark one.
 class Style final : public QProxyStyle {
  public:
   Style() : QProxyStyle(QStyleFactory::create(QStringLiteral("Fusion"))) {}
@@ -34,6 +34,9 @@ class Style final : public QProxyStyle {
                      const QWidget* widget) const override {
     if (element != PE_IndicatorCheckBox && element != PE_IndicatorItemViewItemCheck) {
       QProxyStyle::drawPrimitive(element, option, painter, widget);
+      if (element == PE_FrameLineEdit || (element == PE_Frame && is_sunken(option))) {
+        outline(*option, painter);
+      }
       return;
     }
     const QPalette& palette = option->palette;
@@ -57,6 +60,34 @@ class Style final : public QProxyStyle {
           QPolygonF({box.topLeft() + QPointF(0.22, 0.52) * side, box.topLeft() + QPointF(0.42, 0.72) * side,
                      box.topLeft() + QPointF(0.78, 0.28) * side}));
     }
+    painter->restore();
+  }
+
+  void drawComplexControl(ComplexControl control, const QStyleOptionComplex* option, QPainter* painter,
+                          const QWidget* widget) const override {
+    QProxyStyle::drawComplexControl(control, option, painter, widget);
+    if (control == CC_SpinBox) {
+      outline(*option, painter);
+    }
+  }
+
+ private:
+  static bool is_sunken(const QStyleOption* option) {
+    const auto* frame = qstyleoption_cast<const QStyleOptionFrame*>(option);
+    return frame != nullptr && frame->lineWidth > 0;
+  }
+
+  // Fields on a dark window; where there is the focus, Fusion has drawn its own.
+  static void outline(const QStyleOption& option, QPainter* painter) {
+    const bool dark = option.palette.color(QPalette::Window).lightness() < 128;
+    if (!dark || (option.state & State_HasFocus) != 0) {
+      return;
+    }
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    painter->setPen(QPen(option.palette.color(QPalette::PlaceholderText), 1));
+    painter->setOpacity((option.state & State_Enabled) != 0 ? 0.55 : 0.3);
+    painter->drawRoundedRect(QRectF(option.rect).adjusted(0.5, 0.5, -0.5, -0.5), 2, 2);
     painter->restore();
   }
 };

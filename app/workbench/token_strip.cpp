@@ -2,6 +2,7 @@
 
 #include <QHash>
 #include <QHelpEvent>
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScrollBar>
@@ -20,7 +21,8 @@ constexpr int kMargin = 4;
 
 TokenStrip::TokenStrip(QWidget* parent) : QAbstractScrollArea(parent) {
   setObjectName(QStringLiteral("token-strip"));
-  setAccessibleName(QStringLiteral("Tokens of the input"));
+  setAccessibleName(QStringLiteral("Tokens of the input; arrow keys choose the query"));
+  setFocusPolicy(Qt::StrongFocus);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   viewport()->setMouseTracking(true);
   viewport()->setBackgroundRole(QPalette::Base);
@@ -119,6 +121,10 @@ void TokenStrip::paintEvent(QPaintEvent* /*event*/) {
     painter.setPen(palette().color(pinned ? QPalette::HighlightedText : QPalette::Text));
     painter.drawText(box.adjusted(kPadding, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, text_of(n));
   }
+  if (hasFocus()) {
+    painter.setPen(QPen(palette().color(QPalette::Highlight), 2));
+    painter.drawRect(viewport()->rect().adjusted(1, 1, -1, -1));
+  }
 }
 
 std::int64_t TokenStrip::token_at(const QPoint& point) const {
@@ -137,6 +143,72 @@ void TokenStrip::mousePressEvent(QMouseEvent* event) {
   if (const std::int64_t token = token_at(event->pos()); token >= 0) {
     Q_EMIT clicked(token);
   }
+}
+
+std::int64_t TokenStrip::in_row(int row, int x) const {
+  const auto begin = std::lower_bound(chips_.begin(), chips_.end(), std::clamp(row, 0, std::max(0, rows_ - 1)),
+                                      [](const Chip& chip, int wanted) { return chip.row < wanted; });
+  auto nearest = begin;
+  for (auto chip = begin; chip != chips_.end() && chip->row == begin->row && chip->x <= x; ++chip) {
+    nearest = chip;
+  }
+  return nearest - chips_.begin();
+}
+
+void TokenStrip::show_token(std::int64_t token) {
+  const int top = kMargin + chips_[static_cast<std::size_t>(token)].row * (row_height() + kGap);
+  QScrollBar& bar = *verticalScrollBar();
+  const int bottom = top + row_height() + kMargin;
+  bar.setValue(std::min(std::max(bar.value(), bottom - viewport()->height()), top - kMargin));
+}
+
+void TokenStrip::keyPressEvent(QKeyEvent* event) {
+  const auto count = static_cast<std::int64_t>(chips_.size());
+  if (event->key() == Qt::Key_Escape && pinned_ >= 0) {
+    Q_EMIT chosen(-1);
+    return;
+  }
+  if (count == 0) {
+    QAbstractScrollArea::keyPressEvent(event);
+    return;
+  }
+  const bool any = pinned_ >= 0 && pinned_ < count;
+  const Chip at = any ? chips_[static_cast<std::size_t>(pinned_)] : Chip{};
+  std::int64_t next = 0;
+  switch (event->key()) {
+    case Qt::Key_Left:
+      next = any ? std::max<std::int64_t>(0, pinned_ - 1) : count - 1;
+      break;
+    case Qt::Key_Right:
+      next = any ? std::min(count - 1, pinned_ + 1) : 0;
+      break;
+    case Qt::Key_Up:
+      next = in_row(at.row - 1, at.x);
+      break;
+    case Qt::Key_Down:
+      next = in_row(at.row + 1, at.x);
+      break;
+    case Qt::Key_Home:
+      break;
+    case Qt::Key_End:
+      next = count - 1;
+      break;
+    default:
+      QAbstractScrollArea::keyPressEvent(event);
+      return;
+  }
+  show_token(next);
+  Q_EMIT chosen(next);
+}
+
+void TokenStrip::focusInEvent(QFocusEvent* event) {
+  QAbstractScrollArea::focusInEvent(event);
+  viewport()->update();
+}
+
+void TokenStrip::focusOutEvent(QFocusEvent* event) {
+  QAbstractScrollArea::focusOutEvent(event);
+  viewport()->update();
 }
 
 bool TokenStrip::viewportEvent(QEvent* event) {

@@ -1,4 +1,5 @@
-// TokenStrip: the tokens of a run as chips, wrapped; the one under the pointer says what it is, a click pins it.
+// TokenStrip: the tokens of a run as chips, wrapped; the one under the pointer says what it is, a click pins it, and
+// with the focus the arrow keys move the pinned one.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -21,11 +22,15 @@ class TokenStrip : public QAbstractScrollArea {
 
  Q_SIGNALS:
   void clicked(std::int64_t token);
+  void chosen(std::int64_t token);  // by arrow keys, Home and End; −1 by Esc
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
   bool viewportEvent(QEvent* event) override;
 
  private:
@@ -37,6 +42,8 @@ class TokenStrip : public QAbstractScrollArea {
   void lay_out();
   QString text_of(std::size_t token) const;
   std::int64_t token_at(const QPoint& point) const;
+  std::int64_t in_row(int row, int x) const;  // the token of that row nearest to x
+  void show_token(std::int64_t token);        // scrolls to it
   int row_height() const;
 
   std::shared_ptr<const models::Trace> trace_;

@@ -33,8 +33,7 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
   setObjectName(QStringLiteral("view-bar"));
   setMovable(false);
   const auto label = [this](const char* text) {
-    auto* widget = new QLabel(QStringLiteral(" ") + QLatin1String(text) + QStringLiteral(" "), this);
-    addWidget(widget);
+    return addWidget(new QLabel(QStringLiteral(" ") + QLatin1String(text) + QStringLiteral(" "), this));
   };
   label("View");
   view_ = new QComboBox(this);
@@ -60,7 +59,7 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
   head_->setSpecialValueText(QStringLiteral("mean"));
   head_->setToolTip(QStringLiteral("Head, from 0, or the mean of all; arrows left and right on the canvas"));
   addWidget(head_);
-  label("  Show");
+  of_quantity_.push_back(label("  Show"));
   quantity_ = new QComboBox(this);
   quantity_->setObjectName(QStringLiteral("quantity"));
   quantity_->setAccessibleName(QStringLiteral("Quantity"));
@@ -68,12 +67,12 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
   for (const models::Quantity quantity : kQuantities) {
     quantity_->addItem(QString::fromStdString(views::quantity_label(quantity)));
   }
-  addWidget(quantity_);
+  of_quantity_.push_back(addWidget(quantity_));
   label(" ");
   difference_ = new QCheckBox(QStringLiteral("Difference"), this);
   difference_->setObjectName(QStringLiteral("difference"));
   difference_->setToolTip(QStringLiteral("One more column: the first checkpoint minus the second"));
-  addWidget(difference_);
+  of_difference_ = addWidget(difference_);
 
   connect(view_, &QComboBox::activated, this, &ViewBar::apply);
   connect(layer_, &QSpinBox::valueChanged, this, &ViewBar::apply);
@@ -96,7 +95,10 @@ void ViewBar::refresh() {
   head_->setValue(static_cast<int>(state.head));
   layer_->setEnabled(info.uses_layer);
   head_->setEnabled(info.uses_head);
-  quantity_->setEnabled(info.uses_quantity);
+  for (QAction* action : of_quantity_) {
+    action->setVisible(info.uses_quantity);
+  }
+  of_difference_->setVisible(info.uses_difference);
   quantity_->setCurrentIndex(
       static_cast<int>(std::find(kQuantities.begin(), kQuantities.end(), state.quantity) - kQuantities.begin()));
   const auto columns = studio_.view_input().columns;

@@ -27,6 +27,8 @@ class ViewBar : public QToolBar {
   QSpinBox* head_ = nullptr;
   QComboBox* quantity_ = nullptr;
   QCheckBox* difference_ = nullptr;
+  QList<QAction*> of_quantity_;  // what is shown while the view has quantities
+  QAction* of_difference_ = nullptr;
   bool filling_ = false;
 };
 

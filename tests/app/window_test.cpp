@@ -3,6 +3,7 @@
 
 #include <QDropEvent>
 #include <QMimeData>
+#include <QMouseEvent>
 #include <QPushButton>
 #include <QSpinBox>
 #include <QToolButton>
@@ -104,14 +105,18 @@ TEST_F(Window, CancelEndsALongRun) {
   cancel->click();
   EXPECT_TRUE(settle());
   EXPECT_FALSE(window_->studio().checkpoints().front().running);
+  EXPECT_NE(window_->canvas()->content().message.find("Press R"), std::string::npos);
+  const int before = EndlessModel::started;
+  press(window_->canvas(), Qt::Key_R);
+  EXPECT_TRUE(wait([&] { return EndlessModel::started == before + 1; }));
+  window_->studio().cancel();
+  EXPECT_TRUE(settle());
 }
 
 TEST_F(Window, TypingDuringARunCancelsIt) {
   CheckpointEntry entry;
   entry.path = "endless";
   window_->studio().open(entry);
-  // Opened while the text waits to be run, it would run twice.
-  ASSERT_TRUE(wait([this] { return !window_->studio().checkpoints().front().opening; }));
   EndlessModel::started = EndlessModel::ended = 0;
   type("x");
   ASSERT_TRUE(wait([] { return EndlessModel::started == 1; }));
@@ -133,6 +138,31 @@ TEST_F(Window, ClosingEndsWhatRuns) {
   ASSERT_TRUE(wait([] { return EndlessModel::started == 1; }));
   window_.reset();
   EXPECT_EQ(EndlessModel::ended, 1);
+}
+
+TEST_F(Window, ATextTypedWhileACheckpointOpensRunsOnce) {
+  std::atomic<bool> go = false;
+  opener_ = [&](const std::filesystem::path& path, const models::OpenOptions& options, const StopToken& stop,
+                const Progress& progress) {
+    while (!go && !stop.stop_requested()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return open_fake(path, options, stop, progress);
+  };
+  make_window();
+  CheckpointEntry entry;
+  entry.path = "endless";
+  window_->studio().open(entry);
+  EndlessModel::started = EndlessModel::ended = 0;
+  type("x");
+  go = true;
+  // Opened before the pause after the last keystroke is over: no event is lost between.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  ASSERT_TRUE(wait([] { return EndlessModel::started > 0; }));
+  wait([] { return EndlessModel::started > 1; }, 300);
+  EXPECT_EQ(EndlessModel::started, 1);
+  window_->studio().cancel();
+  EXPECT_TRUE(settle());
 }
 
 TEST_F(Window, GenerateAppendsToTheText) {
@@ -172,6 +202,20 @@ TEST_F(Window, AnImageDroppedOnTheCanvasIsRunAndAClickChoosesAPatch) {
   Q_EMIT window_->canvas()->clicked(hit);
   ASSERT_TRUE(settle());
   EXPECT_EQ(window_->studio().state().query, 1 + 7);
+
+  // The picture of the input has the same patches.
+  auto* small = window_->findChild<QWidget*>(QStringLiteral("picture"));
+  ASSERT_TRUE(small->isVisible());
+  const QPointF middle(small->width() / 2.0, small->height() / 2.0);
+  QMouseEvent down(QEvent::MouseButtonPress, middle, small->mapToGlobal(middle), Qt::LeftButton, Qt::LeftButton,
+                   Qt::NoModifier);
+  QCoreApplication::sendEvent(small, &down);
+  EXPECT_EQ(window_->studio().state().query, views::kNone);  // the same patch once more
+  window_->findChild<QToolButton*>(QStringLiteral("type-text"))->click();
+  type("one");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window_->studio().input().text, "one");
+  EXPECT_FALSE(small->isVisible());
 }
 
 }  // namespace

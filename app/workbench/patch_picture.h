@@ -1,0 +1,45 @@
+// PatchPicture: the image of the input with its patch grid; the patch under the pointer says what it is, a click pins
+// it.
+#pragma once
+
+#include <QImage>
+#include <QWidget>
+#include <memory>
+#include <optional>
+
+#include "models/model.h"
+
+namespace locus::workbench {
+
+class PatchPicture : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit PatchPicture(QWidget* parent);
+
+  // The file, until there is a run of it.
+  void set_file(const QString& path);
+  // The image as the model saw it, and its grid; null: the file.
+  void set_trace(std::shared_ptr<const models::Trace> trace);
+  void set_pinned(std::int64_t token);  // −1: none
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;
+
+ Q_SIGNALS:
+  void clicked(std::int64_t token);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  QRectF place() const;  // of the image
+  std::optional<std::int64_t> token_at(const QPointF& point) const;
+
+  QImage image_;
+  std::shared_ptr<const models::Trace> trace_;
+  std::int64_t pinned_ = -1;
+};
+
+}  // namespace locus::workbench

@@ -1,0 +1,108 @@
+// What keys, wheel and bar do to the view.
+#include "tests/support/window.h"
+
+#include <QMenu>
+#include <QMenuBar>
+#include <QWheelEvent>
+
+namespace locus::workbench {
+namespace {
+
+class WindowControls : public WindowTest {};
+
+TEST_F(WindowControls, UndoWorksAfterItsMenuWasSeen) {
+  open("gentle");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  for (QMenu* menu : window_->menuBar()->findChildren<QMenu*>()) {
+    Q_EMIT menu->aboutToShow();  // with nothing to undo
+  }
+  press(window_->canvas(), Qt::Key_Down);
+  ASSERT_EQ(window_->studio().state().layer, 1);
+  press(window_->canvas(), Qt::Key_Z, {}, Qt::ControlModifier);
+  EXPECT_EQ(window_->studio().state().layer, 0);
+  press(window_->canvas(), Qt::Key_Z, {}, Qt::ControlModifier | Qt::ShiftModifier);
+  EXPECT_EQ(window_->studio().state().layer, 1);
+}
+
+TEST_F(WindowControls, TurnsOfTheWheelAreOneStepForUndo) {
+  open("gentle");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  figure::Hit hit;
+  hit.x = 4.5;
+  hit.y = 6.5;
+  Q_EMIT window_->canvas()->clicked(hit);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(window_->studio().state().query, 6);
+  ASSERT_TRUE(wait([this] { return window_->canvas()->content().home.has_value(); }));
+  const figure::Rect plot = window_->canvas()->layout()->panels[0].plot;
+  const QPointF at = QPointF(plot.center_x(), plot.center_y()) / window_->canvas()->devicePixelRatio();
+  for (int turn = 0; turn < 3; ++turn) {
+    QWheelEvent wheel(at, window_->canvas()->mapToGlobal(at), {}, QPoint(0, 120), Qt::NoButton, Qt::NoModifier,
+                      Qt::NoScrollPhase, false);
+    QCoreApplication::sendEvent(window_->canvas(), &wheel);
+  }
+  ASSERT_TRUE(window_->studio().state().camera.has_value());
+  window_->studio().undo();
+  EXPECT_FALSE(window_->studio().state().camera.has_value());
+  EXPECT_EQ(window_->studio().state().query, 6);  // the step before
+  ASSERT_TRUE(settle());
+}
+
+TEST_F(WindowControls, TheReferenceIsShownOnlyWhileShiftIsHeldOnTheCanvas) {
+  open("gentle");
+  open("steep");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  const auto badge = [this] { return window_->canvas()->content().badge; };
+  const auto shift = [this](Qt::KeyboardModifiers modifiers) {
+    QKeyEvent down(QEvent::KeyPress, Qt::Key_Shift, modifiers | Qt::ShiftModifier);
+    QCoreApplication::sendEvent(window_->canvas(), &down);
+  };
+  shift(Qt::NoModifier);
+  EXPECT_EQ(badge(), "reference: gentle");
+  QFocusEvent away(QEvent::FocusOut);
+  QCoreApplication::sendEvent(window_->canvas(), &away);
+  EXPECT_EQ(badge(), "");  // Shift is released in another window
+  shift(Qt::ControlModifier);
+  EXPECT_EQ(badge(), "");  // of a shortcut
+}
+
+TEST_F(WindowControls, KeysOfTheTokenStripChooseTheQuery) {
+  open("gentle");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  auto* strip = window_->findChild<QWidget*>(QStringLiteral("token-strip"));
+  EXPECT_NE(strip->focusPolicy() & Qt::TabFocus, 0);
+  const auto query = [this] { return window_->studio().state().query; };
+  press(strip, Qt::Key_Right);
+  EXPECT_EQ(query(), 0);
+  press(strip, Qt::Key_Right);
+  EXPECT_EQ(query(), 1);
+  press(strip, Qt::Key_End);
+  EXPECT_EQ(query(), 12);
+  press(strip, Qt::Key_Right);
+  EXPECT_EQ(query(), 12);
+  press(strip, Qt::Key_Escape);
+  EXPECT_EQ(query(), views::kNone);
+}
+
+TEST_F(WindowControls, TheBarShowsWhatTheViewUses) {
+  open("gentle");
+  open("steep");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  const auto seen = [this](const char* name) { return window_->findChild<QWidget*>(QLatin1String(name))->isVisible(); };
+  EXPECT_TRUE(seen("quantity"));
+  EXPECT_TRUE(seen("difference"));
+  ViewState state = window_->studio().state();
+  state.view = "heads";
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(seen("quantity"));
+  EXPECT_FALSE(seen("difference"));
+}
+
+}  // namespace
+}  // namespace locus::workbench
