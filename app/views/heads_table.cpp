@@ -1,0 +1,155 @@
+#include "app/views/heads_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "app/views/series.h"
+#include "models/analyses.h"
+
+namespace locus::views {
+
+const std::array<HeadStatistic, kHeadStatistics> kHeadStatisticList{{
+    {"entropy", "entropy", "entropy (nats)"},
+    {"relative-entropy", "rel. entropy", "entropy / ln of the keys seen"},
+    {"mean-distance", "distance", "mean distance (tokens)"},
+    {"previous-token", "previous", "weight on the previous token"},
+    {"first-token", "first", "weight on the first token"},
+    {"self", "self", "weight on the token itself"},
+    {"induction", "induction", "induction score"},
+    {"gate-selectivity", "gates", "gate selectivity"},
+    {"distance-bias", "bias", "counterfactual distance bias"},
+}};
+
+namespace {
+
+std::string key_of(const HeadsOptions& options) {
+  return "heads " + std::to_string(options.repeats);
+}
+
+Result<HeadRows> measure(const ViewInput& input, const Column& column, const HeadsOptions& options,
+                         const Progress& progress) {
+  LOCUS_TRY(const auto table, models::head_table(*column.trace, {}, input.stop, progress));
+  std::optional<Field> induction;
+  if (column.model && options.repeats > 0) {
+    models::InductionOptions random;
+    random.repeats = options.repeats;
+    auto map = models::induction_map(*column.model, random, input.stop, progress);
+    // A table of positions may be too short for the random tokens; the rest of the table still stands.
+    if (!map && map.error().code != ErrorCode::kBadInput) {
+      return map.error();
+    }
+    if (map) {
+      induction = *std::move(map);
+    }
+  }
+  HeadRows rows;
+  for (const models::HeadRow& each : table) {
+    const analysis::HeadStatistics& s = each.statistics;
+    const double repeated = induction ? static_cast<double>(induction->at(each.layer, each.head))
+                                      : std::numeric_limits<double>::quiet_NaN();
+    rows.push_back({each.layer,
+                    each.head,
+                    {s.entropy, s.relative_entropy, s.mean_distance, s.previous_token, s.first_token, s.self, repeated,
+                     s.gate_selectivity, each.distance_bias}});
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<std::string> statistic_names() {
+  std::vector<std::string> names;
+  for (const HeadStatistic& each : kHeadStatisticList) {
+    names.emplace_back(each.name);
+  }
+  std::rotate(names.begin(), names.begin() + 3, names.begin() + 4);  // what is looked for most comes first
+  return names;
+}
+
+Result<HeadsOptions> heads_options(const ViewInput& input) {
+  HeadsOptions options;
+  LOCUS_TRY(const std::string as, input.options.text("as", "table"));
+  LOCUS_TRY(const std::string name, input.options.text("statistic", statistic_names().front()));
+  LOCUS_TRY(options.ascending, input.options.boolean("ascending", false));
+  LOCUS_TRY(options.rows, input.options.integer("rows", 24));
+  LOCUS_TRY(options.from, input.options.integer("from", 0));
+  LOCUS_TRY(options.repeats, input.options.integer("repeats", 4));
+  options.table = as == "table";
+  options.statistic =
+      static_cast<std::size_t>(std::find_if(kHeadStatisticList.begin(), kHeadStatisticList.end(),
+                                            [&](const HeadStatistic& each) { return each.name == name; }) -
+                               kHeadStatisticList.begin());
+  return options;
+}
+
+Result<std::vector<std::shared_ptr<const HeadRows>>> measure_heads(const View& view, const ViewInput& input,
+                                                                   const HeadsOptions& options) {
+  LOCUS_CHECK(check(view, input));
+  std::vector<std::shared_ptr<const HeadRows>> all;
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    const Column& column = input.columns[n];
+    LOCUS_TRY(auto rows, analysed<HeadRows>(input, column, {column.trace}, key_of(options), [&] {
+                return measure(input, column, options, column_progress(input, n));
+              }));
+    all.push_back(std::move(rows));
+  }
+  return all;
+}
+
+std::shared_ptr<const HeadRows> measured_heads(const ViewInput& input, std::size_t column,
+                                               const HeadsOptions& options) {
+  return input.cache ? input.cache->peek<HeadRows>({input.columns[column].trace}, key_of(options)) : nullptr;
+}
+
+std::vector<std::size_t> sorted_heads(const HeadRows& rows, const HeadsOptions& options) {
+  std::vector<std::size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const double x = rows[a].values[options.statistic];
+    const double y = rows[b].values[options.statistic];
+    if (std::isnan(x) || std::isnan(y)) {
+      return std::isnan(y) && !std::isnan(x);
+    }
+    return options.ascending ? x < y : x > y;
+  });
+  return order;
+}
+
+std::size_t first_shown(std::size_t count, const HeadsOptions& options) {
+  const auto rows = static_cast<std::size_t>(options.rows);
+  return std::min(static_cast<std::size_t>(options.from), count > rows ? count - rows : 0);
+}
+
+std::vector<std::size_t> shown_heads(const HeadRows& rows, const HeadsOptions& options) {
+  const std::vector<std::size_t> all = sorted_heads(rows, options);
+  const std::size_t first = first_shown(all.size(), options);
+  const std::size_t last = std::min(all.size(), first + static_cast<std::size_t>(options.rows));
+  return {all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(last)};
+}
+
+std::vector<std::size_t> shown_statistics(const std::vector<std::shared_ptr<const HeadRows>>& all) {
+  std::vector<std::size_t> shown;
+  for (std::size_t n = 0; n < kHeadStatistics; ++n) {
+    const bool any = std::any_of(all.begin(), all.end(), [n](const auto& rows) {
+      return std::any_of(rows->begin(), rows->end(), [n](const HeadRow& row) { return !std::isnan(row.values[n]); });
+    });
+    if (any) {
+      shown.push_back(n);
+    }
+  }
+  return shown;
+}
+
+std::string rows_text(std::size_t shown, std::size_t count, const HeadsOptions& options) {
+  if (shown == count) {
+    return std::to_string(count) + " heads";
+  }
+  const std::size_t first = first_shown(count, options);
+  return "rows " + std::to_string(first) + " to " + std::to_string(first + shown - 1) + " of " + std::to_string(count) +
+         " heads";
+}
+
+}  // namespace locus::views
