@@ -102,7 +102,7 @@ void show_keys(QWidget* parent) {
       {"Shift (hold)", "every column shows the first checkpoint: what moves is what differs"},
       {"1 … 9", "choose the checkpoint whose tokens and predictions are shown"},
       {"N", "range of colours from the data"},
-      {"R", "reset the view"},
+      {"R", "reset the view; start a cancelled run again"},
       {"?", "this list"},
   };
   static constexpr Key kEverywhere[] = {
@@ -119,6 +119,7 @@ void show_keys(QWidget* parent) {
       {"F11", "full screen"},
       {"F1", "what this view shows"},
       {"Esc (in the editor)", "back to the canvas"},
+      {"← → ↑ ↓ (on the tokens)", "choose the query; Esc: none"},
   };
   const auto table = [](const auto& keys) {
     QString html = QStringLiteral("<table cellpadding=4>");

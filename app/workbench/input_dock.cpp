@@ -14,6 +14,8 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <cctype>
+#include <initializer_list>
 
 #include "app/workbench/patch_picture.h"
 #include "app/workbench/token_strip.h"
@@ -25,17 +27,21 @@ namespace {
 
 constexpr std::size_t kLongestText = 16U << 20;
 
-bool is_picture(const QString& path) {
-  const QString lower = path.toLower();
-  for (const char* ending : {".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp"}) {
-    if (lower.endsWith(QLatin1String(ending))) {
-      return true;
-    }
-  }
-  return false;
+bool ends_with_any(const std::filesystem::path& path, std::initializer_list<const char*> endings) {
+  std::string lower = path.string();
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return std::any_of(endings.begin(), endings.end(), [&](const char* ending) { return lower.ends_with(ending); });
 }
 
 }  // namespace
+
+bool is_image(const std::filesystem::path& path) {
+  return ends_with_any(path, {".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp"});
+}
+
+bool is_text(const std::filesystem::path& path) {
+  return ends_with_any(path, {".txt", ".md", ".py", ".cpp", ".h", ".csv", ".tex"});
+}
 
 InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidget* parent)
     : QDockWidget(QStringLiteral("Input"), parent), studio_(studio) {
@@ -110,9 +116,7 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
     for (const auto& file : files) {
       QString name = QString::fromStdString(file.stem().string());
       name.replace(QLatin1Char('-'), QLatin1Char(' '));
-      menu->addAction(name, this, [this, file] {
-        is_picture(QString::fromStdString(file.string())) ? open_image(file) : open_text(file);
-      });
+      menu->addAction(name, this, [this, file] { is_image(file) ? open_image(file) : open_text(file); });
     }
     button->setMenu(menu);
     layout->addWidget(button);
@@ -224,7 +228,7 @@ void InputDock::choose_file() {
       QStringLiteral(
           "Texts and images (*.txt *.md *.py *.csv *.json *.png *.jpg *.jpeg *.webp *.tif *.tiff);;All files (*)"));
   if (!path.isEmpty()) {
-    is_picture(path) ? open_image(path.toStdString()) : open_text(path.toStdString());
+    is_image(path.toStdString()) ? open_image(path.toStdString()) : open_text(path.toStdString());
   }
 }
 

@@ -17,6 +17,10 @@ namespace locus::workbench {
 class PatchPicture;
 class TokenStrip;
 
+// What a file's name says it is.
+bool is_image(const std::filesystem::path& path);
+bool is_text(const std::filesystem::path& path);
+
 class InputDock : public QDockWidget {
   Q_OBJECT
 

@@ -14,9 +14,7 @@
 #include <QStatusBar>
 #include <QUrl>
 #include <QVulkanInstance>
-#include <algorithm>
 
-#include "app/session/portable.h"
 #include "app/viewport/canvas.h"
 #include "app/workbench/canvas_link.h"
 #include "app/workbench/checkpoints_dock.h"
@@ -24,7 +22,6 @@
 #include "app/workbench/help.h"
 #include "app/workbench/input_dock.h"
 #include "app/workbench/inspector_dock.h"
-#include "app/workbench/theme.h"
 #include "app/workbench/view_bar.h"
 
 namespace locus::workbench {
@@ -38,20 +35,6 @@ constexpr int kWorkIntervalMs = 200;
 
 std::filesystem::path default_config_dir() {
   return QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation).toStdString() + "/locus";
-}
-
-bool ends_with_any(const std::string& name, std::initializer_list<const char*> endings) {
-  std::string lower = name;
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return std::any_of(endings.begin(), endings.end(), [&](const char* ending) { return lower.ends_with(ending); });
-}
-
-bool is_image(const std::filesystem::path& path) {
-  return ends_with_any(path.string(), {".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp"});
-}
-
-bool is_text(const std::filesystem::path& path) {
-  return ends_with_any(path.string(), {".txt", ".md", ".py", ".cpp", ".h", ".csv", ".tex"});
 }
 
 }  // namespace
@@ -243,73 +226,6 @@ void MainWindow::say(const QString& message, bool failure) {
     messages_.removeFirst();
   }
   statusBar()->showMessage(failure ? QStringLiteral("⚠ ") + message : message, failure ? 0 : kMessageMs);
-}
-
-// ---- opening
-
-void MainWindow::open_path(const std::filesystem::path& path) {
-  std::error_code code;
-  if (!std::filesystem::exists(path, code)) {
-    say(QStringLiteral("%1: there is no such file or folder").arg(QString::fromStdString(path.string())), true);
-    return;
-  }
-  const bool file = std::filesystem::is_regular_file(path, code);
-  if (is_session(path)) {
-    open_session(path);
-  } else if (file && is_image(path)) {
-    input_->open_image(path);
-  } else if (file && is_text(path)) {
-    input_->open_text(path);
-  } else {
-    CheckpointEntry entry;
-    entry.path = path;
-    studio_->open(entry);
-  }
-  remember(path);
-}
-
-void MainWindow::open_session(const std::filesystem::path& path) {
-  const auto session = load_session(path);
-  if (!session) {
-    say(QString::fromStdString(session.error().describe()), true);
-    return;
-  }
-  studio_->restore(*session);
-  session_path_ = path;
-  if (!missing_checkpoints(*session, false).empty()) {
-    ask_missing();
-  }
-}
-
-void MainWindow::relocate(const std::filesystem::path& from, const std::filesystem::path& to) {
-  studio_->restore(relocated(studio_->session(), from, to));
-  const auto missing = missing_checkpoints(studio_->session());
-  say(QStringLiteral("%1 is %2")
-          .arg(QString::fromStdString(from.filename().string()), QString::fromStdString(to.string())) +
-      (missing.empty() ? QString() : QStringLiteral("; still missing: %1").arg(missing.size())));
-}
-
-void MainWindow::open_first() {
-  std::error_code code;
-  if (!options_.paths.empty()) {
-    // Texts and images need something to run on.
-    const bool only_inputs = std::all_of(options_.paths.begin(), options_.paths.end(), [&](const auto& path) {
-      return std::filesystem::is_regular_file(path, code) && (is_text(path) || is_image(path));
-    });
-    if (only_inputs && !bundled_session().empty()) {
-      open_session(bundled_session());
-    }
-    for (const auto& path : options_.paths) {
-      open_path(path);
-    }
-  } else if (std::filesystem::exists(config_file(kLastSession), code)) {
-    open_session(config_file(kLastSession));
-  } else if (std::filesystem::exists(bundled_session(), code)) {
-    open_session(bundled_session());
-  }
-  if (studio_->input() == models::Input{}) {
-    studio_->set_text("The quick brown fox jumps over the lazy dog.");
-  }
 }
 
 // ---- events

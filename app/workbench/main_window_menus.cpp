@@ -1,41 +1,23 @@
-// The menus of the main window and what they do.
+// The menus of the main window.
 #include <QActionGroup>
-#include <QApplication>
-#include <QComboBox>
-#include <QDialog>
-#include <QDialogButtonBox>
-#include <QDir>
-#include <QDoubleSpinBox>
-#include <QFileDialog>
-#include <QFormLayout>
+#include <QDockWidget>
 #include <QInputDialog>
+#include <QLineEdit>
 #include <QMenu>
 #include <QMenuBar>
-#include <QMessageBox>
 #include <QSettings>
-#include <QStatusBar>
 #include <functional>
 
-#include "app/session/portable.h"
 #include "app/viewport/canvas.h"
 #include "app/workbench/canvas_link.h"
-#include "app/workbench/checkpoints_dock.h"
 #include "app/workbench/export.h"
-#include "app/workbench/figures_dock.h"
 #include "app/workbench/help.h"
-#include "app/workbench/input_dock.h"
-#include "app/workbench/inspector_dock.h"
 #include "app/workbench/main_window.h"
-#include "app/workbench/missing_dialog.h"
-#include "app/workbench/preferences.h"
-#include "app/workbench/theme.h"
-#include "app/workbench/view_bar.h"
 
 namespace locus::workbench {
 
 namespace {
 
-constexpr int kRecent = 10;
 constexpr double kScaleStep = 1.1;
 
 }  // namespace
@@ -89,18 +71,6 @@ void MainWindow::make_file_menu() {
   add_action(menu, QStringLiteral("&Messages of this session…"), {}, [this] { show_messages(this, messages_); });
   menu->addSeparator();
   add_action(menu, QStringLiteral("&Quit"), QKeySequence(Qt::CTRL | Qt::Key_Q), [this] { close(); });
-}
-
-void MainWindow::say_written(const Result<std::vector<std::filesystem::path>>& files) {
-  if (!files) {
-    say(QString::fromStdString(files.error().describe()), files.error().code != ErrorCode::kCancelled);
-  } else if (files->size() == 1) {
-    say(QStringLiteral("written: %1").arg(QString::fromStdString(files->front().string())));
-  } else {
-    say(QStringLiteral("written: %1 files in %2")
-            .arg(files->size())
-            .arg(QString::fromStdString(files->front().parent_path().string())));
-  }
 }
 
 void MainWindow::make_view_menu() {
@@ -212,71 +182,6 @@ void MainWindow::fill_bookmarks() {
   }
 }
 
-void MainWindow::remember(const std::filesystem::path& path) {
-  QStringList recent = settings_->value(QStringLiteral("recent")).toStringList();
-  const QString name = QString::fromStdString(path.string());
-  recent.removeAll(name);
-  recent.prepend(name);
-  settings_->setValue(QStringLiteral("recent"), QStringList(recent.mid(0, kRecent)));
-  fill_recent();
-}
-
-// Where dialogs begin: beside what was opened last, at first with the bundled checkpoints.
-QString MainWindow::folder() const {
-  const QStringList recent = settings_->value(QStringLiteral("recent")).toStringList();
-  if (!recent.isEmpty()) {
-    return QString::fromStdString(std::filesystem::path(recent.front().toStdString()).parent_path().string());
-  }
-  const auto assets = assets_folder();
-  return assets.empty() ? QString() : QString::fromStdString((assets / "checkpoints").string());
-}
-
-void MainWindow::ask_open_folder() {
-  const QString path = QFileDialog::getExistingDirectory(this, QStringLiteral("Open a checkpoint folder"), folder());
-  if (!path.isEmpty()) {
-    open_path(path.toStdString());
-  }
-}
-
-void MainWindow::ask_open() {
-  const QStringList paths = QFileDialog::getOpenFileNames(
-      this, QStringLiteral("Open checkpoints, traces, sessions, texts or images"), folder(),
-      QStringLiteral(
-          "All files (*);;Checkpoints and traces (*.safetensors *.bin *.pt *.pth);;Sessions (*.locus.json)"));
-  for (const QString& path : paths) {
-    open_path(path.toStdString());
-  }
-}
-
-void MainWindow::ask_session() {
-  const QString path = QFileDialog::getOpenFileName(this, QStringLiteral("Open a session"), folder(),
-                                                    QStringLiteral("Sessions (*.locus.json)"));
-  if (!path.isEmpty()) {
-    open_session(path.toStdString());
-  }
-}
-
-void MainWindow::save_session_as() {
-  std::error_code code;
-  const bool own = !session_path_.empty() && !std::filesystem::equivalent(session_path_, bundled_session(), code) &&
-                   session_path_ != config_file(kLastSession);
-  QString path = QFileDialog::getSaveFileName(
-      this, QStringLiteral("Save the session"),
-      own ? QString::fromStdString(session_path_.string()) : QDir::homePath() + QStringLiteral("/session.locus.json"),
-      QStringLiteral("Sessions (*.locus.json)"));
-  if (path.isEmpty()) {
-    return;
-  }
-  if (!path.endsWith(QStringLiteral(".locus.json"))) {
-    path += QStringLiteral(".locus.json");
-  }
-  const Status saved = save_session(studio_->session(), path.toStdString());
-  if (saved) {
-    session_path_ = path.toStdString();
-  }
-  say(saved ? QStringLiteral("saved: %1").arg(path) : QString::fromStdString(saved.error().describe()), !saved);
-}
-
 void MainWindow::keep_view() {
   bool ok = false;
   const QString name =
@@ -284,125 +189,6 @@ void MainWindow::keep_view() {
                             QString::fromStdString(studio_->view().info().title), &ok);
   if (ok && !name.isEmpty()) {
     studio_->add_bookmark(name.toStdString());
-  }
-}
-
-void MainWindow::ask_missing() {
-  const auto missing = missing_checkpoints(studio_->session());
-  if (missing.empty()) {
-    say(QStringLiteral("every checkpoint of this session is there"));
-    return;
-  }
-  auto* dialog = new MissingDialog(missing, this);
-  connect(dialog, &MissingDialog::located, this, [this, dialog](const QString& from, const QString& to) {
-    relocate(from.toStdString(), to.toStdString());
-    dialog->set_missing(missing_checkpoints(studio_->session()));
-  });
-  dialog->show();
-}
-
-void MainWindow::ask_what_if(int id) {
-  const Checkpoint* checkpoint = studio_->find(id);
-  if (checkpoint == nullptr) {
-    return;
-  }
-  QDialog dialog(this);
-  dialog.setWindowTitle(QStringLiteral("What if: %1").arg(QString::fromStdString(checkpoint->name)));
-  auto* form = new QFormLayout(&dialog);
-  auto* base = new QLineEdit(&dialog);
-  base->setPlaceholderText(QStringLiteral("as the checkpoint says"));
-  base->setValidator(new QDoubleValidator(1.000001, 1e12, 6, base));
-  auto* scaling = new QComboBox(&dialog);
-  scaling->addItems({QStringLiteral("as the checkpoint says"), QStringLiteral("linear"), QStringLiteral("ntk"),
-                     QStringLiteral("dynamic"), QStringLiteral("yarn")});
-  auto* factor = new QDoubleSpinBox(&dialog);
-  factor->setRange(1, 1024);
-  factor->setValue(4);
-  form->addRow(QStringLiteral("RoPE base"), base);
-  form->addRow(QStringLiteral("RoPE scaling"), scaling);
-  form->addRow(QStringLiteral("Factor"), factor);
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, &dialog);
-  form->addRow(buttons);
-  connect(buttons, &QDialogButtonBox::accepted, &dialog, &QDialog::accept);
-  connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
-  if (dialog.exec() != QDialog::Accepted) {
-    return;
-  }
-  CheckpointEntry entry = checkpoint->entry;
-  entry.shown = true;
-  entry.overrides = {};
-  if (base->hasAcceptableInput()) {
-    entry.overrides.rope_base = base->text().toDouble();
-  }
-  if (scaling->currentIndex() > 0) {
-    entry.overrides.rope_scaling = scaling->currentText().toStdString() + ":" + to_text(SettingValue(factor->value()));
-  }
-  studio_->open(entry);
-}
-
-// ---- look
-
-void MainWindow::set_theme(bool dark) {
-  dark_ = dark;
-  apply_theme(*static_cast<QApplication*>(QApplication::instance()), dark);
-  dark_action_->setChecked(dark);
-  settings_->setValue(QStringLiteral("dark"), dark);
-  if (link_ != nullptr) {
-    link_->set_dark(dark);
-  }
-}
-
-void MainWindow::set_scale(double scale) {
-  scale_ = std::clamp(scale, 0.6, 3.0);
-  QFont font = QApplication::font();
-  font.setPointSizeF(10 * scale_);
-  QApplication::setFont(font);
-  settings_->setValue(QStringLiteral("scale"), scale_);
-  if (link_ != nullptr) {
-    link_->set_scale(scale_);
-  }
-}
-
-void MainWindow::set_ui_hidden(bool hidden) {
-  menuBar()->setVisible(!hidden);
-  statusBar()->setVisible(!hidden);
-  view_bar_->setVisible(!hidden);
-  for (QDockWidget* dock : findChildren<QDockWidget*>()) {
-    dock->setVisible(!hidden);
-  }
-}
-
-void MainWindow::choose_preferences() {
-  const Preferences now{models::runtime().threads, studio_->memory_limit_mb(), scale_, dark_};
-  const auto wanted = ask_preferences(this, now);
-  if (!wanted) {
-    return;
-  }
-  if (wanted->threads != now.threads) {
-    models::set_threads(wanted->threads);
-    settings_->setValue(QStringLiteral("threads"), wanted->threads);
-  }
-  studio_->set_memory_limit_mb(wanted->memory_limit_mb);
-  settings_->setValue(QStringLiteral("memory-limit-mb"), static_cast<qlonglong>(wanted->memory_limit_mb));
-  set_scale(wanted->scale);
-  set_theme(wanted->dark);
-}
-
-void MainWindow::restore_layout() {
-  resize(1440, 900);
-  resizeDocks({checkpoints_, inspector_}, {250, 272}, Qt::Horizontal);
-  resizeDocks({input_}, {210}, Qt::Vertical);
-  resizeDocks({figures_, checkpoints_}, {420, 300}, Qt::Vertical);
-  restoreGeometry(settings_->value(QStringLiteral("geometry")).toByteArray());
-  restoreState(settings_->value(QStringLiteral("layout")).toByteArray());
-  set_theme(settings_->value(QStringLiteral("dark"), false).toBool());
-  set_scale(settings_->value(QStringLiteral("scale"), 1.0).toDouble());
-  if (const int threads = settings_->value(QStringLiteral("threads"), 0).toInt();
-      threads > 0 && options_.threads == 0) {
-    models::set_threads(threads);
-  }
-  if (options_.memory_limit_mb == 0) {
-    studio_->set_memory_limit_mb(settings_->value(QStringLiteral("memory-limit-mb"), 0).toLongLong());
   }
 }
 
