@@ -12,24 +12,6 @@ namespace locus::position {
 namespace {
 
 constexpr std::size_t kTables = 4;
-constexpr std::int64_t kLongest = 20000;
-constexpr std::array<const char*, 4> kIntegrations{"sum", "mul", "bias", "input"};
-constexpr std::array<const char*, 3> kProjections{"single", "multi", "none"};
-
-template <std::size_t N>
-Result<std::size_t> choice(const Settings& settings, std::string_view option, const std::array<const char*, N>& names,
-                           std::size_t fallback) {
-  LOCUS_TRY(const std::string text, settings.text(option, names[fallback]));
-  std::string known;
-  for (std::size_t index = 0; index < N; ++index) {
-    if (text == names[index]) {
-      return index;
-    }
-    known += (known.empty() ? "" : ", ") + std::string(names[index]);
-  }
-  return bad_input("option " + std::string(option) + ": expected one of " + known + ", found " + text);
-}
-
 std::int64_t output_width(const ModelShape& shape, const SeqpeOptions& options) {
   if (options.integration == SeqpeIntegration::kInput) {
     return shape.width;
@@ -42,91 +24,7 @@ bool needs_gradients(const std::vector<at::Tensor>& weights) {
          std::any_of(weights.begin(), weights.end(), [](const at::Tensor& tensor) { return tensor.requires_grad(); });
 }
 
-Result<SeqpeTraining> training_from(const Settings& settings, const SeqpeEncoderOptions& encoder) {
-  SeqpeTraining training;
-  LOCUS_TRY(training.distance_loss, settings.number("distance_loss", training.distance_loss));
-  LOCUS_TRY(training.transfer_loss, settings.number("transfer_loss", training.transfer_loss));
-  LOCUS_TRY(training.shift, settings.number("shift", training.shift));
-  LOCUS_TRY(training.longest, settings.integer("longest", std::min(kLongest, encoder.limit())));
-  LOCUS_TRY(training.loss_batch, settings.integer("loss_batch", training.loss_batch));
-  LOCUS_TRY(training.candidates, settings.integer("candidates", training.candidates));
-  for (const auto& [name, value] :
-       {std::pair{"distance_loss", training.distance_loss}, std::pair{"transfer_loss", training.transfer_loss}}) {
-    if (!(value >= 0) || !std::isfinite(value)) {
-      return bad_input("option " + std::string(name) + ": expected a number from 0 on, found " +
-                       to_text(SettingValue(value)));
-    }
-  }
-  if (!(training.shift >= 0 && training.shift <= 1)) {
-    return bad_input("option shift: expected a share from 0 to 1, found " + to_text(SettingValue(training.shift)));
-  }
-  if (training.longest < 1 || training.longest > encoder.limit()) {
-    return bad_input("option longest: expected 1 to " + std::to_string(encoder.limit()) +
-                     ", what the digits can write, found " + std::to_string(training.longest));
-  }
-  if (training.loss_batch < 1 || training.loss_batch > 65536 || training.candidates < 2 || training.candidates > 4096) {
-    return bad_input("options loss_batch and candidates: expected 1 to 65536 and 2 to 4096, found " +
-                     std::to_string(training.loss_batch) + " and " + std::to_string(training.candidates));
-  }
-  return training;
-}
-
 }  // namespace
-
-Result<SeqpeOptions> SeqpeOptions::from(const Settings& settings, const ModelShape& shape) {
-  SeqpeOptions options;
-  LOCUS_TRY(const std::size_t integration, choice(settings, "integration", kIntegrations, 2));
-  LOCUS_TRY(const std::size_t projection, choice(settings, "projection", kProjections, 0));
-  options.integration = static_cast<SeqpeIntegration>(integration);
-  options.projection = static_cast<SeqpeProjection>(projection);
-  LOCUS_TRY(options.single_head, settings.boolean("single_head", options.single_head));
-  LOCUS_TRY(options.bias_scale, settings.number("bias_scale", options.bias_scale));
-  LOCUS_TRY(options.encoder, SeqpeEncoderOptions::from(settings, shape));
-  LOCUS_TRY(options.class_token, settings.boolean("class_token", options.encoder.dimensions == 2));
-  if (!std::isfinite(options.bias_scale)) {
-    return bad_input("option bias_scale: expected a finite number");
-  }
-  LOCUS_TRY(options.training, training_from(settings, options.encoder));
-  return options;
-}
-
-Settings SeqpeOptions::settings() const {
-  Settings settings{{"integration", std::string(kIntegrations[static_cast<std::size_t>(integration)])},
-                    {"projection", std::string(kProjections[static_cast<std::size_t>(projection)])},
-                    {"single_head", single_head},
-                    {"bias_scale", bias_scale},
-                    {"class_token", class_token}};
-  encoder.write(settings);
-  settings.set("distance_loss", training.distance_loss);
-  settings.set("transfer_loss", training.transfer_loss);
-  settings.set("shift", training.shift);
-  settings.set("longest", training.longest);
-  settings.set("loss_batch", training.loss_batch);
-  settings.set("candidates", training.candidates);
-  return settings;
-}
-
-std::vector<OptionDescription> SeqpeOptions::described() {
-  std::vector<OptionDescription> options{
-      {"integration", "bias", "how E meets q and k: sum, mul, bias; or input, added to the token embeddings"},
-      {"projection", "single", "pe_qk shared by all layers, one a layer (multi), or none: e^q = e^k = E"},
-      {"single_head", "false", "E has the channels of one head, the same for all"},
-      {"bias_scale", "1", "s of bias"},
-      {"class_token", "false", "tokens without position have a learned E; true for images"},
-  };
-  for (OptionDescription& option : SeqpeEncoderOptions::described()) {
-    options.push_back(std::move(option));
-  }
-  options.insert(
-      options.end(),
-      {{"distance_loss", "0.1", "training: weight α of L_δ, which makes near positions alike"},
-       {"transfer_loss", "0.1", "training: weight β of L_OOD, which makes shifted positions like trained ones"},
-       {"shift", "0.1", "training: share of the sequences that start at a random position"},
-       {"longest", "20000", "training: positions of both losses and shifts are below it; at most base^digits"},
-       {"loss_batch", "32", "training: pivots of L_δ, groups of L_OOD"},
-       {"candidates", "32", "training: positions of a pivot or a group"}});
-  return options;
-}
 
 const Description& Seqpe::about() {
   static const Description description{
@@ -260,76 +158,6 @@ at::Tensor Seqpe::cached(const Positions& positions) const {
     tables_.pop_back();
   }
   return values;
-}
-
-SeqpeSampling Seqpe::sampling() const {
-  SeqpeSampling sampling;
-  sampling.limit = options_.training.longest;
-  sampling.dimensions = options_.encoder.dimensions;
-  sampling.base = options_.encoder.base;
-  sampling.candidates = options_.training.candidates;
-  return sampling;
-}
-
-std::int64_t Seqpe::trained_side() const {
-  if (options_.encoder.dimensions == 1) {
-    return shape_.trained_length;
-  }
-  // Class and register tokens are few: the patches are the largest square below.
-  return static_cast<std::int64_t>(std::sqrt(static_cast<double>(shape_.trained_length)));
-}
-
-Result<std::vector<TrainingPositions>> Seqpe::training_positions(const Positions& natural, std::int64_t sequences,
-                                                                 std::uint64_t seed) const {
-  LOCUS_CHECK(accepts(natural));
-  std::mt19937_64 random(seed);
-  std::int64_t shifted = 0;
-  for (std::int64_t n = 0; n < sequences; ++n) {
-    shifted += static_cast<double>(random() >> 11) * 0x1p-53 < options_.training.shift ? 1 : 0;
-  }
-  at::Tensor moved = natural.ids.clone();
-  for (std::int64_t axis = 0; axis < natural.dimensions(); ++axis) {
-    const at::Tensor ids = natural.dimensions() == 1 ? moved : moved.select(1, axis);
-    const at::Tensor own = ids.slice(0, natural.prefix);
-    const std::int64_t length = own.numel() > 0 ? static_cast<std::int64_t>(own.max().item<double>()) + 1 : 0;
-    own.add_(static_cast<double>(random_start(length, options_.training.longest, 1, random)));
-  }
-  std::vector<TrainingPositions> groups;
-  if (shifted < sequences) {
-    groups.push_back({natural, sequences - shifted});
-  }
-  if (shifted > 0) {
-    groups.push_back({{moved, natural.prefix}, shifted});
-  }
-  return groups;
-}
-
-at::Tensor Seqpe::training_loss(std::uint64_t seed) const {
-  const SeqpeTraining& training = options_.training;
-  SeqpeSampling draws = sampling();
-  const double all = std::pow(static_cast<double>(draws.limit), static_cast<double>(draws.dimensions));
-  std::mt19937_64 random(seed);
-  at::Tensor loss;
-  if (training.distance_loss > 0 && all > static_cast<double>(draws.candidates)) {
-    const SeqpeDistances distances = sample_distances(draws, training.loss_batch, random);
-    const at::Tensor embedded = encoder_.encode(at::cat({distances.pivots, distances.candidates.flatten(0, 1)}));
-    loss = seqpe_distance_loss(embedded.slice(0, 0, training.loss_batch),
-                               embedded.slice(0, training.loss_batch).view({training.loss_batch, draws.candidates, -1}),
-                               distances.labels.to(embedded.device())) *
-           training.distance_loss;
-  }
-  const std::int64_t trained = trained_side();
-  if (training.transfer_loss > 0 && trained > 0 && trained < draws.limit) {
-    draws.candidates = std::min(draws.candidates, draws.dimensions == 2 ? trained * trained : trained);
-    const SeqpeShifted shifted = sample_shifted(draws, trained, training.loss_batch, random);
-    const at::Tensor embedded = encoder_.encode(at::cat({shifted.teacher.flatten(0, 1), shifted.student.flatten(0, 1)}))
-                                    .view({2, training.loss_batch, draws.candidates, -1});
-    const at::Tensor transfer = seqpe_transfer_loss(embedded.select(0, 0), embedded.select(0, 1),
-                                                    options_.single_head ? 1 : shape_.heads, SeqpeTransfer::kPaper) *
-                                training.transfer_loss;
-    loss = loss.defined() ? loss + transfer : transfer;
-  }
-  return loss;
 }
 
 State Seqpe::begin(const Positions& positions, std::int64_t /*batch*/) const {
