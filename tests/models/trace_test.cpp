@@ -71,7 +71,7 @@ TEST(Trace, WrittenAndOpenedAgainItShowsTheSame) {
     EXPECT_EQ((*opened)->length(), 7);
     EXPECT_EQ((*opened)->top(3)[0].id, trace->top(3)[0].id);
     expect_same_maps(**opened, *trace);
-    EXPECT_TRUE((*opened)->dot_product(1, 0, {}, {}, {.cosine = true}).ok());
+    EXPECT_TRUE((*opened)->dot_product(1, 0, {}, {}, {.cosine = true, .centred = {}}).ok());
   }
 }
 
