@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "tests/support/paths.h"
 #include "tests/support/run_locus.h"
 
 namespace {
@@ -30,7 +31,8 @@ class CliTrain : public CheckpointTest {
   static int start_and_signal(const std::vector<std::string>& words, const fs::path& saved, int signal) {
     const pid_t child = fork();
     if (child == 0) {
-      std::vector<char*> argv{const_cast<char*>(LOCUS_BINARY)};
+      const std::string program = locus::test::binary();
+      std::vector<char*> argv{const_cast<char*>(program.c_str())};
       for (const std::string& word : words) {
         argv.push_back(const_cast<char*>(word.c_str()));
       }
@@ -38,7 +40,7 @@ class CliTrain : public CheckpointTest {
       const int sink = open_null();
       dup2(sink, 1);
       dup2(sink, 2);
-      execv(LOCUS_BINARY, argv.data());
+      execv(program.c_str(), argv.data());
       _exit(127);
     }
     for (int n = 0; n < 600 && !fs::exists(saved); ++n) {

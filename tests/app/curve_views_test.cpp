@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/exported_views.h"
+#include "tests/support/paths.h"
 
 namespace locus::views {
 namespace {
@@ -184,7 +185,7 @@ TEST(CurveViews, BundledAdditionIsAMap) {
     ViewInput input;
     input.columns.push_back(test::column_of(test::bundled(name), any));
     const Data data = exported("task-accuracy", input);
-    std::ifstream file(std::string(LOCUS_SOURCE_DIR "/assets/checkpoints/") + name + "/training.json");
+    std::ifstream file(test::source_dir() + "/assets/checkpoints/" + name + "/training.json");
     const nlohmann::json map = nlohmann::json::parse(file).at("map");
     ASSERT_EQ(data.shape, (std::vector<std::int64_t>{12, 12}));
     for (std::int64_t row = 0; row < 12; ++row) {

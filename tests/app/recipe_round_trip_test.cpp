@@ -4,6 +4,7 @@
 #include <map>
 
 #include "app/views/view.h"
+#include "tests/support/paths.h"
 #include "tests/support/run_locus.h"
 
 #if LOCUS_GUI
@@ -21,7 +22,7 @@ struct Drawn {
 };
 
 const std::map<std::string, Drawn>& figures() {
-  const std::string image = R"("image": ")" LOCUS_SOURCE_DIR R"(/assets/samples/star.png")";
+  const std::string image = R"("image": ")" + locus::test::source_dir() + R"(/assets/samples/star.png")";
   static const std::map<std::string, Drawn> kFigures = {
       {"attention",
        {"text-rope text-tape", R"("layer": 1, "head": 2, "difference": true, "scale": {"transfer": "log"})"}},
@@ -57,7 +58,7 @@ std::string columns_json(const std::string& names) {
   for (std::string word; words >> word;) {
     const std::size_t colon = word.find(':');
     json += json.empty() ? "" : ", ";
-    json += R"({"path": ")" LOCUS_SOURCE_DIR "/assets/checkpoints/" + word.substr(0, colon) + "\"";
+    json += R"({"path": ")" + locus::test::source_dir() + "/assets/checkpoints/" + word.substr(0, colon) + "\"";
     json += colon == std::string::npos ? "}" : R"(, "rope_base": )" + word.substr(colon + 1) + "}";
   }
   return json;

@@ -8,6 +8,7 @@
 
 #include "app/session/portable.h"
 #include "core/base/atomic_file.h"
+#include "tests/support/paths.h"
 
 namespace locus::workbench {
 namespace {
@@ -102,7 +103,8 @@ TEST(Session, CheckpointsAreFoundByNameBesideTheFile) {
 }
 
 TEST(Session, TheBundledSessionIsReadable) {
-  const auto loaded = load_session(std::filesystem::path(LOCUS_SOURCE_DIR) / "assets/sessions/first-light.locus.json");
+  const auto loaded =
+      load_session(std::filesystem::path(test::source_dir()) / "assets/sessions/first-light.locus.json");
   ASSERT_TRUE(loaded.ok()) << loaded.error().describe();
   EXPECT_FALSE(loaded->checkpoints.empty());
   for (const Bookmark& bookmark : loaded->bookmarks) {

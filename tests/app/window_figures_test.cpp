@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "app/session/portable.h"
+#include "tests/support/paths.h"
 
 namespace locus::workbench {
 namespace {
@@ -46,7 +47,7 @@ class WindowFigures : public WindowTest {
 };
 
 TEST_F(WindowFigures, EveryFigureOfThePapersIsAtMostThreeClicksAway) {
-  const std::filesystem::path assets = std::filesystem::path(LOCUS_SOURCE_DIR) / "assets";
+  const std::filesystem::path assets = std::filesystem::path(test::source_dir()) / "assets";
   window_->open_session(assets / "sessions/first-light.locus.json");
   ASSERT_TRUE(settle());
   EXPECT_EQ(window_->studio().checkpoints().size(), 1U);  // the others open with the figures that need them

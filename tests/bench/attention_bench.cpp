@@ -10,6 +10,7 @@
 #include "models/bench.h"
 #include "models/model.h"
 #include "tests/bench/rows.h"
+#include "tests/support/paths.h"
 
 namespace {
 
@@ -18,9 +19,9 @@ using namespace locus::models;
 // What eager_gpt2.py prints; empty where there is no Python with PyTorch. OpenBLAS 0.3.21 has to be told of CPUs that
 // are younger than itself; the C++ program helps itself.
 std::optional<nlohmann::json> eager_python(std::int64_t length, int runs) {
-  const std::string command = "OPENBLAS_CORETYPE=SkylakeX /usr/bin/python3 '" LOCUS_SOURCE_DIR
-                              "/tests/bench/eager_gpt2.py' --length " +
-                              std::to_string(length) + " --runs " + std::to_string(runs);
+  const std::string command = "OPENBLAS_CORETYPE=SkylakeX /usr/bin/python3 '" + locus::test::source_dir() +
+                              "/tests/bench/eager_gpt2.py' --length " + std::to_string(length) + " --runs " +
+                              std::to_string(runs);
   std::FILE* pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) {
     return std::nullopt;

@@ -7,6 +7,7 @@
 #include "models/model.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
+#include "tests/support/paths.h"
 
 namespace locus {
 namespace {
@@ -130,7 +131,7 @@ TEST(Open, RunsRefuseWhatTheyCannotTake) {
 }
 
 TEST(Open, TokensAreKnownWithoutARun) {
-  const auto model = test::open_model(std::string(LOCUS_SOURCE_DIR) + "/assets/checkpoints/text-rope", kDefaults);
+  const auto model = test::open_model(test::source_dir() + "/assets/checkpoints/text-rope", kDefaults);
   ASSERT_NE(model, nullptr);
   models::Input input;
   input.text = "To be, or not to be";

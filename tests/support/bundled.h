@@ -10,6 +10,7 @@
 
 #include "app/views/view.h"
 #include "models/model.h"
+#include "tests/support/paths.h"
 
 namespace locus::test {
 
@@ -18,7 +19,7 @@ namespace locus::test {
 inline std::shared_ptr<const models::Model> bundled(const std::string& name, std::optional<double> rope_base = {}) {
   models::OpenOptions options;
   options.overrides.rope_base = rope_base;
-  auto model = models::open(LOCUS_SOURCE_DIR "/assets/checkpoints/" + name, options);
+  auto model = models::open(test::source_dir() + "/assets/checkpoints/" + name, options);
   EXPECT_TRUE(model.ok()) << (model.ok() ? "" : model.error().describe());
   return model.ok() ? *std::move(model) : nullptr;
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <vector>
+#include "tests/support/paths.h"
 
 namespace locus::test {
 
@@ -29,7 +30,7 @@ at::ScalarType scalar_type(const std::string& dtype) {
 }  // namespace
 
 Golden::Golden(const std::string& name) : name_(name) {
-  const std::string path = std::string(LOCUS_SOURCE_DIR) + "/tests/golden/" + name + ".safetensors";
+  const std::string path = test::source_dir() + "/tests/golden/" + name + ".safetensors";
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   std::uint64_t header_size = 0;

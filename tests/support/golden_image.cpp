@@ -4,6 +4,7 @@
 #include <QImage>
 #include <algorithm>
 #include <cstdlib>
+#include "tests/support/paths.h"
 
 namespace locus::golden {
 namespace {
@@ -49,12 +50,12 @@ Difference difference(const QImage& a, const QImage& b, int channel) {
 
 Status check_image(const vulkan::PixelImage& actual, const std::string& floor, const std::string& name, bool update,
                    const ImageTolerance& tolerance) {
-  const QString stored = QString::fromStdString(LOCUS_SOURCE_DIR "/tests/" + floor + "/golden/" + name + ".png");
+  const QString stored = QString::fromStdString(test::source_dir() + "/tests/" + floor + "/golden/" + name + ".png");
   const QImage image = to_qimage(actual);
   if (update) {
     return image.save(stored) ? Status() : bad_input("cannot be written", stored.toStdString());
   }
-  const QString folder = QStringLiteral(LOCUS_BUILD_DIR "/golden/");
+  const QString folder = QString::fromStdString(test::build_dir() + "/golden/");
   QDir().mkpath(folder);
   const QString left = folder + QString::fromStdString(name);
   const QImage expected = QImage(stored).convertToFormat(QImage::Format_RGB888);

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string>
 #include <vector>
+#include "tests/support/paths.h"
 
 namespace locus::testing_support {
 
@@ -38,7 +39,7 @@ inline std::string quoted(const std::string& word) {
 inline Outcome run_locus(const std::vector<std::string>& arguments) {
   const std::filesystem::path folder = testing::TempDir();
   const std::string stem = "locus_run_" + std::to_string(getpid());
-  std::string line = quoted(LOCUS_BINARY);
+  std::string line = quoted(test::binary());
   for (const std::string& argument : arguments) {
     line += " " + quoted(argument);
   }

@@ -18,6 +18,7 @@
 #include "tests/support/fake_model.h"
 #include "tests/support/golden_image.h"
 #include "tests/support/layouts.h"
+#include "tests/support/paths.h"
 
 namespace locus {
 namespace {
@@ -39,7 +40,7 @@ Result<models::Input> input_of(std::map<std::string, std::string>& keys, const s
     test::write_picture(*input.image, width, height);
   }
   if (const auto text = keys.extract("text")) {
-    LOCUS_TRY(input.text, read_file(LOCUS_SOURCE_DIR "/assets/samples/" + text.mapped(), 1 << 20));
+    LOCUS_TRY(input.text, read_file(test::source_dir() + "/assets/samples/" + text.mapped(), 1 << 20));
   }
   return input;
 }
@@ -48,7 +49,7 @@ Result<models::Input> input_of(std::map<std::string, std::string>& keys, const s
 Result<std::filesystem::path> path_of(const std::string& word, const std::filesystem::path& folder) {
   constexpr std::string_view kLayout = "layout:";
   if (!word.starts_with(kLayout)) {
-    return std::filesystem::path(LOCUS_SOURCE_DIR "/assets/checkpoints/" + word);
+    return std::filesystem::path(test::source_dir() + "/assets/checkpoints/" + word);
   }
   for (const test::Layout& layout : test::layouts()) {
     if (layout.name == word.substr(kLayout.size())) {

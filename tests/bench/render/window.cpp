@@ -19,6 +19,7 @@
 #include "app/workbench/workbench.h"
 #include "tests/bench/render/groups.h"
 #include "tests/bench/rows.h"
+#include "tests/support/paths.h"
 
 namespace locus::bench {
 namespace {
@@ -42,7 +43,7 @@ double start_ms(bool warm) {
   program.setProcessChannelMode(QProcess::MergedChannels);
   QElapsedTimer timer;
   timer.start();
-  program.start(QStringLiteral(LOCUS_BINARY), {QStringLiteral("--config-dir"), config.path()});
+  program.start(QString::fromStdString(test::binary()), {QStringLiteral("--config-dir"), config.path()});
   double found = -1;
   QByteArray said;
   while (found < 0 && timer.elapsed() < kLimitMs && program.waitForReadyRead(kLimitMs)) {

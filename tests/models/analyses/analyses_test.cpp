@@ -11,11 +11,12 @@
 #include "models/recorded_trace.h"
 #include "models/transformer/weights.h"
 #include "tests/support/checkpoint_folder.h"
+#include "tests/support/paths.h"
 
 namespace locus {
 namespace {
 
-const std::filesystem::path kTextRope = LOCUS_SOURCE_DIR "/assets/checkpoints/text-rope";
+const std::filesystem::path kTextRope = test::source_dir() + "/assets/checkpoints/text-rope";
 constexpr const char* kText =
     "The ship left the harbour before the light came. Nobody on the shore had counted the sails, and nobody "
     "asked the captain where the wind would take them. They ate bread and cold fish, and they slept on deck.";

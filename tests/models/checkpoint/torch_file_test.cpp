@@ -10,6 +10,7 @@
 
 #include "models/checkpoint/config.h"
 #include "models/checkpoint/convert.h"
+#include "tests/support/paths.h"
 #include "tests/support/pickle_writer.h"
 
 namespace locus::checkpoint {
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
-const fs::path kPickles = fs::path(LOCUS_SOURCE_DIR) / "tests/models/pickles";
+const fs::path kPickles = fs::path(test::source_dir()) / "tests/models/pickles";
 
 Source good(const std::string& name) {
   const Result<Source> source = open_tensors(kPickles / "good" / name);

@@ -14,6 +14,7 @@
 #include "models/checkpoint/convert.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/train.h"
+#include "tests/support/paths.h"
 
 namespace {
 
@@ -23,7 +24,7 @@ using locus::training::EvaluateOptions;
 using nlohmann::json;
 
 // Texts are not bundled with what was trained on them: those checkpoints record their bits a byte on this one.
-const fs::path kHeldOut = fs::path(LOCUS_SOURCE_DIR) / "assets" / "samples" / "held-out.txt";
+const fs::path kHeldOut = fs::path(locus::test::source_dir()) / "assets" / "samples" / "held-out.txt";
 constexpr double kTolerance = 2e-3;
 
 json read_json(const fs::path& path) {
@@ -39,7 +40,7 @@ std::string held_out_digest() {
 
 std::vector<fs::path> bundled() {
   std::vector<fs::path> folders;
-  for (const auto& entry : fs::directory_iterator(fs::path(LOCUS_SOURCE_DIR) / "assets" / "checkpoints")) {
+  for (const auto& entry : fs::directory_iterator(fs::path(locus::test::source_dir()) / "assets" / "checkpoints")) {
     if (fs::exists(entry.path() / "training.json")) {
       folders.push_back(entry.path());
     }
