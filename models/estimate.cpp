@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <fstream>
 #include <string>
 
+#include "core/base/numbers.h"
 #include "core/base/system_files.h"
 #include "models/loaded_model.h"
 
@@ -65,9 +65,7 @@ double number_of(const char* path) {
 }
 
 std::string megabytes(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, value < 10'000 ? "%.0f MB" : "%.1f GB", value < 10'000 ? value : value / 1000);
-  return text;
+  return value < 10'000 ? fixed_text(value, 0) + " MB" : fixed_text(value / 1000, 1) + " GB";
 }
 
 }  // namespace
@@ -112,16 +110,11 @@ Estimate Model::estimate(std::int64_t /*length*/, const RunOptions& /*options*/)
 }
 
 std::string to_text(const Estimate& estimate) {
-  char time[32];
   const double seconds = estimate.time_ms / 1000;
-  if (seconds < 1) {
-    std::snprintf(time, sizeof time, "about %.0f ms", estimate.time_ms);
-  } else if (seconds < 120) {
-    std::snprintf(time, sizeof time, "about %.0f s", seconds);
-  } else {
-    std::snprintf(time, sizeof time, "about %.0f min", seconds / 60);
-  }
-  return time + std::string(" and ") + megabytes(estimate.memory_mb);
+  const std::string time = seconds < 1     ? fixed_text(estimate.time_ms, 0) + " ms"
+                           : seconds < 120 ? fixed_text(seconds, 0) + " s"
+                                           : fixed_text(seconds / 60, 0) + " min";
+  return "about " + time + " and " + megabytes(estimate.memory_mb);
 }
 
 Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) const {

@@ -1,10 +1,12 @@
 // open(): headers, config, family, shapes, tokenizer; then weights.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <utility>
 
 #include "core/base/atomic_file.h"
+#include "core/base/numbers.h"
 #include "core/position/list.h"
 #include "models/guard.h"
 #include "models/loaded_model.h"
@@ -52,11 +54,9 @@ bool has_option(const std::string& encoding, std::string_view option) {
 Status apply_scaling(const std::string& text, Settings& options) {
   const std::size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon);
-  char* end = nullptr;
-  const std::string number = colon == std::string::npos ? "" : text.substr(colon + 1);
-  const double factor = std::strtod(number.c_str(), &end);
+  const auto factor = parse_number<double>(colon == std::string::npos ? "" : text.substr(colon + 1));
   const bool known = kind == "linear" || kind == "ntk" || kind == "dynamic" || kind == "yarn";
-  if (!known || number.empty() || *end != '\0' || !(factor >= 1)) {
+  if (!known || !factor || !(*factor >= 1 && std::isfinite(*factor))) {
     return usage("rope scaling: expected linear:S, ntk:S, dynamic:S or yarn:S with S at least 1, found " + text);
   }
   for (const char* name : {"attention_factor", "beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor",
@@ -64,7 +64,7 @@ Status apply_scaling(const std::string& text, Settings& options) {
     options.erase(name);
   }
   options.set("scaling", kind);
-  options.set("factor", factor);
+  options.set("factor", *factor);
   return {};
 }
 

@@ -1,11 +1,11 @@
 // locus bench: what a user waits for, measured, each row against its reference of the same run.
-#include <cstdio>
 #include <memory>
 #include <string>
 
 #include "app/cli/command.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/json.h"
+#include "core/base/numbers.h"
 #include "models/bench.h"
 
 namespace locus::cli {
@@ -37,9 +37,7 @@ Json row_json(const models::BenchRow& row) {
 }
 
 std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
+  return general_text(value, 4);
 }
 
 // `text` and spaces up to `width` characters; UTF-8 continuation bytes take no room.

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <iostream>
 
+#include "core/base/numbers.h"
+
 namespace locus::cli {
 
 namespace {
@@ -120,6 +122,10 @@ std::string one_line(const std::string& text) {
   return line;
 }
 
+std::string right(const std::string& text, std::size_t width) {
+  return std::string(text.size() < width ? width - text.size() : 0, ' ') + text;
+}
+
 std::string short_count(double count) {
   const char* const units[] = {"", " k", " M", " G", " T", " P"};
   std::size_t unit = 0;
@@ -127,9 +133,7 @@ std::string short_count(double count) {
     count /= 1000;
     ++unit;
   }
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, unit == 0 ? "%.0f%s" : count < 100 ? "%.2f%s" : "%.0f%s", count, units[unit]);
-  return buffer;
+  return fixed_text(count, unit > 0 && count < 100 ? 2 : 0) + units[unit];
 }
 
 }  // namespace locus::cli

@@ -38,6 +38,9 @@ class Console {
 // `text` on one line: control characters become spaces, invalid UTF-8 is replaced.
 std::string one_line(const std::string& text);
 
+// `text` behind spaces, `width` characters in all.
+std::string right(const std::string& text, std::size_t width);
+
 // "1.2 M", "823 k", "17": a count for a person.
 std::string short_count(double count);
 

@@ -7,6 +7,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/json.h"
 #include "app/cli/settings_text.h"
+#include "core/base/numbers.h"
 #include "models/train.h"
 
 namespace locus::cli {
@@ -62,20 +63,16 @@ void print_map(const training::EvaluationMap& map, Console& console) {
     return;
   }
   console.print("error in percent; rows: " + map.row_label + ", columns: " + map.column_label);
-  char text[16];
   std::string head = "    ";
   for (const std::int64_t column : map.columns) {
-    std::snprintf(text, sizeof text, " %3lld", static_cast<long long>(column));
-    head += text;
+    head += " " + right(std::to_string(column), 3);
   }
   console.print(head);
   for (std::size_t row = 0; row < map.rows.size(); ++row) {
-    std::snprintf(text, sizeof text, "%4lld", static_cast<long long>(map.rows[row]));
-    std::string line = text;
+    std::string line = right(std::to_string(map.rows[row]), 4);
     for (std::size_t column = 0; column < map.columns.size(); ++column) {
       const double value = map.values[row * map.columns.size() + column];
-      std::snprintf(text, sizeof text, " %3.0f", 100 * value);
-      line += std::isnan(value) ? "   -" : text;
+      line += " " + right(std::isnan(value) ? "-" : fixed_text(100 * value, 0), 3);
     }
     console.print(line);
   }
@@ -90,18 +87,15 @@ void print_rows(const std::vector<training::Evaluation>& rows, Console& console)
   for (const training::Evaluation& row : rows) {
     std::string line = padded(row.checkpoint, 28) + padded(row.encoding, 16);
     for (std::size_t n = 0; n < row.splits.size(); ++n) {
-      char text[64];
-      std::snprintf(text, sizeof text, "%.4f [%.4f, %.4f]", row.splits[n].second, row.intervals[n].first,
-                    row.intervals[n].second);
+      const std::string text = fixed_text(row.splits[n].second, 4) + " [" + fixed_text(row.intervals[n].first, 4) +
+                               ", " + fixed_text(row.intervals[n].second, 4) + "]";
       line += padded(std::isnan(row.splits[n].second) ? "cannot take this length" : text, 26);
     }
     console.print(line);
     if (!row.perplexities.empty()) {
       std::string perplexities = padded("", 28) + padded("perplexity", 16);
       for (const double perplexity : row.perplexities) {
-        char text[32];
-        std::snprintf(text, sizeof text, "%.4f", perplexity);
-        perplexities += padded(std::isnan(perplexity) ? "" : text, 26);
+        perplexities += padded(std::isnan(perplexity) ? "" : fixed_text(perplexity, 4), 26);
       }
       console.print(perplexities);
     }
@@ -133,9 +127,7 @@ Status run(const Options& options, const Context& context) {
   std::vector<training::Evaluation> rows;
   for (const std::string& path : options.paths) {
     const auto progress = [&](const ProgressReport& report) {
-      char text[32];
-      std::snprintf(text, sizeof text, " %.0f %%", 100 * report.fraction);
-      context.console.progress(path + " " + report.what + text);
+      context.console.progress(path + " " + report.what + " " + fixed_text(100 * report.fraction, 0) + " %");
     };
     LOCUS_TRY(training::Evaluation row, training::evaluate(path, evaluate, progress, interrupt.token()));
     rows.push_back(std::move(row));

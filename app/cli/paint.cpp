@@ -6,6 +6,7 @@
 #if LOCUS_GUI
 #include <QGuiApplication>
 
+#include "core/base/numbers.h"
 #include "renderers/paper/paper.h"
 #endif
 
@@ -19,7 +20,7 @@ constexpr std::size_t kLongestRecipe = std::size_t{64} << 20;
 
 class QtPainter final : public Painter {
  public:
-  QtPainter() : application_(count_, arguments_) {}
+  QtPainter() : application_(count_, arguments_) { use_plain_numbers(); }
 
   Status check(const std::filesystem::path& file) const override {
     const auto format = paper::format_of(file);

@@ -7,6 +7,7 @@
 #include "app/cli/input_options.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/json.h"
+#include "core/base/numbers.h"
 #include "models/model.h"
 
 namespace locus::cli {
@@ -94,9 +95,8 @@ void print_run(const models::Trace& trace, const models::Generation* generated, 
   }
   console.print(line + (trace.tokens().size() > kShownTokens ? " …" : ""));
   for (const models::Prediction& prediction : trace.top(kTop)) {
-    char probability[32];
-    std::snprintf(probability, sizeof probability, "  %6.2f %%  ", 100.0 * static_cast<double>(prediction.probability));
-    console.print(probability + prediction.token + "  (" + std::to_string(prediction.id) + ")");
+    const std::string percent = fixed_text(100.0 * static_cast<double>(prediction.probability), 2);
+    console.print("  " + right(percent, 6) + " %  " + prediction.token + "  (" + std::to_string(prediction.id) + ")");
   }
   if (generated != nullptr) {
     std::string ids;
@@ -105,10 +105,7 @@ void print_run(const models::Trace& trace, const models::Generation* generated, 
     }
     console.print("continuation: " + (generated->text.empty() ? ids : generated->text));
   }
-  char timing[96];
-  std::snprintf(timing, sizeof timing, "%.1f ms, %lld MB kept", trace.time_ms(),
-                static_cast<long long>(trace.memory_mb()));
-  console.print(timing);
+  console.print(fixed_text(trace.time_ms(), 1) + " ms, " + std::to_string(trace.memory_mb()) + " MB kept");
 }
 
 Status run(const Options& options, const Context& context) {

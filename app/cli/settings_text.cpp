@@ -1,35 +1,26 @@
 #include "app/cli/settings_text.h"
 
-#include <charconv>
-#include <optional>
-
 #include "app/cli/input_options.h"
+#include "core/base/numbers.h"
 
 namespace locus::cli {
 
 namespace {
 
-template <class Number>
-std::optional<Number> whole(const std::string& text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional<Number>(number) : std::nullopt;
-}
-
 SettingValue to_setting(const std::string& text) {
   if (text == "true" || text == "false") {
     return text == "true";
   }
-  if (const auto integer = whole<std::int64_t>(text)) {
+  if (const auto integer = parse_number<std::int64_t>(text)) {
     return *integer;
   }
-  if (const auto number = whole<double>(text)) {
+  if (const auto number = parse_number<double>(text)) {
     return *number;
   }
   if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
     std::vector<double> numbers;
     for (const std::string& part : split(text.substr(1, text.size() - 2))) {
-      const auto number = whole<double>(part.substr(part.find_first_not_of(' ')));
+      const auto number = parse_number<double>(part.substr(part.find_first_not_of(' ')));
       if (!number) {
         return text;
       }

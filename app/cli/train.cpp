@@ -9,6 +9,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/paint.h"
 #include "app/cli/settings_text.h"
+#include "core/base/numbers.h"
 #include "models/train.h"
 
 namespace locus::cli {
@@ -57,11 +58,9 @@ std::string duration(double seconds) {
 }
 
 std::string progress_line(const training::TrainProgress& progress) {
-  char text[160];
-  std::snprintf(text, sizeof text, "step %lld of %lld  loss %.4f  lr %.2e  %.0f tokens/s  %s left",
-                static_cast<long long>(progress.step), static_cast<long long>(progress.steps), progress.loss,
-                progress.learning_rate, progress.tokens_per_second, duration(progress.seconds_left).c_str());
-  return text;
+  return "step " + std::to_string(progress.step) + " of " + std::to_string(progress.steps) + "  loss " +
+         fixed_text(progress.loss, 4) + "  lr " + scientific_text(progress.learning_rate, 2) + "  " +
+         fixed_text(progress.tokens_per_second, 0) + " tokens/s  " + duration(progress.seconds_left) + " left";
 }
 
 // The mean of up to `width` losses before each step: what the eye follows through the noise of single batches.
@@ -135,22 +134,16 @@ Status run(const Options& options, const Context& context) {
   Console& console = context.console;
   const auto on_progress = [&console](const training::TrainProgress& progress) {
     if (progress.validation) {
-      char text[96];
-      std::snprintf(text, sizeof text, "  validation %.4f", *progress.validation);
-      console.print(progress_line(progress) + text);
+      console.print(progress_line(progress) + "  validation " + fixed_text(*progress.validation, 4));
     } else {
       console.progress(progress_line(progress));
     }
   };
   LOCUS_TRY(const training::TrainSummary summary, training::train(train, on_progress, interrupt.token()));
-  char text[160];
-  std::snprintf(text, sizeof text, "%lld steps, %lld parameters, loss %.4f, %.0f tokens/s",
-                static_cast<long long>(summary.steps), static_cast<long long>(summary.parameters), summary.loss,
-                summary.tokens_per_second);
-  console.print(text);
+  console.print(std::to_string(summary.steps) + " steps, " + std::to_string(summary.parameters) + " parameters, loss " +
+                fixed_text(summary.loss, 4) + ", " + fixed_text(summary.tokens_per_second, 0) + " tokens/s");
   for (const auto& [split, value] : summary.splits) {
-    std::snprintf(text, sizeof text, "%s %s %.4f", summary.metric.c_str(), split.c_str(), value);
-    console.print(text);
+    console.print(summary.metric + " " + split + " " + fixed_text(value, 4));
   }
   if (!summary.curve.empty()) {
     const Status drawn = draw_curve(summary.curve, train.out / "loss.png");

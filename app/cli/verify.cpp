@@ -5,6 +5,7 @@
 #include "app/cli/command.h"
 #include "app/cli/input_options.h"
 #include "app/cli/json.h"
+#include "core/base/numbers.h"
 #include "models/verify.h"
 
 namespace locus::cli {
@@ -42,9 +43,8 @@ Status run(const Options& options, const Context& context) {
     context.console.print(dump(report_json(report)));
   } else {
     for (const models::VerifyRow& row : report.rows) {
-      char text[80];
-      std::snprintf(text, sizeof text, "%10.3g  (allowed %.3g)  ", row.difference, row.tolerance);
-      context.console.print((row.passed ? "ok    " : "FAILED") + std::string(text) + row.name);
+      context.console.print((row.passed ? "ok    " : "FAILED") + right(general_text(row.difference, 3), 10) +
+                            "  (allowed " + general_text(row.tolerance, 3) + ")  " + row.name);
     }
   }
   if (!report.passed) {

@@ -1,11 +1,11 @@
 // `attention-image`: the image, its patches tinted by how much the chosen patch, or the class token, attends to them.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "app/views/list.h"
 #include "app/views/patch_grid.h"
 #include "app/views/score_map.h"
+#include "core/base/numbers.h"
 #include "models/analyses.h"
 
 namespace locus::views {
@@ -122,9 +122,7 @@ Result<std::vector<Tile>> tiles_of(const ViewInput& input, const Options& option
 }
 
 std::string percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
-  return text;
+  return fixed_text(100 * share, 1) + " %";
 }
 
 // What the row gives to tokens that are no patches.

@@ -1,6 +1,7 @@
 #include "app/views/contextual_map.h"
 
-#include <cstdio>
+
+#include "core/base/numbers.h"
 
 namespace locus::views {
 
@@ -53,10 +54,8 @@ std::string means_of(const Field& field, const std::vector<bool>& marked) {
   if (counts[0] == 0 || counts[1] == 0) {
     return {};
   }
-  char text[96];
-  std::snprintf(text, sizeof text, "mean of marked keys %.3f, of the others %.3f",
-                sums[1] / static_cast<double>(counts[1]), sums[0] / static_cast<double>(counts[0]));
-  return text;
+  return "mean of marked keys " + fixed_text(sums[1] / static_cast<double>(counts[1]), 3) + ", of the others " +
+         fixed_text(sums[0] / static_cast<double>(counts[0]), 3);
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // `positions`: what CoPE's gates add up to, and for one query how that differs from counting tokens.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "app/views/alignment.h"
 #include "app/views/contextual_map.h"
 #include "app/views/controls.h"
 #include "app/views/list.h"
+#include "core/base/numbers.h"
 
 namespace locus::views {
 
@@ -72,11 +72,10 @@ std::optional<double> largest_position(const Column& column) {
   return p_max && *p_max > 0 ? std::optional(*p_max) : std::nullopt;
 }
 
-std::string short_number(float value, bool whole) {
-  char text[32];
-  std::snprintf(text, sizeof text, whole ? "%.0f" : "%.2f", static_cast<double>(value));
-  // ".97" reads as well as "0.97" and leaves room for larger type.
-  return text[0] == '0' && text[1] == '.' ? std::string(text + 1) : std::string(text);
+// ".97" reads as well as "0.97" and leaves room for larger type.
+std::string share_text(float value) {
+  const std::string text = fixed_text(static_cast<double>(value), 2);
+  return text.starts_with("0.") ? text.substr(1) : text;
 }
 
 // (4, keys): distance, gate, position and attention of one query.
@@ -114,7 +113,8 @@ figure::Panel strip_panel(const Column& column, const Strip& strip, const Field&
     }
     for (std::int64_t c = 0; c < values.columns; ++c) {
       shares.at(r, c) = largest > 0 ? values.at(r, c) / largest : 0;
-      texts->push_back(short_number(values.at(r, c), r == 0));
+      const float value = values.at(r, c);
+      texts->push_back(r == 0 ? fixed_text(static_cast<double>(value), 0) : share_text(value));
     }
   }
   shares.row_axis = {"", "", 0, 1};
@@ -144,7 +144,7 @@ figure::Panel strip_panel(const Column& column, const Strip& strip, const Field&
     for (std::int64_t c = 0; c < values.columns; ++c) {
       clamped += static_cast<double>(values.at(2, c)) >= *p_max - 1e-4 ? 1 : 0;
     }
-    panel.note += "; positions end at p_max = " + short_number(static_cast<float>(*p_max), true) +
+    panel.note += "; positions end at p_max = " + fixed_text(*p_max, 0) +
                   (clamped > 0 ? ", where " + std::to_string(clamped) + " of these keys are" : "");
   }
   return panel;
@@ -164,10 +164,9 @@ void Positions::decorate(const ViewInput& input, const Column& column, figure::P
     clamped += static_cast<double>(value) >= *p_max - 1e-4 ? 1 : 0;
   }
   if (clamped > 0) {
-    char text[96];
-    std::snprintf(text, sizeof text, "%.0f %% of the cells shown are clamped at p_max = %.0f",
-                  100 * static_cast<double>(clamped) / static_cast<double>(seen), *p_max);
-    panel.note += (panel.note.empty() ? "" : "; ") + std::string(text);
+    panel.note += (panel.note.empty() ? "" : "; ") +
+                  fixed_text(100 * static_cast<double>(clamped) / static_cast<double>(seen), 0) +
+                  " % of the cells shown are clamped at p_max = " + fixed_text(*p_max, 0);
   }
 }
 

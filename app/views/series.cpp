@@ -1,10 +1,10 @@
 #include "app/views/series.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
+
+#include "core/base/numbers.h"
 
 namespace locus::views {
 
@@ -36,17 +36,14 @@ std::string short_number(double value) {
     return std::isnan(value) ? "–" : value > 0 ? "∞" : "−∞";
   }
   const double size = std::abs(value);
-  const char* format = "%.3g";
-  if (value == 0) {
-    format = "%.0f";
-  } else if (size < 0.001) {
-    format = "%.1g";
-  } else if (size < 1000) {
-    format = size >= 100 ? "%.0f" : size >= 10 ? "%.1f" : size >= 1 ? "%.2f" : "%.3f";
+  const std::string sign = value < 0 ? "−" : "";
+  if (size > 0 && size < 0.001) {
+    return sign + general_text(size, 1);
   }
-  std::array<char, 32> buffer{};
-  const int written = std::snprintf(buffer.data(), buffer.size(), format, size);
-  return (value < 0 ? "−" : "") + std::string(buffer.data(), static_cast<std::size_t>(std::max(written, 0)));
+  if (size >= 1000) {
+    return sign + general_text(size, 3);
+  }
+  return sign + fixed_text(size, size >= 100 || size == 0 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3);
 }
 
 void Extent::add(double value) {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "app/views/controls.h"
@@ -10,6 +9,7 @@
 #include "app/views/score_map.h"
 #include "app/views/series.h"
 #include "app/views/task_results.h"
+#include "core/base/numbers.h"
 
 namespace locus::views {
 
@@ -101,9 +101,8 @@ std::string map_note(const Accuracy& row) {
       ++count;
     }
   }
-  std::array<char, 32> mean{};
-  std::snprintf(mean.data(), mean.size(), "%.1f", 100 * sum / static_cast<double>(std::max<std::int64_t>(count, 1)));
-  std::string note = "mean " + metric_label(row.metric) + " " + mean.data() + " %";
+  const double mean = sum / static_cast<double>(std::max<std::int64_t>(count, 1));
+  std::string note = "mean " + metric_label(row.metric) + " " + fixed_text(100 * mean, 1) + " %";
   note += row.samples > 0 ? ", " + std::to_string(row.samples) + " sums a cell" : "";
   return note + (row.trained > 0 ? "; framed: the lengths of training" : "");
 }

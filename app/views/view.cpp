@@ -1,7 +1,8 @@
 #include "app/views/view.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "core/base/numbers.h"
 
 namespace locus::views {
 
@@ -56,17 +57,12 @@ Result<SettingValue> parse_value(const Control& control, const std::string& text
     case Control::Kind::kNumber:
       break;
   }
-  const char* end = text.data() + text.size();
   if (control.kind == Control::Kind::kWhole) {
-    std::int64_t value = 0;
-    const auto [stop, code] = std::from_chars(text.data(), end, value);
-    return code == std::errc() && stop == end ? Result<SettingValue>(SettingValue(value))
-                                              : wrong_value(control, bounds(control), text);
+    const auto value = parse_number<std::int64_t>(text);
+    return value ? Result<SettingValue>(SettingValue(*value)) : wrong_value(control, bounds(control), text);
   }
-  double value = 0;
-  const auto [stop, code] = std::from_chars(text.data(), end, value);
-  return code == std::errc() && stop == end ? Result<SettingValue>(SettingValue(value))
-                                            : wrong_value(control, bounds(control), text);
+  const auto value = parse_number<double>(text);
+  return value ? Result<SettingValue>(SettingValue(*value)) : wrong_value(control, bounds(control), text);
 }
 
 Status check_value(const Control& control, const Settings& options) {

@@ -3,11 +3,11 @@
 #include <QKeyEvent>
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "app/views/alignment.h"
 #include "app/views/patch_grid.h"
 #include "app/views/score_map.h"
+#include "core/base/numbers.h"
 
 namespace locus::workbench {
 
@@ -18,13 +18,8 @@ constexpr int kMoveMs = 700;         // the camera rests: the next move is anoth
 constexpr std::uint32_t kHoverColor = 0xFFFFFFFF;
 constexpr std::uint32_t kPinColor = 0xFF9D2EFF;
 
-std::string short_number(float value) {
-  if (std::isnan(value)) {
-    return "masked";
-  }
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.4g", static_cast<double>(value));
-  return buffer;
+std::string value_text(float value) {
+  return std::isnan(value) ? "masked" : general_text(static_cast<double>(value), 4);
 }
 
 std::string token_line(const char* role, const models::Trace& trace, std::int64_t token) {
@@ -249,14 +244,14 @@ std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) cons
     for (const Cell::Value& each : cell.values) {
       if (each.value && (each.label == "logit" || each.label == "attention weight" || each.label == "gate" ||
                          each.label == "contextual position")) {
-        line += (first ? "" : ", ") + each.label + " " + short_number(*each.value);
+        line += (first ? "" : ", ") + each.label + " " + value_text(*each.value);
         first = false;
       }
     }
     lines.push_back(line);
   }
   if (value && !exact && !lines.empty()) {
-    lines.push_back("value " + short_number(*value));
+    lines.push_back("value " + value_text(*value));
   }
   return lines;
 }

@@ -1,10 +1,12 @@
 #include <QApplication>
+#include <QLocale>
 #include <QLoggingCategory>
 #include <QVulkanInstance>
 
 #include "app/viewport/canvas.h"
 #include "app/workbench/main_window.h"
 #include "app/workbench/workbench.h"
+#include "core/base/numbers.h"
 
 namespace locus::workbench {
 
@@ -30,6 +32,8 @@ void report_first_figure(viewport::Canvas* canvas) {
 
 int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
   QApplication application(argc, argv);
+  use_plain_numbers();
+  QLocale::setDefault(QLocale::c());  // what is typed and shown in fields has a decimal point
   QApplication::setApplicationName(QStringLiteral("Locus"));
   QApplication::setApplicationVersion(QStringLiteral(LOCUS_VERSION));
   QVulkanInstance vulkan;

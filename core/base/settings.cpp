@@ -1,9 +1,9 @@
 #include "core/base/settings.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
+
+#include "core/base/numbers.h"
 
 namespace locus {
 
@@ -11,12 +11,6 @@ namespace {
 
 Error wrong_kind(std::string_view name, std::string_view expected, const SettingValue& found) {
   return bad_input("option " + std::string(name) + ": expected " + std::string(expected) + ", found " + to_text(found));
-}
-
-std::string number_text(double value) {
-  std::array<char, 32> buffer{};
-  const auto [end, code] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  return code == std::errc() ? std::string(buffer.data(), end) : std::string("?");
 }
 
 }  // namespace

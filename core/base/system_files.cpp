@@ -1,7 +1,8 @@
 #include "core/base/system_files.h"
 
-#include <cstdlib>
 #include <fstream>
+
+#include "core/base/numbers.h"
 
 namespace locus {
 
@@ -21,7 +22,8 @@ std::string system_value(const std::string& path, const std::string& key) {
 }
 
 double system_bytes(const std::string& path, const std::string& key) {
-  return 1024 * std::atof(system_value(path, key).c_str());
+  const std::string value = system_value(path, key);  // "16314480 kB"
+  return 1024 * parse_number<double>(value.substr(0, value.find(' '))).value_or(0);
 }
 
 }  // namespace locus

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include "core/base/numbers.h"
+
 namespace locus::position {
 
 Result<FourierFeatures> FourierFeatures::sample(const FourierShape& shape, double bandwidth, bool reweighted,
@@ -16,7 +18,7 @@ Result<FourierFeatures> FourierFeatures::sample(const FourierShape& shape, doubl
         std::to_string(shape.blocks) + " L=" + std::to_string(shape.rows) + " R=" + std::to_string(shape.columns));
   }
   if (!(bandwidth > 0) || !std::isfinite(bandwidth)) {
-    return bad_input("random Fourier features: expected a bandwidth above 0, found " + std::to_string(bandwidth));
+    return bad_input("random Fourier features: expected a bandwidth above 0, found " + number_text(bandwidth));
   }
   const at::Generator generator = at::detail::createCPUGenerator(seed);
   const std::int64_t half = shape.columns / 2;

@@ -8,9 +8,9 @@
 #include <array>
 #include <cmath>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
+#include "core/base/numbers.h"
 #include "core/base/system_files.h"
 #include "models/bench/rig.h"
 #include "models/guard.h"
@@ -35,13 +35,6 @@ double median(std::vector<double> values) {
 
 double process_megabytes(const char* key) {
   return system_bytes("/proc/self/status", key) / 1e6;
-}
-
-std::string number_text(double value) {
-  std::ostringstream text;
-  text.precision(4);
-  text << value;
-  return text.str();
 }
 
 }  // namespace
@@ -114,11 +107,11 @@ std::string target_text(const BenchRow& row) {
     case BenchTarget::kNone:
       return {};
     case BenchTarget::kValueAtMost:
-      return "≤ " + number_text(row.target) + " " + row.unit;
+      return "≤ " + general_text(row.target, 4) + " " + row.unit;
     case BenchTarget::kRatioAtMost:
-      return "≤ " + number_text(row.target) + " ×";
+      return "≤ " + general_text(row.target, 4) + " ×";
     case BenchTarget::kRatioAtLeast:
-      return "≥ " + number_text(row.target) + " ×";
+      return "≥ " + general_text(row.target, 4) + " ×";
   }
   return {};
 }

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
+
+#include "core/base/numbers.h"
 
 namespace locus::models {
 
@@ -95,9 +96,7 @@ std::string to_text(const Growth& growth) {
   std::string text;
   for (std::size_t n = 0; n < 3; ++n) {
     if (growth.coefficients[n] > 0) {
-      char term[48];
-      std::snprintf(term, sizeof term, "%.3g%s", growth.coefficients[n], kUnits[n]);
-      text += (text.empty() ? "" : " + ") + std::string(term);
+      text += (text.empty() ? "" : " + ") + general_text(growth.coefficients[n], 3) + kUnits[n];
     }
   }
   return (text.empty() ? "0" : text) + " ms, within " + std::to_string(std::lround(std::ceil(100 * growth.worst))) +

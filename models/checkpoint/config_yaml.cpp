@@ -2,13 +2,13 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
-#include <charconv>
 #include <istream>
 #include <limits>
 #include <optional>
 #include <streambuf>
 #include <unordered_set>
 
+#include "core/base/numbers.h"
 #include "models/checkpoint/config_value.h"
 #include "models/checkpoint/shown.h"
 
@@ -26,9 +26,7 @@ struct Stop {
 template <class T>
 std::optional<T> whole(std::string_view text) {
   text.remove_prefix(text.starts_with('+') ? 1 : 0);
-  T value{};
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return code == std::errc() && end == text.data() + text.size() ? std::optional<T>(value) : std::nullopt;
+  return parse_number<T>(text);
 }
 
 // A plain scalar by YAML's core schema.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/atomic_file.h"
+#include "core/base/numbers.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/settings_json.h"
 #include "models/text/json.h"
@@ -171,6 +172,23 @@ std::string curve_csv(const std::vector<CurvePoint>& curve) {
   return csv.str();
 }
 
+// A row of loss.csv; empty where one of the first three cells is no number.
+std::optional<CurvePoint> curve_point(const std::string& line) {
+  std::istringstream row(line);
+  std::vector<std::string> cells(4);
+  for (std::string& cell : cells) {
+    std::getline(row, cell, ',');
+  }
+  const auto step = parse_number<std::int64_t>(cells[0]);
+  const auto loss = parse_number<double>(cells[1]);
+  const auto rate = parse_number<double>(cells[2]);
+  const auto validation = parse_number<double>(cells[3]);
+  if (!step || !loss || !rate) {
+    return std::nullopt;
+  }
+  return CurvePoint{*step, *loss, *rate, validation.value_or(std::numeric_limits<double>::quiet_NaN())};
+}
+
 // The rows of loss.csv up to `step`: what was written after the state that is resumed from is left out.
 std::vector<CurvePoint> read_curve(const std::filesystem::path& path, std::int64_t step) {
   std::vector<CurvePoint> curve;
@@ -182,13 +200,9 @@ std::vector<CurvePoint> read_curve(const std::filesystem::path& path, std::int64
   std::string line;
   std::getline(lines, line);
   while (std::getline(lines, line)) {
-    CurvePoint point;
-    point.validation = std::numeric_limits<double>::quiet_NaN();
-    long long at = 0;
-    if (std::sscanf(line.c_str(), "%lld,%lf,%lf,%lf", &at, &point.loss, &point.learning_rate, &point.validation) >= 3 &&
-        at <= step) {
-      point.step = at;
-      curve.push_back(point);
+    const auto point = curve_point(line);
+    if (point && point->step <= step) {
+      curve.push_back(*point);
     }
   }
   return curve;

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
+
+#include "core/base/numbers.h"
 
 namespace locus::figure {
 namespace {
@@ -18,9 +19,7 @@ std::string superscript(int exponent) {
 }
 
 std::string fixed(double value, int decimals) {
-  std::array<char, 64> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.*f", decimals, std::abs(value));
-  const std::string digits = buffer.data();
+  const std::string digits = fixed_text(std::abs(value), decimals);
   const std::size_t point = std::min(digits.find('.'), digits.size());
   const bool grouped = point >= 5;  // four digits read well without separators
   std::string text = value < 0 ? "−" : "";
@@ -36,11 +35,10 @@ std::string fixed(double value, int decimals) {
 std::string scientific(double value) {
   int exponent = static_cast<int>(std::floor(std::log10(std::abs(value)) + 1e-9));
   const double mantissa = value / std::pow(10.0, exponent);
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.3g", std::abs(mantissa));
+  const std::string digits = general_text(std::abs(mantissa), 3);
   const std::string sign = value < 0 ? "−" : "";
   const std::string power = std::string("10").append(superscript(exponent));
-  return std::string(buffer.data()) == "1" ? sign + power : sign + buffer.data() + "×" + power;
+  return digits == "1" ? sign + power : sign + digits + "×" + power;
 }
 
 // The n-th of 1, 2, 5, 10, 20, 50, … times a power of ten.

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string>
 
+#include "core/base/numbers.h"
 #include "tests/bench/render/groups.h"
 #include "tests/bench/rows.h"
 #include "tests/support/display.h"
@@ -19,6 +20,7 @@ int main(int argc, char** argv) {
   const std::string only = argc > 1 ? argv[1] : "";
   {
     const QApplication application(argc, argv);
+    use_plain_numbers();
     print_head();
     const auto group = [&](const char* name, void (*run)(const Print&)) {
       if (only.empty() || only == name) {

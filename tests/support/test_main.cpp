@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #endif
 
+#include <clocale>
 #include <cstring>
 #include <iostream>
 #include <set>
@@ -54,6 +55,7 @@ int check_suites(const std::string& list) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::setlocale(LC_ALL, "");  // as a Qt program begins
   testing::InitGoogleTest(&argc, argv);
   constexpr const char* kSuites = "--locus_suites=";
   for (int n = 1; n < argc; ++n) {

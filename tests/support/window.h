@@ -12,6 +12,7 @@
 #include <QElapsedTimer>
 #include <QImage>
 #include <QKeyEvent>
+#include <QLocale>
 #include <QPixmap>
 #include <QPlainTextEdit>
 #include <QProcess>
@@ -25,6 +26,7 @@
 #include <thread>
 
 #include "app/viewport/canvas.h"
+#include "core/base/numbers.h"
 #include "tests/support/display.h"
 #include "tests/support/fake_model.h"
 
@@ -95,6 +97,8 @@ class WindowTest : public testing::Test {
     static char name[] = "tests";
     static char* arguments[] = {name, nullptr};
     application_ = new QApplication(count, arguments);
+    use_plain_numbers();
+    QLocale::setDefault(QLocale::c());
     vulkan_ = new QVulkanInstance;
     has_vulkan_ = vulkan_->create();
   }
