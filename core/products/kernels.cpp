@@ -1,0 +1,77 @@
+#include "core/products/kernels.h"
+
+#include <cstddef>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace locus::products {
+
+namespace {
+
+namespace plain {
+#define LOCUS_WIDTH 4
+#define LOCUS_ROWS 4
+#include "core/products/kernels.inc"
+#undef LOCUS_ROWS
+#undef LOCUS_WIDTH
+}  // namespace plain
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define LOCUS_TARGETS 1
+namespace avx2 {
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c,bmi,bmi2")
+#define LOCUS_WIDTH 8
+#define LOCUS_ROWS 6
+#include "core/products/kernels.inc"
+#undef LOCUS_ROWS
+#undef LOCUS_WIDTH
+#pragma GCC pop_options
+}  // namespace avx2
+namespace avx512 {
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,prefer-vector-width=512")
+#define LOCUS_WIDTH 16
+#define LOCUS_ROWS 12
+#include "core/products/kernels.inc"
+#undef LOCUS_ROWS
+#undef LOCUS_WIDTH
+#pragma GCC pop_options
+}  // namespace avx512
+#endif
+
+}  // namespace
+
+std::int64_t kernel_versions() {
+#if defined(LOCUS_TARGETS)
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
+                    __builtin_cpu_supports("f16c");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512cd");
+  return avx512 ? 3 : avx2 ? 2 : 1;
+#else
+  return 1;
+#endif
+}
+
+const Kernels& kernels(std::int64_t version) {
+#if defined(LOCUS_TARGETS)
+  static constexpr std::array<const Kernels*, 3> kVersions{&plain::kKernels, &avx2::kKernels, &avx512::kKernels};
+  return *kVersions[static_cast<std::size_t>(version)];
+#else
+  static_cast<void>(version);
+  return plain::kKernels;
+#endif
+}
+
+const Kernels& kernels() {
+  static const Kernels& widest = kernels(kernel_versions() - 1);
+  return widest;
+}
+
+}  // namespace locus::products

@@ -1,0 +1,22 @@
+// products.h for tensors: what a layer calls, whatever its weights are stored as.
+#pragma once
+
+#include <ATen/ATen.h>
+
+namespace locus::products {
+
+// y = x·Wᵀ + b of x (…, K) float32, W (N, K) of any strides, b (N) or undefined: (…, N) float32. 16-bit W on the CPU
+// are read as they are (products.h). A gradient through x, and W on another device, convert W for the call; W of x's
+// own type is ATen's linear.
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {});
+
+// The rows `ids` (any shape) of W (V, K) as float32: (…, K).
+at::Tensor rows(const at::Tensor& weight, const at::Tensor& ids);
+
+// Whether `weight` is one of the 16-bit types that linear() reads as they are.
+bool is_stored(const at::Tensor& weight);
+
+// Whether every number of `weight`, of any floating-point type, is finite. Nothing of its size is allocated.
+bool all_finite(const at::Tensor& weight);
+
+}  // namespace locus::products

@@ -1,0 +1,181 @@
+#include "core/products/products.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+namespace locus::products {
+
+namespace {
+
+constexpr std::int64_t kDepth = 512;    // inputs of a panel
+constexpr std::int64_t kOutputs = 256;  // outputs of a panel: 512 KiB of float32
+constexpr std::int64_t kTokens = 1536;  // tokens whose strips are held at once; a multiple of every kernel's rows
+
+std::int64_t round_up(std::int64_t value, std::int64_t step) {
+  return (value + step - 1) / step * step;
+}
+
+std::unique_ptr<float[]> floats(std::int64_t count) {
+  return std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(count));
+}
+
+const char* element(const Weights& weights, std::int64_t n, std::int64_t k) {
+  const std::int64_t size = weights.format == Format::kFloat ? 4 : 2;
+  return static_cast<const char*>(weights.data) + (n * weights.output_stride + k * weights.input_stride) * size;
+}
+
+void fill(const float* bias, std::int64_t begin, std::int64_t end, std::int64_t tokens, float* y,
+          std::int64_t y_stride) {
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    if (bias == nullptr) {
+      std::fill(y + t * y_stride + begin, y + t * y_stride + end, 0.0F);
+    } else {
+      std::copy(bias + begin, bias + end, y + t * y_stride + begin);
+    }
+  }
+}
+
+// One product in blocks: strips of x are packed once, panels of the weights as they are needed.
+class Blocks {
+ public:
+  Blocks(const Weights& weights, const Kernels& with, const float* x, std::int64_t tokens, std::int64_t x_stride)
+      : weights_(weights), with_(with), tokens_(tokens), strips_(floats(round_up(tokens, with.rows) * weights.inputs)) {
+    at::parallel_for(0, round_up(tokens, with.rows) / with.rows, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t strip = begin; strip < end; ++strip) {
+        pack_strip(x + strip * with_.rows * x_stride, std::min(with_.rows, tokens_ - strip * with_.rows), x_stride,
+                   strips_.get() + strip * with_.rows * weights_.inputs);
+      }
+    });
+  }
+
+  // Adds the product to y for outputs [begin, end). `panel`: kOutputs × kDepth floats.
+  void add(std::int64_t begin, std::int64_t end, float* panel, float* y, std::int64_t y_stride) const {
+    for (std::int64_t first = 0; first < weights_.inputs; first += kDepth) {
+      const std::int64_t depth = std::min(kDepth, weights_.inputs - first);
+      for (std::int64_t n = begin; n < end; n += with_.columns) {
+        pack_slice(n, std::min(with_.columns, end - n), first, depth, panel + (n - begin) * depth);
+      }
+      for (std::int64_t t = 0; t < tokens_; t += with_.rows) {
+        const float* strip = strips_.get() + t * weights_.inputs + first * with_.rows;
+        for (std::int64_t n = begin; n < end; n += with_.columns) {
+          add_tile(strip, panel + (n - begin) * depth, depth, std::min(with_.rows, tokens_ - t),
+                   std::min(with_.columns, end - n), y + t * y_stride + n, y_stride);
+        }
+      }
+    }
+  }
+
+ private:
+  // strip[k·rows + m] = x[m·x_stride + k]; 0 for m ≥ count.
+  void pack_strip(const float* x, std::int64_t count, std::int64_t x_stride, float* strip) const {
+    for (std::int64_t m = 0; m < with_.rows; ++m) {
+      for (std::int64_t k = 0; k < weights_.inputs; ++k) {
+        strip[k * with_.rows + m] = m < count ? x[m * x_stride + k] : 0.0F;
+      }
+    }
+  }
+
+  void pack_slice(std::int64_t n, std::int64_t count, std::int64_t first, std::int64_t depth, float* slice) const {
+    const auto format = static_cast<std::size_t>(weights_.format);
+    if (weights_.input_stride == 1) {
+      with_.pack[format](element(weights_, n, first), weights_.output_stride, count, depth, slice);
+    } else if (weights_.output_stride == 1) {
+      with_.pack_transposed[format](element(weights_, n, first), weights_.input_stride, count, depth, slice);
+    } else {
+      for (std::int64_t k = 0; k < depth; ++k) {
+        for (std::int64_t c = 0; c < with_.columns; ++c) {
+          slice[k * with_.columns + c] = c < count ? with_.one[format](element(weights_, n + c, first + k)) : 0.0F;
+        }
+      }
+    }
+  }
+
+  void add_tile(const float* strip, const float* slice, std::int64_t depth, std::int64_t rows, std::int64_t columns,
+                float* y, std::int64_t y_stride) const {
+    if (columns == with_.columns) {
+      with_.tile(strip, slice, depth, rows, y, y_stride);
+      return;
+    }
+    std::array<float, 1024> whole{};  // rows × columns of the largest kernel are 384
+    with_.tile(strip, slice, depth, rows, whole.data(), with_.columns);
+    for (std::int64_t m = 0; m < rows; ++m) {
+      for (std::int64_t c = 0; c < columns; ++c) {
+        y[m * y_stride + c] += whole[static_cast<std::size_t>(m * with_.columns + c)];
+      }
+    }
+  }
+
+  const Weights& weights_;
+  const Kernels& with_;
+  std::int64_t tokens_;
+  std::unique_ptr<float[]> strips_;
+};
+
+// Outputs of a thread's turn: at most a panel, and enough turns for all threads.
+std::int64_t turn_of(std::int64_t outputs, std::int64_t columns, std::int64_t largest) {
+  const std::int64_t share = (outputs + at::get_num_threads() - 1) / at::get_num_threads();
+  return std::clamp(round_up(share, columns), columns, largest);
+}
+
+void multiply_many(const Weights& weights, const float* x, std::int64_t tokens, std::int64_t x_stride, float* y,
+                   std::int64_t y_stride, const Kernels& with) {
+  const std::int64_t turn = turn_of(weights.outputs, with.columns, kOutputs);
+  for (std::int64_t t = 0; t < tokens; t += kTokens) {
+    const Blocks blocks(weights, with, x + t * x_stride, std::min(kTokens, tokens - t), x_stride);
+    at::parallel_for(0, (weights.outputs + turn - 1) / turn, 1, [&](std::int64_t begin, std::int64_t end) {
+      const auto panel = floats(turn * std::min(kDepth, weights.inputs));
+      for (std::int64_t n = begin; n < end; ++n) {
+        blocks.add(n * turn, std::min((n + 1) * turn, weights.outputs), panel.get(), y + t * y_stride, y_stride);
+      }
+    });
+  }
+}
+
+void multiply_few(const Weights& weights, const float* x, std::int64_t tokens, std::int64_t x_stride, float* y,
+                  std::int64_t y_stride, const Kernels& with) {
+  const auto format = static_cast<std::size_t>(weights.format);
+  const bool rows = weights.input_stride == 1;
+  const std::int64_t turn = turn_of(weights.outputs, 8 * with.columns, weights.outputs + 8 * with.columns);
+  at::parallel_for(0, (weights.outputs + turn - 1) / turn, 1, [&](std::int64_t first, std::int64_t last) {
+    const std::int64_t begin = first * turn;
+    const std::int64_t end = std::min(last * turn, weights.outputs);
+    (rows ? with.dot : with.axpy)[format](element(weights, begin, 0),
+                                          rows ? weights.output_stride : weights.input_stride, end - begin, x, x_stride,
+                                          tokens, weights.inputs, y + begin, y_stride);
+  });
+}
+
+}  // namespace
+
+void multiply(const Weights& weights, const float* x, std::int64_t tokens, std::int64_t x_stride, const float* bias,
+              float* y, std::int64_t y_stride, const Kernels& with) {
+  fill(bias, 0, weights.outputs, tokens, y, y_stride);
+  if (weights.outputs == 0 || tokens == 0) {
+    return;
+  }
+  if (tokens <= kMaxTokens && (weights.input_stride == 1 || weights.output_stride == 1)) {
+    multiply_few(weights, x, tokens, x_stride, y, y_stride, with);
+  } else {
+    multiply_many(weights, x, tokens, x_stride, y, y_stride, with);
+  }
+}
+
+bool all_finite(const std::uint16_t* values, std::int64_t count, Format format) {
+  const unsigned ones = format == Format::kHalf ? 0x7C00U : 0x7F80U;  // an exponent of ones
+  std::atomic<bool> finite{true};
+  at::parallel_for(0, count, 1 << 20, [&](std::int64_t begin, std::int64_t end) {
+    unsigned found = 0;
+    for (std::int64_t n = begin; n < end; ++n) {
+      found |= static_cast<unsigned>((values[n] & ones) == ones);
+    }
+    if (found != 0) {
+      finite = false;
+    }
+  });
+  return finite;
+}
+
+}  // namespace locus::products
