@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/base/checked.h"
 #include "core/position/list.h"
+#include "models/checkpoint/shown.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/guard.h"
 #include "models/recorded_trace.h"
@@ -21,6 +23,13 @@ using checkpoint::TensorInfo;
 using nlohmann::json;
 
 constexpr std::int64_t kMostLayers = 4096;
+// Sizes that metadata names beyond these are a corrupt file, not a model.
+constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
+constexpr std::int64_t kLargestCount = std::int64_t{1} << 53;
+
+bool has_elements(const TensorInfo* info, std::size_t rank) {
+  return info != nullptr && info->shape.size() == rank && info->elements() > 0;
+}
 
 class Reader {
  public:
@@ -45,10 +54,20 @@ class Reader {
     const auto found = source_->metadata().find(key);
     return found == source_->metadata().end() ? std::string() : found->second;
   }
+  std::string metadata(const std::string& key) const { return file_ + ": metadata " + key; }
   // A metadata entry as JSON; null when absent.
-  Result<json> object(const std::string& key) const {
+  Result<json> value(const std::string& key) const {
     const std::string value = text(key);
-    return value.empty() ? Result<json>(json()) : parse_json(value, file_ + ": metadata " + key);
+    return value.empty() ? Result<json>(json()) : parse_json(value, metadata(key));
+  }
+  // A member of a metadata object, within 0 … most.
+  static Result<std::int64_t> size(const JsonObject& object, const std::string& name, std::int64_t fallback,
+                                   std::int64_t most) {
+    LOCUS_TRY(const std::int64_t value, object.integer(name, fallback));
+    if (object.find(name) != nullptr && (value < 0 || value > most)) {
+      return object.wrong(name, "0 to " + std::to_string(most));
+    }
+    return value;
   }
   std::string where(const std::string& name) const { return file_ + ": tensor " + name; }
 
@@ -74,23 +93,41 @@ class Reader {
     return value.defined() ? value.to(at::kFloat) : value;
   }
 
+  // How the tokens are shown; empty when the file does not say.
+  Result<std::vector<std::string>> read_labels() const {
+    LOCUS_TRY(const json list, value("tokens"));
+    std::vector<std::string> labels;
+    if (!list.is_null() && !list.is_array()) {
+      return bad_input(std::string("expected a list of texts, found ").append(list.type_name()), metadata("tokens"));
+    }
+    for (const json& label : list) {
+      if (!label.is_string()) {
+        return bad_input("[" + std::to_string(labels.size()) + "]: expected a text, found " + label.type_name(),
+                         metadata("tokens"));
+      }
+      labels.push_back(label.get<std::string>());
+    }
+    return labels;
+  }
+
   Status read_tokens() {
-    LOCUS_TRY(const json labels, object("tokens"));
+    LOCUS_TRY(const std::vector<std::string> labels, read_labels());
     LOCUS_TRY(const at::Tensor ids, tensor("input_ids", {-1}));
     const TensorInfo* position_info = source_->find("position_ids");
     const TensorInfo* query_info = source_->find("layers.0.q");
-    const bool has_positions = position_info != nullptr && !position_info->shape.empty();
-    const bool has_query = query_info != nullptr && query_info->shape.size() == 3;
-    length_ = ids.defined()       ? ids.size(0)
-              : labels.is_array() ? static_cast<std::int64_t>(labels.size())
-              : has_positions     ? position_info->shape[0]
-              : has_query         ? query_info->shape[1]
-                                  : 0;
-    if (length_ < 1 || (labels.is_array() && static_cast<std::int64_t>(labels.size()) != length_)) {
+    const bool has_positions = has_elements(position_info, 1) || has_elements(position_info, 2);
+    const auto named = static_cast<std::int64_t>(labels.size());
+    length_ = ids.defined()                 ? ids.size(0)
+              : named > 0                   ? named
+              : has_positions               ? position_info->shape[0]
+              : has_elements(query_info, 3) ? query_info->shape[1]
+                                            : 0;
+    if (length_ < 1 || (named > 0 && named != length_)) {
       return bad_input("expected input_ids and as many tokens in the metadata, found " + std::to_string(length_) +
-                           " ids and " + std::to_string(labels.is_array() ? labels.size() : 0) + " tokens",
+                           " ids and " + std::to_string(named) + " tokens",
                        file_);
     }
+    LOCUS_CHECK(read_grid());
     LOCUS_CHECK(read_positions(position_info));
     if (ids.defined()) {
       data_.input_ids = ids.to(at::kLong);
@@ -101,28 +138,38 @@ class Reader {
     data_.tokens.reserve(static_cast<std::size_t>(length_));
     for (std::int64_t n = 0; n < length_; ++n) {
       const std::int64_t id = own_ids.data_ptr<std::int64_t>()[n];
-      const bool named = labels.is_array() && labels[static_cast<std::size_t>(n)].is_string();
-      data_.tokens.push_back({id,
-                              named ? labels[static_cast<std::size_t>(n)].get<std::string>() : std::to_string(id),
-                              {},
-                              flat.data_ptr<double>()[n]});
+      data_.tokens.push_back(
+          {id, named > 0 ? labels[static_cast<std::size_t>(n)] : std::to_string(id), {}, flat.data_ptr<double>()[n]});
+    }
+    return {};
+  }
+
+  Status read_grid() {
+    LOCUS_TRY(const json stored, value("image_grid"));
+    if (stored.is_null()) {
+      return {};
+    }
+    LOCUS_TRY(const JsonObject object, JsonObject::of(stored, metadata("image_grid")));
+    ImageGrid& grid = data_.grid;
+    for (const auto& [name, member] : {std::pair{"rows", &grid.rows}, std::pair{"columns", &grid.columns},
+                                       std::pair{"cls", &grid.cls}, std::pair{"registers", &grid.registers}}) {
+      LOCUS_TRY(*member, size(object, name, 0, length_));
+    }
+    const auto patches = checked_product({grid.rows, grid.columns});
+    const auto tokens = patches ? checked_sum({*patches, grid.cls, grid.registers}) : std::nullopt;
+    if (tokens != length_ || *patches == 0) {
+      return bad_input("expected rows × columns + cls + registers to be the " + std::to_string(length_) +
+                           " tokens, found " + std::to_string(grid.rows) + " × " + std::to_string(grid.columns) +
+                           " + " + std::to_string(grid.cls) + " + " + std::to_string(grid.registers),
+                       metadata("image_grid"));
     }
     return {};
   }
 
   Status read_positions(const TensorInfo* info) {
-    positions_ = position::Positions::sequence(length_);
-    LOCUS_TRY(const json grid, object("image_grid"));
-    if (grid.is_object()) {
-      data_.grid = {grid.value("rows", std::int64_t{0}), grid.value("columns", std::int64_t{0}),
-                    grid.value("cls", std::int64_t{0}), grid.value("registers", std::int64_t{0})};
-      positions_.prefix = data_.grid.cls + data_.grid.registers;
-      if (data_.grid.rows < 1 || data_.grid.columns < 1 || positions_.prefix < 0 || data_.grid.rows > length_ ||
-          positions_.prefix + data_.grid.rows * data_.grid.columns != length_) {
-        return bad_input("metadata image_grid: expected a grid of " + std::to_string(length_) + " tokens", file_);
-      }
-      positions_ = position::Positions::grid(data_.grid.rows, data_.grid.columns, positions_.prefix);
-    }
+    const ImageGrid& grid = data_.grid;
+    positions_ = grid.rows > 0 ? position::Positions::grid(grid.rows, grid.columns, grid.cls + grid.registers)
+                               : position::Positions::sequence(length_);
     if (info != nullptr) {
       LOCUS_TRY(const at::Tensor ids,
                 info->shape.size() == 2 ? tensor("position_ids", {length_, 2}) : tensor("position_ids", {length_}));
@@ -148,32 +195,43 @@ class Reader {
     const TensorInfo* k = source_->find("layers.0.k");
     const TensorInfo* attention = source_->find("layers.0.attention");
     const TensorInfo* scores = q != nullptr ? q : attention;
-    if (scores == nullptr || scores->shape.size() != 3) {
+    if (!has_elements(scores, 3)) {
       return bad_input("expected layers.0.q and layers.0.k [H, T, D] or layers.0.attention [H, T, T], found none",
                        file_);
     }
-    LOCUS_TRY(const json shape, object("shape"));
-    const auto number = [&](const char* name, std::int64_t fallback) {
-      return shape.is_object() && shape.contains(name) && shape[name].is_number_integer()
-                 ? shape[name].get<std::int64_t>()
-                 : fallback;
-    };
+    LOCUS_TRY(json stored, value("shape"));
+    stored = stored.is_null() ? json::object() : std::move(stored);
+    LOCUS_TRY(const JsonObject shape, JsonObject::of(stored, metadata("shape")));
     model.heads = scores->shape[0];
-    model.kv_heads = k != nullptr && k->shape.size() == 3 ? k->shape[0] : model.heads;
-    model.head_width = number("head_width", q != nullptr ? q->shape[2] : 1);
-    model.width = number("width", model.heads * model.head_width);
-    model.trained_length = number("trained_length", 0);
-    model.vocabulary = number("vocabulary", 0);
-    model.parameters = number("parameters", 0);
+    model.kv_heads = has_elements(k, 3) ? k->shape[0] : model.heads;
+    LOCUS_TRY(model.head_width, size(shape, "head_width", q != nullptr ? q->shape[2] : 1, kLargestSize));
+    LOCUS_TRY(model.width,
+              size(shape, "width", checked_product({model.heads, model.head_width}).value_or(0), kLargestSize));
+    LOCUS_TRY(model.trained_length, size(shape, "trained_length", 0, kLargestCount));
+    LOCUS_TRY(model.vocabulary, size(shape, "vocabulary", 0, kLargestCount));
+    LOCUS_TRY(model.parameters, size(shape, "parameters", 0, kLargestCount));
     model.name = text("model");
     model.family = text("family");
-    model.causal = text("causal") != "false";
     model.image = data_.grid.rows > 0;
     model.files = {file_};
-    data_.mask.causal = model.causal;
-    const std::string window = text("window");
-    std::from_chars(window.data(), window.data() + window.size(), data_.mask.window);
+    LOCUS_CHECK(read_mask());
     return read_logits();
+  }
+
+  Status read_mask() {
+    const std::string causal = text("causal");
+    if (!causal.empty() && causal != "true" && causal != "false") {
+      return bad_input("expected true or false, found " + checkpoint::shown(causal, 40), metadata("causal"));
+    }
+    data_.model.causal = data_.mask.causal = causal != "false";
+    const std::string window = text("window");
+    std::int64_t& width = data_.mask.window;
+    const auto [end, code] = std::from_chars(window.data(), window.data() + window.size(), width);
+    if (!window.empty() && (code != std::errc() || end != window.data() + window.size() || width < 0)) {
+      return bad_input("expected a whole number of tokens (0: none), found " + checkpoint::shown(window, 40),
+                       metadata("window"));
+    }
+    return {};
   }
 
   Status read_logits() {
@@ -189,19 +247,23 @@ class Reader {
 
   // An encoding this build does not know, or whose tensors are not here, leaves the stored maps alone.
   Status read_encoding() {
-    LOCUS_TRY(json object, this->object("encoding"));
-    if (!object.is_object() && source_->find("layers.0.q") != nullptr && source_->find("layers.0.k") != nullptr &&
+    LOCUS_TRY(json object, value("encoding"));
+    if (object.is_null() && source_->find("layers.0.q") != nullptr && source_->find("layers.0.k") != nullptr &&
         source_->find("layers.0.attention") == nullptr) {
       data_.model.warnings.push_back("the trace names no encoding: its q and k are taken as the score sees them");
       object = json{{"name", "none"}};
     }
-    if (!object.is_object() || !object.value("name", json()).is_string()) {
+    if (object.is_null()) {
       return {};
     }
-    data_.model.encoding = object["name"].get<std::string>();
+    LOCUS_TRY(const JsonObject named, JsonObject::of(object, metadata("encoding")));
+    LOCUS_TRY(data_.model.encoding, named.text("name", ""));
+    if (data_.model.encoding.empty()) {
+      return named.wrong("name", "an encoding's name");
+    }
     object.erase("name");
     object.erase("scale");
-    LOCUS_TRY(data_.encoding_options, settings_from_json(object, file_ + ": metadata encoding"));
+    LOCUS_TRY(data_.encoding_options, settings_from_json(object, metadata("encoding")));
     data_.model.encoding_options = data_.encoding_options;
     const ModelInfo& model = data_.model;
     if (model.kv_heads < 1 || model.heads % model.kv_heads != 0) {

@@ -38,10 +38,11 @@ void Arguments::list(const std::string& name, std::vector<std::string>& values, 
   app_.add_option(name, values, help)->type_name("TEXT ...")->expected(1, 1 << 20);
 }
 
-void Arguments::repeated(const std::string& name, std::vector<std::string>& values, const std::string& help) {
+void Arguments::repeated(const std::string& name, std::vector<std::string>& values, const std::string& help,
+                         const std::string& form) {
   app_.add_option_function<std::string>(
           name, [&values](const std::string& given) { values.push_back(given); }, help)
-      ->type_name("KEY=VALUE")
+      ->type_name(form)
       ->trigger_on_parse();
 }
 
@@ -94,8 +95,7 @@ Result<Parsed> Parser::parse(int argc, const char* const* argv) {
   try {
     app_->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    const auto chosen = app_->get_subcommands();
-    std::cout << (chosen.empty() ? app_->help() : chosen.front()->help());
+    std::cout << app_->help();  // the chosen sub-command's, with the program's name before its own
     return Parsed{Parsed::Kind::kPrinted};
   } catch (const CLI::CallForVersion& version) {
     std::cout << version.what() << '\n';

@@ -29,8 +29,9 @@ class Arguments {
   void number(const std::string& name, std::optional<double>& value, const std::string& help);
   // Given several times, or with several values after it: `--corpus A B --corpus C`.
   void list(const std::string& name, std::vector<std::string>& values, const std::string& help);
-  // Given several times, one value each: `--option a=1 --option b=2`.
-  void repeated(const std::string& name, std::vector<std::string>& values, const std::string& help);
+  // Given several times, one value each: `--option a=1 --option b=2`. `form` is how help writes a value.
+  void repeated(const std::string& name, std::vector<std::string>& values, const std::string& help,
+                const std::string& form = "KEY=VALUE");
   // One of `choices`.
   void choice(const std::string& name, std::string& value, const std::vector<std::string>& choices,
               const std::string& help);

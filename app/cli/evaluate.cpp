@@ -153,7 +153,7 @@ Action declare_evaluate(Arguments& arguments) {
   arguments.repeated("--task-option", options->task_options, "an option of the task, instead of the trained one");
   arguments.list("--validate", options->validate, "task text: files to measure bits per byte on");
   arguments.integer("--samples", options->samples, "sequences a split; 0: the task's own");
-  arguments.repeated("--split", options->splits, "measure only this split");
+  arguments.repeated("--split", options->splits, "measure only this split: in, or another of the task", "NAME");
   arguments.flag("--record", options->record,
                  "write the first split's value into training.json as `reference`, and the map as `map`");
   arguments.integer("--map", options->map_samples, "sequences a cell of the task's map (addition: by operand lengths)");

@@ -13,8 +13,8 @@
 #include "app/session/view_input.h"
 #include "app/views/data_file.h"
 #include "app/views/view.h"
-#include "models/checkpoint/tensor_source.h"
 #include "models/model.h"
+#include "models/trace_file.h"
 
 namespace locus::cli {
 namespace {
@@ -125,6 +125,12 @@ Status place_checkpoints(const Options& options, workbench::Recipe& recipe) {
 }
 
 Result<workbench::Recipe> read_recipe(const Options& options) {
+  std::error_code ignored;
+  if (!options.words.empty() && views::find_view(options.words.front()).ok() &&
+      !fs::exists(options.words.front(), ignored)) {
+    return usage("--recipe says which view is drawn: expected only PATHs beside it, found the view " +
+                 options.words.front());
+  }
   if (options.input.given() || !options.reference.empty() || !options.scale.empty() || !options.range.empty()) {
     return usage("--recipe says what is drawn: expected no INPUT, --reference, --scale or --range beside it");
   }
@@ -137,19 +143,6 @@ Result<workbench::Recipe> read_recipe(const Options& options) {
   return recipe;
 }
 
-bool is_trace(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored) || path.extension() != ".safetensors") {
-    return false;
-  }
-  const auto source = checkpoint::open_tensors(path);
-  if (!source.ok()) {
-    return false;  // opening it as a checkpoint will say what is wrong
-  }
-  const auto format = (*source)->metadata().find("locus.format");
-  return format != (*source)->metadata().end() && format->second.rfind("trace/", 0) == 0;
-}
-
 bool has_input(const models::Input& input) {
   return input.text || input.ids || input.image || input.pixels;
 }
@@ -157,7 +150,7 @@ bool has_input(const models::Input& input) {
 Result<views::Column> open_column(const workbench::CheckpointEntry& entry, const models::Input& input,
                                   const Context& context, std::string& digest) {
   views::Column column;
-  if (is_trace(entry.path)) {
+  if (models::is_trace(entry.path)) {
     LOCUS_TRY(column.trace, models::open_trace(entry.path));
     LOCUS_TRY(digest, workbench::checkpoint_digest({entry.path.string()}));
     column.name = entry.path.stem().string();
@@ -250,16 +243,7 @@ class Drawing {
   const Context& context_;
 };
 
-Status run(const Options& options, const Context& context) {
-  if (options.out.empty() && options.data.empty()) {
-    return usage("figure: expected --out FILE or --data FILE");
-  }
-  std::unique_ptr<Painter> painter;
-  if (!options.out.empty()) {
-    LOCUS_TRY(painter, Painter::create());
-    LOCUS_CHECK(painter->check(options.out));
-  }
-  LOCUS_TRY(workbench::Recipe recipe, options.recipe.empty() ? recipe_of(options) : read_recipe(options));
+Status draw(workbench::Recipe recipe, const Painter* painter, const Options& options, const Context& context) {
   LOCUS_TRY(const views::View* view, views::find_view(recipe.session.state.view));
   LOCUS_TRY(std::vector<views::Column> columns, open_columns(recipe, view->info().uses_input, context));
   if (columns.empty()) {
@@ -273,6 +257,25 @@ Status run(const Options& options, const Context& context) {
     LOCUS_CHECK(drawing.write_figures(*painter, options.out));
   }
   return options.data.empty() ? Status() : drawing.write_data(options.data);
+}
+
+Status run(const Options& options, const Context& context) {
+  if (options.out.empty() && options.data.empty()) {
+    return usage("figure: expected --out FILE or --data FILE");
+  }
+  std::unique_ptr<Painter> painter;
+  if (!options.out.empty()) {
+    LOCUS_TRY(painter, Painter::create());
+    LOCUS_CHECK(painter->check(options.out));
+  }
+  if (!options.data.empty()) {
+    LOCUS_CHECK(views::check_data_name(options.data));
+  }
+  LOCUS_TRY(workbench::Recipe recipe, options.recipe.empty() ? recipe_of(options) : read_recipe(options));
+  const Status drawn = draw(std::move(recipe), painter.get(), options, context);
+  // What a recipe asks for wrongly is no mistake of the command line.
+  const bool of_file = !drawn.ok() && !options.recipe.empty() && drawn.error().code == ErrorCode::kUsage;
+  return of_file ? Status(bad_input(drawn.error().describe(), options.recipe)) : drawn;
 }
 
 std::string view_help() {

@@ -65,7 +65,7 @@ class JsonReader {
       error_ = bad_input(where_ + "." + name + ": expected " + expected + ", found \"" + word + "\"");
     }
   }
-  JsonReader object(const char* name) const { return {object_.at(name), where_ + "." + name, error_}; }
+  JsonReader object(const std::string& name) const { return {object_.at(name), where_ + "." + name, error_}; }
   template <class Each>
   void each(const char* name, Each use) {
     if (!has(name)) {
@@ -80,10 +80,41 @@ class JsonReader {
       use(JsonReader(list[n], where_ + "." + name + "[" + std::to_string(n) + "]", error_));
     }
   }
+  // The value of each member, which may be of any kind.
+  template <class Each>
+  void each_member(Each use) {
+    if (!object_.is_object()) {
+      return;  // said by the constructor
+    }
+    for (const auto& [name, value] : object_.items()) {
+      use(name, value);
+    }
+  }
+  // The entries of a list, which may be of any kind; `use` says whether it took one.
+  template <class Each>
+  void each_value(const char* name, const char* expected, Each use) {
+    if (!has(name)) {
+      return;
+    }
+    const nlohmann::json& list = object_.at(name);
+    if (!list.is_array()) {
+      fail(where_ + "." + name, "a list", list);
+      return;
+    }
+    for (std::size_t n = 0; n < list.size() && !error_; ++n) {
+      if (!use(list[n])) {
+        fail(where_ + "." + name + "[" + std::to_string(n) + "]", expected, list[n]);
+      }
+    }
+  }
   const nlohmann::json& raw() const { return object_; }
   void fail(const std::string& where, const std::string& expected, const nlohmann::json& found) {
     if (!error_) {
-      error_ = bad_input(where + ": expected " + expected + ", found " + found.type_name());
+      constexpr std::size_t kShown = 60;
+      error_ = bad_input(where + ": expected " + expected + ", found " +
+                         (found.is_primitive()
+                              ? found.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace).substr(0, kShown)
+                              : found.type_name()));
     }
   }
   void fail(const Error& error) { error_ = error_ ? error_ : error; }

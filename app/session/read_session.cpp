@@ -17,10 +17,7 @@ constexpr std::size_t kLongestFile = 64U << 20;
 
 Settings read_settings(Reader reader) {
   Settings settings;
-  if (!reader.raw().is_object()) {
-    return settings;
-  }
-  for (const auto& [name, value] : reader.raw().items()) {
+  reader.each_member([&](const std::string& name, const json& value) {
     if (value.is_boolean()) {
       settings.set(name, value.get<bool>());
     } else if (value.is_number_integer()) {
@@ -32,7 +29,7 @@ Settings read_settings(Reader reader) {
     } else {
       reader.fail(reader.where() + "." + name, "a number, a word, true or false", value);
     }
-  }
+  });
   return settings;
 }
 
@@ -72,16 +69,14 @@ ViewState read_state(Reader reader) {
     state.reduction = word == "mean" ? models::Reduction::kMean : models::Reduction::kMax;
     return word == "mean" || word == "max";
   });
-  if (reader.has("partners")) {
-    for (const json& partner : reader.raw().at("partners")) {
-      if (!partner.is_array() || partner.size() != 2 || !partner[0].is_number_integer() ||
-          !partner[1].is_number_integer()) {
-        reader.fail(reader.where() + ".partners", "pairs of layer and head", partner);
-        break;
-      }
+  reader.each_value("partners", "a pair of layer and head", [&](const json& partner) {
+    const bool pair =
+        partner.is_array() && partner.size() == 2 && partner[0].is_number_integer() && partner[1].is_number_integer();
+    if (pair) {
       state.partners.push_back({partner[0].get<std::int64_t>(), partner[1].get<std::int64_t>()});
     }
-  }
+    return pair;
+  });
   if (reader.has("scale")) {
     state.scale = read_scale(reader.object("scale"));
   }
@@ -93,10 +88,10 @@ ViewState read_state(Reader reader) {
     state.camera = camera;
   }
   if (reader.has("options")) {
-    const Reader inner = reader.object("options");
-    for (const auto& [view, unused] : inner.raw().items()) {
-      state.options[view] = read_settings(inner.object(view.c_str()));
-    }
+    Reader inner = reader.object("options");
+    inner.each_member([&](const std::string& view, const json& /*value*/) {
+      state.options[view] = read_settings(inner.object(view));
+    });
   }
   return state;
 }
@@ -125,15 +120,13 @@ models::Input read_input(Reader reader, const std::filesystem::path& folder) {
   path("image", input.image);
   path("pixels", input.pixels);
   if (reader.has("ids")) {
-    const json& ids = reader.raw().at("ids");
     input.ids.emplace();
-    for (const json& id : ids) {
-      if (!id.is_number_integer()) {
-        reader.fail(reader.where() + ".ids", "whole numbers", id);
-        break;
+    reader.each_value("ids", "a whole number", [&](const json& id) {
+      if (id.is_number_integer()) {
+        input.ids->push_back(id.get<std::int64_t>());
       }
-      input.ids->push_back(id.get<std::int64_t>());
-    }
+      return id.is_number_integer();
+    });
   }
   return input;
 }

@@ -91,12 +91,17 @@ std::string to_csv(const Data& data) {
   return text;
 }
 
-Status write_data(const Data& data, const std::string& recipe, const std::filesystem::path& file) {
+Status check_data_name(const std::filesystem::path& file) {
   const std::string ending = file.extension().string();
   if (ending != ".npy" && ending != ".csv") {
     return usage("data: expected a name that ends in .npy or .csv, found " + file.filename().string());
   }
-  LOCUS_CHECK(write_file(file, ending == ".npy" ? to_npy(data) : to_csv(data)));
+  return {};
+}
+
+Status write_data(const Data& data, const std::string& recipe, const std::filesystem::path& file) {
+  LOCUS_CHECK(check_data_name(file));
+  LOCUS_CHECK(write_file(file, file.extension() == ".npy" ? to_npy(data) : to_csv(data)));
   return recipe.empty() ? Status() : write_file(file.string() + ".recipe.json", recipe);
 }
 

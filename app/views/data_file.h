@@ -13,6 +13,9 @@ std::string to_npy(const Data& data);
 // lines after the other with an empty line between. Numbers round-trip; NaN is "nan".
 std::string to_csv(const Data& data);
 
+// Errors: kUsage unless the name ends in .npy or .csv.
+Status check_data_name(const std::filesystem::path& file);
+
 // By the name's ending; atomic. With a recipe (JSON), it goes to `<file>.recipe.json`. Errors: kUsage for another
 // ending than .npy and .csv, kBadInput when the file cannot be written.
 Status write_data(const Data& data, const std::string& recipe, const std::filesystem::path& file);

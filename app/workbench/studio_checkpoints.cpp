@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "app/workbench/studio.h"
+#include "models/trace_file.h"
 
 namespace locus::workbench {
 
@@ -95,7 +96,7 @@ void Studio::load(Checkpoint& checkpoint) {
   checkpoint.error.reset();
   const int id = checkpoint.id;
   const CheckpointEntry& wanted = checkpoint.entry;
-  // A file may be a checkpoint or a trace: the trace's own reader says which, on the worker.
+  // A file may be a checkpoint or a trace: it is looked at on the worker.
   struct Opened {
     std::shared_ptr<const models::Model> model;
     std::shared_ptr<const models::Trace> trace;
@@ -108,11 +109,9 @@ void Studio::load(Checkpoint& checkpoint) {
       Priority::kForward, slot_of("open", id), "Opening " + checkpoint.name,
       [path = wanted.path, options, opener = options_.opener](StopToken stop,
                                                               const Progress& progress) -> Result<Opened> {
-        std::error_code ignored;
-        if (std::filesystem::is_regular_file(path, ignored)) {
-          if (auto trace = models::open_trace(path)) {
-            return Opened{nullptr, *std::move(trace)};
-          }
+        if (models::is_trace(path)) {
+          LOCUS_TRY(auto trace, models::open_trace(path));
+          return Opened{nullptr, std::move(trace)};
         }
         LOCUS_TRY(auto model, opener(path, options, std::move(stop), progress));
         return Opened{std::move(model), nullptr};

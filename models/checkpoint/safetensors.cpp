@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/checked.h"
 #include "models/checkpoint/json_events.h"
 #include "models/checkpoint/shown.h"
 #include "models/checkpoint/tensor_table.h"
@@ -218,13 +219,13 @@ Status place(std::vector<Entry>& entries, std::span<const std::byte> data, const
     }
     TensorInfo tensor;
     std::int64_t count = 0;
-    std::int64_t bytes = 0;
-    if (!row_major(entry.shape, tensor.strides, count) ||
-        __builtin_mul_overflow(count, static_cast<std::int64_t>(element_size(*entry.dtype)), &bytes)) {
+    const bool counted = row_major(entry.shape, tensor.strides, count);
+    const auto bytes = checked_product({count, static_cast<std::int64_t>(element_size(*entry.dtype))});
+    if (!counted || !bytes) {
       return refuse("expected a shape whose size fits 63 bits, found " + shape_text(entry.shape));
     }
-    if (bytes != entry.offsets[1] - entry.offsets[0]) {
-      return refuse("expected " + std::to_string(bytes) + " bytes for " + std::string(to_text(*entry.dtype)) + " " +
+    if (*bytes != entry.offsets[1] - entry.offsets[0]) {
+      return refuse("expected " + std::to_string(*bytes) + " bytes for " + std::string(to_text(*entry.dtype)) + " " +
                     shape_text(entry.shape) + ", found " + std::to_string(entry.offsets[1] - entry.offsets[0]));
     }
     if (entry.offsets[0] != end) {
@@ -235,7 +236,7 @@ Status place(std::vector<Entry>& entries, std::span<const std::byte> data, const
     tensor.name = std::move(entry.name);
     tensor.dtype = *entry.dtype;
     tensor.shape = std::move(entry.shape);
-    tensor.storage = data.subspan(static_cast<std::size_t>(entry.offsets[0]), static_cast<std::size_t>(bytes));
+    tensor.storage = data.subspan(static_cast<std::size_t>(entry.offsets[0]), static_cast<std::size_t>(*bytes));
     tensor.file = path;
     table.tensors.push_back(std::move(tensor));
   }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/base/atomic_file.h"
+#include "core/base/checked.h"
 #include "models/checkpoint/json_events.h"
 #include "models/checkpoint/shown.h"
 #include "models/checkpoint/tensor_table.h"
@@ -20,10 +21,9 @@ Status check(const std::filesystem::path& path, const OutputTensor& tensor, std:
   }
   std::vector<std::int64_t> strides;
   std::int64_t count = 0;
-  std::int64_t bytes = 0;
-  if (!row_major(tensor.shape, strides, count) ||
-      __builtin_mul_overflow(count, static_cast<std::int64_t>(element_size(tensor.dtype)), &bytes) ||
-      static_cast<std::uint64_t>(bytes) != tensor.bytes.size()) {
+  const bool counted = row_major(tensor.shape, strides, count);
+  const auto bytes = checked_product({count, static_cast<std::int64_t>(element_size(tensor.dtype))});
+  if (!counted || !bytes || static_cast<std::uint64_t>(*bytes) != tensor.bytes.size()) {
     return bad_input("expected the bytes of " + std::string(to_text(tensor.dtype)) + " " + shape_text(tensor.shape) +
                          ", found " + std::to_string(tensor.bytes.size()),
                      context);

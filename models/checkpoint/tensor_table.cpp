@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/checked.h"
 #include "models/checkpoint/shown.h"
 
 namespace locus::checkpoint {
@@ -66,9 +67,11 @@ bool row_major(const std::vector<std::int64_t>& shape, std::vector<std::int64_t>
   count = 1;
   for (std::size_t n = shape.size(); n-- > 0;) {
     strides[n] = count;
-    if (shape[n] < 0 || __builtin_mul_overflow(count, shape[n], &count)) {
+    const auto product = checked_product({count, shape[n]});
+    if (shape[n] < 0 || !product) {
       return false;
     }
+    count = *product;
   }
   return true;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/checked.h"
 #include "models/checkpoint/pickle.h"
 #include "models/checkpoint/shown.h"
 #include "models/checkpoint/tensor_table.h"
@@ -36,10 +37,10 @@ struct Opened {
   std::vector<Bytes> storages;
 };
 
+// −1 where the number does not fit.
 std::int64_t storage_bytes(const PickleStorage& storage, std::int64_t count) {
-  std::int64_t bytes = 0;
   const auto width = static_cast<std::int64_t>(storage.dtype ? element_size(*storage.dtype) : 1);
-  return __builtin_mul_overflow(count, width, &bytes) ? -1 : bytes;
+  return checked_product({count, width}).value_or(-1);
 }
 
 std::string storage_context(const std::filesystem::path& path, const PickleStorage& storage) {
@@ -179,14 +180,12 @@ Result<TensorInfo> place(const PickleTensor& tensor, Bytes storage, const std::s
     return info;
   }
   const auto room = static_cast<std::int64_t>(storage.size() / element_size(tensor.dtype));
-  std::int64_t last = tensor.offset;
-  bool inside = last < room;
-  for (std::size_t n = 0; inside && n < tensor.shape.size(); ++n) {
-    std::int64_t reach = 0;
-    inside = !__builtin_mul_overflow(tensor.shape[n] - 1, tensor.strides[n], &reach) &&
-             !__builtin_add_overflow(last, reach, &last) && last < room;
+  std::optional<std::int64_t> last = tensor.offset;
+  for (std::size_t n = 0; last && *last < room && n < tensor.shape.size(); ++n) {
+    const auto reach = checked_product({tensor.shape[n] - 1, tensor.strides[n]});
+    last = reach ? checked_sum({*last, *reach}) : std::nullopt;
   }
-  if (!inside) {
+  if (!last || *last >= room) {
     return bad_input("expected elements inside its storage of " + std::to_string(room) + ", found shape " +
                          shape_text(tensor.shape) + ", strides " + shape_text(tensor.strides) + " from " +
                          std::to_string(tensor.offset),
@@ -216,10 +215,10 @@ Result<Source> read_torch_file(Bytes bytes, std::shared_ptr<const void> owner, c
   for (const auto& [name, index] : content->tensors) {
     const PickleTensor& tensor = opened.pickle.tensors[index];
     LOCUS_TRY(TensorInfo info, place(tensor, opened.storages[tensor.storage], name, path));
-    std::int64_t size = 0;
-    if (__builtin_mul_overflow(info.elements(), static_cast<std::int64_t>(element_size(info.dtype)), &size) ||
-        __builtin_add_overflow(total, size, &total) ||
-        total / kSharingFactor > static_cast<std::int64_t>(bytes.size()) + kSharingFloor / kSharingFactor) {
+    const auto size = checked_product({info.elements(), static_cast<std::int64_t>(element_size(info.dtype))});
+    const auto sum = size ? checked_sum({total, *size}) : std::nullopt;
+    total = sum.value_or(total);
+    if (!sum || total / kSharingFactor > static_cast<std::int64_t>(bytes.size()) + kSharingFloor / kSharingFactor) {
       return bad_input("expected tensors of about the file's " + std::to_string(bytes.size()) +
                            " bytes, found far more that share them",
                        tensor_context(path, name));

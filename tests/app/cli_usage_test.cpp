@@ -33,6 +33,21 @@ TEST(CliUsage, SubCommandHelpNamesItsOptions) {
   EXPECT_NE(figure.out.find("attention:"), std::string::npos) << "the views are listed";
 }
 
+TEST(CliUsage, UsageLinesAreCommandsThatCanBeTyped) {
+  for (const char* const name : {"info", "run", "figure", "verify", "train", "evaluate", "bench"}) {
+    const Outcome help = run_locus({name, "--help"});
+    EXPECT_NE(help.out.find(std::string("Usage: locus ") + name + " "), std::string::npos) << help.out.substr(0, 300);
+  }
+  const std::string evaluate = run_locus({"evaluate", "--help"}).out;
+  EXPECT_NE(evaluate.find("--split NAME "), std::string::npos) << evaluate;
+  EXPECT_NE(evaluate.find("--task-option KEY=VALUE "), std::string::npos) << evaluate;
+}
+
+TEST(CliUsage, ARecipeSaysItsView) {
+  expect_error(run_locus({"figure", "attention", "--recipe", "two.recipe.json", "--data", "x.npy"}), 2,
+               "found the view attention");
+}
+
 TEST(CliUsage, RefusesWhatMakesNoSense) {
   expect_error(run_locus({"run", "somewhere", "--bogus"}), 2, "--bogus");
   expect_error(run_locus({"run"}), 2, "PATH");

@@ -125,7 +125,16 @@ TEST(Session, BadFilesAreOneClearError) {
            {"{\"locus\": \"session/1\", \"state\": {\"quantity\": \"mass\"}}", "quantity"},
            {"{\"locus\": \"session/1\", \"state\": {\"partners\": [[1]]}}", "partners"},
            {"{\"locus\": \"session/1\", \"state\": {\"camera\": {\"x\": [1]}}}", "camera.x"},
-           {"{\"locus\": \"session/1\", \"input\": {\"ids\": [1, \"a\"]}}", "ids"}}) {
+           {"{\"locus\": \"session/1\", \"state\": {\"partners\": {\"a\": [1, 2]}}}", "partners: expected a list"},
+           {"{\"locus\": \"session/1\", \"state\": {\"options\": \"x\"}}", "state.options: expected an object"},
+           {"{\"locus\": \"session/1\", \"state\": {\"options\": [1]}}", "state.options"},
+           {"{\"locus\": \"session/1\", \"state\": {\"options\": {\"heads\": 7}}}", "state.options.heads"},
+           {"{\"locus\": \"session/1\", \"state\": {\"options\": {\"a\\u0000b\": 7}}}", "state.options.a"},
+           {"{\"locus\": \"session/1\", \"state\": {\"options\": {\"heads\": {\"as\": []}}}}", "options.heads.as"},
+           {"{\"locus\": \"session/1\", \"state\": {\"scale\": 1}}", "state.scale"},
+           {"{\"locus\": \"session/1\", \"bookmarks\": [{\"state\": {\"options\": 1}}]}", "bookmarks[0].state.options"},
+           {"{\"locus\": \"session/1\", \"input\": {\"ids\": 5}}", "ids: expected a list"},
+           {"{\"locus\": \"session/1\", \"input\": {\"ids\": [1, \"a\"]}}", "ids[1]"}}) {
     ASSERT_TRUE(write_file(file, text).ok());
     const auto loaded = load_session(file);
     ASSERT_FALSE(loaded.ok()) << text;

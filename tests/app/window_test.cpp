@@ -9,6 +9,7 @@
 #include <QToolButton>
 #include <QUrl>
 
+#include "models/checkpoint/tensor_source.h"
 #include "tests/support/golden_image.h"
 
 namespace locus::workbench {
@@ -93,6 +94,22 @@ TEST_F(Window, ABrokenCheckpointIsAMessageAndTheWindowLivesOn) {
   type("still here");
   ASSERT_TRUE(settle());
   EXPECT_NE(window_->studio().figure(), nullptr);
+}
+
+TEST_F(Window, ABrokenTraceSaysWhatIsWrongWithTheTrace) {
+  const QTemporaryDir folder;
+  const std::filesystem::path path = std::filesystem::path(folder.path().toStdString()) / "theirs.safetensors";
+  const std::vector<float> weights(4, 0.5F);
+  const Status written = checkpoint::write_safetensors(
+      path, {{"layers.0.attention", checkpoint::DType::kF32, {1, 2, 2}, std::as_bytes(std::span(weights))}},
+      {{"locus.format", "trace/1"}, {"tokens", R"(["a", "b"])"}, {"image_grid", R"({"rows": "two", "columns": 1})"}});
+  ASSERT_TRUE(written.ok()) << written.error().describe();
+  CheckpointEntry entry;
+  entry.path = path;
+  window_->studio().open(entry);
+  ASSERT_TRUE(wait([&] { return !window_->last_message().isEmpty(); }));
+  EXPECT_NE(window_->last_message().indexOf(QStringLiteral("metadata image_grid: rows: expected a whole number")), -1)
+      << window_->last_message().toStdString();
 }
 
 TEST_F(Window, CancelEndsALongRun) {

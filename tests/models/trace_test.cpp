@@ -6,6 +6,7 @@
 #include "models/checkpoint/tensor_source.h"
 #include "models/progressive.h"
 #include "models/recorded_trace.h"
+#include "models/trace_file.h"
 #include "models/verify.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
@@ -161,6 +162,105 @@ TEST(Trace, QueriesAndKeysAloneAreEnough) {
         }
       }
     }
+  }
+}
+
+using Metadata = std::map<std::string, std::string>;
+
+// A trace of one layer with one head over 13 tokens, and this metadata.
+void write_stored(const std::filesystem::path& path, const Metadata& metadata) {
+  const at::Tensor attention = at::softmax(at::zeros({1, 13, 13}), -1);
+  const at::Tensor ids = at::arange(13, at::kLong);
+  const auto bytes = [](const at::Tensor& tensor) {
+    return std::span(static_cast<const std::byte*>(tensor.data_ptr()), tensor.nbytes());
+  };
+  const Status written =
+      checkpoint::write_safetensors(path,
+                                    {{"layers.0.attention", checkpoint::DType::kF32, {1, 13, 13}, bytes(attention)},
+                                     {"input_ids", checkpoint::DType::kI64, {13}, bytes(ids)}},
+                                    metadata);
+  ASSERT_TRUE(written.ok()) << written.error().describe();
+}
+
+TEST(Trace, WhatItsMetadataSaysIsChecked) {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "theirs.safetensors";
+  const auto with = [&](const std::string& name, const std::string& text) {
+    write_stored(path, {{"locus.format", "trace/1"}, {name, text}});
+    return models::open_trace(path);
+  };
+  for (const auto& [name, text] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"image_grid", R"({"rows": 3, "columns": 4, "cls": 1})"},
+           {"image_grid", R"({"rows": 2, "columns": 4, "cls": 1, "registers": 4})"},
+           {"shape", R"({"width": 64, "vocabulary": 5000000000, "new": []})"},
+           {"causal", "false"},
+           {"window", "5"}}) {
+    const auto opened = with(name, text);
+    EXPECT_TRUE(opened.ok()) << opened.error().describe();
+  }
+  for (const auto& [name, text, what] : std::initializer_list<std::tuple<const char*, const char*, const char*>>{
+           {"image_grid", R"({"rows": 4, "columns": 4611686018427387913, "cls": 1})", "columns: expected 0 to 13"},
+           {"image_grid", R"({"rows": 4611686018427387904, "columns": 4})", "rows"},
+           {"image_grid", R"({"rows": 1e30, "columns": 4})", "rows: expected a whole number"},
+           {"image_grid", R"({"rows": 4, "columns": 4, "cls": -3})", "cls: expected 0 to 13, found -3"},
+           {"image_grid", R"({"rows": 5, "columns": 3, "registers": -2})", "registers"},
+           {"image_grid", R"({"rows": "4", "columns": 4})", "rows: expected a whole number, found \"4\""},
+           {"image_grid", R"({"rows": 3, "columns": 4, "cls": [1]})", "cls"},
+           {"image_grid", R"({"rows": 3, "columns": 4})", "found 3 × 4 + 0 + 0"},
+           {"image_grid", R"({"rows": 0, "columns": 4, "cls": 13})", "found 0 × 4 + 13 + 0"},
+           {"image_grid", "[3, 4]", "expected an object, found array"},
+           {"image_grid", "{", "not JSON"},
+           {"shape", R"({"width": -1})", "width: expected 0 to 16777216, found -1"},
+           {"shape", R"({"head_width": "wide"})", "head_width"},
+           {"shape", "7", "expected an object"},
+           {"tokens", "5", "expected a list of texts"},
+           {"tokens", R"(["a", 7])", "[1]: expected a text, found number"},
+           {"tokens", R"(["a", "b"])", "found 13 ids and 2 tokens"},
+           {"encoding", R"(["rope"])", "expected an object"},
+           {"encoding", R"({"name": 3})", "name: expected a string, found 3"},
+           {"encoding", R"({"base": 3})", "name"},
+           {"encoding", R"({"name": "rope", "base": {}})", "base"},
+           {"causal", "True", "expected true or false, found True"},
+           {"window", "-4", "found -4"},
+           {"window", "4 tokens", "found 4 tokens"}}) {
+    const auto opened = with(name, text);
+    ASSERT_FALSE(opened.ok()) << name << " " << text;
+    EXPECT_EQ(opened.error().code, ErrorCode::kBadInput) << opened.error().describe();
+    const std::string line = opened.error().describe();
+    EXPECT_TRUE(line.starts_with(path.string())) << line;
+    EXPECT_NE(line.find(name), std::string::npos) << line;
+    EXPECT_NE(line.find(what), std::string::npos) << line;
+  }
+}
+
+TEST(Trace, ItsLengthIsOneThatItsBytesBear) {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "empty.safetensors";
+  constexpr std::int64_t kHuge = std::int64_t{1} << 59;
+  for (const auto& [name, shape] : std::initializer_list<std::pair<const char*, std::vector<std::int64_t>>>{
+           {"layers.0.q", {0, kHuge, 8}}, {"position_ids", {kHuge, 0}}, {"layers.0.attention", {0, 3, 3}}}) {
+    const Status written = checkpoint::write_safetensors(path, {{name, checkpoint::DType::kF32, shape, {}}},
+                                                         {{"locus.format", "trace/1"}, {"encoding", ""}});
+    ASSERT_TRUE(written.ok()) << written.error().describe();
+    const auto opened = models::open_trace(path);
+    ASSERT_FALSE(opened.ok()) << name;
+    EXPECT_EQ(opened.error().code, ErrorCode::kBadInput) << opened.error().describe();
+  }
+}
+
+TEST(Trace, AFileSaysWhetherItIsOne) {
+  const test::TemporaryFolder folder;
+  write_stored(folder.path() / "a.safetensors", {{"locus.format", "trace/1"}, {"image_grid", "broken"}});
+  write_stored(folder.path() / "b.safetensors", {{"locus.format", "trace/2"}});
+  write_stored(folder.path() / "c.safetensors", {{"locus.format", "training/1"}});
+  write_stored(folder.path() / "d.safetensors", {});
+  folder.write("e.safetensors", "no header");
+  EXPECT_TRUE(models::is_trace(folder.path() / "a.safetensors"));
+  EXPECT_TRUE(models::is_trace(folder.path() / "b.safetensors"));
+  EXPECT_NE(models::open_trace(folder.path() / "b.safetensors").error().describe().find("found trace/2"),
+            std::string::npos);
+  for (const char* other : {"c.safetensors", "d.safetensors", "e.safetensors", "none.safetensors", "."}) {
+    EXPECT_FALSE(models::is_trace(folder.path() / other)) << other;
   }
 }
 

@@ -1,0 +1,20 @@
+#include "models/trace_file.h"
+
+#include "models/checkpoint/tensor_source.h"
+
+namespace locus::models {
+
+bool is_trace(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (path.extension() != ".safetensors" || !std::filesystem::is_regular_file(path, ignored)) {
+    return false;
+  }
+  const auto source = checkpoint::open_tensors(path);
+  if (!source.ok()) {
+    return false;  // opening it as a checkpoint says the same of its header
+  }
+  const auto format = (*source)->metadata().find("locus.format");
+  return format != (*source)->metadata().end() && format->second.starts_with("trace/");
+}
+
+}  // namespace locus::models
