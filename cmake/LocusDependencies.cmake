@@ -36,10 +36,15 @@ locus_pkg(locus_pcre2 libpcre2-8)
 locus_pkg(locus_icu icu-uc)
 
 if(LOCUS_IMAGES)
+  # Files are decoded with the library of their format (models/image/decode.h); OpenCV's own codecs write those of tests.
   find_package(OpenCV REQUIRED COMPONENTS core imgproc imgcodecs)
   add_library(locus_opencv INTERFACE)
   target_include_directories(locus_opencv SYSTEM INTERFACE ${OpenCV_INCLUDE_DIRS})
-  target_link_libraries(locus_opencv INTERFACE opencv_core opencv_imgproc opencv_imgcodecs)
+  target_link_libraries(locus_opencv INTERFACE opencv_core opencv_imgproc)
+  locus_pkg(locus_png libpng)
+  locus_pkg(locus_jpeg libjpeg)
+  locus_pkg(locus_webp libwebp)
+  locus_pkg(locus_tiff libtiff-4)
 endif()
 
 if(LOCUS_GUI)

@@ -172,6 +172,7 @@ std::shared_ptr<const Trace> LoadedModel::trace_of(Prepared prepared, const tran
   TraceData data;
   data.model = parts_.info;
   data.model.warnings.insert(data.model.warnings.end(), value_warnings_.begin(), value_warnings_.end());
+  data.model.warnings.insert(data.model.warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
   data.tokens = std::move(prepared.tokens);
   data.grid = prepared.grid;
   data.picture = std::move(prepared.picture);

@@ -23,6 +23,7 @@ struct LoadedParts {
   transformer::Fitting fitting;
   std::shared_ptr<const text::Tokenizer> tokenizer;  // null: ids only
   image::Preprocessing preprocessing;
+  std::optional<Error> unread;  // why texts (tokenizer) or pictures (preprocessing) are refused; ids and pixels are not
   std::map<std::int64_t, std::string> labels;  // of an image model's classes
   OpenOptions options;
 };
@@ -52,6 +53,7 @@ class LoadedModel : public Model {
     ImageGrid grid;
     Picture picture;
     std::string text;
+    std::vector<std::string> warnings;  // about the input, for the trace's model().warnings
   };
   // Errors: kBadInput, kUsage; also for positions that the encoding does not take.
   Result<Prepared> prepare(const Input& input) const;
@@ -65,8 +67,8 @@ class LoadedModel : public Model {
   Result<Prepared> read(const Input& input) const;
   Result<Prepared> prepare_text(const Input& input) const;
   Result<Prepared> prepare_image(const Input& input) const;
-  // (3, H, W) normalised; fills in the picture.
-  Result<at::Tensor> pixels_of(const Input& input, Picture& picture) const;
+  // (3, H, W) normalised; fills in the picture and what there is to say of its file.
+  Result<at::Tensor> pixels_of(const Input& input, Prepared& prepared) const;
   // The picture that normalised pixels were made of.
   Picture denormalised(const at::Tensor& pixels) const;
   Result<std::shared_ptr<const position::PositionEncoding>> encoding_with(const Overrides& overrides) const;

@@ -6,6 +6,7 @@
 
 #include "models/checkpoint/tensor_source.h"
 #include "models/guard.h"
+#include "models/image/load.h"
 #include "models/loaded_model.h"
 
 namespace locus::models {
@@ -90,6 +91,9 @@ Result<LoadedModel::Prepared> LoadedModel::prepare_text(const Input& input) cons
   Prepared prepared;
   std::vector<text::Token> tokens;
   if (input.text) {
+    if (parts_.unread) {
+      return *parts_.unread;
+    }
     if (!parts_.tokenizer) {
       return bad_input("this checkpoint has no tokenizer: give ids", parts_.info.name);
     }
@@ -143,17 +147,23 @@ Picture LoadedModel::denormalised(const at::Tensor& pixels) const {
   return {width, height, std::make_shared<const std::vector<std::uint8_t>>(std::move(rgba))};
 }
 
-Result<at::Tensor> LoadedModel::pixels_of(const Input& input, Picture& picture) const {
+Result<at::Tensor> LoadedModel::pixels_of(const Input& input, Prepared& prepared) const {
   const transformer::ImageStem& stem = parts_.transformer->spec().image;
   if (input.pixels) {
     LOCUS_TRY(at::Tensor values, read_pixels(*input.pixels, stem.channels));
-    picture = denormalised(values);
+    prepared.picture = denormalised(values);
     return values;
   }
-  LOCUS_TRY(const image::Picture file, image::load_picture(*input.image));
-  LOCUS_TRY(image::Pixels pixels, image::preprocess(file, parts_.preprocessing, stem.patch));
-  picture = {pixels.shown.width, pixels.shown.height,
-             std::make_shared<const std::vector<std::uint8_t>>(std::move(pixels.shown.rgba))};
+  if (parts_.unread) {
+    return *parts_.unread;
+  }
+  LOCUS_TRY(const image::OpenedPicture file, image::open_picture(*input.image));
+  if (!file.warning.empty()) {
+    prepared.warnings.push_back(file.warning);
+  }
+  LOCUS_TRY(image::Pixels pixels, image::preprocess(file.picture, parts_.preprocessing, stem.patch));
+  prepared.picture = {pixels.shown.width, pixels.shown.height,
+                      std::make_shared<const std::vector<std::uint8_t>>(std::move(pixels.shown.rgba))};
   return at::from_blob(const_cast<float*>(pixels.values.data()), {3, pixels.height, pixels.width}, at::kFloat).clone();
 }
 
@@ -162,7 +172,7 @@ Result<LoadedModel::Prepared> LoadedModel::prepare_image(const Input& input) con
     return bad_input("position start: images have none, found " + std::to_string(input.position_start));
   }
   Prepared prepared;
-  LOCUS_TRY(const at::Tensor pixels, pixels_of(input, prepared.picture));
+  LOCUS_TRY(const at::Tensor pixels, pixels_of(input, prepared));
   const transformer::ImageStem& stem = parts_.transformer->spec().image;
   prepared.grid = {pixels.size(1) / stem.patch, pixels.size(2) / stem.patch, 1, stem.registers};
   if (prepared.grid.rows < 1 || prepared.grid.columns < 1 || pixels.size(1) % stem.patch != 0 ||

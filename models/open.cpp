@@ -119,8 +119,20 @@ std::map<std::int64_t, std::string> read_labels(const families::Config& config) 
   return labels;
 }
 
+// A file beside the weights that cannot be read leaves what does not need it.
+void go_without(const Error& error, const std::string& what, LoadedParts& parts) {
+  parts.info.warnings.push_back(error.describe() + " (" + what + ")");
+  parts.unread = error;
+}
+
 Status open_text(const families::Checkpoint& checkpoint, LoadedParts& parts) {
-  LOCUS_TRY(parts.tokenizer, text::open_tokenizer(checkpoint.folder));
+  Result<std::shared_ptr<const text::Tokenizer>> tokenizer = text::open_tokenizer(checkpoint.folder);
+  if (tokenizer.ok()) {
+    parts.tokenizer = *std::move(tokenizer);
+  } else {
+    go_without(tokenizer.error(), "the tokenizer is not read: no texts, only ids", parts);
+    return {};
+  }
   LOCUS_TRY(const std::string named, checkpoint.config.text("tokenizer", ""));
   if (!parts.tokenizer && named == "bytes") {
     parts.tokenizer = text::byte_tokenizer();
@@ -133,6 +145,11 @@ Status open_text(const families::Checkpoint& checkpoint, LoadedParts& parts) {
   return {};
 }
 
+Result<image::Preprocessing> read_preprocessor(const fs::path& file) {
+  LOCUS_TRY(const std::string text, read_file(file, kConfigLimit));
+  return image::parse_preprocessor(text, file.string());
+}
+
 Status open_image(const families::Checkpoint& checkpoint, const families::Plan& plan, LoadedParts& parts) {
   parts.labels = read_labels(checkpoint.config);
   const transformer::ImageStem& stem = parts.transformer->spec().image;
@@ -142,9 +159,14 @@ Status open_image(const families::Checkpoint& checkpoint, const families::Plan& 
   parts.preprocessing = plan.preprocessing.value_or(standard);
   const fs::path file = checkpoint.folder / "preprocessor_config.json";
   std::error_code failure;
-  if (fs::exists(file, failure)) {
-    LOCUS_TRY(const std::string text, read_file(file, kConfigLimit));
-    LOCUS_TRY(parts.preprocessing, image::parse_preprocessor(text, file.string()));
+  if (!fs::exists(file, failure)) {
+    return {};
+  }
+  const Result<image::Preprocessing> read = read_preprocessor(file);
+  if (read.ok()) {
+    parts.preprocessing = *read;
+  } else {
+    go_without(read.error(), "how pictures are prepared is not read: no images, only pixels", parts);
   }
   return {};
 }
