@@ -1,6 +1,10 @@
 #include "app/cli/input_options.h"
 
+#include <array>
 #include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
 #include <sstream>
 
 #include "core/base/atomic_file.h"
@@ -27,6 +31,35 @@ Result<std::vector<std::int64_t>> parse_ids(const std::string& text) {
   return ids;
 }
 
+// The text of a file, a pipe (/dev/stdin, a shell's `<(…)`), or standard input ("-").
+Result<std::string> read_text(const std::string& name) {
+  const bool standard = name == "-";
+  std::error_code ignored;
+  const auto type = std::filesystem::status(name, ignored).type();
+  if (!standard && type != std::filesystem::file_type::fifo && type != std::filesystem::file_type::character &&
+      type != std::filesystem::file_type::socket) {
+    return read_file(name, kLongestText);
+  }
+  std::ifstream file;
+  if (!standard) {
+    file.open(name, std::ios::binary);
+  }
+  std::istream& stream = standard ? std::cin : file;
+  std::string text;
+  std::array<char, 1 << 16> chunk{};
+  while (stream.read(chunk.data(), chunk.size()) || stream.gcount() > 0) {
+    text.append(chunk.data(), static_cast<std::size_t>(stream.gcount()));
+    if (text.size() > kLongestText) {
+      return bad_input("expected at most " + std::to_string(kLongestText) + " bytes, found more",
+                       standard ? "standard input" : name);
+    }
+  }
+  if (!stream.eof()) {
+    return bad_input("cannot read", standard ? "standard input" : name);
+  }
+  return text;
+}
+
 Result<std::string> nonempty(std::string text, const std::string& where) {
   if (text.empty()) {
     return bad_input("empty input: expected text", where);
@@ -49,7 +82,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 void InputOptions::declare(Arguments& arguments) {
   arguments.text("--text", text_, "input text, with the special tokens of the checkpoint's tokenizer");
-  arguments.text("--text-file", text_file_, "input text from a file");
+  arguments.text("--text-file", text_file_, "input text from a file or a pipe; -: standard input");
   arguments.text("--ids", ids_, "token ids, 1,2,3; nothing is added");
   arguments.text("--image", image_, "input image (PNG, JPEG, WebP, TIFF)");
   arguments.text("--pixels", pixels_, "safetensors file with pixel_values [3, H, W], already normalised");
@@ -72,7 +105,7 @@ Result<models::Input> InputOptions::read() const {
   if (text_) {
     LOCUS_TRY(input.text, nonempty(*text_, "--text"));
   } else if (text_file_) {
-    LOCUS_TRY(std::string text, read_file(*text_file_, kLongestText));
+    LOCUS_TRY(std::string text, read_text(*text_file_));
     LOCUS_TRY(input.text, nonempty(std::move(text), *text_file_));
   } else if (ids_) {
     LOCUS_TRY(input.ids, parse_ids(*ids_));

@@ -112,7 +112,7 @@ class Bpe final : public TokenModel {
  private:
   void byte_symbols(std::string_view word, std::vector<Symbol>& symbols) const {
     for (std::uint32_t at = 0; at < word.size(); ++at) {
-      const std::int32_t id = single_[static_cast<std::uint8_t>(word[at])];
+      const std::int32_t id = symbol_id(word, at, at + 1);
       if (id >= 0) {
         symbols.push_back({id, at, at + 1});
       } else {

@@ -119,11 +119,7 @@ Result<std::unique_ptr<const Decoder>> parse_one(const std::string& type, const 
   }
   if (type == "BPEDecoder") {
     LOCUS_TRY(const std::string suffix, object.text("suffix", "</w>"));
-    return step([suffix](std::vector<std::string>& tokens) {
-      for (std::size_t n = 0; n < tokens.size() && !suffix.empty(); ++n) {
-        replace_all(tokens[n], suffix, n + 1 == tokens.size() ? "" : " ");
-      }
-    });
+    return word_end_decoder(suffix);
   }
   if (type == "Fuse") {
     return step([](std::vector<std::string>& tokens) {
@@ -159,6 +155,14 @@ std::unique_ptr<const Decoder> word_piece_decoder(std::string prefix, bool clean
     }
     if (cleanup) {
       clean_up(token);
+    }
+  });
+}
+
+std::unique_ptr<const Decoder> word_end_decoder(std::string suffix) {
+  return step([suffix = std::move(suffix)](std::vector<std::string>& tokens) {
+    for (std::size_t n = 0; n < tokens.size() && !suffix.empty(); ++n) {
+      replace_all(tokens[n], suffix, n + 1 == tokens.size() ? "" : " ");
     }
   });
 }

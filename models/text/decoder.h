@@ -20,6 +20,9 @@ using Decoders = std::vector<std::unique_ptr<const Decoder>>;
 // "##ing" joins the word before it, everything else begins a new one.
 std::unique_ptr<const Decoder> word_piece_decoder(std::string prefix, bool cleanup);
 
+// The marks of word ends become spaces, but the last one, which goes.
+std::unique_ptr<const Decoder> word_end_decoder(std::string suffix);
+
 // The "decoder" of a tokenizer.json (null: none): ByteLevel, ByteFallback (to the bytes themselves), Metaspace,
 // WordPiece, BPEDecoder, Fuse, Strip, Replace, Sequence. With `bytes`, the token strings are bytes already. Errors:
 // kUnsupported naming another one.

@@ -3,6 +3,7 @@
 #include <functional>
 #include <utility>
 
+#include "models/text/byte_level.h"
 #include "models/text/unicode.h"
 #include "models/text/utf8.h"
 
@@ -264,6 +265,35 @@ Result<std::unique_ptr<const PreTokenizer>> parse_one(const std::string& type, c
   return unsupported("pre_tokenizer \"" + type.substr(0, 80) + "\"", object.where());
 }
 
+// Byte-level characters in the place of bytes, for steps that look at a word after it is spelled; and back.
+class Speller final : public PreTokenizer {
+ public:
+  explicit Speller(bool back) : back_(back) {}
+
+  Status apply(Words& words) const override {
+    const std::string_view text = words.text.text();
+    rewrite_words(words, [&](MappedTextBuilder& builder, const Span& word) {
+      for (std::size_t at = word.begin; at < word.end;) {
+        const std::size_t bytes = back_ ? character_at(text.substr(0, word.end), at).bytes : 1;
+        const std::string_view part = text.substr(at, bytes);
+        builder.replace(back_ ? from_byte_level(part).value_or(std::string(part)) : to_byte_level(part), at,
+                        at + bytes);
+        at += bytes;
+      }
+    });
+    return {};
+  }
+
+ private:
+  bool back_;
+};
+
+// Whether a step only cuts: it may follow ByteLevel, whose characters another one's would not be.
+bool only_cuts(const std::string& type) {
+  return type == "Split" || type == "Digits" || type == "Punctuation" || type == "Whitespace" ||
+         type == "WhitespaceSplit" || type == "CharDelimiterSplit";
+}
+
 Status add_byte_level(const JsonObject& object, PreTokenizers& result) {
   LOCUS_TRY(const bool prefix, object.boolean("add_prefix_space", true));
   LOCUS_TRY(const bool regex, object.boolean("use_regex", true));
@@ -278,7 +308,7 @@ Status add_byte_level(const JsonObject& object, PreTokenizers& result) {
   return {};
 }
 
-Status add_steps(const nlohmann::json& value, const std::string& where, PreTokenizers& result) {
+Status add_steps(const nlohmann::json& value, const std::string& where, PreTokenizers& result, bool& spelled) {
   LOCUS_TRY(const JsonObject object, JsonObject::of(value, where));
   const auto named = object.text("type", "");
   if (!named.ok()) {
@@ -288,12 +318,15 @@ Status add_steps(const nlohmann::json& value, const std::string& where, PreToken
   if (type == "Sequence") {
     LOCUS_TRY(const nlohmann::json* const members, object.array("pretokenizers"));
     for (const auto& member : *members) {
-      LOCUS_CHECK(add_steps(member, where, result));
+      LOCUS_CHECK(add_steps(member, where, result, spelled));
     }
     return {};
   }
-  if (result.byte_level) {
+  if (result.byte_level && !only_cuts(type)) {
     return unsupported("pre_tokenizer \"" + type.substr(0, 80) + "\" after ByteLevel", where);
+  }
+  if (result.byte_level && !std::exchange(spelled, true)) {
+    result.steps.push_back(std::make_unique<Speller>(false));
   }
   if (type == "ByteLevel") {
     return add_byte_level(object, result);
@@ -329,8 +362,12 @@ std::unique_ptr<const PreTokenizer> cut_before_runs(std::string space) {
 
 Result<PreTokenizers> parse_pre_tokenizer(const nlohmann::json& value, const std::string& where) {
   PreTokenizers result;
+  bool spelled = false;
   if (!value.is_null()) {
-    LOCUS_CHECK(add_steps(value, where, result));
+    LOCUS_CHECK(add_steps(value, where, result, spelled));
+  }
+  if (spelled) {
+    result.steps.push_back(std::make_unique<Speller>(true));
   }
   return result;
 }

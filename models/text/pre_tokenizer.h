@@ -45,8 +45,9 @@ std::unique_ptr<const PreTokenizer> prefix_space();
 std::unique_ptr<const PreTokenizer> cut_before_runs(std::string space);
 
 // The "pre_tokenizer" of a tokenizer.json (null: none): ByteLevel, Split, Metaspace, BertPreTokenizer, Whitespace,
-// WhitespaceSplit, Punctuation, Digits, CharDelimiterSplit, Sequence. Errors: kUnsupported naming another one, or one
-// that follows ByteLevel.
+// WhitespaceSplit, Punctuation, Digits, CharDelimiterSplit, Sequence. Steps after ByteLevel see its characters, not the
+// text's (a Digits there takes byte B2 for the digit ²). Errors: kUnsupported naming another one, or one after
+// ByteLevel that does not only cut.
 Result<PreTokenizers> parse_pre_tokenizer(const nlohmann::json& value, const std::string& where);
 
 }  // namespace locus::text

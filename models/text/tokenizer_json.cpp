@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "models/text/byte_level.h"
@@ -34,20 +35,44 @@ Result<std::optional<std::int32_t>> parse_unknown(const JsonObject& object, cons
   return name.empty() ? std::nullopt : vocabulary.find(name);
 }
 
-ModelResult parse_bpe(const JsonObject& object, bool bytes) {
-  const Json* entries = object.find("vocab");
-  LOCUS_TRY(Vocabulary vocabulary, parse_vocabulary(entries == nullptr ? Json() : *entries, object.where(), bytes));
-  LOCUS_TRY(const Json* const lines, object.array("merges"));
+// A list in the merges' order, or an object of "a b" and its rank.
+Result<Merges> parse_merges(const JsonObject& object, bool bytes) {
   Merges merges;
-  merges.reserve(lines->size());
-  for (const Json& line : *lines) {
+  const auto add = [&](const Json& line) -> Status {
     LOCUS_TRY(auto merge, parse_merge(line, object.where()));
     if (bytes) {
       merge.first = from_byte_level(merge.first).value_or(merge.first);
       merge.second = from_byte_level(merge.second).value_or(merge.second);
     }
     merges.push_back(std::move(merge));
+    return {};
+  };
+  const Json* const stored = object.find("merges");
+  if (stored == nullptr || !stored->is_object()) {
+    LOCUS_TRY(const Json* const lines, object.array("merges"));
+    merges.reserve(lines->size());
+    for (const Json& line : *lines) {
+      LOCUS_CHECK(add(line));
+    }
+    return merges;
   }
+  LOCUS_TRY(const JsonObject ranks, object.object("merges"));
+  std::vector<std::pair<std::int64_t, std::string>> ordered;
+  for (const auto& [line, unused] : stored->items()) {
+    LOCUS_TRY(const std::int64_t rank, ranks.integer(line, 0));
+    ordered.emplace_back(rank, line);
+  }
+  std::sort(ordered.begin(), ordered.end());
+  for (const auto& [rank, line] : ordered) {
+    LOCUS_CHECK(add(line));
+  }
+  return merges;
+}
+
+ModelResult parse_bpe(const JsonObject& object, bool bytes) {
+  const Json* entries = object.find("vocab");
+  LOCUS_TRY(Vocabulary vocabulary, parse_vocabulary(entries == nullptr ? Json() : *entries, object.where(), bytes));
+  LOCUS_TRY(const Merges merges, parse_merges(object, bytes));
   BpeOptions options;
   options.bytes = bytes;
   LOCUS_TRY(options.ignore_merges, object.boolean("ignore_merges", false));
@@ -55,8 +80,9 @@ ModelResult parse_bpe(const JsonObject& object, bool bytes) {
   LOCUS_TRY(options.fuse_unknown, object.boolean("fuse_unk", false));
   LOCUS_TRY(options.continuing_prefix, object.text("continuing_subword_prefix", ""));
   LOCUS_TRY(options.word_suffix, object.text("end_of_word_suffix", ""));
-  if (bytes && (!options.continuing_prefix.empty() || !options.word_suffix.empty())) {
-    return unsupported("continuing_subword_prefix or end_of_word_suffix with ByteLevel", object.where());
+  if (bytes) {  // they are spelled as the entries are
+    options.continuing_prefix = from_byte_level(options.continuing_prefix).value_or(options.continuing_prefix);
+    options.word_suffix = from_byte_level(options.word_suffix).value_or(options.word_suffix);
   }
   LOCUS_TRY(options.unknown, parse_unknown(object, vocabulary));
   auto model = make_bpe(std::move(vocabulary), merges, options);
@@ -177,6 +203,15 @@ void apply_flags(const TokenizerConfig& config, PipelineParts& parts) {
   set(config.add_eos, "eos", parts.after);
 }
 
+// CLIP's marks of word ends, which its byte-level decoder leaves as they are, stand for spaces.
+Status end_words(const JsonObject& model, PipelineParts& parts) {
+  LOCUS_TRY(std::string suffix, model.text("end_of_word_suffix", ""));
+  if (parts.pre_tokenizers.byte_level && !suffix.empty()) {
+    parts.decoders.push_back(word_end_decoder(std::move(suffix)));
+  }
+  return {};
+}
+
 Result<PipelineParts> parse_parts(const JsonObject& document, const std::string& file) {
   PipelineParts parts;
   LOCUS_TRY(parts.normalizers, parse_normalizer(field(document, "normalizer"), file + ": normalizer"));
@@ -185,6 +220,7 @@ Result<PipelineParts> parse_parts(const JsonObject& document, const std::string&
   LOCUS_TRY(parts.model, parse_model(model, parts.pre_tokenizers.byte_level));
   LOCUS_TRY(parts.decoders,
             parse_decoder(field(document, "decoder"), file + ": decoder", parts.pre_tokenizers.byte_level));
+  LOCUS_CHECK(end_words(model, parts));
   LOCUS_TRY(const Json* const added, document.array("added_tokens"));
   for (const Json& token : *added) {
     LOCUS_TRY(AddedToken parsed, parse_added_token(token, std::nullopt, file + ": added_tokens"));

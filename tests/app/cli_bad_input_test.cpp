@@ -79,6 +79,47 @@ TEST_F(CliBadInput, WrongShape) {
   expect_error(run_locus({"info", folder.string()}), 3, "mlp");
 }
 
+// A tokenizer that cannot be read takes texts away, nothing else.
+TEST_F(CliBadInput, AnUnreadableTokenizerLeavesIds) {
+  const fs::path folder = copy("tokenizer");
+  for (const auto& [text, status, why] : {std::tuple{R"({"model": 5})", 3, "model: expected an object, found 5"},
+                                          std::tuple{R"({"model": {"type": "Neural"}})", 4, "model \"Neural\""}}) {
+    write(folder / "tokenizer.json", text);
+    const auto info = run_locus({"info", folder.string()});
+    EXPECT_EQ(info.status, 0);
+    EXPECT_NE(info.out.find("none: give --ids"), std::string::npos) << info.out;
+    EXPECT_EQ(info.err.rfind("locus: warning: ", 0), 0U) << info.err;
+    EXPECT_NE(info.err.find(why), std::string::npos) << info.err;
+    const auto run = run_locus({"run", folder.string(), "--ids", "1,2,3"});
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_NE(run.err.find("only ids"), std::string::npos) << run.err;
+    const auto refused = run_locus({"run", folder.string(), "--text", "one"});
+    EXPECT_EQ(refused.status, status);
+    const std::size_t line = refused.err.find("locus: error: ");
+    ASSERT_NE(line, std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find(why, line), std::string::npos) << refused.err;
+  }
+}
+
+// What is no checkpoint of a known family is named, and what would open.
+TEST_F(CliBadInput, WhatNoFamilyRecognisesIsNamed) {
+  const fs::path folder = copy("unknown");
+  fs::remove(folder / "config.json");
+  const auto weights = run_locus({"info", (folder / "model.safetensors").string()});
+  expect_error(weights, 4, "found no config.json and ");
+  for (const char* part : {" tensors (", "embed_tokens.weight [256, 16]", "what opens: a folder with the config.json of"}) {
+    EXPECT_NE(weights.err.find(part), std::string::npos) << weights.err;
+  }
+  write(folder / "config.json", R"({"architectures": ["Thing"]})");
+  expect_error(run_locus({"info", folder.string()}), 4, "found a config.json without a model_type that is known and ");
+
+  const fs::path pickles = fs::path(locus::test::source_dir()) / "tests/models/pickles/good";
+  expect_error(run_locus({"info", (pickles / "e_argparse.pt").string()}), 4, "beside a training script's ");
+  const std::string trace = file("run.safetensors");
+  ASSERT_EQ(run_locus({"run", path(), "--text", "one", "--trace", trace}).status, 0);
+  expect_error(run_locus({"info", trace}), 4, "found a trace of a run");
+}
+
 TEST_F(CliBadInput, ConfigOfAnotherWorld) {
   const fs::path folder = copy("family");
   std::string config = read_text(folder / "config.json");

@@ -40,6 +40,25 @@ TEST_F(CliRun, IdsAndTextAreTheSameInput) {
   EXPECT_EQ(json::parse(ids.out).at("top"), json::parse(text.out).at("top"));
 }
 
+TEST_F(CliRun, TextComesThroughPipes) {
+  const std::string text = run_locus({"run", path(), "--text", "one two\n", "--json"}).out;
+  const std::string expected = json::parse(text).at("input_ids").dump();
+  const auto expect_same = [&](const std::string& before, const std::string& name) {
+    const auto outcome = run_locus({"run", path(), "--text-file", name, "--json"}, before);
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(json::parse(outcome.out).at("input_ids").dump(), expected) << before << name;
+  };
+  const std::string pipe = file("pipe");
+  const std::string written = file("two.txt");
+  std::ofstream(written) << "one two\n";
+  expect_same("printf 'one two\\n' | ", "-");
+  expect_same("printf 'one two\\n' | ", "/dev/stdin");
+  expect_same("< '" + written + "' ", "-");
+  expect_same("mkfifo '" + pipe + "'; cat '" + written + "' > '" + pipe + "' & ", pipe);
+  expect_error(run_locus({"run", path(), "--text-file", "-"}, "true | "), 3, "empty");
+  expect_error(run_locus({"run", path(), "--text-file", testing::TempDir()}), 3, "expected a file");
+}
+
 TEST_F(CliRun, WritesATrace) {
   const std::string trace = file("trace.safetensors");
   const auto outcome = run_locus({"run", path(), "--text", "one two", "--trace", trace, "--keep", "attention,logits"});

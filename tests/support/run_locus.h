@@ -36,10 +36,11 @@ inline std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-inline Outcome run_locus(const std::vector<std::string>& arguments) {
+// `before` goes before the program in the shell's line: "printf one | ".
+inline Outcome run_locus(const std::vector<std::string>& arguments, const std::string& before = {}) {
   const std::filesystem::path folder = testing::TempDir();
   const std::string stem = "locus_run_" + std::to_string(getpid());
-  std::string line = quoted(test::binary());
+  std::string line = before + quoted(test::binary());
   for (const std::string& argument : arguments) {
     line += " " + quoted(argument);
   }

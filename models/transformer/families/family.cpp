@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "models/transformer/families/unrecognised.h"
+
 namespace locus::families {
 
 std::string Checkpoint::prefix_of(std::initializer_list<std::string_view> prefixes, const std::string& name) const {
@@ -124,14 +126,7 @@ Result<const Family*> family_of(const Checkpoint& checkpoint) {
       return &family;
     }
   }
-  std::string known;
-  for (const Family& family : families()) {
-    known += (known.empty() ? "" : ", ") + std::string(family.name);
-  }
-  const std::string type = model_type(checkpoint);
-  const std::string what =
-      type.empty() ? "no config.json with a model_type, and no known tensor names" : "model_type " + type;
-  return unsupported(what + " is not one that Locus reads; known: " + known, checkpoint.path.string());
+  return unrecognised(checkpoint);
 }
 
 }  // namespace locus::families

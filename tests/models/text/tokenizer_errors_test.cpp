@@ -46,7 +46,7 @@ TEST(TokenizerErrors, UnknownComponentsAreNamed) {
   expect_error(R"({"post_processor": {"type": "Other"}, )" + model + "}", ErrorCode::kUnsupported, "Other");
   expect_error(R"({"model": {"type": "Magic"}})", ErrorCode::kUnsupported, "Magic");
   expect_error(
-      R"({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "Digits"}]}, )" +
+      R"({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "Metaspace"}]}, )" +
           model + "}",
       ErrorCode::kUnsupported, "Digits");
 }

@@ -94,6 +94,98 @@ TEST(TokenizerJson, LabelsShowBytesAndSpaces) {
 const char* const kWords = R"({"type": "BPE", "vocab": {"l": 0, "o": 1, "w": 2, "lo": 3, "low": 4, "ow": 5},
     "merges": ["o w", ["l", "o"], ["lo", "w"]])";
 
+// A byte-level model whose every byte is an entry (its value is the id), with joins from 256 on.
+std::string byte_level_json(const std::vector<std::pair<std::string, std::string>>& joins, const std::string& more) {
+  Json vocabulary;
+  Json merges = Json::array();
+  for (int byte = 0; byte < 256; ++byte) {
+    const char symbol = static_cast<char>(static_cast<std::uint8_t>(byte));
+    vocabulary[to_byte_level({&symbol, 1})] = byte;
+  }
+  for (const auto& [left, right] : joins) {
+    vocabulary[to_byte_level(left + right)] = 256 + merges.size();
+    merges.push_back(to_byte_level(left) + " " + to_byte_level(right));
+  }
+  return R"({"model": {"type": "BPE", "vocab": )" + vocabulary.dump() + ", \"merges\": " + merges.dump() + "}, " + more +
+         "}";
+}
+
+TEST(TokenizerJson, MergesMayBeAnObjectOfRanks) {
+  const std::string ranks = R"({"lo w": 2, "o w": 0, "l o": 1})";
+  const std::string text = kWords;
+  const auto tokenizer = parse("{\"model\": " + text.substr(0, text.find("[\"o w")) + ranks + "}}");
+  EXPECT_EQ(ids(*tokenizer, "lowlo"), (Ids{0, 5, 3}));
+  const auto broken =
+      parse_tokenizer_json("{\"model\": " + text.substr(0, text.find("[\"o w")) + R"({"o w": "first"}}})", "t.json", {});
+  ASSERT_FALSE(broken.ok());
+  EXPECT_NE(broken.error().describe().find("t.json: model: merges: o w: expected a whole number"), std::string::npos)
+      << broken.error().describe();
+}
+
+// Falcon's: what follows ByteLevel sees the characters that spell the bytes. "ò" is C3 B2, spelled Ã², and ² is a digit.
+TEST(TokenizerJson, StepsAfterByteLevelSeeItsCharacters) {
+  const std::vector<std::pair<std::string, std::string>> joins{
+      {"\xC3", "\xB2"}, {"1", "2"}, {"12", "3"}, {"123", "4"}, {"\xC3", "\xA9"}, {"4", "5"}};
+  const std::string alone = R"("pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false})";
+  const std::string falcon = R"("pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+      {"type": "Punctuation", "behavior": "Contiguous"}, {"type": "ByteLevel", "add_prefix_space": false},
+      {"type": "Digits", "individual_digits": false},
+      {"type": "Split", "pattern": {"Regex": "[0-9][0-9][0-9]"}, "behavior": "Isolated", "invert": false}]},
+      "decoder": {"type": "ByteLevel"})";
+  const auto without = parse(byte_level_json(joins, alone));
+  const auto with = parse(byte_level_json(joins, falcon));
+  EXPECT_EQ(ids(*without, "ò1234é"), (Ids{256, 259, 260}));
+  EXPECT_EQ(ids(*with, "ò"), (Ids{0xC3, 0xB2}));
+  EXPECT_EQ(ids(*with, "é"), (Ids{260}));
+  EXPECT_EQ(ids(*with, "1234"), (Ids{258, '4'}));
+  EXPECT_EQ(ids(*with, "12345"), (Ids{258, 261}));
+  std::mt19937 random(13);
+  for (int n = 0; n < 100; ++n) {
+    const std::string text = random_text(random, random() % 60);
+    const auto tokens = encode(*with, text);
+    EXPECT_EQ(with->decode(ids_of(tokens)), text);
+    expect_tiles(tokens, text);
+  }
+  const auto refused = parse_tokenizer_json(
+      byte_level_json({}, R"("pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"},
+      {"type": "Metaspace"}]})"),
+      "t.json", {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().describe().find("\"Metaspace\" after ByteLevel"), std::string::npos);
+}
+
+// CLIP's: bytes, the last of a word with its mark.
+TEST(TokenizerJson, WordsOfBytesEndWithTheirMark) {
+  const auto tokenizer = parse(R"({"normalizer": {"type": "Lowercase"},
+      "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex":
+        "[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+"}, "behavior": "Removed", "invert": true},
+        {"type": "ByteLevel", "add_prefix_space": false}]}, "decoder": {"type": "ByteLevel"},
+      "model": {"type": "BPE", "unk_token": "<|endoftext|>", "continuing_subword_prefix": "",
+        "end_of_word_suffix": "</w>", "vocab": {"h": 0, "i": 1, "h</w>": 2, "i</w>": 3, "hi</w>": 4, "Ã": 5, "©</w>": 6,
+        "Ã©</w>": 7, "hi": 8, "<|endoftext|>": 9}, "merges": ["h i</w>", "Ã ©</w>", "h i"]}})");
+  EXPECT_EQ(ids(*tokenizer, "Hi  é h"), (Ids{4, 7, 2}));
+  EXPECT_EQ(ids(*tokenizer, "hihi"), (Ids{8, 4}));
+  EXPECT_EQ(ids(*tokenizer, "hx"), (Ids{0, 9}));
+  EXPECT_EQ(tokenizer->decode(Ids{4, 7, 8, 4}), "hi é hihi");
+  const auto tokens = encode(*tokenizer, "hi é");
+  ASSERT_EQ(tokens.size(), 2U);
+  EXPECT_EQ(tokens[1].bytes, (Range{3, 5}));
+}
+
+// Phi-2's: runs of spaces and tabs.
+TEST(TokenizerJson, AddedTokensMayBeRunsOfSpaces) {
+  std::string added = R"("pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+      "decoder": {"type": "ByteLevel"}, "added_tokens": [)";
+  for (int spaces = 4; spaces > 1; --spaces) {
+    added += R"({"id": )" + std::to_string(304 - spaces) + R"(, "content": ")" +
+             std::string(static_cast<std::size_t>(spaces), ' ') + R"(", "normalized": true, "special": false},)";
+  }
+  const auto tokenizer = parse(byte_level_json({}, added + R"({"id": 310, "content": "\t\t", "normalized": true}])"));
+  EXPECT_EQ(ids(*tokenizer, "    a  b c\t\t\t"), (Ids{300, 'a', 302, 'b', ' ', 'c', 310, '\t'}));
+  EXPECT_EQ(ids(*tokenizer, "       "), (Ids{300, 301}));
+  expect_tiles(encode(*tokenizer, "    a  b c\t\t\t"), "    a  b c\t\t\t");
+}
+
 TEST(TokenizerJson, MergesComeInTwoForms) {
   const auto tokenizer = parse(std::string("{\"model\": ") + kWords + "}}");
   EXPECT_EQ(ids(*tokenizer, "lowlo"), (Ids{0, 5, 3}));
