@@ -1,0 +1,325 @@
+#include "tests/fuzz/subjects.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "app/cli/command_line.h"
+#include "app/cli/console.h"
+#include "app/session/session.h"
+#include "core/base/atomic_file.h"
+#include "models/checkpoint/tensor_source.h"
+#include "tests/support/layouts.h"
+#include "tests/support/paths.h"
+#include "tests/support/picture.h"
+
+namespace locus::fuzz {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Command = std::vector<std::string>;
+
+std::string joined(const std::vector<std::int64_t>& ids) {
+  std::string text;
+  for (const std::int64_t id : ids) {
+    text += (text.empty() ? "" : ",") + std::to_string(id);
+  }
+  return text;
+}
+
+void must(const Status& status) {
+  if (!status.ok()) {
+    throw std::runtime_error(status.error().describe());
+  }
+}
+
+void must_run(const Command& command) {
+  if (run_command(command) != 0) {
+    throw std::runtime_error("cannot make the mutation run's files: locus " + command.front() + " failed");
+  }
+}
+
+bool ends_with_any(const std::string& name, std::initializer_list<const char*> endings) {
+  return std::any_of(endings.begin(), endings.end(), [&](const char* ending) { return name.ends_with(ending); });
+}
+
+class Collection {
+ public:
+  explicit Collection(fs::path folder) : folder_(std::move(folder)) {}
+
+  std::vector<Subject> collect() {
+    add_layouts();
+    add_tokenizers();
+    add_pictures();
+    add_traces();
+    add_recipes();
+    add_others();
+    return std::move(subjects_);
+  }
+
+ private:
+  fs::path fresh(const std::string& name) const {
+    const fs::path folder = folder_ / name;
+    fs::create_directories(folder);
+    return folder;
+  }
+
+  void add(const fs::path& file, Form form, std::vector<Command> commands) {
+    subjects_.push_back({file, form, std::move(commands)});
+  }
+
+  void add_layouts() {
+    for (const test::Layout& layout : test::layouts()) {
+      const fs::path folder = fresh(layout.name);
+      const test::WrittenLayout written = test::write_layout(layout, folder);
+      Command run{"run", written.path, "--ids", joined(written.ids), "--json"};
+      if (layout.image) {
+        test::write_picture(folder / "picture.png", 40, 40);
+        run = {"run", written.path, "--image", folder / "picture.png", "--json"};
+      }
+      for (const auto& entry : fs::directory_iterator(folder)) {
+        const std::string name = entry.path().filename();
+        if (ends_with_any(name, {".json", ".yaml"})) {
+          add(entry.path(), Form::kJson, {{"info", written.path, "--json"}, run});
+        } else if (name.ends_with(".safetensors") && entry.path() != written.pixels) {
+          add(entry.path(), Form::kSafetensors, {{"info", written.path}, run});
+        } else if (ends_with_any(name, {".bin", ".pt", ".pth"})) {
+          add(entry.path(), Form::kBytes, {{"info", written.path}, run});
+        }
+      }
+      if (!written.pixels.empty()) {
+        add(written.pixels, Form::kSafetensors, {{"run", written.path, "--pixels", written.pixels}});
+      }
+      if (layout.name == "llama") {
+        llama_ = written;
+      } else if (layout.name == "locus-vit") {
+        vit_ = written;
+      } else if (layout.name == "locus" || layout.name == "tape" || layout.name == "cope-pt") {
+        traced_.push_back(written);
+      }
+    }
+  }
+
+  // A copy of the small Llama with one tokenizer beside it.
+  void add_tokenizer(const std::string& name, const std::vector<std::pair<std::string, std::string>>& files,
+                     Form form) {
+    const fs::path folder = fresh("tokenizers/" + name);
+    fs::copy(llama_.path, folder, fs::copy_options::overwrite_existing | fs::copy_options::recursive);
+    for (const auto& [file, text] : files) {
+      must(write_file(folder / file, text));
+    }
+    const Command run{"run", folder, "--text", "Hello, wörld! 1234  the <s> cat\n"};
+    for (const auto& [file, text] : files) {
+      add(folder / file, file.ends_with(".json") ? Form::kJson : form, {run, {"info", folder}});
+    }
+  }
+
+  void add_tokenizers() {
+    const fs::path corpus = fs::path(test::source_dir()) / "tests/fuzz/corpus";
+    for (const auto& [kind, file] : {std::pair{"tokenizer", "tokenizer.json"}, {"sentence_piece", "tokenizer.model"}}) {
+      for (const auto& entry : fs::directory_iterator(corpus / kind)) {
+        const auto text = read_file(entry.path(), std::size_t{1} << 24);
+        if (text.ok() && !text->empty()) {
+          add_tokenizer(kind + entry.path().filename().string(), {{file, *text}}, Form::kBytes);
+        }
+      }
+    }
+    add_tokenizer("words",
+                  {{"vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhello\nthe\ncat\n##s\n,\n!\n1\n##2\n##3\n"},
+                   {"tokenizer_config.json", R"({"tokenizer_class": "BertTokenizerFast", "do_lower_case": true,
+                     "cls_token": {"content": "[CLS]"}, "strip_accents": null, "unk_token": "[UNK]"})"},
+                   {"special_tokens_map.json", R"({"sep_token": "[SEP]"})"}},
+                  Form::kBytes);
+    add_tokenizer("merges",
+                  {{"vocab.json", R"({"h": 0, "e": 1, "l": 2, "o": 3, "Ġ": 4, "he": 5, "ll": 6, "hell": 7, "t": 8})"},
+                   {"merges.txt", "#version: 0.2\nh e\nl l\nhe ll\n"},
+                   {"added_tokens.json", R"({"<s>": 9, "  ": 10})"},
+                   {"tokenizer_config.json", R"({"tokenizer_class": "GPT2Tokenizer", "add_bos_token": true, "bos_token":
+                     "<s>", "added_tokens_decoder": {"9": {"content": "<s>", "special": true, "lstrip": false}}})"}},
+                  Form::kBytes);
+  }
+
+  void add_pictures() {
+    const fs::path folder = fresh("pictures");
+    for (const char* name : {"a.png", "b.jpg", "c.webp", "d.tiff"}) {
+      test::write_colours(folder / name, "rgb");
+      add(folder / name, Form::kBytes, {{"run", vit_.path, "--image", folder / name}});
+    }
+    constexpr int kProgressive = 2;
+    test::write_colours(folder / "e.jpg", "rgb", {kProgressive, 1});
+    test::write_colours(folder / "f.png", "grey16");
+    for (const char* name : {"e.jpg", "f.png"}) {
+      add(folder / name, Form::kBytes, {{"run", vit_.path, "--image", folder / name}});
+    }
+  }
+
+  void add_trace(const fs::path& trace, const std::vector<std::string>& views) {
+    std::vector<Command> commands;
+    for (const std::string& view : views) {
+      commands.push_back({"figure", view, trace, "--head", "1", "--data", folder_ / "out.npy"});
+    }
+    add(trace, Form::kSafetensors, commands);
+    add(trace, Form::kSafetensors, std::move(commands));  // the reader with the most to say: twice as often
+  }
+
+  void add_traces() {
+    const fs::path folder = fresh("traces");
+    const auto keep = [&](const test::WrittenLayout& from, const Command& input, const std::string& name) {
+      Command run{"run", from.path};
+      run.insert(run.end(), input.begin(), input.end());
+      const fs::path trace = folder / (name + ".safetensors");
+      run.insert(run.end(), {"--trace", trace, "--keep", "all"});
+      must_run(run);
+      return trace;
+    };
+    add_trace(keep(llama_, {"--ids", joined(llama_.ids)}, "llama"), {"attention", "heads", "pe-dot-product"});
+    int number = 0;
+    for (const test::WrittenLayout& each : traced_) {
+      add_trace(keep(each, {"--ids", joined(each.ids)}, "trace" + std::to_string(number++)),
+                {"attention", "gates", "positions", "pe-dot-product"});
+    }
+    test::write_picture(folder / "picture.png", 40, 24);
+    add_trace(keep(vit_, {"--image", folder / "picture.png"}, "vit"),
+              {"attention", "attention-image", "attention-grid", "pe-dot-product-2d"});
+    // Another program's: a stored map and a grid.
+    const std::vector<float> weights(2 * 13 * 13, 1.0F / 13);
+    must(checkpoint::write_safetensors(
+        folder / "theirs.safetensors",
+        {{"layers.0.attention", checkpoint::DType::kF32, {2, 13, 13}, std::as_bytes(std::span(weights))}},
+        {{"locus.format", "trace/1"},
+         {"model", "theirs"},
+         {"causal", "false"},
+         {"window", "0"},
+         {"tokens", R"(["a","b","c","d","e","f","g","h","i","j","k","l","m"])"},
+         {"image_grid", R"({"rows": 3, "columns": 4, "cls": 1, "registers": 0})"}}));
+    add_trace(folder / "theirs.safetensors", {"attention", "attention-image", "distance-profile"});
+  }
+
+  void add_recipe(const std::string& view, const test::WrittenLayout& from, const Command& input,
+                  const Command& options = {}) {
+    const fs::path data = fresh("recipes") / (view + ".npy");
+    Command figure{"figure", view, from.path};
+    figure.insert(figure.end(), input.begin(), input.end());
+    figure.insert(figure.end(), options.begin(), options.end());
+    figure.insert(figure.end(), {"--data", data});
+    must_run(figure);
+    const fs::path recipe = data.string() + ".recipe.json";
+    const fs::path again = folder_ / "again.npy";  // its own recipe goes beside it
+    for (int n = 0; n < 3; ++n) {
+      add(recipe, Form::kJson, {{"figure", "--recipe", recipe, "--data", again}});
+    }
+  }
+
+  void add_recipes() {
+    const Command ids{"--ids", joined(llama_.ids)};
+    add_recipe("attention", llama_, ids, {"--reference", llama_.path, "--query", "3"});
+    add_recipe("attention-grid", llama_, ids);
+    add_recipe("attention-text", llama_, ids, {"--query", "2", "--key", "1"});
+    add_recipe("pe-dot-product", llama_, ids, {"--rope-scaling", "linear:2"});
+    add_recipe("heads", llama_, ids);
+    add_recipe("distance-profile", llama_, ids);
+    add_recipe("attention-image", vit_, {"--image", folder_ / "pictures/a.png"}, {"--query", "1"});
+  }
+
+  void add_others() {
+    const fs::path source = fs::path(test::source_dir()) / "assets";
+    const fs::path session = fresh("sessions") / "first-light.locus.json";
+    fs::copy_file(source / "sessions/first-light.locus.json", session, fs::copy_options::overwrite_existing);
+    fs::copy(source / "samples", fresh("samples"), fs::copy_options::overwrite_existing | fs::copy_options::recursive);
+    for (int n = 0; n < 6; ++n) {
+      add(session, Form::kJson, {{"session", session}});
+    }
+    const fs::path trained = fresh("trained");
+    fs::copy(source / "checkpoints/addition-rope", trained,
+             fs::copy_options::overwrite_existing | fs::copy_options::recursive);
+    if (fs::exists(trained / "training.json")) {
+      add(trained / "training.json", Form::kJson,
+          {{"figure", "task-accuracy", trained, "--data", folder_ / "out.npy"}, {"info", trained}});
+    }
+    const fs::path pickles = fresh("pickles");
+    for (const auto& entry : fs::directory_iterator(fs::path(test::source_dir()) / "tests/models/pickles/good")) {
+      if (entry.path().extension() == ".pt") {
+        fs::copy_file(entry.path(), pickles / entry.path().filename(), fs::copy_options::overwrite_existing);
+        add(pickles / entry.path().filename(), Form::kBytes, {{"info", pickles / entry.path().filename()}});
+      }
+    }
+  }
+
+  fs::path folder_;
+  std::vector<Subject> subjects_;
+  test::WrittenLayout llama_;
+  test::WrittenLayout vit_;
+  std::vector<test::WrittenLayout> traced_;  // CoPE's, TAPE's
+};
+
+// Reads a session as the window does.
+int read_session(const std::string& file) {
+  const auto session = workbench::load_session(file);
+  cli::Console console;
+  return session.ok() ? 0 : console.fail(session.error());
+}
+
+}  // namespace
+
+std::vector<Subject> write_subjects(const fs::path& folder) {
+  std::vector<Subject> subjects = Collection(folder).collect();
+  // Folders list their entries in no order.
+  std::stable_sort(subjects.begin(), subjects.end(),
+                   [](const Subject& a, const Subject& b) { return a.file < b.file; });
+  return subjects;
+}
+
+int run_command(const std::vector<std::string>& command) {
+  if (command.front() == "session") {
+    return read_session(command.at(1));
+  }
+  std::vector<std::string> words{"locus"};
+  words.insert(words.end(), command.begin(), command.end());
+  words.insert(words.end(), {"--threads", "1"});
+  std::vector<char*> arguments;
+  for (std::string& word : words) {
+    arguments.push_back(word.data());
+  }
+  arguments.push_back(nullptr);
+  return cli::run_command_line(static_cast<int>(words.size()), arguments.data(), nullptr);
+}
+
+// Words end with a byte that no path or word here has.
+std::string to_text(const std::vector<Subject>& subjects) {
+  std::string text;
+  for (const Subject& subject : subjects) {
+    text += std::to_string(static_cast<int>(subject.form)) + subject.file.string();
+    for (const auto& command : subject.commands) {
+      text += '\x1D';
+      for (const std::string& word : command) {
+        text += '\x1F' + word;
+      }
+    }
+    text += '\x1E';
+  }
+  return text;
+}
+
+std::vector<Subject> subjects_of(const std::string& text) {
+  std::vector<Subject> subjects;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line, '\x1E');) {
+    std::istringstream parts(line);
+    std::string part;
+    std::getline(parts, part, '\x1D');
+    Subject subject{part.substr(1), static_cast<Form>(part.front() - '0'), {}};
+    while (std::getline(parts, part, '\x1D')) {
+      std::istringstream words(part.substr(1));
+      auto& command = subject.commands.emplace_back();
+      for (std::string word; std::getline(words, word, '\x1F');) {
+        command.push_back(word);
+      }
+    }
+    subjects.push_back(std::move(subject));
+  }
+  return subjects;
+}
+
+}  // namespace locus::fuzz
