@@ -48,7 +48,7 @@ TEST(TokenizerErrors, UnknownComponentsAreNamed) {
   expect_error(
       R"({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "Metaspace"}]}, )" +
           model + "}",
-      ErrorCode::kUnsupported, "Digits");
+      ErrorCode::kUnsupported, "Metaspace");
 }
 
 TEST(TokenizerErrors, WrongFieldsAreNamed) {
