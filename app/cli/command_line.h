@@ -1,5 +1,5 @@
 // The program's entry: parses the command line, runs a sub-command or opens the workbench, and turns every error into
-// one line and an exit status (README, "Exit status").
+// one line and an exit status (locus help exit-status).
 #pragma once
 
 #include <string>

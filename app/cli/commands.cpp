@@ -10,6 +10,7 @@ Action declare_train(Arguments& arguments);
 Action declare_evaluate(Arguments& arguments);
 Action declare_verify(Arguments& arguments);
 Action declare_bench(Arguments& arguments);
+Action declare_help(Arguments& arguments);
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> list = {
@@ -20,6 +21,7 @@ const std::vector<Command>& commands() {
       {"train", "train a small model with any position encoding", declare_train},
       {"evaluate", "measure checkpoints on a task, in and out of distribution", declare_evaluate},
       {"bench", "measure forward passes, typing and tiles, each against its reference", declare_bench},
+      {"help", "the manual: print a page, list the topics, search", declare_help},
   };
   return list;
 }

@@ -35,11 +35,11 @@ class TaskAccuracy final : public View {
       .look_for =
           "Bars near 0 at \"in\" and high elsewhere: learned, but tied to trained lengths or densities. CoPE's "
           "counting "
-          "keeps its error low where relative positions do not (Tables 2–4); on addition TAPE's square "
+          "keeps its error low where relative positions do not (Tables 3 and 4); on addition TAPE's square "
           "of right sums reaches beyond the trained lengths (Fig. 2). Numbers come from training.json of each "
           "checkpoint, or from "
           "what locus evaluate --json printed.",
-      .paper = "TAPE Fig. 2, CoPE Tables 2–4",
+      .paper = "TAPE Fig. 2, CoPE Tables 2 and 4",
       .uses_input = false,
       .controls = {words("file", "Results",
                          "A file that locus evaluate --json printed; empty: training.json of every "

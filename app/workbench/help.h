@@ -1,4 +1,4 @@
-// What Help says.
+// What Help says: pages of the manual (manual_window.h), messages, versions.
 #pragma once
 
 #include <QStringList>
@@ -9,7 +9,9 @@ namespace locus::workbench {
 
 class Studio;
 
-void show_view_help(QWidget* parent, const Studio& studio);  // this view, the paper's figure, the encoding's formula
+// The page of the view, and the equations of the encodings that are shown.
+void show_view_help(QWidget* parent, const Studio& studio);
+void show_manual(QWidget* parent);
 // What the status bar has said, oldest first.
 void show_messages(QWidget* parent, const QStringList& messages);
 void show_keys(QWidget* parent);

@@ -141,6 +141,7 @@ void MainWindow::make_help_menu() {
   QMenu* menu = menuBar()->addMenu(QStringLiteral("&Help"));
   add_action(menu, QStringLiteral("&What this view shows"), QKeySequence(Qt::Key_F1),
              [this] { show_view_help(this, *studio_); });
+  add_action(menu, QStringLiteral("&Manual"), {}, [this] { show_manual(this); });
   add_action(menu, QStringLiteral("&Keys\t?"), {}, [this] { show_keys(this); });
   add_action(menu, QStringLiteral("&Position encodings"), {}, [this] { show_encodings(this); });
   add_action(menu, QStringLiteral("Attention is &not explanation"), {}, [this] { show_caution(this); });

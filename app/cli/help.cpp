@@ -1,0 +1,78 @@
+// locus help: the manual in a terminal.
+#include <memory>
+
+#include "app/cli/command.h"
+#include "app/manual/manual.h"
+
+namespace locus::cli {
+namespace {
+
+struct Options {
+  std::string topic;
+  std::string search;
+  bool markdown = false;
+};
+
+std::string line_of(const manual::Page& page) {
+  constexpr std::size_t kNames = 22;
+  return "  " + page.name + std::string(page.name.size() < kNames ? kNames - page.name.size() : 1, ' ') + page.summary;
+}
+
+void print_topics(Console& console) {
+  console.print(
+      "locus help TOPIC prints a page of the manual; an encoding, a sub-command and the words of a heading are");
+  console.print("topics too: locus help cope, locus help train, locus help exit-status.");
+  std::string group;
+  for (const manual::Page& page : manual::pages()) {
+    if (page.group != group) {
+      group = page.group;
+      console.print("\n" + group);
+    }
+    console.print(line_of(page));
+  }
+}
+
+Status print_found(const std::string& words, Console& console) {
+  const std::vector<manual::Hit> hits = manual::search(words);
+  if (hits.empty()) {
+    return usage("--search: nothing in the manual holds " + words);
+  }
+  for (const manual::Hit& hit : hits) {
+    console.print("locus help " + (hit.place.anchor.empty() ? hit.place.page : hit.place.anchor) + " — " + hit.heading);
+    if (!hit.excerpt.empty()) {
+      console.print("    " + one_line(hit.excerpt));
+    }
+  }
+  return {};
+}
+
+Status run(const Options& options, const Context& context) {
+  if (!options.search.empty()) {
+    return options.topic.empty() ? print_found(options.search, context.console)
+                                 : Status(usage("help: expected TOPIC or --search, found both"));
+  }
+  if (options.topic.empty()) {
+    print_topics(context.console);
+    return {};
+  }
+  LOCUS_TRY(const manual::Place place, manual::find_topic(options.topic));
+  const std::string_view text = manual::text_of(place);
+  std::string out = options.markdown ? std::string(text) : manual::to_terminal(text);
+  while (out.ends_with('\n')) {
+    out.pop_back();
+  }
+  context.console.print(out);
+  return {};
+}
+
+}  // namespace
+
+Action declare_help(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.positional("TOPIC", options->topic, false, "a page, an encoding, a sub-command, the words of a heading");
+  arguments.text("--search", options->search, "list the parts of the manual that hold these words");
+  arguments.flag("--markdown", options->markdown, "print the page as it is written");
+  return [options](const Context& context) { return run(*options, context); };
+}
+
+}  // namespace locus::cli
