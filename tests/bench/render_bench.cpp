@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   const std::string only = argc > 1 ? argv[1] : "";
   {
     const QApplication application(argc, argv);
-    use_plain_numbers();
+    locus::use_plain_numbers();
     print_head();
     const auto group = [&](const char* name, void (*run)(const Print&)) {
       if (only.empty() || only == name) {
