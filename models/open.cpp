@@ -8,6 +8,7 @@
 #include "core/base/atomic_file.h"
 #include "core/base/numbers.h"
 #include "core/position/list.h"
+#include "models/checkpoint/hub_cache.h"
 #include "models/guard.h"
 #include "models/loaded_model.h"
 #include "models/text/json.h"
@@ -92,7 +93,10 @@ ModelInfo make_info(const families::Checkpoint& checkpoint, const families::Plan
                     const transformer::Transformer& model, const transformer::Fitting& fitting) {
   ModelInfo info = shape_info(model);
   fs::path shown = fs::path(checkpoint.path).lexically_normal();
-  info.name = shown.has_filename() ? shown.filename().string() : shown.parent_path().filename().string();
+  info.name = checkpoint::hub_name(shown);
+  if (info.name.empty()) {
+    info.name = shown.has_filename() ? shown.filename().string() : shown.parent_path().filename().string();
+  }
   info.parameters = fitting.parameters;
   info.dtype = main_dtype(fitting);
   info.unexpected = fitting.unexpected;

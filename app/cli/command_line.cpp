@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <new>
 
+#include "models/checkpoint/hub_cache.h"
 #include "models/model.h"
 
 namespace locus::cli {
@@ -58,9 +59,11 @@ Status run_action(const Action& action, const Context& context) {
   return outcome.ok() ? outcome.value() : Status(outcome.error());
 }
 
-Result<int> run_workbench(int argc, char** argv, OpenWorkbench open_workbench, const WorkbenchRequest& request,
+Result<int> run_workbench(int argc, char** argv, OpenWorkbench open_workbench, WorkbenchRequest request,
                           const Context& context) {
-  for (const std::string& path : request.paths) {
+  for (std::string& path : request.paths) {
+    LOCUS_TRY(const std::filesystem::path found, checkpoint::find_checkpoint(path));
+    path = found.string();
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) {
       return bad_input("no such file, folder or sub-command", path);

@@ -8,6 +8,7 @@
 #include "app/cli/json.h"
 #include "app/cli/settings_text.h"
 #include "core/base/numbers.h"
+#include "models/checkpoint/hub_cache.h"
 #include "models/train.h"
 
 namespace locus::cli {
@@ -125,9 +126,10 @@ Status run(const Options& options, const Context& context) {
   evaluate.seed = static_cast<std::uint64_t>(options.seed);
   const Interrupt interrupt;
   std::vector<training::Evaluation> rows;
-  for (const std::string& path : options.paths) {
+  for (const std::string& name : options.paths) {
+    LOCUS_TRY(const std::filesystem::path path, checkpoint::find_checkpoint(name));
     const auto progress = [&](const ProgressReport& report) {
-      context.console.progress(path + " " + report.what + " " + fixed_text(100 * report.fraction, 0) + " %");
+      context.console.progress(name + " " + report.what + " " + fixed_text(100 * report.fraction, 0) + " %");
     };
     LOCUS_TRY(training::Evaluation row, training::evaluate(path, evaluate, progress, interrupt.token()));
     rows.push_back(std::move(row));

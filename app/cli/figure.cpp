@@ -13,6 +13,7 @@
 #include "app/session/view_input.h"
 #include "app/views/data_file.h"
 #include "app/views/view.h"
+#include "models/checkpoint/hub_cache.h"
 #include "models/model.h"
 #include "models/trace_file.h"
 
@@ -59,6 +60,12 @@ Result<std::int64_t> parse_index(const std::string& option, const std::string& t
   return index;
 }
 
+// Where a PATH lies: as it is, or in the hub's cache.
+Result<fs::path> place_of(const std::string& word) {
+  LOCUS_TRY(const fs::path found, checkpoint::find_checkpoint(word));
+  return fs::absolute(found).lexically_normal();
+}
+
 // The recipe that the command line spells out.
 Result<workbench::Recipe> recipe_of(const Options& options) {
   if (options.words.size() < 2) {
@@ -69,10 +76,12 @@ Result<workbench::Recipe> recipe_of(const Options& options) {
   session.state.view = options.words.front();
   LOCUS_TRY(const views::View* view, views::find_view(session.state.view));
   for (std::size_t n = 1; n < options.words.size(); ++n) {
-    session.checkpoints.push_back({fs::absolute(options.words[n]).lexically_normal(), options.overrides.read(), true});
+    LOCUS_TRY(const fs::path path, place_of(options.words[n]));
+    session.checkpoints.push_back({path, options.overrides.read(), true});
   }
   if (!options.reference.empty()) {
-    session.checkpoints.push_back({fs::absolute(options.reference).lexically_normal(), options.overrides.read(), true});
+    LOCUS_TRY(const fs::path path, place_of(options.reference));
+    session.checkpoints.push_back({path, options.overrides.read(), true});
     session.state.difference = true;
   }
   if (options.input.given()) {
@@ -112,7 +121,9 @@ Status place_checkpoints(const Options& options, workbench::Recipe& recipe) {
   }
   for (std::size_t n = 0; n < shown.size(); ++n) {
     fs::path& path = shown[n]->path;
-    path = options.words.empty() ? path : fs::absolute(options.words[n]).lexically_normal();
+    if (!options.words.empty()) {
+      LOCUS_TRY(path, place_of(options.words[n]));
+    }
     std::error_code code;
     if (!fs::exists(path, code)) {
       return bad_input("checkpoint " + path.filename().string() + ": expected it at " + path.string() +

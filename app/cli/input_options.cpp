@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "core/base/atomic_file.h"
+#include "models/checkpoint/hub_cache.h"
 
 namespace locus::cli {
 
@@ -132,7 +133,8 @@ Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::p
   options.overrides = overrides;
   options.device = context.globals.device;
   options.memory_limit_mb = context.globals.memory_limit_mb;
-  LOCUS_TRY(std::shared_ptr<const models::Model> model, models::open(path, options));
+  LOCUS_TRY(const std::filesystem::path found, checkpoint::find_checkpoint(path.string()));
+  LOCUS_TRY(std::shared_ptr<const models::Model> model, models::open(found, options));
   for (const std::string& warning : model->info().warnings) {
     context.console.warn(warning);
   }

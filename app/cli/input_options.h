@@ -42,7 +42,7 @@ class OverrideOptions {
   std::string rope_scaling_;
 };
 
-// Opens a checkpoint with the globals; its warnings are printed.
+// Opens a checkpoint, which may be ORG/NAME[@REVISION] in the hub's cache, with the globals; its warnings are printed.
 Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::path& path,
                                                         const models::Overrides& overrides, const Context& context);
 

@@ -10,6 +10,7 @@
 #include "app/cli/paint.h"
 #include "app/cli/settings_text.h"
 #include "core/base/numbers.h"
+#include "models/checkpoint/hub_cache.h"
 #include "models/train.h"
 
 namespace locus::cli {
@@ -125,7 +126,7 @@ Status run(const Options& options, const Context& context) {
   train.seed = static_cast<std::uint64_t>(options.seed);
   train.half = options.dtype == "float16";
   train.out = options.out;
-  train.from = options.from;
+  LOCUS_TRY(train.from, checkpoint::find_checkpoint(options.from));
   train.config = options.config;
   train.threads = context.globals.threads;
   train.device = context.globals.device;
