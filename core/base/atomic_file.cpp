@@ -1,6 +1,7 @@
 #include "core/base/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,8 +15,48 @@ namespace locus {
 
 namespace {
 
+constexpr std::string_view kEnding = ".partial";
+
 Error io_error(const std::filesystem::path& path, std::string_view what) {
   return bad_input(std::string(what) + ": " + std::strerror(errno), path.string());
+}
+
+// Whether `path` still names the file that the descriptor is open on.
+bool names(const std::filesystem::path& path, int descriptor) {
+  struct stat open {};
+  struct stat named {};
+  return ::fstat(descriptor, &open) == 0 && ::lstat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+         open.st_ino == named.st_ino;
+}
+
+// Removes a partial file that nobody has locked. Only the holder of its lock removes a file, so it is still that one.
+void remove_unlocked(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) {
+    return;
+  }
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && names(path, descriptor)) {
+    ::unlink(path.c_str());
+  }
+  ::close(descriptor);
+}
+
+// A new file that this process has locked; −1 with errno, EEXIST where another writer has one of that name.
+int open_locked(const std::filesystem::path& path) {
+  remove_unlocked(path);
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  // A file system without locks leaves abandoned files where they are; who cleans up may have been faster than flock().
+  if (descriptor >= 0 && ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(descriptor);
+    errno = EEXIST;
+    return -1;
+  }
+  if (descriptor >= 0 && !names(path, descriptor)) {
+    ::close(descriptor);
+    errno = EEXIST;
+    return -1;
+  }
+  return descriptor;
 }
 
 }  // namespace
@@ -30,19 +71,39 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) {
-    ::close(descriptor_);
     std::error_code ignored;
-    std::filesystem::remove(temporary_, ignored);
+    std::filesystem::remove(temporary_, ignored);  // before the lock goes
+    ::close(descriptor_);
   }
 }
 
 Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
-  std::string name = path.string() + ".XXXXXX";
-  const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
-  if (descriptor < 0) {
-    return io_error(path, "cannot write");
+  struct stat old {};
+  const bool replaces = ::stat(path.c_str(), &old) == 0;
+  if (replaces && !S_ISREG(old.st_mode)) {
+    return bad_input("cannot write: expected a file or nothing, found " +
+                         std::string(S_ISDIR(old.st_mode) ? "a folder" : "a device"),
+                     path.string());
   }
-  ::fchmod(descriptor, 0644);
+  constexpr int kWriters = 100;  // of one name at a time
+  int descriptor = -1;
+  std::filesystem::path name;
+  for (int n = 0; n < kWriters; ++n) {
+    name = path;
+    name += (n == 0 ? "" : "." + std::to_string(n)) + std::string(kEnding);
+    descriptor = open_locked(name);
+    if (descriptor >= 0 || errno != EEXIST) {
+      break;
+    }
+  }
+  if (descriptor < 0 || (replaces && ::fchmod(descriptor, old.st_mode & 07777) != 0)) {
+    const Error error = io_error(path, "cannot write");
+    if (descriptor >= 0) {
+      ::unlink(name.c_str());
+      ::close(descriptor);
+    }
+    return error;
+  }
   return AtomicFile(path, name, descriptor);
 }
 
@@ -73,6 +134,15 @@ Status AtomicFile::commit() {
   }
   ::close(std::exchange(descriptor_, -1));
   return {};
+}
+
+void remove_abandoned(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    if (entry.path().string().ends_with(kEnding)) {
+      remove_unlocked(entry.path());
+    }
+  }
 }
 
 Status write_file(const std::filesystem::path& path, std::string_view text) {

@@ -12,10 +12,12 @@
 
 namespace locus {
 
-// A file written beside its final name and moved into place by commit(); without commit() nothing changes on disk.
+// A file written beside its final name, as NAME.partial, and moved into place by commit(); without commit() nothing
+// changes on disk. It has the mode of the file that it replaces, a new one what the umask leaves. The partial file is
+// locked while it is written: one whose writer was killed is removed by the next write to that name.
 class AtomicFile {
  public:
-  // Errors: kBadInput when the folder cannot be written.
+  // Errors: kBadInput when the folder cannot be written, or the path is a device or a folder.
   static Result<AtomicFile> create(const std::filesystem::path& path);
 
   AtomicFile(AtomicFile&& other) noexcept;
@@ -26,7 +28,7 @@ class AtomicFile {
   Status write(std::string_view text);
   // Flushes to the disk, then renames over the final name.
   Status commit();
-  // Where the bytes go until commit(); for libraries that write a file by name.
+  // Where the bytes go until commit().
   const std::filesystem::path& temporary() const { return temporary_; }
 
  private:
@@ -36,6 +38,9 @@ class AtomicFile {
   std::filesystem::path temporary_;
   int descriptor_ = -1;
 };
+
+// Removes the partial files in a folder whose writers are gone.
+void remove_abandoned(const std::filesystem::path& folder);
 
 // The whole of a small text file at once.
 Status write_file(const std::filesystem::path& path, std::string_view text);

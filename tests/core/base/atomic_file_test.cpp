@@ -1,9 +1,13 @@
 #include "core/base/atomic_file.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 
 namespace {
 
@@ -21,6 +25,26 @@ class AtomicFile : public testing::Test {
 
   std::size_t files() const {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+
+  // A process that writes half of `path` and is killed; what it leaves behind is there.
+  static void kill_a_write_of(const std::filesystem::path& path) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      auto file = locus::AtomicFile::create(path);
+      if (file.ok() && file->write("half").ok()) {
+        ::kill(::getpid(), SIGKILL);
+      }
+      ::_exit(1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+  }
+  static mode_t mode(const std::filesystem::path& path) {
+    struct stat found {};
+    ::stat(path.c_str(), &found);
+    return found.st_mode & 07777;
   }
 
   std::filesystem::path folder_;
@@ -55,6 +79,85 @@ TEST_F(AtomicFile, AFullDiskIsAnErrorAndTheOldFileStays) {
   const Status status = write_file("/dev/full/session.json", "text");
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, locus::ErrorCode::kBadInput);
+}
+
+TEST_F(AtomicFile, ANewFileHasWhatTheUmaskLeavesAndAReplacedOneKeepsItsMode) {
+  const mode_t before = ::umask(027);
+  const auto path = folder_ / "private.json";
+  ASSERT_TRUE(write_file(path, "one").ok());
+  ::umask(before);
+  EXPECT_EQ(mode(path), 0640U);
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  ASSERT_TRUE(write_file(path, "two").ok());
+  EXPECT_EQ(mode(path), 0600U);
+  ASSERT_EQ(::chmod(path.c_str(), 0664), 0);
+  ASSERT_TRUE(write_file(path, "three").ok());
+  EXPECT_EQ(mode(path), 0664U);
+}
+
+TEST_F(AtomicFile, WhatAKilledWriteLeftIsGoneAfterTheNext) {
+  const auto path = folder_ / "model.safetensors";
+  ASSERT_TRUE(write_file(path, "old").ok());
+  kill_a_write_of(path);
+  EXPECT_EQ(*read_file(path, 100), "old");
+  ASSERT_EQ(files(), 2U);
+  ASSERT_TRUE(write_file(path, "new").ok());
+  EXPECT_EQ(*read_file(path, 100), "new");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(AtomicFile, OnlyWhatNobodyWritesIsRemoved) {
+  kill_a_write_of(folder_ / "config.json");
+  ASSERT_TRUE(write_file(folder_ / "notes.txt", "kept").ok());
+  auto living = locus::AtomicFile::create(folder_ / "model.safetensors");
+  ASSERT_TRUE(living.ok());
+  ASSERT_EQ(files(), 3U);
+  locus::remove_abandoned(folder_);
+  EXPECT_EQ(files(), 2U);
+  ASSERT_TRUE(living->write("whole").ok());
+  ASSERT_TRUE(living->commit().ok());
+  EXPECT_EQ(*read_file(folder_ / "model.safetensors", 100), "whole");
+  EXPECT_EQ(*read_file(folder_ / "notes.txt", 100), "kept");
+  locus::remove_abandoned(folder_ / "none");
+}
+
+TEST_F(AtomicFile, TwoWritersOfOneNameDoNotMix) {
+  const auto path = folder_ / "loss.csv";
+  auto first = locus::AtomicFile::create(path);
+  auto second = locus::AtomicFile::create(path);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_NE(first->temporary(), second->temporary());
+  ASSERT_TRUE(first->write("first").ok() && second->write("second").ok());
+  ASSERT_TRUE(second->commit().ok());
+  EXPECT_EQ(*read_file(path, 100), "second");
+  ASSERT_TRUE(first->commit().ok());
+  EXPECT_EQ(*read_file(path, 100), "first");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(AtomicFile, ManyThreadsThatWriteOneFileLeaveOneWhole) {
+  const auto path = folder_ / "training.json";
+  {
+    std::vector<std::jthread> writers;
+    for (char letter = 'a'; letter < 'i'; ++letter) {
+      writers.emplace_back([&, letter] {
+        for (int n = 0; n < 20; ++n) {
+          EXPECT_TRUE(write_file(path, std::string(1000, letter)).ok());
+        }
+      });
+    }
+  }
+  const std::string text = *read_file(path, 10000);
+  EXPECT_EQ(text, std::string(1000, text.front()));
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(AtomicFile, DevicesAndFoldersAreNotReplaced) {
+  EXPECT_FALSE(write_file("/dev/null", "text").ok());
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  const Status folder = write_file(folder_, "text");
+  ASSERT_FALSE(folder.ok());
+  EXPECT_NE(folder.error().message.find("found a folder"), std::string::npos) << folder.error().message;
 }
 
 TEST_F(AtomicFile, ReadingRefusesFoldersMissingFilesAndTooLongOnes) {
