@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/analysis/row_blocks.h"
+#include "core/attention/fused_scores.h"
 
 namespace locus::analysis {
 
@@ -32,6 +33,24 @@ struct Sums {
   }
   std::vector<double> entropy, relative, distance, previous, first, self;
 };
+
+// The field's layer as 64 × 64 cells in cache; null where it is computed tile by tile.
+std::shared_ptr<const attention::FusedScores> fused_of(const attention::ScoreField& field) {
+  const auto* const computed = dynamic_cast<const attention::ComputedScores*>(&field.source());
+  return computed != nullptr ? computed->fused(field.mask()) : nullptr;
+}
+
+HeadStatistics statistics_of(const attention::HabitSums& sums, double queries, bool gates) {
+  const double mean = sums.gates / sums.cells;
+  const double variance = std::max(sums.gate_squares / sums.cells - mean * mean, 0.0);
+  return {sums.entropy / queries,
+          sums.relative / queries,
+          sums.distance / queries,
+          sums.previous / queries,
+          sums.first / queries,
+          sums.self / queries,
+          gates ? std::sqrt(variance) : std::numeric_limits<double>::quiet_NaN()};
+}
 
 Status add_weights(const attention::ScoreField& field, Range heads, Sums& sums, StopToken stop) {
   const std::int64_t length = field.source().length();
@@ -85,11 +104,18 @@ Result<std::vector<HeadStatistics>> head_statistics(const attention::ScoreField&
   if (length < 2) {
     return bad_input("head statistics: expected at least 2 tokens, found " + std::to_string(length));
   }
+  const auto queries = static_cast<double>(length - 1);
+  std::vector<HeadStatistics> statistics;
+  if (const auto fused = fused_of(field); fused != nullptr && fused->has(attention::Quantity::kWeight)) {
+    LOCUS_TRY(const std::vector<attention::HabitSums> habits, fused->habits(stop));
+    for (const attention::HabitSums& head : habits) {
+      statistics.push_back(statistics_of(head, queries, fused->has(attention::Quantity::kGate)));
+    }
+    return statistics;
+  }
   Sums sums(heads.size());
   LOCUS_CHECK(add_weights(field, heads, sums, stop));
   LOCUS_TRY(const std::vector<double> gates, gate_deviation(field, heads, stop));
-  const auto queries = static_cast<double>(length - 1);
-  std::vector<HeadStatistics> statistics;
   for (std::size_t head = 0; head < gates.size(); ++head) {
     statistics.push_back({sums.entropy[head] / queries, sums.relative[head] / queries, sums.distance[head] / queries,
                           sums.previous[head] / queries, sums.first[head] / queries, sums.self[head] / queries,

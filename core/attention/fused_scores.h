@@ -30,6 +30,19 @@ struct Rectangle {
   Range columns;
 };
 
+// Sums over one head's queries i ≥ 1, weights A_ij; of gates over all visible cells. See analysis/head_statistics.h.
+struct HabitSums {
+  double entropy = 0;       // −Σ_j A_ij ln A_ij
+  double relative = 0;      // that divided by ln of the number of keys seen
+  double distance = 0;      // Σ_j A_ij |i − j|
+  double previous = 0;      // A_i,i−1
+  double first = 0;         // A_i,0
+  double self = 0;          // A_ii
+  double gates = 0;         // Σ g_ij; 0 without gates
+  double gate_squares = 0;  // Σ g_ij²
+  double cells = 0;         // visible ones
+};
+
 class FusedScores {
  public:
   // `log_sum_exp` (1, H, T) float32, or undefined: rows are summed when a weight of them is first asked for, and kept.
@@ -46,6 +59,8 @@ class FusedScores {
   // Writes visible cells (rows[r], columns[c]) into field.at(r, c), both ascending. Errors: kCancelled.
   Status sample(const Rectangle& rectangle, std::span<const std::int64_t> rows, std::span<const std::int64_t> columns,
                 Field& field, const StopToken& stop) const;
+  // One entry a head, of all rows in one pass. Errors: kCancelled.
+  Result<std::vector<HabitSums>> habits(const StopToken& stop) const;
   // (1, H, T) of every row. Errors: kCancelled.
   Result<at::Tensor> log_sum_exp(const StopToken& stop = {}) const;
   // Bytes of the gate sums that are kept for viewed rows.
@@ -63,6 +78,7 @@ class FusedScores {
   // key.
   void sample_head(const Rectangle& rectangle, std::int64_t head, std::span<const std::int64_t> rows,
                    std::span<const std::int64_t> columns, Scratch& scratch) const;
+  HabitSums block_habits(std::int64_t head, Range rows, Scratch& scratch) const;
   // Brings the sums of a row block to where `column` is the next one to count.
   void count_to(std::int64_t column, std::int64_t head, std::int64_t first_row, RowScores& scores,
                 bool keep_sums) const;

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "core/analysis/head_statistics.h"
 #include "core/attention/score_field.h"
 #include "core/position/list.h"
 #include "models/bench/rig.h"
@@ -75,6 +77,7 @@ class Scores {
     LOCUS_CHECK(rows_of("rope", "RoPE", 2, 600));
     LOCUS_CHECK(rows_of("cope", "CoPE", 5, 1500));
     LOCUS_CHECK(any_length());
+    LOCUS_CHECK(habits());
     return long_head();
   }
 
@@ -127,6 +130,34 @@ class Scores {
       weights.view({kBlock / pixel, pixel, length_ / pixel, pixel}).mean(at::IntArrayRef{1, 3});
     }
     return {};
+  }
+
+  // All statistics of one head, as the table of heads shows them for each.
+  Status habits() {
+    const std::int64_t length = rig_.quick() ? 2048 : 20'000;
+    LOCUS_TRY(const Head head, random_head("rope", length));
+    const auto fused = [&] { return status_of(analysis::head_statistics(*head.field)); };
+    const auto eager = [&]() -> Status {
+      eager_habits(head, length);
+      return {};
+    };
+    LOCUS_TRY(const Timed times, rig_.time(fused, eager));
+    rig_.add({"RoPE statistics of one head, T = " + std::to_string(length), times.milliseconds, "ms",
+              "eager ATen by row blocks: q·kᵀ → soft-max → entropy, distance", times.reference_milliseconds, 0,
+              BenchTarget::kValueAtMost, 500, false, "a sixteenth of 8 s"});
+    return {};
+  }
+
+  void eager_habits(const Head& head, std::int64_t length) const {
+    constexpr std::int64_t kBlock = 100;
+    for (std::int64_t begin = 0; begin < length; begin += kBlock) {
+      const Range rows{begin, std::min(begin + kBlock, length)};
+      const at::Tensor logits = eager_logits(head, rows, {0, length}).select(0, 0);
+      const at::Tensor distance = at::arange(rows.begin, rows.end).unsqueeze(1) - at::arange(length).unsqueeze(0);
+      const at::Tensor weights = at::softmax(logits.masked_fill(distance < 0, -3.4e38), -1);
+      at::xlogy(weights, weights).sum(-1);
+      (weights * distance.abs().to(at::kFloat)).sum(-1);
+    }
   }
 
   // A tile costs the same wherever it lies in however long a text.

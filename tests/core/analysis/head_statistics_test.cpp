@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <stop_token>
 
 #include "tests/core/analysis/analysis_fields.h"
+#include "tests/support/encodings.h"
 
 namespace locus::analysis {
 namespace {
@@ -19,6 +21,39 @@ at::Tensor three_heads() {
   }
   logits.select(0, 2).select(1, 0).fill_(100);
   return logits;
+}
+
+// Two heads of random queries and keys.
+attention::ScoreField computed_field(const std::string& name, std::int64_t length, attention::Mask mask) {
+  const at::NoGradGuard no_grad;
+  at::manual_seed(5);
+  const position::ModelShape shape = test::shape_of(2, 8);
+  std::shared_ptr<const position::PositionEncoding> encoding = test::encoding(name, {}, shape);
+  position::Projections projections = test::random_projections(shape, 1, length);
+  projections.query = projections.query * 2;
+  const position::Prepared prepared =
+      encoding->prepare(encoding->begin(position::Positions::sequence(length), 1), 0, projections);
+  const attention::Attended attended =
+      *attention::attend_streaming({*encoding, prepared, 0, projections.value, {}, mask});
+  return {std::make_shared<const attention::ComputedScores>(encoding, 0, prepared, attended.log_sum_exp), mask};
+}
+
+// The same field, from its maps.
+attention::ScoreField stored_field(const attention::ScoreField& field) {
+  std::map<attention::Quantity, at::Tensor> maps;
+  for (const attention::Quantity quantity : {attention::Quantity::kWeight, attention::Quantity::kGate}) {
+    std::vector<at::Tensor> heads;
+    for (std::int64_t head = 0; head < field.source().heads(); ++head) {
+      const auto map = field.map({quantity, head, {}, {}});
+      if (map.ok()) {
+        heads.push_back(at::tensor(map->values).view({map->rows, map->columns}));
+      }
+    }
+    if (!heads.empty()) {
+      maps[quantity] = at::stack(heads);
+    }
+  }
+  return {std::make_shared<attention::StoredScores>(std::move(maps)), field.mask()};
 }
 
 TEST(HeadStatistics, NameTheHabitOfEachHead) {
@@ -54,6 +89,50 @@ TEST(HeadStatistics, GateSelectivityIsTheDeviationOverVisibleCells) {
   EXPECT_NEAR((*statistics)[0].gate_selectivity, 0, 1e-9);
   const at::Tensor visible = gates[1].masked_select(at::ones({kLength, kLength}, at::kBool).tril());
   EXPECT_NEAR((*statistics)[1].gate_selectivity, visible.std(false).item<double>(), 1e-5);
+}
+
+// The pass over blocks in cache against the same field read from its maps, for every kind of row and mask.
+TEST(HeadStatistics, OnePassOverTheRowsFindsWhatTheMapsHold) {
+  struct Case {
+    const char* name;
+    attention::Mask mask;
+    std::int64_t length;
+  };
+  for (const Case& each : {Case{"rope", {true, 0}, 200}, Case{"none", {true, 37}, 130}, Case{"rope", {false, 0}, 70},
+                           Case{"cope", {true, 0}, 150}, Case{"cope", {true, 20}, 64}, Case{"rope", {true, 0}, 2}}) {
+    SCOPED_TRACE(std::string(each.name) + " " + std::to_string(each.length));
+    const attention::ScoreField field = computed_field(each.name, each.length, each.mask);
+    const attention::ScoreField stored = stored_field(field);
+    const auto statistics = head_statistics(field);
+    const auto expected = head_statistics(stored);
+    ASSERT_TRUE(statistics.ok()) << statistics.error().describe();
+    ASSERT_TRUE(expected.ok()) << expected.error().describe();
+    ASSERT_EQ(statistics->size(), expected->size());
+    for (std::size_t head = 0; head < expected->size(); ++head) {
+      const auto expect_near = [](double found, double wanted) { EXPECT_NEAR(found, wanted, 2e-5 * (1 + wanted)); };
+      const HeadStatistics& found = (*statistics)[head];
+      const HeadStatistics& wanted = (*expected)[head];
+      expect_near(found.entropy, wanted.entropy);
+      expect_near(found.relative_entropy, wanted.relative_entropy);
+      expect_near(found.mean_distance, wanted.mean_distance);
+      expect_near(found.previous_token, wanted.previous_token);
+      expect_near(found.first_token, wanted.first_token);
+      expect_near(found.self, wanted.self);
+      EXPECT_EQ(std::isnan(found.gate_selectivity), std::isnan(wanted.gate_selectivity));
+      if (!std::isnan(wanted.gate_selectivity)) {
+        expect_near(found.gate_selectivity, wanted.gate_selectivity);
+        EXPECT_GT(wanted.gate_selectivity, 0.05);
+      }
+    }
+  }
+}
+
+TEST(HeadStatistics, OnePassStopsWhenAsked) {
+  std::stop_source stop;
+  stop.request_stop();
+  const auto stopped = head_statistics(computed_field("rope", 100, {true, 0}), stop.get_token());
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
 }
 
 TEST(HeadStatistics, AnInductionHeadLooksAtWhatFollowedLastTime) {

@@ -1,0 +1,117 @@
+// FusedScores::habits(): what head_statistics() needs of every weight and gate, in one pass over the rows.
+#include <algorithm>
+#include <cmath>
+
+#include "core/attention/fused_parts.h"
+#include "core/attention/tasks.h"
+
+namespace locus::attention {
+
+namespace {
+
+// Hidden cells as logarithms of weights: far enough below to be 0, and finite.
+constexpr float kNoWeight = -100;
+
+// The weight of `token` in a chunk of weights; 0 where it lies outside.
+double weight_of(const float* weights, Range columns, std::int64_t token, std::int64_t lane) {
+  return columns.contains(token) ? static_cast<double>(weights[(token - columns.begin) * kLanes + lane]) : 0;
+}
+
+void add(HabitSums& sums, const HabitSums& other) {
+  sums.entropy += other.entropy;
+  sums.relative += other.relative;
+  sums.distance += other.distance;
+  sums.previous += other.previous;
+  sums.first += other.first;
+  sums.self += other.self;
+  sums.gates += other.gates;
+  sums.gate_squares += other.gate_squares;
+  sums.cells += other.cells;
+}
+
+// Those of hidden cells are 0.
+void add_gates(const float* gates, std::int64_t columns, std::int64_t lanes, HabitSums& sums) {
+  for (std::int64_t column = 0; column < columns; ++column) {
+    float sum = 0;
+    float squares = 0;
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      const float gate = gates[column * kLanes + lane];
+      sum += gate;
+      squares += gate * gate;
+    }
+    sums.gates += static_cast<double>(sum);
+    sums.gate_squares += static_cast<double>(squares);
+  }
+}
+
+}  // namespace
+
+HabitSums FusedScores::block_habits(std::int64_t head, Range rows, Scratch& scratch) const {
+  const LaneKernels& kernels = lane_kernels();
+  const auto tokens = tokens_of(rows);
+  RowScores& scores = scratch.scores;
+  row_sums(head, tokens, scores, scratch.sums.data());
+  scores.begin(program_, 0, head, tokens);
+  ChunkWanted wanted;
+  wanted.gates = program_.counts();
+  alignas(64) Lanes here{};
+  std::copy(tokens.begin(), tokens.end(), here.begin());
+  alignas(64) Lanes entropy{};
+  alignas(64) Lanes distance{};
+  std::array<double, kLanes> entropies{};
+  const std::int64_t skipped = rows.begin == 0 ? 1 : 0;  // the first query has no choice
+  HabitSums sums;
+  for (std::int64_t end = scores.visible().end; end > scores.visible().begin; end -= kChunk) {
+    const Range chunk{std::max(scores.visible().begin, end - kChunk), end};
+    scores.chunk(chunk, wanted);
+    float* const weights = values_of(scores, Quantity::kWeight, scratch.sums.data(), chunk.size());
+    if (!scores.all_visible(chunk)) {
+      kernels.hide(weights, chunk.size(), chunk.begin, scores.first(), scores.last(), kNoWeight);
+    }
+    if (wanted.gates && !scores.all_visible(chunk)) {  // a window hides keys that are counted
+      kernels.hide(scores.gates(), chunk.size(), chunk.begin, scores.first(), scores.last(), 0);
+    }
+    kernels.habits(weights, chunk.size(), static_cast<float>(chunk.begin), here.data(), entropy.data(),
+                   distance.data());
+    for (std::int64_t lane = skipped; lane < rows.size(); ++lane) {
+      const auto n = static_cast<std::size_t>(lane);
+      const std::int64_t token = rows.begin + lane;
+      entropies[n] += static_cast<double>(entropy[n]);
+      sums.distance += static_cast<double>(distance[n]);
+      sums.self += weight_of(weights, chunk, token, lane);
+      sums.previous += weight_of(weights, chunk, token - 1, lane);
+      sums.first += weight_of(weights, chunk, 0, lane);
+    }
+    if (wanted.gates) {
+      add_gates(scores.gates(), chunk.size(), rows.size(), sums);
+    }
+  }
+  for (std::int64_t lane = 0; lane < rows.size(); ++lane) {
+    const auto keys = static_cast<double>(scores.last()[lane] - scores.first()[lane]);
+    sums.cells += keys;
+    if (lane >= skipped) {
+      sums.entropy += entropies[static_cast<std::size_t>(lane)];
+      sums.relative += entropies[static_cast<std::size_t>(lane)] / std::max(std::log(keys), 1e-6);
+    }
+  }
+  return sums;
+}
+
+Result<std::vector<HabitSums>> FusedScores::habits(const StopToken& stop) const {
+  const std::int64_t blocks = (program_.length() + kLanes - 1) / kLanes;
+  const std::int64_t heads = program_.heads();
+  // Of every block by itself: summed in their order whatever the threads.
+  std::vector<HabitSums> parts(static_cast<std::size_t>(heads * blocks));
+  LOCUS_CHECK(run_tasks<Scratch>(heads * blocks, stop, [&](std::int64_t task, Scratch& scratch) {
+    const std::int64_t begin = (blocks - 1 - task / heads) * kLanes;  // the longest first
+    parts[static_cast<std::size_t>(task)] =
+        block_habits(task % heads, {begin, std::min(begin + kLanes, program_.length())}, scratch);
+  }));
+  std::vector<HabitSums> sums(static_cast<std::size_t>(heads));
+  for (std::size_t task = 0; task < parts.size(); ++task) {
+    add(sums[task % sums.size()], parts[task]);
+  }
+  return sums;
+}
+
+}  // namespace locus::attention
