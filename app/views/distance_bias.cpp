@@ -11,6 +11,15 @@
 #include "app/views/series.h"
 #include "core/base/atomic_file.h"
 
+namespace locus::analysis {
+
+// What it weighs in the views' cache.
+static std::size_t cached_bytes(const DistanceBias& bias) {
+  return sizeof bias + views::cached_bytes(bias.differences);
+}
+
+}  // namespace locus::analysis
+
 namespace locus::views {
 
 namespace {
