@@ -16,47 +16,60 @@
 
 namespace {
 
-// The first one marks a program that was started so; the others are left as they are where somebody has set them.
+// What is set unless somebody has set it.
 using Setting = std::array<char, 32>;
 std::array<Setting, 3> settings{Setting{"OPENBLAS_CORETYPE=SkylakeX"},
                                 Setting{"OPENBLAS_THREAD_TIMEOUT=16"},  // 2^16 cycles
                                 Setting{"OMP_WAIT_POLICY=passive"}};
 std::array<char*, 1024> environment;
 
-void choose_kernels(int /*argc*/, char** argv, char** envp) {
+// The first setting, by what this CPU has; empty where OpenBLAS's own choice is as good.
+void choose_kernels() {
   __builtin_cpu_init();
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512cd");
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (!avx512 && !avx2) {
-    return;
-  }
   if (!avx512) {
-    std::strcpy(settings[0].data(), "OPENBLAS_CORETYPE=Haswell");
+    std::strcpy(settings[0].data(), avx2 ? "OPENBLAS_CORETYPE=Haswell" : "");
   }
-  std::size_t count = 0;
-  std::array<bool, settings.size()> there{};
-  for (; envp[count] != nullptr; ++count) {
-    for (std::size_t n = 0; n < settings.size(); ++n) {
-      const auto name = static_cast<std::size_t>(std::strchr(settings[n].data(), '=') - settings[n].data()) + 1;
-      there[n] = there[n] || std::strncmp(envp[count], settings[n].data(), name) == 0;
+}
+
+bool is_set(const Setting& setting, char** envp) {
+  const char* const equals = std::strchr(setting.data(), '=');
+  const auto name = equals == nullptr ? 0 : static_cast<std::size_t>(equals - setting.data()) + 1;
+  for (; name > 0 && *envp != nullptr; ++envp) {
+    if (std::strncmp(*envp, setting.data(), name) == 0) {
+      return true;
     }
-    if (there[0] || count + settings.size() + 1 >= environment.size()) {
-      return;  // already chosen, or an environment too large to copy
+  }
+  return name == 0;
+}
+
+// Starts the program once more, unless everything is set already: then it is that second start, or needs none.
+void start_with_settings(int /*argc*/, char** argv, char** envp) {
+  choose_kernels();
+  std::size_t count = 0;
+  for (; envp[count] != nullptr; ++count) {
+    if (count + settings.size() + 1 >= environment.size()) {
+      return;  // too large to copy
     }
     environment[count] = envp[count];
   }
-  for (std::size_t n = 0; n < settings.size(); ++n) {
-    if (!there[n]) {
-      environment[count++] = settings[n].data();
+  const std::size_t before = count;
+  for (Setting& setting : settings) {
+    if (!is_set(setting, envp)) {
+      environment[count++] = setting.data();
     }
   }
+  if (count == before) {
+    return;
+  }
   environment[count] = nullptr;
-  ::execve("/proc/self/exe", argv, environment.data());  // returns only if it failed: then OpenBLAS chooses itself
+  ::execve("/proc/self/exe", argv, environment.data());  // returns only if it failed: then the libraries choose
 }
 
-[[gnu::section(".preinit_array"), gnu::used]] void (*const choose_kernels_first)(int, char**, char**) = choose_kernels;
+[[gnu::section(".preinit_array"), gnu::used]] void (*const start_first)(int, char**, char**) = start_with_settings;
 
 }  // namespace
 

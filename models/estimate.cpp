@@ -1,8 +1,11 @@
 // What a run needs, before it starts: memory from shapes, time from multiply-accumulates and the machine's rate.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <string>
 
 #include "core/base/numbers.h"
@@ -64,6 +67,30 @@ double number_of(const char* path) {
   return file >> value ? value : 0;
 }
 
+// What a control group may still be given; files that are merely cached make room. Infinite without a limit.
+double left_in_group() {
+  const double limit = number_of("/sys/fs/cgroup/memory.max");
+  if (limit <= 0) {
+    return std::numeric_limits<double>::infinity();
+  }
+  double cached = 0;
+  std::ifstream statistics("/sys/fs/cgroup/memory.stat");
+  std::string name;
+  for (double value = 0; statistics >> name >> value;) {
+    cached += name == "inactive_file" || name == "active_file" ? value : 0;
+  }
+  return std::max(limit - number_of("/sys/fs/cgroup/memory.current") + cached, 1.0);
+}
+
+// What a limit of this process (ulimit) leaves, given what it has in use; infinite without one.
+double left_of(int resource, const char* used) {
+  rlimit limit{};
+  if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return std::max(static_cast<double>(limit.rlim_cur) - system_bytes("/proc/self/status", used), 1.0);
+}
+
 std::string megabytes(double value) {
   return value < 10'000 ? fixed_text(value, 0) + " MB" : fixed_text(value / 1000, 1) + " GB";
 }
@@ -95,14 +122,10 @@ double run_bytes(const transformer::Transformer& model, std::int64_t length, con
 }
 
 double available_bytes() {
-  double available = system_bytes("/proc/meminfo", "MemAvailable");
-  // A container may be given less than the machine has.
-  const double limit = number_of("/sys/fs/cgroup/memory.max");
-  if (limit > 0) {
-    const double left = std::max(limit - number_of("/sys/fs/cgroup/memory.current"), 1.0);
-    available = available > 0 ? std::min(available, left) : left;
-  }
-  return available;
+  const double machine = system_bytes("/proc/meminfo", "MemAvailable");
+  const double available = std::min({machine > 0 ? machine : std::numeric_limits<double>::infinity(), left_in_group(),
+                                     left_of(RLIMIT_AS, "VmSize"), left_of(RLIMIT_DATA, "VmData")});
+  return std::isfinite(available) ? available : 0;
 }
 
 Estimate Model::estimate(std::int64_t /*length*/, const RunOptions& /*options*/) const {
@@ -146,7 +169,19 @@ Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) c
   return estimate;
 }
 
+Status LoadedModel::check_weights() const {
+  const double needed = kFloat * static_cast<double>(parts_.info.parameters);
+  const double available = available_bytes();
+  if (available <= 0 || needed <= available) {
+    return {};
+  }
+  return too_large(
+      "the weights need " + megabytes(needed / 1e6) + " as float32, " + megabytes(available / 1e6) + " are there",
+      parts_.info.files.empty() ? parts_.info.name : parts_.info.files.front());
+}
+
 Status LoadedModel::check_memory(std::int64_t length, const RunOptions& options) const {
+  LOCUS_CHECK(loaded() ? Status() : check_weights());
   const Estimate needed = estimate(length, options);
   if (needed.fits) {
     return {};

@@ -1,8 +1,27 @@
 #include "models/guard.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
 namespace locus::models {
+
+namespace {
+
+// ": 512 MB more are not there", of a message that says how many bytes were asked for; empty of one that does not.
+std::string wanted_of(const std::string& message) {
+  constexpr std::string_view kBefore = "tried to allocate ";
+  const std::size_t found = message.find(kBefore);
+  if (found == std::string::npos) {
+    return {};
+  }
+  const double bytes = std::strtod(message.c_str() + found + kBefore.size(), nullptr);
+  char text[64];
+  std::snprintf(text, sizeof text, ": %.0f MB more are not there", bytes / 1e6);
+  return bytes >= 1e6 ? text : "";
+}
+
+}  // namespace
 
 Error error_of(const std::exception& exception) {
   // c10::Error puts the backtrace after the first line.
@@ -12,7 +31,7 @@ Error error_of(const std::exception& exception) {
                       message.find("allocate memory") != std::string::npos ||
                       message.find("out of memory") != std::string::npos;
   if (memory) {
-    return too_large("not enough memory (" + message + "); a shorter input or a smaller model would fit");
+    return too_large("not enough memory" + wanted_of(message));
   }
   return internal(message);
 }

@@ -6,6 +6,7 @@
 
 #include "models/guard.h"
 #include "models/recorded_trace.h"
+#include "models/threads.h"
 
 namespace locus::models {
 
@@ -73,6 +74,7 @@ Status LoadedModel::load() {
 Result<const transformer::Transformer*> LoadedModel::ready() const {
   const std::lock_guard lock(mutex_);
   if (!loaded_) {
+    LOCUS_CHECK(check_weights());
     LOCUS_CHECK(guarded([&]() -> Status {
       value_warnings_ = transformer::load(parts_.fitting);
       parts_.transformer->to(at::Device(parts_.options.device));
@@ -139,6 +141,9 @@ Result<transformer::Observation> LoadedModel::observe(const transformer::Transfo
                                                       const transformer::ObserveOptions& options,
                                                       double& time_ms) const {
   constexpr double kLongRunMs = 50;  // shorter ones tell more of the overhead than of the rate
+  const auto length = static_cast<double>(batch.positions.size());
+  const double part = options.past == nullptr ? 1 : 1 - static_cast<double>(options.past->tokens) / length;
+  const ThreadsFor threads(part * transformer::run_macs(model.spec(), batch.positions.size(), options.all_logits));
   const auto begin = std::chrono::steady_clock::now();
   LOCUS_TRY(transformer::Observation observation, model.observe(batch, options));
   const double elapsed_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();

@@ -72,6 +72,8 @@ class LoadedModel : public Model {
   // The picture that normalised pixels were made of.
   Picture denormalised(const at::Tensor& pixels) const;
   Result<std::shared_ptr<const position::PositionEncoding>> encoding_with(const Overrides& overrides) const;
+  // kTooLarge when the machine has no room for the weights; opening alone reads none.
+  Status check_weights() const;
   // kTooLarge when a run over `length` tokens does not fit, saying what would.
   Status check_memory(std::int64_t length, const RunOptions& options) const;
   // Observes a batch; learns the machine's rate from long runs.

@@ -5,11 +5,9 @@
 #include <dlfcn.h>
 #include <torch/version.h>
 
-#include <algorithm>
-#include <thread>
-
 #include "core/position/list.h"
 #include "models/model.h"
+#include "models/threads.h"
 
 namespace locus::models {
 
@@ -46,8 +44,7 @@ EncodingInfo info_of(const position::Description& description) {
 }  // namespace
 
 void set_threads(int threads) {
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  at::set_num_threads(threads > 0 ? threads : cores);
+  set_product_threads(bounded_threads(threads));
 }
 
 Runtime runtime() {

@@ -23,6 +23,7 @@
 #include "app/workbench/input_dock.h"
 #include "app/workbench/inspector_dock.h"
 #include "app/workbench/view_bar.h"
+#include "models/threads.h"
 
 namespace locus::workbench {
 
@@ -184,7 +185,12 @@ void MainWindow::make_status() {
     widget->setContentsMargins(6, 0, 6, 0);
     statusBar()->addPermanentWidget(widget);
   }
-  device_->setText(QString::fromStdString(options_.device == "cpu" ? "CPU" : options_.device));
+  const models::Products products = models::products();
+  device_->setText(QString::fromStdString((options_.device == "cpu" ? "CPU" : options_.device) + " · " +
+                                          models::runtime().blas + " " + products.kernels +
+                                          (products.warning.empty() ? "" : " ⚠")));
+  device_->setToolTip(products.warning.empty() ? QStringLiteral("Where models run, and the kernels of matrix products")
+                                               : QString::fromStdString(products.warning));
   work_timer_.setInterval(kWorkIntervalMs);
   connect(&work_timer_, &QTimer::timeout, this, &MainWindow::show_work);
   show_work();

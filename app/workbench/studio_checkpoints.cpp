@@ -4,6 +4,7 @@
 
 #include "app/workbench/studio.h"
 #include "models/trace_file.h"
+#include "models/timed_estimate.h"
 
 namespace locus::workbench {
 
@@ -17,13 +18,14 @@ std::string slot_of(const char* what, int id) {
 
 // Says with each report of a long run what it was expected to need.
 Progress announced(const models::Model& model, const models::Input& input, const models::RunOptions& options,
-                   const Progress& progress) {
+                   const StopToken& stop, const Progress& progress) {
   constexpr double kLongMs = 3000;
   const auto tokens = model.tokenize(input);
   if (!tokens.ok()) {
     return progress;  // the run says why
   }
-  const models::Estimate estimate = model.estimate(static_cast<std::int64_t>(tokens->size()), options);
+  const models::Estimate estimate =
+      models::timed_estimate(model, static_cast<std::int64_t>(tokens->size()), options, stop);
   if (estimate.time_ms < kLongMs) {
     return progress;
   }
@@ -298,7 +300,8 @@ void Studio::run(Checkpoint& checkpoint) {
         models::RunOptions options;
         options.continuable = true;
         options.reuse = last;
-        LOCUS_TRY(auto trace, model->run(input, options, std::move(stop), announced(*model, input, options, progress)));
+        const Progress told = announced(*model, input, options, stop, progress);
+        LOCUS_TRY(auto trace, model->run(input, options, std::move(stop), told));
         auto top = trace->top(kPredictions);
         return Run{std::move(trace), std::move(top)};
       },

@@ -1,7 +1,5 @@
 #include "models/training/replicas.h"
 
-#include <ATen/Parallel.h>
-#include <dlfcn.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -10,18 +8,11 @@
 #include <exception>
 #include <thread>
 
+#include "models/threads.h"
+
 namespace locus::training {
 
 namespace {
-
-// LibTorch's own threads, and those of OpenBLAS, which LibTorch does not know.
-void set_product_threads(int threads) {
-  at::set_num_threads(threads);
-  using SetThreads = void (*)(int);
-  if (auto* const set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))) {
-    set(threads);
-  }
-}
 
 // The activations of a step are allocated and freed every step; without this glibc would give the large ones back to
 // the system each time, and page faults would cost as much as the products.
@@ -45,13 +36,13 @@ double run_share(transformer::Transformer& model, const Examples& examples, cons
 
 }  // namespace
 
-Replicas::Replicas(transformer::Transformer& model) : model_(model), threads_before_(at::get_num_threads()) {
+Replicas::Replicas(transformer::Transformer& model) : model_(model), threads_before_(models::product_threads()) {
   keep_freed_memory();
-  set_product_threads(1);
+  models::set_product_threads(1);
 }
 
 Replicas::~Replicas() {
-  set_product_threads(threads_before_);
+  models::set_product_threads(threads_before_);
 }
 
 Result<std::unique_ptr<Replicas>> Replicas::create(transformer::Transformer& model, std::int64_t threads) {

@@ -90,6 +90,26 @@ TEST(LargeCheckpoint, TenGigabytesOpenWithoutBeingRead) {
   EXPECT_LT(resident() - before, 200e6);
 }
 
+// Room for the weights is asked for before they are read.
+TEST(LargeCheckpoint, WeightsBeyondTheMachineAreRefusedUnread) {
+  const Sparse sparse(16'000'000, 15'000);  // 960 GB
+  const models::OpenOptions options;
+  const auto model = models::open(sparse.folder(), options);
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  models::Input input;
+  input.ids = std::vector<std::int64_t>{1, 2, 3};
+  const double before = resident();
+  const auto begin = std::chrono::steady_clock::now();
+  const auto trace = (*model)->run(input);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  ASSERT_FALSE(trace.ok());
+  EXPECT_EQ(trace.error().code, ErrorCode::kTooLarge);
+  EXPECT_NE(trace.error().describe().find("the weights need 96"), std::string::npos)
+      << trace.error().describe();
+  EXPECT_LT(elapsed.count(), 1.0);
+  EXPECT_LT(resident() - before, 100e6);
+}
+
 TEST(LargeCheckpoint, ValuesThatAreNotFiniteAreAWarningOfItsFirstRun) {
   const Sparse sparse(1'200'000, 56);  // 269 MB: beyond what is read on opening
   sparse.set("model.embed_tokens.weight", 56 * 1'100'000 + 3, std::numeric_limits<float>::quiet_NaN());

@@ -1,0 +1,142 @@
+#include "models/threads.h"
+
+#include <ATen/Parallel.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+#include <thread>
+
+namespace locus::models {
+
+namespace {
+
+// OpenBLAS counts one number of threads a process; small works on several of ours overlap.
+struct Counted {
+  std::mutex mutex;
+  int threads = 0;  // 0: not set yet, OpenBLAS's own choice
+  int small = 0;    // works that want one
+};
+
+Counted& counted() {
+  static Counted counted;
+  return counted;
+}
+
+// A function of a library that may be in the process; null where it is not.
+template <class Function>
+Function* found(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+int blas_threads() {
+  auto* const threads = found<int()>("openblas_get_num_threads");
+  return threads != nullptr ? threads() : 1;
+}
+
+void set_blas_threads(int threads) {
+  if (auto* const set = found<void(int)>("openblas_set_num_threads")) {
+    set(threads);
+  }
+}
+
+// Of this thread alone; at::set_num_threads() would set those of threads to come, too.
+void set_loop_threads(int threads) {
+  if (auto* const set = found<void(int)>("omp_set_num_threads")) {
+    set(threads);
+  }
+}
+
+// OpenBLAS's names of kernels for x86, by the widest vectors that they use.
+constexpr std::array<std::string_view, 4> kAvx512{"SkylakeX", "Cooperlake", "SapphireRapids", "Zen5"};
+constexpr std::array<std::string_view, 3> kAvx2{"Haswell", "Zen", "Excavator"};
+
+int vector_bits(std::string_view kernels) {
+  const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), kernels) != names.end(); };
+  return among(kAvx512) ? 512 : among(kAvx2) ? 256 : 128;
+}
+
+int cpu_vector_bits() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
+    return 512;
+  }
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 256 : 128;
+#else
+  return 0;
+#endif
+}
+
+std::string kernel_name() {
+  auto* const name = found<char*()>("openblas_get_corename");
+  const char* const text = name != nullptr ? name() : nullptr;
+  return text != nullptr ? text : "";
+}
+
+}  // namespace
+
+int bounded_threads(std::int64_t threads) {
+  const auto cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+  return static_cast<int>(threads > 0 ? std::min(threads, cores) : cores);
+}
+
+void set_product_threads(int threads) {
+  at::set_num_threads(threads);
+  Counted& all = counted();
+  const std::lock_guard lock(all.mutex);
+  all.threads = threads;
+  if (all.small == 0) {
+    set_blas_threads(threads);
+  }
+}
+
+int product_threads() {
+  return at::get_num_threads();
+}
+
+// at::get_num_threads() first: its first call on a thread sets that thread's number.
+ThreadsFor::ThreadsFor(double macs) : before_(at::get_num_threads()), small_(macs < kSmallWorkMacs) {
+  Counted& all = counted();
+  const std::lock_guard lock(all.mutex);
+  if (!small_) {
+    set_loop_threads(all.threads > 0 ? all.threads : before_);
+    return;
+  }
+  set_loop_threads(1);
+  if (all.small++ == 0) {
+    all.threads = all.threads > 0 ? all.threads : blas_threads();
+    set_blas_threads(1);
+  }
+}
+
+ThreadsFor::~ThreadsFor() {
+  set_loop_threads(before_);
+  if (!small_) {
+    return;
+  }
+  Counted& all = counted();
+  const std::lock_guard lock(all.mutex);
+  if (--all.small == 0) {
+    set_blas_threads(all.threads);
+  }
+}
+
+std::string slower_kernels(const std::string& kernels, int cpu_bits, const char* chosen) {
+  if (kernels.empty() || vector_bits(kernels) >= cpu_bits) {
+    return {};
+  }
+  return "OpenBLAS runs its " + kernels + " kernels on a CPU with vectors of " + std::to_string(cpu_bits) +
+         " bits: matrix products take a multiple of their time" +
+         (chosen != nullptr ? std::string("; unset OPENBLAS_CORETYPE (") + chosen + ")" : std::string());
+}
+
+Products products() {
+  const std::string kernels = kernel_name();
+  return {kernels, slower_kernels(kernels, cpu_vector_bits(), std::getenv("OPENBLAS_CORETYPE"))};
+}
+
+}  // namespace locus::models

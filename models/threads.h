@@ -1,0 +1,46 @@
+// Threads of LibTorch's loops and of OpenBLAS, which LibTorch does not know, and the kernels of matrix products.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace locus::models {
+
+// `threads` (0: all), but never more than there are cores.
+int bounded_threads(std::int64_t threads);
+// For all work from now on.
+void set_product_threads(int threads);
+int product_threads();
+
+// While one lives, loops of this thread have the threads that the announced work is worth: one where it is small, all
+// otherwise. On a loaded machine another thread gets its turn milliseconds late, at every one of a forward pass's
+// hundred barriers. Small work's products have one too, those of all threads: OpenBLAS counts one number of threads a
+// process.
+class ThreadsFor {
+ public:
+  // `macs` multiply-accumulates.
+  explicit ThreadsFor(double macs);
+  ~ThreadsFor();
+  ThreadsFor(const ThreadsFor&) = delete;
+  ThreadsFor& operator=(const ThreadsFor&) = delete;
+
+ private:
+  int before_;  // of this thread's loops
+  bool small_;
+};
+
+// Work below this is small: see ThreadsFor.
+constexpr double kSmallWorkMacs = 1e8;
+
+// What matrix products run on.
+struct Products {
+  std::string kernels;  // OpenBLAS's: "SkylakeX"; empty: the library does not say
+  std::string warning;  // that this CPU has faster ones, and what chose these; empty: it has not
+};
+Products products();
+
+// That warning: where `kernels` use narrower vectors than a CPU of `cpu_bits` has. `chosen` is what OPENBLAS_CORETYPE
+// says, or null.
+std::string slower_kernels(const std::string& kernels, int cpu_bits, const char* chosen);
+
+}  // namespace locus::models

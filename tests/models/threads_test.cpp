@@ -1,0 +1,98 @@
+// Threads by the work they are worth, and what is said of slow kernels.
+#include "models/threads.h"
+
+#include <ATen/Parallel.h>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+#include "models/guard.h"
+
+namespace locus::models {
+namespace {
+
+int openblas_threads() {
+  using Threads = int (*)();
+  auto* const threads = reinterpret_cast<Threads>(dlsym(RTLD_DEFAULT, "openblas_get_num_threads"));
+  return threads != nullptr ? threads() : 0;
+}
+
+// Threads as they were, whatever a test set.
+class Threads : public testing::Test {
+ protected:
+  void TearDown() override { set_product_threads(before_); }
+  const int before_ = product_threads();
+};
+
+TEST_F(Threads, AreBoundedByTheCores) {
+  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  EXPECT_EQ(bounded_threads(0), cores);
+  EXPECT_EQ(bounded_threads(1), 1);
+  EXPECT_EQ(bounded_threads(1000), cores);
+  EXPECT_EQ(bounded_threads(std::int64_t{1} << 40), cores);
+}
+
+TEST_F(Threads, SmallWorkHasOneAndLeavesTheRestAsItWas) {
+  set_product_threads(2);
+  {
+    const ThreadsFor small(kSmallWorkMacs / 2);
+    EXPECT_EQ(at::get_num_threads(), 1);
+    EXPECT_LE(openblas_threads(), 1);
+    {
+      const ThreadsFor inner(1);
+      EXPECT_EQ(at::get_num_threads(), 1);
+    }
+    EXPECT_EQ(at::get_num_threads(), 1);
+  }
+  EXPECT_EQ(at::get_num_threads(), 2);
+  if (openblas_threads() > 0) {
+    EXPECT_EQ(openblas_threads(), 2);
+  }
+  const ThreadsFor large(2 * kSmallWorkMacs);
+  EXPECT_EQ(at::get_num_threads(), 2);
+}
+
+// OpenBLAS counts one number a process: what ends first must not leave the other's.
+TEST_F(Threads, SmallWorksThatOverlapLeaveAllThreadsInTheEnd) {
+  set_product_threads(2);
+  auto first = std::make_unique<ThreadsFor>(1);
+  std::thread([&first] {
+    const ThreadsFor second(1);
+    EXPECT_LE(openblas_threads(), 1);
+  }).join();
+  EXPECT_LE(openblas_threads(), 1);
+  first.reset();
+  if (openblas_threads() > 0) {
+    EXPECT_EQ(openblas_threads(), 2);
+  }
+  EXPECT_EQ(at::get_num_threads(), 2);
+}
+
+TEST_F(Threads, SlowerOnesThanTheCpuHasAreNamed) {
+  const std::string said = slower_kernels("Haswell", 512, "Haswell");
+  EXPECT_NE(said.find("Haswell kernels"), std::string::npos) << said;
+  EXPECT_NE(said.find("unset OPENBLAS_CORETYPE"), std::string::npos) << said;
+  EXPECT_EQ(slower_kernels("Prescott", 256, nullptr).find("unset"), std::string::npos);
+  EXPECT_FALSE(slower_kernels("Prescott", 256, nullptr).empty());
+  EXPECT_EQ(slower_kernels("SkylakeX", 512, "SkylakeX"), "");
+  EXPECT_EQ(slower_kernels("Zen", 256, nullptr), "");
+  EXPECT_EQ(slower_kernels("Prescott", 128, nullptr), "");
+  EXPECT_EQ(slower_kernels("", 512, nullptr), "");
+  EXPECT_EQ(slower_kernels("ARMV8", 0, nullptr), "");
+}
+
+TEST_F(Threads, MemoryThatIsNotThereIsSaidWithoutTheLibrarysWords) {
+  const Error error = error_of(std::runtime_error(
+      "[enforce fail at alloc_cpu.cpp:66] . DefaultCPUAllocator: can't allocate memory: you tried to "
+      "allocate 4294967296 bytes. Error code 12 (Cannot allocate memory)\nframe #0: c10::foo"));
+  EXPECT_EQ(error.code, ErrorCode::kTooLarge);
+  EXPECT_EQ(error.describe(), "not enough memory: 4295 MB more are not there");
+  EXPECT_EQ(error_of(std::bad_alloc()).describe(), "not enough memory");
+}
+
+}  // namespace
+}  // namespace locus::models
