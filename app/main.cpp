@@ -1,6 +1,7 @@
 // locus: the workbench and the command line, one program.
 #include "app/cli/command_line.h"
 #if LOCUS_GUI
+#include "app/cli/interrupt.h"
 #include "app/cli/paint.h"
 #include "app/session/session.h"
 #include "app/workbench/workbench.h"
@@ -25,12 +26,20 @@ Result<int> draw_figures(const locus::cli::WorkbenchRequest& request, const locu
     return locus::bad_input("found no bundled session; give one: locus --figures FOLDER FILE.locus.json");
   }
   LOCUS_TRY(const auto painter, locus::cli::Painter::create());
-  LOCUS_TRY(const auto rendered, locus::workbench::render_session(session, request.figures));
+  const locus::cli::Interrupt interrupt;
+  LOCUS_TRY(const auto rendered, locus::workbench::render_session(session, request.figures, interrupt.token()));
   for (const std::string& warning : rendered.warnings) {
     context.console.warn(warning);
   }
   for (const std::filesystem::path& file : rendered.files) {
     context.console.print(file.string());
+  }
+  if (rendered.stopped) {
+    return locus::cli::keeping(locus::cancelled(),
+                               std::to_string(rendered.files.size()) + " files were written to " + request.figures);
+  }
+  if (rendered.files.empty()) {
+    return locus::bad_input("expected figures to draw, found none that can be; the warnings say why", session.string());
   }
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "app/cli/command.h"
+#include "app/cli/input_options.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/json.h"
 #include "core/base/numbers.h"
@@ -71,6 +72,7 @@ Status run(const Options& options, const Context& context) {
     return usage("--repetitions: expected 1 or more, found " + std::to_string(options.repetitions));
   }
   Console& console = context.console;
+  warn_of_slow_products(context);
   const Interrupt interrupt;
   models::BenchOptions wanted;
   wanted.only = options.only;

@@ -6,6 +6,7 @@
 
 #include "models/checkpoint/hub_cache.h"
 #include "models/model.h"
+#include "models/threads.h"
 
 namespace locus::cli {
 namespace {
@@ -36,7 +37,8 @@ auto guarded(const Work& work) -> Result<decltype(work())> {
   } catch (const std::bad_alloc&) {
     return too_large("not enough memory");
   } catch (const std::exception& error) {
-    return internal(error.what());
+    const std::string what = error.what();
+    return internal(what.substr(0, what.find('\n')));  // libraries put a backtrace after the first line
   }
 }
 
@@ -76,10 +78,7 @@ Result<int> run_workbench(int argc, char** argv, OpenWorkbench open_workbench, W
   return status.ok() ? status.value() : Result<int>(status.error());
 }
 
-}  // namespace
-
-int run_command_line(int argc, char** argv, OpenWorkbench open_workbench) {
-  Console console;
+int run(int argc, char** argv, OpenWorkbench open_workbench, Console& console) {
   Parser parser;
   Globals globals;
   WorkbenchRequest request;
@@ -106,7 +105,7 @@ int run_command_line(int argc, char** argv, OpenWorkbench open_workbench) {
   if (const Status status = console.open_log(globals.log); !status.ok()) {
     return console.fail(status.error());
   }
-  models::set_threads(static_cast<int>(globals.threads));  // 0: all cores; LibTorch alone may start with one
+  models::set_threads(models::bounded_threads(globals.threads));  // 0: all cores; LibTorch alone may start with one
   const std::string recorded = recordable(argc, argv);
   const Context context{globals, console, recorded};
   if (parsed->kind == Parsed::Kind::kNone) {
@@ -118,6 +117,14 @@ int run_command_line(int argc, char** argv, OpenWorkbench open_workbench) {
   }
   const Status status = run_action(actions[parsed->command], context);
   return status.ok() ? 0 : console.fail(status.error());
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv, OpenWorkbench open_workbench) {
+  hold_standard_streams();
+  Console console;
+  return console.finish(run(argc, argv, open_workbench, console));
 }
 
 }  // namespace locus::cli

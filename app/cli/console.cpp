@@ -1,8 +1,11 @@
 #include "app/cli/console.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <iostream>
 
 #include "core/base/numbers.h"
@@ -12,6 +15,7 @@ namespace locus::cli {
 namespace {
 
 constexpr std::chrono::seconds kProgressInterval{10};
+constexpr int kStopped = 130;  // as shells say of SIGINT
 
 }  // namespace
 
@@ -33,6 +37,9 @@ void Console::print(const std::string& line) {
 }
 
 void Console::warn(const std::string& message) {
+  if (!warned_.insert(message).second) {
+    return;
+  }
   end_progress();
   const std::string line = "locus: warning: " + one_line(message);
   std::cerr << line << '\n';
@@ -49,11 +56,25 @@ void Console::note(const std::string& message) {
 int Console::fail(const Error& error) {
   end_progress();
   std::cout.flush();
-  const std::string line = "locus: error: " + one_line(error.describe());
+  const bool stopped = error.code == ErrorCode::kCancelled;
+  const std::string line = (stopped ? "locus: " : "locus: error: ") + one_line(error.describe());
   std::cerr << line << '\n';
   log(line);
-  // The user's own stop is no failure of a sub-command that saved what it had.
-  return error.code == ErrorCode::kCancelled ? 0 : static_cast<int>(error.code);
+  return stopped ? kStopped : static_cast<int>(error.code);
+}
+
+int Console::finish(int status) {
+  end_progress();
+  errno = 0;
+  std::cout.flush();
+  const bool written = std::cout.good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  const std::string why = errno != 0 ? std::string(": ") + std::strerror(errno) : "";
+  const bool logged = !log_.is_open() || log_.good();
+  log_.clear();
+  if (status == 0 && !written) {
+    return fail(bad_input("cannot write" + why, "standard output"));
+  }
+  return status == 0 && !logged ? fail(bad_input("cannot write", "--log")) : status;
 }
 
 void Console::progress(const std::string& line) {
@@ -105,6 +126,24 @@ std::size_t sequence_length(const std::string& text, std::size_t n) {
 }
 
 }  // namespace
+
+void hold_standard_streams() {
+  const char* const devices[] = {"/dev/null", "/dev/full", "/dev/full"};
+  for (int stream = 0; stream < 3; ++stream) {
+    if (fcntl(stream, F_GETFD) == -1 && errno == EBADF) {
+      // The lowest free number is this stream's, since those before it are open.
+      [[maybe_unused]] const int opened = open(devices[stream], stream == 0 ? O_RDONLY : O_WRONLY);
+    }
+  }
+}
+
+Error keeping(Error error, const std::string& kept) {
+  if (error.code == ErrorCode::kCancelled) {
+    error.message = "cancelled; " + kept;
+    error.context.clear();
+  }
+  return error;
+}
 
 std::string one_line(const std::string& text) {
   std::string line;

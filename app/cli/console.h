@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <set>
 #include <string>
 
 #include "core/base/result.h"
@@ -17,12 +18,15 @@ class Console {
 
   // One line of standard output.
   void print(const std::string& line);
-  // "locus: warning: …"
+  // "locus: warning: …", each once.
   void warn(const std::string& message);
   // "locus: …": something worth knowing, on standard error.
   void note(const std::string& message);
-  // "locus: error: …", always one line; returns the exit status that belongs to it.
+  // "locus: error: …", always one line; returns the exit status that belongs to it. The user's own stop is no error:
+  // "locus: cancelled; …", 130.
   int fail(const Error& error);
+  // Flushes; `status`, or that of an error where standard output or the log did not take all that was written.
+  int finish(int status);
   // A line that replaces itself on a terminal; where there is none, one of them every ten seconds.
   void progress(const std::string& line);
   // Ends the progress line.
@@ -31,9 +35,17 @@ class Console {
 
  private:
   std::ofstream log_;
+  std::set<std::string> warned_;
   bool progress_open_ = false;
   std::chrono::steady_clock::time_point last_progress_ = std::chrono::steady_clock::now();
 };
+
+// Opens what stands for standard streams that the program was started without, so that no file takes their numbers:
+// what is read is empty, what is written fails.
+void hold_standard_streams();
+
+// `error`, with what was kept where it is the user's stop: "cancelled; no trace was written".
+Error keeping(Error error, const std::string& kept);
 
 // `text` on one line: control characters become spaces, invalid UTF-8 is replaced.
 std::string one_line(const std::string& text);

@@ -104,6 +104,11 @@ void print_rows(const std::vector<training::Evaluation>& rows, Console& console)
   }
 }
 
+std::string kept_rows(std::size_t count, const Options& options) {
+  return std::to_string(count) + " of " + std::to_string(options.paths.size()) + " checkpoints were measured" +
+         (options.record ? " and recorded" : "");
+}
+
 Status run(const Options& options, const Context& context) {
   if (options.paths.empty()) {
     return usage("evaluate: expected at least one PATH");
@@ -124,15 +129,24 @@ Status run(const Options& options, const Context& context) {
   evaluate.overrides = options.overrides.read();
   evaluate.device = context.globals.device;
   evaluate.seed = static_cast<std::uint64_t>(options.seed);
+  warn_of_slow_products(context);
   const Interrupt interrupt;
   std::vector<training::Evaluation> rows;
+  Status measured;
   for (const std::string& name : options.paths) {
     LOCUS_TRY(const std::filesystem::path path, checkpoint::find_checkpoint(name));
     const auto progress = [&](const ProgressReport& report) {
       context.console.progress(name + " " + report.what + " " + fixed_text(100 * report.fraction, 0) + " %");
     };
-    LOCUS_TRY(training::Evaluation row, training::evaluate(path, evaluate, progress, interrupt.token()));
-    rows.push_back(std::move(row));
+    Result<training::Evaluation> row = training::evaluate(path, evaluate, progress, interrupt.token());
+    if (!row.ok()) {
+      measured = keeping(row.error(), rows.empty() ? "nothing was measured" : kept_rows(rows.size(), options));
+      break;
+    }
+    rows.push_back(std::move(*row));
+  }
+  if (!measured.ok() && (measured.error().code != ErrorCode::kCancelled || rows.empty())) {
+    return measured;
   }
   if (options.json) {
     Json list = Json::array();
@@ -143,7 +157,7 @@ Status run(const Options& options, const Context& context) {
   } else {
     print_rows(rows, context.console);
   }
-  return {};
+  return measured;
 }
 
 }  // namespace

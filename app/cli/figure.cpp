@@ -6,6 +6,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/input_options.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/paint.h"
 #include "app/cli/settings_text.h"
 #include "app/session/paper_input.h"
@@ -159,7 +160,7 @@ bool has_input(const models::Input& input) {
 }
 
 Result<views::Column> open_column(const workbench::CheckpointEntry& entry, const models::Input& input,
-                                  const Context& context, std::string& digest) {
+                                  const Context& context, const StopToken& stop, std::string& digest) {
   views::Column column;
   if (models::is_trace(entry.path)) {
     LOCUS_TRY(column.trace, models::open_trace(entry.path));
@@ -171,14 +172,15 @@ Result<views::Column> open_column(const workbench::CheckpointEntry& entry, const
   if (!has_input(input)) {
     return usage("expected an INPUT: --text, --text-file, --ids, --image or --pixels (only traces need none)");
   }
-  LOCUS_TRY(column.trace, run_model(*column.model, input, {}, context));
+  LOCUS_TRY(column.trace, run_model(*column.model, input, {}, context, stop));
   LOCUS_TRY(digest, workbench::checkpoint_digest(column.model->info().files));
   column.name = column.model->info().name + workbench::label_of(entry.overrides);
   return column;
 }
 
 // Opens and runs everything; fills in the digests, with a warning where a recorded one differs.
-Result<std::vector<views::Column>> open_columns(workbench::Recipe& recipe, bool uses_input, const Context& context) {
+Result<std::vector<views::Column>> open_columns(workbench::Recipe& recipe, bool uses_input, const Context& context,
+                                                const StopToken& stop) {
   std::vector<views::Column> columns;
   models::Input input = recipe.session.input;
   if (!uses_input && !has_input(input)) {
@@ -191,7 +193,7 @@ Result<std::vector<views::Column>> open_columns(workbench::Recipe& recipe, bool 
       continue;
     }
     std::string digest;
-    LOCUS_TRY(views::Column column, open_column(entry, input, context, digest));
+    LOCUS_TRY(views::Column column, open_column(entry, input, context, stop, digest));
     if (!recipe.digests[n].empty() && recipe.digests[n] != digest) {
       context.console.warn(entry.path.string() + ": has changed since the recipe was made");
     }
@@ -204,19 +206,28 @@ Result<std::vector<views::Column>> open_columns(workbench::Recipe& recipe, bool 
 
 class Drawing {
  public:
-  Drawing(workbench::Recipe recipe, std::vector<views::Column> columns, const views::View& view, const Context& context)
-      : recipe_(std::move(recipe)), columns_(std::move(columns)), view_(view), context_(context) {}
+  Drawing(workbench::Recipe recipe, std::vector<views::Column> columns, const views::View& view, const Context& context,
+          StopToken stop)
+      : recipe_(std::move(recipe)),
+        columns_(std::move(columns)),
+        view_(view),
+        context_(context),
+        stop_(std::move(stop)) {}
 
-  Status write_data(const fs::path& file) const {
-    const views::ViewInput input = workbench::view_input(recipe_.session.state, columns_, view_);
+  // Files written so far.
+  int written() const { return written_; }
+
+  Status write_data(const fs::path& file) {
+    views::ViewInput input = workbench::view_input(recipe_.session.state, columns_, view_);
+    input.stop = stop_;
     LOCUS_TRY(const views::Data data, view_.data(input));
     LOCUS_CHECK(views::write_data(data, to_json(recipe_), file));
-    context_.console.print(file.string());
+    say(file);
     return {};
   }
 
   // One file, or one a layer and head where all are asked for.
-  Status write_figures(const Painter& painter, const fs::path& file) const {
+  Status write_figures(const Painter& painter, const fs::path& file) {
     const workbench::ViewState& state = recipe_.session.state;
     const bool all_layers = view_.info().uses_layer && state.layer == views::kAll;
     const bool all_heads = view_.info().uses_head && state.head == views::kAll;
@@ -225,6 +236,9 @@ class Drawing {
     const Range heads = all_heads ? Range{0, model.heads} : Range{state.head, state.head + 1};
     for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
       for (std::int64_t head = heads.begin; head < heads.end; ++head) {
+        if (stop_.stop_requested()) {
+          return cancelled();
+        }
         workbench::Recipe one = recipe_;
         one.session.state.layer = layer;
         one.session.state.head = head;
@@ -236,15 +250,22 @@ class Drawing {
   }
 
  private:
-  Status write_figure(const Painter& painter, const workbench::Recipe& recipe, const fs::path& file) const {
+  void say(const fs::path& file) {
+    ++written_;
+    context_.console.print(file.string());
+  }
+
+  Status write_figure(const Painter& painter, const workbench::Recipe& recipe, const fs::path& file) {
     PaintOptions paint;
     paint.width_mm = workbench::paper_width_mm(recipe.paper, columns_.size());
     paint.dpi = recipe.paper.dpi;
     paint.dark = recipe.paper.dark;
-    LOCUS_TRY(figure::Figure figure, view_.figure(workbench::paper_input(recipe, columns_, view_, file)));
+    views::ViewInput input = workbench::paper_input(recipe, columns_, view_, file);
+    input.stop = stop_;
+    LOCUS_TRY(figure::Figure figure, view_.figure(input));
     figure.recipe = to_json(recipe);
     LOCUS_CHECK(painter.write(figure, file, paint));
-    context_.console.print(file.string());
+    say(file);
     return {};
   }
 
@@ -252,22 +273,35 @@ class Drawing {
   std::vector<views::Column> columns_;
   const views::View& view_;
   const Context& context_;
+  StopToken stop_;
+  int written_ = 0;
 };
+
+std::string written_so_far(int files) {
+  return files == 0 ? "nothing was drawn"
+                    : std::to_string(files) + (files == 1 ? " file was" : " files were") + " written";
+}
 
 Status draw(workbench::Recipe recipe, const Painter* painter, const Options& options, const Context& context) {
   LOCUS_TRY(const views::View* view, views::find_view(recipe.session.state.view));
-  LOCUS_TRY(std::vector<views::Column> columns, open_columns(recipe, view->info().uses_input, context));
+  const Interrupt interrupt;
+  const auto opened = open_columns(recipe, view->info().uses_input, context, interrupt.token());
+  if (!opened.ok()) {
+    return keeping(opened.error(), "nothing was drawn");
+  }
+  std::vector<views::Column> columns = *opened;
   if (columns.empty()) {
     return bad_input("names no checkpoint", options.recipe);
   }
   for (const views::Column& column : columns) {
     LOCUS_CHECK(view->available(column));
   }
-  const Drawing drawing(std::move(recipe), std::move(columns), *view, context);
-  if (painter) {
-    LOCUS_CHECK(drawing.write_figures(*painter, options.out));
+  Drawing drawing(std::move(recipe), std::move(columns), *view, context, interrupt.token());
+  Status status = painter ? drawing.write_figures(*painter, options.out) : Status();
+  if (status.ok() && !options.data.empty()) {
+    status = drawing.write_data(options.data);
   }
-  return options.data.empty() ? Status() : drawing.write_data(options.data);
+  return status.ok() ? status : Status(keeping(status.error(), written_so_far(drawing.written())));
 }
 
 Status run(const Options& options, const Context& context) {

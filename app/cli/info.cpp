@@ -6,6 +6,7 @@
 #include "app/cli/input_options.h"
 #include "app/cli/json.h"
 #include "models/model.h"
+#include "models/threads.h"
 
 namespace locus::cli {
 namespace {
@@ -22,6 +23,14 @@ Json encoding_json(const models::ModelInfo& info) {
   Json json = {{"name", info.encoding}};
   json.update(to_json(info.encoding_options));
   return json;
+}
+
+Json runtime_json() {
+  const models::Runtime runtime = models::runtime();
+  return {{"torch", runtime.torch},
+          {"blas", runtime.blas},
+          {"kernels", models::products().kernels},
+          {"threads", runtime.threads}};
 }
 
 Json info_json(const models::Model& model, std::int64_t length) {
@@ -46,6 +55,7 @@ Json info_json(const models::Model& model, std::int64_t length) {
       {"missing", info.missing},
       {"unexpected", info.unexpected},
       {"warnings", info.warnings},
+      {"runtime", runtime_json()},
   };
   if (length > 0) {
     json["length"] = length;
@@ -80,6 +90,13 @@ std::string encoding_line(const models::ModelInfo& info) {
   return line;
 }
 
+// "OpenBLAS, SkylakeX kernels, 2 threads"
+std::string products_line(const models::Runtime& runtime) {
+  const std::string kernels = models::products().kernels;
+  return runtime.blas + (kernels.empty() ? "" : ", " + kernels + " kernels") + ", " + std::to_string(runtime.threads) +
+         (runtime.threads == 1 ? " thread" : " threads");
+}
+
 void print_info(const models::Model& model, std::int64_t length, Console& console) {
   const models::ModelInfo& info = model.info();
   const auto row = [&console](const std::string& name, const std::string& value) {
@@ -101,6 +118,7 @@ void print_info(const models::Model& model, std::int64_t length, Console& consol
   row("files", joined(info.files));
   row("missing", joined(info.missing));
   row("unexpected", joined(info.unexpected));
+  row("products", products_line(models::runtime()));
   if (length > 0) {
     row("FLOPs", short_count(2 * model.macs(length)) + " for " + std::to_string(length) + " tokens (" +
                      short_count(model.macs(length)) + " MACs)");

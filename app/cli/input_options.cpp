@@ -9,6 +9,7 @@
 
 #include "core/base/atomic_file.h"
 #include "models/checkpoint/hub_cache.h"
+#include "models/threads.h"
 
 namespace locus::cli {
 
@@ -127,6 +128,12 @@ models::Overrides OverrideOptions::read() const {
   return {rope_base_, rope_scaling_};
 }
 
+void warn_of_slow_products(const Context& context) {
+  if (const std::string warning = models::products().warning; !warning.empty()) {
+    context.console.warn(warning);
+  }
+}
+
 Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::path& path,
                                                         const models::Overrides& overrides, const Context& context) {
   models::OpenOptions options;
@@ -138,12 +145,14 @@ Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::p
   for (const std::string& warning : model->info().warnings) {
     context.console.warn(warning);
   }
+  warn_of_slow_products(context);
   return model;
 }
 
 Result<std::shared_ptr<const models::Trace>> run_model(const models::Model& model, const models::Input& input,
-                                                       const models::RunOptions& options, const Context& context) {
-  LOCUS_TRY(std::shared_ptr<const models::Trace> trace, model.run(input, options));
+                                                       const models::RunOptions& options, const Context& context,
+                                                       StopToken stop) {
+  LOCUS_TRY(std::shared_ptr<const models::Trace> trace, model.run(input, options, std::move(stop)));
   const std::vector<std::string>& warnings = trace->model().warnings;
   for (std::size_t n = model.info().warnings.size(); n < warnings.size(); ++n) {
     context.console.warn(warnings[n]);

@@ -42,13 +42,17 @@ class OverrideOptions {
   std::string rope_scaling_;
 };
 
+// Says when matrix products run on slower kernels than this CPU has.
+void warn_of_slow_products(const Context& context);
+
 // Opens a checkpoint, which may be ORG/NAME[@REVISION] in the hub's cache, with the globals; its warnings are printed.
 Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::path& path,
                                                         const models::Overrides& overrides, const Context& context);
 
 // Runs it; warnings that came up only now, with the weights of a large checkpoint, are printed.
 Result<std::shared_ptr<const models::Trace>> run_model(const models::Model& model, const models::Input& input,
-                                                       const models::RunOptions& options, const Context& context);
+                                                       const models::RunOptions& options, const Context& context,
+                                                       StopToken stop = {});
 
 // "a,b,c" -> {a, b, c}, empty parts left out.
 std::vector<std::string> split(const std::string& text, char separator = ',');

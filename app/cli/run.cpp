@@ -9,6 +9,7 @@
 #include "app/cli/json.h"
 #include "core/base/numbers.h"
 #include "models/model.h"
+#include "models/timed_estimate.h"
 
 namespace locus::cli {
 namespace {
@@ -52,14 +53,14 @@ Result<std::set<std::string>> parse_keep(const std::string& text) {
 
 // Said before it starts: a run that takes longer than a person waits without wondering.
 void announce(const models::Model& model, const models::Input& input, std::int64_t generated,
-              const models::RunOptions& options, Console& console) {
+              const models::RunOptions& options, const StopToken& stop, Console& console) {
   constexpr double kLongMs = 5000;
   const auto tokens = model.tokenize(input);
   if (!tokens.ok()) {
     return;  // the run says it
   }
   const auto length = static_cast<std::int64_t>(tokens->size()) + generated;
-  const models::Estimate estimate = model.estimate(length, options);
+  const models::Estimate estimate = models::timed_estimate(model, length, options, stop);
   if (estimate.fits && estimate.time_ms > kLongMs) {
     console.note(std::to_string(length) + " tokens: " + models::to_text(estimate));
   }
@@ -120,8 +121,8 @@ Status run(const Options& options, const Context& context) {
     return usage("--generate and --temperature: expected 0 or more");
   }
   LOCUS_TRY(const auto model, open_model(options.path, options.overrides.read(), context));
-  announce(*model, input, options.generate, run_options, context.console);
   const Interrupt interrupt;
+  announce(*model, input, options.generate, run_options, interrupt.token(), context.console);
   const Progress progress = [&](const ProgressReport& news) { context.console.progress(news.what); };
   models::Generation generation;
   const models::Generation* const shown = options.generate > 0 ? &generation : nullptr;
@@ -139,7 +140,9 @@ Status run(const Options& options, const Context& context) {
     ran = generation.trace->write(options.trace, run_options.keep, progress, interrupt.token());
   }
   context.console.end_progress();
-  LOCUS_CHECK(ran);
+  if (!ran.ok()) {
+    return keeping(ran.error(), options.trace.empty() ? "nothing was kept" : "no trace was written");
+  }
   const models::Trace* const trace = generation.trace.get();
   const std::vector<std::string>& warnings = trace->model().warnings;  // the first are those of opening, said before
   for (std::size_t n = model->info().warnings.size(); n < warnings.size(); ++n) {

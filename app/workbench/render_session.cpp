@@ -36,6 +36,9 @@ std::string file_name(const std::string& name) {
 // The models and runs of a session's figures, each made once.
 class Runs {
  public:
+  explicit Runs(const StopToken& stop) : stop_(stop) {}
+  const StopToken& stop() const { return stop_; }
+
   Result<std::vector<views::Column>> columns(const std::vector<CheckpointEntry>& entries, const models::Input& input) {
     std::vector<views::Column> columns;
     for (const CheckpointEntry& entry : entries) {
@@ -78,13 +81,14 @@ class Runs {
         return known.trace;
       }
     }
-    LOCUS_TRY(auto trace, model->run(input));
+    LOCUS_TRY(auto trace, model->run(input, {}, stop_));
     runs_.push_back({model, input, trace});
     return trace;
   }
 
   std::vector<std::pair<CheckpointEntry, ModelPointer>> models_;
   std::vector<Run> runs_;
+  StopToken stop_;
 };
 
 std::vector<CheckpointEntry> found(const std::vector<CheckpointEntry>& entries, const std::string& figure,
@@ -121,6 +125,7 @@ class Drawing {
     drawing.recipe_.session.input = input;
     drawing.recipe_.session.state = bookmark.state;
     drawing.cache_ = std::move(cache);
+    drawing.stop_ = runs.stop();
     // Figures of several panels beside each other have a page's width.
     LOCUS_TRY(const figure::Figure figure, drawing.figure("any.png"));
     drawing.recipe_.paper.width_mm = figure.columns > 1 ? kPageMm : kPanelMm;
@@ -140,6 +145,7 @@ class Drawing {
   Result<figure::Figure> figure(const std::filesystem::path& file) const {
     views::ViewInput input = paper_input(recipe_, columns_, *view_, file);
     input.cache = cache_;
+    input.stop = stop_;
     return view_->figure(input);
   }
 
@@ -147,11 +153,13 @@ class Drawing {
   std::vector<views::Column> columns_;
   Recipe recipe_;
   std::shared_ptr<views::FieldCache> cache_;
+  StopToken stop_;
 };
 
 }  // namespace
 
-Result<RenderedSession> render_session(const std::filesystem::path& path, const std::filesystem::path& folder) {
+Result<RenderedSession> render_session(const std::filesystem::path& path, const std::filesystem::path& folder,
+                                       const StopToken& stop) {
   LOCUS_TRY(const Session session, load_session(path));
   std::error_code code;
   std::filesystem::create_directories(folder, code);
@@ -162,7 +170,7 @@ Result<RenderedSession> render_session(const std::filesystem::path& path, const 
   if (figures.empty()) {
     figures.push_back({session.state.view, session.state});
   }
-  Runs runs;
+  Runs runs(stop);
   const auto cache = std::make_shared<views::FieldCache>(std::size_t{256} << 20);
   RenderedSession rendered;
   for (const Bookmark& each : figures) {
@@ -174,6 +182,10 @@ Result<RenderedSession> render_session(const std::filesystem::path& path, const 
       continue;
     }
     const auto drawing = Drawing::make(each, entries, each.input.value_or(session.input), runs, cache);
+    rendered.stopped = stop.stop_requested();
+    if (rendered.stopped) {
+      return rendered;
+    }
     if (!drawing && complete) {
       return drawing.error().within(each.name);
     }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/progress.h"
 #include "core/base/result.h"
 
 namespace locus::workbench {
@@ -25,13 +26,15 @@ int run_workbench(int& argc, char** argv, const WorkbenchOptions& options);
 struct RenderedSession {
   std::vector<std::filesystem::path> files;
   std::vector<std::string> warnings;  // a line for each checkpoint that is not there and each figure it was needed for
+  bool stopped = false;               // the rest was not drawn
 };
 
 // Draws every figure of a session (its bookmarks, or its state when it has none) as PNG and PDF into `folder`. A
 // checkpoint that is not there is left out with a warning, and so is a figure that cannot do without it. Opens
 // checkpoints and runs models on the calling thread. Needs a QGuiApplication (offscreen will do). Errors: those of the
 // session, of checkpoints that are there, and of views; kBadInput when the folder cannot be written.
-Result<RenderedSession> render_session(const std::filesystem::path& session, const std::filesystem::path& folder);
+Result<RenderedSession> render_session(const std::filesystem::path& session, const std::filesystem::path& folder,
+                                       const StopToken& stop = {});
 
 // assets/ of this installation: beside the program, above it, or where it was built. Empty when there is none.
 std::filesystem::path assets_folder();
