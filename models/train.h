@@ -71,6 +71,7 @@ struct TrainOptions {
   std::int64_t save_every = 200;  // steps between resumable saves and validations
   std::filesystem::path out;      // folder of the checkpoint
   bool resume = false;            // go on from `out`, when a save of these very options is there
+  bool overwrite = false;         // replace the run or checkpoint that `out` holds
   bool half = false;              // write float16 weights
   std::string command;            // recorded in training.json, free of paths
 };
@@ -92,6 +93,7 @@ struct TrainSummary {
   double loss = 0;  // mean of the last steps
   double tokens_per_second = 0;
   bool stopped = false;                  // by the StopToken; the state is saved
+  bool was_finished = false;             // a resume found the run done: nothing was computed or written
   std::string metric;                    // "bits_per_byte", "error"
   std::map<std::string, double> splits;  // after the last step; empty when stopped
   std::vector<CurvePoint> curve;
@@ -100,8 +102,9 @@ struct TrainSummary {
 // Trains and writes a checkpoint folder: config.json (a plain `llama` one for rope, otherwise `model_type: locus`),
 // model.safetensors, the tokenizer (of images preprocessor_config.json), training.json (command, seed, data by title
 // and SHA-256, steps, metrics) and loss.csv. Every `save_every` steps, and when `stop` is requested, all of it and a
-// resumable state are written atomically. Errors: kUsage for options that make no model or task, kBadInput for files
-// and for a resume with other options, kTooLarge.
+// resumable state are written atomically. The folder is locked meanwhile (training.lock). Errors: kUsage for options
+// that make no model or task, kBadInput for files, for a folder that another training writes, for one that holds a run
+// or a checkpoint unless it is resumed or overwritten, and for a resume with other options or data; kTooLarge.
 Result<TrainSummary> train(const TrainOptions& options, const OnProgress& on_progress = {}, StopToken stop = {});
 
 struct EvaluateOptions {

@@ -131,6 +131,7 @@ Status run(const Options& options, const Context& context) {
   train.threads = context.globals.threads;
   train.device = context.globals.device;
   train.command = context.command;
+  warn_of_slow_products(context);
   const Interrupt interrupt;
   Console& console = context.console;
   const auto on_progress = [&console](const training::TrainProgress& progress) {
@@ -141,6 +142,11 @@ Status run(const Options& options, const Context& context) {
     }
   };
   LOCUS_TRY(const training::TrainSummary summary, training::train(train, on_progress, interrupt.token()));
+  if (summary.was_finished) {
+    console.print(options.out + ": this run is finished, " + std::to_string(summary.steps) +
+                  " steps; nothing was done");
+    return {};
+  }
   console.print(std::to_string(summary.steps) + " steps, " + std::to_string(summary.parameters) + " parameters, loss " +
                 fixed_text(summary.loss, 4) + ", " + fixed_text(summary.tokens_per_second, 0) + " tokens/s");
   for (const auto& [split, value] : summary.splits) {
@@ -152,7 +158,12 @@ Status run(const Options& options, const Context& context) {
       return drawn;
     }
   }
-  console.print(summary.stopped ? "stopped; go on with --resume" : "written to " + options.out);
+  if (summary.stopped) {
+    return keeping(cancelled(), "the state after step " + std::to_string(summary.steps) + " of " +
+                                    std::to_string(train.steps) + " is kept in " + options.out +
+                                    ": go on with --resume");
+  }
+  console.print("written to " + options.out);
   return {};
 }
 
@@ -199,6 +210,7 @@ Action declare_train(Arguments& arguments) {
   arguments.choice("--dtype", options->dtype, {"float32", "float16"}, "of the written weights");
   arguments.text("--out", options->out, "folder to write");
   arguments.flag("--resume", train.resume, "go on where a run with these options was stopped");
+  arguments.flag("--overwrite", train.overwrite, "replace the run or checkpoint that --out holds");
   arguments.footer("tasks:" + names);
   return [options](const Context& context) { return run(*options, context); };
 }

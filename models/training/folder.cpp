@@ -22,6 +22,8 @@ using nlohmann::ordered_json;
 using transformer::Spec;
 
 constexpr const char* kStateFile = "training_state.safetensors";
+constexpr const char* kRecordFile = "training.json";
+constexpr std::size_t kLargestRecord = std::size_t{64} << 20;
 constexpr const char* kCurveHeader = "step,loss,learning_rate,validation";
 
 struct NamedTensor {
@@ -222,14 +224,14 @@ Status copy_into(const checkpoint::TensorSource& source, const std::string& name
   return {};
 }
 
-Status check_options(const std::string& written, const TrainOptions& options) {
-  LOCUS_TRY(const nlohmann::json before, parse_json(written, kStateFile));
-  const nlohmann::json now = nlohmann::json::parse(options_json(options).dump());
+// What `file` says of a run, against what it would be now.
+Status check_same(const nlohmann::json& before, const ordered_json& now, const char* file) {
   for (const auto& [name, value] : now.items()) {
-    if (!before.is_object() || !before.contains(name) || before[name] != value) {
-      const std::string found = before.is_object() && before.contains(name) ? before[name].dump() : "nothing";
-      return bad_input("cannot resume with other options: " + name + " was " + found + ", now " + value.dump(),
-                       kStateFile);
+    const bool there = before.is_object() && before.contains(name);
+    if (!there || before[name] != nlohmann::json(value)) {
+      return bad_input("cannot resume with other options: " + name + " was " +
+                           (there ? before[name].dump() : std::string("nothing")) + ", now " + value.dump(),
+                       file);
     }
   }
   return {};
@@ -278,8 +280,8 @@ Status write_record(const std::filesystem::path& folder, const TrainOptions& opt
   for (const auto& [split, value] : record.splits) {
     training["splits"][split] = value;
   }
-  LOCUS_CHECK(write_file(folder / "training.json",
-                         training.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n"));
+  LOCUS_CHECK(
+      write_file(folder / kRecordFile, training.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n"));
   return write_file(folder / "loss.csv", curve_csv(record.curve));
 }
 
@@ -301,8 +303,7 @@ Status write_state(const std::filesystem::path& folder, transformer::Transformer
 
 Result<bool> read_state(const std::filesystem::path& folder, transformer::Transformer& model, AdamW& optimiser,
                         const TrainOptions& options, RunRecord& record) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(folder / kStateFile, ignored)) {
+  if (!has_state(folder)) {
     return false;
   }
   LOCUS_TRY(const checkpoint::Source source, checkpoint::open_tensors(folder / kStateFile));
@@ -311,7 +312,8 @@ Result<bool> read_state(const std::filesystem::path& folder, transformer::Transf
   if (step == source->metadata().end() || written == source->metadata().end()) {
     return bad_input("is no training state", kStateFile);
   }
-  LOCUS_CHECK(check_options(written->second, options));
+  LOCUS_TRY(const nlohmann::json before, parse_json(written->second, kStateFile));
+  LOCUS_CHECK(check_same(before, options_json(options), kStateFile));
   const std::vector<transformer::Parameter> parameters = model.parameters();
   for (std::size_t n = 0; n < parameters.size(); ++n) {
     AdamW::Group& group = optimiser.groups()[n];
@@ -323,6 +325,31 @@ Result<bool> read_state(const std::filesystem::path& folder, transformer::Transf
   optimiser.set_steps(record.step);
   record.curve = read_curve(folder / "loss.csv", record.step);
   return true;
+}
+
+Result<std::optional<RunRecord>> read_record(const std::filesystem::path& folder, const TrainOptions& options,
+                                             const Task& task) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(folder / kRecordFile, ignored)) {
+    return std::optional<RunRecord>();
+  }
+  LOCUS_TRY(const std::string text, read_file(folder / kRecordFile, kLargestRecord));
+  LOCUS_TRY(const nlohmann::json before, parse_json(text, (folder / kRecordFile).string()));
+  ordered_json now = options_json(options);
+  now["data"] = ordered_json::parse(task.data_json());
+  LOCUS_CHECK(check_same(before, now, kRecordFile));
+  const auto steps = before.find("steps_done");
+  if (steps == before.end() || !steps->is_number_integer()) {
+    return bad_input("expected the steps done of a run (steps_done), found none", kRecordFile);
+  }
+  RunRecord record;
+  record.step = steps->get<std::int64_t>();
+  return std::optional<RunRecord>(std::move(record));
+}
+
+bool has_state(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  return std::filesystem::exists(folder / kStateFile, ignored);
 }
 
 Status remove_state(const std::filesystem::path& folder) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,12 @@ Status write_state(const std::filesystem::path& folder, transformer::Transformer
 Result<bool> read_state(const std::filesystem::path& folder, transformer::Transformer& model, AdamW& optimiser,
                         const TrainOptions& options, RunRecord& record);
 
+// The run that training.json records, finished or not; nothing where there is none. Errors: kBadInput when it was made
+// with other options or data (the first that differs is named).
+Result<std::optional<RunRecord>> read_record(const std::filesystem::path& folder, const TrainOptions& options,
+                                             const Task& task);
+
+bool has_state(const std::filesystem::path& folder);
 Status remove_state(const std::filesystem::path& folder);
 
 }  // namespace locus::training

@@ -202,6 +202,9 @@ Status check(const TrainOptions& options) {
   if (options.out.empty()) {
     return usage("expected a folder to write to");
   }
+  if (options.resume && options.overwrite) {
+    return usage("expected a run to go on with (resume) or to replace (overwrite), found both");
+  }
   return {};
 }
 

@@ -8,10 +8,12 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <thread>
 #include <utility>
 
+#include "models/guard.h"
+#include "models/threads.h"
 #include "models/training/adamw.h"
+#include "models/training/claim.h"
 #include "models/training/folder.h"
 #include "models/training/measure.h"
 #include "models/training/replicas.h"
@@ -173,6 +175,10 @@ class Trainer {
       whole.device = device();
       whole.stop = stop;
       auto measured = measure(model_, task_, n, whole);
+      if (!measured.ok() && measured.error().code == ErrorCode::kCancelled) {
+        summary.stopped = true;  // going on measures again
+        return summary;
+      }
       if (!measured.ok() && measured.error().code != ErrorCode::kBadInput) {
         return measured.error();
       }
@@ -181,7 +187,6 @@ class Trainer {
     }
     summary.splits = record_.splits;
     LOCUS_CHECK(write_record(options_.out, options_, task_, record_));
-    LOCUS_CHECK(remove_state(options_.out));
     return summary;
   }
 
@@ -233,19 +238,25 @@ Result<TrainSummary> train_checked(const TrainOptions& given, const OnProgress& 
   LOCUS_CHECK(model->encoding().accepts(natural));
   LOCUS_TRY(const auto groups, model->encoding().training_positions(natural, 1, options.seed));
   LOCUS_CHECK(model->encoding().accepts(groups.front().positions));
-  std::error_code error;
-  std::filesystem::create_directories(options.out, error);
-  if (error) {
-    return bad_input("cannot be made: " + error.message(), options.out.string());
+  LOCUS_TRY(const Claim claimed, claim(options, *task));
+  if (claimed.finished) {
+    TrainSummary summary;
+    summary.steps = options.steps;
+    summary.was_finished = true;
+    return summary;
   }
   const at::Device device(options.device == "cuda" ? at::kCUDA : at::kCPU);
-  const std::int64_t threads = options.threads > 0 ? options.threads : std::thread::hardware_concurrency();
+  const std::int64_t threads = models::bounded_threads(options.threads);
   LOCUS_TRY(const std::unique_ptr<Replicas> replicas,
             Replicas::create(*model, device.is_cpu() ? std::clamp<std::int64_t>(threads, 1, options.batch) : 1));
   LOCUS_TRY(TrainSummary summary, Trainer(options, *task, *model, *replicas).run(on_progress, stop));
   if (!summary.stopped && given.corpus.empty()) {
-    LOCUS_CHECK(record_reference(options, stop));
+    const Status recorded = record_reference(options, stop);
+    summary.stopped = !recorded.ok() && recorded.error().code == ErrorCode::kCancelled;
+    LOCUS_CHECK(summary.stopped ? Status() : recorded);
   }
+  // The state goes last: a run that is killed before goes on, and does what is left.
+  LOCUS_CHECK(summary.stopped ? Status() : remove_state(options.out));
   return summary;
 }
 
@@ -267,10 +278,12 @@ Result<Decay> parse_decay(const std::string& name) {
 Result<TrainSummary> train(const TrainOptions& options, const OnProgress& on_progress, StopToken stop) {
   try {
     return train_checked(options, on_progress, stop);
-  } catch (const std::bad_alloc&) {
-    return too_large("not enough memory for a batch of " + std::to_string(options.batch));
-  } catch (const c10::Error& error) {
-    return internal(error.what_without_backtrace());
+  } catch (const std::exception& exception) {
+    Error error = models::error_of(exception);
+    if (error.code == ErrorCode::kTooLarge) {
+      error.message += " for a batch of " + std::to_string(options.batch) + " sequences";
+    }
+    return error;
   }
 }
 

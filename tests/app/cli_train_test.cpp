@@ -1,19 +1,16 @@
 // locus train as a user meets it: interrupted, killed, resumed.
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <thread>
-
-#include "tests/support/paths.h"
 #include "tests/support/run_locus.h"
+#include "tests/support/signalled.h"
 
 namespace {
 
 using locus::testing_support::CheckpointTest;
 using locus::testing_support::expect_error;
+using locus::testing_support::Outcome;
 using locus::testing_support::read_text;
+using locus::testing_support::run_and_signal;
 using locus::testing_support::run_locus;
 namespace fs = std::filesystem;
 
@@ -27,33 +24,10 @@ class CliTrain : public CheckpointTest {
             "--seed",    "7",    "--save-every", "5",
             "--threads", "1",    "--out",        file(out)};
   }
-  // Starts the program and sends `signal` once it has saved; its exit status, or −signal.
-  static int start_and_signal(const std::vector<std::string>& words, const fs::path& saved, int signal) {
-    const pid_t child = fork();
-    if (child == 0) {
-      const std::string program = locus::test::binary();
-      std::vector<char*> argv{const_cast<char*>(program.c_str())};
-      for (const std::string& word : words) {
-        argv.push_back(const_cast<char*>(word.c_str()));
-      }
-      argv.push_back(nullptr);
-      const int sink = open_null();
-      dup2(sink, 1);
-      dup2(sink, 2);
-      execv(program.c_str(), argv.data());
-      _exit(127);
-    }
-    for (int n = 0; n < 600 && !fs::exists(saved); ++n) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
-    kill(child, signal);
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  static Outcome signalled(const std::vector<std::string>& words, const fs::path& saved, int signal) {
+    return run_and_signal(
+        words, [&] { return fs::exists(saved); }, signal);
   }
-
- private:
-  static int open_null() { return fileno(fopen("/dev/null", "w")); }
 };
 
 TEST_F(CliTrain, WritesWhatOtherSubCommandsOpen) {
@@ -66,18 +40,40 @@ TEST_F(CliTrain, WritesWhatOtherSubCommandsOpen) {
 
 TEST_F(CliTrain, CtrlCSavesAndResumeGoesOn) {
   const auto words = arguments("stopped", "1000000");
-  EXPECT_EQ(start_and_signal(words, file("stopped") + "/training_state.safetensors", SIGINT), 0);
+  const Outcome outcome = signalled(words, file("stopped") + "/training_state.safetensors", SIGINT);
+  EXPECT_EQ(outcome.status, 130);
+  EXPECT_EQ(outcome.err.rfind("locus: cancelled; the state after step ", 0), 0U) << outcome.err;
+  EXPECT_NE(outcome.err.find("is kept in " + file("stopped")), std::string::npos) << outcome.err;
   ASSERT_TRUE(fs::exists(file("stopped") + "/training_state.safetensors"));
   auto other = arguments("stopped", "1000001");
   other.push_back("--resume");
   expect_error(run_locus(other), 3, "steps");
 }
 
+TEST_F(CliTrain, AFinishedRunSaysSoAndAnotherFolderIsAskedFor) {
+  ASSERT_EQ(run_locus(arguments("twice", "6")).status, 0);
+  const std::string model = read_text(file("twice") + "/model.safetensors");
+  auto resume = arguments("twice", "6");
+  resume.push_back("--resume");
+  const auto again = run_locus(resume);
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_NE(again.out.find("this run is finished, 6 steps; nothing was done"), std::string::npos) << again.out;
+  expect_error(run_locus(arguments("twice", "6")), 3, "--overwrite");
+  expect_error(run_locus(arguments("twice", "7")), 3, "--overwrite");
+  auto longer = arguments("twice", "7");
+  longer.push_back("--resume");
+  expect_error(run_locus(longer), 3, "steps was 6, now 7");
+  EXPECT_EQ(read_text(file("twice") + "/model.safetensors"), model);
+  longer.back() = "--overwrite";
+  EXPECT_EQ(run_locus(longer).status, 0);
+  EXPECT_NE(read_text(file("twice") + "/model.safetensors"), model);
+}
+
 TEST_F(CliTrain, AKilledRunGoesOn) {
   // Long enough to be killed on the way on any machine, and short enough to be finished afterwards.
   const auto words = arguments("killed", "400");
   const fs::path state = file("killed") + "/training_state.safetensors";
-  const int status = start_and_signal(words, state, SIGKILL);
+  const int status = signalled(words, state, SIGKILL).status;
   if (status == 0) {
     GTEST_SKIP() << "the run was over before it could be killed";
   }

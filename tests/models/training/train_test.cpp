@@ -1,6 +1,9 @@
 #include "models/train.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -284,6 +287,128 @@ TEST_F(Train, RefusesToResumeWithOtherOptions) {
   ASSERT_FALSE(resumed.ok());
   EXPECT_EQ(resumed.error().code, ErrorCode::kBadInput);
   EXPECT_NE(resumed.error().message.find("learning_rate"), std::string::npos) << resumed.error().message;
+}
+
+// What a folder holds, and when each file of it was last written.
+std::map<std::string, std::pair<std::string, fs::file_time_type>> contents(const fs::path& folder) {
+  std::map<std::string, std::pair<std::string, fs::file_time_type>> all;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    all[entry.path().filename().string()] = {read(entry.path()), entry.last_write_time()};
+  }
+  return all;
+}
+
+void expect_refused(const TrainOptions& options, const std::string& naming) {
+  const auto before = contents(options.out);
+  const auto summary = train(options);
+  ASSERT_FALSE(summary.ok()) << naming;
+  EXPECT_EQ(summary.error().code, ErrorCode::kBadInput) << summary.error().describe();
+  EXPECT_NE(summary.error().describe().find(naming), std::string::npos) << summary.error().describe();
+  EXPECT_TRUE(contents(options.out) == before) << "the folder was changed: " << naming;
+}
+
+TEST_F(Train, AFinishedRunIsNotDoneAgain) {
+  TrainOptions options = tiny(folder_, "out");
+  ASSERT_TRUE(train(options).ok());
+  const auto before = contents(options.out);
+  options.resume = true;
+  int steps = 0;
+  const auto again = train(options, [&steps](const TrainProgress&) { ++steps; });
+  ASSERT_TRUE(again.ok()) << again.error().describe();
+  EXPECT_TRUE(again->was_finished);
+  EXPECT_EQ(steps, 0);
+  EXPECT_TRUE(contents(options.out) == before);
+
+  TrainOptions other = options;
+  other.seed = 9;
+  expect_refused(other, "seed was 0, now 9");
+  other = options;
+  other.steps = 20;
+  expect_refused(other, "steps was 12, now 20");
+  std::ofstream(folder_ / "corpus.txt", std::ios::app) << "another line\n";
+  expect_refused(options, "data was");
+}
+
+TEST_F(Train, WhatAFolderHoldsIsOverwrittenOnRequestAlone) {
+  TrainOptions options = tiny(folder_, "out");
+  ASSERT_TRUE(train(options).ok());
+  const std::string first = read(options.out / "model.safetensors");
+  options.seed = 5;
+  expect_refused(options, "--overwrite");
+  options.from = options.out;
+  expect_refused(options, "--overwrite");
+  options.from.clear();
+  options.overwrite = options.resume = true;
+  EXPECT_EQ(train(options).error().code, ErrorCode::kUsage);
+  options.resume = false;
+  const auto replaced = train(options);
+  ASSERT_TRUE(replaced.ok()) << replaced.error().describe();
+  EXPECT_NE(read(options.out / "model.safetensors"), first);
+  EXPECT_EQ(nlohmann::json::parse(read(options.out / "training.json")).at("seed"), 5);
+
+  // A checkpoint of another program is no run to go on with.
+  TrainOptions foreign = tiny(folder_, "foreign");
+  fs::create_directories(foreign.out);
+  std::ofstream(foreign.out / "pytorch_model.bin") << "weights";
+  expect_refused(foreign, "pytorch_model.bin");
+  foreign.resume = true;
+  expect_refused(foreign, "pytorch_model.bin");
+}
+
+TEST_F(Train, AStoppedRunIsNotBegunAgainBeside) {
+  TrainOptions options = tiny(folder_, "out");
+  std::stop_source stop;
+  stop.request_stop();
+  ASSERT_TRUE(train(options, {}, stop.get_token()).ok());
+  expect_refused(options, "--resume");
+  options.overwrite = true;
+  options.seed = 3;
+  ASSERT_TRUE(train(options).ok());
+  EXPECT_FALSE(fs::exists(options.out / "training_state.safetensors"));
+}
+
+TEST_F(Train, TwoRunsNeverShareAFolder) {
+  const TrainOptions options = tiny(folder_, "out");
+  std::string refused;
+  const auto first = train(options, [&](const TrainProgress& progress) {
+    if (progress.step == 3) {
+      EXPECT_NE(read(options.out / "training.lock").find("locus train text"), std::string::npos);
+      TrainOptions second = options;
+      second.overwrite = true;
+      const auto other = train(second);
+      refused = other.ok() ? "" : other.error().describe();
+    }
+  });
+  ASSERT_TRUE(first.ok()) << first.error().describe();
+  EXPECT_NE(refused.find("process " + std::to_string(getpid())), std::string::npos) << refused;
+  EXPECT_FALSE(fs::exists(options.out / "training.lock"));
+  const TrainOptions alone = tiny(folder_, "alone");
+  ASSERT_TRUE(train(alone).ok());
+  EXPECT_EQ(read(options.out / "model.safetensors"), read(alone.out / "model.safetensors"));
+}
+
+// A run that was killed before its first save has but its record; it is known as a run, and begun again.
+TEST_F(Train, ARunKilledBeforeItsFirstSaveIsResumed) {
+  const TrainOptions whole = tiny(folder_, "whole");
+  ASSERT_TRUE(train(whole).ok());
+  TrainOptions cut = tiny(folder_, "cut");
+  const pid_t child = fork();
+  if (child == 0) {
+    cut.threads = 1;
+    static_cast<void>(train(cut, [](const TrainProgress&) { kill(getpid(), SIGKILL); }));
+    _exit(1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (!WIFSIGNALED(status)) {
+    GTEST_SKIP() << "threads of the parent keep a forked child from training";
+  }
+  ASSERT_TRUE(fs::exists(cut.out / "training.json"));
+  ASSERT_FALSE(fs::exists(cut.out / "model.safetensors"));
+  cut.resume = true;
+  const auto resumed = train(cut);
+  ASSERT_TRUE(resumed.ok()) << resumed.error().describe();
+  EXPECT_EQ(read(cut.out / "model.safetensors"), read(whole.out / "model.safetensors"));
 }
 
 TEST_F(Train, PartsOfABatchAddUpToTheBatch) {
