@@ -1,8 +1,9 @@
 #include "models/guard.h"
 
-#include <cstdio>
-#include <cstdlib>
+#include <charconv>
 #include <string_view>
+
+#include "core/base/numbers.h"
 
 namespace locus::models {
 
@@ -15,10 +16,9 @@ std::string wanted_of(const std::string& message) {
   if (found == std::string::npos) {
     return {};
   }
-  const double bytes = std::strtod(message.c_str() + found + kBefore.size(), nullptr);
-  char text[64];
-  std::snprintf(text, sizeof text, ": %.0f MB more are not there", bytes / 1e6);
-  return bytes >= 1e6 ? text : "";
+  double bytes = 0;
+  std::from_chars(message.data() + found + kBefore.size(), message.data() + message.size(), bytes);
+  return bytes >= 1e6 ? ": " + fixed_text(bytes / 1e6, 0) + " MB more are not there" : "";
 }
 
 }  // namespace
