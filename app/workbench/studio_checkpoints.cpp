@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "app/workbench/studio.h"
-#include "models/trace_file.h"
 #include "models/timed_estimate.h"
+#include "models/trace_file.h"
 
 namespace locus::workbench {
 

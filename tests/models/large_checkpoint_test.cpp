@@ -104,8 +104,7 @@ TEST(LargeCheckpoint, WeightsBeyondTheMachineAreRefusedUnread) {
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   ASSERT_FALSE(trace.ok());
   EXPECT_EQ(trace.error().code, ErrorCode::kTooLarge);
-  EXPECT_NE(trace.error().describe().find("the weights need 96"), std::string::npos)
-      << trace.error().describe();
+  EXPECT_NE(trace.error().describe().find("the weights need 96"), std::string::npos) << trace.error().describe();
   EXPECT_LT(elapsed.count(), 1.0);
   EXPECT_LT(resident() - before, 100e6);
 }
