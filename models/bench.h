@@ -41,7 +41,7 @@ struct BenchOptions {
   std::function<void(const BenchRow&)> on_row;  // each row as soon as it is measured
 };
 
-// Measures every row, one after the other. Errors: kCancelled, kTooLarge.
+// Measures every row, one after the other. Errors: kUsage where no group has that name, kCancelled, kTooLarge.
 Result<std::vector<BenchRow>> bench(const BenchOptions& options = {});
 
 // "Intel(R) Xeon(R) …, 2 cores, 24 GB, LibTorch 1.13.1, OpenBLAS, 2 threads": what the numbers belong to.

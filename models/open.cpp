@@ -232,6 +232,9 @@ Status apply_overrides(const Overrides& overrides, transformer::Spec& spec) {
     if (!has_option(spec.encoding, "base") || !base_turns(spec)) {
       return unsupported("rope base: the encoding " + spec.encoding + " has no base");
     }
+    if (!(*overrides.rope_base > 1) || !std::isfinite(*overrides.rope_base)) {
+      return usage("rope base: expected a number above 1, found " + number_text(*overrides.rope_base));
+    }
     spec.encoding_options.set("base", *overrides.rope_base);
   }
   if (!overrides.rope_scaling.empty()) {

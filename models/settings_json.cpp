@@ -1,18 +1,32 @@
 #include "models/settings_json.h"
 
+#include <cstdint>
+#include <limits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 namespace locus::models {
 
-namespace {
+nlohmann::json to_json(const SettingValue& value) {
+  return std::visit([](const auto& plain) { return nlohmann::json(plain); }, value);
+}
 
-Result<SettingValue> value_of(const nlohmann::json& member, const std::string& name, const std::string& context) {
+nlohmann::json to_json(const Settings& settings) {
+  nlohmann::json object = nlohmann::json::object();
+  for (const auto& [name, value] : settings.values()) {
+    object[name] = to_json(value);
+  }
+  return object;
+}
+
+std::optional<SettingValue> value_from_json(const nlohmann::json& member) {
   if (member.is_boolean()) {
     return SettingValue(member.get<bool>());
   }
-  if (member.is_number_integer()) {
+  const bool huge = member.is_number_unsigned() &&
+                    member.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (member.is_number_integer() && !huge) {
     return SettingValue(member.get<std::int64_t>());
   }
   if (member.is_number()) {
@@ -21,28 +35,17 @@ Result<SettingValue> value_of(const nlohmann::json& member, const std::string& n
   if (member.is_string()) {
     return SettingValue(member.get<std::string>());
   }
-  if (member.is_array()) {
-    std::vector<double> list;
-    for (const nlohmann::json& item : member) {
-      if (!item.is_number()) {
-        return bad_input(name + ": expected a list of numbers, found " + item.type_name(), context);
-      }
-      list.push_back(item.get<double>());
+  if (!member.is_array()) {
+    return std::nullopt;
+  }
+  std::vector<double> list;
+  for (const nlohmann::json& item : member) {
+    if (!item.is_number()) {
+      return std::nullopt;
     }
-    return SettingValue(std::move(list));
+    list.push_back(item.get<double>());
   }
-  return bad_input(name + ": expected a number, text, truth value or list of numbers, found " + member.type_name(),
-                   context);
-}
-
-}  // namespace
-
-nlohmann::json to_json(const Settings& settings) {
-  nlohmann::json object = nlohmann::json::object();
-  for (const auto& [name, value] : settings.values()) {
-    std::visit([&](const auto& plain) { object[name] = plain; }, value);
-  }
-  return object;
+  return SettingValue(std::move(list));
 }
 
 Result<Settings> settings_from_json(const nlohmann::json& object, const std::string& context) {
@@ -52,8 +55,13 @@ Result<Settings> settings_from_json(const nlohmann::json& object, const std::str
   Settings settings;
   for (const auto& [name, member] : object.items()) {
     if (!member.is_null()) {
-      LOCUS_TRY(SettingValue value, value_of(member, name, context));
-      settings.set(name, std::move(value));
+      auto value = value_from_json(member);
+      if (!value) {
+        return bad_input(name + ": expected a number, text, truth value or list of numbers, found " +
+                             (member.is_array() ? "a list of something else" : member.type_name()),
+                         context);
+      }
+      settings.set(name, *std::move(value));
     }
   }
   return settings;

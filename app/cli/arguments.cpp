@@ -6,6 +6,18 @@
 
 namespace locus::cli {
 
+namespace {
+
+std::string joined(const std::vector<std::string>& choices) {
+  std::string names;
+  for (const std::string& choice : choices) {
+    names += (names.empty() ? "" : "|") + choice;
+  }
+  return names;
+}
+
+}  // namespace
+
 void Arguments::flag(const std::string& name, bool& value, const std::string& help) {
   app_.add_flag(name, value, help);
 }
@@ -20,18 +32,35 @@ void Arguments::text(const std::string& name, std::optional<std::string>& value,
       ->type_name("TEXT");
 }
 
-void Arguments::integer(const std::string& name, std::int64_t& value, const std::string& help) {
-  app_.add_option(name, value, help)->type_name("N")->capture_default_str();
+void Arguments::checked(const std::string& name, const Parameter& parameter, const std::string& type,
+                        const std::function<void(const SettingValue&)>& use) {
+  table_.push_back({command_, name, parameter});
+  const auto parse_one = [name, parameter, use](const std::string& given) {
+    const auto value = locus::parse(parameter, given, name);
+    if (!value.ok()) {
+      throw CLI::ParseError(value.error().message, CLI::ExitCodes::ValidationError);
+    }
+    use(*value);
+  };
+  CLI::Option* const option = app_.add_option_function<std::string>(name, parse_one, parameter.help)->type_name(type);
+  if (parameter.fallback != SettingValue(std::string())) {
+    option->default_str(to_text(parameter, parameter.fallback));
+  }
 }
 
-void Arguments::number(const std::string& name, double& value, const std::string& help) {
-  app_.add_option(name, value, help)->type_name("X")->capture_default_str();
+void Arguments::integer(const std::string& name, std::int64_t& value, Bounds bounds, const std::string& help) {
+  const Parameter parameter{Parameter::Kind::kWhole, name, name, help, value, bounds.low, bounds.high, {}};
+  checked(name, parameter, "N", [&value](const SettingValue& given) { value = std::get<std::int64_t>(given); });
 }
 
-void Arguments::number(const std::string& name, std::optional<double>& value, const std::string& help) {
-  app_.add_option_function<double>(
-          name, [&value](const double& given) { value = given; }, help)
-      ->type_name("X");
+void Arguments::number(const std::string& name, double& value, Bounds bounds, const std::string& help) {
+  const Parameter parameter{Parameter::Kind::kNumber, name, name, help, value, bounds.low, bounds.high, {}};
+  checked(name, parameter, "X", [&value](const SettingValue& given) { value = std::get<double>(given); });
+}
+
+void Arguments::number(const std::string& name, std::optional<double>& value, Bounds bounds, const std::string& help) {
+  const Parameter parameter{Parameter::Kind::kNumber, name, name, help, std::string(), bounds.low, bounds.high, {}};
+  checked(name, parameter, "X", [&value](const SettingValue& given) { value = std::get<double>(given); });
 }
 
 void Arguments::list(const std::string& name, std::vector<std::string>& values, const std::string& help) {
@@ -48,15 +77,36 @@ void Arguments::repeated(const std::string& name, std::vector<std::string>& valu
 
 void Arguments::choice(const std::string& name, std::string& value, const std::vector<std::string>& choices,
                        const std::string& help) {
-  std::string names;
-  for (const std::string& choice : choices) {
-    names += (names.empty() ? "" : "|") + choice;
+  const Parameter parameter{Parameter::Kind::kChoice, name, name, help, value, 0, 1, choices};
+  checked(name, parameter, joined(choices),
+          [&value](const SettingValue& given) { value = std::get<std::string>(given); });
+}
+
+void Arguments::parameter(const std::string& name, const Parameter& parameter, std::optional<std::string>& typed) {
+  if (parameter.kind == Parameter::Kind::kToggle && parameter.choices.empty()) {
+    app_.add_flag_callback(
+        name, [&typed] { typed = "true"; }, parameter.help);
+    return;
   }
-  const auto check = [choices, names](const std::string& given) {
-    return std::find(choices.begin(), choices.end(), given) == choices.end() ? "expected " + names + ", found " + given
-                                                                             : std::string();
-  };
-  app_.add_option(name, value, help)->type_name(names)->check(check)->capture_default_str();
+  std::string type = joined(parameter.choices);
+  switch (parameter.kind) {
+    case Parameter::Kind::kWhole:
+      type = "N";
+      break;
+    case Parameter::Kind::kNumber:
+      type = "X";
+      break;
+    case Parameter::Kind::kList:
+      type = "X,Y";
+      break;
+    case Parameter::Kind::kText:
+      type = "TEXT";
+      break;
+    case Parameter::Kind::kToggle:
+    case Parameter::Kind::kChoice:
+      break;
+  }
+  checked(name, parameter, type, [&typed, parameter](const SettingValue& value) { typed = to_text(parameter, value); });
 }
 
 void Arguments::positional(const std::string& name, std::string& value, bool required, const std::string& help) {
@@ -81,14 +131,14 @@ Parser::Parser() : app_(std::make_unique<CLI::App>("Locus: see how a transformer
 Parser::~Parser() = default;
 
 Arguments Parser::root() {
-  return Arguments(*app_);
+  return Arguments(*app_, table_, "");
 }
 
 Arguments Parser::add_command(const std::string& name, const std::string& summary) {
   CLI::App* const app = app_->add_subcommand(name, summary);
   app->set_help_flag("-h,--help", "print this help");
   commands_.push_back(app);
-  return Arguments(*app);
+  return Arguments(*app, table_, name);
 }
 
 Result<Parsed> Parser::parse(int argc, const char* const* argv) {

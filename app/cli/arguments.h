@@ -3,11 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/base/parameter.h"
 #include "core/base/result.h"
 
 namespace CLI {
@@ -16,32 +20,55 @@ class App;
 
 namespace locus::cli {
 
-// Each function binds `value`, which must outlive parsing and keeps its value when the option is not given.
+// What numbers an option takes; what it refuses is a usage error that names it.
+struct Bounds {
+  double low = 0;
+  double high = std::numeric_limits<double>::infinity();
+};
+
+// One option, as the table of all of them has it.
+struct Option {
+  std::string command;  // empty: a global one, before the sub-command
+  std::string name;     // "--width-mm"
+  Parameter parameter;  // its kind, default, bounds and choices
+};
+
+// Each function binds `value`, which must outlive parsing and keeps its value, the default, when the option is not
+// given.
 class Arguments {
  public:
-  explicit Arguments(CLI::App& app) : app_(app) {}
+  Arguments(CLI::App& app, std::vector<Option>& table, std::string command)
+      : app_(app), table_(table), command_(std::move(command)) {}
 
   void flag(const std::string& name, bool& value, const std::string& help);
   void text(const std::string& name, std::string& value, const std::string& help);
   void text(const std::string& name, std::optional<std::string>& value, const std::string& help);
-  void integer(const std::string& name, std::int64_t& value, const std::string& help);
-  void number(const std::string& name, double& value, const std::string& help);
-  void number(const std::string& name, std::optional<double>& value, const std::string& help);
+  void integer(const std::string& name, std::int64_t& value, Bounds bounds, const std::string& help);
+  void number(const std::string& name, double& value, Bounds bounds, const std::string& help);
+  void number(const std::string& name, std::optional<double>& value, Bounds bounds, const std::string& help);
   // Given several times, or with several values after it: `--corpus A B --corpus C`.
   void list(const std::string& name, std::vector<std::string>& values, const std::string& help);
   // Given several times, one value each: `--option a=1 --option b=2`. `form` is how help writes a value.
   void repeated(const std::string& name, std::vector<std::string>& values, const std::string& help,
                 const std::string& form = "KEY=VALUE");
-  // One of `choices`.
+  // One of `choices`; what `value` holds need not be among them, and is the default.
   void choice(const std::string& name, std::string& value, const std::vector<std::string>& choices,
               const std::string& help);
+  // Any of these: what was typed, checked. A toggle without words of its own is a flag: "true" when it is given.
+  void parameter(const std::string& name, const Parameter& parameter, std::optional<std::string>& typed);
   void positional(const std::string& name, std::string& value, bool required, const std::string& help);
   void positionals(const std::string& name, std::vector<std::string>& values, const std::string& help);
   // Shown at the end of --help.
   void footer(const std::string& text);
 
  private:
+  // Checks what is typed and hands it on.
+  void checked(const std::string& name, const Parameter& parameter, const std::string& type,
+               const std::function<void(const SettingValue&)>& use);
+
   CLI::App& app_;
+  std::vector<Option>& table_;
+  std::string command_;
 };
 
 // What a command line asked for.
@@ -60,9 +87,12 @@ class Parser {
   Arguments root();
   Arguments add_command(const std::string& name, const std::string& summary);
   Result<Parsed> parse(int argc, const char* const* argv);
+  // Every option that was declared and takes a value it can refuse.
+  const std::vector<Option>& options() const { return table_; }
 
  private:
   std::unique_ptr<CLI::App> app_;
+  std::vector<Option> table_;
   std::vector<CLI::App*> commands_;
 };
 

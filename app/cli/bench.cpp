@@ -1,6 +1,7 @@
 // locus bench: what a user waits for, measured, each row against its reference of the same run.
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "app/cli/command.h"
 #include "app/cli/input_options.h"
@@ -68,9 +69,6 @@ void print_row(const models::BenchRow& row, bool quick, Console& console) {
 }
 
 Status run(const Options& options, const Context& context) {
-  if (options.repetitions < 1) {
-    return usage("--repetitions: expected 1 or more, found " + std::to_string(options.repetitions));
-  }
   Console& console = context.console;
   warn_of_slow_products(context);
   const Interrupt interrupt;
@@ -81,11 +79,13 @@ Status run(const Options& options, const Context& context) {
   wanted.stop = interrupt.token();
   wanted.progress = [&](const ProgressReport& news) { console.progress(news.what); };
   if (!options.json) {
-    console.print(models::bench_machine() + "\n");
-    console.print(line("work", "value", "reference", "ratio", "target", "met"));
-    console.print("|---|---|---|---|---|---|");
-    wanted.on_row = [&](const models::BenchRow& row) {
+    wanted.on_row = [&, first = true](const models::BenchRow& row) mutable {
       console.end_progress();
+      if (std::exchange(first, false)) {
+        console.print(models::bench_machine() + "\n");
+        console.print(line("work", "value", "reference", "ratio", "target", "met"));
+        console.print("|---|---|---|---|---|---|");
+      }
       print_row(row, options.quick, console);
     };
   }
@@ -109,7 +109,7 @@ Status run(const Options& options, const Context& context) {
 Action declare_bench(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.text("--only", options->only, "the groups of rows whose name contains this");
-  arguments.integer("--repetitions", options->repetitions, "of each measurement; the median counts (default 7)");
+  arguments.integer("--repetitions", options->repetitions, {1, 1000}, "of each measurement; the median counts");
   arguments.flag("--quick", options->quick,
                  "small lengths, two repetitions: that it works, not how fast; no target is judged");
   arguments.flag("--json", options->json, "print JSON: machine, rows");

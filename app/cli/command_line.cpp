@@ -12,21 +12,11 @@ namespace locus::cli {
 namespace {
 
 void declare_globals(Arguments arguments, Globals& globals) {
-  arguments.integer("--threads", globals.threads, "threads for models; 0: all cores");
-  arguments.integer("--memory-limit-mb", globals.memory_limit_mb, "refuse work that needs more; 0: no limit");
+  arguments.integer("--threads", globals.threads, {0, 4096}, "threads for models; 0: all cores");
+  arguments.integer("--memory-limit-mb", globals.memory_limit_mb, {}, "refuse work that needs more; 0: no limit");
   arguments.choice("--device", globals.device, {"cpu", "cuda"}, "where models run");
   arguments.text("--config-dir", globals.config_dir, "folder of settings, sessions and recent files");
   arguments.text("--log", globals.log, "append what is printed to this file");
-}
-
-Status check(const Globals& globals) {
-  if (globals.threads < 0) {
-    return usage("--threads: expected 0 or more, found " + std::to_string(globals.threads));
-  }
-  if (globals.memory_limit_mb < 0) {
-    return usage("--memory-limit-mb: expected 0 or more, found " + std::to_string(globals.memory_limit_mb));
-  }
-  return {};
 }
 
 // Runs `work`, with what escapes it as an Error: memory that ran out is too large, anything else a bug of ours.
@@ -98,9 +88,6 @@ int run(int argc, char** argv, OpenWorkbench open_workbench, Console& console) {
   }
   if (parsed->kind == Parsed::Kind::kPrinted) {
     return 0;
-  }
-  if (const Status status = check(globals); !status.ok()) {
-    return console.fail(status.error());
   }
   if (const Status status = console.open_log(globals.log); !status.ok()) {
     return console.fail(status.error());

@@ -113,9 +113,6 @@ Status run(const Options& options, const Context& context) {
   if (options.paths.empty()) {
     return usage("evaluate: expected at least one PATH");
   }
-  if (options.samples < 0 || options.map_samples < 0 || options.seed < 0) {
-    return usage("--samples, --map, --seed: expected 0 or more");
-  }
   training::EvaluateOptions evaluate;
   evaluate.task = options.task;
   LOCUS_TRY(evaluate.task_options, parse_settings("--task-option", options.task_options));
@@ -168,13 +165,14 @@ Action declare_evaluate(Arguments& arguments) {
   arguments.positionals("PATH", options->paths, "checkpoints");
   arguments.repeated("--task-option", options->task_options, "an option of the task, instead of the trained one");
   arguments.list("--validate", options->validate, "task text: files to measure bits per byte on");
-  arguments.integer("--samples", options->samples, "sequences a split; 0: the task's own");
+  arguments.integer("--samples", options->samples, {}, "sequences a split; 0: the task's own");
   arguments.repeated("--split", options->splits, "measure only this split: in, or another of the task", "NAME");
   arguments.flag("--record", options->record,
                  "write the first split's value into training.json as `reference`, and the map as `map`");
-  arguments.integer("--map", options->map_samples, "sequences a cell of the task's map (addition: by operand lengths)");
+  arguments.integer("--map", options->map_samples, {},
+                    "sequences a cell of the task's map (addition: by operand lengths)");
   options->overrides.declare(arguments);
-  arguments.integer("--seed", options->seed, "of the sequences");
+  arguments.integer("--seed", options->seed, {}, "of the sequences");
   arguments.flag("--json", options->json, "print JSON");
   return [options](const Context& context) { return run(*options, context); };
 }

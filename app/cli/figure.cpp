@@ -1,6 +1,5 @@
 // locus figure: a view as a picture for a paper, and its numbers.
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <memory>
 
@@ -9,6 +8,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/paint.h"
 #include "app/cli/settings_text.h"
+#include "app/cli/state_flags.h"
 #include "app/session/paper_input.h"
 #include "app/session/recipe.h"
 #include "app/session/view_input.h"
@@ -28,38 +28,15 @@ struct Options {
   InputOptions input;
   OverrideOptions overrides;
   std::string recipe;
-  std::string layer = "0";
-  std::string head = "0";
-  std::string quantity = "weight";
-  std::string reduction = "max";
-  std::int64_t query = views::kNone;
-  std::int64_t key = views::kNone;
+  StateFlags state;
   std::string reference;
   std::vector<std::string> view_options;
   std::string out;
   std::string data;
   std::optional<double> width_mm;
   std::optional<double> dpi;
-  std::string colormap;
-  std::string scale;
-  std::string range;
   std::string theme;
 };
-
-Result<std::int64_t> parse_index(const std::string& option, const std::string& text, bool mean) {
-  if (text == "all") {
-    return views::kAll;
-  }
-  if (mean && text == "mean") {
-    return views::kMean;
-  }
-  std::int64_t index = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (error != std::errc() || end != text.data() + text.size() || index < 0) {
-    return usage(option + ": expected a number from 0" + (mean ? ", mean" : "") + " or all, found " + text);
-  }
-  return index;
-}
 
 // Where a PATH lies: as it is, or in the hub's cache.
 Result<fs::path> place_of(const std::string& word) {
@@ -83,22 +60,12 @@ Result<workbench::Recipe> recipe_of(const Options& options) {
   if (!options.reference.empty()) {
     LOCUS_TRY(const fs::path path, place_of(options.reference));
     session.checkpoints.push_back({path, options.overrides.read(), true});
-    session.state.difference = true;
   }
   if (options.input.given()) {
     LOCUS_TRY(session.input, options.input.read());
   }
-  LOCUS_TRY(session.state.layer, parse_index("--layer", options.layer, false));
-  LOCUS_TRY(session.state.head, parse_index("--head", options.head, true));
-  LOCUS_TRY(session.state.quantity, models::parse_quantity(options.quantity));
-  session.state.reduction = options.reduction == "mean" ? models::Reduction::kMean : models::Reduction::kMax;
-  session.state.query = options.query;
-  session.state.key = options.key;
-  session.state.scale.colormap = options.colormap;
-  session.state.scale.transfer = options.scale == "log"     ? figure::Transfer::kLog
-                                 : options.scale == "gamma" ? figure::Transfer::kGamma
-                                                            : figure::Transfer::kLinear;
-  session.state.scale.shared = options.range != "own";
+  LOCUS_CHECK(options.state.read(session.state));
+  session.state.difference = session.state.difference || !options.reference.empty();
   LOCUS_TRY(const auto pairs, split_pairs("--option", options.view_options));
   LOCUS_TRY(session.state.options[session.state.view], views::parse_options(*view, pairs));
   recipe.paper.width_mm = options.width_mm.value_or(0);
@@ -143,8 +110,14 @@ Result<workbench::Recipe> read_recipe(const Options& options) {
     return usage("--recipe says which view is drawn: expected only PATHs beside it, found the view " +
                  options.words.front());
   }
-  if (options.input.given() || !options.reference.empty() || !options.scale.empty() || !options.range.empty()) {
-    return usage("--recipe says what is drawn: expected no INPUT, --reference, --scale or --range beside it");
+  const std::string other = options.input.given()           ? "INPUT"
+                            : !options.reference.empty()    ? "--reference"
+                            : !options.view_options.empty() ? "--option"
+                                                            : options.state.given();
+  if (!other.empty()) {
+    return usage(
+        "--recipe says what is drawn: expected no INPUT, --reference, --option or view's flag beside it, found " +
+        other);
   }
   LOCUS_TRY(const std::string text, read_recipe_text(options.recipe));
   LOCUS_TRY(workbench::Recipe recipe, workbench::parse_recipe(text, options.recipe));
@@ -202,6 +175,22 @@ Result<std::vector<views::Column>> open_columns(workbench::Recipe& recipe, bool 
     columns.push_back(std::move(column));
   }
   return columns;
+}
+
+// A trace has its own tokens: what was typed beside it must be the same.
+Status check_traces(const models::Input& typed, const std::vector<views::Column>& columns) {
+  for (const views::Column& column : columns) {
+    const auto& tokens = column.trace->tokens();
+    const auto same = [](std::int64_t id, const models::TokenInfo& token) { return id == token.id; };
+    const bool other_ids =
+        typed.ids && !std::equal(typed.ids->begin(), typed.ids->end(), tokens.begin(), tokens.end(), same);
+    const bool other_text = typed.text && !column.trace->text().empty() && *typed.text != column.trace->text();
+    if (!column.model && (other_ids || other_text)) {
+      return usage(std::string(other_ids ? "--ids" : "--text") + ": expected the input of the trace " + column.name +
+                   ", or none, found another");
+    }
+  }
+  return {};
 }
 
 class Drawing {
@@ -293,6 +282,7 @@ Status draw(workbench::Recipe recipe, const Painter* painter, const Options& opt
   if (columns.empty()) {
     return bad_input("names no checkpoint", options.recipe);
   }
+  LOCUS_CHECK(options.recipe.empty() ? check_traces(recipe.session.input, columns) : Status());
   for (const views::Column& column : columns) {
     LOCUS_CHECK(view->available(column));
   }
@@ -344,22 +334,14 @@ Action declare_figure(Arguments& arguments) {
   options->overrides.declare(arguments);
   arguments.text("--recipe", options->recipe,
                  "make this figure (or .recipe.json) again; PATHs say where its checkpoints are now");
-  arguments.text("--layer", options->layer, "a layer from 0, or all (default 0)");
-  arguments.text("--head", options->head, "a head from 0, mean or all (default 0)");
-  arguments.choice("--quantity", options->quantity, {"weight", "logit", "content", "contribution", "gate", "position"},
-                   "what a cell shows");
-  arguments.choice("--reduction", options->reduction, {"max", "mean"}, "where a pixel covers several cells");
-  arguments.integer("--query", options->query, "a query token from 0; -1: none");
-  arguments.integer("--key", options->key, "a key token from 0; -1: none");
+  options->state.declare(arguments);
   arguments.text("--reference", options->reference, "another checkpoint: adds the difference");
   arguments.repeated("--option", options->view_options, "an option of the view");
   arguments.text("--out", options->out, "file to draw: .png, .svg or .pdf");
   arguments.text("--data", options->data, "file for the numbers: .npy or .csv");
-  arguments.number("--width-mm", options->width_mm, "of the figure (default 84, a column; 174 for several panels)");
-  arguments.number("--dpi", options->dpi, "of a PNG (default 300)");
-  arguments.text("--colormap", options->colormap, "instead of the view's own");
-  arguments.choice("--scale", options->scale, {"linear", "log", "gamma"}, "how values become colours");
-  arguments.choice("--range", options->range, {"shared", "own"}, "of colours: one for all columns, or each its own");
+  arguments.number("--width-mm", options->width_mm, {5, 5000},
+                   "of the figure (default 84, a column; 174 for several panels)");
+  arguments.number("--dpi", options->dpi, {10, 5000}, "of a PNG (default 300)");
   arguments.choice("--theme", options->theme, {"light", "dark"}, "of the figure");
   arguments.footer(view_help());
   return [options](const Context& context) { return run(*options, context); };

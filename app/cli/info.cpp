@@ -6,6 +6,7 @@
 #include "app/cli/input_options.h"
 #include "app/cli/json.h"
 #include "models/model.h"
+#include "models/settings_json.h"
 #include "models/threads.h"
 
 namespace locus::cli {
@@ -21,7 +22,7 @@ struct Options {
 
 Json encoding_json(const models::ModelInfo& info) {
   Json json = {{"name", info.encoding}};
-  json.update(to_json(info.encoding_options));
+  json.update(Json(models::to_json(info.encoding_options)));
   return json;
 }
 
@@ -190,7 +191,7 @@ Action declare_info(Arguments& arguments) {
   arguments.positional("PATH", options->path, false, "a checkpoint: a folder or a file");
   arguments.flag("--json", options->json, "print JSON");
   arguments.flag("--encodings", options->encodings, "list the position encodings instead");
-  arguments.integer("--length", options->length, "print FLOPs and MACs for this many tokens");
+  arguments.integer("--length", options->length, {}, "print FLOPs and MACs for this many tokens");
   options->overrides.declare(arguments);
   return [options](const Context& context) { return run(*options, context); };
 }

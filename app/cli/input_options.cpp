@@ -1,13 +1,14 @@
 #include "app/cli/input_options.h"
 
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 
 #include "core/base/atomic_file.h"
+#include "core/base/numbers.h"
 #include "models/checkpoint/hub_cache.h"
 #include "models/threads.h"
 
@@ -16,19 +17,24 @@ namespace locus::cli {
 namespace {
 
 constexpr std::size_t kLongestText = std::size_t{256} << 20;
+constexpr double kSmallestBase = 1.000001;  // RoPE turns with bases above 1 alone
+constexpr double kLargestBase = 1e12;
 
 Result<std::vector<std::int64_t>> parse_ids(const std::string& text) {
-  std::vector<std::int64_t> ids;
-  for (const std::string& part : split(text)) {
-    std::int64_t id = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), id);
-    if (error != std::errc() || end != part.data() + part.size()) {
-      return usage("--ids: expected whole numbers separated by commas, found " + part);
-    }
-    ids.push_back(id);
-  }
-  if (ids.empty()) {
+  if (text.empty()) {
     return bad_input("empty input: expected at least one id", "--ids");
+  }
+  std::vector<std::int64_t> ids;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    const auto id = parse_number<std::int64_t>(part);
+    if (!id || *id < 0) {
+      return usage("--ids: expected whole numbers from 0 separated by commas, found " +
+                   (part.empty() ? "nothing between two of them, or at an end" : part));
+    }
+    ids.push_back(*id);
+    begin = end + 1;
   }
   return ids;
 }
@@ -88,7 +94,7 @@ void InputOptions::declare(Arguments& arguments) {
   arguments.text("--ids", ids_, "token ids, 1,2,3; nothing is added");
   arguments.text("--image", image_, "input image (PNG, JPEG, WebP, TIFF)");
   arguments.text("--pixels", pixels_, "safetensors file with pixel_values [3, H, W], already normalised");
-  arguments.integer("--position-start", position_start_, "position of the first token");
+  arguments.integer("--position-start", position_start_, {}, "position of the first token");
 }
 
 bool InputOptions::given() const {
@@ -120,7 +126,8 @@ Result<models::Input> InputOptions::read() const {
 }
 
 void OverrideOptions::declare(Arguments& arguments) {
-  arguments.number("--rope-base", rope_base_, "use another RoPE base than the checkpoint's");
+  arguments.number("--rope-base", rope_base_, {kSmallestBase, kLargestBase},
+                   "use another RoPE base than the checkpoint's");
   arguments.text("--rope-scaling", rope_scaling_, "linear:S, ntk:S, dynamic:S or yarn:S instead of the checkpoint's");
 }
 

@@ -117,9 +117,6 @@ Status run(const Options& options, const Context& context) {
   // The file holds logits of every row once they are named, the last row otherwise.
   run_options.all_logits = !options.trace.empty() && !options.keep.empty() &&
                            (run_options.keep.count("logits") + run_options.keep.count("all")) > 0;
-  if (options.generate < 0 || !(options.temperature >= 0)) {
-    return usage("--generate and --temperature: expected 0 or more");
-  }
   LOCUS_TRY(const auto model, open_model(options.path, options.overrides.read(), context));
   const Interrupt interrupt;
   announce(*model, input, options.generate, run_options, interrupt.token(), context.console);
@@ -165,9 +162,9 @@ Action declare_run(Arguments& arguments) {
   options->overrides.declare(arguments);
   arguments.text("--trace", options->trace, "write a trace (safetensors)");
   arguments.text("--keep", options->keep, "what the trace holds: logits,attention,q,k,… or all (default logits)");
-  arguments.integer("--generate", options->generate, "continue the text by this many tokens");
-  arguments.number("--temperature", options->temperature, "draw them at this temperature (default 0: the likeliest)");
-  arguments.integer("--seed", options->seed, "of the draws");
+  arguments.integer("--generate", options->generate, {}, "continue the text by this many tokens");
+  arguments.number("--temperature", options->temperature, {0, 1000}, "draw them at this temperature; 0: the likeliest");
+  arguments.integer("--seed", options->seed, {}, "of the draws");
   arguments.flag("--json", options->json, "print JSON");
   return [options](const Context& context) { return run(*options, context); };
 }

@@ -16,6 +16,9 @@
 namespace locus::cli {
 namespace {
 
+constexpr double kMost = 4294967296;  // of layers, channels, steps
+constexpr double kSmallestRate = 1e-12;
+
 struct Options {
   training::TrainOptions train;
   std::vector<std::string> corpus;
@@ -120,9 +123,6 @@ Status run(const Options& options, const Context& context) {
   LOCUS_TRY(train.encoding_options, parse_settings("--option", options.encoding_options));
   LOCUS_TRY(train.task_options, parse_settings("--task-option", options.task_options));
   LOCUS_TRY(train.decay, training::parse_decay(options.decay));
-  if (options.seed < 0) {
-    return usage("--seed: expected 0 or more, found " + std::to_string(options.seed));
-  }
   train.seed = static_cast<std::uint64_t>(options.seed);
   train.half = options.dtype == "float16";
   train.out = options.out;
@@ -190,23 +190,24 @@ Action declare_train(Arguments& arguments) {
                  "position encoding (locus info --encodings); without: that of --from or --config, else rope");
   arguments.repeated("--option", options->encoding_options, "an option of the encoding");
   arguments.repeated("--task-option", options->task_options, "an option of the task");
-  arguments.integer("--layers", train.layers, "layers");
-  arguments.integer("--heads", train.heads, "query heads");
-  arguments.integer("--kv-heads", train.kv_heads, "key heads; 0: as many as query heads");
-  arguments.integer("--width", train.width, "channels");
-  arguments.integer("--inner", train.inner, "channels of the feed-forward; 0: 8/3 of the width");
-  arguments.integer("--length", train.length, "tokens of a training sequence; 0: the task's own");
-  arguments.integer("--batch", train.batch, "sequences a step");
-  arguments.integer("--grad-accum", train.gradient_parts, "run the batch in this many parts, for less memory");
-  arguments.integer("--steps", train.steps, "updates");
-  arguments.number("--lr", train.learning_rate, "largest learning rate");
-  arguments.integer("--warmup", train.warmup, "steps of linear warm-up");
+  arguments.integer("--layers", train.layers, {1, kMost}, "layers");
+  arguments.integer("--heads", train.heads, {1, kMost}, "query heads");
+  arguments.integer("--kv-heads", train.kv_heads, {0, kMost}, "key heads; 0: as many as query heads");
+  arguments.integer("--width", train.width, {1, kMost}, "channels");
+  arguments.integer("--inner", train.inner, {0, kMost}, "channels of the feed-forward; 0: 8/3 of the width");
+  arguments.integer("--length", train.length, {0, kMost}, "tokens of a training sequence; 0: the task's own");
+  arguments.integer("--batch", train.batch, {1, kMost}, "sequences a step");
+  arguments.integer("--grad-accum", train.gradient_parts, {1, kMost},
+                    "run the batch in this many parts, for less memory");
+  arguments.integer("--steps", train.steps, {1, kMost}, "updates");
+  arguments.number("--lr", train.learning_rate, {kSmallestRate, 1000}, "largest learning rate");
+  arguments.integer("--warmup", train.warmup, {0, kMost}, "steps of linear warm-up");
   arguments.choice("--decay", options->decay, {"cosine", "linear", "constant"},
                    "of the learning rate, to 0 at the end");
-  arguments.number("--weight-decay", train.weight_decay, "of matrices");
-  arguments.number("--clip", train.clip, "largest norm of the gradient; 0: none");
-  arguments.integer("--seed", options->seed, "of weights and batches");
-  arguments.integer("--save-every", train.save_every, "steps between saves and validations");
+  arguments.number("--weight-decay", train.weight_decay, {0, 1000}, "of matrices");
+  arguments.number("--clip", train.clip, {}, "largest norm of the gradient; 0: none");
+  arguments.integer("--seed", options->seed, {}, "of weights and batches");
+  arguments.integer("--save-every", train.save_every, {1, kMost}, "steps between saves and validations");
   arguments.choice("--dtype", options->dtype, {"float32", "float16"}, "of the written weights");
   arguments.text("--out", options->out, "folder to write");
   arguments.flag("--resume", train.resume, "go on where a run with these options was stopped");

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "renderers/figure/figure.h"
 
 namespace locus::workbench {
 
@@ -28,41 +27,11 @@ class JsonReader {
     read(name, "a whole number", &nlohmann::json::is_number_integer, value);
   }
   void get(const char* name, double& value) { read(name, "a number", &nlohmann::json::is_number, value); }
-  void get(const char* name, float& value) { read(name, "a number", &nlohmann::json::is_number, value); }
-  void get(const char* name, std::uint32_t& value) {
-    std::int64_t number = value;
-    get(name, number);
-    if (number < 0 || number > 0xFFFFFFFF) {
-      fail(where_ + "." + name, "a whole number below 2^32", object_.at(name));
-      return;
-    }
-    value = static_cast<std::uint32_t>(number);
-  }
   template <class T>
   void get(const char* name, std::optional<T>& value) {
     if (has(name)) {
       value.emplace();
       get(name, *value);
-    }
-  }
-  void get(const char* name, figure::Interval& value) {
-    if (!has(name)) {
-      return;
-    }
-    const nlohmann::json& pair = object_.at(name);
-    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_number()) {
-      fail(where_ + "." + name, "two numbers", pair);
-      return;
-    }
-    value = {pair[0].get<double>(), pair[1].get<double>()};
-  }
-  // A word that `parse` understands.
-  template <class Parse>
-  void get_word(const char* name, const char* expected, Parse parse) {
-    std::string word;
-    get(name, word);
-    if (has(name) && !error_ && !parse(word)) {
-      error_ = bad_input(where_ + "." + name + ": expected " + expected + ", found \"" + word + "\"");
     }
   }
   JsonReader object(const std::string& name) const { return {object_.at(name), where_ + "." + name, error_}; }
@@ -118,6 +87,8 @@ class JsonReader {
     }
   }
   void fail(const Error& error) { error_ = error_ ? error_ : error; }
+  // A value of a file that is not what it can be, as a parameter says it, is the file's fault.
+  void refuse(const Error& error) { fail(bad_input(error.message, error.context)); }
   const std::string& where() const { return where_; }
 
  private:

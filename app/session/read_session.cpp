@@ -4,6 +4,7 @@
 #include "app/session/json_reader.h"
 #include "app/session/portable.h"
 #include "app/session/session.h"
+#include "app/session/state_json.h"
 #include "core/base/atomic_file.h"
 
 namespace locus::workbench {
@@ -14,87 +15,6 @@ using nlohmann::json;
 using Reader = JsonReader;
 
 constexpr std::size_t kLongestFile = 64U << 20;
-
-Settings read_settings(Reader reader) {
-  Settings settings;
-  reader.each_member([&](const std::string& name, const json& value) {
-    if (value.is_boolean()) {
-      settings.set(name, value.get<bool>());
-    } else if (value.is_number_integer()) {
-      settings.set(name, value.get<std::int64_t>());
-    } else if (value.is_number()) {
-      settings.set(name, value.get<double>());
-    } else if (value.is_string()) {
-      settings.set(name, value.get<std::string>());
-    } else {
-      reader.fail(reader.where() + "." + name, "a number, a word, true or false", value);
-    }
-  });
-  return settings;
-}
-
-views::ScaleOptions read_scale(Reader reader) {
-  views::ScaleOptions scale;
-  reader.get("colormap", scale.colormap);
-  reader.get("low", scale.low);
-  reader.get("high", scale.high);
-  reader.get("percentile", scale.percentile);
-  reader.get("shared", scale.shared);
-  reader.get("gamma", scale.gamma);
-  reader.get("mask", scale.mask_color);
-  reader.get_word("transfer", "linear, log or gamma", [&](const std::string& word) {
-    scale.transfer = word == "log"     ? figure::Transfer::kLog
-                     : word == "gamma" ? figure::Transfer::kGamma
-                                       : figure::Transfer::kLinear;
-    return word == "log" || word == "gamma" || word == "linear";
-  });
-  return scale;
-}
-
-ViewState read_state(Reader reader) {
-  ViewState state;
-  reader.get("view", state.view);
-  reader.get("layer", state.layer);
-  reader.get("head", state.head);
-  reader.get("query", state.query);
-  reader.get("key", state.key);
-  reader.get("difference", state.difference);
-  reader.get("ignore_first", state.ignore_first);
-  reader.get_word("quantity", "a quantity", [&](const std::string& word) {
-    const auto quantity = models::parse_quantity(word);
-    state.quantity = quantity ? *quantity : models::Quantity::kWeight;
-    return quantity.ok();
-  });
-  reader.get_word("reduction", "max or mean", [&](const std::string& word) {
-    state.reduction = word == "mean" ? models::Reduction::kMean : models::Reduction::kMax;
-    return word == "mean" || word == "max";
-  });
-  reader.each_value("partners", "a pair of layer and head", [&](const json& partner) {
-    const bool pair =
-        partner.is_array() && partner.size() == 2 && partner[0].is_number_integer() && partner[1].is_number_integer();
-    if (pair) {
-      state.partners.push_back({partner[0].get<std::int64_t>(), partner[1].get<std::int64_t>()});
-    }
-    return pair;
-  });
-  if (reader.has("scale")) {
-    state.scale = read_scale(reader.object("scale"));
-  }
-  if (reader.has("camera")) {
-    views::Camera camera;
-    Reader inner = reader.object("camera");
-    inner.get("x", camera.x);
-    inner.get("y", camera.y);
-    state.camera = camera;
-  }
-  if (reader.has("options")) {
-    Reader inner = reader.object("options");
-    inner.each_member([&](const std::string& view, const json& /*value*/) {
-      state.options[view] = read_settings(inner.object(view));
-    });
-  }
-  return state;
-}
 
 models::Input read_input(Reader reader, const std::filesystem::path& folder) {
   models::Input input;
@@ -148,6 +68,11 @@ CheckpointEntry read_checkpoint(Reader reader, const std::filesystem::path& fold
 }  // namespace
 
 Result<Session> parse_session(const json& document, const std::string& file, const std::filesystem::path& folder) {
+  return parse_session(document, file, folder, state_fields());
+}
+
+Result<Session> parse_session(const json& document, const std::string& file, const std::filesystem::path& folder,
+                              const StateFields& fields) {
   std::optional<Error> error;
   Reader reader(document, "session", error);
   std::string format;
@@ -161,7 +86,7 @@ Result<Session> parse_session(const json& document, const std::string& file, con
     session.input = read_input(reader.object("input"), folder);
   }
   if (reader.has("state")) {
-    session.state = read_state(reader.object("state"));
+    session.state = read_state(reader.object("state"), fields);
   }
   reader.each("checkpoints",
               [&](const Reader& entry) { session.checkpoints.push_back(read_checkpoint(entry, folder)); });
@@ -170,7 +95,7 @@ Result<Session> parse_session(const json& document, const std::string& file, con
     entry.get("name", bookmark.name);
     entry.get("about", bookmark.about);
     if (entry.has("state")) {
-      bookmark.state = read_state(entry.object("state"));
+      bookmark.state = read_state(entry.object("state"), fields);
     }
     if (entry.has("input")) {
       bookmark.input = read_input(entry.object("input"), folder);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/session/portable.h"
+#include "app/session/state_json.h"
 #include "core/base/sha256.h"
 #include "models/text/json.h"
 
@@ -34,7 +35,11 @@ void find_again(fs::path& path, const std::string& stored, const std::string& sh
 }  // namespace
 
 std::string to_json(const Recipe& recipe) {
-  json document = json::parse(to_json(recipe.session, "/"));
+  return to_json(recipe, state_fields());
+}
+
+std::string to_json(const Recipe& recipe, const StateFields& fields) {
+  json document = json::parse(to_json(recipe.session, "/", fields));
   document.erase("bookmarks");
   document["version"] = LOCUS_VERSION;
   document["paper"] = {{"width_mm", recipe.paper.width_mm}, {"dpi", recipe.paper.dpi}, {"dark", recipe.paper.dark}};

@@ -3,72 +3,13 @@
 
 #include "app/session/portable.h"
 #include "app/session/session.h"
+#include "app/session/state_json.h"
 
 namespace locus::workbench {
 
 namespace {
 
 using nlohmann::json;
-
-json to_json(const Settings& settings) {
-  json object = json::object();
-  for (const auto& [name, value] : settings.values()) {
-    std::visit([&, &name = name](const auto& x) { object[name] = x; }, value);
-  }
-  return object;
-}
-
-json to_json(const figure::Interval& interval) {
-  return json::array({interval.low, interval.high});
-}
-
-const char* transfer_name(figure::Transfer transfer) {
-  switch (transfer) {
-    case figure::Transfer::kLog:
-      return "log";
-    case figure::Transfer::kGamma:
-      return "gamma";
-    case figure::Transfer::kLinear:
-      break;
-  }
-  return "linear";
-}
-
-json to_json(const views::ScaleOptions& scale) {
-  json object{{"colormap", scale.colormap}, {"percentile", scale.percentile},
-              {"shared", scale.shared},     {"transfer", transfer_name(scale.transfer)},
-              {"gamma", scale.gamma},       {"mask", scale.mask_color}};
-  if (scale.low) {
-    object["low"] = *scale.low;
-  }
-  if (scale.high) {
-    object["high"] = *scale.high;
-  }
-  return object;
-}
-
-json to_json(const ViewState& state) {
-  json object{{"view", state.view},
-              {"layer", state.layer},
-              {"head", state.head},
-              {"query", state.query},
-              {"key", state.key},
-              {"quantity", models::to_text(state.quantity)},
-              {"reduction", state.reduction == models::Reduction::kMax ? "max" : "mean"},
-              {"difference", state.difference},
-              {"ignore_first", state.ignore_first},
-              {"scale", to_json(state.scale)}};
-  for (const views::HeadRef& partner : state.partners) {
-    object["partners"].push_back({partner.layer, partner.head});
-  }
-  if (state.camera) {
-    object["camera"] = {{"x", to_json(state.camera->x)}, {"y", to_json(state.camera->y)}};
-  }
-  for (const auto& [view, settings] : state.options) {
-    object["options"][view] = to_json(settings);
-  }
-  return object;
-}
 
 json to_json(const models::Input& input, const std::filesystem::path& folder) {
   json object = json::object();
@@ -104,14 +45,20 @@ json to_json(const CheckpointEntry& entry, const std::filesystem::path& folder) 
 }  // namespace
 
 std::string to_json(const Session& session, const std::filesystem::path& folder) {
-  json object{{"locus", kSessionFormat}, {"input", to_json(session.input, folder)}, {"state", to_json(session.state)}};
+  return to_json(session, folder, state_fields());
+}
+
+std::string to_json(const Session& session, const std::filesystem::path& folder, const StateFields& fields) {
+  json object{{"locus", kSessionFormat},
+              {"input", to_json(session.input, folder)},
+              {"state", state_json(session.state, fields)}};
   object["checkpoints"] = json::array();
   for (const CheckpointEntry& entry : session.checkpoints) {
     object["checkpoints"].push_back(to_json(entry, folder));
   }
   object["bookmarks"] = json::array();
   for (const Bookmark& bookmark : session.bookmarks) {
-    json each{{"name", bookmark.name}, {"state", to_json(bookmark.state)}};
+    json each{{"name", bookmark.name}, {"state", state_json(bookmark.state, fields)}};
     if (!bookmark.about.empty()) {
       each["about"] = bookmark.about;
     }

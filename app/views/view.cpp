@@ -180,6 +180,12 @@ Status check(const View& view, const ViewInput& input) {
       return no_such("head", head, model.heads, column);
     }
   }
+  const std::int64_t length = input.columns.front().trace->length();
+  for (const auto& [what, token] : {std::pair("query", input.query), std::pair("key", input.key)}) {
+    if (view.info().uses_query && (token < kNone || token >= length)) {
+      return no_such(what, token, length, input.columns.front());
+    }
+  }
   for (const auto& [name, value] : input.options.values()) {
     const Control* control = find_control(view, name);
     if (control == nullptr) {

@@ -1,24 +1,17 @@
 #include "app/workbench/inspector_dock.h"
 
-#include <QCheckBox>
-#include <QComboBox>
-#include <QDoubleSpinBox>
-#include <QFormLayout>
 #include <QGroupBox>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
-#include <QLineEdit>
 #include <QPainter>
 #include <QScrollArea>
 #include <QStyledItemDelegate>
 #include <QTableWidget>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "renderers/figure/colormap.h"
+#include "app/workbench/state_form.h"
 
 namespace locus::workbench {
 
@@ -27,8 +20,6 @@ namespace {
 constexpr int kShareRole = Qt::UserRole;
 constexpr int kGateRow = 7;
 constexpr int kPositionRow = 8;
-constexpr std::array<std::pair<const char*, std::uint32_t>, 3> kMasks = {
-    {{"grey", 0xD0D0D0FF}, {"white", 0xFFFFFFFF}, {"black", 0x000000FF}}};
 
 // A cell with a bar as long as its probability behind the text.
 class ShareDelegate final : public QStyledItemDelegate {
@@ -77,12 +68,6 @@ void set_text(QTableWidget* table, int row, int column, const QString& text) {
 
 QString number(float value) {
   return std::isnan(value) ? QStringLiteral("masked") : QString::number(static_cast<double>(value), 'g', 5);
-}
-
-std::optional<float> typed(const QLineEdit* edit) {
-  bool ok = false;
-  const float value = edit->text().toFloat(&ok);
-  return ok ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace
@@ -149,71 +134,11 @@ QWidget* InspectorDock::make_predictions() {
 QWidget* InspectorDock::make_colors() {
   auto* box = new QGroupBox(QStringLiteral("Colours"), this);
   colors_box_ = box;
-  auto* form = new QFormLayout(box);
-  form->setContentsMargins(4, 4, 4, 4);
-  colormap_ = new QComboBox(box);
-  colormap_->addItem(QStringLiteral("automatic"), QString());
-  for (const figure::Colormap& map : figure::colormaps()) {
-    colormap_->addItem(QString::fromStdString(map.name), QString::fromStdString(map.name));
-  }
-  colormap_->setToolTip(QStringLiteral("Automatic: viridis, and a zero-centred one for signed values"));
-  transfer_ = new QComboBox(box);
-  transfer_->setToolTip(QStringLiteral("How values become colours; what is pointed at is always the raw value"));
-  transfer_->addItems({QStringLiteral("linear"), QStringLiteral("log"), QStringLiteral("gamma")});
-  gamma_label_ = new QLabel(QStringLiteral("Gamma"), box);
-  gamma_ = new QDoubleSpinBox(box);
-  gamma_->setRange(0.05, 4);
-  gamma_->setSingleStep(0.05);
-  percentile_ = new QDoubleSpinBox(box);
-  percentile_->setRange(50, 100);
-  percentile_->setDecimals(1);
-  percentile_->setSuffix(QStringLiteral(" %"));
-  percentile_->setToolTip(QStringLiteral("An automatic range covers this central share of the values"));
-  low_ = new QLineEdit(box);
-  high_ = new QLineEdit(box);
-  for (QLineEdit* edit : {low_, high_}) {
-    edit->setPlaceholderText(QStringLiteral("auto"));
-    edit->setToolTip(QStringLiteral("Empty: from the data"));
-  }
-  low_->setAccessibleName(QStringLiteral("Lower end of the range"));
-  high_->setAccessibleName(QStringLiteral("Upper end of the range"));
-  mask_ = new QComboBox(box);
-  for (const auto& [name, color] : kMasks) {
-    mask_->addItem(QLatin1String(name), color);
-  }
-  mask_->setToolTip(QStringLiteral("The colour of cells that no query may see"));
-  reduction_ = new QComboBox(box);
-  reduction_->addItems({QStringLiteral("max"), QStringLiteral("mean")});
-  reduction_->setToolTip(QStringLiteral("What a pixel shows that stands for several cells"));
-  ignore_first_ = new QCheckBox(QStringLiteral("Range ignores the first token"), box);
-  ignore_first_->setToolTip(QStringLiteral("Attention often sinks into key 0, and hides the rest"));
-  shared_ = new QCheckBox(QStringLiteral("One range for all columns"), box);
-  shared_->setToolTip(QStringLiteral("So that the same colour is the same value in every checkpoint"));
-  form->addRow(QStringLiteral("Colormap"), colormap_);
-  form->addRow(QStringLiteral("Scale"), transfer_);
-  form->addRow(gamma_label_, gamma_);
-  form->addRow(QStringLiteral("Percentile"), percentile_);
-  auto* range = new QHBoxLayout;
-  range->addWidget(low_);
-  range->addWidget(new QLabel(QStringLiteral("–"), box));
-  range->addWidget(high_);
-  form->addRow(QStringLiteral("Range"), range);
-  form->addRow(QStringLiteral("Masked"), mask_);
-  form->addRow(QStringLiteral("Reduction"), reduction_);
-  form->addRow(ignore_first_);
-  form->addRow(shared_);
-  for (QComboBox* combo : {colormap_, transfer_, mask_, reduction_}) {
-    connect(combo, &QComboBox::activated, this, &InspectorDock::apply);
-  }
-  for (QDoubleSpinBox* spin : {gamma_, percentile_}) {
-    connect(spin, &QDoubleSpinBox::valueChanged, this, &InspectorDock::apply);
-  }
-  for (QLineEdit* edit : {low_, high_}) {
-    connect(edit, &QLineEdit::editingFinished, this, &InspectorDock::apply);
-  }
-  for (QCheckBox* check : {ignore_first_, shared_}) {
-    connect(check, &QCheckBox::toggled, this, &InspectorDock::apply);
-  }
+  auto* layout = new QVBoxLayout(box);
+  layout->setContentsMargins(0, 0, 0, 0);
+  colors_ = new StateForm(state_fields(), StateField::Place::kColors, box);
+  layout->addWidget(colors_);
+  connect(colors_, &StateForm::changed, this, [this] { studio_.change(colors_->edited(studio_.state())); });
   return box;
 }
 
@@ -253,22 +178,7 @@ void InspectorDock::show_cell() {
 }
 
 void InspectorDock::show_state() {
-  filling_ = true;
-  const ViewState& state = studio_.state();
-  const views::ScaleOptions& scale = state.scale;
-  colormap_->setCurrentIndex(std::max(0, colormap_->findData(QString::fromStdString(scale.colormap))));
-  transfer_->setCurrentIndex(static_cast<int>(scale.transfer));
-  gamma_->setValue(static_cast<double>(scale.gamma));
-  gamma_->setVisible(scale.transfer == figure::Transfer::kGamma);
-  gamma_label_->setVisible(scale.transfer == figure::Transfer::kGamma);
-  percentile_->setValue(scale.percentile);
-  low_->setText(scale.low ? QString::number(static_cast<double>(*scale.low)) : QString());
-  high_->setText(scale.high ? QString::number(static_cast<double>(*scale.high)) : QString());
-  mask_->setCurrentIndex(std::max(0, mask_->findData(scale.mask_color)));
-  reduction_->setCurrentIndex(state.reduction == models::Reduction::kMax ? 0 : 1);
-  ignore_first_->setChecked(state.ignore_first);
-  shared_->setChecked(scale.shared);
-  filling_ = false;
+  colors_->show_state(studio_.state());
 }
 
 void InspectorDock::show_colors() {
@@ -282,25 +192,6 @@ void InspectorDock::show_colors() {
   colors_box_->setEnabled(std::any_of(figure->panels.begin(), figure->panels.end(), [&](const figure::Panel& panel) {
     return std::any_of(panel.layers.begin(), panel.layers.end(), colored);
   }));
-}
-
-void InspectorDock::apply() {
-  if (filling_) {
-    return;
-  }
-  ViewState state = studio_.state();
-  views::ScaleOptions& scale = state.scale;
-  scale.colormap = colormap_->currentData().toString().toStdString();
-  scale.transfer = static_cast<figure::Transfer>(transfer_->currentIndex());
-  scale.gamma = static_cast<float>(gamma_->value());
-  scale.percentile = percentile_->value();
-  scale.low = typed(low_);
-  scale.high = typed(high_);
-  scale.mask_color = mask_->currentData().toUInt();
-  scale.shared = shared_->isChecked();
-  state.reduction = reduction_->currentIndex() == 0 ? models::Reduction::kMax : models::Reduction::kMean;
-  state.ignore_first = ignore_first_->isChecked();
-  studio_.change(state);
 }
 
 void InspectorDock::show_predictions() {

@@ -6,15 +6,13 @@
 
 #include "app/workbench/studio.h"
 
-class QCheckBox;
-class QComboBox;
-class QDoubleSpinBox;
 class QGroupBox;
 class QLabel;
-class QLineEdit;
 class QTableWidget;
 
 namespace locus::workbench {
+
+class StateForm;
 
 class InspectorDock : public QDockWidget {
   Q_OBJECT
@@ -33,24 +31,12 @@ class InspectorDock : public QDockWidget {
   void show_state();
   void show_colors();  // which of their settings the figure heeds
   void show_predictions();
-  void apply();  // the widgets' state becomes the studio's
 
   Studio& studio_;
   std::size_t column_ = 0;
-  bool filling_ = false;
   QTableWidget* cell_ = nullptr;
   QGroupBox* colors_box_ = nullptr;
-  QComboBox* reduction_ = nullptr;
-  QComboBox* transfer_ = nullptr;
-  QLabel* gamma_label_ = nullptr;
-  QDoubleSpinBox* gamma_ = nullptr;
-  QDoubleSpinBox* percentile_ = nullptr;
-  QLineEdit* low_ = nullptr;
-  QLineEdit* high_ = nullptr;
-  QComboBox* colormap_ = nullptr;
-  QComboBox* mask_ = nullptr;
-  QCheckBox* ignore_first_ = nullptr;
-  QCheckBox* shared_ = nullptr;
+  StateForm* colors_ = nullptr;
   QLabel* predictions_title_ = nullptr;
   QGroupBox* predictions_box_ = nullptr;
   QTableWidget* predictions_ = nullptr;

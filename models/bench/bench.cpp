@@ -118,8 +118,18 @@ std::string target_text(const BenchRow& row) {
 
 Result<std::vector<BenchRow>> bench(const BenchOptions& options) {
   Rig rig(options);
+  const auto wanted = [&](const Group& group) {
+    return std::string(group.name).find(options.only) != std::string::npos;
+  };
+  if (std::none_of(std::begin(kGroups), std::end(kGroups), wanted)) {
+    std::string known;
+    for (const Group& group : kGroups) {
+      known += (known.empty() ? "" : ", ") + std::string(group.name);
+    }
+    return usage("--only: expected a part of one of " + known + ", found " + options.only);
+  }
   for (const Group& group : kGroups) {
-    if (std::string(group.name).find(options.only) == std::string::npos) {
+    if (!wanted(group)) {
       continue;
     }
     if (options.stop.stop_requested()) {

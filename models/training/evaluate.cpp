@@ -21,8 +21,13 @@ namespace {
 
 constexpr std::size_t kLongestRecord = std::size_t{16} << 20;
 
+// Whether any model of text can be asked: the others are of symbols that only their own training has given a meaning.
+bool reads_text(const std::string& task) {
+  return task == "text" || task == "passkey";
+}
+
 // The task options a checkpoint was trained with, so that what is measured is what was recorded; none without
-// training.json, or when it was trained on another task.
+// training.json. Errors: kBadInput for symbols of another task than it was trained on.
 Result<Settings> recorded_options(const std::filesystem::path& checkpoint, const std::string& task) {
   const std::filesystem::path file = checkpoint / "training.json";
   std::error_code ignored;
@@ -31,7 +36,13 @@ Result<Settings> recorded_options(const std::filesystem::path& checkpoint, const
   }
   LOCUS_TRY(const std::string text, read_file(file, kLongestRecord));
   LOCUS_TRY(const nlohmann::json record, parse_json(text, file.string()));
-  if (!record.is_object() || record.value("task", nlohmann::json()) != task) {
+  const nlohmann::json trained = record.is_object() ? record.value("task", nlohmann::json()) : nlohmann::json();
+  if (trained != task) {
+    if (trained.is_string() && !reads_text(task)) {
+      return bad_input("expected a checkpoint that was trained on " + task + ", found one of " +
+                           trained.get<std::string>() + " (training.json)",
+                       checkpoint.string());
+    }
     return Settings();
   }
   return models::settings_from_json(record.value("task_options", nlohmann::json::object()), file.string());
@@ -104,7 +115,10 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
   }
   request.tokenizer_folder = std::filesystem::is_directory(checkpoint) ? checkpoint : checkpoint.parent_path();
   request.length = options.task == "text" ? info.trained_length : 0;
-  LOCUS_TRY(const std::unique_ptr<Task> task, make_task(options.task, request));
+  LOCUS_TRY(const std::unique_ptr<Task> task, typed_task(options.task, request, options.task_options));
+  if (options.map_samples > 0 && task->map().rows.empty()) {
+    return usage("--map: expected a task with a map (addition), found " + options.task);
+  }
   LOCUS_TRY(const transformer::Transformer* transformer, model.ready());
   const bool images = task->image().patch > 0;
   // A text model may have entries that its tokenizer never gives.

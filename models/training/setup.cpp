@@ -43,7 +43,8 @@ Result<Base> base_of(const TrainOptions& options) {
     LOCUS_TRY(base.spec, transformer::parse_locus_config(config, options.config.string()));
   }
   if (!options.from.empty()) {
-    LOCUS_TRY(base.opened, models::open(options.from));
+    const models::OpenOptions as_it_is;
+    LOCUS_TRY(base.opened, models::open(options.from, as_it_is));
     const auto* const loaded = dynamic_cast<const models::LoadedModel*>(base.opened.get());
     if (loaded == nullptr) {
       return internal("open() gave a model that is not a LoadedModel");
@@ -134,6 +135,30 @@ void choose_encoding(const TrainOptions& options, const transformer::Spec* base,
   }
 }
 
+// An encoding, and options of it, that there are: asked for by name, they are no fault of a file.
+Status check_encoding(const TrainOptions& options, const std::string& encoding) {
+  std::string known;
+  for (const position::Entry& entry : position::encodings()) {
+    known += (known.empty() ? "" : ", ") + entry.description.name;
+    if (entry.description.name != encoding) {
+      continue;
+    }
+    std::string names;
+    for (const auto& option : entry.description.options) {
+      names += (names.empty() ? "" : ", ") + option.name;
+    }
+    for (const auto& [name, value] : options.encoding_options.values()) {
+      const auto is_it = [&name = name](const auto& option) { return option.name == name; };
+      if (std::none_of(entry.description.options.begin(), entry.description.options.end(), is_it)) {
+        return usage("--option: expected an option of " + encoding + " (" + (names.empty() ? "it has none" : names) +
+                     "), found " + name);
+      }
+    }
+    return {};
+  }
+  return usage("--encoding: expected one of " + known + ", found " + encoding);
+}
+
 // The base's weights; what only the new encoding has keeps its initial values.
 Status copy_weights(const transformer::Transformer& from, transformer::Transformer& to, const std::string& where) {
   const at::NoGradGuard no_grad;
@@ -220,8 +245,15 @@ Result<Setup> set_up(const TrainOptions& given, const Task& task) {
   LOCUS_CHECK(check_fit(spec, task, where));
   spec.trained_length = task.length();
   choose_encoding(given, from, task, spec);
+  LOCUS_CHECK(check_encoding(given, spec.encoding));
   Setup setup;
-  LOCUS_TRY(setup.model, transformer::Transformer::create(spec, true, given.seed));
+  auto created = transformer::Transformer::create(spec, true, given.seed);
+  if (!created.ok()) {
+    const bool typed = from == nullptr || !given.encoding_options.values().empty();
+    const bool ours = typed && created.error().code == ErrorCode::kBadInput && created.error().context.empty();
+    return ours ? usage(created.error().message) : created.error();
+  }
+  setup.model = *std::move(created);
   if (base.model != nullptr) {
     LOCUS_CHECK(copy_weights(*base.model, *setup.model, where));
   }

@@ -32,6 +32,12 @@ Result<std::unique_ptr<Task>> make_task(const std::string& name, const TaskReque
   return usage("unknown task " + name + "; known: " + known);
 }
 
+Result<std::unique_ptr<Task>> typed_task(const std::string& name, const TaskRequest& request, const Settings& typed) {
+  auto task = make_task(name, request);
+  const bool of_options = !task.ok() && task.error().code == ErrorCode::kBadInput && task.error().context.empty();
+  return of_options && !typed.values().empty() ? usage("--task-option: " + task.error().message) : std::move(task);
+}
+
 Examples Examples::slice(std::int64_t begin, std::int64_t end) const {
   Examples part;
   part.targets = targets.slice(0, begin, end);

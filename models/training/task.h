@@ -113,5 +113,7 @@ struct TaskEntry {
 // The one list of tasks. To add one: its file in tasks/, and one line in task.cpp.
 const std::vector<TaskEntry>& task_list();
 Result<std::unique_ptr<Task>> make_task(const std::string& name, const TaskRequest& request);
+// The same with options that were typed: one that the task does not take is a usage error.
+Result<std::unique_ptr<Task>> typed_task(const std::string& name, const TaskRequest& request, const Settings& typed);
 
 }  // namespace locus::training

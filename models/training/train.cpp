@@ -225,7 +225,8 @@ Status record_reference(const TrainOptions& options, const StopToken& stop) {
 Result<TrainSummary> train_checked(const TrainOptions& given, const OnProgress& on_progress, const StopToken& stop) {
   LOCUS_CHECK(check(given));
   LOCUS_TRY(const std::unique_ptr<Task> task,
-            make_task(given.task, {given.task_options, given.length, given.corpus, given.validate, given.from, true}));
+            typed_task(given.task, {given.task_options, given.length, given.corpus, given.validate, given.from, true},
+                       given.task_options));
   if (given.length > 0 && given.length != task->length()) {
     return usage("length: task " + given.task + " has its own, " + std::to_string(task->length()));
   }

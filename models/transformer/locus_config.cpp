@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "models/settings_json.h"
+
 namespace locus::transformer {
 
 namespace {
@@ -24,10 +26,6 @@ std::string name_of(const Names& names, Value value) {
     }
   }
   return {};
-}
-
-ordered_json to_json(const SettingValue& value) {
-  return std::visit([](const auto& held) { return ordered_json(held); }, value);
 }
 
 // Reads fields of one object; the first one that is wrong becomes the error.
@@ -152,7 +150,7 @@ Status read_image(const json& image, Spec& spec, const std::string& file) {
 ordered_json locus_config(const Spec& spec) {
   ordered_json encoding = {{"name", spec.encoding}};
   for (const auto& [name, value] : spec.encoding_options.values()) {
-    encoding[name] = to_json(value);
+    encoding[name] = models::to_json(value);
   }
   ordered_json config = {
       {"model_type", "locus"},

@@ -1,0 +1,290 @@
+#include "app/session/state_fields.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "app/views/view.h"
+#include "renderers/figure/colormap.h"
+
+namespace locus::workbench {
+
+namespace {
+
+using Place = StateField::Place;
+using figure::Transfer;
+using models::Quantity;
+using models::Reduction;
+
+constexpr double kEndless = std::numeric_limits<double>::infinity();
+constexpr double kLargest = 1e30;  // of what a float holds with room to spare
+
+Parameter toggle(const char* name, const char* label, const char* help, bool fallback = false) {
+  return {Parameter::Kind::kToggle, name, label, help, fallback, 0, 1, {}};
+}
+
+Parameter whole(const char* name, const char* label, const char* help, std::int64_t fallback, double low, double high) {
+  return {Parameter::Kind::kWhole, name, label, help, fallback, low, high, {}};
+}
+
+// The first choice is the fallback.
+Parameter choice(const char* name, const char* label, const char* help, const std::vector<std::string>& choices) {
+  return {Parameter::Kind::kChoice, name, label, help, choices.front(), 0, 1, choices};
+}
+
+Parameter index(const char* name, const char* label, const char* help,
+                std::vector<std::pair<std::string, std::int64_t>> words, double low = 0) {
+  Parameter parameter = whole(name, label, help, 0, low, kEndless);
+  parameter.words = std::move(words);
+  return parameter;
+}
+
+Parameter number(const char* name, const char* label, const char* help, SettingValue fallback, double low,
+                 double high) {
+  return {Parameter::Kind::kNumber, name, label, help, std::move(fallback), low, high, {}};
+}
+
+Parameter numbers(const char* name, const char* label, const char* help, double low) {
+  return {Parameter::Kind::kList, name, label, help, std::vector<double>(), low, kEndless, {}};
+}
+
+Parameter typed_toggle(const char* name, const char* label, const char* help, bool fallback, const char* off,
+                       const char* on) {
+  Parameter parameter = toggle(name, label, help, fallback);
+  parameter.choices = {off, on};
+  return parameter;
+}
+
+// A choice between the values of an enumeration.
+template <class Enum, class Member>
+StateField enumerated(const char* name, const char* label, const char* help, const char* flag,
+                      std::vector<std::pair<std::string, Enum>> values, Member member, Place place) {
+  std::vector<std::string> names;
+  for (const auto& [word, value] : values) {
+    names.push_back(word);
+  }
+  StateField field;
+  field.parameter = choice(name, label, help, names);
+  field.flag = flag;
+  field.place = place;
+  field.get = [=](const ViewState& state) {
+    const auto found =
+        std::find_if(values.begin(), values.end(), [&](const auto& each) { return each.second == member(state); });
+    return found == values.end() ? std::nullopt : std::optional<SettingValue>(found->first);
+  };
+  field.put = [=](ViewState& state, const std::optional<SettingValue>& chosen) {
+    const auto* word = chosen ? std::get_if<std::string>(&*chosen) : nullptr;
+    for (const auto& [known, value] : values) {
+      if (word != nullptr && known == *word) {
+        member(state) = value;
+      }
+    }
+  };
+  return field;
+}
+
+std::vector<std::string> view_names() {
+  std::vector<std::string> names;
+  for (const views::View* view : views::views()) {
+    names.push_back(view->info().name);
+  }
+  return names;
+}
+
+std::vector<std::string> colormap_names() {
+  std::vector<std::string> names;
+  for (const figure::Colormap& map : figure::colormaps()) {
+    names.emplace_back(map.name);
+  }
+  return names;
+}
+
+Parameter colormap_choice() {
+  Parameter parameter = choice("scale.colormap", "Colormap",
+                               "Automatic: viridis, and a zero-centred one for signed values", colormap_names());
+  parameter.fallback = std::string();
+  parameter.lowest = "automatic";
+  return parameter;
+}
+
+// One axis of the camera. Where only one has been set, the other is as a fresh one.
+template <class Axis>
+StateField camera_field(const char* name, const char* label, const char* flag, const char* help, Axis axis) {
+  StateField field;
+  field.parameter = numbers(name, label, help, -kEndless);
+  field.flag = flag;
+  field.place = Place::kCanvas;
+  field.group = 2;
+  field.one_group = true;
+  field.get = [axis](const ViewState& state) -> std::optional<SettingValue> {
+    if (!state.camera) {
+      return std::nullopt;
+    }
+    const figure::Interval& interval = axis(*state.camera);
+    return SettingValue(std::vector<double>{interval.low, interval.high});
+  };
+  field.put = [axis](ViewState& state, const std::optional<SettingValue>& value) {
+    const auto* ends = value ? std::get_if<std::vector<double>>(&*value) : nullptr;
+    if (ends == nullptr) {
+      state.camera.reset();
+      return;
+    }
+    state.camera = state.camera.value_or(views::Camera{});
+    axis(*state.camera) = {ends->at(0), ends->at(1)};
+  };
+  return field;
+}
+
+StateField partners_field() {
+  StateField field;
+  field.parameter = numbers("partners", "Partners",
+                            "A layer and a head for each column, where heads of other numbers belong together", -1);
+  field.flag = "--partners";
+  field.place = Place::kCanvas;
+  field.group = 2;
+  field.get = [](const ViewState& state) -> std::optional<SettingValue> {
+    std::vector<double> list;
+    for (const views::HeadRef& partner : state.partners) {
+      list.insert(list.end(), {static_cast<double>(partner.layer), static_cast<double>(partner.head)});
+    }
+    return list.empty() ? std::nullopt : std::optional<SettingValue>(std::move(list));
+  };
+  field.put = [](ViewState& state, const std::optional<SettingValue>& value) {
+    state.partners.clear();
+    const auto* list = value ? std::get_if<std::vector<double>>(&*value) : nullptr;
+    for (std::size_t n = 0; list != nullptr && n + 1 < list->size(); n += 2) {
+      state.partners.push_back({static_cast<std::int64_t>((*list)[n]), static_cast<std::int64_t>((*list)[n + 1])});
+    }
+  };
+  return field;
+}
+
+StateField only_with(StateField field, std::function<bool(const ViewState&)> applies) {
+  field.applies = std::move(applies);
+  return field;
+}
+
+Parameter mask_color() {
+  Parameter parameter = whole("scale.mask", "Masked", "The colour of cells that no query may see", 0xD0D0D0FF, 0,
+                              static_cast<double>(0xFFFFFFFFU));
+  parameter.words = {{"grey", 0xD0D0D0FF}, {"white", 0xFFFFFFFF}, {"black", 0x000000FF}};
+  return parameter;
+}
+
+StateFields make_fields() {
+  constexpr Place kBar = Place::kBar;
+  constexpr Place kColors = Place::kColors;
+  constexpr Place kCanvas = Place::kCanvas;
+  const auto gamma = [](const ViewState& state) { return state.scale.transfer == Transfer::kGamma; };
+  return {
+      state_field(
+          choice("view", "View", "What is drawn", view_names()), "", [](auto& s) -> auto& { return s.view; }, kBar),
+      state_field(
+          index("layer", "Layer", "A layer from 0, or all", {{"all", views::kAll}}), "--layer",
+          [](auto& s) -> auto& { return s.layer; }, kBar),
+      state_field(
+          index("head", "Head", "A head from 0, their mean, or all", {{"mean", views::kMean}, {"all", views::kAll}}),
+          "--head", [](auto& s) -> auto& { return s.head; }, kBar),
+      enumerated<Quantity>(
+          "quantity", "Show", "What a cell shows: the weight, or a part of the logit it comes from", "--quantity",
+          {{"weight", Quantity::kWeight},
+           {"logit", Quantity::kLogit},
+           {"content", Quantity::kContent},
+           {"contribution", Quantity::kContribution},
+           {"gate", Quantity::kGate},
+           {"position", Quantity::kPosition}},
+          [](auto& s) -> auto& { return s.quantity; }, kBar),
+      state_field(
+          toggle("difference", "Difference", "One more panel: the first checkpoint minus the second"), "--difference",
+          [](auto& s) -> auto& { return s.difference; }, kBar),
+      state_field(
+          index("query", "Query", "A query token from 0; -1: none", {{"none", views::kNone}}, -1), "--query",
+          [](auto& s) -> auto& { return s.query; }, kCanvas),
+      state_field(
+          index("key", "Key", "A key token from 0; -1: none", {{"none", views::kNone}}, -1), "--key",
+          [](auto& s) -> auto& { return s.key; }, kCanvas),
+      partners_field(),
+      camera_field(
+          "camera.x", "Across", "--camera-x", "The part of the horizontal axis that is seen: two ends",
+          [](auto& camera) -> auto& { return camera.x; }),
+      camera_field(
+          "camera.y", "Down", "--camera-y", "The part of the vertical axis that is seen: bottom and top",
+          [](auto& camera) -> auto& { return camera.y; }),
+      state_field(
+          colormap_choice(), "--colormap", [](auto& s) -> auto& { return s.scale.colormap; }),
+      enumerated<Transfer>(
+          "scale.transfer", "Scale", "How values become colours; what is pointed at is always the raw value", "--scale",
+          {{"linear", Transfer::kLinear}, {"log", Transfer::kLog}, {"gamma", Transfer::kGamma}},
+          [](auto& s) -> auto& { return s.scale.transfer; }, kColors),
+      only_with(state_field(
+                    number("scale.gamma", "Gamma", "The exponent of that scale", 0.5, 0.05, 4), "--gamma",
+                    [](auto& s) -> auto& { return s.scale.gamma; }),
+                gamma),
+      state_field(
+          number("scale.percentile", "Percentile",
+                 "An automatic range covers this central share of the values, in percent", 100.0, 0.1, 100),
+          "--percentile", [](auto& s) -> auto& { return s.scale.percentile; }),
+      state_field(
+          number("scale.low", "From", "The lower end of the colours; empty: from the data", std::string(), -kLargest,
+                 kLargest),
+          "--low", [](auto& s) -> auto& { return s.scale.low; }),
+      state_field(
+          number("scale.high", "To", "The upper end of the colours; empty: from the data", std::string(), -kLargest,
+                 kLargest),
+          "--high", [](auto& s) -> auto& { return s.scale.high; }),
+      state_field(
+          mask_color(), "--mask", [](auto& s) -> auto& { return s.scale.mask_color; }),
+      enumerated<Reduction>(
+          "reduction", "Reduction", "What a pixel shows that stands for several cells", "--reduction",
+          {{"max", Reduction::kMax}, {"mean", Reduction::kMean}}, [](auto& s) -> auto& { return s.reduction; },
+          kColors),
+      state_field(
+          toggle("ignore_first", "Range ignores the first token",
+                 "Attention often sinks into key 0, and hides the rest"),
+          "--ignore-first", [](auto& s) -> auto& { return s.ignore_first; }),
+      state_field(
+          typed_toggle("scale.shared", "One range for all columns",
+                       "So that the same colour is the same value in every checkpoint", true, "own", "shared"),
+          "--range", [](auto& s) -> auto& { return s.scale.shared; }),
+  };
+}
+
+Status put_checked(const StateField& field, ViewState& state, SettingValue value, const std::string& name) {
+  const auto* list = std::get_if<std::vector<double>>(&value);
+  if (field.group > 0 && list != nullptr) {
+    const bool fits = list->size() % field.group == 0 && (!field.one_group || list->size() == field.group);
+    if (!fits) {
+      return usage(name + ": expected " + (field.one_group ? "" : "groups of ") + std::to_string(field.group) +
+                   " numbers, found " + to_text(value));
+    }
+  }
+  field.put(state, value);
+  return {};
+}
+
+}  // namespace
+
+const StateFields& state_fields() {
+  static const StateFields fields = make_fields();
+  return fields;
+}
+
+Status type_field(const StateField& field, ViewState& state, const std::string& typed, const std::string& name) {
+  if (typed.empty() && !field.get(ViewState{})) {
+    field.put(state, std::nullopt);
+    return {};
+  }
+  LOCUS_TRY(SettingValue value, parse(field.parameter, typed, name));
+  return put_checked(field, state, std::move(value), name);
+}
+
+Status put_field(const StateField& field, ViewState& state, const SettingValue& value, const std::string& name) {
+  LOCUS_TRY(SettingValue good, checked(field.parameter, value, name));
+  return put_checked(field, state, std::move(good), name);
+}
+
+std::string typed_text(const StateField& field, const ViewState& state) {
+  const auto value = field.get(state);
+  return value ? to_text(field.parameter, *value) : std::string();
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,44 @@
+// Widgets of the fields of a view's state, one a field, made from the list of fields alone.
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "app/session/state_fields.h"
+
+class QFormLayout;
+
+namespace locus::workbench {
+
+// The fields of one place, below each other. Every widget has its field's name as object name.
+class StateForm : public QWidget {
+  Q_OBJECT
+
+ public:
+  StateForm(const StateFields& fields, StateField::Place place, QWidget* parent);
+
+  // Shows a state; emits nothing.
+  void show_state(const ViewState& state);
+  // The state with the field that was edited last as its widget has it; what cannot be is left as it was.
+  ViewState edited(ViewState state) const;
+
+ Q_SIGNALS:
+  void changed();
+
+ private:
+  struct Row {
+    const StateField* field = nullptr;
+    QWidget* widget = nullptr;
+    QWidget* label = nullptr;  // null for check boxes, which are their own
+    std::string shown;         // of a line, as it was filled
+  };
+  void add(QFormLayout& form, const StateField& field);
+  QWidget* make(const StateField& field, std::size_t row);
+  void edit(std::size_t row);
+
+  std::vector<Row> rows_;
+  std::size_t last_ = 0;  // the row that was edited
+  bool filling_ = false;
+};
+
+}  // namespace locus::workbench

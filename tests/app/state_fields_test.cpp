@@ -1,0 +1,130 @@
+// One list of fields: what is added to it is in files, recipes, flags, undo, docks and help; and what each field
+// refuses.
+#include "app/session/state_fields.h"
+
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/state_flags.h"
+#include "app/session/recipe.h"
+#include "app/session/session.h"
+#include "app/session/state_json.h"
+#include "app/views/controls.h"
+
+namespace locus::workbench {
+namespace {
+
+// The list with one more, of a member that a state has.
+StateFields with_tilt() {
+  StateFields fields = state_fields();
+  fields.push_back(state_field(
+      {Parameter::Kind::kNumber, "tilt", "Tilt", "How far the map leans", 0.5, 0, 90, {}}, "--tilt",
+      [](auto& s) -> auto& { return s.scale.gamma; }));
+  return fields;
+}
+
+const StateField& field_of(const StateFields& fields, const std::string& name) {
+  return *std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.parameter.name == name; });
+}
+
+TEST(StateFields, AFieldOfOneLineIsInFilesRecipesFlagsAndHelp) {
+  const StateFields fields = with_tilt();
+  Session session;
+  ASSERT_TRUE(type_field(fields.back(), session.state, "30", "--tilt").ok());
+  const std::string text = to_json(session, "/", fields);
+  EXPECT_NE(text.find("\"tilt\": 30.0"), std::string::npos) << text;
+  ViewState plain;
+  session.state.scale.gamma = 0.5F;
+  nlohmann::json document = nlohmann::json::parse(to_json(session, "/", fields));
+  document["state"]["tilt"] = 45;
+  document["state"].erase("scale");
+  const auto loaded = parse_session(document, "s.json", "/", fields);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().describe();
+  EXPECT_EQ(loaded->state.scale.gamma, 45.0F);
+  document["state"]["tilt"] = 91;
+  const auto refused = parse_session(document, "s.json", "/", fields);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().describe(), "s.json: session.state.tilt: expected a number from 0 to 90, found 91");
+  // Recipes.
+  Recipe recipe;
+  recipe.session = session;
+  recipe.session.state.scale.gamma = 12.0F;
+  EXPECT_NE(to_json(recipe, fields).find("\"tilt\":12.0"), std::string::npos);
+  // Flags, and the help of the command.
+  CLI::App app;
+  std::vector<cli::Option> table;
+  cli::StateFlags flags(fields);
+  cli::Arguments arguments(app, table, "figure");
+  flags.declare(arguments);
+  EXPECT_NE(app.help().find("--tilt"), std::string::npos);
+  EXPECT_NE(app.help().find("How far the map leans"), std::string::npos);
+  app.parse("--tilt 60 --low 0.25", false);
+  ASSERT_TRUE(flags.read(plain).ok());
+  EXPECT_EQ(plain.scale.gamma, 60.0F);
+  EXPECT_EQ(plain.scale.low, 0.25F);
+}
+
+TEST(StateFields, EveryFieldIsReadBackAsItIsWritten) {
+  ViewState state;
+  state.view = "heads";
+  state.layer = 3;
+  state.head = views::kMean;
+  state.partners = {{3, -1}, {2, 5}};
+  state.query = 9;
+  state.key = 4;
+  state.quantity = models::Quantity::kContribution;
+  state.reduction = models::Reduction::kMean;
+  state.difference = true;
+  state.ignore_first = true;
+  state.scale = {"magma", -0.5F, 2.5F, 97.5, false, figure::Transfer::kGamma, 0.7F, 0x000000FF};
+  state.camera = views::Camera{{0, 12.5}, {20, 4}};
+  ViewState again;
+  for (const StateField& field : state_fields()) {
+    const auto value = field.get(state);
+    ASSERT_TRUE(value.has_value()) << field.parameter.name;
+    EXPECT_NE(field.get(again), value) << field.parameter.name << " is one that was not set above";
+    if (field.parameter.name != "partners") {  // a mean as a partner has no text of its own
+      ASSERT_TRUE(type_field(field, again, typed_text(field, state), "it").ok()) << field.parameter.name;
+    } else {
+      field.put(again, value);
+    }
+    EXPECT_EQ(field.get(again), value) << field.parameter.name;
+  }
+  EXPECT_EQ(again.scale, state.scale);
+}
+
+TEST(StateFields, WhatAFieldCannotBeIsRefused) {
+  ViewState state;
+  for (const auto& [name, text] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"layer", "-1"},
+                                                                  {"layer", "mean"},
+                                                                  {"head", "-3"},
+                                                                  {"query", "-2"},
+                                                                  {"key", "1.5"},
+                                                                  {"quantity", "mass"},
+                                                                  {"reduction", "sum"},
+                                                                  {"scale.colormap", "rainbow"},
+                                                                  {"scale.percentile", "0"},
+                                                                  {"scale.percentile", "nan"},
+                                                                  {"scale.gamma", "0"},
+                                                                  {"scale.low", "inf"},
+                                                                  {"camera.x", "1"},
+                                                                  {"camera.y", "1,2,3"},
+                                                                  {"partners", "1,2,3"},
+                                                                  {"view", "horoscope"},
+                                                                  {"scale.shared", "both"},
+                                                                  {"scale.mask", "-1"}}) {
+    const Status status = type_field(field_of(state_fields(), name), state, text, "--it");
+    ASSERT_FALSE(status.ok()) << name << " " << text;
+    EXPECT_EQ(status.error().code, ErrorCode::kUsage);
+    EXPECT_EQ(status.error().message.rfind("--it: expected ", 0), 0U) << status.error().message;
+  }
+  EXPECT_TRUE(type_field(field_of(state_fields(), "scale.low"), state, "", "--it").ok());
+  EXPECT_FALSE(state.scale.low.has_value());
+}
+
+}  // namespace
+}  // namespace locus::workbench
