@@ -92,23 +92,34 @@ void Worker::cancel_all() {
   wake_();
 }
 
+std::optional<Worker::Finished> Worker::take_finished(std::uint64_t last) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(finished_.begin(), finished_.end(), [&](const Finished& each) {
+    const auto newest = newest_.find(each.slot);
+    return each.number <= last && newest != newest_.end() && newest->second == each.number;
+  });
+  if (found == finished_.end()) {
+    return std::nullopt;
+  }
+  Finished taken = std::move(*found);
+  newest_.erase(taken.slot);
+  finished_.erase(found);
+  return taken;
+}
+
 int Worker::drain() {
-  std::vector<Deliver> ready;
+  std::uint64_t last = 0;
   {
     const std::lock_guard lock(mutex_);
-    for (Finished& each : finished_) {
-      const auto newest = newest_.find(each.slot);
-      if (newest != newest_.end() && newest->second == each.number) {
-        newest_.erase(newest);
-        ready.push_back(std::move(each.deliver));
-      }
-    }
-    finished_.clear();
+    last = count_;
   }
-  for (const Deliver& deliver : ready) {
-    deliver();
+  // One at a time: what a delivery submits or drops makes results that wait behind it stale.
+  int delivered = 0;
+  while (const auto finished = take_finished(last)) {
+    finished->deliver();
+    ++delivered;
   }
-  return static_cast<int>(ready.size());
+  return delivered;
 }
 
 Worker::State Worker::state() const {

@@ -51,7 +51,8 @@ class Worker {
   // The slot's job is forgotten: stopped, and nothing delivered.
   void drop(const std::string& slot);
 
-  // Hands over what has finished; returns how many results were delivered. Call from one thread.
+  // Hands over what has finished, one result after the other: what one delivery replaces or drops is not delivered any
+  // more. Returns how many were. Call from one thread.
   int drain();
 
   // What runs now or is next, for the status bar.
@@ -87,6 +88,8 @@ class Worker {
   std::vector<Job>::const_iterator next() const;  // with mutex_ held
   void run(Job job);
   void finish(Job job, Deliver deliver);
+  // The next result to hand over, of jobs up to number `last`.
+  std::optional<Finished> take_finished(std::uint64_t last);
   void forget(const std::string& slot);  // with mutex_ held
 
   const std::function<void()> wake_;

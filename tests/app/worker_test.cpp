@@ -133,6 +133,39 @@ TEST(Worker, DropsAFinishedResultThatIsStale) {
   EXPECT_EQ(delivered, 2);
 }
 
+// Two results are delivered by one drain(); the first handler submits or drops the second's slot.
+TEST(Worker, ADeliveryMakesTheOthersOfItsBatchStale) {
+  for (const bool dropped : {false, true}) {
+    Worker worker([] {});
+    std::vector<std::string> delivered;
+    const auto add = [&](const std::string& slot, const std::string& name, std::function<void()> then) {
+      worker.submit<std::string>(
+          Priority::kTile, slot, name, [name](StopToken, const Progress&) -> Result<std::string> { return name; },
+          [&delivered, then](Result<std::string> result) {
+            delivered.push_back(result.value());
+            then();
+          });
+    };
+    const auto gate = block(worker);
+    add("run", "run", [&] {
+      if (dropped) {
+        worker.drop("figure");
+      } else {
+        add("figure", "new figure", [] {});
+      }
+    });
+    add("figure", "old figure", [] {});
+    gate->open();
+    while (worker.state().busy) {  // until all have finished; none is drained
+      std::this_thread::yield();
+    }
+    ASSERT_TRUE(settle(worker));
+    const std::vector<std::string> wanted =
+        dropped ? std::vector<std::string>{"run"} : std::vector<std::string>{"run", "new figure"};
+    EXPECT_EQ(delivered, wanted);
+  }
+}
+
 TEST(Worker, SlotsDoNotDisturbEachOther) {
   Worker worker([] {});
   int sum = 0;
