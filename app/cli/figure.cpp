@@ -209,8 +209,8 @@ class Drawing {
   Status write_data(const fs::path& file) {
     views::ViewInput input = workbench::view_input(recipe_.session.state, columns_, view_);
     input.stop = stop_;
-    LOCUS_TRY(const views::Data data, view_.data(input));
-    LOCUS_CHECK(views::write_data(data, to_json(recipe_), file));
+    LOCUS_TRY(const views::DataParts parts, views::data_parts(view_, input));
+    LOCUS_CHECK(views::write_data(parts, to_json(recipe_), file, stop_));
     say(file);
     return {};
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "app/views/controls.h"
+#include "app/views/data_file.h"
 #include "app/views/head_map.h"
 #include "app/views/list.h"
 #include "app/views/score_map.h"
@@ -13,11 +14,12 @@ namespace locus::views {
 
 namespace {
 
-class AttentionGrid final : public View {
+class AttentionGrid final : public View, public InParts {
  public:
   const ViewInfo& info() const override { return info_; }
   Result<figure::Figure> figure(const ViewInput& input) const override;
   Result<Data> data(const ViewInput& input) const override;
+  Result<DataParts> data_parts(const ViewInput& input) const override;
   Selection pick(const ViewInput& input, const Hit& hit) const override;
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
   std::optional<Camera> home(const ViewInput& input) const override;
@@ -207,13 +209,18 @@ Result<figure::Figure> AttentionGrid::figure(const ViewInput& input) const {
   return figure;
 }
 
-Result<Data> AttentionGrid::data(const ViewInput& input) const {
+Result<DataParts> AttentionGrid::data_parts(const ViewInput& input) const {
   ViewInput all = input;
   all.layer = kAll;
   all.head = kAll;
   all.options = {};
   LOCUS_CHECK(check(*this, input));
-  return attention_view().data(all);
+  return views::data_parts(attention_view(), all);
+}
+
+Result<Data> AttentionGrid::data(const ViewInput& input) const {
+  LOCUS_TRY(const DataParts parts, data_parts(input));
+  return collected(parts);
 }
 
 Selection AttentionGrid::pick(const ViewInput& input, const Hit& hit) const {

@@ -4,7 +4,11 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <cstring>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <string_view>
 
 #include "core/base/atomic_file.h"
 
@@ -49,46 +53,125 @@ std::string quoted(const std::string& name) {
   return out + "\"";
 }
 
-}  // namespace
+std::int64_t count_of(const std::vector<std::int64_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
 
-std::string to_npy(const Data& data) {
+std::string npy_header(const std::vector<std::int64_t>& shape) {
   constexpr std::size_t kPreamble = 10;  // magic, version, header length
   constexpr std::size_t kAlignment = 64;
-  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape_text(data.shape) + ", }";
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape_text(shape) + ", }";
   const std::size_t total = (kPreamble + header.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;
   header.append(total - kPreamble - header.size() - 1, ' ');
   header += '\n';
   std::string bytes("\x93NUMPY\x01\x00", 8);
   bytes += static_cast<char>(header.size() & 0xFF);
   bytes += static_cast<char>(header.size() >> 8 & 0xFF);
-  bytes += header;
-  const std::size_t begin = bytes.size();
-  bytes.resize(begin + data.values.size() * sizeof(float));
-  if (!data.values.empty()) {
-    std::memcpy(bytes.data() + begin, data.values.data(), data.values.size() * sizeof(float));
+  return bytes + header;
+}
+
+std::string csv_header(const std::vector<std::string>& columns) {
+  std::string text;
+  for (std::size_t n = 0; n < columns.size(); ++n) {
+    text += (n == 0 ? "" : ",") + quoted(columns[n]) + (n + 1 == columns.size() ? "\n" : "");
   }
-  return bytes;
+  return text;
+}
+
+using Sink = std::function<Status(std::string_view)>;
+
+Status npy_values(std::span<const float> values, const Sink& sink) {
+  const auto bytes = std::as_bytes(values);
+  return sink({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+// The numbers of a CSV file, of which `before` have been written.
+Status csv_values(std::span<const float> values, const std::vector<std::int64_t>& shape, std::int64_t before,
+                  const Sink& sink) {
+  constexpr std::size_t kChunk = 1 << 20;
+  const std::int64_t columns = shape.empty() ? 1 : shape.back();
+  const std::int64_t rows = shape.size() > 1 ? shape[shape.size() - 2] : 1;
+  const std::int64_t all = count_of(shape);
+  std::string text;
+  for (const float value : values) {
+    append_number(text, value);
+    ++before;
+    const bool last = before % columns == 0;
+    text += last ? '\n' : ',';
+    if (last && shape.size() > 2 && before % (columns * rows) == 0 && before < all) {
+      text += '\n';
+    }
+    if (text.size() > kChunk) {
+      LOCUS_CHECK(sink(text));
+      text.clear();
+    }
+  }
+  return sink(text);
+}
+
+Status write_parts(const DataParts& parts, bool npy, const Sink& sink, const StopToken& stop,
+                   const Progress& progress) {
+  LOCUS_CHECK(sink(npy ? npy_header(parts.shape) : csv_header(parts.columns)));
+  const std::int64_t all = count_of(parts.shape);
+  std::int64_t written = 0;
+  for (std::int64_t n = 0; n < parts.count; ++n) {
+    if (stop.stop_requested()) {
+      return cancelled();
+    }
+    if (parts.count > 1) {
+      report(progress, static_cast<double>(n) / static_cast<double>(parts.count),
+             "map " + std::to_string(n + 1) + " of " + std::to_string(parts.count));
+    }
+    LOCUS_TRY(const std::vector<float> values, parts.part(n));
+    LOCUS_CHECK(npy ? npy_values(values, sink) : csv_values(values, parts.shape, written, sink));
+    written += static_cast<std::int64_t>(values.size());
+  }
+  return written == all
+             ? Status()
+             : Status(internal("data: expected " + std::to_string(all) + " numbers, found " + std::to_string(written)));
+}
+
+std::string whole_text(const Data& data, bool npy) {
+  std::string text;
+  const auto append = [&](std::string_view more) -> Status {
+    text += more;
+    return {};
+  };
+  const Status written = write_parts(in_one_part(data), npy, append, {}, {});
+  return written.ok() ? text : std::string();
+}
+
+}  // namespace
+
+DataParts in_one_part(Data data) {
+  auto values = std::make_shared<std::vector<float>>(std::move(data.values));
+  return {std::move(data.shape), std::move(data.columns), 1,
+          [values](std::int64_t) -> Result<std::vector<float>> { return *values; }};
+}
+
+Result<DataParts> data_parts(const View& view, const ViewInput& input) {
+  if (const auto* in_parts = dynamic_cast<const InParts*>(&view)) {
+    return in_parts->data_parts(input);
+  }
+  LOCUS_TRY(Data whole, view.data(input));
+  return in_one_part(std::move(whole));
+}
+
+Result<Data> collected(const DataParts& parts) {
+  Data data{parts.shape, {}, parts.columns};
+  for (std::int64_t n = 0; n < parts.count; ++n) {
+    LOCUS_TRY(const std::vector<float> part, parts.part(n));
+    data.values.insert(data.values.end(), part.begin(), part.end());
+  }
+  return data;
+}
+
+std::string to_npy(const Data& data) {
+  return whole_text(data, true);
 }
 
 std::string to_csv(const Data& data) {
-  std::string text;
-  for (std::size_t n = 0; n < data.columns.size(); ++n) {
-    text += (n == 0 ? "" : ",") + quoted(data.columns[n]) + (n + 1 == data.columns.size() ? "\n" : "");
-  }
-  const auto columns = static_cast<std::size_t>(data.shape.empty() ? 1 : data.shape.back());
-  const auto rows = static_cast<std::size_t>(data.shape.size() > 1 ? data.shape[data.shape.size() - 2] : 1);
-  if (columns == 0) {
-    return text;
-  }
-  for (std::size_t n = 0; n < data.values.size(); ++n) {
-    append_number(text, data.values[n]);
-    const bool last = (n + 1) % columns == 0;
-    text += last ? '\n' : ',';
-    if (last && data.shape.size() > 2 && (n + 1) % (columns * rows) == 0 && n + 1 < data.values.size()) {
-      text += '\n';
-    }
-  }
-  return text;
+  return whole_text(data, false);
 }
 
 Status check_data_name(const std::filesystem::path& file) {
@@ -99,9 +182,13 @@ Status check_data_name(const std::filesystem::path& file) {
   return {};
 }
 
-Status write_data(const Data& data, const std::string& recipe, const std::filesystem::path& file) {
+Status write_data(const DataParts& parts, const std::string& recipe, const std::filesystem::path& file,
+                  const StopToken& stop, const Progress& progress) {
   LOCUS_CHECK(check_data_name(file));
-  LOCUS_CHECK(write_file(file, file.extension() == ".npy" ? to_npy(data) : to_csv(data)));
+  LOCUS_TRY(AtomicFile out, AtomicFile::create(file));
+  const auto append = [&](std::string_view more) { return out.write(more); };
+  LOCUS_CHECK(write_parts(parts, file.extension() == ".npy", append, stop, progress));
+  LOCUS_CHECK(out.commit());
   return recipe.empty() ? Status() : write_file(file.string() + ".recipe.json", recipe);
 }
 

@@ -1,12 +1,36 @@
 // Data as a file: NPY (version 1.0, little-endian float32, C order) or CSV.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "app/views/view.h"
 
 namespace locus::views {
+
+// The same numbers in parts, for those that are too many to hold at once: part n is computed when it is asked for.
+struct DataParts {
+  std::vector<std::int64_t> shape;  // of the whole
+  std::vector<std::string> columns;
+  std::int64_t count = 0;
+  std::function<Result<std::vector<float>>(std::int64_t n)> part;  // row-major; n from 0 to count − 1, in order
+};
+
+// Views whose data may be the maps of every head: one part a map.
+class InParts {
+ public:
+  virtual ~InParts() = default;
+  // As View::data(); the errors of a part come with it.
+  virtual Result<DataParts> data_parts(const ViewInput& input) const = 0;
+};
+
+// A view's data() in parts; in one where it knows no others.
+Result<DataParts> data_parts(const View& view, const ViewInput& input);
+DataParts in_one_part(Data data);
+Result<Data> collected(const DataParts& parts);
 
 std::string to_npy(const Data& data);
 // A table has its column names in the first line; a map has one line a row, maps of more than two axes one block of
@@ -16,8 +40,10 @@ std::string to_csv(const Data& data);
 // Errors: kUsage unless the name ends in .npy or .csv.
 Status check_data_name(const std::filesystem::path& file);
 
-// By the name's ending; atomic. With a recipe (JSON), it goes to `<file>.recipe.json`. Errors: kUsage for another
-// ending than .npy and .csv, kBadInput when the file cannot be written.
-Status write_data(const Data& data, const std::string& recipe, const std::filesystem::path& file);
+// By the name's ending; atomic; a part at a time, so that no more than one is held. With a recipe (JSON), it goes to
+// `<file>.recipe.json`. Errors: kUsage for another ending than .npy and .csv, kBadInput when the file cannot be
+// written, kCancelled, those of the parts.
+Status write_data(const DataParts& parts, const std::string& recipe, const std::filesystem::path& file,
+                  const StopToken& stop = {}, const Progress& progress = {});
 
 }  // namespace locus::views

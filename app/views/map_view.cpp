@@ -203,63 +203,85 @@ Status MapView::append_difference(const ViewInput& input, const MapWindow& windo
   return {};
 }
 
-Status MapView::append_maps(const ViewInput& input, const Column& column, std::vector<float>& out) const {
-  const models::ModelInfo& model = column.trace->model();
-  const Range layers = input.layer == kAll ? Range{0, model.layers} : Range{input.layer, input.layer + 1};
-  const Range heads = input.head == kAll ? Range{0, model.heads} : Range{input.head, input.head + 1};
-  ViewInput one = input;
-  for (one.layer = layers.begin; one.layer < layers.end; ++one.layer) {
-    for (one.head = heads.begin; one.head < heads.end; ++one.head) {
-      const auto map = whole(one, column);
-      if (!map) {
-        return map.error().context.empty() ? map.error().within(column.name) : map.error();
-      }
-      out.insert(out.end(), map->values.begin(), map->values.end());
+Result<std::vector<float>> MapView::map_values(const ViewInput& input) const {
+  const auto of = [&](const ViewInput& one, const Column& column) -> Result<std::vector<float>> {
+    auto map = whole(one, column);
+    if (!map) {
+      return map.error().context.empty() ? map.error().within(column.name) : map.error();
     }
+    return std::move(map->values);
+  };
+  const Column& column = input.columns[0];
+  LOCUS_TRY(std::vector<float> values, of(input, column));
+  if (!with_difference(input)) {
+    return values;
   }
-  return {};
+  const Column& other = input.columns[1];
+  const std::int64_t cells = length(input, column);
+  std::vector<float> second;
+  if (cells == column.trace->length() && !same_tokens(*column.trace, *other.trace)) {
+    LOCUS_TRY(Field laid, second_laid_out(input, whole_window(cells)));
+    second = std::move(laid.values);
+    if (additive(input)) {  // a masked weight is 0 in data
+      std::replace_if(
+          second.begin(), second.end(), [](float value) { return std::isnan(value); }, 0.0F);
+    }
+  } else {
+    LOCUS_TRY(second, of(of_column(input, 1), other));
+  }
+  if (second.size() != values.size()) {
+    return unsupported("a difference needs maps of one size: " + column.name + " and " + other.name);
+  }
+  std::transform(values.begin(), values.end(), second.begin(), values.begin(), std::minus<>());
+  return values;
 }
 
-Result<Data> MapView::data(const ViewInput& input) const {
+Result<DataParts> MapView::data_parts(const ViewInput& input) const {
   LOCUS_CHECK(check(*this, input));
   const Column& column = input.columns[0];
   LOCUS_CHECK(available(column));
+  const models::ModelInfo& model = column.trace->model();
   const std::int64_t cells = length(input, column);
-  Data data;
-  if (input.layer == kAll) {
-    data.shape.push_back(column.trace->model().layers);
-  }
-  if (input.head == kAll) {
-    data.shape.push_back(column.trace->model().heads);
-  }
-  data.shape.insert(data.shape.end(), {cells, cells});
-  LOCUS_CHECK(append_maps(input, column, data.values));
-  if (!with_difference(input)) {
-    return data;
-  }
-  const Column& other = input.columns[1];
-  const bool of_tokens = cells == column.trace->length();
-  if (of_tokens && !same_tokens(*column.trace, *other.trace)) {
-    if (input.layer == kAll || input.head == kAll) {
+  const bool all_layers = input.layer == kAll;
+  const bool all_heads = input.head == kAll;
+  if (with_difference(input) && (all_layers || all_heads)) {
+    const Column& other = input.columns[1];
+    const models::ModelInfo& second = other.trace->model();
+    if (cells == column.trace->length() && !same_tokens(*column.trace, *other.trace)) {
       return unsupported("a difference of all heads needs the same tokens: " + column.name + " and " + other.name +
                          " split this text into " + std::to_string(cells) + " and " +
                          std::to_string(other.trace->length()));
     }
-    LOCUS_TRY(const Field second, second_laid_out(input, whole_window(cells)));
-    for (std::size_t n = 0; n < data.values.size(); ++n) {
-      const float other_value = second.values[n];
-      // A masked weight is 0 in data.
-      data.values[n] -= additive(input) && std::isnan(other_value) ? 0 : other_value;
+    if ((all_layers && second.layers != model.layers) || (all_heads && second.heads != model.heads)) {
+      return unsupported("a difference needs as many layers and heads: " + column.name + " and " + other.name);
     }
-    return data;
   }
-  std::vector<float> second;
-  LOCUS_CHECK(append_maps(of_column(input, 1), other, second));
-  if (second.size() != data.values.size()) {
-    return unsupported("a difference needs maps of one size: " + column.name + " and " + other.name);
+  DataParts parts;
+  const Range layers = all_layers ? Range{0, model.layers} : Range{input.layer, input.layer + 1};
+  const Range heads = all_heads ? Range{0, model.heads} : Range{input.head, input.head + 1};
+  if (all_layers) {
+    parts.shape.push_back(layers.size());
   }
-  std::transform(data.values.begin(), data.values.end(), second.begin(), data.values.begin(), std::minus<>());
-  return data;
+  if (all_heads) {
+    parts.shape.push_back(heads.size());
+  }
+  parts.shape.insert(parts.shape.end(), {cells, cells});
+  parts.count = layers.size() * heads.size();
+  parts.part = [this, input, layers, heads](std::int64_t n) {
+    ViewInput one = input;
+    if (layers.size() * heads.size() > 1) {
+      one.partners.clear();  // of one head
+    }
+    one.layer = layers.begin + n / heads.size();
+    one.head = heads.begin + n % heads.size();
+    return map_values(one);
+  };
+  return parts;
+}
+
+Result<Data> MapView::data(const ViewInput& input) const {
+  LOCUS_TRY(const DataParts parts, data_parts(input));
+  return collected(parts);
 }
 
 }  // namespace locus::views

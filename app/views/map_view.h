@@ -4,16 +4,19 @@
 #include <string>
 #include <vector>
 
+#include "app/views/data_file.h"
 #include "app/views/score_map.h"
 #include "app/views/view.h"
 
 namespace locus::views {
 
-class MapView : public View {
+class MapView : public View, public InParts {
  public:
   Result<figure::Figure> figure(const ViewInput& input) const override;
   // [T, T]; [L, T, T], [H, T, T] or [L, H, T, T] when layer or head is kAll.
   Result<Data> data(const ViewInput& input) const override;
+  // One map a part.
+  Result<DataParts> data_parts(const ViewInput& input) const override;
   Selection pick(const ViewInput& input, const Hit& hit) const override { return pick_cell(input, hit); }
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
   std::optional<Camera> home(const ViewInput& input) const override;
@@ -40,7 +43,8 @@ class MapView : public View {
   Result<Field> second_laid_out(const ViewInput& input, const MapWindow& window) const;
   Status append_difference(const ViewInput& input, const MapWindow& window, const std::vector<RefinedMap>& maps,
                            figure::Figure& figure) const;
-  Status append_maps(const ViewInput& input, const Column& column, std::vector<float>& out) const;
+  // The whole map of the input's layer and head as data; with a difference, less the second column's.
+  Result<std::vector<float>> map_values(const ViewInput& input) const;
 };
 
 // What the views of position dot products share: kUnsupported for an encoding without a vector for a position; their

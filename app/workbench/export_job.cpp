@@ -75,8 +75,8 @@ Result<std::vector<std::filesystem::path>> run_export(ExportJob job, StopToken s
     report(progress, -1, job.file.filename().string());
     views::ViewInput input = input_of(job, stop);
     input.progress = progress;
-    LOCUS_TRY(const views::Data data, job.view->data(input));
-    LOCUS_CHECK(views::write_data(data, to_json(job.recipe), job.file));
+    LOCUS_TRY(const views::DataParts parts, views::data_parts(*job.view, input));
+    LOCUS_CHECK(views::write_data(parts, to_json(job.recipe), job.file, stop, progress));
     return std::vector<std::filesystem::path>{job.file};
   }
   const bool many = job.all_layers || job.all_heads;

@@ -5,12 +5,14 @@
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <variant>
 
 #include "app/views/data_file.h"
 #include "app/views/score_map.h"
 #include "app/views/view.h"
+#include "core/base/atomic_file.h"
 #include "tests/support/bundled.h"
 #include "tests/support/fake_model.h"
 
@@ -384,6 +386,63 @@ TEST(Views, NpyAndCsvHoldShapeAndValues) {
   EXPECT_EQ(npy.substr(1, 5), "NUMPY");
   EXPECT_NE(npy.find("'shape': (2, 2)"), std::string::npos);
   EXPECT_EQ(npy.size() % 64, 16U);
+}
+
+// A trace that counts the maps it has computed.
+class CountingTrace final : public test::FakeTrace {
+ public:
+  CountingTrace() : FakeTrace({}, kText) {}
+  Result<Field> map(const models::MapRequest& request, StopToken stop) const override {
+    ++maps;
+    return FakeTrace::map(request, std::move(stop));
+  }
+
+  mutable int maps = 0;
+};
+
+TEST(Views, MapsOfEveryHeadAreComputedAsTheyAreWritten) {
+  const auto trace = std::make_shared<CountingTrace>();
+  ViewInput input;
+  input.columns.push_back({"fake", nullptr, trace});
+  input.layer = input.head = kAll;
+  const auto cells = static_cast<std::size_t>(trace->length() * trace->length());
+  for (const char* view : {"attention", "attention-grid"}) {
+    trace->maps = 0;
+    const auto parts = data_parts(view_of(view), input);
+    ASSERT_TRUE(parts.ok()) << parts.error().describe();
+    EXPECT_EQ(parts->count, 12);
+    EXPECT_EQ(trace->maps, 0);
+    for (int n = 0; n < 3; ++n) {
+      EXPECT_EQ(parts->part(n)->size(), cells);  // one map is all that is held
+      EXPECT_EQ(trace->maps, n + 1);
+    }
+    const auto file = std::filesystem::path(testing::TempDir()) / ("every-head-" + std::to_string(getpid()));
+    const auto whole = view_of(view).data(input);
+    ASSERT_TRUE(whole.ok());
+    for (const bool npy : {true, false}) {
+      const auto path = file.string() + (npy ? ".npy" : ".csv");
+      ASSERT_TRUE(write_data(*parts, "", path).ok());
+      const auto written = read_file(path, 1 << 26);
+      ASSERT_TRUE(written.ok());
+      EXPECT_EQ(*written, npy ? to_npy(*whole) : to_csv(*whole));
+      std::filesystem::remove(path);
+    }
+  }
+}
+
+TEST(Views, AStoppedExportLeavesNoFile) {
+  std::stop_source stop;
+  DataParts parts{{2, 3}, {}, 2, [&](std::int64_t) -> Result<std::vector<float>> {
+                    stop.request_stop();
+                    return std::vector<float>{1, 2, 3};
+                  }};
+  const auto file = std::filesystem::path(testing::TempDir()) / ("stopped-" + std::to_string(getpid()) + ".npy");
+  const Status written = write_data(parts, "{}", file, stop.get_token());
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, ErrorCode::kCancelled);
+  EXPECT_FALSE(std::filesystem::exists(file));
+  parts.count = 1;
+  EXPECT_EQ(write_data(parts, "", file).error().code, ErrorCode::kInternal);  // fewer numbers than the shape says
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ struct FakeShape {
   std::int64_t registers = 0;
 };
 
-class FakeTrace final : public models::Trace {
+class FakeTrace : public models::Trace {
  public:
   FakeTrace(FakeShape shape, std::string text) : shape_(std::move(shape)), text_(std::move(text)) {
     info_.name = shape_.name;
