@@ -6,6 +6,7 @@
 #if LOCUS_GUI
 #include <QGuiApplication>
 
+#include "app/workbench/qt_start.h"
 #include "core/base/numbers.h"
 #include "renderers/paper/paper.h"
 #endif
@@ -56,6 +57,10 @@ Result<std::unique_ptr<Painter>> Painter::create() {
     }
   });
   qputenv("QT_QPA_PLATFORM", "offscreen");
+  const workbench::QtStart start("figures cannot be painted", "--data writes the numbers", [](const Error& error) {
+    std::cerr << "locus: error: " << error.describe() << '\n';
+    return static_cast<int>(error.code);
+  });
   return std::unique_ptr<Painter>(std::make_unique<QtPainter>());
 }
 

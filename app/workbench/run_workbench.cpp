@@ -2,9 +2,11 @@
 #include <QLocale>
 #include <QLoggingCategory>
 #include <QVulkanInstance>
+#include <optional>
 
 #include "app/viewport/canvas.h"
 #include "app/workbench/main_window.h"
+#include "app/workbench/qt_start.h"
 #include "app/workbench/workbench.h"
 #include "core/base/numbers.h"
 
@@ -31,7 +33,14 @@ void report_first_figure(viewport::Canvas* canvas) {
 }  // namespace
 
 int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
+  std::optional<QtStart> start;
+  start.emplace(
+      "no window can be opened",
+      "without one, locus info, run, figure, verify, train, evaluate and bench work, and locus --figures FOLDER "
+      "draws a session (locus --help)",
+      options.fail);
   QApplication application(argc, argv);
+  start.reset();
   use_plain_numbers();
   QLocale::setDefault(QLocale::c());  // what is typed and shown in fields has a decimal point
   QApplication::setApplicationName(QStringLiteral("Locus"));
