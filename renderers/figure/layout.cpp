@@ -16,6 +16,7 @@ constexpr double kLeastRows = 4;        // so that its colour bar can be read
 // On paper the panels of a row go below each other where they would be narrower than this, in text sizes.
 constexpr double kNarrowestMap = 8;
 constexpr double kNarrowestPlot = 14;
+constexpr double kWorthWrapping = 1.08;  // on screen a row of maps wraps for maps larger by so much
 
 // Everything the passes share.
 struct Grid {
@@ -27,6 +28,7 @@ struct Grid {
   double gap_x = 0;
   double gap_y = 0;
   bool small = false;
+  Titles titles = Titles::kUsual;
   bool fit_text = false;  // the height is given
   std::vector<PanelDecor> decors{};
   std::vector<double> plot_width{};   // a column
@@ -192,7 +194,7 @@ void measure_all(Grid& grid) {
     const Panel& panel = grid.figure.panels[n];
     const Rect share{0, 0, share_width(grid, n), grid.plot_height[static_cast<std::size_t>(grid.row_of(n))]};
     const Rect plot = plot_rect(panel, share, grid.style);
-    grid.decors[n] = measure(panel, plot.width, plot.height, grid.small, grid.style, grid.metrics);
+    grid.decors[n] = measure(panel, plot.width, plot.height, grid.titles, grid.style, grid.metrics);
   }
   align_titles(grid);
   collect_margins(grid);
@@ -276,7 +278,8 @@ Color layer_color(const Panel& panel, std::size_t index, const Style& style) {
 
 namespace {
 
-Layout lay_out_grid(const Figure& figure, double width, double height, const Style& style, const TextMetrics& metrics) {
+Layout lay_out_grid(const Figure& figure, double width, double height, const Style& style, const TextMetrics& metrics,
+                    Titles titles = Titles::kUsual) {
   Layout layout{width, height, style, std::vector<PanelLayout>(figure.panels.size()), {}};
   const double pad = style.aligned(style.gap());
   const double title_size = 1.1 * style.title_text();
@@ -289,6 +292,7 @@ Layout lay_out_grid(const Figure& figure, double width, double height, const Sty
   grid.columns = std::clamp(figure.columns, 1, std::max(count, 1));
   grid.rows = (count + grid.columns - 1) / grid.columns;
   grid.small = figure.panels.size() > kSmallGrid;
+  grid.titles = grid.small ? Titles::kSmall : titles;
   grid.fit_text = height > 0;
   grid.gap_x = grid.small ? style.gap() : 1.2 * style.text_size;
   grid.gap_y = grid.small ? style.gap() : 0.8 * style.text_size;
@@ -327,9 +331,14 @@ bool is_narrow(const Figure& figure, const Layout& layout) {
   return false;
 }
 
-// The same panels in fewer columns: those that now begin a row have its axis' label.
-Figure in_columns(Figure figure, int columns) {
+// The same panels in fewer columns: those that now begin a row have its axis' label. On screen, where room is scarce,
+// keys are named below the last of each column alone.
+Figure in_columns(Figure figure, int columns, bool scarce) {
   figure.columns = columns;
+  for (std::size_t n = 0; scarce && n + static_cast<std::size_t>(columns) < figure.panels.size(); ++n) {
+    const std::string& below = figure.panels[n + static_cast<std::size_t>(columns)].x.label;
+    figure.panels[n].x.label = figure.panels[n].x.label == below ? "" : figure.panels[n].x.label;
+  }
   const std::string label = figure.panels.front().y.label;
   for (std::size_t n = 0; n < figure.panels.size(); n += static_cast<std::size_t>(columns)) {
     Axis& axis = figure.panels[n].y;
@@ -338,14 +347,40 @@ Figure in_columns(Figure figure, int columns) {
   return figure;
 }
 
+// The shorter side of the smallest map.
+double smallest_map(const Layout& layout) {
+  double smallest = layout.panels.empty() ? 0 : layout.panels.front().plot.width;
+  for (const PanelLayout& panel : layout.panels) {
+    smallest = std::min({smallest, panel.plot.width, panel.plot.height});
+  }
+  return smallest;
+}
+
 }  // namespace
 
 Layout lay_out(const Figure& figure, double width, double height, const Style& style, const TextMetrics& metrics) {
   Layout layout = lay_out_grid(figure, width, height, style, metrics);
   const auto count = static_cast<int>(figure.panels.size());
-  const bool flows = height <= 0 && count > 1 && figure.columns >= count;
-  for (int columns = count - 1; flows && columns > 0 && is_narrow(figure, layout); --columns) {
-    layout = lay_out_grid(in_columns(figure, columns), width, height, style, metrics);
+  if (count < 2 || figure.columns < count) {
+    return layout;
+  }
+  if (height <= 0) {
+    for (int columns = count - 1; columns > 0 && is_narrow(figure, layout); --columns) {
+      layout = lay_out_grid(in_columns(figure, columns, height > 0), width, height, style, metrics);
+    }
+    return layout;
+  }
+  const bool maps =
+      std::all_of(figure.panels.begin(), figure.panels.end(), [](const Panel& panel) { return panel.equal_aspect; });
+  for (int rows = 2; maps && rows <= count; ++rows) {
+    const int columns = (count + rows - 1) / rows;
+    if ((count + columns - 1) / columns != rows) {
+      continue;  // fewer rows hold as many in a row
+    }
+    Layout grid = lay_out_grid(in_columns(figure, columns, height > 0), width, height, style, metrics, Titles::kDense);
+    if (smallest_map(grid) > kWorthWrapping * smallest_map(layout)) {
+      layout = std::move(grid);
+    }
   }
   return layout;
 }

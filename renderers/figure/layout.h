@@ -81,7 +81,8 @@ struct Layout {
 
 // Lays the figure out on width × height canvas units; height 0 takes the height that suits the figure: maps with equal
 // aspect as large as the width allows, curves in the golden ratio, text as many lines as it has, and a row of panels in
-// fewer columns where they would be too narrow to read.
+// fewer columns where they would be too narrow to read. In a given height a row of maps wraps into the grid that makes
+// its smallest map largest.
 Layout lay_out(const Figure& figure, double width, double height, const Style& style, const TextMetrics& metrics);
 
 // What is drawn at a place of the canvas: the panel whose plot is there, the data coordinates (cell n covers [n, n+1):

@@ -247,7 +247,7 @@ LegendFlow flow_legend(const Panel& panel, double width, const Style& style, con
   return flow;
 }
 
-PanelDecor measure(const Panel& panel, double plot_width, double plot_height, bool small, const Style& style,
+PanelDecor measure(const Panel& panel, double plot_width, double plot_height, Titles titles, const Style& style,
                    const TextMetrics& metrics) {
   PanelDecor decor;
   Margins& margins = decor.margins;
@@ -282,9 +282,9 @@ PanelDecor measure(const Panel& panel, double plot_width, double plot_height, bo
   decor.legend_rows = flow_legend(panel, plot_width, style, metrics).rows;
   margins.top = std::max(
       margins.top, decor.legend_rows * 1.35 * style.tick_text() + style.gap() / 2 * (decor.legend_rows > 0 ? 1 : 0));
-  decor.title_size = small ? style.note_text() : style.title_text();
+  decor.title_size = titles == Titles::kUsual ? style.title_text() : style.note_text();
   const double title_width = plot_width + 2 * std::min(margins.left, margins.right);
-  decor.title = balanced(metrics, panel.title, decor.title_size, title_width, small ? 1 : 2);
+  decor.title = balanced(metrics, panel.title, decor.title_size, title_width, titles == Titles::kSmall ? 1 : 2);
   if (!decor.title.empty()) {
     const double gap = decor.legend_rows > 0 || !axes ? style.gap() / 2 : 0;
     decor.title_above = margins.top + gap;

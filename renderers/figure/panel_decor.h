@@ -56,8 +56,11 @@ struct LegendFlow {
 };
 LegendFlow flow_legend(const Panel& panel, double width, const Style& style, const TextMetrics& metrics);
 
-// Measures what surrounds a plot of this size; `small` panels (thumbnails) have small titles of one line.
-PanelDecor measure(const Panel& panel, double plot_width, double plot_height, bool small, const Style& style,
+// How much room titles get: in a grid of maps on screen less, above thumbnails one small line.
+enum class Titles { kUsual, kDense, kSmall };
+
+// Measures what surrounds a plot of this size.
+PanelDecor measure(const Panel& panel, double plot_width, double plot_height, Titles titles, const Style& style,
                    const TextMetrics& metrics);
 
 // Puts the measured decoration around plot `place.plot` into `place`.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renderers/figure/words.h"
 #include "renderers/text/typeface.h"
 #include "tests/support/sample_figures.h"
 
@@ -266,6 +267,86 @@ TEST(Layout, LinesOfATitleAreBalanced) {
   EXPECT_EQ(balanced(typeface, title, 15, 1000, 2), std::vector<std::string>{title});
   const auto cut = balanced(typeface, title + " and more and more", 15, typeface.width("text-tape · layer", 15), 2);
   EXPECT_EQ(cut, wrapped(typeface, title + " and more and more", 15, typeface.width("text-tape · layer", 15), 2));
+}
+
+// Maps of several checkpoints side by side, as the views make them: titles, one label, one colour bar.
+Figure maps_of(std::size_t count) {
+  const Figure one = samples::attention(60);
+  Figure figure;
+  figure.columns = static_cast<int>(count);
+  for (std::size_t n = 0; n < count; ++n) {
+    Panel panel = one.panels.front();
+    panel.title = "text-alibi-trained-long-" + std::to_string(n) + " · layer 1, mean of 4 heads";
+    panel.y.label = n == 0 ? "query" : "";
+    panel.color_bar_label = n + 1 == count ? "attention weight" : "";
+    figure.panels.push_back(panel);
+  }
+  return figure;
+}
+
+double least_side(const Layout& layout) {
+  double least = 1e9;
+  for (const PanelLayout& panel : layout.panels) {
+    least = std::min({least, panel.plot.width, panel.plot.height});
+  }
+  return least;
+}
+
+TEST(Layout, ARowOfMapsWrapsIntoTheGridThatMakesThemLargest) {
+  const text::Typeface typeface;
+  // What the docks leave of a window of 1280 × 800, and of larger ones.
+  const Style style = Style::light(13, 1);
+  const Layout small = lay_out(maps_of(4), 730, 520, style, typeface);
+  EXPECT_EQ(small.panels[0].slot.y, small.panels[1].slot.y);
+  EXPECT_GT(small.panels[2].slot.y, small.panels[0].slot.y);
+  EXPECT_EQ(small.panels[2].slot.x, small.panels[0].slot.x);
+  const Layout wide = lay_out(maps_of(4), 2000, 420, style, typeface);
+  EXPECT_EQ(wide.panels[3].slot.y, wide.panels[0].slot.y);
+  const Layout high = lay_out(maps_of(2), 400, 900, style, typeface);
+  EXPECT_GT(high.panels[1].slot.y, high.panels[0].slot.y);
+  EXPECT_FALSE(high.panels[1].texts.empty());
+  // No grid of the same panels has larger maps.
+  for (const auto& [width, height] : std::vector<std::pair<double, double>>{{730, 520}, {2000, 420}, {900, 900}}) {
+    for (std::size_t count = 1; count <= 6; ++count) {
+      const Figure figure = maps_of(count);
+      const double best = least_side(lay_out(figure, width, height, style, typeface));
+      for (int columns = 1; columns < figure.columns; ++columns) {
+        Figure grid = figure;
+        grid.columns = columns;
+        EXPECT_GE(1.09 * best, least_side(lay_out(grid, width, height, style, typeface)))
+            << count << " in " << columns << " columns of " << width << " x " << height;
+      }
+    }
+  }
+}
+
+TEST(Layout, TextsOfDifferentPanelsDoNotOverprint) {
+  const text::Typeface typeface;
+  for (const auto& [width, height] : std::vector<std::pair<double, double>>{{730, 520}, {500, 400}, {1400, 300}}) {
+    for (std::size_t count = 2; count <= 8; ++count) {
+      const Layout layout = lay_out(maps_of(count), width, height, Style::light(13, 1), typeface);
+      for (std::size_t a = 0; a < count; ++a) {
+        for (const PlacedText& text : layout.panels[a].texts) {
+          const Rect box = bounds(text, typeface);
+          for (std::size_t b = 0; b < count; ++b) {
+            const Rect& slot = layout.panels[b].slot;
+            const double overlap_x = std::min(box.right(), slot.right()) - std::max(box.x, slot.x);
+            const double overlap_y = std::min(box.bottom(), slot.bottom()) - std::max(box.y, slot.y);
+            EXPECT_FALSE(a != b && overlap_x > 1 && overlap_y > 1)
+                << "\"" << text.text << "\" of " << a << " over " << b << " of " << count << " at " << width;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Layout, WordsOfBytesAreTheCharactersTheyMake) {
+  const std::vector<std::string> tokens{"▁", "<0xE7>", "<0xAC>", "<0xAC>", "<0xE4>", "<0xBA>", "<0x8C>", "z"};
+  EXPECT_EQ(text_of(tokens, {0, 8}), "第二z");
+  EXPECT_EQ(text_of(tokens, {1, 4}), "第");
+  EXPECT_EQ(text_of(tokens, {2, 4}), "<0xAC><0xAC>");  // no character
+  EXPECT_EQ(text_of({"<0x", "<0xE7", "<0xE7>"}, {0, 3}), "<0x<0xE7<0xE7>");
 }
 
 TEST(Layout, EmptyFiguresAndTinyCanvasesAreHarmless) {
