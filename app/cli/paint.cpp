@@ -6,9 +6,9 @@
 #if LOCUS_GUI
 #include <QGuiApplication>
 
-#include "app/workbench/qt_start.h"
 #include "core/base/numbers.h"
 #include "renderers/paper/paper.h"
+#include "renderers/paper/qt_start.h"
 #endif
 
 namespace locus::cli {
@@ -57,7 +57,7 @@ Result<std::unique_ptr<Painter>> Painter::create() {
     }
   });
   qputenv("QT_QPA_PLATFORM", "offscreen");
-  const workbench::QtStart start("figures cannot be painted", "--data writes the numbers", [](const Error& error) {
+  const paper::QtStart start("figures cannot be painted", "--data writes the numbers", [](const Error& error) {
     std::cerr << "locus: error: " << error.describe() << '\n';
     return static_cast<int>(error.code);
   });

@@ -6,9 +6,9 @@
 
 #include "app/viewport/canvas.h"
 #include "app/workbench/main_window.h"
-#include "app/workbench/qt_start.h"
 #include "app/workbench/workbench.h"
 #include "core/base/numbers.h"
+#include "renderers/paper/qt_start.h"
 
 namespace locus::workbench {
 
@@ -33,7 +33,7 @@ void report_first_figure(viewport::Canvas* canvas) {
 }  // namespace
 
 int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
-  std::optional<QtStart> start;
+  std::optional<paper::QtStart> start;
   start.emplace(
       "no window can be opened",
       "without one, locus info, run, figure, verify, train, evaluate and bench work, and locus --figures FOLDER "

@@ -1,4 +1,4 @@
-#include "app/workbench/qt_start.h"
+#include "renderers/paper/qt_start.h"
 
 #include <QString>
 #include <QtGlobal>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace locus::workbench {
+namespace locus::paper {
 
 namespace {
 
@@ -55,4 +55,4 @@ QtStart::~QtStart() {
   delete ended;
 }
 
-}  // namespace locus::workbench
+}  // namespace locus::paper

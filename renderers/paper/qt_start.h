@@ -7,7 +7,7 @@
 
 #include "core/base/result.h"
 
-namespace locus::workbench {
+namespace locus::paper {
 
 // While it lives, an end of the program by Qt becomes kUnsupported, "`what`: why; `instead`", told to `fail`, whose
 // result is the exit status. Qt's other messages are held back, and printed when it ends. One at a time; make the
@@ -21,4 +21,4 @@ class QtStart {
   QtStart& operator=(const QtStart&) = delete;
 };
 
-}  // namespace locus::workbench
+}  // namespace locus::paper
