@@ -46,17 +46,19 @@ bool keeps(const RunOptions& options, const char* name) {
   return options.keep.count(name) + options.keep.count("all") > 0;
 }
 
-// Numbers a token and layer that the trace keeps.
-double kept_numbers(const transformer::Spec& spec, const position::Description& encoding, const RunOptions& options) {
-  const auto query = static_cast<double>(spec.heads * spec.head_width);
-  const auto key = static_cast<double>(spec.kv_heads * spec.head_width);
-  double numbers = query + key + static_cast<double>(spec.heads);
+// Numbers a token that the trace keeps of a layer.
+double kept_numbers(const transformer::Spec& spec, const transformer::AttentionSpec& attention,
+                    const position::Description& encoding, const RunOptions& options) {
+  const auto query = static_cast<double>(attention.heads * attention.head_width);
+  const auto key = static_cast<double>(attention.kv_heads * attention.head_width);
+  double numbers = query + key + static_cast<double>(attention.heads);
   // Rotating encodings keep q and k twice: as the score sees them, and before.
   numbers += encoding.rotates ? query + key : 0;
   numbers += encoding.has_gates ? key : 0;
   // A state of 2D numbers a head, before a layer and after it.
   numbers += encoding.updates ? 2 * query : 0;
-  numbers += options.continuable || options.reuse ? key : 0;
+  const auto value = static_cast<double>(attention.kv_heads * attention.values());
+  numbers += options.continuable || options.reuse ? value : 0;
   return numbers + (keeps(options, "hidden") ? static_cast<double>(spec.width) : 0);
 }
 
@@ -99,25 +101,38 @@ std::string megabytes(double value) {
 
 double run_bytes(const transformer::Transformer& model, std::int64_t length, const RunOptions& options) {
   const transformer::Spec& spec = model.spec();
-  const position::Description& encoding = model.encoding().description();
   const auto tokens = static_cast<double>(length);
-  const auto query = static_cast<double>(spec.heads * spec.head_width);
-  const auto key = static_cast<double>(spec.kv_heads * spec.head_width);
-  const double kept = static_cast<double>(spec.layers) * tokens * kept_numbers(spec, encoding, options) +
-                      (encoding.rotates ? tokens * 2 * static_cast<double>(spec.head_width) : 0);
-  double working =
-      tokens * (6 * static_cast<double>(spec.width) + 3 * static_cast<double>(spec.inner) + query + 2 * key);
-  working += encoding.updates ? tokens * 6 * query : 0;
-  const double tile = static_cast<double>(spec.heads * std::min(length, kTileRows) * std::min(length, kTileColumns));
-  working += tile * (model.encoding().is_dot_product() ? 2 : 6);
-  const double rows = options.all_logits && !spec.is_image() ? tokens : 1;
-  double maps = 0;
-  for (const char* name : {"attention", "gates", "positions"}) {
-    const bool there = name == std::string("attention") || encoding.has_gates;
-    maps += there && keeps(options, name) ? static_cast<double>(spec.layers) : 0;
+  double kept = 0;
+  for (const transformer::LayerEncoding& used : model.encodings()) {
+    const bool rotates = used.encoding->description().rotates;
+    kept += rotates ? tokens * 2 * static_cast<double>(used.encoding->shape().head_width) : 0;
   }
+  double working = 0;  // the widest moment of any layer
+  double map_layers = 0;
+  for (std::int64_t n = 0; n < spec.depth(); ++n) {
+    const transformer::LayerSpec& layer = model.block(n).spec();
+    const transformer::AttentionSpec& attention = layer.attention;
+    const position::PositionEncoding& encoding = *model.layer_encoding(n);
+    const position::Description& what = encoding.description();
+    kept += tokens * kept_numbers(spec, attention, what, options);
+    const auto query = static_cast<double>(attention.heads * attention.head_width);
+    const auto key = static_cast<double>(attention.kv_heads * attention.head_width);
+    const auto inner = static_cast<double>(std::max(layer.feed_forward.inner, layer.feed_forward.experts.shared));
+    double own = tokens * (6 * static_cast<double>(spec.width) + 3 * inner + query + 2 * key);
+    own += what.updates ? tokens * 6 * query : 0;
+    const double tile =
+        static_cast<double>(attention.heads * std::min(length, kTileRows) * std::min(length, kTileColumns));
+    own += tile * (encoding.is_dot_product() ? 2 : 6);
+    working = std::max(working, own);
+    for (const char* name : {"attention", "gates", "positions"}) {
+      const bool there = name == std::string("attention") || what.has_gates;
+      map_layers += there && keeps(options, name) ? 1 : 0;
+    }
+  }
+  const double rows = options.all_logits && !spec.is_image() ? tokens : 1;
   // A map is made as one, once more beside those that are kept.
-  maps = maps > 0 ? (maps + 1) * static_cast<double>(spec.heads) * tokens * tokens : 0;
+  const auto heads = static_cast<double>(spec.first().attention.heads);
+  const double maps = map_layers > 0 ? (map_layers + 1) * heads * tokens * tokens : 0;
   return kFloat * (kept + working + rows * static_cast<double>(spec.vocabulary) + maps);
 }
 

@@ -57,7 +57,7 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
                                          const Progress& progress) const {
   return guarded([&]() -> Result<Generation> {
     const at::NoGradGuard no_grad;
-    if (parts_.info.image || !parts_.info.causal) {
+    if (parts_.info.image || !parts_.info.causal || !parts_.transformer->spec().head) {
       return unsupported("generation needs a causal text model", parts_.info.name);
     }
     if (options.count < 0 || !(options.temperature >= 0) || !std::isfinite(options.temperature)) {
@@ -71,7 +71,7 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
     kept.continuable = true;
     LOCUS_CHECK(check_memory(length, kept));
     const position::Positions positions = parts_.transformer->positions(length, start);
-    LOCUS_CHECK(parts_.transformer->encoding().accepts(positions));
+    LOCUS_CHECK(parts_.transformer->accepts(positions));
     LOCUS_TRY(const transformer::Transformer* model, ready());
 
     RunOptions each = kept;

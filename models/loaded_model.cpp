@@ -14,9 +14,13 @@ namespace {
 
 TraceLayer trace_layer(const transformer::LayerRecord& record, std::int64_t index,
                        const transformer::Transformer& model) {
+  const std::shared_ptr<const position::PositionEncoding> encoding = model.layer_encoding(index);
   const auto computed = std::make_shared<const attention::ComputedScores>(
-      model.shared_encoding(), index, record.prepared, record.log_sum_exp, record.chosen);
+      encoding, model.encoding_layer(index), record.prepared, record.log_sum_exp, record.chosen,
+      model.block(index).spec().attention.soft_cap);
   TraceLayer layer;
+  layer.encoding = encoding;
+  layer.encoding_layer = model.encoding_layer(index);
   layer.computed = computed;
   layer.scores = std::make_shared<const attention::ScoreField>(computed, model.mask(index));
   layer.state = record.state;
@@ -44,22 +48,31 @@ std::function<std::string(std::int64_t)> label_of(std::shared_ptr<const text::To
 
 ModelInfo shape_info(const transformer::Transformer& model) {
   const transformer::Spec& spec = model.spec();
-  const position::Description& encoding = model.encoding().description();
+  const transformer::AttentionSpec& attention = spec.first().attention;
   ModelInfo info;
-  info.encoding = encoding.name;
-  info.encoding_options = model.encoding().settings();
-  info.layers = spec.layers;
-  info.heads = spec.heads;
-  info.kv_heads = spec.kv_heads;
+  for (std::size_t n = 0; n < std::max<std::size_t>(spec.encodings.size(), 1); ++n) {
+    const position::PositionEncoding& encoding = *model.encodings()[n].encoding;
+    const position::Description& what = encoding.description();
+    info.encodings.push_back({what.name, encoding.settings(), what.has_gates, what.has_dot_product, what.content});
+    info.has_gates = info.has_gates || what.has_gates;
+    info.has_dot_product = info.has_dot_product || what.has_dot_product;
+    info.content = info.content.empty() ? what.content : info.content;
+  }
+  info.encoding = info.encodings.front().name;
+  info.encoding_options = info.encodings.front().options;
+  for (const transformer::LayerSpec& layer : spec.layers) {
+    info.layer_info.push_back({spec.encodings.empty() ? 0 : layer.encoding, layer.attention.window,
+                               layer.attention.chunk, layer.attention.soft_cap, layer.attention.sinks});
+  }
+  info.layers = spec.depth();
+  info.heads = attention.heads;
+  info.kv_heads = attention.kv_heads;
   info.width = spec.width;
-  info.head_width = spec.head_width;
+  info.head_width = attention.head_width;
   info.vocabulary = spec.vocabulary;
   info.trained_length = spec.trained_length;
   info.causal = spec.causal;
   info.image = spec.is_image();
-  info.has_gates = encoding.has_gates;
-  info.has_dot_product = encoding.has_dot_product;
-  info.content = encoding.content;
   return info;
 }
 
@@ -107,8 +120,9 @@ transformer::ObserveOptions observe_options(const RunOptions& options, StopToken
 std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& trace,
                                          const transformer::Transformer& model, const transformer::Batch& batch) {
   const auto* recorded = dynamic_cast<const RecordedTrace*>(trace.get());
-  // The encoding belongs to one model, so it tells whose trace this is.
-  if (recorded == nullptr || recorded->data().encoding != model.shared_encoding() || !batch.ids.defined() ||
+  // An encoding belongs to one model, so it tells whose trace this is.
+  if (recorded == nullptr || recorded->data().layers.empty() ||
+      recorded->data().layers.front().encoding != model.layer_encoding(0) || !batch.ids.defined() ||
       !recorded->data().input_ids.defined()) {
     return std::nullopt;
   }
@@ -188,14 +202,11 @@ std::shared_ptr<const Trace> LoadedModel::trace_of(Prepared prepared, const tran
     data.input_ids = prepared.batch.ids.select(0, 0);
   }
   data.position_ids = prepared.batch.positions.ids;
-  data.logits = observation.logits.select(0, 0);
-  data.mask = model.mask(0);
-  data.encoding = model.shared_encoding();
-  data.encoding_options = data.encoding->settings();
-  for (const transformer::Parameter& parameter : parts_.transformer->parameters()) {
-    constexpr std::string_view kPrefix = "position.";
-    if (parameter.name.rfind(kPrefix, 0) == 0) {
-      data.encoding_parameters.emplace_back(parameter.name.substr(kPrefix.size()), *parameter.value);
+  (model.spec().head ? data.logits : data.hidden) = observation.logits.select(0, 0);
+  for (std::size_t n = 0; n < model.encodings().size(); ++n) {
+    const transformer::LayerEncoding& used = model.encodings()[n];
+    for (const position::Parameter& parameter : used.encoding->parameters()) {
+      data.encoding_parameters.emplace_back(trace_name(parameter.name, n, used.layers), *parameter.value);
     }
   }
   data.rows = observation.rows;

@@ -71,7 +71,8 @@ class LoadedModel : public Model {
   Result<at::Tensor> pixels_of(const Input& input, Prepared& prepared) const;
   // The picture that normalised pixels were made of.
   Picture denormalised(const at::Tensor& pixels) const;
-  Result<std::shared_ptr<const position::PositionEncoding>> encoding_with(const Overrides& overrides) const;
+  Result<std::shared_ptr<const position::PositionEncoding>> encoding_with(const Overrides& overrides,
+                                                                          std::int64_t layer) const;
   // kTooLarge when the machine has no room for the weights; opening alone reads none.
   Status check_weights() const;
   // kTooLarge when a run over `length` tokens does not fit, saying what would.
@@ -90,7 +91,7 @@ class LoadedModel : public Model {
   mutable std::atomic<double> rate_ = 0;  // multiply-accumulates a millisecond of the last long runs; 0: none yet
 };
 
-// What a model's spec and encoding say of it.
+// What a model's spec and encodings say of it.
 ModelInfo shape_info(const transformer::Transformer& model);
 
 // The spec under another base or scaling. Errors: kUnsupported where its encoding has none, kUsage for a scaling that

@@ -23,13 +23,35 @@ namespace locus::models {
 // ---- a checkpoint
 // -------------------------------------------------------------------------------------------------------------
 
+// One position encoding of a model.
+struct EncodingUse {
+  std::string name;  // none learned … rope-mixed
+  Settings options;
+  bool has_gates = false;  // CoPE
+  bool has_dot_product = false;
+  std::string content;  // what "content" means for it; empty: not offered
+};
+
+// What a layer has of its own.
+struct LayerInfo {
+  std::int64_t encoding = 0;  // index into ModelInfo::encodings; −1: none
+  std::int64_t window = 0;    // causal: query i sees keys i−w+1 … i; both ways: |i − j| < w; 0: all
+  std::int64_t chunk = 0;     // query i sees keys of its own chunk ⌊i/c⌋ alone; 0: all
+  double soft_cap = 0;        // logits are cap·tanh(score/cap); 0: none
+  bool sink = false;          // rows sum to less than 1: a learned logit has the rest
+
+  friend bool operator==(const LayerInfo&, const LayerInfo&) = default;
+};
+
 // What `locus info` prints.
 struct ModelInfo {
   std::string name;      // the folder's or file's name
   std::string family;    // gpt2 llama mistral qwen2 gpt_neox bloom bert vit vit-timm rope-vit tape seqpe-gpt2 seqpe-vit
                          // cope locus
-  std::string encoding;  // none learned … rope-mixed
+  std::string encoding;  // of the first of `encodings`
   Settings encoding_options;
+  std::vector<EncodingUse> encodings;
+  std::vector<LayerInfo> layer_info;  // one a layer
   std::int64_t layers = 0;
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
@@ -42,14 +64,22 @@ struct ModelInfo {
   bool causal = true;
   bool image = false;      // takes an image, not text
   bool tokenizer = false;  // takes text; otherwise ids only
-  bool has_gates = false;  // CoPE
+  bool has_gates = false;  // of any of the encodings, as the next two
   bool has_dot_product = false;
-  std::string content;  // what "content" means for this encoding; empty: not offered
+  std::string content;  // what "content" means for the first encoding that has one; empty: not offered
   std::vector<std::string> files;
   std::vector<std::string> missing;
   std::vector<std::string> unexpected;
   std::vector<std::string> warnings;  // a trace's has those of the weights too, which large checkpoints read at a run
+
+  // A layer's own encoding; null: none.
+  const EncodingUse* encoding_of(std::int64_t layer) const;
+  // Whether all layers have the same encoding, window and chunk.
+  bool uniform() const;
 };
+
+// A layer's encoding, with its base where it has one, and which keys it sees: "rope base=10000, window 64", "none".
+std::string layer_text(const ModelInfo& info, std::int64_t layer);
 
 // The same checkpoint under another encoding setting ("what if"): a Llama's base, a scaling, …
 struct Overrides {

@@ -77,7 +77,7 @@ Result<std::vector<TokenInfo>> LoadedModel::tokenize(const Input& input) const {
 
 Result<LoadedModel::Prepared> LoadedModel::prepare(const Input& input) const {
   LOCUS_TRY(Prepared prepared, read(input));
-  LOCUS_CHECK(parts_.transformer->encoding().accepts(prepared.batch.positions));
+  LOCUS_CHECK(parts_.transformer->accepts(prepared.batch.positions));
   const at::Device device(parts_.options.device);
   if (prepared.batch.ids.defined()) {
     prepared.batch.ids = prepared.batch.ids.to(device);
@@ -121,6 +121,16 @@ Result<LoadedModel::Prepared> LoadedModel::prepare_text(const Input& input) cons
                                static_cast<double>(input.position_start) + static_cast<double>(n)});
   }
   prepared.batch.positions = parts_.transformer->positions(length, static_cast<double>(input.position_start));
+  if (const std::int64_t padding = parts_.transformer->spec().padding; padding >= 0) {
+    // Padding is at no position, one before the first, and does not count.
+    const at::Tensor counts = prepared.batch.ids[0].ne(padding).to(at::kDouble);
+    at::Tensor& places = prepared.batch.positions.ids;
+    places = at::where(counts.gt(0), counts.cumsum(0) - 1 + static_cast<double>(input.position_start),
+                       at::full_like(counts, -1));
+    for (std::size_t n = 0; n < tokens.size(); ++n) {
+      prepared.tokens[n].position = places[static_cast<std::int64_t>(n)].item<double>();
+    }
+  }
   return prepared;
 }
 
@@ -174,7 +184,7 @@ Result<LoadedModel::Prepared> LoadedModel::prepare_image(const Input& input) con
   Prepared prepared;
   LOCUS_TRY(const at::Tensor pixels, pixels_of(input, prepared));
   const transformer::ImageStem& stem = parts_.transformer->spec().image;
-  prepared.grid = {pixels.size(1) / stem.patch, pixels.size(2) / stem.patch, 1, stem.registers};
+  prepared.grid = {pixels.size(1) / stem.patch, pixels.size(2) / stem.patch, stem.class_tokens, stem.registers};
   if (prepared.grid.rows < 1 || prepared.grid.columns < 1 || pixels.size(1) % stem.patch != 0 ||
       pixels.size(2) % stem.patch != 0) {
     return bad_input("expected an image of whole patches of " + std::to_string(stem.patch) + " pixels, found " +

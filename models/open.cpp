@@ -181,7 +181,7 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   }
   LOCUS_TRY(const families::Checkpoint checkpoint, read_checkpoint(path));
   LOCUS_TRY(const families::Family* family, families::family_of(checkpoint));
-  LOCUS_TRY(families::Plan plan, family->read(checkpoint));
+  LOCUS_TRY(families::Plan plan, families::read_plan(*family, checkpoint));
   LOCUS_CHECK(apply_overrides(options.overrides, plan.spec));
   const std::string where = checkpoint.config.file().empty() ? path.string() : checkpoint.config.file();
   Result<std::unique_ptr<transformer::Transformer>> created = transformer::Transformer::create(plan.spec, false);
@@ -211,37 +211,54 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
 
 }  // namespace
 
+namespace {
+
 // Whether the encoding's base, where it has one, turns q and k: SeqPE's is that of its digits, mixed RoPE's only starts
 // its trained frequencies, CoPE turns nothing unless it goes with RoPE, nor does TAPE from random Fourier features.
-bool base_turns(const transformer::Spec& spec) {
-  const auto option_is = [&spec](std::string_view name, const char* usual, const char* value) {
-    const Result<std::string> found = spec.encoding_options.text(name, usual);
+bool base_turns(const transformer::EncodingSpec& encoding) {
+  const auto option_is = [&encoding](std::string_view name, const char* usual, const char* value) {
+    const Result<std::string> found = encoding.options.text(name, usual);
     return found.ok() && *found == value;
   };
-  if (spec.encoding == "cope") {
+  if (encoding.name == "cope") {
     return option_is("with", "none", "rope");
   }
-  if (spec.encoding == "tape") {
+  if (encoding.name == "tape") {
     return option_is("start", "rope", "rope");
   }
-  return spec.encoding != "seqpe" && spec.encoding != "rope-mixed";
+  return encoding.name != "seqpe" && encoding.name != "rope-mixed";
 }
 
+}  // namespace
+
 Status apply_overrides(const Overrides& overrides, transformer::Spec& spec) {
-  if (overrides.rope_base) {
-    if (!has_option(spec.encoding, "base") || !base_turns(spec)) {
-      return unsupported("rope base: the encoding " + spec.encoding + " has no base");
-    }
-    if (!(*overrides.rope_base > 1) || !std::isfinite(*overrides.rope_base)) {
-      return usage("rope base: expected a number above 1, found " + number_text(*overrides.rope_base));
-    }
-    spec.encoding_options.set("base", *overrides.rope_base);
+  const auto turns = [](const transformer::EncodingSpec& encoding, std::string_view option) {
+    return has_option(encoding.name, option) && base_turns(encoding);
+  };
+  const std::string name = spec.encodings.empty() ? "none" : spec.encodings.front().name;
+  bool any_base = false;
+  bool any_scaling = false;
+  if (overrides.rope_base && (!(*overrides.rope_base > 1) || !std::isfinite(*overrides.rope_base))) {
+    return usage("rope base: expected a number above 1, found " + number_text(*overrides.rope_base));
   }
-  if (!overrides.rope_scaling.empty()) {
-    if (!has_option(spec.encoding, "scaling") || !base_turns(spec)) {
-      return unsupported("rope scaling: the encoding " + spec.encoding + " has no scaling");
+  // Every layer that turns obeys.
+  for (transformer::EncodingSpec& encoding : spec.encodings) {
+    if (overrides.rope_base && turns(encoding, "base")) {
+      any_base = true;
+      encoding.options.set("base", *overrides.rope_base);
     }
-    return apply_scaling(overrides.rope_scaling, spec.encoding_options);
+  }
+  if (overrides.rope_base && !any_base) {
+    return unsupported("rope base: the encoding " + name + " has no base");
+  }
+  for (transformer::EncodingSpec& encoding : spec.encodings) {
+    if (!overrides.rope_scaling.empty() && turns(encoding, "scaling")) {
+      any_scaling = true;
+      LOCUS_CHECK(apply_scaling(overrides.rope_scaling, encoding.options));
+    }
+  }
+  if (!overrides.rope_scaling.empty() && !any_scaling) {
+    return unsupported("rope scaling: the encoding " + name + " has no scaling");
   }
   return {};
 }

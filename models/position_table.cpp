@@ -36,22 +36,22 @@ Result<std::shared_ptr<const PositionTable>> Model::position_table(const Positio
   return unsupported(info().name + " cannot encode positions without a run");
 }
 
-// The checkpoint's encoding with its trained tensors under other settings.
-Result<std::shared_ptr<const position::PositionEncoding>> LoadedModel::encoding_with(const Overrides& overrides) const {
-  if (overrides == Overrides{}) {
-    return parts_.transformer->shared_encoding();
+// The layer's encoding with its trained tensors under other settings.
+Result<std::shared_ptr<const position::PositionEncoding>> LoadedModel::encoding_with(const Overrides& overrides,
+                                                                                     std::int64_t layer) const {
+  const transformer::Transformer& model = *parts_.transformer;
+  const auto slot = static_cast<std::size_t>(model.slot(layer));
+  if (overrides == Overrides{} || slot >= model.spec().encodings.size()) {
+    return model.layer_encoding(layer);
   }
-  transformer::Spec spec = parts_.transformer->spec();
+  transformer::Spec spec = model.spec();
   LOCUS_CHECK(apply_overrides(overrides, spec));
-  LOCUS_TRY(auto made,
-            position::make_encoding(spec.encoding, spec.encoding_options, parts_.transformer->encoding().shape()));
-  const std::vector<transformer::Parameter> trained = parts_.transformer->parameters();
-  for (const position::Parameter& parameter : made->parameters()) {
-    for (const transformer::Parameter& known : trained) {
-      if (known.name == "position." + parameter.name) {
-        *parameter.value = *known.value;
-      }
-    }
+  const transformer::EncodingSpec& own = spec.encodings[slot];
+  LOCUS_TRY(auto made, position::make_encoding(own.name, own.options, model.layer_encoding(layer)->shape()));
+  const std::vector<position::Parameter> trained = model.encodings()[slot].encoding->parameters();
+  const std::vector<position::Parameter> fresh = made->parameters();
+  for (std::size_t n = 0; n < fresh.size(); ++n) {
+    *fresh[n].value = *trained[n].value;
   }
   return std::shared_ptr<const position::PositionEncoding>(std::move(made));
 }
@@ -76,18 +76,20 @@ Result<std::shared_ptr<const PositionTable>> LoadedModel::position_table(const P
       return bad_input("positions: expected 1 to " + std::to_string(kMostPositions) + ", found " +
                        std::to_string(count));
     }
-    LOCUS_TRY(const auto encoding, encoding_with(request.overrides));
+    LOCUS_TRY(const auto encoding, encoding_with(request.overrides, layer));
     const position::Positions positions = grid ? parts_.transformer->grid_positions(request.rows, request.columns)
                                                : parts_.transformer->positions(request.length);
     LOCUS_CHECK(encoding->accepts(positions));
     const position::State state = encoding->begin(positions, 1);
-    if (layer > 0 && encoding->state_values(state, layer).defined()) {
-      return unsupported("above layer 0 the encoding " + parts_.info.encoding +
+    const std::int64_t number = parts_.transformer->encoding_layer(layer);
+    const std::string name = encoding->description().name;
+    if (number > 0 && encoding->state_values(state, number).defined()) {
+      return unsupported("above layer 0 the encoding " + name +
                          " depends on the text: it is known at the text's own positions only");
     }
-    const at::Tensor vectors = encoding->vectors(state, layer);
+    const at::Tensor vectors = encoding->vectors(state, number);
     if (!vectors.defined()) {
-      return unsupported("encoding " + parts_.info.encoding + " has no dot product of positions");
+      return unsupported("encoding " + name + " has no dot product of positions");
     }
     return std::shared_ptr<const PositionTable>(std::make_shared<VectorTable>(vectors, parts_.info.heads));
   });

@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "core/base/numbers.h"
 #include "models/guard.h"
 
 namespace locus::models {
@@ -74,9 +75,42 @@ Result<Quantity> parse_quantity(const std::string& name) {
   return usage("unknown quantity " + name + "; known: " + known);
 }
 
+const EncodingUse* ModelInfo::encoding_of(std::int64_t layer) const {
+  const auto n = static_cast<std::size_t>(layer);
+  const std::int64_t own = layer >= 0 && n < layer_info.size() ? layer_info[n].encoding : 0;
+  return own >= 0 && own < static_cast<std::int64_t>(encodings.size()) ? &encodings[static_cast<std::size_t>(own)]
+                                                                       : nullptr;
+}
+
+bool ModelInfo::uniform() const {
+  return std::all_of(layer_info.begin(), layer_info.end(),
+                     [&](const LayerInfo& each) { return each == layer_info.front(); });
+}
+
+std::string layer_text(const ModelInfo& info, std::int64_t layer) {
+  const EncodingUse* const own = info.encoding_of(layer);
+  std::string text = own == nullptr ? "none" : own->name;
+  const Result<double> base = own == nullptr ? Result<double>(0.0) : own->options.number("base", 0);
+  if (base.ok() && *base > 0) {
+    text += " base=" + (*base == std::floor(*base) ? fixed_text(*base, 0) : number_text(*base));
+  }
+  if (own != nullptr && own->options.has("scaling") && locus::to_text(own->options.values().at("scaling")) != "none") {
+    text += " scaling=" + locus::to_text(own->options.values().at("scaling"));
+  }
+  const auto n = static_cast<std::size_t>(layer);
+  if (layer >= 0 && n < info.layer_info.size()) {
+    const LayerInfo& each = info.layer_info[n];
+    text += each.window > 0 ? ", window " + std::to_string(each.window) : "";
+    text += each.chunk > 0 ? ", chunk " + std::to_string(each.chunk) : "";
+    text += each.sink ? ", sink" : "";
+  }
+  return text;
+}
+
 RecordedTrace::RecordedTrace(TraceData data) : data_(std::move(data)) {
   MemoryCount count;
   count.add(data_.logits);
+  count.add(data_.hidden);
   for (const TraceLayer& layer : data_.layers) {
     count.add(layer.hidden);
     count.add(layer.value);
@@ -156,9 +190,11 @@ Result<Field> RecordedTrace::dot_product(std::int64_t index, std::int64_t head, 
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const TraceLayer* found, layer(index));
     const at::Tensor vectors =
-        data_.encoding && found->state ? data_.encoding->vectors(*found->state, index) : at::Tensor();
+        found->encoding && found->state ? found->encoding->vectors(*found->state, found->encoding_layer) : at::Tensor();
     if (!vectors.defined()) {
-      return unsupported("encoding " + data_.model.encoding + " has no dot product of positions");
+      const EncodingUse* const own = data_.model.encoding_of(index);
+      return unsupported(own == nullptr ? "layer " + std::to_string(index) + " has no position encoding"
+                                        : "encoding " + own->name + " has no dot product of positions");
     }
     return dot_product_field(vectors, head, data_.model.heads, rows, columns, similarity);
   });
@@ -190,6 +226,17 @@ Result<Field> dot_product_field(const at::Tensor& vectors, std::int64_t head, st
 Status RecordedTrace::write(const std::filesystem::path& path, const std::set<std::string>& keep,
                             const Progress& progress, StopToken stop) const {
   return guarded([&]() -> Status { return write_trace(*this, path, keep, progress, stop); });
+}
+
+std::string trace_name(const std::string& parameter, std::size_t encoding, const std::vector<std::int64_t>& layers) {
+  constexpr std::string_view kLayers = "layers.";
+  const std::size_t dot = parameter.rfind(kLayers, 0) == 0 ? parameter.find('.', kLayers.size()) : std::string::npos;
+  if (dot == std::string::npos) {
+    return "encoding." + (encoding == 0 ? "" : std::to_string(encoding) + ".") + parameter;
+  }
+  const auto number = static_cast<std::size_t>(std::stoll(parameter.substr(kLayers.size(), dot - kLayers.size())));
+  const std::int64_t layer = number < layers.size() ? layers[number] : static_cast<std::int64_t>(number);
+  return std::string(kLayers) + std::to_string(layer) + ".encoding." + parameter.substr(dot + 1);
 }
 
 Result<at::Tensor> whole_map(const attention::ScoreField& scores, attention::Quantity quantity, StopToken stop) {

@@ -24,11 +24,13 @@ namespace locus::models {
 // One layer of a trace; undefined tensors were not kept or not stored.
 struct TraceLayer {
   std::shared_ptr<const attention::ScoreField> scores;
-  std::shared_ptr<const attention::ComputedScores> computed;  // the part of `scores` made of q and k; may be null
-  std::optional<position::State> state;                       // entering the layer
-  at::Tensor hidden;                                          // (T, C) entering the layer
-  at::Tensor value;                                           // (1, Hkv, T, D), of a continuable run
-  at::Tensor chosen;                                          // (1, H, T), of hard attention
+  std::shared_ptr<const position::PositionEncoding> encoding;  // its own; null when a file does not say
+  std::int64_t encoding_layer = 0;                             // its number among the layers of that encoding
+  std::shared_ptr<const attention::ComputedScores> computed;   // the part of `scores` made of q and k; may be null
+  std::optional<position::State> state;                        // entering the layer
+  at::Tensor hidden;                                           // (T, C) entering the layer
+  at::Tensor value;                                            // (1, Hkv, T, D), of a continuable run
+  at::Tensor chosen;                                           // (1, H, T), of hard attention
 };
 
 struct TraceData {
@@ -42,11 +44,9 @@ struct TraceData {
   std::int64_t reused = 0;
   at::Tensor input_ids;     // (T) int64; undefined for images
   at::Tensor position_ids;  // (T) or (T, 2) float64
-  at::Tensor logits;        // (T or 1, V); (classes) of an image as (1, classes)
-  attention::Mask mask;
-  std::shared_ptr<const position::PositionEncoding> encoding;  // null when a file does not say
-  Settings encoding_options;
-  // The encoding's trained tensors, by its own names.
+  at::Tensor logits;        // (T or 1, V); (classes) of an image as (1, classes); undefined without a head
+  at::Tensor hidden;        // (T, C) after the final norm, of a model without a head
+  // The encodings' trained tensors, by their names in a trace: "encoding.e", "layers.3.encoding.up_proj".
   std::vector<std::pair<std::string, at::Tensor>> encoding_parameters;
   std::vector<TraceLayer> layers;
   std::shared_ptr<transformer::RowStore> rows;  // where they lie, of a run that continued another
@@ -87,6 +87,10 @@ class RecordedTrace : public Trace, public Progressive {
   TraceData data_;
   std::int64_t memory_mb_ = 0;
 };
+
+// What a trace calls a tensor of its n-th encoding, which counts `layers` alone: "layers.1.up_proj" of its second layer
+// 7 is "layers.7.encoding.up_proj"; one that its layers share is "encoding.e", of a further encoding "encoding.1.e".
+std::string trace_name(const std::string& parameter, std::size_t encoding, const std::vector<std::int64_t>& layers);
 
 // (H, T, T) of one layer's quantity, hidden cells as in maps. For traces on disk and for verification.
 Result<at::Tensor> whole_map(const attention::ScoreField& scores, attention::Quantity quantity, StopToken stop = {});

@@ -41,7 +41,7 @@ class Reader {
     }
     LOCUS_CHECK(read_tokens());
     LOCUS_CHECK(read_shape());
-    LOCUS_CHECK(read_encoding());
+    LOCUS_CHECK(read_encodings());
     for (std::int64_t n = 0; n < data_.model.layers; ++n) {
       LOCUS_TRY(TraceLayer layer, read_layer(n));
       data_.layers.push_back(std::move(layer));
@@ -214,18 +214,18 @@ class Reader {
     model.family = text("family");
     model.image = data_.grid.rows > 0;
     model.files = {file_};
-    LOCUS_CHECK(read_mask());
+    LOCUS_CHECK(read_layer_info());
     return read_logits();
   }
 
-  Status read_mask() {
+  Status read_mask(LayerInfo& all) {
     const std::string causal = text("causal");
     if (!causal.empty() && causal != "true" && causal != "false") {
       return bad_input("expected true or false, found " + checkpoint::shown(causal, 40), metadata("causal"));
     }
-    data_.model.causal = data_.mask.causal = causal != "false";
+    data_.model.causal = causal != "false";
     const std::string window = text("window");
-    std::int64_t& width = data_.mask.window;
+    std::int64_t& width = all.window;
     const auto [end, code] = std::from_chars(window.data(), window.data() + window.size(), width);
     if (!window.empty() && (code != std::errc() || end != window.data() + window.size() || width < 0)) {
       return bad_input("expected a whole number of tokens (0: none), found " + checkpoint::shown(window, 40),
@@ -234,7 +234,48 @@ class Reader {
     return {};
   }
 
+  // Windows, chunks, caps and sinks: lists of the metadata with an entry a layer; without, one window for all.
+  Status read_layer_info() {
+    LayerInfo all;
+    LOCUS_CHECK(read_mask(all));
+    data_.model.layer_info.assign(static_cast<std::size_t>(data_.model.layers), all);
+    LOCUS_CHECK(read_list("windows", "whole numbers of at least 0", [](LayerInfo& layer, const json& value) {
+      layer.window = value.is_number_integer() ? value.get<std::int64_t>() : -1;
+      return layer.window >= 0;
+    }));
+    LOCUS_CHECK(read_list("chunks", "whole numbers of at least 0", [](LayerInfo& layer, const json& value) {
+      layer.chunk = value.is_number_integer() ? value.get<std::int64_t>() : -1;
+      return layer.chunk >= 0;
+    }));
+    LOCUS_CHECK(read_list("soft_caps", "numbers of at least 0", [](LayerInfo& layer, const json& value) {
+      layer.soft_cap = value.is_number() ? value.get<double>() : -1;
+      return layer.soft_cap >= 0;
+    }));
+    return read_list("sinks", "true or false", [](LayerInfo& layer, const json& value) {
+      layer.sink = value.is_boolean() && value.get<bool>();
+      return value.is_boolean();
+    });
+  }
+
+  // A metadata list with an entry a layer; nothing where there is none.
+  template <class Take>
+  Status read_list(const char* name, const char* expected, const Take& take) {
+    LOCUS_TRY(const json list, value(name));
+    if (list.is_null()) {
+      return {};
+    }
+    bool good = list.is_array() && list.size() == data_.model.layer_info.size();
+    for (std::size_t n = 0; good && n < list.size(); ++n) {
+      good = take(data_.model.layer_info[n], list[n]);
+    }
+    return good ? Status()
+                : Status(bad_input(
+                      "expected a list of " + std::to_string(data_.model.layers) + " " + expected + ", one a layer",
+                      metadata(name)));
+  }
+
   Status read_logits() {
+    LOCUS_TRY(data_.hidden, float_tensor("hidden", {length_, -1}));
     const TensorInfo* info = source_->find("logits");
     if (info == nullptr) {
       return {};
@@ -245,66 +286,127 @@ class Reader {
     return {};
   }
 
-  // An encoding this build does not know, or whose tensors are not here, leaves the stored maps alone.
-  Status read_encoding() {
-    LOCUS_TRY(json object, value("encoding"));
-    if (object.is_null() && source_->find("layers.0.q") != nullptr && source_->find("layers.0.k") != nullptr &&
-        source_->find("layers.0.attention") == nullptr) {
+  // The metadata's encodings: `layer_encodings` with an entry a layer, else `encoding` for all. Layers with the same
+  // entry share one.
+  Status read_encodings() {
+    LOCUS_TRY(json one, value("encoding"));
+    LOCUS_TRY(const json list, value("layer_encodings"));
+    if (!list.is_null() && (!list.is_array() || list.size() != data_.model.layer_info.size())) {
+      return bad_input("expected a list of " + std::to_string(data_.model.layers) + " entries, one a layer",
+                       metadata("layer_encodings"));
+    }
+    if (one.is_null() && list.is_null() && source_->find("layers.0.q") != nullptr &&
+        source_->find("layers.0.k") != nullptr && source_->find("layers.0.attention") == nullptr) {
       data_.model.warnings.push_back("the trace names no encoding: its q and k are taken as the score sees them");
-      object = json{{"name", "none"}};
+      one = json{{"name", "none"}};
     }
-    if (object.is_null()) {
-      return {};
+    std::vector<json> known;
+    std::vector<std::vector<std::int64_t>> layers;
+    std::vector<std::int64_t> without;
+    for (std::int64_t n = 0; n < data_.model.layers; ++n) {
+      LayerInfo& info = data_.model.layer_info[static_cast<std::size_t>(n)];
+      const json& own = list.is_null() ? one : list[static_cast<std::size_t>(n)];
+      if (own.is_null()) {
+        info.encoding = -1;
+        without.push_back(n);
+        continue;
+      }
+      const auto found = std::find(known.begin(), known.end(), own);
+      info.encoding = found - known.begin();
+      if (found == known.end()) {
+        known.push_back(own);
+        layers.emplace_back();
+      }
+      layers[static_cast<std::size_t>(info.encoding)].push_back(n);
     }
-    LOCUS_TRY(const JsonObject named, JsonObject::of(object, metadata("encoding")));
-    LOCUS_TRY(data_.model.encoding, named.text("name", ""));
-    if (data_.model.encoding.empty()) {
+    const std::string from = metadata(list.is_null() ? "encoding" : "layer_encodings");
+    for (std::size_t n = 0; n < known.size(); ++n) {
+      LOCUS_CHECK(read_encoding(known[n], layers[n], from));
+    }
+    if (!list.is_null() && !without.empty()) {
+      LOCUS_CHECK(read_encoding(json{{"name", "none"}}, without, from));
+      data_.model.encodings.pop_back();
+    }
+    if (!data_.model.encodings.empty()) {
+      data_.model.encoding = data_.model.encodings.front().name;
+      data_.model.encoding_options = data_.model.encodings.front().options;
+    }
+    return {};
+  }
+
+  // An encoding of some of the layers.
+  struct Used {
+    std::shared_ptr<position::PositionEncoding> encoding;  // null: not known here, or incomplete
+    std::optional<position::State> start;
+    bool complete = true;  // every tensor of the encoding is here
+  };
+
+  // An encoding this build does not know, or whose tensors are not here, leaves the stored maps alone.
+  Status read_encoding(json object, const std::vector<std::int64_t>& layers, const std::string& from) {
+    ModelInfo& model = data_.model;
+    const std::size_t index = used_.size();
+    used_.emplace_back();
+    places_.resize(static_cast<std::size_t>(model.layers));
+    for (std::size_t n = 0; n < layers.size(); ++n) {
+      places_[static_cast<std::size_t>(layers[n])] = {static_cast<std::int64_t>(index), static_cast<std::int64_t>(n)};
+    }
+    EncodingUse use;
+    LOCUS_TRY(const JsonObject named, JsonObject::of(object, from));
+    LOCUS_TRY(use.name, named.text("name", ""));
+    if (use.name.empty()) {
       return named.wrong("name", "an encoding's name");
     }
     object.erase("name");
     object.erase("scale");
-    LOCUS_TRY(data_.encoding_options, settings_from_json(object, metadata("encoding")));
-    data_.model.encoding_options = data_.encoding_options;
-    const ModelInfo& model = data_.model;
+    LOCUS_TRY(use.options, settings_from_json(object, from));
+    model.encodings.push_back(use);
     if (model.kv_heads < 1 || model.heads % model.kv_heads != 0) {
       return bad_input("expected key heads that divide " + std::to_string(model.heads) + " heads, found " +
                            std::to_string(model.kv_heads),
                        file_);
     }
-    const position::ModelShape shape{model.layers, model.heads,          model.kv_heads, model.head_width,
-                                     model.width,  model.trained_length, model.causal};
-    auto made = position::make_encoding(model.encoding, data_.encoding_options, shape);
+    const position::ModelShape shape{static_cast<std::int64_t>(layers.size()),
+                                     model.heads,
+                                     model.kv_heads,
+                                     model.head_width,
+                                     model.width,
+                                     model.trained_length,
+                                     model.causal};
+    auto made = position::make_encoding(use.name, use.options, shape);
     if (!made.ok()) {
-      data_.model.warnings.push_back(made.error().describe());
+      model.warnings.push_back(made.error().describe());
       return {};
     }
-    LOCUS_CHECK(read_parameters(**made));
+    Used& used = used_.back();
+    LOCUS_CHECK(read_parameters(**made, index, layers, used));
     const position::Description& description = (*made)->description();
-    if (!complete_ && description.scores) {
-      data_.model.warnings.push_back("the trace lacks tensors of its encoding: only stored maps can be shown");
+    if (!used.complete && description.scores) {
+      model.warnings.push_back("the trace lacks tensors of its encoding: only stored maps can be shown");
       return {};
     }
-    data_.encoding = std::move(*made);
-    data_.model.has_gates = description.has_gates;
-    data_.model.content = description.content;
-    if (data_.encoding->accepts(positions_).ok()) {
-      start_ = data_.encoding->begin(positions_, 1);
-      data_.model.has_dot_product = complete_ && description.has_dot_product;
+    used.encoding = std::move(*made);
+    EncodingUse& known = model.encodings.back();
+    known.has_gates = description.has_gates;
+    known.content = description.content;
+    if (used.encoding->accepts(positions_).ok()) {
+      used.start = used.encoding->begin(positions_, 1);
+      known.has_dot_product = used.complete && description.has_dot_product;
     }
+    model.has_gates = model.has_gates || known.has_gates;
+    model.has_dot_product = model.has_dot_product || known.has_dot_product;
+    model.content = model.content.empty() ? known.content : model.content;
     return {};
   }
 
-  Status read_parameters(position::PositionEncoding& encoding) {
+  Status read_parameters(position::PositionEncoding& encoding, std::size_t index,
+                         const std::vector<std::int64_t>& layers, Used& used) {
     for (const position::Parameter& parameter : encoding.parameters()) {
-      const std::size_t dot = parameter.name.rfind("layers.", 0) == 0 ? parameter.name.find('.', 7) : std::string::npos;
-      const std::string name = dot == std::string::npos
-                                   ? "encoding." + parameter.name
-                                   : parameter.name.substr(0, dot) + ".encoding." + parameter.name.substr(dot + 1);
+      const std::string name = trace_name(parameter.name, index, layers);
       LOCUS_TRY(const at::Tensor value, float_tensor(name, parameter.value->sizes().vec()));
-      complete_ = complete_ && value.defined();
+      used.complete = used.complete && value.defined();
       if (value.defined()) {
         *parameter.value = value;
-        data_.encoding_parameters.emplace_back(parameter.name, value);
+        data_.encoding_parameters.emplace_back(name, value);
       }
     }
     return {};
@@ -324,23 +426,34 @@ class Reader {
         maps.emplace(quantity, map);
       }
     }
-    LOCUS_TRY(layer.computed, computed(index, prefix));
+    const auto n = static_cast<std::size_t>(index);
+    const Used* const used =
+        n < places_.size() && places_[n].slot >= 0 ? &used_[static_cast<std::size_t>(places_[n].slot)] : nullptr;
+    if (used != nullptr && used->encoding) {
+      layer.encoding = used->encoding;
+      layer.encoding_layer = places_[n].number;
+    }
+    const LayerInfo& info = data_.model.layer_info[n];
+    const attention::Mask mask{data_.model.causal, info.window, info.chunk};
+    LOCUS_TRY(layer.computed, computed(layer, mask, info.soft_cap, prefix));
     if (maps.empty() && !layer.computed) {
       return bad_input("expected attention, or q and k with an encoding that this build knows, found neither",
                        file_ + ": layer " + std::to_string(index));
     }
-    LOCUS_TRY(layer.state, state(prefix));
+    if (used != nullptr) {
+      LOCUS_TRY(layer.state, state(*used, prefix));
+    }
     std::shared_ptr<const attention::ScoreSource> source = layer.computed;
     if (!maps.empty()) {
       source = std::make_shared<const attention::StoredScores>(std::move(maps), layer.computed);
     }
-    layer.scores = std::make_shared<const attention::ScoreField>(source, data_.mask);
+    layer.scores = std::make_shared<const attention::ScoreField>(source, mask);
     return layer;
   }
 
-  Result<std::optional<position::State>> state(const std::string& prefix) const {
-    std::optional<position::State> state = complete_ ? start_ : std::nullopt;
-    if (state && data_.encoding->description().updates) {
+  Result<std::optional<position::State>> state(const Used& used, const std::string& prefix) const {
+    std::optional<position::State> state = used.complete ? used.start : std::nullopt;
+    if (state && used.encoding->description().updates) {
       const TensorInfo* info = source_->find(prefix + "position_state");
       if (info == nullptr) {
         return std::optional<position::State>();
@@ -353,19 +466,20 @@ class Reader {
     return state;
   }
 
-  Result<std::shared_ptr<const attention::ComputedScores>> computed(std::int64_t index,
+  Result<std::shared_ptr<const attention::ComputedScores>> computed(const TraceLayer& layer,
+                                                                    const attention::Mask& mask, double soft_cap,
                                                                     const std::string& prefix) const {
     using Computed = std::shared_ptr<const attention::ComputedScores>;
     const ModelInfo& model = data_.model;
     position::Prepared prepared;
     LOCUS_TRY(prepared.query, batch_of_one(prefix + "q", model.heads));
-    LOCUS_TRY(prepared.key, batch_of_one(prefix + "k", model.kv_heads));
+    LOCUS_TRY(prepared.key, keys_of_one(prefix + "k"));
     LOCUS_TRY(prepared.content_query, batch_of_one(prefix + "q_content", model.heads));
-    LOCUS_TRY(prepared.content_key, batch_of_one(prefix + "k_content", model.kv_heads));
+    LOCUS_TRY(prepared.content_key, keys_of_one(prefix + "k_content"));
     LOCUS_TRY(prepared.gate_query, batch_of_one(prefix + "q_gate", model.heads));
-    LOCUS_TRY(prepared.gate_key, batch_of_one(prefix + "k_gate", model.kv_heads));
+    LOCUS_TRY(prepared.gate_key, keys_of_one(prefix + "k_gate"));
     prepared.positions = positions_;
-    if (!data_.encoding || !prepared.query.defined() || !prepared.key.defined()) {
+    if (!layer.encoding || !prepared.query.defined() || !prepared.key.defined()) {
       return Computed();
     }
     if (prepared.query.size(3) != prepared.key.size(3)) {
@@ -377,20 +491,34 @@ class Reader {
     at::Tensor chosen;
     if (!sums.defined()) {
       // A long head opens at once: its rows are summed as they are looked at.
-      if (Computed unsummed = attention::ComputedScores::unsummed(data_.encoding, index, prepared, data_.mask)) {
+      if (Computed unsummed =
+              attention::ComputedScores::unsummed(layer.encoding, layer.encoding_layer, prepared, mask, soft_cap)) {
         return unsummed;
       }
     }
-    if (sums.defined() && !data_.encoding->hard_attention()) {
+    if (sums.defined() && !layer.encoding->hard_attention()) {
       sums = sums.unsqueeze(0);
     } else {
       const at::Tensor nothing = at::empty({1, model.kv_heads, length_, 0});
-      const attention::Attention attention{*data_.encoding, prepared, index, nothing, {}, data_.mask};
+      const attention::Attention attention{*layer.encoding, prepared, layer.encoding_layer, nothing, {}, mask,
+                                           soft_cap};
       LOCUS_TRY(const attention::Attended attended, attention::attend_streaming(attention));
       sums = attended.log_sum_exp;
       chosen = attended.chosen;
     }
-    return Computed(std::make_shared<attention::ComputedScores>(data_.encoding, index, prepared, sums, chosen));
+    return Computed(std::make_shared<attention::ComputedScores>(layer.encoding, layer.encoding_layer, prepared, sums,
+                                                                chosen, soft_cap));
+  }
+
+  // Key heads that divide the heads; some encodings give each head keys of its own, others do not.
+  Result<at::Tensor> keys_of_one(const std::string& name) const {
+    LOCUS_TRY(const at::Tensor keys, batch_of_one(name, -1));
+    if (keys.defined() && data_.model.heads % keys.size(1) != 0) {
+      return bad_input("expected key heads that divide " + std::to_string(data_.model.heads) + " heads, found " +
+                           std::to_string(keys.size(1)),
+                       where(name));
+    }
+    return keys;
   }
 
   Result<at::Tensor> batch_of_one(const std::string& name, std::int64_t heads) const {
@@ -403,8 +531,13 @@ class Reader {
   TraceData data_;
   std::int64_t length_ = 0;
   position::Positions positions_;
-  std::optional<position::State> start_;
-  bool complete_ = true;  // every tensor of the encoding is here
+  std::vector<Used> used_;
+  // Where a layer finds its encoding; none: a file that does not say.
+  struct Place {
+    std::int64_t slot = -1;
+    std::int64_t number = 0;
+  };
+  std::vector<Place> places_;
 };
 
 }  // namespace

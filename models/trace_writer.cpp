@@ -59,7 +59,9 @@ class Writer {
       add("input_ids", data_.input_ids);
     }
     add("position_ids", integral_if_possible(data_.position_ids));
-    if (wants("logits")) {
+    if (wants("logits") && data_.hidden.defined()) {
+      add("hidden", data_.hidden);
+    } else if (wants("logits")) {
       LOCUS_CHECK(need(data_.logits.defined(), "logits"));
       add("logits", data_.model.image ? data_.logits.flatten() : data_.logits);
     }
@@ -73,10 +75,7 @@ class Writer {
     }
     if (wants("q") || wants("k")) {
       for (const auto& [name, value] : data_.encoding_parameters) {
-        // "layers.N.up_proj" -> "layers.N.encoding.up_proj"; a tensor that layers share is written once.
-        const std::size_t dot = name.rfind("layers.", 0) == 0 ? name.find('.', 7) : std::string::npos;
-        add(dot == std::string::npos ? "encoding." + name : name.substr(0, dot) + ".encoding." + name.substr(dot + 1),
-            value);
+        add(name, value);
       }
     }
     return {};
@@ -151,7 +150,7 @@ class Writer {
       add(prefix + "q_gate", prepared.gate_query.select(0, 0));
       add(prefix + "k_gate", prepared.gate_key.select(0, 0));
     }
-    const bool updates = data_.encoding && data_.encoding->description().updates && layer.state;
+    const bool updates = layer.encoding && layer.encoding->description().updates && layer.state;
     LOCUS_CHECK(
         add_if("position_state", prefix + "position_state", updates ? layer.state->table.select(0, 0) : at::Tensor()));
     LOCUS_CHECK(add_map("attention", prefix + "attention", layer, attention::Quantity::kWeight, stop));
@@ -163,13 +162,30 @@ class Writer {
     return at::equal(ids, ids.round()) ? ids.to(at::kLong) : ids;
   }
 
+  // The first layer that has an encoding; 0 where none has.
+  std::int64_t first_with_encoding() const {
+    for (std::int64_t n = 0; n < data_.model.layers; ++n) {
+      if (data_.model.encoding_of(n) != nullptr) {
+        return n;
+      }
+    }
+    return 0;
+  }
+
+  // A layer's encoding with every option and the scale of its scores.
+  nlohmann::json encoding_json(std::int64_t index) const {
+    const EncodingUse* const own = data_.model.encoding_of(index);
+    const TraceLayer& layer = data_.layers[static_cast<std::size_t>(index)];
+    nlohmann::json encoding = to_json(own == nullptr ? Settings() : own->options);
+    encoding["name"] = own == nullptr ? data_.model.encoding : own->name;
+    if (layer.encoding) {
+      encoding["scale"] = layer.encoding->scale();
+    }
+    return encoding;
+  }
+
   std::map<std::string, std::string> metadata() const {
     using nlohmann::json;
-    json encoding = to_json(data_.encoding ? data_.encoding->settings() : data_.encoding_options);
-    encoding["name"] = data_.model.encoding;
-    if (data_.encoding) {
-      encoding["scale"] = data_.encoding->scale();
-    }
     json tokens = json::array();
     for (const TokenInfo& token : data_.tokens) {
       tokens.push_back(token.label);
@@ -184,12 +200,37 @@ class Writer {
         {"locus.format", "trace/1"},
         {"model", data_.model.name},
         {"family", model.family},
-        {"encoding", text(encoding)},
-        {"causal", data_.mask.causal ? "true" : "false"},
-        {"window", std::to_string(data_.mask.window)},
+        {"encoding", text(encoding_json(first_with_encoding()))},
+        {"causal", model.causal ? "true" : "false"},
+        {"window", std::to_string(model.layer_info.empty() ? 0 : model.layer_info.front().window)},
         {"tokens", text(tokens)},
         {"shape", text(shape)},
     };
+    if (!model.uniform()) {
+      json encodings = json::array();
+      json windows = json::array();
+      for (std::int64_t n = 0; n < model.layers; ++n) {
+        encodings.push_back(model.encoding_of(n) == nullptr ? json() : encoding_json(n));
+        windows.push_back(model.layer_info[static_cast<std::size_t>(n)].window);
+      }
+      metadata["layer_encodings"] = text(encodings);
+      metadata["windows"] = text(windows);
+    }
+    json chunks = json::array();
+    json caps = json::array();
+    json sinks = json::array();
+    bool any = false;
+    for (const LayerInfo& layer : model.layer_info) {
+      chunks.push_back(layer.chunk);
+      caps.push_back(layer.soft_cap);
+      sinks.push_back(layer.sink);
+      any = any || layer.chunk > 0 || layer.soft_cap > 0 || layer.sink;
+    }
+    if (any) {
+      metadata["chunks"] = text(chunks);
+      metadata["soft_caps"] = text(caps);
+      metadata["sinks"] = text(sinks);
+    }
     if (data_.grid.rows > 0) {
       metadata["image_grid"] = text({{"rows", data_.grid.rows},
                                      {"columns", data_.grid.columns},

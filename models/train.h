@@ -49,6 +49,11 @@ struct TrainOptions {
 
   std::string encoding;       // empty: that of `from` or `config`, otherwise rope
   Settings encoding_options;  // with an empty `encoding`: instead of those of `from` or `config`, one by one
+  // Every n-th layer (n−1, 2n−1, …) has this encoding, or "none", instead; later ones win.
+  std::vector<std::pair<std::int64_t, std::string>> every;
+  // Windows by layer, (layer, window): a pattern as long as the last one named is deep, repeated over all layers; 0,
+  // and layers that are not named: all keys.
+  std::vector<std::pair<std::int64_t, std::int64_t>> windows;
   std::int64_t layers = 4;
   std::int64_t heads = 4;
   std::int64_t kv_heads = 0;  // 0: as many as heads

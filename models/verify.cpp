@@ -4,9 +4,11 @@
 
 #include <limits>
 
+#include "models/checkpoint/tensor_source.h"
 #include "models/guard.h"
 #include "models/loaded_model.h"
 #include "models/recorded_trace.h"
+#include "models/transformer/weights.h"
 
 namespace locus::models {
 
@@ -70,7 +72,10 @@ Status compare_trace(const TraceData& ours, const std::filesystem::path& path, C
       (ours.input_ids.defined() && theirs.input_ids.defined() && !at::equal(ours.input_ids, theirs.input_ids))) {
     return bad_input("expected a trace of the same input, found other tokens", path.string());
   }
-  if (theirs.logits.defined()) {
+  if (ours.hidden.defined() && theirs.hidden.defined()) {
+    comparison.add("hidden against the trace", ours.hidden, theirs.hidden);
+  }
+  if (theirs.logits.defined() && ours.logits.defined()) {
     // A trace may hold the last row only.
     const std::int64_t rows = theirs.logits.size(0);
     const at::Tensor mine = ours.logits.slice(0, ours.logits.size(0) - std::min(rows, ours.logits.size(0)));
@@ -80,7 +85,62 @@ Status compare_trace(const TraceData& ours, const std::filesystem::path& path, C
   return layers.ok() ? layers : Status(layers.error().within(path.string()));
 }
 
+// The tensor of a file of expected values, or undefined.
+at::Tensor stored(const checkpoint::Source& file, const std::string& name) {
+  const checkpoint::TensorInfo* const info = file->find(name);
+  return info == nullptr ? at::Tensor() : transformer::to_tensor_as_stored(*info, file);
+}
+
+// What the reference was given.
+Result<Input> expected_input(const checkpoint::Source& file, const std::filesystem::path& path) {
+  Input input;
+  const at::Tensor ids = stored(file, "input_ids");
+  if (ids.defined() && ids.dim() == 1 && ids.scalar_type() == at::kLong) {
+    const at::Tensor flat = ids.contiguous();
+    input.ids = std::vector<std::int64_t>(flat.data_ptr<std::int64_t>(), flat.data_ptr<std::int64_t>() + flat.numel());
+  } else if (file->find("pixel_values") != nullptr) {
+    input.pixels = path;
+  } else {
+    return bad_input("expected input_ids [T] of int64 or pixel_values [3, H, W], found neither", path.string());
+  }
+  return input;
+}
+
 }  // namespace
+
+Result<VerifyReport> verify_expected(const Model& model, const std::filesystem::path& expected, StopToken stop) {
+  return guarded([&]() -> Result<VerifyReport> {
+    const at::NoGradGuard no_grad;
+    LOCUS_TRY(const checkpoint::Source file, checkpoint::open_tensors(expected));
+    LOCUS_TRY(const Input input, expected_input(file, expected));
+    RunOptions options;
+    options.all_logits = true;
+    LOCUS_TRY(const std::shared_ptr<const Trace> trace, model.run(input, options, stop));
+    if (trace->length() > kLongest) {
+      return too_large("verification makes whole maps: at most " + std::to_string(kLongest) + " tokens, found " +
+                       std::to_string(trace->length()));
+    }
+    const TraceData& data = dynamic_cast<const RecordedTrace&>(*trace).data();
+    Comparison comparison;
+    const std::string what = data.hidden.defined() ? "hidden" : "logits";
+    const at::Tensor outcome = data.hidden.defined() ? data.hidden : data.logits;
+    if (const at::Tensor want = stored(file, what); want.defined()) {
+      comparison.add(what, want.dim() == 1 ? outcome.flatten() : outcome, want.to(at::kFloat));
+    }
+    for (std::size_t n = 0; n < data.layers.size(); ++n) {
+      const std::string name = "layers." + std::to_string(n) + ".attention";
+      if (const at::Tensor want = stored(file, name); want.defined()) {
+        LOCUS_TRY(const at::Tensor map, whole_map(*data.layers[n].scores, attention::Quantity::kWeight, stop));
+        comparison.add(name, map, want.to(at::kFloat));
+      }
+    }
+    VerifyReport report = comparison.take();
+    if (report.rows.empty()) {
+      return bad_input("expected " + what + " or layers.N.attention to compare with, found neither", expected.string());
+    }
+    return report;
+  });
+}
 
 Result<VerifyReport> verify(const Model& model, const Input& input, const std::optional<std::filesystem::path>& against,
                             StopToken stop, const Progress& progress) {
@@ -105,8 +165,10 @@ Result<VerifyReport> verify(const Model& model, const Input& input, const std::o
                 return map.unsqueeze(0);
               }));
     Comparison comparison;
-    comparison.add("logits from the shown attention", logits.select(0, 0), data.logits);
-    comparison.add("logits from whole maps", transformer->forward(prepared.batch).select(0, 0), data.logits);
+    const std::string what = data.hidden.defined() ? "hidden" : "logits";
+    const at::Tensor& ours = data.hidden.defined() ? data.hidden : data.logits;
+    comparison.add(what + " from the shown attention", logits.select(0, 0), ours);
+    comparison.add(what + " from whole maps", transformer->forward(prepared.batch).select(0, 0), ours);
     if (against) {
       LOCUS_CHECK(compare_trace(data, *against, comparison, stop));
     }

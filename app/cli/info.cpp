@@ -1,4 +1,5 @@
 // locus info: what a checkpoint is, and which encodings there are.
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -20,9 +21,9 @@ struct Options {
   OverrideOptions overrides;
 };
 
-Json encoding_json(const models::ModelInfo& info) {
-  Json json = {{"name", info.encoding}};
-  json.update(Json(models::to_json(info.encoding_options)));
+Json encoding_json(const std::string& name, const Settings& options) {
+  Json json = {{"name", name}};
+  json.update(Json(models::to_json(options)));
   return json;
 }
 
@@ -34,12 +35,32 @@ Json runtime_json() {
           {"threads", runtime.threads}};
 }
 
+Json encodings_json(const models::ModelInfo& info) {
+  Json list = Json::array();
+  for (const models::EncodingUse& encoding : info.encodings) {
+    list.push_back(encoding_json(encoding.name, encoding.options));
+  }
+  return list;
+}
+
+template <class Value>
+Json layer_list(const models::ModelInfo& info, const Value& value) {
+  Json list = Json::array();
+  for (const models::LayerInfo& layer : info.layer_info) {
+    list.push_back(value(layer));
+  }
+  return list;
+}
+
 Json info_json(const models::Model& model, std::int64_t length) {
   const models::ModelInfo& info = model.info();
   Json json = {
       {"name", info.name},
       {"family", info.family},
-      {"encoding", encoding_json(info)},
+      {"encoding", encoding_json(info.encoding, info.encoding_options)},
+      {"encodings", encodings_json(info)},
+      {"layer_encodings", layer_list(info, [](const models::LayerInfo& layer) { return layer.encoding; })},
+      {"windows", layer_list(info, [](const models::LayerInfo& layer) { return layer.window; })},
       {"layers", info.layers},
       {"heads", info.heads},
       {"kv_heads", info.kv_heads},
@@ -74,16 +95,16 @@ std::string joined(const std::vector<std::string>& names) {
   return line.empty() ? "none" : line;
 }
 
-// The encoding and those of its options that are not what they are by default.
-std::string encoding_line(const models::ModelInfo& info) {
-  std::string line = info.encoding;
+// An encoding and those of its options that are not what they are by default.
+std::string encoding_line(const models::EncodingUse& use) {
+  std::string line = use.name;
   for (const models::EncodingInfo& encoding : models::encodings()) {
-    if (encoding.name != info.encoding) {
+    if (encoding.name != use.name) {
       continue;
     }
     for (const auto& option : encoding.options) {
-      const auto value = info.encoding_options.values().find(option.name);
-      if (value != info.encoding_options.values().end() && to_text(value->second) != option.shape) {
+      const auto value = use.options.values().find(option.name);
+      if (value != use.options.values().end() && to_text(value->second) != option.shape) {
         line += " " + option.name + "=" + to_text(value->second);
       }
     }
@@ -98,6 +119,21 @@ std::string products_line(const models::Runtime& runtime) {
          (runtime.threads == 1 ? " thread" : " threads");
 }
 
+// Layers that have the same, and what: "0, 1, 2, 4" and "rope base=10000, window 64".
+std::vector<std::pair<std::string, std::string>> layer_lines(const models::ModelInfo& info) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (std::int64_t n = 0; n < info.layers; ++n) {
+    const std::string text = models::layer_text(info, n);
+    const auto known = std::find_if(lines.begin(), lines.end(), [&](const auto& line) { return line.second == text; });
+    if (known == lines.end()) {
+      lines.emplace_back(std::to_string(n), text);
+    } else {
+      known->first += ", " + std::to_string(n);
+    }
+  }
+  return lines;
+}
+
 void print_info(const models::Model& model, std::int64_t length, Console& console) {
   const models::ModelInfo& info = model.info();
   const auto row = [&console](const std::string& name, const std::string& value) {
@@ -105,9 +141,16 @@ void print_info(const models::Model& model, std::int64_t length, Console& consol
   };
   row("checkpoint", info.name);
   row("family", info.family);
-  row("encoding", encoding_line(info));
+  for (const models::EncodingUse& encoding : info.encodings) {
+    row("encoding", encoding_line(encoding));
+  }
   row("layers × heads", std::to_string(info.layers) + " × " + std::to_string(info.heads) +
                             (info.kv_heads == info.heads ? "" : " (" + std::to_string(info.kv_heads) + " key heads)"));
+  if (!info.uniform() || (!info.layer_info.empty() && info.layer_info.front().window > 0)) {
+    for (const auto& [layers, text] : layer_lines(info)) {
+      row(layers.find(',') == std::string::npos ? "layer " + layers : "layers " + layers, text);
+    }
+  }
   row("width", std::to_string(info.width) + " (" + std::to_string(info.head_width) + " a head)");
   row(info.image ? "classes" : "vocabulary", std::to_string(info.vocabulary));
   row("parameters", std::to_string(info.parameters) + " (" + short_count(static_cast<double>(info.parameters)) + ")");

@@ -1,5 +1,6 @@
 // locus train: a small model with any position encoding, on a task.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -26,6 +27,8 @@ struct Options {
   std::vector<std::string> titles;
   std::vector<std::string> encoding_options;
   std::vector<std::string> task_options;
+  std::vector<std::string> every;
+  std::string windows;
   std::string decay = "cosine";
   std::string dtype = "float32";
   std::string out;
@@ -52,6 +55,44 @@ Result<std::vector<training::CorpusFile>> corpus_of(const std::vector<std::strin
     files.push_back(std::move(file));
   }
   return files;
+}
+
+// "4:none" -> 4 and "none".
+Result<std::pair<std::int64_t, std::string>> numbered(const char* flag, const char* form, const std::string& text) {
+  const std::size_t colon = text.find(':');
+  std::int64_t number = 0;
+  const char* const end = text.data() + std::min(colon, text.size());
+  const auto read = std::from_chars(text.data(), end, number);
+  if (colon == std::string::npos || colon + 1 == text.size() || read.ec != std::errc() || read.ptr != end) {
+    return usage(std::string(flag) + ": expected " + form + ", found " + text);
+  }
+  return std::pair{number, text.substr(colon + 1)};
+}
+
+Result<std::vector<std::pair<std::int64_t, std::string>>> every_of(const std::vector<std::string>& texts) {
+  std::vector<std::pair<std::int64_t, std::string>> every;
+  for (const std::string& text : texts) {
+    LOCUS_TRY(every.emplace_back(), numbered("--every", "N:ENCODING", text));
+  }
+  return every;
+}
+
+Result<std::vector<std::pair<std::int64_t, std::int64_t>>> windows_of(const std::string& text) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> windows;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    LOCUS_TRY(const auto named, numbered("--window", "LAYER:KEYS", part));
+    std::int64_t window = 0;
+    const char* const last = named.second.data() + named.second.size();
+    const auto read = std::from_chars(named.second.data(), last, window);
+    if (read.ec != std::errc() || read.ptr != last) {
+      return usage("--window: expected LAYER:KEYS, found " + part);
+    }
+    windows.emplace_back(named.first, window);
+    begin = end + 1;
+  }
+  return windows;
 }
 
 std::string duration(double seconds) {
@@ -123,6 +164,8 @@ Status run(const Options& options, const Context& context) {
   LOCUS_TRY(train.encoding_options, parse_settings("--option", options.encoding_options));
   LOCUS_TRY(train.task_options, parse_settings("--task-option", options.task_options));
   LOCUS_TRY(train.decay, training::parse_decay(options.decay));
+  LOCUS_TRY(train.every, every_of(options.every));
+  LOCUS_TRY(train.windows, windows_of(options.windows));
   train.seed = static_cast<std::uint64_t>(options.seed);
   train.half = options.dtype == "float16";
   train.out = options.out;
@@ -189,6 +232,10 @@ Action declare_train(Arguments& arguments) {
   arguments.text("--encoding", train.encoding,
                  "position encoding (locus info --encodings); without: that of --from or --config, else rope");
   arguments.repeated("--option", options->encoding_options, "an option of the encoding");
+  arguments.repeated("--every", options->every,
+                     "N:NAME: every N-th layer has this encoding (or none) instead; --every 4:none");
+  arguments.text("--window", options->windows,
+                 "LAYER:KEYS,…: how many keys a query sees, a pattern of layers that repeats (0: all); 0:64,1:0");
   arguments.repeated("--task-option", options->task_options, "an option of the task");
   arguments.integer("--layers", train.layers, {1, kMost}, "layers");
   arguments.integer("--heads", train.heads, {1, kMost}, "query heads");

@@ -1,6 +1,10 @@
 // locus verify: what Locus shows explains what the model says.
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "app/cli/command.h"
 #include "app/cli/input_options.h"
@@ -12,11 +16,12 @@ namespace locus::cli {
 namespace {
 
 struct Options {
-  std::string path;
+  std::vector<std::string> paths;
   InputOptions input;
   OverrideOptions overrides;
   std::optional<std::string> against;
   bool json = false;
+  bool table = false;
 };
 
 Json report_json(const models::VerifyReport& report) {
@@ -28,9 +33,75 @@ Json report_json(const models::VerifyReport& report) {
   return {{"passed", report.passed}, {"rows", rows}};
 }
 
+constexpr const char* kExpected = "expected.safetensors";
+
+// A checkpoint folder's own expected values, or nothing.
+std::optional<std::filesystem::path> expected_of(const std::filesystem::path& folder) {
+  std::error_code failure;
+  const std::filesystem::path file = folder / kExpected;
+  return std::filesystem::exists(file, failure) ? std::optional(file) : std::nullopt;
+}
+
+// The largest difference of rows whose name begins or does not begin with "layers.".
+double largest(const models::VerifyReport& report, bool layers) {
+  double most = 0;
+  for (const models::VerifyRow& row : report.rows) {
+    most = row.name.starts_with("layers.") == layers ? std::max(most, row.difference) : most;
+  }
+  return most;
+}
+
+// A line of Markdown for each folder: its family and the largest differences.
+Status print_table(const Options& options, const Context& context) {
+  context.console.print("| checkpoint | family | logits or hidden | attention |");
+  context.console.print("|---|---|---|---|");
+  bool passed = true;
+  for (const std::string& path : options.paths) {
+    const auto file = expected_of(path);
+    if (!file) {
+      return bad_input(std::string("expected a folder with ") + kExpected + ", found none", path);
+    }
+    LOCUS_TRY(const auto model, open_model(path, options.overrides.read(), context));
+    LOCUS_TRY(const models::VerifyReport report, models::verify_expected(*model, *file));
+    context.console.print("| `" + model->info().name + "` | `" + model->info().family + "` | " +
+                          scientific_text(largest(report, false), 1) + " | " +
+                          scientific_text(largest(report, true), 1) + " |");
+    passed = passed && report.passed;
+  }
+  return passed ? Status() : Status(internal("differs from what the reference computes; the table is above"));
+}
+
+void print_report(const models::VerifyReport& report, bool json, Console& console) {
+  if (json) {
+    console.print(dump(report_json(report)));
+    return;
+  }
+  for (const models::VerifyRow& row : report.rows) {
+    console.print((row.passed ? "ok    " : "FAILED") + right(general_text(row.difference, 3), 10) + "  (allowed " +
+                  general_text(row.tolerance, 3) + ")  " + row.name);
+  }
+}
+
 Status run(const Options& options, const Context& context) {
+  if (options.paths.empty()) {
+    return usage("verify: expected PATH (see locus verify --help)");
+  }
+  if (options.table) {
+    return print_table(options, context);
+  }
+  if (options.paths.size() > 1) {
+    return usage("verify: expected one PATH, or --table; found " + std::to_string(options.paths.size()));
+  }
+  const std::string& path = options.paths.front();
+  const auto expected = options.input.given() ? std::nullopt : expected_of(path);
+  if (expected) {
+    LOCUS_TRY(const auto model, open_model(path, options.overrides.read(), context));
+    LOCUS_TRY(const models::VerifyReport report, models::verify_expected(*model, *expected));
+    print_report(report, options.json, context.console);
+    return report.passed ? Status() : Status(internal("differs from what the reference computes; see above"));
+  }
   LOCUS_TRY(const models::Input input, options.input.read());
-  LOCUS_TRY(const auto model, open_model(options.path, options.overrides.read(), context));
+  LOCUS_TRY(const auto model, open_model(path, options.overrides.read(), context));
   std::optional<std::filesystem::path> against;
   if (options.against) {
     against = *options.against;
@@ -39,14 +110,7 @@ Status run(const Options& options, const Context& context) {
   for (const std::string& warning : report.warnings) {
     context.console.warn(warning);
   }
-  if (options.json) {
-    context.console.print(dump(report_json(report)));
-  } else {
-    for (const models::VerifyRow& row : report.rows) {
-      context.console.print((row.passed ? "ok    " : "FAILED") + right(general_text(row.difference, 3), 10) +
-                            "  (allowed " + general_text(row.tolerance, 3) + ")  " + row.name);
-    }
-  }
+  print_report(report, options.json, context.console);
   if (!report.passed) {
     const Error error = internal("what is shown does not explain what the model says; the differences are above");
     return options.against ? bad_input("differs from this model's own run; the differences are above", *options.against)
@@ -59,10 +123,12 @@ Status run(const Options& options, const Context& context) {
 
 Action declare_verify(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  arguments.positional("PATH", options->path, true, "a checkpoint: a folder or a file");
+  arguments.positionals("PATH", options->paths,
+                        "a checkpoint: a folder or a file; without input a folder with expected.safetensors");
   options->input.declare(arguments);
   options->overrides.declare(arguments);
   arguments.text("--against", options->against, "a trace of the same input by another program");
+  arguments.flag("--table", options->table, "Markdown: a line for each folder with expected.safetensors");
   arguments.flag("--json", options->json, "print JSON");
   return [options](const Context& context) { return run(*options, context); };
 }

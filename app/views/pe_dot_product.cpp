@@ -195,7 +195,8 @@ std::size_t layers_of(const ViewInput& input) {
 void share_range(const ViewInput& input, figure::Figure& figure) {
   std::vector<figure::ColorScale*> scales;
   for (figure::Panel& panel : figure.panels) {
-    if (auto* map = std::get_if<figure::HeatMap>(&panel.layers.front())) {
+    auto* const map = panel.layers.empty() ? nullptr : std::get_if<figure::HeatMap>(&panel.layers.front());
+    if (map != nullptr) {
       scales.push_back(&map->scale);
     }
   }
@@ -207,6 +208,16 @@ void share_range(const ViewInput& input, figure::Figure& figure) {
     each->low = input.scale.low.value_or(scales.front()->low);
     each->high = input.scale.high.value_or(scales.front()->high);
   }
+}
+
+// A panel a column that says why there is none.
+figure::Figure nothing_to_show(std::size_t columns, const Error& reason) {
+  figure::Panel panel;
+  panel.show_axes = false;
+  panel.note = reason.message;
+  figure::Figure figure;
+  figure.panels.assign(columns, panel);
+  return figure;
 }
 
 Result<figure::Figure> DotProduct::figure(const ViewInput& input) const {
@@ -222,8 +233,12 @@ Result<figure::Figure> DotProduct::figure(const ViewInput& input) const {
   for (std::size_t layer = 0; layer < layers; ++layer) {
     one.layer = static_cast<std::int64_t>(layer);
     one.columns = input.columns;
-    LOCUS_TRY(figure::Figure made, MapView::figure(one));
-    figures.push_back(std::move(made));
+    Result<figure::Figure> made = MapView::figure(one);
+    if (!made.ok() && made.error().code == ErrorCode::kUnsupported) {
+      made = nothing_to_show(input.columns.size(), made.error());  // a layer without positions
+    }
+    LOCUS_TRY(figure::Figure shown, std::move(made));
+    figures.push_back(std::move(shown));
   }
   figure::Figure figure;
   // One checkpoint's layers fill the room; those of several stand below each other.
@@ -233,6 +248,10 @@ Result<figure::Figure> DotProduct::figure(const ViewInput& input) const {
   if (one_column) {
     figure.title = input.columns.front().name;
   }
+  std::size_t last = 0;
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    last = figures[layer].panels.front().layers.empty() ? last : layer;
+  }
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
     for (std::size_t layer = 0; layer < layers; ++layer) {
       figure::Panel panel = std::move(figures[layer].panels[n]);
@@ -240,8 +259,9 @@ Result<figure::Figure> DotProduct::figure(const ViewInput& input) const {
       const bool leftmost = static_cast<int>(layer) % figure.columns == 0;
       panel.y.label = leftmost ? "position i" : "";
       // What all panels share is said once.
-      panel.color_bar_label = layer + 1 == layers ? quantity(input) : "";
-      if (layer + 1 < layers) {
+      const bool shows = !panel.layers.empty();
+      panel.color_bar_label = layer == last ? quantity(input) : "";
+      if (layer != last && shows) {
         panel.note.clear();
       }
       figure.panels.push_back(std::move(panel));

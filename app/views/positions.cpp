@@ -67,9 +67,10 @@ std::optional<Strip> strip_of(const ViewInput& input, const Column& column) {
   return strip;
 }
 
-std::optional<double> largest_position(const Column& column) {
-  const auto p_max = column.trace->model().encoding_options.number("p_max", 0);
-  return p_max && *p_max > 0 ? std::optional(*p_max) : std::nullopt;
+std::optional<double> largest_position(const ViewInput& input, const Column& column) {
+  const models::EncodingUse* const own = column.trace->model().encoding_of(input.layer);
+  const auto p_max = own == nullptr ? Result<double>(0.0) : own->options.number("p_max", 0);
+  return p_max.ok() && *p_max > 0 ? std::optional(*p_max) : std::nullopt;
 }
 
 // ".97" reads as well as "0.97" and leaves room for larger type.
@@ -103,7 +104,7 @@ Result<Field> strip_values(const ViewInput& input, const Column& column, const S
   return values;
 }
 
-figure::Panel strip_panel(const Column& column, const Strip& strip, const Field& values) {
+figure::Panel strip_panel(const ViewInput& input, const Column& column, const Strip& strip, const Field& values) {
   Field shares = values;
   auto texts = std::make_shared<std::vector<std::string>>();
   for (std::int64_t r = 0; r < values.rows; ++r) {
@@ -139,7 +140,7 @@ figure::Panel strip_panel(const Column& column, const Strip& strip, const Field&
   map.texts = std::move(texts);
   panel.layers.emplace_back(std::move(map));
   panel.note = "each row by its largest value";
-  if (const auto p_max = largest_position(column)) {
+  if (const auto p_max = largest_position(input, column)) {
     std::int64_t clamped = 0;
     for (std::int64_t c = 0; c < values.columns; ++c) {
       clamped += static_cast<double>(values.at(2, c)) >= *p_max - 1e-4 ? 1 : 0;
@@ -152,7 +153,7 @@ figure::Panel strip_panel(const Column& column, const Strip& strip, const Field&
 
 void Positions::decorate(const ViewInput& input, const Column& column, figure::Panel& panel) const {
   ContextualMap::decorate(input, column, panel);
-  const auto p_max = largest_position(column);
+  const auto p_max = largest_position(input, column);
   const auto* map = std::get_if<figure::HeatMap>(&panel.layers.front());
   if (!p_max || map == nullptr) {
     return;
@@ -177,7 +178,7 @@ Status Positions::append_rows(const ViewInput& input, figure::Figure& figure) co
       return {};
     }
     LOCUS_TRY(const Field values, strip_values(input, column, *strip, head_of(input)));
-    figure.panels.push_back(strip_panel(column, *strip, values));
+    figure.panels.push_back(strip_panel(input, column, *strip, values));
   }
   return {};
 }

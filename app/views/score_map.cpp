@@ -308,7 +308,8 @@ std::string quantity_label(models::Quantity quantity) {
 
 std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::int64_t head) {
   return "layer " + std::to_string(layer) +
-         (head == kMean ? ", mean of " + std::to_string(model.heads) + " heads" : ", head " + std::to_string(head));
+         (head == kMean ? ", mean of " + std::to_string(model.heads) + " heads" : ", head " + std::to_string(head)) +
+         (model.uniform() ? "" : " (" + models::layer_text(model, layer) + ")");
 }
 
 figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, const MapWindow& window,

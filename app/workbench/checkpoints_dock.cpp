@@ -56,7 +56,12 @@ void add_row(QTreeWidgetItem* parent, const QString& name, const QString& value,
 
 void add_details(QTreeWidgetItem* item, const models::ModelInfo& info) {
   add_row(item, QStringLiteral("family"), QString::fromStdString(info.family));
-  add_row(item, QStringLiteral("encoding"), QString::fromStdString(info.encoding), options_text(info.encoding_options));
+  for (const models::EncodingUse& encoding : info.encodings) {
+    add_row(item, QStringLiteral("encoding"), QString::fromStdString(encoding.name), options_text(encoding.options));
+  }
+  for (std::int64_t n = 0; !info.uniform() && n < info.layers; ++n) {
+    add_row(item, QStringLiteral("layer %1").arg(n), QString::fromStdString(models::layer_text(info, n)));
+  }
   add_row(item, QStringLiteral("layers × heads"), QStringLiteral("%1 × %2").arg(info.layers).arg(info.heads),
           QStringLiteral("%1 key heads").arg(info.kv_heads));
   add_row(item, QStringLiteral("width"), QStringLiteral("%1 (%2 a head)").arg(info.width).arg(info.head_width));

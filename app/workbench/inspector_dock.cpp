@@ -20,6 +20,7 @@ namespace {
 constexpr int kShareRole = Qt::UserRole;
 constexpr int kGateRow = 7;
 constexpr int kPositionRow = 8;
+constexpr int kEncodingRow = 9;
 
 // A cell with a bar as long as its probability behind the text.
 class ShareDelegate final : public QStyledItemDelegate {
@@ -103,11 +104,11 @@ QWidget* InspectorDock::make_cell() {
   auto* layout = new QVBoxLayout(box);
   layout->setContentsMargins(4, 4, 4, 4);
   cell_ = make_table("cell", QStringLiteral("Values of the selected cell"), box);
-  cell_->setRowCount(9);
+  cell_->setRowCount(10);
   cell_->setVerticalHeaderLabels({QStringLiteral("query"), QStringLiteral("key"), QStringLiteral("Δ = i − j"),
                                   QStringLiteral("content logit"), QStringLiteral("position part"),
                                   QStringLiteral("logit"), QStringLiteral("weight"), QStringLiteral("gate"),
-                                  QStringLiteral("position")});
+                                  QStringLiteral("position"), QStringLiteral("encoding")});
   layout->addWidget(cell_);
   return box;
 }
@@ -167,6 +168,11 @@ void InspectorDock::show_cell() {
     for (int row = 0; row < static_cast<int>(cell.values.size()); ++row) {
       const auto& value = cell.values[static_cast<std::size_t>(row)].value;
       set_text(cell_, 3 + row, n, value ? number(*value) : QStringLiteral("–"));
+    }
+    const auto shown = studio_.columns();
+    if (static_cast<std::size_t>(n) < shown.size()) {
+      const std::string obeyed = models::layer_text(*shown[static_cast<std::size_t>(n)]->info(), studio_.state().layer);
+      set_text(cell_, kEncodingRow, n, QString::fromStdString(obeyed));
     }
   }
   const auto columns_shown = studio_.columns();

@@ -120,7 +120,8 @@ class Counterfactual {
     positions.ids = at::cat({last - distances.to(at::kDouble), last.expand({count})});
     const position::Prepared prepared = encoding.prepare(encoding.begin(positions, 1), source_.layer(), projections);
     const position::Tile tile{source_.layer(), {head_, head_ + 1}, {count, 2 * count}, {0, count}};
-    return encoding.score(prepared, tile).logits.reshape({count, count}).diagonal().to(at::kFloat);
+    const at::Tensor logits = attention::soft_capped(encoding.score(prepared, tile).logits, source_.soft_cap());
+    return logits.reshape({count, count}).diagonal().to(at::kFloat);
   }
 
   const attention::ComputedScores& source_;

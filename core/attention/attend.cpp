@@ -14,6 +14,7 @@ namespace {
 using position::Tile;
 
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
+constexpr double kLowest = -1e30;
 constexpr std::int64_t kRowBlock = 128;
 constexpr std::int64_t kColumnBlock = 2048;
 
@@ -50,7 +51,7 @@ at::Tensor gathered(const at::Tensor& values, const at::Tensor& chosen) {
 // Splits what was attended into the part of V and the part of the state.
 Attended split(const Attention& attention, const at::Tensor& attended, at::Tensor log_sum_exp) {
   Attended result;
-  result.log_sum_exp = std::move(log_sum_exp);
+  result.log_sum_exp = std::move(log_sum_exp);  // of the keys alone; with_sinks() adds the sink
   const std::int64_t width = attention.value.size(-1);
   if (!attention.state_values.defined()) {
     result.output = attended;
@@ -59,6 +60,23 @@ Attended split(const Attention& attention, const at::Tensor& attended, at::Tenso
   result.output = attended.narrow(-1, 0, width);
   result.state_values = attended.narrow(-1, width, attended.size(-1) - width);
   return result;
+}
+
+// The sink takes its share of every row: Σ_j exp(l_j) + exp(sink) instead of Σ_j exp(l_j). Differentiable.
+Attended with_sinks(const Attention& attention, Attended attended, const at::Tensor& log_sum_exp) {
+  if (!attention.sinks.defined()) {
+    return attended;
+  }
+  const at::Tensor sinks = attention.sinks.view({1, -1, 1});
+  const at::Tensor left = at::sigmoid(log_sum_exp - sinks).unsqueeze(-1);
+  attended.output = attended.output * left;
+  if (attended.state_values.defined()) {
+    attended.state_values = attended.state_values * left;
+  }
+  if (attended.log_sum_exp.defined()) {
+    attended.log_sum_exp = at::logaddexp(attended.log_sum_exp, sinks.to(at::kFloat));
+  }
+  return attended;
 }
 
 // The running largest logit of one row block, for hard attention. Blocks come from right to left, so an equal one in
@@ -84,7 +102,8 @@ struct RowBlock {
 
   // Takes in the logits of one more column block; overwrites them.
   void take(at::Tensor logits, const at::Tensor& values) {
-    at::Tensor block_maximum = logits.amax(-1, true);
+    // A row that sees none of these keys (a window to both sides) has nothing to shift by.
+    at::Tensor block_maximum = logits.amax(-1, true).clamp_min_(kLowest);
     if (!maximum.defined()) {
       maximum = std::move(block_maximum);
       logits.sub_(maximum).exp_();
@@ -136,7 +155,7 @@ class Streaming {
     }
     Attended result = split(attention_, attended, log_sum_exp);
     result.chosen = chosen.empty() ? at::Tensor() : at::cat(chosen, 2);
-    return result;
+    return with_sinks(attention_, std::move(result), log_sum_exp);
   }
 
  private:
@@ -165,13 +184,15 @@ class Streaming {
 
   at::Tensor logits(Range rows, Range columns, at::Tensor& carry) const {
     if (scaled_query_.defined()) {
-      return grouped_product(scaled_query_.slice(2, rows.begin, rows.end),
-                             attention_.prepared.key.slice(2, columns.begin, columns.end).transpose(-1, -2));
+      const at::Tensor scores =
+          grouped_product(scaled_query_.slice(2, rows.begin, rows.end),
+                          attention_.prepared.key.slice(2, columns.begin, columns.end).transpose(-1, -2));
+      return soft_capped(scores, attention_.soft_cap);
     }
     const Tile tile{attention_.layer, {0, heads_}, rows, columns};
     position::TileScores scores = attention_.encoding.score(attention_.prepared, tile, {}, carry);
     carry = scores.carry;
-    return scores.logits;
+    return soft_capped(scores.logits, attention_.soft_cap);
   }
 
   const Attention& attention_;
@@ -185,12 +206,18 @@ class Streaming {
 }  // namespace
 
 Range Mask::columns(Range rows, std::int64_t length) const {
-  const std::int64_t first = window > 0 ? rows.begin - window + 1 : 0;
-  return Range{std::max<std::int64_t>(first, 0), causal ? std::min(rows.end, length) : length};
+  std::int64_t first = window > 0 ? rows.begin - window + 1 : 0;
+  if (chunk > 0) {
+    first = std::max(first, rows.begin / chunk * chunk);
+  }
+  const std::int64_t last = causal ? rows.end : window > 0 ? rows.end - 1 + window : length;
+  return Range{std::max<std::int64_t>(first, 0), std::min(last, length)};
 }
 
 bool Mask::covers(Range rows, Range columns) const {
-  return (!causal || columns.end - 1 <= rows.begin) && (window <= 0 || columns.begin > rows.end - 1 - window);
+  const bool ahead = causal ? columns.end - 1 <= rows.begin : window <= 0 || columns.end - 1 < rows.begin + window;
+  return ahead && (window <= 0 || columns.begin > rows.end - 1 - window) &&
+         (chunk <= 0 || columns.begin >= (rows.end - 1) / chunk * chunk);
 }
 
 at::Tensor Mask::hidden(Range rows, Range columns, at::Device device) const {
@@ -200,15 +227,26 @@ at::Tensor Mask::hidden(Range rows, Range columns, at::Device device) const {
   at::Tensor mask = causal ? column > row : at::zeros({rows.size(), columns.size()}, options.dtype(at::kBool));
   if (window > 0) {
     mask = mask.logical_or(column <= row - window);
+    mask = causal ? mask : mask.logical_or(column >= row + window);
+  }
+  if (chunk > 0) {
+    mask = mask.logical_or(column < row.div(chunk, "floor") * chunk);
   }
   return mask;
+}
+
+at::Tensor soft_capped(const at::Tensor& x, double cap) {
+  if (cap <= 0) {
+    return x;
+  }
+  return at::GradMode::is_enabled() ? at::tanh(x / cap) * cap : at::Tensor(x).div_(cap).tanh_().mul_(cap);
 }
 
 Attended attend_whole_map(const Attention& attention) {
   const position::Prepared& prepared = attention.prepared;
   const Range all{0, prepared.query.size(2)};
   const Tile tile{attention.layer, {0, prepared.query.size(1)}, all, all};
-  at::Tensor logits = attention.encoding.score(prepared, tile).logits;
+  at::Tensor logits = soft_capped(attention.encoding.score(prepared, tile).logits, attention.soft_cap);
   if (!attention.mask.covers(all, all)) {
     const at::Tensor hidden = attention.mask.hidden(all, all, logits.device());
     // Products are finite everywhere, so the mask can be added: the gradient then passes through as it is, one (T, T)
@@ -227,7 +265,8 @@ Attended attend_whole_map(const Attention& attention) {
       return result;
     }
   }
-  return split(attention, grouped_product(at::softmax(logits, -1), values_of(attention)), log_sum_exp);
+  Attended attended = split(attention, grouped_product(at::softmax(logits, -1), values_of(attention)), log_sum_exp);
+  return with_sinks(attention, std::move(attended), attention.sinks.defined() ? at::logsumexp(logits, -1) : logits);
 }
 
 Attended attend_with(const Attention& attention, const at::Tensor& weights) {
@@ -237,7 +276,11 @@ Attended attend_with(const Attention& attention, const at::Tensor& weights) {
 Result<Attended> attend_streaming(const Attention& attention, const StreamingOptions& options) {
   const at::NoGradGuard no_grad;
   if (auto fused = attend_fused(attention, options)) {
-    return *std::move(fused);
+    if (!fused->ok()) {
+      return fused->error();
+    }
+    const at::Tensor sums = (*fused)->log_sum_exp;
+    return with_sinks(attention, **std::move(fused), sums);
   }
   return Streaming(attention, options).run();
 }

@@ -4,6 +4,8 @@
 //                     no (T, T) tensor, no gradients
 // Where the encoding asks for hard attention, a query attends to the key of its largest logit alone, the first of
 // equals; with gradients on, attend_whole_map takes the soft-max all the same, since an argmax cannot be learned.
+// Logits are what the soft-max sees: after the cap, where a layer has one. A sink is one more logit of every row that
+// has no value: rows then sum to less than 1, and log_sum_exp counts it.
 //
 // Letters: B batch, H query heads, Hkv key heads, T tokens, D head width, X width of state_values.
 #pragma once
@@ -22,10 +24,12 @@ namespace locus::attention {
 // Which keys a query sees.
 struct Mask {
   bool causal = true;       // keys j ≤ i
-  std::int64_t window = 0;  // keys j > i − window; 0: all
+  std::int64_t window = 0;  // keys j > i − window, and without `causal` j < i + window; 0: all
+  std::int64_t chunk = 0;   // causal alone: keys of the query's own chunk ⌊i/chunk⌋; 0: all
 
   bool visible(std::int64_t row, std::int64_t column) const {
-    return (!causal || column <= row) && (window <= 0 || column > row - window);
+    const Range keys = columns({row, row + 1}, row > column ? row + 1 : column + 1);
+    return keys.begin <= column && column < keys.end;
   }
   // The smallest range that holds every key any of these queries sees, of T keys.
   Range columns(Range rows, std::int64_t length) const;
@@ -50,7 +54,12 @@ struct Attention {
   const at::Tensor& value;         // (B, Hkv, T, D)
   const at::Tensor& state_values;  // (B, H, T, X) or undefined (TAPE)
   Mask mask;
+  double soft_cap = 0;    // logit = cap·tanh(score/cap); 0: none
+  at::Tensor sinks = {};  // (H) a logit more in every row, or undefined
 };
+
+// cap·tanh(x/cap), differentiable; x where cap is 0. May overwrite x where no gradient is wanted.
+at::Tensor soft_capped(const at::Tensor& x, double cap);
 
 Attended attend_whole_map(const Attention& attention);
 

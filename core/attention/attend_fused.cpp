@@ -138,7 +138,7 @@ std::optional<Result<Attended>> attend_fused(const Attention& attention, const S
     return std::nullopt;
   }
   std::optional<RowProgram> program =
-      RowProgram::make(attention.encoding, attention.prepared, attention.layer, attention.mask);
+      RowProgram::make(attention.encoding, attention.prepared, attention.layer, attention.mask, attention.soft_cap);
   if (!program) {
     return std::nullopt;
   }

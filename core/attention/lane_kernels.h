@@ -35,6 +35,8 @@ struct LaneKernels {
   void (*gate)(float* s, std::int64_t columns);
   // s = x · ½(1 + tanh(√(2/π)(x + 0.044715x³))) of x = s + row, the GELU of GPT-2.
   void (*gelu_tanh)(float* s, std::int64_t columns, const float* row);
+  // s = cap·tanh(s/cap).
+  void (*soft_cap)(float* s, std::int64_t columns, float cap);
   // CoPE, Eq. 4: from the last column to the first, sum[l] += gates[j][l]; positions[j][l] = min(sum[l], p_max).
   // sum (128) holds 64 sums, then what rounding added to each in excess; excess[j][l] is that of positions[j][l]: near
   // 64 a position alone rounds to 4e-6, which a steep z would show. Returns the smallest sum over the lanes < count.

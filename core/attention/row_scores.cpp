@@ -29,7 +29,8 @@ TokenVectors::TokenVectors(const at::Tensor& tensor, std::int64_t batch, std::in
 }
 
 std::optional<RowProgram> RowProgram::make(const position::PositionEncoding& encoding,
-                                           const position::Prepared& prepared, std::int64_t layer, const Mask& mask) {
+                                           const position::Prepared& prepared, std::int64_t layer, const Mask& mask,
+                                           double soft_cap) {
   const at::NoGradGuard no_grad;
   std::optional<position::RowForm> form = position::row_form(encoding, prepared, layer);
   if (!form || encoding.hard_attention() || prepared.query.size(2) >= std::numeric_limits<std::int32_t>::max()) {
@@ -53,6 +54,7 @@ std::optional<RowProgram> RowProgram::make(const position::PositionEncoding& enc
   program.form_ = *std::move(form);
   program.mask_ = mask;
   program.scale_ = static_cast<float>(encoding.scale());
+  program.soft_cap_ = static_cast<float>(soft_cap);
   program.heads_ = prepared.query.size(1);
   program.length_ = prepared.query.size(2);
   return program;
@@ -204,6 +206,17 @@ void RowScores::scattered(std::span<const std::int64_t> columns, const ChunkWant
 }
 
 void RowScores::chunk_of(const Keys& keys, Range columns, const ChunkWanted& wanted) {
+  scores_of(keys, columns, wanted);
+  const float cap = program_->soft_cap_;
+  if (cap > 0 && wanted.logits) {
+    kernels_->soft_cap(logits_.data(), columns.size(), cap);
+  }
+  if (cap > 0 && wanted.content) {
+    kernels_->soft_cap(content_.data(), columns.size(), cap);
+  }
+}
+
+void RowScores::scores_of(const Keys& keys, Range columns, const ChunkWanted& wanted) {
   const std::int64_t width = columns.size();
   const bool counting = program_->form_.counts;
   if (wanted.logits || (counting && !own_gates_) || (wanted.content && keys.content.data == nullptr)) {

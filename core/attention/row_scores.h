@@ -51,7 +51,7 @@ class RowProgram {
  public:
   // Nothing where the scores of this layer cannot be had so: an encoding without a RowForm, another device or type.
   static std::optional<RowProgram> make(const position::PositionEncoding& encoding, const position::Prepared& prepared,
-                                        std::int64_t layer, const Mask& mask);
+                                        std::int64_t layer, const Mask& mask, double soft_cap = 0);
 
   std::int64_t heads() const { return heads_; }
   std::int64_t length() const { return length_; }
@@ -65,6 +65,7 @@ class RowProgram {
   position::RowForm form_;
   Mask mask_;
   float scale_ = 1;
+  float soft_cap_ = 0;
   std::int64_t heads_ = 0;
   std::int64_t length_ = 0;
 };
@@ -122,6 +123,8 @@ class RowScores {
   void dot(const LaneBuffer& packed, const TokenVectors& key, Range columns, float* out) const;
   void count(const Keys& keys, Range columns);
   void chunk_of(const Keys& keys, Range columns, const ChunkWanted& wanted);
+  // The same before the cap.
+  void scores_of(const Keys& keys, Range columns, const ChunkWanted& wanted);
   // Sets saturated_ from the sums.
   void look_at_sums();
 

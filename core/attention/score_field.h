@@ -39,14 +39,15 @@ class ScoreSource {
 // From the queries and keys of a run (batch of one).
 class ComputedScores : public ScoreSource {
  public:
-  // log_sum_exp (1, H, T), chosen likewise where the encoding attends hard (see Attended); prepared.query (1, H, T, W).
+  // `layer` counts the layers of the encoding. log_sum_exp (1, H, T), chosen likewise where the encoding attends hard
+  // (see Attended); prepared.query (1, H, T, W).
   ComputedScores(std::shared_ptr<const position::PositionEncoding> encoding, std::int64_t layer,
-                 position::Prepared prepared, at::Tensor log_sum_exp, at::Tensor chosen = {});
+                 position::Prepared prepared, at::Tensor log_sum_exp, at::Tensor chosen = {}, double soft_cap = 0);
   // Of queries and keys alone: rows are summed when their weights are first asked for. Null where only a run over all
   // of them can tell (see fused_scores.h).
   static std::shared_ptr<const ComputedScores> unsummed(std::shared_ptr<const position::PositionEncoding> encoding,
                                                         std::int64_t layer, position::Prepared prepared,
-                                                        const Mask& mask);
+                                                        const Mask& mask, double soft_cap = 0);
   std::int64_t heads() const override { return prepared_.query.size(1); }
   std::int64_t length() const override { return prepared_.query.size(2); }
   Result<at::Tensor> scores(Quantity quantity, Range heads, Range rows, Range columns,
@@ -55,6 +56,7 @@ class ComputedScores : public ScoreSource {
   const position::PositionEncoding& encoding() const { return *encoding_; }
   const std::shared_ptr<const position::PositionEncoding>& shared_encoding() const { return encoding_; }
   std::int64_t layer() const { return layer_; }
+  double soft_cap() const { return soft_cap_; }
   const position::Prepared& prepared() const { return prepared_; }
   // (1, H, T) float32. Sums all rows of an unsummed() source.
   at::Tensor log_sum_exp() const;
@@ -66,6 +68,7 @@ class ComputedScores : public ScoreSource {
  private:
   std::shared_ptr<const position::PositionEncoding> encoding_;
   std::int64_t layer_;
+  double soft_cap_ = 0;
   position::Prepared prepared_;
   at::Tensor log_sum_exp_;  // undefined: `fused_` sums
   at::Tensor chosen_;

@@ -1,26 +1,29 @@
 #include <utility>
 
+#include "core/attention/attend.h"
 #include "core/attention/fused_scores.h"
 #include "core/attention/score_field.h"
 
 namespace locus::attention {
 
 ComputedScores::ComputedScores(std::shared_ptr<const position::PositionEncoding> encoding, std::int64_t layer,
-                               position::Prepared prepared, at::Tensor log_sum_exp, at::Tensor chosen)
+                               position::Prepared prepared, at::Tensor log_sum_exp, at::Tensor chosen, double soft_cap)
     : encoding_(std::move(encoding)),
       layer_(layer),
+      soft_cap_(soft_cap),
       prepared_(std::move(prepared)),
       log_sum_exp_(std::move(log_sum_exp)),
       chosen_(std::move(chosen)) {}
 
 std::shared_ptr<const ComputedScores> ComputedScores::unsummed(
     std::shared_ptr<const position::PositionEncoding> encoding, std::int64_t layer, position::Prepared prepared,
-    const Mask& mask) {
-  std::optional<RowProgram> program = RowProgram::make(*encoding, prepared, layer, mask);
+    const Mask& mask, double soft_cap) {
+  std::optional<RowProgram> program = RowProgram::make(*encoding, prepared, layer, mask, soft_cap);
   if (!program) {
     return nullptr;
   }
-  auto made = std::make_shared<ComputedScores>(std::move(encoding), layer, std::move(prepared), at::Tensor());
+  auto made = std::make_shared<ComputedScores>(std::move(encoding), layer, std::move(prepared), at::Tensor(),
+                                               at::Tensor(), soft_cap);
   made->fused_ = std::make_shared<const FusedScores>(*std::move(program), at::Tensor());
   return made;
 }
@@ -33,7 +36,7 @@ std::shared_ptr<const FusedScores> ComputedScores::fused(const Mask& mask) const
   if (fused_) {
     return fused_;
   }
-  std::optional<RowProgram> program = RowProgram::make(*encoding_, prepared_, layer_, mask);
+  std::optional<RowProgram> program = RowProgram::make(*encoding_, prepared_, layer_, mask, soft_cap_);
   const bool summed = log_sum_exp_.defined() && log_sum_exp_.size(0) == 1;
   return program && summed ? std::make_shared<const FusedScores>(*std::move(program), log_sum_exp_) : nullptr;
 }
@@ -47,6 +50,12 @@ Result<at::Tensor> ComputedScores::scores(Quantity quantity, Range heads, Range 
   wanted.positions = quantity == Quantity::kPosition;
   position::TileScores scores = encoding_->score(prepared_, {layer_, heads, rows, columns}, wanted, carry);
   carry = scores.carry;
+  // A content that is the logit itself must not be capped twice.
+  const at::Tensor uncapped = scores.logits;
+  scores.logits = soft_capped(soft_cap_ > 0 ? uncapped.clone() : uncapped, soft_cap_);
+  if (scores.content.defined() && soft_cap_ > 0) {
+    scores.content = soft_capped(scores.content.clone(), soft_cap_);
+  }
   at::Tensor result;
   switch (quantity) {
     case Quantity::kWeight: {

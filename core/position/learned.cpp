@@ -36,6 +36,11 @@ Result<LearnedOptions> LearnedOptions::from(const Settings& settings) {
     return bad_input("option beyond: expected error or interpolate, found " + beyond);
   }
   options.interpolate = beyond == "interpolate";
+  LOCUS_TRY(const std::string resample, settings.text("resample", "bicubic"));
+  if (resample != "bicubic" && resample != "bicubic-antialias") {
+    return bad_input("option resample: expected bicubic or bicubic-antialias, found " + resample);
+  }
+  options.antialias = resample == "bicubic-antialias";
   constexpr std::int64_t kLongest = std::int64_t{1} << 31;
   for (const auto& [name, value] :
        {std::pair{"length", options.length}, std::pair{"class_rows", options.class_rows},
@@ -56,7 +61,8 @@ Settings LearnedOptions::settings() const {
           {"beyond", std::string(interpolate ? "interpolate" : "error")},
           {"class_rows", class_rows},
           {"grid_rows", grid_rows},
-          {"grid_columns", grid_columns}};
+          {"grid_columns", grid_columns},
+          {"resample", std::string(antialias ? "bicubic-antialias" : "bicubic")}};
 }
 
 const Description& Learned::about() {
@@ -72,7 +78,8 @@ const Description& Learned::about() {
                   {"beyond", "error", "positions past the table: error, or interpolate (the table stretched to fit)"},
                   {"class_rows", "0", "leading rows for tokens without position (CLS); others of them get nothing"},
                   {"grid_rows", "0", "rows of the image grid the table was trained on; 0: a sequence"},
-                  {"grid_columns", "0", "columns of that grid"}},
+                  {"grid_columns", "0", "columns of that grid"},
+                  {"resample", "bicubic", "how a grid is made another: bicubic, or bicubic-antialias"}},
       .embeds = true,
       .has_dot_product = true,
   };
@@ -110,9 +117,10 @@ Status Learned::accepts(const Positions& positions) const {
     }
     const double first = positions.ids.min().item<double>();
     const double last = positions.ids.max().item<double>();
-    if (!(first >= 0) || (!options_.interpolate && last > static_cast<double>(options_.length - 1))) {
+    const bool padding = first == -1 && options_.class_rows > 0;  // reads the last row without position
+    if ((!(first >= 0) && !padding) || (!options_.interpolate && last > static_cast<double>(options_.length - 1))) {
       return bad_input("encoding learned: expected positions 0 … " + std::to_string(options_.length - 1) + ", found " +
-                       to_text(SettingValue(!(first >= 0) ? first : last)));
+                       to_text(SettingValue(!(first >= 0) && !padding ? first : last)));
     }
     return {};
   }
@@ -138,7 +146,7 @@ State Learned::begin(const Positions& positions, std::int64_t /*batch*/) const {
 }
 
 at::Tensor Learned::sequence_rows(const at::Tensor& ids) const {
-  const at::Tensor table = table_.slice(0, options_.class_rows);
+  const at::Tensor& table = table_;
   if (ids.numel() == 0) {
     return table.slice(0, 0, 0);
   }
@@ -151,8 +159,10 @@ at::Tensor Learned::sequence_rows(const at::Tensor& ids) const {
   const at::Tensor below = place.floor();
   const at::Tensor above = (below + 1).clamp_max(last);
   const at::Tensor part = (place - below).to(table.options()).unsqueeze(1);
-  return at::lerp(table.index_select(0, below.to(table.device(), at::kLong)),
-                  table.index_select(0, above.to(table.device(), at::kLong)), part);
+  const auto rows = [&](const at::Tensor& place_of) {
+    return table.index_select(0, (place_of + static_cast<double>(options_.class_rows)).to(table.device(), at::kLong));
+  };
+  return at::lerp(rows(below), rows(above), part);
 }
 
 at::Tensor Learned::grid_rows(const Positions& positions) const {
@@ -160,7 +170,9 @@ at::Tensor Learned::grid_rows(const Positions& positions) const {
   at::Tensor patches = table_.slice(0, options_.class_rows);
   if (rows != options_.grid_rows || columns != options_.grid_columns) {
     const at::Tensor image = patches.view({1, options_.grid_rows, options_.grid_columns, shape_.width});
-    const at::Tensor resampled = at::upsample_bicubic2d(image.permute({0, 3, 1, 2}), {rows, columns}, false);
+    const at::Tensor grid = image.permute({0, 3, 1, 2});
+    const at::Tensor resampled = options_.antialias ? at::_upsample_bicubic2d_aa(grid, {rows, columns}, false)
+                                                    : at::upsample_bicubic2d(grid, {rows, columns}, false);
     patches = resampled.permute({0, 2, 3, 1}).reshape({rows * columns, shape_.width});
   }
   const at::Tensor ids = positions.ids.slice(0, positions.prefix);

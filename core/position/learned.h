@@ -9,11 +9,14 @@
 namespace locus::position {
 
 struct LearnedOptions {
-  std::int64_t length = 0;        // positions in the table (0: the trained length); a grid's rows·columns
-  bool interpolate = false;       // option `beyond`: "error" or "interpolate"
-  std::int64_t class_rows = 0;    // leading rows of tokens without position (CLS); later such tokens get nothing
+  std::int64_t length = 0;   // positions in the table (0: the trained length); a grid's rows·columns
+  bool interpolate = false;  // option `beyond`: "error" or "interpolate"
+  // Leading rows of tokens without position (CLS); later such tokens get nothing. Position 0 of a sequence reads the
+  // row behind them (OPT), position −1, that of padding, the last of them (RoBERTa).
+  std::int64_t class_rows = 0;
   std::int64_t grid_rows = 0;     // the patch grid the table was trained on; 0: a sequence
   std::int64_t grid_columns = 0;  // likewise
+  bool antialias = false;         // option `resample`: "bicubic" (a = −0.75) or "bicubic-antialias" (a = −0.5)
 
   // Errors: kBadInput naming option, expected and found.
   static Result<LearnedOptions> from(const Settings& settings);

@@ -12,7 +12,8 @@ namespace locus::position {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> kKinds{"none", "linear", "ntk", "dynamic", "yarn", "yarn-turns", "llama3"};
+constexpr std::array<std::string_view, 8> kKinds{"none", "linear",     "ntk",    "dynamic",
+                                                 "yarn", "yarn-turns", "llama3", "longrope"};
 
 Status positive(std::string_view name, double value, bool zero_allowed = false) {
   if (std::isfinite(value) && (value > 0 || (zero_allowed && value == 0))) {
@@ -24,8 +25,9 @@ Status positive(std::string_view name, double value, bool zero_allowed = false) 
 
 Status check_values(const RopeScaling& scaling) {
   if (std::find(kKinds.begin(), kKinds.end(), scaling.kind) == kKinds.end()) {
-    return bad_input("option scaling: expected none, linear, ntk, dynamic, yarn, yarn-turns or llama3, found " +
-                     scaling.kind);
+    return bad_input(
+        "option scaling: expected none, linear, ntk, dynamic, yarn, yarn-turns, llama3 or longrope, found " +
+        scaling.kind);
   }
   LOCUS_CHECK(positive("factor", scaling.factor));
   LOCUS_CHECK(positive("attention_factor", scaling.attention_factor, true));
@@ -70,6 +72,16 @@ Result<RopeScaling> RopeScaling::from(const Settings& settings) {
   LOCUS_TRY(scaling.attention_factor, settings.number("attention_factor", scaling.attention_factor));
   LOCUS_TRY(scaling.beta_fast, settings.number("beta_fast", scaling.beta_fast));
   LOCUS_TRY(scaling.beta_slow, settings.number("beta_slow", scaling.beta_slow));
+  LOCUS_TRY(scaling.truncate, settings.boolean("truncate", scaling.truncate));
+  for (const auto& [name, factors] :
+       {std::pair{"short_factor", &scaling.short_factor}, std::pair{"long_factor", &scaling.long_factor}}) {
+    if (settings.has(name)) {
+      LOCUS_TRY(*factors, settings.numbers(name));
+      for (const double each : *factors) {
+        LOCUS_CHECK(positive(name, each));
+      }
+    }
+  }
   LOCUS_TRY(scaling.low_freq_factor, settings.number("low_freq_factor", scaling.low_freq_factor));
   LOCUS_TRY(scaling.high_freq_factor, settings.number("high_freq_factor", scaling.high_freq_factor));
   LOCUS_TRY(scaling.original_max_position_embeddings, settings.integer("original_max_position_embeddings", 0));
@@ -84,6 +96,11 @@ void RopeScaling::write(Settings& settings) const {
   settings.set("attention_factor", attention_factor);
   settings.set("beta_fast", beta_fast);
   settings.set("beta_slow", beta_slow);
+  settings.set("truncate", truncate);
+  if (kind == "longrope") {
+    settings.set("short_factor", short_factor);
+    settings.set("long_factor", long_factor);
+  }
   settings.set("low_freq_factor", low_freq_factor);
   settings.set("high_freq_factor", high_freq_factor);
   settings.set("original_max_position_embeddings", original_max_position_embeddings);
@@ -94,11 +111,15 @@ std::vector<OptionDescription> RopeScaling::described() {
   return {
       {"scaling", "none",
        "none; linear (PI: positions/s); ntk (base·s^(D/(D−2))); dynamic (NTK growing with the length beyond L0); yarn; "
-       "yarn-turns (TAPE's authors: s = T/L0 beyond L0, a ramp linear in the turns of a pair); llama3"},
+       "yarn-turns (TAPE's authors: s = T/L0 beyond L0, a ramp linear in the turns of a pair); llama3; longrope (a "
+       "stretch a pair, one list up to L0 tokens and one beyond)"},
       {"factor", "1", "s of the scaling"},
       {"attention_factor", "0", "yarn: multiplies cos and sin; 0: 0.1·ln s + 1"},
       {"beta_fast", "32", "yarn: pairs with more turns over L0 keep their frequency"},
       {"beta_slow", "1", "yarn: pairs with fewer turns over L0 are slowed by s"},
+      {"truncate", "true", "yarn: the ramp's ends are rounded to whole pairs"},
+      {"short_factor", "", "longrope: what each pair's frequency is divided by up to L0 tokens"},
+      {"long_factor", "", "longrope: and beyond"},
       {"low_freq_factor", "1", "llama3: wavelengths above L0/this are stretched by s"},
       {"high_freq_factor", "4", "llama3: wavelengths below L0/this are kept"},
       {"original_max_position_embeddings", "0", "L0; 0: max_position_embeddings, else the trained length"},
@@ -115,10 +136,17 @@ double RopeScaling::original_length(std::int64_t trained_length) const {
 }
 
 Status RopeScaling::check(std::int64_t width, std::int64_t trained_length) const {
-  const bool needs_length = kind == "dynamic" || kind == "yarn" || kind == "yarn-turns" || kind == "llama3";
+  const bool needs_length =
+      kind == "dynamic" || kind == "yarn" || kind == "yarn-turns" || kind == "llama3" || kind == "longrope";
   if (needs_length && original_length(trained_length) <= 0) {
     return bad_input("option original_max_position_embeddings: scaling " + kind +
                      " needs the original length, found none");
+  }
+  const auto pairs = static_cast<std::size_t>(width / 2);
+  if (kind == "longrope" && (short_factor.size() != pairs || long_factor.size() != pairs)) {
+    return bad_input("options short_factor and long_factor: expected " + std::to_string(pairs) +
+                     " numbers each, one a pair, found " + std::to_string(short_factor.size()) + " and " +
+                     std::to_string(long_factor.size()));
   }
   if ((kind == "ntk" || kind == "dynamic") && width < 4) {
     return bad_input("option scaling: " + kind + " needs at least 4 rotated channels, found " + std::to_string(width));
@@ -154,6 +182,9 @@ RotaryFrequencies RopeScaling::frequencies(std::int64_t width, double base, doub
   if (kind == "yarn-turns") {
     return yarn_turns(width, base, length, original);
   }
+  if (kind == "longrope") {
+    return longrope(width, base, length, original);
+  }
   const at::Tensor inverse = inverse_frequencies(width, base);
   return {kind == "llama3" ? llama3(inverse, original) : inverse};
 }
@@ -163,8 +194,10 @@ RotaryFrequencies RopeScaling::yarn(std::int64_t width, double base, double orig
   const bool stored = original_max_position_embeddings > 0 && max_position_embeddings > 0;
   const double s = stored ? static_cast<double>(max_position_embeddings) / original : factor;
   const double channels = static_cast<double>(width);
-  const double low = std::max(std::floor(pair_of_turns(beta_fast, channels, base, original)), 0.0);
-  double high = std::min(std::ceil(pair_of_turns(beta_slow, channels, base, original)), channels - 1);
+  const double first = pair_of_turns(beta_fast, channels, base, original);
+  const double last = pair_of_turns(beta_slow, channels, base, original);
+  const double low = std::max(truncate ? std::floor(first) : first, 0.0);
+  double high = std::min(truncate ? std::ceil(last) : last, channels - 1);
   if (high == low) {
     high += 0.001;
   }
@@ -184,6 +217,14 @@ RotaryFrequencies RopeScaling::yarn_turns(std::int64_t width, double base, doubl
   const at::Tensor turns = inverse * (original / (2 * std::numbers::pi));
   const at::Tensor keep = ((turns - beta_slow) / (beta_fast - beta_slow)).clamp(0, 1);
   return {inverse * (keep + (1 - keep) / s), attention_factor > 0 ? attention_factor : yarn_magnitude(s)};
+}
+
+RotaryFrequencies RopeScaling::longrope(std::int64_t width, double base, double length, double original) const {
+  const std::vector<double>& factors = length > original ? long_factor : short_factor;
+  const double s = max_position_embeddings > 0 ? static_cast<double>(max_position_embeddings) / original : factor;
+  const double usual = s > 1 ? std::sqrt(1 + std::log(s) / std::log(original)) : 1.0;
+  return {inverse_frequencies(width, base) / at::tensor(factors, at::kDouble),
+          attention_factor > 0 ? attention_factor : usual};
 }
 
 at::Tensor RopeScaling::llama3(const at::Tensor& inverse, double original) const {

@@ -55,7 +55,7 @@ Result<Score> score_window(const Model& model, const std::vector<TokenInfo>& tok
   return guarded([&]() -> Result<Score> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const TraceData* data, data_of(*trace));
-    if (data->logits.size(0) != window.length) {
+    if (!data->logits.defined() || data->logits.size(0) != window.length) {
       return internal("length curve: expected the logits of every token");
     }
     const std::int64_t first = window.length - window.scored;

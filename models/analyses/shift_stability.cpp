@@ -27,18 +27,18 @@ Result<Input> moved_input(const Trace& plain, const Move& move) {
 
 Result<std::optional<double>> vectors_change(const TraceData& plain, const TraceData& moved, std::size_t layer,
                                              std::int64_t offset, StopToken stop) {
-  const auto& before = plain.layers[layer].state;
-  const auto& after = moved.layers[layer].state;
-  if (plain.encoding == nullptr || !before || !after) {
+  const TraceLayer& before = plain.layers[layer];
+  const TraceLayer& after = moved.layers[layer];
+  if (before.encoding == nullptr || !before.state || !after.state) {
     return std::optional<double>();
   }
-  const auto index = static_cast<std::int64_t>(layer);
-  const at::Tensor vectors = plain.encoding->vectors(*before, index);
+  const at::Tensor vectors = before.encoding->vectors(*before.state, before.encoding_layer);
   if (!vectors.defined()) {
     return std::optional<double>();
   }
   LOCUS_TRY(const double percent,
-            analysis::dot_product_change_percent(vectors, moved.encoding->vectors(*after, index), offset, stop));
+            analysis::dot_product_change_percent(vectors, after.encoding->vectors(*after.state, after.encoding_layer),
+                                                 offset, stop));
   return std::optional<double>(percent);
 }
 

@@ -27,15 +27,15 @@ transformer::Spec gpt2_small(std::int64_t length, bool quick) {
   transformer::Spec spec;
   spec.vocabulary = quick ? 5000 : 50257;
   spec.width = kWidth;
-  spec.layers = quick ? 2 : 12;
-  spec.heads = spec.kv_heads = kHeads;
-  spec.head_width = kHeadWidth;
-  spec.inner = 4 * kWidth;
   spec.norm = transformer::Norm::kLayer;
-  spec.activation = transformer::Activation::kGeluTanh;
-  spec.gated = false;
-  spec.qkv_bias = spec.output_bias = spec.feed_forward_bias = true;
-  spec.encoding = "learned";
+  spec.encodings = {{"learned", {}}};
+  transformer::LayerSpec layer;
+  layer.attention.heads = layer.attention.kv_heads = kHeads;
+  layer.attention.head_width = kHeadWidth;
+  layer.attention.set_qkv_bias(true);
+  layer.attention.output_bias = true;
+  layer.feed_forward = {4 * kWidth, transformer::Activation::kGeluTanh, false, true};
+  spec.repeat(layer, quick ? 2 : 12);
   spec.trained_length = length;
   return spec;
 }
@@ -43,7 +43,7 @@ transformer::Spec gpt2_small(std::int64_t length, bool quick) {
 // The same numbers the way eager code computes them: whole (H, T, T) maps, kept.
 class Eager {
  public:
-  explicit Eager(transformer::Transformer& model) : layers_(model.spec().layers) {
+  explicit Eager(transformer::Transformer& model) : layers_(model.spec().depth()) {
     for (const transformer::Parameter& parameter : model.parameters()) {
       weights_.emplace(parameter.name, *parameter.value);
     }
@@ -95,7 +95,7 @@ double useful_macs(const transformer::Spec& spec, std::int64_t length) {
   const double rest = 9 * width * width;
   const double whole = projections + 2 * scores + tokens * rest;
   const double last = projections + scores + tokens * width + rest;
-  return static_cast<double>(spec.layers - 1) * whole + last + width * static_cast<double>(spec.vocabulary);
+  return static_cast<double>(spec.depth() - 1) * whole + last + width * static_cast<double>(spec.vocabulary);
 }
 
 // Every byte, on all threads.

@@ -150,6 +150,12 @@ const ConfigValue* Config::find(std::string_view path) const {
   return nullptr;
 }
 
+bool Config::has_null(std::string_view path) const {
+  const Object* const object = std::get_if<Object>(&value_->value);
+  const ConfigValue* const own = object == nullptr ? nullptr : field(*object, path);
+  return own != nullptr && is_null(*own);
+}
+
 bool Config::has(std::string_view path) const {
   return find(path) != nullptr;
 }

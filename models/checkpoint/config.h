@@ -39,6 +39,8 @@ class Config {
   std::string context(std::string_view path) const;
 
   bool has(std::string_view path) const;
+  // Whether it is there and null, for the few fields where that is not the same as absent.
+  bool has_null(std::string_view path) const;
   // The names of this object's own fields that are not null, in the file's order.
   std::vector<std::string> names() const;
   // "number", "text", "true or false", "list", "object"; "nothing" when absent.

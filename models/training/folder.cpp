@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -12,7 +13,9 @@
 #include "models/checkpoint/tensor_source.h"
 #include "models/settings_json.h"
 #include "models/text/json.h"
+#include "models/transformer/families/list.h"
 #include "models/transformer/locus_config.h"
+#include "models/transformer/weights.h"
 
 namespace locus::training {
 
@@ -42,86 +45,6 @@ Status write_tensors(const std::filesystem::path& path, const std::vector<NamedT
                       {static_cast<const std::byte*>(tensor.value.data_ptr()), tensor.value.nbytes()}});
   }
   return checkpoint::write_safetensors(path, output, metadata);
-}
-
-// Whether a Llama of other programs computes the same: half-rotate RoPE on all channels, unscaled.
-bool is_plain_llama(const transformer::Transformer& model) {
-  const Spec& spec = model.spec();
-  const bool llama = spec.norm == transformer::Norm::kRms && spec.norm_place == transformer::NormPlace::kPre &&
-                     spec.gated && spec.activation == transformer::Activation::kSilu && !spec.qkv_bias &&
-                     !spec.output_bias && !spec.feed_forward_bias && !spec.parallel_residual &&
-                     !spec.residual_from_norm && !spec.layer_scale && !spec.embedding_norm && spec.token_types == 0 &&
-                     spec.final_norm && !spec.head_bias && !spec.head_transform && spec.causal && spec.window == 0 &&
-                     spec.qkv != transformer::QkvLayout::kPerHead && !spec.is_image();
-  if (!llama || spec.encoding != "rope") {
-    return false;
-  }
-  const Settings settings = model.encoding().settings();
-  const auto is = [&settings](const char* name, const std::string& value) {
-    const auto found = settings.values().find(name);
-    return found == settings.values().end() || to_text(found->second) == value;
-  };
-  return is("layout", "half") && is("fraction", "1") && is("scaling", "none");
-}
-
-Result<ordered_json> llama_config(const transformer::Transformer& model) {
-  const Spec& spec = model.spec();
-  LOCUS_TRY(const double base, model.encoding().settings().number("base", 10000));
-  return ordered_json{{"architectures", {"LlamaForCausalLM"}},
-                      {"model_type", "llama"},
-                      {"vocab_size", spec.vocabulary},
-                      {"hidden_size", spec.width},
-                      {"num_hidden_layers", spec.layers},
-                      {"num_attention_heads", spec.heads},
-                      {"num_key_value_heads", spec.kv_heads},
-                      {"head_dim", spec.head_width},
-                      {"intermediate_size", spec.inner},
-                      {"hidden_act", "silu"},
-                      {"rms_norm_eps", spec.norm_eps},
-                      {"max_position_embeddings", spec.trained_length},
-                      {"rope_theta", base},
-                      {"rope_scaling", nullptr},
-                      {"attention_bias", false},
-                      {"tie_word_embeddings", spec.tied_head},
-                      {"bos_token_id", nullptr},
-                      {"eos_token_id", nullptr}};
-}
-
-// Hugging Face's names; q|k|v are separate there.
-void append_llama(const Spec& spec, const std::string& name, const at::Tensor& value, std::vector<NamedTensor>& out) {
-  static const std::vector<std::pair<std::string, std::string>> kNames = {
-      {"attention_norm.", "input_layernorm."},    {"attention.query.", "self_attn.q_proj."},
-      {"attention.key.", "self_attn.k_proj."},    {"attention.value.", "self_attn.v_proj."},
-      {"attention.output.", "self_attn.o_proj."}, {"feed_forward_norm.", "post_attention_layernorm."},
-      {"feed_forward.gate.", "mlp.gate_proj."},   {"feed_forward.up.", "mlp.up_proj."},
-      {"feed_forward.down.", "mlp.down_proj."}};
-  if (name == "embedding.weight") {
-    out.push_back({"model.embed_tokens.weight", value});
-    return;
-  }
-  if (name == "head.weight") {
-    out.push_back({"lm_head.weight", value});
-    return;
-  }
-  if (name == "final_norm.weight") {
-    out.push_back({"model.norm.weight", value});
-    return;
-  }
-  if (const auto qkv = name.find("attention.qkv."); qkv != std::string::npos) {
-    const std::int64_t query = spec.heads * spec.head_width;
-    const std::int64_t key = spec.kv_heads * spec.head_width;
-    const std::string prefix = "model." + name.substr(0, qkv) + "self_attn.";
-    out.push_back({prefix + "q_proj.weight", value.narrow(0, 0, query).contiguous()});
-    out.push_back({prefix + "k_proj.weight", value.narrow(0, query, key).contiguous()});
-    out.push_back({prefix + "v_proj.weight", value.narrow(0, query + key, key).contiguous()});
-    return;
-  }
-  for (const auto& [own, other] : kNames) {
-    if (const auto found = name.find(own); found != std::string::npos) {
-      out.push_back({"model." + name.substr(0, found) + other + name.substr(found + own.size()), value});
-      return;
-    }
-  }
 }
 
 // The last part of a path: what is recorded of it.
@@ -157,6 +80,12 @@ ordered_json options_json(const TrainOptions& options) {
                            {"weight_decay", options.weight_decay},
                            {"clip", options.clip},
                            {"seed", options.seed}});
+  for (const auto& [step, name] : options.every) {
+    json["every"].push_back({step, name});
+  }
+  for (const auto& [layer, window] : options.windows) {
+    json["windows"].push_back({layer, window});
+  }
   return json;
 }
 
@@ -240,13 +169,17 @@ Status check_same(const nlohmann::json& before, const ordered_json& now, const c
 }  // namespace
 
 Status write_model(const std::filesystem::path& folder, transformer::Transformer& model, const Task& task, bool half) {
-  const bool llama = is_plain_llama(model);
+  // Programs that know Llama open what is one.
+  const Spec spec = transformer::full_spec(model);
+  const std::optional<families::Written> llama = families::written(families::kLlama, spec);
   ordered_json config;
   if (llama) {
-    LOCUS_TRY(config, llama_config(model));
+    config["architectures"] = {std::string(families::kLlama.architecture)};
+    for (const auto& [name, value] : llama->fields) {
+      config[name] = std::visit([](const auto& held) { return ordered_json(held); }, value);
+    }
+    config["bos_token_id"] = config["eos_token_id"] = nullptr;
   } else {
-    Spec spec = model.spec();
-    spec.encoding_options = model.encoding().settings();
     config = transformer::locus_config(spec);
   }
   const std::vector<std::string> labels = task.labels();
@@ -254,14 +187,11 @@ Status write_model(const std::filesystem::path& folder, transformer::Transformer
     config["id2label"][std::to_string(n)] = labels[n];
   }
   config["torch_dtype"] = half ? "float16" : "float32";
+  families::Plan own;
+  own.own_names = true;
   std::vector<NamedTensor> tensors;
-  for (const transformer::Parameter& parameter : model.parameters()) {
-    const at::Tensor value = parameter.value->detach().to(at::kCPU, half ? at::kHalf : at::kFloat).contiguous();
-    if (llama) {
-      append_llama(model.spec(), parameter.name, value, tensors);
-    } else {
-      tensors.push_back({parameter.name, value});
-    }
+  for (const auto& [name, value] : transformer::stored_tensors(model, llama ? llama->plan : own)) {
+    tensors.push_back({name, value.to(at::kCPU, half ? at::kHalf : at::kFloat).contiguous()});
   }
   LOCUS_CHECK(write_file(folder / "config.json", config.dump(2) + "\n"));
   LOCUS_CHECK(task.write_input_files(folder));

@@ -79,7 +79,7 @@ Result<Measurement> measure(const transformer::Transformer& model, const Task& t
       break;
     }
     const position::Positions positions = natural_positions(model, examples);
-    LOCUS_CHECK(model.encoding().accepts(positions));
+    LOCUS_CHECK(model.accepts(positions));
     sums.add(judge(model, examples, options.device), (examples.targets != kIgnored).to(at::kDouble));
     first += examples.size();
     if (options.batch <= 0) {
@@ -105,7 +105,7 @@ Result<EvaluationMap> measure_map(const transformer::Transformer& model, const T
       }
       report(options.progress, static_cast<double>(map.values.size()) / count, "map");
       const Examples examples = task.map_examples(row, column, options.seed, options.samples);
-      const Status accepted = model.encoding().accepts(natural_positions(model, examples));
+      const Status accepted = model.accepts(natural_positions(model, examples));
       Measurement cell;
       if (accepted.ok()) {
         Sums sums;

@@ -50,8 +50,7 @@ Result<Base> base_of(const TrainOptions& options) {
       return internal("open() gave a model that is not a LoadedModel");
     }
     LOCUS_TRY(base.model, loaded->ready());
-    base.spec = base.model->spec();
-    base.spec->encoding_options = base.model->encoding().settings();
+    base.spec = full_spec(*base.model);
   }
   return base;
 }
@@ -59,23 +58,25 @@ Result<Base> base_of(const TrainOptions& options) {
 // The shape that the flags say: a Llama-shaped decoder, or for images a ViT.
 transformer::Spec flagged_spec(const TrainOptions& options, const Task& task) {
   transformer::Spec spec;
+  transformer::LayerSpec layer;
   spec.width = options.width;
-  spec.layers = options.layers;
-  spec.heads = options.heads;
-  spec.kv_heads = options.kv_heads > 0 ? options.kv_heads : options.heads;
-  spec.head_width = options.width / options.heads;
+  layer.attention.heads = options.heads;
+  layer.attention.kv_heads = options.kv_heads > 0 ? options.kv_heads : options.heads;
+  layer.attention.head_width = options.width / options.heads;
   spec.image = task.image();
-  spec.inner = options.inner > 0 ? options.inner
-               : spec.is_image() ? 4 * options.width
-                                 : (options.width * 8 / 3 + 7) / 8 * 8;
+  layer.feed_forward.inner = options.inner > 0 ? options.inner
+                             : spec.is_image() ? 4 * options.width
+                                               : (options.width * 8 / 3 + 7) / 8 * 8;
   spec.vocabulary = task.vocabulary();
   if (spec.is_image()) {
     spec.norm = transformer::Norm::kLayer;
     spec.norm_eps = 1e-6;
-    spec.activation = transformer::Activation::kGelu;
-    spec.gated = spec.causal = spec.tied_head = false;
-    spec.qkv_bias = spec.output_bias = spec.feed_forward_bias = spec.head_bias = true;
+    layer.feed_forward.activation = transformer::Activation::kGelu;
+    layer.feed_forward.gated = spec.causal = spec.tied_head = false;
+    layer.attention.set_qkv_bias(true);
+    layer.attention.output_bias = layer.feed_forward.bias = spec.head_bias = true;
   }
+  spec.repeat(layer, options.layers);
   return spec;
 }
 
@@ -100,17 +101,25 @@ Status check_fit(const transformer::Spec& spec, const Task& task, const std::str
 // Encoding and its options: those asked for, those of the base, and what a task's images imply.
 void choose_encoding(const TrainOptions& options, const transformer::Spec* base, const Task& task,
                      transformer::Spec& spec) {
-  const bool same = base != nullptr && (options.encoding.empty() || options.encoding == base->encoding);
-  spec.encoding = same ? base->encoding : options.encoding.empty() ? "rope" : options.encoding;
-  spec.encoding_options = same ? base->encoding_options : Settings();
+  const transformer::EncodingSpec* const before =
+      base == nullptr || base->encodings.empty() ? nullptr : &base->encodings.front();
+  const bool same = before != nullptr && (options.encoding.empty() || options.encoding == before->name);
+  if (!same) {
+    // One for all layers; those of a base that had none stay without.
+    spec.encodings = {{options.encoding.empty() ? "rope" : options.encoding, {}}};
+    spec.each([](std::int64_t, transformer::LayerSpec& layer) {
+      layer.encoding = std::min<std::int64_t>(layer.encoding, 0);
+    });
+  }
+  transformer::EncodingSpec& encoding = spec.encodings.front();
   const auto fallback = [&](const char* name, SettingValue value) {
-    if (!spec.encoding_options.has(name) && !options.encoding_options.has(name)) {
-      spec.encoding_options.set(name, std::move(value));
+    if (!encoding.options.has(name) && !options.encoding_options.has(name)) {
+      encoding.options.set(name, std::move(value));
     }
   };
-  if (base != nullptr && base->encoding == "rope" && spec.encoding == "tape") {
+  if (before != nullptr && before->name == "rope" && encoding.name == "tape") {
     // TAPE begins as the very rotation it replaces.
-    for (const auto& [name, value] : base->encoding_options.values()) {
+    for (const auto& [name, value] : before->options.values()) {
       if (name == "base" || name == "layout") {
         fallback(name.c_str(), value);
       }
@@ -118,21 +127,67 @@ void choose_encoding(const TrainOptions& options, const transformer::Spec* base,
   }
   if (same && options.encoding_options.has("scaling")) {
     // A scaling stretches what the base was trained on, whatever the length from now on.
-    spec.encoding_options.erase("original_max_position_embeddings");
+    encoding.options.erase("original_max_position_embeddings");
     fallback("original_max_position_embeddings", base->trained_length);
   }
   for (const auto& [name, value] : options.encoding_options.values()) {
-    spec.encoding_options.set(name, value);
+    encoding.options.set(name, value);
   }
   const transformer::ImageStem image = task.image();
-  if (image.patch > 0 && spec.encoding == "learned") {
+  if (image.patch > 0 && encoding.name == "learned") {
     fallback("class_rows", std::int64_t{1});
     fallback("grid_rows", image.rows);
     fallback("grid_columns", image.columns);
     fallback("beyond", std::string("interpolate"));
-  } else if (image.patch > 0 && spec.encoding == "seqpe") {
+  } else if (image.patch > 0 && encoding.name == "seqpe") {
     fallback("dimensions", std::int64_t{2});
   }
+}
+
+// --every and --window: layers that are not as the others.
+Status choose_layers(const TrainOptions& options, transformer::Spec& spec) {
+  for (const auto& [step, name] : options.every) {
+    if (step < 1) {
+      return usage("every: expected a number of layers of at least 1, found " + std::to_string(step));
+    }
+    const auto known = std::find_if(spec.encodings.begin(), spec.encodings.end(),
+                                    [&](const transformer::EncodingSpec& each) { return each.name == name; });
+    const std::int64_t index = name == "none" ? -1 : known - spec.encodings.begin();
+    if (name != "none" && known == spec.encodings.end()) {
+      spec.encodings.push_back({name, {}});
+    }
+    spec.each([&](std::int64_t n, transformer::LayerSpec& layer) {
+      layer.encoding = (n + 1) % step == 0 ? index : layer.encoding;
+    });
+  }
+  std::int64_t period = 0;
+  for (const auto& [layer, window] : options.windows) {
+    if (layer < 0 || layer >= transformer::kMostLayers || window < 0) {
+      return usage("window: expected a layer and a number of keys of at least 0, found " + std::to_string(layer) +
+                   " and " + std::to_string(window));
+    }
+    period = std::max(period, layer + 1);
+  }
+  if (period > 0) {
+    spec.each([&](std::int64_t n, transformer::LayerSpec& layer) {
+      layer.attention.window = 0;
+      for (const auto& [named, window] : options.windows) {
+        layer.attention.window = n % period == named ? window : layer.attention.window;
+      }
+    });
+  }
+  return {};
+}
+
+// An encoding that is added to the embeddings is not a layer's own.
+Status check_layers(const TrainOptions& options, const transformer::Transformer& model) {
+  for (const transformer::LayerEncoding& used : model.encodings()) {
+    const position::Description& what = used.encoding->description();
+    if (!options.every.empty() && what.embeds && !what.rotates && !what.scores) {
+      return usage("every: the encoding " + what.name + " is added to the embeddings, so that every layer has it");
+    }
+  }
+  return {};
 }
 
 // An encoding, and options of it, that there are: asked for by name, they are no fault of a file.
@@ -168,7 +223,8 @@ Status copy_weights(const transformer::Transformer& from, transformer::Transform
     const auto found = std::find_if(known.begin(), known.end(),
                                     [&](const transformer::Parameter& other) { return other.name == parameter.name; });
     const bool fits = found != known.end() && found->shape == parameter.shape;
-    const bool own = is_of_encoding(parameter) && from.spec().encoding != to.spec().encoding;
+    const bool own =
+        is_of_encoding(parameter) && from.encoding().description().name != to.encoding().description().name;
     if (fits && !own) {
       *parameter.value = found->value->to(at::kFloat).clone();
     } else if (!own) {
@@ -185,7 +241,8 @@ Status choose_trained(const TrainOptions& options, transformer::Transformer& mod
     parameter.value->requires_grad_(trained);
     any = any || trained;
   }
-  return any ? Status() : Status(usage("freeze base: the encoding " + model.spec().encoding + " has no parameters"));
+  return any ? Status()
+             : Status(usage("freeze base: the encoding " + model.encoding().description().name + " has no parameters"));
 }
 
 }  // namespace
@@ -245,7 +302,8 @@ Result<Setup> set_up(const TrainOptions& given, const Task& task) {
   LOCUS_CHECK(check_fit(spec, task, where));
   spec.trained_length = task.length();
   choose_encoding(given, from, task, spec);
-  LOCUS_CHECK(check_encoding(given, spec.encoding));
+  LOCUS_CHECK(check_encoding(given, spec.encodings.empty() ? "none" : spec.encodings.front().name));
+  LOCUS_CHECK(choose_layers(given, spec));
   Setup setup;
   auto created = transformer::Transformer::create(spec, true, given.seed);
   if (!created.ok()) {
@@ -254,6 +312,7 @@ Result<Setup> set_up(const TrainOptions& given, const Task& task) {
     return ours ? usage(created.error().message) : created.error();
   }
   setup.model = *std::move(created);
+  LOCUS_CHECK(check_layers(given, *setup.model));
   if (base.model != nullptr) {
     LOCUS_CHECK(copy_weights(*base.model, *setup.model, where));
   }
@@ -261,12 +320,12 @@ Result<Setup> set_up(const TrainOptions& given, const Task& task) {
   LOCUS_CHECK(choose_trained(given, *setup.model));
   setup.options = given;
   setup.options.length = task.length();
-  setup.options.layers = spec.layers;
-  setup.options.heads = spec.heads;
-  setup.options.kv_heads = spec.kv_heads;
+  setup.options.layers = spec.depth();
+  setup.options.heads = spec.first().attention.heads;
+  setup.options.kv_heads = spec.first().attention.kv_heads;
   setup.options.width = spec.width;
-  setup.options.inner = spec.inner;
-  setup.options.encoding = spec.encoding;
+  setup.options.inner = spec.first().feed_forward.inner;
+  setup.options.encoding = setup.model->encoding().description().name;
   if (from != nullptr) {
     setup.options.encoding_options = setup.model->encoding().settings();
   }

@@ -117,8 +117,10 @@ class Trainer {
         begin += group.sequences;
       }
     }
-    if (const at::Tensor own = model_.encoding().training_loss(seed); own.defined()) {
-      own.backward();
+    for (const transformer::LayerEncoding& used : model_.encodings()) {
+      if (const at::Tensor own = used.encoding->training_loss(seed); own.defined()) {
+        own.backward();
+      }
     }
     return loss;
   }
@@ -236,9 +238,9 @@ Result<TrainSummary> train_checked(const TrainOptions& given, const OnProgress& 
   const position::Positions natural = model->spec().is_image()
                                           ? model->grid_positions(task->image().rows, task->image().columns)
                                           : model->positions(options.length);
-  LOCUS_CHECK(model->encoding().accepts(natural));
+  LOCUS_CHECK(model->accepts(natural));
   LOCUS_TRY(const auto groups, model->encoding().training_positions(natural, 1, options.seed));
-  LOCUS_CHECK(model->encoding().accepts(groups.front().positions));
+  LOCUS_CHECK(model->accepts(groups.front().positions));
   LOCUS_TRY(const Claim claimed, claim(options, *task));
   if (claimed.finished) {
     TrainSummary summary;

@@ -35,11 +35,12 @@ bool same_values(const at::Tensor& a, const at::Tensor& b) {
 
 }  // namespace
 
-std::optional<Continued> Continued::begin(const Spec& spec, const position::PositionEncoding& encoding,
-                                          const Past& past, const Batch& batch, const ObserveOptions& options) {
+std::optional<Continued> Continued::begin(const Transformer& model, const Past& past, const Batch& batch,
+                                          const ObserveOptions& options) {
+  const Spec& spec = model.spec();
   const std::int64_t length = batch.positions.size();
   if (!spec.causal || spec.is_image() || options.all_logits || past.tokens < 1 || past.tokens >= length ||
-      static_cast<std::int64_t>(past.layers.size()) != spec.layers) {
+      static_cast<std::int64_t>(past.layers.size()) != spec.depth()) {
     return std::nullopt;
   }
   for (const LayerRecord& layer : past.layers) {
@@ -47,30 +48,48 @@ std::optional<Continued> Continued::begin(const Spec& spec, const position::Posi
       return std::nullopt;
     }
   }
-  // Begun one token early: where the angles follow the length (dynamic NTK, stretched tables), that token says so.
-  const bool updates = encoding.description().updates;
-  const position::State& before = past.layers.front().state;
-  const position::State begun = encoding.begin(batch.positions.slice({past.tokens - 1, length}), batch.ids.size(0));
-  if (begun.table.defined() != before.table.defined()) {
-    return std::nullopt;
-  }
-  position::State after{batch.positions.slice({past.tokens, length}), {}};
-  if (begun.table.defined()) {
-    const std::int64_t axis = token_axis(begun.table, updates);
-    if (!at::allclose(begun.table.narrow(axis, 0, 1), before.table.narrow(axis, past.tokens - 1, 1), 1e-6, 1e-6)) {
+  Continued continued(model, past, length);
+  for (const LayerEncoding& used : model.encodings()) {
+    // One that no layer has was only added to the embeddings, which are not taken over.
+    if (used.layers.empty()) {
+      continued.after_.push_back(used.encoding->begin(batch.positions.slice({past.tokens, length}), batch.ids.size(0)));
+      continued.shared_.emplace_back();
+    } else if (!continued.add(*used.encoding, continued.of(used.layers.front()), batch)) {
       return std::nullopt;
     }
-    after.table = begun.table.narrow(axis, 1, length - past.tokens);
   }
-  Continued continued(past, updates, length);
+  return continued;
+}
+
+bool Continued::add(const position::PositionEncoding& encoding, const LayerRecord& first, const Batch& batch) {
+  const std::int64_t tokens = past_->tokens;
+  const std::int64_t length = batch.positions.size();
+  // Begun one token early: where the angles follow the length (dynamic NTK, stretched tables), that token says so.
+  const bool updates = encoding.description().updates;
+  const position::State& before = first.state;
+  const position::State begun = encoding.begin(batch.positions.slice({tokens - 1, length}), batch.ids.size(0));
+  if (begun.table.defined() != before.table.defined()) {
+    return false;
+  }
+  position::State after{batch.positions.slice({tokens, length}), {}};
+  if (begun.table.defined()) {
+    const std::int64_t axis = token_axis(begun.table, updates);
+    if (!at::allclose(begun.table.narrow(axis, 0, 1), before.table.narrow(axis, tokens - 1, 1), 1e-6, 1e-6)) {
+      return false;
+    }
+    after.table = begun.table.narrow(axis, 1, length - tokens);
+  }
+  Shared shared;
+  shared.updates = updates;
   if (!updates) {
-    continued.whole_.positions = joined(before.positions, past.tokens, after.positions);
+    shared.whole.positions = joined(before.positions, tokens, after.positions);
     if (after.table.defined()) {
-      continued.whole_.table = joined(before.table, past.tokens, after.table, token_axis(after.table, false));
+      shared.whole.table = joined(before.table, tokens, after.table, token_axis(after.table, false));
     }
   }
-  continued.after_ = std::move(after);
-  return continued;
+  shared_.push_back(std::move(shared));
+  after_.push_back(std::move(after));
+  return true;
 }
 
 void Continued::take_over(std::int64_t layer, LayerRecord& now) {
@@ -90,8 +109,9 @@ void Continued::take_over(std::int64_t layer, LayerRecord& now) {
   }
   now.prepared.positions = joined(past.prepared.positions, past_->tokens, after.positions);
   now.value = rows_.join({layer, kValue}, past.value, now.value, 2);
-  if (!updates_) {
-    now.state = whole_;
+  const Shared& shared = shared_[static_cast<std::size_t>(model_->slot(layer))];
+  if (!shared.updates) {
+    now.state = shared.whole;
     return;
   }
   const position::State own = now.state;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "models/transformer/row_store.h"
 #include "models/transformer/transformer.h"
@@ -12,12 +13,12 @@ class Continued {
  public:
   // Empty where the past does not give the same numbers: models that attend both ways, logits of every row, angles that
   // follow the length, a past that kept less.
-  static std::optional<Continued> begin(const Spec& spec, const position::PositionEncoding& encoding, const Past& past,
-                                        const Batch& batch, const ObserveOptions& options);
+  static std::optional<Continued> begin(const Transformer& model, const Past& past, const Batch& batch,
+                                        const ObserveOptions& options);
 
   std::int64_t tokens() const { return past_->tokens; }
-  // Of the tokens after the past, entering layer 0.
-  const position::State& state() const { return after_; }
+  // Of the tokens after the past, entering layer 0: an encoding's each, in the model's order.
+  const std::vector<position::State>& states() const { return after_; }
   // Puts the past's before the queries, keys, values and state of the tokens after it.
   void take_over(std::int64_t layer, LayerRecord& now);
   // The same for what the attention left of each row.
@@ -28,14 +29,22 @@ class Continued {
   std::shared_ptr<RowStore> finish() { return rows_.finish(); }
 
  private:
-  Continued(const Past& past, bool updates, std::int64_t length)
-      : past_(&past), updates_(updates), rows_(past.rows, past.tokens, length) {}
+  // What the layers of one encoding share.
+  struct Shared {
+    bool updates = false;   // whether layers renew the state
+    position::State whole;  // of all tokens, where no layer renews it
+  };
+
+  Continued(const Transformer& model, const Past& past, std::int64_t length)
+      : model_(&model), past_(&past), rows_(past.rows, past.tokens, length) {}
+  // Takes an encoding's state over; whether that gives the same numbers.
+  bool add(const position::PositionEncoding& encoding, const LayerRecord& first, const Batch& batch);
   const LayerRecord& of(std::int64_t layer) const { return past_->layers[static_cast<std::size_t>(layer)]; }
 
+  const Transformer* model_;
   const Past* past_;
-  bool updates_;  // whether layers renew the state
-  position::State after_;
-  position::State whole_;  // of all tokens, where no layer renews it
+  std::vector<position::State> after_;
+  std::vector<Shared> shared_;
   ContinuedRows rows_;
 };
 

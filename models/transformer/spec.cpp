@@ -1,5 +1,6 @@
 #include "models/transformer/spec.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -8,22 +9,22 @@ namespace locus::transformer {
 
 namespace {
 
-// Sizes beyond these are a corrupt config, not a model.
+// Sizes beyond this are a corrupt config, not a model.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
-constexpr std::int64_t kMostLayers = 4096;
 
-constexpr std::array<std::pair<std::string_view, Activation>, 9> kActivations{{
+constexpr std::array<std::pair<std::string_view, Activation>, 10> kActivations{{
     {"gelu", Activation::kGelu},
     {"gelu_tanh", Activation::kGeluTanh},
     {"silu", Activation::kSilu},
     {"relu", Activation::kRelu},
+    {"quick_gelu", Activation::kQuickGelu},
     {"gelu_new", Activation::kGeluTanh},
     {"gelu_pytorch_tanh", Activation::kGeluTanh},
     {"gelu_fast", Activation::kGeluTanh},
     {"bloom_gelu", Activation::kGeluTanh},
     {"swish", Activation::kSilu},
 }};
-constexpr std::size_t kOwnNames = 4;
+constexpr std::size_t kOwnNames = 5;
 
 Status check_size(std::string_view field, std::int64_t value, std::int64_t most) {
   if (value < 1 || value > most) {
@@ -33,28 +34,144 @@ Status check_size(std::string_view field, std::int64_t value, std::int64_t most)
   return {};
 }
 
+Status check_attention(const AttentionSpec& attention) {
+  LOCUS_CHECK(check_size("heads", attention.heads, kLargestSize));
+  LOCUS_CHECK(check_size("kv_heads", attention.kv_heads, attention.heads));
+  LOCUS_CHECK(check_size("head_width", attention.head_width, kLargestSize));
+  LOCUS_CHECK(check_size("value width", attention.values(), kLargestSize));
+  if (attention.heads % attention.kv_heads != 0) {
+    return bad_input("kv_heads: expected a divisor of heads " + std::to_string(attention.heads) + ", found " +
+                     std::to_string(attention.kv_heads));
+  }
+  if (attention.qkv != QkvLayout::kSeparate &&
+      (attention.query_bias != attention.key_bias || attention.key_bias != attention.value_bias)) {
+    return bad_input("qkv: expected a bias for all of q, k and v, or for none, in one matrix");
+  }
+  if (!(attention.scale >= 0) || !(attention.soft_cap >= 0)) {
+    return bad_input("attention: expected a scale and a soft cap of at least 0");
+  }
+  if (attention.window < 0 || attention.chunk < 0) {
+    return bad_input("window: expected 0 or more, found " +
+                     std::to_string(std::min(attention.window, attention.chunk)));
+  }
+  const Latent& latent = attention.latent;
+  if (latent.rank != 0) {
+    LOCUS_CHECK(check_size("latent rank", latent.rank, kLargestSize));
+    LOCUS_CHECK(check_size("rotated width", latent.rotated, attention.head_width - 1));
+    if (latent.query_rank < 0 || latent.query_rank > kLargestSize || attention.kv_heads != attention.heads) {
+      return bad_input("latent attention: expected a query rank of at least 0, and as many key heads as heads");
+    }
+  }
+  return {};
+}
+
+Status check_feed_forward(const FeedForwardSpec& feed_forward) {
+  LOCUS_CHECK(check_size("inner", feed_forward.inner, kLargestSize));
+  const Experts& experts = feed_forward.experts;
+  if (experts.count == 0) {
+    return {};
+  }
+  LOCUS_CHECK(check_size("experts", experts.count, 1 << 16));
+  LOCUS_CHECK(check_size("experts of a token", experts.chosen, experts.count));
+  LOCUS_CHECK(check_size("groups of experts", experts.groups, experts.count));
+  LOCUS_CHECK(check_size("chosen groups of experts", experts.chosen_groups, experts.groups));
+  if (experts.count % experts.groups != 0 || experts.chosen > experts.count / experts.groups * experts.chosen_groups) {
+    return bad_input("experts: expected groups of one size that hold those chosen, found " +
+                     std::to_string(experts.count) + " experts in " + std::to_string(experts.groups) + " groups");
+  }
+  return experts.shared == 0 ? Status() : check_size("inner of the shared expert", experts.shared, kLargestSize);
+}
+
+// Layers of one encoding (or of none) are built for one shape.
+Status check_sharing(const Spec& spec) {
+  std::vector<const AttentionSpec*> shapes(spec.encodings.size() + 1, nullptr);
+  for (std::size_t n = 0; n < spec.layers.size(); ++n) {
+    const LayerSpec& layer = spec.layers[n];
+    if (layer.encoding < -1 || layer.encoding >= static_cast<std::int64_t>(spec.encodings.size())) {
+      return bad_input("layer " + std::to_string(n) + ": expected an encoding of the list, found " +
+                       std::to_string(layer.encoding));
+    }
+    const AttentionSpec*& known = shapes[static_cast<std::size_t>(layer.encoding + 1)];
+    known = known == nullptr ? &layer.attention : known;
+    if (known->heads != layer.attention.heads || known->kv_heads != layer.attention.kv_heads ||
+        known->head_width != layer.attention.head_width) {
+      return bad_input("layer " + std::to_string(n) + ": expected the heads of the other layers of its encoding");
+    }
+  }
+  return {};
+}
+
+double attention_macs(const AttentionSpec& attention, double width, double keys) {
+  const auto heads = static_cast<double>(attention.heads);
+  const auto key_heads = static_cast<double>(attention.kv_heads);
+  const auto head = static_cast<double>(attention.head_width);
+  const auto value = static_cast<double>(attention.values());
+  double projections = width * (heads * head + key_heads * (head + value)) + heads * value * width;
+  if (const Latent& latent = attention.latent; latent.rank > 0) {
+    const auto rank = static_cast<double>(latent.rank);
+    const auto rotated = static_cast<double>(latent.rotated);
+    const auto query = static_cast<double>(latent.query_rank);
+    projections = query > 0 ? query * (width + heads * head) : width * heads * head;
+    projections += width * (rank + rotated) + rank * heads * (head - rotated + value) + heads * value * width;
+  }
+  return projections + heads * (head + value) * keys;
+}
+
+double feed_forward_macs(const FeedForwardSpec& feed_forward, double width) {
+  const double matrices = feed_forward.gated ? 3 : 2;
+  const Experts& experts = feed_forward.experts;
+  const auto inner = static_cast<double>(feed_forward.inner);
+  if (experts.count == 0) {
+    return matrices * width * inner;
+  }
+  return matrices * width * (inner * static_cast<double>(experts.chosen) + static_cast<double>(experts.shared)) +
+         width * static_cast<double>(experts.count);
+}
+
+// Keys of a query at most: those of its window, of its chunk, or all.
+std::int64_t most_keys(const AttentionSpec& attention, std::int64_t length) {
+  const std::int64_t near = attention.window > 0 && length > attention.window ? attention.window : length;
+  return attention.chunk > 0 ? std::min(near, attention.chunk) : near;
+}
+
 }  // namespace
 
+Status validate(const LayerSpec& layer, std::int64_t count) {
+  LOCUS_CHECK(check_size("layers", count, kMostLayers));
+  LOCUS_CHECK(check_attention(layer.attention));
+  return check_feed_forward(layer.feed_forward);
+}
+
 Status validate(const Spec& spec) {
-  LOCUS_CHECK(check_size("layers", spec.layers, kMostLayers));
-  LOCUS_CHECK(check_size("heads", spec.heads, kLargestSize));
-  LOCUS_CHECK(check_size("kv_heads", spec.kv_heads, spec.heads));
-  LOCUS_CHECK(check_size("head_width", spec.head_width, kLargestSize));
-  LOCUS_CHECK(check_size("width", spec.width, kLargestSize));
-  LOCUS_CHECK(check_size("inner", spec.inner, kLargestSize));
-  LOCUS_CHECK(check_size("vocabulary", spec.vocabulary, kLargestSize));
-  if (spec.heads % spec.kv_heads != 0) {
-    return bad_input("kv_heads: expected a divisor of heads " + std::to_string(spec.heads) + ", found " +
-                     std::to_string(spec.kv_heads));
+  LOCUS_CHECK(check_size("layers", spec.depth(), kMostLayers));
+  for (const LayerSpec& layer : spec.layers) {
+    LOCUS_CHECK(check_attention(layer.attention));
   }
-  if (spec.window < 0 || (spec.window > 0 && !spec.causal)) {
-    return bad_input("window: expected none or a causal one, found " + std::to_string(spec.window));
+  LOCUS_CHECK(check_size("width", spec.width, kLargestSize));
+  for (const LayerSpec& layer : spec.layers) {
+    LOCUS_CHECK(check_feed_forward(layer.feed_forward));
+  }
+  LOCUS_CHECK(check_size("vocabulary", spec.vocabulary, kLargestSize));
+  LOCUS_CHECK(check_size("embedding width", spec.token_width(), kLargestSize));
+  LOCUS_CHECK(check_sharing(spec));
+  for (const LayerSpec& layer : spec.layers) {
+    if (layer.attention.chunk > 0 && !spec.causal) {
+      return bad_input("chunk: expected none or a causal one, found " + std::to_string(layer.attention.chunk));
+    }
   }
   if (spec.is_image()) {
     LOCUS_CHECK(check_size("patch", spec.image.patch, 4096));
     LOCUS_CHECK(check_size("channels", spec.image.channels, 16));
     LOCUS_CHECK(check_size("patch rows", spec.image.rows, 16384));
     LOCUS_CHECK(check_size("patch columns", spec.image.columns, 16384));
+    const std::int64_t read = spec.pool == Pool::kTwoHeads                                       ? 2
+                              : spec.pool == Pool::kClass || spec.pool == Pool::kClassAndPatches ? 1
+                                                                                                 : 0;
+    if (spec.image.class_tokens < 0 || spec.image.class_tokens > 2 || spec.image.registers < 0 ||
+        spec.image.registers > 4096 || (spec.head && spec.image.class_tokens < read)) {
+      return bad_input("class tokens: expected " + std::to_string(read) + " to 2, found " +
+                       std::to_string(spec.image.class_tokens));
+    }
   }
   return {};
 }
@@ -62,31 +179,33 @@ Status validate(const Spec& spec) {
 double multiply_accumulates(const Spec& spec, std::int64_t length) {
   const auto tokens = static_cast<double>(length);
   const auto width = static_cast<double>(spec.width);
-  const auto inner = static_cast<double>(spec.inner);
-  const auto query_width = static_cast<double>(spec.heads * spec.head_width);
-  const auto key_width = static_cast<double>(spec.kv_heads * spec.head_width);
-  const double projections = width * (query_width + 2 * key_width) + query_width * width;
-  const double feed_forward = (spec.gated ? 3 : 2) * width * inner;
-  const double keys = spec.window > 0 && length > spec.window ? static_cast<double>(spec.window) : tokens;
-  const double attention = 2 * query_width * keys;
-  double total = static_cast<double>(spec.layers) * tokens * (projections + feed_forward + attention);
+  double total = 0;
+  for (const LayerSpec& layer : spec.layers) {
+    const auto keys = static_cast<double>(most_keys(layer.attention, length));
+    total += tokens * (attention_macs(layer.attention, width, keys) + feed_forward_macs(layer.feed_forward, width));
+  }
   if (spec.is_image()) {
     const auto patch = static_cast<double>(spec.image.patch);
     total += tokens * static_cast<double>(spec.image.channels) * patch * patch * width;
     return total + width * static_cast<double>(spec.vocabulary);
   }
-  return total + tokens * width * (static_cast<double>(spec.vocabulary) + (spec.head_transform ? width : 0));
+  const auto token_width = static_cast<double>(spec.token_width());
+  const double projection = spec.embedding_width > 0 ? tokens * token_width * width : 0;
+  const double head = token_width * (static_cast<double>(spec.vocabulary) + (spec.head_transform ? width : 0));
+  return total + projection + (spec.head ? tokens * head : 0);
 }
 
 double run_macs(const Spec& spec, std::int64_t length, bool all_logits) {
   double total = multiply_accumulates(spec, length);
   const auto tokens = static_cast<double>(length);
-  const bool whole = spec.window <= 0 || length <= spec.window;
-  if (spec.causal && whole) {
-    total -= static_cast<double>(spec.layers * spec.heads * spec.head_width) * tokens * tokens;
+  for (const LayerSpec& layer : spec.layers) {
+    if (spec.causal && most_keys(layer.attention, length) == length) {
+      const std::int64_t wide = layer.attention.heads * (layer.attention.head_width + layer.attention.values());
+      total -= static_cast<double>(wide) / 2 * tokens * tokens;
+    }
   }
-  if (!spec.is_image() && !all_logits) {
-    total -= (tokens - 1) * static_cast<double>(spec.width) * static_cast<double>(spec.vocabulary);
+  if (!spec.is_image() && !all_logits && spec.head) {
+    total -= (tokens - 1) * static_cast<double>(spec.token_width()) * static_cast<double>(spec.vocabulary);
   }
   return total;
 }

@@ -1,11 +1,15 @@
 // Spec: the shape of a transformer, free of any checkpoint's naming. Families make one of a config.json; the trainer
-// writes one by hand.
+// writes one by hand. It is a stem, a list of layers and a head: each layer names its own attention, position encoding,
+// feed-forward and norms, and one Block runs them all.
 //
-// Letters: V vocabulary (or classes), C width, L layers, H query heads, Hkv key heads, D head width, I inner width.
+// Letters: V vocabulary (or classes), C width, L layers, H query heads, Hkv key heads, D head width, I inner width, E
+// experts.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/base/settings.h"
@@ -14,14 +18,122 @@ namespace locus::transformer {
 
 enum class Norm { kLayer, kRms };
 
-// Pre: x += f(norm(x)). Post: x = norm(x + f(x)) (BERT).
-enum class NormPlace { kPre, kPost };
+// Where the norm of a branch f stands. Before: x += f(norm x). Post: x = norm(x + f x) (BERT). After: x += norm(f x)
+// (OLMo 2). Both: x += norm'(f(norm x)) (Gemma 2). None: x += f x.
+enum class NormPlace { kPre, kPost, kAfter, kBoth, kNone };
 
-enum class Activation { kGelu, kGeluTanh, kSilu, kRelu };
+enum class Activation { kGelu, kGeluTanh, kSilu, kRelu, kQuickGelu };
 
-// How a layer's attention input is projected: one matrix with rows q|k|v, one with rows head by head [q|k|v] (GPT-NeoX,
-// BLOOM), or three matrices (Llama, BERT).
+// How a layer's attention input is projected: one matrix with rows q|k|v, one with rows key head by key head [its
+// queries|k|v] (GPT-NeoX, BLOOM; Falcon's groups), or three matrices (Llama, BERT).
 enum class QkvLayout { kFused, kPerHead, kSeparate };
+
+// What q and k are normed by before the encoding sees them. Head: each head by one vector (D). Own: each head by a
+// vector of its own. Whole: all heads together, before they are split (H·D).
+enum class QueryNormForm { kNone, kHead, kOwn, kWhole };
+
+struct QueryNorm {
+  QueryNormForm form = QueryNormForm::kNone;
+  Norm norm = Norm::kRms;
+  bool weight = true;
+  bool bias = false;
+  double eps = 1e-6;
+
+  friend bool operator==(const QueryNorm&, const QueryNorm&) = default;
+};
+
+// Multi-head latent attention (DeepSeek): k and v of all heads come from one latent vector a token, and the first
+// `rotated` channels of every head's k are one part that all heads share. A head's channels are [rotated | plain].
+struct Latent {
+  std::int64_t rank = 0;        // of k and v; 0: no latent attention
+  std::int64_t query_rank = 0;  // of q; 0: q is projected at once
+  std::int64_t rotated = 0;     // channels of a head that the encoding turns
+  double eps = 1e-6;            // of the latents' RMSNorms
+
+  friend bool operator==(const Latent&, const Latent&) = default;
+};
+
+struct AttentionSpec {
+  std::int64_t heads = 4;
+  std::int64_t kv_heads = 4;
+  std::int64_t head_width = 32;  // D; H·D need not be C
+  std::int64_t value_width = 0;  // channels of a head's value; 0: D
+  QkvLayout qkv = QkvLayout::kFused;
+  bool query_bias = false;
+  bool key_bias = false;
+  bool value_bias = false;
+  bool output_bias = false;
+  QueryNorm norm = {};
+  double scale = 0;         // of q·k; 0: the encoding's own, 1/√D
+  double soft_cap = 0;      // logit = cap·tanh(score/cap); 0: none
+  std::int64_t window = 0;  // causal: query i sees keys i−w+1 … i; both ways: |i − j| < w; 0: all
+  std::int64_t chunk = 0;   // query i sees keys of its own chunk ⌊i/c⌋ alone; 0: all
+  bool sinks = false;       // a learned logit a head joins each row's soft-max
+  double tuning = 0;        // q of position i times 1 + tuning·ln(1 + ⌊(i+1)/tuning_floor⌋); 0: none (Llama 4)
+  double tuning_floor = 8192;
+  Latent latent = {};
+
+  std::int64_t values() const { return value_width > 0 ? value_width : head_width; }
+  void set_qkv_bias(bool bias) { query_bias = key_bias = value_bias = bias; }
+  friend bool operator==(const AttentionSpec&, const AttentionSpec&) = default;
+};
+
+// How a token's experts are chosen from the router's logits, and what weighs them.
+enum class Router {
+  kSoftmax,      // the largest probabilities of all experts (Mixtral, Qwen, DeepSeek V2)
+  kTopSoftmax,   // the largest logits, soft-max over those alone (gpt-oss)
+  kSigmoid,      // sigmoids, chosen with a learned correction added (DeepSeek V3)
+  kInputSigmoid  // the largest logits; each one's sigmoid scales its expert's input (Llama 4)
+};
+
+struct Experts {
+  std::int64_t count = 0;   // E; 0: one feed-forward for all tokens
+  std::int64_t chosen = 1;  // k, of each token
+  Router router = Router::kSoftmax;
+  bool router_bias = false;
+  bool correction = false;  // kSigmoid's learned correction
+  bool normalised = false;  // the chosen weights are divided by their sum
+  std::int64_t groups = 1;  // only the best `chosen_groups` of them are looked at
+  std::int64_t chosen_groups = 1;
+  double factor = 1;         // of the weights
+  std::int64_t shared = 0;   // inner width of the expert that every token goes to; 0: none
+  bool shared_gate = false;  // which is weighed by a sigmoid of its own
+
+  friend bool operator==(const Experts&, const Experts&) = default;
+};
+
+struct FeedForwardSpec {
+  std::int64_t inner = 512;  // I; of one expert where there are experts
+  Activation activation = Activation::kSilu;
+  bool gated = true;  // down(activation(gate x) ⊙ up x), otherwise down(activation(up x))
+  bool bias = false;
+  double clamp = 0;  // gpt-oss: gate at most this, up within ±this, and (up + 1)·gate·σ(alpha·gate); 0: none
+  double alpha = 1.702;
+  Experts experts = {};
+
+  friend bool operator==(const FeedForwardSpec&, const FeedForwardSpec&) = default;
+};
+
+struct LayerSpec {
+  AttentionSpec attention = {};
+  std::int64_t encoding = 0;  // index into Spec::encodings; −1: none
+  FeedForwardSpec feed_forward = {};
+  NormPlace attention_norm = NormPlace::kPre;
+  NormPlace feed_forward_norm = NormPlace::kPre;
+  bool parallel = false;            // x + attention(norm x) + feed_forward(norm' x)
+  bool shared_norm = false;         // parallel, and norm' x is norm x
+  bool residual_from_norm = false;  // BLOOM's apply_residual_connection_post_layernorm
+  bool layer_scale = false;         // each branch times a learned vector (C)
+
+  friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
+};
+
+struct EncodingSpec {
+  std::string name = "rope";
+  Settings options = {};
+
+  friend bool operator==(const EncodingSpec&, const EncodingSpec&) = default;
+};
 
 // What an image model has before its blocks; patch == 0 for text.
 struct ImageStem {
@@ -29,60 +141,92 @@ struct ImageStem {
   std::int64_t channels = 3;
   std::int64_t rows = 0;  // the trained patch grid
   std::int64_t columns = 0;
-  std::int64_t registers = 0;       // learned tokens after the class token
+  std::int64_t class_tokens = 1;  // learned tokens before the patches: none, a class token, a distillation token too
+  std::int64_t registers = 0;     // learned tokens after those
+  bool patch_bias = true;
   bool position_embedding = false;  // learned positions of the patches alone, beside the encoding (RoPE-ViT's use_ape)
+
+  friend bool operator==(const ImageStem&, const ImageStem&) = default;
 };
+
+// What the head of an image model reads: the class token, the mean of the patches or of all tokens, the class token
+// beside the mean of the patches (2C), or class and distillation token with a head each, whose logits are averaged.
+enum class Pool { kClass, kPatches, kAll, kClassAndPatches, kTwoHeads };
 
 struct Spec {
   std::int64_t vocabulary = 256;  // V; classes of an image model
   std::int64_t width = 128;       // C
-  std::int64_t layers = 2;
-  std::int64_t heads = 4;
-  std::int64_t kv_heads = 4;
-  std::int64_t head_width = 32;  // D; H·D need not be C
-  std::int64_t inner = 512;      // I
+  std::vector<LayerSpec> layers = std::vector<LayerSpec>(2);
+  std::vector<EncodingSpec> encodings = std::vector<EncodingSpec>(1);
+  bool causal = true;
 
+  // Of all norms that stand around branches, embedding and head.
   Norm norm = Norm::kRms;
+  bool norm_bias = true;  // of a LayerNorm
   double norm_eps = 1e-5;
-  NormPlace norm_place = NormPlace::kPre;
-  Activation activation = Activation::kSilu;
-  bool gated = true;  // down(activation(gate x) ⊙ up x), otherwise down(activation(up x))
-  QkvLayout qkv = QkvLayout::kFused;
-  bool qkv_bias = false;
-  bool output_bias = false;  // of the attention's output projection
-  bool feed_forward_bias = false;
-  bool parallel_residual = false;   // x + attention(norm x) + feed_forward(norm' x)
-  bool residual_from_norm = false;  // BLOOM's apply_residual_connection_post_layernorm
-  bool layer_scale = false;         // each branch times a learned vector (C)
-  bool embedding_norm = false;      // BLOOM, BERT
-  std::int64_t token_types = 0;     // BERT's segment embeddings; every token is of type 0
+
+  // The stem.
+  ImageStem image = {};
+  double embedding_scale = 1;
+  bool embedding_norm = false;       // BLOOM, BERT
+  std::int64_t token_types = 0;      // BERT's segment embeddings; every token is of type 0
+  std::int64_t embedding_width = 0;  // of all that is added to tokens, then projected to C (ELECTRA); 0: C
+  std::int64_t padding = -1;         // RoBERTa: tokens of this id are at no position and do not count; −1: none
+
+  double residual_scale = 1;  // of every branch (Granite)
+
+  // The head.
   bool final_norm = true;
   bool tied_head = true;  // the head is the embedding
   bool head_bias = false;
-  bool head_transform = false;  // BERT: norm(activation(dense x)) before the head
-  bool causal = true;
-  std::int64_t window = 0;             // query i sees keys i−w+1 … i; 0: all
-  std::int64_t window_from_layer = 0;  // the layers before it see all keys (Qwen2)
+  Pool pool = Pool::kClass;          // images
+  bool norm_after_pool = false;      // the final norm is taken of the mean
+  bool head = true;                  // without one the outcome is every token's state after the final norm
+  bool head_transform = false;       // BERT: norm(activation(dense x)) before the head,
+  bool head_transform_bias = true;   // dense with a bias,
+  bool head_transform_gelu = false;  // activation GELU whatever the layers have
+  double logit_scale = 1;
+  double logit_cap = 0;  // cap·tanh(logit/cap); 0: none
 
-  ImageStem image;
-
-  std::string encoding = "rope";
-  Settings encoding_options;
   std::int64_t trained_length = 0;  // tokens; 0 when unknown
 
+  // Of the embedding and of what the head multiplies.
+  std::int64_t token_width() const { return embedding_width > 0 ? embedding_width : width; }
   bool is_image() const { return image.patch > 0; }
+  std::int64_t depth() const { return static_cast<std::int64_t>(layers.size()); }
+  // The layer that stands for all where they are alike: widths and heads are.
+  const LayerSpec& first() const { return layers.front(); }
+  const EncodingSpec* encoding_of(const LayerSpec& layer) const {
+    return layer.encoding < 0 ? nullptr : &encodings[static_cast<std::size_t>(layer.encoding)];
+  }
+  // `count` layers like this one.
+  void repeat(const LayerSpec& layer, std::int64_t count) { layers.assign(static_cast<std::size_t>(count), layer); }
+  // Each layer under its index.
+  template <class Change>
+  void each(const Change& change) {
+    for (std::size_t n = 0; n < layers.size(); ++n) {
+      change(static_cast<std::int64_t>(n), layers[n]);
+    }
+  }
+  friend bool operator==(const Spec&, const Spec&) = default;
 };
 
-// kBadInput naming the first field that makes no model: a zero or negative size, H not a multiple of Hkv, …
+// More layers than any model has: what is checked before a list of them is made.
+constexpr std::int64_t kMostLayers = 4096;
+
+// kBadInput naming the first field that makes no model: a zero or negative size, H not a multiple of Hkv, layers of one
+// encoding that differ in heads, …
 Status validate(const Spec& spec);
+// Of one layer and their count alone, before a list is made of them.
+Status validate(const LayerSpec& layer, std::int64_t count);
 
 // Multiply-accumulates of a forward pass over T tokens (T patches and class tokens of an image), logits of all rows.
 double multiply_accumulates(const Spec& spec, std::int64_t length);
 // The same for what observe() computes: keys after a causal query left out, logits of the last row alone unless asked.
 double run_macs(const Spec& spec, std::int64_t length, bool all_logits);
 
-// "gelu", "gelu_tanh", "silu", "relu" and back. Errors: kUnsupported for another name, with the known ones. Hugging
-// Face spellings ("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "swish") are understood too.
+// "gelu", "gelu_tanh", "silu", "relu", "quick_gelu" and back. Errors: kUnsupported for another name, with the known
+// ones. Hugging Face spellings ("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "swish") are understood too.
 std::string to_text(Activation activation);
 Result<Activation> parse_activation(const std::string& name);
 

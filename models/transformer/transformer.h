@@ -7,13 +7,21 @@
 //
 // Parameters, by the names Locus's own checkpoints use (weights are [out, in]: y = x Wᵀ + b):
 //   embedding.weight [V, C]                      token_type.weight [types, C]      embedding_norm.{weight, bias}
-//   patch.{weight [C, channels, P, P], bias}     class_token [C]   register_tokens [n, C]   patch_position [N, C]
-//   layers.N.attention_norm.*                    layers.N.attention.qkv.{weight [(H+2Hkv)·D, C], bias}
-//   layers.N.attention.{query, key, value}.*     layers.N.attention.output.{weight [C, H·D], bias}
-//   layers.N.feed_forward_norm.*                 layers.N.feed_forward.{gate, up [I, C], down [C, I]}.*
+//   embedding_projection.{weight [C, E], bias}, where the above have a width E of their own
+//   patch.{weight [C, channels, P, P], bias}     class_token [C]   distillation_token [C]   register_tokens [n, C]
+//   patch_position [N, C]
+//   layers.N.{attention_norm, attention_after_norm, feed_forward_norm, feed_forward_after_norm}.*
+//   layers.N.attention.qkv.{weight [(H+2Hkv)·D, C], bias}   layers.N.attention.{query, key, value}.*
+//   layers.N.attention.{query_down, query_up, latent_down, latent_up}.weight   layers.N.attention.{query_latent_norm,
+//     latent_norm}.weight
+//   layers.N.attention.{query_norm, key_norm}[.HEAD].{weight, bias}   layers.N.attention.sinks [H]
+//   layers.N.attention.output.{weight [C, H·D], bias}
+//   layers.N.feed_forward.{gate, up [I, C], down [C, I]}.*
+//   layers.N.feed_forward.{router.*, correction [E], experts.E.{gate, up, down}.*, shared.{gate, up, down}.*,
+//     shared_gate.weight}
 //   layers.N.{attention_scale, feed_forward_scale} [C]
-//   final_norm.*   head_transform.*   head_norm.*   head.{weight [V, C], bias}
-//   position.<the encoding's own parameter names>
+//   final_norm.*   head_transform.*   head_norm.*   head.{weight [V, C], bias}   distillation_head.{weight [V, C],
+//   bias} position.<the encoding's own parameter names>; those of further encodings position.1.<…>, position.2.<…>
 #pragma once
 
 #include <ATen/ATen.h>
@@ -31,31 +39,10 @@
 #include "core/base/range.h"
 #include "core/base/result.h"
 #include "core/position/position_encoding.h"
+#include "models/transformer/block.h"
 #include "models/transformer/spec.h"
 
 namespace locus::transformer {
-
-// y = x·weightᵀ + bias; bias may be undefined. A Conv1D checkpoint's [in, out] weight is held as its transposed view.
-struct Linear {
-  at::Tensor weight;
-  at::Tensor bias;
-};
-
-struct NormWeights {
-  at::Tensor weight;
-  at::Tensor bias;  // undefined for RMSNorm
-};
-
-struct Layer {
-  NormWeights attention_norm;
-  Linear qkv;                // kFused, kPerHead
-  Linear query, key, value;  // kSeparate
-  Linear output;
-  at::Tensor attention_scale;
-  NormWeights feed_forward_norm;
-  Linear gate, up, down;
-  at::Tensor feed_forward_scale;
-};
 
 // A trainable tensor, its name and the shape it must have.
 struct Parameter {
@@ -71,18 +58,7 @@ struct Batch {
   position::Positions positions;  // of all T tokens; see Transformer::positions()
 };
 
-class Continued;
 class RowStore;
-
-// What observe() keeps of one layer.
-struct LayerRecord {
-  position::Prepared prepared;
-  position::State state;   // entering the layer; its table is shared between layers unless the encoding updates it
-  at::Tensor log_sum_exp;  // (B, H, T) float32
-  at::Tensor chosen;       // (B, H, T) int64; hard attention only
-  at::Tensor hidden;       // (B, T, C) entering the layer; only when asked
-  at::Tensor value;        // (B, Hkv, T, D); only when asked
-};
 
 // What observe() may take over: the records, values included, of a run whose first `tokens` ids and positions are those
 // of the new batch.
@@ -103,9 +79,15 @@ struct ObserveOptions {
 
 struct Observation {
   std::vector<LayerRecord> layers;
-  at::Tensor logits;               // (B, T or 1, V); (B, 1, classes) for images
-  std::int64_t reused = 0;         // tokens taken over from the past
+  at::Tensor logits;        // (B, T or 1, V); (B, 1, classes) for images; (B, T, C) states of a model without head
+  std::int64_t reused = 0;  // tokens taken over from the past
   std::shared_ptr<RowStore> rows;  // for a next run's Past
+};
+
+// A position encoding of a model and the layers that have it, in ascending order: it counts these alone.
+struct LayerEncoding {
+  std::shared_ptr<position::PositionEncoding> encoding;
+  std::vector<std::int64_t> layers;
 };
 
 class Transformer {
@@ -116,8 +98,18 @@ class Transformer {
   static Result<std::unique_ptr<Transformer>> create(const Spec& spec, bool fresh = true, std::uint64_t seed = 0);
 
   const Spec& spec() const { return spec_; }
-  const position::PositionEncoding& encoding() const { return *encoding_; }
-  std::shared_ptr<const position::PositionEncoding> shared_encoding() const { return encoding_; }
+  // The first of the spec's encodings: that of models which have but one.
+  const position::PositionEncoding& encoding() const { return *encodings_.front().encoding; }
+  // Those of the spec in their order, then none for the layers without.
+  const std::vector<LayerEncoding>& encodings() const { return encodings_; }
+  // A layer's own: its index in encodings(), itself, and the layer's number among those that have it.
+  std::int64_t slot(std::int64_t layer) const { return places_[static_cast<std::size_t>(layer)].slot; }
+  std::shared_ptr<const position::PositionEncoding> layer_encoding(std::int64_t layer) const {
+    return encodings_[static_cast<std::size_t>(slot(layer))].encoding;
+  }
+  std::int64_t encoding_layer(std::int64_t layer) const { return places_[static_cast<std::size_t>(layer)].number; }
+  // kBadInput when one of the encodings cannot take these positions.
+  Status accepts(const position::Positions& positions) const;
 
   // Every parameter this spec has, in a fixed order. Assign through the pointers; set requires_grad to train.
   std::vector<Parameter> parameters();
@@ -128,12 +120,14 @@ class Transformer {
   // patches.
   position::Positions positions(std::int64_t length, double start = 0) const;
   position::Positions grid_positions(std::int64_t rows, std::int64_t columns) const;
+  const Block& block(std::int64_t layer) const { return blocks_[static_cast<std::size_t>(layer)]; }
   // Which keys the queries of a layer see.
-  attention::Mask mask(std::int64_t layer) const;
+  attention::Mask mask(std::int64_t layer) const { return block(layer).mask(); }
   // Class and register tokens in front of the patches; 0 for text.
-  std::int64_t prefix_tokens() const { return spec_.is_image() ? 1 + spec_.image.registers : 0; }
+  std::int64_t prefix_tokens() const { return spec_.is_image() ? spec_.image.class_tokens + spec_.image.registers : 0; }
 
-  // Logits (B, T, V), or (B, 1, classes) for images; differentiable. The caller has checked ids and accepts().
+  // Logits (B, T, V), or (B, 1, classes) for images, or states without a head (B, T, C); differentiable. The caller has
+  // checked ids and accepts().
   at::Tensor forward(const Batch& batch) const;
   // forward() with these attention weights, (B, H, T, T) a layer, in place of the soft-max's: what shown maps imply.
   Result<at::Tensor> replay(const Batch& batch,
@@ -142,43 +136,52 @@ class Transformer {
   Result<Observation> observe(const Batch& batch, const ObserveOptions& options = {}) const;
 
  private:
-  using Attend = std::function<Result<attention::Attended>(std::int64_t layer, const position::Prepared& prepared,
-                                                           const at::Tensor& value, const at::Tensor& state_values)>;
+  // Where a layer finds its encoding.
+  struct Place {
+    std::int64_t slot = 0;
+    std::int64_t number = 0;
+  };
 
   explicit Transformer(Spec spec) : spec_(std::move(spec)) {}
+  Status make_encodings();
   void initialise();
 
-  at::Tensor embed(const Batch& batch, const position::State& state) const;
+  std::vector<position::State> begin(const position::Positions& positions, std::int64_t batch) const;
+  // What a layer attends with.
+  attention::Attention attention(std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
+                                 const at::Tensor& state_values) const;
+  at::Tensor embed(const Batch& batch, const std::vector<position::State>& states) const;
   at::Tensor embed_image(const at::Tensor& pixels) const;
-  position::Projections project(const Layer& layer, const at::Tensor& x) const;
-  at::Tensor feed_forward(const Layer& layer, const at::Tensor& x) const;
-  at::Tensor normalise(const at::Tensor& x, const NormWeights& norm) const;
+  at::Tensor norm(const at::Tensor& x, const NormWeights& weights) const;
   // Embedding, all layers, head.
   Result<at::Tensor> run_whole(const Batch& batch, const Attend& attend) const;
-  // One layer; `record` and `continued` may be null. Of a continued run x and `state` are those of the tokens after the
-  // past. Of the last layer only the output of `output_rows` (of x) is computed; empty: all.
-  Result<at::Tensor> run_layer(std::int64_t index, const at::Tensor& x, position::State& state, const Attend& attend,
-                               LayerRecord* record, Range output_rows, Continued* continued = nullptr) const;
+  // The tokens of an image model's last layer that its head reads.
+  Range read_tokens(std::int64_t length, bool all_logits) const;
+  at::Tensor pooled(const at::Tensor& x) const;
   // Final norm and head of the rows of `x`.
   at::Tensor head(const at::Tensor& x) const;
 
   Spec spec_;
-  std::shared_ptr<position::PositionEncoding> encoding_;
+  std::vector<LayerEncoding> encodings_;
+  std::vector<Place> places_;  // of each layer
   at::Tensor embedding_;
   at::Tensor token_type_;
   NormWeights embedding_norm_;
+  Linear embedding_projection_;
   Linear patch_;
   at::Tensor patch_position_;
   at::Tensor class_token_;
+  at::Tensor distillation_token_;
   at::Tensor register_tokens_;
-  std::vector<Layer> layers_;
+  std::vector<Block> blocks_;
   NormWeights final_norm_;
   Linear head_transform_;
   NormWeights head_norm_;
   Linear head_;
+  Linear distillation_head_;
 };
 
-// (…, in) · weightᵀ + bias in one product.
-at::Tensor linear(const at::Tensor& x, const Linear& weights);
+// The model's spec with every option of its encodings, as config.json and traces write them.
+Spec full_spec(const Transformer& model);
 
 }  // namespace locus::transformer

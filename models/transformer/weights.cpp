@@ -52,33 +52,45 @@ bool is_floating(DType dtype) {
 struct Found {
   const TensorInfo* tensor = nullptr;
   checkpoint::Source source;
+  families::Binding binding;
 };
 
-Found find(const std::string& name, const families::Plan& plan, const families::Checkpoint& checkpoint) {
-  if (const TensorInfo* tensor = checkpoint.find(name); tensor != nullptr) {
-    return {tensor, checkpoint.tensors};
-  }
-  for (const checkpoint::Source& source : plan.further) {
-    if (const TensorInfo* tensor = source->find(name); tensor != nullptr) {
-      return {tensor, source};
+// The first of the parameter's names with which there is a tensor; without one, the first name.
+Found find(const std::string& parameter, const families::Plan& plan, const families::Checkpoint& checkpoint) {
+  const std::vector<families::Binding> bindings = plan.bindings(parameter);
+  for (const families::Binding& binding : bindings) {
+    if (const TensorInfo* tensor = checkpoint.find(binding.tensor); tensor != nullptr) {
+      return {tensor, checkpoint.tensors, binding};
+    }
+    for (const checkpoint::Source& source : plan.further) {
+      if (const TensorInfo* tensor = source->find(binding.tensor); tensor != nullptr) {
+        return {tensor, source, binding};
+      }
     }
   }
-  return {};
+  return {nullptr, nullptr, bindings.empty() ? families::Binding{parameter, Layout::kAsIs, {}, 0} : bindings.front()};
 }
 
-std::vector<std::int64_t> stored_shape(const Parameter& parameter, Layout layout) {
+// What the tensor must be; of a stack, with as many items as it has where those suffice.
+std::vector<std::int64_t> stored_shape(const Parameter& parameter, const families::Binding& binding,
+                                       const TensorInfo* tensor) {
   std::vector<std::int64_t> shape = parameter.shape;
-  if (layout == Layout::kTransposed) {
+  shape.front() *= binding.piece.of;
+  if (binding.layout == Layout::kTransposed) {
     std::reverse(shape.begin(), shape.end());
+  }
+  if (binding.piece.stacked) {
+    const std::int64_t items = tensor == nullptr || tensor->shape.empty() ? 0 : tensor->shape.front();
+    shape.insert(shape.begin(), std::max(items, binding.item + 1));
   }
   return shape;
 }
 
-Status check_tensor(const TensorInfo& tensor, const Parameter& parameter, Layout layout) {
+Status check_tensor(const TensorInfo& tensor, const Parameter& parameter, const families::Binding& binding) {
   const std::string where = tensor.file.string() + ": tensor " + tensor.name;
-  const std::vector<std::int64_t> expected = stored_shape(parameter, layout);
+  const std::vector<std::int64_t> expected = stored_shape(parameter, binding, &tensor);
   const bool fits =
-      layout == Layout::kReshaped ? count_of(tensor.shape) == count_of(expected) : tensor.shape == expected;
+      binding.layout == Layout::kReshaped ? count_of(tensor.shape) == count_of(expected) : tensor.shape == expected;
   if (!fits) {
     return bad_input("expected shape " + shape_text(expected) + ", found " + shape_text(tensor.shape), where);
   }
@@ -89,21 +101,40 @@ Status check_tensor(const TensorInfo& tensor, const Parameter& parameter, Layout
   return {};
 }
 
+// The parameter's part of the tensor, a view where possible.
+at::Tensor part_of(at::Tensor value, const Fitting::Part& part) {
+  const families::Binding& binding = part.binding;
+  if (binding.piece.stacked) {
+    value = value.select(0, binding.item);
+  }
+  if (binding.layout == Layout::kTransposed) {
+    value = value.t();
+  }
+  if (binding.piece.of > 1) {
+    const std::int64_t rows = value.size(0) / binding.piece.of;
+    value = binding.piece.interleaved ? value.slice(0, binding.piece.index, value.size(0), binding.piece.of)
+                                      : value.narrow(0, binding.piece.index * rows, rows);
+  }
+  return value;
+}
+
 bool ends_with_any(const std::string& name, const std::vector<std::string>& endings) {
   return std::any_of(endings.begin(), endings.end(), [&](const std::string& ending) {
+    if (ending.ends_with('*')) {  // "text_model.*": all that begin so
+      return name.rfind(ending.substr(0, ending.size() - 1), 0) == 0;
+    }
     return name.size() >= ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
   });
 }
 
-Error missing(const std::vector<std::pair<std::string, const Parameter*>>& absent, const families::Binding* first,
+Error missing(const std::vector<std::pair<families::Binding, const Parameter*>>& absent,
               const families::Checkpoint& checkpoint) {
-  const std::vector<std::int64_t> shape =
-      stored_shape(*absent.front().second, first == nullptr ? Layout::kAsIs : first->layout);
+  const std::vector<std::int64_t> shape = stored_shape(*absent.front().second, absent.front().first, nullptr);
   const std::string more = absent.size() > 1 ? " (and " + std::to_string(absent.size() - 1) + " more are missing)" : "";
   const auto& files = checkpoint.tensors->files();
   const std::string file = files.size() == 1 ? files.front().string() : checkpoint.path.string();
   return bad_input("expected shape " + shape_text(shape) + ", found none" + more,
-                   file + ": tensor " + absent.front().first);
+                   file + ": tensor " + absent.front().first.tensor);
 }
 
 }  // namespace
@@ -117,31 +148,23 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 }
 
 Result<Fitting> fit(Transformer& model, const families::Plan& plan, const families::Checkpoint& checkpoint) {
-  std::map<std::string, const families::Binding*> bindings;
-  for (const families::Binding& binding : plan.bindings) {
-    bindings[binding.parameter] = &binding;
-  }
   Fitting fitting;
   std::set<const TensorInfo*> used;
   const std::vector<Parameter> parameters = model.parameters();
-  std::vector<std::pair<std::string, const Parameter*>> absent;
-  const families::Binding* first_absent = nullptr;
+  std::vector<std::pair<families::Binding, const Parameter*>> absent;
   for (const Parameter& parameter : parameters) {
     fitting.parameters += count_of(parameter.shape);
-    const auto bound = bindings.find(parameter.name);
-    const families::Binding* binding = bound == bindings.end() ? nullptr : bound->second;
-    const Found found = binding == nullptr ? Found{} : find(binding->tensor, plan, checkpoint);
+    const Found found = find(parameter.name, plan, checkpoint);
     if (found.tensor == nullptr) {
-      first_absent = absent.empty() ? binding : first_absent;
-      absent.emplace_back(binding == nullptr ? parameter.name : binding->tensor, &parameter);
+      absent.emplace_back(found.binding, &parameter);
       continue;
     }
-    LOCUS_CHECK(check_tensor(*found.tensor, parameter, binding->layout));
+    LOCUS_CHECK(check_tensor(*found.tensor, parameter, found.binding));
     used.insert(found.tensor);
-    fitting.parts.push_back({parameter, found.tensor, found.source, binding->layout});
+    fitting.parts.push_back({parameter, found.tensor, found.source, found.binding});
   }
   if (!absent.empty()) {
-    return missing(absent, first_absent, checkpoint);
+    return missing(absent, checkpoint);
   }
   std::vector<checkpoint::Source> sources{checkpoint.tensors};
   sources.insert(sources.end(), plan.further.begin(), plan.further.end());
@@ -179,20 +202,90 @@ std::vector<std::string> load(const Fitting& fitting) {
   const at::NoGradGuard no_grad;
   std::vector<std::string> warnings;
   for (const Fitting::Part& part : fitting.parts) {
-    at::Tensor value = to_tensor(*part.tensor, part.source);
+    at::Tensor value = part_of(to_tensor_as_stored(*part.tensor, part.source), part).to(at::kFloat);
     // A sum may overflow where no value does.
     if (!at::isfinite(value.sum()).item<bool>() && !at::isfinite(value).all().item<bool>()) {
       warnings.push_back(part.tensor->file.string() + ": tensor " + part.tensor->name +
                          ": holds values that are not finite");
     }
-    if (part.layout == Layout::kTransposed) {
-      value = value.t();
-    } else if (part.layout == Layout::kReshaped) {
+    if (part.binding.layout == Layout::kReshaped) {
       value = value.reshape(part.parameter.shape);
+    } else if (part.binding.layout == Layout::kPlusOne) {
+      value = value + 1;
     }
     *part.parameter.value = value;
   }
   return warnings;
+}
+
+namespace {
+
+// The parameters under names that the plan has: q|k|v in three where it names three.
+std::vector<std::pair<std::string, at::Tensor>> named_parameters(Transformer& model, const families::Plan& plan) {
+  std::vector<std::pair<std::string, at::Tensor>> named;
+  for (const Parameter& parameter : model.parameters()) {
+    const at::Tensor value = parameter.value->detach();
+    constexpr std::string_view kFused = "attention.qkv.";
+    const std::size_t at = parameter.name.find(kFused);
+    if (at == std::string::npos || !plan.bindings(parameter.name).empty()) {
+      named.emplace_back(parameter.name, value);
+      continue;
+    }
+    const auto layer = std::stoll(parameter.name.substr(std::string_view("layers.").size()));
+    const AttentionSpec& attention = model.block(layer).spec().attention;
+    const std::int64_t key = attention.kv_heads * attention.head_width;
+    const auto parts = value.split_with_sizes(
+        {attention.heads * attention.head_width, key, attention.kv_heads * attention.values()}, 0);
+    for (const auto& [name, n] : {std::pair{"query.", 0}, std::pair{"key.", 1}, std::pair{"value.", 2}}) {
+      named.emplace_back(parameter.name.substr(0, at) + "attention." + name + parameter.name.substr(at + kFused.size()),
+                         parts[static_cast<std::size_t>(n)]);
+    }
+  }
+  return named;
+}
+
+// Pieces of one stored tensor, by item and then by part.
+using Pieces = std::map<std::int64_t, std::map<std::int64_t, at::Tensor>>;
+
+at::Tensor joined(const Pieces& pieces, const families::Binding& binding) {
+  std::vector<at::Tensor> items;
+  for (const auto& [item, parts] : pieces) {
+    std::vector<at::Tensor> rows;
+    for (const auto& [index, part] : parts) {
+      rows.push_back(part);
+    }
+    at::Tensor value = rows.front();
+    if (rows.size() > 1) {
+      value = binding.piece.interleaved ? at::stack(rows, 1).flatten(0, 1) : at::cat(rows, 0);
+    }
+    items.push_back(binding.layout == Layout::kTransposed ? value.t() : value);
+  }
+  return binding.piece.stacked ? at::stack(items) : items.front();
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, at::Tensor>> stored_tensors(Transformer& model, const families::Plan& plan) {
+  const at::NoGradGuard no_grad;
+  std::vector<std::string> order;
+  std::map<std::string, std::pair<families::Binding, Pieces>> stored;
+  for (const auto& [name, value] : named_parameters(model, plan)) {
+    const std::vector<families::Binding> bindings = plan.bindings(name);
+    const families::Binding binding =
+        bindings.empty() ? families::Binding{name, Layout::kAsIs, {}, 0} : bindings.front();
+    auto [place, fresh] = stored.try_emplace(binding.tensor, binding, Pieces{});
+    if (fresh) {
+      order.push_back(binding.tensor);
+    }
+    place->second.second[binding.piece.stacked ? binding.item : 0][binding.piece.index] =
+        binding.layout == Layout::kPlusOne ? value - 1 : value;
+  }
+  std::vector<std::pair<std::string, at::Tensor>> tensors;
+  for (const std::string& name : order) {
+    const auto& [binding, pieces] = stored.at(name);
+    tensors.emplace_back(name, joined(pieces, binding).contiguous());
+  }
+  return tensors;
 }
 
 }  // namespace locus::transformer

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -18,7 +19,7 @@ struct Fitting {
     Parameter parameter;
     const checkpoint::TensorInfo* tensor = nullptr;
     checkpoint::Source source;  // keeps the mapping that `tensor` points into
-    families::Layout layout = families::Layout::kAsIs;
+    families::Binding binding;
   };
   std::vector<Part> parts;
   std::vector<std::string> unexpected;  // tensors that no parameter uses and that are not known buffers
@@ -32,6 +33,10 @@ Result<Fitting> fit(Transformer& model, const families::Plan& plan, const famili
 // Gives the model its weights: float32, mapped where the file already holds them so. Returns a warning a tensor with
 // values that are not finite.
 std::vector<std::string> load(const Fitting& fitting);
+
+// The model's weights as a checkpoint of this plan holds them, under its names: fit() and load() the other way round.
+// q, k and v of one matrix are written as three where the plan names three.
+std::vector<std::pair<std::string, at::Tensor>> stored_tensors(Transformer& model, const families::Plan& plan);
 
 // The tensor as float32 of its own shape, mapped where possible (it keeps `source` alive).
 at::Tensor to_tensor(const checkpoint::TensorInfo& info, const checkpoint::Source& source);

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/paths.h"
 #include "tests/support/run_locus.h"
 
 namespace {
@@ -36,6 +37,39 @@ TEST_F(CliInfo, JsonHasTheFixedKeys) {
   EXPECT_EQ(info.at("missing").size(), 0U);
   EXPECT_EQ(info.at("flops").get<double>(), 2 * info.at("macs").get<double>());
   EXPECT_GT(info.at("macs").get<double>(), 0);
+}
+
+std::string family_folder(const std::string& name) {
+  return locus::test::source_dir() + "/tests/golden/families/" + name;
+}
+
+TEST(CliInfoLayers, JsonListsEachLayersEncodingAndWindow) {
+  const auto outcome = run_locus({"info", family_folder("gemma3_text"), "--json"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json info = json::parse(outcome.out);
+  EXPECT_EQ(info.at("layer_encodings"), json::parse("[1, 1, 0, 1]"));
+  EXPECT_EQ(info.at("windows"), json::parse("[6, 6, 0, 6]"));
+  EXPECT_EQ(info.at("encodings").at(0).at("base"), 20000.0);
+  EXPECT_EQ(info.at("encodings").at(1).at("base"), 100.0);
+  const auto without = run_locus({"info", family_folder("smollm3"), "--json"});
+  EXPECT_EQ(json::parse(without.out).at("layer_encodings"), json::parse("[0, 0, 0, -1]"));
+}
+
+TEST(CliInfoLayers, TextNamesThem) {
+  const auto outcome = run_locus({"info", family_folder("smollm3")});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("layers 0, 1, 2  rope base=2000000"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("layer 3         none"), std::string::npos) << outcome.out;
+}
+
+TEST(CliInfoLayers, VerifyComparesWithTheFoldersOwnValues) {
+  const auto outcome = run_locus({"verify", family_folder("smollm3")});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("layers.3.attention"), std::string::npos) << outcome.out;
+  const auto table = run_locus({"verify", "--table", family_folder("smollm3"), family_folder("qwen3")});
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_NE(table.out.find("| `qwen3` | `qwen3` | "), std::string::npos) << table.out;
+  EXPECT_EQ(run_locus({"verify", "--table", family_folder(".")}).status, 3);
 }
 
 TEST_F(CliInfo, TextSaysTheSame) {

@@ -32,24 +32,28 @@ struct Case {
   bool parallel = false;
   bool post_norm = false;
   bool follows_length = false;  // beyond the trained length every run is a whole one
+  void (*change)(transformer::Spec& spec) = nullptr;
 };
 
 transformer::Spec spec_of(const Case& each) {
   transformer::Spec spec;
+  transformer::LayerSpec layer;
   spec.vocabulary = kVocabulary;
   spec.width = 32;
-  spec.layers = 3;
-  spec.heads = 4;
-  spec.kv_heads = each.kv_heads;
-  spec.head_width = 8;
-  spec.inner = 48;
-  spec.window = each.window;
-  spec.parallel_residual = each.parallel;
-  spec.norm_place = each.post_norm ? transformer::NormPlace::kPost : transformer::NormPlace::kPre;
+  layer.attention.kv_heads = each.kv_heads;
+  layer.attention.head_width = 8;
+  layer.attention.window = each.window;
+  layer.feed_forward.inner = 48;
+  layer.parallel = each.parallel;
+  layer.attention_norm = layer.feed_forward_norm =
+      each.post_norm ? transformer::NormPlace::kPost : transformer::NormPlace::kPre;
   spec.final_norm = !each.post_norm;
-  spec.encoding = each.name;
-  spec.encoding_options = each.options;
+  spec.encodings = {{each.name, each.options}};
   spec.trained_length = kTrained;
+  spec.repeat(layer, 3);
+  if (each.change != nullptr) {
+    each.change(spec);
+  }
   return spec;
 }
 
@@ -57,7 +61,7 @@ transformer::Spec spec_of(const Case& each) {
 std::unique_ptr<models::LoadedModel> model_of(const transformer::Spec& spec, std::int64_t memory_limit_mb = 0) {
   auto made = transformer::Transformer::create(spec, true, 5);
   if (!made.ok()) {
-    ADD_FAILURE() << spec.encoding << ": " << made.error().describe();
+    ADD_FAILURE() << spec.encodings.front().name << ": " << made.error().describe();
     return nullptr;
   }
   models::LoadedParts parts;
@@ -68,7 +72,7 @@ std::unique_ptr<models::LoadedModel> model_of(const transformer::Spec& spec, std
     parameter.value->add_(at::randn_like(*parameter.value) * 0.15);
     parts.info.parameters += parameter.value->numel();
   }
-  parts.info.name = spec.encoding;
+  parts.info.name = spec.encodings.front().name;
   parts.options.memory_limit_mb = memory_limit_mb;
   parts.transformer = std::move(*made);
   return std::make_unique<models::LoadedModel>(std::move(parts));
@@ -110,6 +114,24 @@ std::vector<Case> cases() {
   list.push_back({"cope", {{"gates", std::string("sep-key")}, {"with", std::string("rope")}}, 2});
   list.push_back({"cope", {{"gates", std::string("value")}, {"hard_attention", true}}, 4});
   list.push_back({"tape", {{"form", std::string("paper")}, {"softmax", std::string("block")}}, 4});
+  // Layers that are not alike: without positions, of another encoding, with a window, a chunk, a sink, experts.
+  list.push_back({"rope", {}, 2, 0, false, false, false, [](transformer::Spec& spec) {
+                    spec.layers[1].encoding = -1;
+                    spec.layers[2].attention.window = 5;
+                    spec.layers[2].attention.sinks = true;
+                  }});
+  list.push_back({"tape", {}, 4, 0, false, false, false, [](transformer::Spec& spec) {
+                    spec.encodings.push_back({"cope", {}});
+                    spec.layers[1].encoding = 1;
+                  }});
+  list.push_back({"rope", {}, 4, 0, false, false, false, [](transformer::Spec& spec) {
+                    spec.encodings.push_back({"rope", {{"base", 100.0}}});
+                    spec.layers[0].encoding = 1;
+                    spec.layers[0].attention.chunk = 7;
+                    spec.layers[1].attention.soft_cap = 2;
+                    spec.layers[2].feed_forward.experts.count = 3;
+                    spec.layers[2].feed_forward.experts.chosen = 2;
+                  }});
   return list;
 }
 
@@ -350,9 +372,10 @@ TEST(Live, EstimatesAreWithinAFactorOfTwoOfThePeak) {
     SCOPED_TRACE(name);
     transformer::Spec spec = spec_of({name, {}});
     spec.width = 256;
-    spec.head_width = 64;
-    spec.inner = 768;
-    spec.layers = 8;
+    transformer::LayerSpec layer = spec.first();
+    layer.attention.head_width = 64;
+    layer.feed_forward.inner = 768;
+    spec.repeat(layer, 8);
     const auto model = model_of(spec);
     const Ids ids(3000, 5);
     RunOptions options;

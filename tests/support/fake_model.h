@@ -34,6 +34,8 @@ class FakeTrace : public models::Trace {
     info_.name = shape_.name;
     info_.family = "locus";
     info_.encoding = "alibi";
+    info_.encodings = {{"alibi", {}, shape_.gates, true, "q·k/√D"}};
+    info_.layer_info.resize(static_cast<std::size_t>(shape_.layers));
     info_.layers = shape_.layers;
     info_.heads = shape_.heads;
     info_.kv_heads = shape_.heads;

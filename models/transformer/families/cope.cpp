@@ -30,13 +30,12 @@ Status read_encoding(const Checkpoint& checkpoint, const Config& config, Plan& p
   LOCUS_TRY(const std::string kind, config.text("pos_emb", "cope"));
   const std::string prefix = prefix_of(checkpoint);
   if (kind == "none") {
-    spec.encoding = "none";
+    spec.encodings = {{"none", {}}};
     return {};
   }
   if (kind == "abs") {
-    spec.encoding = "learned";
-    spec.encoding_options = {{"length", spec.trained_length}};
-    plan.bind("position.position_embedding", prefix + "abs_pos_emb", Layout::kReshaped);
+    spec.encodings = {{"learned", {{"length", spec.trained_length}}}};
+    plan.name("position.position_embedding", prefix + "abs_pos_emb", Layout::kReshaped);
     return {};
   }
   LOCUS_TRY(const std::int64_t every, config.integer("cope_layers", 1));
@@ -55,52 +54,39 @@ Status read_encoding(const Checkpoint& checkpoint, const Config& config, Plan& p
   LOCUS_TRY(const bool plain, config.boolean("cope_nodiv", false));
   LOCUS_TRY(const bool shared, config.boolean("cope_shared", false));
   const bool bias = separate && !values && checkpoint.find(prefix + "core.layers.0.attn.proj_key_cope.bias") != nullptr;
-  spec.encoding = "cope";
-  spec.encoding_options = {{"gates", std::string(values     ? "value"
-                                                 : separate ? "sep-key"
-                                                            : "key")},
-                           {"gate_bias", bias},
-                           {"p_max", first->shape[2] - 1},
-                           {"scale_positions", !plain},
-                           {"per_layer", !shared}};
-  plan.bind("position.position_embedding", first->name, Layout::kReshaped);
-  for (std::int64_t n = 0; n < spec.layers; ++n) {
-    const std::string to = layer_prefix("position.layers.", n);
-    const std::string from = layer_prefix(prefix + "core.layers.", n);
-    plan.bind(to + "position_embedding", from + "attn.attn.pos_emb", Layout::kReshaped);
-    plan.linear(to + "gate_key", from + "attn.proj_key_cope", true);
-  }
+  const std::string gates = values ? "value" : separate ? "sep-key" : "key";
+  spec.encodings = {{"cope",
+                     {{"gates", gates},
+                      {"gate_bias", bias},
+                      {"p_max", first->shape[2] - 1},
+                      {"scale_positions", !plain},
+                      {"per_layer", !shared}}}};
+  plan.name("position.position_embedding", first->name, Layout::kReshaped);
+  plan.name("position.layers.N.position_embedding", prefix + "core.layers.N.attn.attn.pos_emb", Layout::kReshaped);
+  plan.name("position.layers.N.gate_key", prefix + "core.layers.N.attn.proj_key_cope");
   if (shared) {
     plan.skipped.emplace_back("attn.attn.pos_emb");  // the same tensor once more in every layer
   }
   return {};
 }
 
-void bind(const Checkpoint& checkpoint, Plan& plan) {
-  const std::string prefix = prefix_of(checkpoint);
-  plan.bind("embedding.weight", prefix + "embed_toks.weight");
-  for (std::int64_t n = 0; n < plan.spec.layers; ++n) {
-    const std::string to = layer_prefix("layers.", n);
-    const std::string from = layer_prefix(prefix + "core.layers.", n);
-    plan.linear(to + "attention.query", from + "attn.proj_query", true);
-    plan.linear(to + "attention.key", from + "attn.proj_key", true);
-    plan.linear(to + "attention.value", from + "attn.proj_val", true);
-    plan.linear(to + "attention.output", from + "attn.proj_out", true);
-    plan.norm(to + "attention_norm", from + "attn_norm");
-    plan.linear(to + "feed_forward.up", from + "ff.fc1", true);
-    plan.linear(to + "feed_forward.down", from + "ff.fc2", true);
-    plan.norm(to + "feed_forward_norm", from + "ff_norm");
-  }
-  if (plan.spec.final_norm) {
-    plan.norm("final_norm", prefix + "out_norm");
-  }
-  plan.bind("head.weight", prefix + "out_mod.weight");
-}
+const std::vector<Name> kNames{{"embedding.weight", "embed_toks.weight"},
+                               {"layers.N.attention.query", "core.layers.N.attn.proj_query"},
+                               {"layers.N.attention.key", "core.layers.N.attn.proj_key"},
+                               {"layers.N.attention.value", "core.layers.N.attn.proj_val"},
+                               {"layers.N.attention.output", "core.layers.N.attn.proj_out"},
+                               {"layers.N.attention_norm", "core.layers.N.attn_norm"},
+                               {"layers.N.feed_forward.up", "core.layers.N.ff.fc1"},
+                               {"layers.N.feed_forward.down", "core.layers.N.ff.fc2"},
+                               {"layers.N.feed_forward_norm", "core.layers.N.ff_norm"},
+                               {"final_norm", "out_norm"},
+                               {"head.weight", "out_mod.weight"}};
 
 Result<Plan> read(const Checkpoint& checkpoint) {
   LOCUS_TRY(const Config config, read_config(checkpoint));
-  Plan plan;
-  transformer::Spec& spec = plan.spec;
+  Draft draft;
+  transformer::Spec& spec = draft.spec;
+  transformer::LayerSpec& layer = draft.layer;
   const checkpoint::TensorInfo* embedding = checkpoint.find(prefix_of(checkpoint) + "embed_toks.weight");
   const checkpoint::TensorInfo* up = checkpoint.find(prefix_of(checkpoint) + "core.layers.0.ff.fc1.weight");
   if (embedding == nullptr || embedding->shape.size() != 2 || up == nullptr || up->shape.size() != 2) {
@@ -109,29 +95,32 @@ Result<Plan> read(const Checkpoint& checkpoint) {
   }
   LOCUS_TRY(spec.vocabulary, config.integer("nvocab", embedding->shape[0]));
   LOCUS_TRY(spec.width, config.integer("hid_sz", embedding->shape[1]));
-  LOCUS_TRY(spec.inner, config.integer("ff_sz", up->shape[0]));
-  LOCUS_TRY(spec.layers, config.integer("nlayers"));
-  LOCUS_TRY(spec.heads, config.integer("nheads"));
+  LOCUS_TRY(layer.feed_forward.inner, config.integer("ff_sz", up->shape[0]));
+  LOCUS_TRY(draft.count, config.integer("nlayers"));
+  LOCUS_TRY(layer.attention.heads, config.integer("nheads"));
   LOCUS_TRY(spec.trained_length, config.integer("block_size", 0));
   LOCUS_TRY(const bool post, config.boolean("post_norm", false));
-  LOCUS_CHECK(divide_heads(spec, config));
-  spec.kv_heads = spec.heads;
+  LOCUS_TRY(layer.attention.head_width, divided_heads(spec.width, layer.attention.heads, config));
+  layer.attention.kv_heads = kFollows;
+  layer.attention.qkv = transformer::QkvLayout::kSeparate;
+  layer.attention_norm = layer.feed_forward_norm = post ? transformer::NormPlace::kPost : transformer::NormPlace::kPre;
+  layer.feed_forward.activation = transformer::Activation::kRelu;
+  layer.feed_forward.gated = false;
+  layer.feed_forward.bias = draft.attention_bias = true;
   spec.norm = transformer::Norm::kLayer;
-  spec.norm_place = post ? transformer::NormPlace::kPost : transformer::NormPlace::kPre;
   spec.final_norm = !post;
-  spec.activation = transformer::Activation::kRelu;
-  spec.gated = false;
   spec.tied_head = false;
-  spec.qkv = transformer::QkvLayout::kSeparate;
-  spec.qkv_bias = spec.output_bias = spec.feed_forward_bias = true;
-  LOCUS_CHECK(check_spec(spec, config));
-  bind(checkpoint, plan);
+  Plan plan;
+  LOCUS_TRY(plan.spec, spec_of(std::move(draft), config));
+  for (const Name& each : kNames) {
+    plan.name(each.parameter, prefix_of(checkpoint) + each.tensor);
+  }
   LOCUS_CHECK(read_encoding(checkpoint, config, plan));
   return plan;
 }
 
 }  // namespace
 
-const Family kCope{"cope", recognises, read};
+const Family kCope{.name = "cope", .recognises = recognises, .read = read};
 
 }  // namespace locus::families

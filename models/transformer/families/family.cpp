@@ -6,28 +6,13 @@
 
 namespace locus::families {
 
-std::string Checkpoint::prefix_of(std::initializer_list<std::string_view> prefixes, const std::string& name) const {
+std::string Checkpoint::prefix_of(const std::vector<std::string_view>& prefixes, const std::string& name) const {
   for (const std::string_view prefix : prefixes) {
     if (find(std::string(prefix) + name) != nullptr) {
       return std::string(prefix);
     }
   }
-  return std::string(*prefixes.begin());
-}
-
-void Plan::bind(std::string parameter, std::string tensor, Layout layout) {
-  bindings.push_back({std::move(parameter), std::move(tensor), layout});
-}
-
-void Plan::linear(const std::string& parameter, const std::string& tensor, bool bias, Layout layout) {
-  bind(parameter + ".weight", tensor + ".weight", layout);
-  if (bias) {
-    bind(parameter + ".bias", tensor + ".bias");
-  }
-}
-
-void Plan::norm(const std::string& parameter, const std::string& tensor) {
-  linear(parameter, tensor, spec.norm == transformer::Norm::kLayer);
+  return std::string(prefixes.front());
 }
 
 std::string text_or_nothing(const Config& config, std::string_view field) {
@@ -35,13 +20,13 @@ std::string text_or_nothing(const Config& config, std::string_view field) {
   return text.ok() ? *text : std::string();
 }
 
-std::string_view spelled(const Config& config, std::initializer_list<std::string_view> names) {
+std::string_view spelled(const Config& config, const std::vector<std::string_view>& names) {
   for (const std::string_view name : names) {
     if (config.has(name)) {
       return name;
     }
   }
-  return *names.begin();
+  return names.front();
 }
 
 Result<Config> group(const Config& config, std::string_view field) {
@@ -61,40 +46,35 @@ Status check_spec(const transformer::Spec& spec, const Config& config) {
   return status.ok() ? status : Status(status.error().within(config.file()));
 }
 
-Status read_sizes(transformer::Spec& spec, const Config& config, std::string_view epsilon_field, double epsilon,
-                  const std::string& activation) {
-  LOCUS_TRY(spec.width, config.integer("hidden_size"));
-  LOCUS_TRY(spec.layers, config.integer("num_hidden_layers"));
-  LOCUS_TRY(spec.heads, config.integer("num_attention_heads"));
-  LOCUS_TRY(spec.inner, config.integer("intermediate_size"));
-  LOCUS_TRY(spec.norm_eps, config.number(epsilon_field, epsilon));
-  LOCUS_TRY(const std::string named, config.text("hidden_act", activation));
-  LOCUS_TRY(spec.activation, transformer::parse_activation(named));
-  return {};
-}
-
-Status divide_heads(transformer::Spec& spec, const Config& config) {
-  if (spec.heads < 1 || spec.width < 1 || spec.width % spec.heads != 0) {
-    return bad_input("expected a width that the heads divide, found width " + std::to_string(spec.width) + " and " +
-                         std::to_string(spec.heads) + " heads",
+Result<std::int64_t> divided_heads(std::int64_t width, std::int64_t heads, const Config& config) {
+  if (heads < 1 || width < 1 || width % heads != 0) {
+    return bad_input("expected a width that the heads divide, found width " + std::to_string(width) + " and " +
+                         std::to_string(heads) + " heads",
                      config.file());
   }
-  spec.head_width = spec.width / spec.heads;
-  return {};
+  return width / heads;
 }
 
 Result<Settings> rope_options(const Config& config, double base) {
   LOCUS_TRY(const Config scaling, group(config, config.has("rope_parameters") ? "rope_parameters" : "rope_scaling"));
   LOCUS_TRY(const double configured, config.number("rope_theta", base));
-  LOCUS_TRY(const double theta, scaling.number("rope_theta", configured));
-  LOCUS_TRY(const std::string type, scaling.text(spelled(scaling, {"rope_type", "type"}), "default"));
+  return rope_options(config, scaling, configured);
+}
+
+Result<Settings> rope_options(const Config& config, const Config& scaling, double base, std::string type) {
+  LOCUS_TRY(const double theta, scaling.number("rope_theta", base));
+  if (type.empty()) {
+    LOCUS_TRY(type, scaling.text(spelled(scaling, {"rope_type", "type"}), "default"));
+  }
+  type = type == "su" ? "longrope" : type;
   Settings options{{"base", theta}};
   if (type == "default") {
     return options;
   }
-  if (type != "linear" && type != "dynamic" && type != "yarn" && type != "llama3") {
-    return unsupported("rope_scaling " + type + " is not supported; known: default, linear, dynamic, yarn, llama3",
-                       config.file());
+  if (type != "linear" && type != "dynamic" && type != "yarn" && type != "llama3" && type != "longrope") {
+    return unsupported(
+        "rope_scaling " + type + " is not supported; known: default, linear, dynamic, yarn, llama3, longrope",
+        config.file());
   }
   options.set("scaling", type);
   LOCUS_TRY(const double factor, scaling.number("factor", 1.0));
@@ -104,6 +84,16 @@ Result<Settings> rope_options(const Config& config, double base) {
       LOCUS_TRY(const double value, scaling.number(name, 0));
       options.set(name, value);
     }
+  }
+  for (const std::string name : {"short_factor", "long_factor"}) {
+    if (type == "longrope") {
+      LOCUS_TRY(std::vector<double> factors, scaling.numbers(name));
+      options.set(name, std::move(factors));
+    }
+  }
+  if (scaling.has("truncate")) {
+    LOCUS_TRY(const bool truncate, scaling.boolean("truncate"));
+    options.set("truncate", truncate);
   }
   LOCUS_TRY(const std::int64_t longest, config.integer("max_position_embeddings", 0));
   LOCUS_TRY(const std::int64_t configured_original, config.integer("original_max_position_embeddings", 0));
@@ -117,12 +107,65 @@ Result<Settings> rope_options(const Config& config, double base) {
   return options;
 }
 
+Result<double> rotated_fraction(const Config& config, double fallback) {
+  LOCUS_TRY(const double own, config.number("partial_rotary_factor", fallback));
+  return config.number("rope_parameters.partial_rotary_factor", own);
+}
+
+Result<std::int64_t> integer_or(const Config& config, std::string_view field, std::int64_t fallback,
+                                std::int64_t least) {
+  return config.has(field) ? config.integer_in(field, least, std::int64_t{1} << 24) : Result<std::int64_t>(fallback);
+}
+
+Result<std::vector<std::string>> layer_types(const Config& config, std::int64_t layers) {
+  constexpr const char* kField = "layer_types";
+  if (!config.has(kField)) {
+    return std::vector<std::string>();
+  }
+  LOCUS_TRY(std::vector<std::string> types, config.texts(kField));
+  if (static_cast<std::int64_t>(types.size()) != layers) {
+    return bad_input(
+        "expected " + std::to_string(layers) + " entries, one a layer, found " + std::to_string(types.size()),
+        config.context(kField));
+  }
+  for (const std::string& type : types) {
+    if (type != "full_attention" && type != "sliding_attention" && type != "chunked_attention") {
+      return unsupported("expected full_attention, sliding_attention or chunked_attention, found " + type,
+                         config.context(kField));
+    }
+  }
+  return types;
+}
+
+Result<std::vector<std::int64_t>> layer_list(const Config& config, std::string_view field, std::int64_t layers) {
+  if (!config.has(field)) {
+    return std::vector<std::int64_t>();
+  }
+  LOCUS_TRY(std::vector<std::int64_t> list, config.integers(field));
+  if (static_cast<std::int64_t>(list.size()) != layers) {
+    return bad_input(
+        "expected " + std::to_string(layers) + " entries, one a layer, found " + std::to_string(list.size()),
+        config.context(field));
+  }
+  return list;
+}
+
+Status set_windows(const Config& config, transformer::Spec& spec, std::int64_t window,
+                   const std::function<bool(std::int64_t)>& windowed) {
+  LOCUS_TRY(const std::vector<std::string> types, layer_types(config, spec.depth()));
+  spec.each([&](std::int64_t n, transformer::LayerSpec& layer) {
+    const bool own = types.empty() ? windowed(n) : types[static_cast<std::size_t>(n)] == "sliding_attention";
+    layer.attention.window = own ? window : 0;
+  });
+  return {};
+}
+
 Result<const Family*> family_of(const Checkpoint& checkpoint) {
   if (checkpoint.config.has("quantization_config")) {
     return unsupported("field quantization_config: quantised weights are not read", checkpoint.config.file());
   }
   for (const Family& family : families()) {
-    if (family.recognises(checkpoint)) {
+    if (family.recognises != nullptr ? family.recognises(checkpoint) : model_type(checkpoint) == family.name) {
       return &family;
     }
   }

@@ -1,10 +1,16 @@
-// A family: how one kind of checkpoint names its fields and tensors. Each is one file here and one line in family.cpp.
+// A family: how one kind of checkpoint names its fields and tensors. It is a table — fields of config.json -> spec,
+// what is fixed, tensor names <-> parameters — and a small function where a formula needs one. The same table reads a
+// checkpoint and writes one. Each is one file here and one line in list.cpp.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/base/result.h"
@@ -22,11 +28,13 @@ struct Checkpoint {
   std::filesystem::path path;    // as it was given
   std::filesystem::path folder;  // where its files are
   Config config;                 // config.json; empty when there is none
-  checkpoint::Source tensors;
+  checkpoint::Source tensors;    // null: a config alone
 
-  const checkpoint::TensorInfo* find(const std::string& name) const { return tensors->find(name); }
+  const checkpoint::TensorInfo* find(const std::string& name) const {
+    return tensors == nullptr ? nullptr : tensors->find(name);
+  }
   // The first of `prefixes` with which `name` is there; the first one when none is, so that errors name that tensor.
-  std::string prefix_of(std::initializer_list<std::string_view> prefixes, const std::string& name) const;
+  std::string prefix_of(const std::vector<std::string_view>& prefixes, const std::string& name) const;
 };
 
 // How the checkpoint holds a parameter.
@@ -34,40 +42,108 @@ enum class Layout {
   kAsIs,        // the same shape
   kTransposed,  // Conv1D: [in, out]
   kReshaped,    // the same elements in the same order, whatever the shape
+  kPlusOne      // the parameter is 1 + the tensor (Gemma's norms)
 };
 
-// Transformer's parameter `parameter` is the checkpoint's tensor `tensor`.
-struct Binding {
+// Which part of the tensor the parameter is.
+struct Piece {
+  std::int64_t index = 0;    // part `index` of `of` equal ones along the rows (of the transposed tensor)
+  std::int64_t of = 1;       //
+  bool interleaved = false;  // every of-th row from `index` on, instead of consecutive ones
+  bool stacked = false;      // the tensor has one more dimension in front: of its J-th item
+
+  bool whole() const { return of == 1 && !stacked; }
+};
+
+// One row of names: a parameter of Transformer and the checkpoint's tensor. "N" stands for the layer's number, "J" for
+// an expert's or a head's. Without .weight or .bias at their end both are meant (the layout is the weight's). Of rows
+// with the same parameter the first whose tensor is there counts; the first of them is written.
+struct Name {
   std::string parameter;
   std::string tensor;
   Layout layout = Layout::kAsIs;
+  Piece piece = {};
+};
+
+// A row for one parameter.
+struct Binding {
+  std::string tensor;
+  Layout layout = Layout::kAsIs;
+  Piece piece = {};
+  std::int64_t item = 0;  // J
 };
 
 // What a family makes of a checkpoint: nothing is read yet but headers.
 struct Plan {
   transformer::Spec spec;
-  std::vector<Binding> bindings;
-  // Endings of tensor names that are buffers, not weights: neither bound nor unexpected.
+  std::vector<Name> names;
+  // Endings of tensor names that are no weights of this model: neither bound nor unexpected. "text_model.*":
+  // beginnings.
   std::vector<std::string> skipped;
   // Further files with weights (SeqPE's encoder), after the checkpoint's own.
   std::vector<checkpoint::Source> further;
   // Images: how a picture becomes pixels, where the checkpoint says.
   std::optional<image::Preprocessing> preprocessing;
   std::vector<std::string> warnings;
+  bool own_names = false;  // tensors are called as the parameters are
 
-  void bind(std::string parameter, std::string tensor, Layout layout = Layout::kAsIs);
-  // PARAMETER.weight from TENSOR.weight, and the biases likewise with `bias`.
-  void linear(const std::string& parameter, const std::string& tensor, bool bias, Layout layout = Layout::kAsIs);
-  // A norm's weight, and bias unless the spec's norm is RMSNorm.
-  void norm(const std::string& parameter, const std::string& tensor);
+  void name(std::string parameter, std::string tensor, Layout layout = Layout::kAsIs, Piece piece = {});
+  // What the checkpoint may call a parameter, in the order they are looked for; none where no row names it. Old files
+  // call a norm's weight and bias gamma and beta.
+  std::vector<Binding> bindings(const std::string& parameter) const;
+};
+
+// What a config's fields fill: the spec, the layer that all layers start as, and how many there are.
+struct Draft {
+  transformer::Spec spec;
+  transformer::LayerSpec layer;
+  std::int64_t count = 0;
+  std::int64_t plain_width = 0;  // latent attention: channels of a head that do not turn
+  bool attention_bias = false;   // of q, k, v and the output
+  bool qkv_bias = false;         // of q, k and v
+};
+
+// An integer that follows from others where the config does not say it: as many key heads as heads, a head of width /
+// heads, an inner width of 4 · width.
+inline constexpr std::int64_t kFollows = std::numeric_limits<std::int64_t>::min();
+
+// Where a field goes (slots.h names them), and what it is when the config has none; without fallback it must be there.
+using Slot = std::variant<std::int64_t& (*)(Draft&), double& (*)(Draft&), bool& (*)(Draft&),
+                          transformer::Activation& (*)(Draft&)>;
+using Fallback = std::variant<std::monostate, std::int64_t, double, bool, const char*>;
+
+struct Field {
+  std::vector<std::string_view> names;  // its spellings; the first is written
+  Slot slot;
+  Fallback fallback = {};
 };
 
 struct Family {
   std::string_view name;
-  // Whether this checkpoint is one of this family.
-  bool (*recognises)(const Checkpoint& checkpoint);
-  // Errors: kBadInput naming file, field or tensor; kUnsupported.
-  Result<Plan> (*read)(const Checkpoint& checkpoint);
+  // Whether this checkpoint is one of this family; null: its model_type is the name.
+  bool (*recognises)(const Checkpoint& checkpoint) = nullptr;
+  // Instead of everything below. Errors: kBadInput naming file, field or tensor; kUnsupported.
+  Result<Plan> (*read)(const Checkpoint& checkpoint) = nullptr;
+
+  void (*fixed)(Draft& draft) = nullptr;  // what the config does not say
+  std::vector<Field> fields = {};
+  std::vector<std::string_view> refused = {};  // flags that must not be set
+  // Encodings, layers that differ, names that depend on the file. The plan's spec has its layers.
+  Status (*finish)(const Checkpoint& checkpoint, Plan& plan) = nullptr;
+  // The fields of config.json that say what finish() read; false where the family has no such encoding.
+  bool (*write_encoding)(const transformer::Spec& spec, Settings& fields) = nullptr;
+  std::string_view architecture = {};  // of a written config.json
+
+  std::vector<std::string_view> prefixes = {};  // of all names but `outside`: the first with which `anchor` is there
+  std::string_view anchor = {};
+  std::vector<Name> names = {};
+  std::vector<Name> outside = {};  // names that only module. may precede
+  std::vector<std::string> skipped = {};
+
+  // This table with other fields: each instead of the one of its slot, or behind the others.
+  void set(Field field);
+  // This row instead of those of its parameter, or behind the others.
+  void rename(Name row);
 };
 
 // In the order they are asked: the special ones before those they extend.
@@ -76,11 +152,25 @@ const std::vector<Family>& families();
 // The family of a checkpoint. Errors: kUnsupported naming model_type, or what was looked for.
 Result<const Family*> family_of(const Checkpoint& checkpoint);
 
+// Errors: kBadInput naming file, field or tensor; kUnsupported.
+Result<Plan> read_plan(const Family& family, const Checkpoint& checkpoint);
+// By the table alone, from this config.
+Result<Plan> read_table(const Family& family, const Checkpoint& checkpoint, const Config& config);
+
+// A checkpoint of a family as it is written: fields of config.json in the table's order, and what tensors are called.
+struct Written {
+  std::vector<std::pair<std::string, SettingValue>> fields;
+  Plan plan;
+};
+
+// Empty where the family cannot say this spec: read back the fields must give the same one, but for how q, k and v lie.
+std::optional<Written> written(const Family& family, const transformer::Spec& spec);
+
 // A text field, or "" when it is absent or something else.
 std::string text_or_nothing(const Config& config, std::string_view field);
 
 // The first of a field's spellings that is there; the first one when none is, so that errors name that one.
-std::string_view spelled(const Config& config, std::initializer_list<std::string_view> names);
+std::string_view spelled(const Config& config, const std::vector<std::string_view>& names);
 
 // An object field, without fields when it is absent.
 Result<Config> group(const Config& config, std::string_view field);
@@ -88,21 +178,38 @@ Result<Config> group(const Config& config, std::string_view field);
 // config.json's model_type, or "".
 std::string model_type(const Checkpoint& checkpoint);
 
+// A parameter's or tensor's name as rows have it: "layers.3.up_proj" -> "layers.N.up_proj".
+std::string named_by_pattern(const std::string& name);
+
 // "layers.N." and the like.
 std::string layer_prefix(std::string_view before, std::int64_t layer, std::string_view after = ".");
 
-// validate(), with the file named. Call it before binding layers.
+// validate(), with the file named.
 Status check_spec(const transformer::Spec& spec, const Config& config);
 
-// The sizes that Hugging Face's configs name alike (hidden_size, num_hidden_layers, num_attention_heads,
-// intermediate_size), the norm's epsilon under its field, and hidden_act.
-Status read_sizes(transformer::Spec& spec, const Config& config, std::string_view epsilon_field, double epsilon,
-                  const std::string& activation);
+// The draft's layers, once its fields are filled; what follows from others is worked out. Errors: kBadInput.
+Result<transformer::Spec> spec_of(Draft draft, const Config& config);
 
 // head_width = width / heads. Errors: kBadInput when the heads do not divide the width.
-Status divide_heads(transformer::Spec& spec, const Config& config);
+Result<std::int64_t> divided_heads(std::int64_t width, std::int64_t heads, const Config& config);
 
 // RoPE's options of a Hugging Face config: rope_theta, rope_scaling with rope_type or the old type, rope_parameters.
 Result<Settings> rope_options(const Config& config, double base = 10000.0);
+// The same from this object of scaling alone; `type` instead of its own where that is not empty.
+Result<Settings> rope_options(const Config& config, const Config& scaling, double base, std::string type = {});
+// The part of a head's channels that turn: partial_rotary_factor, also inside rope_parameters.
+Result<double> rotated_fraction(const Config& config, double fallback);
+
+// An optional whole number from `least` to 2^24. Errors: kBadInput.
+Result<std::int64_t> integer_or(const Config& config, std::string_view field, std::int64_t fallback,
+                                std::int64_t least = 1);
+
+// config.json's layer_types, one a layer; none where the field is absent. Errors: kBadInput for another length or kind.
+Result<std::vector<std::string>> layer_types(const Config& config, std::int64_t layers);
+// A list of numbers with an entry a layer; none where the field is absent.
+Result<std::vector<std::int64_t>> layer_list(const Config& config, std::string_view field, std::int64_t layers);
+// The window of those layers for which `windowed` says so; by layer_types where the config has them. Errors: kBadInput.
+Status set_windows(const Config& config, transformer::Spec& spec, std::int64_t window,
+                   const std::function<bool(std::int64_t layer)>& windowed);
 
 }  // namespace locus::families

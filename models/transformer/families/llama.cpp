@@ -2,78 +2,85 @@
 #include "models/transformer/families/llama.h"
 
 #include "models/transformer/families/list.h"
+#include "models/transformer/families/slots.h"
 
 namespace locus::families {
 
 namespace {
 
-void bind_llama(const Checkpoint& checkpoint, Plan& plan) {
-  const transformer::Spec& spec = plan.spec;
-  const std::string prefix = checkpoint.prefix_of({"model.", "", "module.model."}, "embed_tokens.weight");
-  plan.bind("embedding.weight", prefix + "embed_tokens.weight");
-  for (std::int64_t n = 0; n < spec.layers; ++n) {
-    const std::string to = layer_prefix("layers.", n);
-    const std::string from = layer_prefix(prefix + "layers.", n);
-    plan.norm(to + "attention_norm", from + "input_layernorm");
-    plan.linear(to + "attention.query", from + "self_attn.q_proj", spec.qkv_bias);
-    plan.linear(to + "attention.key", from + "self_attn.k_proj", spec.qkv_bias);
-    plan.linear(to + "attention.value", from + "self_attn.v_proj", spec.qkv_bias);
-    plan.linear(to + "attention.output", from + "self_attn.o_proj", spec.output_bias);
-    plan.norm(to + "feed_forward_norm", from + "post_attention_layernorm");
-    plan.linear(to + "feed_forward.gate", from + "mlp.gate_proj", spec.feed_forward_bias);
-    plan.linear(to + "feed_forward.up", from + "mlp.up_proj", spec.feed_forward_bias);
-    plan.linear(to + "feed_forward.down", from + "mlp.down_proj", spec.feed_forward_bias);
+bool write_rope(const transformer::Spec& spec, Settings& fields) {
+  const Result<double> base = spec.encodings.front().options.number("base", 10000.0);
+  if (spec.encodings.size() != 1 || spec.encodings.front().name != "rope" || !base.ok()) {
+    return false;
   }
-  plan.norm("final_norm", prefix + "norm");
-  plan.skipped = {"rotary_emb.inv_freq"};
-  if (spec.tied_head) {
-    plan.skipped.emplace_back("lm_head.weight");
-  } else {
-    plan.bind("head.weight", checkpoint.prefix_of({"", "module."}, "lm_head.weight") + "lm_head.weight");
-  }
+  fields.set("rope_theta", *base);
+  return true;
 }
 
 }  // namespace
 
-const Family kLlama{"llama", [](const Checkpoint& checkpoint) { return model_type(checkpoint) == "llama"; },
-                    read_llama_rope};
-
-Result<Plan> read_llama(const Checkpoint& checkpoint) {
-  const Config& config = checkpoint.config;
-  Plan plan;
-  transformer::Spec& spec = plan.spec;
-  LOCUS_TRY(spec.vocabulary, config.integer("vocab_size"));
-  LOCUS_CHECK(read_sizes(spec, config, "rms_norm_eps", 1e-6, "silu"));
-  LOCUS_TRY(spec.kv_heads, config.integer("num_key_value_heads", spec.heads));
-  LOCUS_TRY(spec.tied_head, config.boolean("tie_word_embeddings", false));
-  LOCUS_TRY(spec.trained_length, config.integer("max_position_embeddings", 0));
-  LOCUS_TRY(const bool attention_bias, config.boolean("attention_bias", false));
-  LOCUS_TRY(spec.feed_forward_bias, config.boolean("mlp_bias", false));
-  if (config.has("head_dim")) {
-    LOCUS_TRY(spec.head_width, config.integer("head_dim"));
-  } else {
-    LOCUS_CHECK(divide_heads(spec, config));
-  }
-  spec.norm = transformer::Norm::kRms;
-  spec.gated = true;
-  spec.qkv = transformer::QkvLayout::kSeparate;
-  spec.qkv_bias = attention_bias || model_type(checkpoint) == "qwen2";
-  spec.output_bias = attention_bias;
-  LOCUS_CHECK(check_spec(spec, config));
-  bind_llama(checkpoint, plan);
-  return plan;
-}
-
-Result<Plan> read_llama_rope(const Checkpoint& checkpoint) {
+Status finish_llama(const Checkpoint& checkpoint, Plan& plan) {
   // TAPE's authors train Llamas with other encodings too and write this field; their plain ones are called rope.
   const std::string encoding = text_or_nothing(checkpoint.config, "rpe_type");
   if (!encoding.empty() && encoding != "rope") {
     return unsupported("field rpe_type: expected rope or one of TAPE's, found " + encoding, checkpoint.config.file());
   }
-  LOCUS_TRY(Plan plan, read_llama(checkpoint));
-  plan.spec.encoding = "rope";
-  LOCUS_TRY(plan.spec.encoding_options, rope_options(checkpoint.config));
-  return plan;
+  return set_rope(checkpoint.config, plan);
 }
+
+Status set_rope(const Config& config, Plan& plan, double base, const char* layout, double fraction) {
+  LOCUS_TRY(Settings options, rope_options(config, base));
+  if (layout != std::string_view("half")) {
+    options.set("layout", std::string(layout));
+  }
+  if (fraction != 1) {
+    options.set("fraction", fraction);
+  }
+  plan.spec.encodings = {{"rope", std::move(options)}};
+  return {};
+}
+
+Family llama(std::string_view name) {
+  using namespace slot;
+  return {
+      .name = name,
+      .fields = {{{"vocab_size"}, vocabulary},
+                 {{"hidden_size"}, width},
+                 {{"num_hidden_layers"}, layers},
+                 {{"num_attention_heads"}, heads},
+                 {{"intermediate_size"}, inner},
+                 {{"rms_norm_eps"}, norm_eps, 1e-6},
+                 {{"hidden_act"}, activation, "silu"},
+                 {{"num_key_value_heads"}, kv_heads, kFollows},
+                 {{"tie_word_embeddings"}, tied, false},
+                 {{"max_position_embeddings"}, trained_length, std::int64_t{0}},
+                 {{"attention_bias"}, attention_bias, false},
+                 {{"mlp_bias"}, feed_forward_bias, false},
+                 {{"head_dim"}, head_width, kFollows}},
+      .finish = finish_llama,
+      .prefixes = {"model.", "", "module.model."},
+      .anchor = "embed_tokens.weight",
+      .names = {{"embedding.weight", "embed_tokens.weight"},
+                {"layers.N.attention_norm", "layers.N.input_layernorm"},
+                {"layers.N.attention.query", "layers.N.self_attn.q_proj"},
+                {"layers.N.attention.key", "layers.N.self_attn.k_proj"},
+                {"layers.N.attention.value", "layers.N.self_attn.v_proj"},
+                {"layers.N.attention.output", "layers.N.self_attn.o_proj"},
+                {"layers.N.feed_forward_norm", "layers.N.post_attention_layernorm"},
+                {"layers.N.feed_forward.gate", "layers.N.mlp.gate_proj"},
+                {"layers.N.feed_forward.up", "layers.N.mlp.up_proj"},
+                {"layers.N.feed_forward.down", "layers.N.mlp.down_proj"},
+                {"final_norm", "norm"}},
+      .outside = {{"head", "lm_head"}},
+      .skipped = {"rotary_emb.inv_freq", "lm_head.weight"},
+  };
+}
+
+const Family kLlama = [] {
+  Family family = llama("llama");
+  family.write_encoding = write_rope;
+  family.architecture = "LlamaForCausalLM";
+  return family;
+}();
 
 }  // namespace locus::families

@@ -1,14 +1,18 @@
-// The Llama shape without its positions: what Mistral, Qwen2 and TAPE share.
+// The Llama table: what every family that keeps its names starts from.
 #pragma once
 
 #include "models/transformer/families/family.h"
 
 namespace locus::families {
 
-// Spec and bindings of everything but the position encoding.
-Result<Plan> read_llama(const Checkpoint& checkpoint);
+// Llama's fields, names and half-rotate RoPE under another model_type.
+Family llama(std::string_view name);
 
-// The same with half-rotate RoPE and its scaling.
-Result<Plan> read_llama_rope(const Checkpoint& checkpoint);
+// One RoPE for all layers, as rope_options() reads it. Errors: rope_options()'s.
+Status set_rope(const Config& config, Plan& plan, double base = 10000.0, const char* layout = "half",
+                double fraction = 1.0);
+
+// finish() of Llama: RoPE as the config says in every layer. Errors: rope_options().
+Status finish_llama(const Checkpoint& checkpoint, Plan& plan);
 
 }  // namespace locus::families

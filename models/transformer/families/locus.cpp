@@ -4,7 +4,6 @@
 #include "models/text/json.h"
 #include "models/transformer/families/list.h"
 #include "models/transformer/locus_config.h"
-#include "models/transformer/transformer.h"
 
 namespace locus::families {
 
@@ -18,18 +17,12 @@ Result<Plan> read(const Checkpoint& checkpoint) {
   LOCUS_TRY(const std::string text, read_file(file, kConfigLimit));
   LOCUS_TRY(const nlohmann::json config, parse_json(text, file));
   LOCUS_TRY(plan.spec, transformer::parse_locus_config(config, file));
-  Result<std::unique_ptr<transformer::Transformer>> empty = transformer::Transformer::create(plan.spec, false);
-  if (!empty.ok()) {
-    return empty.error().within(checkpoint.config.file());
-  }
-  for (const transformer::Parameter& parameter : (*empty)->parameters()) {
-    plan.bind(parameter.name, parameter.name);
-  }
+  plan.own_names = true;
   return plan;
 }
 
 }  // namespace
 
-const Family kLocus{"locus", [](const Checkpoint& checkpoint) { return model_type(checkpoint) == "locus"; }, read};
+const Family kLocus{.name = "locus", .read = read};
 
 }  // namespace locus::families

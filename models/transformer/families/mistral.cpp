@@ -1,20 +1,14 @@
 // Mistral: Llama with a window; query i sees keys i−w+1 … i.
 #include "models/transformer/families/list.h"
 #include "models/transformer/families/llama.h"
+#include "models/transformer/families/slots.h"
 
 namespace locus::families {
 
-namespace {
-
-Result<Plan> read(const Checkpoint& checkpoint) {
-  LOCUS_TRY(Plan plan, read_llama_rope(checkpoint));
-  LOCUS_TRY(plan.spec.window, checkpoint.config.integer("sliding_window", 0));
-  return plan;
-}
-
-}  // namespace
-
-const Family kMistral{"mistral", [](const Checkpoint& checkpoint) { return model_type(checkpoint) == "mistral"; },
-                      read};
+const Family kMistral = [] {
+  Family family = llama("mistral");
+  family.set({{"sliding_window"}, slot::window, std::int64_t{0}});
+  return family;
+}();
 
 }  // namespace locus::families

@@ -6,18 +6,25 @@ namespace locus::families {
 
 namespace {
 
-Result<Plan> read(const Checkpoint& checkpoint) {
-  LOCUS_TRY(Plan plan, read_llama_rope(checkpoint));
+Status finish(const Checkpoint& checkpoint, Plan& plan) {
+  LOCUS_CHECK(finish_llama(checkpoint, plan));
   LOCUS_TRY(const bool windowed, checkpoint.config.boolean("use_sliding_window", false));
   if (windowed) {
-    LOCUS_TRY(plan.spec.window, checkpoint.config.integer("sliding_window", 4096));
-    LOCUS_TRY(plan.spec.window_from_layer, checkpoint.config.integer("max_window_layers", 28));
+    LOCUS_TRY(const std::int64_t window, checkpoint.config.integer("sliding_window", 4096));
+    LOCUS_TRY(const std::int64_t first, checkpoint.config.integer("max_window_layers", 28));
+    plan.spec.each(
+        [&](std::int64_t n, transformer::LayerSpec& layer) { layer.attention.window = n >= first ? window : 0; });
   }
-  return plan;
+  return {};
 }
 
 }  // namespace
 
-const Family kQwen2{"qwen2", [](const Checkpoint& checkpoint) { return model_type(checkpoint) == "qwen2"; }, read};
+const Family kQwen2 = [] {
+  Family family = llama("qwen2");
+  family.fixed = [](Draft& draft) { draft.qkv_bias = true; };
+  family.finish = finish;
+  return family;
+}();
 
 }  // namespace locus::families

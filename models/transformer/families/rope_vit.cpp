@@ -19,21 +19,16 @@ Result<Plan> read(const Checkpoint& checkpoint) {
   LOCUS_TRY(const bool mixed, arguments.boolean("rope_mixed", named_mixed));
   LOCUS_TRY(const bool ape, arguments.boolean("use_ape", checkpoint.find("pos_embed") != nullptr));
   LOCUS_TRY(const double base, arguments.number("rope_theta", mixed ? 10.0 : 100.0));
-  plan.spec.encoding = mixed ? "rope-mixed" : "rope-axial";
-  plan.spec.encoding_options = {{"base", base}};
-  if (mixed) {
-    plan.bind("position.freqs", "freqs");
-  }
-  if (ape) {
-    plan.spec.image.position_embedding = true;
-    plan.bind("patch_position", "pos_embed", Layout::kReshaped);
-  }
+  plan.spec.encodings = {{mixed ? "rope-mixed" : "rope-axial", {{"base", base}}}};
+  plan.spec.image.position_embedding = ape;
+  plan.name("position.freqs", "freqs");
+  plan.name("patch_position", "pos_embed", Layout::kReshaped);
   plan.skipped = {"freqs_t_x", "freqs_t_y"};
   return plan;
 }
 
 }  // namespace
 
-const Family kRopeVit{"rope-vit", recognises, read};
+const Family kRopeVit{.name = "rope-vit", .recognises = recognises, .read = read};
 
 }  // namespace locus::families

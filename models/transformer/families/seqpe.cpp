@@ -89,9 +89,8 @@ Result<Settings> read_options(const Config& config, bool has_projection) {
   return options;
 }
 
-// The encoder's file and every tensor of the encoding. `per_layer` is what a layer's pe_qk is called before and after
-// the layer's number.
-Status bind_encoding(const Checkpoint& checkpoint, const std::string& prefix, const std::string& layers, Plan& plan) {
+// The encoder's file and every tensor of the encoding. `layers` is what a layer is called before its number.
+Status name_encoding(const Checkpoint& checkpoint, const std::string& prefix, const std::string& layers, Plan& plan) {
   std::error_code failure;
   const std::filesystem::path file = checkpoint.folder / "model_1.safetensors";
   if (std::filesystem::exists(file, failure)) {
@@ -104,55 +103,53 @@ Status bind_encoding(const Checkpoint& checkpoint, const std::string& prefix, co
   }
   const std::string encoder = "position.encoder.";
   const std::string before = checkpoint.prefix_of({"", kTogether}, "token_of_seqpe_embed.weight");
-  const std::string layer = "position.layers.";
+  plan.name("position.layers.N.pe_qk", layers + "N.attn.pe_qk");
   for (const transformer::Parameter& parameter : (*empty)->parameters()) {
     if (parameter.name.rfind(encoder, 0) == 0) {
-      plan.bind(parameter.name, before + parameter.name.substr(encoder.size()));
-    } else if (parameter.name.rfind(layer, 0) == 0) {
-      const std::size_t dot = parameter.name.find('.', layer.size());
-      plan.bind(parameter.name, layers + parameter.name.substr(layer.size(), dot - layer.size()) + ".attn" +
-                                    parameter.name.substr(dot));
-    } else if (parameter.name.rfind("position.", 0) == 0) {
-      plan.bind(parameter.name, prefix + parameter.name.substr(9));
+      plan.name(named_by_pattern(parameter.name), before + named_by_pattern(parameter.name.substr(encoder.size())));
+    } else if (parameter.name.rfind("position.", 0) == 0 && parameter.name.rfind("position.layers.", 0) != 0) {
+      plan.name(parameter.name, prefix + parameter.name.substr(9));
     }
   }
   return {};
 }
 
+// gpt2's table and the encoder.
 Result<Plan> read_gpt2_seqpe(const Checkpoint& checkpoint) {
-  LOCUS_TRY(Plan plan, read_gpt2(checkpoint));
+  LOCUS_TRY(Plan plan, read_table(gpt2("seqpe-gpt2"), checkpoint, checkpoint.config));
   LOCUS_TRY(const Config config, Config::load(checkpoint.folder / "pe_config.json"));
   const std::string prefix = checkpoint.prefix_of({"transformer.", "", "module.transformer."}, "wte.weight");
   const bool shared = checkpoint.find(prefix + "pe_qk.weight") != nullptr;
-  plan.spec.encoding = "seqpe";
-  LOCUS_TRY(plan.spec.encoding_options, read_options(config, shared));
-  LOCUS_CHECK(bind_encoding(checkpoint, prefix, prefix + "h.", plan));
+  LOCUS_TRY(Settings options, read_options(config, shared));
+  plan.spec.encodings = {{"seqpe", std::move(options)}};
+  LOCUS_CHECK(name_encoding(checkpoint, prefix, prefix + "h.", plan));
   return plan;
 }
 
 Result<Plan> read_vit_seqpe(const Checkpoint& checkpoint) {
   LOCUS_TRY(Plan plan, read_timm(checkpoint));
   LOCUS_TRY(const Config config, Config::load(checkpoint.folder / "pe_config.json"));
-  plan.spec.encoding = "seqpe";
   LOCUS_TRY(Settings options, read_options(config, checkpoint.find("pe_qk.weight") != nullptr));
   options.set("dimensions", std::int64_t{2});
   options.set("class_token", true);
-  plan.spec.encoding_options = options;
-  LOCUS_CHECK(bind_encoding(checkpoint, "", "blocks.", plan));
+  plan.spec.encodings = {{"seqpe", std::move(options)}};
+  LOCUS_CHECK(name_encoding(checkpoint, "", "blocks.", plan));
   return plan;
 }
 
 }  // namespace
 
 const Family kSeqpeGpt2{
-    "seqpe-gpt2",
-    [](const Checkpoint& checkpoint) { return has_encoder(checkpoint) && model_type(checkpoint) == "gpt2"; },
-    read_gpt2_seqpe};
+    .name = "seqpe-gpt2",
+    .recognises =
+        [](const Checkpoint& checkpoint) { return has_encoder(checkpoint) && model_type(checkpoint) == "gpt2"; },
+    .read = read_gpt2_seqpe};
 
-const Family kSeqpeVit{"seqpe-vit",
-                       [](const Checkpoint& checkpoint) {
-                         return has_encoder(checkpoint) && checkpoint.find("patch_embed.proj.weight") != nullptr;
-                       },
-                       read_vit_seqpe};
+const Family kSeqpeVit{.name = "seqpe-vit",
+                       .recognises =
+                           [](const Checkpoint& checkpoint) {
+                             return has_encoder(checkpoint) && checkpoint.find("patch_embed.proj.weight") != nullptr;
+                           },
+                       .read = read_vit_seqpe};
 
 }  // namespace locus::families

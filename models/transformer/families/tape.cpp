@@ -50,28 +50,26 @@ bool recognises(const Checkpoint& checkpoint) {
          (rpe_type(checkpoint).rfind("ada", 0) == 0 || checkpoint.find("model.layers.0.pe.up_proj.weight") != nullptr);
 }
 
-Result<Plan> read(const Checkpoint& checkpoint) {
-  LOCUS_TRY(Plan plan, read_llama(checkpoint));
+Status finish(const Checkpoint& checkpoint, Plan& plan) {
   const std::string type = rpe_type(checkpoint).empty() ? "adape" : rpe_type(checkpoint);
   LOCUS_TRY(Settings options, type == "adayarn" ? authors_yarn(checkpoint.config) : rope_options(checkpoint.config));
   LOCUS_CHECK(set_variant(type, checkpoint.config, options));
-  LOCUS_TRY(const std::int64_t size, checkpoint.config.integer("position_size", 4 * plan.spec.heads));
+  LOCUS_TRY(const std::int64_t size, checkpoint.config.integer("position_size", 4 * plan.spec.first().attention.heads));
   options.set("position_size", size);
-  plan.spec.encoding = "tape";
-  plan.spec.encoding_options = options;
-  const std::string prefix = checkpoint.prefix_of({"model.", "", "module.model."}, "embed_tokens.weight");
-  for (std::int64_t n = 0; n < plan.spec.layers; ++n) {
-    const std::string to = layer_prefix("position.layers.", n);
-    const std::string from = layer_prefix(prefix + "layers.", n);
-    for (const char* name : {"pe.up_proj", "pe.x_proj", "pe.down_proj", "post_attention_linear"}) {
-      plan.bind(to + name, from + name + ".weight");
-    }
-  }
-  return plan;
+  plan.spec.encodings = {{"tape", std::move(options)}};
+  return {};
 }
 
 }  // namespace
 
-const Family kTape{"tape", recognises, read};
+const Family kTape = [] {
+  Family family = llama("tape");
+  family.recognises = recognises;
+  family.finish = finish;
+  for (const char* name : {"pe.up_proj", "pe.x_proj", "pe.down_proj", "post_attention_linear"}) {
+    family.names.push_back({std::string("position.layers.N.") + name, std::string("layers.N.") + name + ".weight"});
+  }
+  return family;
+}();
 
 }  // namespace locus::families

@@ -1,6 +1,7 @@
 // ViT and DeiT under timm's names: `blocks.N.attn.qkv`, config.json in timm's hub form.
 #include "models/transformer/families/timm.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -45,23 +46,59 @@ std::int64_t usual_heads(std::int64_t width) {
   return width % 64 == 0 ? width / 64 : 1;
 }
 
-Status read_shape(const Checkpoint& checkpoint, const Config& arguments, transformer::Spec& spec) {
+// num_classes 0: the states are the outcome.
+bool headless(const Config& config) {
+  const Result<std::int64_t> classes = config.integer("num_classes", -1);
+  return classes.ok() && *classes == 0;
+}
+
+// Class and register tokens, and what the head reads.
+Status read_prefix(const Checkpoint& checkpoint, transformer::Spec& spec) {
+  spec.image.class_tokens = checkpoint.find("cls_token") != nullptr ? 1 : 0;
+  if (checkpoint.find("reg_token") != nullptr) {
+    LOCUS_TRY(spec.image.registers, size_of(checkpoint, "reg_token", 1));
+  }
+  if (checkpoint.find("fc_norm.weight") != nullptr || spec.image.class_tokens == 0) {
+    spec.pool = transformer::Pool::kPatches;
+    spec.norm_after_pool = checkpoint.find("fc_norm.weight") != nullptr;
+  }
+  return {};
+}
+
+Status read_shape(const Checkpoint& checkpoint, const Config& arguments, Draft& draft) {
+  transformer::Spec& spec = draft.spec;
+  std::int64_t& inner = draft.layer.feed_forward.inner;
   LOCUS_TRY(const std::int64_t width, size_of(checkpoint, "patch_embed.proj.weight", 0));
   LOCUS_TRY(spec.image.channels, size_of(checkpoint, "patch_embed.proj.weight", 1));
   LOCUS_TRY(const std::int64_t patch, size_of(checkpoint, "patch_embed.proj.weight", 2));
-  LOCUS_TRY(spec.inner, size_of(checkpoint, "blocks.0.mlp.fc1.weight", 0));
-  LOCUS_TRY(spec.vocabulary, size_of(checkpoint, "head.weight", 0));
+  LOCUS_TRY(inner, size_of(checkpoint, "blocks.0.mlp.fc1.weight", 0));
+  if (checkpoint.find("head.weight") != nullptr || !headless(checkpoint.config)) {
+    LOCUS_TRY(spec.vocabulary, size_of(checkpoint, "head.weight", 0));
+  } else {
+    spec.head = false;
+  }
   LOCUS_TRY(spec.width, arguments.integer("embed_dim", width));
   LOCUS_TRY(spec.image.patch, arguments.integer("patch_size", patch));
-  LOCUS_TRY(spec.layers, arguments.integer("depth", count_blocks(checkpoint)));
-  LOCUS_TRY(spec.heads, arguments.integer("num_heads", usual_heads(spec.width)));
+  LOCUS_TRY(draft.count, arguments.integer("depth", count_blocks(checkpoint)));
+  LOCUS_TRY(draft.layer.attention.heads, arguments.integer("num_heads", usual_heads(spec.width)));
   if (arguments.has("mlp_ratio")) {
     LOCUS_TRY(const double ratio, arguments.number("mlp_ratio", 4.0));
-    spec.inner = static_cast<std::int64_t>(std::llround(ratio * static_cast<double>(spec.width)));
+    inner = static_cast<std::int64_t>(std::llround(ratio * static_cast<double>(spec.width)));
   }
-  spec.qkv_bias = checkpoint.find("blocks.0.attn.qkv.bias") != nullptr;
-  spec.layer_scale = checkpoint.find("blocks.0.gamma_1") != nullptr || checkpoint.find("blocks.0.ls1.gamma") != nullptr;
-  return divide_heads(spec, checkpoint.config);
+  LOCUS_CHECK(read_prefix(checkpoint, spec));
+  // SwiGLU packed: both of its matrices are rows of fc1.
+  const checkpoint::TensorInfo* const down = checkpoint.find("blocks.0.mlp.fc2.weight");
+  const checkpoint::TensorInfo* const up = checkpoint.find("blocks.0.mlp.fc1.weight");
+  if (down != nullptr && down->shape.size() == 2 && up->shape[0] == 2 * down->shape[1]) {
+    inner = down->shape[1];
+    draft.layer.feed_forward.gated = true;
+  }
+  draft.qkv_bias = checkpoint.find("blocks.0.attn.qkv.bias") != nullptr;
+  draft.layer.layer_scale =
+      checkpoint.find("blocks.0.gamma_1") != nullptr || checkpoint.find("blocks.0.ls1.gamma") != nullptr;
+  LOCUS_TRY(draft.layer.attention.head_width,
+            divided_heads(spec.width, draft.layer.attention.heads, checkpoint.config));
+  return {};
 }
 
 // How timm turns a picture into pixels.
@@ -115,33 +152,41 @@ Result<std::int64_t> image_size(const Checkpoint& checkpoint, const Config& argu
   return arguments.integer("img_size", size);
 }
 
-void bind(const Checkpoint& checkpoint, Plan& plan) {
-  const transformer::Spec& spec = plan.spec;
-  plan.linear("patch", "patch_embed.proj", true);
-  plan.bind("class_token", "cls_token", Layout::kReshaped);
-  const bool gamma = checkpoint.find("blocks.0.gamma_1") != nullptr;
-  for (std::int64_t n = 0; n < spec.layers; ++n) {
-    const std::string to = layer_prefix("layers.", n);
-    const std::string from = layer_prefix("blocks.", n);
-    plan.norm(to + "attention_norm", from + "norm1");
-    plan.linear(to + "attention.qkv", from + "attn.qkv", spec.qkv_bias);
-    plan.linear(to + "attention.output", from + "attn.proj", true);
-    plan.norm(to + "feed_forward_norm", from + "norm2");
-    plan.linear(to + "feed_forward.up", from + "mlp.fc1", true);
-    plan.linear(to + "feed_forward.down", from + "mlp.fc2", true);
-    if (spec.layer_scale) {
-      plan.bind(to + "attention_scale", from + (gamma ? "gamma_1" : "ls1.gamma"));
-      plan.bind(to + "feed_forward_scale", from + (gamma ? "gamma_2" : "ls2.gamma"));
-    }
+const std::vector<Name> kNames{{"patch", "patch_embed.proj"},
+                               {"class_token", "cls_token", Layout::kReshaped},
+                               {"layers.N.attention_norm", "blocks.N.norm1"},
+                               {"layers.N.attention.qkv", "blocks.N.attn.qkv"},
+                               {"layers.N.attention.output", "blocks.N.attn.proj"},
+                               {"layers.N.feed_forward_norm", "blocks.N.norm2"},
+                               {"layers.N.feed_forward.up", "blocks.N.mlp.fc1"},
+                               {"layers.N.feed_forward.down", "blocks.N.mlp.fc2"},
+                               {"layers.N.attention_scale", "blocks.N.ls1.gamma"},
+                               {"layers.N.attention_scale", "blocks.N.gamma_1"},
+                               {"layers.N.feed_forward_scale", "blocks.N.ls2.gamma"},
+                               {"layers.N.feed_forward_scale", "blocks.N.gamma_2"},
+                               {"register_tokens", "reg_token", Layout::kReshaped},
+                               {"layers.N.feed_forward.gate", "blocks.N.mlp.fc1", Layout::kAsIs, {0, 2}},
+                               {"final_norm", "norm"},
+                               {"final_norm", "fc_norm"},
+                               {"head", "head"}};
+
+// pos_embed has a row a patch, and before them one for the class token, one for it and each register, or none.
+Status set_positions(const Checkpoint& checkpoint, transformer::Spec& spec) {
+  learned_grid(spec);
+  if (spec.image.registers == 0 && spec.image.class_tokens == 1 && !spec.layers.front().layer_scale && spec.head) {
+    return {};
   }
-  plan.norm("final_norm", "norm");
-  plan.linear("head", "head", true);
+  LOCUS_TRY(const std::int64_t rows, size_of(checkpoint, "pos_embed", 1));
+  Settings& options = spec.encodings.front().options;
+  options.set("class_rows", std::max<std::int64_t>(rows - spec.image.rows * spec.image.columns, 0));
+  options.set("resample", std::string("bicubic-antialias"));
+  return {};
 }
 
 Result<Plan> read(const Checkpoint& checkpoint) {
   LOCUS_TRY(Plan plan, read_timm(checkpoint));
-  learned_grid(plan.spec);
-  plan.bind("position.position_embedding", "pos_embed", Layout::kReshaped);
+  LOCUS_CHECK(set_positions(checkpoint, plan.spec));
+  plan.name("position.position_embedding", "pos_embed", Layout::kReshaped);
   return plan;
 }
 
@@ -152,7 +197,7 @@ bool recognises(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-const Family kVitTimm{"vit-timm", recognises, read};
+const Family kVitTimm{.name = "vit-timm", .recognises = recognises, .read = read};
 
 std::string architecture(const Checkpoint& checkpoint) {
   return text_or_nothing(checkpoint.config, "architecture");
@@ -160,17 +205,24 @@ std::string architecture(const Checkpoint& checkpoint) {
 
 Result<Plan> read_timm(const Checkpoint& checkpoint) {
   Plan plan;
-  transformer::Spec& spec = plan.spec;
+  Draft draft;
+  fix_vit(draft);
   LOCUS_TRY(const Config arguments, group(checkpoint.config, "model_args"));
-  LOCUS_CHECK(read_shape(checkpoint, arguments, spec));
+  LOCUS_CHECK(read_shape(checkpoint, arguments, draft));
   LOCUS_TRY(const std::int64_t size, image_size(checkpoint, arguments));
-  LOCUS_CHECK(shape_vit(spec, size, checkpoint.config));
-  spec.norm_eps = 1e-6;
-  spec.activation = transformer::Activation::kGelu;
-  spec.qkv = transformer::QkvLayout::kFused;
+  LOCUS_CHECK(shape_grid(draft.spec, size, checkpoint.config));
+  draft.spec.norm_eps = 1e-6;
+  draft.layer.attention.kv_heads = kFollows;
+  draft.layer.feed_forward.activation =
+      draft.layer.feed_forward.gated ? transformer::Activation::kSilu : transformer::Activation::kGelu;
   LOCUS_TRY(plan.preprocessing, read_preprocessing(checkpoint.config, size));
-  LOCUS_CHECK(check_spec(spec, checkpoint.config));
-  bind(checkpoint, plan);
+  LOCUS_TRY(plan.spec, spec_of(std::move(draft), checkpoint.config));
+  plan.names = kNames;
+  for (Name& each : plan.names) {
+    if (each.parameter == "layers.N.feed_forward.up" && plan.spec.first().feed_forward.gated) {
+      each.piece = {1, 2};
+    }
+  }
   return plan;
 }
 

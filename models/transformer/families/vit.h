@@ -5,10 +5,19 @@
 
 namespace locus::families {
 
-// The fields every ViT has alike, and its patch grid. Errors: kBadInput for an image smaller than a patch.
-Status shape_vit(transformer::Spec& spec, std::int64_t image_size, const Config& config);
+// What every ViT has alike.
+void fix_vit(Draft& draft);
+// Its patch grid. Errors: kBadInput for an image smaller than a patch.
+Status shape_grid(transformer::Spec& spec, std::int64_t image_size, const Config& config);
 
-// Learned positions of the class token and the patches, resampled for other grids.
+// The number of classes: num_labels, the head's rows, or id2label. A model without the tensor `head` has no head; "":
+// it must have one.
+Status read_classes(const Checkpoint& checkpoint, const std::string& head, transformer::Spec& spec);
+
+// ViT's table under Hugging Face's names.
+Family vit(std::string_view name);
+
+// Learned positions of class tokens and patches, resampled for other grids.
 void learned_grid(transformer::Spec& spec);
 
 }  // namespace locus::families

@@ -5,40 +5,54 @@
 namespace {
 
 using locus::ErrorCode;
-using locus::transformer::locus_config;
-using locus::transformer::parse_locus_config;
-using locus::transformer::Spec;
+using namespace locus::transformer;
 using nlohmann::json;
 
 Spec unusual() {
   Spec spec;
   spec.vocabulary = 300;
   spec.width = 48;
-  spec.layers = 3;
-  spec.heads = 6;
-  spec.kv_heads = 2;
-  spec.head_width = 10;
-  spec.inner = 77;
-  spec.norm = locus::transformer::Norm::kLayer;
-  spec.norm_place = locus::transformer::NormPlace::kPost;
+  spec.norm = Norm::kLayer;
+  spec.norm_bias = false;
   spec.norm_eps = 1e-12;
-  spec.activation = locus::transformer::Activation::kGeluTanh;
-  spec.gated = false;
-  spec.qkv = locus::transformer::QkvLayout::kPerHead;
-  spec.qkv_bias = spec.output_bias = spec.feed_forward_bias = true;
-  spec.parallel_residual = spec.residual_from_norm = spec.layer_scale = spec.embedding_norm = true;
+  LayerSpec layer;
+  layer.attention = {6, 2, 10, 12, QkvLayout::kPerHead};
+  layer.attention.set_qkv_bias(true);
+  layer.attention.output_bias = layer.attention.sinks = true;
+  layer.attention.norm = {QueryNormForm::kOwn, Norm::kLayer, false, true, 1e-3};
+  layer.attention.scale = 0.3;
+  layer.attention.soft_cap = 50;
+  layer.attention.window = 9;
+  layer.attention.chunk = 16;
+  layer.attention.tuning = 0.1;
+  layer.attention.tuning_floor = 4;
+  layer.feed_forward = {77, Activation::kGeluTanh, false, true, 7, 1.5};
+  layer.feed_forward.experts = {8, 2, Router::kSigmoid, true, true, true, 4, 2, 2.5, 20, true};
+  layer.attention_norm = NormPlace::kPost;
+  layer.feed_forward_norm = NormPlace::kBoth;
+  layer.parallel = layer.shared_norm = layer.residual_from_norm = layer.layer_scale = true;
+  spec.repeat(layer, 3);
+  spec.embedding_norm = true;
+  spec.embedding_scale = 2;
+  spec.residual_scale = 0.5;
+  spec.logit_scale = 0.25;
+  spec.logit_cap = 30;
   spec.token_types = 2;
+  spec.embedding_width = 24;
+  spec.padding = 1;
+  spec.head = spec.head_transform_bias = false;
+  spec.head_transform_gelu = true;
+  spec.pool = Pool::kAll;
+  spec.norm_after_pool = true;
   spec.final_norm = false;
   spec.tied_head = false;
   spec.head_bias = spec.head_transform = true;
-  spec.window = 9;
-  spec.window_from_layer = 1;
-  spec.encoding = "cope";
-  spec.encoding_options = {{"gates", std::string("sep-key")},
-                           {"npos", std::int64_t{64}},
-                           {"ratio", 0.5},
-                           {"flag", true},
-                           {"list", std::vector<double>{1, 2.5}}};
+  spec.encodings = {{"cope",
+                     {{"gates", std::string("sep-key")},
+                      {"npos", std::int64_t{64}},
+                      {"ratio", 0.5},
+                      {"flag", true},
+                      {"list", std::vector<double>{1, 2.5}}}}};
   spec.trained_length = 128;
   return spec;
 }
@@ -49,19 +63,68 @@ TEST(LocusConfig, KeepsEveryField) {
   const auto read = parse_locus_config(written, "config.json");
   ASSERT_TRUE(read.ok()) << read.error().describe();
   EXPECT_EQ(locus_config(*read).dump(), locus_config(spec).dump());
-  EXPECT_EQ(read->encoding_options, spec.encoding_options);
+  EXPECT_EQ(*read, spec);
   // Every field of the two differs from its default, so none can have been left out of both functions.
   const json plain = json::parse(locus_config(Spec{}).dump());
   for (const auto& [name, value] : plain.items()) {
-    if (name != "model_type" && name != "causal") {
+    if (name != "model_type" && name != "causal" && name.rfind("latent_", 0) != 0) {
       EXPECT_NE(value, written[name]) << name;
     }
   }
 }
 
+TEST(LocusConfig, KeepsLatentAttention) {
+  Spec spec;
+  LayerSpec layer;
+  layer.attention.qkv = QkvLayout::kSeparate;
+  layer.attention.latent = {16, 24, 8, 1e-3};
+  spec.repeat(layer, 2);
+  const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  EXPECT_EQ(*read, spec);
+}
+
+TEST(LocusConfig, KeepsLayersOfTheirOwn) {
+  Spec spec;
+  spec.encodings = {{"rope", {{"base", 10000.0}}}, {"rope", {{"base", 500.0}}}};
+  spec.repeat({}, 6);
+  spec.each([](std::int64_t n, LayerSpec& layer) {
+    layer.encoding = n == 4 ? -1 : n % 2;
+    layer.attention.window = n % 3 == 0 ? 64 : 0;
+    layer.feed_forward.inner = n == 5 ? 96 : 512;
+  });
+  const json written = json::parse(locus_config(spec).dump());
+  EXPECT_EQ(written["position_encoding"].size(), 6U);
+  EXPECT_TRUE(written["position_encoding"][4].is_null());
+  EXPECT_EQ(written["layers"][1], json::parse(R"({"window": 0})"));
+  const auto read = parse_locus_config(written, "config.json");
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  EXPECT_EQ(*read, spec);
+}
+
+TEST(LocusConfig, ReadsTheFieldsOfEarlierFiles) {
+  json old = json::parse(locus_config(Spec{}).dump());
+  for (const char* field :
+       {"query_bias", "key_bias", "value_bias", "attention_norm_place", "feed_forward_norm_place"}) {
+    old.erase(field);
+  }
+  old["num_hidden_layers"] = 3;
+  old["qkv_bias"] = true;
+  old["norm_place"] = "post";
+  old["window"] = 8;
+  old["window_from_layer"] = 1;
+  const auto read = parse_locus_config(old, "config.json");
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  EXPECT_TRUE(read->first().attention.key_bias);
+  EXPECT_EQ(read->first().feed_forward_norm, NormPlace::kPost);
+  EXPECT_EQ(read->layers[0].attention.window, 0);
+  EXPECT_EQ(read->layers[1].attention.window, 8);
+  EXPECT_EQ(read->layers[2].attention.window, 8);
+}
+
 TEST(LocusConfig, KeepsAnImageStem) {
   Spec spec;
-  spec.image = {8, 1, 4, 5, 2};
+  spec.image = {8, 1, 4, 5, 2, 3, false, true};
   spec.causal = false;
   const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");
   ASSERT_TRUE(read.ok()) << read.error().describe();
@@ -69,7 +132,7 @@ TEST(LocusConfig, KeepsAnImageStem) {
   EXPECT_EQ(read->image.channels, 1);
   EXPECT_EQ(read->image.rows, 4);
   EXPECT_EQ(read->image.columns, 5);
-  EXPECT_EQ(read->image.registers, 2);
+  EXPECT_EQ(read->image, spec.image);
   EXPECT_FALSE(read->causal);
 }
 
@@ -94,6 +157,11 @@ TEST(LocusConfig, NamesTheFieldThatIsWrong) {
   expect_error("position_encoding", "rope");
   expect_error("position_encoding", json::parse(R"({"base": 10})"));
   expect_error("position_encoding", json::parse(R"({"name": "rope", "base": {"deep": 1}})"));
+  expect_error("position_encoding", json::parse(R"([{"name": "rope"}])"));
+  expect_error("position_encoding", json::parse(R"([{"name": "rope"}, 3])"));
+  expect_error("layers", json::parse("[{}]"));
+  expect_error("layers", json::parse(R"([{}, {"window": "wide"}])"));
+  expect_error("layers", json::parse(R"([{}, {"window": -1}])"));
   expect_error("image", json::parse(R"({"rows": 3})"));
   EXPECT_FALSE(parse_locus_config(json::array(), "config.json").ok());
   json huge = good;

@@ -1,0 +1,307 @@
+#include "models/transformer/block.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <utility>
+
+#include "core/attention/lane_kernels.h"
+#include "models/transformer/continued.h"
+
+namespace locus::transformer {
+
+namespace {
+
+at::Tensor merge_heads(const at::Tensor& x) {
+  return x.transpose(1, 2).reshape({x.size(0), x.size(2), x.size(1) * x.size(3)});
+}
+
+// x + branch · scale · factor. Without gradients the branch, which nobody else holds, is overwritten.
+at::Tensor add_branch(const at::Tensor& x, at::Tensor branch, const at::Tensor& scale, double factor) {
+  if (at::GradMode::is_enabled()) {
+    branch = scale.defined() ? branch * scale : branch;
+    return x + (factor == 1 ? branch : branch * factor);
+  }
+  if (scale.defined()) {
+    branch.mul_(scale);
+  }
+  if (factor != 1) {
+    branch.mul_(factor);
+  }
+  return branch.add_(x);
+}
+
+// GELU with tanh of x + bias, in place: ATen's takes as long as the product before it.
+void gelu_tanh(at::Tensor& x, const at::Tensor& bias) {
+  constexpr std::int64_t kLanes = attention::kLanes;
+  constexpr std::int64_t kRowsPerTask = 16;
+  const auto gelu = attention::lane_kernels().gelu_tanh;
+  const std::int64_t width = x.size(-1);
+  const at::Tensor added = bias.defined() ? bias.contiguous() : at::zeros({width}, x.options());
+  const float* const row = added.data_ptr<float>();
+  float* const data = x.data_ptr<float>();
+  at::parallel_for(0, x.numel() / width, kRowsPerTask, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t n = begin; n < end; ++n) {
+      for (std::int64_t c = 0; c < width; c += kLanes) {
+        gelu(data + n * width + c, 1, row + c);
+      }
+    }
+  });
+}
+
+// Whether the product of x may be worked on by the loops of lane_kernels.h.
+bool runs_kernels(const at::Tensor& x, const Linear& weights) {
+  return !at::GradMode::is_enabled() && x.device().is_cpu() && x.scalar_type() == at::kFloat &&
+         weights.weight.scalar_type() == at::kFloat && weights.weight.size(0) % attention::kLanes == 0;
+}
+
+bool before(NormPlace place) {
+  return place == NormPlace::kPre || place == NormPlace::kBoth;
+}
+bool after(NormPlace place) {
+  return place == NormPlace::kAfter || place == NormPlace::kBoth;
+}
+
+}  // namespace
+
+at::Tensor linear(const at::Tensor& x, const Linear& weights) {
+  return at::linear(x, weights.weight, weights.bias);
+}
+
+at::Tensor normalise(const at::Tensor& x, const NormWeights& weights, Norm norm, double eps) {
+  if (norm == Norm::kLayer) {
+    return at::layer_norm(x, {x.size(-1)}, weights.weight, weights.bias, eps);
+  }
+  const at::Tensor scaled = x * at::rsqrt(x.square().mean(-1, true) + eps);
+  return weights.weight.defined() ? scaled * weights.weight : scaled;
+}
+
+at::Tensor activate(Activation activation, at::Tensor x) {
+  const bool in_place = !at::GradMode::is_enabled();
+  switch (activation) {
+    case Activation::kGelu:
+      return in_place ? at::gelu_(x, "none") : at::gelu(x, "none");
+    case Activation::kGeluTanh:
+      return in_place ? at::gelu_(x, "tanh") : at::gelu(x, "tanh");
+    case Activation::kSilu:
+      return in_place ? at::silu_(x) : at::silu(x);
+    case Activation::kRelu:
+      return in_place ? at::relu_(x) : at::relu(x);
+    case Activation::kQuickGelu:
+      return x * at::sigmoid(x * 1.702);
+  }
+  return x;
+}
+
+at::Tensor split_heads(const at::Tensor& x, std::int64_t heads) {
+  const at::Tensor split = x.view({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
+  return at::GradMode::is_enabled() ? split : split.contiguous();
+}
+
+at::Tensor feed_forward(const FeedForwardSpec& spec, const FeedForwardWeights& weights, const at::Tensor& x) {
+  if (!spec.gated) {
+    if (spec.activation == Activation::kGeluTanh && runs_kernels(x, weights.up)) {
+      at::Tensor inner = linear(x, {weights.up.weight, {}});
+      gelu_tanh(inner, weights.up.bias);
+      return linear(inner, weights.down);
+    }
+    return linear(activate(spec.activation, linear(x, weights.up)), weights.down);
+  }
+  if (spec.clamp > 0) {
+    const at::Tensor gate = linear(x, weights.gate).clamp_max(spec.clamp);
+    const at::Tensor up = linear(x, weights.up).clamp(-spec.clamp, spec.clamp);
+    return linear((up + 1) * gate * at::sigmoid(gate * spec.alpha), weights.down);
+  }
+  at::Tensor gate = activate(spec.activation, linear(x, weights.gate));
+  const at::Tensor up = linear(x, weights.up);
+  return linear(at::GradMode::is_enabled() ? gate * up : gate.mul_(up), weights.down);
+}
+
+Block::Block(const Spec& spec, std::int64_t index)
+    : index_(index),
+      layer_(spec.layers[static_cast<std::size_t>(index)]),
+      causal_(spec.causal),
+      norm_(spec.norm),
+      eps_(spec.norm_eps),
+      residual_scale_(spec.residual_scale) {}
+
+attention::Mask Block::mask() const {
+  return {causal_, layer_.attention.window, layer_.attention.chunk};
+}
+
+at::Tensor Block::norm(const at::Tensor& x, const NormWeights& weights) const {
+  return normalise(x, weights, norm_, eps_);
+}
+
+at::Tensor Block::split_normed(const at::Tensor& x, std::int64_t heads, const std::vector<NormWeights>& weights) const {
+  const QueryNorm& norm = layer_.attention.norm;
+  switch (norm.form) {
+    case QueryNormForm::kNone:
+      return split_heads(x, heads);
+    case QueryNormForm::kWhole:
+      return split_heads(normalise(x, weights.front(), norm.norm, norm.eps), heads);
+    case QueryNormForm::kHead:
+      return normalise(split_heads(x, heads), weights.front(), norm.norm, norm.eps);
+    case QueryNormForm::kOwn:
+      break;
+  }
+  // (H, 1, D) each: a head's own vector meets its own rows.
+  std::vector<at::Tensor> scales;
+  std::vector<at::Tensor> shifts;
+  for (const NormWeights& own : weights) {
+    scales.push_back(own.weight);
+    if (own.bias.defined()) {
+      shifts.push_back(own.bias);
+    }
+  }
+  const at::Tensor scaled = normalise(split_heads(x, heads), {}, norm.norm, norm.eps) * at::stack(scales).unsqueeze(1);
+  return shifts.empty() ? scaled : scaled + at::stack(shifts).unsqueeze(1);
+}
+
+at::Tensor Block::scaled_query(const at::Tensor& query, const LayerRun& run) const {
+  const AttentionSpec& attention = layer_.attention;
+  at::Tensor scaled = attention.scale > 0 ? query * (attention.scale / run.encoding.scale()) : query;
+  if (attention.tuning != 0) {
+    const at::Tensor steps = ((run.state.positions.ids + 1) / attention.tuning_floor).floor();
+    const at::Tensor factor = steps.log1p() * attention.tuning + 1;  // (T)
+    scaled = scaled * factor.to(scaled.scalar_type()).to(scaled.device()).unsqueeze(-1);
+  }
+  return scaled;
+}
+
+position::Projections Block::project(const at::Tensor& x, const LayerRun& run) const {
+  const AttentionSpec& attention = layer_.attention;
+  if (attention.latent.rank > 0) {
+    position::Projections latent = project_latent(x);
+    latent.query = scaled_query(latent.query, run);
+    return latent;
+  }
+  const std::int64_t heads = attention.heads;
+  const std::int64_t kv_heads = attention.kv_heads;
+  const std::int64_t width = attention.head_width;
+  position::Projections projections;
+  projections.hidden = x;
+  at::Tensor query;
+  at::Tensor key;
+  at::Tensor value;
+  if (attention.qkv == QkvLayout::kSeparate) {
+    query = linear(x, weights_.query);
+    key = linear(x, weights_.key);
+    value = linear(x, weights_.value);
+  } else if (attention.qkv == QkvLayout::kPerHead) {
+    const std::int64_t group = heads / kv_heads;
+    const at::Tensor all = linear(x, weights_.qkv).view({x.size(0), x.size(1), kv_heads, group + 2, width});
+    query = all.narrow(3, 0, group).flatten(2);
+    key = all.select(3, group).flatten(2);
+    value = all.select(3, group + 1).flatten(2);
+  } else {
+    const std::vector<at::Tensor> parts =
+        linear(x, weights_.qkv).split_with_sizes({heads * width, kv_heads * width, kv_heads * attention.values()}, -1);
+    query = parts[0];
+    key = parts[1];
+    value = parts[2];
+  }
+  projections.query = scaled_query(split_normed(query, heads, weights_.query_norm), run);
+  projections.key = split_normed(key, kv_heads, weights_.key_norm);
+  projections.value = split_heads(value, kv_heads);
+  return projections;
+}
+
+position::Projections Block::project_latent(const at::Tensor& x) const {
+  const AttentionSpec& attention = layer_.attention;
+  const Latent& latent = attention.latent;
+  const std::int64_t plain = attention.head_width - latent.rotated;
+  // The checkpoint's heads are [plain | rotated]; the encoding turns first channels.
+  const auto turned_first = [&](const at::Tensor& heads) {
+    return at::cat({heads.narrow(-1, plain, latent.rotated), heads.narrow(-1, 0, plain)}, -1);
+  };
+  const at::Tensor asked =
+      latent.query_rank > 0
+          ? linear(normalise(linear(x, weights_.query_down), weights_.query_latent_norm, Norm::kRms, latent.eps),
+                   weights_.query_up)
+          : linear(x, weights_.query);
+  const at::Tensor down = linear(x, weights_.latent_down);
+  const at::Tensor shared = down.narrow(-1, latent.rank, latent.rotated).unsqueeze(1);  // (B, 1, T, dr)
+  const at::Tensor up =
+      split_heads(linear(normalise(down.narrow(-1, 0, latent.rank), weights_.latent_norm, Norm::kRms, latent.eps),
+                         weights_.latent_up),
+                  attention.heads);
+  position::Projections projections;
+  projections.hidden = x;
+  projections.query = turned_first(split_heads(asked, attention.heads));
+  projections.key = at::cat({shared.expand({-1, attention.heads, -1, -1}), up.narrow(-1, 0, plain)}, -1);
+  projections.value = up.narrow(-1, plain, attention.values()).contiguous();
+  return projections;
+}
+
+Result<attention::Attended> Block::attend(const at::Tensor& normed, const LayerRun& run, LayerRecord& seen,
+                                          at::Tensor& state_values) const {
+  const position::Projections projections = project(normed, run);
+  seen.prepared = run.encoding.prepare(run.state, run.encoding_layer, projections);
+  seen.value = projections.value;
+  seen.state = run.state;
+  if (run.continued != nullptr) {
+    run.continued->take_over(index_, seen);
+  }
+  state_values = run.encoding.state_values(seen.state, run.encoding_layer);
+  LOCUS_TRY(attention::Attended attended, run.attend(index_, seen.prepared, seen.value, state_values));
+  seen.log_sum_exp = attended.log_sum_exp;
+  seen.chosen = attended.chosen;
+  if (run.record != nullptr) {
+    if (run.continued != nullptr) {
+      run.continued->take_over_rows(index_, seen);
+    }
+    run.record->prepared = seen.prepared;
+    run.record->state = seen.state;
+    run.record->log_sum_exp = seen.log_sum_exp;
+    run.record->chosen = seen.chosen;
+  }
+  return attended;
+}
+
+at::Tensor Block::feed(const at::Tensor& x) const {
+  return layer_.feed_forward.experts.count > 0
+             ? transformer::feed_forward(layer_.feed_forward, weights_.experts, x, nullptr)
+             : transformer::feed_forward(layer_.feed_forward, weights_.feed_forward, x);
+}
+
+Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) const {
+  const at::Tensor normed = before(layer_.attention_norm) ? norm(x, weights_.attention_norm) : x;
+  LayerRecord seen;  // of all tokens
+  at::Tensor state_values;
+  LOCUS_TRY(attention::Attended attended, attend(normed, run, seen, state_values));
+  const bool last = !run.output_rows.empty();  // nobody reads the state after it
+  const auto wanted = [&](const at::Tensor& rows, std::int64_t axis) {
+    return last ? rows.slice(axis, run.output_rows.begin, run.output_rows.end) : rows;
+  };
+  at::Tensor branch = linear(merge_heads(wanted(attended.output, 2)), weights_.output);
+  if (after(layer_.attention_norm)) {
+    branch = norm(branch, weights_.attention_after_norm);
+  }
+  at::Tensor middle = add_branch(wanted(layer_.residual_from_norm ? normed : x, 1), std::move(branch),
+                                 weights_.attention_scale, residual_scale_);
+  if (!last) {
+    const std::int64_t length = seen.prepared.query.size(2);
+    run.encoding.after_attention(
+        run.state, run.encoding_layer,
+        {attended.state_values, state_values, &seen.prepared, {length - x.size(1), length}, middle});
+  }
+  if (layer_.attention_norm == NormPlace::kPost && !layer_.parallel) {
+    middle = norm(middle, weights_.attention_norm);
+  }
+  const at::Tensor own = layer_.parallel ? wanted(layer_.shared_norm ? normed : x, 1) : middle;
+  const at::Tensor inner =
+      before(layer_.feed_forward_norm) && !layer_.shared_norm ? norm(own, weights_.feed_forward_norm) : own;
+  branch = feed(inner);
+  if (!last) {
+    run.encoding.after_feed_forward(run.state, run.encoding_layer, branch);
+  }
+  if (after(layer_.feed_forward_norm)) {
+    branch = norm(branch, weights_.feed_forward_after_norm);
+  }
+  const at::Tensor sum = add_branch(layer_.residual_from_norm && !layer_.parallel ? inner : middle, std::move(branch),
+                                    weights_.feed_forward_scale, residual_scale_);
+  return layer_.feed_forward_norm == NormPlace::kPost && !layer_.parallel ? norm(sum, weights_.feed_forward_norm) : sum;
+}
+
+}  // namespace locus::transformer

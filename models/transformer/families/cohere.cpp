@@ -1,0 +1,70 @@
+// Cohere (Command R) and Cohere 2: parallel branches of one LayerNorm without bias, interleaved RoPE, scaled logits.
+// Cohere 2 windows most layers and leaves the others without positions.
+#include "models/transformer/families/list.h"
+#include "models/transformer/families/llama.h"
+#include "models/transformer/families/slots.h"
+
+namespace locus::families {
+
+namespace {
+
+Family cohere(std::string_view name) {
+  Family family = llama(name);
+  family.fixed = [](Draft& draft) {
+    draft.spec.norm = transformer::Norm::kLayer;
+    draft.spec.norm_bias = false;
+    draft.layer.parallel = draft.layer.shared_norm = true;
+  };
+  family.set({{"layer_norm_eps"}, slot::norm_eps, 1e-5});
+  family.set({{"logit_scale"}, slot::logit_scale, 0.0625});
+  family.set({{"tie_word_embeddings"}, slot::tied, true});
+  return family;
+}
+
+Status finish(const Checkpoint& checkpoint, Plan& plan) {
+  LOCUS_CHECK(set_rope(checkpoint.config, plan, 10000.0, "interleaved"));
+  LOCUS_TRY(const bool normed, checkpoint.config.boolean("use_qk_norm", false));
+  plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
+    if (normed) {
+      layer.attention.norm = {transformer::QueryNormForm::kOwn, transformer::Norm::kLayer, true, false,
+                              plan.spec.norm_eps};
+    }
+  });
+  return {};
+}
+
+Status finish2(const Checkpoint& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_CHECK(set_rope(config, plan, 10000.0, "interleaved"));
+  LOCUS_TRY(const std::int64_t window, config.integer("sliding_window", 4096));
+  LOCUS_TRY(const std::int64_t pattern, config.integer("sliding_window_pattern", 4));
+  if (pattern < 1 || window < 1) {
+    return bad_input("expected a pattern and a window of at least 1, found " + std::to_string(pattern) + " and " +
+                         std::to_string(window),
+                     config.file());
+  }
+  LOCUS_CHECK(set_windows(config, plan.spec, window, [&](std::int64_t n) { return (n + 1) % pattern != 0; }));
+  plan.spec.each(
+      [](std::int64_t, transformer::LayerSpec& layer) { layer.encoding = layer.attention.window > 0 ? 0 : -1; });
+  return {};
+}
+
+}  // namespace
+
+const Family kCohere = [] {
+  Family family = cohere("cohere");
+  family.finish = finish;
+  // A row of one tensor a head.
+  const Piece row{.stacked = true};
+  family.names.push_back({"layers.N.attention.query_norm.J.weight", "layers.N.self_attn.q_norm.weight", {}, row});
+  family.names.push_back({"layers.N.attention.key_norm.J.weight", "layers.N.self_attn.k_norm.weight", {}, row});
+  return family;
+}();
+
+const Family kCohere2 = [] {
+  Family family = cohere("cohere2");
+  family.finish = finish2;
+  return family;
+}();
+
+}  // namespace locus::families

@@ -1,0 +1,135 @@
+// DeepSeek V2 and V3: latent attention with a decoupled part that turns, and experts after the first layers.
+#include <cmath>
+
+#include "models/transformer/families/list.h"
+#include "models/transformer/families/llama.h"
+#include "models/transformer/families/slots.h"
+
+namespace locus::families {
+
+namespace {
+
+using transformer::LayerSpec;
+
+// What YaRN's mscale fields make of the magnitude.
+double magnitude(double mscale, double factor) {
+  return factor > 1 ? 0.1 * mscale * std::log(factor) + 1 : 1;
+}
+
+Status finish_attention(const Config& config, Plan& plan, bool squares_scale) {
+  LOCUS_TRY(const bool interleaved, config.boolean("rope_interleave", true));
+  LOCUS_TRY(const Config scaling, group(config, config.has("rope_parameters") ? "rope_parameters" : "rope_scaling"));
+  LOCUS_TRY(const double factor, scaling.number("factor", 1.0));
+  LOCUS_TRY(const double mscale, scaling.number("mscale", 1.0));
+  LOCUS_TRY(const double mscale_all, scaling.number("mscale_all_dim", 0.0));
+  LOCUS_TRY(const std::string type, scaling.text(spelled(scaling, {"rope_type", "type"}), "default"));
+  const transformer::AttentionSpec& attention = plan.spec.first().attention;
+  const auto width = static_cast<double>(attention.head_width);
+  LOCUS_CHECK(set_rope(config, plan, 10000.0, interleaved ? "interleaved" : "half",
+                       static_cast<double>(attention.latent.rotated) / width));
+  double scale = 0;
+  if (type == "yarn") {
+    if (!squares_scale) {
+      return unsupported("field rope_scaling: implementations of V2 disagree on the scale of scores under yarn",
+                         config.file());
+    }
+    Settings& options = plan.spec.encodings.front().options;
+    options.set("attention_factor", magnitude(mscale, factor) / magnitude(mscale_all, factor));
+    options.set("max_position_embeddings", std::int64_t{0});  // the factor counts as it is written
+    scale = std::pow(magnitude(mscale_all, factor), 2) / std::sqrt(width);
+  }
+  plan.spec.each([&](std::int64_t, LayerSpec& layer) {
+    layer.attention.scale = scale;
+    layer.attention.query_bias = layer.attention.query_bias && layer.attention.latent.query_rank > 0;
+  });
+  return {};
+}
+
+Status finish_experts(const Config& config, Plan& plan) {
+  LOCUS_TRY(const std::int64_t dense, config.integer("first_k_dense_replace", 0));
+  LOCUS_TRY(const std::int64_t dense_inner, config.integer("intermediate_size"));
+  LOCUS_TRY(const std::int64_t shared, integer_or(config, "n_shared_experts", 0, 0));
+  plan.spec.each([&](std::int64_t n, LayerSpec& layer) {
+    layer.feed_forward.experts.shared = shared * layer.feed_forward.inner;
+    if (n < dense) {
+      layer.feed_forward.experts = {};
+      layer.feed_forward.inner = dense_inner;
+    }
+  });
+  return {};
+}
+
+Status finish_v2(const Checkpoint& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_CHECK(finish_attention(config, plan, false));
+  LOCUS_TRY(const std::string method, config.text("topk_method", "greedy"));
+  LOCUS_TRY(const bool normalised, config.boolean("norm_topk_prob", false));
+  if ((method != "greedy" && method != "group_limited_greedy") || normalised) {
+    return unsupported("expected topk_method greedy or group_limited_greedy without norm_topk_prob, found " + method,
+                       config.file());
+  }
+  plan.spec.each([&](std::int64_t, LayerSpec& layer) {
+    if (method == "greedy") {
+      layer.feed_forward.experts.groups = layer.feed_forward.experts.chosen_groups = 1;
+    }
+  });
+  return finish_experts(config, plan);
+}
+
+Status finish_v3(const Checkpoint& checkpoint, Plan& plan) {
+  LOCUS_CHECK(finish_attention(checkpoint.config, plan, true));
+  return finish_experts(checkpoint.config, plan);
+}
+
+Family deepseek(std::string_view name) {
+  Family family = llama(name);
+  // What head_dim and num_key_value_heads say means something else here, or nothing.
+  std::erase_if(family.fields, [](const Field& field) {
+    return field.names.front() == "num_key_value_heads" || field.names.front() == "head_dim";
+  });
+  family.set({{"qk_rope_head_dim"}, slot::rotated_width});
+  family.set({{"qk_nope_head_dim"}, slot::plain_width});
+  family.set({{"v_head_dim"}, slot::value_width});
+  family.set({{"moe_intermediate_size"}, slot::inner});
+  family.set({{"n_routed_experts"}, slot::experts});
+  family.set({{"num_experts_per_tok"}, slot::chosen_experts});
+  family.set({{"n_group"}, slot::expert_groups, std::int64_t{1}});
+  family.set({{"topk_group"}, slot::chosen_groups, std::int64_t{1}});
+  family.set({{"routed_scaling_factor"}, slot::expert_factor, 1.0});
+  family.set({{"kv_lora_rank"}, slot::latent_rank});
+  family.set({{"q_lora_rank"}, slot::latent_query_rank, std::int64_t{0}});
+  const std::string attention = "layers.N.self_attn.";
+  for (const auto& [to, from] : {std::pair{"query_down", "q_a_proj"}, std::pair{"query_latent_norm", "q_a_layernorm"},
+                                 std::pair{"query_up", "q_b_proj"}, std::pair{"latent_down", "kv_a_proj_with_mqa"},
+                                 std::pair{"latent_norm", "kv_a_layernorm"}, std::pair{"latent_up", "kv_b_proj"}}) {
+    family.names.push_back({std::string("layers.N.attention.") + to, attention + from});
+  }
+  for (const std::string part : {"gate", "up", "down"}) {
+    family.names.push_back({"layers.N.feed_forward.experts.J." + part, "layers.N.mlp.experts.J." + part + "_proj"});
+    family.names.push_back({"layers.N.feed_forward.shared." + part, "layers.N.mlp.shared_experts." + part + "_proj"});
+  }
+  family.names.push_back({"layers.N.feed_forward.router", "layers.N.mlp.gate"});
+  family.names.push_back({"layers.N.feed_forward.correction", "layers.N.mlp.gate.e_score_correction_bias"});
+  return family;
+}
+
+}  // namespace
+
+const Family kDeepseekV2 = [] {
+  Family family = deepseek("deepseek_v2");
+  family.finish = finish_v2;
+  return family;
+}();
+
+const Family kDeepseekV3 = [] {
+  Family family = deepseek("deepseek_v3");
+  family.fixed = [](Draft& draft) {
+    draft.layer.feed_forward.experts.router = transformer::Router::kSigmoid;
+    draft.layer.feed_forward.experts.correction = true;
+  };
+  family.set({{"norm_topk_prob"}, slot::normalised_experts, true});
+  family.finish = finish_v3;
+  return family;
+}();
+
+}  // namespace locus::families

@@ -1,0 +1,144 @@
+// ModernBERT: both ways, windows to both sides in two layers of three, another base there, GeGLU, few biases.
+// NomicBERT: BERT's norms with RoPE and a gated feed-forward.
+#include "models/transformer/families/bert.h"
+#include "models/transformer/families/list.h"
+#include "models/transformer/families/slots.h"
+
+namespace locus::families {
+
+namespace {
+
+using transformer::NormPlace;
+
+// Global layers turn by one base, local ones by another.
+Result<std::vector<transformer::EncodingSpec>> modernbert_encodings(const Config& config) {
+  LOCUS_TRY(const double global, config.number("global_rope_theta", 160000.0));
+  LOCUS_TRY(const double everywhere, config.number("rope_parameters.full_attention.rope_theta", global));
+  const double usual = config.has_null("local_rope_theta") ? everywhere : 10000.0;
+  LOCUS_TRY(const double local, config.number("local_rope_theta", usual));
+  LOCUS_TRY(const double near, config.number("rope_parameters.sliding_attention.rope_theta", local));
+  return std::vector<transformer::EncodingSpec>{{"rope", {{"base", everywhere}}}, {"rope", {{"base", near}}}};
+}
+
+Status finish_modernbert(const Checkpoint& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_TRY(const std::int64_t every, integer_or(config, "global_attn_every_n_layers", 3));
+  LOCUS_TRY(const std::int64_t wide, integer_or(config, "local_attention", 128));
+  LOCUS_TRY(plan.spec.norm_bias, config.boolean("norm_bias", false));
+  LOCUS_TRY(plan.spec.head_transform_bias, config.boolean("classifier_bias", false));
+  LOCUS_TRY(plan.spec.head_bias, config.boolean("decoder_bias", true));
+  LOCUS_TRY(plan.spec.encodings, modernbert_encodings(config));
+  // |i − j| ≤ half of it, so half of it and the token itself to each side.
+  LOCUS_CHECK(set_windows(config, plan.spec, wide / 2 + 1, [&](std::int64_t n) { return n % every != 0; }));
+  plan.spec.each([](std::int64_t n, transformer::LayerSpec& layer) {
+    layer.encoding = layer.attention.window > 0 ? 1 : 0;
+    layer.attention_norm = n == 0 ? NormPlace::kNone : NormPlace::kPre;  // the embedding's norm serves
+  });
+  return headless_without(checkpoint, "head.dense.weight", plan);
+}
+
+Status finish_nomic(const Checkpoint& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_TRY(const bool prenorm, config.boolean("prenorm", false));
+  LOCUS_TRY(const double fraction, config.number("rotary_emb_fraction", 1.0));
+  LOCUS_TRY(const bool interleaved, config.boolean("rotary_emb_interleaved", false));
+  LOCUS_TRY(const double base, config.number("rotary_emb_base", 10000.0));
+  LOCUS_TRY(const std::string activation, config.text("activation_function", "swiglu"));
+  LOCUS_TRY(const bool bias, config.boolean("mlp_fc1_bias", true));
+  LOCUS_TRY(const bool down_bias, config.boolean("mlp_fc2_bias", true));
+  if (prenorm || !(fraction > 0) || activation != "swiglu" || bias != down_bias) {
+    return unsupported(
+        "expected post-norm, a rotary_emb_fraction above 0, swiglu, and biases in both or none of fc1 and "
+        "fc2, found " +
+            activation,
+        config.file());
+  }
+  plan.spec.encodings = {
+      {"rope",
+       {{"base", base}, {"fraction", fraction}, {"layout", std::string(interleaved ? "interleaved" : "half")}}}};
+  plan.spec.head_transform_bias = plan.spec.head_bias = bias;
+  plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) { layer.feed_forward.bias = bias; });
+  return headless_without(checkpoint, "cls.predictions.transform.dense.weight", plan);
+}
+
+}  // namespace
+
+const Family kModernbert = [] {
+  using namespace slot;
+  return Family{
+      .name = "modernbert",
+      .fixed =
+          [](Draft& draft) {
+            draft.spec.norm = transformer::Norm::kLayer;
+            draft.spec.causal = false;
+            draft.spec.embedding_norm = draft.spec.head_transform = true;
+            draft.layer.attention.qkv = transformer::QkvLayout::kFused;
+          },
+      .fields = {{{"vocab_size"}, vocabulary},
+                 {{"hidden_size"}, width},
+                 {{"num_hidden_layers"}, layers},
+                 {{"num_attention_heads"}, heads},
+                 {{"intermediate_size"}, inner},
+                 {{"norm_eps"}, norm_eps, 1e-5},
+                 {{"hidden_activation"}, activation, "gelu"},
+                 {{"attention_bias"}, attention_bias, false},
+                 {{"mlp_bias"}, feed_forward_bias, false},
+                 {{"max_position_embeddings"}, trained_length, std::int64_t{8192}},
+                 {{"tie_word_embeddings"}, tied, true}},
+      .finish = finish_modernbert,
+      .prefixes = {"model.", "", "module.model."},
+      .anchor = "embeddings.tok_embeddings.weight",
+      .names = {{"embedding.weight", "embeddings.tok_embeddings.weight"},
+                {"embedding_norm", "embeddings.norm"},
+                {"layers.N.attention_norm", "layers.N.attn_norm"},
+                {"layers.N.attention.qkv", "layers.N.attn.Wqkv"},
+                {"layers.N.attention.output", "layers.N.attn.Wo"},
+                {"layers.N.feed_forward_norm", "layers.N.mlp_norm"},
+                {"layers.N.feed_forward.gate", "layers.N.mlp.Wi", Layout::kAsIs, {0, 2}},
+                {"layers.N.feed_forward.up", "layers.N.mlp.Wi", Layout::kAsIs, {1, 2}},
+                {"layers.N.feed_forward.down", "layers.N.mlp.Wo"},
+                {"final_norm", "final_norm"}},
+      .outside = {{"head_transform", "head.dense"}, {"head_norm", "head.norm"}, {"head", "decoder"}},
+      .skipped = {"decoder.weight"},
+  };
+}();
+
+const Family kNomicBert = [] {
+  using namespace slot;
+  Family family = bert("nomic_bert");
+  family.fixed = [](Draft& draft) {
+    draft.spec.norm = transformer::Norm::kLayer;
+    draft.spec.causal = draft.spec.final_norm = false;
+    draft.spec.embedding_norm = draft.spec.head_transform = true;
+    draft.layer.attention_norm = draft.layer.feed_forward_norm = NormPlace::kPost;
+    draft.layer.attention.qkv = transformer::QkvLayout::kFused;
+  };
+  family.fields = {{{"vocab_size"}, vocabulary},
+                   {{"n_embd"}, width},
+                   {{"n_layer"}, layers},
+                   {{"n_head"}, heads},
+                   {{"n_inner"}, inner, kFollows},
+                   {{"layer_norm_epsilon"}, norm_eps, 1e-12},
+                   {{"qkv_proj_bias"}, attention_bias, true},
+                   {{"type_vocab_size"}, token_types, std::int64_t{2}},
+                   {{"n_positions"}, trained_length, std::int64_t{0}},
+                   {{"tie_word_embeddings"}, tied, true}};
+  family.finish = finish_nomic;
+  family.names = {{"embedding.weight", "embeddings.word_embeddings.weight"},
+                  {"token_type.weight", "embeddings.token_type_embeddings.weight"},
+                  {"embedding_norm", "emb_ln"},
+                  {"layers.N.attention.qkv", "encoder.layers.N.attn.Wqkv"},
+                  {"layers.N.attention.output", "encoder.layers.N.attn.out_proj"},
+                  {"layers.N.attention_norm", "encoder.layers.N.norm1"},
+                  {"layers.N.feed_forward.up", "encoder.layers.N.mlp.fc11"},
+                  {"layers.N.feed_forward.gate", "encoder.layers.N.mlp.fc12"},
+                  {"layers.N.feed_forward.down", "encoder.layers.N.mlp.fc2"},
+                  {"layers.N.feed_forward_norm", "encoder.layers.N.norm2"}};
+  family.outside = {{"head_transform", "cls.predictions.transform.dense"},
+                    {"head_norm", "cls.predictions.transform.layer_norm"},
+                    {"head", "cls.predictions.decoder"}};
+  family.skipped = {"cls.predictions.decoder.weight"};
+  return family;
+}();
+
+}  // namespace locus::families

@@ -1,0 +1,94 @@
+// Qwen3: Llama with q and k normed head by head. Qwen3-MoE and Qwen2-MoE: experts in most layers.
+#include <algorithm>
+
+#include "models/transformer/families/list.h"
+#include "models/transformer/families/llama.h"
+#include "models/transformer/families/slots.h"
+
+namespace locus::families {
+
+namespace {
+
+// A window only where use_sliding_window says so, in the layers from max_window_layers on.
+Status finish_windows(const Checkpoint& checkpoint, Plan& plan) {
+  LOCUS_CHECK(finish_llama(checkpoint, plan));
+  const Config& config = checkpoint.config;
+  LOCUS_TRY(const bool windowed, config.boolean("use_sliding_window", false));
+  LOCUS_TRY(const std::int64_t window, config.integer("sliding_window", 0));
+  LOCUS_TRY(const std::int64_t first, config.integer("max_window_layers", 28));
+  return windowed ? set_windows(config, plan.spec, window, [&](std::int64_t n) { return n >= first; }) : Status();
+}
+
+// Layers that mlp_only_layers or decoder_sparse_step leave dense have one feed-forward of intermediate_size.
+Status finish_experts(const Checkpoint& checkpoint, Plan& plan) {
+  LOCUS_CHECK(finish_windows(checkpoint, plan));
+  const Config& config = checkpoint.config;
+  LOCUS_TRY(const std::int64_t step, integer_or(config, "decoder_sparse_step", 1));
+  LOCUS_TRY(const std::int64_t dense_inner, config.integer("intermediate_size", plan.spec.first().feed_forward.inner));
+  std::vector<std::int64_t> dense;
+  if (config.has("mlp_only_layers")) {
+    LOCUS_TRY(dense, config.integers("mlp_only_layers"));
+  }
+  plan.spec.each([&](std::int64_t n, transformer::LayerSpec& layer) {
+    if ((n + 1) % step != 0 || std::count(dense.begin(), dense.end(), n) > 0) {
+      layer.feed_forward.inner = dense_inner;
+      layer.feed_forward.experts = {};
+    }
+  });
+  return {};
+}
+
+void norm_heads(Draft& draft) {
+  draft.layer.attention.norm.form = transformer::QueryNormForm::kHead;
+}
+
+void add_query_norms(Family& family) {
+  family.names.push_back({"layers.N.attention.query_norm", "layers.N.self_attn.q_norm"});
+  family.names.push_back({"layers.N.attention.key_norm", "layers.N.self_attn.k_norm"});
+}
+
+void add_experts(Family& family) {
+  family.set({{"num_experts"}, slot::experts});
+  family.set({{"num_experts_per_tok"}, slot::chosen_experts});
+  family.set({{"norm_topk_prob"}, slot::normalised_experts, false});
+  family.set({{"moe_intermediate_size"}, slot::inner});
+  for (const char* part : {"gate", "up", "down"}) {
+    family.names.push_back({std::string("layers.N.feed_forward.experts.J.") + part,
+                            std::string("layers.N.mlp.experts.J.") + part + "_proj"});
+    family.names.push_back({std::string("layers.N.feed_forward.shared.") + part,
+                            std::string("layers.N.mlp.shared_expert.") + part + "_proj"});
+  }
+  family.names.push_back({"layers.N.feed_forward.router", "layers.N.mlp.gate"});
+  family.names.push_back({"layers.N.feed_forward.shared_gate", "layers.N.mlp.shared_expert_gate"});
+  family.finish = finish_experts;
+}
+
+}  // namespace
+
+const Family kQwen3 = [] {
+  Family family = llama("qwen3");
+  family.fixed = norm_heads;
+  family.set({{"head_dim"}, slot::head_width, std::int64_t{128}});
+  family.finish = finish_windows;
+  add_query_norms(family);
+  return family;
+}();
+
+const Family kQwen3Moe = [] {
+  Family family = llama("qwen3_moe");
+  family.fixed = norm_heads;
+  add_query_norms(family);
+  add_experts(family);
+  return family;
+}();
+
+const Family kQwen2Moe = [] {
+  Family family = llama("qwen2_moe");
+  family.fixed = [](Draft& draft) { draft.layer.feed_forward.experts.shared_gate = true; };
+  family.set({{"qkv_bias"}, slot::qkv_bias, true});
+  family.set({{"shared_expert_intermediate_size"}, slot::shared_expert});
+  add_experts(family);
+  return family;
+}();
+
+}  // namespace locus::families

@@ -1,0 +1,36 @@
+// SmolLM3: Llama that leaves every fourth layer without positions.
+#include "models/transformer/families/list.h"
+#include "models/transformer/families/llama.h"
+#include "models/transformer/families/slots.h"
+
+namespace locus::families {
+
+namespace {
+
+Status finish(const Checkpoint& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_CHECK(set_rope(config, plan, 2e6));
+  LOCUS_TRY(const bool windowed, config.boolean("use_sliding_window", false));
+  if (windowed) {
+    return unsupported("field use_sliding_window: Locus reads checkpoints without it", config.file());
+  }
+  // Despite its name: 1 where a layer turns.
+  LOCUS_TRY(const std::vector<std::int64_t> turns, layer_list(config, "no_rope_layers", plan.spec.depth()));
+  LOCUS_TRY(const std::int64_t interval, integer_or(config, "no_rope_layer_interval", 4));
+  plan.spec.each([&](std::int64_t n, transformer::LayerSpec& layer) {
+    const bool own = turns.empty() ? (n + 1) % interval != 0 : turns[static_cast<std::size_t>(n)] != 0;
+    layer.encoding = own ? 0 : -1;
+  });
+  return {};
+}
+
+}  // namespace
+
+const Family kSmolLm3 = [] {
+  Family family = llama("smollm3");
+  family.set({{"tie_word_embeddings"}, slot::tied, true});
+  family.finish = finish;
+  return family;
+}();
+
+}  // namespace locus::families

@@ -1,0 +1,274 @@
+// Tables of families: reading a plan from one, and the fields of a config.json from a spec.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "models/settings_json.h"
+#include "models/transformer/families/family.h"
+#include "models/transformer/transformer.h"
+
+namespace locus::families {
+
+namespace {
+
+using transformer::Activation;
+
+template <class... Cases>
+struct Either : Cases... {
+  using Cases::operator()...;
+};
+
+// The value of one field. Required fields have no fallback; a fallback of the slot's own value keeps what is fixed.
+Status read_field(const Field& field, const Config& config, Draft& draft) {
+  const std::string_view name = spelled(config, field.names);
+  const bool required = std::holds_alternative<std::monostate>(field.fallback);
+  return std::visit(
+      Either{[&](std::int64_t& (*slot)(Draft&)) -> Status {
+               const auto* const fallback = std::get_if<std::int64_t>(&field.fallback);
+               LOCUS_TRY(slot(draft), required ? config.integer(name) : config.integer(name, fallback ? *fallback : 0));
+               return {};
+             },
+             [&](double& (*slot)(Draft&)) -> Status {
+               const auto* const fallback = std::get_if<double>(&field.fallback);
+               LOCUS_TRY(slot(draft), required ? config.number(name) : config.number(name, fallback ? *fallback : 0));
+               return {};
+             },
+             [&](bool& (*slot)(Draft&)) -> Status {
+               const auto* const fallback = std::get_if<bool>(&field.fallback);
+               LOCUS_TRY(slot(draft), required ? config.boolean(name) : config.boolean(name, fallback && *fallback));
+               return {};
+             },
+             [&](Activation& (*slot)(Draft&)) -> Status {
+               const auto* const fallback = std::get_if<const char*>(&field.fallback);
+               LOCUS_TRY(const std::string named, config.text(name, fallback ? *fallback : ""));
+               LOCUS_TRY(slot(draft), transformer::parse_activation(named));
+               return {};
+             }},
+      field.slot);
+}
+
+SettingValue value_of(const Field& field, Draft& draft) {
+  return std::visit(Either{[&](Activation& (*slot)(Draft&)) { return SettingValue(to_text(slot(draft))); },
+                           [&](auto& (*slot)(Draft&)) { return SettingValue(slot(draft)); }},
+                    field.slot);
+}
+
+void add_names(const std::vector<Name>& names, const std::string& prefix, Plan& plan) {
+  for (const Name& each : names) {
+    plan.name(each.parameter, prefix + each.tensor, each.layout, each.piece);
+  }
+}
+
+// How q, k and v lie in memory is no difference, nor are an encoding's options that only say its defaults.
+bool same(transformer::Spec left, transformer::Spec right) {
+  for (transformer::Spec* spec : {&left, &right}) {
+    const auto made = transformer::Transformer::create(*spec, false);
+    for (std::size_t n = 0; made.ok() && n < spec->encodings.size(); ++n) {
+      spec->encodings[n].options = (*made)->encodings()[n].encoding->settings();
+    }
+    for (transformer::LayerSpec& layer : spec->layers) {
+      layer.attention.qkv = transformer::QkvLayout::kSeparate;
+    }
+  }
+  return left == right;
+}
+
+}  // namespace
+
+void Family::set(Field field) {
+  const auto known =
+      std::find_if(fields.begin(), fields.end(), [&](const Field& each) { return each.slot == field.slot; });
+  if (known == fields.end()) {
+    fields.push_back(std::move(field));
+  } else {
+    *known = std::move(field);
+  }
+}
+
+void Family::rename(Name row) {
+  std::erase_if(names, [&](const Name& each) { return each.parameter == row.parameter; });
+  names.push_back(std::move(row));
+}
+
+Result<transformer::Spec> spec_of(Draft draft, const Config& config) {
+  transformer::AttentionSpec& attention = draft.layer.attention;
+  attention.kv_heads = attention.kv_heads == kFollows ? attention.heads : attention.kv_heads;
+  if (attention.latent.rank > 0) {
+    constexpr std::int64_t kMostWidth = std::int64_t{1} << 23;
+    const std::int64_t rotated = attention.latent.rotated;
+    const bool sizes = rotated > 0 && rotated <= kMostWidth && draft.plain_width > 0 && draft.plain_width <= kMostWidth;
+    attention.head_width = sizes ? rotated + draft.plain_width : 0;
+  }
+  if (attention.head_width == kFollows) {
+    LOCUS_TRY(attention.head_width, divided_heads(draft.spec.width, attention.heads, config));
+  }
+  if (draft.layer.feed_forward.inner == kFollows) {
+    constexpr std::int64_t kMostWidth = std::int64_t{1} << 24;
+    draft.layer.feed_forward.inner = draft.spec.width > 0 && draft.spec.width <= kMostWidth ? 4 * draft.spec.width : 0;
+  }
+  if (attention.norm.form != transformer::QueryNormForm::kNone) {
+    attention.norm.eps = draft.spec.norm_eps;
+  }
+  if (draft.attention_bias || draft.qkv_bias) {
+    attention.set_qkv_bias(true);
+  }
+  attention.output_bias = attention.output_bias || draft.attention_bias;
+  if (const Status status = transformer::validate(draft.layer, draft.count); !status.ok()) {
+    return status.error().within(config.file());
+  }
+  draft.spec.repeat(draft.layer, draft.count);
+  LOCUS_CHECK(check_spec(draft.spec, config));
+  return std::move(draft.spec);
+}
+
+Result<Plan> read_table(const Family& family, const Checkpoint& checkpoint, const Config& config) {
+  Draft draft;
+  draft.layer.attention.kv_heads = draft.layer.attention.head_width = draft.layer.feed_forward.inner = kFollows;
+  draft.layer.attention.qkv = transformer::QkvLayout::kSeparate;
+  if (family.fixed != nullptr) {
+    family.fixed(draft);
+  }
+  for (const Field& field : family.fields) {
+    LOCUS_CHECK(read_field(field, config, draft));
+  }
+  for (const std::string_view flag : family.refused) {
+    LOCUS_TRY(const bool set, config.boolean(flag, false));
+    if (set) {
+      return unsupported("field " + std::string(flag) + ": Locus reads checkpoints without it", config.file());
+    }
+  }
+  Plan plan;
+  LOCUS_TRY(plan.spec, spec_of(std::move(draft), config));
+  const std::string prefix =
+      family.prefixes.empty() ? "" : checkpoint.prefix_of(family.prefixes, std::string(family.anchor));
+  add_names(family.names, prefix, plan);
+  if (!family.outside.empty()) {
+    std::string first = family.outside.front().tensor;
+    first += first.ends_with(".weight") || first.ends_with(".bias") ? "" : ".weight";
+    add_names(family.outside, checkpoint.prefix_of({"", "module."}, first), plan);
+  }
+  plan.skipped = family.skipped;
+  if (family.finish != nullptr) {
+    LOCUS_CHECK(family.finish(checkpoint, plan));
+    LOCUS_CHECK(check_spec(plan.spec, config));
+  }
+  return plan;
+}
+
+Result<Plan> read_plan(const Family& family, const Checkpoint& checkpoint) {
+  return family.read != nullptr ? family.read(checkpoint) : read_table(family, checkpoint, checkpoint.config);
+}
+
+std::optional<Written> written(const Family& family, const transformer::Spec& spec) {
+  Settings encoding;
+  if (family.write_encoding == nullptr || !family.write_encoding(spec, encoding)) {
+    return std::nullopt;
+  }
+  Draft draft{spec, spec.first(), spec.depth()};
+  const transformer::AttentionSpec& attention = draft.layer.attention;
+  draft.attention_bias = attention.query_bias && attention.key_bias && attention.value_bias && attention.output_bias;
+  draft.qkv_bias = attention.query_bias && attention.key_bias && attention.value_bias && !attention.output_bias;
+  std::vector<std::pair<std::string, SettingValue>> fields{{"model_type", std::string(family.name)}};
+  Settings all = encoding;
+  all.set("model_type", std::string(family.name));
+  for (const Field& field : family.fields) {
+    fields.emplace_back(field.names.front(), value_of(field, draft));
+    all.set(fields.back().first, fields.back().second);
+  }
+  for (const auto& [name, value] : encoding.values()) {
+    fields.emplace_back(name, value);
+  }
+  // What was written says the same when it is read again, or it is not written so.
+  Checkpoint again;
+  const Result<Config> config = Config::parse_json(models::to_json(all).dump(), "config.json");
+  if (!config.ok()) {
+    return std::nullopt;
+  }
+  Result<Plan> plan = read_table(family, again, *config);
+  if (!plan.ok() || !same(plan->spec, spec)) {
+    return std::nullopt;
+  }
+  return Written{std::move(fields), std::move(*plan)};
+}
+
+// ---- names
+
+namespace {
+
+// "layers.3.experts.5.gate.weight" -> "layers.N.experts.J.gate.weight", 3 and 5.
+struct Pattern {
+  std::string text;
+  std::array<std::string, 2> numbers;
+
+  explicit Pattern(const std::string& name) {
+    std::size_t count = 0;
+    for (std::size_t begin = 0; begin <= name.size();) {
+      const std::size_t end = std::min(name.find('.', begin), name.size());
+      const std::string part = name.substr(begin, end - begin);
+      const bool number = !part.empty() && part.find_first_not_of("0123456789") == part.npos && count < numbers.size();
+      text += (begin == 0 ? "" : ".") + (number ? std::string(count == 0 ? "N" : "J") : part);
+      if (number) {
+        numbers[count++] = part;
+      }
+      begin = end + 1;
+    }
+  }
+
+  // A row's tensor with its N and J filled in.
+  std::string filled(const std::string& tensor) const {
+    std::string name;
+    for (std::size_t begin = 0; begin <= tensor.size();) {
+      const std::size_t end = std::min(tensor.find('.', begin), tensor.size());
+      const std::string part = tensor.substr(begin, end - begin);
+      name += (begin == 0 ? "" : ".") + (part == "N" ? numbers[0] : part == "J" ? numbers[1] : part);
+      begin = end + 1;
+    }
+    return name;
+  }
+};
+
+}  // namespace
+
+std::string named_by_pattern(const std::string& name) {
+  return Pattern(name).text;
+}
+
+std::vector<Binding> Plan::bindings(const std::string& parameter) const {
+  if (own_names) {
+    return {{parameter, Layout::kAsIs, {}, 0}};
+  }
+  const Pattern pattern(parameter);
+  const std::int64_t item = pattern.numbers[1].empty() ? 0 : std::stoll(pattern.numbers[1].substr(0, 9));
+  std::vector<Binding> found;
+  for (const Name& row : names) {
+    if (row.parameter == pattern.text) {
+      found.push_back({pattern.filled(row.tensor), row.layout, row.piece, item});
+      continue;
+    }
+    for (const char* const end : {".weight", ".bias"}) {
+      if (row.parameter + end == pattern.text) {
+        const bool bias = end == std::string_view(".bias");
+        const Layout layout = bias && row.layout == Layout::kTransposed ? Layout::kAsIs : row.layout;
+        found.push_back({pattern.filled(row.tensor) + end, layout, row.piece, item});
+      }
+    }
+  }
+  if (parameter.find("norm.") != std::string::npos) {
+    for (std::size_t n = 0, count = found.size(); n < count; ++n) {
+      for (const auto& [ours, old] : {std::pair{".weight", ".gamma"}, std::pair{".bias", ".beta"}}) {
+        if (found[n].tensor.ends_with(ours)) {
+          Binding before = found[n];
+          before.tensor.replace(before.tensor.size() - std::string_view(ours).size(), std::string::npos, old);
+          found.push_back(std::move(before));
+        }
+      }
+    }
+  }
+  return found;
+}
+
+void Plan::name(std::string parameter, std::string tensor, Layout layout, Piece piece) {
+  names.push_back({std::move(parameter), std::move(tensor), layout, piece});
+}
+
+}  // namespace locus::families

@@ -1,0 +1,192 @@
+// Every folder of tests/golden/families: a tiny checkpoint of a family as it is published, and what reference
+// implementations compute from it. A family that is added brings its folder; nothing here changes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <vector>
+
+#include "models/loaded_model.h"
+#include "models/recorded_trace.h"
+#include "models/transformer/families/family.h"
+#include "models/transformer/weights.h"
+#include "tests/support/checkpoint_folder.h"
+#include "tests/support/golden.h"
+#include "tests/support/paths.h"
+
+namespace locus {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kTolerance = 1e-4;
+
+std::vector<fs::path> folders() {
+  std::vector<fs::path> list;
+  for (const auto& entry : fs::directory_iterator(fs::path(test::source_dir()) / "tests" / "golden" / "families")) {
+    if (entry.is_directory()) {
+      list.push_back(entry.path());
+    }
+  }
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
+test::Golden expected(const fs::path& folder) {
+  return test::Golden("families/" + folder.filename().string() + "/expected");
+}
+
+// As it is.
+std::shared_ptr<const models::Model> open_plain(const fs::path& folder) {
+  static const models::OpenOptions options;
+  return test::open_model(folder, options);
+}
+
+models::Input input_of(const fs::path& folder, const test::Golden& golden) {
+  models::Input input;
+  if (golden.has("pixel_values")) {
+    input.pixels = folder / "expected.safetensors";
+    return input;
+  }
+  const at::Tensor ids = golden["input_ids"].contiguous();
+  input.ids = std::vector<std::int64_t>(ids.data_ptr<std::int64_t>(), ids.data_ptr<std::int64_t>() + ids.numel());
+  return input;
+}
+
+std::shared_ptr<const models::Trace> run(const models::Model& model, const models::Input& input) {
+  models::RunOptions options;
+  options.all_logits = true;
+  const auto trace = model.run(input, options);
+  EXPECT_TRUE(trace.ok()) << (trace.ok() ? "" : trace.error().describe());
+  return trace.ok() ? *trace : nullptr;
+}
+
+// What a model says: logits, or states where it has no head.
+at::Tensor outcome(const models::TraceData& data) {
+  const at::Tensor& found = data.logits.defined() ? data.logits : data.hidden;
+  return data.model.image && data.logits.defined() ? found.flatten() : found;
+}
+at::Tensor outcome(const test::Golden& golden) {
+  return golden[golden.has("logits") ? "logits" : "hidden"];
+}
+
+const models::TraceData& data_of(const models::Trace& trace) {
+  return dynamic_cast<const models::RecordedTrace&>(trace).data();
+}
+
+TEST(Families, GiveTheReferencesLogitsAndMaps) {
+  const std::vector<fs::path> all = folders();
+  EXPECT_GE(all.size(), 42U);
+  for (const fs::path& folder : all) {
+    SCOPED_TRACE(folder.filename().string());
+    const auto model = open_plain(folder);
+    ASSERT_NE(model, nullptr);
+    EXPECT_TRUE(model->info().unexpected.empty());
+    const test::Golden golden = expected(folder);
+    const auto trace = run(*model, input_of(folder, golden));
+    ASSERT_NE(trace, nullptr);
+    const models::TraceData& data = data_of(*trace);
+    EXPECT_CLOSE(outcome(data), outcome(golden), kTolerance);
+    for (std::size_t n = 0; n < data.layers.size(); ++n) {
+      const auto map = models::whole_map(*data.layers[n].scores, attention::Quantity::kWeight);
+      ASSERT_TRUE(map.ok());
+      EXPECT_CLOSE(*map, golden["layers." + std::to_string(n) + ".attention"], kTolerance) << "layer " << n;
+    }
+  }
+}
+
+// Half of the tokens first, then the others one by one: the same maps.
+TEST(Families, GiveTheSameWhenTokensAreAppended) {
+  for (const fs::path& folder : folders()) {
+    SCOPED_TRACE(folder.filename().string());
+    const auto model = open_plain(folder);
+    ASSERT_NE(model, nullptr);
+    const test::Golden golden = expected(folder);
+    const models::Input input = input_of(folder, golden);
+    if (!input.ids) {
+      continue;
+    }
+    models::RunOptions options;
+    options.continuable = true;
+    models::Input part;
+    for (std::size_t count = input.ids->size() / 2; count <= input.ids->size(); ++count) {
+      part.ids = std::vector<std::int64_t>(input.ids->begin(), input.ids->begin() + static_cast<std::ptrdiff_t>(count));
+      const auto trace = model->run(part, options);
+      ASSERT_TRUE(trace.ok()) << trace.error().describe();
+      options.reuse = *trace;
+    }
+    EXPECT_TRUE(!model->info().causal || options.reuse->reused() > 0);
+    const models::TraceData& data = data_of(*options.reuse);
+    EXPECT_CLOSE(outcome(data)[-1], outcome(golden)[-1], kTolerance);
+    for (std::size_t n = 0; n < data.layers.size(); ++n) {
+      const auto map = models::whole_map(*data.layers[n].scores, attention::Quantity::kWeight);
+      ASSERT_TRUE(map.ok());
+      EXPECT_CLOSE(*map, golden["layers." + std::to_string(n) + ".attention"], kTolerance) << "layer " << n;
+    }
+  }
+}
+
+// The table read backwards: every tensor of the file, under its name and as it was.
+TEST(Families, WriteWhatTheyRead) {
+  for (const fs::path& folder : folders()) {
+    SCOPED_TRACE(folder.filename().string());
+    families::Checkpoint checkpoint;
+    checkpoint.path = checkpoint.folder = folder;
+    const auto config = families::Config::load(folder / "config.json");
+    const auto tensors = checkpoint::open_tensors(folder);
+    ASSERT_TRUE(config.ok() && tensors.ok());
+    checkpoint.config = *config;
+    checkpoint.tensors = *tensors;
+    const auto family = families::family_of(checkpoint);
+    ASSERT_TRUE(family.ok()) << family.error().describe();
+    const auto plan = families::read_plan(**family, checkpoint);
+    ASSERT_TRUE(plan.ok()) << plan.error().describe();
+    auto model = transformer::Transformer::create(plan->spec, false);
+    ASSERT_TRUE(model.ok()) << model.error().describe();
+    const auto fitting = transformer::fit(**model, *plan, checkpoint);
+    ASSERT_TRUE(fitting.ok()) << fitting.error().describe();
+    transformer::load(*fitting);
+    std::size_t written = 0;
+    for (const auto& [name, value] : transformer::stored_tensors(**model, *plan)) {
+      const checkpoint::TensorInfo* const info = checkpoint.find(name);
+      ASSERT_NE(info, nullptr) << name;
+      EXPECT_CLOSE(value.reshape(info->shape), transformer::to_tensor(*info, checkpoint.tensors), 1e-6) << name;
+      ++written;
+    }
+    std::set<const checkpoint::TensorInfo*> read;
+    for (const auto& part : fitting->parts) {
+      read.insert(part.tensor);
+    }
+    EXPECT_EQ(written, read.size());
+  }
+}
+
+TEST(Families, NameEachLayersEncodingAndWindow) {
+  const auto layer = [](const char* folder, std::int64_t n) {
+    const auto model = open_plain(fs::path(test::source_dir()) / "tests" / "golden" / "families" / folder);
+    return model == nullptr ? std::string() : models::layer_text(model->info(), n);
+  };
+  EXPECT_EQ(layer("gemma3_text", 0), "rope base=100, window 6");
+  EXPECT_EQ(layer("gemma3_text", 2), "rope base=20000 scaling=linear");
+  EXPECT_EQ(layer("smollm3", 2), "rope base=2000000");
+  EXPECT_EQ(layer("smollm3", 3), "none");
+  EXPECT_EQ(layer("gpt_oss", 0), "rope base=150000 scaling=yarn, window 6, sink");
+  EXPECT_EQ(layer("llama4_text", 1), "rope base=500000, chunk 7");
+  EXPECT_EQ(layer("llama4_text", 2), "none");
+}
+
+// A base that is asked for is obeyed by every layer that turns, and changes no other.
+TEST(Families, EveryLayerThatTurnsObeysWhatIf) {
+  models::OpenOptions options;
+  options.overrides.rope_base = 77;
+  const auto model =
+      test::open_model(fs::path(test::source_dir()) / "tests" / "golden" / "families" / "gemma3_text", options);
+  ASSERT_NE(model, nullptr);
+  for (std::int64_t n = 0; n < model->info().layers; ++n) {
+    EXPECT_EQ(model->info().encoding_of(n)->options.number("base", 0).value(), 77.0) << n;
+  }
+}
+
+}  // namespace
+}  // namespace locus

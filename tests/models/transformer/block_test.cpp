@@ -1,0 +1,252 @@
+// Every kind of layer: the streaming pass equals the whole maps, shown weights explain the logits, gradients reach
+// every parameter, and a trace on disk says the same.
+#include "models/transformer/block.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "models/loaded_model.h"
+#include "models/recorded_trace.h"
+#include "models/transformer/transformer.h"
+#include "tests/support/golden.h"
+
+namespace locus {
+namespace {
+
+using transformer::LayerSpec;
+using transformer::NormPlace;
+using transformer::QueryNormForm;
+using transformer::Router;
+using transformer::Spec;
+
+constexpr double kTolerance = 1e-4;  // weights are large, so that nothing is negligible
+
+struct Kind {
+  const char* name;
+  void (*change)(Spec& spec);
+};
+
+// The same change in every layer.
+template <void (*kChange)(LayerSpec& layer)>
+void each(Spec& spec) {
+  spec.each([](std::int64_t, LayerSpec& layer) { kChange(layer); });
+}
+
+void query_norm(Spec& spec, QueryNormForm form, transformer::Norm norm, bool bias) {
+  spec.each([&](std::int64_t, LayerSpec& layer) {
+    layer.attention.qkv = transformer::QkvLayout::kSeparate;
+    layer.attention.norm = {form, norm, true, bias, 1e-5};
+  });
+}
+
+void experts(Spec& spec, Router router, std::int64_t groups, bool normalised) {
+  spec.each([&](std::int64_t, LayerSpec& layer) {
+    layer.feed_forward.experts = {4, 2, router, true, router == Router::kSigmoid, normalised, groups, 1, 1.5, 12, true};
+  });
+}
+
+const std::vector<Kind> kKinds{
+    {"plain", [](Spec&) {}},
+    {"every second layer without positions", [](Spec& spec) { spec.layers[1].encoding = -1; }},
+    {"no encoding at all",
+     [](Spec& spec) {
+       spec.encodings.clear();
+       spec.each([](std::int64_t, LayerSpec& layer) { layer.encoding = -1; });
+     }},
+    {"encodings by layer",
+     [](Spec& spec) {
+       spec.encodings = {{"rope", {}}, {"cope", {{"per_layer", true}}}, {"rope", {{"base", 50.0}}}};
+       spec.layers[1].encoding = 1;
+       spec.layers[2].encoding = 2;
+     }},
+    {"a state that only some layers renew",
+     [](Spec& spec) {
+       spec.encodings = {{"tape", {}}};
+       spec.layers[1].encoding = -1;
+     }},
+    {"windows by layer",
+     [](Spec& spec) {
+       spec.layers[0].attention.window = 4;
+       spec.layers[2].attention.window = 1;
+     }},
+    {"window to both sides",
+     [](Spec& spec) {
+       spec.causal = false;
+       spec.layers[0].attention.window = 3;
+     }},
+    {"chunks", [](Spec& spec) { spec.layers[1].attention.chunk = 5; }},
+    {"soft cap", each<[](LayerSpec& layer) { layer.attention.soft_cap = 0.5; }>},
+    {"soft cap of counted positions",
+     [](Spec& spec) {
+       spec.encodings = {{"cope", {}}};
+       spec.layers[0].attention.soft_cap = 0.5;
+     }},
+    {"soft cap of a bias",
+     [](Spec& spec) {
+       spec.encodings = {{"fire", {}}};
+       spec.layers[0].attention.soft_cap = 0.5;
+     }},
+    {"sinks", each<[](LayerSpec& layer) { layer.attention.sinks = true; }>},
+    {"sinks beside a state",
+     [](Spec& spec) {
+       spec.encodings = {{"tape", {}}};
+       spec.layers[0].attention.sinks = true;
+     }},
+    {"scale and tuned queries", each<[](LayerSpec& layer) {
+       layer.attention.scale = 0.7;
+       layer.attention.tuning = 0.3;
+       layer.attention.tuning_floor = 4;
+     }>},
+    {"q and k normed by head",
+     [](Spec& spec) { query_norm(spec, QueryNormForm::kHead, transformer::Norm::kLayer, true); }},
+    {"q and k normed, each head its own",
+     [](Spec& spec) { query_norm(spec, QueryNormForm::kOwn, transformer::Norm::kLayer, true); }},
+    {"q and k normed whole",
+     [](Spec& spec) { query_norm(spec, QueryNormForm::kWhole, transformer::Norm::kRms, false); }},
+    {"values of another width", each<[](LayerSpec& layer) { layer.attention.value_width = 6; }>},
+    {"latent attention", each<[](LayerSpec& layer) {
+       layer.attention.kv_heads = layer.attention.heads;
+       layer.attention.latent = {10, 12, 4, 1e-6};
+       layer.attention.value_width = 6;
+     }>},
+    {"norms after", each<[](LayerSpec& layer) { layer.attention_norm = layer.feed_forward_norm = NormPlace::kAfter; }>},
+    {"norms on both sides",
+     each<[](LayerSpec& layer) { layer.attention_norm = layer.feed_forward_norm = NormPlace::kBoth; }>},
+    {"norms on the sum",
+     each<[](LayerSpec& layer) { layer.attention_norm = layer.feed_forward_norm = NormPlace::kPost; }>},
+    {"no norms", each<[](LayerSpec& layer) { layer.attention_norm = layer.feed_forward_norm = NormPlace::kNone; }>},
+    {"parallel with one norm", each<[](LayerSpec& layer) { layer.parallel = layer.shared_norm = true; }>},
+    {"parallel with two norms", each<[](LayerSpec& layer) { layer.parallel = true; }>},
+    {"multipliers",
+     [](Spec& spec) {
+       spec.embedding_scale = 3;
+       spec.residual_scale = 0.5;
+       spec.logit_scale = 0.25;
+       spec.logit_cap = 2;
+     }},
+    {"experts, soft-max", [](Spec& spec) { experts(spec, Router::kSoftmax, 1, true); }},
+    {"experts in groups", [](Spec& spec) { experts(spec, Router::kSigmoid, 2, true); }},
+    {"experts, soft-max of the chosen", [](Spec& spec) { experts(spec, Router::kTopSoftmax, 1, false); }},
+    {"experts that scale their input", [](Spec& spec) { experts(spec, Router::kInputSigmoid, 1, false); }},
+    {"clamped gates", each<[](LayerSpec& layer) { layer.feed_forward.clamp = 0.4; }>},
+    {"quick GELU", each<[](LayerSpec& layer) {
+       layer.feed_forward.activation = transformer::Activation::kQuickGelu;
+       layer.feed_forward.gated = false;
+     }>},
+};
+
+std::unique_ptr<transformer::Transformer> model_of(const Kind& kind) {
+  Spec spec;
+  LayerSpec layer;
+  spec.vocabulary = 40;
+  spec.width = 32;
+  spec.trained_length = 32;
+  layer.attention.head_width = 8;
+  layer.attention.kv_heads = 2;
+  layer.feed_forward.inner = 24;
+  spec.repeat(layer, 3);
+  kind.change(spec);
+  auto made = transformer::Transformer::create(spec, true, 3);
+  if (!made.ok()) {
+    ADD_FAILURE() << kind.name << ": " << made.error().describe();
+    return nullptr;
+  }
+  const at::NoGradGuard no_grad;
+  for (const transformer::Parameter& parameter : (*made)->parameters()) {
+    parameter.value->add_(at::randn_like(*parameter.value) * 0.3);
+  }
+  return std::move(*made);
+}
+
+transformer::Batch batch_of(const transformer::Transformer& model) {
+  at::manual_seed(4);
+  return {at::randint(model.spec().vocabulary, {2, 23}, at::kLong), {}, model.positions(23)};
+}
+
+TEST(Block, StreamingEqualsWholeMaps) {
+  for (const Kind& kind : kKinds) {
+    SCOPED_TRACE(kind.name);
+    const auto model = model_of(kind);
+    ASSERT_NE(model, nullptr);
+    const transformer::Batch batch = batch_of(*model);
+    transformer::ObserveOptions options;
+    options.all_logits = true;
+    const auto observed = model->observe(batch, options);
+    ASSERT_TRUE(observed.ok());
+    const at::Tensor differentiable = model->forward(batch);
+    const at::NoGradGuard no_grad;
+    EXPECT_CLOSE(observed->logits, model->forward(batch), kTolerance);
+    EXPECT_CLOSE(observed->logits, differentiable.detach(), kTolerance);
+  }
+}
+
+TEST(Block, GradientsReachEveryParameter) {
+  for (const Kind& kind : kKinds) {
+    SCOPED_TRACE(kind.name);
+    const auto model = model_of(kind);
+    ASSERT_NE(model, nullptr);
+    for (const transformer::Parameter& parameter : model->parameters()) {
+      parameter.value->requires_grad_(true);
+    }
+    model->forward(batch_of(*model)).square().mean().backward();
+    for (const transformer::Parameter& parameter : model->parameters()) {
+      // A correction only chooses, and nobody reads the state that the last layer renews.
+      const bool renews =
+          parameter.name.rfind("position.layers.2.", 0) == 0 && model->layer_encoding(2)->description().updates;
+      if (parameter.name.find("correction") == std::string::npos && !renews) {
+        EXPECT_TRUE(parameter.value->grad().defined()) << parameter.name;
+      }
+    }
+  }
+}
+
+TEST(Block, ShownWeightsExplainTheLogitsAlsoFromDisk) {
+  const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "locus-block-test.safetensors";
+  for (const Kind& kind : kKinds) {
+    SCOPED_TRACE(kind.name);
+    auto transformer = model_of(kind);
+    ASSERT_NE(transformer, nullptr);
+    const transformer::Transformer& inside = *transformer;
+    models::LoadedParts parts;
+    parts.info = models::shape_info(inside);
+    parts.transformer = std::move(transformer);
+    const models::LoadedModel loaded(std::move(parts));
+    const models::Model& model = loaded;
+    models::Input input;
+    input.ids = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2};
+    models::RunOptions options;
+    options.all_logits = true;
+    const auto trace = model.run(input, options);
+    ASSERT_TRUE(trace.ok()) << trace.error().describe();
+    const auto& data = dynamic_cast<const models::RecordedTrace&>(**trace).data();
+    const at::NoGradGuard no_grad;
+    const transformer::Batch batch{at::tensor(*input.ids).unsqueeze(0), {}, inside.positions(17)};
+    const auto replayed = inside.replay(batch, [&](std::int64_t layer) -> Result<at::Tensor> {
+      LOCUS_TRY(const at::Tensor map,
+                models::whole_map(*data.layers[static_cast<std::size_t>(layer)].scores, attention::Quantity::kWeight));
+      return map.unsqueeze(0);
+    });
+    ASSERT_TRUE(replayed.ok());
+    EXPECT_CLOSE(replayed->select(0, 0), data.logits, kTolerance);
+
+    ASSERT_TRUE((*trace)->write(file, {"q", "k", "q_content", "k_content", "logits", "position_state"}).ok() ||
+                (*trace)->write(file, {"q", "k", "q_content", "k_content", "logits"}).ok());
+    const auto opened = models::open_trace(file);
+    ASSERT_TRUE(opened.ok()) << opened.error().describe();
+    EXPECT_EQ((*opened)->model().layer_info, (*trace)->model().layer_info);
+    const auto& read = dynamic_cast<const models::RecordedTrace&>(**opened).data();
+    for (std::size_t n = 0; n < data.layers.size(); ++n) {
+      for (const auto quantity : {attention::Quantity::kWeight, attention::Quantity::kLogit}) {
+        const auto ours = models::whole_map(*data.layers[n].scores, quantity);
+        const auto theirs = models::whole_map(*read.layers[n].scores, quantity);
+        ASSERT_TRUE(ours.ok() && theirs.ok());
+        EXPECT_CLOSE(theirs->nan_to_num(), ours->nan_to_num(), kTolerance) << n;
+      }
+    }
+  }
+  std::filesystem::remove(file);
+}
+
+}  // namespace
+}  // namespace locus
