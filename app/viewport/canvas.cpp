@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "app/viewport/canvas_renderer.h"
-#include "app/viewport/view_controls.h"
 
 namespace locus::viewport {
 
@@ -78,15 +77,11 @@ bool Canvas::take_frame_request() {
   return frames_wanted_ > 0;
 }
 
-double Canvas::bar_height() const {
-  return content_.controls.empty() ? 0 : std::max(std::ceil(kTextPx * content_.scale * dpr() * 2.6), controls_height_);
-}
-
 std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
   const double text = kTextPx * content_.scale * dpr();
   imgui_.begin(width_px, height_px, static_cast<float>(std::round(text * 1.15)), content_.dark);
   const figure::Style style = content_.dark ? figure::Style::dark(text, 1) : figure::Style::light(text, 1);
-  const double height = std::max(1.0, height_px - bar_height());
+  const double height = std::max(1, height_px);
   if (!layout_ || layout_stale_ || layout_->width != width_px || layout_->height != height) {
     layout_ = figure::lay_out(shown_, width_px, height, style, typeface_);
     layout_stale_ = false;
@@ -95,9 +90,6 @@ std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
     imgui_.need(line);
   }
   imgui_.need(content_.message);
-  for (const views::Control& control : content_.controls) {
-    imgui_.need(control.label + control.help + control.lowest);
-  }
   if (imgui_.font_stale()) {
     imgui_.build_font();
   }
@@ -110,27 +102,6 @@ void Canvas::draw_overlays() {
   }
   draw_message();
   draw_tooltip();
-  if (content_.controls.empty()) {
-    return;
-  }
-  const ImVec2 size = ImGui::GetIO().DisplaySize;
-  const auto height = static_cast<float>(bar_height());
-  ImGui::SetNextWindowPos(ImVec2(0, size.y - height));
-  ImGui::SetNextWindowSize(ImVec2(size.x, height));
-  ImGui::Begin("controls", nullptr,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-                   ImGuiWindowFlags_NoNav);
-  if (const auto change = draw_controls(content_.controls, content_.options)) {
-    Q_EMIT option_changed(QString::fromStdString(change->first), change->second);
-  }
-  // Controls that take more lines than the bar has get them in the next frame.
-  const double wanted = std::ceil(static_cast<double>(ImGui::GetCursorPosY() - ImGui::GetStyle().ItemSpacing.y +
-                                                      ImGui::GetStyle().WindowPadding.y));
-  if (wanted != controls_height_) {
-    controls_height_ = wanted;
-    request_frames();
-  }
-  ImGui::End();
 }
 
 void Canvas::draw_outline(const Outline& outline) {

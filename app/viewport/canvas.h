@@ -1,5 +1,5 @@
-// Canvas: the window that draws a Figure with Vulkan and the controls of its view with Dear ImGui, and turns mouse,
-// wheel and keyboard into signals. It knows nothing of models: it is told what to show and says what was done to it.
+// Canvas: the window that draws a Figure with Vulkan and messages over it with Dear ImGui, and turns mouse, wheel and
+// keyboard into signals. It knows nothing of models: it is told what to show and says what was done to it.
 //
 // A frame is drawn only when something changed. Everything on the GPU lives between initResources() and
 // releaseResources() of CanvasRenderer, so a lost device costs a flicker.
@@ -36,12 +36,10 @@ struct Content {
   std::optional<views::Camera> home;             // the whole of the axes; empty: cannot be zoomed
   std::optional<views::Camera> camera;           // what is visible; empty: home
   std::vector<Outline> outlines;
-  std::vector<std::string> tooltip;      // lines at the pointer; empty: none
-  std::vector<views::Control> controls;  // of the view
-  Settings options;                      // their values
-  std::string badge;                     // in a corner: "reference: text-rope"
+  std::vector<std::string> tooltip;  // lines at the pointer; empty: none
+  std::string badge;                 // in a corner: "reference: text-rope"
   bool dark = false;
-  double scale = 1;  // of text and controls
+  double scale = 1;  // of text
 };
 
 class Canvas : public QVulkanWindow {
@@ -61,7 +59,7 @@ class Canvas : public QVulkanWindow {
   std::uint32_t prepare_frame(int width_px, int height_px);
   // The figure as it is shown; null when there is none.
   const figure::Figure* figure() const { return content_.figure ? &shown_ : nullptr; }
-  // Outlines, message, tooltip and controls, between ImGui's NewFrame and Render.
+  // Outlines, message and tooltip, between ImGui's NewFrame and Render.
   void draw_overlays();
   ImGuiBridge& imgui() { return imgui_; }
   const text::Typeface& typeface() const { return typeface_; }
@@ -80,7 +78,6 @@ class Canvas : public QVulkanWindow {
   void clicked(const locus::figure::Hit& hit);
   void camera_moved(const locus::views::Camera& camera, bool finished);
   void fit_requested();
-  void option_changed(const QString& name, const locus::SettingValue& value);
   void key_pressed(QKeyEvent* event);
   void key_released(QKeyEvent* event);
   void dropped(const QStringList& paths);
@@ -108,7 +105,6 @@ class Canvas : public QVulkanWindow {
   void draw_outline(const Outline& outline);
   void draw_message();
   void draw_tooltip();
-  double bar_height() const;
   double dpr() const { return devicePixelRatio(); }
 
   Content content_;
@@ -117,7 +113,6 @@ class Canvas : public QVulkanWindow {
   bool layout_stale_ = true;
   text::Typeface typeface_;
   ImGuiBridge imgui_;
-  double controls_height_ = 0;  // of the last frame's controls
   int frames_wanted_ = 0;
   std::optional<QPointF> press_;  // where the left button went down on a plot
   QPointF last_;

@@ -29,6 +29,7 @@ void CanvasLink::hover(const figure::Hit& hit) {
   if (!(hover_ == before) && hover_.query && hover_.key) {
     studio_.inspect(*hover_.query, *hover_.key);
   }
+  studio_.point({hover_.query.value_or(views::kNone), hover_.key.value_or(views::kNone)});
   refresh();
 }
 
@@ -39,6 +40,7 @@ void CanvasLink::leave() {
   hover_hit_.reset();
   hover_ = {};
   studio_.inspect_pinned();
+  studio_.point({});
   refresh();
 }
 
@@ -89,12 +91,6 @@ void CanvasLink::set_flicker(bool on) {
   }
 }
 
-void CanvasLink::set_option(const QString& name, const SettingValue& value) {
-  ViewState state = studio_.state();
-  state.options[studio_.view().info().name].set(name.toStdString(), value);
-  studio_.change(state);
-}
-
 void CanvasLink::fit() {
   ViewState state = studio_.state();
   state.camera.reset();
@@ -121,10 +117,7 @@ void CanvasLink::normalise_range() {
 }
 
 void CanvasLink::unpin() {
-  ViewState state = studio_.state();
-  state.query = views::kNone;
-  state.key = views::kNone;
-  studio_.change(state);
+  studio_.pin(views::kNone);
   studio_.inspect_pinned();
 }
 
@@ -208,6 +201,10 @@ bool CanvasLink::press_plain(int key) {
       return true;
     case Qt::Key_Escape:
       unpin();
+      return true;
+    case Qt::Key_Tab:
+    case Qt::Key_Backtab:
+      Q_EMIT tab_pressed(key == Qt::Key_Tab);
       return true;
     case Qt::Key_Question:
       Q_EMIT help_requested();

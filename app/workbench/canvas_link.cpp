@@ -7,6 +7,7 @@
 #include "app/views/alignment.h"
 #include "app/views/patch_grid.h"
 #include "app/views/score_map.h"
+#include "app/workbench/token_words.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {
@@ -23,8 +24,7 @@ std::string value_text(float value) {
 }
 
 std::string token_line(const char* role, const models::Trace& trace, std::int64_t token) {
-  return std::string(role) + " " + std::to_string(token) + "  \"" +
-         trace.tokens()[static_cast<std::size_t>(token)].label + "\"";
+  return std::string(role) + " " + std::to_string(token) + "  \"" + shown_token(trace, token) + "\"";
 }
 
 }  // namespace
@@ -34,6 +34,11 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studi
   connect(&studio_, &Studio::state_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::cells_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::runs_changed, this, &CanvasLink::refresh);
+  connect(&studio_, &Studio::pointed_changed, this, [this] {
+    if (!hover_hit_) {
+      refresh();  // it was pointed at elsewhere
+    }
+  });
   connect(&studio_, &Studio::checkpoints_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::work_changed, this, [this] {
     if (!studio_.figure() || late_ || is_late()) {
@@ -46,7 +51,6 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studi
   connect(&canvas_, &viewport::Canvas::camera_moved, this,
           [this](const views::Camera& camera, bool /*finished*/) { set_camera(camera); });
   connect(&canvas_, &viewport::Canvas::fit_requested, this, &CanvasLink::fit);
-  connect(&canvas_, &viewport::Canvas::option_changed, this, &CanvasLink::set_option);
   connect(&canvas_, &viewport::Canvas::key_pressed, this, &CanvasLink::press);
   connect(&canvas_, &viewport::Canvas::key_released, this, &CanvasLink::release);
   connect(&canvas_, &viewport::Canvas::resized, &studio_, &Studio::set_canvas_size);
@@ -160,17 +164,27 @@ std::vector<viewport::Outline> CanvasLink::outlines(const views::ViewInput& inpu
       list.push_back({place.panel, place.x, place.y, color, cross});
     }
   };
+  // A token alone is where its row and its column meet.
+  const auto cell = [](std::int64_t query, std::int64_t key) {
+    views::Selection selection;
+    selection.query = query;
+    selection.key = key == views::kNone ? query : key;
+    return selection;
+  };
   if (hover_hit_) {
     add(hover_, kHoverColor, true);
+  } else if (const Pointed& at = studio_.pointed(); at.query >= 0) {
+    add(cell(at.query, at.key), kHoverColor, true);
   }
   views::Selection pinned;
   pinned.layer = input.layer;
   pinned.head = input.head;
-  if (input.query >= 0 && input.key >= 0) {
-    pinned.query = input.query;
-    pinned.key = input.key;
+  if (input.query >= 0) {
+    const views::Selection at = cell(input.query, input.key);
+    pinned.query = at.query;
+    pinned.key = at.key;
   }
-  add(pinned, kPinColor, false);
+  add(pinned, kPinColor, input.query >= 0 && input.key < 0);
   return list;
 }
 
@@ -265,8 +279,6 @@ void CanvasLink::refresh() {
   content.message = message();
   content.dark = dark_;
   content.scale = scale_;
-  content.controls = view.info().controls;
-  content.options = input.options;
   if (!input.columns.empty() && studio_.figure() && studio_.figure_state().view == studio_.state().view) {
     content.home = view.home(input);
     content.camera = input.camera;

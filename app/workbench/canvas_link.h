@@ -34,6 +34,7 @@ class CanvasLink : public QObject {
  Q_SIGNALS:
   void column_changed(std::size_t column);
   void help_requested();
+  void tab_pressed(bool forward);  // to the next control of the window
   void key_unused(QKeyEvent* event);  // not a canvas key: perhaps a shortcut of the window
 
  protected:
@@ -50,7 +51,6 @@ class CanvasLink : public QObject {
   bool press_in_list(int key);
   void set_camera(const views::Camera& camera);
   void set_flicker(bool on);
-  void set_option(const QString& name, const SettingValue& value);
   std::string message() const;
   bool is_late() const;  // the figure of another view, or of other checkpoints, is still shown for too long
   std::vector<viewport::Outline> outlines(const views::ViewInput& input) const;

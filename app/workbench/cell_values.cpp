@@ -4,6 +4,7 @@
 
 #include "app/views/alignment.h"
 #include "app/views/score_map.h"
+#include "app/workbench/token_words.h"
 
 namespace locus::workbench {
 
@@ -14,13 +15,12 @@ constexpr std::array kQuantities = {models::Quantity::kContent, models::Quantity
                                     models::Quantity::kGate,    models::Quantity::kPosition};
 
 Cell cell_of(const views::Column& column, const models::MapRequest& where, const StopToken& stop) {
-  const auto& tokens = column.trace->tokens();
   Cell cell;
   cell.column = column.name;
   cell.query = where.rows.begin;
   cell.key = where.columns.begin;
-  cell.query_token = tokens[static_cast<std::size_t>(cell.query)].label;
-  cell.key_token = tokens[static_cast<std::size_t>(cell.key)].label;
+  cell.query_token = shown_token(*column.trace, cell.query);
+  cell.key_token = shown_token(*column.trace, cell.key);
   const bool gates = column.trace->model().has_gates;
   for (const models::Quantity quantity : kQuantities) {
     if (!gates && (quantity == models::Quantity::kGate || quantity == models::Quantity::kPosition)) {

@@ -1,12 +1,30 @@
 // Every value of one cell of a score map, for the inspector.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "app/views/view.h"
-#include "app/workbench/studio.h"
 
 namespace locus::workbench {
+
+// Everything about one cell of one column.
+struct Cell {
+  std::string column;
+  std::int64_t query = 0;  // tokens of this column
+  std::int64_t key = 0;
+  std::int64_t asked_query = 0;  // as the first column counts tokens
+  std::int64_t asked_key = 0;
+  std::string query_token;
+  std::string key_token;
+  struct Value {
+    std::string label;
+    std::optional<float> value;  // empty: this encoding has none
+  };
+  std::vector<Value> values;  // content, contribution, logit, weight, gate, position
+};
 
 // One Cell a column whose run has this query and key; empty for the others. Values that the encoding does not have are
 // left empty. Errors: kCancelled.

@@ -1,12 +1,17 @@
 #include "app/workbench/figures_dock.h"
 
+#include <QAction>
 #include <QApplication>
+#include <QHBoxLayout>
 #include <QListWidget>
 #include <QPainter>
 #include <QPushButton>
 #include <QStyledItemDelegate>
+#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "app/session/portable.h"
 
@@ -104,7 +109,10 @@ FiguresDock::FiguresDock(Studio& studio, QWidget* parent)
   list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
   list_->setResizeMode(QListView::Adjust);
   list_->setItemDelegate(new FigureDelegate(*list_, list_));
+  list_->setContextMenuPolicy(Qt::ActionsContextMenu);
+  list_->setEditTriggers(QAbstractItemView::EditKeyPressed);
   layout->addWidget(list_, 1);
+  layout->addWidget(make_tools(body));
   auto* keep = new QPushButton(QStringLiteral("&Keep this view…"), body);
   keep->setObjectName(QStringLiteral("keep"));
   keep->setToolTip(QStringLiteral("Adds what is shown now, with its text and checkpoints, to this list (Ctrl+D)"));
@@ -113,14 +121,115 @@ FiguresDock::FiguresDock(Studio& studio, QWidget* parent)
   connect(keep, &QPushButton::clicked, this, &FiguresDock::keep_requested);
   connect(list_, &QListWidget::itemClicked, this, &FiguresDock::choose);
   connect(list_, &QListWidget::itemActivated, this, &FiguresDock::choose);  // Enter
+  connect(list_, &QListWidget::itemChanged, this, &FiguresDock::rename);
+  connect(list_, &QListWidget::currentRowChanged, this, [this](int row) {
+    for (QAction* action : of_chosen_) {
+      action->setEnabled(row >= 0);
+    }
+  });
   connect(&studio_, &Studio::state_changed, this, &FiguresDock::refresh);
   refresh();
+}
+
+QWidget* FiguresDock::make_tools(QWidget* body) {
+  auto* tools = new QWidget(body);
+  auto* layout = new QHBoxLayout(tools);
+  layout->setContentsMargins(0, 0, 0, 0);
+  const auto add = [&](const char* name, const QString& sign, const QString& text, const QKeySequence& keys,
+                       const std::function<void()>& run) {
+    auto* action = new QAction(text, list_);
+    action->setObjectName(QLatin1String(name));
+    action->setIconText(sign);
+    action->setShortcut(keys);
+    action->setShortcutContext(Qt::WidgetShortcut);  // in the list alone: these are keys of other things elsewhere
+    action->setToolTip(keys.isEmpty() ? text : QStringLiteral("%1 (%2)").arg(text, keys.toString()));
+    action->setEnabled(false);
+    connect(action, &QAction::triggered, this, run);
+    list_->addAction(action);
+    of_chosen_.push_back(action);
+    auto* button = new QToolButton(tools);
+    button->setDefaultAction(action);
+    button->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    button->setAccessibleName(text);
+    button->setFocusPolicy(Qt::StrongFocus);
+    layout->addWidget(button);
+  };
+  add("figure-rename", QStringLiteral("Rename"), QStringLiteral("Rename the figure"), QKeySequence(Qt::Key_F2),
+      [this] { list_->editItem(list_->currentItem()); });
+  add("figure-update", QStringLiteral("Update"), QStringLiteral("Replace the figure by what is shown now"), {},
+      [this] { update_chosen(); });
+  add("figure-up", QStringLiteral("↑"), QStringLiteral("Move the figure up"), QKeySequence(Qt::ALT | Qt::Key_Up),
+      [this] { move_chosen(-1); });
+  add("figure-down", QStringLiteral("↓"), QStringLiteral("Move the figure down"), QKeySequence(Qt::ALT | Qt::Key_Down),
+      [this] { move_chosen(1); });
+  add("figure-delete", QStringLiteral("Delete"), QStringLiteral("Delete the figure; Ctrl+Z brings it back"),
+      QKeySequence(Qt::Key_Delete), [this] { erase_chosen(); });
+  layout->addStretch(1);
+  return tools;
+}
+
+void FiguresDock::set(std::vector<Bookmark> figures, int chosen) {
+  studio_.set_bookmarks(std::move(figures));
+  list_->setCurrentRow(std::min(chosen, list_->count() - 1));
+}
+
+void FiguresDock::rename(const QListWidgetItem* item) {
+  const int row = list_->row(item);
+  if (filling_ || row < 0) {
+    return;
+  }
+  std::vector<Bookmark> figures = studio_.bookmarks();
+  Bookmark& figure = figures[static_cast<std::size_t>(row)];
+  const std::string name = item->text().trimmed().toStdString();
+  if (name == figure.name) {
+    return;
+  }
+  figure.name = name.empty() ? figure.name : name;
+  // Later: the list is filled anew, and must not be within its own signal.
+  QMetaObject::invokeMethod(
+      this,
+      [this, figures, row] {
+        shown_.clear();
+        set(figures, row);
+      },
+      Qt::QueuedConnection);
+}
+
+void FiguresDock::update_chosen() {
+  const int row = list_->currentRow();
+  std::vector<Bookmark> figures = studio_.bookmarks();
+  if (row >= 0 && row < static_cast<int>(figures.size())) {
+    Bookmark& figure = figures[static_cast<std::size_t>(row)];
+    const std::string about = figure.about;
+    figure = studio_.present(figure.name);
+    figure.about = about;
+    set(std::move(figures), row);
+  }
+}
+
+void FiguresDock::move_chosen(int by) {
+  const int row = list_->currentRow();
+  const int to = row + by;
+  const auto& figures = studio_.bookmarks();
+  if (row >= 0 && to >= 0 && to < static_cast<int>(figures.size())) {
+    set(moved(figures, static_cast<std::size_t>(row), static_cast<std::size_t>(to)), to);
+  }
+}
+
+void FiguresDock::erase_chosen() {
+  const int row = list_->currentRow();
+  std::vector<Bookmark> figures = studio_.bookmarks();
+  if (row >= 0 && row < static_cast<int>(figures.size())) {
+    figures.erase(figures.begin() + row);
+    set(std::move(figures), row);
+  }
 }
 
 void FiguresDock::add_item(const Bookmark& bookmark) {
   const QStringList missing = missing_of(bookmark);
   auto* item = new QListWidgetItem(QString::fromStdString(bookmark.name), list_);
   QString about = QString::fromStdString(bookmark.about);
+  item->setFlags(item->flags() | Qt::ItemIsEditable);
   item->setToolTip(about);
   item->setData(kThereRole, missing.isEmpty());
   if (!missing.isEmpty()) {
@@ -141,10 +250,12 @@ void FiguresDock::refresh() {
     return;
   }
   shown_ = studio_.bookmarks();
+  filling_ = true;
   list_->clear();
   for (const Bookmark& bookmark : shown_) {
     add_item(bookmark);
   }
+  filling_ = false;
 }
 
 void FiguresDock::choose(const QListWidgetItem* item) {

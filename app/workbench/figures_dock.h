@@ -1,4 +1,5 @@
-// The figures of the session: each a name and a line, one click away.
+// The figures of the session: each a name and a line, one click away. They can be renamed, replaced by what is shown,
+// moved and deleted.
 #pragma once
 
 #include <QDockWidget>
@@ -24,10 +25,19 @@ class FiguresDock : public QDockWidget {
   void refresh();
   void add_item(const Bookmark& bookmark);
   void choose(const QListWidgetItem* item);
+  // What can be done to the chosen figure; undo() brings back what was there.
+  QWidget* make_tools(QWidget* body);
+  void rename(const QListWidgetItem* item);
+  void update_chosen();
+  void move_chosen(int by);
+  void erase_chosen();
+  void set(std::vector<Bookmark> figures, int chosen);
 
   Studio& studio_;
   QListWidget* list_ = nullptr;
+  QList<QAction*> of_chosen_;
   std::vector<Bookmark> shown_;
+  bool filling_ = false;
 };
 
 }  // namespace locus::workbench

@@ -6,8 +6,8 @@
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenu>
-#include <QPlainTextEdit>
 #include <QSpinBox>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -17,8 +17,10 @@
 #include <cctype>
 #include <initializer_list>
 
+#include "app/workbench/exact_editor.h"
 #include "app/workbench/patch_picture.h"
 #include "app/workbench/token_strip.h"
+#include "app/workbench/token_words.h"
 #include "core/base/atomic_file.h"
 
 namespace locus::workbench {
@@ -51,11 +53,12 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   layout->setContentsMargins(4, 4, 4, 4);
   layout->addWidget(make_bar(samples));
 
-  editor_ = new QPlainTextEdit(body);
+  editor_ = new ExactEditor(body);
   editor_->setObjectName(QStringLiteral("editor"));
   editor_->setAccessibleName(QStringLiteral("Input text"));
   editor_->setPlaceholderText(QStringLiteral("Type a text: the model runs on it as you type."));
   editor_->setTabChangesFocus(true);
+  editor_->setMinimumHeight(2 * editor_->fontMetrics().lineSpacing() + 12);  // a low window keeps room for the map
   editor_->installEventFilter(this);
   picture_ = new PatchPicture(body);
   stack_ = new QStackedWidget(body);
@@ -71,20 +74,23 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   layout->addWidget(splitter, 1);
   setWidget(body);
 
-  connect(editor_, &QPlainTextEdit::textChanged, this, [this] {
+  connect(editor_, &ExactEditor::textChanged, this, [this] {
     if (!filling_) {
-      studio_.set_text(editor_->toPlainText().toStdString());
+      studio_.set_text(editor_->bytes());
     }
   });
   const auto toggle = [this](std::int64_t token) { pin(studio_.state().query == token ? views::kNone : token); };
   connect(strip_, &TokenStrip::clicked, this, toggle);
   connect(picture_, &PatchPicture::clicked, this, toggle);
   connect(strip_, &TokenStrip::chosen, this, &InputDock::pin);
+  connect(strip_, &TokenStrip::hovered, this, [this](std::int64_t token) { studio_.point({token, views::kNone}); });
+  connect(&studio_, &Studio::pointed_changed, this, &InputDock::show_pointed);
   connect(&studio_, &Studio::input_changed, this, &InputDock::show_input);
   connect(&studio_, &Studio::runs_changed, this, &InputDock::show_tokens);
   connect(&studio_, &Studio::state_changed, this, [this] {
     strip_->set_pinned(studio_.state().query);
     picture_->set_pinned(studio_.state().query);
+    show_pointed();
   });
   show_input();
 }
@@ -116,7 +122,7 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
     for (const auto& file : files) {
       QString name = QString::fromStdString(file.stem().string());
       name.replace(QLatin1Char('-'), QLatin1Char(' '));
-      menu->addAction(name, this, [this, file] { is_image(file) ? open_image(file) : open_text(file); });
+      menu->addAction(name, this, [this, file] { this->open(file); });
     }
     button->setMenu(menu);
     layout->addWidget(button);
@@ -126,7 +132,7 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   text->setText(QStringLiteral("Type a text"));
   text->setToolTip(QStringLiteral("Run a text again, and no longer the image"));
   connect(text, &QToolButton::clicked, this, [this] {
-    studio_.set_text(editor_->toPlainText().toStdString());
+    studio_.set_text(editor_->bytes());
     editor_->setFocus();
   });
   connect(&studio_, &Studio::input_changed, text, [this, text] { text->setVisible(!studio_.input().text); });
@@ -134,6 +140,17 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   layout->addWidget(text);
   add_generation(*layout, bar);
   layout->addStretch(1);
+  find_ = new QLineEdit(bar);
+  find_->setObjectName(QStringLiteral("find"));
+  find_->setAccessibleName(QStringLiteral("Find in the text, or go to a token"));
+  find_->setPlaceholderText(QStringLiteral("find, 12 or 12,7"));
+  find_->setToolTip(
+      QStringLiteral("A text to find, the number of a token, or a query and a key (Ctrl+F); Enter: the next, "
+                     "Shift+Enter: the one before"));
+  find_->setClearButtonEnabled(true);
+  find_->setMaximumWidth(24 * fontMetrics().averageCharWidth());
+  find_->installEventFilter(this);
+  layout->addWidget(find_);
   count_ = new QLabel(bar);
   layout->addWidget(count_);
   auto* ids = new QCheckBox(QStringLiteral("ids"), bar);
@@ -177,6 +194,17 @@ bool InputDock::eventFilter(QObject* object, QEvent* event) {
     Q_EMIT left_editor();
     return true;
   }
+  if (object == find_ && event->type() == QEvent::KeyPress) {
+    const auto* key = static_cast<QKeyEvent*>(event);
+    if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) {
+      go_to(find_->text(), key->modifiers().testFlag(Qt::ShiftModifier));
+      return true;
+    }
+    if (key->key() == Qt::Key_Escape) {
+      Q_EMIT left_editor();
+      return true;
+    }
+  }
   return QDockWidget::eventFilter(object, event);
 }
 
@@ -193,10 +221,10 @@ void InputDock::show_input() {
     return;
   }
   stack_->setCurrentWidget(editor_);
-  const QString text = QString::fromStdString(input.text.value_or(""));
-  if (text != editor_->toPlainText()) {
+  const std::string text = input.text.value_or("");
+  if (text != editor_->bytes()) {
     filling_ = true;
-    editor_->setPlainText(text);
+    editor_->set_bytes(text, true);
     filling_ = false;
   }
 }
@@ -209,6 +237,7 @@ void InputDock::show_tokens() {
   if (shown != nullptr) {
     picture_->set_trace(shown->trace);
   }
+  show_pointed();
   const std::int64_t length = shown == nullptr ? 0 : shown->trace->length();
   count_->setText(shown == nullptr ? QString()
                   : length == 1    ? QStringLiteral("1 token")
@@ -216,10 +245,49 @@ void InputDock::show_tokens() {
 }
 
 void InputDock::pin(std::int64_t token) {
-  ViewState state = studio_.state();
-  state.query = token;
-  state.key = views::kNone;
-  studio_.change(state);
+  studio_.pin(token);
+}
+
+void InputDock::show_pointed() {
+  constexpr std::size_t kLongestMarked = 1U << 20;  // beyond, finding the place would be felt
+  const Pointed& at = studio_.pointed();
+  strip_->set_pointed(at.query, at.key);
+  std::vector<ExactEditor::Mark> marks;
+  const auto columns = studio_.columns();
+  const models::Input& input = studio_.input();
+  // A run of an older text has its tokens elsewhere.
+  if (!columns.empty() && input.text && input.text->size() < kLongestMarked &&
+      columns.front()->trace->text() == *input.text) {
+    const auto& tokens = columns.front()->trace->tokens();
+    const auto mark = [&](std::int64_t token, QPalette::ColorRole role) {
+      if (token >= 0 && token < static_cast<std::int64_t>(tokens.size())) {
+        const Range bytes = tokens[static_cast<std::size_t>(token)].bytes;
+        QColor color = palette().color(role);
+        color.setAlpha(100);
+        marks.push_back({static_cast<std::size_t>(bytes.begin), static_cast<std::size_t>(bytes.end), color});
+      }
+    };
+    mark(at.query, QPalette::Highlight);
+    mark(at.key, QPalette::Link);
+    mark(studio_.state().query, QPalette::Highlight);
+    mark(studio_.state().key, QPalette::Link);
+  }
+  editor_->set_marks(marks);
+}
+
+void InputDock::go_to(const QString& wanted, bool backwards) {
+  const auto columns = studio_.columns();
+  if (columns.empty() || wanted.isEmpty()) {
+    return;
+  }
+  const auto target = find_target(*columns.front()->trace, wanted.toStdString(), studio_.state().query, backwards);
+  if (target) {
+    studio_.pin(target->query, target->key);
+  } else {
+    Q_EMIT failed(QStringLiteral("%1: not in the text, and no token of 0 to %2")
+                      .arg(wanted)
+                      .arg(columns.front()->trace->length() - 1));
+  }
 }
 
 void InputDock::choose_file() {
@@ -228,19 +296,28 @@ void InputDock::choose_file() {
       QStringLiteral(
           "Texts and images (*.txt *.md *.py *.csv *.json *.png *.jpg *.jpeg *.webp *.tif *.tiff);;All files (*)"));
   if (!path.isEmpty()) {
-    is_image(path.toStdString()) ? open_image(path.toStdString()) : open_text(path.toStdString());
+    open(path.toStdString());
   }
 }
 
-void InputDock::open_text(const std::filesystem::path& path) {
+void InputDock::open(const std::filesystem::path& path) {
+  if (is_image(path)) {
+    open_image(path);
+  } else {
+    open_text(path);
+  }
+}
+
+bool InputDock::open_text(const std::filesystem::path& path) {
   const auto text = read_file(path, kLongestText);
   if (!text) {
     Q_EMIT failed(QString::fromStdString(text.error().describe()));
-    return;
+    return false;
   }
   models::Input input;
   input.text = *text;
   studio_.set_input(input);
+  return true;
 }
 
 void InputDock::open_image(const std::filesystem::path& path) {

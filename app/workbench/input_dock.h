@@ -8,12 +8,13 @@
 
 class QHBoxLayout;
 class QLabel;
-class QPlainTextEdit;
+class QLineEdit;
 class QStackedWidget;
 class QToolButton;
 
 namespace locus::workbench {
 
+class ExactEditor;
 class PatchPicture;
 class TokenStrip;
 
@@ -27,9 +28,12 @@ class InputDock : public QDockWidget {
  public:
   InputDock(Studio& studio, const std::filesystem::path& samples, QWidget* parent);
 
-  void open_text(const std::filesystem::path& path);
+  // False when it cannot be read; failed() says why.
+  bool open_text(const std::filesystem::path& path);
   void open_image(const std::filesystem::path& path);
-  QPlainTextEdit& editor() { return *editor_; }
+  ExactEditor& editor() { return *editor_; }
+  // The field for a text to find, a token or a cell to go to.
+  QLineEdit& find() { return *find_; }
   // The column whose tokens are shown.
   void set_column(std::size_t column);
 
@@ -41,18 +45,22 @@ class InputDock : public QDockWidget {
   bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
+  void open(const std::filesystem::path& path);
   void show_input();
   void show_tokens();
   void choose_file();
   void pin(std::int64_t token);  // the query; −1: none
+  void show_pointed();           // and what is pinned: in the strip and in the text
+  void go_to(const QString& wanted, bool backwards);
   void add_generation(QHBoxLayout& layout, QWidget* bar);
   QWidget* make_bar(const std::filesystem::path& samples);
 
   Studio& studio_;
-  QPlainTextEdit* editor_ = nullptr;
+  ExactEditor* editor_ = nullptr;
   QStackedWidget* stack_ = nullptr;
   PatchPicture* picture_ = nullptr;
   QLabel* count_ = nullptr;
+  QLineEdit* find_ = nullptr;
   TokenStrip* strip_ = nullptr;
   std::size_t column_ = 0;
   bool filling_ = false;

@@ -5,24 +5,33 @@
 #include <QLabel>
 #include <QPainter>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QStyledItemDelegate>
 #include <QTableWidget>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "app/workbench/short_names.h"
 #include "app/workbench/state_form.h"
+#include "app/workbench/token_words.h"
 
 namespace locus::workbench {
 
 namespace {
 
 constexpr int kShareRole = Qt::UserRole;
+constexpr int kShareTextRole = Qt::UserRole + 1;
+constexpr int kShareMargin = 4;
+constexpr int kLeastLetters = 9;  // of a column of values
+constexpr int kMostLetters = 26;
+constexpr int kNameLetters = 18;  // of a column's name
 constexpr int kGateRow = 7;
 constexpr int kPositionRow = 8;
 constexpr int kEncodingRow = 9;
 
-// A cell with a bar as long as its probability behind the text.
+// A token, its probability at the right, and behind both a bar as long as that.
 class ShareDelegate final : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
@@ -33,7 +42,16 @@ class ShareDelegate final : public QStyledItemDelegate {
     QRect bar = option.rect.adjusted(1, 2, -1, -2);
     bar.setWidth(static_cast<int>(bar.width() * share));
     painter->fillRect(bar, color);
-    QStyledItemDelegate::paint(painter, option, index);
+    const QString text = index.data(kShareTextRole).toString();
+    painter->setPen(option.palette.color(QPalette::Text));
+    painter->drawText(option.rect.adjusted(0, 0, -kShareMargin, 0), Qt::AlignRight | Qt::AlignVCenter, text);
+    QStyleOptionViewItem token = option;
+    token.rect.setRight(option.rect.right() - option.fontMetrics.horizontalAdvance(text) - 2 * kShareMargin);
+    QStyledItemDelegate::paint(painter, token, index);
+  }
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const int share = option.fontMetrics.horizontalAdvance(index.data(kShareTextRole).toString());
+    return QStyledItemDelegate::sizeHint(option, index) + QSize(share + 3 * kShareMargin, 0);
   }
 };
 
@@ -48,13 +66,36 @@ QTableWidget* make_table(const char* name, const QString& accessible, QWidget* p
   table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
   table->horizontalHeader()->setTextElideMode(Qt::ElideMiddle);  // names of columns differ at their ends
   table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  table->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
   table->setShowGrid(false);
   table->setAlternatingRowColors(true);
   return table;
 }
 
+// One column has the whole width; several have what they need each, and scroll sideways.
+void fit_columns(QTableWidget* table) {
+  const bool several = table->columnCount() > 1;
+  QHeaderView& header = *table->horizontalHeader();
+  const int letter = table->fontMetrics().averageCharWidth();
+  header.setMinimumSectionSize(kLeastLetters * letter);
+  header.setMaximumSectionSize(several ? kMostLetters * letter : -1);
+  header.setSectionResizeMode(several ? QHeaderView::ResizeToContents : QHeaderView::Stretch);
+}
+
+// Names of columns, which differ, as headers.
+void name_columns(QTableWidget* table, const QStringList& names) {
+  const QStringList shown = short_names(names, kNameLetters);
+  for (int n = 0; n < static_cast<int>(names.size()); ++n) {
+    auto* header = new QTableWidgetItem(shown[n]);
+    header->setToolTip(names[n]);
+    table->setHorizontalHeaderItem(n, header);
+  }
+  table->horizontalHeader()->setVisible(names.size() > 1);
+}
+
 void fit_height(QTableWidget* table) {
   int height = table->horizontalHeader()->isHidden() ? 4 : table->horizontalHeader()->sizeHint().height() + 4;
+  height += table->columnCount() > 1 ? table->horizontalScrollBar()->sizeHint().height() : 0;
   for (int row = 0; row < table->rowCount(); ++row) {
     height += table->isRowHidden(row) ? 0 : table->rowHeight(row);
   }
@@ -110,6 +151,12 @@ QWidget* InspectorDock::make_cell() {
                                   QStringLiteral("logit"), QStringLiteral("weight"), QStringLiteral("gate"),
                                   QStringLiteral("position"), QStringLiteral("encoding")});
   layout->addWidget(cell_);
+  context_ = new QLabel(box);
+  context_->setObjectName(QStringLiteral("context"));
+  context_->setWordWrap(true);
+  context_->setTextFormat(Qt::RichText);
+  context_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  layout->addWidget(context_);
   return box;
 }
 
@@ -122,12 +169,9 @@ QWidget* InspectorDock::make_predictions() {
   predictions_title_->setWordWrap(true);
   layout->addWidget(predictions_title_);
   predictions_ = make_table("predictions", QStringLiteral("Most likely next tokens"), box);
-  predictions_->setColumnCount(2);
   predictions_->horizontalHeader()->hide();
   predictions_->verticalHeader()->hide();
-  predictions_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
-  predictions_->horizontalHeader()->setMinimumSectionSize(48);
-  predictions_->setItemDelegateForColumn(1, new ShareDelegate(predictions_));
+  predictions_->setItemDelegate(new ShareDelegate(predictions_));
   layout->addWidget(predictions_);
   return box;
 }
@@ -143,25 +187,18 @@ QWidget* InspectorDock::make_colors() {
   return box;
 }
 
-void InspectorDock::set_column(std::size_t column) {
-  column_ = column;
-  show_predictions();
-}
-
 void InspectorDock::show_cell() {
   const auto& cells = studio_.cells();
   cell_->clearContents();
   const int columns = std::max(1, static_cast<int>(cells.size()));
   cell_->setColumnCount(columns);
-  cell_->horizontalHeader()->setVisible(cells.size() > 1);
+  QStringList names;
   if (cells.empty()) {
     set_text(cell_, 0, 0, QStringLiteral("point at a cell"));
   }
   for (int n = 0; n < static_cast<int>(cells.size()); ++n) {
     const Cell& cell = cells[static_cast<std::size_t>(n)];
-    auto* header = new QTableWidgetItem(QString::fromStdString(cell.column));
-    header->setToolTip(header->text());
-    cell_->setHorizontalHeaderItem(n, header);
+    names << QString::fromStdString(cell.column);
     set_text(cell_, 0, n, QStringLiteral("%1  “%2”").arg(cell.query).arg(QString::fromStdString(cell.query_token)));
     set_text(cell_, 1, n, QStringLiteral("%1  “%2”").arg(cell.key).arg(QString::fromStdString(cell.key_token)));
     set_text(cell_, 2, n, QString::number(cell.query - cell.key));
@@ -180,7 +217,36 @@ void InspectorDock::show_cell() {
                                  [](const Checkpoint* column) { return column->info()->has_gates; });
   cell_->setRowHidden(kGateRow, !gates);
   cell_->setRowHidden(kPositionRow, !gates);
+  name_columns(cell_, names);
+  fit_columns(cell_);
   fit_height(cell_);
+  show_context();
+}
+
+// "query: …what is <b>your</b> name…", of the first column's text.
+void InspectorDock::show_context() {
+  constexpr std::size_t kAround = 24;
+  QStringList lines;
+  const auto columns = studio_.columns();
+  if (!studio_.cells().empty() && !columns.empty()) {
+    const Cell& cell = studio_.cells().front();
+    for (const auto& [role, token] : {std::pair("query", cell.asked_query), std::pair("key", cell.asked_key)}) {
+      const InContext words = in_context(*columns.front()->trace, token, kAround);
+      if (!words.token.empty()) {
+        const auto html = [](const std::string& text) {
+          return QString::fromStdString(text).simplified().toHtmlEscaped();
+        };
+        const bool spaced = words.before.ends_with(' ') || words.token.starts_with(' ');
+        const bool apart = words.behind.starts_with(' ') || words.token.ends_with(' ');
+        lines << QStringLiteral("%1: %2%3<b>%4</b>%5%6")
+                     .arg(QLatin1String(role), html(words.before), spaced ? QStringLiteral(" ") : QString(),
+                          html(words.token).isEmpty() ? QStringLiteral("␣") : html(words.token),
+                          apart ? QStringLiteral(" ") : QString(), html(words.behind));
+      }
+    }
+  }
+  context_->setText(lines.join(QStringLiteral("<br>")));
+  context_->setVisible(!lines.isEmpty());
 }
 
 void InspectorDock::show_state() {
@@ -202,25 +268,35 @@ void InspectorDock::show_colors() {
 
 void InspectorDock::show_predictions() {
   const auto columns = studio_.columns();
-  const Checkpoint* shown = columns.empty() ? nullptr : columns[std::min(column_, columns.size() - 1)];
-  predictions_->setRowCount(0);
-  const bool image = shown != nullptr && shown->trace->image_grid().rows > 0;
+  const bool image = !columns.empty() && columns.front()->trace->image_grid().rows > 0;
+  const bool any =
+      std::any_of(columns.begin(), columns.end(), [](const Checkpoint* each) { return !each->top.empty(); });
   predictions_box_->setTitle(image ? QStringLiteral("What the image shows") : QStringLiteral("Next token"));
-  predictions_title_->setVisible(columns.size() > 1 || shown == nullptr || shown->top.empty());
-  predictions_title_->setText(shown == nullptr     ? QStringLiteral("Nothing has run yet.")
-                              : shown->top.empty() ? QStringLiteral("This trace holds no predictions.")
-                                                   : QString::fromStdString(shown->name));
-  if (shown != nullptr) {
-    predictions_->setRowCount(static_cast<int>(shown->top.size()));
-    for (int row = 0; row < predictions_->rowCount(); ++row) {
-      const models::Prediction& each = shown->top[static_cast<std::size_t>(row)];
-      set_text(predictions_, row, 0, QString::fromStdString(each.token));
-      set_text(predictions_, row, 1,
-               QStringLiteral("%1 %").arg(static_cast<double>(each.probability) * 100, 0, 'f', 1));
-      predictions_->item(row, 0)->setToolTip(QStringLiteral("id %1").arg(each.id));
-      predictions_->item(row, 1)->setData(kShareRole, static_cast<double>(each.probability));
+  predictions_title_->setVisible(!any);
+  predictions_title_->setText(columns.empty()       ? QStringLiteral("Nothing has run yet.")
+                              : columns.size() == 1 ? QStringLiteral("This trace holds no predictions.")
+                                                    : QStringLiteral("These traces hold no predictions."));
+  predictions_->clear();
+  predictions_->setColumnCount(std::max(1, static_cast<int>(columns.size())));
+  predictions_->setRowCount(0);
+  QStringList names;
+  for (int n = 0; n < static_cast<int>(columns.size()); ++n) {
+    const Checkpoint& column = *columns[static_cast<std::size_t>(n)];
+    names << QString::fromStdString(column.name);
+    predictions_->setRowCount(std::max(predictions_->rowCount(), static_cast<int>(column.top.size())));
+    for (int row = 0; row < static_cast<int>(column.top.size()); ++row) {
+      const models::Prediction& each = column.top[static_cast<std::size_t>(row)];
+      const QString share = QStringLiteral("%1 %").arg(static_cast<double>(each.probability) * 100, 0, 'f', 1);
+      set_text(predictions_, row, n, QString::fromStdString(each.token));
+      QTableWidgetItem* item = predictions_->item(row, n);
+      item->setToolTip(QStringLiteral("%1  %2, id %3").arg(item->text(), share).arg(each.id));
+      item->setData(kShareRole, static_cast<double>(each.probability));
+      item->setData(kShareTextRole, share);
+      item->setData(Qt::AccessibleDescriptionRole, share);
     }
   }
+  name_columns(predictions_, names);
+  fit_columns(predictions_);
   fit_height(predictions_);
 }
 

@@ -20,21 +20,19 @@ class InspectorDock : public QDockWidget {
  public:
   InspectorDock(Studio& studio, QWidget* parent);
 
-  // The column whose predictions are shown.
-  void set_column(std::size_t column);
-
  private:
   QWidget* make_cell();
   QWidget* make_colors();
   QWidget* make_predictions();
   void show_cell();
+  void show_context();
   void show_state();
   void show_colors();  // which of their settings the figure heeds
   void show_predictions();
 
   Studio& studio_;
-  std::size_t column_ = 0;
   QTableWidget* cell_ = nullptr;
+  QLabel* context_ = nullptr;  // the words around query and key
   QGroupBox* colors_box_ = nullptr;
   StateForm* colors_ = nullptr;
   QLabel* predictions_title_ = nullptr;

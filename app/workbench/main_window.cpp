@@ -6,13 +6,13 @@
 #include <QLabel>
 #include <QMessageBox>
 #include <QMimeData>
-#include <QPlainTextEdit>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSettings>
 #include <QStandardPaths>
 #include <QStatusBar>
 #include <QUrl>
+#include <QVBoxLayout>
 #include <QVulkanInstance>
 
 #include "app/viewport/canvas.h"
@@ -22,6 +22,7 @@
 #include "app/workbench/help.h"
 #include "app/workbench/input_dock.h"
 #include "app/workbench/inspector_dock.h"
+#include "app/workbench/options_bar.h"
 #include "app/workbench/view_bar.h"
 #include "models/threads.h"
 
@@ -33,6 +34,7 @@ constexpr int kMessageMs = 8000;
 constexpr int kMostMessages = 500;
 constexpr double kShowWorkAfterMs = 500;
 constexpr int kWorkIntervalMs = 200;
+constexpr int kJournalMs = 1500;  // from a change to its journal
 
 std::filesystem::path default_config_dir() {
   return QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation).toStdString() + "/locus";
@@ -43,7 +45,6 @@ std::filesystem::path default_config_dir() {
 MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan, const StudioOptions& studio)
     : options_(options), config_dir_(options.config_dir.empty() ? default_config_dir() : options.config_dir) {
   setObjectName(QStringLiteral("main-window"));
-  setWindowTitle(QStringLiteral("Locus"));
   setAcceptDrops(true);
   setDockNestingEnabled(true);
   std::error_code code;
@@ -51,6 +52,18 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
   settings_ =
       std::make_unique<QSettings>(QString::fromStdString(config_file("workbench.ini").string()), QSettings::IniFormat);
   studio_ = std::make_unique<Studio>(studio);
+  journal_ = std::make_unique<Journal>(config_dir_);
+  journal_timer_.setSingleShot(true);
+  journal_timer_.setInterval(kJournalMs);
+  connect(&journal_timer_, &QTimer::timeout, this, &MainWindow::keep_journal);
+  for (const auto signal : {&Studio::state_changed, &Studio::input_changed, &Studio::checkpoints_changed}) {
+    connect(studio_.get(), signal, this, [this] {
+      if (!journal_timer_.isActive()) {
+        journal_timer_.start();
+      }
+    });
+  }
+  connect(studio_.get(), &Studio::checkpoints_changed, this, &MainWindow::remember_opened);
   make_canvas(vulkan);
   make_docks();
   make_status();
@@ -72,6 +85,7 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
   connect(studio_.get(), &Studio::runs_changed, this, &MainWindow::show_work);
   connect(studio_.get(), &Studio::figure_changed, this, &MainWindow::show_work);
   restore_layout();
+  show_title();
 }
 
 MainWindow::~MainWindow() = default;
@@ -91,7 +105,7 @@ void MainWindow::make_canvas(QVulkanInstance* vulkan) {
         "driver (Debian: mesa-vulkan-drivers), and start Locus again.\nThe command line works without one: locus "
         "figure --help"));
     canvas_holder_ = label;
-    setCentralWidget(label);
+    set_centre();
     return;
   }
   canvas_ = new viewport::Canvas;
@@ -102,7 +116,7 @@ void MainWindow::make_canvas(QVulkanInstance* vulkan) {
   canvas_holder_->setFocusPolicy(Qt::StrongFocus);
   canvas_holder_->setAcceptDrops(true);
   canvas_holder_->setMinimumSize(320, 240);
-  setCentralWidget(canvas_holder_);
+  set_centre();
   link_ = new CanvasLink(*studio_, *canvas_);
   link_->setParent(this);
   connect(canvas_, &viewport::Canvas::dropped, this, [this](const QStringList& paths) {
@@ -115,11 +129,35 @@ void MainWindow::make_canvas(QVulkanInstance* vulkan) {
             .arg(message),
         true);
   });
+  connect(link_, &CanvasLink::tab_pressed, this, &MainWindow::leave_canvas);
   connect(link_, &CanvasLink::key_unused, this, [this](QKeyEvent* event) {
     if (trigger_shortcut(*event)) {
       event->accept();
     }
   });
+}
+
+// The keyboard goes on to the next control, or the one before: the canvas's own window is none of Qt's chain.
+void MainWindow::leave_canvas(bool forward) {
+  QWidget* next = canvas_holder_;
+  do {
+    next = forward ? next->nextInFocusChain() : next->previousInFocusChain();
+  } while (next != canvas_holder_ && !(next->isVisible() && next->isEnabled() && next->window() == this &&
+                                       (next->focusPolicy() & Qt::TabFocus) == Qt::TabFocus));
+  activateWindow();
+  next->setFocus(forward ? Qt::TabFocusReason : Qt::BacktabFocusReason);
+}
+
+// The figure, and the options of its view below it.
+void MainWindow::set_centre() {
+  auto* centre = new QWidget(this);
+  auto* column = new QVBoxLayout(centre);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(canvas_holder_, 1);
+  options_bar_ = new OptionsBar(*studio_, centre);
+  column->addWidget(options_bar_);
+  setCentralWidget(centre);
 }
 
 void MainWindow::make_docks() {
@@ -130,12 +168,7 @@ void MainWindow::make_docks() {
   input_ = new InputDock(*studio_, assets.empty() ? assets : assets / "samples", this);
   inspector_ = new InspectorDock(*studio_, this);
   figures_ = new FiguresDock(*studio_, this);
-  addDockWidget(Qt::LeftDockWidgetArea, figures_);
-  addDockWidget(Qt::LeftDockWidgetArea, checkpoints_);
-  addDockWidget(Qt::RightDockWidgetArea, inspector_);
-  addDockWidget(Qt::BottomDockWidgetArea, input_);
-  setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
-  setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+  place_docks();
   connect(figures_, &FiguresDock::keep_requested, this, &MainWindow::keep_view);
   connect(figures_, &FiguresDock::missing, this, [this](const QString& name, const QStringList& paths) {
     say(QStringLiteral("%1 needs %2, which is not there (File > Find missing checkpoints)")
@@ -154,7 +187,6 @@ void MainWindow::make_docks() {
   if (link_ != nullptr) {
     connect(link_, &CanvasLink::column_changed, this, [this](std::size_t column) {
       input_->set_column(column);
-      inspector_->set_column(column);
       const auto columns = studio_->columns();
       say(QStringLiteral("column %1: %2").arg(column + 1).arg(QString::fromStdString(columns[column]->name)));
     });
@@ -237,12 +269,15 @@ void MainWindow::say(const QString& message, bool failure) {
 // ---- events
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  settings_->setValue(QStringLiteral("geometry"), saveGeometry());
-  settings_->setValue(QStringLiteral("layout"), saveState());
-  settings_->sync();
-  if (const Status saved = save_session(studio_->session(), config_file(kLastSession)); !saved) {
-    qWarning("%s", saved.error().describe().c_str());
+  if (!may_close()) {
+    event->ignore();
+    return;
   }
+  set_ui_hidden(false);  // panels that are hidden with the rest are not folded
+  keep_layout();
+  settings_->sync();
+  journal_timer_.stop();
+  journal_->discard();
   QMainWindow::closeEvent(event);
 }
 
@@ -271,7 +306,8 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
 bool MainWindow::trigger_shortcut(const QKeyEvent& event) {
   const QKeySequence pressed(event.keyCombination());
   for (QAction* action : findChildren<QAction*>()) {
-    if (action->isEnabled() && action->shortcuts().contains(pressed)) {
+    const bool anywhere = action->shortcutContext() != Qt::WidgetShortcut;
+    if (anywhere && action->isEnabled() && action->shortcuts().contains(pressed)) {
       action->trigger();
       return true;
     }

@@ -1,14 +1,17 @@
 // The main window: docks around the canvas, menus, status bar, settings.
 #pragma once
 
+#include <QList>
 #include <QMainWindow>
 #include <QTimer>
 #include <filesystem>
 #include <memory>
 
+#include "app/workbench/journal.h"
 #include "app/workbench/studio.h"
 #include "app/workbench/workbench.h"
 
+class QDockWidget;
 class QLabel;
 class QMenu;
 class QProgressBar;
@@ -27,6 +30,7 @@ class CheckpointsDock;
 class FiguresDock;
 class InputDock;
 class InspectorDock;
+class OptionsBar;
 class ViewBar;
 
 class MainWindow : public QMainWindow {
@@ -41,7 +45,8 @@ class MainWindow : public QMainWindow {
   viewport::Canvas* canvas() { return canvas_; }  // null without Vulkan
   // Opens whatever the path is: session, checkpoint, trace, text or image.
   void open_path(const std::filesystem::path& path);
-  void open_session(const std::filesystem::path& path);
+  // False: it is none, or the user keeps the session that is there.
+  bool open_session(const std::filesystem::path& path);
   // Says where a checkpoint of the session that was not found is now; those that lie beside it are found too.
   void relocate(const std::filesystem::path& from, const std::filesystem::path& to);
   // The paths of the options, or the last session, or the bundled one.
@@ -58,6 +63,8 @@ class MainWindow : public QMainWindow {
   static constexpr const char* kLastSession = "last.locus.json";
 
   void make_canvas(QVulkanInstance* vulkan);
+  void set_centre();
+  void leave_canvas(bool forward);
   void make_docks();
   void make_status();
   void make_menus();
@@ -74,11 +81,35 @@ class MainWindow : public QMainWindow {
   void ask_open_folder();
   void ask_session();
   void ask_what_if(int id);
-  void save_session_as();
+  bool save_session();     // false: nothing was saved
+  bool save_session_as();  // asks for the file
+  bool save_session_to(const std::filesystem::path& path);
+  void new_session();
+  // Whether another session may take the place of this one: changes of a file are asked for, everything is kept as an
+  // earlier state.
+  bool may_replace();
+  bool may_close();
+  bool ask_changes();
+  Answer ask(const std::string& question, bool can_save);
+  bool keep_last_session();
+  void keep_journal();
+  void offer_recovery();
+  void return_to(const std::filesystem::path& state);
+  void fill_states();
+  void show_title();
+  void remember_opened();
   void keep_view();
   void ask_missing();
   void set_theme(bool dark);
   void set_ui_hidden(bool hidden);
+  QList<QDockWidget*> docks() const;
+  void add_layouts(QMenu* menu);  // panels, each with its key, and layouts of them
+  void set_layout(std::size_t preset);
+  void reset_layout();
+  void place_docks();
+  void size_docks();
+  void fit_into_screen();
+  void keep_layout();
   void set_scale(double scale);
   void say_written(const Result<std::vector<std::filesystem::path>>& files);
   void choose_preferences();
@@ -95,6 +126,7 @@ class MainWindow : public QMainWindow {
   std::unique_ptr<Studio> studio_;
   viewport::Canvas* canvas_ = nullptr;
   QWidget* canvas_holder_ = nullptr;
+  OptionsBar* options_bar_ = nullptr;
   CanvasLink* link_ = nullptr;
   ViewBar* view_bar_ = nullptr;
   CheckpointsDock* checkpoints_ = nullptr;
@@ -102,6 +134,7 @@ class MainWindow : public QMainWindow {
   InputDock* input_ = nullptr;
   InspectorDock* inspector_ = nullptr;
   QMenu* recent_menu_ = nullptr;
+  QMenu* states_menu_ = nullptr;
   QMenu* go_menu_ = nullptr;
   QMenu* bookmarks_menu_ = nullptr;
   QMenu* views_menu_ = nullptr;
@@ -118,9 +151,13 @@ class MainWindow : public QMainWindow {
   QTimer work_timer_;
   QString last_message_;
   QStringList messages_;  // the last of this session
-  std::filesystem::path session_path_;
+  std::unique_ptr<Journal> journal_;
+  QTimer journal_timer_;
+  std::vector<std::filesystem::path> opening_;  // asked for by the user; recent once they have opened
   bool dark_ = false;
   double scale_ = 1;
+  bool ui_hidden_ = false;
+  QList<QDockWidget*> hidden_docks_;  // with the UI: they come back with it
 };
 
 }  // namespace locus::workbench

@@ -32,34 +32,46 @@ void MainWindow::open_path(const std::filesystem::path& path) {
   }
   const bool file = std::filesystem::is_regular_file(path, code);
   if (is_session(path)) {
-    open_session(path);
+    if (open_session(path)) {
+      remember(path);
+    }
   } else if (file && is_image(path)) {
     input_->open_image(path);
+    remember(path);
   } else if (file && is_text(path)) {
-    input_->open_text(path);
+    if (input_->open_text(path)) {
+      remember(path);
+    }
   } else {
     CheckpointEntry entry;
     entry.path = path;
+    opening_.push_back(std::filesystem::weakly_canonical(path, code));
     studio_->open(entry);
+    remember_opened();  // it may have been open
   }
-  remember(path);
 }
 
-void MainWindow::open_session(const std::filesystem::path& path) {
+bool MainWindow::open_session(const std::filesystem::path& path) {
   const auto session = load_session(path);
   if (!session) {
     say(QString::fromStdString(session.error().describe()), true);
-    return;
+    return false;
   }
-  studio_->restore(*session);
-  session_path_ = path;
+  if (!may_replace()) {
+    return false;
+  }
+  std::error_code code;
+  const bool own = !std::filesystem::equivalent(path, bundled_session(), code) && path != config_file(kLastSession);
+  studio_->restore(*session, own ? std::filesystem::absolute(path, code) : std::filesystem::path());
+  show_title();
   if (!missing_checkpoints(*session, false).empty()) {
     ask_missing();
   }
+  return true;
 }
 
 void MainWindow::relocate(const std::filesystem::path& from, const std::filesystem::path& to) {
-  studio_->restore(relocated(studio_->session(), from, to));
+  studio_->restore(relocated(studio_->session(), from, to), studio_->document().path());
   const auto missing = missing_checkpoints(studio_->session());
   say(QStringLiteral("%1 is %2")
           .arg(QString::fromStdString(from.filename().string()), QString::fromStdString(to.string())) +
@@ -81,21 +93,43 @@ void MainWindow::open_first() {
     }
   } else if (std::filesystem::exists(config_file(kLastSession), code)) {
     open_session(config_file(kLastSession));
+    // It may be of a file, which it may differ from.
+    const std::filesystem::path file = settings_->value(QStringLiteral("session-file")).toString().toStdString();
+    if (const auto saved = load_session(file); !file.empty() && saved) {
+      studio_->set_saved(file, *saved);
+    }
   } else if (std::filesystem::exists(bundled_session(), code)) {
     open_session(bundled_session());
   }
   if (studio_->input() == models::Input{}) {
     studio_->set_text("The quick brown fox jumps over the lazy dog.");
   }
+  show_title();
+  offer_recovery();
 }
 
 void MainWindow::remember(const std::filesystem::path& path) {
+  std::error_code code;
+  const QString name = QString::fromStdString(std::filesystem::absolute(path, code).lexically_normal().string());
   QStringList recent = settings_->value(QStringLiteral("recent")).toStringList();
-  const QString name = QString::fromStdString(path.string());
   recent.removeAll(name);
   recent.prepend(name);
   settings_->setValue(QStringLiteral("recent"), QStringList(recent.mid(0, kRecent)));
   fill_recent();
+}
+
+// Of the checkpoints that the user asked for, those that have opened are recent; those that failed are not.
+void MainWindow::remember_opened() {
+  for (const Checkpoint& each : studio_->checkpoints()) {
+    const auto asked = std::find(opening_.begin(), opening_.end(), each.entry.path);
+    const bool opened = each.model || each.trace;
+    if (asked != opening_.end() && (opened || each.error)) {
+      opening_.erase(asked);
+      if (opened) {
+        remember(each.entry.path);
+      }
+    }
+  }
 }
 
 // Where dialogs begin: beside what was opened last, at first with the bundled checkpoints.
@@ -129,29 +163,8 @@ void MainWindow::ask_session() {
   const QString path = QFileDialog::getOpenFileName(this, QStringLiteral("Open a session"), folder(),
                                                     QStringLiteral("Sessions (*.locus.json)"));
   if (!path.isEmpty()) {
-    open_session(path.toStdString());
+    open_path(path.toStdString());
   }
-}
-
-void MainWindow::save_session_as() {
-  std::error_code code;
-  const bool own = !session_path_.empty() && !std::filesystem::equivalent(session_path_, bundled_session(), code) &&
-                   session_path_ != config_file(kLastSession);
-  QString path = QFileDialog::getSaveFileName(
-      this, QStringLiteral("Save the session"),
-      own ? QString::fromStdString(session_path_.string()) : QDir::homePath() + QStringLiteral("/session.locus.json"),
-      QStringLiteral("Sessions (*.locus.json)"));
-  if (path.isEmpty()) {
-    return;
-  }
-  if (!path.endsWith(QStringLiteral(".locus.json"))) {
-    path += QStringLiteral(".locus.json");
-  }
-  const Status saved = save_session(studio_->session(), path.toStdString());
-  if (saved) {
-    session_path_ = path.toStdString();
-  }
-  say(saved ? QStringLiteral("saved: %1").arg(path) : QString::fromStdString(saved.error().describe()), !saved);
 }
 
 void MainWindow::say_written(const Result<std::vector<std::filesystem::path>>& files) {

@@ -2,9 +2,12 @@
 #include <QApplication>
 #include <QDockWidget>
 #include <QMenuBar>
+#include <QScreen>
 #include <QSettings>
 #include <QStatusBar>
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "app/workbench/canvas_link.h"
 #include "app/workbench/checkpoints_dock.h"
@@ -12,11 +15,18 @@
 #include "app/workbench/input_dock.h"
 #include "app/workbench/inspector_dock.h"
 #include "app/workbench/main_window.h"
+#include "app/workbench/options_bar.h"
 #include "app/workbench/preferences.h"
 #include "app/workbench/theme.h"
 #include "app/workbench/view_bar.h"
 
 namespace locus::workbench {
+
+namespace {
+
+constexpr QSize kUsualSize(1440, 900);
+
+}  // namespace
 
 void MainWindow::set_theme(bool dark) {
   dark_ = dark;
@@ -39,13 +49,131 @@ void MainWindow::set_scale(double scale) {
   }
 }
 
+// Hides what is shown around the figure, and brings back the same: a panel that was folded before stays so.
 void MainWindow::set_ui_hidden(bool hidden) {
+  if (hidden == ui_hidden_) {
+    return;
+  }
+  ui_hidden_ = hidden;
   menuBar()->setVisible(!hidden);
   statusBar()->setVisible(!hidden);
   view_bar_->setVisible(!hidden);
-  for (QDockWidget* dock : findChildren<QDockWidget*>()) {
+  options_bar_->set_hidden(hidden);
+  if (hidden) {
+    hidden_docks_.clear();
+    for (QDockWidget* dock : docks()) {
+      if (!dock->isHidden()) {
+        hidden_docks_ << dock;
+      }
+    }
+  }
+  for (QDockWidget* dock : std::as_const(hidden_docks_)) {
     dock->setVisible(!hidden);
   }
+}
+
+QList<QDockWidget*> MainWindow::docks() const {
+  return {figures_, checkpoints_, input_, inspector_};
+}
+
+// ---- layouts
+
+namespace {
+
+// Which panels are seen, in the order of docks(): figures, checkpoints, input, inspector.
+struct Preset {
+  const char* name;
+  std::array<bool, 4> seen;
+};
+constexpr std::array<Preset, 3> kPresets = {{{"&All panels", {true, true, true, true}},
+                                             {"&Map and text", {false, false, true, false}},
+                                             {"Map and &values", {false, true, false, true}}}};
+
+}  // namespace
+
+void MainWindow::add_layouts(QMenu* menu) {
+  constexpr std::array<Qt::Key, 4> kKeys = {Qt::Key_1, Qt::Key_2, Qt::Key_3, Qt::Key_4};
+  const QList<QDockWidget*> all = docks();
+  for (int n = 0; n < static_cast<int>(all.size()); ++n) {
+    QAction* toggle = all[n]->toggleViewAction();
+    toggle->setShortcut(QKeySequence(Qt::CTRL | kKeys[static_cast<std::size_t>(n)]));
+    menu->addAction(toggle);
+    addAction(toggle);  // works while the menu bar is hidden
+    connect(toggle, &QAction::triggered, this, [this] { keep_layout(); });
+  }
+  QMenu* layouts = menu->addMenu(QStringLiteral("La&yout"));
+  for (std::size_t n = 0; n < kPresets.size(); ++n) {
+    QAction* action = add_action(layouts, QString::fromLatin1(kPresets[n].name), {}, [this, n] { set_layout(n); });
+    action->setObjectName(QStringLiteral("layout-%1").arg(n));
+  }
+  layouts->addSeparator();
+  add_action(layouts, QStringLiteral("&Reset layout"), {}, [this] {
+    reset_layout();
+  })->setObjectName(QStringLiteral("reset-layout"));
+}
+
+void MainWindow::set_layout(std::size_t preset) {
+  set_ui_hidden(false);
+  const QList<QDockWidget*> all = docks();
+  for (int n = 0; n < static_cast<int>(all.size()); ++n) {
+    all[n]->setFloating(false);
+    all[n]->setVisible(kPresets[preset].seen[static_cast<std::size_t>(n)]);
+  }
+  keep_layout();
+}
+
+void MainWindow::reset_layout() {
+  place_docks();
+  set_layout(0);
+  if (!isMaximized() && !isFullScreen()) {
+    resize(kUsualSize);
+    fit_into_screen();
+  }
+  size_docks();
+  keep_layout();
+}
+
+void MainWindow::place_docks() {
+  addDockWidget(Qt::LeftDockWidgetArea, figures_);
+  addDockWidget(Qt::LeftDockWidgetArea, checkpoints_);
+  addDockWidget(Qt::RightDockWidgetArea, inspector_);
+  addDockWidget(Qt::BottomDockWidgetArea, input_);
+  splitDockWidget(figures_, checkpoints_, Qt::Vertical);
+  setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
+  setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+}
+
+// Panels take their share of the window, so that a small one leaves the map its room.
+void MainWindow::size_docks() {
+  const auto share = [](int whole, double part, int least, int most) {
+    return std::clamp(static_cast<int>(whole * part), least, most);
+  };
+  resizeDocks({checkpoints_, inspector_}, {share(width(), 0.175, 190, 300), share(width(), 0.19, 200, 320)},
+              Qt::Horizontal);
+  resizeDocks({input_}, {share(height(), 0.2, 140, 260)}, Qt::Vertical);
+  resizeDocks({figures_, checkpoints_}, {420, 300}, Qt::Vertical);
+}
+
+// No part of the window lies outside the screen that most of it is on.
+void MainWindow::fit_into_screen() {
+  const QScreen* on = QGuiApplication::screenAt(geometry().center());
+  on = on == nullptr ? QGuiApplication::primaryScreen() : on;
+  if (on == nullptr || isMaximized() || isFullScreen()) {
+    return;
+  }
+  const QRect room = on->availableGeometry();
+  const QRect now = geometry();
+  const QSize size = now.size().boundedTo(room.size());
+  const QPoint at(std::clamp(now.x(), room.x(), room.right() + 1 - size.width()),
+                  std::clamp(now.y(), room.y(), room.bottom() + 1 - size.height()));
+  setGeometry(QRect(at, size));
+}
+
+void MainWindow::keep_layout() {
+  if (!ui_hidden_) {
+    settings_->setValue(QStringLiteral("layout"), saveState());
+  }
+  settings_->setValue(QStringLiteral("geometry"), saveGeometry());
 }
 
 void MainWindow::choose_preferences() {
@@ -65,11 +193,10 @@ void MainWindow::choose_preferences() {
 }
 
 void MainWindow::restore_layout() {
-  resize(1440, 900);
-  resizeDocks({checkpoints_, inspector_}, {250, 272}, Qt::Horizontal);
-  resizeDocks({input_}, {210}, Qt::Vertical);
-  resizeDocks({figures_, checkpoints_}, {420, 300}, Qt::Vertical);
+  resize(kUsualSize);
   restoreGeometry(settings_->value(QStringLiteral("geometry")).toByteArray());
+  fit_into_screen();
+  size_docks();
   restoreState(settings_->value(QStringLiteral("layout")).toByteArray());
   set_theme(settings_->value(QStringLiteral("dark"), false).toBool());
   set_scale(settings_->value(QStringLiteral("scale"), 1.0).toDouble());

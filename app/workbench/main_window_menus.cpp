@@ -1,6 +1,5 @@
 // The menus of the main window.
 #include <QActionGroup>
-#include <QDockWidget>
 #include <QInputDialog>
 #include <QLineEdit>
 #include <QMenu>
@@ -12,6 +11,7 @@
 #include "app/workbench/canvas_link.h"
 #include "app/workbench/export.h"
 #include "app/workbench/help.h"
+#include "app/workbench/input_dock.h"
 #include "app/workbench/main_window.h"
 
 namespace locus::workbench {
@@ -48,8 +48,13 @@ void MainWindow::make_file_menu() {
   connect(recent_menu_, &QMenu::aboutToShow, this, &MainWindow::fill_recent);
   fill_recent();
   menu->addSeparator();
+  add_action(menu, QStringLiteral("&New session"), QKeySequence(Qt::CTRL | Qt::Key_N), [this] { new_session(); });
   add_action(menu, QStringLiteral("Open se&ssion…"), {}, [this] { ask_session(); });
-  add_action(menu, QStringLiteral("&Save session…"), QKeySequence(Qt::CTRL | Qt::Key_S), [this] { save_session_as(); });
+  add_action(menu, QStringLiteral("&Save session"), QKeySequence(Qt::CTRL | Qt::Key_S), [this] { save_session(); });
+  add_action(menu, QStringLiteral("Save session &as…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S),
+             [this] { save_session_as(); });
+  states_menu_ = menu->addMenu(QStringLiteral("Earlier s&tates"));
+  connect(states_menu_, &QMenu::aboutToShow, this, &MainWindow::fill_states);
   add_action(menu, QStringLiteral("&Find missing checkpoints…"), {}, [this] { ask_missing(); });
   if (!bundled_session().empty()) {
     add_action(menu, QStringLiteral("Open the &bundled session"), {}, [this] { open_session(bundled_session()); });
@@ -107,13 +112,11 @@ void MainWindow::make_view_menu() {
     add_action(menu, QStringLiteral("Reset the view\tR"), {}, [this] { link_->reset(); });
   }
   menu->addSeparator();
-  for (QDockWidget* dock : findChildren<QDockWidget*>()) {
-    menu->addAction(dock->toggleViewAction());
-  }
+  add_layouts(menu);
   add_action(menu, QStringLiteral("F&ull screen"), QKeySequence(Qt::Key_F11),
              [this] { isFullScreen() ? showNormal() : showFullScreen(); });
   hide_action_ = add_action(menu, QStringLiteral("&Hide everything but the figure"), QKeySequence(Qt::CTRL | Qt::Key_B),
-                            [this] { set_ui_hidden(menuBar()->isVisible()); });
+                            [this] { set_ui_hidden(!ui_hidden_); });
   dark_action_ = add_action(menu, QStringLiteral("&Dark theme"), {}, [this] { set_theme(!dark_); });
   dark_action_->setCheckable(true);
   add_action(menu, QStringLiteral("&Larger text"), QKeySequence(Qt::CTRL | Qt::Key_Plus),
@@ -131,6 +134,12 @@ void MainWindow::make_go_menu() {
     add_action(go_menu_, QStringLiteral("Previous head\t←"), {}, [this] { link_->move_head(-1); });
     go_menu_->addSeparator();
   }
+  add_action(go_menu_, QStringLiteral("&Find in the text, or go to a token…"), QKeySequence(Qt::CTRL | Qt::Key_F),
+             [this] {
+               input_->show();
+               input_->find().setFocus();
+               input_->find().selectAll();
+             });
   bookmarks_menu_ = go_menu_->addMenu(QStringLiteral("&Figures of this session"));
   connect(bookmarks_menu_, &QMenu::aboutToShow, this, &MainWindow::fill_bookmarks);
   add_action(go_menu_, QStringLiteral("&Keep this view in the session…"), QKeySequence(Qt::CTRL | Qt::Key_D),

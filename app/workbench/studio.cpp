@@ -1,20 +1,15 @@
 #include "app/workbench/studio.h"
 
 #include <algorithm>
-#include <limits>
-#include <set>
 #include <utility>
 
 #include "app/session/view_input.h"
-#include "app/views/refined_map.h"
-#include "app/workbench/cell_values.h"
 
 namespace locus::workbench {
 
 namespace {
 
-constexpr std::size_t kCacheBytes = 256U << 20;
-constexpr std::size_t kUndoSteps = 200;
+constexpr const char* kGenerate = "generate";  // its slot of the worker
 
 bool overlap(const figure::Interval& a, const figure::Interval& b) {
   return std::max(std::min(a.low, a.high), std::min(b.low, b.high)) <
@@ -24,10 +19,30 @@ bool overlap(const figure::Interval& a, const figure::Interval& b) {
 }  // namespace
 
 Studio::Studio(const StudioOptions& options)
-    : options_(options), cache_(std::make_shared<views::FieldCache>(kCacheBytes)), worker_([this] { wake(); }) {
-  debounce_.setSingleShot(true);
-  debounce_.setInterval(options.debounce_ms);
-  connect(&debounce_, &QTimer::timeout, this, &Studio::run_all);
+    : input_(options.debounce_ms),
+      worker_([this] { wake(); }),
+      columns_(worker_, input_, options.device, options.opener),
+      scheduler_(worker_, columns_, history_, options.step_ms) {
+  columns_.set_memory_limit_mb(options.memory_limit_mb);
+  connect_parts();
+  document_.set_saved({}, session());
+}
+
+void Studio::connect_parts() {
+  connect(&input_, &LiveInput::changed, this, &Studio::input_changed);
+  connect(&input_, &LiveInput::due, &columns_, &Columns::run_all);
+  connect(&columns_, &Columns::changed, this, &Studio::checkpoints_changed);
+  connect(&columns_, &Columns::runs_changed, this, &Studio::runs_changed);
+  connect(&columns_, &Columns::started, &scheduler_, &FigureScheduler::hold);
+  connect(&columns_, &Columns::updated, this,
+          [this] { change(state(), false); });  // layer and head may be out of range
+  connect(&columns_, &Columns::failed, this, &Studio::report);
+  connect(&columns_, &Columns::too_large, this,
+          [this](const Error& error) { Q_EMIT too_large(QString::fromStdString(error.describe())); });
+  connect(&scheduler_, &FigureScheduler::drawn, this,
+          [this] { latency_ms_ = input_.take_elapsed_ms().value_or(latency_ms_); });
+  connect(&scheduler_, &FigureScheduler::changed, this, &Studio::figure_changed);
+  connect(&scheduler_, &FigureScheduler::cells_changed, this, &Studio::cells_changed);
 }
 
 // Called from any thread: at most one drain is under way.
@@ -50,44 +65,82 @@ void Studio::report(const Error& error) {
   }
 }
 
+void Studio::cancel() {
+  input_.forget();
+  scheduler_.stop_refining();
+  worker_.cancel_all();
+}
+
+bool Studio::settled() const {
+  return worker_.idle() && !input_.waiting() && !scheduler_.pending() && !woken_;
+}
+
+void Studio::remove(int id) {
+  worker_.drop(kGenerate);
+  columns_.remove(id);
+}
+
+// ---- input
+
+void Studio::set_text(const std::string& text) {
+  if (input().text != text) {
+    worker_.drop(kGenerate);  // of the text before
+    input_.type(text);
+  }
+}
+
+void Studio::set_input(const models::Input& input) {
+  worker_.drop(kGenerate);
+  if (!(input == input_.value())) {
+    history_.push({state(), input_.value(), {}, {}});
+    Q_EMIT state_changed();  // undo is possible
+  }
+  input_.set(input);
+}
+
+void Studio::generate(std::int64_t count, double temperature) {
+  const auto shown = columns();
+  if (shown.empty() || !shown.front()->model || !input().text) {
+    report(unsupported("Generation continues a text: type one, and open a checkpoint that reads text"));
+    return;
+  }
+  models::RunOptions options;
+  options.reuse = shown.front()->last;
+  worker_.submit<models::Generation>(
+      Priority::kForward, kGenerate, "Continuing with " + shown.front()->name,
+      [model = shown.front()->model, input = input(), options,
+       wanted = models::GenerateOptions{count, temperature, ++draws_}](StopToken stop, const Progress& progress) {
+        return model->generate(input, wanted, options, std::move(stop), progress);
+      },
+      [this, id = shown.front()->id](Result<models::Generation> made) {
+        if (!made) {
+          report(made.error());
+          return;
+        }
+        columns_.keep_run(id, made->trace);  // so that showing it computes next to nothing
+        models::Input longer = input();
+        longer.text = longer.text.value_or("") + made->text;
+        set_input(longer);
+      });
+}
+
 // ---- view
 
-int Studio::largest_layer() const {
-  std::int64_t layers = 1;
-  for (const Checkpoint* column : columns()) {
-    const auto own = column->info()->layers;
-    layers = column == columns().front() ? own : std::min(layers, own);
-  }
-  return static_cast<int>(layers) - 1;
-}
-
-int Studio::largest_head() const {
-  std::int64_t heads = 1;
-  for (const Checkpoint* column : columns()) {
-    const auto own = column->info()->heads;
-    heads = column == columns().front() ? own : std::min(heads, own);
-  }
-  return static_cast<int>(heads) - 1;
-}
-
 ViewState Studio::clamped(ViewState state) const {
-  if (columns().empty()) {
+  const auto shown = columns();
+  if (shown.empty()) {
     return state;  // a restored session keeps its place until its checkpoints are there
   }
   state.layer = std::clamp<std::int64_t>(state.layer, 0, largest_layer());
   state.head = std::clamp<std::int64_t>(state.head, views::kMean, largest_head());
-  const std::int64_t length = columns().front()->trace->length();
+  const std::int64_t length = shown.front()->trace->length();
   if (state.query >= length || state.key >= length) {
     state.query = views::kNone;
     state.key = views::kNone;
   }
   const auto view = views::find_view(state.view);
   if (state.camera && view) {
-    std::vector<views::Column> shown;
-    for (const Checkpoint* column : columns()) {
-      shown.push_back({column->name, column->model, column->trace});
-    }
-    const auto home = (*view)->home(workbench::view_input(state, std::move(shown), **view));
+    const auto home = (*view)->home(workbench::view_input(state, columns_.view_columns(), **view));
     if (home && !(overlap(home->x, state.camera->x) && overlap(home->y, state.camera->y))) {
       state.camera.reset();  // a shorter text has nothing there
     }
@@ -95,197 +148,129 @@ ViewState Studio::clamped(ViewState state) const {
   return state;
 }
 
+void Studio::show_state() {
+  Q_EMIT state_changed();
+  scheduler_.update();
+  scheduler_.update_cells();
+}
+
 void Studio::change(ViewState state, bool undoable) {
   state = clamped(std::move(state));
   if (undoable) {
-    past_.push_back(state_);
-    if (past_.size() > kUndoSteps) {
-      past_.erase(past_.begin());
-    }
-    future_.clear();
+    history_.change(std::move(state));
+  } else {
+    history_.set(std::move(state));
   }
-  state_ = std::move(state);
-  Q_EMIT state_changed();
-  request_figure();
-  request_cells();
+  show_state();
+}
+
+void Studio::point(const Pointed& at) {
+  if (!(at == pointed_)) {
+    pointed_ = at;
+    Q_EMIT pointed_changed();
+  }
+}
+
+void Studio::pin(std::int64_t query, std::int64_t key) {
+  ViewState pinned = state();
+  pinned.query = query;
+  pinned.key = query == views::kNone ? views::kNone : key;
+  change(pinned);
+}
+
+Step Studio::present_step(const Step& like) const {
+  Step now{state(), {}, {}, {}};
+  if (like.input) {
+    now.input = input();
+  }
+  if (like.columns) {
+    now.columns = columns_.shown_entries();
+  }
+  if (like.figures) {
+    now.figures = bookmarks();
+  }
+  return now;
+}
+
+void Studio::apply(const Step& step) {
+  if (step.figures) {
+    document_.set_figures(*step.figures);
+  }
+  if (step.columns) {
+    columns_.hide_all();  // those that are not wanted any more do not run the input
+  }
+  if (step.input && !(*step.input == input())) {
+    worker_.drop(kGenerate);
+    input_.set(*step.input);
+  }
+  if (step.columns) {
+    columns_.arrange(*step.columns);
+  }
+  // What runs now may have layers that the present columns have not: it is clamped when it is there.
+  history_.set(columns_.waiting() ? step.state : clamped(step.state));
+  show_state();
 }
 
 void Studio::undo() {
-  if (!past_.empty()) {
-    future_.push_back(state_);
-    const ViewState state = past_.back();
-    past_.pop_back();
-    change(state, false);
+  if (const Step* step = history_.previous()) {
+    apply(history_.undo(present_step(*step)));
   }
 }
 
 void Studio::redo() {
-  if (!future_.empty()) {
-    past_.push_back(state_);
-    const ViewState state = future_.back();
-    future_.pop_back();
-    change(state, false);
+  if (const Step* step = history_.next()) {
+    apply(history_.redo(present_step(*step)));
   }
 }
 
-const views::View& Studio::view() const {
-  const auto found = views::find_view(state_.view);
-  return found ? **found : *views::views().front();
+// ---- sessions
+
+Session Studio::session() const {
+  return {columns_.entries(), input(), state(), bookmarks()};
 }
 
-void Studio::set_canvas_size(int width_px, int height_px) {
-  if (width_px != width_px_ || height_px != height_px_) {
-    width_px_ = width_px;
-    height_px_ = height_px;
-    request_figure();
+void Studio::restore(const Session& session, const std::filesystem::path& file) {
+  columns_.clear();
+  worker_.drop(kGenerate);
+  history_.clear();
+  document_.set_figures(session.bookmarks);
+  history_.set(session.state);
+  input_.put(session.input);
+  Q_EMIT state_changed();
+  for (const CheckpointEntry& entry : session.checkpoints) {
+    columns_.open(entry);
   }
+  set_saved(file);
 }
 
-views::ViewInput Studio::view_input() const {
-  std::vector<views::Column> shown;
-  for (const Checkpoint* column : columns()) {
-    shown.push_back({column->name, column->model, column->trace});
+Bookmark Studio::present(const std::string& name) const {
+  return {name, state(), input(), columns_.shown_entries(), {}};
+}
+
+void Studio::add_bookmark(const std::string& name) {
+  std::vector<Bookmark> figures = bookmarks();
+  figures.push_back(present(name));
+  set_bookmarks(std::move(figures));
+}
+
+void Studio::set_bookmarks(std::vector<Bookmark> figures) {
+  history_.push({state(), {}, {}, bookmarks()});
+  document_.set_figures(std::move(figures));
+  Q_EMIT state_changed();
+}
+
+void Studio::show(const Bookmark& bookmark) {
+  Step back{state(), {}, {}, {}};
+  Step step{bookmark.state, bookmark.input, {}, {}};
+  if (bookmark.input) {
+    back.input = input();
   }
-  views::ViewInput input = workbench::view_input(state_, std::move(shown), view());
-  input.width_px = width_px_;
-  input.height_px = height_px_;
-  input.cache = cache_;
-  return input;
-}
-
-// The checkpoints that are or will be columns.
-std::vector<int> Studio::shown_ids() const {
-  std::vector<int> ids;
-  for (const Checkpoint& each : checkpoints_) {
-    if (each.entry.shown && !each.error) {
-      ids.push_back(each.id);
-    }
+  if (!bookmark.columns.empty()) {
+    back.columns = columns_.shown_entries();
+    step.columns = bookmark.columns;
   }
-  return ids;
-}
-
-bool Studio::figure_is_current() const {
-  return figure_state_.view == state_.view && figure_ids_ == shown_ids();
-}
-
-void Studio::request_figure() {
-  const auto shown = columns();
-  const bool running = std::any_of(checkpoints_.begin(), checkpoints_.end(),
-                                   [](const Checkpoint& each) { return each.entry.shown && each.running; });
-  if (shown.empty()) {
-    worker_.drop("figure");
-    figure_pending_ = false;
-    if (!running) {
-      figure_.reset();
-      figure_error_.reset();
-      Q_EMIT figure_changed();
-    }
-    return;
-  }
-  if (running) {
-    return;  // the last run to end asks again: columns of two inputs are never mixed
-  }
-  figure_pending_ = true;
-  refining_ = true;
-  draw(0, Worker::Clock::now());
-}
-
-void Studio::draw(double step_ms, Worker::Clock::time_point since) {
-  worker_.submit<std::shared_ptr<const figure::Figure>>(
-      step_ms > 0 ? Priority::kExact : Priority::kTile, "figure", "Drawing " + view().info().title,
-      [view = &view(), input = view_input(), step_ms](
-          StopToken stop, const Progress& progress) -> Result<std::shared_ptr<const figure::Figure>> {
-        views::ViewInput watched = input;
-        watched.step_ms = step_ms;
-        watched.stop = std::move(stop);
-        watched.progress = progress;
-        for (const views::Column& column : watched.columns) {
-          LOCUS_CHECK(view->available(column));
-        }
-        LOCUS_TRY(figure::Figure made, view->figure(watched));
-        return std::make_shared<const figure::Figure>(std::move(made));
-      },
-      [this, state = state_, ids = shown_ids(), step_ms, since](Result<std::shared_ptr<const figure::Figure>> made) {
-        const std::int64_t left = made.ok() ? views::rows_to_refine(**made) : 0;
-        figure_pending_ = refining_ && left > 0;
-        if (figure_pending_) {
-          // Where the cache cannot hold what is finished, all is computed in one step.
-          const bool grows = step_ms == 0 || left < rows_left_;
-          rows_left_ = left;
-          draw(grows ? options_.step_ms : std::numeric_limits<double>::infinity(), since);
-        }
-        const bool cancelled = !made && made.error().code == ErrorCode::kCancelled;
-        if (cancelled && figure_state_.view == state.view && figure_ids_ == ids) {
-          return;  // what is shown stays
-        }
-        if (cancelled) {
-          made = Error{ErrorCode::kCancelled, "Cancelled. Press R, or change something, to start again.", {}};
-        }
-        figure_error_ = made ? std::nullopt : std::optional(made.error());
-        figure_ = made ? *made : nullptr;
-        figure_state_ = state;
-        figure_ids_ = ids;
-        if (measuring_) {
-          measuring_ = false;
-          latency_ms_ = static_cast<double>(since_input_.nsecsElapsed()) / 1e6;
-        }
-        Q_EMIT figure_changed();
-      },
-      since);
-}
-
-void Studio::inspect(std::int64_t query, std::int64_t key) {
-  hovered_ = {query, key};
-  request_cells();
-}
-
-void Studio::inspect_pinned() {
-  hovered_.reset();
-  request_cells();
-}
-
-void Studio::request_cells() {
-  const auto [query, key] = hovered_.value_or(std::pair(state_.query, state_.key));
-  views::ViewInput input = view_input();
-  if (query < 0 || key < 0 || input.columns.empty()) {
-    worker_.drop("cell");
-    if (!cells_.empty()) {
-      cells_.clear();
-      Q_EMIT cells_changed();
-    }
-    return;
-  }
-  worker_.submit<std::vector<Cell>>(
-      Priority::kPreview, "cell", "",
-      [input = std::move(input), query = query, key = key](StopToken stop, const Progress&)
-          -> Result<std::vector<Cell>> { return cell_values(input, query, key, stop); },
-      [this](Result<std::vector<Cell>> cells) {
-        if (!cells && cells.error().code == ErrorCode::kCancelled) {
-          return;
-        }
-        cells_ = cells ? *std::move(cells) : std::vector<Cell>{};
-        Q_EMIT cells_changed();
-      });
-}
-
-// ---- work
-
-void Studio::cancel() {
-  debounce_.stop();
-  refining_ = false;  // a step that has finished is shown, and no other follows it
-  worker_.cancel_all();
-}
-
-bool Studio::settled() const {
-  return worker_.idle() && !debounce_.isActive() && !figure_pending_ && !woken_;
-}
-
-std::int64_t Studio::memory_mb() const {
-  std::int64_t memory = static_cast<std::int64_t>(cache_->size_bytes() >> 20);
-  for (const Checkpoint& each : checkpoints_) {
-    memory += each.trace ? each.trace->memory_mb() : 0;
-  }
-  return memory;
+  history_.push(std::move(back));
+  apply(step);
 }
 
 }  // namespace locus::workbench

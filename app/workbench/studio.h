@@ -1,14 +1,12 @@
-// Studio: what the window shows, without the window. It owns the open checkpoints, the input, the view's state and the
-// worker, and keeps the figure up to date with them. Everything here happens on the thread that made it; long work goes
-// to the worker and comes back through signals.
+// Studio: what the window shows, without the window. Five objects own it, each its part: the columns (checkpoints and
+// their runs), the live input, the history of the view's state, the figure scheduler, the document (file and figures of
+// the session). The Studio owns these and the worker, and lets a change of one reach the others. Everything here
+// happens on the thread that made it; long work goes to the worker and comes back through signals.
 #pragma once
 
-#include <QElapsedTimer>
 #include <QObject>
-#include <QTimer>
 #include <atomic>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,8 +14,12 @@
 
 #include "app/session/session.h"
 #include "app/views/view.h"
+#include "app/workbench/columns.h"
+#include "app/workbench/document.h"
+#include "app/workbench/figure_scheduler.h"
+#include "app/workbench/history.h"
+#include "app/workbench/live_input.h"
 #include "app/workbench/worker.h"
-#include "renderers/figure/figure.h"
 
 namespace locus::workbench {
 
@@ -26,42 +28,15 @@ struct StudioOptions {
   std::int64_t memory_limit_mb = 0;
   int debounce_ms = 60;  // between the last keystroke and the run
   double step_ms = 80;   // of a large map that becomes exact, between two pictures of it
-  // How a path becomes a model; tests bring their own.
-  std::function<Result<std::shared_ptr<const models::Model>>(const std::filesystem::path&, const models::OpenOptions&,
-                                                             StopToken, const Progress&)>
-      opener = models::open;
+  Opener opener = models::open;
 };
 
-// An open checkpoint, or a trace another program wrote.
-struct Checkpoint {
-  int id = 0;
-  CheckpointEntry entry;
-  std::string name;  // unique among the open ones
-  std::shared_ptr<const models::Model> model;
-  std::shared_ptr<const models::Trace> trace;  // of the present input, once it has run
-  std::shared_ptr<const models::Trace> last;   // of the latest run that ended: the next one continues it
-  std::vector<models::Prediction> top;         // of that trace
-  std::optional<Error> error;                  // of opening or running
-  bool opening = false;
-  bool running = false;
+// What is pointed at, wherever: tokens as the first column counts them.
+struct Pointed {
+  std::int64_t query = views::kNone;
+  std::int64_t key = views::kNone;
 
-  const models::ModelInfo* info() const { return trace ? &trace->model() : model ? &model->info() : nullptr; }
-};
-
-// Everything about one cell of one column.
-struct Cell {
-  std::string column;
-  std::int64_t query = 0;  // tokens of this column
-  std::int64_t key = 0;
-  std::int64_t asked_query = 0;  // as the first column counts tokens
-  std::int64_t asked_key = 0;
-  std::string query_token;
-  std::string key_token;
-  struct Value {
-    std::string label;
-    std::optional<float> value;  // empty: this encoding has none
-  };
-  std::vector<Value> values;  // content, contribution, logit, weight, gate, position
+  friend bool operator==(const Pointed&, const Pointed&) = default;
 };
 
 class Studio : public QObject {
@@ -70,57 +45,69 @@ class Studio : public QObject {
  public:
   explicit Studio(const StudioOptions& options);
 
-  // ---- checkpoints
-  // Opens on the worker, once it is shown; a path that is open with the same overrides is shown instead. Returns its
-  // id.
-  int open(const CheckpointEntry& entry);
+  // ---- checkpoints: see Columns
+  int open(const CheckpointEntry& entry) { return columns_.open(entry); }
   void remove(int id);
-  void set_shown(int id, bool shown);
-  const std::vector<Checkpoint>& checkpoints() const { return checkpoints_; }
-  const Checkpoint* find(int id) const;
-  // The shown ones that have run, in order: the columns of the canvas.
-  std::vector<const Checkpoint*> columns() const;
+  void set_shown(int id, bool shown) { columns_.set_shown(id, shown); }
+  const std::vector<Checkpoint>& checkpoints() const { return columns_.all(); }
+  const Checkpoint* find(int id) const { return columns_.find(id); }
+  std::vector<const Checkpoint*> columns() const { return columns_.shown(); }
+  int largest_layer() const { return columns_.largest_layer(); }
+  int largest_head() const { return columns_.largest_head(); }
+  void run_cancelled() { columns_.run_cancelled(); }  // once more
+  void set_memory_limit_mb(std::int64_t limit) { columns_.set_memory_limit_mb(limit); }
+  std::int64_t memory_limit_mb() const { return columns_.memory_limit_mb(); }
 
-  // ---- input
-  void set_text(const std::string& text);  // runs after the debounce
+  // ---- input: see LiveInput
+  const models::Input& input() const { return input_.value(); }
+  void set_text(const std::string& text);  // typed: runs after the debounce
+  // Another input; undo() brings back what it replaces.
   void set_input(const models::Input& input);
   // Continues the text by `count` tokens of the first column (temperature 0: the likeliest) and appends them to it.
   void generate(std::int64_t count, double temperature);
-  const models::Input& input() const { return input_; }
-  void run_cancelled();  // once more
 
-  // ---- view
-  const ViewState& state() const { return state_; }
+  // ---- view: see History and FigureScheduler
+  const ViewState& state() const { return history_.state(); }
   // Clamps layer and head to what is open. With `undoable`, undo() comes back here.
   void change(ViewState state, bool undoable = true);
   void undo();
   void redo();
-  bool can_undo() const { return !past_.empty(); }
-  bool can_redo() const { return !future_.empty(); }
-  const views::View& view() const;
-  void set_canvas_size(int width_px, int height_px);
+  bool can_undo() const { return history_.previous() != nullptr; }
+  bool can_redo() const { return history_.next() != nullptr; }
+  const views::View& view() const { return scheduler_.view(); }
+  void set_canvas_size(int width_px, int height_px) { scheduler_.set_canvas_size(width_px, height_px); }
+  views::ViewInput view_input() const { return scheduler_.view_input(); }
+  const std::shared_ptr<const figure::Figure>& figure() const { return scheduler_.figure(); }
+  const ViewState& figure_state() const { return scheduler_.figure_state(); }
+  const std::optional<Error>& figure_error() const { return scheduler_.error(); }
+  bool figure_is_current() const { return scheduler_.is_current(); }
+  void inspect(std::int64_t query, std::int64_t key) { scheduler_.inspect(query, key); }
+  void inspect_pinned() { scheduler_.inspect_pinned(); }
+  const std::vector<Cell>& cells() const { return scheduler_.cells(); }
+  // Shown everywhere: on the maps, in the strip, in the editor.
+  const Pointed& pointed() const { return pointed_; }
+  void point(const Pointed& at);
+  // Chooses a query, and with it a key (kNone: none); with query kNone neither.
+  void pin(std::int64_t query, std::int64_t key = views::kNone);
 
-  // The input of the current view; no column when nothing has run.
-  views::ViewInput view_input() const;
-  // The latest figure and the state it shows; null before the first, and when the view reports an error.
-  const std::shared_ptr<const figure::Figure>& figure() const { return figure_; }
-  const ViewState& figure_state() const { return figure_state_; }
-  const std::optional<Error>& figure_error() const { return figure_error_; }
-  // Whether that figure is of the present view and checkpoints; it may be of an older text, layer or head.
-  bool figure_is_current() const;
-  // Asks for every value of a cell in all columns, or of the pinned cell; cells_changed follows. The values keep up
-  // with the runs, the layer and the head.
-  void inspect(std::int64_t query, std::int64_t key);
-  void inspect_pinned();
-  const std::vector<Cell>& cells() const { return cells_; }
-
-  // ---- sessions
+  // ---- sessions: see Document
+  const Document& document() const { return document_; }
   Session session() const;
-  void restore(const Session& session);
-  const std::vector<Bookmark>& bookmarks() const { return bookmarks_; }
-  // What is shown now, with its input and columns.
+  // Another session, of that file (empty: of none). What was there is gone: keep it before.
+  void restore(const Session& session, const std::filesystem::path& file = {});
+  // The session is in that file now.
+  void set_saved(const std::filesystem::path& file) { document_.set_saved(file, session()); }
+  // That file, which holds another session.
+  void set_saved(const std::filesystem::path& file, const Session& session) { document_.set_saved(file, session); }
+  bool has_changes() const { return document_.differs(session()); }
+
+  const std::vector<Bookmark>& bookmarks() const { return document_.figures(); }
+  // What is shown now, with its input and columns, as a figure.
+  Bookmark present(const std::string& name) const;
   void add_bookmark(const std::string& name);
-  // Its view, its input and its columns in its order, as far as it says.
+  // Another list of figures; undo() brings back the one before.
+  void set_bookmarks(std::vector<Bookmark> figures);
+  // A figure's view, its input and its columns in its order, as far as it says; undo() brings back what was there.
   void show(const Bookmark& bookmark);
 
   // ---- work
@@ -129,71 +116,41 @@ class Studio : public QObject {
   // Nothing is running, waiting or about to.
   bool settled() const;
   double last_latency_ms() const { return latency_ms_; }  // from the change of input to its figure
-  // For what is opened from now on.
-  void set_memory_limit_mb(std::int64_t limit) { options_.memory_limit_mb = limit; }
-  std::int64_t memory_limit_mb() const { return options_.memory_limit_mb; }
-  std::int64_t memory_mb() const;  // kept by the traces
-  int largest_layer() const;       // of the shown columns; 0 when there are none
-  int largest_head() const;
+  std::int64_t memory_mb() const { return scheduler_.memory_mb() + columns_.memory_mb(); }
 
  Q_SIGNALS:
   void checkpoints_changed();
   void input_changed();
   void runs_changed();   // traces and predictions
-  void state_changed();  // layer, head, view, …
+  void state_changed();  // layer, head, view, …, and the figures of the session
   void figure_changed();
   void cells_changed();
+  void pointed_changed();
   void work_changed();  // busy, progress
   void failed(const QString& message);
   void too_large(const QString& message);  // a run does not fit; what would
 
  private:
-  static constexpr const char* kGenerate = "generate";  // its slot of the worker
-
+  void connect_parts();
   void wake();
   void drain();
-  Checkpoint* find_mutable(int id);
-  std::string unique_name(const CheckpointEntry& entry, const std::string& base) const;
-  void load(Checkpoint& checkpoint);
-  void opened(int id, Result<std::shared_ptr<const models::Model>> model);
-  void opened_trace(int id, Result<std::shared_ptr<const models::Trace>> trace);
-  void run(Checkpoint& checkpoint);
-  void run_all();
-  void request_figure();
-  // The figure job: large maps come sampled first (step_ms 0), and are asked for again until they are exact.
-  void draw(double step_ms, Worker::Clock::time_point since);
-  void request_cells();
-  std::vector<int> shown_ids() const;
   ViewState clamped(ViewState state) const;
+  void show_state();
+  // The parts of the session that `like` has, as they are now.
+  Step present_step(const Step& like) const;
+  void apply(const Step& step);
   void report(const Error& error);
 
-  StudioOptions options_;
-  std::vector<Checkpoint> checkpoints_;
-  int next_id_ = 1;
-  models::Input input_;
-  QTimer debounce_;
-  ViewState state_;
-  std::vector<ViewState> past_;
-  std::vector<ViewState> future_;
-  std::vector<Bookmark> bookmarks_;
-  std::shared_ptr<const figure::Figure> figure_;
-  ViewState figure_state_;
-  std::vector<int> figure_ids_;  // its columns
-  std::optional<Error> figure_error_;
-  std::vector<Cell> cells_;
-  std::optional<std::pair<std::int64_t, std::int64_t>> hovered_;  // query and key; empty: the pinned cell
-  std::shared_ptr<views::FieldCache> cache_;
-  int width_px_ = 1024;
-  int height_px_ = 768;
-  bool figure_pending_ = false;
-  bool refining_ = false;       // a map of the figure is to become exact; cancel() leaves it as it is
-  std::int64_t rows_left_ = 0;  // of that map, in the last picture
-  QElapsedTimer since_input_;
+  LiveInput input_;
+  History history_;
+  Document document_;
   std::uint64_t draws_ = 0;  // seeds of generations
-  bool measuring_ = false;
   double latency_ms_ = 0;
+  Pointed pointed_;
   std::atomic<bool> woken_ = false;
-  Worker worker_;  // last: stopped before anything it reports to
+  Worker worker_;  // after what it wakes
+  Columns columns_;
+  FigureScheduler scheduler_;
 };
 
 }  // namespace locus::workbench

@@ -9,6 +9,8 @@
 #include <QToolTip>
 #include <algorithm>
 
+#include "app/workbench/token_words.h"
+
 namespace locus::workbench {
 
 namespace {
@@ -25,6 +27,7 @@ TokenStrip::TokenStrip(QWidget* parent) : QAbstractScrollArea(parent) {
   setFocusPolicy(Qt::StrongFocus);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   viewport()->setMouseTracking(true);
+  setMinimumHeight(row_height() + 2 * kMargin + 4);
   viewport()->setBackgroundRole(QPalette::Base);
 }
 
@@ -38,8 +41,23 @@ void TokenStrip::set_trace(std::shared_ptr<const models::Trace> trace) {
 void TokenStrip::set_pinned(std::int64_t token) {
   if (token != pinned_) {
     pinned_ = token;
+    if (token >= 0 && token < static_cast<std::int64_t>(chips_.size()) && !viewport()->underMouse()) {
+      show_token(token);
+    }
     viewport()->update();
   }
+}
+
+void TokenStrip::set_pointed(std::int64_t query, std::int64_t key) {
+  if (query == query_ && key == key_) {
+    return;
+  }
+  query_ = query;
+  key_ = key;
+  if (query_ >= 0 && query_ < static_cast<std::int64_t>(chips_.size()) && !viewport()->underMouse()) {
+    show_token(query_);
+  }
+  viewport()->update();
 }
 
 void TokenStrip::set_show_ids(bool show) {
@@ -53,7 +71,9 @@ int TokenStrip::row_height() const {
 
 QString TokenStrip::text_of(std::size_t token) const {
   const models::TokenInfo& info = trace_->tokens()[token];
-  const QString label = info.label.empty() ? QStringLiteral("∅") : QString::fromStdString(info.label);
+  // With ids, the bytes as they are.
+  const std::string shown = show_ids_ ? info.label : shown_token(*trace_, static_cast<std::int64_t>(token));
+  const QString label = shown.empty() ? QStringLiteral("∅") : QString::fromStdString(shown);
   return show_ids_ ? QStringLiteral("%1 %2").arg(label).arg(info.id) : label;
 }
 
@@ -118,6 +138,11 @@ void TokenStrip::paintEvent(QPaintEvent* /*event*/) {
       painter.setPen(palette().color(QPalette::Link));
       painter.drawRect(box.adjusted(0, 0, -1, -1));
     }
+    const auto token = static_cast<std::int64_t>(n);
+    if (token == query_ || token == key_) {
+      painter.setPen(QPen(palette().color(token == query_ ? QPalette::Highlight : QPalette::Link), 2));
+      painter.drawRect(box.adjusted(1, 1, -1, -1));
+    }
     painter.setPen(palette().color(pinned ? QPalette::HighlightedText : QPalette::Text));
     painter.drawText(box.adjusted(kPadding, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, text_of(n));
   }
@@ -143,6 +168,15 @@ void TokenStrip::mousePressEvent(QMouseEvent* event) {
   if (const std::int64_t token = token_at(event->pos()); token >= 0) {
     Q_EMIT clicked(token);
   }
+}
+
+void TokenStrip::mouseMoveEvent(QMouseEvent* event) {
+  Q_EMIT hovered(token_at(event->pos()));
+}
+
+void TokenStrip::leaveEvent(QEvent* event) {
+  QAbstractScrollArea::leaveEvent(event);
+  Q_EMIT hovered(-1);
 }
 
 std::int64_t TokenStrip::in_row(int row, int x) const {

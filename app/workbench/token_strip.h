@@ -18,16 +18,21 @@ class TokenStrip : public QAbstractScrollArea {
 
   void set_trace(std::shared_ptr<const models::Trace> trace);
   void set_pinned(std::int64_t token);  // −1: none
+  // Tokens that are pointed at elsewhere, framed; the query is scrolled to.
+  void set_pointed(std::int64_t query, std::int64_t key);
   void set_show_ids(bool show);
 
  Q_SIGNALS:
   void clicked(std::int64_t token);
-  void chosen(std::int64_t token);  // by arrow keys, Home and End; −1 by Esc
+  void hovered(std::int64_t token);  // −1: none any more
+  void chosen(std::int64_t token);   // by arrow keys, Home and End; −1 by Esc
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void focusInEvent(QFocusEvent* event) override;
   void focusOutEvent(QFocusEvent* event) override;
@@ -50,6 +55,8 @@ class TokenStrip : public QAbstractScrollArea {
   std::vector<Chip> chips_;
   int rows_ = 0;
   std::int64_t pinned_ = -1;
+  std::int64_t query_ = -1;  // pointed at
+  std::int64_t key_ = -1;
   bool show_ids_ = false;
 };
 

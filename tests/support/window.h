@@ -24,6 +24,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "app/viewport/canvas.h"
 #include "core/base/numbers.h"
@@ -118,6 +119,10 @@ class WindowTest : public testing::Test {
     }
     ASSERT_TRUE(has_vulkan_) << "no Vulkan driver: install mesa-vulkan-drivers";
     options_.config_dir = config_.path().toStdString();
+    options_.ask = [this](const std::string& question, bool can_save) {
+      questions_.push_back(question);
+      return can_save ? answer_ : Answer::kDiscard;
+    };
     make_window();
   }
   void TearDown() override { window_.reset(); }
@@ -186,6 +191,8 @@ class WindowTest : public testing::Test {
   QTemporaryDir config_;
   WorkbenchOptions options_;
   decltype(StudioOptions::opener) opener_ = open_fake;
+  Answer answer_ = Answer::kDiscard;
+  std::vector<std::string> questions_;  // that were answered
   std::unique_ptr<MainWindow> window_;
 };
 

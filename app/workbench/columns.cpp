@@ -1,0 +1,382 @@
+#include "app/workbench/columns.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/timed_estimate.h"
+#include "models/trace_file.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr std::int64_t kPredictions = 8;
+
+std::string slot_of(const char* what, int id) {
+  return std::string(what) + " " + std::to_string(id);
+}
+
+// Says with each report of a long run what it was expected to need.
+Progress announced(const models::Model& model, const models::Input& input, const models::RunOptions& options,
+                   const StopToken& stop, const Progress& progress) {
+  constexpr double kLongMs = 3000;
+  const auto tokens = model.tokenize(input);
+  if (!tokens.ok()) {
+    return progress;  // the run says why
+  }
+  const models::Estimate estimate =
+      models::timed_estimate(model, static_cast<std::int64_t>(tokens->size()), options, stop);
+  if (estimate.time_ms < kLongMs) {
+    return progress;
+  }
+  return [progress, expected = " · " + models::to_text(estimate)](const ProgressReport& news) {
+    progress({news.fraction, news.what + expected});
+  };
+}
+
+}  // namespace
+
+Columns::Columns(Worker& worker, const LiveInput& input, std::string device, Opener opener)
+    : worker_(worker), input_(input), device_(std::move(device)), opener_(std::move(opener)) {}
+
+// ---- which there are
+
+Checkpoint* Columns::find_mutable(int id) {
+  const auto found = std::find_if(list_.begin(), list_.end(), [&](const Checkpoint& each) { return each.id == id; });
+  return found == list_.end() ? nullptr : &*found;
+}
+
+const Checkpoint* Columns::find(int id) const {
+  return const_cast<Columns*>(this)->find_mutable(id);
+}
+
+std::string Columns::unique_name(const CheckpointEntry& entry) const {
+  const std::filesystem::path& path = entry.path;
+  const std::string base = path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
+  const std::string wanted = base + label_of(entry.overrides);
+  std::string name = wanted;
+  for (int n = 2; std::any_of(list_.begin(), list_.end(), [&](const auto& each) { return each.name == name; }); ++n) {
+    name = wanted + " (" + std::to_string(n) + ")";
+  }
+  return name;
+}
+
+int Columns::open(const CheckpointEntry& entry) {
+  std::error_code code;
+  CheckpointEntry wanted = entry;
+  if (const auto canonical = std::filesystem::weakly_canonical(entry.path, code); !code) {
+    wanted.path = canonical;
+  }
+  const auto known = std::find_if(list_.begin(), list_.end(), [&](const Checkpoint& open) {
+    return open.entry.path == wanted.path && open.entry.overrides == wanted.overrides;
+  });
+  if (known != list_.end() && (!known->error || known->model)) {
+    const int id = known->id;
+    set_shown(id, true);
+    return id;
+  }
+  if (known != list_.end()) {
+    list_.erase(known);  // it did not open: perhaps it does now
+  }
+  Checkpoint checkpoint;
+  checkpoint.id = next_id_++;
+  checkpoint.entry = wanted;
+  checkpoint.name = unique_name(wanted);
+  const int id = checkpoint.id;
+  list_.push_back(checkpoint);
+  if (wanted.shown) {
+    load(list_.back());
+  }
+  Q_EMIT changed();
+  return id;
+}
+
+void Columns::remove(int id) {
+  worker_.drop(slot_of("open", id));
+  worker_.drop(slot_of("run", id));
+  std::erase_if(list_, [&](const Checkpoint& each) { return each.id == id; });
+  Q_EMIT changed();
+  Q_EMIT runs_changed();
+  Q_EMIT updated();
+}
+
+void Columns::clear() {
+  while (!list_.empty()) {
+    remove(list_.back().id);
+  }
+}
+
+void Columns::set_shown(int id, bool shown) {
+  Checkpoint* checkpoint = find_mutable(id);
+  if (checkpoint == nullptr || checkpoint->entry.shown == shown) {
+    return;
+  }
+  checkpoint->entry.shown = shown;
+  if (shown && checkpoint->model && !checkpoint->trace && !checkpoint->running) {
+    if (!input_.waiting()) {
+      run(*checkpoint);
+    }
+  } else if (shown && !checkpoint->model && !checkpoint->trace && !checkpoint->opening) {
+    load(*checkpoint);
+  }
+  Q_EMIT changed();
+  Q_EMIT runs_changed();
+  Q_EMIT updated();
+}
+
+void Columns::hide_all() {
+  for (Checkpoint& each : list_) {
+    each.entry.shown = false;
+  }
+}
+
+void Columns::arrange(const std::vector<CheckpointEntry>& entries) {
+  hide_all();
+  std::vector<int> order;
+  for (CheckpointEntry entry : entries) {
+    entry.shown = true;
+    order.push_back(open(entry));
+  }
+  const auto place = [&](const Checkpoint& each) { return std::find(order.begin(), order.end(), each.id); };
+  std::stable_sort(list_.begin(), list_.end(),
+                   [&](const Checkpoint& a, const Checkpoint& b) { return place(a) < place(b); });
+  Q_EMIT changed();
+  Q_EMIT runs_changed();
+}
+
+std::vector<CheckpointEntry> Columns::entries() const {
+  std::vector<CheckpointEntry> entries;
+  for (const Checkpoint& each : list_) {
+    entries.push_back(each.entry);
+  }
+  return entries;
+}
+
+std::vector<CheckpointEntry> Columns::shown_entries() const {
+  std::vector<CheckpointEntry> shown = entries();
+  std::erase_if(shown, [](const CheckpointEntry& entry) { return !entry.shown; });
+  return shown;
+}
+
+std::vector<const Checkpoint*> Columns::shown() const {
+  std::vector<const Checkpoint*> shown;
+  for (const Checkpoint& each : list_) {
+    if (each.entry.shown && each.trace) {
+      shown.push_back(&each);
+    }
+  }
+  return shown;
+}
+
+std::vector<views::Column> Columns::view_columns() const {
+  std::vector<views::Column> columns;
+  for (const Checkpoint* each : shown()) {
+    columns.push_back({each->name, each->model, each->trace});
+  }
+  return columns;
+}
+
+std::vector<int> Columns::shown_ids() const {
+  std::vector<int> ids;
+  for (const Checkpoint& each : list_) {
+    if (each.entry.shown && !each.error) {
+      ids.push_back(each.id);
+    }
+  }
+  return ids;
+}
+
+bool Columns::running() const {
+  return std::any_of(list_.begin(), list_.end(),
+                     [](const Checkpoint& each) { return each.entry.shown && each.running; });
+}
+
+bool Columns::waiting() const {
+  return std::any_of(list_.begin(), list_.end(),
+                     [](const Checkpoint& each) { return each.entry.shown && (each.opening || each.running); });
+}
+
+namespace {
+
+// The last index that all columns have of what `count` counts.
+int last_of(const std::vector<const Checkpoint*>& columns, std::int64_t models::ModelInfo::*count) {
+  std::int64_t least = columns.empty() ? 1 : columns.front()->info()->*count;
+  for (const Checkpoint* column : columns) {
+    least = std::min(least, column->info()->*count);
+  }
+  return static_cast<int>(least) - 1;
+}
+
+}  // namespace
+
+int Columns::largest_layer() const {
+  return last_of(shown(), &models::ModelInfo::layers);
+}
+
+int Columns::largest_head() const {
+  return last_of(shown(), &models::ModelInfo::heads);
+}
+
+std::int64_t Columns::memory_mb() const {
+  std::int64_t memory = 0;
+  for (const Checkpoint& each : list_) {
+    memory += each.trace ? each.trace->memory_mb() : 0;
+  }
+  return memory;
+}
+
+// ---- opening
+
+void Columns::load(Checkpoint& checkpoint) {
+  checkpoint.opening = true;
+  checkpoint.error.reset();
+  const int id = checkpoint.id;
+  const CheckpointEntry& wanted = checkpoint.entry;
+  // A file may be a checkpoint or a trace: it is looked at on the worker.
+  struct Opened {
+    std::shared_ptr<const models::Model> model;
+    std::shared_ptr<const models::Trace> trace;
+  };
+  models::OpenOptions options;
+  options.overrides = wanted.overrides;
+  options.device = device_;
+  options.memory_limit_mb = memory_limit_mb_;
+  worker_.submit<Opened>(
+      Priority::kForward, slot_of("open", id), "Opening " + checkpoint.name,
+      [path = wanted.path, options, opener = opener_](StopToken stop, const Progress& progress) -> Result<Opened> {
+        if (models::is_trace(path)) {
+          LOCUS_TRY(auto trace, models::open_trace(path));
+          return Opened{nullptr, std::move(trace)};
+        }
+        LOCUS_TRY(auto model, opener(path, options, std::move(stop), progress));
+        return Opened{std::move(model), nullptr};
+      },
+      [this, id](Result<Opened> result) {
+        if (!result) {
+          opened(id, result.error());
+        } else if (result->trace) {
+          opened_trace(id, std::move(result->trace));
+        } else {
+          opened(id, std::move(result->model));
+        }
+      });
+}
+
+void Columns::opened(int id, Result<std::shared_ptr<const models::Model>> model) {
+  Checkpoint* checkpoint = find_mutable(id);
+  if (checkpoint == nullptr) {
+    return;
+  }
+  checkpoint->opening = false;
+  if (!model) {
+    checkpoint->error = model.error();
+    Q_EMIT failed(model.error());
+  } else {
+    checkpoint->model = *std::move(model);
+    if (!input_.waiting()) {  // else it runs with the text that is being typed
+      run(*checkpoint);
+    }
+  }
+  Q_EMIT changed();
+  Q_EMIT updated();
+}
+
+void Columns::opened_trace(int id, std::shared_ptr<const models::Trace> trace) {
+  Checkpoint* checkpoint = find_mutable(id);
+  if (checkpoint == nullptr) {
+    return;
+  }
+  checkpoint->opening = false;
+  checkpoint->trace = std::move(trace);
+  Q_EMIT changed();
+  Q_EMIT runs_changed();
+  Q_EMIT updated();
+}
+
+// ---- running
+
+void Columns::forget_run(Checkpoint& checkpoint) {
+  checkpoint.trace.reset();
+  checkpoint.last.reset();
+  checkpoint.top.clear();
+}
+
+void Columns::run_all() {
+  for (Checkpoint& checkpoint : list_) {
+    if (checkpoint.model && checkpoint.entry.shown) {
+      run(checkpoint);
+    } else if (checkpoint.model) {
+      forget_run(checkpoint);  // of an older input; runs again when shown
+    }
+  }
+}
+
+void Columns::run_cancelled() {
+  for (Checkpoint& checkpoint : list_) {
+    if (checkpoint.error && checkpoint.error->code == ErrorCode::kCancelled && !checkpoint.running) {
+      run(checkpoint);
+    }
+  }
+}
+
+void Columns::keep_run(int id, std::shared_ptr<const models::Trace> trace) {
+  if (Checkpoint* checkpoint = find_mutable(id); checkpoint != nullptr) {
+    checkpoint->last = std::move(trace);
+  }
+}
+
+void Columns::run(Checkpoint& checkpoint) {
+  if (!checkpoint.entry.shown || !checkpoint.model) {
+    return;
+  }
+  if (input_.empty()) {
+    worker_.drop(slot_of("run", checkpoint.id));
+    forget_run(checkpoint);
+    checkpoint.running = false;
+    Q_EMIT runs_changed();
+    Q_EMIT updated();
+    return;
+  }
+  checkpoint.running = true;
+  Q_EMIT started();
+  worker_.submit<Run>(
+      Priority::kForward, slot_of("run", checkpoint.id), "Running " + checkpoint.name,
+      [model = checkpoint.model, input = input_.value(), last = checkpoint.last](
+          StopToken stop, const Progress& progress) -> Result<Run> {
+        models::RunOptions options;
+        options.continuable = true;
+        options.reuse = last;
+        const Progress told = announced(*model, input, options, stop, progress);
+        LOCUS_TRY(auto trace, model->run(input, options, std::move(stop), told));
+        auto top = trace->top(kPredictions);
+        return Run{std::move(trace), std::move(top)};
+      },
+      [this, id = checkpoint.id](Result<Run> made) { ran(id, std::move(made)); });
+}
+
+void Columns::ran(int id, Result<Run> made) {
+  Checkpoint* done = find_mutable(id);
+  if (done == nullptr) {
+    return;
+  }
+  done->running = false;
+  const std::size_t warned = done->info() == nullptr ? 0 : done->info()->warnings.size();
+  const bool told = done->error || !made;  // the list of checkpoints says why
+  done->trace = made ? made->trace : nullptr;
+  done->top = made ? made->top : std::vector<models::Prediction>{};
+  done->last = made ? made->trace : done->last;
+  done->error = made ? std::nullopt : std::optional(made.error());
+  if (!made) {
+    Q_EMIT failed(made.error());
+  }
+  if (told || done->info()->warnings.size() != warned) {
+    Q_EMIT changed();  // the weights of a large checkpoint were read at this run
+  }
+  if (!made && made.error().code == ErrorCode::kTooLarge) {
+    Q_EMIT too_large(made.error());
+  }
+  Q_EMIT runs_changed();
+  Q_EMIT updated();
+}
+
+}  // namespace locus::workbench

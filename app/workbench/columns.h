@@ -1,0 +1,112 @@
+// Columns: the open checkpoints, and their runs of the present input. The shown ones that have run are the columns of
+// the canvas. Opening and running are the worker's; what comes back is told by signals.
+#pragma once
+
+#include <QObject>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/session/session.h"
+#include "app/views/view.h"
+#include "app/workbench/live_input.h"
+#include "app/workbench/worker.h"
+
+namespace locus::workbench {
+
+// How a path becomes a model; tests bring their own.
+using Opener = std::function<Result<std::shared_ptr<const models::Model>>(
+    const std::filesystem::path&, const models::OpenOptions&, StopToken, const Progress&)>;
+
+// An open checkpoint, or a trace another program wrote.
+struct Checkpoint {
+  int id = 0;
+  CheckpointEntry entry;
+  std::string name;  // unique among the open ones
+  std::shared_ptr<const models::Model> model;
+  std::shared_ptr<const models::Trace> trace;  // of the present input, once it has run
+  std::shared_ptr<const models::Trace> last;   // of the latest run that ended: the next one continues it
+  std::vector<models::Prediction> top;         // of that trace
+  std::optional<Error> error;                  // of opening or running
+  bool opening = false;
+  bool running = false;
+
+  const models::ModelInfo* info() const { return trace ? &trace->model() : model ? &model->info() : nullptr; }
+};
+
+class Columns : public QObject {
+  Q_OBJECT
+
+ public:
+  Columns(Worker& worker, const LiveInput& input, std::string device, Opener opener);
+
+  // Opens on the worker, once it is shown; a path that is open with the same overrides is shown instead. Returns its
+  // id.
+  int open(const CheckpointEntry& entry);
+  void remove(int id);
+  void clear();
+  void set_shown(int id, bool shown);
+  // None is shown: what they run next will be asked for anew.
+  void hide_all();
+  // Shows exactly these, in this order, opening those that are not open; what is open beside them stays, unshown.
+  void arrange(const std::vector<CheckpointEntry>& entries);
+
+  const std::vector<Checkpoint>& all() const { return list_; }
+  const Checkpoint* find(int id) const;
+  std::vector<CheckpointEntry> entries() const;
+  std::vector<CheckpointEntry> shown_entries() const;
+  // The shown ones that have run, in order.
+  std::vector<const Checkpoint*> shown() const;
+  std::vector<views::Column> view_columns() const;  // the same, as views see them
+  std::vector<int> shown_ids() const;               // those that are or will be shown
+  bool running() const;                             // one of the shown
+  bool waiting() const;                             // one of the shown opens or runs
+  int largest_layer() const;                        // that all of them have; 0 when there are none
+  int largest_head() const;
+  std::int64_t memory_mb() const;  // kept by the traces
+
+  void run_all();
+  void run_cancelled();  // once more
+  // The run that showing the next input may continue.
+  void keep_run(int id, std::shared_ptr<const models::Trace> trace);
+
+  // For what is opened from now on.
+  void set_memory_limit_mb(std::int64_t limit) { memory_limit_mb_ = limit; }
+  std::int64_t memory_limit_mb() const { return memory_limit_mb_; }
+
+ Q_SIGNALS:
+  void changed();       // which are open, their names and errors
+  void runs_changed();  // traces and predictions
+  void started();       // a run: what is drawn is of an older input
+  void updated();       // after the others: what the columns can show may have changed
+  void failed(const locus::Error& error);
+  void too_large(const locus::Error& error);  // a run does not fit; what would
+
+ private:
+  Checkpoint* find_mutable(int id);
+  std::string unique_name(const CheckpointEntry& entry) const;
+  void load(Checkpoint& checkpoint);
+  void opened(int id, Result<std::shared_ptr<const models::Model>> model);
+  void opened_trace(int id, std::shared_ptr<const models::Trace> trace);
+  void run(Checkpoint& checkpoint);
+  struct Run {
+    std::shared_ptr<const models::Trace> trace;
+    std::vector<models::Prediction> top;
+  };
+  void ran(int id, Result<Run> made);
+  static void forget_run(Checkpoint& checkpoint);
+
+  Worker& worker_;
+  const LiveInput& input_;
+  const std::string device_;
+  const Opener opener_;
+  std::int64_t memory_limit_mb_ = 0;
+  std::vector<Checkpoint> list_;
+  int next_id_ = 1;
+};
+
+}  // namespace locus::workbench

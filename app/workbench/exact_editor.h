@@ -1,0 +1,37 @@
+// ExactEditor: a text editor whose text is bytes; what was not edited stays as it was, byte for byte.
+#pragma once
+
+#include <QColor>
+#include <QPlainTextEdit>
+#include <string>
+#include <vector>
+
+namespace locus::workbench {
+
+class ExactEditor : public QPlainTextEdit {
+  Q_OBJECT
+
+ public:
+  explicit ExactEditor(QWidget* parent);
+
+  std::string bytes() const;
+  // Replaces everything. The editor's own undo comes back to what was there when `undoable`.
+  void set_bytes(const std::string& bytes, bool undoable = false);
+
+  // A range of bytes, tinted.
+  struct Mark {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    QColor color;
+  };
+  // The first is scrolled to, unless the editor has the keyboard.
+  void set_marks(const std::vector<Mark>& marks);
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  // Copied and pasted text is the real one, not what stands for it.
+  QMimeData* createMimeDataFromSelection() const override;
+  void insertFromMimeData(const QMimeData* source) override;
+};
+
+}  // namespace locus::workbench

@@ -1,0 +1,60 @@
+#include "app/workbench/flow_layout.h"
+
+#include <algorithm>
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr int kGapX = 14;
+constexpr int kGapY = 4;
+
+}  // namespace
+
+FlowLayout::FlowLayout(QWidget* parent) : QLayout(parent) {}
+
+FlowLayout::~FlowLayout() {
+  qDeleteAll(items_);
+}
+
+QLayoutItem* FlowLayout::takeAt(int index) {
+  return index >= 0 && index < items_.size() ? items_.takeAt(index) : nullptr;
+}
+
+QSize FlowLayout::minimumSize() const {
+  QSize size;
+  for (const QLayoutItem* item : items_) {
+    size = size.expandedTo(item->minimumSize());
+  }
+  const QMargins margins = contentsMargins();
+  return size + QSize(margins.left() + margins.right(), margins.top() + margins.bottom());
+}
+
+void FlowLayout::setGeometry(const QRect& rect) {
+  QLayout::setGeometry(rect);
+  flow(rect, true);
+}
+
+int FlowLayout::flow(const QRect& rect, bool place) const {
+  const QMargins margins = contentsMargins();
+  const QRect room = rect.marginsRemoved(margins);
+  int x = room.x();
+  int y = room.y();
+  int line = 0;
+  for (QLayoutItem* item : items_) {
+    const QSize size = item->sizeHint();
+    if (x > room.x() && x + size.width() > room.right() + 1) {
+      x = room.x();
+      y += line + kGapY;
+      line = 0;
+    }
+    if (place) {
+      item->setGeometry(QRect(QPoint(x, y), QSize(std::min(size.width(), std::max(room.width(), 1)), size.height())));
+    }
+    x += size.width() + kGapX;
+    line = std::max(line, size.height());
+  }
+  return y + line - rect.y() + margins.bottom();
+}
+
+}  // namespace locus::workbench

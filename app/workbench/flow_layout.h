@@ -1,0 +1,31 @@
+// FlowLayout: widgets side by side, in as many lines as the width asks for.
+#pragma once
+
+#include <QLayout>
+#include <QList>
+
+namespace locus::workbench {
+
+class FlowLayout : public QLayout {
+ public:
+  explicit FlowLayout(QWidget* parent);
+  ~FlowLayout() override;
+
+  void addItem(QLayoutItem* item) override { items_.push_back(item); }
+  int count() const override { return static_cast<int>(items_.size()); }
+  QLayoutItem* itemAt(int index) const override { return items_.value(index); }
+  QLayoutItem* takeAt(int index) override;
+  Qt::Orientations expandingDirections() const override { return {}; }
+  bool hasHeightForWidth() const override { return true; }
+  int heightForWidth(int width) const override { return flow({0, 0, width, 0}, false); }
+  QSize sizeHint() const override { return minimumSize(); }
+  QSize minimumSize() const override;
+  void setGeometry(const QRect& rect) override;
+
+ private:
+  int flow(const QRect& rect, bool place) const;  // the height it takes
+
+  QList<QLayoutItem*> items_;
+};
+
+}  // namespace locus::workbench

@@ -1,0 +1,87 @@
+#include "app/workbench/journal.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace locus::workbench {
+namespace {
+namespace suite {
+
+class Journal : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(testing::TempDir()) / ("journal-" + std::to_string(getpid()));
+    std::filesystem::remove_all(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  static Session session_of(const std::string& text) {
+    Session session;
+    session.input.text = text;
+    return session;
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(Journal, ACleanEndLeavesNothingBehind) {
+  {
+    workbench::Journal journal(folder_);
+    ASSERT_TRUE(journal.write(session_of("one")).ok());
+  }
+  workbench::Journal next(folder_);
+  EXPECT_FALSE(next.take_left_behind().has_value());
+}
+
+TEST_F(Journal, AJournalWithoutALivingProgramWasLeftBehind) {
+  std::filesystem::create_directories(folder_ / "journal");
+  ASSERT_TRUE(save_session(session_of("lost"), folder_ / "journal" / "1-1.locus.json").ok());
+  workbench::Journal living(folder_);
+  ASSERT_TRUE(living.write(session_of("living")).ok());
+  workbench::Journal next(folder_);
+  const auto left = next.take_left_behind();
+  ASSERT_TRUE(left.has_value());
+  EXPECT_EQ(load_session(*left)->input.text, "lost");
+  EXPECT_FALSE(next.take_left_behind().has_value());  // of the living one nothing is taken
+  ASSERT_EQ(next.states().size(), 1U);
+  EXPECT_NE(summary_of(next.states().front()).find("lost"), std::string::npos);
+}
+
+TEST_F(Journal, TheLastTenStatesAreKeptEachOnce) {
+  workbench::Journal journal(folder_);
+  for (int n = 0; n < 13; ++n) {
+    ASSERT_TRUE(journal.keep(session_of(std::to_string(n))).ok());
+    ASSERT_TRUE(journal.keep(session_of(std::to_string(n))).ok());
+  }
+  const auto states = journal.states();
+  ASSERT_EQ(states.size(), workbench::Journal::kMostStates);
+  EXPECT_EQ(load_session(states.front().file)->input.text, "12");
+  EXPECT_EQ(load_session(states.back().file)->input.text, "3");
+}
+
+TEST_F(Journal, PathsStayRightFromTheJournalToTheStates) {
+  const auto checkpoint = folder_ / "models" / "here";
+  std::filesystem::create_directories(checkpoint);
+  Session session = session_of("one");
+  session.checkpoints.push_back({checkpoint, {}, true});
+  std::filesystem::create_directories(folder_ / "journal");
+  ASSERT_TRUE(save_session(session, folder_ / "journal" / "1-1.locus.json").ok());
+  workbench::Journal journal(folder_);
+  const auto left = journal.take_left_behind();
+  ASSERT_TRUE(left.has_value());
+  std::error_code code;
+  EXPECT_TRUE(std::filesystem::equivalent(load_session(*left)->checkpoints.front().path, checkpoint, code));
+}
+
+TEST_F(Journal, AFolderThatCannotBeWrittenIsAnError) {
+  std::ofstream(folder_) << "a file";
+  workbench::Journal journal(folder_);
+  EXPECT_FALSE(journal.write(session_of("one")).ok());
+  EXPECT_FALSE(journal.keep(session_of("one")).ok());
+  EXPECT_TRUE(journal.states().empty());
+}
+
+}  // namespace suite
+}  // namespace
+}  // namespace locus::workbench

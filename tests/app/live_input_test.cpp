@@ -1,0 +1,74 @@
+#include "app/workbench/live_input.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/event_loop.h"
+
+namespace locus::workbench {
+namespace {
+
+namespace suite {
+
+class LiveInput : public test::EventLoopTest {
+ protected:
+  LiveInput() {
+    QObject::connect(&input_, &workbench::LiveInput::due, &input_, [this] { ++due_; });
+    QObject::connect(&input_, &workbench::LiveInput::changed, &input_, [this] { ++changed_; });
+  }
+  workbench::LiveInput input_{20};
+  int due_ = 0;
+  int changed_ = 0;
+};
+
+TEST_F(LiveInput, WhatIsTypedRunsOnceTheTypistPauses) {
+  EXPECT_TRUE(input_.empty());
+  for (const char* text : {"a", "ab", "abc"}) {
+    input_.type(text);
+  }
+  EXPECT_EQ(changed_, 3);
+  EXPECT_EQ(due_, 0);
+  EXPECT_TRUE(input_.waiting());
+  ASSERT_TRUE(wait([this] { return due_ > 0; }));
+  EXPECT_EQ(due_, 1);
+  EXPECT_FALSE(input_.waiting());
+  input_.type("abc");  // the same
+  EXPECT_FALSE(input_.waiting());
+  EXPECT_EQ(changed_, 3);
+}
+
+TEST_F(LiveInput, AnotherInputRunsAtOnceAndEndsTheWait) {
+  input_.type("typed");
+  models::Input other;
+  other.image = "picture.png";
+  input_.set(other);
+  EXPECT_EQ(due_, 1);
+  EXPECT_FALSE(input_.waiting());
+  EXPECT_FALSE(input_.empty());
+  input_.put({});
+  EXPECT_EQ(due_, 1);
+  EXPECT_TRUE(input_.empty());
+}
+
+TEST_F(LiveInput, TypingKeepsTheStartPosition) {
+  models::Input input;
+  input.text = "x";
+  input.position_start = 40;
+  input_.set(input);
+  input_.type("xy");
+  EXPECT_EQ(input_.value().position_start, 40);
+  input_.flush();
+  EXPECT_EQ(due_, 2);
+  input_.flush();
+  EXPECT_EQ(due_, 2);
+}
+
+TEST_F(LiveInput, TheTimeSinceAChangeIsTakenOnce) {
+  EXPECT_FALSE(input_.take_elapsed_ms().has_value());
+  input_.type("a");
+  EXPECT_GE(input_.take_elapsed_ms().value_or(-1), 0);
+  EXPECT_FALSE(input_.take_elapsed_ms().has_value());
+}
+
+}  // namespace suite
+}  // namespace
+}  // namespace locus::workbench

@@ -1,0 +1,57 @@
+#include "app/workbench/short_names.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace locus::workbench {
+namespace {
+
+std::vector<std::string> shortened(const QStringList& names, int most) {
+  std::vector<std::string> list;
+  for (const QString& name : short_names(names, most)) {
+    EXPECT_LE(name.size(), most) << name.toStdString();
+    list.push_back(name.toStdString());
+  }
+  return list;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(ShortNames, WhatFitsStaysAsItIs) {
+  EXPECT_EQ(shortened({QStringLiteral("text-rope"), QStringLiteral("text-alibi")}, 12),
+            (Names{"text-rope", "text-alibi"}));
+  EXPECT_TRUE(short_names({}, 10).isEmpty());
+}
+
+TEST(ShortNames, WhatTellsThemApartIsKept) {
+  const QStringList names{QStringLiteral("flip-flop-cope-separate-keys"), QStringLiteral("flip-flop-cope-values")};
+  for (const std::string& name : shortened(names, 16)) {
+    EXPECT_TRUE(name.find("separate-keys") != std::string::npos || name.find("values") != std::string::npos) << name;
+  }
+  const QStringList ends{QStringLiteral("a-long-folder-name base 300 of a checkpoint"),
+                         QStringLiteral("a-long-folder-name base 700 of a checkpoint")};
+  const Names list = shortened(ends, 14);
+  EXPECT_NE(list[0].find('3'), std::string::npos) << list[0];
+  EXPECT_NE(list[1].find('7'), std::string::npos) << list[1];
+}
+
+TEST(ShortNames, NamesThatDifferStayDifferent) {
+  QStringList names;
+  for (int n = 0; n < 9; ++n) {
+    names << QStringLiteral("the-same-beginning-of-a-name-%1-and-the-same-end").arg(n);
+  }
+  for (int most = 6; most < 50; ++most) {
+    const Names list = shortened(names, most);
+    EXPECT_EQ(std::set<std::string>(list.begin(), list.end()).size(), 9U) << most;
+  }
+}
+
+TEST(ShortNames, OneNameLosesItsMiddle) {
+  EXPECT_EQ(shortened({QStringLiteral("abcdefghij")}, 5), Names{"ab…ij"});
+}
+
+}  // namespace
+}  // namespace locus::workbench

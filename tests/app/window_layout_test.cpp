@@ -1,0 +1,200 @@
+// The map is the room: columns in a grid, panels that fold, layouts, screens, text sizes, many columns in the
+// inspector.
+#include "tests/support/window.h"
+
+#include <QAction>
+#include <QDockWidget>
+#include <QHeaderView>
+#include <QTableWidget>
+
+namespace locus::workbench {
+namespace {
+
+class WindowLayout : public WindowTest {
+ protected:
+  QDockWidget& dock(const char* name) { return *window_->findChild<QDockWidget*>(QLatin1String(name)); }
+  void trigger(const char* action) { window_->findChild<QAction*>(QLatin1String(action))->trigger(); }
+  void open_four() {
+    for (const char* name : {"gentle", "steep", "gentle-trained-on-long-texts", "steep-trained-on-long-texts"}) {
+      open(name);
+    }
+    type("one two three");
+    ASSERT_TRUE(settle());
+  }
+  // Of the maps on the canvas, in device-independent pixels.
+  double least_map() {
+    double least = 1e9;
+    for (const figure::PanelLayout& panel : window_->canvas()->layout()->panels) {
+      least = std::min({least, panel.plot.width, panel.plot.height});
+    }
+    return least / window_->canvas()->devicePixelRatio();
+  }
+  std::string seen() {
+    std::string names;
+    for (const char* name : {"figures-dock", "checkpoints-dock", "input-dock", "inspector-dock"}) {
+      names += dock(name).isVisible() ? std::string(name).substr(0, 2) + " " : "";
+    }
+    return names;
+  }
+  void control(int key) { press(window_->canvas(), key, {}, Qt::ControlModifier); }
+};
+
+TEST_F(WindowLayout, FourColumnsAtTheSmallestScreenHaveMapsOfTwoHundredPixels) {
+  window_->resize(1280, 800);
+  open_four();
+  trigger("reset-layout");
+  window_->resize(1280, 800);
+  ASSERT_TRUE(wait([this] {
+    const auto* layout = window_->canvas()->layout();
+    return window_->width() == 1280 && layout != nullptr && layout->panels.size() == 4 && least_map() >= 200;
+  })) << least_map();
+  EXPECT_LE(window_->height(), 800);
+}
+
+TEST_F(WindowLayout, PanelsFoldWithAKeyAndStayFolded) {
+  EXPECT_EQ(seen(), "fi ch in in ");
+  control(Qt::Key_1);
+  control(Qt::Key_4);
+  EXPECT_EQ(seen(), "ch in ");
+  control(Qt::Key_B);
+  EXPECT_EQ(seen(), "");
+  control(Qt::Key_B);
+  EXPECT_EQ(seen(), "ch in ");  // what was folded stays so
+  control(Qt::Key_B);
+  window_->close();  // while everything is hidden
+  window_.reset();
+  make_window();
+  EXPECT_EQ(seen(), "ch in ");
+  control(Qt::Key_1);
+  EXPECT_EQ(seen(), "fi ch in ");
+}
+
+TEST_F(WindowLayout, LayoutsShowTheirPanelsAndResetShowsAllInTheirPlaces) {
+  trigger("layout-1");
+  EXPECT_EQ(seen(), "in ");
+  trigger("layout-2");
+  EXPECT_EQ(seen(), "ch in ");
+  dock("inspector-dock").setFloating(true);
+  trigger("layout-0");
+  EXPECT_EQ(seen(), "fi ch in in ");
+  EXPECT_FALSE(dock("inspector-dock").isFloating());
+  window_->addDockWidget(Qt::TopDockWidgetArea, &dock("inspector-dock"));
+  dock("input-dock").setFloating(true);
+  trigger("reset-layout");
+  EXPECT_EQ(seen(), "fi ch in in ");
+  EXPECT_FALSE(dock("input-dock").isFloating());
+  EXPECT_EQ(window_->dockWidgetArea(&dock("inspector-dock")), Qt::RightDockWidgetArea);
+}
+
+TEST_F(WindowLayout, TheWindowOpensInsideTheScreen) {
+  const QRect screen = window_->screen()->availableGeometry();
+  window_->setGeometry(screen.right() - 200, screen.bottom() - 150, screen.width() + 400, screen.height() + 300);
+  window_->close();
+  window_.reset();
+  const MainWindow again(options_, vulkan_, {});
+  EXPECT_TRUE(screen.contains(again.geometry()))
+      << again.geometry().x() << " " << again.geometry().y() << " " << again.width() << " " << again.height();
+}
+
+TEST_F(WindowLayout, TextGrowsAndShrinksWithoutBreakingTheLayoutAndSurvives) {
+  window_->resize(1280, 800);
+  open_four();
+  const double usual = QApplication::font().pointSizeF();
+  for (int n = 0; n < 4; ++n) {
+    control(Qt::Key_Plus);
+  }
+  const double larger = QApplication::font().pointSizeF();
+  EXPECT_NEAR(larger, usual * 1.4641, 0.2);
+  ASSERT_TRUE(settle());
+  wait([] { return false; }, 500);
+  EXPECT_EQ(window_->width(), 1280);  // no panel pushes the window out of the screen
+  EXPECT_EQ(window_->height(), 800);
+  EXPECT_GE(least_map(), 90);
+  window_->close();
+  window_.reset();
+  make_window();
+  EXPECT_NEAR(QApplication::font().pointSizeF(), larger, 0.1);
+  for (int n = 0; n < 4; ++n) {
+    control(Qt::Key_Minus);
+  }
+  EXPECT_NEAR(QApplication::font().pointSizeF(), usual, 0.1);
+}
+
+TEST_F(WindowLayout, TheInspectorShowsEveryColumnReadably) {
+  open_four();
+  figure::Hit hit;
+  hit.x = 4.5;
+  hit.y = 6.5;
+  Q_EMIT window_->canvas()->clicked(hit);
+  ASSERT_TRUE(settle());
+  for (const char* name : {"cell", "predictions"}) {
+    auto* table = window_->findChild<QTableWidget*>(QLatin1String(name));
+    ASSERT_EQ(table->columnCount(), 4) << name;
+    QStringList headers;
+    for (int n = 0; n < 4; ++n) {
+      headers << table->horizontalHeaderItem(n)->text();
+      // Wide enough for what is in it.
+      EXPECT_GE(table->columnWidth(n), table->fontMetrics().horizontalAdvance(table->item(0, n)->text()));
+      EXPECT_FALSE(table->item(0, n)->text().isEmpty());
+      EXPECT_GE(table->columnWidth(n), table->fontMetrics().horizontalAdvance(headers.back())) << name << " " << n;
+    }
+    headers.removeDuplicates();
+    EXPECT_EQ(headers.size(), 4) << name;
+  }
+}
+
+TEST_F(WindowLayout, OptionsOfEveryViewAreReachedAndOperatedByKeys) {
+  window_->resize(1280, 800);
+  open("gentle");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  int operated = 0;
+  for (const views::View* view : views::views()) {
+    ViewState state = window_->studio().state();
+    state.view = view->info().name;
+    window_->studio().change(state);
+    for (const views::Control& control : view->info().controls) {
+      const QString name = QStringLiteral("option-") + QString::fromStdString(control.name);
+      QWidget* box = nullptr;
+      wait([&] {  // the bar is filled in a turn of the event loop
+        for (QWidget* each : window_->findChildren<QWidget*>(name)) {
+          box = each->isVisible() ? each : box;
+        }
+        return box != nullptr;
+      });
+      ASSERT_NE(box, nullptr) << view->info().name << " " << control.name;
+      EXPECT_NE(box->focusPolicy() & Qt::TabFocus, 0);
+      EXPECT_FALSE(box->accessibleName().isEmpty());
+      // Whole, and inside the window.
+      EXPECT_GE(box->width(), box->minimumSizeHint().width()) << view->info().name << " " << control.name;
+      EXPECT_TRUE(window_->rect().contains(box->mapTo(window_.get(), box->rect().bottomRight())))
+          << view->info().name << " " << control.name;
+      const auto value = [&] {
+        const auto& all = window_->studio().state().options;
+        const auto own = all.find(view->info().name);
+        return own == all.end() ? Settings() : own->second;
+      };
+      const Settings before = value();
+      if (control.kind == views::Control::Kind::kToggle) {
+        press(box, Qt::Key_Space, QStringLiteral(" "));
+      } else if (control.kind == views::Control::Kind::kText) {
+        press(box, Qt::Key_A, QStringLiteral("a"));
+        press(box, Qt::Key_Return);
+      } else {
+        press(box, Qt::Key_Down);
+        press(box, Qt::Key_Up);
+        press(box, Qt::Key_Up);
+        press(box, Qt::Key_Down);
+        press(box, Qt::Key_Down);
+      }
+      EXPECT_NE(value().values(), before.values()) << view->info().name << " " << control.name;
+      ++operated;
+    }
+  }
+  EXPECT_GE(operated, 20);
+  window_->studio().cancel();
+  EXPECT_TRUE(settle());
+}
+
+}  // namespace
+}  // namespace locus::workbench

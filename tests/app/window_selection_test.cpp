@@ -1,0 +1,120 @@
+// Selection is one thing: what is pointed at or chosen anywhere is shown everywhere.
+#include "tests/support/window.h"
+
+#include <QLabel>
+#include <QLineEdit>
+#include <QMouseEvent>
+#include <QScrollBar>
+
+#include "app/workbench/exact_editor.h"
+#include "app/workbench/token_strip.h"
+
+namespace locus::workbench {
+namespace {
+
+class WindowSelection : public WindowTest {
+ protected:
+  ExactEditor& editor() {
+    return *static_cast<ExactEditor*>(window_->findChild<QPlainTextEdit*>(QStringLiteral("editor")));
+  }
+  TokenStrip& strip() { return *window_->findChild<TokenStrip*>(); }
+  QLineEdit& find() { return *window_->findChild<QLineEdit*>(QStringLiteral("find")); }
+  void point_at(double key, double query) {
+    figure::Hit hit;
+    hit.x = key + 0.5;
+    hit.y = query + 0.5;
+    Q_EMIT window_->canvas()->hovered(hit);
+  }
+  std::vector<viewport::Outline> outlines() { return window_->canvas()->content().outlines; }
+  std::string marked(int n) { return editor().extraSelections().value(n).cursor.selectedText().toStdString(); }
+  ViewState state() { return window_->studio().state(); }
+};
+
+TEST_F(WindowSelection, ACellThatIsPointedAtIsSeenInTheTextAndTheStrip) {
+  open("gentle");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  point_at(2, 8);
+  EXPECT_EQ(window_->studio().pointed(), (Pointed{8, 2}));
+  ASSERT_EQ(editor().extraSelections().size(), 2);
+  EXPECT_EQ(marked(0), "t");
+  EXPECT_EQ(editor().extraSelections()[0].cursor.selectionStart(), 8);
+  EXPECT_EQ(marked(1), "e");
+  Q_EMIT window_->canvas()->left();
+  EXPECT_TRUE(editor().extraSelections().isEmpty());
+}
+
+TEST_F(WindowSelection, ATokenOfTheStripIsSeenOnEveryMap) {
+  open("gentle");
+  open("steep");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  Q_EMIT strip().hovered(4);
+  ASSERT_EQ(outlines().size(), 2U);
+  EXPECT_EQ(outlines()[0].panel, 0U);
+  EXPECT_EQ(outlines()[1].panel, 1U);
+  EXPECT_EQ(outlines()[1].y.low, 4);
+  EXPECT_TRUE(outlines()[0].cross);
+  EXPECT_EQ(marked(0), "t");
+  Q_EMIT strip().hovered(-1);
+  EXPECT_TRUE(outlines().empty());
+  Q_EMIT strip().clicked(5);  // pinned: on both maps too
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(outlines().size(), 2U);
+  EXPECT_EQ(outlines()[1].y.low, 5);
+}
+
+TEST_F(WindowSelection, LongTextsAreScrolledToTheToken) {
+  open("gentle");
+  std::string text;
+  for (int n = 0; n < 60; ++n) {
+    text += "line " + std::to_string(n) + "\n";
+  }
+  window_->studio().set_text(text);
+  ASSERT_TRUE(settle());
+  window_->canvas()->requestActivate();
+  EXPECT_EQ(strip().verticalScrollBar()->value(), 0);
+  window_->studio().pin(static_cast<std::int64_t>(text.find("line 55")));
+  EXPECT_GT(strip().verticalScrollBar()->value(), 0);
+  EXPECT_GT(editor().verticalScrollBar()->value(), 30);
+}
+
+TEST_F(WindowSelection, TextIsFoundAndTokensAreGoneTo) {
+  open("gentle");
+  type("one two one two");
+  ASSERT_TRUE(settle());
+  press(window_->canvas(), Qt::Key_F, {}, Qt::ControlModifier);
+  const auto enter = [&](const char* text, Qt::KeyboardModifiers modifiers = {}) {
+    find().setText(QLatin1String(text));
+    press(&find(), Qt::Key_Return, {}, modifiers);
+  };
+  enter("two");
+  EXPECT_EQ(state().query, 4);
+  enter("two");
+  EXPECT_EQ(state().query, 12);
+  enter("two", Qt::ShiftModifier);
+  EXPECT_EQ(state().query, 4);
+  enter("9");
+  EXPECT_EQ(state().query, 9);
+  EXPECT_EQ(state().key, views::kNone);
+  enter("9,3");
+  EXPECT_EQ(state().query, 9);
+  EXPECT_EQ(state().key, 3);
+  enter("nowhere");
+  EXPECT_EQ(state().query, 9);
+  EXPECT_NE(window_->last_message().indexOf(QStringLiteral("nowhere")), -1);
+}
+
+TEST_F(WindowSelection, TheInspectorShowsTheWordsAroundTheCell) {
+  open("gentle");
+  type("what is your name");
+  ASSERT_TRUE(settle());
+  point_at(5, 9);
+  ASSERT_TRUE(settle());
+  const QString words = window_->findChild<QLabel*>(QStringLiteral("context"))->text();
+  EXPECT_NE(words.indexOf(QStringLiteral("what is y<b>o</b>ur name")), -1) << words.toStdString();
+  EXPECT_NE(words.indexOf(QStringLiteral("what <b>i</b>s your name")), -1) << words.toStdString();
+}
+
+}  // namespace
+}  // namespace locus::workbench
