@@ -150,7 +150,7 @@ void MainWindow::size_docks() {
   };
   resizeDocks({checkpoints_, inspector_}, {share(width(), 0.175, 190, 300), share(width(), 0.19, 200, 320)},
               Qt::Horizontal);
-  resizeDocks({input_}, {share(height(), 0.2, 140, 260)}, Qt::Vertical);
+  resizeDocks({input_}, {share(height(), 0.18, 130, 260)}, Qt::Vertical);
   resizeDocks({figures_, checkpoints_}, {420, 300}, Qt::Vertical);
 }
 
