@@ -220,6 +220,33 @@ TEST(Analyses, LengthsThatAnEncodingCannotTakeHaveNoValue) {
   EXPECT_TRUE(std::isnan((*curve)[2].perplexity));
 }
 
+// A model whose weights are all 0 finds each of its 40 tokens equally likely: perplexity 40, log₂ 40 bits a token. Of
+// tokens of three bytes each that is a third a byte.
+TEST(Analyses, PerplexityAndBitsPerByteOfAModelThatKnowsNothing) {
+  const LearnedFolder folder;
+  std::map<std::string, at::Tensor> weights = test::with_prefix(test::Golden("gpt2_vanilla"), "w.");
+  for (auto& [name, tensor] : weights) {
+    tensor = at::zeros_like(tensor);
+  }
+  test::write_tensors(folder.place.path() / "model.safetensors", weights);
+  const models::OpenOptions defaults;
+  const auto model = test::open_model(folder.place.path(), defaults);
+  std::vector<models::TokenInfo> tokens(60);
+  for (std::int64_t n = 0; n < 60; ++n) {
+    tokens[static_cast<std::size_t>(n)].id = n % 40;
+    tokens[static_cast<std::size_t>(n)].bytes = {3 * n, 3 * n + 3};
+  }
+  models::LengthCurveOptions options;
+  options.lengths = {16, 32};
+  const auto curve = models::length_curve(*model, tokens, options);
+  ASSERT_TRUE(curve.ok()) << curve.error().describe();
+  for (const models::LengthPoint& point : *curve) {
+    EXPECT_EQ(point.scored_bytes, 3 * point.scored);
+    EXPECT_NEAR(point.perplexity, 40, 1e-3);
+    EXPECT_NEAR(point.bits_per_byte, std::log2(40.0) / 3, 1e-5);
+  }
+}
+
 // text-rope with the heads of every layer rolled by one: head h of the copy is head h + 1 of the original.
 TEST(Analyses, MatchingFindsThePermutationOfACopysHeads) {
   const auto source = checkpoint::open_tensors(kTextRope);
