@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 
+#include "app/views/bias_drawing.h"
 #include "app/views/controls.h"
 #include "app/views/list.h"
 #include "app/views/score_map.h"
@@ -30,13 +32,8 @@ constexpr std::size_t kLongestText = std::size_t{16} << 20;
 constexpr std::size_t kMostTexts = 1000;
 
 using Bias = analysis::DistanceBias;
-using BiasPointer = std::shared_ptr<const Bias>;
 
-// The histogram's bins, shared by all columns.
-struct Bins {
-  std::vector<double> edges;
-  std::vector<std::vector<double>> counts;  // one list a column
-};
+constexpr std::int64_t kPairsOfEveryHead = 500;  // at most, of each, in the figure
 
 class DistanceBias final : public View {
  public:
@@ -45,7 +42,9 @@ class DistanceBias final : public View {
   Result<Data> data(const ViewInput& input) const override;
 
  private:
-  Result<std::vector<BiasPointer>> biases(const ViewInput& input) const;
+  // The chosen head of every column, or `every` head, layer by layer; of at most so many pairs each.
+  Result<std::vector<std::vector<BiasPointer>>> biases(const ViewInput& input, bool every = false,
+                                                       std::int64_t most = INT64_MAX) const;
 
   ViewInfo info_{
       .name = "distance-bias",
@@ -81,8 +80,13 @@ class DistanceBias final : public View {
                          "Its .txt files are read instead of the input; two or more give "
                          "the mean a 95 % interval"),
                    whole("bins", "Bins", "Of the histogram", 60, 5, 500),
-                   choice("export", "Export", "What Export data writes: the histogram, or every sampled difference",
-                          {"histogram", "pairs"})},
+                   toggle("own-bins", "Own bins",
+                          "As many bins over each checkpoint's own range, so that a narrow histogram is not one bar"),
+                   toggle("every-head", "Every head",
+                          "Below the histogram μ and μ ± σ of every head of every layer, of at most 500 pairs each"),
+                   choice("export", "Export",
+                          "What Export data writes: the histogram, every sampled difference, or every head's μ and σ",
+                          {"histogram", "pairs", "heads"})},
   };
 };
 
@@ -165,66 +169,55 @@ Result<Traces> run_texts(const ViewInput& input, const Column& column, const std
   return traces;
 }
 
-Result<std::vector<BiasPointer>> DistanceBias::biases(const ViewInput& input) const {
+std::string key_of(std::int64_t layer, const analysis::DistanceBiasOptions& options) {
+  std::string key = "distance bias " + std::to_string(layer);
+  for (const std::int64_t part :
+       {options.head, options.near.begin, options.near.end, options.far.begin, options.far.end, options.pairs,
+        options.skip_keys, static_cast<std::int64_t>(options.seed), static_cast<std::int64_t>(options.pairing)}) {
+    key += " " + std::to_string(part);
+  }
+  return key;
+}
+
+Result<std::vector<std::vector<BiasPointer>>> DistanceBias::biases(const ViewInput& input, bool every,
+                                                                   std::int64_t most) const {
   LOCUS_CHECK(check(*this, input));
   LOCUS_TRY(const std::string folder, input.options.text("texts", ""));
-  std::vector<BiasPointer> list;
+  std::vector<std::vector<BiasPointer>> list;
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
     const Column& column = input.columns[n];
     const Progress progress = column_progress(input, n);
-    LOCUS_TRY(const analysis::DistanceBiasOptions options, options_of(input, column, *this));
+    LOCUS_TRY(analysis::DistanceBiasOptions options, options_of(input, column, *this));
     Traces texts{column.trace};
     if (!folder.empty()) {
       LOCUS_TRY(const auto read, analysed<Traces>(input, column, {column.trace}, "texts " + folder,
                                                   [&] { return run_texts(input, column, folder, progress); }));
       texts = *read;
     }
-    std::string key = "distance bias " + std::to_string(input.layer);
-    for (const std::int64_t part :
-         {options.head, options.near.begin, options.near.end, options.far.begin, options.far.end, options.pairs,
-          options.skip_keys, static_cast<std::int64_t>(options.seed), static_cast<std::int64_t>(options.pairing)}) {
-      key += " " + std::to_string(part);
+    const models::ModelInfo& model = column.trace->model();
+    const Range layers = every ? Range{0, model.layers} : Range{input.layer, input.layer + 1};
+    const Range heads = every ? Range{0, model.heads} : Range{input.head, input.head + 1};
+    options.pairs = std::min(options.pairs, most);
+    std::vector<BiasPointer>& made = list.emplace_back();
+    for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
+      for (options.head = heads.begin; options.head < heads.end; ++options.head) {
+        LOCUS_TRY(auto bias, analysed<Bias>(input, column, texts, key_of(layer, options), [&] {
+                    return models::distance_bias(texts, layer, options, input.stop, progress);
+                  }));
+        made.push_back(std::move(bias));
+      }
     }
-    LOCUS_TRY(auto bias, analysed<Bias>(input, column, texts, key, [&] {
-                return models::distance_bias(texts, input.layer, options, input.stop, progress);
-              }));
-    list.push_back(std::move(bias));
   }
   return list;
 }
 
-Bins bins_of(const std::vector<BiasPointer>& list, std::int64_t count) {
-  Extent extent;
-  for (const BiasPointer& bias : list) {
-    for (const float value : bias->differences) {
-      extent.add(static_cast<double>(value));
-    }
+// The first head of every column.
+std::vector<BiasPointer> chosen(const std::vector<std::vector<BiasPointer>>& columns) {
+  std::vector<BiasPointer> list;
+  for (const auto& column : columns) {
+    list.push_back(column.front());
   }
-  const figure::Interval range = extent.padded(0);
-  const double width = std::max(range.high - range.low, 1e-12) / static_cast<double>(count);
-  Bins bins;
-  for (std::int64_t n = 0; n <= count; ++n) {
-    bins.edges.push_back(range.low + width * static_cast<double>(n));
-  }
-  for (const BiasPointer& bias : list) {
-    std::vector<double>& counts = bins.counts.emplace_back(static_cast<std::size_t>(count), 0.0);
-    for (const float value : bias->differences) {
-      const auto bin = static_cast<std::int64_t>((static_cast<double>(value) - range.low) / width);
-      counts[static_cast<std::size_t>(std::clamp<std::int64_t>(bin, 0, count - 1))] += 1;
-    }
-  }
-  return bins;
-}
-
-// "μ 4.12 [4.05, 4.20], σ 0.853, μ/σ 4.83, P(>0) 1.00"
-std::string statistics_line(const Bias& bias) {
-  std::string line = "μ " + short_number(bias.mean);
-  if (bias.interval) {
-    line += " [" + short_number(bias.interval->first) + ", " + short_number(bias.interval->second) + "]";
-  }
-  line += ", σ " + short_number(bias.deviation);
-  line += ", μ/σ " + short_number(bias.deviation > 0 ? bias.mean / bias.deviation : std::nan(""));
-  return line + ", P(>0) " + short_number(bias.positive_share);
+  return list;
 }
 
 std::string range_text(const Range& range) {
@@ -232,15 +225,18 @@ std::string range_text(const Range& range) {
 }
 
 Result<figure::Figure> DistanceBias::figure(const ViewInput& input) const {
-  LOCUS_TRY(const auto list, biases(input));
+  LOCUS_TRY(const auto columns, biases(input));
+  const std::vector<BiasPointer> list = chosen(columns);
   LOCUS_TRY(const std::int64_t count, whole_of(input, *this, "bins"));
-  const Bins bins = bins_of(list, count);
+  LOCUS_TRY(const bool own, input.options.boolean("own-bins", false));
+  LOCUS_TRY(const bool every, input.options.boolean("every-head", false));
+  const std::vector<BiasBins> bins = bias_histograms(list, count, own);
   figure::Panel panel;
   panel.title = head_label(input.columns[0].trace->model(), input.layer, input.head);
   panel.x.label = "Δscore = s(λ) − s(Λ)";
-  panel.x.view = {bins.edges.front(), bins.edges.back()};
   panel.y.label = "pairs";
   Extent heights;
+  Extent edges;
   const bool alike = std::all_of(list.begin(), list.end(), [&](const BiasPointer& bias) {
     return bias->near == list[0]->near && bias->far == list[0]->far;
   });
@@ -249,13 +245,16 @@ Result<figure::Figure> DistanceBias::figure(const ViewInput& input) const {
            (bias.shortened ? " (the largest that fit)" : "");
   };
   for (std::size_t n = 0; n < list.size(); ++n) {
-    for (const double height : bins.counts[n]) {
+    for (const double height : bins[n].counts) {
       heights.add(height);
     }
+    edges.add(bins[n].edges.front());
+    edges.add(bins[n].edges.back());
     panel.layers.emplace_back(
-        figure::Bars{input.columns[n].name + ": " + statistics_line(*list[n]) + (alike ? "" : "; " + ranges(*list[n])),
-                     bins.edges, bins.counts[n]});
+        figure::Bars{input.columns[n].name + ": " + bias_line(*list[n]) + (alike ? "" : "; " + ranges(*list[n])),
+                     bins[n].edges, bins[n].counts});
   }
+  panel.x.view = edges.padded(0);
   panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kVertical, 0, "", 0, true});
   panel.y.view = heights.from_zero();
   const bool interval = std::any_of(list.begin(), list.end(), [](const auto& bias) { return bias->interval; });
@@ -263,11 +262,16 @@ Result<figure::Figure> DistanceBias::figure(const ViewInput& input) const {
                (interval ? "; [95 % over texts]" : "; one text: no interval");
   figure::Figure figure;
   figure.panels.push_back(std::move(panel));
+  if (every) {
+    LOCUS_TRY(const auto all, biases(input, true, kPairsOfEveryHead));
+    figure.panels.push_back(bias_strip(input, all));
+  }
   return figure;
 }
 
 Result<Data> DistanceBias::data(const ViewInput& input) const {
-  LOCUS_TRY(const auto list, biases(input));
+  LOCUS_TRY(const auto columns, biases(input));
+  const std::vector<BiasPointer> list = chosen(columns);
   LOCUS_TRY(const std::int64_t count, whole_of(input, *this, "bins"));
   LOCUS_TRY(const std::string what, input.options.text("export", "histogram"));
   std::vector<Series> series;
@@ -277,11 +281,20 @@ Result<Data> DistanceBias::data(const ViewInput& input) const {
     }
     return table_of(series);
   }
-  const Bins bins = bins_of(list, count);
-  series.push_back({"bin_left", {bins.edges.begin(), bins.edges.end() - 1}});
-  series.push_back({"bin_right", {bins.edges.begin() + 1, bins.edges.end()}});
+  if (what == "heads") {
+    LOCUS_TRY(const auto all, biases(input, true));
+    return bias_table(input, all);
+  }
+  LOCUS_TRY(const bool own, input.options.boolean("own-bins", false));
+  const std::vector<BiasBins> bins = bias_histograms(list, count, own);
   for (std::size_t n = 0; n < list.size(); ++n) {
-    series.push_back({input.columns[n].name, bins.counts[n]});
+    const std::vector<double>& edges = bins[n].edges;
+    if (own || n == 0) {
+      const std::string of = own ? input.columns[n].name + " " : "";
+      series.push_back({of + "bin_left", {edges.begin(), edges.end() - 1}});
+      series.push_back({of + "bin_right", {edges.begin() + 1, edges.end()}});
+    }
+    series.push_back({input.columns[n].name, bins[n].counts});
   }
   return table_of(series);
 }

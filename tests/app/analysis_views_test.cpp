@@ -69,6 +69,64 @@ TEST(AnalysisViews, DistanceBiasSamplesTheDifferenceOfMeanScores) {
   }
 }
 
+TEST(AnalysisViews, DistanceBiasShowsEveryHeadBesideTheChosenOne) {
+  ViewInput input = pair_of();
+  input.options = {{"near-to", std::int64_t{4}},
+                   {"far-from", std::int64_t{50}},
+                   {"far-to", std::int64_t{60}},
+                   {"pairs", std::int64_t{500}},
+                   {"export", std::string("heads")}};
+  const Data heads = exported("distance-bias", input);
+  ASSERT_EQ(heads.columns, (std::vector<std::string>{"layer", "head", "text-rope mean", "text-rope deviation",
+                                                     "base 300 mean", "base 300 deviation"}));
+  ASSERT_EQ(heads.shape, (std::vector<std::int64_t>{16, 6}));
+  // The chosen head, layer 1 head 2, has the numbers of its own histogram: the same pairs.
+  EXPECT_EQ(at(heads, 6, 0), 1);
+  EXPECT_EQ(at(heads, 6, 1), 2);
+  input.options.set("export", std::string("pairs"));
+  const Data pairs = exported("distance-bias", input);
+  for (std::int64_t column = 0; column < 2; ++column) {
+    double sum = 0;
+    double squares = 0;
+    for (std::int64_t n = 0; n < 500; ++n) {
+      sum += at(pairs, n, column);
+      squares += at(pairs, n, column) * at(pairs, n, column);
+    }
+    const double mean = sum / 500;
+    EXPECT_NEAR(at(heads, 6, 2 + 2 * column), mean, 1e-5);
+    EXPECT_NEAR(at(heads, 6, 3 + 2 * column), std::sqrt(squares / 500 - mean * mean), 1e-4);
+  }
+  // In the figure: a curve a column, a tick at μ and a line from μ − σ to μ + σ a head.
+  input.options.set("every-head", true);
+  const auto figure = view_of("distance-bias").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels.size(), 2U);
+  const auto& curve = std::get<figure::Curve>(figure->panels[1].layers[0]);
+  ASSERT_EQ(curve.y.size(), 16U * 6);
+  EXPECT_NEAR(curve.y[6 * 6], at(heads, 6, 2), 1e-5);
+  EXPECT_NEAR((curve.y[6 * 6 + 4] - curve.y[6 * 6 + 3]) / 2, at(heads, 6, 3), 1e-5);
+  EXPECT_EQ(figure->panels[1].x.cell_names->at(6), "1.2");
+}
+
+TEST(AnalysisViews, DistanceBiasBinsEachColumnOverItsOwnRange) {
+  ViewInput input = pair_of();
+  input.options = {{"far-from", std::int64_t{50}}, {"far-to", std::int64_t{60}}, {"near-to", std::int64_t{4}},
+                   {"pairs", std::int64_t{1000}},  {"bins", std::int64_t{25}},   {"own-bins", true}};
+  const Data own = exported("distance-bias", input);
+  ASSERT_EQ(own.columns, (std::vector<std::string>{"text-rope bin_left", "text-rope bin_right", "text-rope",
+                                                   "base 300 bin_left", "base 300 bin_right", "base 300"}));
+  for (const std::int64_t column : {2, 5}) {
+    double total = 0;
+    for (std::int64_t bin = 0; bin < 25; ++bin) {
+      total += at(own, bin, column);
+    }
+    EXPECT_EQ(total, 1000);
+    // Nothing lies beyond the first and the last pair.
+    EXPECT_GT(at(own, 0, column), 0);
+    EXPECT_GT(at(own, 24, column), 0);
+  }
+}
+
 TEST(AnalysisViews, DistanceBiasOverAFolderOfTextsHasAnInterval) {
   const auto folder = std::filesystem::path(testing::TempDir()) / ("locus_texts_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);

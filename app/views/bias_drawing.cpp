@@ -1,0 +1,107 @@
+#include "app/views/bias_drawing.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/views/series.h"
+
+namespace locus::views {
+
+namespace {
+
+BiasBins bins_of(const std::vector<BiasPointer>& of_range, const analysis::DistanceBias& bias, std::int64_t count) {
+  Extent extent;
+  for (const BiasPointer& each : of_range) {
+    for (const float value : each->differences) {
+      extent.add(static_cast<double>(value));
+    }
+  }
+  const figure::Interval range = extent.padded(0);
+  const double width = std::max(range.high - range.low, 1e-12) / static_cast<double>(count);
+  BiasBins bins;
+  for (std::int64_t n = 0; n <= count; ++n) {
+    bins.edges.push_back(range.low + width * static_cast<double>(n));
+  }
+  bins.counts.resize(static_cast<std::size_t>(count), 0.0);
+  for (const float value : bias.differences) {
+    const auto bin = static_cast<std::int64_t>((static_cast<double>(value) - range.low) / width);
+    bins.counts[static_cast<std::size_t>(std::clamp<std::int64_t>(bin, 0, count - 1))] += 1;
+  }
+  return bins;
+}
+
+}  // namespace
+
+std::vector<BiasBins> bias_histograms(const std::vector<BiasPointer>& list, std::int64_t count, bool own) {
+  std::vector<BiasBins> all;
+  for (const BiasPointer& bias : list) {
+    all.push_back(bins_of(own ? std::vector{bias} : list, *bias, count));
+  }
+  return all;
+}
+
+std::string bias_line(const analysis::DistanceBias& bias) {
+  std::string line = "μ " + short_number(bias.mean);
+  if (bias.interval) {
+    line += " [" + short_number(bias.interval->first) + ", " + short_number(bias.interval->second) + "]";
+  }
+  line += ", σ " + short_number(bias.deviation);
+  line += ", μ/σ " + short_number(bias.deviation > 0 ? bias.mean / bias.deviation : std::nan(""));
+  return line + ", P(>0) " + short_number(bias.positive_share);
+}
+
+figure::Panel bias_strip(const ViewInput& input, const std::vector<std::vector<BiasPointer>>& columns) {
+  constexpr double kTick = 0.12;
+  figure::Panel panel;
+  panel.title = "every head: μ, μ ± σ";
+  auto names = std::make_shared<std::vector<std::string>>();
+  Extent extent;
+  for (std::size_t n = 0; n < columns.size(); ++n) {
+    const std::int64_t heads = input.columns[n].trace->model().heads;
+    figure::Curve curve;
+    const auto line = [&curve](double x0, double y0, double x1, double y1) {
+      curve.x.insert(curve.x.end(), {x0, x1, x1});
+      curve.y.insert(curve.y.end(), {y0, y1, std::nan("")});
+    };
+    for (std::size_t head = 0; head < columns[n].size(); ++head) {
+      const analysis::DistanceBias& bias = *columns[n][head];
+      const double middle = bar_middle(head, n, columns.size());
+      line(middle - kTick, bias.mean, middle + kTick, bias.mean);
+      line(middle, bias.mean - bias.deviation, middle, bias.mean + bias.deviation);
+      extent.add(bias.mean - bias.deviation);
+      extent.add(bias.mean + bias.deviation);
+      if (head >= names->size()) {
+        const auto index = static_cast<std::int64_t>(head);
+        names->push_back(std::to_string(index / heads) + "." + std::to_string(index % heads));
+      }
+    }
+    panel.layers.emplace_back(std::move(curve));
+  }
+  panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kHorizontal, 0, "", 0, true});
+  panel.x = {.label = "layer.head", .view = {0, static_cast<double>(names->size())}, .cell_names = names};
+  panel.y.label = "Δscore";
+  panel.y.view = extent.padded();
+  return panel;
+}
+
+Data bias_table(const ViewInput& input, const std::vector<std::vector<BiasPointer>>& columns) {
+  std::vector<Series> series{{"layer", {}}, {"head", {}}};
+  for (std::size_t n = 0; n < columns.size(); ++n) {
+    const std::int64_t heads = input.columns[n].trace->model().heads;
+    Series mean{input.columns[n].name + " mean", {}};
+    Series deviation{input.columns[n].name + " deviation", {}};
+    for (std::size_t head = 0; head < columns[n].size(); ++head) {
+      if (head >= series[0].values.size()) {
+        series[0].values.push_back(static_cast<double>(static_cast<std::int64_t>(head) / heads));
+        series[1].values.push_back(static_cast<double>(static_cast<std::int64_t>(head) % heads));
+      }
+      mean.values.push_back(columns[n][head]->mean);
+      deviation.values.push_back(columns[n][head]->deviation);
+    }
+    series.push_back(std::move(mean));
+    series.push_back(std::move(deviation));
+  }
+  return table_of(series);
+}
+
+}  // namespace locus::views
