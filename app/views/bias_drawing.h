@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/views/view.h"
-#include "core/analysis/distance_bias.h"
+#include "models/analyses.h"
 
 namespace locus::views {
 

@@ -98,8 +98,8 @@ TEST(Bench, StopsBetweenMeasurementsAndChoosesGroups) {
   options.only = "no such group";
   options.stop = {};
   const auto none = models::bench(options);
-  ASSERT_TRUE(none.ok());
-  EXPECT_TRUE(none->empty());
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().code, ErrorCode::kUsage);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST(TimedEstimate, AModelThatDoesNotRunKeepsItsOwnEstimate) {
   EXPECT_EQ(timed_estimate(Counted(1e9), 5000, {}).time_ms, 0);
 }
 
-// One of three tries, since whoever else uses the machine may come and go.
+// One of five tries, since whoever else uses the machine may come and go.
 TEST(TimedEstimate, IsWithinAFactorOfTwoOfTheRun) {
   for (const char* name : {"text-rope", "text-cope", "text-tape"}) {
     const auto model = open(test::source_dir() + "/assets/checkpoints/" + name, OpenOptions());
@@ -61,7 +61,7 @@ TEST(TimedEstimate, IsWithinAFactorOfTwoOfTheRun) {
     input.ids = std::vector<std::int64_t>(4000, 101);
     std::string tries;
     bool met = false;
-    for (int n = 0; n < 3 && !met; ++n) {
+    for (int n = 0; n < 5 && !met; ++n) {
       const Estimate estimate = timed_estimate(**model, 4000, {});
       const auto trace = (*model)->run(input);
       ASSERT_TRUE(trace.ok()) << trace.error().describe();

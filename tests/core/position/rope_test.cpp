@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "core/position/list.h"
 #include "tests/support/golden.h"
@@ -18,6 +20,23 @@ ModelShape shape_of(std::int64_t heads, std::int64_t head_width, std::int64_t kv
   shape.width = heads * head_width;
   shape.trained_length = 2048;
   return shape;
+}
+
+TEST(Rope, longropeWritesItsFactorsAndTakesOneAPair) {
+  const std::vector<double> near{1, 1.5, 2, 4};
+  const std::vector<double> far{2, 3, 4, 8};
+  const Settings asked{{"scaling", std::string("longrope")}, {"short_factor", near}, {"long_factor", far}};
+  const auto made = make_encoding("rope", asked, shape_of(1, 8));
+  ASSERT_TRUE(made.ok()) << made.error().describe();
+  const Settings written = (*made)->settings();
+  EXPECT_TRUE(written.has("short_factor") && written.has("long_factor"));
+  const auto again = make_encoding("rope", written, shape_of(1, 8));
+  ASSERT_TRUE(again.ok()) << again.error().describe();
+  EXPECT_EQ((*again)->settings(), written);
+  EXPECT_FALSE(make_encoding("rope", asked, shape_of(1, 16)).ok());
+  EXPECT_FALSE(
+      make_encoding("rope", {{"scaling", std::string("longrope")}, {"short_factor", std::string("1")}}, shape_of(1, 8))
+          .ok());
 }
 
 TEST(Rope, anglesStayExactAtPosition131072) {

@@ -451,7 +451,7 @@ TEST_F(Train, NamesWhatMakesNoRun) {
   expect_error(options, ErrorCode::kUsage);
   options = good;
   options.encoding = "compass";
-  expect_error(options, ErrorCode::kBadInput);
+  expect_error(options, ErrorCode::kUsage);
   options = good;
   options.freeze_base = true;
   expect_error(options, ErrorCode::kUsage);
