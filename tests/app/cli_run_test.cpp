@@ -103,7 +103,7 @@ TEST_F(CliRun, DrawsFollowTheirSeed) {
   };
   EXPECT_EQ(drawn("4"), drawn("4"));
   EXPECT_NE(drawn("4"), drawn("5"));
-  expect_error(run_locus({"run", path(), "--text", "one", "--generate", "3", "--temperature", "-1"}), 2, "0 or more");
+  expect_error(run_locus({"run", path(), "--text", "one", "--generate", "3", "--temperature", "-1"}), 2, "0 to 1000");
 }
 
 TEST_F(CliRun, RefusesMapsThatDoNotFitBeforeMakingThem) {
@@ -115,7 +115,7 @@ TEST_F(CliRun, RefusesMapsThatDoNotFitBeforeMakingThem) {
 TEST_F(CliRun, RefusesInputsThatCannotBe) {
   expect_error(run_locus({"run", path(), "--text", ""}), 3, "empty");
   expect_error(run_locus({"run", path(), "--ids", "256"}), 3, "256");
-  expect_error(run_locus({"run", path(), "--ids", "-1"}), 3, "-1");
+  expect_error(run_locus({"run", path(), "--ids", "-1"}), 2, "-1");
   expect_error(run_locus({"run", path(), "--text-file", file("missing.txt")}), 3, "missing.txt");
   expect_error(run_locus({"run", path(), "--image", file("corpus.txt")}), 3);
   expect_error(run_locus({"run", path(), "--text", "a", "--rope-scaling", "cubic:3"}), 2, "cubic");

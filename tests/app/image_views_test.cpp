@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "app/views/view.h"
+#include "core/base/numbers.h"
 #include "tests/support/fake_model.h"
 
 namespace locus::views {
@@ -273,8 +274,7 @@ TEST(ImageViews, GatesOfMarkedTokensAreComparedWithTheOthers) {
       count += j <= i ? 1 : 0;
     }
   }
-  char mean[16];
-  std::snprintf(mean, sizeof mean, "%.3f", marked / count);
+  const std::string mean = fixed_text(marked / count, 3);
   EXPECT_NE(figure->panels[0].note.find(mean), std::string::npos) << figure->panels[0].note << " and " << mean;
 }
 
