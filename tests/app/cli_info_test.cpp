@@ -43,7 +43,7 @@ std::string family_folder(const std::string& name) {
   return locus::test::source_dir() + "/tests/golden/families/" + name;
 }
 
-TEST(CliInfoLayers, JsonListsEachLayersEncodingAndWindow) {
+TEST_F(CliInfo, JsonListsEachLayersEncodingAndWindow) {
   const auto outcome = run_locus({"info", family_folder("gemma3_text"), "--json"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const json info = json::parse(outcome.out);
@@ -55,14 +55,14 @@ TEST(CliInfoLayers, JsonListsEachLayersEncodingAndWindow) {
   EXPECT_EQ(json::parse(without.out).at("layer_encodings"), json::parse("[0, 0, 0, -1]"));
 }
 
-TEST(CliInfoLayers, TextNamesThem) {
+TEST_F(CliInfo, TextNamesThem) {
   const auto outcome = run_locus({"info", family_folder("smollm3")});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("layers 0, 1, 2  rope base=2000000"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("layer 3         none"), std::string::npos) << outcome.out;
 }
 
-TEST(CliInfoLayers, VerifyComparesWithTheFoldersOwnValues) {
+TEST_F(CliInfo, VerifyComparesWithTheFoldersOwnValues) {
   const auto outcome = run_locus({"verify", family_folder("smollm3")});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("layers.3.attention"), std::string::npos) << outcome.out;
