@@ -5,14 +5,19 @@
 // pass of GPT-2 small takes 1.5 times as long on two cores.
 //
 // Both read the environment in their constructors, so main() is too late. Functions of .preinit_array run before the
-// constructors of all shared libraries; there the program starts itself once more with the variables set (about 0.1
-// s). Linked into every program that multiplies matrices, as an object, since no symbol of it is ever referenced.
+// constructors of all shared libraries, but after the loader has bound their symbols (0.4 s: LibTorch has many) and
+// with an environment that cannot grow: libc takes the kernel's array again in its own constructor. So the settings
+// borrow the places of variables that no library reads, until the constructors of the program itself give them back.
+// Where too few of those are set the program starts itself once more, with all it had and the settings. Linked into
+// every program that multiplies matrices, as an object, since no symbol of it is ever referenced.
 #if defined(__linux__) && defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <tuple>
 
 namespace {
 
@@ -46,9 +51,60 @@ bool is_set(const Setting& setting, char** envp) {
   return name == 0;
 }
 
-// Starts the program once more, unless everything is set already: then it is that second start, or needs none.
-void start_with_settings(int /*argc*/, char** argv, char** envp) {
-  choose_kernels();
+// Variables of shells and logins, whose places may be borrowed.
+constexpr std::array kBorrowed{"_=",       "SHLVL=",    "OLDPWD=",    "PWD=",      "LS_COLORS=", "LOGNAME=",
+                               "MAIL=",    "LESSOPEN=", "LESSCLOSE=", "HOSTNAME=", "COLUMNS=",   "LINES=",
+                               "SSH_TTY=", "EDITOR=",   "PAGER=",     "SHELL=",    "USER=",      "DEBIAN_FRONTEND="};
+
+struct Loan {
+  char** place = nullptr;
+  char* lent = nullptr;  // what stood there
+};
+std::array<Loan, std::tuple_size_v<decltype(settings)>> loans;
+
+char** find_place(char** envp) {
+  for (; *envp != nullptr; ++envp) {
+    for (const char* const name : kBorrowed) {
+      if (std::strncmp(*envp, name, std::strlen(name)) == 0) {
+        return envp;
+      }
+    }
+  }
+  return nullptr;
+}
+
+// Puts a setting into a borrowed place.
+bool borrow(Loan& loan, Setting& setting, char** envp) {
+  loan.place = find_place(envp);
+  if (loan.place == nullptr) {
+    return false;
+  }
+  loan.lent = *loan.place;
+  *loan.place = setting.data();
+  return true;
+}
+
+void put_back() {
+  for (const Loan& loan : loans) {
+    if (loan.lent != nullptr) {
+      *loan.place = loan.lent;
+    }
+  }
+}
+
+// The program's own constructors run after those of all libraries, of which one may have copied the environment.
+[[gnu::constructor]] void give_back() {
+  put_back();
+  for (std::size_t i = 0; i < loans.size(); ++i) {
+    if (loans[i].lent != nullptr) {
+      ::putenv(loans[i].lent);
+      ::putenv(settings[i].data());  // what the program starts inherits it, as it does from a second start
+    }
+  }
+}
+
+void start_again(char** argv, char** envp) {
+  put_back();
   std::size_t count = 0;
   for (; envp[count] != nullptr; ++count) {
     if (count + settings.size() + 1 >= environment.size()) {
@@ -56,17 +112,23 @@ void start_with_settings(int /*argc*/, char** argv, char** envp) {
     }
     environment[count] = envp[count];
   }
-  const std::size_t before = count;
   for (Setting& setting : settings) {
     if (!is_set(setting, envp)) {
       environment[count++] = setting.data();
     }
   }
-  if (count == before) {
-    return;
-  }
   environment[count] = nullptr;
   ::execve("/proc/self/exe", argv, environment.data());  // returns only if it failed: then the libraries choose
+}
+
+void start_with_settings(int /*argc*/, char** argv, char** envp) {
+  choose_kernels();
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    if (!is_set(settings[i], envp) && !borrow(loans[i], settings[i], envp)) {
+      start_again(argv, envp);
+      return;
+    }
+  }
 }
 
 [[gnu::section(".preinit_array"), gnu::used]] void (*const start_first)(int, char**, char**) = start_with_settings;

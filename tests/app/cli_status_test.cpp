@@ -96,6 +96,21 @@ TEST_F(CliStatus, SlowerKernelsThanTheCpuHasAreAWarning) {
   EXPECT_NE(slow.err.find("unset OPENBLAS_CORETYPE (Prescott)"), std::string::npos) << slow.err;
 }
 
+// The kernels are chosen whether the environment has places to borrow or the program starts itself again.
+TEST_F(CliStatus, AnyEnvironmentGetsTheCpusKernels) {
+  const auto products = [&](const char* environment) {
+    const std::string out = file("products.txt");
+    EXPECT_EQ(redirected("info " + quoted(path()), ">" + quoted(out), environment).status, 0);
+    const std::string shown = read_text(out);
+    const std::size_t at = shown.find("\nproducts ");
+    return shown.substr(at + 1, shown.find('\n', at + 1) - at);
+  };
+  const std::string usual = products("unset OPENBLAS_CORETYPE; ");
+  EXPECT_EQ(products("env -i "), usual);
+  EXPECT_EQ(products("env -i PWD=/ USER=somebody "), usual);
+  EXPECT_EQ(products("env -i PWD=/ USER=somebody SHELL=/bin/sh MAIL=none "), usual);
+}
+
 TEST_F(CliStatus, CtrlCInARunIsSaid) {
   const std::string trace = file("cancelled.safetensors");
   const Outcome outcome = interrupted({"run", path(), "--text", "one", "--generate", "1000000", "--trace", trace});

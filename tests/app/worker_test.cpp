@@ -294,12 +294,12 @@ TEST(Worker, ClosingStopsWhatRunsAndForgetsWhatWaits) {
         [](Result<int>) {});
   }
   EXPECT_FALSE(ran);
-  // A joined thread leaves the list a moment after it ends.
+  // A joined thread leaves the list a moment after it ends; so may one of an earlier test that was counted.
   const auto end = std::chrono::steady_clock::now() + 20s;
   while (count_threads() > threads && std::chrono::steady_clock::now() < end) {
     std::this_thread::yield();
   }
-  EXPECT_EQ(count_threads(), threads);
+  EXPECT_LE(count_threads(), threads);
 }
 
 }  // namespace
