@@ -35,8 +35,8 @@ Result<analysis::DistanceBias> distance_bias(const std::vector<TracePointer>& te
 
 // Mean score and quantiles of one head by distance.
 Result<analysis::DistanceProfile> distance_profile(const Trace& trace, std::int64_t layer,
-                                                   const analysis::DistanceProfileOptions& options,
-                                                   StopToken stop = {});
+                                                   const analysis::DistanceProfileOptions& options, StopToken stop = {},
+                                                   const Progress& progress = {});
 
 // What theory expects of a head's mean logit at a distance.
 struct TheoryCurve {

@@ -23,6 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kCacheBytes = std::size_t{64} << 20;
+
 struct Options {
   std::vector<std::string> words;  // VIEW PATH…
   InputOptions input;
@@ -208,6 +210,7 @@ class Drawing {
 
   Status write_data(const fs::path& file) {
     views::ViewInput input = workbench::view_input(recipe_.session.state, columns_, view_);
+    input.cache = cache_;
     input.stop = stop_;
     LOCUS_TRY(const views::DataParts parts, views::data_parts(view_, input));
     LOCUS_CHECK(views::write_data(parts, to_json(recipe_), file, stop_));
@@ -250,6 +253,7 @@ class Drawing {
     paint.dpi = recipe.paper.dpi;
     paint.dark = recipe.paper.dark;
     views::ViewInput input = workbench::paper_input(recipe, columns_, view_, file);
+    input.cache = cache_;
     input.stop = stop_;
     LOCUS_TRY(figure::Figure figure, view_.figure(input));
     figure.recipe = to_json(recipe);
@@ -263,6 +267,8 @@ class Drawing {
   const views::View& view_;
   const Context& context_;
   StopToken stop_;
+  // The data are of what the figure measured.
+  std::shared_ptr<views::FieldCache> cache_ = std::make_shared<views::FieldCache>(kCacheBytes);
   int written_ = 0;
 };
 

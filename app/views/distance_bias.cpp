@@ -9,8 +9,8 @@
 #include "app/views/bias_drawing.h"
 #include "app/views/controls.h"
 #include "app/views/list.h"
+#include "app/views/measured_view.h"
 #include "app/views/score_map.h"
-#include "app/views/series.h"
 #include "core/base/atomic_file.h"
 
 namespace locus::analysis {
@@ -35,16 +35,26 @@ using Bias = analysis::DistanceBias;
 
 constexpr std::int64_t kPairsOfEveryHead = 500;  // at most, of each, in the figure
 
-class DistanceBias final : public View {
+// Of one head.
+struct Ask {
+  std::int64_t layer = 0;
+  analysis::DistanceBiasOptions options;
+  std::string folder;  // of texts; empty: the input
+};
+
+class DistanceBias final : public MeasuredView<Ask, Bias> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Result<figure::Figure> figure(const ViewInput& input) const override;
-  Result<Data> data(const ViewInput& input) const override;
+
+ protected:
+  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Bias> measure(const Ask& ask, const Work& work) const override;
+  Result<figure::Figure> draw(const ViewInput& input, const Numbers& list) const override;
+  Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
  private:
-  // The chosen head of every column, or `every` head, layer by layer; of at most so many pairs each.
-  Result<std::vector<std::vector<BiasPointer>>> biases(const ViewInput& input, bool every = false,
-                                                       std::int64_t most = INT64_MAX) const;
+  // Of every head of every column, layer by layer, of at most so many pairs each.
+  Result<std::vector<Numbers>> every_head(const ViewInput& input, std::int64_t most = INT64_MAX) const;
 
   ViewInfo info_{
       .name = "distance-bias",
@@ -151,16 +161,15 @@ Result<std::vector<fs::path>> texts_in(const std::string& folder) {
   return files;
 }
 
-Result<Traces> run_texts(const ViewInput& input, const Column& column, const std::string& folder,
-                         const Progress& progress) {
-  LOCUS_CHECK(needs_model(column, "A folder of texts"));
+Result<Traces> run_texts(const std::string& folder, const Work& work) {
+  LOCUS_CHECK(needs_model(work.column, "A folder of texts"));
   LOCUS_TRY(const std::vector<fs::path> files, texts_in(folder));
   Traces traces;
   for (std::size_t n = 0; n < files.size(); ++n) {
-    report(progress, static_cast<double>(n) / static_cast<double>(files.size()), files[n].filename().string());
+    report(work.progress, static_cast<double>(n) / static_cast<double>(files.size()), files[n].filename().string());
     models::Input text;
     LOCUS_TRY(text.text, read_file(files[n], kLongestText));
-    auto trace = column.model->run(text, {}, input.stop);
+    auto trace = work.column.model->run(text, {}, work.stop);
     if (!trace) {
       return trace.error().within(files[n].string());
     }
@@ -169,53 +178,35 @@ Result<Traces> run_texts(const ViewInput& input, const Column& column, const std
   return traces;
 }
 
-std::string key_of(std::int64_t layer, const analysis::DistanceBiasOptions& options) {
-  std::string key = "distance bias " + std::to_string(layer);
-  for (const std::int64_t part :
-       {options.head, options.near.begin, options.near.end, options.far.begin, options.far.end, options.pairs,
-        options.skip_keys, static_cast<std::int64_t>(options.seed), static_cast<std::int64_t>(options.pairing)}) {
-    key += " " + std::to_string(part);
-  }
-  return key;
+Result<Ask> DistanceBias::ask(const ViewInput& input, std::size_t column) const {
+  Ask ask;
+  ask.layer = input.layer;
+  LOCUS_TRY(ask.options, options_of(input, input.columns[column], *this));
+  LOCUS_TRY(ask.folder, input.options.text("texts", ""));
+  return ask;
 }
 
-Result<std::vector<std::vector<BiasPointer>>> DistanceBias::biases(const ViewInput& input, bool every,
-                                                                   std::int64_t most) const {
-  LOCUS_CHECK(check(*this, input));
-  LOCUS_TRY(const std::string folder, input.options.text("texts", ""));
-  std::vector<std::vector<BiasPointer>> list;
+Result<Bias> DistanceBias::measure(const Ask& ask, const Work& work) const {
+  Traces texts{work.column.trace};
+  if (!ask.folder.empty()) {
+    LOCUS_TRY(const auto read, work.kept<Traces>("texts", ask.folder, [&] { return run_texts(ask.folder, work); }));
+    texts = *read;
+  }
+  return models::distance_bias(texts, ask.layer, ask.options, work.stop, work.progress);
+}
+
+Result<std::vector<DistanceBias::Numbers>> DistanceBias::every_head(const ViewInput& input, std::int64_t most) const {
+  std::vector<Numbers> list;
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
-    const Column& column = input.columns[n];
-    const Progress progress = column_progress(input, n);
-    LOCUS_TRY(analysis::DistanceBiasOptions options, options_of(input, column, *this));
-    Traces texts{column.trace};
-    if (!folder.empty()) {
-      LOCUS_TRY(const auto read, analysed<Traces>(input, column, {column.trace}, "texts " + folder,
-                                                  [&] { return run_texts(input, column, folder, progress); }));
-      texts = *read;
-    }
-    const models::ModelInfo& model = column.trace->model();
-    const Range layers = every ? Range{0, model.layers} : Range{input.layer, input.layer + 1};
-    const Range heads = every ? Range{0, model.heads} : Range{input.head, input.head + 1};
-    options.pairs = std::min(options.pairs, most);
-    std::vector<BiasPointer>& made = list.emplace_back();
-    for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
-      for (options.head = heads.begin; options.head < heads.end; ++options.head) {
-        LOCUS_TRY(auto bias, analysed<Bias>(input, column, texts, key_of(layer, options), [&] {
-                    return models::distance_bias(texts, layer, options, input.stop, progress);
-                  }));
-        made.push_back(std::move(bias));
+    const models::ModelInfo& model = input.columns[n].trace->model();
+    LOCUS_TRY(Ask each, ask(input, n));
+    each.options.pairs = std::min(each.options.pairs, most);
+    Numbers& heads = list.emplace_back();
+    for (each.layer = 0; each.layer < model.layers; ++each.layer) {
+      for (each.options.head = 0; each.options.head < model.heads; ++each.options.head) {
+        LOCUS_TRY(heads.emplace_back(), measured(input, n, each));
       }
     }
-  }
-  return list;
-}
-
-// The first head of every column.
-std::vector<BiasPointer> chosen(const std::vector<std::vector<BiasPointer>>& columns) {
-  std::vector<BiasPointer> list;
-  for (const auto& column : columns) {
-    list.push_back(column.front());
   }
   return list;
 }
@@ -224,9 +215,7 @@ std::string range_text(const Range& range) {
   return std::to_string(range.begin) + "–" + std::to_string(range.end - 1);
 }
 
-Result<figure::Figure> DistanceBias::figure(const ViewInput& input) const {
-  LOCUS_TRY(const auto columns, biases(input));
-  const std::vector<BiasPointer> list = chosen(columns);
+Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers& list) const {
   LOCUS_TRY(const std::int64_t count, whole_of(input, *this, "bins"));
   LOCUS_TRY(const bool own, input.options.boolean("own-bins", false));
   LOCUS_TRY(const bool every, input.options.boolean("every-head", false));
@@ -263,15 +252,13 @@ Result<figure::Figure> DistanceBias::figure(const ViewInput& input) const {
   figure::Figure figure;
   figure.panels.push_back(std::move(panel));
   if (every) {
-    LOCUS_TRY(const auto all, biases(input, true, kPairsOfEveryHead));
+    LOCUS_TRY(const auto all, every_head(input, kPairsOfEveryHead));
     figure.panels.push_back(bias_strip(input, all));
   }
   return figure;
 }
 
-Result<Data> DistanceBias::data(const ViewInput& input) const {
-  LOCUS_TRY(const auto columns, biases(input));
-  const std::vector<BiasPointer> list = chosen(columns);
+Result<Data> DistanceBias::table(const ViewInput& input, const Numbers& list) const {
   LOCUS_TRY(const std::int64_t count, whole_of(input, *this, "bins"));
   LOCUS_TRY(const std::string what, input.options.text("export", "histogram"));
   std::vector<Series> series;
@@ -282,7 +269,7 @@ Result<Data> DistanceBias::data(const ViewInput& input) const {
     return table_of(series);
   }
   if (what == "heads") {
-    LOCUS_TRY(const auto all, biases(input, true));
+    LOCUS_TRY(const auto all, every_head(input));
     return bias_table(input, all);
   }
   LOCUS_TRY(const bool own, input.options.boolean("own-bins", false));

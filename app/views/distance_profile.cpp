@@ -1,11 +1,11 @@
 // `distance-profile`: how a head's scores depend on the distance between query and key.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "app/views/controls.h"
 #include "app/views/list.h"
+#include "app/views/measured_view.h"
 #include "app/views/score_map.h"
 #include "models/analyses.h"
 
@@ -13,23 +13,39 @@ namespace locus::views {
 
 namespace {
 
-constexpr std::int64_t kMostRows = 512;  // queries that are read; more are sampled evenly
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr std::int64_t kMostRows = 512;  // queries that are read; of more, some evenly apart
+
+struct Ask {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+  models::Quantity quantity = models::Quantity::kWeight;
+  bool baseline = true;
+  std::int64_t skip = 0;
+  std::string theory;
+};
 
 // One value a distance Δ = 0 … T−1.
 struct Profile {
-  std::vector<double> mean;
-  std::vector<double> low;   // 10 % quantile
-  std::vector<double> high;  // 90 % quantile
-  std::vector<double> count;
+  analysis::DistanceProfile scores;
   models::TheoryCurve theory;  // of the mean logit; empty where there is none
 };
+// What it weighs in the cache.
+std::size_t cached_bytes(const Profile& profile) {
+  const analysis::DistanceProfile& scores = profile.scores;
+  return sizeof profile + views::cached_bytes(scores.edges) + views::cached_bytes(scores.mean) +
+         views::cached_bytes(scores.low) + views::cached_bytes(scores.high) + views::cached_bytes(scores.cells) +
+         views::cached_bytes(profile.theory.mean);
+}
 
-class DistanceProfile final : public View {
+class DistanceProfile final : public MeasuredView<Ask, Profile> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Result<figure::Figure> figure(const ViewInput& input) const override;
-  Result<Data> data(const ViewInput& input) const override;
+
+ protected:
+  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Profile> measure(const Ask& ask, const Work& work) const override;
+  Result<figure::Figure> draw(const ViewInput& input, const Numbers& profiles) const override;
+  Result<Data> table(const ViewInput& input, const Numbers& profiles) const override;
 
  private:
   ViewInfo info_{
@@ -37,7 +53,8 @@ class DistanceProfile final : public View {
       .title = "Distance profile",
       .shows =
           "The mean over queries, and the band from the 10 % to the 90 % quantile, by the distance Δ = i − j from "
-          "query to key. Weights can be divided by 1/(i+1), what a head without preferences would give.",
+          "query to key, |Δ| where both ways are seen. Weights can be divided by 1/(i+1), what a head without "
+          "preferences gives each of the keys it sees.",
       .look_for =
           "A fall at short distances is locality; a flat line is none; waves are the encoding's own rotation. "
           "Compare columns: the same text under another encoding. Theory, over logits: RoPE's mean score is "
@@ -72,80 +89,52 @@ class DistanceProfile final : public View {
   };
 };
 
-double quantile(std::vector<float>& values, double share) {
-  if (values.empty()) {
-    return std::numeric_limits<double>::quiet_NaN();
+Result<Ask> DistanceProfile::ask(const ViewInput& input, std::size_t /*column*/) const {
+  Ask ask;
+  ask.layer = input.layer;
+  ask.head = input.head;
+  ask.quantity = input.quantity;
+  LOCUS_TRY(ask.baseline, input.options.boolean("baseline", true));
+  LOCUS_TRY(ask.skip, input.options.integer("skip-first", 0));
+  LOCUS_TRY(ask.theory, input.options.text("theory", "none"));
+  ask.baseline = ask.baseline && ask.quantity == models::Quantity::kWeight;
+  if (ask.quantity != models::Quantity::kLogit || ask.head == kMean) {
+    ask.theory = "none";  // it is of one head's mean logit
   }
-  const auto index = static_cast<std::ptrdiff_t>(std::llround(share * static_cast<double>(values.size() - 1)));
-  std::nth_element(values.begin(), values.begin() + index, values.end());
-  return static_cast<double>(values[static_cast<std::size_t>(index)]);
-}
-
-// values[Δ]: every finite value at that distance, of the sampled queries.
-Result<std::vector<std::vector<float>>> collect(const ViewInput& input, const Column& column) {
-  LOCUS_TRY(const bool baseline, input.options.boolean("baseline", true));
-  LOCUS_TRY(const std::int64_t skip, input.options.integer("skip-first", 0));
-  const std::int64_t length = column.trace->length();
-  const bool divide = baseline && input.quantity == models::Quantity::kWeight;
-  std::vector<std::vector<float>> values(static_cast<std::size_t>(length));
-  const std::int64_t step = std::max<std::int64_t>(1, (length + kMostRows - 1) / kMostRows);
-  for (std::int64_t i = length - 1; i >= 0; i -= step) {
-    models::MapRequest request;
-    request.layer = input.layer;
-    request.head = input.head;
-    request.quantity = input.quantity;
-    request.rows = {i, i + 1};
-    request.columns = {0, i + 1};  // keys after the query have no distance here
-    auto row = column.trace->map(request, input.stop);
-    if (!row) {
-      return row.error().within(column.name);
-    }
-    for (std::int64_t j = skip; j <= i; ++j) {
-      const float value = row->at(0, j) * (divide ? static_cast<float>(i + 1) : 1.0F);
-      if (std::isfinite(value)) {
-        values[static_cast<std::size_t>(i - j)].push_back(value);
-      }
-    }
-    report(input.progress, 1 - static_cast<double>(i) / static_cast<double>(length), column.name);
-  }
-  return values;
+  return ask;
 }
 
 // Encodings that have no theory have an empty curve.
-Result<models::TheoryCurve> theory_of(const ViewInput& input, const Column& column) {
-  LOCUS_TRY(const std::string theory, input.options.text("theory", "none"));
-  if (theory == "none" || input.quantity != models::Quantity::kLogit || input.head == kMean) {
+Result<models::TheoryCurve> theory_of(const Ask& ask, const Work& work) {
+  if (ask.theory == "none") {
     return models::TheoryCurve{};
   }
-  std::vector<double> distances(static_cast<std::size_t>(column.trace->length()));
+  std::vector<double> distances(static_cast<std::size_t>(work.column.trace->length()));
   std::iota(distances.begin(), distances.end(), 0.0);
-  const auto angle = theory == "paper" ? models::TheoryAngle::kPaper : models::TheoryAngle::kLlama;
-  auto curve = models::theory_curve(*column.trace, input.layer, input.head, distances, angle);
+  const auto angle = ask.theory == "paper" ? models::TheoryAngle::kPaper : models::TheoryAngle::kLlama;
+  auto curve = models::theory_curve(*work.column.trace, ask.layer, ask.head, distances, angle);
   if (!curve && curve.error().code != ErrorCode::kUnsupported) {
-    return curve.error().within(column.name);
+    return curve.error();
   }
   return curve ? *std::move(curve) : models::TheoryCurve{};
 }
 
-Result<Profile> profile_of(const ViewInput& input, const Column& column) {
-  LOCUS_TRY(auto values, collect(input, column));
+Result<Profile> DistanceProfile::measure(const Ask& ask, const Work& work) const {
+  const std::int64_t length = work.column.trace->length();
+  analysis::DistanceProfileOptions options;
+  options.quantity = static_cast<attention::Quantity>(ask.quantity);
+  options.head = ask.head;
+  options.bins = length;  // every distance for itself
+  options.skip_keys = ask.skip;
+  options.cell_limit = kMostRows * length;
+  options.relative_to_uniform = ask.baseline;
   Profile profile;
-  LOCUS_TRY(profile.theory, theory_of(input, column));
-  for (std::vector<float>& each : values) {
-    double sum = 0;
-    for (const float value : each) {
-      sum += static_cast<double>(value);
-    }
-    profile.count.push_back(static_cast<double>(each.size()));
-    profile.mean.push_back(each.empty() ? static_cast<double>(kNaN) : sum / static_cast<double>(each.size()));
-    profile.low.push_back(quantile(each, 0.1));
-    profile.high.push_back(quantile(each, 0.9));
-  }
+  LOCUS_TRY(profile.scores, models::distance_profile(*work.column.trace, ask.layer, options, work.stop, work.progress));
+  LOCUS_TRY(profile.theory, theory_of(ask, work));
   return profile;
 }
 
-Result<figure::Figure> DistanceProfile::figure(const ViewInput& input) const {
-  LOCUS_CHECK(check(*this, input));
+Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbers& profiles) const {
   LOCUS_TRY(const bool baseline, input.options.boolean("baseline", true));
   LOCUS_TRY(const bool logarithmic, input.options.boolean("log-distance", false));
   figure::Panel panel;
@@ -153,31 +142,33 @@ Result<figure::Figure> DistanceProfile::figure(const ViewInput& input) const {
   double high = 0;
   double longest = 1;
   bool first = true;
-  for (const Column& column : input.columns) {
-    LOCUS_TRY(const Profile profile, profile_of(input, column));
+  for (std::size_t c = 0; c < profiles.size(); ++c) {
+    const std::string& name = input.columns[c].name;
+    const analysis::DistanceProfile& scores = profiles[c]->scores;
+    const models::TheoryCurve& expected = profiles[c]->theory;
     figure::Curve curve;
-    curve.name = column.name;
-    for (std::size_t n = logarithmic ? 1 : 0; n < profile.mean.size(); ++n) {
-      if (std::isnan(profile.mean[n])) {
+    curve.name = name;
+    for (std::size_t n = logarithmic ? 1 : 0; n < scores.mean.size(); ++n) {
+      if (std::isnan(scores.mean[n])) {
         continue;
       }
       curve.x.push_back(static_cast<double>(n));
-      curve.y.push_back(profile.mean[n]);
-      curve.low.push_back(profile.low[n]);
-      curve.high.push_back(profile.high[n]);
-      low = first ? profile.low[n] : std::min({low, profile.low[n], profile.mean[n]});
-      high = first ? profile.high[n] : std::max({high, profile.high[n], profile.mean[n]});
+      curve.y.push_back(scores.mean[n]);
+      curve.low.push_back(scores.low[n]);
+      curve.high.push_back(scores.high[n]);
+      low = first ? scores.low[n] : std::min({low, scores.low[n], scores.mean[n]});
+      high = first ? scores.high[n] : std::max({high, scores.high[n], scores.mean[n]});
       first = false;
     }
-    longest = std::max(longest, static_cast<double>(profile.mean.size()));
+    longest = std::max(longest, static_cast<double>(scores.mean.size()));
     panel.layers.emplace_back(std::move(curve));
-    if (!profile.theory.mean.empty()) {
+    if (!expected.mean.empty()) {
       figure::Curve theory;
-      theory.name = column.name + ": " + profile.theory.name;
+      theory.name = name + ": " + expected.name;
       theory.dashed = true;
-      for (std::size_t n = logarithmic ? 1 : 0; n < profile.theory.mean.size(); ++n) {
+      for (std::size_t n = logarithmic ? 1 : 0; n < expected.mean.size(); ++n) {
         theory.x.push_back(static_cast<double>(n));
-        theory.y.push_back(profile.theory.mean[n]);
+        theory.y.push_back(expected.mean[n]);
       }
       panel.layers.emplace_back(std::move(theory));
     }
@@ -185,47 +176,39 @@ Result<figure::Figure> DistanceProfile::figure(const ViewInput& input) const {
   const bool divided = baseline && input.quantity == models::Quantity::kWeight;
   const double margin = high > low ? 0.05 * (high - low) : 1;
   panel.title = head_label(input.columns[0].trace->model(), input.layer, input.head);
-  panel.x.label = "distance Δ (tokens)";
+  const bool causal = input.columns[0].trace->model().causal;
+  panel.x.label = causal ? "distance Δ (tokens)" : "distance |Δ| (tokens)";
   panel.x.view = {logarithmic ? 1.0 : 0.0, longest};
   panel.x.logarithmic = logarithmic;
-  panel.y.label = quantity_label(input.quantity) + (divided ? " × (i + 1)" : "");
+  panel.y.label = quantity_label(input.quantity) + (divided ? causal ? " × (i + 1)" : " × keys seen" : "");
   panel.y.view = {input.quantity == models::Quantity::kWeight ? 0 : low - margin, high + margin};
+  const analysis::DistanceProfile& of_first = profiles.front()->scores;
   panel.note = "mean; band: 10 % to 90 % of the queries";
+  if (of_first.rows_used < of_first.rows) {
+    panel.note += ", " + std::to_string(of_first.rows_used) + " of " + std::to_string(of_first.rows);
+  }
   figure::Figure figure;
   figure.panels.push_back(std::move(panel));
   return figure;
 }
 
-Result<Data> DistanceProfile::data(const ViewInput& input) const {
-  LOCUS_CHECK(check(*this, input));
-  std::vector<Profile> profiles;
-  std::size_t rows = 0;
-  Data data;
-  data.columns = {"distance"};
-  for (const Column& column : input.columns) {
-    LOCUS_TRY(auto profile, profile_of(input, column));
-    rows = std::max(rows, profile.mean.size());
-    profiles.push_back(std::move(profile));
-    for (const char* what : {" mean", " low", " high", " count"}) {
-      data.columns.push_back(column.name + what);
+Result<Data> DistanceProfile::table(const ViewInput& input, const Numbers& profiles) const {
+  std::vector<Series> series{{"distance", {}}};
+  for (std::size_t c = 0; c < profiles.size(); ++c) {
+    const std::string& name = input.columns[c].name;
+    const analysis::DistanceProfile& scores = profiles[c]->scores;
+    for (std::size_t n = series[0].values.size(); n < scores.mean.size(); ++n) {
+      series[0].values.push_back(static_cast<double>(n));
     }
-    if (!profiles.back().theory.mean.empty()) {
-      data.columns.push_back(column.name + ": " + profiles.back().theory.name);
-    }
-  }
-  for (std::size_t n = 0; n < rows; ++n) {
-    data.values.push_back(static_cast<float>(n));
-    for (const Profile& profile : profiles) {
-      for (const auto* series : {&profile.mean, &profile.low, &profile.high, &profile.count}) {
-        data.values.push_back(n < series->size() ? static_cast<float>((*series)[n]) : kNaN);
-      }
-      if (!profile.theory.mean.empty()) {
-        data.values.push_back(n < profile.theory.mean.size() ? static_cast<float>(profile.theory.mean[n]) : kNaN);
-      }
+    series.push_back({name + " mean", scores.mean});
+    series.push_back({name + " low", scores.low});
+    series.push_back({name + " high", scores.high});
+    series.push_back({name + " count", {scores.cells.begin(), scores.cells.end()}});
+    if (!profiles[c]->theory.mean.empty()) {
+      series.push_back({name + ": " + profiles[c]->theory.name, profiles[c]->theory.mean});
     }
   }
-  data.shape = {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(data.columns.size())};
-  return data;
+  return table_of(series);
 }
 
 }  // namespace

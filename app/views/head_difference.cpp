@@ -7,8 +7,8 @@
 #include "app/views/controls.h"
 #include "app/views/head_map.h"
 #include "app/views/list.h"
+#include "app/views/measured_view.h"
 #include "app/views/score_map.h"
-#include "app/views/series.h"
 #include "models/analyses.h"
 
 namespace locus::views {
@@ -24,19 +24,16 @@ struct Comparison {
 std::size_t cached_bytes(const Comparison& comparison) {
   return sizeof comparison + views::cached_bytes(comparison.distances) + views::cached_bytes(comparison.matches);
 }
-using ComparisonPointer = std::shared_ptr<const Comparison>;
 
-struct Options {
+struct Ask {
   bool best = false;
-  bool null = false;  // the third column
   std::int64_t rows = 64;
 };
 
-class HeadDifference final : public View {
+// Every column but the first is measured: against the first.
+class HeadDifference final : public MeasuredView<Ask, Comparison> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Result<figure::Figure> figure(const ViewInput& input) const override;
-  Result<Data> data(const ViewInput& input) const override;
   // Opens the pair: the head in the first column and its partner in every other.
   Selection pick(const ViewInput& input, const Hit& hit) const override;
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
@@ -47,6 +44,13 @@ class HeadDifference final : public View {
     }
     return places;
   }
+
+ protected:
+  std::size_t first_measured() const override { return 1; }
+  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Comparison> measure(const Ask& ask, const Work& work) const override;
+  Result<figure::Figure> draw(const ViewInput& input, const Numbers& list) const override;
+  Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
  private:
   ViewInfo info_{
@@ -71,52 +75,33 @@ class HeadDifference final : public View {
   };
 };
 
-Result<Options> options_of(const ViewInput& input) {
-  Options options;
+Result<Ask> HeadDifference::ask(const ViewInput& input, std::size_t /*column*/) const {
+  Ask ask;
   LOCUS_TRY(const std::string match, input.options.text("match", "index"));
-  LOCUS_TRY(options.rows, input.options.integer("rows", 64));
-  LOCUS_TRY(options.null, input.options.boolean("null", false));
-  options.best = match == "best";
-  return options;
+  LOCUS_TRY(ask.rows, input.options.integer("rows", 64));
+  ask.best = match == "best";
+  return ask;
 }
 
-std::string key_of(const Options& options) {
-  return std::string("head difference ") + (options.best ? "best " : "index ") + std::to_string(options.rows);
-}
-
-Result<Comparison> compare(const ViewInput& input, const Column& first, const Column& second, const Options& options,
-                           const Progress& progress) {
+Result<Comparison> HeadDifference::measure(const Ask& ask, const Work& work) const {
+  const models::Trace& first = *work.first.trace;
+  const models::Trace& second = *work.column.trace;
   Comparison comparison;
-  if (!options.best) {
-    LOCUS_TRY(comparison.distances,
-              models::head_difference(*first.trace, *second.trace, options.rows, input.stop, progress));
+  if (!ask.best) {
+    LOCUS_TRY(comparison.distances, models::head_difference(first, second, ask.rows, work.stop, work.progress));
     return comparison;
   }
-  LOCUS_TRY(comparison.matches, models::match_heads(*first.trace, *second.trace, options.rows, input.stop, progress));
-  const models::ModelInfo& model = first.trace->model();
-  comparison.distances = Field::zeros(model.layers, model.heads);
+  LOCUS_TRY(comparison.matches, models::match_heads(first, second, ask.rows, work.stop, work.progress));
+  comparison.distances = Field::zeros(first.model().layers, first.model().heads);
   for (std::size_t n = 0; n < comparison.matches.size(); ++n) {
     comparison.distances.values[n] = static_cast<float>(comparison.matches[n].distance);
   }
   return comparison;
 }
 
-// The first column against each other one.
-Result<std::vector<ComparisonPointer>> compare_all(const View& view, const ViewInput& input, const Options& options) {
-  LOCUS_CHECK(check(view, input));
-  if (input.columns.size() < 2) {
-    return usage("head difference: expected two checkpoints (a third is the null), found one");
-  }
-  std::vector<ComparisonPointer> list;
-  const std::string key = key_of(options);
-  for (std::size_t n = 1; n < input.columns.size(); ++n) {
-    const Column& other = input.columns[n];
-    LOCUS_TRY(auto comparison, analysed<Comparison>(input, other, {input.columns[0].trace, other.trace}, key, [&] {
-                return compare(input, input.columns[0], other, options, column_progress(input, n));
-              }));
-    list.push_back(std::move(comparison));
-  }
-  return list;
+Status two_or_more(const std::vector<std::shared_ptr<const Comparison>>& list) {
+  return list.empty() ? Status(usage("head difference: expected two checkpoints (a third is the null), found one"))
+                      : Status();
 }
 
 struct Summary {
@@ -152,16 +137,17 @@ std::vector<std::string> partner_texts(const Comparison& comparison) {
   return texts;
 }
 
-Result<figure::Figure> HeadDifference::figure(const ViewInput& input) const {
-  LOCUS_TRY(const Options options, options_of(input));
-  LOCUS_TRY(const auto list, compare_all(*this, input, options));
+Result<figure::Figure> HeadDifference::draw(const ViewInput& input, const Numbers& list) const {
+  LOCUS_CHECK(two_or_more(list));
+  LOCUS_TRY(const Ask options, ask(input, 1));
+  LOCUS_TRY(const bool third_is_null, input.options.boolean("null", false));
   std::vector<std::shared_ptr<const Field>> fields;
-  for (const ComparisonPointer& each : list) {
+  for (const auto& each : list) {
     fields.emplace_back(each, &each->distances);
   }
   figure::Figure figure;
   figure.columns = static_cast<int>(list.size());
-  const bool has_null = options.null && list.size() > 1;
+  const bool has_null = third_is_null && list.size() > 1;
   const Summary null = has_null ? summary_of(*fields[1]) : Summary{};
   for (std::size_t n = 0; n < list.size(); ++n) {
     figure::Panel panel = head_map(fields[n], head_scale(input, Sign::kPositive, fields, n), partner_texts(*list[n]));
@@ -182,20 +168,19 @@ Result<figure::Figure> HeadDifference::figure(const ViewInput& input) const {
 
 // Only what is in the cache is looked at: this runs on the window's thread.
 Selection HeadDifference::pick(const ViewInput& input, const Hit& hit) const {
-  const auto options = options_of(input);
-  if (input.columns.size() < 2 || !options) {
+  if (input.columns.size() < 2) {
     return {};
   }
   const models::ModelInfo& model = input.columns.front().trace->model();
+  const auto options = ask(input, 1);
   Selection selection = pick_head(model, hit, 0);
-  if (!selection.open || !options->best || !input.cache) {
+  if (!selection.open || !options || !options->best || !input.cache) {
     return selection;
   }
   const auto index = static_cast<std::size_t>(*selection.layer * model.heads + *selection.head);
   selection.partners.push_back({*selection.layer, *selection.head});
   for (std::size_t n = 1; n < input.columns.size(); ++n) {
-    const auto comparison =
-        input.cache->peek<Comparison>({input.columns[0].trace, input.columns[n].trace}, key_of(*options));
+    const auto comparison = kept(input, n);
     if (!comparison || index >= comparison->matches.size() || comparison->matches[index].layer < 0) {
       return {};  // not computed yet, or without a partner: opening another pair would mislead
     }
@@ -204,9 +189,9 @@ Selection HeadDifference::pick(const ViewInput& input, const Hit& hit) const {
   return selection;
 }
 
-Result<Data> HeadDifference::data(const ViewInput& input) const {
-  LOCUS_TRY(const Options options, options_of(input));
-  LOCUS_TRY(const auto list, compare_all(*this, input, options));
+Result<Data> HeadDifference::table(const ViewInput& input, const Numbers& list) const {
+  LOCUS_CHECK(two_or_more(list));
+  LOCUS_TRY(const Ask options, ask(input, 1));
   if (!options.best) {
     const Field& field = list.front()->distances;
     return Data{{field.rows, field.columns}, field.values, {}};

@@ -7,21 +7,34 @@
 #include "app/views/head_map.h"
 #include "app/views/heads_table.h"
 #include "app/views/list.h"
+#include "app/views/measured_view.h"
 #include "app/views/score_map.h"
-#include "app/views/series.h"
 
 namespace locus::views {
 
 namespace {
 
-class Heads final : public View {
+struct Ask {
+  std::int64_t repeats = 0;  // random inputs for the induction score
+};
+
+class Heads final : public MeasuredView<Ask, HeadRows> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Result<figure::Figure> figure(const ViewInput& input) const override;
-  Result<Data> data(const ViewInput& input) const override;
   Selection pick(const ViewInput& input, const Hit& hit) const override;
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
   std::optional<Selection> step(const ViewInput& input, std::int64_t by) const override;
+
+ protected:
+  Result<Ask> ask(const ViewInput& input, std::size_t /*column*/) const override {
+    LOCUS_TRY(const HeadsOptions options, heads_options(input));
+    return Ask{options.repeats};
+  }
+  Result<HeadRows> measure(const Ask& ask, const Work& work) const override {
+    return measure_heads(work.column, ask.repeats, work.stop, work.progress);
+  }
+  Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
+  Result<Data> table(const ViewInput& input, const Numbers& all) const override;
 
  private:
   ViewInfo info_{
@@ -94,9 +107,8 @@ std::shared_ptr<const Field> map_of(const HeadRows& rows, const models::ModelInf
   return std::make_shared<const Field>(std::move(field));
 }
 
-Result<figure::Figure> Heads::figure(const ViewInput& input) const {
+Result<figure::Figure> Heads::draw(const ViewInput& input, const Numbers& all) const {
   LOCUS_TRY(const HeadsOptions options, heads_options(input));
-  LOCUS_TRY(const auto all, measure_heads(*this, input, options));
   figure::Figure figure;
   figure.columns = static_cast<int>(all.size());
   if (options.table) {
@@ -126,9 +138,8 @@ Result<figure::Figure> Heads::figure(const ViewInput& input) const {
 }
 
 // The first column's heads in layer order, unless the table is sorted.
-Result<Data> Heads::data(const ViewInput& input) const {
+Result<Data> Heads::table(const ViewInput& input, const Numbers& all) const {
   LOCUS_TRY(const HeadsOptions options, heads_options(input));
-  LOCUS_TRY(const auto all, measure_heads(*this, input, options));
   const HeadRows& rows = *all.front();
   if (!options.table) {
     const auto field = map_of(rows, input.columns.front().trace->model(), options.statistic);
@@ -158,7 +169,7 @@ Selection Heads::pick(const ViewInput& input, const Hit& hit) const {
   if (!options->table) {
     return pick_head(input.columns[column].trace->model(), hit, column);
   }
-  const auto rows = measured_heads(input, column, *options);
+  const auto rows = kept(input, column);
   if (!rows || hit.y < 0) {
     return {};
   }
@@ -186,7 +197,7 @@ std::vector<Place> Heads::places(const ViewInput& input, const Selection& select
       places.push_back(head_place(panel, *selection.layer, *selection.head));
       continue;
     }
-    const auto rows = measured_heads(input, panel, *options);
+    const auto rows = kept(input, panel);
     if (!rows) {
       continue;
     }
@@ -207,7 +218,7 @@ std::optional<Selection> Heads::step(const ViewInput& input, std::int64_t by) co
   if (!options || !options->table) {
     return std::nullopt;
   }
-  const auto rows = measured_heads(input, 0, *options);
+  const auto rows = kept(input, 0);
   if (!rows || rows->empty()) {
     return std::nullopt;
   }

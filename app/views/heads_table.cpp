@@ -6,7 +6,6 @@
 #include <numeric>
 #include <optional>
 
-#include "app/views/series.h"
 #include "models/analyses.h"
 
 namespace locus::views {
@@ -23,20 +22,14 @@ const std::array<HeadStatistic, kHeadStatistics> kHeadStatisticList{{
     {"distance-bias", "bias", "counterfactual distance bias"},
 }};
 
-namespace {
-
-std::string key_of(const HeadsOptions& options) {
-  return "heads " + std::to_string(options.repeats);
-}
-
-Result<HeadRows> measure(const ViewInput& input, const Column& column, const HeadsOptions& options,
-                         const Progress& progress) {
-  LOCUS_TRY(const auto table, models::head_table(*column.trace, {}, input.stop, progress));
+Result<HeadRows> measure_heads(const Column& column, std::int64_t repeats, const StopToken& stop,
+                               const Progress& progress) {
+  LOCUS_TRY(const auto table, models::head_table(*column.trace, {}, stop, progress));
   std::optional<Field> induction;
-  if (column.model && options.repeats > 0) {
+  if (column.model && repeats > 0) {
     models::InductionOptions random;
-    random.repeats = options.repeats;
-    auto map = models::induction_map(*column.model, random, input.stop, progress);
+    random.repeats = repeats;
+    auto map = models::induction_map(*column.model, random, stop, progress);
     // A table of positions may be too short for the random tokens; the rest of the table still stands.
     if (!map && map.error().code != ErrorCode::kBadInput) {
       return map.error();
@@ -57,8 +50,6 @@ Result<HeadRows> measure(const ViewInput& input, const Column& column, const Hea
   }
   return rows;
 }
-
-}  // namespace
 
 std::vector<std::string> statistic_names() {
   std::vector<std::string> names;
@@ -83,25 +74,6 @@ Result<HeadsOptions> heads_options(const ViewInput& input) {
                                             [&](const HeadStatistic& each) { return each.name == name; }) -
                                kHeadStatisticList.begin());
   return options;
-}
-
-Result<std::vector<std::shared_ptr<const HeadRows>>> measure_heads(const View& view, const ViewInput& input,
-                                                                   const HeadsOptions& options) {
-  LOCUS_CHECK(check(view, input));
-  std::vector<std::shared_ptr<const HeadRows>> all;
-  for (std::size_t n = 0; n < input.columns.size(); ++n) {
-    const Column& column = input.columns[n];
-    LOCUS_TRY(auto rows, analysed<HeadRows>(input, column, {column.trace}, key_of(options), [&] {
-                return measure(input, column, options, column_progress(input, n));
-              }));
-    all.push_back(std::move(rows));
-  }
-  return all;
-}
-
-std::shared_ptr<const HeadRows> measured_heads(const ViewInput& input, std::size_t column,
-                                               const HeadsOptions& options) {
-  return input.cache ? input.cache->peek<HeadRows>({input.columns[column].trace}, key_of(options)) : nullptr;
 }
 
 std::vector<std::size_t> sorted_heads(const HeadRows& rows, const HeadsOptions& options) {

@@ -45,11 +45,10 @@ std::vector<std::string> statistic_names();
 // Errors: kUsage for a value of another kind.
 Result<HeadsOptions> heads_options(const ViewInput& input);
 
-// The rows of every column, in layer order; kept in the input's cache. Errors: as check(), and of the analyses.
-Result<std::vector<std::shared_ptr<const HeadRows>>> measure_heads(const View& view, const ViewInput& input,
-                                                                   const HeadsOptions& options);
-// Those of one column if the cache has them; null otherwise.
-std::shared_ptr<const HeadRows> measured_heads(const ViewInput& input, std::size_t column, const HeadsOptions& options);
+// The rows of a column, in layer order, with `repeats` random inputs for the induction score. Errors: those of the
+// analyses.
+Result<HeadRows> measure_heads(const Column& column, std::int64_t repeats, const StopToken& stop,
+                               const Progress& progress);
 
 // Indices of all rows, sorted; heads without the statistic come last.
 std::vector<std::size_t> sorted_heads(const HeadRows& rows, const HeadsOptions& options);

@@ -5,7 +5,7 @@
 
 #include "app/views/controls.h"
 #include "app/views/list.h"
-#include "app/views/series.h"
+#include "app/views/measured_view.h"
 #include "models/analyses.h"
 
 namespace locus::views {
@@ -15,16 +15,27 @@ namespace {
 using Points = std::vector<models::LengthPoint>;
 using PointsPointer = std::shared_ptr<const Points>;
 
-class LengthCurve final : public View {
+struct Ask {
+  std::vector<std::int64_t> lengths;
+  std::int64_t scored = 0;
+  std::int64_t windows = 0;
+};
+
+class LengthCurve final : public MeasuredView<Ask, Points> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override;
-  Result<figure::Figure> figure(const ViewInput& input) const override;
-  Result<Data> data(const ViewInput& input) const override;
+
+ protected:
+  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Points> measure(const Ask& ask, const Work& work) const override {
+    return models::length_curve(*work.column.model, work.column.trace->tokens(), {ask.lengths, ask.scored, ask.windows},
+                                work.stop, work.progress);
+  }
+  Result<figure::Figure> draw(const ViewInput& input, const Numbers& list) const override;
+  Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
  private:
-  Result<std::vector<PointsPointer>> measure(const ViewInput& input) const;
-
   ViewInfo info_{
       .name = "length-curve",
       .title = "Length curve",
@@ -57,9 +68,10 @@ Status LengthCurve::available(const Column& column) const {
   return {};
 }
 
-Result<models::LengthCurveOptions> options_of(const ViewInput& input, std::int64_t tokens) {
-  models::LengthCurveOptions options;
-  LOCUS_TRY(options.scored_tokens, input.options.integer("scored", 16));
+Result<Ask> LengthCurve::ask(const ViewInput& input, std::size_t column) const {
+  const std::int64_t tokens = input.columns[column].trace->length();
+  Ask options;
+  LOCUS_TRY(options.scored, input.options.integer("scored", 16));
   LOCUS_TRY(options.windows, input.options.integer("windows", 16));
   LOCUS_TRY(const std::int64_t shortest, input.options.integer("shortest", 0));
   LOCUS_TRY(const std::int64_t longest, input.options.integer("longest", 0));
@@ -78,26 +90,6 @@ Result<models::LengthCurveOptions> options_of(const ViewInput& input, std::int64
     return bad_input("a text of " + std::to_string(tokens) + " tokens is too short for a curve");
   }
   return options;
-}
-
-Result<std::vector<PointsPointer>> LengthCurve::measure(const ViewInput& input) const {
-  LOCUS_CHECK(check(*this, input));
-  std::vector<PointsPointer> list;
-  for (std::size_t n = 0; n < input.columns.size(); ++n) {
-    const Column& column = input.columns[n];
-    LOCUS_CHECK(available(column));
-    LOCUS_TRY(const models::LengthCurveOptions options, options_of(input, column.trace->length()));
-    std::string key = "length curve " + std::to_string(options.scored_tokens) + " " + std::to_string(options.windows);
-    for (const std::int64_t length : options.lengths) {
-      key += " " + std::to_string(length);
-    }
-    LOCUS_TRY(auto points, analysed<Points>(input, column, {column.trace}, key, [&] {
-                return models::length_curve(*column.model, column.trace->tokens(), options, input.stop,
-                                            column_progress(input, n));
-              }));
-    list.push_back(std::move(points));
-  }
-  return list;
 }
 
 void mark_trained_lengths(const ViewInput& input, figure::Panel& panel) {
@@ -142,8 +134,7 @@ figure::Panel curve_panel(const ViewInput& input, const std::vector<PointsPointe
   return panel;
 }
 
-Result<figure::Figure> LengthCurve::figure(const ViewInput& input) const {
-  LOCUS_TRY(const auto list, measure(input));
+Result<figure::Figure> LengthCurve::draw(const ViewInput& input, const Numbers& list) const {
   LOCUS_TRY(const std::string what, input.options.text("measure", "bits-per-byte"));
   figure::Figure figure;
   if (what != "bits-per-byte") {
@@ -156,8 +147,7 @@ Result<figure::Figure> LengthCurve::figure(const ViewInput& input) const {
   return figure;
 }
 
-Result<Data> LengthCurve::data(const ViewInput& input) const {
-  LOCUS_TRY(const auto list, measure(input));
+Result<Data> LengthCurve::table(const ViewInput& input, const Numbers& list) const {
   std::set<std::int64_t> lengths;
   for (const PointsPointer& points : list) {
     for (const models::LengthPoint& point : *points) {

@@ -3,7 +3,7 @@
 
 #include "app/views/controls.h"
 #include "app/views/list.h"
-#include "app/views/series.h"
+#include "app/views/measured_view.h"
 #include "models/analyses.h"
 
 namespace locus::views {
@@ -11,21 +11,28 @@ namespace locus::views {
 namespace {
 
 using Rows = std::vector<models::StabilityRow>;
-using RowsPointer = std::shared_ptr<const Rows>;
 
-class ShiftStability final : public View {
+struct Ask {
+  std::string kind;  // "ids" or "tokens"
+  std::int64_t by = 0;
+  std::int64_t token = 0;  // in front; of ids: 0
+};
+
+class ShiftStability final : public MeasuredView<Ask, Rows> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
     LOCUS_CHECK(View::available(column));
     return needs_model(column, info_.title);
   }
-  Result<figure::Figure> figure(const ViewInput& input) const override;
-  Result<Data> data(const ViewInput& input) const override;
+
+ protected:
+  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Rows> measure(const Ask& ask, const Work& work) const override;
+  Result<figure::Figure> draw(const ViewInput& input, const Numbers& list) const override;
+  Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
  private:
-  Result<std::vector<RowsPointer>> measure(const ViewInput& input) const;
-
   ViewInfo info_{
       .name = "shift-stability",
       .title = "Shift stability",
@@ -50,39 +57,32 @@ class ShiftStability final : public View {
   };
 };
 
-Result<std::vector<RowsPointer>> ShiftStability::measure(const ViewInput& input) const {
-  LOCUS_CHECK(check(*this, input));
-  LOCUS_TRY(const std::string kind, input.options.text("move", "ids"));
-  LOCUS_TRY(const std::int64_t by, input.options.integer("by", 3));
+Result<Ask> ShiftStability::ask(const ViewInput& input, std::size_t column) const {
+  Ask ask;
+  LOCUS_TRY(ask.kind, input.options.text("move", "ids"));
+  LOCUS_TRY(ask.by, input.options.integer("by", 3));
   LOCUS_TRY(const std::int64_t token, input.options.integer("token", -1));
-  std::vector<RowsPointer> list;
-  for (std::size_t n = 0; n < input.columns.size(); ++n) {
-    const Column& column = input.columns[n];
-    LOCUS_CHECK(available(column));
-    models::Move move;
-    if (kind == "ids") {
-      move.ids = by;
-    } else {
-      const std::int64_t id = token >= 0 ? token : column.trace->tokens().front().id;
-      move.in_front.assign(static_cast<std::size_t>(by), id);
-    }
-    const std::string key =
-        "stability " + kind + " " + std::to_string(by) + (kind == "ids" ? "" : " " + std::to_string(token));
-    LOCUS_TRY(auto rows, analysed<Rows>(input, column, {column.trace}, key, [&] {
-                return models::shift_stability(*column.model, *column.trace, move, input.stop,
-                                               column_progress(input, n));
-              }));
-    list.push_back(std::move(rows));
+  if (ask.kind != "ids") {
+    ask.token = token >= 0 ? token : input.columns[column].trace->tokens().front().id;
   }
-  return list;
+  return ask;
+}
+
+Result<Rows> ShiftStability::measure(const Ask& ask, const Work& work) const {
+  models::Move move;
+  if (ask.kind == "ids") {
+    move.ids = ask.by;
+  } else {
+    move.in_front.assign(static_cast<std::size_t>(ask.by), ask.token);
+  }
+  return models::shift_stability(*work.column.model, *work.column.trace, move, work.stop, work.progress);
 }
 
 double attention_of(const models::StabilityRow& row, bool cell) {
   return 100 * (cell ? row.attention.cell_mean : row.attention.row_l1);
 }
 
-Result<figure::Figure> ShiftStability::figure(const ViewInput& input) const {
-  LOCUS_TRY(const auto list, measure(input));
+Result<figure::Figure> ShiftStability::draw(const ViewInput& input, const Numbers& list) const {
   LOCUS_TRY(const std::string what, input.options.text("measure", "row"));
   LOCUS_TRY(const std::string kind, input.options.text("move", "ids"));
   LOCUS_TRY(const std::int64_t by, input.options.integer("by", 3));
@@ -129,8 +129,7 @@ Result<figure::Figure> ShiftStability::figure(const ViewInput& input) const {
   return figure;
 }
 
-Result<Data> ShiftStability::data(const ViewInput& input) const {
-  LOCUS_TRY(const auto list, measure(input));
+Result<Data> ShiftStability::table(const ViewInput& input, const Numbers& list) const {
   std::vector<Series> series{{"layer", {}}};
   for (std::size_t n = 0; n < list.size(); ++n) {
     const std::string& name = input.columns[n].name;

@@ -11,6 +11,7 @@ namespace {
 
 views::ViewInput input_of(const ExportJob& job, const StopToken& stop) {
   views::ViewInput input = paper_input(job.recipe, job.columns, *job.view, job.file);
+  input.cache = job.cache;
   input.stop = stop;
   return input;
 }
@@ -43,8 +44,10 @@ Status write_one(const ExportJob& job, const std::filesystem::path& file, const 
 
 Result<ExportJob> export_job(const Studio& studio, const std::filesystem::path& file) {
   ExportJob job;
+  views::ViewInput shown = studio.view_input();
   job.view = &studio.view();
-  job.columns = studio.view_input().columns;
+  job.columns = std::move(shown.columns);
+  job.cache = std::move(shown.cache);
   if (job.columns.empty()) {
     return usage("there is nothing to export yet");
   }

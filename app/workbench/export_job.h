@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,10 @@ struct ExportJob {
   std::vector<std::vector<std::string>> files;  // of each checkpoint's weights, for its digest
   Recipe recipe;                                // digests are filled in by the job
   std::filesystem::path file;
-  bool data = false;        // numbers (.npy, .csv) instead of a picture
-  bool all_layers = false;  // a file a layer
-  bool all_heads = false;   // a file a head
+  std::shared_ptr<views::FieldCache> cache;  // the window's: what has been measured for it is not measured again
+  bool data = false;                         // numbers (.npy, .csv) instead of a picture
+  bool all_layers = false;                   // a file a layer
+  bool all_heads = false;                    // a file a head
 };
 
 // What the studio shows now. Errors: kUsage when there is nothing yet.

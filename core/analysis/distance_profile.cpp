@@ -21,6 +21,16 @@ std::vector<std::int64_t> bin_edges(std::int64_t distances, std::int64_t bins) {
   return edges;
 }
 
+// At most `most` queries, evenly apart, the last among them.
+std::vector<std::int64_t> even_rows(std::int64_t length, std::int64_t most) {
+  const std::int64_t step = std::max<std::int64_t>((length + most - 1) / most, 1);
+  std::vector<std::int64_t> rows;
+  for (std::int64_t row = (length - 1) % step; row < length; row += step) {
+    rows.push_back(row);
+  }
+  return rows;
+}
+
 // The value at quantile `q` of unordered values (nearest rank); reorders them.
 double quantile(std::vector<float>& values, double q) {
   const auto rank = static_cast<std::ptrdiff_t>(std::llround(q * static_cast<double>(values.size() - 1)));
@@ -29,9 +39,14 @@ double quantile(std::vector<float>& values, double q) {
 }
 
 Status check(const attention::ScoreField& field, const DistanceProfileOptions& options) {
-  if (options.head < 0 || options.head >= field.source().heads()) {
+  const bool mean = options.head == attention::kMeanHead;
+  if ((options.head < 0 && !mean) || options.head >= field.source().heads()) {
     return bad_input("head: expected 0 … " + std::to_string(field.source().heads() - 1) + ", found " +
                      std::to_string(options.head));
+  }
+  if (mean && options.quantity != attention::Quantity::kWeight) {
+    return unsupported("the mean over heads is defined for weights only, not for the " +
+                       attention::describe(options.quantity));
   }
   if (options.bins < 1 || options.low < 0 || options.high > 1 || options.low > options.high || options.skip_keys < 0) {
     return bad_input("distance profile: expected bins ≥ 1, 0 ≤ low ≤ high ≤ 1 and skip_keys ≥ 0");
@@ -42,11 +57,11 @@ Status check(const attention::ScoreField& field, const DistanceProfileOptions& o
 }  // namespace
 
 Result<DistanceProfile> distance_profile(const attention::ScoreField& field, const DistanceProfileOptions& options,
-                                         StopToken stop) {
+                                         StopToken stop, const Progress& progress) {
   LOCUS_CHECK(check(field, options));
   const std::int64_t length = field.source().length();
   const std::int64_t sample = std::max<std::int64_t>(options.cell_limit / std::max<std::int64_t>(length, 1), 1);
-  const std::vector<std::int64_t> rows = sample_rows({0, length}, sample, options.seed);
+  const std::vector<std::int64_t> rows = even_rows(length, sample);
 
   DistanceProfile profile;
   profile.rows = length;
@@ -61,25 +76,28 @@ Result<DistanceProfile> distance_profile(const attention::ScoreField& field, con
 
   const bool relative = options.relative_to_uniform && options.quantity == attention::Quantity::kWeight;
   const auto visit = [&](Range block, Range columns, const at::Tensor& scores) {
-    const at::Tensor host = scores.select(0, 0).contiguous().cpu();
+    const at::Tensor host = (scores.size(0) == 1 ? scores.select(0, 0) : scores.mean(0)).contiguous().cpu();
     const float* cell = host.data_ptr<float>();
     for (std::int64_t row = block.begin; row < block.end; ++row) {
       const Range visible = field.mask().columns({row, row + 1}, length);
       const float factor = relative ? static_cast<float>(visible.size()) : 1.0F;
       for (std::int64_t column = columns.begin; column < columns.end; ++column, ++cell) {
-        if (column >= options.skip_keys && visible.contains(column)) {
+        if (column >= options.skip_keys && visible.contains(column) && std::isfinite(*cell)) {
           values[bin_of[static_cast<std::size_t>(std::abs(row - column))]].push_back(*cell * factor);
         }
       }
     }
   };
-  const Range head{options.head, options.head + 1};
+  const bool mean = options.head == attention::kMeanHead;
+  const Range head = mean ? Range{0, field.source().heads()} : Range{options.head, options.head + 1};
   for (std::size_t n = 0; n < rows.size();) {  // runs of neighbouring rows go through the field together
     std::size_t end = n + 1;
     while (end < rows.size() && rows[end] == rows[end - 1] + 1) {
       ++end;
     }
     LOCUS_CHECK(for_each_row_block(field, options.quantity, head, {rows[n], rows[end - 1] + 1}, visit, stop));
+    report(progress, static_cast<double>(end) / static_cast<double>(rows.size()),
+           "query " + std::to_string(rows[end - 1] + 1) + " of " + std::to_string(length));
     n = end;
   }
 

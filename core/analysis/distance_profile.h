@@ -17,11 +17,11 @@ namespace locus::analysis {
 
 struct DistanceProfileOptions {
   attention::Quantity quantity = attention::Quantity::kLogit;
-  std::int64_t head = 0;
-  std::int64_t bins = 256;                          // distances are grouped when there are more
-  std::int64_t skip_keys = 0;                       // leave out the first keys (attention sinks)
-  std::int64_t cell_limit = std::int64_t{1} << 22;  // beyond it, queries are sampled
-  std::uint64_t seed = 1;
+  std::int64_t head = 0;       // or attention::kMeanHead: the mean over all heads, of weights only
+  std::int64_t bins = 256;     // distances are grouped when there are more
+  std::int64_t skip_keys = 0;  // leave out the first keys (attention sinks)
+  // Beyond it every n-th query is read, the last among them: it alone sees every distance.
+  std::int64_t cell_limit = std::int64_t{1} << 22;
   double low = 0.1;  // quantiles of the band
   double high = 0.9;
   // Weights only: times the number of keys a query sees, so that 1 is uniform attention at every query. Late queries
@@ -40,8 +40,9 @@ struct DistanceProfile {
   std::int64_t rows = 0;  // rows_used < rows: a sample
 };
 
-// Causal fields: Δ ≥ 0. Fields that see both ways: |Δ|. Errors: kBadInput for options out of range, the field's own.
+// Causal fields: Δ ≥ 0. Fields that see both ways: |Δ|. Cells that are not finite are left out. Errors: kBadInput for
+// options out of range, kUnsupported for the mean of anything but weights, the field's own, kCancelled.
 Result<DistanceProfile> distance_profile(const attention::ScoreField& field, const DistanceProfileOptions& options,
-                                         StopToken stop = {});
+                                         StopToken stop = {}, const Progress& progress = {});
 
 }  // namespace locus::analysis

@@ -50,10 +50,11 @@ Result<analysis::DistanceBias> distance_bias(const std::vector<TracePointer>& te
 }
 
 Result<analysis::DistanceProfile> distance_profile(const Trace& trace, std::int64_t layer,
-                                                   const analysis::DistanceProfileOptions& options, StopToken stop) {
+                                                   const analysis::DistanceProfileOptions& options, StopToken stop,
+                                                   const Progress& progress) {
   return guarded([&]() -> Result<analysis::DistanceProfile> {
     LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
-    return analysis::distance_profile(*field, options, stop);
+    return analysis::distance_profile(*field, options, stop, progress);
   });
 }
 

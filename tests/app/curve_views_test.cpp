@@ -1,6 +1,7 @@
 // The views of curves and bars: what they export, against computations from the bundled model's maps and predictions.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
@@ -199,6 +200,49 @@ TEST(CurveViews, BundledAdditionIsAMap) {
     const auto& box = std::get<figure::Box>(figure->panels[0].layers[1]);
     EXPECT_EQ(box.x.low, 1);
     EXPECT_EQ(box.x.high, 7);  // six digits
+  }
+}
+
+// Mean, quantiles (nearest rank) and cells of every distance, from the whole map; of one head and of the mean.
+TEST(CurveViews, ADistanceProfileIsOfTheWholeMap) {
+  ViewInput input = input_of();
+  const models::Trace& trace = *input.columns[0].trace;
+  for (const std::int64_t head : {std::int64_t{2}, kMean}) {
+    for (const auto& [quantity, baseline] :
+         {std::pair(models::Quantity::kLogit, true), std::pair(models::Quantity::kWeight, true),
+          std::pair(models::Quantity::kWeight, false)}) {
+      input.head = head;
+      input.quantity = quantity;
+      input.options = {{"skip-first", std::int64_t{2}}, {"baseline", baseline}};
+      if (head == kMean && quantity != models::Quantity::kWeight) {
+        EXPECT_EQ(view_of("distance-profile").data(input).error().code, ErrorCode::kUnsupported);
+        continue;
+      }
+      const Data data = exported("distance-profile", input);
+      ASSERT_EQ(data.shape, (std::vector<std::int64_t>{trace.length(), 5}));
+      const Field map = map_of(trace, 1, head, quantity);
+      const bool relative = baseline && quantity == models::Quantity::kWeight;
+      for (std::int64_t distance = 0; distance < trace.length(); ++distance) {
+        std::vector<double> values;
+        double sum = 0;
+        for (std::int64_t i = distance + 2; i < trace.length(); ++i) {
+          values.push_back(static_cast<double>(map.at(i, i - distance)) * (relative ? static_cast<double>(i + 1) : 1));
+          sum += values.back();
+        }
+        EXPECT_EQ(at(data, distance, 4), static_cast<double>(values.size()));
+        if (values.empty()) {
+          EXPECT_TRUE(std::isnan(at(data, distance, 1)));
+          continue;
+        }
+        std::sort(values.begin(), values.end());
+        const auto rank = [&](double share) {
+          return values[static_cast<std::size_t>(std::llround(share * static_cast<double>(values.size() - 1)))];
+        };
+        expect_near(at(data, distance, 1), sum / static_cast<double>(values.size()));
+        expect_near(at(data, distance, 2), rank(0.1));
+        expect_near(at(data, distance, 3), rank(0.9));
+      }
+    }
   }
 }
 

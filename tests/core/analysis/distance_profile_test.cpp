@@ -54,6 +54,53 @@ TEST(DistanceProfile, LongTextsAreSampledAndSaySo) {
   EXPECT_EQ(profile->rows, 60);
   EXPECT_EQ(profile->edges, (std::vector<std::int64_t>{0, 10, 20, 30, 40, 50, 60}));
   EXPECT_EQ(profile->mean.front(), 1);
+  EXPECT_EQ(profile->cells.back(), 10 + 4) << "of queries 59 and 53";
+}
+
+TEST(DistanceProfile, TheMeanOfHeadsIsOfTheirWeights) {
+  at::manual_seed(2);
+  const at::Tensor logits = at::randn({3, 12, 12});
+  const auto field = test::causal_field(logits);
+  DistanceProfileOptions options;
+  options.head = attention::kMeanHead;
+  EXPECT_EQ(distance_profile(field, options).error().message,
+            "the mean over heads is defined for weights only, not for the logit");
+  options.quantity = attention::Quantity::kWeight;
+  options.relative_to_uniform = false;
+  const auto profile = distance_profile(field, options);
+  ASSERT_TRUE(profile.ok()) << profile.error().describe();
+  const at::Tensor hidden = at::ones({12, 12}, at::kBool).triu(1);
+  const at::Tensor weights = logits.masked_fill(hidden, -INFINITY).softmax(-1).mean(0);
+  for (std::int64_t distance = 0; distance < 12; ++distance) {
+    EXPECT_NEAR(profile->mean[static_cast<std::size_t>(distance)], weights.diagonal(-distance).mean().item<double>(),
+                1e-6);
+  }
+}
+
+TEST(DistanceProfile, ReportsAndStops) {
+  const auto field = test::causal_field(at::zeros({1, 40, 40}));
+  DistanceProfileOptions options;
+  options.cell_limit = 40 * 4;
+  std::vector<double> fractions;
+  std::stop_source stop;
+  const auto profile = distance_profile(field, options, stop.get_token(), [&](const ProgressReport& news) {
+    fractions.push_back(news.fraction);
+    if (fractions.size() == 2) {
+      stop.request_stop();
+    }
+  });
+  EXPECT_EQ(fractions, (std::vector<double>{0.25, 0.5}));
+  ASSERT_FALSE(profile.ok());
+  EXPECT_EQ(profile.error().code, ErrorCode::kCancelled);
+}
+
+TEST(DistanceProfile, CellsThatAreNotFiniteAreLeftOut) {
+  at::Tensor logits = at::ones({1, 6, 6});
+  logits[0][4][2] = -INFINITY;
+  const auto profile = distance_profile(test::causal_field(logits), {});
+  ASSERT_TRUE(profile.ok());
+  EXPECT_EQ(profile->cells[2], 3);
+  EXPECT_EQ(profile->mean[2], 1);
 }
 
 TEST(DistanceProfile, SkippedKeysAreLeftOut) {
