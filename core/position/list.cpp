@@ -8,6 +8,7 @@
 #include "core/position/none.h"
 #include "core/position/randpe.h"
 #include "core/position/relative.h"
+#include "core/position/relative_grid.h"
 #include "core/position/rope.h"
 #include "core/position/rope_axial.h"
 #include "core/position/rope_mixed.h"
@@ -58,6 +59,7 @@ const std::vector<Entry>& encodings() {
       {Seqpe::about(), Seqpe::make},
       {RopeAxial::about(), RopeAxial::make},
       {RopeMixed::about(), RopeMixed::make},
+      {RelativeGrid::about(), RelativeGrid::make},
   };
   // clang-format on
   return list;

@@ -1,9 +1,33 @@
 #include "core/position/rope_axial.h"
 
 #include <cmath>
+#include <numbers>
 #include <string>
 
 namespace locus::position {
+
+namespace {
+
+// A choice of two words: whether it is the second.
+Result<bool> second_of(const Settings& settings, const char* option, const char* first, const char* second) {
+  LOCUS_TRY(const std::string word, settings.text(option, first));
+  if (word != first && word != second) {
+    return bad_input("option " + std::string(option) + ": expected " + first + " or " + second + ", found " + word);
+  }
+  return word == second;
+}
+
+// 2π·(2(n + 1/2)/N − 1) of ids n that span N rows or columns, of the tokens after the prefix.
+at::Tensor normalised(const at::Tensor& ids, std::int64_t prefix) {
+  const at::Tensor patches = ids.slice(0, prefix);
+  if (patches.numel() == 0) {
+    return ids;
+  }
+  const at::Tensor extent = patches.max() - patches.min() + 1;
+  return ((ids + 0.5) * 2 / extent - 1) * (2 * std::numbers::pi);
+}
+
+}  // namespace
 
 Result<RopeAxialOptions> RopeAxialOptions::from(const Settings& settings) {
   RopeAxialOptions options;
@@ -11,7 +35,18 @@ Result<RopeAxialOptions> RopeAxialOptions::from(const Settings& settings) {
   if (!(options.base > 1) || !std::isfinite(options.base)) {
     return bad_input("option base: expected a number above 1, found " + to_text(SettingValue(options.base)));
   }
+  LOCUS_TRY(options.normalised, second_of(settings, "coordinates", "index", "normalised"));
+  LOCUS_TRY(options.rows_first, second_of(settings, "first", "columns", "rows"));
+  LOCUS_TRY(const std::string layout, settings.text("layout", "interleaved"));
+  LOCUS_TRY(options.layout, parse_pair_layout(layout));
   return options;
+}
+
+Settings RopeAxialOptions::settings() const {
+  return {{"base", base},
+          {"coordinates", std::string(normalised ? "normalised" : "index")},
+          {"first", std::string(rows_first ? "rows" : "columns")},
+          {"layout", std::string(layout_name(layout))}};
 }
 
 Status accepts_grid(const Positions& positions, const std::string& name) {
@@ -33,11 +68,15 @@ const Description& RopeAxial::about() {
   static const Description description{
       .name = "rope-axial",
       .title = "RoPE for images, axial",
-      .paper = "Heo et al. 2024, arXiv:2403.13298",
+      .paper = "Heo et al. 2024, arXiv:2403.13298; Siméoni et al. 2025 (DINOv3), arXiv:2508.10104",
       .equation = "⟨R q, R k⟩/√D, pairs turn by x·f_m and y·f_m, f_m = base^(−4m/D), m < D/4",
       .content = "unrotated q·k/√D, as if both patches stood at one place",
       .look_for = "Crosses: rows and columns of the image that a query patch prefers.",
-      .options = {{"base", "100", "f_m = base^(−4m/D)"}},
+      .options = {{"base", "100", "f_m = base^(−4m/D)"},
+                  {"coordinates", "index",
+                   "x and y: index, the patch's column and row; normalised, 2π·(2(n + 1/2)/N − 1) of N (DINOv3)"},
+                  {"first", "columns", "what the first D/4 pairs turn with: columns or rows"},
+                  {"layout", "interleaved", "pairs are channels (2m, 2m + 1); half: (m, m + D/2)"}},
       .rotates = true,
       .has_dot_product = true,
   };
@@ -55,17 +94,22 @@ Result<std::unique_ptr<PositionEncoding>> RopeAxial::make(const Settings& option
 
 State RopeAxial::begin(const Positions& positions, std::int64_t /*batch*/) const {
   const at::Tensor frequencies = inverse_frequencies(shape_.head_width / 2, options_.base);
-  const at::Tensor y = positions.ids.select(1, 0).unsqueeze(1) * frequencies;
-  const at::Tensor x = positions.ids.select(1, 1).unsqueeze(1) * frequencies;
-  const at::Tensor angles = without_prefix(at::cat({x, y}, -1), positions.prefix);
+  const auto angle = [&](std::int64_t axis) {
+    const at::Tensor ids = positions.ids.select(1, axis);
+    return (options_.normalised ? normalised(ids, positions.prefix) : ids).unsqueeze(1) * frequencies;
+  };
+  const at::Tensor y = angle(0);
+  const at::Tensor x = angle(1);
+  const at::Tensor pairs = options_.rows_first ? at::cat({y, x}, -1) : at::cat({x, y}, -1);
+  const at::Tensor angles = without_prefix(pairs, positions.prefix);
   return {positions, Rotation{angles.cos(), angles.sin()}.packed()};
 }
 
 Prepared RopeAxial::prepare(const State& state, std::int64_t /*layer*/, const Projections& projections) const {
   const Rotation turn = Rotation::unpacked(state.table);
   Prepared prepared;
-  prepared.query = rotate(projections.query, turn, PairLayout::kInterleaved);
-  prepared.key = rotate(projections.key, turn, PairLayout::kInterleaved);
+  prepared.query = rotate(projections.query, turn, options_.layout);
+  prepared.key = rotate(projections.key, turn, options_.layout);
   prepared.content_query = projections.query;
   prepared.content_key = projections.key;
   prepared.positions = state.positions;

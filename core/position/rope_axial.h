@@ -1,4 +1,4 @@
-// RoPE for images, axial: half of the pairs turn with the column, half with the row.
+// RoPE for images, axial: half of the pairs turn with the column, half with the row (RoPE-ViT, DINOv3).
 #pragma once
 
 #include <memory>
@@ -10,10 +10,15 @@ namespace locus::position {
 
 struct RopeAxialOptions {
   double base = 100.0;
+  // Option `coordinates`. "index": x and y are the patch's column and row. "normalised": both are 2π·(2(n + 1/2)/N − 1)
+  // of n = 0 … N − 1 columns or rows, so that grids of any size span the same angles (DINOv3).
+  bool normalised = false;
+  bool rows_first = false;  // option `first`: "columns" or "rows", which the first D/4 pairs turn with
+  PairLayout layout = PairLayout::kInterleaved;
 
   // Errors: kBadInput naming option, expected and found.
   static Result<RopeAxialOptions> from(const Settings& settings);
-  Settings settings() const { return {{"base", base}}; }
+  Settings settings() const;
 };
 
 // Why positions of `found` cannot be used by an encoding called `name` that needs an image grid; or success.
@@ -22,7 +27,7 @@ Status accepts_grid(const Positions& positions, const std::string& name);
 // Angles with the rows of tokens without position set to 0, so that these are never turned: (…, T, M) -> (…, T, M).
 at::Tensor without_prefix(const at::Tensor& angles, std::int64_t prefix);
 
-// Pairs (2m, 2m+1) of patch (row y, column x) turn by x·f_m, the next D/4 pairs by y·f_m, f_m = base^(−4m/D), m < D/4.
+// The first D/4 pairs of patch (row y, column x) turn by x·f_m, the others by y·f_m, f_m = base^(−4m/D), m < D/4.
 class RopeAxial final : public PositionEncoding {
  public:
   static const Description& about();

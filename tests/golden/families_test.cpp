@@ -77,7 +77,7 @@ const models::TraceData& data_of(const models::Trace& trace) {
 
 TEST(Families, GiveTheReferencesLogitsAndMaps) {
   const std::vector<fs::path> all = folders();
-  EXPECT_GE(all.size(), 42U);
+  EXPECT_GE(all.size(), 44U);
   for (const fs::path& folder : all) {
     SCOPED_TRACE(folder.filename().string());
     const auto model = open_plain(folder);
@@ -174,6 +174,8 @@ TEST(Families, NameEachLayersEncodingAndWindow) {
   EXPECT_EQ(layer("gpt_oss", 0), "rope base=150000 scaling=yarn, window 6, sink");
   EXPECT_EQ(layer("llama4_text", 1), "rope base=500000, chunk 7");
   EXPECT_EQ(layer("llama4_text", 2), "none");
+  EXPECT_EQ(layer("dinov3_vit", 1), "rope-axial base=100");
+  EXPECT_EQ(layer("beit", 1), "relative-grid");
 }
 
 // A base that is asked for is obeyed by every layer that turns, and changes no other.

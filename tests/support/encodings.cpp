@@ -26,6 +26,10 @@ std::unique_ptr<position::PositionEncoding> encoding(const std::string& name, co
   return *std::move(made);
 }
 
+bool takes_sequences(const std::string& name) {
+  return encoding(name, {}, shape_of(2, 8))->accepts(position::Positions::sequence(5)).ok();
+}
+
 at::Tensor& parameter(position::PositionEncoding& encoding, const std::string& name) {
   for (const position::Parameter& parameter : encoding.parameters()) {
     if (parameter.name == name) {

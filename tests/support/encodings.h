@@ -19,6 +19,9 @@ position::ModelShape shape_of(std::int64_t heads, std::int64_t head_width, std::
 std::unique_ptr<position::PositionEncoding> encoding(const std::string& name, const Settings& options,
                                                      const position::ModelShape& shape);
 
+// Whether the encoding, as it is without options, takes positions of a sequence; others need an image grid.
+bool takes_sequences(const std::string& name);
+
 // The parameter called `name`; throws when there is none.
 at::Tensor& parameter(position::PositionEncoding& encoding, const std::string& name);
 

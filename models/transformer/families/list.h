@@ -5,6 +5,7 @@
 
 namespace locus::families {
 
+extern const Family kBeit;
 extern const Family kBert;
 extern const Family kBloom;
 extern const Family kClip;
@@ -17,6 +18,7 @@ extern const Family kDeepseekV3;
 extern const Family kDeit;
 extern const Family kDinov2;
 extern const Family kDinov2WithRegisters;
+extern const Family kDinov3;
 extern const Family kDistilbert;
 extern const Family kElectra;
 extern const Family kExaone4;

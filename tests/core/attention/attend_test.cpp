@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/position/list.h"
+#include "tests/support/encodings.h"
 #include "tests/support/golden.h"
 
 namespace locus {
@@ -76,7 +77,7 @@ void expect_equal(const Layer& layer, const attention::Mask& mask, const std::st
 TEST(Attend, StreamingEqualsTheWholeMapForEveryEncoding) {
   for (const position::Entry& entry : position::encodings()) {
     const std::string& name = entry.description.name;
-    if (name == "rope-axial" || name == "rope-mixed") {
+    if (!test::takes_sequences(name)) {
       continue;  // image grids: the vision goldens run them
     }
     const Layer layer(name, shape_of(true), 40);

@@ -10,6 +10,7 @@
 
 #include "core/attention/score_field.h"
 #include "core/position/list.h"
+#include "tests/support/encodings.h"
 
 namespace locus {
 namespace {
@@ -114,7 +115,7 @@ std::vector<Case> cases() {
                          {"cope", {{"form", "mlp"}}},
                          {"cope", {{"p_max", std::int64_t{5}}, {"scale_positions", true}}}};
   for (const position::Entry& entry : position::encodings()) {
-    if (entry.description.name != "rope-axial" && entry.description.name != "rope-mixed") {
+    if (test::takes_sequences(entry.description.name)) {
       list.push_back({entry.description.name, {}});
     }
   }

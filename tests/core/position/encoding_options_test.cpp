@@ -53,6 +53,13 @@ TEST(EncodingOptions, valuesOutsideTheirRange) {
       {"rope-mixed", {}, shape_of(2, 6), "4"},
       {"rope-mixed", {}, shape_of(4, 8, 2), "key heads"},
       {"rope-axial", {{"base", 0.5}}, usual, "base"},
+      {"rope-axial", {{"coordinates", word("polar")}}, usual, "coordinates"},
+      {"rope-axial", {{"first", word("diagonals")}}, usual, "first"},
+      {"rope-axial", {{"layout", word("thirds")}}, usual, "layout"},
+      {"relative-grid", {{"grid_rows", whole(-1)}, {"grid_columns", whole(3)}}, usual, "grid_rows"},
+      {"relative-grid", {{"grid_rows", whole(4)}}, usual, "grid_columns"},
+      {"relative-grid", {{"per_layer", false}}, usual, "shared"},
+      {"relative-grid", {}, untrained, "trained length"},
       {"sinusoidal", {}, shape_of(1, 7), "even"},
       {"sinusoidal", {{"base", 0.0}}, usual, "base"},
       {"randpe", {{"length_max", whole(0)}}, usual, "length_max"},
@@ -80,6 +87,11 @@ TEST(EncodingOptions, tablesTooLargeToAllocate) {
     ASSERT_FALSE(made.ok());
     EXPECT_EQ(made.error().code, ErrorCode::kTooLarge);
   }
+  const std::int64_t side = 16384;
+  const auto grid =
+      position::make_encoding("relative-grid", {{"grid_rows", side}, {"grid_columns", side}}, shape_of(2, 8));
+  ASSERT_FALSE(grid.ok());
+  EXPECT_EQ(grid.error().code, ErrorCode::kTooLarge);
 }
 
 TEST(EncodingOptions, modelsThatCannotBe) {
@@ -97,7 +109,7 @@ TEST(EncodingOptions, modelsThatCannotBe) {
 }
 
 TEST(EncodingOptions, gridEncodingsRefuseSequences) {
-  for (const std::string name : {"rope-axial", "rope-mixed"}) {
+  for (const std::string name : {"rope-axial", "rope-mixed", "relative-grid"}) {
     EXPECT_FALSE(encoding(name, {}, shape_of(2, 8))->accepts(position::Positions::sequence(5)).ok());
   }
   for (const std::string name : {"alibi", "cope", "t5", "tapa", "fire", "xpos", "randpe", "relative"}) {

@@ -66,6 +66,10 @@ std::vector<Case> cases() {
   add("cope-rope", "cope", {{"p_max", short_range}, {"with", word("rope")}});
   add("cope-rope-gates", "cope", {{"p_max", short_range}, {"with", word("rope")}, {"rotate_gates", true}});
   add("cope-every-second", "cope", {{"every", std::int64_t{2}}, {"with", word("rope")}});
+  add("rope-axial-normalised", "rope-axial",
+      {{"coordinates", word("normalised")}, {"first", word("rows")}, {"layout", word("half")}});
+  add("relative-grid-as-trained", "relative-grid",
+      {{"grid_rows", std::int64_t{5}}, {"grid_columns", std::int64_t{7}}, {"shared", true}});
   return all;
 }
 

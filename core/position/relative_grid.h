@@ -1,0 +1,49 @@
+// BEiT's relative bias of image patches: a learned number for every offset of rows and columns and every head.
+#pragma once
+
+#include <memory>
+
+#include "core/position/layer_parameter.h"
+#include "core/position/position_encoding.h"
+
+namespace locus::position {
+
+struct RelativeGridOptions {
+  std::int64_t grid_rows = 0;     // R and C, the patch grid the tables were trained on; 0: as square as the trained
+  std::int64_t grid_columns = 0;  // length, which then counts a class token
+  bool per_layer = true;          // every layer has a table of its own,
+  bool shared = false;            // all layers have one; with both, their sum counts
+
+  // Errors: kBadInput naming option, expected and found.
+  static Result<RelativeGridOptions> from(const Settings& settings);
+  Settings settings() const;
+};
+
+// logit_ij = q_i·k_j/√D + b_h[Δrow, Δcolumn] between patches. Tokens without position (the class token) have three
+// numbers of their own: as a query, as a key, as both. On another grid of R' × C' patches the table is the image
+// (2R−1, 2C−1) enlarged to (2R'−1, 2C'−1), bilinear with sample centres at half steps.
+class RelativeGrid final : public PositionEncoding {
+ public:
+  static const Description& about();
+  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+
+  // The biases start Gaussian with standard deviation 0.02.
+  RelativeGrid(const ModelShape& shape, const RelativeGridOptions& options);
+
+  const Description& description() const override { return about(); }
+  Settings settings() const override { return options_.settings(); }
+  std::vector<Parameter> parameters() override;
+  Status accepts(const Positions& positions) const override;
+  bool is_dot_product() const override { return false; }
+  TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
+                   const at::Tensor& carry) const override;
+
+ private:
+  // ((2R'−1)·(2C'−1) + 3, h) of these heads, for a grid of rows × columns patches.
+  at::Tensor table(std::int64_t layer, Range heads, std::int64_t rows, std::int64_t columns) const;
+
+  RelativeGridOptions options_;
+  LayerParameter own_, shared_;  // ((2R−1)·(2C−1) + 3, H)
+};
+
+}  // namespace locus::position
