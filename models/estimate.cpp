@@ -157,7 +157,7 @@ std::string to_text(const Estimate& estimate) {
 
 Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) const {
   const transformer::Transformer& model = *parts_.transformer;
-  const double weights = kFloat * static_cast<double>(parts_.info.parameters);
+  const double weights = transformer::weight_bytes(parts_.fitting).all();
   const auto limit_mb = static_cast<double>(parts_.options.memory_limit_mb);
   double available = available_bytes();
   if (available > 0 && !loaded()) {
@@ -185,7 +185,7 @@ Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) c
 }
 
 Status LoadedModel::check_weights() const {
-  const double needed = kFloat * static_cast<double>(parts_.info.parameters);
+  const double needed = transformer::weight_bytes(parts_.fitting).converted;
   const double available = available_bytes();
   if (available <= 0 || needed <= available) {
     return {};

@@ -196,7 +196,7 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   parts.info.family = std::string(family->name);
   LOCUS_CHECK(parts.info.image ? open_image(checkpoint, plan, parts) : open_text(checkpoint, parts));
 
-  const double bytes = 4.0 * static_cast<double>(parts.fitting.parameters);
+  const double bytes = transformer::weight_bytes(parts.fitting).all();
   if (options.memory_limit_mb > 0 && bytes > 1e6 * static_cast<double>(options.memory_limit_mb)) {
     return too_large("the weights need " + std::to_string(static_cast<std::int64_t>(bytes / 1e6)) + " MB, " +
                          std::to_string(options.memory_limit_mb) + " MB are allowed",

@@ -90,7 +90,10 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   std::filesystem::path name;
   for (int n = 0; n < kWriters; ++n) {
     name = path;
-    name += (n == 0 ? "" : "." + std::to_string(n)) + std::string(kEnding);
+    if (n > 0) {
+      name.concat(".").concat(std::to_string(n));
+    }
+    name.concat(kEnding);
     descriptor = open_locked(name);
     if (descriptor >= 0 || errno != EEXIST) {
       break;

@@ -40,7 +40,8 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
 }
 
 at::Tensor rows(const at::Tensor& weight, const at::Tensor& ids) {
-  return at::embedding(weight, ids).to(at::kFloat);
+  const at::Tensor found = at::embedding(weight, ids);
+  return is_stored(weight) ? found.to(at::kFloat) : found;
 }
 
 bool all_finite(const at::Tensor& weight) {

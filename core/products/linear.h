@@ -10,7 +10,7 @@ namespace locus::products {
 // own type is ATen's linear.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {});
 
-// The rows `ids` (any shape) of W (V, K) as float32: (…, K).
+// The rows `ids` (any shape) of W (V, K), those of a 16-bit W as float32: (…, K).
 at::Tensor rows(const at::Tensor& weight, const at::Tensor& ids);
 
 // Whether `weight` is one of the 16-bit types that linear() reads as they are.

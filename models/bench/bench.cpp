@@ -25,7 +25,8 @@ struct Group {
   Status (*run)(Rig&);
 };
 
-constexpr std::array kGroups{Group{"forward", bench_forward}, Group{"scores", bench_scores}};
+constexpr std::array kGroups{Group{"forward", bench_forward}, Group{"scores", bench_scores},
+                             Group{"stored", bench_stored}};
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

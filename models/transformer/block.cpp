@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/attention/lane_kernels.h"
+#include "core/products/linear.h"
 #include "models/transformer/continued.h"
 
 namespace locus::transformer {
@@ -52,7 +53,8 @@ void gelu_tanh(at::Tensor& x, const at::Tensor& bias) {
 // Whether the product of x may be worked on by the loops of lane_kernels.h.
 bool runs_kernels(const at::Tensor& x, const Linear& weights) {
   return !at::GradMode::is_enabled() && x.device().is_cpu() && x.scalar_type() == at::kFloat &&
-         weights.weight.scalar_type() == at::kFloat && weights.weight.size(0) % attention::kLanes == 0;
+         (weights.weight.scalar_type() == at::kFloat || products::is_stored(weights.weight)) &&
+         weights.weight.size(0) % attention::kLanes == 0;
 }
 
 bool before(NormPlace place) {
@@ -65,7 +67,7 @@ bool after(NormPlace place) {
 }  // namespace
 
 at::Tensor linear(const at::Tensor& x, const Linear& weights) {
-  return at::linear(x, weights.weight, weights.bias);
+  return products::linear(x, weights.weight, weights.bias);
 }
 
 at::Tensor normalise(const at::Tensor& x, const NormWeights& weights, Norm norm, double eps) {

@@ -23,8 +23,11 @@ class Collector {
   void tensor(const std::string& name, Shape shape, at::Tensor& value) {
     list_.push_back({name, std::move(shape), &value});
   }
+  void matrix(const std::string& name, Shape shape, at::Tensor& value) {
+    list_.push_back({name, std::move(shape), &value, true});
+  }
   void linear(const std::string& name, std::int64_t out, std::int64_t in, bool bias, Linear& weights) {
-    tensor(name + ".weight", {out, in}, weights.weight);
+    matrix(name + ".weight", {out, in}, weights.weight);
     if (bias) {
       tensor(name + ".bias", {out}, weights.bias);
     }
@@ -197,7 +200,7 @@ std::vector<Parameter> Transformer::parameters() {
       collector.tensor("register_tokens", {image.registers, spec_.width}, register_tokens_);
     }
   } else {
-    collector.tensor("embedding.weight", {spec_.vocabulary, spec_.token_width()}, embedding_);
+    collector.matrix("embedding.weight", {spec_.vocabulary, spec_.token_width()}, embedding_);
     if (spec_.token_types > 0) {
       collector.tensor("token_type.weight", {spec_.token_types, spec_.token_width()}, token_type_);
     }
@@ -220,7 +223,7 @@ std::vector<Parameter> Transformer::parameters() {
   }
   if (spec_.head && (spec_.is_image() || !spec_.tied_head)) {
     const std::int64_t read = (spec_.pool == Pool::kClassAndPatches ? 2 : 1) * spec_.token_width();
-    collector.tensor("head.weight", {spec_.vocabulary, read}, head_.weight);
+    collector.matrix("head.weight", {spec_.vocabulary, read}, head_.weight);
   }
   if (spec_.head && spec_.head_bias) {
     collector.tensor("head.bias", {spec_.vocabulary}, head_.bias);

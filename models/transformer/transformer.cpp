@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <utility>
 
+#include "core/products/linear.h"
 #include "models/transformer/continued.h"
 
 namespace locus::transformer {
@@ -58,7 +59,7 @@ std::vector<position::State> Transformer::begin(const position::Positions& posit
 }
 
 at::Tensor Transformer::embed(const Batch& batch, const std::vector<position::State>& states) const {
-  at::Tensor x = spec_.is_image() ? embed_image(batch.pixels) : at::embedding(embedding_, batch.ids);
+  at::Tensor x = spec_.is_image() ? embed_image(batch.pixels) : products::rows(embedding_, batch.ids);
   if (spec_.embedding_scale != 1) {
     x = x * spec_.embedding_scale;
   }

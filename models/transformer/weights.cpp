@@ -7,6 +7,8 @@
 #include <numeric>
 #include <set>
 
+#include "core/products/linear.h"
+
 namespace locus::transformer {
 
 namespace {
@@ -198,13 +200,37 @@ at::Tensor to_tensor(const TensorInfo& info, const checkpoint::Source& source) {
   return to_tensor_as_stored(info, source).to(at::kFloat);
 }
 
-std::vector<std::string> load(const Fitting& fitting) {
+namespace {
+
+constexpr std::int64_t kSmallModel = 16'000'000;  // parameters, 64 MB as float32
+
+bool stays_stored(const Fitting& fitting, const Fitting::Part& part, Storage storage) {
+  const DType type = part.tensor->dtype;
+  const bool wanted =
+      storage == Storage::kAsStored || (storage == Storage::kBySize && fitting.parameters > kSmallModel);
+  return wanted && part.parameter.product && (type == DType::kBF16 || type == DType::kF16) &&
+         part.binding.layout != Layout::kPlusOne;
+}
+
+}  // namespace
+
+WeightBytes weight_bytes(const Fitting& fitting, Storage storage) {
+  WeightBytes bytes;
+  for (const Fitting::Part& part : fitting.parts) {
+    const auto count = static_cast<double>(count_of(part.parameter.shape));
+    (stays_stored(fitting, part, storage) ? bytes.stored : bytes.converted) +=
+        count * (stays_stored(fitting, part, storage) ? 2 : 4);
+  }
+  return bytes;
+}
+
+std::vector<std::string> load(const Fitting& fitting, Storage storage) {
   const at::NoGradGuard no_grad;
   std::vector<std::string> warnings;
   for (const Fitting::Part& part : fitting.parts) {
-    at::Tensor value = part_of(to_tensor_as_stored(*part.tensor, part.source), part).to(at::kFloat);
-    // A sum may overflow where no value does.
-    if (!at::isfinite(value.sum()).item<bool>() && !at::isfinite(value).all().item<bool>()) {
+    at::Tensor value = part_of(to_tensor_as_stored(*part.tensor, part.source), part);
+    value = stays_stored(fitting, part, storage) ? value : value.to(at::kFloat);
+    if (!products::all_finite(value)) {
       warnings.push_back(part.tensor->file.string() + ": tensor " + part.tensor->name +
                          ": holds values that are not finite");
     }

@@ -30,9 +30,24 @@ struct Fitting {
 // dtype that is no floating-point number.
 Result<Fitting> fit(Transformer& model, const families::Plan& plan, const families::Checkpoint& checkpoint);
 
-// Gives the model its weights: float32, mapped where the file already holds them so. Returns a warning a tensor with
-// values that are not finite.
-std::vector<std::string> load(const Fitting& fitting);
+// How a model holds 16-bit matrices that products alone read.
+enum class Storage {
+  kBySize,    // as stored, but for small models: those cost little, and products of float32 have been tuned for longer
+  kAsStored,  // 16-bit, mapped from the file
+  kConverted  // float32, in memory
+};
+
+// Bytes of the weights: float32 numbers, and what stays mapped in the file as 16-bit ones and can be paged out.
+struct WeightBytes {
+  double converted = 0;
+  double stored = 0;
+  double all() const { return converted + stored; }
+};
+WeightBytes weight_bytes(const Fitting& fitting, Storage storage = Storage::kBySize);
+
+// Gives the model its weights: mapped where the file holds float32 or they stay as stored, else converted to float32.
+// Returns a warning a tensor with values that are not finite.
+std::vector<std::string> load(const Fitting& fitting, Storage storage = Storage::kBySize);
 
 // The model's weights as a checkpoint of this plan holds them, under its names: fit() and load() the other way round.
 // q, k and v of one matrix are written as three where the plan names three.

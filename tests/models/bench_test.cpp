@@ -51,7 +51,8 @@ TEST(Bench, AQuickRunGivesEveryRow) {
         "CoPE exact mean of weights, 1024 × 1024 pixels, T = 2048",
         "CoPE exact maximum of weights, 1024 × 1024 pixels, T = 2048", "RoPE tile of logits, T = 8192",
         "synthetic head, T = 4096: opened", "synthetic head, T = 4096: preview of logits",
-        "synthetic head, T = 4096: memory"}) {
+        "synthetic head, T = 4096: memory", "bfloat16 weights: memory beyond them, T = 64",
+        "bfloat16 weights: forward, T = 64", "bfloat16 weights: appended token, T = 32"}) {
     EXPECT_EQ(names.count(name), 1U) << name;
   }
 }

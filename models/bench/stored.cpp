@@ -1,0 +1,143 @@
+// Rows of 16-bit weights as they are stored: a Llama of 1.2 billion parameters against itself with float32 weights.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/bench/rig.h"
+#include "models/transformer/transformer.h"
+
+namespace locus::models {
+
+namespace {
+
+transformer::Spec llama(bool quick) {
+  transformer::Spec spec;
+  spec.vocabulary = quick ? 1000 : 128256;
+  spec.width = quick ? 256 : 2048;
+  spec.tied_head = true;
+  spec.encodings = {{"rope", {}}};
+  transformer::LayerSpec layer;
+  layer.attention.heads = quick ? 4 : 32;
+  layer.attention.kv_heads = quick ? 2 : 8;
+  layer.attention.head_width = 64;
+  layer.feed_forward = {4 * spec.width, transformer::Activation::kSilu, true, false};
+  spec.repeat(layer, quick ? 2 : 16);
+  spec.trained_length = 2048;
+  return spec;
+}
+
+// A million random numbers after one another: what a product takes does not depend on them.
+at::Tensor repeated(const std::vector<std::int64_t>& shape) {
+  constexpr std::int64_t kNumbers = 1 << 20;
+  const at::Tensor numbers = at::empty({kNumbers}, at::kBFloat16).normal_(0, 0.02);
+  const at::Tensor value = at::empty(shape, at::kBFloat16);
+  const at::Tensor all = value.view(-1);
+  for (std::int64_t begin = 0; begin < all.size(0); begin += kNumbers) {
+    const std::int64_t count = std::min(kNumbers, all.size(0) - begin);
+    all.narrow(0, begin, count).copy_(numbers.narrow(0, 0, count));
+  }
+  return value;
+}
+
+// Random weights: matrices in bfloat16, or as float32 the same numbers.
+Result<std::unique_ptr<transformer::Transformer>> filled(const transformer::Spec& spec, bool stored) {
+  LOCUS_TRY(std::unique_ptr<transformer::Transformer> model, transformer::Transformer::create(spec, false));
+  at::manual_seed(1);
+  for (const transformer::Parameter& parameter : model->parameters()) {
+    if (!parameter.product) {
+      *parameter.value = at::ones(parameter.shape);
+      continue;
+    }
+    const at::Tensor value = repeated(parameter.shape);
+    *parameter.value = stored ? value : value.to(at::kFloat);
+  }
+  return model;
+}
+
+class Stored {
+ public:
+  explicit Stored(Rig& rig) : rig_(rig) {}
+
+  Status run() {
+    const transformer::Spec spec = llama(rig_.quick());
+    LOCUS_TRY(stored_, filled(spec, true));
+    LOCUS_CHECK(memory(rig_.quick() ? 64 : 256));
+    LOCUS_TRY(converted_, filled(spec, false));
+    LOCUS_CHECK(forward(rig_.quick() ? 64 : 512));
+    return append(rig_.quick() ? 32 : 512);
+  }
+
+ private:
+  using Model = std::unique_ptr<transformer::Transformer>;
+
+  static at::Tensor random_ids(const Model& model, std::int64_t length) {
+    return at::randint(model->spec().vocabulary, {1, length}, at::kLong);
+  }
+
+  static Status observe(const Model& model, std::int64_t length) {
+    const transformer::Batch batch{random_ids(model, length), {}, model->positions(length)};
+    LOCUS_TRY(const transformer::Observation seen, model->observe(batch));
+    return seen.logits.defined() ? Status() : internal("a forward pass without logits");
+  }
+
+  Status memory(std::int64_t length) {
+    LOCUS_TRY(const double megabytes, Rig::peak_megabytes([&] { return observe(stored_, length); }));
+    rig_.add({"bfloat16 weights: memory beyond them, T = " + std::to_string(length), megabytes, "MB", "", 0, 0,
+              BenchTarget::kValueAtMost, 600, false, ""});
+    return {};
+  }
+
+  Status forward(std::int64_t length) {
+    LOCUS_TRY(const Timed times,
+              rig_.time([&] { return observe(stored_, length); }, [&] { return observe(converted_, length); }));
+    rig_.add({"bfloat16 weights: forward, T = " + std::to_string(length), times.milliseconds, "ms",
+              "the same weights as float32", times.reference_milliseconds, 0, BenchTarget::kRatioAtMost, 1.1, false,
+              ""});
+    return {};
+  }
+
+  // One token more after `length`, everything before it taken over.
+  Status append(std::int64_t length) {
+    LOCUS_TRY(transformer::Past stored, begun(stored_, length));
+    LOCUS_TRY(transformer::Past converted, begun(converted_, length));
+    LOCUS_TRY(const Timed times,
+              rig_.time([&] { return grow(stored_, stored); }, [&] { return grow(converted_, converted); }));
+    rig_.add({"bfloat16 weights: appended token, T = " + std::to_string(length), times.milliseconds, "ms",
+              "the same weights as float32", times.reference_milliseconds, 0, BenchTarget::kRatioAtMost, 0.65, false,
+              ""});
+    return {};
+  }
+
+  static Result<transformer::Past> begun(const Model& model, std::int64_t length) {
+    transformer::ObserveOptions options;
+    options.values = true;
+    LOCUS_TRY(transformer::Observation whole,
+              model->observe({random_ids(model, length), {}, model->positions(length)}, options));
+    return transformer::Past{std::move(whole.layers), length, whole.rows};
+  }
+
+  static Status grow(const Model& model, transformer::Past& past) {
+    transformer::ObserveOptions options;
+    options.values = true;
+    options.past = &past;
+    const std::int64_t length = past.tokens + 1;
+    LOCUS_TRY(transformer::Observation longer,
+              model->observe({random_ids(model, length), {}, model->positions(length)}, options));
+    past = {std::move(longer.layers), length, longer.rows};
+    return {};
+  }
+
+  Rig& rig_;
+  Model stored_;
+  Model converted_;
+};
+
+}  // namespace
+
+Status bench_stored(Rig& rig) {
+  return Stored(rig).run();
+}
+
+}  // namespace locus::models

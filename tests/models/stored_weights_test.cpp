@@ -1,0 +1,97 @@
+// Models whose 16-bit weights stay as they are stored, against the same with converted ones.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "models/checkpoint/tensor_source.h"
+#include "models/transformer/weights.h"
+#include "tests/support/golden.h"
+#include "tests/support/paths.h"
+
+namespace locus {
+namespace {
+
+namespace fs = std::filesystem;
+using transformer::Storage;
+
+struct Opened {
+  std::unique_ptr<transformer::Transformer> model;
+  transformer::Fitting fitting;
+};
+
+// A folder of assets/checkpoints with its matrices as float16 numbers or as float32 ones.
+Opened opened(const std::string& name, Storage storage) {
+  families::Checkpoint checkpoint;
+  checkpoint.path = checkpoint.folder = fs::path(test::source_dir()) / "assets" / "checkpoints" / name;
+  checkpoint.config = *families::Config::load(checkpoint.folder / "config.json");
+  checkpoint.tensors = *checkpoint::open_tensors(checkpoint.folder);
+  const auto plan = families::read_plan(**families::family_of(checkpoint), checkpoint);
+  Opened made{*transformer::Transformer::create(plan->spec, false), {}};
+  made.fitting = *transformer::fit(*made.model, *plan, checkpoint);
+  EXPECT_TRUE(transformer::load(made.fitting, storage).empty());
+  return made;
+}
+
+constexpr std::int64_t kLength = 70;
+
+at::Tensor logits(const transformer::Transformer& model, const at::Tensor& ids) {
+  transformer::ObserveOptions options;
+  options.all_logits = true;
+  return model.observe({ids, {}, model.positions(ids.size(1))}, options)->logits;
+}
+
+class StoredWeights : public testing::TestWithParam<const char*> {};
+
+TEST_P(StoredWeights, GiveTheNumbersOfConvertedOnes) {
+  const Opened stored = opened(GetParam(), Storage::kAsStored);
+  const Opened converted = opened(GetParam(), Storage::kConverted);
+  std::int64_t halves = 0;
+  for (const transformer::Parameter& parameter : stored.model->parameters()) {
+    halves += parameter.value->scalar_type() == at::kHalf ? parameter.value->numel() : 0;
+    EXPECT_TRUE(parameter.product || parameter.value->scalar_type() == at::kFloat) << parameter.name;
+  }
+  EXPECT_GT(halves, stored.fitting.parameters / 2);
+  const transformer::WeightBytes bytes = weight_bytes(stored.fitting, Storage::kAsStored);
+  EXPECT_EQ(bytes.stored, 2.0 * static_cast<double>(halves));
+  EXPECT_EQ(bytes.converted, 4.0 * static_cast<double>(stored.fitting.parameters - halves));
+  at::manual_seed(3);
+  const at::Tensor ids = at::randint(stored.model->spec().vocabulary, {1, kLength}, at::kLong);
+  EXPECT_CLOSE(logits(*stored.model, ids), logits(*converted.model, ids), 2e-5);
+}
+
+// One token at a time has kernels of its own.
+TEST_P(StoredWeights, AppendTheSameTokens) {
+  const Opened stored = opened(GetParam(), Storage::kAsStored);
+  const Opened converted = opened(GetParam(), Storage::kConverted);
+  at::manual_seed(4);
+  const at::Tensor ids = at::randint(stored.model->spec().vocabulary, {1, kLength}, at::kLong);
+  transformer::ObserveOptions options;
+  options.values = true;
+  auto run = stored.model->observe({ids.slice(1, 0, kLength - 1), {}, stored.model->positions(kLength - 1)}, options);
+  ASSERT_TRUE(run.ok());
+  const transformer::Past past{std::move(run->layers), kLength - 1, run->rows};
+  options.past = &past;
+  const auto longer = stored.model->observe({ids, {}, stored.model->positions(kLength)}, options);
+  ASSERT_TRUE(longer.ok());
+  EXPECT_CLOSE(longer->logits.select(1, -1), logits(*converted.model, ids).select(1, -1), 2e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Checkpoints, StoredWeights,
+                         testing::Values("text-rope", "text-cope", "text-tape", "text-learned", "text-seqpe"),
+                         [](const auto& tested) {
+                           std::string name = tested.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+// Small models are converted: a bundled checkpoint gives the numbers it has always given.
+TEST(StoredWeights, SmallModelsAreConverted) {
+  const Opened model = opened("text-rope", Storage::kBySize);
+  for (const transformer::Parameter& parameter : model.model->parameters()) {
+    EXPECT_EQ(parameter.value->scalar_type(), at::kFloat) << parameter.name;
+  }
+}
+
+}  // namespace
+}  // namespace locus
