@@ -63,6 +63,14 @@ void place(Field& mosaic, const Field& thumb, std::int64_t layer, std::int64_t h
   }
 }
 
+struct Ask {
+  models::Quantity quantity = models::Quantity::kWeight;
+  std::int64_t size = 0;  // of a thumbnail
+  models::Reduction reduction = models::Reduction::kMax;
+  bool own_range = false;
+};
+constexpr const char* kGrid = "grid";
+
 // (L·s, H·s): thumbnails of s × s cells; head n covers [n, n+1) of the column axis, layer n of the row axis.
 class Mosaic {
  public:
@@ -79,16 +87,14 @@ class Mosaic {
   }
 
   Result<RefinedMap> made() const {
-    const std::string key = "grid " + std::to_string(static_cast<int>(input_.quantity)) + " " + std::to_string(size_) +
-                            (input_.reduction == models::Reduction::kMax ? " max" : " mean") +
-                            (own_range_ ? " own" : "");
+    const Ask ask{input_.quantity, size_, input_.reduction, own_range_};
     if (input_.step_ms && is_large(window_.rows, window_.columns) && models::progressive(*column_.trace) != nullptr) {
-      auto map = refine(input_, column_, refinement(key));
+      auto map = refine(input_, column_, refinement(std::string(kGrid) + " " + ask_key(ask)));
       if (map.ok() || map.error().code != ErrorCode::kUnsupported) {
         return map;
       }
     }
-    return exact_map(cached(input_, column_, key, [&] { return all(&Mosaic::exact_thumbnail); }));
+    return exact_map(cached(input_, column_, kGrid, ask, [&] { return all(&Mosaic::exact_thumbnail); }));
   }
 
  private:

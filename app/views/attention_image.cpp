@@ -1,8 +1,10 @@
 // `attention-image`: the image, its patches tinted by how much the chosen patch, or the class token, attends to them.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "app/views/list.h"
+#include "app/views/measured_view.h"
 #include "app/views/patch_grid.h"
 #include "app/views/score_map.h"
 #include "core/base/numbers.h"
@@ -12,15 +14,28 @@ namespace locus::views {
 
 namespace {
 
-class AttentionImage final : public View {
+struct Ask {
+  std::vector<std::int64_t> layers;
+  std::vector<std::int64_t> heads;
+  models::Quantity quantity = models::Quantity::kWeight;
+  std::int64_t query = 0;
+  bool rollout = false;  // through all layers: of no layer, head or quantity
+};
+
+// Measures (layers · heads, T): a row a head, layer by layer.
+class AttentionImage final : public MeasuredView<Ask, Field> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Result<figure::Figure> figure(const ViewInput& input) const override;
-  // [rows, columns] of the patch grid; [H, rows, columns] when the head is kAll or all heads are shown, and
-  // [L, …] in front when the layer is kAll.
-  Result<Data> data(const ViewInput& input) const override;
   Selection pick(const ViewInput& input, const Hit& hit) const override;
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
+
+ protected:
+  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Field> measure(const Ask& ask, const Work& work) const override;
+  Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
+  // [rows, columns] of the patch grid; [H, rows, columns] when the head is kAll or all heads are shown, and
+  // [L, …] in front when the layer is kAll.
+  Result<Data> table(const ViewInput& input, const Numbers& all) const override;
 
  private:
   ViewInfo info_{
@@ -80,40 +95,68 @@ std::vector<std::int64_t> heads_of(const ViewInput& input, const Column& column,
   return heads;
 }
 
-// One row of the map over all tokens: (1, T).
-Result<std::shared_ptr<const Field>> row_of(const ViewInput& input, const Column& column, std::int64_t head,
-                                            const Options& options) {
-  const std::int64_t query = patch_query(input, column);
-  const std::int64_t length = column.trace->length();
-  if (options.rollout) {
-    return cached(input, column, "rollout " + std::to_string(query), [&]() -> Result<Field> {
-      LOCUS_TRY(std::vector<float> shares, models::attention_rollout(*column.trace, query, input.stop));
-      Field field = Field::zeros(1, length);
-      field.values = std::move(shares);
-      return field;
-    });
+std::vector<std::int64_t> layers_of(const ViewInput& input, const Column& column) {
+  if (input.layer != kAll) {
+    return {input.layer};
   }
+  std::vector<std::int64_t> layers(static_cast<std::size_t>(column.trace->model().layers));
+  std::iota(layers.begin(), layers.end(), std::int64_t{0});
+  return layers;
+}
+
+Result<Ask> AttentionImage::ask(const ViewInput& input, std::size_t column) const {
+  const Column& of = input.columns[column];
+  LOCUS_TRY(const Options options, options_of(input));
+  Ask ask;
+  ask.query = patch_query(input, of);
+  ask.rollout = options.rollout;
+  if (!ask.rollout) {
+    ask.layers = layers_of(input, of);
+    ask.heads = heads_of(input, of, options);
+    ask.quantity = input.quantity;
+  }
+  return ask;
+}
+
+Result<Field> AttentionImage::measure(const Ask& ask, const Work& work) const {
+  const models::Trace& trace = *work.column.trace;
+  if (ask.rollout) {
+    Field field = Field::zeros(1, trace.length());
+    LOCUS_TRY(field.values, models::attention_rollout(trace, ask.query, work.stop));
+    return field;
+  }
+  Field rows = Field::zeros(static_cast<std::int64_t>(ask.layers.size() * ask.heads.size()), trace.length());
   models::MapRequest request;
-  request.layer = input.layer;
-  request.head = head;
-  request.quantity = input.quantity;
-  return fetch(input, column, request, {{query, query + 1}, {0, length}, 1, length});
+  request.quantity = ask.quantity;
+  request.rows = {ask.query, ask.query + 1};
+  auto to = rows.values.begin();
+  for (const std::int64_t layer : ask.layers) {
+    request.layer = layer;
+    for (const std::int64_t head : ask.heads) {
+      request.head = head;
+      LOCUS_TRY(const Field row, trace.map(request, work.stop));
+      to = std::copy(row.values.begin(), row.values.end(), to);
+    }
+  }
+  return rows;
 }
 
 struct Tile {
   std::size_t column = 0;
   std::int64_t head = 0;
-  std::shared_ptr<const Field> row;
+  std::shared_ptr<const Field> row;  // (1, T)
   std::shared_ptr<const Field> patches;
 };
 
-Result<std::vector<Tile>> tiles_of(const ViewInput& input, const Options& options) {
+std::vector<Tile> tiles_of(const ViewInput& input, const Options& options,
+                           const std::vector<std::shared_ptr<const Field>>& all) {
   std::vector<Tile> tiles;
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
     const Column& column = input.columns[n];
-    for (const std::int64_t head : heads_of(input, column, options)) {
-      Tile tile{n, head, nullptr, nullptr};
-      LOCUS_TRY(tile.row, row_of(input, column, head, options));
+    const std::vector<std::int64_t> heads = heads_of(input, column, options);
+    for (std::size_t h = 0; h < heads.size(); ++h) {
+      Tile tile{n, heads[h], nullptr, nullptr};
+      tile.row = options.rollout ? all[n] : query_row(column, *all[n], h, patch_query(input, column));
       tile.patches = std::make_shared<const Field>(patches_of(*tile.row, column.trace->image_grid()));
       tiles.push_back(std::move(tile));
     }
@@ -148,13 +191,9 @@ std::string aside(const Tile& tile, const Column& column, const ViewInput& input
   return text;
 }
 
-Result<figure::Figure> AttentionImage::figure(const ViewInput& input) const {
-  LOCUS_CHECK(check(*this, input));
-  for (const Column& column : input.columns) {
-    LOCUS_CHECK(available(column));
-  }
+Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Numbers& all_rows) const {
   LOCUS_TRY(const Options options, options_of(input));
-  LOCUS_TRY(const std::vector<Tile> tiles, tiles_of(input, options));
+  const std::vector<Tile> tiles = tiles_of(input, options, all_rows);
   std::vector<std::shared_ptr<const Field>> fields;
   for (const Tile& tile : tiles) {
     fields.push_back(tile.patches);
@@ -197,31 +236,25 @@ Result<figure::Figure> AttentionImage::figure(const ViewInput& input) const {
   return figure;
 }
 
-Result<Data> AttentionImage::data(const ViewInput& input) const {
-  LOCUS_CHECK(check(*this, input));
+Result<Data> AttentionImage::table(const ViewInput& input, const Numbers& all) const {
   const Column& column = input.columns[0];
-  LOCUS_CHECK(available(column));
   LOCUS_TRY(const Options options, options_of(input));
   const models::ModelInfo& model = column.trace->model();
   const models::ImageGrid& grid = column.trace->image_grid();
-  const bool all_layers = input.layer == kAll && !options.rollout;
-  const Range layers = all_layers ? Range{0, model.layers} : Range{input.layer, input.layer + 1};
   Data data;
-  if (all_layers) {
+  if (input.layer == kAll && !options.rollout) {
     data.shape.push_back(model.layers);
   }
   if (options.all_heads) {
     data.shape.push_back(model.heads);
   }
   data.shape.insert(data.shape.end(), {grid.rows, grid.columns});
-  ViewInput one = input;
-  one.cache.reset();
-  for (one.layer = layers.begin; one.layer < layers.end; ++one.layer) {
-    for (const std::int64_t head : heads_of(input, column, options)) {
-      LOCUS_TRY(const auto row, row_of(one, column, head, options));
-      const Field patches = patches_of(*row, grid);
-      data.values.insert(data.values.end(), patches.values.begin(), patches.values.end());
-    }
+  const Field& rows = *all.front();
+  for (std::int64_t n = 0; n < rows.rows; ++n) {
+    const auto row = options.rollout ? all.front()
+                                     : query_row(column, rows, static_cast<std::size_t>(n), patch_query(input, column));
+    const Field patches = patches_of(*row, grid);
+    data.values.insert(data.values.end(), patches.values.begin(), patches.values.end());
   }
   return data;
 }

@@ -5,6 +5,7 @@
 
 #include "app/views/alignment.h"
 #include "app/views/list.h"
+#include "app/views/measured_view.h"
 #include "app/views/score_map.h"
 
 namespace locus::views {
@@ -13,13 +14,25 @@ namespace {
 
 constexpr std::size_t kMostQueries = 12;
 
-class AttentionText final : public View {
+struct Ask {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+  models::Quantity quantity = models::Quantity::kWeight;
+  std::vector<std::int64_t> queries;  // the column's own tokens
+};
+
+// Measures (queries, T): a row a query.
+class AttentionText final : public MeasuredView<Ask, Field> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Result<figure::Figure> figure(const ViewInput& input) const override;
-  // [T, 1 + queries]: the key, and a column a query.
-  Result<Data> data(const ViewInput& input) const override;
   Selection pick(const ViewInput& input, const Hit& hit) const override;
+
+ protected:
+  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Field> measure(const Ask& ask, const Work& work) const override;
+  Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
+  // [T, 1 + queries]: the key, and a column a query.
+  Result<Data> table(const ViewInput& input, const Numbers& all) const override;
 
  private:
   ViewInfo info_{
@@ -89,14 +102,6 @@ Result<std::vector<std::int64_t>> queries_of(const ViewInput& input) {
   return queries;
 }
 
-Result<std::shared_ptr<const Field>> row_of(const ViewInput& input, const Column& column, std::int64_t query) {
-  models::MapRequest request;
-  request.layer = input.layer;
-  request.head = input.head;
-  request.quantity = input.quantity;
-  return fetch(input, column, request, {{query, query + 1}, {0, column.trace->length()}, 1, column.trace->length()});
-}
-
 figure::Panel text_panel(const ViewInput& input, const Column& column, std::int64_t query, const Field& row,
                          const figure::ColorScale& scale) {
   figure::TokenStrip strip;
@@ -120,20 +125,44 @@ std::int64_t own_query(const ViewInput& input, const Column& column, std::int64_
   return own == kNone ? column.trace->length() - 1 : own;
 }
 
-Result<figure::Figure> AttentionText::figure(const ViewInput& input) const {
-  LOCUS_CHECK(check(*this, input));
+Result<Ask> AttentionText::ask(const ViewInput& input, std::size_t column) const {
+  const auto [layer, head] = head_of_column(input, column);
+  Ask ask{layer, head, input.quantity, {}};
   LOCUS_TRY(const std::vector<std::int64_t> queries, queries_of(input));
-  std::vector<std::shared_ptr<const Field>> rows;
   for (const std::int64_t query : queries) {
-    for (std::size_t n = 0; n < input.columns.size(); ++n) {
-      const Column& column = input.columns[n];
-      LOCUS_CHECK(available(column));
-      LOCUS_TRY(auto row, row_of(of_column(input, n), column, own_query(input, column, query)));
-      rows.push_back(std::move(row));
+    ask.queries.push_back(own_query(input, input.columns[column], query));
+  }
+  return ask;
+}
+
+Result<Field> AttentionText::measure(const Ask& ask, const Work& work) const {
+  Field rows = Field::zeros(static_cast<std::int64_t>(ask.queries.size()), work.column.trace->length());
+  models::MapRequest request;
+  request.layer = ask.layer;
+  request.head = ask.head;
+  request.quantity = ask.quantity;
+  auto to = rows.values.begin();
+  for (const std::int64_t query : ask.queries) {
+    request.rows = {query, query + 1};
+    LOCUS_TRY(const Field row, work.column.trace->map(request, work.stop));
+    to = std::copy(row.values.begin(), row.values.end(), to);
+  }
+  return rows;
+}
+
+Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers& all) const {
+  const std::size_t columns = input.columns.size();
+  std::vector<Ask> asked;
+  for (std::size_t c = 0; c < columns; ++c) {
+    LOCUS_TRY(asked.emplace_back(), ask(input, c));
+  }
+  std::vector<std::shared_ptr<const Field>> rows;  // query by query
+  for (std::size_t q = 0; q < asked.front().queries.size(); ++q) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      rows.push_back(query_row(input.columns[c], *all[c], q, asked[c].queries[q]));
     }
   }
   figure::Figure figure;
-  const std::size_t columns = input.columns.size();
   figure.columns = static_cast<int>(columns);
   for (std::size_t n = 0; n < rows.size(); ++n) {
     const Column& column = input.columns[n % columns];
@@ -142,7 +171,7 @@ Result<figure::Figure> AttentionText::figure(const ViewInput& input) const {
       own.push_back(rows[m]);
     }
     const auto scale = color_scale(input, sign_of(input.quantity), input.scale.shared ? rows : own);
-    const std::int64_t query = own_query(input, column, queries[n / columns]);
+    const std::int64_t query = asked[n % columns].queries[n / columns];
     figure::Panel panel = text_panel(of_column(input, n % columns), column, query, *rows[n], scale);
     if (n >= columns) {
       panel.title.clear();
@@ -156,32 +185,20 @@ Result<figure::Figure> AttentionText::figure(const ViewInput& input) const {
   return figure;
 }
 
-Result<Data> AttentionText::data(const ViewInput& input) const {
-  LOCUS_CHECK(check(*this, input));
-  const Column& column = input.columns[0];
-  LOCUS_CHECK(available(column));
+Result<Data> AttentionText::table(const ViewInput& input, const Numbers& all) const {
   LOCUS_TRY(const std::vector<std::int64_t> queries, queries_of(input));
+  const Field& rows = *all.front();
   Data data;
-  data.shape = {column.trace->length(), static_cast<std::int64_t>(queries.size()) + 1};
+  data.shape = {rows.columns, rows.rows + 1};
   data.columns = {"key"};
-  data.values.resize(static_cast<std::size_t>(data.shape[0] * data.shape[1]));
-  for (std::int64_t n = 0; n < data.shape[0]; ++n) {
-    data.values[static_cast<std::size_t>(n * data.shape[1])] = static_cast<float>(n);
+  for (const std::int64_t query : queries) {
+    data.columns.push_back(models::to_text(input.quantity) +
+                           (queries.size() > 1 ? " of query " + std::to_string(query) : ""));
   }
-  for (std::size_t q = 0; q < queries.size(); ++q) {
-    models::MapRequest request;
-    request.layer = input.layer;
-    request.head = input.head;
-    request.quantity = input.quantity;
-    request.rows = {queries[q], queries[q] + 1};
-    const auto row = column.trace->map(request, input.stop);
-    if (!row) {
-      return row.error().within(column.name);
-    }
-    data.columns.push_back(to_text(input.quantity) +
-                           (queries.size() > 1 ? " of query " + std::to_string(queries[q]) : ""));
-    for (std::int64_t n = 0; n < data.shape[0]; ++n) {
-      data.values[static_cast<std::size_t>(n * data.shape[1]) + q + 1] = row->at(0, n);
+  for (std::int64_t key = 0; key < rows.columns; ++key) {
+    data.values.push_back(static_cast<float>(key));
+    for (std::int64_t q = 0; q < rows.rows; ++q) {
+      data.values.push_back(rows.at(q, key));
     }
   }
   return data;

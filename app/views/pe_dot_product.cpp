@@ -36,11 +36,16 @@ Wanted wanted_of(const ViewInput& input) {
   return wanted;
 }
 
-std::string key_of_wanted(const Wanted& wanted) {
-  return std::to_string(wanted.length) + " " +
-         (wanted.overrides.rope_base ? to_text(SettingValue(*wanted.overrides.rope_base)) : "") + " " +
-         wanted.overrides.rope_scaling;
-}
+struct Ask {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+  models::Similarity similarity;
+  std::int64_t length = 0;
+  double base = 0;  // 0: the checkpoint's
+  std::string scaling;
+  MapWindow window;
+  models::Reduction reduction = models::Reduction::kMax;
+};
 
 // The encodings of other positions than the run's.
 Result<std::shared_ptr<const models::PositionTable>> table_of(const ViewInput& input, const Column& column) {
@@ -81,9 +86,15 @@ class DotProduct final : public MapView {
   Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override {
     const Wanted wanted = wanted_of(input);
     const models::Similarity similarity = similarity_of(input, {0, length(input, column)});
-    const std::string key = "dot " + std::to_string(input.layer) + " " + std::to_string(input.head) + " " +
-                            key_of(similarity) + " " + key_of_wanted(wanted) + " " + key_of(window, input.reduction);
-    return exact_map(cached(input, column, key, [&]() -> Result<Field> {
+    const Ask ask{input.layer,
+                  input.head,
+                  similarity,
+                  wanted.length,
+                  wanted.overrides.rope_base.value_or(0),
+                  wanted.overrides.rope_scaling,
+                  window,
+                  input.reduction};
+    return exact_map(cached(input, column, info_.name, ask, [&]() -> Result<Field> {
       std::shared_ptr<const models::PositionTable> table;
       if (!wanted.of_run()) {
         LOCUS_TRY(table, table_of(input, column));

@@ -6,6 +6,7 @@
 #include "app/views/controls.h"
 #include "app/views/list.h"
 #include "app/views/map_view.h"
+#include "app/views/measured_view.h"
 #include "app/views/patch_grid.h"
 #include "app/views/score_map.h"
 
@@ -75,9 +76,17 @@ std::string text_of(const std::vector<Anchor>& anchors) {
   return text;
 }
 
+struct Ask {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+  models::ImageGrid grid;
+  std::vector<Anchor> anchors;
+  models::Similarity similarity;
+};
+
 // (anchors, patches): the dot products of each anchor with every patch.
-Result<Field> products(const ViewInput& input, const Column& column, const std::vector<Anchor>& anchors) {
-  const models::ImageGrid grid = grid_of(input, column);
+Result<Field> products(const Ask& ask, const Column& column) {
+  const models::ImageGrid& grid = ask.grid;
   const models::ImageGrid& own = column.trace->image_grid();
   const std::int64_t prefix = prefix_of(grid);
   const Range patches{prefix, prefix + grid.rows * grid.columns};
@@ -89,15 +98,14 @@ Result<Field> products(const ViewInput& input, const Column& column, const std::
     models::PositionRequest request;
     request.rows = grid.rows;
     request.columns = grid.columns;
-    LOCUS_TRY(table, column.model->position_table(request, input.layer));
+    LOCUS_TRY(table, column.model->position_table(request, ask.layer));
   }
-  const models::Similarity similarity = similarity_of(input, patches);
-  Field out = Field::zeros(static_cast<std::int64_t>(anchors.size()), patches.size());
-  for (std::size_t n = 0; n < anchors.size(); ++n) {
-    const std::int64_t token = prefix + anchors[n].row * grid.columns + anchors[n].column;
+  Field out = Field::zeros(static_cast<std::int64_t>(ask.anchors.size()), patches.size());
+  for (std::size_t n = 0; n < ask.anchors.size(); ++n) {
+    const std::int64_t token = prefix + ask.anchors[n].row * grid.columns + ask.anchors[n].column;
     const Range row{token, token + 1};
-    LOCUS_TRY(const Field one, table ? table->dot_product(input.head, row, patches, similarity)
-                                     : column.trace->dot_product(input.layer, input.head, row, patches, similarity));
+    LOCUS_TRY(const Field one, table ? table->dot_product(ask.head, row, patches, ask.similarity)
+                                     : column.trace->dot_product(ask.layer, ask.head, row, patches, ask.similarity));
     std::copy(one.values.begin(), one.values.end(),
               out.values.begin() + static_cast<std::ptrdiff_t>(n) * patches.size());
   }
@@ -118,18 +126,22 @@ std::string measure_label(const models::Similarity& similarity) {
                             : std::string(similarity.centred.empty() ? "" : "centred ") + "cosine";
 }
 
-class DotProduct2d final : public View {
+class DotProduct2d final : public MeasuredView<Ask, Field> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
     LOCUS_CHECK(View::available(column));
     return needs_dot_product(column);
   }
-  Result<figure::Figure> figure(const ViewInput& input) const override;
-  // [anchors, rows, columns].
-  Result<Data> data(const ViewInput& input) const override;
   // A click in an anchor's map moves that anchor.
   Selection pick(const ViewInput& input, const Hit& hit) const override;
+
+ protected:
+  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Field> measure(const Ask& ask, const Work& work) const override { return products(ask, work.column); }
+  Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
+  // [anchors, rows, columns].
+  Result<Data> table(const ViewInput& input, const Numbers& all) const override;
 
  private:
   ViewInfo info_{
@@ -162,26 +174,32 @@ class DotProduct2d final : public View {
   };
 };
 
-Result<figure::Figure> DotProduct2d::figure(const ViewInput& input) const {
-  LOCUS_CHECK(check(*this, input));
+Result<Ask> DotProduct2d::ask(const ViewInput& input, std::size_t column) const {
+  Ask ask;
+  ask.layer = input.layer;
+  ask.head = input.head;
+  ask.grid = grid_of(input, input.columns[column]);
+  LOCUS_TRY(ask.anchors, anchors_of(input, ask.grid));
+  const std::int64_t prefix = prefix_of(ask.grid);
+  ask.similarity = similarity_of(input, {prefix, prefix + ask.grid.rows * ask.grid.columns});
+  return ask;
+}
+
+Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers& all) const {
   std::vector<std::shared_ptr<const Field>> maps;
   std::vector<std::size_t> counts;
   figure::Figure figure;
-  for (const Column& column : input.columns) {
-    LOCUS_CHECK(available(column));
-    const models::ImageGrid grid = grid_of(input, column);
-    LOCUS_TRY(const std::vector<Anchor> anchors, anchors_of(input, grid));
-    const std::string key = "dot2d " + std::to_string(input.layer) + " " + std::to_string(input.head) + " " +
-                            std::to_string(grid.rows) + " " + std::to_string(grid.columns) + " " + text_of(anchors) +
-                            " " + key_of(similarity_of(input, {0, 1}));
-    LOCUS_TRY(const auto all, cached(input, column, key, [&] { return products(input, column, anchors); }));
+  for (std::size_t c = 0; c < all.size(); ++c) {
+    LOCUS_TRY(const Ask asked, ask(input, c));
+    const models::ImageGrid& grid = asked.grid;
+    const std::vector<Anchor>& anchors = asked.anchors;
     for (std::size_t n = 0; n < anchors.size(); ++n) {
-      maps.push_back(map_of(*all, static_cast<std::int64_t>(n), grid));
+      maps.push_back(map_of(*all[c], static_cast<std::int64_t>(n), grid));
       figure::Panel panel;
       panel.equal_aspect = true;
       panel.title = "(" + std::to_string(anchors[n].row) + ", " + std::to_string(anchors[n].column) + ")";
       if (n == 0 && input.columns.size() > 1) {
-        panel.y.label = column.name;  // a row a checkpoint
+        panel.y.label = input.columns[c].name;  // a row a checkpoint
       }
       panel.x.view = {0, static_cast<double>(grid.columns)};
       panel.y.view = {static_cast<double>(grid.rows), 0};
@@ -198,8 +216,9 @@ Result<figure::Figure> DotProduct2d::figure(const ViewInput& input) const {
   for (std::size_t column = 0; column < counts.size(); ++column) {
     const std::span<const std::shared_ptr<const Field>> all(maps);
     const auto scale = color_scale(input, Sign::kAny, input.scale.shared ? all : all.subspan(panel, counts[column]));
-    const models::ImageGrid grid = grid_of(input, input.columns[column]);
-    LOCUS_TRY(const std::vector<Anchor> anchors, anchors_of(input, grid));
+    LOCUS_TRY(const Ask asked, ask(input, column));
+    const models::ImageGrid& grid = asked.grid;
+    const std::vector<Anchor>& anchors = asked.anchors;
     for (std::size_t n = 0; n < counts[column]; ++n, ++panel) {
       figure::HeatMap map;
       map.field = maps[panel];
@@ -218,14 +237,9 @@ Result<figure::Figure> DotProduct2d::figure(const ViewInput& input) const {
   return figure;
 }
 
-Result<Data> DotProduct2d::data(const ViewInput& input) const {
-  LOCUS_CHECK(check(*this, input));
-  const Column& column = input.columns[0];
-  LOCUS_CHECK(available(column));
-  const models::ImageGrid grid = grid_of(input, column);
-  LOCUS_TRY(const std::vector<Anchor> anchors, anchors_of(input, grid));
-  LOCUS_TRY(Field all, products(input, column, anchors));
-  return Data{{all.rows, grid.rows, grid.columns}, std::move(all.values), {}};
+Result<Data> DotProduct2d::table(const ViewInput& input, const Numbers& all) const {
+  LOCUS_TRY(const Ask asked, ask(input, 0));
+  return Data{{all[0]->rows, asked.grid.rows, asked.grid.columns}, all[0]->values, {}};
 }
 
 Selection DotProduct2d::pick(const ViewInput& input, const Hit& hit) const {

@@ -33,6 +33,13 @@ Result<Field> position_rows(const ViewInput& input, const Column& column, Range 
   return field;
 }
 
+struct Ask {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+  MapWindow window;
+  models::Reduction reduction = models::Reduction::kMax;
+};
+
 class PositionAttention final : public MapView {
  public:
   const ViewInfo& info() const override { return info_; }
@@ -47,9 +54,8 @@ class PositionAttention final : public MapView {
 
  protected:
   Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override {
-    const std::string key = "position-attention " + std::to_string(input.layer) + " " + std::to_string(input.head) +
-                            " " + key_of(window, input.reduction);
-    return exact_map(cached(input, column, key, [&] {
+    const Ask ask{input.layer, input.head, window, input.reduction};
+    return exact_map(cached(input, column, info_.name, ask, [&] {
       return fetch_blocks(
           window, input.reduction,
           [&](Range rows) -> Result<Field> {

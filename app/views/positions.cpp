@@ -79,12 +79,19 @@ std::string share_text(float value) {
   return text.starts_with("0.") ? text.substr(1) : text;
 }
 
+struct StripAsk {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+  Strip strip;
+};
+
 // (4, keys): distance, gate, position and attention of one query.
-Result<Field> strip_values(const ViewInput& input, const Column& column, const Strip& strip, std::int64_t head) {
+Result<Field> strip_values(const StripAsk& ask, const Column& column, const StopToken& stop) {
+  const Strip& strip = ask.strip;
   Field values = Field::zeros(kStripRows, strip.keys.size());
   models::MapRequest request;
-  request.layer = input.layer;
-  request.head = head;
+  request.layer = ask.layer;
+  request.head = ask.head;
   request.rows = {strip.query, strip.query + 1};
   request.columns = strip.keys;
   for (std::int64_t c = 0; c < values.columns; ++c) {
@@ -94,11 +101,8 @@ Result<Field> strip_values(const ViewInput& input, const Column& column, const S
   for (const models::Quantity quantity :
        {models::Quantity::kGate, models::Quantity::kPosition, models::Quantity::kWeight}) {
     request.quantity = quantity;
-    const auto map = column.trace->map(request, input.stop);
-    if (!map) {
-      return map.error().within(column.name);
-    }
-    std::copy(map->values.begin(), map->values.end(), values.values.begin() + row * values.columns);
+    LOCUS_TRY(const Field map, column.trace->map(request, stop));
+    std::copy(map.values.begin(), map.values.end(), values.values.begin() + row * values.columns);
     ++row;
   }
   return values;
@@ -177,8 +181,10 @@ Status Positions::append_rows(const ViewInput& input, figure::Figure& figure) co
     if (!strip) {
       return {};
     }
-    LOCUS_TRY(const Field values, strip_values(input, column, *strip, head_of(input)));
-    figure.panels.push_back(strip_panel(input, column, *strip, values));
+    const StripAsk ask{input.layer, head_of(input), *strip};
+    LOCUS_TRY(const auto values,
+              cached(input, column, "strip", ask, [&] { return strip_values(ask, column, input.stop); }));
+    figure.panels.push_back(strip_panel(input, column, *strip, *values));
   }
   return {};
 }

@@ -101,26 +101,25 @@ void set_axes(Field& field, const MapWindow& window) {
   field.column_axis = axis("key", window.columns, field.columns);
 }
 
-Result<std::shared_ptr<const Field>> cached(const ViewInput& input, const Column& column, const std::string& key,
-                                            const std::function<Result<Field>()>& make) {
-  return analysed<Field>(input, column, {column.trace}, key, make);
-}
-
-std::string key_of(const MapWindow& window, models::Reduction reduction) {
-  std::string key = reduction == models::Reduction::kMax ? "max" : "mean";
-  for (const std::int64_t number :
-       {window.rows.begin, window.rows.end, window.columns.begin, window.columns.end, window.height, window.width}) {
-    key += " " + std::to_string(number);
+std::shared_ptr<const Field> query_row(const Column& column, const Field& rows, std::size_t n, std::int64_t query) {
+  Field row = Field::zeros(1, rows.columns);
+  std::copy_n(rows.values.begin() + static_cast<std::ptrdiff_t>(n) * rows.columns, rows.columns, row.values.begin());
+  set_axes(row, {{query, query + 1}, {0, rows.columns}, 1, rows.columns});
+  if (column.trace->model().causal) {
+    mask_future(row);
   }
-  return key;
+  return std::make_shared<const Field>(std::move(row));
 }
 
 namespace {
 
-std::string key_of(const models::MapRequest& request) {
-  return std::to_string(static_cast<int>(request.quantity)) + " " + std::to_string(request.layer) + " " +
-         std::to_string(request.head) + " ";
-}
+constexpr const char* kMap = "map";
+
+struct MapAsk {
+  models::MapRequest request;
+  MapWindow window;
+  models::Reduction reduction = models::Reduction::kMax;
+};
 
 models::MapRequest within(models::MapRequest request, const MapWindow& window) {
   request.rows = window.rows;
@@ -151,8 +150,7 @@ bool is_large(Range rows, Range columns) {
 
 Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column& column,
                                            const models::MapRequest& request, const MapWindow& window) {
-  const std::string key = "map " + key_of(request) + key_of(window, input.reduction);
-  return cached(input, column, key, [&]() -> Result<Field> {
+  return cached(input, column, kMap, MapAsk{request, window, input.reduction}, [&]() -> Result<Field> {
     const models::MapRequest part = within(request, window);
     LOCUS_TRY(Field field, window.reduced()
                                ? column.trace->overview(part, window.height, window.width, input.reduction, input.stop)
@@ -168,7 +166,7 @@ Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column&
 Result<RefinedMap> fetch_refined(const ViewInput& input, const Column& column, const models::MapRequest& request,
                                  const MapWindow& window) {
   const models::Progressive* progressive = models::progressive(*column.trace);
-  const std::string key = "map " + key_of(request) + key_of(window, input.reduction);
+  const std::string key = std::string(kMap) + " " + ask_key(MapAsk{request, window, input.reduction});
   const bool wanted = input.step_ms && window.reduced() && is_large(window.rows, window.columns) &&
                       progressive != nullptr && !(input.cache && input.cache->peek<Field>({column.trace}, key));
   if (wanted) {

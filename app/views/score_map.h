@@ -8,7 +8,9 @@
 #include <span>
 #include <string>
 
+#include "app/views/ask.h"
 #include "app/views/refined_map.h"
+#include "app/views/series.h"
 #include "app/views/view.h"
 
 namespace locus::views {
@@ -27,10 +29,13 @@ struct MapWindow {
 // has something to show, and a field no finer than the screen. `panels` share the figure's size.
 MapWindow visible_window(const ViewInput& input, std::int64_t length, int panels);
 
-// A field through the input's cache, if it has one; `key` names everything it depends on besides the trace.
-Result<std::shared_ptr<const Field>> cached(const ViewInput& input, const Column& column, const std::string& key,
-                                            const std::function<Result<Field>()>& make);
-std::string key_of(const MapWindow& window, models::Reduction reduction);
+// A field through the input's cache, if it has one: `what` it is, and the ask (ask.h) with everything it depends on
+// besides the trace.
+template <class Ask>
+Result<std::shared_ptr<const Field>> cached(const ViewInput& input, const Column& column, const std::string& what,
+                                            const Ask& ask, const std::function<Result<Field>()>& make) {
+  return analysed<Field>(input, column, {column.trace}, what + " " + ask_key(ask), make);
+}
 
 // (height, width) of the window: the map itself, or its exact reduction. Cells whose keys all come after their queries
 // are NaN in causal models. Errors as Trace::map, naming the column.
@@ -51,6 +56,9 @@ Result<Field> fetch_blocks(const MapWindow& window, models::Reduction reduction,
 
 // NaN in every cell of these rows (empty: all) whose keys all come after its queries.
 void mask_future(Field& field, Range rows = {});
+
+// Row n of `rows` (queries, T), which is that of `query`, as it is drawn: keys after it are NaN in causal models.
+std::shared_ptr<const Field> query_row(const Column& column, const Field& rows, std::size_t n, std::int64_t query);
 
 // Rows and columns named as queries and keys, starting at the window's cells.
 void set_axes(Field& field, const MapWindow& window);

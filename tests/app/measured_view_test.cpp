@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "app/views/controls.h"
+#include "tests/support/counting_trace.h"
 #include "tests/support/exported_views.h"
+#include "tests/support/fake_model.h"
 
 namespace locus::views {
 namespace {
@@ -139,10 +142,13 @@ TEST(MeasuredView, EveryMemberOfAnAskIsPartOfItsKey) {
   }
 }
 
-// The views that measure: a look reports no progress, for nothing is measured, and keeps nothing new.
+// What measures through the analyses, which read what a run keeps.
+const std::vector<std::string> kAnalyses{"distance-profile", "distance-bias", "length-curve",
+                                         "shift-stability",  "heads",         "head-difference"};
+
+// A look reports no progress, for nothing is measured, and keeps nothing new.
 TEST(MeasuredView, NoLookMeasuresABundledRunAgain) {
-  for (const char* name :
-       {"distance-profile", "distance-bias", "length-curve", "shift-stability", "heads", "head-difference"}) {
+  for (const std::string& name : kAnalyses) {
     ViewInput input = test_views::pair_of();
     input.cache = std::make_shared<FieldCache>(64 << 20);
     int reports = 0;
@@ -163,10 +169,58 @@ TEST(MeasuredView, NoLookMeasuresABundledRunAgain) {
   }
 }
 
+// The views of maps, over two columns of a run that it shows: colours read nothing of the runs again, and of views
+// whose maps are not of the screen's size neither does another size, nor the data.
+TEST(MeasuredView, NoLookReadsARunAgain) {
+  const auto two_of = [](const char* name, const models::Input& input) {
+    const auto model = test::bundled(name);
+    return std::vector{test::column_of(model, input), test::column_of(model, input, "again")};
+  };
+  models::Input text;
+  text.text = test_views::kText;
+  models::Input ids;
+  ids.ids = {1, 2, 1, 3, 0, 2, 1, 3, 0, 2};
+  test::FakeShape shape;
+  shape.rows = shape.columns = 4;
+  const Column image{"image", std::make_shared<test::FakeModel>(shape), std::make_shared<test::FakeTrace>(shape, "")};
+  const std::vector<std::vector<Column>> pairs{
+      two_of("text-rope", text), two_of("flip-flop-cope", ids), {image, image}};
+  for (const View* view : views()) {
+    if (!view->info().uses_input || std::count(kAnalyses.begin(), kAnalyses.end(), view->info().name) > 0) {
+      continue;  // shows files; or reads more than maps, as the test above sees by its progress
+    }
+    const auto pair = std::find_if(pairs.begin(), pairs.end(),
+                                   [&](const auto& columns) { return view->available(columns.front()).ok(); });
+    ASSERT_NE(pair, pairs.end()) << view->info().name;
+    ViewInput input;
+    std::vector<std::shared_ptr<test::CountingTrace>> counters;
+    for (const Column& column : *pair) {
+      counters.push_back(std::make_shared<test::CountingTrace>(column.trace));
+      input.columns.push_back({column.name, column.model, counters.back()});
+    }
+    const auto reads = [&] { return counters[0]->reads() + counters[1]->reads(); };
+    input.cache = std::make_shared<FieldCache>(std::size_t{64} << 20);
+    const auto first = view->figure(input);
+    ASSERT_TRUE(first.ok()) << view->info().name << ": " << first.error().describe();
+    const int before = reads();
+    for (const auto& change : looks()) {
+      ViewInput changed = input;
+      change(changed);
+      if (!view->info().uses_camera || (changed.width_px == input.width_px && changed.height_px == input.height_px)) {
+        ASSERT_TRUE(view->figure(changed).ok()) << view->info().name;
+      }
+    }
+    if (!view->info().uses_camera) {
+      ASSERT_TRUE(view->data(input).ok()) << view->info().name;
+    }
+    EXPECT_EQ(reads(), before) << view->info().name;
+    EXPECT_GT(before, 0) << view->info().name;
+  }
+}
+
 // Cancelled while it measures: nothing of it is kept, and it measures all of it the next time.
 TEST(MeasuredView, AMeasureThatIsCancelledIsNotKept) {
-  for (const char* name :
-       {"distance-profile", "distance-bias", "length-curve", "shift-stability", "heads", "head-difference"}) {
+  for (const std::string& name : kAnalyses) {
     ViewInput input = test_views::pair_of();
     input.cache = std::make_shared<FieldCache>(64 << 20);
     std::stop_source stop;
