@@ -2,9 +2,12 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <string>
+#include <string_view>
 
 #include "core/position/distance_bias.h"
 #include "core/position/tile_kernels.h"
@@ -14,6 +17,7 @@ namespace locus::position {
 namespace {
 
 constexpr std::int64_t kRowsPerTask = 32;
+constexpr std::array<std::string_view, 3> kPhases{"quadratic", "linear", "general"};  // in Phase's order
 
 // amplitude · cos(2π · distance · phase) where no gradient is needed, written over `amplitude` if allowed.
 at::Tensor modulated(const at::Tensor& amplitude, const at::Tensor& phase, const at::Tensor& by_diagonal,
@@ -34,6 +38,19 @@ at::Tensor modulated(const at::Tensor& amplitude, const at::Tensor& phase, const
   return out;
 }
 
+// Eq. 13: the unit matrix of the channels [begin, end), over the root of how many they are.
+at::Tensor part_of_unit(const ModelShape& shape, std::int64_t begin, std::int64_t end) {
+  at::Tensor diagonal = at::zeros({shape.head_width});
+  diagonal.slice(0, begin, end).fill_(1.0 / std::sqrt(static_cast<double>(end - begin)));
+  return at::diag(diagonal).expand({shape.heads, -1, -1}).clone();
+}
+
+// qᵀXk of a tile's rows and columns.
+at::Tensor form(const at::Tensor& rows, const at::Tensor& columns, const at::Tensor& matrix, const Range& heads) {
+  const at::Tensor own = matrix.slice(0, heads.begin, heads.end).to(rows.scalar_type());
+  return at::matmul(at::matmul(rows, own), columns.transpose(-1, -2));
+}
+
 }  // namespace
 
 Result<TapaOptions> TapaOptions::from(const Settings& settings) {
@@ -41,10 +58,11 @@ Result<TapaOptions> TapaOptions::from(const Settings& settings) {
   LOCUS_TRY(options.alpha, settings.number("alpha", options.alpha));
   LOCUS_TRY(options.theta, settings.number("theta", options.theta));
   LOCUS_TRY(const std::string phase, settings.text("phase", "quadratic"));
-  if (phase != "quadratic" && phase != "linear") {
-    return bad_input("option phase: expected quadratic or linear, found " + phase);
+  const auto known = std::find(kPhases.begin(), kPhases.end(), phase);
+  if (known == kPhases.end()) {
+    return bad_input("option phase: expected quadratic, linear or general, found " + phase);
   }
-  options.linear = phase == "linear";
+  options.phase = static_cast<Phase>(known - kPhases.begin());
   if (!(options.alpha > 0) || !std::isfinite(options.alpha)) {
     return bad_input("option alpha: expected a number above 0, found " + to_text(SettingValue(options.alpha)));
   }
@@ -55,7 +73,7 @@ Result<TapaOptions> TapaOptions::from(const Settings& settings) {
 }
 
 Settings TapaOptions::settings() const {
-  return {{"alpha", alpha}, {"theta", theta}, {"phase", std::string(linear ? "linear" : "quadratic")}};
+  return {{"alpha", alpha}, {"theta", theta}, {"phase", std::string(kPhases.at(static_cast<std::size_t>(phase)))}};
 }
 
 at::Tensor tapa_distance(const at::Tensor& distances, double alpha) {
@@ -71,9 +89,12 @@ const Description& Tapa::about() {
       .equation = "(q_A·k_A)/√(θD) · cos(2π·|i − j|^α·(q_P·k_P)/√((1−θ)D))",
       .content = "the amplitude (q_A·k_A)/√(θD)",
       .look_for = "Scores of both signs at every distance whose mean vanishes while their spread stays.",
+      .parameters = {{"layers.N.amplitude", "(H, D, D)", "ℳ of Eq. 9, with phase=general"},
+                     {"layers.N.phase", "(H, D, D)", "𝒩 of Eq. 10, with phase=general"}},
       .options = {{"alpha", "0.1", "the angle grows with |i − j|^α"},
                   {"theta", "0.5", "part of the channels that make the amplitude; θ·D must be whole"},
-                  {"phase", "quadratic", "quadratic: q_P·k_P; linear: Σ(q_P + k_P)"}},
+                  {"phase", "quadratic",
+                   "quadratic: q_P·k_P; linear: Σ(q_P + k_P); general: qᵀ𝒩k, and the amplitude qᵀℳk, both trained"}},
       .scores = true,
   };
   return description;
@@ -90,11 +111,40 @@ Result<std::unique_ptr<PositionEncoding>> Tapa::make(const Settings& options, co
   return std::unique_ptr<PositionEncoding>(std::make_unique<Tapa>(shape, typed, amplitude));
 }
 
-at::Tensor Tapa::phase(const at::Tensor& rows, const at::Tensor& columns) const {
+Tapa::Tapa(const ModelShape& shape, const TapaOptions& options, std::int64_t amplitude_width)
+    : PositionEncoding(shape), options_(options), amplitude_width_(amplitude_width) {
+  if (options.phase == TapaOptions::Phase::kGeneral) {
+    amplitude_matrix_ =
+        LayerParameter("amplitude", shape.layers, true, [&] { return part_of_unit(shape, 0, amplitude_width); });
+    phase_matrix_ = LayerParameter("phase", shape.layers, true,
+                                   [&] { return part_of_unit(shape, amplitude_width, shape.head_width); });
+  }
+}
+
+std::vector<Parameter> Tapa::parameters() {
+  std::vector<Parameter> list;
+  amplitude_matrix_.list(list);
+  phase_matrix_.list(list);
+  return list;
+}
+
+at::Tensor Tapa::amplitude(const at::Tensor& rows, const at::Tensor& columns, const Tile& tile) const {
+  if (!amplitude_matrix_.empty()) {
+    return form(rows, columns, amplitude_matrix_.of(tile.layer), tile.heads);
+  }
+  const double scale = 1.0 / std::sqrt(static_cast<double>(amplitude_width_));
+  return at::matmul(rows.slice(-1, 0, amplitude_width_) * scale,
+                    columns.slice(-1, 0, amplitude_width_).transpose(-1, -2));
+}
+
+at::Tensor Tapa::phase(const at::Tensor& rows, const at::Tensor& columns, const Tile& tile) const {
+  if (!phase_matrix_.empty()) {
+    return form(rows, columns, phase_matrix_.of(tile.layer), tile.heads);
+  }
   const double scale = 1.0 / std::sqrt(static_cast<double>(shape_.head_width - amplitude_width_));
   const at::Tensor query = rows.slice(-1, amplitude_width_) * scale;
   const at::Tensor key = columns.slice(-1, amplitude_width_);
-  if (options_.linear) {
+  if (options_.phase == TapaOptions::Phase::kLinear) {
     return query.sum(-1, true) + (key.sum(-1) * scale).unsqueeze(-2);
   }
   return at::matmul(query, key.transpose(-1, -2));
@@ -104,10 +154,8 @@ TileScores Tapa::score(const Prepared& prepared, const Tile& tile, const Wanted&
                        const at::Tensor& /*carry*/) const {
   const at::Tensor rows = tile_rows(prepared.query, tile);
   const at::Tensor columns = tile_columns(prepared.key, tile, prepared.query.size(1));
-  const double scale = 1.0 / std::sqrt(static_cast<double>(amplitude_width_));
-  const at::Tensor amplitude =
-      at::matmul(rows.slice(-1, 0, amplitude_width_) * scale, columns.slice(-1, 0, amplitude_width_).transpose(-1, -2));
-  const at::Tensor phase = this->phase(rows, columns);
+  const at::Tensor amplitude = this->amplitude(rows, columns, tile);
+  const at::Tensor phase = this->phase(rows, columns, tile);
   TileScores scores;
   if (wanted.content) {
     scores.content = amplitude;

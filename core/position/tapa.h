@@ -4,14 +4,17 @@
 
 #include <memory>
 
+#include "core/position/layer_parameter.h"
 #include "core/position/position_encoding.h"
 
 namespace locus::position {
 
 struct TapaOptions {
-  double alpha = 0.1;   // the angle grows with |i − j|^α
-  double theta = 0.5;   // part of the channels that make the amplitude, the first ones; θ·D must be whole
-  bool linear = false;  // option `phase`: "quadratic" or "linear" (Eq. 16)
+  enum class Phase { kQuadratic, kLinear, kGeneral };
+
+  double alpha = 0.1;               // the angle grows with |i − j|^α
+  double theta = 0.5;               // part of the channels that make the amplitude, the first ones; θ·D must be whole
+  Phase phase = Phase::kQuadratic;  // option `phase`: "quadratic", "linear" (Eq. 16) or "general" (Eq. 9, 10)
 
   // Errors: kBadInput naming option, expected and found.
   static Result<TapaOptions> from(const Settings& settings);
@@ -24,25 +27,30 @@ at::Tensor tapa_distance(const at::Tensor& distances, double alpha);
 // logit_ij = (q_A·k_A)/√(θD) · cos(2π·|i − j|^α · φ_ij)   (Eq. 12), without a further 1/√D
 //   quadratic  φ = (q_P·k_P)/√((1−θ)D)
 //   linear     φ = (Σ q_P + Σ k_P)/√((1−θ)D)
+//   general    logit_ij = qᵀℳk · cos(2π·|i − j|^α · qᵀ𝒩k)   (Eq. 9, 10), ℳ and 𝒩 trained, D × D a head and layer;
+//              they begin as Eq. 13's, with which it is the quadratic one
 class Tapa final : public PositionEncoding {
  public:
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
 
-  Tapa(const ModelShape& shape, const TapaOptions& options, std::int64_t amplitude_width)
-      : PositionEncoding(shape), options_(options), amplitude_width_(amplitude_width) {}
+  Tapa(const ModelShape& shape, const TapaOptions& options, std::int64_t amplitude_width);
 
   const Description& description() const override { return about(); }
   Settings settings() const override { return options_.settings(); }
+  std::vector<Parameter> parameters() override;
   bool is_dot_product() const override { return false; }
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                    const at::Tensor& carry) const override;
 
  private:
-  at::Tensor phase(const at::Tensor& rows, const at::Tensor& columns) const;
+  at::Tensor amplitude(const at::Tensor& rows, const at::Tensor& columns, const Tile& tile) const;
+  at::Tensor phase(const at::Tensor& rows, const at::Tensor& columns, const Tile& tile) const;
 
   TapaOptions options_;
-  std::int64_t amplitude_width_;  // θD
+  std::int64_t amplitude_width_;     // θD
+  LayerParameter amplitude_matrix_;  // (H, D, D) ℳ of Eq. 9; empty unless the phase is general
+  LayerParameter phase_matrix_;      // (H, D, D) 𝒩 of Eq. 10, likewise
 };
 
 }  // namespace locus::position

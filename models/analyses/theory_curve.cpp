@@ -66,7 +66,7 @@ Result<TheoryCurve> rope_curve(const position::Rope& rope, const Pairs& pairs, c
 
 Result<TheoryCurve> tapa_curve(const position::Tapa& tapa, const Pairs& pairs, const std::vector<double>& distances) {
   LOCUS_TRY(const position::TapaOptions options, position::TapaOptions::from(tapa.settings()));
-  if (options.linear) {
+  if (options.phase != position::TapaOptions::Phase::kQuadratic) {
     return unsupported("theory curve: the closed form is of TAPA's quadratic phase");
   }
   const std::int64_t head_width = tapa.shape().head_width;

@@ -55,6 +55,15 @@ TEST_F(CliInfo, JsonListsEachLayersEncodingAndWindow) {
   EXPECT_EQ(json::parse(without.out).at("layer_encodings"), json::parse("[0, 0, 0, -1]"));
 }
 
+// The bundled checkpoint whose every second layer has no positions.
+TEST_F(CliInfo, NamesTheLayersWithoutPositions) {
+  const std::string bundled = locus::test::source_dir() + "/assets/checkpoints/text-rope-nope";
+  const json info = json::parse(run_locus({"info", bundled, "--json"}).out);
+  EXPECT_EQ(info.at("layer_encodings"), json::parse("[0, -1, 0, -1]"));
+  const std::string text = run_locus({"info", bundled}).out;
+  EXPECT_NE(text.find("\nlayers 0, 2     rope base=10000\nlayers 1, 3     none\n"), std::string::npos) << text;
+}
+
 TEST_F(CliInfo, TextNamesThem) {
   const auto outcome = run_locus({"info", family_folder("smollm3")});
   ASSERT_EQ(outcome.status, 0) << outcome.err;

@@ -1,6 +1,10 @@
 // What one encoding has to do with another, with shifts and with far positions.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numbers>
+#include <tuple>
+
 #include "core/position/randpe.h"
 #include "tests/support/encodings.h"
 #include "tests/support/golden.h"
@@ -120,6 +124,42 @@ TEST(EncodingRelations, tapaWithoutPhaseIsPlainAttentionOfItsAmplitude) {
   const auto amplitude =
       whole_map(*plain, prepare(*plain, positions, projections.query.slice(-1, 0, 4), projections.key.slice(-1, 0, 4)));
   EXPECT_CLOSE(whole.logits, amplitude.logits, 1e-6);
+}
+
+// Eq. 9 and 10 with the matrices of Eq. 13 are Eq. 12; with others, what a sum over channels gives.
+TEST(EncodingRelations, tapasGeneralPhaseBeginsAsTheQuadraticOne) {
+  const Settings options{{"theta", 0.25}, {"alpha", 0.3}};
+  Settings general = options;
+  general.set("phase", std::string("general"));
+  const auto quadratic = encoding("tapa", options, shape_of(2, 8));
+  const auto trained = encoding("tapa", general, shape_of(2, 8));
+  const position::Projections projections = random_projections(shape_of(2, 8), 1, kTokens);
+  const Positions positions = Positions::sequence(kTokens);
+  const auto map = [&](const position::PositionEncoding& one) {
+    return whole_map(one, prepare(one, positions, projections.query, projections.key)).logits;
+  };
+  EXPECT_CLOSE(map(*trained), map(*quadratic), 1e-5);
+  for (const position::Parameter& parameter : trained->parameters()) {
+    *parameter.value = at::randn_like(*parameter.value) * 0.4;
+  }
+  const at::Tensor logits = map(*trained);
+  const auto parameters = trained->parameters();
+  const auto form = [&](const at::Tensor& matrices, std::int64_t head, std::int64_t i, std::int64_t j) {
+    double sum = 0;
+    for (std::int64_t a = 0; a < 8; ++a) {
+      for (std::int64_t b = 0; b < 8; ++b) {
+        sum += projections.query[0][head][i][a].item<double>() * matrices[head][a][b].item<double>() *
+               projections.key[0][head][j][b].item<double>();
+      }
+    }
+    return sum;
+  };
+  for (const auto& [head, i, j] : {std::tuple{0, 3, 3}, std::tuple{1, 5, 2}, std::tuple{1, 11, 0}}) {
+    const double angle = 2 * std::numbers::pi * (i == j ? 0 : std::pow(i - j, 0.3));
+    const double expected =
+        form(*parameters[0].value, head, i, j) * std::cos(angle * form(*parameters[1].value, head, i, j));
+    EXPECT_NEAR(logits[0][head][i][j].item<double>(), expected, 1e-4);
+  }
 }
 
 TEST(EncodingRelations, tapaAtDistanceZeroIsItsAmplitude) {

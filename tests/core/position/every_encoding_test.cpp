@@ -54,6 +54,7 @@ std::vector<Case> cases() {
   add("relative-capped-bidirectional", "relative-capped", {{"length", std::int64_t{9}}}, false);
   add("randpe-sinusoidal", "randpe", {{"over", word("sinusoidal")}});
   add("tapa-linear", "tapa", {{"phase", word("linear")}, {"theta", 0.25}, {"alpha", 0.3}});
+  add("tapa-general", "tapa", {{"phase", word("general")}, {"theta", 0.25}, {"alpha", 0.3}});
   const std::int64_t short_range = 5;
   add("cope-short", "cope", {{"p_max", short_range}, {"scale_positions", true}, {"per_layer", true}});
   add("cope-sep-key", "cope", {{"p_max", short_range}, {"gates", word("sep-key")}});
