@@ -1,7 +1,7 @@
 #include "core/position/list.h"
 
 #include "core/position/alibi.h"
-#include "core/position/cope.h"
+#include "core/position/cope/cope.h"
 #include "core/position/fire.h"
 #include "core/position/kerple.h"
 #include "core/position/learned.h"
@@ -12,11 +12,11 @@
 #include "core/position/rope.h"
 #include "core/position/rope_axial.h"
 #include "core/position/rope_mixed.h"
-#include "core/position/seqpe.h"
+#include "core/position/seqpe/seqpe.h"
 #include "core/position/sinusoidal.h"
 #include "core/position/t5.h"
 #include "core/position/tapa.h"
-#include "core/position/tape.h"
+#include "core/position/tape/tape.h"
 #include "core/position/xpos.h"
 
 namespace locus::position {

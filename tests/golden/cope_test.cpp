@@ -1,6 +1,6 @@
 // CoPE against the authors' repository (default, nodiv, sepkey, valgates, npos4, coperel), the paper's Listing 1, and
 // its variants of App. C. Tolerance 1e-4·(1 + |b|).
-#include "core/position/cope.h"
+#include "core/position/cope/cope.h"
 
 #include <gtest/gtest.h>
 

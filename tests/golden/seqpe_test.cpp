@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "core/position/list.h"
-#include "core/position/seqpe.h"
-#include "core/position/seqpe_losses.h"
+#include "core/position/seqpe/losses.h"
+#include "core/position/seqpe/seqpe.h"
 #include "tests/support/golden.h"
 
 namespace locus {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/position/list.h"
-#include "core/position/tape.h"
+#include "core/position/tape/tape.h"
 #include "tests/support/golden.h"
 
 namespace locus {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/position/list.h"
-#include "core/position/tape.h"
+#include "core/position/tape/tape.h"
 #include "tests/support/golden.h"
 #include "tests/support/llama.h"
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <numeric>
 
-#include "core/position/tape_state.h"
-#include "core/position/tape_update.h"
+#include "core/position/tape/state.h"
+#include "core/position/tape/update.h"
 
 namespace locus::test {
 namespace {

@@ -1,5 +1,5 @@
 // CoPE's kernel for training against finite differences in float64, and against the chain of ATen operations.
-#include "core/position/cope_function.h"
+#include "core/position/cope/function.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What SeqPE's losses do to its embeddings (Li et al. 2025, §3.3, §3.4, Fig. 2), and the positions they are taken at.
-#include "core/position/seqpe_losses.h"
+#include "core/position/seqpe/losses.h"
 
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <set>
 
 #include "core/position/list.h"
-#include "core/position/seqpe.h"
+#include "core/position/seqpe/seqpe.h"
 #include "tests/support/adam.h"
 #include "tests/support/golden.h"
 

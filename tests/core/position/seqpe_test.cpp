@@ -1,5 +1,5 @@
 // SeqPE's integrations against their formulas, its digits, its kept tables, and its errors.
-#include "core/position/seqpe.h"
+#include "core/position/seqpe/seqpe.h"
 
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>

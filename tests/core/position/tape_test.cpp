@@ -1,6 +1,6 @@
 // What TAPE promises (Zhu et al. 2025, Propositions 3.1 and 4.2, §3.3), on random models whose weights are all
 // non-zero.
-#include "core/position/tape.h"
+#include "core/position/tape/tape.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>

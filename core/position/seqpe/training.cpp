@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/position/seqpe.h"
+#include "core/position/seqpe/seqpe.h"
 
 namespace locus::position {
 

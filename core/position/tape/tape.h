@@ -18,8 +18,8 @@
 #include "core/position/fourier_features.h"
 #include "core/position/position_encoding.h"
 #include "core/position/rope_scaling.h"
-#include "core/position/tape_state.h"
-#include "core/position/tape_update.h"
+#include "core/position/tape/state.h"
+#include "core/position/tape/update.h"
 
 namespace locus::position {
 

@@ -1,4 +1,4 @@
-#include "core/position/tape.h"
+#include "core/position/tape/tape.h"
 
 #include <cmath>
 #include <string>

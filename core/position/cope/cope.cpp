@@ -1,4 +1,4 @@
-#include "core/position/cope.h"
+#include "core/position/cope/cope.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/position/alibi.h"
-#include "core/position/cope_function.h"
+#include "core/position/cope/function.h"
 #include "core/position/distance_bias.h"
 #include "core/position/relative.h"
 

@@ -1,4 +1,4 @@
-#include "core/position/seqpe_encoder.h"
+#include "core/position/seqpe/encoder.h"
 
 #include <ATen/core/grad_mode.h>
 

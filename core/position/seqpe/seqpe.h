@@ -15,8 +15,8 @@
 
 #include "core/position/position_encoding.h"
 #include "core/position/row_form.h"
-#include "core/position/seqpe_encoder.h"
-#include "core/position/seqpe_losses.h"
+#include "core/position/seqpe/encoder.h"
+#include "core/position/seqpe/losses.h"
 
 namespace locus::position {
 

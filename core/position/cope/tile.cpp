@@ -1,4 +1,4 @@
-#include "core/position/cope_tile.h"
+#include "core/position/cope/tile.h"
 
 #include <ATen/Parallel.h>
 

@@ -1,4 +1,4 @@
-#include "core/position/seqpe_losses.h"
+#include "core/position/seqpe/losses.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "core/position/cope_function.h"
+#include "core/position/cope/function.h"
 
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/custom_function.h>

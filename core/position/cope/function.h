@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "core/position/cope_tile.h"
+#include "core/position/cope/tile.h"
 
 namespace locus::position {
 

@@ -1,4 +1,4 @@
-#include "core/position/tape_state.h"
+#include "core/position/tape/state.h"
 
 namespace locus::position {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "core/position/cope_tile.h"
+#include "core/position/cope/tile.h"
 #include "core/position/layer_parameter.h"
 #include "core/position/position_encoding.h"
 #include "core/position/rope.h"

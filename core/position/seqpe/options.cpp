@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "core/position/seqpe.h"
+#include "core/position/seqpe/seqpe.h"
 
 namespace locus::position {
 namespace {

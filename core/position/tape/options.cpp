@@ -2,7 +2,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/position/tape.h"
+#include "core/position/tape/tape.h"
 
 namespace locus::position {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/base/range.h"
 #include "core/base/result.h"
 #include "core/position/position_encoding.h"
-#include "core/position/tape_state.h"
+#include "core/position/tape/state.h"
 
 namespace locus::position {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/position/cope.h"
+#include "core/position/cope/cope.h"
 
 namespace locus::position {
 

@@ -1,4 +1,4 @@
-#include "core/position/seqpe.h"
+#include "core/position/seqpe/seqpe.h"
 
 #include <ATen/core/grad_mode.h>
 

@@ -1,4 +1,4 @@
-#include "core/position/tape_update.h"
+#include "core/position/tape/update.h"
 
 #include <ATen/core/grad_mode.h>
 
