@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "models/text/added_tokens.h"
 #include "models/text/flat_map.h"
+#include "models/text/steps/added_tokens.h"
 
 namespace locus::text {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "models/text/added_tokens.h"
-#include "models/text/pipeline.h"
+#include "models/text/steps/added_tokens.h"
+#include "models/text/steps/pipeline.h"
 #include "models/text/tokenizer.h"
 
 namespace locus::text {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/text/byte_level.h"
+#include "models/text/bpe/byte_level.h"
 #include "models/text/json.h"
-#include "models/text/post_processor.h"
+#include "models/text/steps/post_processor.h"
 #include "models/text/tokenizer_files.h"
 
 namespace locus::text {

@@ -1,6 +1,6 @@
 #include "models/text/utf8.h"
 
-#include "models/text/byte_name.h"
+#include "models/text/bpe/byte_name.h"
 
 namespace locus::text {
 

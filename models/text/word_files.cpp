@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "models/text/base64.h"
-#include "models/text/byte_level.h"
+#include "models/text/bpe/byte_level.h"
 #include "models/text/json.h"
 #include "models/text/tokenizer_files.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/text/byte_level.h"
+#include "models/text/bpe/byte_level.h"
 
 namespace locus::text {
 

@@ -8,7 +8,7 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/sha256.h"
-#include "models/text/bpe_trainer.h"
+#include "models/text/bpe/trainer.h"
 #include "models/text/tokenizer.h"
 #include "models/text/tokenizer_files.h"
 #include "models/training/symbol_task.h"

@@ -1,4 +1,4 @@
-#include "models/text/bpe_trainer.h"
+#include "models/text/bpe/trainer.h"
 
 #include <gtest/gtest.h>
 

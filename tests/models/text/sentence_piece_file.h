@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/text/byte_name.h"
+#include "models/text/bpe/byte_name.h"
 
 namespace locus::text {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "models/text/pattern.h"
+#include "models/text/steps/pattern.h"
 #include "models/text/tokenizer.h"
 #include "models/text/tokenizer_files.h"
 #include "tests/models/text/tokens.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/atomic_file.h"
-#include "models/text/byte_level.h"
+#include "models/text/bpe/byte_level.h"
 #include "models/text/tokenizer.h"
 #include "tests/models/text/sentence_piece_file.h"
 #include "tests/models/text/tokens.h"

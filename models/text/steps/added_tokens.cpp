@@ -1,4 +1,4 @@
-#include "models/text/added_tokens.h"
+#include "models/text/steps/added_tokens.h"
 
 #include "models/text/unicode.h"
 #include "models/text/utf8.h"

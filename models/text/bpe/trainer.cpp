@@ -1,4 +1,4 @@
-#include "models/text/bpe_trainer.h"
+#include "models/text/bpe/trainer.h"
 
 #include <algorithm>
 #include <map>
@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "models/text/byte_level.h"
-#include "models/text/byte_level_file.h"
-#include "models/text/pattern.h"
-#include "models/text/pre_tokenizer.h"
+#include "models/text/bpe/byte_level.h"
+#include "models/text/bpe/byte_level_file.h"
+#include "models/text/steps/pattern.h"
+#include "models/text/steps/pre_tokenizer.h"
 
 namespace locus::text {
 namespace {

@@ -3,8 +3,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "models/text/byte_name.h"
-#include "models/text/sentence_piece_model.h"
+#include "models/text/bpe/byte_name.h"
+#include "models/text/sentence_piece/model.h"
 #include "models/text/token_model.h"
 #include "models/text/tokenizer_files.h"
 #include "models/text/utf8.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "models/text/pipeline.h"
+#include "models/text/steps/pipeline.h"
 
 namespace locus::text {
 

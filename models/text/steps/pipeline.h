@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "models/text/added_tokens.h"
-#include "models/text/decoder.h"
-#include "models/text/normalizer.h"
-#include "models/text/pre_tokenizer.h"
+#include "models/text/steps/added_tokens.h"
+#include "models/text/steps/decoder.h"
+#include "models/text/steps/normalizer.h"
+#include "models/text/steps/pre_tokenizer.h"
 #include "models/text/token_model.h"
 #include "models/text/tokenizer.h"
 

@@ -1,4 +1,4 @@
-#include "models/text/sentence_piece_model.h"
+#include "models/text/sentence_piece/model.h"
 #include "models/text/utf8.h"
 
 namespace locus::text {

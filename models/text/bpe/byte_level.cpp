@@ -1,4 +1,4 @@
-#include "models/text/byte_level.h"
+#include "models/text/bpe/byte_level.h"
 
 #include <array>
 

@@ -1,9 +1,9 @@
-#include "models/text/pre_tokenizer.h"
+#include "models/text/steps/pre_tokenizer.h"
 
 #include <functional>
 #include <utility>
 
-#include "models/text/byte_level.h"
+#include "models/text/bpe/byte_level.h"
 #include "models/text/unicode.h"
 #include "models/text/utf8.h"
 

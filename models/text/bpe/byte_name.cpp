@@ -1,4 +1,4 @@
-#include "models/text/byte_name.h"
+#include "models/text/bpe/byte_name.h"
 
 namespace locus::text {
 namespace {

@@ -1,14 +1,14 @@
-#include "models/text/decoder.h"
+#include "models/text/steps/decoder.h"
 
 #include <array>
 #include <functional>
 #include <utility>
 
-#include "models/text/byte_level.h"
-#include "models/text/byte_name.h"
+#include "models/text/bpe/byte_level.h"
+#include "models/text/bpe/byte_name.h"
 #include "models/text/json.h"
 #include "models/text/mapped_text.h"
-#include "models/text/split.h"
+#include "models/text/steps/split.h"
 #include "models/text/utf8.h"
 
 namespace locus::text {

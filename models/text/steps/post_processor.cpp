@@ -1,4 +1,4 @@
-#include "models/text/post_processor.h"
+#include "models/text/steps/post_processor.h"
 
 #include <utility>
 

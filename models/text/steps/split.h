@@ -7,7 +7,7 @@
 
 #include "core/base/result.h"
 #include "models/text/json.h"
-#include "models/text/pattern.h"
+#include "models/text/steps/pattern.h"
 
 namespace locus::text {
 

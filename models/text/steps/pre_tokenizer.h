@@ -8,7 +8,7 @@
 
 #include "core/base/result.h"
 #include "models/text/mapped_text.h"
-#include "models/text/split.h"
+#include "models/text/steps/split.h"
 
 namespace locus::text {
 

@@ -1,4 +1,4 @@
-#include "models/text/byte_level_file.h"
+#include "models/text/bpe/byte_level_file.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,12 +1,12 @@
-#include "models/text/normalizer.h"
+#include "models/text/steps/normalizer.h"
 
 #include <functional>
 #include <utility>
 
 #include "models/text/base64.h"
-#include "models/text/charsmap.h"
 #include "models/text/json.h"
-#include "models/text/split.h"
+#include "models/text/sentence_piece/charsmap.h"
+#include "models/text/steps/split.h"
 #include "models/text/unicode.h"
 #include "models/text/utf8.h"
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "models/text/added_tokens.h"
-#include "models/text/charsmap.h"
 #include "models/text/mapped_text.h"
+#include "models/text/sentence_piece/charsmap.h"
+#include "models/text/steps/added_tokens.h"
 
 namespace locus::text {
 

@@ -1,10 +1,10 @@
-#include "models/text/pipeline.h"
+#include "models/text/steps/pipeline.h"
 
 #include <algorithm>
 #include <deque>
 #include <unordered_map>
 
-#include "models/text/byte_name.h"
+#include "models/text/bpe/byte_name.h"
 #include "models/text/utf8.h"
 
 namespace locus::text {

@@ -1,4 +1,4 @@
-#include "models/text/protobuf.h"
+#include "models/text/sentence_piece/protobuf.h"
 
 namespace locus::text {
 namespace {

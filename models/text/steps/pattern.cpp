@@ -1,4 +1,4 @@
-#include "models/text/pattern.h"
+#include "models/text/steps/pattern.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>

@@ -1,4 +1,4 @@
-#include "models/text/charsmap.h"
+#include "models/text/sentence_piece/charsmap.h"
 
 #include "models/text/utf8.h"
 

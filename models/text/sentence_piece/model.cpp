@@ -1,11 +1,11 @@
-#include "models/text/sentence_piece_model.h"
+#include "models/text/sentence_piece/model.h"
 
 #include <bit>
 #include <cmath>
 #include <unordered_map>
 
-#include "models/text/byte_name.h"
-#include "models/text/protobuf.h"
+#include "models/text/bpe/byte_name.h"
+#include "models/text/sentence_piece/protobuf.h"
 #include "models/text/utf8.h"
 
 namespace locus::text {

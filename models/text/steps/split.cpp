@@ -1,4 +1,4 @@
-#include "models/text/split.h"
+#include "models/text/steps/split.h"
 
 namespace locus::text {
 
