@@ -81,14 +81,7 @@ State Rope::begin(const Positions& positions, std::int64_t /*batch*/) const {
 }
 
 Prepared Rope::prepare(const State& state, std::int64_t /*layer*/, const Projections& projections) const {
-  const Rotation turn = Rotation::unpacked(state.table);
-  Prepared prepared;
-  prepared.query = rotate(projections.query, turn, options_.layout);
-  prepared.key = rotate(projections.key, turn, options_.layout);
-  prepared.content_query = projections.query;
-  prepared.content_key = projections.key;
-  prepared.positions = state.positions;
-  return prepared;
+  return turned(projections, state.positions, Rotation::unpacked(state.table), options_.layout);
 }
 
 at::Tensor Rope::vectors(const State& state, std::int64_t /*layer*/) const {

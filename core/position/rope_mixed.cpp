@@ -80,14 +80,7 @@ Rotation RopeMixed::rotation_of(const Positions& positions, std::int64_t layer) 
 }
 
 Prepared RopeMixed::prepare(const State& state, std::int64_t layer, const Projections& projections) const {
-  const Rotation turn = rotation_of(state.positions, layer);
-  Prepared prepared;
-  prepared.query = rotate(projections.query, turn, PairLayout::kInterleaved);
-  prepared.key = rotate(projections.key, turn, PairLayout::kInterleaved);
-  prepared.content_query = projections.query;
-  prepared.content_key = projections.key;
-  prepared.positions = state.positions;
-  return prepared;
+  return turned(projections, state.positions, rotation_of(state.positions, layer), PairLayout::kInterleaved);
 }
 
 at::Tensor RopeMixed::vectors(const State& state, std::int64_t layer) const {

@@ -52,6 +52,17 @@ at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, PairLayout layo
   return 2 * pairs == x.size(-1) ? turned : at::cat({turned, x.slice(-1, 2 * pairs)}, -1);
 }
 
+Prepared turned(const Projections& projections, const Positions& positions, const Rotation& rotation,
+                PairLayout layout) {
+  Prepared prepared;
+  prepared.query = rotate(projections.query, rotation, layout);
+  prepared.key = rotate(projections.key, rotation, layout);
+  prepared.content_query = projections.query;
+  prepared.content_key = projections.key;
+  prepared.positions = positions;
+  return prepared;
+}
+
 at::Tensor rotation_vectors(const Rotation& rotation) {
   return (at::cat({rotation.cos, rotation.sin}, -1) * std::numbers::sqrt2).to(at::kFloat);
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
+#include "core/position/position_encoding.h"
 
 namespace locus::position {
 
@@ -42,6 +43,10 @@ Rotation rotation(const at::Tensor& ids, const at::Tensor& frequencies, double m
 // Pair (a, b) of token t becomes (a·cos − b·sin, b·cos + a·sin); channels from 2M on are passed through.
 // x (…, T, W) with W ≥ 2M; the rotation broadcasts over x's leading dimensions.
 at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, PairLayout layout);
+
+// What an encoding that turns q and k and nothing else prepares: both turned, and as they were for the content.
+Prepared turned(const Projections& projections, const Positions& positions, const Rotation& rotation,
+                PairLayout layout);
 
 // (…, T, 2M) float32 with ⟨e_i, e_j⟩ = 2 Σ_m (cos_i cos_j + sin_i sin_j): the sum over all 2M channels as the authors
 // of TAPE write it, where both halves hold the same numbers.
