@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/position/pair_form.h"
 #include "core/position/position_encoding.h"
 #include "core/position/rotation.h"
 
@@ -22,7 +23,7 @@ struct RandpeOptions {
 
 // In training T positions are sampled without replacement from [0, L_max) and sorted; evaluation uses 0 … T−1, and so
 // meets no position that training has not seen. Everything else is the encoding below.
-class Randpe final : public PositionEncoding {
+class Randpe final : public PositionEncoding, public Paired {
  public:
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
@@ -39,6 +40,10 @@ class Randpe final : public PositionEncoding {
     return inner_->prepare(state, layer, projections);
   }
   at::Tensor vectors(const State& state, std::int64_t layer) const override { return inner_->vectors(state, layer); }
+  // Over sinusoids: kUnsupported.
+  Result<PairForm> pair_form(const Prepared& prepared, std::int64_t layer) const override {
+    return position::pair_form(*inner_, prepared, layer);
+  }
 
  private:
   RandpeOptions options_;

@@ -84,6 +84,17 @@ Prepared Rope::prepare(const State& state, std::int64_t /*layer*/, const Project
   return turned(projections, state.positions, Rotation::unpacked(state.table), options_.layout);
 }
 
+Result<PairForm> Rope::pair_form(const Prepared& prepared, std::int64_t /*layer*/) const {
+  const RotaryFrequencies turning = options_.scaling.frequencies(
+      width_, options_.base, options_.scaling.length_of(prepared.positions.ids), shape_.trained_length);
+  PairForm form;
+  form.channels = form.planes = pair_channels(width_ / 2, options_.layout);
+  form.rest = channels_from(width_, prepared.query.size(-1));
+  form.frequencies = turning.inverse.view({1, -1, 1});
+  form.magnitude = turning.magnitude;
+  return form;
+}
+
 at::Tensor Rope::vectors(const State& state, std::int64_t /*layer*/) const {
   return rotation_vectors(Rotation::unpacked(state.table)).unsqueeze(0);
 }

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/position/pair_form.h"
 #include "core/position/position_encoding.h"
 #include "core/position/rope_scaling.h"
 #include "core/position/rotation.h"
@@ -28,7 +29,7 @@ struct RopeOptions {
 };
 
 // logit_ij = ⟨R_i q_i, R_j k_j⟩/√D, R_i turns pair m by the angle i·θ_m, θ_m = base^(−2m/D).
-class Rope final : public PositionEncoding {
+class Rope final : public PositionEncoding, public Paired {
  public:
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
@@ -43,6 +44,7 @@ class Rope final : public PositionEncoding {
   State begin(const Positions& positions, std::int64_t batch) const override;
   Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
   at::Tensor vectors(const State& state, std::int64_t layer) const override;
+  Result<PairForm> pair_form(const Prepared& prepared, std::int64_t layer) const override;
 
  private:
   RopeOptions options_;

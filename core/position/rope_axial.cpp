@@ -1,5 +1,6 @@
 #include "core/position/rope_axial.h"
 
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -107,6 +108,32 @@ State RopeAxial::begin(const Positions& positions, std::int64_t /*batch*/) const
 
 Prepared RopeAxial::prepare(const State& state, std::int64_t /*layer*/, const Projections& projections) const {
   return turned(projections, state.positions, Rotation::unpacked(state.table), options_.layout);
+}
+
+Result<PairForm> RopeAxial::pair_form(const Prepared& prepared, std::int64_t /*layer*/) const {
+  const at::Tensor speed = inverse_frequencies(shape_.head_width / 2, options_.base);
+  const at::Tensor still = at::zeros_like(speed);
+  PairForm form;
+  form.channels = form.planes = pair_channels(shape_.head_width / 2, options_.layout);
+  std::vector<at::Tensor> speeds;
+  std::vector<at::Tensor> offsets;
+  for (const std::int64_t axis : options_.rows_first ? std::array{0, 1} : std::array{1, 0}) {
+    at::Tensor own = speed;
+    if (options_.normalised) {  // from patch to patch, and at patch 0
+      const at::Tensor ids = normalised(prepared.positions.ids.select(1, axis), prepared.positions.prefix);
+      const at::Tensor patches = prepared.positions.ids.select(1, axis).slice(0, prepared.positions.prefix);
+      const at::Tensor step = 4 * std::numbers::pi / (patches.max() - patches.min() + 1);
+      own = speed * step;
+      offsets.push_back(speed * (ids[prepared.positions.prefix] - patches[0] * step));
+    }
+    speeds.push_back(axis == 0 ? at::stack({own, still}, -1) : at::stack({still, own}, -1));
+    for (std::int64_t m = 0; m < speed.size(0); ++m) {
+      form.names.push_back((axis == 0 ? "y" : "x") + std::to_string(m));
+    }
+  }
+  form.frequencies = at::cat(speeds).unsqueeze(0);
+  form.offsets = offsets.empty() ? at::Tensor() : at::cat(offsets);
+  return form;
 }
 
 at::Tensor RopeAxial::vectors(const State& state, std::int64_t /*layer*/) const {

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/position/pair_form.h"
 #include "core/position/position_encoding.h"
 #include "core/position/rotation.h"
 
@@ -28,7 +29,7 @@ Status accepts_grid(const Positions& positions, const std::string& name);
 at::Tensor without_prefix(const at::Tensor& angles, std::int64_t prefix);
 
 // The first D/4 pairs of patch (row y, column x) turn by x·f_m, the others by y·f_m, f_m = base^(−4m/D), m < D/4.
-class RopeAxial final : public PositionEncoding {
+class RopeAxial final : public PositionEncoding, public Paired {
  public:
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
@@ -42,6 +43,7 @@ class RopeAxial final : public PositionEncoding {
   State begin(const Positions& positions, std::int64_t batch) const override;
   Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
   at::Tensor vectors(const State& state, std::int64_t layer) const override;
+  Result<PairForm> pair_form(const Prepared& prepared, std::int64_t layer) const override;
 
  private:
   RopeAxialOptions options_;

@@ -69,9 +69,12 @@ Status RopeMixed::accepts(const Positions& positions) const {
   return accepts_grid(positions, about().name);
 }
 
+at::Tensor RopeMixed::frequencies_of(std::int64_t layer) const {
+  return frequencies_.select(1, layer).unflatten(1, {shape_.heads, shape_.head_width / 2}).to(at::kDouble);
+}
+
 Rotation RopeMixed::rotation_of(const Positions& positions, std::int64_t layer) const {
-  const at::Tensor f =
-      frequencies_.select(1, layer).unflatten(1, {shape_.heads, shape_.head_width / 2}).to(at::kDouble).unsqueeze(2);
+  const at::Tensor f = frequencies_of(layer).unsqueeze(2);
   const at::Tensor ids = positions.ids.to(f.device());
   const at::Tensor x = ids.select(1, 1).unsqueeze(1);
   const at::Tensor y = ids.select(1, 0).unsqueeze(1);
@@ -81,6 +84,14 @@ Rotation RopeMixed::rotation_of(const Positions& positions, std::int64_t layer) 
 
 Prepared RopeMixed::prepare(const State& state, std::int64_t layer, const Projections& projections) const {
   return turned(projections, state.positions, rotation_of(state.positions, layer), PairLayout::kInterleaved);
+}
+
+Result<PairForm> RopeMixed::pair_form(const Prepared& /*prepared*/, std::int64_t layer) const {
+  const at::NoGradGuard no_grad;
+  PairForm form;
+  form.channels = form.planes = pair_channels(shape_.head_width / 2, PairLayout::kInterleaved);
+  form.frequencies = frequencies_of(layer).flip({0}).permute({1, 2, 0});
+  return form;
 }
 
 at::Tensor RopeMixed::vectors(const State& state, std::int64_t layer) const {

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/position/pair_form.h"
 #include "core/position/position_encoding.h"
 #include "core/position/rotation.h"
 
@@ -21,7 +22,7 @@ struct RopeMixedOptions {
 at::Tensor mixed_frequencies(const at::Tensor& angles, std::int64_t head_width, double base);
 
 // Pair (2m, 2m+1) of patch (row y, column x) turns by x·F0_m + y·F1_m, F trained a layer and head.
-class RopeMixed final : public PositionEncoding {
+class RopeMixed final : public PositionEncoding, public Paired {
  public:
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
@@ -35,8 +36,11 @@ class RopeMixed final : public PositionEncoding {
   Status accepts(const Positions& positions) const override;
   Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
   at::Tensor vectors(const State& state, std::int64_t layer) const override;
+  Result<PairForm> pair_form(const Prepared& prepared, std::int64_t layer) const override;
 
  private:
+  // (2, H, D/2) float64 of `layer`: x, then y.
+  at::Tensor frequencies_of(std::int64_t layer) const;
   // (H, T, D/2) of `layer`.
   Rotation rotation_of(const Positions& positions, std::int64_t layer) const;
 

@@ -137,6 +137,20 @@ at::Tensor Tapa::amplitude(const at::Tensor& rows, const at::Tensor& columns, co
                     columns.slice(-1, 0, amplitude_width_).transpose(-1, -2));
 }
 
+Result<PairForm> Tapa::pair_form(const Prepared& /*prepared*/, std::int64_t /*layer*/) const {
+  if (options_.phase == TapaOptions::Phase::kGeneral) {
+    return unsupported("encoding tapa with phase=general has no channels of amplitude and phase: its matrices mix all");
+  }
+  const std::int64_t phase_width = shape_.head_width - amplitude_width_;
+  PairForm made;
+  made.channels = {channels_from(0, amplitude_width_), channels_from(amplitude_width_, shape_.head_width)};
+  made.names = {"amplitude", "phase"};
+  made.modulation = Modulation{options_.alpha, options_.phase == TapaOptions::Phase::kLinear,
+                               1.0 / std::sqrt(static_cast<double>(amplitude_width_)),
+                               1.0 / std::sqrt(static_cast<double>(phase_width))};
+  return made;
+}
+
 at::Tensor Tapa::phase(const at::Tensor& rows, const at::Tensor& columns, const Tile& tile) const {
   if (!phase_matrix_.empty()) {
     return form(rows, columns, phase_matrix_.of(tile.layer), tile.heads);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "core/position/layer_parameter.h"
+#include "core/position/pair_form.h"
 #include "core/position/position_encoding.h"
 
 namespace locus::position {
@@ -29,7 +30,7 @@ at::Tensor tapa_distance(const at::Tensor& distances, double alpha);
 //   linear     φ = (Σ q_P + Σ k_P)/√((1−θ)D)
 //   general    logit_ij = qᵀℳk · cos(2π·|i − j|^α · qᵀ𝒩k)   (Eq. 9, 10), ℳ and 𝒩 trained, D × D a head and layer;
 //              they begin as Eq. 13's, with which it is the quadratic one
-class Tapa final : public PositionEncoding {
+class Tapa final : public PositionEncoding, public Paired {
  public:
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
@@ -42,6 +43,8 @@ class Tapa final : public PositionEncoding {
   bool is_dot_product() const override { return false; }
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                    const at::Tensor& carry) const override;
+  // Amplitude and phase; of the general phase kUnsupported, whose matrices mix all channels.
+  Result<PairForm> pair_form(const Prepared& prepared, std::int64_t layer) const override;
 
  private:
   at::Tensor amplitude(const at::Tensor& rows, const at::Tensor& columns, const Tile& tile) const;

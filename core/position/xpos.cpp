@@ -111,6 +111,14 @@ TileScores Xpos::score(const Prepared& prepared, const Tile& tile, const Wanted&
   return scores;
 }
 
+Result<PairForm> Xpos::pair_form(const Prepared& /*prepared*/, std::int64_t /*layer*/) const {
+  PairForm form;
+  form.channels = form.planes = pair_channels(shape_.head_width / 2, options_.layout);
+  form.frequencies = inverse_frequencies(shape_.head_width, options_.base).view({1, -1, 1});
+  form.decay = xpos_zeta(shape_.head_width).log() / options_.scale_base;
+  return form;
+}
+
 at::Tensor Xpos::logits(const Prepared& prepared, const Tile& tile) const {
   const at::Tensor row_ids = prepared.positions.ids.slice(0, tile.rows.begin, tile.rows.end);
   const at::Tensor column_ids = prepared.positions.ids.slice(0, tile.columns.begin, tile.columns.end);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/position/pair_form.h"
 #include "core/position/position_encoding.h"
 #include "core/position/rotation.h"
 
@@ -29,7 +30,7 @@ at::Tensor xpos_scales(const at::Tensor& ids, double centre, double sign, std::i
 //
 // The factor is split between q and k around the middle of each tile, not of the sequence: around a fixed centre
 // float32 would overflow some 35,000 tokens away.
-class Xpos final : public PositionEncoding {
+class Xpos final : public PositionEncoding, public Paired {
  public:
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
@@ -45,6 +46,8 @@ class Xpos final : public PositionEncoding {
   Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                    const at::Tensor& carry) const override;
+  // The fading is the pairs' decay.
+  Result<PairForm> pair_form(const Prepared& prepared, std::int64_t layer) const override;
 
  private:
   at::Tensor logits(const Prepared& prepared, const Tile& tile) const;

@@ -184,6 +184,32 @@ at::Tensor Tape::state_values(const State& state, std::int64_t /*layer*/) const 
   return state.table.flatten(-3);
 }
 
+Result<PairForm> Tape::pair_form(const Prepared& prepared, std::int64_t /*layer*/) const {
+  const auto channels = [this](std::int64_t wide) {
+    std::vector<std::vector<std::int64_t>> list(static_cast<std::size_t>(blocks_.blocks));
+    for (std::int64_t m = 0; m < blocks_.blocks; ++m) {
+      for (std::int64_t x = 0; x < wide; ++x) {
+        list[static_cast<std::size_t>(m)].push_back(blocks_.layout == PairLayout::kHalf ? x * blocks_.blocks + m
+                                                                                        : m * wide + x);
+      }
+    }
+    return list;
+  };
+  PairForm form;
+  form.state = true;
+  form.channels = channels(prepared.query.size(-1) / blocks_.blocks);
+  if (options_.start == TapeStart::kRope) {
+    const RotaryFrequencies start = options_.scaling.frequencies(
+        2 * blocks_.blocks, options_.base, options_.scaling.length_of(prepared.positions.ids), shape_.trained_length);
+    form.frequencies = start.inverse.view({1, -1, 1});
+    form.magnitude = start.magnitude;
+    if (blocks_.width == 2 && blocks_.rows == 2 && blocks_.columns == 2) {
+      form.planes = channels(blocks_.width);
+    }
+  }
+  return form;
+}
+
 at::Tensor Tape::vectors(const State& state, std::int64_t /*layer*/) const {
   return state.table.select(0, 0).flatten(-3);
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/position/fourier_features.h"
+#include "core/position/pair_form.h"
 #include "core/position/position_encoding.h"
 #include "core/position/rope_scaling.h"
 #include "core/position/tape/state.h"
@@ -58,7 +59,7 @@ struct TapeOptions {
   Result<TapeBlocks> blocks(const ModelShape& shape) const;
 };
 
-class Tape final : public PositionEncoding {
+class Tape final : public PositionEncoding, public Paired {
  public:
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
@@ -84,6 +85,9 @@ class Tape final : public PositionEncoding {
   void after_feed_forward(State& state, std::int64_t layer, const at::Tensor& output) const override;
   // (H, T, M·L·R): ⟨e_i, e_j⟩ = Σ over M, L and R; from a RoPE start Σ cos·cos + sin·sin over all D channels.
   at::Tensor vectors(const State& state, std::int64_t layer) const override;
+
+  // A pair is a block of the state; from a RoPE start of 2 × 2 blocks it turned a plane once.
+  Result<PairForm> pair_form(const Prepared& prepared, std::int64_t layer) const override;
 
   // ẽ of Eq. 7 for the rows of `attended`, as this encoding's soft-max makes it: (B, H, R, M, L, R).
   at::Tensor contextualised(const Attended& attended) const;

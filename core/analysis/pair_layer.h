@@ -1,0 +1,78 @@
+// PairLayer: what the analyses of pairs share. A layer's queries and keys as host tensors, its pair form, and which
+// cells lie at which distance.
+//
+// Letters: as in pairs.h; P the dimensions of a position.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "core/analysis/pairs.h"
+#include "core/attention/score_field.h"
+#include "core/position/pair_form.h"
+
+namespace locus::analysis {
+
+// The cells whose key stands `lag` entries before the query.
+struct Lag {
+  std::int64_t lag = 0;
+  std::int64_t distance = 0;
+  double count = 0;               // visible cells
+  std::array<double, 2> steps{};  // δ, in the dimensions of a position
+};
+
+// How the tokens of a layer lie: in a text one after the other, in an image row by row with gaps between the rows, so
+// that a lag belongs to one offset alone.
+struct Places {
+  std::vector<std::int64_t> of_token;  // (T) the entry of each token; −1: it has no position
+  std::int64_t entries = 0;
+  std::vector<Range> segments;  // of entries that see each other (chunks)
+  std::vector<Lag> lags;
+  std::int64_t most = 0;       // largest |lag|
+  std::vector<double> count;   // cells of each distance
+  std::optional<double> step;  // δ of neighbours in a text; none: positions do not count evenly
+};
+
+struct PairLayer {
+  const attention::ComputedScores* scores = nullptr;
+  attention::Mask mask;
+  position::PairForm form;
+  at::Tensor query;  // (H, T, W) float32, contiguous, on the host
+  at::Tensor key;    // (Hkv, T, W)
+  at::Tensor ids;    // (T, P) float64
+  std::int64_t prefix = 0;
+  double scale = 1;
+  std::int64_t heads = 0;
+  std::int64_t group = 1;  // query heads that share a key head
+  std::int64_t length = 0;
+
+  static Result<PairLayer> of(const PairSource& source);
+
+  std::int64_t rows() const { return form.pairs() + (form.rest.empty() ? 0 : 1); }
+  const std::vector<std::int64_t>& channels(std::int64_t row) const {
+    return row < form.pairs() ? form.channels[static_cast<std::size_t>(row)] : form.rest;
+  }
+  const float* query_of(std::int64_t head) const { return query.data_ptr<float>() + head * length * query.size(2); }
+  const float* key_of(std::int64_t head) const { return key.data_ptr<float>() + head / group * length * key.size(2); }
+  Status check_head(std::int64_t head) const;
+  bool grid() const { return ids.size(1) == 2; }
+  // θ of a row over `steps`, in radians; 0 for the rest. Precondition: form.frequencies defined.
+  double angle(std::int64_t head, std::int64_t row, const std::array<double, 2>& steps) const;
+  // ln of what a row fades by over `steps` of a text.
+  double decay(std::int64_t row, double steps) const;
+  PairList list(std::int64_t head) const;
+  // Errors: kUnsupported for an image whose patches are no grid.
+  Result<Places> places() const;
+};
+
+// The unrotated queries and keys of one head as complex numbers, one a token: real parts, then imaginary ones.
+struct Unrotated {
+  std::vector<double> query_real, query_imaginary, key_real, key_imaginary;
+};
+// Of a pair that is a plane. Errors: kUnsupported where it is none.
+Result<Unrotated> unrotated(const PairLayer& layer, std::int64_t head, std::int64_t pair);
+
+}  // namespace locus::analysis

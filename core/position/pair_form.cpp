@@ -1,0 +1,51 @@
+#include "core/position/pair_form.h"
+
+#include <numeric>
+
+namespace locus::position {
+
+namespace {
+
+// What an encoding without pairs does instead.
+std::string instead(const Description& about) {
+  if (about.has_gates) {
+    return "counts gates and adds an embedding of the count";
+  }
+  if (about.rotates) {
+    return "changes whole queries and keys";
+  }
+  if (about.scores) {
+    return "changes the logit by the distance";
+  }
+  if (about.embeds) {
+    return "adds to the token embeddings";
+  }
+  return "knows no positions";
+}
+
+}  // namespace
+
+Result<PairForm> pair_form(const PositionEncoding& encoding, const Prepared& prepared, std::int64_t layer) {
+  if (const auto* paired = dynamic_cast<const Paired*>(&encoding)) {
+    return paired->pair_form(prepared, layer);
+  }
+  const Description& about = encoding.description();
+  return unsupported("encoding " + about.name + " turns no pairs of channels: it " + instead(about));
+}
+
+std::vector<std::vector<std::int64_t>> pair_channels(std::int64_t pairs, PairLayout layout) {
+  std::vector<std::vector<std::int64_t>> channels;
+  for (std::int64_t m = 0; m < pairs; ++m) {
+    channels.push_back(layout == PairLayout::kHalf ? std::vector<std::int64_t>{m, m + pairs}
+                                                   : std::vector<std::int64_t>{2 * m, 2 * m + 1});
+  }
+  return channels;
+}
+
+std::vector<std::int64_t> channels_from(std::int64_t begin, std::int64_t width) {
+  std::vector<std::int64_t> channels(static_cast<std::size_t>(width > begin ? width - begin : 0));
+  std::iota(channels.begin(), channels.end(), begin);
+  return channels;
+}
+
+}  // namespace locus::position
