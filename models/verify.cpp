@@ -91,6 +91,12 @@ at::Tensor stored(const checkpoint::Source& file, const std::string& name) {
   return info == nullptr ? at::Tensor() : transformer::to_tensor_as_stored(*info, file);
 }
 
+// Of a model that is the encoder of what the reference computed, under "encoder.".
+at::Tensor stored_of(const checkpoint::Source& file, const std::string& name) {
+  const at::Tensor own = stored(file, name);
+  return own.defined() ? own : stored(file, "encoder." + name);
+}
+
 // What the reference was given.
 Result<Input> expected_input(const checkpoint::Source& file, const std::filesystem::path& path) {
   Input input;
@@ -124,12 +130,12 @@ Result<VerifyReport> verify_expected(const Model& model, const std::filesystem::
     Comparison comparison;
     const std::string what = data.hidden.defined() ? "hidden" : "logits";
     const at::Tensor outcome = data.hidden.defined() ? data.hidden : data.logits;
-    if (const at::Tensor want = stored(file, what); want.defined()) {
+    if (const at::Tensor want = stored_of(file, what); want.defined()) {
       comparison.add(what, want.dim() == 1 ? outcome.flatten() : outcome, want.to(at::kFloat));
     }
     for (std::size_t n = 0; n < data.layers.size(); ++n) {
       const std::string name = "layers." + std::to_string(n) + ".attention";
-      if (const at::Tensor want = stored(file, name); want.defined()) {
+      if (const at::Tensor want = stored_of(file, name); want.defined()) {
         LOCUS_TRY(const at::Tensor map, whole_map(*data.layers[n].scores, attention::Quantity::kWeight, stop));
         comparison.add(name, map, want.to(at::kFloat));
       }

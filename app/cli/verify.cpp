@@ -9,6 +9,7 @@
 #include "app/cli/command.h"
 #include "app/cli/input_options.h"
 #include "app/cli/json.h"
+#include "core/base/atomic_file.h"
 #include "core/base/numbers.h"
 #include "models/verify.h"
 
@@ -22,6 +23,7 @@ struct Options {
   std::optional<std::string> against;
   bool json = false;
   bool table = false;
+  std::optional<std::string> into;
 };
 
 Json report_json(const models::VerifyReport& report) {
@@ -51,10 +53,28 @@ double largest(const models::VerifyReport& report, bool layers) {
   return most;
 }
 
+// Between these lines of a file a table stands.
+constexpr const char* kTableBegin = "<!-- locus verify --table -->\n";
+constexpr const char* kTableEnd = "<!-- end -->";
+constexpr std::size_t kPageLimit = 16 << 20;
+
+// The file with this table instead of the one it has. Atomic. Errors: kBadInput for one without both lines.
+Status write_into(const std::string& file, const std::string& table) {
+  LOCUS_TRY(std::string text, read_file(file, kPageLimit));
+  const std::size_t line = text.find(kTableBegin);
+  const std::size_t begin = line == std::string::npos ? line : line + std::string_view(kTableBegin).size();
+  const std::size_t end = begin == std::string::npos ? begin : text.find(kTableEnd, begin);
+  if (end == std::string::npos) {
+    return bad_input("expected a line <!-- locus verify --table --> and below it a line <!-- end -->, found none",
+                     file);
+  }
+  text.replace(begin, end - begin, table);
+  return write_file(file, text);
+}
+
 // A line of Markdown for each folder: its family and the largest differences.
 Status print_table(const Options& options, const Context& context) {
-  context.console.print("| checkpoint | family | logits or hidden | attention |");
-  context.console.print("|---|---|---|---|");
+  std::string table = "| checkpoint | family | logits or hidden | attention |\n|---|---|---|---|\n";
   bool passed = true;
   for (const std::string& path : options.paths) {
     const auto file = expected_of(path);
@@ -63,11 +83,15 @@ Status print_table(const Options& options, const Context& context) {
     }
     LOCUS_TRY(const auto model, open_model(path, options.overrides.read(), context));
     LOCUS_TRY(const models::VerifyReport report, models::verify_expected(*model, *file));
-    context.console.print("| `" + model->info().name + "` | `" + model->info().family + "` | " +
-                          scientific_text(largest(report, false), 1) + " | " +
-                          scientific_text(largest(report, true), 1) + " |");
+    table += "| `" + model->info().name + "` | `" + model->info().family + "` | " +
+             scientific_text(largest(report, false), 1) + " | " + scientific_text(largest(report, true), 1) + " |\n";
     passed = passed && report.passed;
   }
+  if (options.into && passed) {
+    return write_into(*options.into, table);
+  }
+  table.pop_back();
+  context.console.print(table);
   return passed ? Status() : Status(internal("differs from what the reference computes; the table is above"));
 }
 
@@ -85,6 +109,9 @@ void print_report(const models::VerifyReport& report, bool json, Console& consol
 Status run(const Options& options, const Context& context) {
   if (options.paths.empty()) {
     return usage("verify: expected PATH (see locus verify --help)");
+  }
+  if (options.into && !options.table) {
+    return usage("--into: expected with --table, found without");
   }
   if (options.table) {
     return print_table(options, context);
@@ -129,6 +156,8 @@ Action declare_verify(Arguments& arguments) {
   options->overrides.declare(arguments);
   arguments.text("--against", options->against, "a trace of the same input by another program");
   arguments.flag("--table", options->table, "Markdown: a line for each folder with expected.safetensors");
+  arguments.text("--into", options->into,
+                 "with --table: a file whose table between <!-- locus verify --table --> and <!-- end --> it becomes");
   arguments.flag("--json", options->json, "print JSON");
   return [options](const Context& context) { return run(*options, context); };
 }

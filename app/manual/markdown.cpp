@@ -121,7 +121,7 @@ class Parser {
 
   std::vector<Block> parse() {
     while (at_ < lines_.size()) {
-      if (trimmed(lines_[at_]).empty()) {
+      if (trimmed(lines_[at_]).empty() || is_comment(lines_[at_])) {
         ++at_;
       } else {
         blocks_.push_back(next());
@@ -131,6 +131,9 @@ class Parser {
   }
 
  private:
+  // A line for those who write the page.
+  static bool is_comment(std::string_view line) { return line.starts_with("<!--"); }
+
   Block next() {
     const std::string_view line = lines_[at_];
     if (line.starts_with("```")) {
@@ -162,7 +165,7 @@ class Parser {
 
   // A line that goes on with the paragraph or item before it.
   static bool continues(std::string_view line) {
-    return !trimmed(line).empty() && line.find_first_of("#|") != 0 && !line.starts_with("```") &&
+    return !trimmed(line).empty() && !is_comment(line) && line.find_first_of("#|") != 0 && !line.starts_with("```") &&
            !line.starts_with("![") && !item_of(line);
   }
 

@@ -1,5 +1,6 @@
 // The Markdown that the manual's pages use: headings, paragraphs, lists, tables, fenced code, pictures, and in lines
-// `code`, **bold**, *italic* and [links](page.md#heading). Anything else is text.
+// `code`, **bold**, *italic* and [links](page.md#heading). Lines of comments (<!-- … -->) are left out; anything else
+// is text.
 #pragma once
 
 #include <string>

@@ -2,6 +2,7 @@
 
 #include "core/position/alibi.h"
 #include "core/position/cope/cope.h"
+#include "core/position/disentangled.h"
 #include "core/position/fire.h"
 #include "core/position/kerple.h"
 #include "core/position/learned.h"
@@ -60,6 +61,7 @@ const std::vector<Entry>& encodings() {
       {RopeAxial::about(), RopeAxial::make},
       {RopeMixed::about(), RopeMixed::make},
       {RelativeGrid::about(), RelativeGrid::make},
+      {Disentangled::about(), Disentangled::make},
   };
   // clang-format on
   return list;

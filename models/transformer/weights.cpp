@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "core/products/linear.h"
 
@@ -152,11 +153,15 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 Result<Fitting> fit(Transformer& model, const families::Plan& plan, const families::Checkpoint& checkpoint) {
   Fitting fitting;
   std::set<const TensorInfo*> used;
+  std::set<std::tuple<const TensorInfo*, std::int64_t, std::int64_t>> counted;  // parts: two parameters may share one
   const std::vector<Parameter> parameters = model.parameters();
   std::vector<std::pair<families::Binding, const Parameter*>> absent;
   for (const Parameter& parameter : parameters) {
-    fitting.parameters += count_of(parameter.shape);
     const Found found = find(parameter.name, plan, checkpoint);
+    const families::Binding& part = found.binding;
+    if (found.tensor == nullptr || counted.emplace(found.tensor, part.item, part.piece.index).second) {
+      fitting.parameters += count_of(parameter.shape);
+    }
     if (found.tensor == nullptr) {
       absent.emplace_back(found.binding, &parameter);
       continue;

@@ -123,9 +123,9 @@ TEST_F(CliBadInput, WhatNoFamilyRecognisesIsNamed) {
 TEST_F(CliBadInput, ConfigOfAnotherWorld) {
   const fs::path folder = copy("family");
   std::string config = read_text(folder / "config.json");
-  replace(config, "\"model_type\": \"llama\"", "\"model_type\": \"t5\"");
+  replace(config, "\"model_type\": \"llama\"", "\"model_type\": \"whisper\"");
   write(folder / "config.json", config);
-  expect_error(run_locus({"info", folder.string()}), 4, "t5");
+  expect_error(run_locus({"info", folder.string()}), 4, "whisper");
 }
 
 }  // namespace

@@ -1,6 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <string>
+#include <vector>
 
 #include "tests/support/paths.h"
 #include "tests/support/run_locus.h"
@@ -8,6 +16,7 @@
 namespace {
 
 using locus::testing_support::CheckpointTest;
+using locus::testing_support::expect_error;
 using locus::testing_support::run_locus;
 using nlohmann::json;
 
@@ -79,6 +88,49 @@ TEST_F(CliInfo, VerifyComparesWithTheFoldersOwnValues) {
   EXPECT_EQ(table.status, 0) << table.err;
   EXPECT_NE(table.out.find("| `qwen3` | `qwen3` | "), std::string::npos) << table.out;
   EXPECT_EQ(run_locus({"verify", "--table", family_folder(".")}).status, 3);
+}
+
+TEST_F(CliInfo, VerifyWritesItsTableIntoAPage) {
+  const std::string page = testing::TempDir() + "/locus_table_" + std::to_string(getpid()) + ".md";
+  const auto write = [&](const std::string& text) { std::ofstream(page) << text; };
+  write("# Page\n\n<!-- locus verify --table -->\n| old |\n<!-- end -->\nafter\n");
+  const auto outcome = run_locus({"verify", "--table", family_folder("qwen3"), "--into", page});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  const std::string text = locus::testing_support::read_text(page);
+  EXPECT_NE(text.find("# Page\n\n<!-- locus verify --table -->\n| checkpoint |"), std::string::npos) << text;
+  EXPECT_NE(text.find("| `qwen3` | `qwen3` | "), std::string::npos) << text;
+  EXPECT_NE(text.find("|\n<!-- end -->\nafter\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("old"), std::string::npos) << text;
+  write("no place for it\n");
+  expect_error(run_locus({"verify", "--table", family_folder("qwen3"), "--into", page}), 3, "<!-- end -->");
+  expect_error(run_locus({"verify", family_folder("qwen3"), "--into", page}), 2, "--table");
+  std::filesystem::remove(page);
+}
+
+// The manual's table has a row for each reference folder, and none of its numbers is above what is allowed.
+TEST_F(CliInfo, TheManualsTableIsWhatVerifyPrints) {
+  const std::string page =
+      locus::testing_support::read_text(locus::test::source_dir() + "/assets/manual/checkpoints.md");
+  const std::regex row(R"(\| `([^`]+)` \| `([^`]+)` \| ([0-9.e+-]+) \| ([0-9.e+-]+) \|)");
+  const auto rows = [&](const std::string& text) {
+    std::map<std::string, std::string> families;
+    for (std::sregex_iterator at(text.begin(), text.end(), row), end; at != end; ++at) {
+      families[(*at)[1]] = (*at)[2];
+      EXPECT_LE(std::stod((*at)[3]), 1e-4) << at->str();
+      EXPECT_LE(std::stod((*at)[4]), 1e-4) << at->str();
+    }
+    return families;
+  };
+  std::vector<std::string> arguments{"verify", "--table"};
+  for (const auto& entry : std::filesystem::directory_iterator(family_folder("."))) {
+    arguments.push_back(entry.path().lexically_normal().string());
+  }
+  const auto outcome = run_locus(arguments);
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const auto written = rows(page);
+  EXPECT_EQ(written, rows(outcome.out));
+  EXPECT_EQ(written.size(), arguments.size() - 2);
 }
 
 TEST_F(CliInfo, TextSaysTheSame) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "core/base/atomic_file.h"
 #include "models/loaded_model.h"
 #include "models/recorded_trace.h"
 #include "models/transformer/families/family.h"
@@ -31,6 +32,10 @@ std::vector<fs::path> folders() {
   }
   std::sort(list.begin(), list.end());
   return list;
+}
+
+fs::path family_folder(const char* name) {
+  return fs::path(test::source_dir()) / "tests" / "golden" / "families" / name;
 }
 
 test::Golden expected(const fs::path& folder) {
@@ -68,7 +73,12 @@ at::Tensor outcome(const models::TraceData& data) {
   return data.model.image && data.logits.defined() ? found.flatten() : found;
 }
 at::Tensor outcome(const test::Golden& golden) {
-  return golden[golden.has("logits") ? "logits" : "hidden"];
+  // Of an encoder–decoder the encoder is read.
+  return golden[golden.has("encoder.hidden") ? "encoder.hidden" : golden.has("logits") ? "logits" : "hidden"];
+}
+at::Tensor attention_of(const test::Golden& golden, std::size_t layer) {
+  const std::string name = "layers." + std::to_string(layer) + ".attention";
+  return golden[golden.has("encoder." + name) ? "encoder." + name : name];
 }
 
 const models::TraceData& data_of(const models::Trace& trace) {
@@ -77,7 +87,7 @@ const models::TraceData& data_of(const models::Trace& trace) {
 
 TEST(Families, GiveTheReferencesLogitsAndMaps) {
   const std::vector<fs::path> all = folders();
-  EXPECT_GE(all.size(), 44U);
+  EXPECT_GE(all.size(), 47U);
   for (const fs::path& folder : all) {
     SCOPED_TRACE(folder.filename().string());
     const auto model = open_plain(folder);
@@ -91,7 +101,7 @@ TEST(Families, GiveTheReferencesLogitsAndMaps) {
     for (std::size_t n = 0; n < data.layers.size(); ++n) {
       const auto map = models::whole_map(*data.layers[n].scores, attention::Quantity::kWeight);
       ASSERT_TRUE(map.ok());
-      EXPECT_CLOSE(*map, golden["layers." + std::to_string(n) + ".attention"], kTolerance) << "layer " << n;
+      EXPECT_CLOSE(*map, attention_of(golden, n), kTolerance) << "layer " << n;
     }
   }
 }
@@ -122,7 +132,7 @@ TEST(Families, GiveTheSameWhenTokensAreAppended) {
     for (std::size_t n = 0; n < data.layers.size(); ++n) {
       const auto map = models::whole_map(*data.layers[n].scores, attention::Quantity::kWeight);
       ASSERT_TRUE(map.ok());
-      EXPECT_CLOSE(*map, golden["layers." + std::to_string(n) + ".attention"], kTolerance) << "layer " << n;
+      EXPECT_CLOSE(*map, attention_of(golden, n), kTolerance) << "layer " << n;
     }
   }
 }
@@ -176,6 +186,91 @@ TEST(Families, NameEachLayersEncodingAndWindow) {
   EXPECT_EQ(layer("llama4_text", 2), "none");
   EXPECT_EQ(layer("dinov3_vit", 1), "rope-axial base=100");
   EXPECT_EQ(layer("beit", 1), "relative-grid");
+  EXPECT_EQ(layer("deberta-v2", 1), "disentangled");
+  EXPECT_EQ(layer("t5-encoder", 0), "t5");
+  EXPECT_EQ(open_plain(family_folder("t5-encoder"))->info().warnings, std::vector<std::string>());
+  const std::vector<std::string> warnings = open_plain(family_folder("t5"))->info().warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings.front().find("the decoder is not read"), std::string::npos);
+}
+
+// DeBERTa's parts of the logits: the content, and the two of the contribution.
+TEST(Families, DebertasPartsAreContentAndContribution) {
+  const fs::path folder = family_folder("deberta-v2");
+  const auto model = open_plain(folder);
+  ASSERT_NE(model, nullptr);
+  const test::Golden golden = expected(folder);
+  const auto trace = run(*model, input_of(folder, golden));
+  ASSERT_NE(trace, nullptr);
+  const models::TraceData& data = data_of(*trace);
+  for (std::size_t n = 0; n < data.layers.size(); ++n) {
+    const std::string prefix = "layers." + std::to_string(n) + ".";
+    const auto map = [&](attention::Quantity quantity) { return *models::whole_map(*data.layers[n].scores, quantity); };
+    EXPECT_CLOSE(map(attention::Quantity::kContent), golden[prefix + "content"], kTolerance);
+    EXPECT_CLOSE(map(attention::Quantity::kContribution), golden[prefix + "c2p"] + golden[prefix + "p2c"], kTolerance);
+  }
+  // Two parameters of the encoding are the layers' own projections, counted once.
+  std::int64_t numbers = 0;
+  for (const checkpoint::TensorInfo& tensor : (*checkpoint::open_tensors(folder / "model.safetensors"))->tensors()) {
+    numbers += tensor.elements();
+  }
+  EXPECT_EQ(model->info().parameters, numbers);
+}
+
+// Configurations that make no model, or one that is not read: one line that names the field.
+TEST(Families, RefuseConfigurationsThatCannotBe) {
+  struct Wrong {
+    const char* folder;
+    const char* from;
+    const char* to;
+    ErrorCode code;
+    const char* word;
+  };
+  const std::vector<Wrong> list{
+      {"gpt_oss", "\"num_experts_per_tok\": 2", "\"num_experts_per_tok\": 9", ErrorCode::kBadInput, "experts"},
+      {"gpt_oss", "\"num_local_experts\": 4", "\"num_local_experts\": -4", ErrorCode::kBadInput, "experts"},
+      {"gpt_oss", "\"sliding_window\": 6", "\"sliding_window\": 0", ErrorCode::kBadInput, "sliding_window"},
+      {"gpt_oss", "\"sliding_attention\",", "", ErrorCode::kBadInput, "layer_types"},
+      {"gpt_oss", "\"sliding_attention\"", "\"sideways_attention\"", ErrorCode::kBadInput, "layer_types"},
+      {"gemma2", "\"sliding_window\": 5", "\"sliding_window\": 0", ErrorCode::kBadInput, "sliding_window"},
+      {"mixtral", "\"sliding_window\": null", "\"sliding_window\": 0", ErrorCode::kBadInput, "sliding_window"},
+      {"smollm3", "\"no_rope_layers\": [", "\"no_rope_layers\": [1,", ErrorCode::kBadInput, "no_rope_layers"},
+      {"dinov3_vit", "\"num_attention_heads\": 2", "\"num_attention_heads\": 16", ErrorCode::kBadInput, "4 divides"},
+      {"dinov3_vit", "\"rope_theta\": 100.0", "\"rope_theta\": 0.5", ErrorCode::kBadInput, "base"},
+      {"dinov3_vit", "\"patch_size\": 8", "\"patch_size\": 0", ErrorCode::kBadInput, "patch"},
+      {"beit", "\"use_absolute_position_embeddings\": false", "\"use_absolute_position_embeddings\": true",
+       ErrorCode::kUnsupported, "use_absolute_position_embeddings"},
+      {"beit", "\"image_size\": 40", "\"image_size\": 4", ErrorCode::kBadInput, "patch"},
+      {"beit", "\"image_size\": 40", "\"image_size\": 48", ErrorCode::kBadInput, "relative_position_bias_table"},
+      {"deberta-v2", "\"position_buckets\": 8", "\"position_buckets\": 1", ErrorCode::kBadInput, "buckets"},
+      {"deberta-v2", "\"position_buckets\": 8", "\"position_buckets\": 16", ErrorCode::kBadInput, "rel_embeddings"},
+      {"deberta-v2", "p2c|c2p", "p2p", ErrorCode::kUnsupported, "pos_att_type"},
+      {"deberta-v2", "\"position_biased_input\": false", "\"position_biased_input\": true", ErrorCode::kUnsupported,
+       "position_biased_input"},
+      {"deberta-v2", "\"vocab_size\"", "\"conv_kernel_size\": 3, \"vocab_size\"", ErrorCode::kUnsupported,
+       "conv_kernel_size"},
+      {"t5-encoder", "\"relative_attention_num_buckets\": 32", "\"relative_attention_num_buckets\": 6",
+       ErrorCode::kBadInput, "buckets"},
+      {"t5-encoder", "\"relative_attention_max_distance\": 128", "\"relative_attention_max_distance\": 8",
+       ErrorCode::kBadInput, "max_distance"},
+      {"t5-encoder", "gated-gelu", "gated-sine", ErrorCode::kUnsupported, "feed_forward_proj"},
+  };
+  for (const Wrong& wrong : list) {
+    SCOPED_TRACE(std::string(wrong.folder) + ": " + wrong.to);
+    const test::TemporaryFolder place;
+    fs::copy(family_folder(wrong.folder), place.path(), fs::copy_options::overwrite_existing);
+    std::string text = *read_file(place.path() / "config.json", 1 << 20);
+    const std::size_t at = text.find(wrong.from);
+    ASSERT_NE(at, std::string::npos);
+    text.replace(at, std::string(wrong.from).size(), wrong.to);
+    fs::remove(place.path() / "config.json");
+    place.write("config.json", text);
+    const auto model = models::open(place.path());
+    ASSERT_FALSE(model.ok());
+    EXPECT_EQ(model.error().code, wrong.code);
+    EXPECT_NE(model.error().describe().find(wrong.word), std::string::npos) << model.error().describe();
+    EXPECT_EQ(model.error().describe().find('\n'), std::string::npos);
+  }
 }
 
 // A base that is asked for is obeyed by every layer that turns, and changes no other.

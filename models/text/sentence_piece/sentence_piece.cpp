@@ -84,6 +84,10 @@ class SentencePiece final : public Tokenizer {
     const bool t5 = config.tokenizer_class.starts_with("T5") || config.tokenizer_class.starts_with("MT5");
     before_ = config.add_bos.value_or(!t5) ? model_.begin : -1;
     after_ = config.add_eos.value_or(t5) ? model_.end : -1;
+    if (config.tokenizer_class.starts_with("DebertaV2")) {  // whatever the model calls its beginning and end
+      before_ = piece_named("[CLS]");
+      after_ = piece_named("[SEP]");
+    }
   }
 
   // To be called once, before all else.
@@ -167,6 +171,13 @@ class SentencePiece final : public Tokenizer {
   std::string kind() const override { return "SentencePiece"; }
 
  private:
+  // The id of a piece that is no text; −1 where there is none.
+  std::int64_t piece_named(std::string_view name) const {
+    const auto found = std::find_if(model_.pieces.begin(), model_.pieces.end(), [&](const ModelPiece& piece) {
+      return piece.text == name && piece.type != Type::kNormal;
+    });
+    return found == model_.pieces.end() ? -1 : found - model_.pieces.begin();
+  }
   bool has_piece(std::int64_t id) const { return id >= 0 && id < static_cast<std::int64_t>(model_.pieces.size()); }
   const ModelPiece& piece(std::int64_t id) const { return model_.pieces[static_cast<std::size_t>(id)]; }
 

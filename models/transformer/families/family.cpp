@@ -153,10 +153,15 @@ Result<std::vector<std::int64_t>> layer_list(const Config& config, std::string_v
 Status set_windows(const Config& config, transformer::Spec& spec, std::int64_t window,
                    const std::function<bool(std::int64_t)>& windowed) {
   LOCUS_TRY(const std::vector<std::string> types, layer_types(config, spec.depth()));
+  bool any = false;
   spec.each([&](std::int64_t n, transformer::LayerSpec& layer) {
     const bool own = types.empty() ? windowed(n) : types[static_cast<std::size_t>(n)] == "sliding_attention";
     layer.attention.window = own ? window : 0;
+    any = any || own;
   });
+  if (any && window < 1) {
+    return bad_input("expected at least 1, found " + std::to_string(window), config.context("sliding_window"));
+  }
   return {};
 }
 

@@ -10,7 +10,8 @@ const std::vector<Family>& families() {
       kOpt,     kFalcon,     kMpt,        kStablelm, kStarcoder2,   kCohere,    kCohere2,    kGranite,
       kExaone4, kMixtral,    kQwen2Moe,   kQwen3Moe, kGptOss,       kLlama4,    kDeepseekV2, kDeepseekV3,
       kRoberta, kXlmRoberta, kDistilbert, kElectra,  kModernbert,   kNomicBert, kDinov2,     kDinov2WithRegisters,
-      kDeit,    kClip,       kClipVision, kSiglip,   kSiglipVision, kDinov3,    kBeit};
+      kDeit,    kClip,       kClipVision, kSiglip,   kSiglipVision, kDinov3,    kBeit,       kDebertaV2,
+      kT5};
   return list;
 }
 

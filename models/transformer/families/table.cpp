@@ -5,6 +5,7 @@
 
 #include "models/settings_json.h"
 #include "models/transformer/families/family.h"
+#include "models/transformer/families/slots.h"
 #include "models/transformer/transformer.h"
 
 namespace locus::families {
@@ -51,6 +52,10 @@ SettingValue value_of(const Field& field, Draft& draft) {
   return std::visit(Either{[&](Activation& (*slot)(Draft&)) { return SettingValue(to_text(slot(draft))); },
                            [&](auto& (*slot)(Draft&)) { return SettingValue(slot(draft)); }},
                     field.slot);
+}
+
+bool of_window(const Field& field) {
+  return field.slot == Slot(slot::window);
 }
 
 void add_names(const std::vector<Name>& names, const std::string& prefix, Plan& plan) {
@@ -131,6 +136,12 @@ Result<Plan> read_table(const Family& family, const Checkpoint& checkpoint, cons
   for (const Field& field : family.fields) {
     LOCUS_CHECK(read_field(field, config, draft));
   }
+  // A window of no keys would leave a query nothing; null says that there is none.
+  const auto window = std::find_if(family.fields.begin(), family.fields.end(), of_window);
+  if (window != family.fields.end() && config.has(window->names.front()) && draft.layer.attention.window < 1) {
+    return bad_input("expected at least 1, found " + std::to_string(draft.layer.attention.window),
+                     config.context(window->names.front()));
+  }
   for (const std::string_view flag : family.refused) {
     LOCUS_TRY(const bool set, config.boolean(flag, false));
     if (set) {
@@ -172,6 +183,9 @@ std::optional<Written> written(const Family& family, const transformer::Spec& sp
   Settings all = encoding;
   all.set("model_type", std::string(family.name));
   for (const Field& field : family.fields) {
+    if (of_window(field) && attention.window == 0) {
+      continue;  // none is said by leaving it out
+    }
     fields.emplace_back(field.names.front(), value_of(field, draft));
     all.set(fields.back().first, fields.back().second);
   }

@@ -71,6 +71,7 @@ std::vector<Case> cases() {
       {{"coordinates", word("normalised")}, {"first", word("rows")}, {"layout", word("half")}});
   add("relative-grid-as-trained", "relative-grid",
       {{"grid_rows", std::int64_t{5}}, {"grid_columns", std::int64_t{7}}, {"shared", true}});
+  add("disentangled-c2p", "disentangled", {{"p2c", false}, {"norm", false}, {"buckets", std::int64_t{6}}}, false);
   return all;
 }
 

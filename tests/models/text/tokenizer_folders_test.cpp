@@ -139,13 +139,33 @@ TEST(TokenizerFolders, SentencePieceModel) {
   EXPECT_EQ(ids(*flags, "ab"), (Ids{262, 2}));
 }
 
+TEST(TokenizerFolders, SentencePieceModelsUnderTheirFamiliesNames) {
+  const auto t5 = opened({{"spiece.model", small_model()}});
+  EXPECT_EQ(ids(*t5, "ab é"), (Ids{262, 259, 263, 2}));
+  const auto named = opened(
+      {{"spiece.model", small_model()}, {"tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizerFast"})"}});
+  EXPECT_EQ(ids(*named, "ab"), (Ids{1, 262}));
+  std::string model = small_model();
+  put_piece(model, {"[CLS]", 0, 3});
+  put_piece(model, {"[SEP]", 0, 3});
+  const auto deberta = opened({{"spm.model", model}});
+  EXPECT_EQ(ids(*deberta, "ab é"), (Ids{264, 262, 259, 263, 265}));
+  EXPECT_EQ(ids(*deberta, "ab", false), (Ids{262}));
+  // tokenizer.json and tokenizer.model come first.
+  const auto both = opened({{"spiece.model", "x"}, {"tokenizer.model", small_model()}});
+  EXPECT_EQ(ids(*both, "ab"), (Ids{1, 262}));
+}
+
 TEST(TokenizerFolders, DamagedModelsAreErrors) {
   const std::string whole = small_model();
   for (const std::string& bytes : {std::string("x"), std::string(100, '\0'), whole.substr(0, 20), whole.substr(0, 2000),
                                    std::string("\x0a\xff\xff\xff\xff\x7f", 6)}) {
-    const auto result = open({{"tokenizer.model", bytes}});
-    ASSERT_FALSE(result.ok());
-    EXPECT_EQ(result.error().code, ErrorCode::kBadInput);
+    for (const char* file : {"tokenizer.model", "spiece.model", "spm.model"}) {
+      const auto result = open({{file, bytes}});
+      ASSERT_FALSE(result.ok()) << file;
+      EXPECT_EQ(result.error().code, ErrorCode::kBadInput);
+      EXPECT_NE(result.error().describe().find(file), std::string::npos);
+    }
   }
   // A trie whose root points beyond its end, where no byte is.
   const std::string charsmap = std::string("\x04\0\0\0\x00\xfc\xff\x7f", 8) + std::string("x\0", 2);
