@@ -46,6 +46,17 @@ Result<fs::path> place_of(const std::string& word) {
   return fs::absolute(found).lexically_normal();
 }
 
+// The column that the others are compared with: one of them, or one more.
+void add_reference(workbench::CheckpointEntry entry, workbench::Session& session) {
+  auto& columns = session.checkpoints;
+  const auto known = std::find(columns.begin(), columns.end(), entry);
+  session.state.reference = known - columns.begin();
+  if (known == columns.end() || columns.size() < 2) {
+    session.state.reference = static_cast<std::int64_t>(columns.size());
+    columns.push_back(std::move(entry));
+  }
+}
+
 // The recipe that the command line spells out.
 Result<workbench::Recipe> recipe_of(const Options& options) {
   if (options.words.size() < 2) {
@@ -61,7 +72,7 @@ Result<workbench::Recipe> recipe_of(const Options& options) {
   }
   if (!options.reference.empty()) {
     LOCUS_TRY(const fs::path path, place_of(options.reference));
-    session.checkpoints.push_back({path, options.overrides.read(), true});
+    add_reference({path, options.overrides.read(), true}, session);
   }
   if (options.input.given()) {
     LOCUS_TRY(session.input, options.input.read());
@@ -144,12 +155,12 @@ Result<views::Column> open_column(const workbench::CheckpointEntry& entry, const
     return column;
   }
   LOCUS_TRY(column.model, open_model(entry.path, entry.overrides, context));
-  if (!has_input(input)) {
+  if (!has_input(input) && !entry.text) {
     return usage("expected an INPUT: --text, --text-file, --ids, --image or --pixels (only traces need none)");
   }
-  LOCUS_TRY(column.trace, run_model(*column.model, input, {}, context, stop));
+  LOCUS_TRY(column.trace, run_model(*column.model, workbench::input_of(entry, input), {}, context, stop));
   LOCUS_TRY(digest, workbench::checkpoint_digest(column.model->info().files));
-  column.name = column.model->info().name + workbench::label_of(entry.overrides);
+  column.name = column.model->info().name + workbench::label_of(entry);
   return column;
 }
 
@@ -341,7 +352,8 @@ Action declare_figure(Arguments& arguments) {
   arguments.text("--recipe", options->recipe,
                  "make this figure (or .recipe.json) again; PATHs say where its checkpoints are now");
   options->state.declare(arguments);
-  arguments.text("--reference", options->reference, "another checkpoint: adds the difference");
+  arguments.text("--reference", options->reference,
+                 "a checkpoint, of the PATHs or another: shows what the others differ from it by");
   arguments.repeated("--option", options->view_options, "an option of the view");
   arguments.text("--out", options->out, "file to draw: .png, .svg or .pdf");
   arguments.text("--data", options->data, "file for the numbers: .npy or .csv");

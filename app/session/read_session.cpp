@@ -58,6 +58,7 @@ CheckpointEntry read_checkpoint(Reader reader, const std::filesystem::path& fold
   reader.get("shown", entry.shown);
   reader.get("rope_base", entry.overrides.rope_base);
   reader.get("rope_scaling", entry.overrides.rope_scaling);
+  reader.get("text", entry.text);
   if (path.empty()) {
     reader.fail(reader.where() + ".path", "a path", reader.raw());
   }

@@ -1,5 +1,6 @@
 #include "app/session/session.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/base/atomic_file.h"
@@ -10,6 +11,19 @@ namespace locus::workbench {
 namespace {
 
 constexpr std::size_t kLongestFile = 64U << 20;
+constexpr std::size_t kLabelBytes = 24;  // of a column's own text
+
+// The text's beginning on one line, cut between characters.
+std::string beginning(const std::string& text) {
+  std::size_t end = std::min(text.size(), kLabelBytes);
+  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
+    --end;
+  }
+  std::string line = text.substr(0, end);
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return c < ' '; }, ' ');
+  return line + (end < text.size() ? "…" : "");
+}
 
 }  // namespace
 
@@ -32,6 +46,20 @@ std::string label_of(const models::Overrides& overrides) {
     label += " " + overrides.rope_scaling;
   }
   return label;
+}
+
+std::string label_of(const CheckpointEntry& entry) {
+  return label_of(entry.overrides) + (entry.text ? " “" + beginning(*entry.text) + "”" : "");
+}
+
+models::Input input_of(const CheckpointEntry& entry, const models::Input& input) {
+  if (!entry.text) {
+    return input;
+  }
+  models::Input own;
+  own.text = entry.text;
+  own.position_start = input.position_start;
+  return own;
 }
 
 bool is_session(const std::filesystem::path& path) {

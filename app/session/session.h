@@ -22,6 +22,8 @@ struct CheckpointEntry {
   std::filesystem::path path;
   models::Overrides overrides;  // "what if": another column of the same checkpoint
   bool shown = true;            // a column of the canvas
+  // The column reads this text, whatever the input is; empty: the input.
+  std::optional<std::string> text{};
 
   friend bool operator==(const CheckpointEntry&, const CheckpointEntry&) = default;
 };
@@ -31,12 +33,15 @@ struct ViewState {
   std::string view = "attention";
   std::int64_t layer = 0;
   std::int64_t head = 0;
-  std::vector<views::HeadRef> partners;  // heads that belong together, one a column; see views::ViewInput
+  // Heads of columns; see views::ViewInput.
+  std::vector<views::HeadRef> partners;
+  std::vector<views::HeadRef> unlinked;
   std::int64_t query = views::kNone;
   std::int64_t key = views::kNone;
   models::Quantity quantity = models::Quantity::kWeight;
   models::Reduction reduction = models::Reduction::kMax;
   bool difference = false;
+  std::int64_t reference = views::kNone;
   bool ignore_first = false;
   views::ScaleOptions scale;
   std::optional<views::Camera> camera;
@@ -73,6 +78,10 @@ Result<Session> parse_session(const nlohmann::json& document, const std::string&
 
 // " base 2000 ntk:4", behind a checkpoint's name; empty when it is as it is.
 std::string label_of(const models::Overrides& overrides);
+// The same of an entry, with the beginning of a text of its own.
+std::string label_of(const CheckpointEntry& entry);
+// What the entry's column runs on.
+models::Input input_of(const CheckpointEntry& entry, const models::Input& input);
 
 // Whether a path names a session by its ending.
 bool is_session(const std::filesystem::path& path);

@@ -134,25 +134,26 @@ StateField camera_field(const char* name, const char* label, const char* flag, c
   return field;
 }
 
-StateField partners_field() {
+// A layer and a head for each column.
+StateField heads_field(const char* name, const char* label, const char* flag, const char* help,
+                       std::vector<views::HeadRef> ViewState::*heads) {
   StateField field;
-  field.parameter = numbers("partners", "Partners",
-                            "A layer and a head for each column, where heads of other numbers belong together", -1);
-  field.flag = "--partners";
+  field.parameter = numbers(name, label, help, -1);
+  field.flag = flag;
   field.place = Place::kCanvas;
   field.group = 2;
-  field.get = [](const ViewState& state) -> std::optional<SettingValue> {
+  field.get = [heads](const ViewState& state) -> std::optional<SettingValue> {
     std::vector<double> list;
-    for (const views::HeadRef& partner : state.partners) {
-      list.insert(list.end(), {static_cast<double>(partner.layer), static_cast<double>(partner.head)});
+    for (const views::HeadRef& each : state.*heads) {
+      list.insert(list.end(), {static_cast<double>(each.layer), static_cast<double>(each.head)});
     }
     return list.empty() ? std::nullopt : std::optional<SettingValue>(std::move(list));
   };
-  field.put = [](ViewState& state, const std::optional<SettingValue>& value) {
-    state.partners.clear();
+  field.put = [heads](ViewState& state, const std::optional<SettingValue>& value) {
+    (state.*heads).clear();
     const auto* list = value ? std::get_if<std::vector<double>>(&*value) : nullptr;
     for (std::size_t n = 0; list != nullptr && n + 1 < list->size(); n += 2) {
-      state.partners.push_back({static_cast<std::int64_t>((*list)[n]), static_cast<std::int64_t>((*list)[n + 1])});
+      (state.*heads).push_back({static_cast<std::int64_t>((*list)[n]), static_cast<std::int64_t>((*list)[n + 1])});
     }
   };
   return field;
@@ -194,15 +195,25 @@ StateFields make_fields() {
            {"position", Quantity::kPosition}},
           [](auto& s) -> auto& { return s.quantity; }, kBar),
       state_field(
-          toggle("difference", "Difference", "One more panel: the first checkpoint minus the second"), "--difference",
-          [](auto& s) -> auto& { return s.difference; }, kBar),
+          toggle("difference", "Difference",
+                 "What differs from the reference: of two columns one more panel, of more in place of their maps"),
+          "--difference", [](auto& s) -> auto& { return s.difference; }, kBar),
+      state_field(
+          index("reference", "Reference", "The column, from 0, that differences are taken from",
+                {{"last", views::kNone}}, -1),
+          "", [](auto& s) -> auto& { return s.reference; }, kBar),
       state_field(
           index("query", "Query", "A query token from 0; -1: none", {{"none", views::kNone}}, -1), "--query",
           [](auto& s) -> auto& { return s.query; }, kCanvas),
       state_field(
           index("key", "Key", "A key token from 0; -1: none", {{"none", views::kNone}}, -1), "--key",
           [](auto& s) -> auto& { return s.key; }, kCanvas),
-      partners_field(),
+      heads_field("partners", "Partners", "--partners",
+                  "A layer and a head for each column, where heads of other numbers belong together",
+                  &ViewState::partners),
+      heads_field("unlinked", "Unlinked", "--unlinked",
+                  "A layer and a head for each column that shows its own; -1,-1 for one that follows",
+                  &ViewState::unlinked),
       camera_field(
           "camera.x", "Across", "--camera-x", "The part of the horizontal axis that is seen: two ends",
           [](auto& camera) -> auto& { return camera.x; }),

@@ -7,10 +7,12 @@ namespace locus::workbench {
 views::ViewInput view_input(const ViewState& state, std::vector<views::Column> columns, const views::View& view) {
   views::ViewInput input;
   input.columns = std::move(columns);
-  input.difference = state.difference;
+  input.difference = state.difference && view.info().uses_difference;
+  input.reference = state.reference;
   input.layer = state.layer;
   input.head = state.head;
   input.partners = state.partners;
+  input.unlinked = state.unlinked;
   input.query = state.query;
   input.key = state.key;
   input.quantity = state.quantity;

@@ -39,6 +39,9 @@ json to_json(const CheckpointEntry& entry, const std::filesystem::path& folder) 
   if (!entry.overrides.rope_scaling.empty()) {
     object["rope_scaling"] = entry.overrides.rope_scaling;
   }
+  if (entry.text) {
+    object["text"] = *entry.text;
+  }
   return object;
 }
 

@@ -9,25 +9,6 @@
 
 namespace locus::views {
 
-namespace {
-
-bool with_difference(const ViewInput& input) {
-  return input.difference && input.columns.size() > 1;
-}
-
-figure::Panel difference_panel(const ViewInput& input, const MapWindow& window, const RefinedMap& map) {
-  ViewInput own = input;  // a difference has its own colours
-  own.scale.low.reset();
-  own.scale.high.reset();
-  own.scale.colormap.clear();
-  own.scale.transfer = figure::Transfer::kLinear;
-  const figure::ColorScale scale = color_scale(own, Sign::kZeroCentred, colored_by({&map, 1}));
-  figure::Panel panel = map_panel(input, *input.columns[0].trace, window, map, scale);
-  panel.title = input.columns[0].name + " − " + input.columns[1].name;
-  return panel;
-}
-
-// Maps that are not of the run's tokens: their own size, and numbers instead of names.
 void show_length(const ViewInput& input, const models::Trace& trace, std::int64_t length, figure::Panel& panel) {
   if (length == trace.length()) {
     return;
@@ -38,17 +19,6 @@ void show_length(const ViewInput& input, const models::Trace& trace, std::int64_
     panel.y.view = {static_cast<double>(length), 0};
   }
 }
-
-// Where a difference cannot be shown, why.
-figure::Panel reason_panel(const ViewInput& input, const Error& reason) {
-  figure::Panel panel;
-  panel.title = input.columns[0].name + " − " + input.columns[1].name;
-  panel.show_axes = false;
-  panel.note = reason.message;
-  return panel;
-}
-
-}  // namespace
 
 Status needs_dot_product(const Column& column) {
   const models::ModelInfo& model = column.trace->model();
@@ -95,7 +65,7 @@ std::string MapView::subtitle(const ViewInput& input, const Column& column) cons
 }
 
 std::vector<Place> MapView::places(const ViewInput& input, const Selection& selection) const {
-  return cell_places(input, selection, with_difference(input) ? 1 : 0);
+  return cell_places(input, selection);
 }
 
 std::optional<Camera> MapView::home(const ViewInput& input) const {
@@ -109,7 +79,7 @@ std::optional<Camera> MapView::home(const ViewInput& input) const {
 
 Result<figure::Figure> MapView::figure(const ViewInput& input) const {
   LOCUS_CHECK(check(*this, input));
-  const int panels = static_cast<int>(input.columns.size()) + (with_difference(input) ? 1 : 0);
+  const int panels = static_cast<int>(input.columns.size() + difference_panels(input));
   std::vector<MapWindow> windows;
   std::vector<RefinedMap> maps;
   for (const Column& column : input.columns) {
@@ -128,7 +98,7 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     const Column& column = input.columns[n];
     figure::Panel panel = map_panel(input, *column.trace, windows[n], maps[n], scale);
     show_length(input, *column.trace, length(input, column), panel);
-    panel.title = column.name + " · " + subtitle(of_column(input, n), column);
+    panel.title = column.name + (is_unlinked(input, n) ? " ⚮ " : " · ") + subtitle(of_column(input, n), column);
     // What all columns share is said once, so that the maps get the room.
     if (!input.scale.shared || n + 1 == maps.size()) {
       panel.color_bar_label = quantity(input) + (done.empty() ? "" : ", " + done);
@@ -139,68 +109,11 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     decorate(input, column, panel);
     figure.panels.push_back(std::move(panel));
   }
-  if (with_difference(input)) {
-    LOCUS_CHECK(append_difference(input, windows[0], maps, figure));
+  if (shows_difference(input)) {
+    LOCUS_CHECK(add_differences(input, windows, maps, figure));
   }
   LOCUS_CHECK(append_rows(input, figure));
   return figure;
-}
-
-// The second column's map on the first column's tokens. Errors: kUnsupported where the screen does not show single
-// cells.
-Result<Field> MapView::second_laid_out(const ViewInput& input, const MapWindow& window) const {
-  const models::Trace& first = *input.columns[0].trace;
-  const Column& second = input.columns[1];
-  if (first.text() != second.trace->text() || first.text().empty()) {
-    return unsupported("no difference: " + input.columns[0].name + " and " + second.name + " have " +
-                       std::to_string(length(input, input.columns[0])) + " and " +
-                       std::to_string(length(input, second)) + " tokens and no text in common to align them by");
-  }
-  const std::int64_t cells = second.trace->length();
-  if (window.reduced() || cells * cells > kAtOnceCells) {
-    return unsupported("no difference: " + second.name +
-                       " splits the text into other tokens; zoom in to single cells, or shorten the text, to see it "
-                       "aligned");
-  }
-  LOCUS_TRY(const auto map, field(of_column(input, 1), second, whole_window(cells)));
-  return laid_out(*map.field, *second.trace, first, window.rows, window.columns, additive(input));
-}
-
-Status MapView::append_difference(const ViewInput& input, const MapWindow& window, const std::vector<RefinedMap>& maps,
-                                  figure::Figure& figure) const {
-  const Column& column = input.columns[0];
-  const std::int64_t own = length(input, column);
-  const bool of_tokens =
-      own == column.trace->length() && length(input, input.columns[1]) == input.columns[1].trace->length();
-  const bool aligned_by_text = of_tokens && !same_tokens(*column.trace, *input.columns[1].trace);
-  const Result<RefinedMap> made = [&]() -> Result<RefinedMap> {
-    if (aligned_by_text) {
-      LOCUS_TRY(Field second, second_laid_out(input, window));
-      return difference(input, maps[0], {std::make_shared<const Field>(std::move(second)), nullptr, {}, {}});
-    }
-    if (own != length(input, input.columns[1])) {
-      return unsupported("no difference: the maps have " + std::to_string(own) + " and " +
-                         std::to_string(length(input, input.columns[1])) + " positions");
-    }
-    return difference(input, maps[0], maps[1]);
-  }();
-  if (!made && made.error().code == ErrorCode::kUnsupported) {
-    figure.panels.push_back(reason_panel(input, made.error()));
-    return {};
-  }
-  if (!made) {
-    return made.error();
-  }
-  figure.panels.push_back(difference_panel(input, window, *made));
-  figure::Panel& panel = figure.panels.back();
-  show_length(input, *column.trace, own, panel);
-  const std::string done = exactness({&*made, 1});
-  panel.color_bar_label = "difference of " + quantity(input) + (done.empty() ? "" : ", " + done);
-  panel.y.label.clear();
-  if (aligned_by_text) {
-    panel.note += (panel.note.empty() ? "" : "; ") + std::string("aligned by text, on the tokens of ") + column.name;
-  }
-  return {};
 }
 
 Result<std::vector<float>> MapView::map_values(const ViewInput& input) const {
@@ -211,23 +124,25 @@ Result<std::vector<float>> MapView::map_values(const ViewInput& input) const {
     }
     return std::move(map->values);
   };
-  const Column& column = input.columns[0];
-  LOCUS_TRY(std::vector<float> values, of(input, column));
-  if (!with_difference(input)) {
-    return values;
+  if (!shows_difference(input)) {
+    return of(of_column(input, 0), input.columns[0]);
   }
-  const Column& other = input.columns[1];
+  const std::size_t own = compared_columns(input).front();
+  const std::size_t from = reference_of(input);
+  const Column& column = input.columns[own];
+  const Column& other = input.columns[from];
+  LOCUS_TRY(std::vector<float> values, of(of_column(input, own), column));
   const std::int64_t cells = length(input, column);
   std::vector<float> second;
   if (cells == column.trace->length() && !same_tokens(*column.trace, *other.trace)) {
-    LOCUS_TRY(Field laid, second_laid_out(input, whole_window(cells)));
+    LOCUS_TRY(Field laid, reference_laid_out(input, own, whole_window(cells)));
     second = std::move(laid.values);
     if (additive(input)) {  // a masked weight is 0 in data
       std::replace_if(
           second.begin(), second.end(), [](float value) { return std::isnan(value); }, 0.0F);
     }
   } else {
-    LOCUS_TRY(second, of(of_column(input, 1), other));
+    LOCUS_TRY(second, of(of_column(input, from), other));
   }
   if (second.size() != values.size()) {
     return unsupported("a difference needs maps of one size: " + column.name + " and " + other.name);
@@ -238,14 +153,14 @@ Result<std::vector<float>> MapView::map_values(const ViewInput& input) const {
 
 Result<DataParts> MapView::data_parts(const ViewInput& input) const {
   LOCUS_CHECK(check(*this, input));
-  const Column& column = input.columns[0];
+  const Column& column = input.columns[shows_difference(input) ? compared_columns(input).front() : 0];
   LOCUS_CHECK(available(column));
   const models::ModelInfo& model = column.trace->model();
   const std::int64_t cells = length(input, column);
   const bool all_layers = input.layer == kAll;
   const bool all_heads = input.head == kAll;
-  if (with_difference(input) && (all_layers || all_heads)) {
-    const Column& other = input.columns[1];
+  if (shows_difference(input) && (all_layers || all_heads)) {
+    const Column& other = input.columns[reference_of(input)];
     const models::ModelInfo& second = other.trace->model();
     if (cells == column.trace->length() && !same_tokens(*column.trace, *other.trace)) {
       return unsupported("a difference of all heads needs the same tokens: " + column.name + " and " + other.name +
@@ -271,6 +186,7 @@ Result<DataParts> MapView::data_parts(const ViewInput& input) const {
     ViewInput one = input;
     if (layers.size() * heads.size() > 1) {
       one.partners.clear();  // of one head
+      one.unlinked.clear();
     }
     one.layer = layers.begin + n / heads.size();
     one.head = heads.begin + n % heads.size();

@@ -40,10 +40,22 @@ class MapView : public View, public InParts {
   virtual Status append_rows(const ViewInput& /*input*/, figure::Figure& /*figure*/) const { return {}; }
 
  private:
-  Result<Field> second_laid_out(const ViewInput& input, const MapWindow& window) const;
-  Status append_difference(const ViewInput& input, const MapWindow& window, const std::vector<RefinedMap>& maps,
-                           figure::Figure& figure) const;
-  // The whole map of the input's layer and head as data; with a difference, less the second column's.
+  // A column's map less the reference's.
+  struct Difference {
+    std::size_t column = 0;
+    RefinedMap map;
+    bool aligned_by_text = false;
+    std::string note;
+  };
+  Result<Field> reference_laid_out(const ViewInput& input, std::size_t on, const MapWindow& window) const;
+  Result<Difference> difference_of(const ViewInput& input, std::size_t column, const MapWindow& window,
+                                   const std::vector<RefinedMap>& maps) const;
+  figure::Panel difference_panel(const ViewInput& input, const Difference& made, const MapWindow& window,
+                                 const figure::ColorScale& scale) const;
+  Status add_differences(const ViewInput& input, const std::vector<MapWindow>& windows,
+                         const std::vector<RefinedMap>& maps, figure::Figure& figure) const;
+  // The whole map of the input's layer and head as data; with a difference, that of the first column that is not the
+  // reference less the reference's.
   Result<std::vector<float>> map_values(const ViewInput& input) const;
 };
 
@@ -56,6 +68,9 @@ Control centred_control();
 models::Similarity similarity_of(const ViewInput& input, Range positions);
 std::string key_of(const models::Similarity& similarity);
 std::string similarity_label(const models::Similarity& similarity, const std::string& first, const std::string& second);
+
+// The axes of a panel whose map is not of the run's tokens: its own size, and numbers instead of names.
+void show_length(const ViewInput& input, const models::Trace& trace, std::int64_t length, figure::Panel& panel);
 
 // A window of the whole map.
 MapWindow whole_window(std::int64_t length);

@@ -307,7 +307,9 @@ std::vector<Place> DotProduct::places(const ViewInput& input, const Selection& s
     return MapView::places(input, selection);
   }
   std::vector<Place> places;
-  for (const Place& place : cell_places(input, selection, 0)) {
+  ViewInput maps = input;
+  maps.difference = false;
+  for (const Place& place : cell_places(maps, selection)) {
     for (std::size_t layer = 0; layer < layers; ++layer) {
       places.push_back({place.panel * layers + layer, place.x, place.y});
     }

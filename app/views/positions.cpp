@@ -190,7 +190,7 @@ Status Positions::append_rows(const ViewInput& input, figure::Figure& figure) co
 }
 
 std::size_t maps_of(const ViewInput& input) {
-  return input.columns.size() + (input.difference && input.columns.size() > 1 ? 1 : 0);
+  return input.columns.size() + difference_panels(input);
 }
 
 Selection Positions::pick(const ViewInput& input, const Hit& hit) const {

@@ -85,7 +85,9 @@ Result<RefinedMap> refine(const ViewInput& input, const Column& column, const Re
   return map;
 }
 
-Result<RefinedMap> difference(const ViewInput& input, const RefinedMap& first, const RefinedMap& second) {
+Result<RefinedMap> difference(const ViewInput& input, const MapOfColumn& minuend, const MapOfColumn& subtrahend) {
+  const RefinedMap& first = minuend.map;
+  const RefinedMap& second = subtrahend.map;
   const auto minus = [](const Field& a, const Field& b, Range rows, Field& out) {
     for (std::int64_t n = rows.begin * out.columns; n < rows.end * out.columns; ++n) {
       const auto cell = static_cast<std::size_t>(n);
@@ -113,7 +115,7 @@ Result<RefinedMap> difference(const ViewInput& input, const RefinedMap& first, c
     return map;
   }
   // The same pointer at every step, by which the renderer knows that rows alone have changed.
-  LOCUS_TRY(map.base, analysed<Field>(input, input.columns[0], {input.columns[0].trace, input.columns[1].trace},
+  LOCUS_TRY(map.base, analysed<Field>(input, minuend.column, {minuend.column.trace, subtrahend.column.trace},
                                       "difference of " + first.key + " and " + second.key, sampled));
   map.exact = (first.base ? first.exact : all).clamped(second.base ? second.exact : all);
   auto field = std::make_shared<Field>(*map.base);

@@ -52,8 +52,13 @@ Result<RefinedMap> refine(const ViewInput& input, const Column& column, const Re
 // throughout.
 Range next_band(const Refinement& how, Range exact);
 
+// A map of a column.
+struct MapOfColumn {
+  const Column& column;
+  const RefinedMap& map;
+};
 // first − second: exact where both are, sampled where one is. kUnsupported when the sizes differ.
-Result<RefinedMap> difference(const ViewInput& input, const RefinedMap& first, const RefinedMap& second);
+Result<RefinedMap> difference(const ViewInput& input, const MapOfColumn& first, const MapOfColumn& second);
 
 // What colours are chosen by: the samples until every map is exact.
 std::vector<std::shared_ptr<const Field>> colored_by(std::span<const RefinedMap> maps);

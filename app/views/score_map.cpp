@@ -342,8 +342,9 @@ figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, cons
 
 Selection pick_cell(const ViewInput& input, const Hit& hit) {
   Selection selection;
-  const bool of_difference = input.difference && hit.panel == input.columns.size();
-  const std::size_t column = of_difference ? 0 : std::min(hit.panel, input.columns.size() - 1);
+  const bool of_difference = difference_panels(input) > 0 && hit.panel == input.columns.size();
+  const std::size_t column =
+      of_difference ? compared_columns(input).front() : std::min(hit.panel, input.columns.size() - 1);
   const std::int64_t length = input.columns[column].trace->length();
   const auto query = static_cast<std::int64_t>(std::floor(hit.y));
   const auto key = static_cast<std::int64_t>(std::floor(hit.x));
@@ -359,15 +360,16 @@ Selection pick_cell(const ViewInput& input, const Hit& hit) {
   return selection;
 }
 
-std::vector<Place> cell_places(const ViewInput& input, const Selection& selection, std::size_t more) {
+std::vector<Place> cell_places(const ViewInput& input, const Selection& selection) {
   std::vector<Place> places;
   if (!selection.query || !selection.key) {
     return places;
   }
   const auto cell = [](std::int64_t n) { return figure::Interval{static_cast<double>(n), static_cast<double>(n + 1)}; };
   const models::Trace& first = *input.columns.front().trace;
-  for (std::size_t panel = 0; panel < input.columns.size() + more; ++panel) {
-    const models::Trace& own = panel < input.columns.size() ? *input.columns[panel].trace : first;
+  for (std::size_t panel = 0; panel < input.columns.size() + difference_panels(input); ++panel) {
+    const std::size_t column = panel < input.columns.size() ? panel : compared_columns(input).front();
+    const models::Trace& own = *input.columns[column].trace;
     const std::int64_t query = aligned(first, *selection.query, own);
     const std::int64_t key = aligned(first, *selection.key, own);
     if (query != kNone && key != kNone) {

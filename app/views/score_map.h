@@ -82,7 +82,7 @@ figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, cons
 
 // The cell of a map at a point of its panel: query and key, as far as they exist, as the first column counts them.
 Selection pick_cell(const ViewInput& input, const Hit& hit);
-// That cell in every column's panel, and in `more` panels of the first column's tokens behind them.
-std::vector<Place> cell_places(const ViewInput& input, const Selection& selection, std::size_t more);
+// That cell in every column's panel, and in that of their difference.
+std::vector<Place> cell_places(const ViewInput& input, const Selection& selection);
 
 }  // namespace locus::views

@@ -125,7 +125,14 @@ std::optional<Selection> View::step(const ViewInput& /*input*/, std::int64_t /*b
   return std::nullopt;
 }
 
+bool is_unlinked(const ViewInput& input, std::size_t column) {
+  return column < input.unlinked.size() && input.unlinked[column].layer != kNone;
+}
+
 HeadRef head_of_column(const ViewInput& input, std::size_t column) {
+  if (is_unlinked(input, column) && input.layer != kAll && input.head != kAll) {
+    return input.unlinked[column];
+  }
   const HeadRef own{input.layer, input.head};
   const bool hold = column < input.partners.size() && input.partners.front() == own;
   return hold ? input.partners[column] : own;
@@ -137,7 +144,31 @@ ViewInput of_column(const ViewInput& input, std::size_t column) {
   one.layer = head.layer;
   one.head = head.head;
   one.partners.clear();
+  one.unlinked.clear();
   return one;
+}
+
+bool shows_difference(const ViewInput& input) {
+  return input.difference && input.columns.size() > 1;
+}
+
+std::size_t reference_of(const ViewInput& input) {
+  const std::size_t last = input.columns.empty() ? 0 : input.columns.size() - 1;
+  return input.reference < 0 ? last : std::min(static_cast<std::size_t>(input.reference), last);
+}
+
+std::vector<std::size_t> compared_columns(const ViewInput& input) {
+  std::vector<std::size_t> list;
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    if (n != reference_of(input)) {
+      list.push_back(n);
+    }
+  }
+  return list;
+}
+
+std::size_t difference_panels(const ViewInput& input) {
+  return input.difference && input.columns.size() == 2 ? 1 : 0;
 }
 
 Result<const View*> find_view(const std::string& name) {

@@ -66,12 +66,18 @@ struct HeadRef {
 
 struct ViewInput {
   std::vector<Column> columns;  // at least one
-  bool difference = false;      // with two or more columns: one more panel, the first column minus the second
+  // With two columns one more panel, the other minus the reference; with more every column but the reference shows its
+  // difference from it instead of its map.
+  bool difference = false;
+  std::int64_t reference = kNone;  // a column; kNone: the last
   std::int64_t layer = 0;
   std::int64_t head = 0;  // or kMean
   // Heads that belong together though their numbers differ, one a column. They hold while the first is the layer and
   // head above.
   std::vector<HeadRef> partners;
+  // Columns with a head of their own, whatever the layer and head above: one a column, layer kNone for those that
+  // follow.
+  std::vector<HeadRef> unlinked;
   std::int64_t query = kNone;
   std::int64_t key = kNone;
   models::Quantity quantity = models::Quantity::kWeight;
@@ -180,10 +186,19 @@ class View {
   virtual std::optional<Selection> step(const ViewInput& input, std::int64_t by) const;
 };
 
-// The layer and head that a column shows: its partner, or the input's own.
+// The layer and head that a column shows: its own where it is unlinked, its partner, or the input's.
 HeadRef head_of_column(const ViewInput& input, std::size_t column);
+bool is_unlinked(const ViewInput& input, std::size_t column);
 // The input with that column's layer and head.
 ViewInput of_column(const ViewInput& input, std::size_t column);
+
+// Whether there is a difference to show: it is asked for, and there are columns to compare.
+bool shows_difference(const ViewInput& input);
+// The column that differences are taken from, and the others in their order.
+std::size_t reference_of(const ViewInput& input);
+std::vector<std::size_t> compared_columns(const ViewInput& input);
+// Panels behind those of the columns: one, where two columns are compared.
+std::size_t difference_panels(const ViewInput& input);
 
 // All of them, in the order they are shown.
 const std::vector<const View*>& views();

@@ -123,13 +123,34 @@ void CanvasLink::unpin() {
 
 void CanvasLink::move_layer(int by) {
   ViewState state = studio_.state();
-  state.layer += by;
+  const bool own = views::is_unlinked(studio_.view_input(), column_);
+  std::int64_t& layer = own ? state.unlinked[column_].layer : state.layer;
+  layer = std::max<std::int64_t>(0, layer + by);
   studio_.change(state);
 }
 
 void CanvasLink::move_head(int by) {
   ViewState state = studio_.state();
-  state.head = std::max<std::int64_t>(views::kMean, state.head + by);
+  const bool own = views::is_unlinked(studio_.view_input(), column_);
+  std::int64_t& head = own ? state.unlinked[column_].head : state.head;
+  head = std::max<std::int64_t>(views::kMean, head + by);
+  studio_.change(state);
+}
+
+void CanvasLink::toggle_unlinked() {
+  const views::ViewInput input = studio_.view_input();
+  if (column_ >= input.columns.size()) {
+    return;
+  }
+  ViewState state = studio_.state();
+  const views::HeadRef follows{views::kNone, 0};
+  state.unlinked.resize(input.columns.size(), follows);
+  const bool own = views::is_unlinked(input, column_);
+  state.unlinked[column_] = own ? follows : views::head_of_column(input, column_);
+  if (std::all_of(state.unlinked.begin(), state.unlinked.end(),
+                  [](const views::HeadRef& each) { return each.layer == views::kNone; })) {
+    state.unlinked.clear();
+  }
   studio_.change(state);
 }
 
@@ -198,6 +219,9 @@ bool CanvasLink::press_plain(int key) {
       return true;
     case Qt::Key_R:
       reset();
+      return true;
+    case Qt::Key_U:
+      toggle_unlinked();
       return true;
     case Qt::Key_Escape:
       unpin();

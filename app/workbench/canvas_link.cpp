@@ -132,7 +132,7 @@ std::string CanvasLink::message() const {
              : "Check a checkpoint on the left to see it here.";
 }
 
-// With Shift held every column shows the first, the reference: what moves is what differs.
+// With Shift held every column shows the reference: what moves is what differs.
 std::shared_ptr<const figure::Figure> CanvasLink::shown_figure() const {
   if (late_) {
     return nullptr;
@@ -143,13 +143,14 @@ std::shared_ptr<const figure::Figure> CanvasLink::shown_figure() const {
   if (!made || !flicker_ || columns < 2 || made->panels.size() < columns || across < columns || across > columns + 1) {
     return made;
   }
+  const std::size_t reference = views::reference_of(studio_.view_input());
   auto copy = std::make_shared<figure::Figure>(*made);
   for (std::size_t n = 0; n < copy->panels.size(); ++n) {
     if (n % across >= columns) {
       continue;
     }
     figure::Panel& panel = copy->panels[n];
-    panel = made->panels[n / across * across];
+    panel = made->panels[std::min(n / across * across + reference, made->panels.size() - 1)];
     panel.y.label = made->panels[n].y.label;  // every plot stays where it is
     panel.color_bar_label = made->panels[n].color_bar_label;
   }
@@ -286,7 +287,7 @@ void CanvasLink::refresh() {
     content.tooltip = tooltip(input);
   }
   if (flicker_ && input.columns.size() > 1) {
-    content.badge = "reference: " + input.columns.front().name;
+    content.badge = "reference: " + input.columns[views::reference_of(input)].name;
   }
   canvas_.set_content(std::move(content));
 }

@@ -23,8 +23,10 @@ class CanvasLink : public QObject {
   void set_column(std::size_t column);
 
   // What keys and menus share.
-  void move_layer(int by);
+  void move_layer(int by);  // of the chosen column alone, where that is unlinked
   void move_head(int by);
+  // The chosen column shows a layer and head of its own, or follows the others again.
+  void toggle_unlinked();
   void fit();
   void reset();
   void normalise_range();
@@ -34,7 +36,7 @@ class CanvasLink : public QObject {
  Q_SIGNALS:
   void column_changed(std::size_t column);
   void help_requested();
-  void tab_pressed(bool forward);  // to the next control of the window
+  void tab_pressed(bool forward);     // to the next control of the window
   void key_unused(QKeyEvent* event);  // not a canvas key: perhaps a shortcut of the window
 
  protected:

@@ -53,7 +53,7 @@ const Checkpoint* Columns::find(int id) const {
 std::string Columns::unique_name(const CheckpointEntry& entry) const {
   const std::filesystem::path& path = entry.path;
   const std::string base = path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
-  const std::string wanted = base + label_of(entry.overrides);
+  const std::string wanted = base + label_of(entry);
   std::string name = wanted;
   for (int n = 2; std::any_of(list_.begin(), list_.end(), [&](const auto& each) { return each.name == name; }); ++n) {
     name = wanted + " (" + std::to_string(n) + ")";
@@ -68,7 +68,7 @@ int Columns::open(const CheckpointEntry& entry) {
     wanted.path = canonical;
   }
   const auto known = std::find_if(list_.begin(), list_.end(), [&](const Checkpoint& open) {
-    return open.entry.path == wanted.path && open.entry.overrides == wanted.overrides;
+    return open.entry.path == wanted.path && open.entry.overrides == wanted.overrides && open.entry.text == wanted.text;
   });
   if (known != list_.end() && (!known->error || known->model)) {
     const int id = known->id;
@@ -303,6 +303,9 @@ void Columns::forget_run(Checkpoint& checkpoint) {
 
 void Columns::run_all() {
   for (Checkpoint& checkpoint : list_) {
+    if (checkpoint.entry.text && checkpoint.trace) {
+      continue;  // it reads a text of its own
+    }
     if (checkpoint.model && checkpoint.entry.shown) {
       run(checkpoint);
     } else if (checkpoint.model) {
@@ -329,7 +332,7 @@ void Columns::run(Checkpoint& checkpoint) {
   if (!checkpoint.entry.shown || !checkpoint.model) {
     return;
   }
-  if (input_.empty()) {
+  if (input_.empty() && !checkpoint.entry.text) {
     worker_.drop(slot_of("run", checkpoint.id));
     forget_run(checkpoint);
     checkpoint.running = false;
@@ -341,7 +344,7 @@ void Columns::run(Checkpoint& checkpoint) {
   Q_EMIT started();
   worker_.submit<Run>(
       Priority::kForward, slot_of("run", checkpoint.id), "Running " + checkpoint.name,
-      [model = checkpoint.model, input = input_.value(), last = checkpoint.last](
+      [model = checkpoint.model, input = input_of(checkpoint.entry, input_.value()), last = checkpoint.last](
           StopToken stop, const Progress& progress) -> Result<Run> {
         models::RunOptions options;
         options.continuable = true;

@@ -43,7 +43,7 @@ const views::View& FigureScheduler::view() const {
 
 views::ViewInput FigureScheduler::view_input() const {
   views::ViewInput input = workbench::view_input(history_.state(), columns_.view_columns(), view());
-  const int panels = static_cast<int>(input.columns.size()) + (input.difference && input.columns.size() > 1 ? 1 : 0);
+  const int panels = static_cast<int>(input.columns.size() + views::difference_panels(input));
   std::tie(input.width_px, input.height_px) = unrolled(width_px_, height_px_, view().info().uses_camera ? panels : 1);
   input.cache = cache_;
   return input;

@@ -42,6 +42,9 @@ int FlowLayout::flow(const QRect& rect, bool place) const {
   int y = room.y();
   int line = 0;
   for (QLayoutItem* item : items_) {
+    if (item->isEmpty()) {
+      continue;  // hidden
+    }
     const QSize size = item->sizeHint();
     if (x > room.x() && x + size.width() > room.right() + 1) {
       x = room.x();

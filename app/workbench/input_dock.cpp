@@ -3,7 +3,6 @@
 #include <QCheckBox>
 #include <QDoubleSpinBox>
 #include <QFileDialog>
-#include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
@@ -18,6 +17,7 @@
 #include <initializer_list>
 
 #include "app/workbench/exact_editor.h"
+#include "app/workbench/flow_layout.h"
 #include "app/workbench/patch_picture.h"
 #include "app/workbench/token_strip.h"
 #include "app/workbench/token_words.h"
@@ -97,7 +97,7 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
 
 QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   auto* bar = new QWidget(this);
-  auto* layout = new QHBoxLayout(bar);
+  auto* layout = new FlowLayout(bar);  // in as many lines as larger text takes: it never widens the window
   layout->setContentsMargins(0, 0, 0, 0);
   auto* open = new QToolButton(bar);
   open->setText(QStringLiteral("Open…"));
@@ -139,7 +139,6 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   text->hide();
   layout->addWidget(text);
   add_generation(*layout, bar);
-  layout->addStretch(1);
   find_ = new QLineEdit(bar);
   find_->setObjectName(QStringLiteral("find"));
   find_->setAccessibleName(QStringLiteral("Find in the text, or go to a token"));
@@ -160,7 +159,7 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   return bar;
 }
 
-void InputDock::add_generation(QHBoxLayout& layout, QWidget* bar) {
+void InputDock::add_generation(QLayout& layout, QWidget* bar) {
   auto* tokens = new QSpinBox(bar);
   tokens->setObjectName(QStringLiteral("generate-count"));
   tokens->setRange(1, 1000);

@@ -6,8 +6,8 @@
 
 #include "app/workbench/studio.h"
 
-class QHBoxLayout;
 class QLabel;
+class QLayout;
 class QLineEdit;
 class QStackedWidget;
 class QToolButton;
@@ -52,7 +52,7 @@ class InputDock : public QDockWidget {
   void pin(std::int64_t token);  // the query; −1: none
   void show_pointed();           // and what is pinned: in the strip and in the text
   void go_to(const QString& wanted, bool backwards);
-  void add_generation(QHBoxLayout& layout, QWidget* bar);
+  void add_generation(QLayout& layout, QWidget* bar);
   QWidget* make_bar(const std::filesystem::path& samples);
 
   Studio& studio_;

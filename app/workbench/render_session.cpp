@@ -46,8 +46,8 @@ class Runs {
         continue;
       }
       LOCUS_TRY(auto model, open(entry));
-      LOCUS_TRY(auto trace, run(model, input));
-      std::string name = unique_name(model->info().name + label_of(entry.overrides), columns);
+      LOCUS_TRY(auto trace, run(model, input_of(entry, input)));
+      std::string name = unique_name(model->info().name + label_of(entry), columns);
       columns.push_back({std::move(name), std::move(model), std::move(trace)});
     }
     return columns;

@@ -133,6 +133,12 @@ ViewState Studio::clamped(ViewState state) const {
   }
   state.layer = std::clamp<std::int64_t>(state.layer, 0, largest_layer());
   state.head = std::clamp<std::int64_t>(state.head, views::kMean, largest_head());
+  for (std::size_t n = 0; n < std::min(state.unlinked.size(), shown.size()); ++n) {
+    views::HeadRef& own = state.unlinked[n];
+    const models::ModelInfo& model = shown[n]->trace->model();
+    own.layer = std::clamp<std::int64_t>(own.layer, views::kNone, model.layers - 1);
+    own.head = std::clamp<std::int64_t>(own.head, views::kMean, model.heads - 1);
+  }
   const std::int64_t length = shown.front()->trace->length();
   if (state.query >= length || state.key >= length) {
     state.query = views::kNone;

@@ -18,6 +18,8 @@ constexpr std::array kQuantities = {models::Quantity::kWeight,  models::Quantity
                                     models::Quantity::kContent, models::Quantity::kContribution,
                                     models::Quantity::kGate,    models::Quantity::kPosition};
 
+constexpr int kReferenceLetters = 14;  // of a name in its list, which is wider
+
 void set_enabled(QComboBox* combo, int index, bool enabled, const QString& why) {
   auto* model = qobject_cast<QStandardItemModel*>(combo->model());
   QStandardItem* item = model == nullptr ? nullptr : model->item(index);
@@ -71,14 +73,24 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
   label(" ");
   difference_ = new QCheckBox(QStringLiteral("Difference"), this);
   difference_->setObjectName(QStringLiteral("difference"));
-  difference_->setToolTip(QStringLiteral("One more column: the first checkpoint minus the second"));
+  difference_->setToolTip(QStringLiteral(
+      "What differs from the reference: of two columns one more map, of more in place of their own maps"));
   of_difference_ = addWidget(difference_);
+  reference_ = new QComboBox(this);
+  reference_->setObjectName(QStringLiteral("reference"));
+  reference_->setAccessibleName(QStringLiteral("Reference of differences"));
+  reference_->setToolTip(
+      QStringLiteral("The column that differences are taken from, and that Shift flickers to on the canvas"));
+  reference_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  reference_->setMinimumContentsLength(kReferenceLetters);
+  of_reference_ = addWidget(reference_);
 
   connect(view_, &QComboBox::activated, this, &ViewBar::apply);
   connect(layer_, &QSpinBox::valueChanged, this, &ViewBar::apply);
   connect(head_, &QSpinBox::valueChanged, this, &ViewBar::apply);
   connect(quantity_, &QComboBox::activated, this, &ViewBar::apply);
   connect(difference_, &QCheckBox::toggled, this, &ViewBar::apply);
+  connect(reference_, &QComboBox::activated, this, &ViewBar::apply);
   connect(&studio_, &Studio::state_changed, this, &ViewBar::refresh);
   connect(&studio_, &Studio::runs_changed, this, &ViewBar::refresh);
   refresh();
@@ -104,6 +116,15 @@ void ViewBar::refresh() {
   const auto columns = studio_.view_input().columns;
   difference_->setEnabled(columns.size() > 1);
   difference_->setChecked(state.difference);
+  of_reference_->setVisible(info.uses_difference && columns.size() > 1);
+  reference_->clear();
+  for (const views::Column& column : columns) {
+    reference_->addItem(QStringLiteral("from ") + QString::fromStdString(column.name));
+    reference_->setItemData(reference_->count() - 1, QString::fromStdString(column.name), Qt::ToolTipRole);
+  }
+  if (!columns.empty()) {
+    reference_->setCurrentIndex(static_cast<int>(views::reference_of(studio_.view_input())));
+  }
   for (int n = 0; n < view_->count(); ++n) {
     const views::View& view = *views::views()[static_cast<std::size_t>(n)];
     const Status available = columns.empty() ? Status() : view.available(columns.front());
@@ -140,6 +161,10 @@ void ViewBar::apply() {
   state.head = head_->value();
   state.quantity = kQuantities[static_cast<std::size_t>(std::max(0, quantity_->currentIndex()))];
   state.difference = difference_->isChecked();
+  const int last = reference_->count() - 1;
+  if (last > 0 && (state.reference != views::kNone || reference_->currentIndex() != last)) {
+    state.reference = reference_->currentIndex();  // else the last, whichever that will be
+  }
   studio_.change(state);
 }
 

@@ -27,8 +27,10 @@ class ViewBar : public QToolBar {
   QSpinBox* head_ = nullptr;
   QComboBox* quantity_ = nullptr;
   QCheckBox* difference_ = nullptr;
+  QComboBox* reference_ = nullptr;
   QList<QAction*> of_quantity_;  // what is shown while the view has quantities
   QAction* of_difference_ = nullptr;
+  QAction* of_reference_ = nullptr;
   bool filling_ = false;
 };
 

@@ -56,6 +56,25 @@ TEST_F(CliFigure, RefusesWhatIsNotThere) {
                4, "rope");
 }
 
+TEST_F(CliFigure, AReferenceAmongThreeColumnsIsNoFourth) {
+  const std::string second = copy("second").string();
+  const std::string third = copy("third").string();
+  const std::string csv = file("three.csv");
+  const auto outcome = run_locus(
+      {"figure", "attention", path(), second, third, "--reference", second, "--text", "one two", "--data", csv});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json recipe = json::parse(read_text(csv + ".recipe.json"));
+  EXPECT_EQ(recipe.at("checkpoints").size(), 3U);
+  EXPECT_EQ(recipe.at("state").at("reference"), 1);
+  EXPECT_EQ(recipe.at("state").at("difference"), true);
+  const auto fourth = run_locus(
+      {"figure", "attention", path(), second, "--reference", third, "--text", "one two", "--data", file("fourth.csv")});
+  ASSERT_EQ(fourth.status, 0) << fourth.err;
+  const json other = json::parse(read_text(file("fourth.csv.recipe.json")));
+  EXPECT_EQ(other.at("checkpoints").size(), 3U);
+  EXPECT_EQ(other.at("state").at("reference"), 2);
+}
+
 // The recipe and the checkpoint move, under another name and out of reach of the stored path.
 TEST_F(CliFigure, ARecipeFindsItsCheckpointAgain) {
   const auto moved = copy("moved-from");

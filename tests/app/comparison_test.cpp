@@ -1,0 +1,169 @@
+// Columns against a reference, columns with heads and texts of their own, and how much two maps differ in numbers.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "app/session/session.h"
+#include "app/session/view_input.h"
+#include "app/views/map_metrics.h"
+#include "app/views/view.h"
+#include "tests/support/fake_model.h"
+
+namespace locus::views {
+namespace {
+
+constexpr const char* kText = "one two three";
+
+ViewInput input_of(const std::vector<double>& slopes) {
+  ViewInput input;
+  for (std::size_t n = 0; n < slopes.size(); ++n) {
+    test::FakeShape shape;
+    shape.slope = slopes[n];
+    input.columns.push_back(
+        {std::string(1, static_cast<char>('a' + n)), nullptr, std::make_shared<test::FakeTrace>(shape, kText)});
+  }
+  return input;
+}
+
+double weight(const ViewInput& input, std::size_t column, std::int64_t i, std::int64_t j) {
+  const HeadRef head = head_of_column(input, column);
+  return static_cast<const test::FakeTrace&>(*input.columns[column].trace).weight(head.layer, head.head, i, j);
+}
+
+const figure::HeatMap& map_of(const figure::Figure& figure, std::size_t panel) {
+  return std::get<figure::HeatMap>(figure.panels.at(panel).layers.front());
+}
+
+const View& attention() {
+  return **find_view("attention");
+}
+
+TEST(Comparison, OfThreeColumnsEveryOtherShowsWhatItDiffersFromTheReferenceBy) {
+  ViewInput input = input_of({0.2, 0.5, 0.9});
+  input.difference = true;
+  for (const std::int64_t reference : {0, 1, 2, -1}) {
+    input.reference = reference;
+    const std::size_t from = reference < 0 ? 2 : static_cast<std::size_t>(reference);
+    const auto figure = attention().figure(input);
+    ASSERT_TRUE(figure.ok()) << figure.error().describe();
+    ASSERT_EQ(figure->panels.size(), 3U);
+    EXPECT_EQ(figure->columns, 3);
+    for (std::size_t n = 0; n < 3; ++n) {
+      const float seen = map_of(*figure, n).field->at(9, 4);
+      const double own = weight(input, n, 9, 4);
+      EXPECT_NEAR(static_cast<double>(seen), n == from ? own : own - weight(input, from, 9, 4), 1e-6);
+      EXPECT_EQ(figure->panels[n].title.find(" − ") == std::string::npos, n == from) << figure->panels[n].title;
+    }
+    // One zero-centred range for all differences; the reference keeps its own, and both say what they are.
+    const std::size_t first = compared_columns(input).front();
+    const std::size_t last = compared_columns(input).back();
+    EXPECT_EQ(map_of(*figure, first).scale.high, map_of(*figure, last).scale.high);
+    EXPECT_EQ(map_of(*figure, first).scale.low, -map_of(*figure, first).scale.high);
+    EXPECT_EQ(map_of(*figure, from).scale.low, 0.0F);
+    EXPECT_EQ(figure->panels[from].color_bar_label, "attention weight");
+    EXPECT_EQ(figure->panels[last].color_bar_label, "difference of attention weight");
+    const auto data = attention().data(input);
+    ASSERT_TRUE(data.ok()) << data.error().describe();
+    const auto cell = static_cast<std::size_t>(9 * input.columns[0].trace->length() + 4);
+    EXPECT_NEAR(static_cast<double>(data->values[cell]), weight(input, first, 9, 4) - weight(input, from, 9, 4), 1e-6);
+  }
+}
+
+TEST(Comparison, OfTwoColumnsTheFirstMayBeTheReference) {
+  ViewInput input = input_of({0.2, 0.5});
+  input.difference = true;
+  input.reference = 0;
+  const auto figure = attention().figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels.size(), 3U);
+  EXPECT_EQ(figure->panels[2].title, "b − a");
+  EXPECT_NEAR(static_cast<double>(map_of(*figure, 2).field->at(9, 4)), weight(input, 1, 9, 4) - weight(input, 0, 9, 4),
+              1e-6);
+  figure::Hit hit;
+  hit.panel = 2;
+  hit.x = 4.5;
+  hit.y = 9.5;
+  EXPECT_EQ(attention().pick(input, hit).column, 1);
+  EXPECT_EQ(attention().places(input, attention().pick(input, hit)).size(), 3U);
+}
+
+TEST(Comparison, UnlinkedColumnsShowTheirOwnHead) {
+  ViewInput input = input_of({0.2, 0.2});
+  input.layer = 1;
+  input.head = 2;
+  input.unlinked = {{kNone, 0}, {0, 3}};
+  auto figure = attention().figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  EXPECT_EQ(figure->panels[0].title, "a · layer 1, head 2");
+  EXPECT_EQ(figure->panels[1].title, "b ⚮ layer 0, head 3");
+  EXPECT_NEAR(static_cast<double>(map_of(*figure, 1).field->at(9, 4)), weight(input, 1, 9, 4), 1e-6);
+  input.layer = 2;  // the others move on
+  figure = attention().figure(input);
+  EXPECT_EQ(figure->panels[0].title, "a · layer 2, head 2");
+  EXPECT_EQ(figure->panels[1].title, "b ⚮ layer 0, head 3");
+  input.unlinked[1].layer = 9;
+  EXPECT_EQ(attention().figure(input).error().code, ErrorCode::kUsage);
+}
+
+Field field_of(std::vector<float> values, std::int64_t columns) {
+  Field field = Field::zeros(static_cast<std::int64_t>(values.size()) / columns, columns);
+  field.values = std::move(values);
+  return field;
+}
+
+TEST(Comparison, MetricsAreThoseOfTheirDefinitions) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Field a = field_of({1, nan, 0.5F, 0.5F}, 2);
+  const Field b = field_of({1, nan, 1, 0}, 2);
+  const MapMetrics both = map_metrics(a, b, {0, 2});
+  EXPECT_NEAR(both.mean_absolute, 1.0 / 3, 1e-12);  // of the three cells with a value
+  // Row 1: m = (0.75, 0.25); KL(p‖m) = ½ log₂(0.5/0.75) + ½ log₂(0.5/0.25); KL(q‖m) = log₂(1/0.75).
+  const double row = (std::log2(0.5 / 0.75) / 2 + std::log2(2.0) / 2 + std::log2(1 / 0.75)) / 2;
+  ASSERT_TRUE(both.jensen_shannon.has_value());
+  EXPECT_NEAR(*both.jensen_shannon, row / 2, 1e-12);
+  EXPECT_NEAR(*map_metrics(a, b, {1, 2}).jensen_shannon, row, 1e-12);
+  EXPECT_EQ(map_metrics(a, a, {0, 2}).mean_absolute, 0);
+  EXPECT_EQ(*map_metrics(a, a, {0, 2}).jensen_shannon, 0);
+  EXPECT_NEAR(*map_metrics(field_of({1, 0}, 2), field_of({0, 1}, 2), {0, 1}).jensen_shannon, 1, 1e-12);
+  EXPECT_FALSE(map_metrics(field_of({nan, 0}, 2), field_of({0, 1}, 2), {0, 1}).jensen_shannon.has_value());
+  EXPECT_EQ(metrics_text(both, false), "mean |Δ| 0.333");
+}
+
+TEST(Comparison, APinnedQuerysRowHasItsOwnNumbers) {
+  ViewInput input = input_of({0.2, 0.5});
+  input.difference = true;
+  input.query = 9;
+  const auto figure = attention().figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  double absolute = 0;
+  for (std::int64_t j = 0; j <= 9; ++j) {
+    absolute += std::abs(weight(input, 0, 9, j) - weight(input, 1, 9, j)) / 10;
+  }
+  MapMetrics row;
+  row.mean_absolute = absolute;
+  const std::string wanted = "; query 9: " + metrics_text(row, false) + ", JS ";
+  EXPECT_NE(figure->panels[2].note.find(wanted), std::string::npos) << figure->panels[2].note << " " << wanted;
+}
+
+TEST(Comparison, AColumnsOwnTextIsKeptInFilesAndNames) {
+  workbench::CheckpointEntry entry;
+  entry.path = "/there/text-rope";
+  entry.text = "Nine\nnaïve tests of a longer text";
+  EXPECT_EQ(workbench::label_of(entry), " “Nine naïve tests of a l…”");
+  models::Input input;
+  input.text = "another";
+  EXPECT_EQ(workbench::input_of(entry, input).text, entry.text);
+  workbench::Session session;
+  session.checkpoints = {entry};
+  session.state.unlinked = {{kNone, 0}, {2, kMean}};
+  session.state.reference = 1;
+  const auto again = workbench::parse_session(nlohmann::json::parse(workbench::to_json(session, "/")), "s.json", "/");
+  ASSERT_TRUE(again.ok()) << again.error().describe();
+  EXPECT_EQ(again->checkpoints, session.checkpoints);
+  EXPECT_EQ(again->state.unlinked, session.state.unlinked);
+  EXPECT_EQ(again->state.reference, 1);
+}
+
+}  // namespace
+}  // namespace locus::views
