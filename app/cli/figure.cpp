@@ -38,12 +38,21 @@ struct Options {
   std::optional<double> width_mm;
   std::optional<double> dpi;
   std::string theme;
+  std::optional<double> text_pt;
+  std::string without;
 };
 
 // Where a PATH lies: as it is, or in the hub's cache.
 Result<fs::path> place_of(const std::string& word) {
   LOCUS_TRY(const fs::path found, checkpoint::find_checkpoint(word));
   return fs::absolute(found).lexically_normal();
+}
+
+// Type and parts of the figure, where they are given.
+Status read_paper(const Options& options, workbench::PaperState& paper) {
+  paper.text_pt = options.text_pt.value_or(paper.text_pt);
+  const Status left_out = workbench::leave_out(options.without, paper);
+  return left_out.ok() ? left_out : Status(usage("--without: " + left_out.error().message));
 }
 
 // The column that the others are compared with: one of them, or one more.
@@ -84,6 +93,7 @@ Result<workbench::Recipe> recipe_of(const Options& options) {
   recipe.paper.width_mm = options.width_mm.value_or(0);
   recipe.paper.dpi = options.dpi.value_or(300);
   recipe.paper.dark = options.theme == "dark";
+  LOCUS_CHECK(read_paper(options, recipe.paper));
   return recipe;
 }
 
@@ -137,6 +147,7 @@ Result<workbench::Recipe> read_recipe(const Options& options) {
   recipe.paper.width_mm = options.width_mm.value_or(recipe.paper.width_mm);
   recipe.paper.dpi = options.dpi.value_or(recipe.paper.dpi);
   recipe.paper.dark = options.theme.empty() ? recipe.paper.dark : options.theme == "dark";
+  LOCUS_CHECK(read_paper(options, recipe.paper));
   LOCUS_CHECK(place_checkpoints(options, recipe));
   return recipe;
 }
@@ -263,10 +274,12 @@ class Drawing {
     paint.width_mm = workbench::paper_width_mm(recipe.paper, columns_.size());
     paint.dpi = recipe.paper.dpi;
     paint.dark = recipe.paper.dark;
+    paint.text_pt = recipe.paper.text_pt;
     views::ViewInput input = workbench::paper_input(recipe, columns_, view_, file);
     input.cache = cache_;
     input.stop = stop_;
     LOCUS_TRY(figure::Figure figure, view_.figure(input));
+    figure = workbench::on_paper(std::move(figure), recipe.paper);
     figure.recipe = to_json(recipe);
     LOCUS_CHECK(painter.write(figure, file, paint));
     say(file);
@@ -361,6 +374,8 @@ Action declare_figure(Arguments& arguments) {
                    "of the figure (default 84, a column; 174 for several panels)");
   arguments.number("--dpi", options->dpi, {10, 5000}, "of a PNG (default 300)");
   arguments.choice("--theme", options->theme, {"light", "dark"}, "of the figure");
+  arguments.number("--text-pt", options->text_pt, {4, 48}, "size of the figure's labels in points (default 7)");
+  arguments.text("--without", options->without, "what is not drawn: titles, labels, legend, with commas between them");
   arguments.footer(view_help());
   return [options](const Context& context) { return run(*options, context); };
 }

@@ -33,6 +33,7 @@ class QtPainter final : public Painter {
     paper.width_mm = options.width_mm;
     paper.dpi = options.dpi;
     paper.dark = options.dark;
+    paper.text_pt = options.text_pt;
     return paper::export_figure(figure, file, paper);
   }
 

@@ -14,6 +14,7 @@ struct PaintOptions {
   double width_mm = 84;
   double dpi = 300;
   bool dark = false;
+  double text_pt = 7;
 };
 
 class Painter {

@@ -35,4 +35,29 @@ views::ViewInput paper_input(const Recipe& recipe, std::vector<views::Column> co
   return input;
 }
 
+figure::Figure on_paper(figure::Figure figure, const PaperState& paper) {
+  figure.title = paper.titles ? figure.title : "";
+  for (figure::Panel& panel : figure.panels) {
+    panel.title = paper.titles ? panel.title : "";
+    if (!paper.labels) {
+      panel.x.label.clear();
+      panel.y.label.clear();
+      panel.color_bar = panel.color_bar || !panel.color_bar_label.empty();
+      panel.color_bar_label.clear();
+    }
+    if (!paper.legend) {
+      panel.color_bar = false;
+      panel.color_bar_label.clear();
+      for (figure::Layer& layer : panel.layers) {
+        if (auto* bars = std::get_if<figure::Bars>(&layer)) {
+          bars->name.clear();
+        } else if (auto* curve = std::get_if<figure::Curve>(&layer)) {
+          curve->name.clear();
+        }
+      }
+    }
+  }
+  return figure;
+}
+
 }  // namespace locus::workbench

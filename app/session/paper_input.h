@@ -17,4 +17,7 @@ double paper_width_mm(const PaperState& paper, std::size_t columns);
 views::ViewInput paper_input(const Recipe& recipe, std::vector<views::Column> columns, const views::View& view,
                              const std::filesystem::path& file);
 
+// The figure without what the paper leaves out.
+figure::Figure on_paper(figure::Figure figure, const PaperState& paper);
+
 }  // namespace locus::workbench

@@ -1,7 +1,11 @@
 #include "app/session/recipe.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
 
 #include "app/session/portable.h"
 #include "app/session/state_json.h"
@@ -15,6 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+constexpr double kSmallestPt = 4;
+constexpr double kLargestPt = 48;
 constexpr std::uintmax_t kMostHashedBytes = std::uintmax_t{1} << 30;
 
 // Puts where the file is now into `path`, if it is not there and is found.
@@ -32,6 +38,50 @@ void find_again(fs::path& path, const std::string& stored, const std::string& sh
   }
 }
 
+// Each part by its name.
+constexpr std::array<std::pair<const char*, bool PaperState::*>, 3> kParts = {
+    {{"titles", &PaperState::titles}, {"labels", &PaperState::labels}, {"legend", &PaperState::legend}}};
+
+}  // namespace
+
+std::string parts_left_out(const PaperState& paper) {
+  std::string words;
+  for (const auto& [name, member] : kParts) {
+    words += paper.*member ? "" : (words.empty() ? "" : ",") + std::string(name);
+  }
+  return words;
+}
+
+Status leave_out(const std::string& words, PaperState& paper) {
+  std::stringstream list(words);
+  for (std::string word; std::getline(list, word, ',');) {
+    const auto part = std::find_if(kParts.begin(), kParts.end(), [&](const auto& each) { return each.first == word; });
+    if (part == kParts.end()) {
+      return usage("expected titles, labels or legend, or several with commas between them, found " + word);
+    }
+    paper.*(part->second) = false;
+  }
+  return {};
+}
+
+namespace {
+
+// The parts of `paper` that older recipes have not.
+Status read_type_and_parts(const json& object, const std::string& file, PaperState& paper) {
+  if (const auto size = object.find("text_pt"); size != object.end()) {
+    const double points = size->is_number() ? size->get<double>() : 0;
+    if (!(points >= kSmallestPt && points <= kLargestPt)) {
+      return bad_input("paper.text_pt: expected a number from 4 to 48, found " + size->dump(), file);
+    }
+    paper.text_pt = points;
+  }
+  if (const auto without = object.find("without"); without != object.end()) {
+    const Status read = leave_out(without->is_string() ? without->get<std::string>() : without->dump(), paper);
+    return read.ok() ? read : Status(bad_input("paper.without: " + read.error().message, file));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string to_json(const Recipe& recipe) {
@@ -43,6 +93,12 @@ std::string to_json(const Recipe& recipe, const StateFields& fields) {
   document.erase("bookmarks");
   document["version"] = LOCUS_VERSION;
   document["paper"] = {{"width_mm", recipe.paper.width_mm}, {"dpi", recipe.paper.dpi}, {"dark", recipe.paper.dark}};
+  if (recipe.paper.text_pt != PaperState{}.text_pt) {
+    document["paper"]["text_pt"] = recipe.paper.text_pt;
+  }
+  if (const std::string without = parts_left_out(recipe.paper); !without.empty()) {
+    document["paper"]["without"] = without;
+  }
   std::size_t n = 0;
   for (json& checkpoint : document["checkpoints"]) {
     const fs::path& path = recipe.session.checkpoints[n].path;
@@ -78,7 +134,10 @@ Result<Recipe> parse_recipe(const std::string& text, const std::string& file) {
     if (!good) {
       return bad_input("paper: expected width_mm, dpi and dark", file);
     }
-    recipe.paper = {paper->at("width_mm").get<double>(), paper->at("dpi").get<double>(), paper->at("dark").get<bool>()};
+    recipe.paper.width_mm = paper->at("width_mm").get<double>();
+    recipe.paper.dpi = paper->at("dpi").get<double>();
+    recipe.paper.dark = paper->at("dark").get<bool>();
+    LOCUS_CHECK(read_type_and_parts(*paper, file, recipe.paper));
   }
   // parse_session() has checked that there is a list of objects with paths.
   for (const json& checkpoint : document.value("checkpoints", json::array())) {

@@ -16,7 +16,16 @@ struct PaperState {
   double width_mm = 0;  // 0: by the number of panels
   double dpi = 300;
   bool dark = false;
+  double text_pt = 7;  // of labels; ticks, titles and notes follow
+  // What is drawn beside the data.
+  bool titles = true;
+  bool labels = true;  // of axes
+  bool legend = true;  // names of curves and bars, and the colour bar
 };
+
+// "titles,legend": what is not drawn, as it is typed; empty: all is. Setting it: errors kUsage naming the word.
+std::string parts_left_out(const PaperState& paper);
+Status leave_out(const std::string& words, PaperState& paper);
 
 struct Recipe {
   Session session;

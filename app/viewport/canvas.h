@@ -78,6 +78,8 @@ class Canvas : public QVulkanWindow {
   void clicked(const locus::figure::Hit& hit);
   void camera_moved(const locus::views::Camera& camera, bool finished);
   void fit_requested();
+  // A menu at that place; no hit: beside everything that is drawn.
+  void context_requested(const std::optional<locus::figure::Hit>& hit, const QPoint& global);
   void key_pressed(QKeyEvent* event);
   void key_released(QKeyEvent* event);
   void dropped(const QStringList& paths);

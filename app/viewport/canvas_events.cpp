@@ -115,6 +115,10 @@ void Canvas::mousePressEvent(QMouseEvent* event) {
 void Canvas::mouseReleaseEvent(QMouseEvent* event) {
   imgui_.feed(event, dpr());
   request_frames();
+  if (event->button() == Qt::RightButton) {
+    Q_EMIT context_requested(hit_at(event->position()), event->globalPosition().toPoint());
+    return;
+  }
   if (event->button() != Qt::LeftButton || !press_) {
     return;
   }

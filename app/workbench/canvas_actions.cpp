@@ -52,6 +52,21 @@ void CanvasLink::click(const figure::Hit& hit) {
   choose(studio_.view().pick(input, hit));
 }
 
+void CanvasLink::ask_menu(const std::optional<figure::Hit>& hit, const QPoint& global) {
+  if (studio_.columns().empty()) {
+    return;
+  }
+  CanvasPlace place;
+  if (hit) {
+    hover(*hit);
+    place = {hover_, value_under_pointer()};
+  } else if (studio_.state().query != views::kNone) {
+    place.selection.query = studio_.state().query;
+    place.selection.key = studio_.state().key;
+  }
+  Q_EMIT menu_requested(place, global);
+}
+
 // What a pick or a step means for the state.
 void CanvasLink::choose(const views::Selection& picked) {
   ViewState state = studio_.state();
@@ -251,7 +266,11 @@ void CanvasLink::press(QKeyEvent* event) {
     return;
   }
   set_flicker(false);
-  if (control && event->key() == Qt::Key_0) {
+  const bool menu_key =
+      event->key() == Qt::Key_Menu || (event->key() == Qt::Key_F10 && event->modifiers().testFlag(Qt::ShiftModifier));
+  if (menu_key) {
+    ask_menu(std::nullopt, canvas_.mapToGlobal(QPoint(canvas_.width() / 2, canvas_.height() / 2)));
+  } else if (control && event->key() == Qt::Key_0) {
     canvas_.zoom_to_cells();
   } else if (control || alt || !press_plain(event->key())) {
     Q_EMIT key_unused(event);

@@ -11,6 +11,12 @@
 
 namespace locus::workbench {
 
+// What a menu on the canvas is about.
+struct CanvasPlace {
+  views::Selection selection;
+  std::optional<float> value;  // that the figure shows there
+};
+
 class CanvasLink : public QObject {
   Q_OBJECT
 
@@ -36,6 +42,7 @@ class CanvasLink : public QObject {
  Q_SIGNALS:
   void column_changed(std::size_t column);
   void help_requested();
+  void menu_requested(const locus::workbench::CanvasPlace& place, const QPoint& global);
   void tab_pressed(bool forward);     // to the next control of the window
   void key_unused(QKeyEvent* event);  // not a canvas key: perhaps a shortcut of the window
 
@@ -47,6 +54,8 @@ class CanvasLink : public QObject {
   void leave();
   void click(const figure::Hit& hit);
   void choose(const views::Selection& picked);
+  // At a place of the figure; without one, of the pinned cell.
+  void ask_menu(const std::optional<figure::Hit>& hit, const QPoint& global);
   void press(QKeyEvent* event);
   void release(QKeyEvent* event);
   bool press_plain(int key);

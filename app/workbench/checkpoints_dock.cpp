@@ -229,10 +229,14 @@ void CheckpointsDock::show_menu(const QPoint& at) {
   QMenu menu(this);
   QAction* what_if = menu.addAction(QStringLiteral("What if…"));
   what_if->setEnabled(what_if_->isEnabled());
+  QAction* own_text = menu.addAction(QStringLiteral("Another column with its own text…"));
+  own_text->setEnabled(what_if_->isEnabled());
   QAction* close = menu.addAction(QStringLiteral("Close"));
   const QAction* chosen = menu.exec(tree_->viewport()->mapToGlobal(at));
   if (chosen == what_if) {
     Q_EMIT what_if_requested(id);
+  } else if (chosen == own_text) {
+    Q_EMIT own_text_requested(id);
   } else if (chosen == close) {
     studio_.remove(id);
   }

@@ -21,6 +21,7 @@ class CheckpointsDock : public QDockWidget {
  Q_SIGNALS:
   void open_requested();
   void what_if_requested(int id);
+  void own_text_requested(int id);
 
  private:
   void refresh();

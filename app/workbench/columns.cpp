@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/checkpoint/hub_cache.h"
 #include "models/timed_estimate.h"
 #include "models/trace_file.h"
 
@@ -11,6 +12,7 @@ namespace locus::workbench {
 namespace {
 
 constexpr std::int64_t kPredictions = 8;
+constexpr const char* kLook = "look";  // its slot of the worker
 
 std::string slot_of(const char* what, int id) {
   return std::string(what) + " " + std::to_string(id);
@@ -19,7 +21,7 @@ std::string slot_of(const char* what, int id) {
 // Says with each report of a long run what it was expected to need.
 Progress announced(const models::Model& model, const models::Input& input, const models::RunOptions& options,
                    const StopToken& stop, const Progress& progress) {
-  constexpr double kLongMs = 3000;
+  constexpr double kLongMs = 10'000;
   const auto tokens = model.tokenize(input);
   if (!tokens.ok()) {
     return progress;  // the run says why
@@ -52,7 +54,9 @@ const Checkpoint* Columns::find(int id) const {
 
 std::string Columns::unique_name(const CheckpointEntry& entry) const {
   const std::filesystem::path& path = entry.path;
-  const std::string base = path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
+  const std::string own = path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
+  const std::string hub = checkpoint::hub_name(path);  // a snapshot's folder is called as its commit
+  const std::string base = hub.empty() ? own : hub;
   const std::string wanted = base + label_of(entry);
   std::string name = wanted;
   for (int n = 2; std::any_of(list_.begin(), list_.end(), [&](const auto& each) { return each.name == name; }); ++n) {
@@ -262,6 +266,37 @@ void Columns::load(Checkpoint& checkpoint) {
       });
 }
 
+void Columns::change_overrides(int id, const models::Overrides& overrides) {
+  Checkpoint* checkpoint = find_mutable(id);
+  if (checkpoint == nullptr || checkpoint->entry.overrides == overrides) {
+    return;
+  }
+  worker_.drop(slot_of("run", id));  // of the values before
+  checkpoint->running = false;
+  checkpoint->entry.overrides = overrides;
+  checkpoint->name.clear();
+  checkpoint->name = unique_name(checkpoint->entry);
+  load(*checkpoint);
+  Q_EMIT changed();
+}
+
+void Columns::look_at(const std::filesystem::path& path, std::function<void(Result<models::ModelInfo>)> done) {
+  models::OpenOptions options;
+  options.device = device_;
+  options.memory_limit_mb = memory_limit_mb_;
+  worker_.submit<models::ModelInfo>(
+      Priority::kExact, kLook, "",
+      [path, options, opener = opener_](StopToken stop, const Progress& progress) -> Result<models::ModelInfo> {
+        LOCUS_TRY(const auto model, opener(path, options, std::move(stop), progress));
+        return model->info();
+      },
+      std::move(done));
+}
+
+void Columns::drop_look() {
+  worker_.drop(kLook);
+}
+
 void Columns::opened(int id, Result<std::shared_ptr<const models::Model>> model) {
   Checkpoint* checkpoint = find_mutable(id);
   if (checkpoint == nullptr) {
@@ -273,7 +308,8 @@ void Columns::opened(int id, Result<std::shared_ptr<const models::Model>> model)
     Q_EMIT failed(model.error());
   } else {
     checkpoint->model = *std::move(model);
-    if (!input_.waiting()) {  // else it runs with the text that is being typed
+    checkpoint->last.reset();  // another model's run is not continued
+    if (!input_.waiting()) {   // else it runs with the text that is being typed
       run(*checkpoint);
     }
   }

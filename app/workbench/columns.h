@@ -69,6 +69,12 @@ class Columns : public QObject {
   int largest_head() const;
   std::int64_t memory_mb() const;  // kept by the traces
 
+  // The same column with other overrides; what it shows stays until the new run is there.
+  void change_overrides(int id, const models::Overrides& overrides);
+  // What a checkpoint is and whether it opens, without keeping it. One at a time; the same slot for all.
+  void look_at(const std::filesystem::path& path, std::function<void(Result<models::ModelInfo>)> done);
+  void drop_look();
+
   void run_all();
   void run_cancelled();  // once more
   // The run that showing the next input may continue.

@@ -10,19 +10,29 @@
 #include "app/workbench/export_job.h"
 #include "app/workbench/studio.h"
 
+class QSettings;
 class QWidget;
 
 namespace locus::workbench {
 
 // What became of an export, on the window's thread; never called when the user thought better of it.
 using Exported = std::function<void(const Result<std::vector<std::filesystem::path>>&)>;
+using Copied = std::function<void(const Status&)>;
 
 // Each asks for sizes and a file, then hands the job to the worker.
-void export_figure(QWidget* parent, Studio& studio, const Exported& done);
+void export_figure(QWidget* parent, Studio& studio, QSettings& settings, const Exported& done);
 void export_data(QWidget* parent, Studio& studio, const Exported& done);
+// Every figure of the session into a folder, as PNG and PDF.
+void export_all(Studio& studio, const std::filesystem::path& folder, const Exported& done);
 
-// The figure as an image on the clipboard.
-void copy_figure(Studio& studio, bool dark, const std::function<void(const Status&)>& done);
+// On the clipboard: the figure as an image and as SVG, of the width that was exported last; the words of the command
+// line that draws it; a LaTeX figure with a caption that says what it is and of which recipe.
+void copy_figure(Studio& studio, const QSettings& settings, const Copied& done);
+void copy_command(Studio& studio, const Copied& done);
+void copy_latex(Studio& studio, const QSettings& settings, const Copied& done);
+
+// The text of that.
+std::string latex_of(const ExportJob& job);
 
 // Hands a job to the worker.
 void submit_export(Studio& studio, ExportJob job, const Exported& done);

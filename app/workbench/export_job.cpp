@@ -1,9 +1,10 @@
 #include "app/workbench/export_job.h"
 
+#include <algorithm>
+
 #include "app/session/paper_input.h"
 #include "app/views/data_file.h"
 #include "app/workbench/studio.h"
-#include "renderers/paper/paper.h"
 
 namespace locus::workbench {
 
@@ -15,6 +16,16 @@ views::ViewInput input_of(const ExportJob& job, const StopToken& stop) {
   input.stop = stop;
   return input;
 }
+
+Status write_one(const ExportJob& job, const std::filesystem::path& file, const StopToken& stop) {
+  LOCUS_TRY(const figure::Figure figure, exported_figure(job, stop));
+  if (stop.stop_requested()) {
+    return cancelled();
+  }
+  return paper::export_figure(figure, file, paper_options(job));
+}
+
+}  // namespace
 
 Status fill_digests(ExportJob& job, const StopToken& stop, const Progress& progress) {
   job.recipe.digests.assign(job.files.size(), "");
@@ -28,19 +39,21 @@ Status fill_digests(ExportJob& job, const StopToken& stop, const Progress& progr
   return {};
 }
 
-Status write_one(const ExportJob& job, const std::filesystem::path& file, const StopToken& stop) {
-  LOCUS_TRY(const figure::Figure figure, exported_figure(job, stop));
+std::string suggested_name(const ExportJob& job) {
+  std::string name = job.columns.front().name + "-" + job.view->info().name;
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return c <= ' ' || c == '/' || c == ':' || c >= 0x80; }, '-');
+  return name;
+}
+
+paper::PaperOptions paper_options(const ExportJob& job) {
   paper::PaperOptions options;
   options.width_mm = paper_width_mm(job.recipe.paper, job.columns.size());
   options.dpi = job.recipe.paper.dpi;
   options.dark = job.recipe.paper.dark;
-  if (stop.stop_requested()) {
-    return cancelled();
-  }
-  return paper::export_figure(figure, file, options);
+  options.text_pt = job.recipe.paper.text_pt;
+  return options;
 }
-
-}  // namespace
 
 Result<ExportJob> export_job(const Studio& studio, const std::filesystem::path& file) {
   ExportJob job;
@@ -52,11 +65,11 @@ Result<ExportJob> export_job(const Studio& studio, const std::filesystem::path& 
     return usage("there is nothing to export yet");
   }
   job.recipe.session = studio.session();
-  for (const Checkpoint& checkpoint : studio.checkpoints()) {
-    const bool needed = checkpoint.entry.shown && checkpoint.trace;
-    job.files.push_back(needed && checkpoint.model ? checkpoint.model->info().files
-                        : needed                   ? std::vector<std::string>{checkpoint.entry.path.string()}
-                                                   : std::vector<std::string>{});
+  job.recipe.session.checkpoints.clear();  // what is not shown is no part of the figure
+  for (const Checkpoint* column : studio.columns()) {
+    job.recipe.session.checkpoints.push_back(column->entry);
+    job.files.push_back(column->model ? column->model->info().files
+                                      : std::vector<std::string>{column->entry.path.string()});
   }
   job.file = file;
   return job;
@@ -64,6 +77,7 @@ Result<ExportJob> export_job(const Studio& studio, const std::filesystem::path& 
 
 Result<figure::Figure> exported_figure(const ExportJob& job, const StopToken& stop) {
   LOCUS_TRY(figure::Figure figure, job.view->figure(input_of(job, stop)));
+  figure = on_paper(std::move(figure), job.recipe.paper);
   figure.recipe = to_json(job.recipe);
   return figure;
 }

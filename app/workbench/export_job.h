@@ -10,6 +10,7 @@
 #include "app/session/recipe.h"
 #include "app/views/view.h"
 #include "core/base/progress.h"
+#include "renderers/paper/paper.h"
 
 namespace locus::workbench {
 
@@ -33,7 +34,14 @@ Result<ExportJob> export_job(const Studio& studio, const std::filesystem::path& 
 // Writes it; returns the files. Errors: the view's, kBadInput when a file cannot be written, kCancelled.
 Result<std::vector<std::filesystem::path>> run_export(ExportJob job, StopToken stop, const Progress& progress);
 
-// The figure as it would be written, for the clipboard.
+// The figure as it would be written, for the clipboard, and its paper.
 Result<figure::Figure> exported_figure(const ExportJob& job, const StopToken& stop);
+paper::PaperOptions paper_options(const ExportJob& job);
+
+// The digests of the job's checkpoints, in its recipe.
+Status fill_digests(ExportJob& job, const StopToken& stop, const Progress& progress);
+
+// What its file may be called, without an ending: "text-rope-attention".
+std::string suggested_name(const ExportJob& job);
 
 }  // namespace locus::workbench

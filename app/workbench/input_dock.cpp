@@ -1,6 +1,8 @@
 #include "app/workbench/input_dock.h"
 
+#include <QApplication>
 #include <QCheckBox>
+#include <QClipboard>
 #include <QDoubleSpinBox>
 #include <QFileDialog>
 #include <QKeyEvent>
@@ -18,6 +20,7 @@
 
 #include "app/workbench/exact_editor.h"
 #include "app/workbench/flow_layout.h"
+#include "app/workbench/ids_panel.h"
 #include "app/workbench/patch_picture.h"
 #include "app/workbench/token_strip.h"
 #include "app/workbench/token_words.h"
@@ -64,6 +67,8 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   stack_ = new QStackedWidget(body);
   stack_->addWidget(editor_);
   stack_->addWidget(picture_);
+  ids_ = new IdsPanel(body);
+  stack_->addWidget(ids_);
   strip_ = new TokenStrip(body);
   auto* splitter = new QSplitter(Qt::Vertical, body);
   splitter->addWidget(stack_);
@@ -74,6 +79,7 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   layout->addWidget(splitter, 1);
   setWidget(body);
 
+  connect_ids();
   connect(editor_, &ExactEditor::textChanged, this, [this] {
     if (!filling_) {
       studio_.set_text(editor_->bytes());
@@ -83,6 +89,7 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   connect(strip_, &TokenStrip::clicked, this, toggle);
   connect(picture_, &PatchPicture::clicked, this, toggle);
   connect(strip_, &TokenStrip::chosen, this, &InputDock::pin);
+  connect(strip_, &TokenStrip::menu_requested, this, &InputDock::show_menu);
   connect(strip_, &TokenStrip::hovered, this, [this](std::int64_t token) { studio_.point({token, views::kNone}); });
   connect(&studio_, &Studio::pointed_changed, this, &InputDock::show_pointed);
   connect(&studio_, &Studio::input_changed, this, &InputDock::show_input);
@@ -138,6 +145,7 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   connect(&studio_, &Studio::input_changed, text, [this, text] { text->setVisible(!studio_.input().text); });
   text->hide();
   layout->addWidget(text);
+  add_ids_button(*layout, bar);
   add_generation(*layout, bar);
   find_ = new QLineEdit(bar);
   find_->setObjectName(QStringLiteral("find"));
@@ -176,7 +184,15 @@ void InputDock::add_generation(QLayout& layout, QWidget* bar) {
   auto* generate = new QToolButton(bar);
   generate->setObjectName(QStringLiteral("generate"));
   generate->setText(QStringLiteral("Generate"));
-  generate->setToolTip(QStringLiteral("Continue the text with the first column's checkpoint"));
+  const auto name_writer = [this, generate] {
+    const auto columns = studio_.columns();
+    const QString who = columns.empty() ? QStringLiteral("the first column's checkpoint")
+                                        : QString::fromStdString(columns.front()->name);
+    generate->setText(columns.size() > 1 ? QStringLiteral("Generate with %1").arg(who) : QStringLiteral("Generate"));
+    generate->setToolTip(QStringLiteral("%1 continues the text").arg(who));
+  };
+  name_writer();
+  connect(&studio_, &Studio::runs_changed, generate, name_writer);
   connect(generate, &QToolButton::clicked, this,
           [this, tokens, temperature] { studio_.generate(tokens->value(), temperature->value()); });
   for (QWidget* widget :
@@ -219,6 +235,11 @@ void InputDock::show_input() {
     stack_->setCurrentWidget(picture_);
     return;
   }
+  if (input.ids) {
+    ids_->set_ids(*input.ids);
+    stack_->setCurrentWidget(ids_);
+    return;
+  }
   stack_->setCurrentWidget(editor_);
   const std::string text = input.text.value_or("");
   if (text != editor_->bytes()) {
@@ -241,6 +262,42 @@ void InputDock::show_tokens() {
   count_->setText(shown == nullptr ? QString()
                   : length == 1    ? QStringLiteral("1 token")
                                    : QStringLiteral("%1 tokens").arg(length));
+}
+
+// What can be done with a token.
+void InputDock::show_menu(std::int64_t token, const QPoint& at) {
+  const auto columns = studio_.columns();
+  const Checkpoint* shown = columns.empty() ? nullptr : columns[std::min(column_, columns.size() - 1)];
+  if (shown == nullptr || token >= shown->trace->length()) {
+    return;
+  }
+  const models::TokenInfo& info = shown->trace->tokens()[static_cast<std::size_t>(token)];
+  auto* menu = new QMenu(this);
+  menu->setObjectName(QStringLiteral("token-menu"));
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  const auto add = [&](const char* name, const QString& text, const std::function<void()>& run) {
+    menu->addAction(text, this, run)->setObjectName(QLatin1String(name));
+  };
+  const auto copy = [](const QString& text) { return [text] { QApplication::clipboard()->setText(text); }; };
+  const QString label = QString::fromStdString(shown_token(*shown->trace, token));
+  add("copy-token", QStringLiteral("Copy “%1”").arg(label), copy(label));
+  add("copy-id", QStringLiteral("Copy its id %1").arg(info.id), copy(QString::number(info.id)));
+  menu->addSeparator();
+  const bool pinned = studio_.state().query == token;
+  add("pin-query", pinned ? QStringLiteral("Unpin") : QStringLiteral("Pin as query"),
+      [this, token, pinned] { pin(pinned ? views::kNone : token); });
+  if (studio_.state().query != views::kNone) {
+    add("pin-key", QStringLiteral("Pin as key of query %1").arg(studio_.state().query),
+        [this, token] { studio_.pin(studio_.state().query, token); });
+  }
+  add("in-text", QStringLiteral("Show what it attends to in the text"), [this, token] {
+    ViewState state = studio_.state();
+    state.view = "attention-text";
+    state.camera.reset();
+    state.query = token;
+    studio_.change(state);
+  });
+  menu->popup(at);
 }
 
 void InputDock::pin(std::int64_t token) {

@@ -15,6 +15,7 @@ class QToolButton;
 namespace locus::workbench {
 
 class ExactEditor;
+class IdsPanel;
 class PatchPicture;
 class TokenStrip;
 
@@ -50,7 +51,12 @@ class InputDock : public QDockWidget {
   void show_tokens();
   void choose_file();
   void pin(std::int64_t token);  // the query; −1: none
-  void show_pointed();           // and what is pinned: in the strip and in the text
+  void show_menu(std::int64_t token, const QPoint& at);
+  void show_pointed();  // and what is pinned: in the strip and in the text
+  void add_ids_button(QLayout& layout, QWidget* bar);
+  void connect_ids();
+  void fill_lenders();
+  void borrow(const Checkpoint& lender);
   void go_to(const QString& wanted, bool backwards);
   void add_generation(QLayout& layout, QWidget* bar);
   QWidget* make_bar(const std::filesystem::path& samples);
@@ -59,6 +65,7 @@ class InputDock : public QDockWidget {
   ExactEditor* editor_ = nullptr;
   QStackedWidget* stack_ = nullptr;
   PatchPicture* picture_ = nullptr;
+  IdsPanel* ids_ = nullptr;
   QLabel* count_ = nullptr;
   QLineEdit* find_ = nullptr;
   TokenStrip* strip_ = nullptr;

@@ -86,6 +86,7 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
   connect(studio_.get(), &Studio::figure_changed, this, &MainWindow::show_work);
   restore_layout();
   show_title();
+  qApp->installEventFilter(this);
 }
 
 MainWindow::~MainWindow() = default;
@@ -177,6 +178,7 @@ void MainWindow::make_docks() {
   });
   connect(checkpoints_, &CheckpointsDock::open_requested, this, &MainWindow::ask_open_folder);
   connect(checkpoints_, &CheckpointsDock::what_if_requested, this, &MainWindow::ask_what_if);
+  connect(checkpoints_, &CheckpointsDock::own_text_requested, this, &MainWindow::ask_own_text);
   connect(input_, &InputDock::failed, this, [this](const QString& message) { say(message, true); });
   connect(input_, &InputDock::left_editor, this, [this] {
     canvas_holder_->setFocus();
@@ -190,6 +192,7 @@ void MainWindow::make_docks() {
       const auto columns = studio_->columns();
       say(QStringLiteral("column %1: %2").arg(column + 1).arg(QString::fromStdString(columns[column]->name)));
     });
+    connect(link_, &CanvasLink::menu_requested, this, &MainWindow::show_canvas_menu);
     connect(link_, &CanvasLink::help_requested, this, [this] { show_keys(this); });
   }
 }

@@ -26,12 +26,14 @@ class Canvas;
 namespace locus::workbench {
 
 class CanvasLink;
+struct CanvasPlace;
 class CheckpointsDock;
 class FiguresDock;
 class InputDock;
 class InspectorDock;
 class OptionsBar;
 class ViewBar;
+struct Command;
 
 class MainWindow : public QMainWindow {
   Q_OBJECT
@@ -58,6 +60,7 @@ class MainWindow : public QMainWindow {
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
   static constexpr const char* kLastSession = "last.locus.json";
@@ -69,10 +72,18 @@ class MainWindow : public QMainWindow {
   void make_status();
   void make_menus();
   void make_file_menu();
+  void make_export_menu(QMenu* menu);
   void make_view_menu();
   void make_go_menu();
   void make_help_menu();
   QAction* add_action(QMenu* menu, const QString& text, const QKeySequence& keys, std::function<void()> run);
+  // Everything that can be done now: entries of the menus, places to go to, options of the view.
+  std::vector<Command> commands();
+  void add_place_commands(std::vector<Command>& list);
+  void add_option_commands(std::vector<Command>& list);
+  void show_palette();
+  void show_canvas_menu(const CanvasPlace& place, const QPoint& at);
+  void add_views_menu(QMenu& menu, const views::Selection& there);
   void fill_recent();
   void fill_bookmarks();
   void fill_views();
@@ -80,7 +91,10 @@ class MainWindow : public QMainWindow {
   void ask_open();
   void ask_open_folder();
   void ask_session();
+  void ask_hub();
+  void ask_own_text(int id);
   void ask_what_if(int id);
+  void show_welcome();
   bool save_session();     // false: nothing was saved
   bool save_session_as();  // asks for the file
   bool save_session_to(const std::filesystem::path& path);
@@ -112,6 +126,9 @@ class MainWindow : public QMainWindow {
   void keep_layout();
   void set_scale(double scale);
   void say_written(const Result<std::vector<std::filesystem::path>>& files);
+  void ask_export_all();
+  // What a figure or its recipe shows, as a step that undo() takes back. False: the file says nothing of it.
+  bool open_figure(const std::filesystem::path& path);
   void choose_preferences();
   void show_work();
   void say(const QString& message, bool failure = false);

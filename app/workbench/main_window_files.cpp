@@ -1,26 +1,31 @@
 // What the main window opens and saves, and the dialogs that ask for it.
-#include <QComboBox>
-#include <QDialog>
-#include <QDialogButtonBox>
 #include <QDir>
-#include <QDoubleSpinBox>
-#include <QDoubleValidator>
 #include <QFileDialog>
-#include <QFormLayout>
-#include <QLineEdit>
+#include <QInputDialog>
 #include <QSettings>
 #include <algorithm>
 
 #include "app/session/portable.h"
+#include "app/session/recipe.h"
+#include "app/workbench/exact_editor.h"
+#include "app/workbench/export.h"
+#include "app/workbench/figures_dock.h"
+#include "app/workbench/help.h"
+#include "app/workbench/hub_dialog.h"
 #include "app/workbench/input_dock.h"
 #include "app/workbench/main_window.h"
 #include "app/workbench/missing_dialog.h"
+#include "app/workbench/welcome.h"
+#include "app/workbench/what_if_dialog.h"
+#include "core/base/atomic_file.h"
+#include "renderers/paper/paper.h"
 
 namespace locus::workbench {
 
 namespace {
 
 constexpr int kRecent = 10;
+constexpr std::size_t kLongestRecipe = std::size_t{64} << 20;
 
 }  // namespace
 
@@ -35,6 +40,8 @@ void MainWindow::open_path(const std::filesystem::path& path) {
     if (open_session(path)) {
       remember(path);
     }
+  } else if (file && open_figure(path)) {
+    remember(path);
   } else if (file && is_image(path)) {
     input_->open_image(path);
     remember(path);
@@ -48,6 +55,44 @@ void MainWindow::open_path(const std::filesystem::path& path) {
     opening_.push_back(std::filesystem::weakly_canonical(path, code));
     studio_->open(entry);
     remember_opened();  // it may have been open
+  }
+}
+
+bool MainWindow::open_figure(const std::filesystem::path& path) {
+  const std::string ending = QString::fromStdString(path.extension().string()).toLower().toStdString();
+  const bool json = ending == ".json";
+  if (!json && ending != ".png" && ending != ".svg" && ending != ".pdf") {
+    return false;
+  }
+  const auto text = json ? read_file(path, kLongestRecipe) : paper::read_recipe(path);
+  auto recipe = text ? parse_recipe(*text, path.string()) : Result<Recipe>(text.error());
+  const bool named_so = path.filename().string().ends_with(".recipe.json");
+  if (!recipe && (ending == ".png" || (json && !named_so))) {
+    return false;  // a picture, a checkpoint's index
+  }
+  if (!recipe) {
+    say(QString::fromStdString(recipe.error().describe()), true);
+    return true;
+  }
+  Bookmark figure;
+  figure.name = path.stem().string();
+  figure.state = recipe->session.state;
+  figure.input = recipe->session.input;
+  for (const CheckpointEntry& entry : recipe->session.checkpoints) {
+    if (entry.shown) {
+      figure.columns.push_back(entry);
+    }
+  }
+  studio_->show(figure);
+  say(QStringLiteral("what %1 shows; Ctrl+Z goes back").arg(QString::fromStdString(path.filename().string())));
+  return true;
+}
+
+void MainWindow::ask_export_all() {
+  const QString folder =
+      QFileDialog::getExistingDirectory(this, QStringLiteral("A folder for the figures of the session"));
+  if (!folder.isEmpty()) {
+    export_all(*studio_, folder.toStdString(), [this](const auto& files) { say_written(files); });
   }
 }
 
@@ -106,6 +151,10 @@ void MainWindow::open_first() {
   }
   show_title();
   offer_recovery();
+  if (!settings_->value(QStringLiteral("welcomed"), false).toBool() && options_.paths.empty()) {
+    settings_->setValue(QStringLiteral("welcomed"), true);
+    show_welcome();
+  }
 }
 
 void MainWindow::remember(const std::filesystem::path& path) {
@@ -167,6 +216,32 @@ void MainWindow::ask_session() {
   }
 }
 
+void MainWindow::ask_hub() {
+  auto* dialog = new HubDialog(*studio_, this);
+  connect(dialog, &HubDialog::chosen, this, [this](const QString& folder) { open_path(folder.toStdString()); });
+  dialog->show();
+}
+
+// The checkpoint as one more column, which reads a text of its own.
+void MainWindow::ask_own_text(int id) {
+  const Checkpoint* checkpoint = studio_->find(id);
+  if (checkpoint == nullptr) {
+    return;
+  }
+  CheckpointEntry entry = checkpoint->entry;
+  bool ok = false;
+  const QString text = QInputDialog::getMultiLineText(
+      this, QStringLiteral("A text of its own"),
+      QStringLiteral("%1 as one more column that reads this text, whatever is typed below:")
+          .arg(QString::fromStdString(checkpoint->name)),
+      QString::fromStdString(studio_->input().text.value_or("")), &ok);
+  if (ok && !text.isEmpty()) {
+    entry.shown = true;
+    entry.text = text.toStdString();
+    studio_->open(entry);
+  }
+}
+
 void MainWindow::say_written(const Result<std::vector<std::filesystem::path>>& files) {
   if (!files) {
     say(QString::fromStdString(files.error().describe()), files.error().code != ErrorCode::kCancelled);
@@ -194,42 +269,33 @@ void MainWindow::ask_missing() {
 }
 
 void MainWindow::ask_what_if(int id) {
-  const Checkpoint* checkpoint = studio_->find(id);
-  if (checkpoint == nullptr) {
-    return;
+  if (studio_->find(id) != nullptr) {
+    (new WhatIfDialog(*studio_, id, this))->show();
   }
-  QDialog dialog(this);
-  dialog.setWindowTitle(QStringLiteral("What if: %1").arg(QString::fromStdString(checkpoint->name)));
-  auto* form = new QFormLayout(&dialog);
-  auto* base = new QLineEdit(&dialog);
-  base->setPlaceholderText(QStringLiteral("as the checkpoint says"));
-  base->setValidator(new QDoubleValidator(1.000001, 1e12, 6, base));
-  auto* scaling = new QComboBox(&dialog);
-  scaling->addItems({QStringLiteral("as the checkpoint says"), QStringLiteral("linear"), QStringLiteral("ntk"),
-                     QStringLiteral("dynamic"), QStringLiteral("yarn")});
-  auto* factor = new QDoubleSpinBox(&dialog);
-  factor->setRange(1, 1024);
-  factor->setValue(4);
-  form->addRow(QStringLiteral("RoPE base"), base);
-  form->addRow(QStringLiteral("RoPE scaling"), scaling);
-  form->addRow(QStringLiteral("Factor"), factor);
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, &dialog);
-  form->addRow(buttons);
-  connect(buttons, &QDialogButtonBox::accepted, &dialog, &QDialog::accept);
-  connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
-  if (dialog.exec() != QDialog::Accepted) {
-    return;
-  }
-  CheckpointEntry entry = checkpoint->entry;
-  entry.shown = true;
-  entry.overrides = {};
-  if (base->hasAcceptableInput()) {
-    entry.overrides.rope_base = base->text().toDouble();
-  }
-  if (scaling->currentIndex() > 0) {
-    entry.overrides.rope_scaling = scaling->currentText().toStdString() + ":" + to_text(SettingValue(factor->value()));
-  }
-  studio_->open(entry);
+}
+
+void MainWindow::show_welcome() {
+  auto* welcome = new Welcome(!bundled_session().empty(), this);
+  connect(welcome, &Welcome::figure_wanted, this, [this] {
+    const auto& figures = studio_->bookmarks();
+    if (figures.empty() && !open_session(bundled_session())) {
+      return;
+    }
+    if (!studio_->bookmarks().empty()) {
+      studio_->show(Bookmark(studio_->bookmarks().front()));
+    }
+    figures_->show();
+    figures_->raise();
+  });
+  connect(welcome, &Welcome::text_wanted, this, [this] {
+    input_->show();
+    activateWindow();
+    input_->editor().setFocus();
+    input_->editor().selectAll();
+  });
+  connect(welcome, &Welcome::checkpoint_wanted, this, &MainWindow::ask_open_folder);
+  connect(welcome, &Welcome::manual_wanted, this, [this] { show_manual(this); });
+  welcome->show();
 }
 
 }  // namespace locus::workbench

@@ -44,6 +44,9 @@ void MainWindow::make_file_menu() {
              [this] { ask_open_folder(); });
   add_action(menu, QStringLiteral("Open &file…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O),
              [this] { ask_open(); });
+  add_action(menu, QStringLiteral("Open from the &hub's cache…"), {}, [this] {
+    ask_hub();
+  })->setObjectName(QStringLiteral("open-hub"));
   recent_menu_ = menu->addMenu(QStringLiteral("Open &recent"));
   connect(recent_menu_, &QMenu::aboutToShow, this, &MainWindow::fill_recent);
   fill_recent();
@@ -60,22 +63,37 @@ void MainWindow::make_file_menu() {
     add_action(menu, QStringLiteral("Open the &bundled session"), {}, [this] { open_session(bundled_session()); });
   }
   menu->addSeparator();
-  add_action(menu, QStringLiteral("&Export figure…"), QKeySequence(Qt::CTRL | Qt::Key_E),
-             [this] { export_figure(this, *studio_, [this](const auto& files) { say_written(files); }); });
-  add_action(menu, QStringLiteral("Export &data…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E),
-             [this] { export_data(this, *studio_, [this](const auto& files) { say_written(files); }); });
-  add_action(menu, QStringLiteral("&Copy figure"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), [this] {
-    copy_figure(*studio_, false, [this](const Status& copied) {
-      say(copied ? QStringLiteral("the figure is on the clipboard") : QString::fromStdString(copied.error().describe()),
-          !copied);
-    });
-  });
+  make_export_menu(menu);
   menu->addSeparator();
   add_action(menu, QStringLiteral("&Preferences…"), QKeySequence(Qt::CTRL | Qt::Key_Comma),
              [this] { choose_preferences(); });
   add_action(menu, QStringLiteral("&Messages of this session…"), {}, [this] { show_messages(this, messages_); });
   menu->addSeparator();
   add_action(menu, QStringLiteral("&Quit"), QKeySequence(Qt::CTRL | Qt::Key_Q), [this] { close(); });
+}
+
+void MainWindow::make_export_menu(QMenu* menu) {
+  const auto written = [this](const auto& files) { say_written(files); };
+  const auto copied = [this](const QString& what) {
+    return [this, what](const Status& done) {
+      say(done ? QStringLiteral("%1 is on the clipboard").arg(what) : QString::fromStdString(done.error().describe()),
+          !done);
+    };
+  };
+  const auto add = [&](const char* name, const QString& text, const QKeySequence& keys, std::function<void()> run) {
+    add_action(menu, text, keys, std::move(run))->setObjectName(QLatin1String(name));
+  };
+  add("export-figure", QStringLiteral("&Export figure…"), QKeySequence(Qt::CTRL | Qt::Key_E),
+      [this, written] { export_figure(this, *studio_, *settings_, written); });
+  add("export-data", QStringLiteral("Export &data…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E),
+      [this, written] { export_data(this, *studio_, written); });
+  add("export-all", QStringLiteral("Export all fi&gures of the session…"), {}, [this] { ask_export_all(); });
+  add("copy-figure", QStringLiteral("&Copy figure"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
+      [this, copied] { copy_figure(*studio_, *settings_, copied(QStringLiteral("the figure"))); });
+  add("copy-command", QStringLiteral("Copy as command &line"), {},
+      [this, copied] { copy_command(*studio_, copied(QStringLiteral("the command line"))); });
+  add("copy-latex", QStringLiteral("Copy La&TeX"), {},
+      [this, copied] { copy_latex(*studio_, *settings_, copied(QStringLiteral("the figure's LaTeX"))); });
 }
 
 void MainWindow::make_view_menu() {
@@ -142,14 +160,19 @@ void MainWindow::make_go_menu() {
              });
   bookmarks_menu_ = go_menu_->addMenu(QStringLiteral("&Figures of this session"));
   connect(bookmarks_menu_, &QMenu::aboutToShow, this, &MainWindow::fill_bookmarks);
-  add_action(go_menu_, QStringLiteral("&Keep this view in the session…"), QKeySequence(Qt::CTRL | Qt::Key_D),
-             [this] { keep_view(); });
+  add_action(go_menu_, QStringLiteral("&Keep this view in the session…"), QKeySequence(Qt::CTRL | Qt::Key_D), [this] {
+    keep_view();
+  })->setObjectName(QStringLiteral("keep-view"));
+  add_action(go_menu_, QStringLiteral("&Any command…"), QKeySequence(Qt::CTRL | Qt::Key_K), [this] { show_palette(); });
 }
 
 void MainWindow::make_help_menu() {
   QMenu* menu = menuBar()->addMenu(QStringLiteral("&Help"));
   add_action(menu, QStringLiteral("&What this view shows"), QKeySequence(Qt::Key_F1),
              [this] { show_view_help(this, *studio_); });
+  add_action(menu, QStringLiteral("&Getting started"), {}, [this] {
+    show_welcome();
+  })->setObjectName(QStringLiteral("getting-started"));
   add_action(menu, QStringLiteral("&Manual"), {}, [this] { show_manual(this); });
   add_action(menu, QStringLiteral("&Keys\t?"), {}, [this] { show_keys(this); });
   add_action(menu, QStringLiteral("&Position encodings"), {}, [this] { show_encodings(this); });

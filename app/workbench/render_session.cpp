@@ -161,6 +161,11 @@ class Drawing {
 Result<RenderedSession> render_session(const std::filesystem::path& path, const std::filesystem::path& folder,
                                        const StopToken& stop) {
   LOCUS_TRY(const Session session, load_session(path));
+  return render_session(session, folder, stop, {});
+}
+
+Result<RenderedSession> render_session(const Session& session, const std::filesystem::path& folder,
+                                       const StopToken& stop, const Progress& progress) {
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   if (code) {
@@ -174,6 +179,7 @@ Result<RenderedSession> render_session(const std::filesystem::path& path, const 
   const auto cache = std::make_shared<views::FieldCache>(std::size_t{256} << 20);
   RenderedSession rendered;
   for (const Bookmark& each : figures) {
+    report(progress, static_cast<double>(&each - figures.data()) / static_cast<double>(figures.size()), each.name);
     const std::size_t warned = rendered.warnings.size();
     const auto entries = found(each.columns.empty() ? session.checkpoints : each.columns, each.name, rendered.warnings);
     const bool complete = rendered.warnings.size() == warned;

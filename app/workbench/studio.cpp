@@ -98,6 +98,16 @@ void Studio::set_input(const models::Input& input) {
   input_.set(input);
 }
 
+void Studio::set_ids(const std::vector<std::int64_t>& ids) {
+  if (input().ids != ids) {
+    worker_.drop(kGenerate);
+    models::Input typed;
+    typed.ids = ids;
+    typed.position_start = input().position_start;
+    input_.set(typed);
+  }
+}
+
 void Studio::generate(std::int64_t count, double temperature) {
   const auto shown = columns();
   if (shown.empty() || !shown.front()->model || !input().text) {

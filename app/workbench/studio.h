@@ -55,6 +55,11 @@ class Studio : public QObject {
   int largest_layer() const { return columns_.largest_layer(); }
   int largest_head() const { return columns_.largest_head(); }
   void run_cancelled() { columns_.run_cancelled(); }  // once more
+  void change_overrides(int id, const models::Overrides& overrides) { columns_.change_overrides(id, overrides); }
+  void look_at(const std::filesystem::path& path, std::function<void(Result<models::ModelInfo>)> done) {
+    columns_.look_at(path, std::move(done));
+  }
+  void drop_look() { columns_.drop_look(); }
   void set_memory_limit_mb(std::int64_t limit) { columns_.set_memory_limit_mb(limit); }
   std::int64_t memory_limit_mb() const { return columns_.memory_limit_mb(); }
 
@@ -63,6 +68,8 @@ class Studio : public QObject {
   void set_text(const std::string& text);  // typed: runs after the debounce
   // Another input; undo() brings back what it replaces.
   void set_input(const models::Input& input);
+  // Typed as ids: runs at once.
+  void set_ids(const std::vector<std::int64_t>& ids);
   // Continues the text by `count` tokens of the first column (temperature 0: the likeliest) and appends them to it.
   void generate(std::int64_t count, double temperature);
 

@@ -1,5 +1,6 @@
 #include "app/workbench/token_strip.h"
 
+#include <QContextMenuEvent>
 #include <QHash>
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -233,6 +234,15 @@ void TokenStrip::keyPressEvent(QKeyEvent* event) {
   }
   show_token(next);
   Q_EMIT chosen(next);
+}
+
+// By keys, of the pinned token.
+void TokenStrip::contextMenuEvent(QContextMenuEvent* event) {
+  const bool keys = event->reason() == QContextMenuEvent::Keyboard;
+  const std::int64_t token = keys ? pinned_ : token_at(viewport()->mapFromGlobal(event->globalPos()));
+  if (token >= 0 && token < static_cast<std::int64_t>(chips_.size())) {
+    Q_EMIT menu_requested(token, event->globalPos());
+  }
 }
 
 void TokenStrip::focusInEvent(QFocusEvent* event) {

@@ -26,6 +26,7 @@ class TokenStrip : public QAbstractScrollArea {
   void clicked(std::int64_t token);
   void hovered(std::int64_t token);  // −1: none any more
   void chosen(std::int64_t token);   // by arrow keys, Home and End; −1 by Esc
+  void menu_requested(std::int64_t token, const QPoint& global);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -34,6 +35,7 @@ class TokenStrip : public QAbstractScrollArea {
   void mouseMoveEvent(QMouseEvent* event) override;
   void leaveEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
   void focusInEvent(QFocusEvent* event) override;
   void focusOutEvent(QFocusEvent* event) override;
   bool viewportEvent(QEvent* event) override;

@@ -117,10 +117,17 @@ void ViewBar::refresh() {
   difference_->setEnabled(columns.size() > 1);
   difference_->setChecked(state.difference);
   of_reference_->setVisible(info.uses_difference && columns.size() > 1);
-  reference_->clear();
+  QStringList names;
   for (const views::Column& column : columns) {
-    reference_->addItem(QStringLiteral("from ") + QString::fromStdString(column.name));
-    reference_->setItemData(reference_->count() - 1, QString::fromStdString(column.name), Qt::ToolTipRole);
+    names << QStringLiteral("from ") + QString::fromStdString(column.name);
+  }
+  if (names != names_) {  // else its list may be open
+    names_ = names;
+    reference_->clear();
+    for (const QString& name : names) {
+      reference_->addItem(name);
+      reference_->setItemData(reference_->count() - 1, name, Qt::ToolTipRole);
+    }
   }
   if (!columns.empty()) {
     reference_->setCurrentIndex(static_cast<int>(views::reference_of(studio_.view_input())));

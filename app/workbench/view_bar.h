@@ -28,6 +28,7 @@ class ViewBar : public QToolBar {
   QComboBox* quantity_ = nullptr;
   QCheckBox* difference_ = nullptr;
   QComboBox* reference_ = nullptr;
+  QStringList names_;  // of the columns in that list
   QList<QAction*> of_quantity_;  // what is shown while the view has quantities
   QAction* of_difference_ = nullptr;
   QAction* of_reference_ = nullptr;

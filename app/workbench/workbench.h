@@ -11,6 +11,8 @@
 
 namespace locus::workbench {
 
+struct Session;
+
 // What becomes of changes that a file does not have.
 enum class Answer { kSave, kDiscard, kCancel };
 
@@ -44,6 +46,9 @@ struct RenderedSession {
 // session, of checkpoints that are there, and of views; kBadInput when the folder cannot be written.
 Result<RenderedSession> render_session(const std::filesystem::path& session, const std::filesystem::path& folder,
                                        const StopToken& stop = {});
+// The same of one that is open; says which figure it is at.
+Result<RenderedSession> render_session(const Session& session, const std::filesystem::path& folder,
+                                       const StopToken& stop, const Progress& progress);
 
 // assets/ of this installation: beside the program, above it, or where it was built. Empty when there is none.
 std::filesystem::path assets_folder();

@@ -22,6 +22,7 @@ struct FakeShape {
   double slope = 0.2;
   double states = 1;  // what the positions' states are multiplied by
   std::size_t bytes_per_token = 1;
+  bool rope = false;  // says that it rotates
   // An image of this grid behind a class token and registers, instead of text; 4 pixels a patch.
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -35,6 +36,10 @@ class FakeTrace : public models::Trace {
     info_.family = "locus";
     info_.encoding = "alibi";
     info_.encodings = {{"alibi", {}, shape_.gates, true, "q·k/√D"}};
+    if (shape_.rope) {
+      info_.encoding = "rope";
+      info_.encodings = {{"rope", {{"base", 10000.0}, {"scaling", std::string("none")}}, false, true, "q·k/√D"}};
+    }
     info_.layer_info.resize(static_cast<std::size_t>(shape_.layers));
     info_.layers = shape_.layers;
     info_.heads = shape_.heads;

@@ -1,0 +1,143 @@
+#include "app/session/command_words.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "app/session/portable.h"
+#include "app/session/state_fields.h"
+#include "core/base/numbers.h"
+
+namespace locus::workbench {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+void add(Words& words, const std::string& flag, const std::string& value) {
+  words.insert(words.end(), {flag, value});
+}
+
+std::vector<const CheckpointEntry*> columns_of(const Session& session) {
+  std::vector<const CheckpointEntry*> columns;
+  for (const CheckpointEntry& entry : session.checkpoints) {
+    if (entry.shown) {
+      columns.push_back(&entry);
+    }
+  }
+  return columns;
+}
+
+void add_input(Words& words, const models::Input& input) {
+  if (input.text) {
+    add(words, "--text", *input.text);
+  } else if (input.ids) {
+    std::string ids;
+    for (const std::int64_t id : *input.ids) {
+      ids += (ids.empty() ? "" : ",") + std::to_string(id);
+    }
+    add(words, "--ids", ids);
+  } else if (input.image) {
+    add(words, "--image", working_path(*input.image));
+  } else if (input.pixels) {
+    add(words, "--pixels", working_path(*input.pixels));
+  }
+  if (input.position_start != 0) {
+    add(words, "--position-start", std::to_string(input.position_start));
+  }
+}
+
+// The flags of fields that are not as they are by themselves.
+void add_state(Words& words, const ViewState& state) {
+  for (const StateField& field : state_fields()) {
+    const std::string typed = typed_text(field, state);
+    if (field.flag.empty() || typed.empty() || typed == typed_text(field, ViewState{})) {
+      continue;
+    }
+    const bool flag = field.parameter.kind == Parameter::Kind::kToggle && field.parameter.choices.empty();
+    if (!flag) {
+      add(words, field.flag, typed);
+    } else if (typed == "true") {
+      words.push_back(field.flag);
+    }
+  }
+  if (const auto own = state.options.find(state.view); own != state.options.end()) {
+    for (const auto& [name, value] : own->second.values()) {
+      add(words, "--option", name + "=" + to_text(value));
+    }
+  }
+}
+
+void add_paper(Words& words, const PaperState& paper) {
+  const PaperState usual;
+  if (paper.width_mm > 0) {
+    add(words, "--width-mm", number_text(paper.width_mm));
+  }
+  if (paper.dpi != usual.dpi) {
+    add(words, "--dpi", number_text(paper.dpi));
+  }
+  if (paper.dark) {
+    add(words, "--theme", "dark");
+  }
+  if (paper.text_pt != usual.text_pt) {
+    add(words, "--text-pt", number_text(paper.text_pt));
+  }
+  if (const std::string without = parts_left_out(paper); !without.empty()) {
+    add(words, "--without", without);
+  }
+}
+
+}  // namespace
+
+Result<Words> command_words(const Recipe& recipe) {
+  const auto columns = columns_of(recipe.session);
+  if (columns.empty()) {
+    return unsupported("no checkpoint is shown");
+  }
+  const bool alike = std::all_of(columns.begin(), columns.end(), [&](const CheckpointEntry* entry) {
+    return !entry->text && entry->overrides == columns.front()->overrides;
+  });
+  if (!alike) {
+    return unsupported(
+        "columns with what-if settings or texts of their own have no command line: export the figure, and draw it "
+        "again "
+        "with locus figure --recipe FILE");
+  }
+  ViewState state = recipe.session.state;
+  Words words{"figure", state.view};
+  for (const CheckpointEntry* entry : columns) {
+    words.push_back(working_path(entry->path));
+  }
+  const auto reference = static_cast<std::size_t>(std::max<std::int64_t>(state.reference, 0));
+  if (state.difference && state.reference >= 0 && columns.size() > 1) {
+    add(words, "--reference", working_path(columns[std::min(reference, columns.size() - 1)]->path));
+    state.difference = false;  // said by it
+  }
+  const models::Overrides& overrides = columns.front()->overrides;
+  if (overrides.rope_base) {
+    add(words, "--rope-base", number_text(*overrides.rope_base));
+  }
+  if (!overrides.rope_scaling.empty()) {
+    add(words, "--rope-scaling", overrides.rope_scaling);
+  }
+  add_input(words, recipe.session.input);
+  add_state(words, state);
+  add_paper(words, recipe.paper);
+  return words;
+}
+
+std::string shell_line(const Words& words) {
+  std::string line = "locus";
+  for (const std::string& word : words) {
+    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+      return std::isalnum(c) != 0 || std::string("-_./,:=@+").find(static_cast<char>(c)) != std::string::npos;
+    });
+    std::string quoted = "'";
+    for (const char c : word) {
+      quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    }
+    line += " " + (plain ? word : quoted + "'");
+  }
+  return line;
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,21 @@
+// The dialogs of an export: sizes, type and parts of a figure, with a preview at its true size; what of the data.
+#pragma once
+
+#include "app/workbench/export_job.h"
+
+class QSettings;
+class QWidget;
+
+namespace locus::workbench {
+
+class Studio;
+
+// What was chosen last on this machine; a width of 0 follows the number of columns.
+PaperState kept_paper(const QSettings& settings);
+void keep_paper(QSettings& settings, const PaperState& paper);
+
+// Asks for what belongs into `job`; false when the user thought better of it.
+bool ask_figure(QWidget* parent, Studio& studio, QSettings& settings, ExportJob& job);
+bool ask_data(QWidget* parent, ExportJob& job);
+
+}  // namespace locus::workbench

@@ -1,0 +1,234 @@
+// What the window can do, as a list to choose from, and the menus at a place.
+#include <QAbstractSpinBox>
+#include <QAction>
+#include <QApplication>
+#include <QCheckBox>
+#include <QClipboard>
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QMenu>
+#include <QMenuBar>
+#include <QPlainTextEdit>
+#include <QPointer>
+#include <QTextEdit>
+
+#include "app/views/score_map.h"
+#include "app/workbench/canvas_link.h"
+#include "app/workbench/command_palette.h"
+#include "app/workbench/help.h"
+#include "app/workbench/input_dock.h"
+#include "app/workbench/main_window.h"
+#include "app/workbench/token_words.h"
+#include "core/base/numbers.h"
+
+namespace locus::workbench {
+
+namespace {
+
+QString qt(const std::string& text) {
+  return QString::fromStdString(text);
+}
+
+// "&Open file…\tCtrl+O" → "Open file…" and "Ctrl+O".
+std::pair<QString, QString> text_and_key(const QAction& action) {
+  QString text = action.text();
+  text.remove(QLatin1Char('&'));
+  const qsizetype tab = text.indexOf(QLatin1Char('\t'));
+  const QString own = tab < 0 ? QString() : text.mid(tab + 1);
+  return {tab < 0 ? text : text.left(tab), own.isEmpty() ? action.shortcut().toString() : own};
+}
+
+void add_menu(const QString& path, QMenu* menu, std::vector<Command>& list) {
+  Q_EMIT menu->aboutToShow();  // what is filled as it opens
+  for (QAction* action : menu->actions()) {
+    const auto [text, key] = text_and_key(*action);
+    if (action->menu() != nullptr) {
+      add_menu(path + text + QStringLiteral(": "), action->menu(), list);
+    } else if (!action->isSeparator() && action->isEnabled() && !text.isEmpty()) {
+      // The menu may be filled again before it is run.
+      list.push_back({path + text, key, [action = QPointer<QAction>(action)] {
+                        if (action) {
+                          action->trigger();
+                        }
+                      }});
+    }
+  }
+}
+
+bool takes_text(const QWidget* widget) {
+  if (qobject_cast<const QPlainTextEdit*>(widget) != nullptr || qobject_cast<const QTextEdit*>(widget) != nullptr) {
+    return true;
+  }
+  return qobject_cast<const QLineEdit*>(widget) != nullptr &&
+         qobject_cast<const QAbstractSpinBox*>(widget->parentWidget()) == nullptr;
+}
+
+}  // namespace
+
+void MainWindow::add_option_commands(std::vector<Command>& list) {
+  const auto state = studio_->state();
+  const auto change = [this](const std::function<void(ViewState&)>& edit) {
+    ViewState changed = studio_->state();
+    edit(changed);
+    studio_->change(changed);
+  };
+  for (const views::Control& control : studio_->view().info().controls) {
+    const QString name = QStringLiteral("Option: ") + qt(control.label);
+    const std::string view = studio_->view().info().name;
+    for (const std::string& choice : control.choices) {
+      list.push_back({name + QStringLiteral(" = ") + qt(choice), {}, [=] {
+                        change([&](ViewState& s) { s.options[view].set(control.name, choice); });
+                      }});
+    }
+    if (control.choices.empty()) {
+      list.push_back({name, {}, [this, control] {
+                        for (QWidget* box : findChildren<QWidget*>(QStringLiteral("option-") + qt(control.name))) {
+                          if (auto* check = qobject_cast<QCheckBox*>(box); check != nullptr && check->isVisible()) {
+                            check->toggle();
+                          } else if (box->isVisible()) {
+                            activateWindow();
+                            box->setFocus(Qt::ShortcutFocusReason);
+                          }
+                        }
+                      }});
+    }
+  }
+}
+
+void MainWindow::add_place_commands(std::vector<Command>& list) {
+  const auto go = [this](const std::function<void(ViewState&)>& edit) {
+    return [this, edit] {
+      ViewState state = studio_->state();
+      edit(state);
+      studio_->change(state);
+    };
+  };
+  const views::ViewInfo& info = studio_->view().info();
+  const bool any = !studio_->columns().empty();
+  for (int layer = 0; any && info.uses_layer && layer <= studio_->largest_layer(); ++layer) {
+    list.push_back({QStringLiteral("Layer %1").arg(layer), {}, go([layer](ViewState& s) { s.layer = layer; })});
+  }
+  for (int head = static_cast<int>(views::kMean); any && info.uses_head && head <= studio_->largest_head(); ++head) {
+    list.push_back({head < 0 ? QStringLiteral("Head mean") : QStringLiteral("Head %1").arg(head),
+                    {},
+                    go([head](ViewState& s) { s.head = head; })});
+  }
+  for (const Checkpoint& each : studio_->checkpoints()) {
+    list.push_back({QStringLiteral("Checkpoint: ") + qt(each.name),
+                    each.entry.shown ? QStringLiteral("shown: hide it") : QStringLiteral("show it"),
+                    [this, id = each.id, shown = each.entry.shown] { studio_->set_shown(id, !shown); }});
+  }
+  for (const Bookmark& figure : studio_->bookmarks()) {
+    list.push_back({QStringLiteral("Figure: ") + qt(figure.name), {}, [this, figure] { studio_->show(figure); }});
+  }
+}
+
+std::vector<Command> MainWindow::commands() {
+  std::vector<Command> list;
+  for (QAction* action : menuBar()->actions()) {
+    if (action->menu() != nullptr) {
+      add_menu(text_and_key(*action).first + QStringLiteral(": "), action->menu(), list);
+    }
+  }
+  add_place_commands(list);
+  add_option_commands(list);
+  return list;
+}
+
+void MainWindow::show_palette() {
+  auto* palette = new CommandPalette(commands(), this);
+  palette->show();
+  palette->activateWindow();
+}
+
+// `?` shows the keys wherever nothing is typed.
+bool MainWindow::eventFilter(QObject* object, QEvent* event) {
+  if (event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->text() == QStringLiteral("?")) {
+    const auto* widget = qobject_cast<QWidget*>(object);
+    if (widget != nullptr && widget->window() == this && !takes_text(widget)) {
+      show_keys(this);
+      return true;
+    }
+  }
+  return QMainWindow::eventFilter(object, event);
+}
+
+// ---- menus at a place
+
+void MainWindow::show_canvas_menu(const CanvasPlace& place, const QPoint& at) {
+  auto* menu = new QMenu(this);
+  menu->setObjectName(QStringLiteral("canvas-menu"));
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  const auto add = [&](const char* name, const QString& text, const std::function<void()>& run) {
+    menu->addAction(text, this, run)->setObjectName(QLatin1String(name));
+  };
+  const views::Selection& there = place.selection;
+  if (place.value) {
+    const QString value = qt(number_text(static_cast<double>(*place.value)));
+    add("copy-value", QStringLiteral("Copy the value %1").arg(value),
+        [value] { QApplication::clipboard()->setText(value); });
+  }
+  if (there.query && !there.open) {
+    const bool pinned = studio_->state().query == *there.query && studio_->state().key == there.key.value_or(-1);
+    add("pin", pinned ? QStringLiteral("Unpin") : QStringLiteral("Pin this cell"), [this, there, pinned] {
+      pinned ? studio_->pin(views::kNone) : studio_->pin(*there.query, there.key.value_or(views::kNone));
+    });
+  }
+  add_views_menu(*menu, there);
+  const auto column = static_cast<std::size_t>(there.column.value_or(static_cast<std::int64_t>(link_->column())));
+  const auto columns = studio_->columns();
+  if (columns.size() > 1 && column < columns.size()) {
+    menu->addSeparator();
+    const QString name = qt(columns[column]->name);
+    if (studio_->view().info().uses_difference) {
+      add("compare", QStringLiteral("Compare the others with %1").arg(name), [this, column] {
+        ViewState state = studio_->state();
+        state.difference = true;
+        state.reference = static_cast<std::int64_t>(column);
+        studio_->change(state);
+      });
+    }
+    const bool own = views::is_unlinked(studio_->view_input(), column);
+    add("unlink",
+        own ? QStringLiteral("Let %1 follow the others").arg(name)
+            : QStringLiteral("Give %1 its own layer and head").arg(name),
+        [this, column] {
+          link_->set_column(column);
+          link_->toggle_unlinked();
+        });
+    add("hide", QStringLiteral("Hide %1").arg(name),
+        [this, id = columns[column]->id] { studio_->set_shown(id, false); });
+  }
+  menu->addSeparator();
+  for (const char* name : {"export-figure", "export-data", "copy-figure", "keep-view"}) {
+    if (auto* action = findChild<QAction*>(QLatin1String(name))) {
+      menu->addAction(action);
+    }
+  }
+  menu->popup(at);
+}
+
+// The head at that place in another view.
+void MainWindow::add_views_menu(QMenu& menu, const views::Selection& there) {
+  QMenu* elsewhere = menu.addMenu(QStringLiteral("Open in"));
+  const auto columns = studio_->view_input().columns;
+  for (const views::View* view : views::views()) {
+    const views::ViewInfo& info = view->info();
+    if (!info.uses_layer || columns.empty() || !view->available(columns.front()).ok()) {
+      continue;
+    }
+    QAction* action = elsewhere->addAction(qt(info.title), this, [this, there, name = info.name] {
+      ViewState state = studio_->state();
+      state.view = name;
+      state.camera.reset();
+      state.layer = there.layer.value_or(state.layer);
+      state.head = there.head.value_or(state.head);
+      state.query = there.open ? state.query : there.query.value_or(state.query);
+      studio_->change(state);
+    });
+    action->setObjectName(QStringLiteral("open-in-") + qt(info.name));
+    action->setToolTip(qt(info.shows));
+  }
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,22 @@
+// Welcome: three steps to begin with, each a click. Shown at the first start and by Help > Getting started.
+#pragma once
+
+#include <QDialog>
+
+namespace locus::workbench {
+
+class Welcome : public QDialog {
+  Q_OBJECT
+
+ public:
+  // Without figures of a session to choose from, that step is left out.
+  Welcome(bool has_figures, QWidget* parent);
+
+ Q_SIGNALS:
+  void figure_wanted();      // of the bundled session
+  void text_wanted();        // to type one
+  void checkpoint_wanted();  // to open one's own
+  void manual_wanted();
+};
+
+}  // namespace locus::workbench

@@ -1,0 +1,119 @@
+// What is shown as words of the command line: running them draws the same.
+#include "app/session/command_words.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/session/paper_input.h"
+#include "tests/support/run_locus.h"
+
+namespace {
+
+using locus::ErrorCode;
+using locus::testing_support::CheckpointTest;
+using locus::testing_support::expect_error;
+using locus::testing_support::read_text;
+using locus::testing_support::run_locus;
+using locus::workbench::command_words;
+using locus::workbench::PaperState;
+using locus::workbench::Recipe;
+using locus::workbench::shell_line;
+using nlohmann::json;
+
+class CommandWords : public CheckpointTest {
+ protected:
+  Recipe recipe() const {
+    Recipe made;
+    made.session.checkpoints = {{path(), {}, true}, {"/not/shown", {}, false}};
+    made.session.input.text = "it's \"one\"\nor $two";
+    made.session.state.layer = 1;
+    return made;
+  }
+};
+
+TEST_F(CommandWords, DrawTheSame) {
+  Recipe made = recipe();
+  const std::string second = copy("second").string();
+  made.session.checkpoints.push_back({second, {}, true});
+  made.session.state.view = "pe-dot-product";
+  made.session.state.query = 3;
+  made.session.state.difference = true;
+  made.session.state.reference = 0;
+  made.session.state.scale.percentile = 97.5;
+  made.session.state.scale.shared = false;
+  made.session.state.options["pe-dot-product"].set("cosine", true);
+  made.session.state.options["heads"].set("sort", std::string("sink"));  // of another view
+  made.paper.text_pt = 8;
+  made.paper.titles = false;
+  auto words = command_words(made);
+  ASSERT_TRUE(words.ok()) << words.error().describe();
+  words->insert(words->end(), {"--data", file("again.csv")});
+  const auto outcome = run_locus(*words);
+  ASSERT_EQ(outcome.status, 0) << outcome.err << "\n" << shell_line(*words);
+  const json again = json::parse(read_text(file("again.csv.recipe.json")));
+  json wanted = json::parse(locus::workbench::to_json(made));
+  wanted["state"]["options"].erase("heads");
+  EXPECT_EQ(again.at("state"), wanted.at("state"));
+  EXPECT_EQ(again.at("input"), wanted.at("input"));
+  EXPECT_EQ(again.at("paper"), wanted.at("paper"));
+  ASSERT_EQ(again.at("checkpoints").size(), 2U);
+}
+
+TEST_F(CommandWords, AreQuotedForAShell) {
+  EXPECT_EQ(shell_line({"figure", "a b", "it's", "x=1", ""}), "locus figure 'a b' 'it'\\''s' x=1 ''");
+}
+
+TEST_F(CommandWords, SayThatOnlyARecipeCanTellColumnsOfOneCheckpointApart) {
+  Recipe made = recipe();
+  made.session.checkpoints.push_back({path(), {2000.0, ""}, true});
+  EXPECT_EQ(command_words(made).error().code, ErrorCode::kUnsupported);
+  made.session.checkpoints.back().overrides = {};
+  made.session.checkpoints.back().text = "own";
+  EXPECT_EQ(command_words(made).error().code, ErrorCode::kUnsupported);
+}
+
+TEST_F(CommandWords, TypeAndPartsOfTheFigureAreInItsRecipe) {
+  const std::string csv = file("parts.csv");
+  const auto outcome = run_locus({"figure", "attention", path(), "--text", "one two", "--data", csv, "--text-pt", "9",
+                                  "--without", "titles,legend"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const auto read = locus::workbench::parse_recipe(read_text(csv + ".recipe.json"), csv + ".recipe.json");
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  EXPECT_EQ(read->paper.text_pt, 9);
+  EXPECT_FALSE(read->paper.titles);
+  EXPECT_TRUE(read->paper.labels);
+  EXPECT_FALSE(read->paper.legend);
+  expect_error(run_locus({"figure", "attention", path(), "--text", "a", "--data", csv, "--without", "title"}), 2,
+               "--without");
+  std::string text = read_text(csv + ".recipe.json");
+  text.replace(text.find("titles,legend"), 13, "axes");
+  EXPECT_EQ(
+      locus::workbench::parse_recipe(text, "r.json").error().describe(),
+      "r.json: paper.without: expected titles, labels or legend, or several with commas between them, found axes");
+}
+
+TEST_F(CommandWords, WhatThePaperLeavesOutIsNotDrawn) {
+  locus::figure::Figure figure;
+  figure.title = "all";
+  figure.panels.resize(1);
+  figure.panels[0].title = "one";
+  figure.panels[0].x.label = "key";
+  figure.panels[0].color_bar_label = "weight";
+  figure.panels[0].layers.emplace_back(locus::figure::Curve{"named", {0, 1}, {0, 1}, {}, {}});
+  PaperState paper;
+  paper.labels = false;
+  auto drawn = locus::workbench::on_paper(figure, paper);
+  EXPECT_EQ(drawn.panels[0].x.label, "");
+  EXPECT_TRUE(drawn.panels[0].color_bar);  // the bar stays, without its words
+  EXPECT_EQ(drawn.panels[0].title, "one");
+  paper = {};
+  paper.legend = false;
+  paper.titles = false;
+  drawn = locus::workbench::on_paper(figure, paper);
+  EXPECT_EQ(drawn.title + drawn.panels[0].title + drawn.panels[0].color_bar_label, "");
+  EXPECT_EQ(std::get<locus::figure::Curve>(drawn.panels[0].layers[0]).name, "");
+  EXPECT_EQ(drawn.panels[0].x.label, "key");
+}
+
+}  // namespace

@@ -1,0 +1,149 @@
+// Out of the window and in again: exported files reopen, and what goes to the clipboard says what is shown.
+#include "tests/support/window.h"
+
+#include <QClipboard>
+#include <QComboBox>
+#include <QDialog>
+#include <QDoubleSpinBox>
+#include <QLabel>
+#include <QMimeData>
+#include <QSettings>
+
+#include "app/workbench/export.h"
+#include "app/workbench/export_dialog.h"
+
+namespace locus::workbench {
+namespace {
+
+class WindowExport : public WindowTest {
+ protected:
+  void SetUp() override {
+    WindowTest::SetUp();
+    for (const char* name : {"gentle", "steep", "hidden"}) {
+      std::filesystem::create_directories(folder() / name);
+      CheckpointEntry entry;
+      entry.path = folder() / name;
+      entry.shown = std::string(name) != "hidden";
+      window_->studio().open(entry);
+    }
+    type("one two three");
+    ASSERT_TRUE(settle());
+  }
+  std::filesystem::path folder() const { return files_.path().toStdString(); }
+  std::filesystem::path write(const char* name, bool data = false) {
+    auto job = export_job(window_->studio(), folder() / name);
+    EXPECT_TRUE(job.ok());
+    job->data = data;
+    std::optional<bool> written;
+    submit_export(window_->studio(), *std::move(job), [&](const auto& files) { written = files.ok(); });
+    EXPECT_TRUE(wait([&] { return written.has_value(); }));
+    EXPECT_TRUE(written.value_or(false)) << name;
+    return folder() / name;
+  }
+  void trigger(const char* action) { window_->findChild<QAction*>(QLatin1String(action))->trigger(); }
+  QString copied(const char* action) {
+    QApplication::clipboard()->setText(QStringLiteral("before"));
+    trigger(action);
+    wait([] { return QApplication::clipboard()->text() != QStringLiteral("before"); });
+    return QApplication::clipboard()->text();
+  }
+
+  QTemporaryDir files_;
+};
+
+TEST_F(WindowExport, DroppedFiguresAndRecipesOpenWhatTheyShow) {
+  ViewState state = window_->studio().state();
+  state.layer = 2;
+  state.head = 3;
+  state.scale.colormap = "magma";
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  const std::vector<std::filesystem::path> files = {write("map.png"), write("map.svg"), write("map.pdf"),
+                                                    write("map.csv", true)};
+  for (std::filesystem::path file : files) {
+    file += file.extension() == ".csv" ? ".recipe.json" : "";
+    window_->studio().set_text("something else");
+    ViewState other = window_->studio().state();
+    other.layer = 0;
+    other.head = 1;
+    other.view = "heads";
+    other.scale.colormap.clear();
+    window_->studio().change(other);
+    ASSERT_TRUE(settle());
+    Q_EMIT window_->canvas()->dropped({QString::fromStdString(file.string())});
+    ASSERT_TRUE(settle()) << file;
+    EXPECT_EQ(window_->studio().state().view, "attention") << file;
+    EXPECT_EQ(window_->studio().state().layer, 2) << file;
+    EXPECT_EQ(window_->studio().state().head, 3) << file;
+    EXPECT_EQ(window_->studio().state().scale.colormap, "magma") << file;
+    EXPECT_EQ(window_->studio().input().text, "one two three") << file;
+    EXPECT_EQ(window_->studio().columns().size(), 2U) << file;
+    window_->studio().undo();
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(window_->studio().state().view, "heads") << file;
+    EXPECT_EQ(window_->studio().input().text, "something else") << file;
+  }
+}
+
+TEST_F(WindowExport, WhatIsNotShownIsNoPartOfARecipe) {
+  const auto job = export_job(window_->studio(), "x.png");
+  ASSERT_TRUE(job.ok());
+  ASSERT_EQ(job->recipe.session.checkpoints.size(), 2U);
+  EXPECT_EQ(job->recipe.session.checkpoints[1].path.filename(), "steep");
+  EXPECT_EQ(to_json(job->recipe).find("hidden"), std::string::npos);
+}
+
+TEST_F(WindowExport, TheClipboardHasPictureDrawingWordsAndLatex) {
+  trigger("copy-figure");
+  ASSERT_TRUE(wait([] { return QApplication::clipboard()->mimeData()->hasFormat(QStringLiteral("image/svg+xml")); }));
+  EXPECT_FALSE(QApplication::clipboard()->image().isNull());
+  EXPECT_TRUE(QApplication::clipboard()->mimeData()->data(QStringLiteral("image/svg+xml")).contains("<svg"));
+  const QString words = copied("copy-command");
+  EXPECT_TRUE(words.startsWith(QStringLiteral("locus figure attention "))) << words.toStdString();
+  EXPECT_TRUE(words.contains(QStringLiteral("--text 'one two three'"))) << words.toStdString();
+  const QString latex = copied("copy-latex");
+  EXPECT_TRUE(latex.contains(QStringLiteral("\\includegraphics[width=174mm]{gentle-attention.pdf}")))
+      << latex.toStdString();
+  EXPECT_TRUE(latex.contains(QStringLiteral("layer 0, head 0: gentle, steep."))) << latex.toStdString();
+}
+
+TEST_F(WindowExport, TheDialogKnowsJournalsAndShowsTheTrueSize) {
+  double millimetres = 0;
+  QTimer look;
+  const auto dialog = [this] { return window_->findChild<QDialog*>(QStringLiteral("export-figure-dialog")); };
+  QObject::connect(&look, &QTimer::timeout, &look, [&] {
+    auto* preview = dialog() == nullptr ? nullptr : dialog()->findChild<QLabel*>(QStringLiteral("preview"));
+    auto* journal = dialog() == nullptr ? nullptr : dialog()->findChild<QComboBox*>(QStringLiteral("journal"));
+    if (journal != nullptr && journal->currentText() != QStringLiteral("IEEE column")) {
+      journal->setCurrentText(QStringLiteral("IEEE column"));
+      Q_EMIT journal->activated(journal->currentIndex());
+    } else if (preview != nullptr && !preview->pixmap().isNull()) {
+      millimetres = preview->pixmap().deviceIndependentSize().width() / preview->screen()->physicalDotsPerInch() * 25.4;
+      if (std::abs(millimetres - 88.9) < 1) {
+        EXPECT_DOUBLE_EQ(dialog()->findChild<QDoubleSpinBox*>(QStringLiteral("width"))->value(), 88.9);
+        dialog()->reject();
+      }
+    }
+  });
+  look.start(50);
+  trigger("export-figure");
+  EXPECT_NEAR(millimetres, 88.9, 1);
+  ASSERT_TRUE(settle());
+}
+
+TEST_F(WindowExport, SizesAreThoseOfTheLastTime) {
+  QSettings settings(QString::fromStdString((folder() / "s.ini").string()), QSettings::IniFormat);
+  PaperState paper;
+  paper.width_mm = 82.6;
+  paper.text_pt = 9;
+  paper.legend = false;
+  keep_paper(settings, paper);
+  const PaperState again = kept_paper(settings);
+  EXPECT_EQ(again.width_mm, 82.6);
+  EXPECT_EQ(again.text_pt, 9);
+  EXPECT_FALSE(again.legend);
+  EXPECT_TRUE(again.titles);
+}
+
+}  // namespace
+}  // namespace locus::workbench

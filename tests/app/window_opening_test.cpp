@@ -1,0 +1,189 @@
+// Ways to begin: the welcome, the hub's cache, ids without a tokenizer, what if.
+#include "tests/support/window.h"
+
+#include <QDoubleSpinBox>
+#include <QLabel>
+#include <QMenu>
+#include <QPushButton>
+#include <QSlider>
+#include <QSpinBox>
+#include <QToolButton>
+#include <QTreeWidget>
+#include <fstream>
+
+#include "app/workbench/ids_panel.h"
+#include "app/workbench/what_if_dialog.h"
+
+namespace locus::workbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+class WindowOpening : public WindowTest {
+ protected:
+  template <class T>
+  T* find(const char* name) {
+    return window_->findChild<T*>(QLatin1String(name));
+  }
+};
+
+TEST_F(WindowOpening, IdsAreWholeNumbersOfTheVocabulary) {
+  EXPECT_EQ(*parse_ids("[1, 2;3\n 4]", 5), (std::vector<std::int64_t>{1, 2, 3, 4}));
+  EXPECT_TRUE(parse_ids(" , ", 5)->empty());
+  for (const char* wrong : {"5", "-1", "1.5", "x", "1e3", "99999999999999999999"}) {
+    EXPECT_EQ(parse_ids(std::string("1 ") + wrong, 5).error().message,
+              std::string("expected ids from 0 to 4, found ") + wrong);
+  }
+  const auto ids = random_ids(1000, 7, 5);
+  EXPECT_EQ(ids, random_ids(1000, 7, 5));
+  EXPECT_NE(ids, random_ids(1000, 8, 5));
+  for (std::int64_t id = 0; id < 5; ++id) {
+    EXPECT_NEAR(static_cast<double>(std::count(ids.begin(), ids.end(), id)), 200, 60);  // 4.7 standard deviations
+  }
+}
+
+TEST_F(WindowOpening, IdsAreTypedDrawnAndBorrowed) {
+  open("gentle");
+  type("ab");
+  ASSERT_TRUE(settle());
+  find<QToolButton>("type-ids")->click();
+  auto* editor = find<QPlainTextEdit>("ids-editor");
+  ASSERT_TRUE(editor->isVisible());
+  EXPECT_EQ(editor->toPlainText(), QStringLiteral("97, 98"));  // those of the text, to begin with
+  editor->setPlainText(QStringLiteral("1 2 300"));
+  EXPECT_TRUE(find<QLabel>("ids-error")->isVisible());
+  EXPECT_EQ(window_->studio().input().ids, (std::vector<std::int64_t>{97, 98}));
+  editor->setPlainText(QStringLiteral("1 2 3"));
+  EXPECT_FALSE(find<QLabel>("ids-error")->isVisible());
+  EXPECT_EQ(window_->studio().input().ids, (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(editor->toPlainText(), QStringLiteral("1 2 3"));  // as it was typed
+  find<QSpinBox>("random-count")->setValue(9);
+  find<QToolButton>("random-ids")->click();
+  EXPECT_EQ(window_->studio().input().ids, random_ids(9, 0, 256));
+  auto* lenders = find<QMenu>("lenders");
+  Q_EMIT lenders->aboutToShow();
+  ASSERT_EQ(lenders->actions().size(), 1);
+  lenders->actions().front()->trigger();
+  EXPECT_EQ(window_->studio().input().ids, (std::vector<std::int64_t>{97, 98}));
+  find<QToolButton>("type-text")->click();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window_->studio().input().text, "ab");
+  window_->studio().undo();  // to before the ids
+  ASSERT_TRUE(settle());
+}
+
+// Opens what is in the cache, but for what is called broken.
+Result<std::shared_ptr<const models::Model>> open_cached(const fs::path& path, const models::OpenOptions& options,
+                                                         const StopToken& stop, const Progress& progress) {
+  if (path.string().find("broken") != std::string::npos) {
+    return bad_input("model_type novelty: expected one of the families", path.string());
+  }
+  return open_fake(path, options, stop, progress);
+}
+
+TEST_F(WindowOpening, TheHubsCacheIsListedWithWhatOpens) {
+  opener_ = open_cached;
+  window_.reset();
+  make_window();
+  const QTemporaryDir cache;
+  for (const char* name : {"models--one--broken", "models--one--tiny"}) {
+    const fs::path model = fs::path(cache.path().toStdString()) / name;
+    const std::string commit(40, '7');
+    fs::create_directories(model / "refs");
+    fs::create_directories(model / "snapshots" / commit);
+    std::ofstream(model / "refs/main") << commit;
+    std::ofstream(model / "snapshots" / commit / "weights.bin") << std::string(2048, 'x');
+  }
+  qputenv("HF_HUB_CACHE", cache.path().toLocal8Bit());
+  find<QAction>("open-hub")->trigger();
+  auto* tree = find<QTreeWidget>("hub-models");
+  ASSERT_NE(tree, nullptr);
+  ASSERT_EQ(tree->topLevelItemCount(), 2);
+  ASSERT_TRUE(wait([&] { return tree->topLevelItem(1)->text(4) != QStringLiteral("…"); }));
+  EXPECT_EQ(tree->topLevelItem(0)->text(0), QStringLiteral("one/broken"));
+  EXPECT_TRUE(tree->topLevelItem(0)->text(4).startsWith(QStringLiteral("no: model_type novelty")));
+  EXPECT_EQ(tree->topLevelItem(1)->text(1), QStringLiteral("main"));
+  EXPECT_EQ(tree->topLevelItem(1)->text(2), QStringLiteral("locus"));
+  EXPECT_EQ(tree->topLevelItem(1)->text(3), QStringLiteral("2.0 KiB"));
+  EXPECT_EQ(tree->topLevelItem(1)->text(4), QStringLiteral("yes"));
+  tree->setCurrentItem(tree->topLevelItem(1));
+  find<QPushButton>("hub-open")->click();
+  qunsetenv("HF_HUB_CACHE");
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(window_->studio().checkpoints().size(), 1U);
+  EXPECT_EQ(window_->studio().checkpoints()[0].name, "one/tiny");
+}
+
+TEST_F(WindowOpening, WhatIfBeginsAtTheCheckpointsOwnValues) {
+  models::ModelInfo info;
+  info.encodings = {
+      {"none", {}, false, false, {}},
+      {"rope", {{"base", 500000.0}, {"scaling", std::string("llama3")}, {"factor", 8.0}}, false, false, {}}};
+  const OwnRotation own = own_rotation(info);
+  EXPECT_EQ(own.base, 500000);
+  EXPECT_EQ(own.scaling, "llama3");
+  EXPECT_EQ(own.factor, 8);
+  EXPECT_EQ(own_rotation({}).base, 0);
+}
+
+TEST_F(WindowOpening, WhatIfRunsAsItsSlidersMove) {
+  // Opens with a rotation, whose base it takes.
+  static std::vector<double> asked;
+  asked.clear();
+  opener_ = [](const fs::path& path, const models::OpenOptions& options, const StopToken&, const Progress&) {
+    asked.push_back(options.overrides.rope_base.value_or(0));
+    test::FakeShape shape;
+    shape.name = path.filename().string();
+    shape.rope = true;
+    return Result<std::shared_ptr<const models::Model>>(std::make_shared<test::FakeModel>(shape));
+  };
+  window_.reset();
+  make_window();
+  open("turning");
+  type("one two");
+  ASSERT_TRUE(settle());
+  WhatIfDialog dialog(window_->studio(), window_->studio().checkpoints()[0].id, window_.get());
+  dialog.setAttribute(Qt::WA_DeleteOnClose, false);
+  dialog.show();
+  EXPECT_TRUE(dialog.findChild<QLabel*>(QStringLiteral("what-if-own"))->text().contains(QStringLiteral("base 10000")));
+  auto* base = dialog.findChild<QDoubleSpinBox*>(QStringLiteral("what-if-base"));
+  EXPECT_EQ(base->value(), 10000);
+  auto* slider = dialog.findChild<QSlider*>(QStringLiteral("what-if-base-slider"));
+  press(slider, Qt::Key_Right);
+  ASSERT_TRUE(wait([this] { return window_->studio().columns().size() == 2; }));
+  ASSERT_TRUE(settle());
+  const double first = *window_->studio().checkpoints()[1].entry.overrides.rope_base;
+  EXPECT_GT(first, 10000);
+  press(slider, Qt::Key_PageUp);
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints()[1].entry.overrides.rope_base > first; }));
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(window_->studio().checkpoints().size(), 2U);  // the same column
+  EXPECT_EQ(asked.back(), *window_->studio().checkpoints()[1].entry.overrides.rope_base);
+  EXPECT_EQ(window_->studio().checkpoints()[1].name,
+            "turning" + label_of(window_->studio().checkpoints()[1].entry.overrides));
+  EXPECT_EQ(base->value(), asked.back());
+}
+
+TEST_F(WindowOpening, TheFirstStartWelcomesAndHelpDoesItAgain) {
+  window_->open_first();
+  ASSERT_TRUE(settle());
+  ASSERT_NE(find<QDialog>("welcome"), nullptr);
+  find<QPushButton>("welcome-text")->click();
+  EXPECT_TRUE(wait([this] { return find<QPlainTextEdit>("editor")->hasFocus() || !window_->isActiveWindow(); }, 3000));
+  find<QDialog>("welcome")->close();
+  ASSERT_TRUE(wait([this] { return find<QDialog>("welcome") == nullptr; }));
+  window_->close();
+  window_.reset();
+  make_window();
+  window_->open_first();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(find<QDialog>("welcome"), nullptr);
+  find<QAction>("getting-started")->trigger();
+  ASSERT_NE(find<QDialog>("welcome"), nullptr);
+  find<QPushButton>("welcome-figure")->click();
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(window_->studio().bookmarks().empty());
+}
+
+}  // namespace
+}  // namespace locus::workbench

@@ -1,0 +1,149 @@
+// Everything by its name: the palette; menus at a place of the map and of the tokens; keys wherever one is.
+#include "tests/support/window.h"
+
+#include <QClipboard>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QMenu>
+#include <QScrollArea>
+#include <QSpinBox>
+
+#include "app/workbench/command_palette.h"
+#include "app/workbench/manual_window.h"
+
+namespace locus::workbench {
+namespace {
+
+class WindowPalette : public WindowTest {
+ protected:
+  void open_two() {
+    open("gentle");
+    open("steep");
+    type("one two three");
+    ASSERT_TRUE(settle());
+  }
+  // Types into the palette and takes the first that is found.
+  void command(const char* words) {
+    press(window_->canvas(), Qt::Key_K, {}, Qt::ControlModifier);
+    auto* line = window_->findChild<QLineEdit*>(QStringLiteral("palette-line"));
+    ASSERT_NE(line, nullptr);
+    line->setText(QLatin1String(words));
+    auto* list = window_->findChild<QListWidget*>(QStringLiteral("palette-list"));
+    ASSERT_GT(list->count(), 0) << words;
+    press(line, Qt::Key_Return);
+    wait([this] { return window_->findChild<QDialog*>(QStringLiteral("palette")) == nullptr; });
+    ASSERT_TRUE(settle());
+  }
+  QAction* menu_action(const char* menu, const char* name) {
+    auto* found = window_->findChild<QMenu*>(QLatin1String(menu));
+    return found == nullptr ? nullptr : found->findChild<QAction*>(QLatin1String(name));
+  }
+  figure::Hit cell(std::size_t panel) {
+    figure::Hit hit;
+    hit.panel = panel;
+    hit.x = 4.5;
+    hit.y = 6.5;
+    return hit;
+  }
+};
+
+TEST_F(WindowPalette, FindsWordsAtTheirBeginningsFirst) {
+  const std::vector<Command> list = {
+      {"Layer 21", {}, {}}, {"Layer 2", {}, {}}, {"View: Attention", {}, {}}, {"Figure: an overlayer 2", {}, {}}};
+  EXPECT_EQ(found_commands(list, QStringLiteral("lay 2")), (std::vector<std::size_t>{1, 0, 3}));
+  EXPECT_EQ(found_commands(list, QStringLiteral("ATT")), (std::vector<std::size_t>{2}));
+  EXPECT_EQ(found_commands(list, QString()).size(), 4U);
+  EXPECT_TRUE(found_commands(list, QStringLiteral("layer attention")).empty());
+}
+
+TEST_F(WindowPalette, ReachesViewsHeadsOptionsFiguresAndCheckpoints) {
+  open_two();
+  command("layer 2");
+  EXPECT_EQ(window_->studio().state().layer, 2);
+  command("head 3");
+  EXPECT_EQ(window_->studio().state().head, 3);
+  command("view position dot product");
+  EXPECT_EQ(window_->studio().state().view, "pe-dot-product");
+  command("option cosine");
+  const Settings options = window_->studio().state().options.at("pe-dot-product");
+  EXPECT_TRUE(*options.boolean("cosine", false));
+  window_->studio().add_bookmark("Seen before");
+  command("view: attention");
+  command("figure seen");
+  EXPECT_EQ(window_->studio().state().view, "pe-dot-product");
+  command("checkpoint steep");
+  EXPECT_EQ(window_->studio().columns().size(), 1U);
+}
+
+TEST_F(WindowPalette, TheMapsMenuCopiesPinsComparesAndOpensElsewhere) {
+  open_two();
+  Q_EMIT window_->canvas()->context_requested(cell(1), QPoint(100, 100));
+  ASSERT_NE(menu_action("canvas-menu", "copy-value"), nullptr);
+  menu_action("canvas-menu", "copy-value")->trigger();
+  const auto& map = std::get<figure::HeatMap>(window_->studio().figure()->panels[1].layers.front());
+  EXPECT_FLOAT_EQ(QApplication::clipboard()->text().toFloat(), map.field->at(6, 4));
+  menu_action("canvas-menu", "pin")->trigger();
+  EXPECT_EQ(window_->studio().state().query, 6);
+  EXPECT_EQ(window_->studio().state().key, 4);
+  menu_action("canvas-menu", "compare")->trigger();
+  EXPECT_TRUE(window_->studio().state().difference);
+  EXPECT_EQ(window_->studio().state().reference, 1);
+  menu_action("canvas-menu", "unlink")->trigger();
+  ASSERT_EQ(window_->studio().state().unlinked.size(), 2U);
+  menu_action("canvas-menu", "open-in-distance-profile")->trigger();
+  EXPECT_EQ(window_->studio().state().view, "distance-profile");
+  window_->findChild<QMenu*>(QStringLiteral("canvas-menu"))->close();
+  EXPECT_TRUE(wait([this] { return window_->findChild<QMenu*>(QStringLiteral("canvas-menu")) == nullptr; }));
+  ASSERT_TRUE(settle());
+}
+
+TEST_F(WindowPalette, TheMenuKeyOpensTheMenuOfThePinnedCell) {
+  open_two();
+  window_->studio().pin(6, 4);
+  ASSERT_TRUE(settle());
+  press(window_->canvas(), Qt::Key_Menu);
+  ASSERT_NE(menu_action("canvas-menu", "pin"), nullptr);
+  menu_action("canvas-menu", "pin")->trigger();
+  EXPECT_EQ(window_->studio().state().query, views::kNone);
+}
+
+TEST_F(WindowPalette, TheTokensMenuCopiesAndPins) {
+  open_two();
+  window_->studio().pin(5);
+  auto* strip = window_->findChild<QWidget*>(QStringLiteral("token-strip"));
+  QContextMenuEvent menu(QContextMenuEvent::Keyboard, QPoint(0, 0), QPoint(100, 100));
+  QCoreApplication::sendEvent(strip, &menu);
+  ASSERT_NE(menu_action("token-menu", "copy-token"), nullptr);
+  menu_action("token-menu", "copy-token")->trigger();
+  EXPECT_EQ(QApplication::clipboard()->text(), QStringLiteral("w"));
+  menu_action("token-menu", "copy-id")->trigger();
+  EXPECT_EQ(QApplication::clipboard()->text(), QStringLiteral("119"));
+  menu_action("token-menu", "in-text")->trigger();
+  EXPECT_EQ(window_->studio().state().view, "attention-text");
+  EXPECT_EQ(window_->studio().state().query, 5);
+  ASSERT_TRUE(settle());
+}
+
+TEST_F(WindowPalette, AQuestionMarkShowsTheKeysWhereverNothingIsTyped) {
+  open_two();
+  const auto seen = [this] {
+    const auto* manual = window_->findChild<ManualWindow*>();
+    return manual != nullptr && manual->isVisible();
+  };
+  press(window_->findChild<QPlainTextEdit*>(QStringLiteral("editor")), Qt::Key_Question, QStringLiteral("?"));
+  press(window_->findChild<QLineEdit*>(QStringLiteral("find")), Qt::Key_Question, QStringLiteral("?"));
+  EXPECT_FALSE(seen());
+  EXPECT_TRUE(QString::fromStdString(window_->studio().input().text.value_or("")).endsWith(QLatin1Char('?')));
+  for (const char* name : {"layer", "checkpoints", "token-strip", "difference", "figures"}) {
+    press(window_->findChild<QWidget*>(QLatin1String(name)), Qt::Key_Question, QStringLiteral("?"));
+    EXPECT_TRUE(seen()) << name;
+    if (auto* manual = window_->findChild<ManualWindow*>()) {
+      manual->close();
+      wait([&] { return !seen(); }, 2000);
+    }
+  }
+  ASSERT_TRUE(settle());
+}
+
+}  // namespace
+}  // namespace locus::workbench
