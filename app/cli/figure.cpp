@@ -9,6 +9,7 @@
 #include "app/cli/paint.h"
 #include "app/cli/settings_text.h"
 #include "app/cli/state_flags.h"
+#include "app/session/open_columns.h"
 #include "app/session/paper_input.h"
 #include "app/session/recipe.h"
 #include "app/session/view_input.h"
@@ -16,7 +17,6 @@
 #include "app/views/view.h"
 #include "models/checkpoint/hub_cache.h"
 #include "models/model.h"
-#include "models/trace_file.h"
 
 namespace locus::cli {
 namespace {
@@ -156,47 +156,37 @@ bool has_input(const models::Input& input) {
   return input.text || input.ids || input.image || input.pixels;
 }
 
-Result<views::Column> open_column(const workbench::CheckpointEntry& entry, const models::Input& input,
-                                  const Context& context, const StopToken& stop, std::string& digest) {
-  views::Column column;
-  if (models::is_trace(entry.path)) {
-    LOCUS_TRY(column.trace, models::open_trace(entry.path));
-    LOCUS_TRY(digest, workbench::checkpoint_digest({entry.path.string()}));
-    column.name = entry.path.stem().string();
-    return column;
-  }
-  LOCUS_TRY(column.model, open_model(entry.path, entry.overrides, context));
-  if (!has_input(input) && !entry.text) {
-    return usage("expected an INPUT: --text, --text-file, --ids, --image or --pixels (only traces need none)");
-  }
-  LOCUS_TRY(column.trace, run_model(*column.model, workbench::input_of(entry, input), {}, context, stop));
-  LOCUS_TRY(digest, workbench::checkpoint_digest(column.model->info().files));
-  column.name = column.model->info().name + workbench::label_of(entry);
-  return column;
-}
-
 // Opens and runs everything; fills in the digests, with a warning where a recorded one differs.
 Result<std::vector<views::Column>> open_columns(workbench::Recipe& recipe, bool uses_input, const Context& context,
                                                 const StopToken& stop) {
-  std::vector<views::Column> columns;
   models::Input input = recipe.session.input;
   if (!uses_input && !has_input(input)) {
     input.ids = std::vector<std::int64_t>{0};  // any run will do
   }
-  recipe.digests.resize(recipe.session.checkpoints.size());
-  for (std::size_t n = 0; n < recipe.session.checkpoints.size(); ++n) {
-    const workbench::CheckpointEntry& entry = recipe.session.checkpoints[n];
-    if (!entry.shown) {
-      continue;
+  using ModelPointer = std::shared_ptr<const models::Model>;
+  using TracePointer = std::shared_ptr<const models::Trace>;
+  workbench::ColumnMaker maker(
+      [&](const fs::path& path, const models::OpenOptions& options, StopToken,
+          const Progress&) -> Result<ModelPointer> { return open_model(path, options.overrides, context); },
+      [&](const models::Model& model, const models::Input& typed) -> Result<TracePointer> {
+        if (!has_input(typed)) {
+          return usage("expected an INPUT: --text, --text-file, --ids, --image or --pixels (only traces need none)");
+        }
+        return run_model(model, typed, {}, context, stop);
+      });
+  const std::vector<workbench::CheckpointEntry>& entries = recipe.session.checkpoints;
+  LOCUS_TRY(std::vector<views::Column> columns, maker.columns(entries, input));
+  recipe.digests.resize(entries.size());
+  auto column = columns.begin();
+  for (std::size_t n = 0; n < entries.size(); ++n) {
+    if (entries[n].shown) {
+      LOCUS_TRY(const std::string digest,
+                workbench::checkpoint_digest(workbench::files_of(entries[n], (column++)->model.get())));
+      if (!recipe.digests[n].empty() && recipe.digests[n] != digest) {
+        context.console.warn(entries[n].path.string() + ": has changed since the recipe was made");
+      }
+      recipe.digests[n] = digest;
     }
-    std::string digest;
-    LOCUS_TRY(views::Column column, open_column(entry, input, context, stop, digest));
-    if (!recipe.digests[n].empty() && recipe.digests[n] != digest) {
-      context.console.warn(entry.path.string() + ": has changed since the recipe was made");
-    }
-    recipe.digests[n] = digest;
-    column.name = workbench::unique_name(column.name, columns);
-    columns.push_back(std::move(column));
   }
   return columns;
 }

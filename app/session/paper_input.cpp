@@ -9,8 +9,6 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr double kColumnMm = 84;
-constexpr double kPageMm = 174;
 constexpr int kMostCells = 8192;  // along an axis of a figure that keeps every cell
 
 bool is_png(const std::filesystem::path& file) {

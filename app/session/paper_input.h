@@ -10,6 +10,9 @@
 
 namespace locus::workbench {
 
+constexpr double kColumnMm = 84;  // of a two-column paper
+constexpr double kPageMm = 174;
+
 // The recipe's own width, or else 84 mm (a column of a paper) for one checkpoint and 174 mm (its page) for several.
 double paper_width_mm(const PaperState& paper, std::size_t columns);
 

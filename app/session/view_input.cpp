@@ -1,7 +1,5 @@
 #include "app/session/view_input.h"
 
-#include <algorithm>
-
 namespace locus::workbench {
 
 views::ViewInput view_input(const ViewState& state, std::vector<views::Column> columns, const views::View& view) {
@@ -24,15 +22,6 @@ views::ViewInput view_input(const ViewState& state, std::vector<views::Column> c
     input.options = options->second;
   }
   return input;
-}
-
-std::string unique_name(const std::string& name, const std::vector<views::Column>& others) {
-  std::string unique = name;
-  for (int n = 2; std::any_of(others.begin(), others.end(), [&](const auto& each) { return each.name == unique; });
-       ++n) {
-    unique = name + " (" + std::to_string(n) + ")";
-  }
-  return unique;
 }
 
 }  // namespace locus::workbench

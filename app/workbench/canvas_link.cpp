@@ -7,8 +7,8 @@
 #include "app/views/alignment.h"
 #include "app/views/patch_grid.h"
 #include "app/views/score_map.h"
+#include "app/workbench/cell_values.h"
 #include "app/workbench/token_words.h"
-#include "core/base/numbers.h"
 
 namespace locus::workbench {
 
@@ -18,10 +18,6 @@ constexpr double kPatienceMs = 300;  // then the figure of another view makes ro
 constexpr int kMoveMs = 700;         // the camera rests: the next move is another step for undo()
 constexpr std::uint32_t kHoverColor = 0xFFFFFFFF;
 constexpr std::uint32_t kPinColor = 0xFF9D2EFF;
-
-std::string value_text(float value) {
-  return std::isnan(value) ? "masked" : general_text(static_cast<double>(value), 4);
-}
 
 std::string token_line(const char* role, const models::Trace& trace, std::int64_t token) {
   return std::string(role) + " " + std::to_string(token) + "  \"" + shown_token(trace, token) + "\"";

@@ -1,10 +1,12 @@
 #include "app/workbench/cell_values.h"
 
 #include <array>
+#include <cmath>
 
 #include "app/views/alignment.h"
 #include "app/views/score_map.h"
 #include "app/workbench/token_words.h"
+#include "core/base/numbers.h"
 
 namespace locus::workbench {
 
@@ -37,6 +39,10 @@ Cell cell_of(const views::Column& column, const models::MapRequest& where, const
 }
 
 }  // namespace
+
+std::string value_text(float value) {
+  return std::isnan(value) ? "masked" : general_text(static_cast<double>(value), 5);
+}
 
 Result<std::vector<Cell>> cell_values(const views::ViewInput& input, std::int64_t query, std::int64_t key,
                                       const StopToken& stop) {

@@ -26,6 +26,9 @@ struct Cell {
   std::vector<Value> values;  // content, contribution, logit, weight, gate, position
 };
 
+// "0.25", "masked": as tooltips and the inspector show a value.
+std::string value_text(float value);
+
 // One Cell a column whose run has this query and key; empty for the others. Values that the encoding does not have are
 // left empty. Errors: kCancelled.
 // The input says which columns and which head of each.

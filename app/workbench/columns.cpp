@@ -5,7 +5,6 @@
 
 #include "models/checkpoint/hub_cache.h"
 #include "models/timed_estimate.h"
-#include "models/trace_file.h"
 
 namespace locus::workbench {
 
@@ -56,13 +55,9 @@ std::string Columns::unique_name(const CheckpointEntry& entry) const {
   const std::filesystem::path& path = entry.path;
   const std::string own = path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
   const std::string hub = checkpoint::hub_name(path);  // a snapshot's folder is called as its commit
-  const std::string base = hub.empty() ? own : hub;
-  const std::string wanted = base + label_of(entry);
-  std::string name = wanted;
-  for (int n = 2; std::any_of(list_.begin(), list_.end(), [&](const auto& each) { return each.name == name; }); ++n) {
-    name = wanted + " (" + std::to_string(n) + ")";
-  }
-  return name;
+  return workbench::unique_name((hub.empty() ? own : hub) + label_of(entry), [&](const std::string& name) {
+    return std::any_of(list_.begin(), list_.end(), [&](const auto& each) { return each.name == name; });
+  });
 }
 
 int Columns::open(const CheckpointEntry& entry) {
@@ -235,33 +230,22 @@ void Columns::load(Checkpoint& checkpoint) {
   checkpoint.opening = true;
   checkpoint.error.reset();
   const int id = checkpoint.id;
-  const CheckpointEntry& wanted = checkpoint.entry;
-  // A file may be a checkpoint or a trace: it is looked at on the worker.
-  struct Opened {
-    std::shared_ptr<const models::Model> model;
-    std::shared_ptr<const models::Trace> trace;
-  };
   models::OpenOptions options;
-  options.overrides = wanted.overrides;
   options.device = device_;
   options.memory_limit_mb = memory_limit_mb_;
   worker_.submit<Opened>(
       Priority::kForward, slot_of("open", id), "Opening " + checkpoint.name,
-      [path = wanted.path, options, opener = opener_](StopToken stop, const Progress& progress) -> Result<Opened> {
-        if (models::is_trace(path)) {
-          LOCUS_TRY(auto trace, models::open_trace(path));
-          return Opened{nullptr, std::move(trace)};
-        }
-        LOCUS_TRY(auto model, opener(path, options, std::move(stop), progress));
-        return Opened{std::move(model), nullptr};
+      // A file may be a checkpoint or a trace: it is looked at on the worker.
+      [entry = checkpoint.entry, options, opener = opener_](StopToken stop, const Progress& progress) {
+        return open_entry(entry, options, opener, std::move(stop), progress);
       },
-      [this, id](Result<Opened> result) {
-        if (!result) {
-          opened(id, result.error());
-        } else if (result->trace) {
-          opened_trace(id, std::move(result->trace));
+      [this, id](Result<Opened> found) {
+        if (!found) {
+          opened(id, found.error());
+        } else if (found->trace) {
+          opened_trace(id, std::move(found->trace));
         } else {
-          opened(id, std::move(result->model));
+          opened(id, std::move(found->model));
         }
       });
 }

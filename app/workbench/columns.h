@@ -5,22 +5,18 @@
 #include <QObject>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/session/open_columns.h"
 #include "app/session/session.h"
 #include "app/views/view.h"
 #include "app/workbench/live_input.h"
 #include "app/workbench/worker.h"
 
 namespace locus::workbench {
-
-// How a path becomes a model; tests bring their own.
-using Opener = std::function<Result<std::shared_ptr<const models::Model>>(
-    const std::filesystem::path&, const models::OpenOptions&, StopToken, const Progress&)>;
 
 // An open checkpoint, or a trace another program wrote.
 struct Checkpoint {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/session/open_columns.h"
 #include "app/session/paper_input.h"
 #include "app/views/data_file.h"
 #include "app/workbench/studio.h"
@@ -68,8 +69,7 @@ Result<ExportJob> export_job(const Studio& studio, const std::filesystem::path& 
   job.recipe.session.checkpoints.clear();  // what is not shown is no part of the figure
   for (const Checkpoint* column : studio.columns()) {
     job.recipe.session.checkpoints.push_back(column->entry);
-    job.files.push_back(column->model ? column->model->info().files
-                                      : std::vector<std::string>{column->entry.path.string()});
+    job.files.push_back(files_of(column->entry, column->model.get()));
   }
   job.file = file;
   return job;

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <utility>
 
+#include "app/workbench/cell_values.h"
 #include "app/workbench/short_names.h"
 #include "app/workbench/state_form.h"
 #include "app/workbench/token_words.h"
@@ -108,10 +109,6 @@ void set_text(QTableWidget* table, int row, int column, const QString& text) {
   table->setItem(row, column, item);
 }
 
-QString number(float value) {
-  return std::isnan(value) ? QStringLiteral("masked") : QString::number(static_cast<double>(value), 'g', 5);
-}
-
 }  // namespace
 
 InspectorDock::InspectorDock(Studio& studio, QWidget* parent)
@@ -204,7 +201,7 @@ void InspectorDock::show_cell() {
     set_text(cell_, 2, n, QString::number(cell.query - cell.key));
     for (int row = 0; row < static_cast<int>(cell.values.size()); ++row) {
       const auto& value = cell.values[static_cast<std::size_t>(row)].value;
-      set_text(cell_, 3 + row, n, value ? number(*value) : QStringLiteral("–"));
+      set_text(cell_, 3 + row, n, value ? QString::fromStdString(value_text(*value)) : QStringLiteral("–"));
     }
     const auto shown = studio_.columns();
     if (static_cast<std::size_t>(n) < shown.size()) {

@@ -2,10 +2,10 @@
 #include <cctype>
 #include <map>
 
+#include "app/session/open_columns.h"
 #include "app/session/paper_input.h"
 #include "app/session/recipe.h"
 #include "app/session/session.h"
-#include "app/session/view_input.h"
 #include "app/views/view.h"
 #include "app/workbench/workbench.h"
 #include "renderers/paper/paper.h"
@@ -14,7 +14,6 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr double kPageMm = 174;
 constexpr double kPanelMm = 120;
 
 // "TAPE Fig. 7a: dot products" → "tape-fig-7a-dot-products".
@@ -32,64 +31,6 @@ std::string file_name(const std::string& name) {
   }
   return out.empty() ? "figure" : out;
 }
-
-// The models and runs of a session's figures, each made once.
-class Runs {
- public:
-  explicit Runs(const StopToken& stop) : stop_(stop) {}
-  const StopToken& stop() const { return stop_; }
-
-  Result<std::vector<views::Column>> columns(const std::vector<CheckpointEntry>& entries, const models::Input& input) {
-    std::vector<views::Column> columns;
-    for (const CheckpointEntry& entry : entries) {
-      if (!entry.shown) {
-        continue;
-      }
-      LOCUS_TRY(auto model, open(entry));
-      LOCUS_TRY(auto trace, run(model, input_of(entry, input)));
-      std::string name = unique_name(model->info().name + label_of(entry), columns);
-      columns.push_back({std::move(name), std::move(model), std::move(trace)});
-    }
-    return columns;
-  }
-
- private:
-  using ModelPointer = std::shared_ptr<const models::Model>;
-  using TracePointer = std::shared_ptr<const models::Trace>;
-  struct Run {
-    ModelPointer model;
-    models::Input input;
-    TracePointer trace;
-  };
-
-  Result<ModelPointer> open(const CheckpointEntry& entry) {
-    for (const auto& [known, model] : models_) {
-      if (known.path == entry.path && known.overrides == entry.overrides) {
-        return model;
-      }
-    }
-    models::OpenOptions options;
-    options.overrides = entry.overrides;
-    LOCUS_TRY(auto model, models::open(entry.path, options));
-    models_.emplace_back(entry, model);
-    return model;
-  }
-
-  Result<TracePointer> run(const ModelPointer& model, const models::Input& input) {
-    for (const Run& known : runs_) {
-      if (known.model == model && known.input == input) {
-        return known.trace;
-      }
-    }
-    LOCUS_TRY(auto trace, model->run(input, {}, stop_));
-    runs_.push_back({model, input, trace});
-    return trace;
-  }
-
-  std::vector<std::pair<CheckpointEntry, ModelPointer>> models_;
-  std::vector<Run> runs_;
-  StopToken stop_;
-};
 
 std::vector<CheckpointEntry> found(const std::vector<CheckpointEntry>& entries, const std::string& figure,
                                    std::vector<std::string>& warnings) {
@@ -113,19 +54,21 @@ std::vector<CheckpointEntry> found(const std::vector<CheckpointEntry>& entries, 
 class Drawing {
  public:
   static Result<Drawing> make(const Bookmark& bookmark, const std::vector<CheckpointEntry>& entries,
-                              const models::Input& input, Runs& runs, std::shared_ptr<views::FieldCache> cache) {
+                              const models::Input& input, ColumnMaker& maker, std::shared_ptr<views::FieldCache> cache,
+                              const StopToken& stop) {
     Drawing drawing;
     LOCUS_TRY(drawing.view_, views::find_view(bookmark.state.view));
-    LOCUS_TRY(drawing.columns_, runs.columns(entries, input));
-    for (const views::Column& column : drawing.columns_) {
+    LOCUS_TRY(drawing.columns_, maker.columns(entries, input));
+    for (std::size_t n = 0; n < entries.size(); ++n) {  // all are shown
+      const views::Column& column = drawing.columns_[n];
       LOCUS_CHECK(drawing.view_->available(column));
-      LOCUS_TRY(drawing.recipe_.digests.emplace_back(), checkpoint_digest(column.model->info().files));
+      LOCUS_TRY(drawing.recipe_.digests.emplace_back(), checkpoint_digest(files_of(entries[n], column.model.get())));
     }
     drawing.recipe_.session.checkpoints = entries;
     drawing.recipe_.session.input = input;
     drawing.recipe_.session.state = bookmark.state;
     drawing.cache_ = std::move(cache);
-    drawing.stop_ = runs.stop();
+    drawing.stop_ = stop;
     // Figures of several panels beside each other have a page's width.
     LOCUS_TRY(const figure::Figure figure, drawing.figure("any.png"));
     drawing.recipe_.paper.width_mm = figure.columns > 1 ? kPageMm : kPanelMm;
@@ -175,7 +118,11 @@ Result<RenderedSession> render_session(const Session& session, const std::filesy
   if (figures.empty()) {
     figures.push_back({session.state.view, session.state});
   }
-  Runs runs(stop);
+  ColumnMaker maker(
+      [](const auto& checkpoint, const auto& options, StopToken, const Progress&) {
+        return models::open(checkpoint, options);
+      },
+      [&stop](const models::Model& model, const models::Input& input) { return model.run(input, {}, stop); });
   const auto cache = std::make_shared<views::FieldCache>(std::size_t{256} << 20);
   RenderedSession rendered;
   for (const Bookmark& each : figures) {
@@ -187,7 +134,7 @@ Result<RenderedSession> render_session(const Session& session, const std::filesy
       rendered.warnings.push_back(each.name + ": not drawn");
       continue;
     }
-    const auto drawing = Drawing::make(each, entries, each.input.value_or(session.input), runs, cache);
+    const auto drawing = Drawing::make(each, entries, each.input.value_or(session.input), maker, cache, stop);
     rendered.stopped = stop.stop_requested();
     if (rendered.stopped) {
       return rendered;
