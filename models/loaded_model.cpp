@@ -29,6 +29,11 @@ TraceLayer trace_layer(const transformer::LayerRecord& record, std::int64_t inde
   }
   layer.value = record.value;
   layer.chosen = record.chosen;
+  layer.sinks = model.block(index).weights().sinks;
+  if (record.routing.experts.defined()) {
+    layer.experts = record.routing.experts.select(0, 0);
+    layer.expert_weights = record.routing.weights.select(0, 0);
+  }
   return layer;
 }
 
@@ -111,6 +116,7 @@ transformer::ObserveOptions observe_options(const RunOptions& options, StopToken
   transformer::ObserveOptions observe;
   observe.hidden = options.keep.count("hidden") != 0 || options.keep.count("all") != 0;
   observe.values = options.continuable || options.reuse != nullptr;
+  observe.routing = options.keep.count("experts") != 0 || options.keep.count("all") != 0;
   observe.all_logits = options.all_logits;
   observe.stop = std::move(stop);
   observe.progress = progress;
@@ -145,6 +151,9 @@ std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& tra
     record.chosen = layer.chosen;
     record.hidden = layer.hidden.defined() ? layer.hidden.unsqueeze(0) : at::Tensor();
     record.value = layer.value;
+    if (layer.experts.defined()) {
+      record.routing = {layer.experts.unsqueeze(0), layer.expert_weights.unsqueeze(0)};
+    }
     past.layers.push_back(std::move(record));
   }
   return past;

@@ -76,6 +76,8 @@ struct ModelInfo {
   const EncodingUse* encoding_of(std::int64_t layer) const;
   // Whether all layers have the same encoding, window and chunk.
   bool uniform() const;
+  // Whether c2p and p2c are quantities of any of the encodings (DeBERTa's).
+  bool has_parts() const;
 };
 
 // A layer's encoding, with its base where it has one, and which keys it sees: "rope base=10000, window 64", "none".
@@ -113,8 +115,8 @@ class Trace;
 
 struct RunOptions {
   // What to keep beside tokens and queries/keys: logits hidden attention q k q_content k_content gates positions
-  // position_state, or "all". q and k are always kept for the views; `attention` and others T×T only for writing a
-  // trace.
+  // position_state experts, or "all". q and k are always kept for the views; `attention` and others T×T only for
+  // writing a trace.
   std::set<std::string> keep{"logits"};
   bool all_logits = false;  // (T, V) instead of the last row only (implied when keep is written to a file)
   // Keep the values too, so that a later run may continue this one.
@@ -165,7 +167,7 @@ struct Prediction {
   float probability = 0;
 };
 
-enum class Quantity { kWeight, kLogit, kContent, kContribution, kGate, kPosition };
+enum class Quantity { kWeight, kLogit, kContent, kContribution, kGate, kPosition, kC2p, kP2c };
 
 // "weight", "logit", … and back. Errors: kUsage for an unknown name, with the known ones.
 std::string to_text(Quantity quantity);
@@ -238,6 +240,10 @@ class Trace {
   // The trace file of README, "Trace file". Atomic.
   virtual Status write(const std::filesystem::path& path, const std::set<std::string>& keep,
                        const Progress& progress = {}, StopToken stop = {}) const = 0;
+
+  // The share of each query's attention that the layer's sink takes, (|rows|, 1): a learned logit beside the keys', so
+  // that rows of the map sum to 1 less this. Errors: kUnsupported for layers without one, and map()'s.
+  virtual Result<Field> sink(std::int64_t layer, std::int64_t head, Range rows, StopToken stop = {}) const;
 };
 
 // ---- positions without a run

@@ -8,26 +8,29 @@
 #include <string_view>
 
 #include "core/base/numbers.h"
+#include "core/position/disentangled.h"
 #include "models/guard.h"
 
 namespace locus::models {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Quantity>, 6> kQuantities{{
+constexpr std::array<std::pair<std::string_view, Quantity>, 8> kQuantities{{
     {"weight", Quantity::kWeight},
     {"logit", Quantity::kLogit},
     {"content", Quantity::kContent},
     {"contribution", Quantity::kContribution},
     {"gate", Quantity::kGate},
     {"position", Quantity::kPosition},
+    {"c2p", Quantity::kC2p},
+    {"p2c", Quantity::kP2c},
 }};
 
 // The facade's enums and core's have the same order; the facade must not include ATen.
 attention::Quantity core_quantity(Quantity quantity) {
   return static_cast<attention::Quantity>(static_cast<int>(quantity));
 }
-static_assert(static_cast<int>(Quantity::kPosition) == static_cast<int>(attention::Quantity::kPosition));
+static_assert(static_cast<int>(Quantity::kP2c) == static_cast<int>(attention::Quantity::kP2c));
 static_assert(kMeanHead == attention::kMeanHead);
 
 attention::Region region_of(const MapRequest& request) {
@@ -87,6 +90,12 @@ bool ModelInfo::uniform() const {
                      [&](const LayerInfo& each) { return each == layer_info.front(); });
 }
 
+bool ModelInfo::has_parts() const {
+  const std::string& disentangled = position::Disentangled::about().name;
+  return std::any_of(encodings.begin(), encodings.end(),
+                     [&](const EncodingUse& each) { return each.name == disentangled; });
+}
+
 std::string layer_text(const ModelInfo& info, std::int64_t layer) {
   const EncodingUse* const own = info.encoding_of(layer);
   std::string text = own == nullptr ? "none" : own->name;
@@ -114,6 +123,8 @@ RecordedTrace::RecordedTrace(TraceData data) : data_(std::move(data)) {
   for (const TraceLayer& layer : data_.layers) {
     count.add(layer.hidden);
     count.add(layer.value);
+    count.add(layer.experts);
+    count.add(layer.expert_weights);
     if (layer.state) {
       count.add(layer.state->table);
     }
@@ -197,6 +208,50 @@ Result<Field> RecordedTrace::dot_product(std::int64_t index, std::int64_t head, 
                                         : "encoding " + own->name + " has no dot product of positions");
     }
     return dot_product_field(vectors, head, data_.model.heads, rows, columns, similarity);
+  });
+}
+
+Result<Field> Trace::sink(std::int64_t layer, std::int64_t /*head*/, Range /*rows*/, StopToken /*stop*/) const {
+  return unsupported("layer " + std::to_string(layer) + " has no sink");
+}
+
+Result<Field> RecordedTrace::sink(std::int64_t index, std::int64_t head, Range rows, StopToken stop) const {
+  return guarded([&]() -> Result<Field> {
+    const at::NoGradGuard no_grad;
+    LOCUS_TRY(const TraceLayer* found, layer(index));
+    const auto n = static_cast<std::size_t>(index);
+    if (n >= data_.model.layer_info.size() || !data_.model.layer_info[n].sink) {
+      return unsupported("layer " + std::to_string(index) + " has no sink");
+    }
+    const Range all{0, found->scores->source().length()};
+    rows = rows == Range{} ? all : rows;
+    const std::int64_t heads = found->scores->source().heads();
+    if (rows != rows.clamped(all) || rows.empty() || head < kMeanHead || head >= heads) {
+      return bad_input("sink: expected a head below " + std::to_string(heads) + " and rows within 0 … " +
+                       std::to_string(all.end));
+    }
+    Field field = Field::zeros(rows.size(), 1);
+    field.quantity = "attention weight of the sink";
+    field.row_axis = {"query", "token", static_cast<double>(rows.begin), 1};
+    field.column_axis = {"key", "sink", -1, 1};
+    if (found->computed && found->sinks.defined()) {
+      const at::Tensor sums = found->computed->log_sum_exp().select(0, 0).slice(1, rows.begin, rows.end);
+      const at::Tensor shares = (found->sinks.to(sums.options()).unsqueeze(1) - sums).exp();  // (H, R)
+      const at::Tensor own = (head == kMeanHead ? shares.mean(0) : shares.select(0, head)).cpu().contiguous();
+      std::copy_n(own.data_ptr<float>(), own.numel(), field.values.begin());
+      return field;
+    }
+    // Of a stored map: what its rows lack of 1.
+    for (std::int64_t row = 0; row < rows.size(); ++row) {
+      const Range one{rows.begin + row, rows.begin + row + 1};
+      LOCUS_TRY(const Field weights, found->scores->map({attention::Quantity::kWeight, head, one, {}}, stop));
+      double sum = 0;
+      for (const float weight : weights.values) {
+        sum += weight;
+      }
+      field.values[static_cast<std::size_t>(row)] = static_cast<float>(std::max(0.0, 1 - sum));
+    }
+    return field;
   });
 }
 

@@ -31,6 +31,9 @@ struct TraceLayer {
   at::Tensor hidden;                                           // (T, C) entering the layer
   at::Tensor value;                                            // (1, Hkv, T, D), of a continuable run
   at::Tensor chosen;                                           // (1, H, T), of hard attention
+  at::Tensor sinks;                                            // (H), where a learned logit joins every row
+  at::Tensor experts;                                          // (T, k) int64, which ones each token went to
+  at::Tensor expert_weights;                                   // (T, k), and what they weigh
 };
 
 struct TraceData {
@@ -80,6 +83,7 @@ class RecordedTrace : public Trace, public Progressive {
                             const Similarity& similarity) const override;
   Status write(const std::filesystem::path& path, const std::set<std::string>& keep, const Progress& progress,
                StopToken stop) const override;
+  Result<Field> sink(std::int64_t layer, std::int64_t head, Range rows, StopToken stop) const override;
 
  private:
   Result<const TraceLayer*> layer(std::int64_t index) const;

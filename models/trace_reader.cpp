@@ -435,6 +435,8 @@ class Reader {
     }
     const LayerInfo& info = data_.model.layer_info[n];
     const attention::Mask mask{data_.model.causal, info.window, info.chunk};
+    LOCUS_TRY(layer.sinks, float_tensor(prefix + "sinks", {data_.model.heads}));
+    LOCUS_CHECK(read_experts(layer, prefix));
     LOCUS_TRY(layer.computed, computed(layer, mask, info.soft_cap, prefix));
     if (maps.empty() && !layer.computed) {
       return bad_input("expected attention, or q and k with an encoding that this build knows, found neither",
@@ -449,6 +451,23 @@ class Reader {
     }
     layer.scores = std::make_shared<const attention::ScoreField>(source, mask);
     return layer;
+  }
+
+  // Which experts each token went to, and what they weigh: both or neither.
+  Status read_experts(TraceLayer& layer, const std::string& prefix) const {
+    LOCUS_TRY(layer.experts, tensor(prefix + "experts", {length_, -1}));
+    const std::int64_t chosen = layer.experts.defined() ? layer.experts.size(1) : -1;
+    LOCUS_TRY(layer.expert_weights, float_tensor(prefix + "expert_weights", {length_, chosen}));
+    if (!layer.experts.defined() && !layer.expert_weights.defined()) {
+      return {};
+    }
+    const bool numbers = layer.experts.defined() && at::isIntegralType(layer.experts.scalar_type(), false);
+    if (!numbers || !layer.expert_weights.defined() || layer.experts.min().item<std::int64_t>() < 0) {
+      return bad_input("expected experts [T, k] of whole numbers from 0, and expert_weights [T, k] beside them",
+                       where(prefix + "experts"));
+    }
+    layer.experts = layer.experts.to(at::kLong);
+    return {};
   }
 
   Result<std::optional<position::State>> state(const Used& used, const std::string& prefix) const {
@@ -489,7 +508,7 @@ class Reader {
     }
     LOCUS_TRY(at::Tensor sums, float_tensor(prefix + "log_sum_exp", {model.heads, length_}));
     at::Tensor chosen;
-    if (!sums.defined()) {
+    if (!sums.defined() && !layer.sinks.defined()) {
       // A long head opens at once: its rows are summed as they are looked at.
       if (Computed unsummed =
               attention::ComputedScores::unsummed(layer.encoding, layer.encoding_layer, prepared, mask, soft_cap)) {
@@ -500,8 +519,8 @@ class Reader {
       sums = sums.unsqueeze(0);
     } else {
       const at::Tensor nothing = at::empty({1, model.kv_heads, length_, 0});
-      const attention::Attention attention{*layer.encoding, prepared, layer.encoding_layer, nothing, {}, mask,
-                                           soft_cap};
+      const attention::Attention attention{*layer.encoding, prepared,   layer.encoding_layer, nothing, {}, mask,
+                                           soft_cap,        layer.sinks};
       LOCUS_TRY(const attention::Attended attended, attention::attend_streaming(attention));
       sums = attended.log_sum_exp;
       chosen = attended.chosen;

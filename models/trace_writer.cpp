@@ -14,8 +14,9 @@ namespace locus::models {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> kKeepNames{
-    "logits", "hidden", "attention", "q", "k", "q_content", "k_content", "gates", "positions", "position_state"};
+constexpr std::array<std::string_view, 11> kKeepNames{"logits",    "hidden",         "attention", "q",
+                                                      "k",         "q_content",      "k_content", "gates",
+                                                      "positions", "position_state", "experts"};
 // Maps are made whole before they are written; more than this is a mistake.
 constexpr std::int64_t kMostBytes = std::int64_t{16} << 30;
 
@@ -65,6 +66,9 @@ class Writer {
       LOCUS_CHECK(need(data_.logits.defined(), "logits"));
       add("logits", data_.model.image ? data_.logits.flatten() : data_.logits);
     }
+    const bool routed = std::any_of(data_.layers.begin(), data_.layers.end(),
+                                    [](const TraceLayer& layer) { return layer.experts.defined(); });
+    LOCUS_CHECK(need(routed || !named("experts"), "experts"));
     for (std::size_t n = 0; n < data_.layers.size(); ++n) {
       if (stop.stop_requested()) {
         return cancelled();
@@ -142,6 +146,13 @@ class Writer {
     LOCUS_CHECK(add_if("k", prefix + "k", prepared.key));
     if (layer.computed && wants("q")) {
       add(prefix + "log_sum_exp", layer.computed->log_sum_exp().select(0, 0));
+    }
+    if (layer.sinks.defined() && wants("q")) {
+      add(prefix + "sinks", layer.sinks);
+    }
+    if (layer.experts.defined() && wants("experts")) {
+      add(prefix + "experts", layer.experts);
+      add(prefix + "expert_weights", layer.expert_weights);
     }
     const bool content = prepared.content_query.defined();
     LOCUS_CHECK(add_if("q_content", prefix + "q_content", content ? prepared.content_query : prepared.query));

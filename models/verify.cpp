@@ -52,6 +52,10 @@ Status compare_layers(const TraceData& ours, const TraceData& theirs, Comparison
     if (ours.layers[n].hidden.defined() && theirs.layers[n].hidden.defined()) {
       comparison.add(prefix + "hidden", ours.layers[n].hidden, theirs.layers[n].hidden);
     }
+    if (ours.layers[n].experts.defined() && theirs.layers[n].experts.defined()) {
+      comparison.add(prefix + "experts", ours.layers[n].experts, theirs.layers[n].experts);
+      comparison.add(prefix + "expert_weights", ours.layers[n].expert_weights, theirs.layers[n].expert_weights);
+    }
     for (const auto& [quantity, name] :
          {std::pair{attention::Quantity::kWeight, "attention"}, std::pair{attention::Quantity::kGate, "gates"},
           std::pair{attention::Quantity::kPosition, "positions"}}) {
@@ -134,10 +138,14 @@ Result<VerifyReport> verify_expected(const Model& model, const std::filesystem::
       comparison.add(what, want.dim() == 1 ? outcome.flatten() : outcome, want.to(at::kFloat));
     }
     for (std::size_t n = 0; n < data.layers.size(); ++n) {
-      const std::string name = "layers." + std::to_string(n) + ".attention";
-      if (const at::Tensor want = stored_of(file, name); want.defined()) {
-        LOCUS_TRY(const at::Tensor map, whole_map(*data.layers[n].scores, attention::Quantity::kWeight, stop));
-        comparison.add(name, map, want.to(at::kFloat));
+      const std::string prefix = "layers." + std::to_string(n) + ".";
+      for (const auto& [quantity, what_of] :
+           {std::pair{attention::Quantity::kWeight, "attention"}, std::pair{attention::Quantity::kContent, "content"},
+            std::pair{attention::Quantity::kC2p, "c2p"}, std::pair{attention::Quantity::kP2c, "p2c"}}) {
+        if (const at::Tensor want = stored_of(file, prefix + what_of); want.defined()) {
+          LOCUS_TRY(const at::Tensor map, whole_map(*data.layers[n].scores, quantity, stop));
+          comparison.add(prefix + what_of, map, want.to(at::kFloat));
+        }
       }
     }
     VerifyReport report = comparison.take();
@@ -155,7 +163,7 @@ Result<VerifyReport> verify(const Model& model, const Input& input, const std::o
     const auto& loaded = dynamic_cast<const LoadedModel&>(model);
     RunOptions options;
     options.all_logits = true;
-    options.keep = {"logits", "hidden"};
+    options.keep = {"logits", "hidden", "experts"};
     LOCUS_TRY(const std::shared_ptr<const Trace> trace, model.run(input, options, stop, progress));
     if (trace->length() > kLongest) {
       return too_large("verification makes whole maps: at most " + std::to_string(kLongest) + " tokens, found " +

@@ -31,7 +31,7 @@ struct Options {
 const std::set<std::string>& keepable() {
   static const std::set<std::string> names = {"logits",    "hidden",         "attention", "q",
                                               "k",         "gates",          "positions", "q_content",
-                                              "k_content", "position_state", "all"};
+                                              "k_content", "position_state", "experts",   "all"};
   return names;
 }
 

@@ -192,7 +192,9 @@ StateFields make_fields() {
            {"content", Quantity::kContent},
            {"contribution", Quantity::kContribution},
            {"gate", Quantity::kGate},
-           {"position", Quantity::kPosition}},
+           {"position", Quantity::kPosition},
+           {"c2p", Quantity::kC2p},
+           {"p2c", Quantity::kP2c}},
           [](auto& s) -> auto& { return s.quantity; }, kBar),
       state_field(
           toggle("difference", "Difference",

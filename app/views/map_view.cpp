@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 
 #include "app/views/alignment.h"
 #include "app/views/controls.h"
@@ -19,6 +20,25 @@ void show_length(const ViewInput& input, const models::Trace& trace, std::int64_
     panel.y.view = {static_cast<double>(length), 0};
   }
 }
+
+namespace {
+
+// What stands left of key 0, named.
+void add_beside(const ViewInput& input, const std::shared_ptr<const Field>& left, const figure::ColorScale& scale,
+                figure::Panel& panel) {
+  const bool mean = input.reduction == models::Reduction::kMean;
+  panel.layers.emplace_back(figure::HeatMap{left, scale, mean ? figure::Reduction::kMean : figure::Reduction::kMax});
+  panel.layers.emplace_back(figure::Marker{.direction = figure::Marker::Direction::kVertical,
+                                           .at = 0,
+                                           .label = left->column_axis.unit,
+                                           .color = 0,
+                                           .dashed = false});
+  if (!input.camera) {
+    panel.x.view.low = left->column_axis.first;
+  }
+}
+
+}  // namespace
 
 Status needs_dot_product(const Column& column) {
   const models::ModelInfo& model = column.trace->model();
@@ -70,11 +90,14 @@ std::vector<Place> MapView::places(const ViewInput& input, const Selection& sele
 
 std::optional<Camera> MapView::home(const ViewInput& input) const {
   std::int64_t longest = 1;
-  for (const Column& column : input.columns) {
-    longest = std::max(longest, length(input, column));
+  double begin = 0;
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    longest = std::max(longest, length(input, input.columns[n]));
+    const auto left = beside(of_column(input, n), input.columns[n]);
+    begin = left.ok() && *left != nullptr ? std::min(begin, (*left)->column_axis.first) : begin;
   }
   const auto end = static_cast<double>(longest);
-  return Camera{{0, end}, {end, 0}};
+  return Camera{{begin, end}, {end, 0}};
 }
 
 Result<figure::Figure> MapView::figure(const ViewInput& input) const {
@@ -82,19 +105,26 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
   const int panels = static_cast<int>(input.columns.size() + difference_panels(input));
   std::vector<MapWindow> windows;
   std::vector<RefinedMap> maps;
+  std::vector<std::shared_ptr<const Field>> left;  // of each map; null: nothing
   for (const Column& column : input.columns) {
     LOCUS_CHECK(available(column));
+    LOCUS_TRY(left.emplace_back(), beside(of_column(input, maps.size()), column));
     windows.push_back(visible_window(input, length(input, column), panels));
     LOCUS_TRY(auto made, field(of_column(input, maps.size()), column, windows.back()));
     maps.push_back(std::move(made));
   }
   const std::vector<std::shared_ptr<const Field>> colored = colored_by(maps);
+  std::vector<std::shared_ptr<const Field>> all = colored;
+  std::copy_if(left.begin(), left.end(), std::back_inserter(all), [](const auto& field) { return field != nullptr; });
   const std::string done = exactness(maps);
   figure::Figure figure;
   figure.columns = panels;
   for (std::size_t n = 0; n < maps.size(); ++n) {
-    const std::span<const std::shared_ptr<const Field>> all(colored);
-    const auto scale = color_scale(input, sign(input), input.scale.shared ? all : all.subspan(n, 1));
+    std::vector<std::shared_ptr<const Field>> own{colored[n]};
+    if (left[n] != nullptr) {
+      own.push_back(left[n]);
+    }
+    const auto scale = color_scale(input, sign(input), input.scale.shared ? all : own);
     const Column& column = input.columns[n];
     figure::Panel panel = map_panel(input, *column.trace, windows[n], maps[n], scale);
     show_length(input, *column.trace, length(input, column), panel);
@@ -105,6 +135,9 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     }
     if (n > 0) {
       panel.y.label.clear();
+    }
+    if (left[n] != nullptr) {
+      add_beside(input, left[n], scale, panel);
     }
     decorate(input, column, panel);
     figure.panels.push_back(std::move(panel));

@@ -1,6 +1,7 @@
 // MapView: the views that are one (T, T) map a column: attention, dot products, gates, positions.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,10 @@ class MapView : public View, public InParts {
   virtual std::string quantity(const ViewInput& input) const = 0;  // beside the colour bar
   // Under the panel's title, after the column's name.
   virtual std::string subtitle(const ViewInput& input, const Column& column) const;
+  // A column of values, one a query, that stands left of key 0: of a sink; null: none. Its axis says where.
+  virtual Result<std::shared_ptr<const Field>> beside(const ViewInput& /*input*/, const Column& /*column*/) const {
+    return std::shared_ptr<const Field>();
+  }
   // Lines over the map, a note.
   virtual void decorate(const ViewInput& /*input*/, const Column& /*column*/, figure::Panel& /*panel*/) const {}
   // More panels, row by row, below the maps.

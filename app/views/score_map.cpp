@@ -249,6 +249,8 @@ Sign sign_of(models::Quantity quantity) {
     case models::Quantity::kPosition:
       return Sign::kPositive;
     case models::Quantity::kContribution:
+    case models::Quantity::kC2p:
+    case models::Quantity::kP2c:
       return Sign::kZeroCentred;
     case models::Quantity::kLogit:
     case models::Quantity::kContent:
@@ -300,6 +302,10 @@ std::string quantity_label(models::Quantity quantity) {
       return "gate";
     case models::Quantity::kPosition:
       return "contextual position";
+    case models::Quantity::kC2p:
+      return "content-to-position part";
+    case models::Quantity::kP2c:
+      return "position-to-content part";
   }
   return {};
 }

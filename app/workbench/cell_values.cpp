@@ -12,9 +12,9 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr std::array kQuantities = {models::Quantity::kContent, models::Quantity::kContribution,
-                                    models::Quantity::kLogit,   models::Quantity::kWeight,
-                                    models::Quantity::kGate,    models::Quantity::kPosition};
+constexpr std::array kQuantities = {
+    models::Quantity::kContent, models::Quantity::kContribution, models::Quantity::kLogit, models::Quantity::kWeight,
+    models::Quantity::kGate,    models::Quantity::kPosition,     models::Quantity::kC2p,   models::Quantity::kP2c};
 
 Cell cell_of(const views::Column& column, const models::MapRequest& where, const StopToken& stop) {
   Cell cell;
@@ -23,9 +23,11 @@ Cell cell_of(const views::Column& column, const models::MapRequest& where, const
   cell.key = where.columns.begin;
   cell.query_token = shown_token(*column.trace, cell.query);
   cell.key_token = shown_token(*column.trace, cell.key);
-  const bool gates = column.trace->model().has_gates;
+  const models::ModelInfo& model = column.trace->model();
   for (const models::Quantity quantity : kQuantities) {
-    if (!gates && (quantity == models::Quantity::kGate || quantity == models::Quantity::kPosition)) {
+    const bool of_gates = quantity == models::Quantity::kGate || quantity == models::Quantity::kPosition;
+    const bool of_parts = quantity == models::Quantity::kC2p || quantity == models::Quantity::kP2c;
+    if ((of_gates && !model.has_gates) || (of_parts && !model.has_parts())) {
       cell.values.push_back({views::quantity_label(quantity), std::nullopt});
       continue;
     }
@@ -35,6 +37,8 @@ Cell cell_of(const views::Column& column, const models::MapRequest& where, const
     cell.values.push_back({views::quantity_label(quantity),
                            value && !value->values.empty() ? std::optional(value->values.front()) : std::nullopt});
   }
+  const auto sink = column.trace->sink(where.layer, where.head, where.rows, stop);
+  cell.values.push_back({"weight of the sink", sink ? std::optional(sink->values.front()) : std::nullopt});
   return cell;
 }
 

@@ -23,7 +23,7 @@ struct Cell {
     std::string label;
     std::optional<float> value;  // empty: this encoding has none
   };
-  std::vector<Value> values;  // content, contribution, logit, weight, gate, position
+  std::vector<Value> values;  // content, contribution, logit, weight, gate, position, c2p, p2c, the sink's weight
 };
 
 // "0.25", "masked": as tooltips and the inspector show a value.

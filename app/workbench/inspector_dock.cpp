@@ -30,7 +30,10 @@ constexpr int kMostLetters = 26;
 constexpr int kNameLetters = 18;  // of a column's name
 constexpr int kGateRow = 7;
 constexpr int kPositionRow = 8;
-constexpr int kEncodingRow = 9;
+constexpr int kC2pRow = 9;
+constexpr int kP2cRow = 10;
+constexpr int kSinkRow = 11;
+constexpr int kEncodingRow = 12;
 
 // A token, its probability at the right, and behind both a bar as long as that.
 class ShareDelegate final : public QStyledItemDelegate {
@@ -142,11 +145,12 @@ QWidget* InspectorDock::make_cell() {
   auto* layout = new QVBoxLayout(box);
   layout->setContentsMargins(4, 4, 4, 4);
   cell_ = make_table("cell", QStringLiteral("Values of the selected cell"), box);
-  cell_->setRowCount(10);
+  cell_->setRowCount(kEncodingRow + 1);
   cell_->setVerticalHeaderLabels({QStringLiteral("query"), QStringLiteral("key"), QStringLiteral("Δ = i − j"),
                                   QStringLiteral("content logit"), QStringLiteral("position part"),
                                   QStringLiteral("logit"), QStringLiteral("weight"), QStringLiteral("gate"),
-                                  QStringLiteral("position"), QStringLiteral("encoding")});
+                                  QStringLiteral("position"), QStringLiteral("c2p"), QStringLiteral("p2c"),
+                                  QStringLiteral("sink"), QStringLiteral("encoding")});
   layout->addWidget(cell_);
   context_ = new QLabel(box);
   context_->setObjectName(QStringLiteral("context"));
@@ -210,10 +214,21 @@ void InspectorDock::show_cell() {
     }
   }
   const auto columns_shown = studio_.columns();
-  const bool gates = std::any_of(columns_shown.begin(), columns_shown.end(),
-                                 [](const Checkpoint* column) { return column->info()->has_gates; });
+  const auto any = [&](const auto& has) {
+    return std::any_of(columns_shown.begin(), columns_shown.end(),
+                       [&](const Checkpoint* column) { return has(*column->info()); });
+  };
+  const bool gates = any([](const models::ModelInfo& info) { return info.has_gates; });
+  const bool parts = any([](const models::ModelInfo& info) { return info.has_parts(); });
+  const bool sinks = any([](const models::ModelInfo& info) {
+    return std::any_of(info.layer_info.begin(), info.layer_info.end(),
+                       [](const models::LayerInfo& layer) { return layer.sink; });
+  });
   cell_->setRowHidden(kGateRow, !gates);
   cell_->setRowHidden(kPositionRow, !gates);
+  cell_->setRowHidden(kC2pRow, !parts);
+  cell_->setRowHidden(kP2cRow, !parts);
+  cell_->setRowHidden(kSinkRow, !sinks);
   name_columns(cell_, names);
   fit_columns(cell_);
   fit_height(cell_);

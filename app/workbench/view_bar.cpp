@@ -14,9 +14,9 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr std::array kQuantities = {models::Quantity::kWeight,  models::Quantity::kLogit,
-                                    models::Quantity::kContent, models::Quantity::kContribution,
-                                    models::Quantity::kGate,    models::Quantity::kPosition};
+constexpr std::array kQuantities = {
+    models::Quantity::kWeight, models::Quantity::kLogit,    models::Quantity::kContent, models::Quantity::kContribution,
+    models::Quantity::kGate,   models::Quantity::kPosition, models::Quantity::kC2p,     models::Quantity::kP2c};
 
 constexpr int kReferenceLetters = 14;  // of a name in its list, which is wider
 
@@ -142,14 +142,18 @@ void ViewBar::refresh() {
                                  [](const views::Column& column) { return column.trace->model().has_gates; });
   const bool content = std::any_of(columns.begin(), columns.end(),
                                    [](const views::Column& column) { return !column.trace->model().content.empty(); });
+  const bool parts = std::any_of(columns.begin(), columns.end(),
+                                 [](const views::Column& column) { return column.trace->model().has_parts(); });
   for (int n = 0; n < quantity_->count(); ++n) {
     const models::Quantity quantity = kQuantities[static_cast<std::size_t>(n)];
     const bool of_gates = quantity == models::Quantity::kGate || quantity == models::Quantity::kPosition;
     const bool of_content = quantity == models::Quantity::kContent || quantity == models::Quantity::kContribution;
-    const QString why = of_gates     ? QStringLiteral("Only contextual encodings (CoPE) have gates and positions")
+    const bool of_parts = quantity == models::Quantity::kC2p || quantity == models::Quantity::kP2c;
+    const QString why = of_parts     ? QStringLiteral("Only disentangled attention (DeBERTa) has these parts")
+                        : of_gates   ? QStringLiteral("Only contextual encodings (CoPE) have gates and positions")
                         : of_content ? QStringLiteral("This encoding has no part that can be told from the content")
                                      : QString();
-    set_enabled(quantity_, n, (!of_gates || gates) && (!of_content || content), why);
+    set_enabled(quantity_, n, (!of_parts || parts) && (!of_gates || gates) && (!of_content || content), why);
   }
   filling_ = false;
 }

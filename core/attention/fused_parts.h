@@ -46,6 +46,8 @@ inline float* values_of(RowScores& scores, Quantity quantity, const float* sums,
       lane_kernels().add_row(scores.logits(), columns, sums, -1.0F);
       break;
     case Quantity::kLogit:
+    case Quantity::kC2p:
+    case Quantity::kP2c:
       break;
   }
   return scores.logits();

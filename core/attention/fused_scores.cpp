@@ -36,6 +36,9 @@ bool FusedScores::has(Quantity quantity) const {
     case Quantity::kGate:
     case Quantity::kPosition:
       return program_.counts();
+    case Quantity::kC2p:
+    case Quantity::kP2c:
+      break;
   }
   return false;
 }

@@ -9,8 +9,9 @@
 namespace locus::attention {
 
 // weight: after the soft-max. logit: before. content: the logit without the encoding's part, as its description says.
-// contribution: logit − content. gate, position: CoPE's g_ij and p_ij.
-enum class Quantity { kWeight, kLogit, kContent, kContribution, kGate, kPosition };
+// contribution: logit − content. gate, position: CoPE's g_ij and p_ij. c2p, p2c: DeBERTa's parts of the contribution,
+// the query's content with the relative position and the key's.
+enum class Quantity { kWeight, kLogit, kContent, kContribution, kGate, kPosition, kC2p, kP2c };
 
 // "attention weight", "logit", … as a colour bar says it.
 std::string describe(Quantity quantity);

@@ -70,6 +70,10 @@ std::string describe(Quantity quantity) {
       return "gate";
     case Quantity::kPosition:
       return "position";
+    case Quantity::kC2p:
+      return "content-to-position part";
+    case Quantity::kP2c:
+      return "position-to-content part";
   }
   return {};
 }

@@ -1,3 +1,4 @@
+#include <string>
 #include <utility>
 
 #include "core/attention/attend.h"
@@ -5,6 +6,20 @@
 #include "core/attention/score_field.h"
 
 namespace locus::attention {
+
+namespace {
+
+// A named part of the logits; undefined where the encoding has none.
+at::Tensor term(const position::TileScores& scores, const std::string& name) {
+  for (const auto& [own, value] : scores.terms) {
+    if (own == name) {
+      return value;
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 ComputedScores::ComputedScores(std::shared_ptr<const position::PositionEncoding> encoding, std::int64_t layer,
                                position::Prepared prepared, at::Tensor log_sum_exp, at::Tensor chosen, double soft_cap)
@@ -48,6 +63,7 @@ Result<at::Tensor> ComputedScores::scores(Quantity quantity, Range heads, Range 
   wanted.content = quantity == Quantity::kContent || quantity == Quantity::kContribution;
   wanted.gates = quantity == Quantity::kGate;
   wanted.positions = quantity == Quantity::kPosition;
+  wanted.terms = quantity == Quantity::kC2p || quantity == Quantity::kP2c;
   position::TileScores scores = encoding_->score(prepared_, {layer_, heads, rows, columns}, wanted, carry);
   carry = scores.carry;
   // A content that is the logit itself must not be capped twice.
@@ -83,6 +99,12 @@ Result<at::Tensor> ComputedScores::scores(Quantity quantity, Range heads, Range 
       break;
     case Quantity::kPosition:
       result = scores.positions;
+      break;
+    case Quantity::kC2p:
+      result = term(scores, "c2p");
+      break;
+    case Quantity::kP2c:
+      result = term(scores, "p2c");
       break;
   }
   if (!result.defined()) {

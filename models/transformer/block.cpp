@@ -261,10 +261,20 @@ Result<attention::Attended> Block::attend(const at::Tensor& normed, const LayerR
   return attended;
 }
 
-at::Tensor Block::feed(const at::Tensor& x) const {
-  return layer_.feed_forward.experts.count > 0
-             ? transformer::feed_forward(layer_.feed_forward, weights_.experts, x, nullptr)
-             : transformer::feed_forward(layer_.feed_forward, weights_.feed_forward, x);
+at::Tensor Block::feed(const at::Tensor& x, const LayerRun& run) const {
+  if (layer_.feed_forward.experts.count == 0) {
+    return transformer::feed_forward(layer_.feed_forward, weights_.feed_forward, x);
+  }
+  at::Tensor fed = transformer::feed_forward(layer_.feed_forward, weights_.experts, x, run.routing);
+  if (run.routing != nullptr) {
+    for (at::Tensor* part : {&run.routing->experts, &run.routing->weights}) {
+      *part = part->view({x.size(0), x.size(1), -1});
+    }
+    if (run.continued != nullptr) {
+      run.continued->take_over_routing(index_, *run.routing);
+    }
+  }
+  return fed;
 }
 
 Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) const {
@@ -294,7 +304,7 @@ Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) c
   const at::Tensor own = layer_.parallel ? wanted(layer_.shared_norm ? normed : x, 1) : middle;
   const at::Tensor inner =
       before(layer_.feed_forward_norm) && !layer_.shared_norm ? norm(own, weights_.feed_forward_norm) : own;
-  branch = feed(inner);
+  branch = feed(inner, run);
   if (!last) {
     run.encoding.after_feed_forward(run.state, run.encoding_layer, branch);
   }

@@ -70,7 +70,7 @@ struct LayerWeights {
   at::Tensor feed_forward_scale;
 };
 
-// Which experts the tokens went to, (B·T, k) each.
+// Which experts the tokens went to, (B·T, k) each; of a layer's record (B, T, k).
 struct Routing {
   at::Tensor experts;  // int64
   at::Tensor weights;  // float32
@@ -92,6 +92,7 @@ struct LayerRecord {
   at::Tensor chosen;       // (B, H, T) int64; hard attention only
   at::Tensor hidden;       // (B, T, C) entering the layer; only when asked
   at::Tensor value;        // (B, Hkv, T, Dv); only when asked
+  Routing routing;         // only when asked, of layers with experts
 };
 
 using Attend = std::function<Result<attention::Attended>(std::int64_t layer, const position::Prepared& prepared,
@@ -106,6 +107,7 @@ struct LayerRun {
   LayerRecord* record = nullptr;   // may be null
   Range output_rows = {};          // of the last layer only the output of these rows of x; empty: all, not the last
   Continued* continued = nullptr;  // may be null; x is then that of the tokens after the past
+  Routing* routing = nullptr;      // may be null
 };
 
 class Block {
@@ -132,7 +134,7 @@ class Block {
   // The attention's output of run.output_rows (or all), before its projection; what of it is kept goes to the record.
   Result<attention::Attended> attend(const at::Tensor& normed, const LayerRun& run, LayerRecord& seen,
                                      at::Tensor& state_values) const;
-  at::Tensor feed(const at::Tensor& x) const;
+  at::Tensor feed(const at::Tensor& x, const LayerRun& run) const;
 
   std::int64_t index_;
   LayerSpec layer_;

@@ -48,6 +48,11 @@ std::optional<Continued> Continued::begin(const Transformer& model, const Past& 
       return std::nullopt;
     }
   }
+  for (std::size_t n = 0; options.routing && n < past.layers.size(); ++n) {
+    if (spec.layers[n].feed_forward.experts.count > 0 && !past.layers[n].routing.experts.defined()) {
+      return std::nullopt;
+    }
+  }
   Continued continued(model, past, length);
   for (const LayerEncoding& used : model.encodings()) {
     // One that no layer has was only added to the embeddings, which are not taken over.
@@ -124,6 +129,11 @@ void Continued::take_over(std::int64_t layer, LayerRecord& now) {
 void Continued::take_over_rows(std::int64_t layer, LayerRecord& now) const {
   now.log_sum_exp = joined(of(layer).log_sum_exp, past_->tokens, now.log_sum_exp, 2);
   now.chosen = joined(of(layer).chosen, past_->tokens, now.chosen, 2);
+}
+
+void Continued::take_over_routing(std::int64_t layer, Routing& now) const {
+  now.experts = joined(of(layer).routing.experts, past_->tokens, now.experts, 1);
+  now.weights = joined(of(layer).routing.weights, past_->tokens, now.weights, 1);
 }
 
 at::Tensor Continued::hidden(std::int64_t layer, const at::Tensor& after) {

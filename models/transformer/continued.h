@@ -23,6 +23,8 @@ class Continued {
   void take_over(std::int64_t layer, LayerRecord& now);
   // The same for what the attention left of each row.
   void take_over_rows(std::int64_t layer, LayerRecord& now) const;
+  // The same for which experts they went to.
+  void take_over_routing(std::int64_t layer, Routing& now) const;
   // (B, T, C) entering the layer.
   at::Tensor hidden(std::int64_t layer, const at::Tensor& after);
   // All layers are taken over: where their rows lie.

@@ -192,10 +192,12 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     if (options.hidden) {
       record.hidden = all ? x : continued->hidden(n, x);
     }
-    // Of the last layer's output only the rows that the head reads.
-    const Range read = read_tokens(x.size(1), options.all_logits);
+    // Of the last layer's output only the rows that the head reads, unless all tokens' experts are asked for.
+    const Range read = n + 1 == depth ? read_tokens(x.size(1), options.all_logits) : Range{};
     LOCUS_TRY(x, layer(x, {*layer_encoding(n), encoding_layer(n), states[static_cast<std::size_t>(slot(n))], attend,
-                           &record, n + 1 == depth ? read : Range{}, continued ? &*continued : nullptr}));
+                           &record, options.routing ? Range{} : read, continued ? &*continued : nullptr,
+                           options.routing ? &record.routing : nullptr}));
+    x = options.routing && !read.empty() ? x.slice(1, read.begin, read.end) : x;
   }
   observation.logits = head(x);
   observation.rows = continued ? continued->finish() : nullptr;

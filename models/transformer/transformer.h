@@ -72,6 +72,7 @@ struct Past {
 struct ObserveOptions {
   bool hidden = false;
   bool values = false;
+  bool routing = false;        // which experts the tokens went to
   bool all_logits = false;     // of every token instead of the last one (text); classes of an image are one row always
   const Past* past = nullptr;  // taken over where that gives the same numbers; may be null
   StopToken stop;

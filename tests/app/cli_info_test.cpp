@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "models/checkpoint/tensor_source.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_locus.h"
 
@@ -131,6 +132,22 @@ TEST_F(CliInfo, TheManualsTableIsWhatVerifyPrints) {
   const auto written = rows(page);
   EXPECT_EQ(written, rows(outcome.out));
   EXPECT_EQ(written.size(), arguments.size() - 2);
+}
+
+TEST_F(CliInfo, TracesKeepExpertsWhereThereAreSome) {
+  const std::string trace = testing::TempDir() + "/locus_experts_" + std::to_string(getpid()) + ".safetensors";
+  const auto kept =
+      run_locus({"run", family_folder("gpt_oss"), "--ids", "1,2,3,4", "--trace", trace, "--keep", "experts,q,k"});
+  EXPECT_EQ(kept.status, 0) << kept.err;
+  const auto source = locus::checkpoint::open_tensors(trace);
+  ASSERT_TRUE(source.ok());
+  for (const char* name : {"layers.1.experts", "layers.1.expert_weights"}) {
+    ASSERT_NE((*source)->find(name), nullptr) << name;
+    EXPECT_EQ((*source)->find(name)->shape, (std::vector<std::int64_t>{4, 2}));
+  }
+  expect_error(run_locus({"run", family_folder("qwen3"), "--ids", "1,2", "--trace", trace, "--keep", "experts"}), 4,
+               "experts");
+  std::filesystem::remove(trace);
 }
 
 TEST_F(CliInfo, TextSaysTheSame) {

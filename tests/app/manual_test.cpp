@@ -153,7 +153,7 @@ TEST(Manual, EveryTaskQuantityAndFamilyHasItsPlace) {
   }
   using locus::models::Quantity;
   for (const Quantity quantity : {Quantity::kWeight, Quantity::kLogit, Quantity::kContent, Quantity::kContribution,
-                                  Quantity::kGate, Quantity::kPosition}) {
+                                  Quantity::kGate, Quantity::kPosition, Quantity::kC2p, Quantity::kP2c}) {
     EXPECT_TRUE(names(page("attention"), locus::models::to_text(quantity)));
   }
   // The error of a family that is not known lists the others.

@@ -194,11 +194,12 @@ TEST(Families, NameEachLayersEncodingAndWindow) {
   EXPECT_NE(warnings.front().find("the decoder is not read"), std::string::npos);
 }
 
-// DeBERTa's parts of the logits: the content, and the two of the contribution.
-TEST(Families, DebertasPartsAreContentAndContribution) {
+// DeBERTa's parts of the logits, as quantities of their own.
+TEST(Families, DebertasPartsAreQuantities) {
   const fs::path folder = family_folder("deberta-v2");
   const auto model = open_plain(folder);
   ASSERT_NE(model, nullptr);
+  EXPECT_TRUE(model->info().has_parts());
   const test::Golden golden = expected(folder);
   const auto trace = run(*model, input_of(folder, golden));
   ASSERT_NE(trace, nullptr);
@@ -207,7 +208,10 @@ TEST(Families, DebertasPartsAreContentAndContribution) {
     const std::string prefix = "layers." + std::to_string(n) + ".";
     const auto map = [&](attention::Quantity quantity) { return *models::whole_map(*data.layers[n].scores, quantity); };
     EXPECT_CLOSE(map(attention::Quantity::kContent), golden[prefix + "content"], kTolerance);
-    EXPECT_CLOSE(map(attention::Quantity::kContribution), golden[prefix + "c2p"] + golden[prefix + "p2c"], kTolerance);
+    EXPECT_CLOSE(map(attention::Quantity::kC2p), golden[prefix + "c2p"], kTolerance);
+    EXPECT_CLOSE(map(attention::Quantity::kP2c), golden[prefix + "p2c"], kTolerance);
+    EXPECT_CLOSE(map(attention::Quantity::kContribution),
+                 map(attention::Quantity::kC2p) + map(attention::Quantity::kP2c), 1e-5);
   }
   // Two parameters of the encoding are the layers' own projections, counted once.
   std::int64_t numbers = 0;
@@ -215,6 +219,96 @@ TEST(Families, DebertasPartsAreContentAndContribution) {
     numbers += tensor.elements();
   }
   EXPECT_EQ(model->info().parameters, numbers);
+  const auto plain = open_plain(family_folder("qwen3"));
+  const auto other = run(*plain, input_of(family_folder("qwen3"), expected(family_folder("qwen3"))));
+  EXPECT_EQ(other->map({0, 0, models::Quantity::kC2p, {}, {}}).error().code, ErrorCode::kUnsupported);
+}
+
+// What a trace keeps of a layer beside its maps: the sink's share, and which experts the tokens went to.
+TEST(Families, TracesKeepSinksAndExperts) {
+  const fs::path folder = family_folder("gpt_oss");
+  const auto model = open_plain(folder);
+  const test::Golden golden = expected(folder);
+  models::Input input = input_of(folder, golden);
+  models::RunOptions options;
+  options.keep = {"all"};
+  const auto trace = model->run(input, options);
+  ASSERT_TRUE(trace.ok()) << trace.error().describe();
+  const test::TemporaryFolder place;
+  const fs::path file = place.path() / "trace.safetensors";
+  ASSERT_TRUE((*trace)->write(file, {"all"}).ok());
+  const auto read = models::open_trace(file);
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  ASSERT_TRUE((*trace)->write(place.path() / "maps.safetensors", {"attention"}).ok());
+  const auto maps = models::open_trace(place.path() / "maps.safetensors");
+  ASSERT_TRUE(maps.ok()) << maps.error().describe();
+  const auto length = (*trace)->length();
+  for (std::int64_t n = 0; n < model->info().layers; ++n) {
+    const at::Tensor rows = golden["layers." + std::to_string(n) + ".attention"].sum(-1);  // (H, T)
+    for (const auto& each : {*trace, *read, *maps}) {
+      for (const std::int64_t head : {std::int64_t{1}, models::kMeanHead}) {
+        const auto sink = each->sink(n, head, {2, length});
+        ASSERT_TRUE(sink.ok()) << sink.error().describe();
+        const at::Tensor want = 1 - (head == models::kMeanHead ? rows.mean(0) : rows[head]).slice(0, 2);
+        EXPECT_CLOSE(at::tensor(at::ArrayRef<float>(sink->values)), want, kTolerance);
+      }
+    }
+    const auto layer = static_cast<std::size_t>(n);
+    const models::TraceLayer& kept = data_of(**trace).layers[layer];
+    ASSERT_EQ(kept.experts.sizes(), at::IntArrayRef({length, 2}));
+    EXPECT_LT(kept.experts.max().item<std::int64_t>(), 4);
+    EXPECT_TRUE(kept.experts.select(1, 0).ne(kept.experts.select(1, 1)).all().item<bool>());
+    EXPECT_CLOSE(kept.expert_weights.sum(-1), at::ones({length}), 1e-6);
+    EXPECT_TRUE(kept.experts.equal(data_of(**read).layers[layer].experts));
+    EXPECT_CLOSE(kept.expert_weights, data_of(**read).layers[layer].expert_weights, 1e-7);
+  }
+  // Tokens that are appended bring theirs.
+  options.continuable = true;
+  models::Input part = input;
+  part.ids->resize(9);
+  const auto before = model->run(part, options);
+  ASSERT_TRUE(before.ok());
+  options.reuse = *before;
+  const auto after = model->run(input, options);
+  ASSERT_TRUE(after.ok());
+  EXPECT_GT((*after)->reused(), 0);
+  EXPECT_TRUE(data_of(**after).layers[1].experts.equal(data_of(**trace).layers[1].experts));
+  EXPECT_EQ(open_plain(family_folder("qwen3"))->info().layer_info[0].sink, false);
+}
+
+// A router's choice against its definition: of the last layer, whose input the trace has.
+TEST(Families, ExpertsAreThoseOfTheLargestLogits) {
+  const fs::path folder = family_folder("gpt_oss");
+  const auto model = open_plain(folder);
+  models::RunOptions options;
+  options.keep = {"all"};
+  const auto trace = model->run(input_of(folder, expected(folder)), options);
+  ASSERT_TRUE(trace.ok());
+  const auto tensors = *checkpoint::open_tensors(folder);
+  const auto weight = [&](const std::string& name) { return transformer::to_tensor(*tensors->find(name), tensors); };
+  const models::TraceLayer& layer = data_of(**trace).layers[1];
+  const std::string prefix = "model.layers.1.";
+  // The layer's attention branch, from the reference's map.
+  const at::Tensor x = layer.hidden;
+  const auto rms = [](const at::Tensor& values, const at::Tensor& scale) {
+    return values / (values.square().mean(-1, true) + 1e-5).sqrt() * scale;
+  };
+  const at::Tensor normed = rms(x, weight(prefix + "input_layernorm.weight"));
+  const at::Tensor value =
+      at::linear(normed, weight(prefix + "self_attn.v_proj.weight"), weight(prefix + "self_attn.v_proj.bias"))
+          .view({x.size(0), 2, 1, 16})
+          .expand({-1, -1, 2, -1})
+          .reshape({x.size(0), 4, 16})
+          .transpose(0, 1);
+  const at::Tensor mixed =
+      at::matmul(expected(folder)["layers.1.attention"], value).transpose(0, 1).reshape({x.size(0), 64});
+  const at::Tensor middle =
+      x + at::linear(mixed, weight(prefix + "self_attn.o_proj.weight"), weight(prefix + "self_attn.o_proj.bias"));
+  const at::Tensor logits = at::linear(rms(middle, weight(prefix + "post_attention_layernorm.weight")),
+                                       weight(prefix + "mlp.router.weight"), weight(prefix + "mlp.router.bias"));
+  const auto [largest, chosen] = logits.topk(2, -1);
+  EXPECT_TRUE(layer.experts.equal(chosen));
+  EXPECT_CLOSE(layer.expert_weights, at::softmax(largest, -1), kTolerance);
 }
 
 // Configurations that make no model, or one that is not read: one line that names the field.

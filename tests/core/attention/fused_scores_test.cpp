@@ -92,6 +92,9 @@ struct Layer {
       case Quantity::kPosition:
         map = scores.positions;
         break;
+      case Quantity::kC2p:
+      case Quantity::kP2c:
+        break;
     }
     if (!map.defined()) {
       return map;
