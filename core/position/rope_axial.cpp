@@ -128,7 +128,7 @@ Result<PairForm> RopeAxial::pair_form(const Prepared& prepared, std::int64_t /*l
     }
     speeds.push_back(axis == 0 ? at::stack({own, still}, -1) : at::stack({still, own}, -1));
     for (std::int64_t m = 0; m < speed.size(0); ++m) {
-      form.names.push_back((axis == 0 ? "y" : "x") + std::to_string(m));
+      form.names.push_back(std::string(1, axis == 0 ? 'y' : 'x').append(std::to_string(m)));
     }
   }
   form.frequencies = at::cat(speeds).unsqueeze(0);
