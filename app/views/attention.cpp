@@ -3,8 +3,12 @@
 #include <cmath>
 #include <memory>
 
+#include "app/views/controls.h"
 #include "app/views/list.h"
 #include "app/views/map_view.h"
+#include "app/views/pair_rows.h"
+#include "app/views/series.h"
+#include "models/pairs.h"
 
 namespace locus::views {
 
@@ -25,10 +29,12 @@ class Attention final : public MapView {
     return request;
   }
   Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override {
-    return fetch_refined(input, column, request(input), window);
+    LOCUS_TRY(const Column shown, with_pairs(input, column));
+    return fetch_refined(input, shown, request(input), window);
   }
   Result<Field> whole(const ViewInput& input, const Column& column) const override {
-    return column.trace->map(request(input), input.stop);
+    LOCUS_TRY(const Column shown, with_pairs(input, column));
+    return shown.trace->map(request(input), input.stop);
   }
   // The share of a sink that the layer has, wide enough to be seen beside many keys.
   Result<std::shared_ptr<const Field>> beside(const ViewInput& input, const Column& column) const override {
@@ -47,7 +53,30 @@ class Attention final : public MapView {
   }
   Sign sign(const ViewInput& input) const override { return sign_of(input.quantity); }
   bool additive(const ViewInput& input) const override { return input.quantity == models::Quantity::kWeight; }
-  std::string quantity(const ViewInput& input) const override { return quantity_label(input.quantity); }
+  std::string quantity(const ViewInput& input) const override {
+    const auto pairs = input.options.text("pairs", "");
+    return quantity_label(input.quantity) + (pairs.ok() && !pairs->empty() ? " of pairs " + *pairs : "");
+  }
+
+  // The column as it is, or its run with the chosen rotary pairs alone. The run is kept, so that its maps can be.
+  static Result<Column> with_pairs(const ViewInput& input, const Column& column) {
+    LOCUS_TRY(const std::string typed, input.options.text("pairs", ""));
+    LOCUS_TRY(const std::optional<Range> pairs, parse_band("pairs", typed));
+    if (!pairs) {
+      return column;
+    }
+    if (input.quantity != models::Quantity::kLogit && input.quantity != models::Quantity::kWeight) {
+      return usage("option pairs: expected quantity logit or weight, found " + models::to_text(input.quantity));
+    }
+    const std::string key = "pairs " + std::to_string(input.layer) + " " + typed;
+    LOCUS_TRY(const auto runs, analysed<Traces>(input, column, {column.trace}, key, [&]() -> Result<Traces> {
+                LOCUS_TRY(auto run, models::with_pairs(*column.trace, input.layer, *pairs));
+                return Traces{std::move(run)};
+              }));
+    Column shown = column;
+    shown.trace = runs->front();
+    return shown;
+  }
 
  private:
   ViewInfo info_{
@@ -67,7 +96,8 @@ class Attention final : public MapView {
       .uses_quantity = true,
       .uses_camera = true,
       .uses_difference = true,
-      .controls = {},
+      .controls = {words("pairs", "Pairs",
+                         "Logits of these rotary pairs alone, or weights with the others dropped: a:b, or one pair")},
   };
 };
 

@@ -1,13 +1,16 @@
 // `distance-profile`: how a head's scores depend on the distance between query and key.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "app/views/controls.h"
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
+#include "app/views/pair_rows.h"
 #include "app/views/score_map.h"
 #include "models/analyses.h"
+#include "models/pairs.h"
 
 namespace locus::views {
 
@@ -40,6 +43,7 @@ std::size_t cached_bytes(const Profile& profile) {
 class DistanceProfile final : public MeasuredView<Ask, Profile> {
  public:
   const ViewInfo& info() const override { return info_; }
+  Selection pick(const ViewInput& input, const Hit& hit) const override;
 
  protected:
   Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
@@ -85,7 +89,8 @@ class DistanceProfile final : public MeasuredView<Ask, Profile> {
                          "Keys at the start of the text that are left out: attention sinks", 0, 0, 64, "none"),
                    choice("theory", "Theory",
                           "What theory expects of the mean logit (rope and tapa), in a model's angles or the paper's",
-                          {"none", "llama", "paper"})},
+                          {"none", "llama", "paper"}),
+                   band_control()},
   };
 };
 
@@ -132,6 +137,43 @@ Result<Profile> DistanceProfile::measure(const Ask& ask, const Work& work) const
   LOCUS_TRY(profile.scores, models::distance_profile(*work.column.trace, ask.layer, options, work.stop, work.progress));
   LOCUS_TRY(profile.theory, theory_of(ask, work));
   return profile;
+}
+
+// The waves of a band of rotary pairs, where they are no longer than the text.
+Status mark_waves(const ViewInput& input, figure::Panel& panel) {
+  LOCUS_TRY(const std::optional<Range> band, band_of(input));
+  const auto list = models::pair_list(*input.columns[0].trace, input.layer, std::max<std::int64_t>(input.head, 0));
+  if (!band || !list) {
+    return {};
+  }
+  for (std::int64_t pair = band->begin; pair < std::min(band->end, list->pairs); ++pair) {
+    const analysis::PairRow& row = list->rows[static_cast<std::size_t>(pair)];
+    if (row.wavelength < panel.x.view.high) {
+      panel.layers.emplace_back(
+          figure::Marker{figure::Marker::Direction::kVertical, row.wavelength, "pair " + row.name, 0, true});
+    }
+  }
+  return {};
+}
+
+// The pair whose wavelength is nearest to the distance, in proportion.
+Selection DistanceProfile::pick(const ViewInput& input, const Hit& hit) const {
+  const auto list = models::pair_list(*input.columns[0].trace, input.layer, std::max<std::int64_t>(input.head, 0));
+  if (!list || !(hit.x > 0)) {
+    return {};
+  }
+  std::int64_t nearest = kNone;
+  double best = std::numeric_limits<double>::infinity();
+  for (std::int64_t pair = 0; pair < list->pairs; ++pair) {
+    const double apart = std::abs(std::log(list->rows[static_cast<std::size_t>(pair)].wavelength / hit.x));
+    nearest = apart < best ? pair : nearest;
+    best = std::min(apart, best);
+  }
+  Selection selection;
+  if (nearest != kNone) {
+    selection.option = {"band", std::to_string(nearest)};
+  }
+  return selection;
 }
 
 Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbers& profiles) const {
@@ -187,6 +229,7 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
   if (of_first.rows_used < of_first.rows) {
     panel.note += ", " + std::to_string(of_first.rows_used) + " of " + std::to_string(of_first.rows);
   }
+  LOCUS_CHECK(mark_waves(input, panel));
   figure::Figure figure;
   figure.panels.push_back(std::move(panel));
   return figure;

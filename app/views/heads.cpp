@@ -47,7 +47,9 @@ class Heads final : public MeasuredView<Ask, HeadRows> {
           "previous: A(i, i−1), a previous-token head. first: A(i, 0), a sink. induction: in a text that repeats, the "
           "weight on the token after the earlier occurrence. distance: Σ A |i − j|. rel. entropy: 1 is an even "
           "average. gates: the deviation of CoPE's gates, ½ at most: decided gates count some tokens only. bias: the "
-          "mean of s(λ) − s(Λ) with the same vectors at a near and a far distance, which is the encoding alone.",
+          "mean of s(λ) − s(Λ) with the same vectors at a near and a far distance, which is the encoding alone. Rotary "
+          "heads: wavelength, around which their energy lies; carrier, how much of the mean logit over distance is "
+          "position alone; still, the part of pairs that never complete a turn; concentr., of the strongest pair.",
       .paper = "",
       .needs_text = true,
       .controls = {choice("as", "As", "A table of heads, or a map of layers × heads", {"table", "map"}),
@@ -127,7 +129,7 @@ Result<figure::Figure> Heads::draw(const ViewInput& input, const Numbers& all) c
   for (std::size_t n = 0; n < all.size(); ++n) {
     fields.push_back(map_of(*all[n], input.columns[n].trace->model(), options.statistic));
   }
-  const Sign sign = options.statistic + 1 == kHeadStatistics ? Sign::kZeroCentred : Sign::kPositive;
+  const Sign sign = kHeadStatisticList[options.statistic].has_sign ? Sign::kZeroCentred : Sign::kPositive;
   for (std::size_t n = 0; n < all.size(); ++n) {
     figure::Panel panel = head_map(fields[n], head_scale(input, sign, fields, n));
     panel.title = input.columns[n].name;

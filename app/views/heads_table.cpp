@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "models/analyses.h"
+#include "models/pairs.h"
 
 namespace locus::views {
 
@@ -19,7 +20,11 @@ const std::array<HeadStatistic, kHeadStatistics> kHeadStatisticList{{
     {"self", "self", "weight on the token itself"},
     {"induction", "induction", "induction score"},
     {"gate-selectivity", "gates", "gate selectivity"},
-    {"distance-bias", "bias", "counterfactual distance bias"},
+    {"distance-bias", "bias", "counterfactual distance bias", true},
+    {"wavelength", "wavelength", "wavelength around which the energy of pairs lies (tokens)"},
+    {"carrier", "carrier", "R² of the carrier over distance", true},
+    {"still-pairs", "still", "share of the variance from pairs that never complete a turn", true},
+    {"concentration", "concentr.", "concentration of the strongest pair"},
 }};
 
 Result<HeadRows> measure_heads(const Column& column, std::int64_t repeats, const StopToken& stop,
@@ -38,15 +43,21 @@ Result<HeadRows> measure_heads(const Column& column, std::int64_t repeats, const
       induction = *std::move(map);
     }
   }
+  LOCUS_TRY(const auto pairs, models::pair_habits(*column.trace, stop, progress));
   HeadRows rows;
   for (const models::HeadRow& each : table) {
     const analysis::HeadStatistics& s = each.statistics;
     const double repeated = induction ? static_cast<double>(induction->at(each.layer, each.head))
                                       : std::numeric_limits<double>::quiet_NaN();
-    rows.push_back({each.layer,
-                    each.head,
-                    {s.entropy, s.relative_entropy, s.mean_distance, s.previous_token, s.first_token, s.self, repeated,
-                     s.gate_selectivity, each.distance_bias}});
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    const auto& layer = pairs[static_cast<std::size_t>(each.layer)];
+    const analysis::PairHabits own =
+        layer.empty() ? analysis::PairHabits{kNone, kNone, kNone, kNone} : layer[static_cast<std::size_t>(each.head)];
+    rows.push_back(
+        {each.layer,
+         each.head,
+         {s.entropy, s.relative_entropy, s.mean_distance, s.previous_token, s.first_token, s.self, repeated,
+          s.gate_selectivity, each.distance_bias, own.centroid, own.explained, own.still_share, own.concentration}});
   }
   return rows;
 }

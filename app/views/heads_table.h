@@ -11,13 +11,14 @@
 
 namespace locus::views {
 
-constexpr std::size_t kHeadStatistics = 9;
+constexpr std::size_t kHeadStatistics = 13;
 
 // A statistic's name on the command line and in data, above its column, and in full.
 struct HeadStatistic {
   const char* name;
   const char* label;
   const char* meaning;
+  bool has_sign = false;  // may be below 0
 };
 extern const std::array<HeadStatistic, kHeadStatistics> kHeadStatisticList;
 

@@ -3,6 +3,7 @@
 #include <QWheelEvent>
 #include <algorithm>
 
+#include "app/session/shared_options.h"
 #include "app/workbench/canvas_link.h"
 
 namespace locus::workbench {
@@ -75,7 +76,7 @@ void CanvasLink::choose(const views::Selection& picked) {
   state.query = picked.query.value_or(state.query);
   state.key = picked.key.value_or(state.key);
   if (picked.option) {
-    state.options[studio_.view().info().name].set(picked.option->first, picked.option->second);
+    set_option(state, studio_.view().info().name, picked.option->first, picked.option->second);
   }
   if (picked.open) {
     state.view = "attention";

@@ -1,12 +1,16 @@
 #include "app/workbench/cell_values.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "app/views/alignment.h"
 #include "app/views/score_map.h"
+#include "app/views/series.h"
 #include "app/workbench/token_words.h"
 #include "core/base/numbers.h"
+#include "models/pairs.h"
 
 namespace locus::workbench {
 
@@ -16,6 +20,33 @@ constexpr std::array kQuantities = {
     models::Quantity::kContent, models::Quantity::kContribution, models::Quantity::kLogit, models::Quantity::kWeight,
     models::Quantity::kGate,    models::Quantity::kPosition,     models::Quantity::kC2p,   models::Quantity::kP2c};
 
+// The rotary pairs that give most to the cell's logit, with their wavelengths and signs.
+std::string strongest_pairs(const models::Trace& trace, const models::MapRequest& where) {
+  constexpr std::size_t kShown = 3;
+  if (where.head < 0) {
+    return {};
+  }
+  const auto list = models::pair_list(trace, where.layer, where.head);
+  const auto cell =
+      list ? models::pair_parts(trace, where.layer, where.head, where.rows.begin, where.columns.begin) : list.error();
+  if (!cell) {
+    return {};
+  }
+  std::vector<std::size_t> order(cell->parts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return std::abs(cell->parts[a]) > std::abs(cell->parts[b]); });
+  std::string text;
+  for (std::size_t n = 0; n < std::min(kShown, order.size()); ++n) {
+    const analysis::PairRow& row = list->rows[order[n]];
+    const double part = cell->parts[order[n]];
+    text += (n > 0 ? ", " : "") + row.name;
+    text += std::isfinite(row.wavelength) ? " (λ " + views::short_number(row.wavelength) + ") " : " ";
+    text += (part > 0 ? "+" : "") + views::short_number(part);
+  }
+  return text;
+}
+
 Cell cell_of(const views::Column& column, const models::MapRequest& where, const StopToken& stop) {
   Cell cell;
   cell.column = column.name;
@@ -23,6 +54,7 @@ Cell cell_of(const views::Column& column, const models::MapRequest& where, const
   cell.key = where.columns.begin;
   cell.query_token = shown_token(*column.trace, cell.query);
   cell.key_token = shown_token(*column.trace, cell.key);
+  cell.pairs = strongest_pairs(*column.trace, where);
   const models::ModelInfo& model = column.trace->model();
   for (const models::Quantity quantity : kQuantities) {
     const bool of_gates = quantity == models::Quantity::kGate || quantity == models::Quantity::kPosition;

@@ -24,6 +24,7 @@ struct Cell {
     std::optional<float> value;  // empty: this encoding has none
   };
   std::vector<Value> values;  // content, contribution, logit, weight, gate, position, c2p, p2c, the sink's weight
+  std::string pairs;          // the strongest rotary pairs: "9 (λ 331) +0.52, 2 (λ 12) −0.11"; empty: none
 };
 
 // "0.25", "masked": as tooltips and the inspector show a value.

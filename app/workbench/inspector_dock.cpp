@@ -257,6 +257,13 @@ void InspectorDock::show_context() {
       }
     }
   }
+  for (const Cell& cell : studio_.cells()) {
+    if (!cell.pairs.empty()) {
+      const QString of =
+          studio_.cells().size() > 1 ? QString::fromStdString(cell.column).toHtmlEscaped() + ", " : QString();
+      lines << of + QStringLiteral("pairs: ") + QString::fromStdString(cell.pairs).toHtmlEscaped();
+    }
+  }
   context_->setText(lines.join(QStringLiteral("<br>")));
   context_->setVisible(!lines.isEmpty());
 }

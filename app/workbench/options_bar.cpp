@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/session/shared_options.h"
 #include "app/workbench/flow_layout.h"
 
 namespace locus::workbench {
@@ -85,10 +86,10 @@ void OptionsBar::set(const std::string& name, const SettingValue& value) {
     return;
   }
   ViewState state = studio_.state();
-  Settings& options = state.options[studio_.view().info().name];
+  const Settings options = state.options[studio_.view().info().name];
   const auto before = options.values().find(name);
   if (before == options.values().end() || !(before->second == value)) {
-    options.set(name, value);
+    set_option(state, studio_.view().info().name, name, value);
     studio_.change(state);
   }
 }

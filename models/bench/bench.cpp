@@ -26,7 +26,7 @@ struct Group {
 };
 
 constexpr std::array kGroups{Group{"forward", bench_forward}, Group{"scores", bench_scores},
-                             Group{"stored", bench_stored}};
+                             Group{"pairs", bench_pairs}, Group{"stored", bench_stored}};
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

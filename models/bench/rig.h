@@ -49,6 +49,7 @@ class Rig {
 // The groups of rows; each stops between measurements.
 Status bench_forward(Rig& rig);  // forward.cpp
 Status bench_scores(Rig& rig);   // scores.cpp
+Status bench_pairs(Rig& rig);    // pairs.cpp
 Status bench_stored(Rig& rig);   // stored.cpp
 
 }  // namespace locus::models

@@ -1,0 +1,292 @@
+// `pair-energy`: how large the queries and keys of each rotary pair are, head by head or layer by layer.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "app/views/controls.h"
+#include "app/views/list.h"
+#include "app/views/measured_view.h"
+#include "app/views/pair_rows.h"
+#include "app/views/score_map.h"
+#include "models/pairs.h"
+
+namespace locus::views {
+
+namespace {
+
+struct Ask {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;  // whose wavelengths are shown, where heads have their own
+  std::string of;
+};
+
+struct Energy {
+  Field norms;  // (H, M[+1])
+  analysis::PairList pairs;
+};
+std::size_t cached_bytes(const Energy& energy) {
+  return sizeof energy + views::cached_bytes(energy.norms) + pair_bytes(energy.pairs);
+}
+
+class PairEnergy final : public MeasuredView<Ask, Energy> {
+ public:
+  const ViewInfo& info() const override { return info_; }
+  Selection pick(const ViewInput& input, const Hit& hit) const override;
+  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
+
+ protected:
+  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Energy> measure(const Ask& ask, const Work& work) const override;
+  Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
+  Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
+
+ private:
+  // One row a layer, NaN for layers without pairs; of the head, or the mean over heads.
+  Result<std::shared_ptr<const Field>> by_layer(const ViewInput& input, std::size_t column, std::int64_t pairs,
+                                                std::vector<analysis::PairList>& lists) const;
+
+  ViewInfo info_{
+      .name = "pair-energy",
+      .title = "Energy of pairs",
+      .shows =
+          "How large the queries and keys of each rotary pair are: the mean over tokens of ‖q‖, ‖k‖ or their product, "
+          "for every head of a layer, or every layer averaged over heads. Below, each pair's wavelength 2π/θ, with the "
+          "lines of the text's and of the trained length: pairs above a line never complete a turn over so many "
+          "tokens.",
+      .look_for =
+          "Bright bands at long wavelengths that all heads share: pairs that hardly turn, which heads may use as if "
+          "they "
+          "had no position. A few bright pairs at the shortest wavelengths: heads that look at a neighbour. A large "
+          "norm "
+          "says that a pair can matter, not that it does: queries and keys may be at right angles.",
+      .paper = "",
+      .uses_layer = true,
+      .uses_head = true,
+      .controls = {choice("of", "Of", "What is averaged: norms of queries, of keys, or their product",
+                          {"query", "key", "product"}),
+                   choice("over", "Rows", "The heads of the layer, or all layers, each averaged over its heads",
+                          {"heads", "layers"}),
+                   band_control()},
+  };
+};
+
+Result<Ask> PairEnergy::ask(const ViewInput& input, std::size_t column) const {
+  const HeadRef head = head_of_column(input, column);
+  Ask ask;
+  LOCUS_TRY(ask.of, input.options.text("of", "query"));
+  ask.layer = head.layer == kAll ? 0 : head.layer;
+  ask.head = std::max<std::int64_t>(head.head, 0);
+  return ask;
+}
+
+Result<Energy> PairEnergy::measure(const Ask& ask, const Work& work) const {
+  const auto norm = ask.of == "query" ? analysis::PairNorm::kQuery
+                    : ask.of == "key" ? analysis::PairNorm::kKey
+                                      : analysis::PairNorm::kProduct;
+  Energy energy;
+  LOCUS_TRY(energy.pairs, models::pair_list(*work.column.trace, ask.layer, ask.head));
+  LOCUS_TRY(energy.norms, models::pair_energy(*work.column.trace, ask.layer, norm, work.stop));
+  return energy;
+}
+
+std::string norm_label(const std::string& of) {
+  return of == "query" ? "mean ‖q‖ of a pair" : of == "key" ? "mean ‖k‖ of a pair" : "mean ‖q‖·‖k‖ of a pair";
+}
+
+Result<std::shared_ptr<const Field>> PairEnergy::by_layer(const ViewInput& input, std::size_t column,
+                                                          std::int64_t pairs,
+                                                          std::vector<analysis::PairList>& lists) const {
+  const std::int64_t layers = input.columns[column].trace->model().layers;
+  Field field = Field::zeros(layers, pairs);
+  std::fill(field.values.begin(), field.values.end(), std::numeric_limits<float>::quiet_NaN());
+  LOCUS_TRY(Ask asked, ask(input, column));
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    asked.layer = layer;
+    const auto energy = measured(input, column, asked);
+    if (!energy && energy.error().code == ErrorCode::kUnsupported) {
+      continue;
+    }
+    LOCUS_CHECK(energy);
+    const Field& norms = (*energy)->norms;
+    for (std::int64_t pair = 0; pair < std::min(pairs, norms.columns); ++pair) {
+      double sum = 0;
+      for (std::int64_t head = 0; head < norms.rows; ++head) {
+        sum += static_cast<double>(norms.at(head, pair));
+      }
+      field.at(layer, pair) = static_cast<float>(sum / static_cast<double>(norms.rows));
+    }
+    const analysis::PairList& list = (*energy)->pairs;
+    const bool known = std::any_of(lists.begin(), lists.end(), [&](const analysis::PairList& each) {
+      return each.rows.size() == list.rows.size() &&
+             std::equal(each.rows.begin(), each.rows.end(), list.rows.begin(), [](const auto& a, const auto& b) {
+               return a.wavelength == b.wavelength || (std::isnan(a.wavelength) && std::isnan(b.wavelength));
+             });
+    });
+    if (!known) {
+      lists.push_back(list);
+    }
+  }
+  return std::make_shared<const Field>(std::move(field));
+}
+
+Result<figure::Figure> PairEnergy::draw(const ViewInput& input, const Numbers& numbers) const {
+  LOCUS_TRY(const std::string of, input.options.text("of", "query"));
+  LOCUS_TRY(const std::string over, input.options.text("over", "heads"));
+  LOCUS_TRY(const std::optional<Range> band, band_of(input));
+  std::vector<std::shared_ptr<const Field>> fields;
+  std::vector<std::vector<analysis::PairList>> lists(numbers.size());
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    if (over == "layers") {
+      LOCUS_TRY(auto field, by_layer(input, n, numbers[n]->norms.columns, lists[n]));
+      fields.push_back(std::move(field));
+    } else {
+      fields.emplace_back(numbers[n], &numbers[n]->norms);
+      lists[n] = {numbers[n]->pairs};
+    }
+  }
+  figure::Figure figure;
+  figure.columns = static_cast<int>(numbers.size());
+  const std::span<const std::shared_ptr<const Field>> all(fields);
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    const models::ModelInfo& model = input.columns[n].trace->model();
+    const analysis::PairList& list = numbers[n]->pairs;
+    ViewInput whole = input;
+    whole.ignore_first = false;  // column 0 is a pair here, no sink
+    figure::Panel panel;
+    panel.title = input.columns[n].name +
+                  (over == "layers" ? " · mean over heads" : " · layer " + std::to_string(ask(input, n)->layer));
+    panel.x = {.label = "pair",
+               .view = {0, static_cast<double>(fields[n]->columns)},
+               .cell_names = counted_names(fields[n]->columns)};
+    panel.y = {.label = over == "layers" ? "layer" : "head",
+               .view = {static_cast<double>(fields[n]->rows), 0},
+               .cell_names = counted_names(fields[n]->rows)};
+    figure::HeatMap map;
+    map.field = fields[n];
+    map.scale = color_scale(whole, Sign::kPositive, input.scale.shared ? all : all.subspan(n, 1));
+    panel.layers.emplace_back(std::move(map));
+    panel.color_bar_label = norm_label(of);
+    for (const auto& [length, label] :
+         {std::pair(list.span, std::string(list.grid ? "image" : "text")),
+          std::pair(static_cast<double>(list.grid ? 0 : model.trained_length), std::string("trained"))}) {
+      const auto at = length > 0 ? crossing(list, length) : std::nullopt;
+      if (at) {
+        panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kVertical, *at, label, 0, true});
+      }
+    }
+    if (list.has_rest()) {
+      panel.note = "pair " + std::to_string(list.pairs) + ": the rest, channels that do not turn";
+    }
+    frame_band(band, fields[n]->columns, true, panel);
+    figure.panels.push_back(std::move(panel));
+  }
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    const analysis::PairList& first = numbers[n]->pairs;
+    figure::Panel panel =
+        wavelength_panel(fields[n]->columns, first.grid, first.span, input.columns[n].trace->model().trained_length);
+    Extent extent;
+    extent.add(first.span);
+    for (std::size_t l = 0; l < lists[n].size(); ++l) {
+      figure::Curve curve =
+          wavelength_curve(lists[n][l], lists[n].size() > 1 ? "waves of layer kind " + std::to_string(l) : "");
+      std::for_each(curve.y.begin(), curve.y.end(), [&](double wave) { extent.add(wave); });
+      panel.layers.emplace_back(std::move(curve));
+    }
+    const figure::Interval range = extent.padded(0);
+    panel.y.view = {range.low / 1.6, range.high * 1.6};
+    frame_band(band, fields[n]->columns, true, panel);
+    figure.panels.push_back(std::move(panel));
+  }
+  return figure;
+}
+
+Result<Data> PairEnergy::table(const ViewInput& input, const Numbers& numbers) const {
+  const Field& first = numbers.front()->norms;
+  const bool all_layers = input.layer == kAll;
+  const bool all_heads = input.head == kAll;
+  const std::int64_t layers = all_layers ? input.columns.front().trace->model().layers : 1;
+  Data data;
+  if (all_layers) {
+    data.shape.push_back(layers);
+  }
+  if (all_heads) {
+    data.shape.push_back(first.rows);
+  }
+  data.shape.push_back(first.columns);
+  LOCUS_TRY(Ask asked, ask(input, 0));
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    Pointer energy = numbers.front();
+    if (all_layers) {
+      asked.layer = layer;
+      auto own = measured(input, 0, asked);
+      if (!own && own.error().code == ErrorCode::kUnsupported) {
+        data.values.resize(data.values.size() + static_cast<std::size_t>((all_heads ? first.rows : 1) * first.columns),
+                           std::numeric_limits<float>::quiet_NaN());
+        continue;
+      }
+      LOCUS_CHECK(own);
+      energy = *own;
+      if (energy->norms.columns != first.columns) {
+        return unsupported("layers of other numbers of pairs are written one by one");
+      }
+    }
+    for (std::int64_t pair = 0; !all_heads && pair < first.columns; ++pair) {
+      double sum = 0;
+      for (std::int64_t head = 0; head < first.rows; ++head) {
+        sum += input.head == kMean ? static_cast<double>(energy->norms.at(head, pair)) : 0.0;
+      }
+      data.values.push_back(input.head == kMean ? static_cast<float>(sum / static_cast<double>(first.rows))
+                                                : energy->norms.at(input.head, pair));
+    }
+    if (all_heads) {
+      data.values.insert(data.values.end(), energy->norms.values.begin(), energy->norms.values.end());
+    }
+  }
+  return data;
+}
+
+// Only what has been measured is looked at: this runs on the window's thread.
+Selection PairEnergy::pick(const ViewInput& input, const Hit& hit) const {
+  const std::size_t column = hit.panel % input.columns.size();
+  const auto energy = kept(input, column);
+  if (!energy) {
+    return {};
+  }
+  Selection selection = pick_pair(hit.x, energy->norms.columns, column);
+  const auto row = static_cast<std::int64_t>(std::floor(hit.y));
+  const auto over = input.options.text("over", "heads");
+  const bool heads = over.ok() && *over == "heads";
+  if (selection.option && hit.panel < input.columns.size()) {
+    const models::ModelInfo& model = input.columns[column].trace->model();
+    if (heads && row >= 0 && row < model.heads) {
+      selection.head = row;
+    } else if (!heads && row >= 0 && row < model.layers) {
+      selection.layer = row;
+    }
+  }
+  return selection;
+}
+
+std::vector<Place> PairEnergy::places(const ViewInput& input, const Selection& selection) const {
+  std::vector<Place> places;
+  const auto over = input.options.text("over", "heads");
+  const bool heads = over.ok() && *over == "heads";
+  const std::optional<std::int64_t>& row = heads ? selection.head : selection.layer;
+  for (std::size_t n = 0; row && *row >= 0 && n < input.columns.size(); ++n) {
+    if (const auto energy = kept(input, n)) {
+      places.push_back({n,
+                        {0, static_cast<double>(energy->norms.columns)},
+                        {static_cast<double>(*row), static_cast<double>(*row + 1)}});
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
+const View& pair_energy_view() {
+  static const PairEnergy view;
+  return view;
+}
+
+}  // namespace locus::views

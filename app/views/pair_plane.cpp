@@ -1,0 +1,219 @@
+// `pair-plane`: the queries and keys of one rotary pair as points of its plane, before and after the rotation.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+
+#include "app/views/controls.h"
+#include "app/views/list.h"
+#include "app/views/measured_view.h"
+#include "app/views/pair_rows.h"
+#include "app/views/score_map.h"
+#include "models/pairs.h"
+
+namespace locus::views {
+
+namespace {
+
+constexpr std::int64_t kMostPoints = 4096;  // that are drawn; more are thinned evenly
+constexpr std::size_t kParts = 6;           // of the text, coloured each its own
+
+struct Ask {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+  std::int64_t pair = -1;  // −1: the one of the largest energy
+};
+
+struct Plane : analysis::PairPlane {
+  analysis::PairList pairs;
+  std::int64_t pair = 0;
+};
+std::size_t cached_bytes(const Plane& plane) {
+  return sizeof plane + pair_bytes(plane.pairs) + 8 * plane.query.real.size() * sizeof(float);
+}
+
+class PairPlane final : public MeasuredView<Ask, Plane> {
+ public:
+  const ViewInfo& info() const override { return info_; }
+
+ protected:
+  Result<Ask> ask(const ViewInput& input, std::size_t column) const override {
+    LOCUS_CHECK(needs_one_head(input));
+    const HeadRef head = head_of_column(input, column);
+    Ask ask{head.layer, head.head, -1};
+    LOCUS_TRY(ask.pair, input.options.integer("pair", -1));
+    if (ask.pair < 0) {
+      LOCUS_TRY(const std::optional<Range> band, band_of(input));
+      ask.pair = band ? band->begin : -1;
+    }
+    return ask;
+  }
+  Result<Plane> measure(const Ask& ask, const Work& work) const override;
+  Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
+  Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
+
+ private:
+  ViewInfo info_{
+      .name = "pair-plane",
+      .title = "Plane of a pair",
+      .shows =
+          "One rotary pair of one head: every token's query and key as points of the pair's plane, before the rotation "
+          "and as the score sees them, coloured by where the token stands or by what it is. The line from the middle "
+          "leads to their mean. Concentration is |mean of q/|q||: 1 where all point one way, 0 where they point all "
+          "ways.",
+      .look_for =
+          "A cloud away from the middle has a carrier: its mean query and mean key alone give a logit that swings with "
+          "distance. Clouds of one class apart from the others: the pair tells classes apart. Rotated, a concentrated "
+          "cloud becomes a ring, or an arc where the pair's wave is longer than the text.",
+      .paper = "",
+      .uses_layer = true,
+      .uses_head = true,
+      .controls = {whole("pair", "Pair", "Which pair; −1: the first of the band, or the one of the largest energy", -1,
+                         -1, 4095, "the largest"),
+                   choice("color", "Colours", "Of points: where the token stands, or what it is",
+                          {"position", "class"}),
+                   band_control()},
+  };
+};
+
+Result<Plane> PairPlane::measure(const Ask& ask, const Work& work) const {
+  const models::Trace& trace = *work.column.trace;
+  Plane plane;
+  LOCUS_TRY(plane.pairs, models::pair_list(trace, ask.layer, ask.head));
+  plane.pair = ask.pair;
+  if (ask.pair < 0) {
+    LOCUS_TRY(const Field energy, models::pair_energy(trace, ask.layer, analysis::PairNorm::kProduct, work.stop));
+    for (std::int64_t pair = plane.pair = 0; pair < plane.pairs.pairs; ++pair) {
+      plane.pair = energy.at(ask.head, pair) > energy.at(ask.head, plane.pair) ? pair : plane.pair;
+    }
+  }
+  LOCUS_TRY(static_cast<analysis::PairPlane&>(plane), models::pair_plane(trace, ask.layer, ask.head, plane.pair));
+  return plane;
+}
+
+// What a token is, from its first visible character.
+std::size_t class_of(const std::string& label) {
+  const auto letter = std::find_if(label.begin(), label.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0x80U) == 0 && c != ' ' && c != '_';
+  });
+  if (letter == label.end()) {
+    return 3;  // spaces, as they are shown, and other scripts
+  }
+  const auto c = static_cast<unsigned char>(*letter);
+  return std::isalpha(c) != 0 ? (std::isupper(c) != 0 ? 1U : 0U) : std::isdigit(c) != 0 ? 2U : 4U;
+}
+constexpr std::array<const char*, 5> kClasses{"lower case", "upper case", "digits", "space, other scripts",
+                                              "punctuation"};
+
+// Points as short strokes, NaN between them.
+void add_point(figure::Curve& curve, double x, double y, double size) {
+  curve.x.insert(curve.x.end(), {x - size, x + size, x});
+  curve.y.insert(curve.y.end(), {y, y, std::nan("")});
+}
+
+std::vector<std::string> group_names(bool classes, std::int64_t length) {
+  std::vector<std::string> names;
+  for (std::size_t n = 0; n < (classes ? kClasses.size() : kParts); ++n) {
+    const auto part = static_cast<std::int64_t>(n);
+    const auto parts = static_cast<std::int64_t>(kParts);
+    names.push_back(classes ? std::string(kClasses[n])
+                            : std::to_string(part * length / parts) + "–" +
+                                  std::to_string(std::max((part + 1) * length / parts - 1, part * length / parts)));
+  }
+  return names;
+}
+
+figure::Panel points_panel(const models::Trace& trace, const analysis::PairPlane::Points& points, bool classes,
+                           bool legend) {
+  const auto length = static_cast<std::int64_t>(points.real.size());
+  Extent extent;
+  extent.add(0);
+  double mean_x = 0;
+  double mean_y = 0;
+  for (std::size_t t = 0; t < points.real.size(); ++t) {
+    extent.add(
+        std::max(std::abs(static_cast<double>(points.real[t])), std::abs(static_cast<double>(points.imaginary[t]))));
+    mean_x += static_cast<double>(points.real[t]) / static_cast<double>(length);
+    mean_y += static_cast<double>(points.imaginary[t]) / static_cast<double>(length);
+  }
+  const double reach = extent.from_zero().high;
+  const std::vector<std::string> names = group_names(classes, length);
+  std::vector<figure::Curve> groups(names.size());
+  const std::int64_t step = std::max<std::int64_t>(1, (length + kMostPoints - 1) / kMostPoints);
+  for (std::int64_t t = 0; t < length; t += step) {
+    const auto n = static_cast<std::size_t>(t);
+    const std::size_t group =
+        classes ? class_of(trace.tokens()[n].label) : n * kParts / static_cast<std::size_t>(length);
+    add_point(groups[group], static_cast<double>(points.real[n]), static_cast<double>(points.imaginary[n]),
+              0.006 * reach);
+  }
+  figure::Panel panel;
+  panel.follows_camera = false;
+  panel.equal_aspect = true;
+  panel.x.label = "first channel";
+  panel.x.view = {-reach, reach};
+  panel.y.label = "second channel";
+  panel.y.view = {-reach, reach};
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    if (!groups[group].x.empty()) {
+      groups[group].name = legend ? names[group] : "";
+      groups[group].width_px = 3;
+      panel.layers.emplace_back(std::move(groups[group]));
+    }
+  }
+  figure::Curve mean;
+  mean.x = {0, mean_x};
+  mean.y = {0, mean_y};
+  mean.color = 0x404040FF;
+  mean.width_px = 2;
+  panel.layers.emplace_back(std::move(mean));
+  if (step > 1) {
+    panel.note = "one token in " + std::to_string(step);
+  }
+  return panel;
+}
+
+Result<figure::Figure> PairPlane::draw(const ViewInput& input, const Numbers& numbers) const {
+  LOCUS_TRY(const std::string color, input.options.text("color", "position"));
+  const bool classes = color == "class";
+  figure::Figure figure;
+  figure.columns = 2;
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    const Plane& plane = *numbers[n];
+    const models::Trace& trace = *input.columns[n].trace;
+    const analysis::PairRow& row = plane.pairs.rows[static_cast<std::size_t>(plane.pair)];
+    const ViewInput own = of_column(input, n);
+    const std::string which = input.columns[n].name + " · " + head_label(trace.model(), own.layer, own.head) +
+                              ", pair " + row.name + " (wavelength " + short_number(row.wavelength) + ")";
+    const auto add = [&](const analysis::PairPlane::Points& points, const std::string& title, bool legend,
+                         const std::string& note) {
+      figure::Panel panel = points_panel(trace, points, classes, legend);
+      panel.title = title;
+      panel.note = note + (panel.note.empty() || note.empty() ? "" : "; ") + panel.note;
+      figure.panels.push_back(std::move(panel));
+    };
+    add(plane.query, which + ": queries", true, "concentration " + short_number(plane.query_concentration));
+    add(plane.key, "keys", false, "concentration " + short_number(plane.key_concentration));
+    add(plane.turned_query, "queries, rotated", false, "");
+    add(plane.turned_key, "keys, rotated", false, "");
+  }
+  return figure;
+}
+
+Result<Data> PairPlane::table(const ViewInput& /*input*/, const Numbers& numbers) const {
+  const Plane& plane = *numbers.front();
+  const auto wide = [](const std::vector<float>& values) { return std::vector<double>(values.begin(), values.end()); };
+  return table_of({{"q_re", wide(plane.query.real)},
+                   {"q_im", wide(plane.query.imaginary)},
+                   {"k_re", wide(plane.key.real)},
+                   {"k_im", wide(plane.key.imaginary)}});
+}
+
+}  // namespace
+
+const View& pair_plane_view() {
+  static const PairPlane view;
+  return view;
+}
+
+}  // namespace locus::views

@@ -1,0 +1,228 @@
+// `pair-profile`: what each rotary pair gives to the mean logit at a distance, and how much of it is position alone.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "app/views/controls.h"
+#include "app/views/list.h"
+#include "app/views/measured_view.h"
+#include "app/views/pair_rows.h"
+#include "app/views/score_map.h"
+#include "models/pairs.h"
+
+namespace locus::views {
+
+namespace {
+
+constexpr std::int64_t kMostColumns = 2048;  // of the map on screen: more distances are averaged
+
+struct Ask {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+};
+
+struct Profile : analysis::PairProfile {};
+std::size_t cached_bytes(const Profile& profile) {
+  const std::size_t curves = profile.count.size() + profile.logit.size() + profile.carrier.size();
+  return sizeof profile + views::cached_bytes(profile.parts) + pair_bytes(profile.pairs) + curves * sizeof(double);
+}
+
+class PairProfile final : public MeasuredView<Ask, Profile> {
+ public:
+  const ViewInfo& info() const override { return info_; }
+  Selection pick(const ViewInput& input, const Hit& hit) const override;
+
+ protected:
+  Result<Ask> ask(const ViewInput& input, std::size_t column) const override {
+    const HeadRef head = head_of_column(input, column);
+    LOCUS_CHECK(needs_one_head(input));
+    return Ask{head.layer, head.head};
+  }
+  Result<Profile> measure(const Ask& ask, const Work& work) const override {
+    LOCUS_TRY(auto profile, models::pair_profile(*work.column.trace, ask.layer, ask.head, work.stop, work.progress));
+    return Profile{std::move(profile)};
+  }
+  Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
+  Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
+
+ private:
+  ViewInfo info_{
+      .name = "pair-profile",
+      .title = "Profile of pairs",
+      .shows =
+          "Above, pairs × distance: what each rotary pair gives to the logit, averaged over all queries at that "
+          "distance. "
+          "Below, their sum, the mean logit; the carrier, which the mean query and the mean key alone would give; and "
+          "R², "
+          "how much of the mean logit's variation over distance the carrier explains: 1 is position alone.",
+      .look_for =
+          "Stripes are waves: a pair whose queries and keys have a direction of their own swings with its wavelength, "
+          "whatever the text says. A pair that is flat gives the same at every distance. An R² near 1 is a head that "
+          "addresses by position; a carrier that is flat where the logit is not, one that addresses by content.",
+      .paper = "",
+      .uses_layer = true,
+      .uses_head = true,
+      .controls = {words("without", "Without", "One more curve: the mean logit without these pairs, a:b or one"),
+                   choice("data", "Data",
+                          "What is exported: the parts of all pairs, or the curves below with their counts",
+                          {"parts", "curves"}),
+                   band_control()},
+  };
+};
+
+// Distances in groups no finer than the screen; means over cells.
+std::shared_ptr<const Field> shown_parts(const Profile& profile) {
+  const std::int64_t distances = profile.parts.columns;
+  const std::int64_t columns = std::min(distances, kMostColumns);
+  Field field = Field::zeros(profile.parts.rows, columns);
+  field.row_axis = profile.parts.row_axis;
+  field.column_axis = profile.parts.column_axis;
+  field.column_axis.step = static_cast<double>(distances) / static_cast<double>(columns);
+  for (std::int64_t row = 0; row < field.rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      double sum = 0;
+      double cells = 0;
+      for (std::int64_t n = column * distances / columns; n < (column + 1) * distances / columns; ++n) {
+        const double count = profile.count[static_cast<std::size_t>(n)];
+        if (count > 0) {
+          sum += count * static_cast<double>(profile.parts.at(row, n));
+          cells += count;
+        }
+      }
+      field.at(row, column) = cells > 0 ? static_cast<float>(sum / cells) : std::numeric_limits<float>::quiet_NaN();
+    }
+  }
+  return std::make_shared<const Field>(std::move(field));
+}
+
+figure::Curve curve_of(const std::string& name, const std::vector<double>& values, Extent& extent) {
+  figure::Curve curve;
+  curve.name = name;
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    curve.x.push_back(static_cast<double>(n));
+    curve.y.push_back(values[n]);
+    extent.add(values[n]);
+  }
+  return curve;
+}
+
+// The mean logit less some rows.
+std::vector<double> logit_without(const Profile& profile, Range pairs) {
+  std::vector<double> values = profile.logit;
+  for (std::int64_t row = pairs.begin; row < std::min(pairs.end, profile.parts.rows); ++row) {
+    for (std::size_t n = 0; n < values.size(); ++n) {
+      values[n] -= static_cast<double>(profile.parts.at(row, static_cast<std::int64_t>(n)));
+    }
+  }
+  return values;
+}
+
+// "pair 9 (wavelength 331) has 74 % of the variance over distance".
+std::string strongest_text(const Profile& profile) {
+  const auto strongest = std::max_element(profile.share.begin(), profile.share.end(), [](double a, double b) {
+    return std::isnan(b) ? false : std::isnan(a) || a < b;
+  });
+  if (strongest == profile.share.end() || std::isnan(*strongest)) {
+    return {};
+  }
+  const analysis::PairRow& row = profile.pairs.rows[static_cast<std::size_t>(strongest - profile.share.begin())];
+  return (profile.pairs.planes ? "pair " : "") + row.name +
+         (std::isfinite(row.wavelength) ? " (wavelength " + short_number(row.wavelength) + ")" : "") + " has " +
+         short_number(100 * *strongest) + " % of the variance over distance";
+}
+
+Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& numbers) const {
+  LOCUS_TRY(const std::optional<Range> band, band_of(input));
+  LOCUS_TRY(const std::string dropped, input.options.text("without", ""));
+  LOCUS_TRY(const std::optional<Range> without, parse_band("without", dropped));
+  std::vector<std::shared_ptr<const Field>> fields;
+  for (const Pointer& profile : numbers) {
+    fields.push_back(shown_parts(*profile));
+  }
+  ViewInput whole = input;
+  whole.ignore_first = false;
+  const std::span<const std::shared_ptr<const Field>> all(fields);
+  figure::Figure figure;
+  figure.columns = static_cast<int>(numbers.size());
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    const Profile& profile = *numbers[n];
+    const ViewInput own = of_column(input, n);
+    figure::Panel panel;
+    panel.title = input.columns[n].name + " · " + head_label(input.columns[n].trace->model(), own.layer, own.head);
+    panel.x.view = {0, static_cast<double>(profile.parts.columns)};
+    panel.y = {.label = pair_label(profile.pairs),
+               .view = {static_cast<double>(profile.parts.rows), 0},
+               .cell_names = pair_names(profile.pairs)};
+    figure::HeatMap map;
+    map.field = fields[n];
+    map.reduction = figure::Reduction::kMean;
+    map.scale = color_scale(whole, Sign::kZeroCentred, input.scale.shared ? all : all.subspan(n, 1));
+    panel.layers.emplace_back(std::move(map));
+    panel.color_bar_label = "mean part of the logit";
+    frame_band(band, profile.parts.rows, false, panel);
+    figure.panels.push_back(std::move(panel));
+  }
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    const Profile& profile = *numbers[n];
+    figure::Panel panel;
+    Extent extent;
+    panel.x.label = profile.pairs.grid ? "distance (patches)" : "distance Δ (tokens)";
+    panel.x.view = {0, static_cast<double>(profile.parts.columns)};
+    panel.y.label = "mean logit";
+    panel.layers.emplace_back(curve_of("mean logit", profile.logit, extent));
+    if (!profile.carrier.empty()) {
+      figure::Curve carrier = curve_of("carrier", profile.carrier, extent);
+      carrier.dashed = true;
+      panel.layers.emplace_back(std::move(carrier));
+    }
+    if (without) {
+      panel.layers.emplace_back(curve_of("without " + dropped, logit_without(profile, *without), extent));
+    }
+    panel.y.view = extent.padded();
+    panel.note = "R² of the carrier: " + short_number(profile.explained) +
+                 (strongest_text(profile).empty() ? "" : "; " + strongest_text(profile));
+    if (!std::isnan(profile.still_share)) {
+      panel.note += "; pairs that never complete a turn over " + span_text(profile.pairs) + ": " +
+                    short_number(100 * profile.still_share) + " %";
+    }
+    if (input.columns[n].trace->model().layer_info[static_cast<std::size_t>(input.layer)].soft_cap > 0) {
+      panel.note += "; logits before the cap";
+    }
+    figure.panels.push_back(std::move(panel));
+  }
+  return figure;
+}
+
+Result<Data> PairProfile::table(const ViewInput& input, const Numbers& numbers) const {
+  const Field& parts = numbers.front()->parts;
+  LOCUS_TRY(const std::string what, input.options.text("data", "parts"));
+  if (what == "curves") {
+    std::vector<Series> series{{"distance", {}}};
+    for (std::size_t n = 0; n < numbers.size(); ++n) {
+      const std::string& name = input.columns[n].name;
+      for (std::size_t at = series[0].values.size(); at < numbers[n]->count.size(); ++at) {
+        series[0].values.push_back(static_cast<double>(at));
+      }
+      series.push_back({name + " count", numbers[n]->count});
+      series.push_back({name + " logit", numbers[n]->logit});
+      series.push_back({name + " carrier", numbers[n]->carrier});
+    }
+    return table_of(series);
+  }
+  return Data{{parts.rows, parts.columns}, parts.values, {}};
+}
+
+Selection PairProfile::pick(const ViewInput& input, const Hit& hit) const {
+  const std::size_t column = hit.panel % input.columns.size();
+  const auto profile = kept(input, column);
+  return profile && hit.panel < input.columns.size() ? pick_pair(hit.y, profile->parts.rows, column) : Selection{};
+}
+
+}  // namespace
+
+const View& pair_profile_view() {
+  static const PairProfile view;
+  return view;
+}
+
+}  // namespace locus::views

@@ -1,0 +1,128 @@
+#include "app/views/pair_rows.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/views/controls.h"
+#include "app/views/series.h"
+#include "core/base/numbers.h"
+
+namespace locus::views {
+
+Control band_control() {
+  return words("band", "Band", "Pairs that are framed: 3:7 are 3 to 6, 3 is one; a click on a pair chooses it");
+}
+
+Result<std::optional<Range>> band_of(const ViewInput& input) {
+  LOCUS_TRY(const std::string text, input.options.text("band", ""));
+  return parse_band("band", text);
+}
+
+Result<std::optional<Range>> parse_band(const std::string& option, const std::string& text) {
+  if (text.empty()) {
+    return std::optional<Range>();
+  }
+  const std::size_t colon = text.find(':');
+  const auto first = parse_number<std::int64_t>(text.substr(0, colon));
+  const auto last = colon == std::string::npos ? first : parse_number<std::int64_t>(text.substr(colon + 1));
+  const std::int64_t more = colon == std::string::npos ? 1 : 0;
+  constexpr std::int64_t kMost = std::int64_t{1} << 20;
+  if (!first || !last || *first < 0 || *first > kMost || *last > kMost || *last + more <= *first) {
+    return usage("option " + option + ": expected a pair, or a range a:b of pairs with 0 ≤ a < b, found " + text);
+  }
+  return std::optional<Range>(Range{*first, *last + more});
+}
+
+Status needs_one_head(const ViewInput& input) {
+  if (input.layer == kAll || input.head == kAll || input.head == kMean) {
+    return usage("pairs: expected one layer and one head");
+  }
+  return {};
+}
+
+std::shared_ptr<const std::vector<std::string>> pair_names(const analysis::PairList& list) {
+  auto names = std::make_shared<std::vector<std::string>>();
+  for (const analysis::PairRow& row : list.rows) {
+    const bool wave = std::isfinite(row.wavelength);
+    names->push_back(row.name + (wave ? " · " + short_number(row.wavelength) : ""));
+  }
+  return names;
+}
+
+std::string pair_label(const analysis::PairList& list) {
+  const bool waves = std::any_of(list.rows.begin(), list.rows.end(),
+                                 [](const analysis::PairRow& row) { return std::isfinite(row.wavelength); });
+  return waves ? std::string("pair · wavelength (") + (list.grid ? "patches)" : "tokens)") : "part";
+}
+
+figure::Curve wavelength_curve(const analysis::PairList& list, std::string name) {
+  figure::Curve curve;
+  curve.name = std::move(name);
+  for (std::size_t row = 0; row < list.rows.size(); ++row) {
+    if (std::isfinite(list.rows[row].wavelength)) {
+      curve.x.push_back(static_cast<double>(row) + 0.5);
+      curve.y.push_back(list.rows[row].wavelength);
+    }
+  }
+  return curve;
+}
+
+figure::Panel wavelength_panel(std::int64_t rows, bool grid, double span, std::int64_t trained_length) {
+  figure::Panel panel;
+  panel.follows_camera = false;
+  panel.x = {.label = "pair", .view = {0, static_cast<double>(rows)}, .cell_names = counted_names(rows)};
+  panel.y.label = std::string("wavelength 2π/θ (") + (grid ? "patches)" : "tokens)");
+  panel.y.logarithmic = true;
+  const auto mark = [&](double at, const std::string& label) {
+    figure::Marker marker;
+    marker.direction = figure::Marker::Direction::kHorizontal;
+    marker.at = at;
+    marker.label = label;
+    panel.layers.emplace_back(std::move(marker));
+  };
+  mark(span, (grid ? "image " : "text ") + short_number(span));
+  if (trained_length > 0 && !grid) {
+    mark(static_cast<double>(trained_length), "trained " + std::to_string(trained_length));
+  }
+  return panel;
+}
+
+std::optional<double> crossing(const analysis::PairList& list, double length) {
+  for (std::size_t row = 0; row < list.rows.size(); ++row) {
+    if (std::isfinite(list.rows[row].wavelength) && list.rows[row].wavelength > length) {
+      return row > 0 ? std::optional(static_cast<double>(row)) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+void frame_band(const std::optional<Range>& band, std::int64_t rows, bool along_x, figure::Panel& panel) {
+  if (!band || band->begin >= rows) {
+    return;
+  }
+  const figure::Interval pairs{static_cast<double>(band->begin), static_cast<double>(std::min(band->end, rows))};
+  figure::Box box;
+  box.x = along_x ? pairs : panel.x.view;
+  box.y = along_x ? panel.y.view : pairs;
+  panel.layers.emplace_back(box);
+}
+
+Selection pick_pair(double row, std::int64_t rows, std::size_t column) {
+  Selection selection;
+  const auto pair = static_cast<std::int64_t>(std::floor(row));
+  if (pair >= 0 && pair < rows) {
+    selection.column = static_cast<std::int64_t>(column);
+    selection.option = {"band", std::to_string(pair)};
+  }
+  return selection;
+}
+
+std::string span_text(const analysis::PairList& list) {
+  return short_number(list.span) + (list.grid ? " patches" : " tokens");
+}
+
+std::size_t pair_bytes(const analysis::PairList& list) {
+  return list.rows.size() * sizeof(analysis::PairRow);
+}
+
+}  // namespace locus::views

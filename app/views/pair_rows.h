@@ -1,0 +1,51 @@
+// What the views of rotary pairs share: bands as they are typed, axes of pairs, wavelengths beside them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/views/view.h"
+#include "core/analysis/pairs.h"
+
+namespace locus::views {
+
+// The option `band` of these views: pairs that are framed wherever they are shown; and what it holds.
+Control band_control();
+Result<std::optional<Range>> band_of(const ViewInput& input);
+
+// "3:7" are the pairs 3 to 6, "3" is pair 3; the rest is pair M. Empty: none. Errors: kUsage naming the option.
+Result<std::optional<Range>> parse_band(const std::string& option, const std::string& text);
+
+// kUsage unless the input has one layer and one head.
+Status needs_one_head(const ViewInput& input);
+
+// "0 · 6.3", "12 · 3200", "rest": the pair and its wavelength.
+std::shared_ptr<const std::vector<std::string>> pair_names(const analysis::PairList& list);
+// "pair · wavelength (tokens)".
+std::string pair_label(const analysis::PairList& list);
+
+// The wavelength of every pair over the axis of pairs, 0 on the left, as a curve on a logarithmic axis.
+figure::Curve wavelength_curve(const analysis::PairList& list, std::string name);
+// The panel of such curves: the lines of the text's length and of the trained length (0: unknown) across it.
+figure::Panel wavelength_panel(std::int64_t rows, bool grid, double span, std::int64_t trained_length);
+
+// Where the pairs' waves become longer than `length`, between two pairs of an axis of pairs; empty where none is or all
+// are.
+std::optional<double> crossing(const analysis::PairList& list, double length);
+
+// Frames around a band, along x or along y, on a panel of pairs whose other axis is as it is shown.
+void frame_band(const std::optional<Range>& band, std::int64_t rows, bool along_x, figure::Panel& panel);
+
+// Choosing row `row` of `rows`: the band that is this pair. Empty outside.
+Selection pick_pair(double row, std::int64_t rows, std::size_t column);
+
+// A text's length or an image's side, in its unit: "57 tokens".
+std::string span_text(const analysis::PairList& list);
+
+// What lists and numbers of pairs own.
+std::size_t pair_bytes(const analysis::PairList& list);
+
+}  // namespace locus::views

@@ -1,0 +1,259 @@
+// `pair-scores`: what each rotary pair gives to the logit of one query and one key.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "app/views/controls.h"
+#include "app/views/list.h"
+#include "app/views/measured_view.h"
+#include "app/views/pair_rows.h"
+#include "app/views/score_map.h"
+#include "models/pairs.h"
+
+namespace locus::views {
+
+namespace {
+
+constexpr std::int64_t kMostDistances = 512;  // that the same query and key are asked for
+
+struct Ask {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+  std::int64_t query = 0;
+  std::int64_t key = 0;
+};
+
+struct Cell : analysis::CellParts {
+  analysis::PairList pairs;
+};
+std::size_t cached_bytes(const Cell& cell) {
+  return sizeof cell + views::cached_bytes(cell.elsewhere) + pair_bytes(cell.pairs) +
+         cell.parts.size() * sizeof(double);
+}
+
+class PairScores final : public MeasuredView<Ask, Cell> {
+ public:
+  const ViewInfo& info() const override { return info_; }
+  Selection pick(const ViewInput& input, const Hit& hit) const override;
+
+ protected:
+  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Cell> measure(const Ask& ask, const Work& work) const override;
+  Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
+  Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
+
+ private:
+  ViewInfo info_{
+      .name = "pair-scores",
+      .title = "Pairs of a cell",
+      .shows =
+          "One query and one key: what each rotary pair gives to their logit, from the fastest pair to the slowest, "
+          "and "
+          "the running sum that ends at the logit. Below, what the same query and key would give at other distances, "
+          "pair by pair and in sum. Without a query it is the last token, without a key the one before the query.",
+      .look_for =
+          "One or two tall bars: the logit hangs on those frequencies. Many small ones that add up: content, compared "
+          "in "
+          "all pairs at once. A sum that falls away from the cell's own distance: a match that only holds here.",
+      .paper = "",
+      .uses_layer = true,
+      .uses_head = true,
+      .uses_query = true,
+      .controls = {band_control()},
+  };
+};
+
+Result<Ask> PairScores::ask(const ViewInput& input, std::size_t column) const {
+  LOCUS_CHECK(needs_one_head(input));
+  const HeadRef head = head_of_column(input, column);
+  const std::int64_t last = input.columns[column].trace->length() - 1;
+  Ask ask{head.layer, head.head, input.query == kNone ? last : input.query, input.key};
+  if (ask.key == kNone) {
+    ask.key = std::max<std::int64_t>(ask.query - 1, 0);
+  }
+  if (ask.query > last || ask.key > last) {
+    return usage("pair-scores: " + input.columns[column].name + " has tokens 0 to " + std::to_string(last) +
+                 ", found query " + std::to_string(ask.query) + " and key " + std::to_string(ask.key));
+  }
+  return ask;
+}
+
+Result<Cell> PairScores::measure(const Ask& ask, const Work& work) const {
+  const std::int64_t length = work.column.trace->length();
+  const std::int64_t step = std::max<std::int64_t>(1, (length + kMostDistances - 1) / kMostDistances);
+  std::vector<double> distances;
+  for (std::int64_t n = 0; n < length; n += step) {
+    distances.push_back(static_cast<double>(n));
+  }
+  Cell cell;
+  LOCUS_TRY(static_cast<analysis::CellParts&>(cell),
+            models::pair_parts(*work.column.trace, ask.layer, ask.head, ask.query, ask.key, distances));
+  LOCUS_TRY(cell.pairs, models::pair_list(*work.column.trace, ask.layer, ask.head));
+  return cell;
+}
+
+// Rows from the fastest to the slowest; rows without a wave keep their place at the end.
+std::vector<std::size_t> by_frequency(const analysis::PairList& list) {
+  std::vector<std::size_t> order(list.rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const double x = list.rows[a].wavelength;
+    const double y = list.rows[b].wavelength;
+    return std::isnan(x) || std::isnan(y) ? !std::isnan(x) && std::isnan(y) : x < y;
+  });
+  return order;
+}
+
+// A band of rows, where they stand in that order: from the first to the last of them.
+std::optional<Range> placed(const std::optional<Range>& band, const std::vector<std::size_t>& order) {
+  std::optional<Range> place;
+  for (std::size_t at = 0; band && at < order.size(); ++at) {
+    if (band->contains(static_cast<std::int64_t>(order[at]))) {
+      const auto n = static_cast<std::int64_t>(at);
+      place = place ? Range{place->begin, n + 1} : Range{n, n + 1};
+    }
+  }
+  return place;
+}
+
+figure::Panel bars_panel(const Cell& cell, const std::vector<std::size_t>& order) {
+  std::vector<double> heights;
+  figure::Curve sum;
+  sum.name = "running sum";
+  Extent extent;
+  extent.add(0);
+  double total = 0;
+  auto names = std::make_shared<std::vector<std::string>>();
+  const auto all = pair_names(cell.pairs);
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    heights.push_back(cell.parts[order[at]]);
+    total += heights.back();
+    sum.x.push_back(static_cast<double>(at) + 0.5);
+    sum.y.push_back(total);
+    extent.add(heights.back());
+    extent.add(total);
+    names->push_back((*all)[order[at]]);
+  }
+  figure::Panel panel;
+  panel.follows_camera = false;
+  panel.x = {
+      .label = pair_label(cell.pairs), .view = {0, static_cast<double>(order.size())}, .cell_names = std::move(names)};
+  panel.y.label = "part of the logit";
+  panel.y.view = extent.padded();
+  panel.layers.emplace_back(grouped_bars("parts", heights, 0, 1));
+  panel.layers.emplace_back(std::move(sum));
+  panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kHorizontal, 0, "", 0, false});
+  panel.note = "logit " + short_number(cell.logit);
+  return panel;
+}
+
+figure::Panel elsewhere_panel(const ViewInput& input, const Cell& cell, double distance) {
+  const auto field = std::make_shared<const Field>(cell.elsewhere);
+  figure::Panel panel;
+  panel.follows_camera = false;
+  const double end = field->column_axis.first + field->column_axis.step * static_cast<double>(field->columns);
+  panel.x.label = "distance Δ (tokens)";
+  panel.x.view = {0, end};
+  panel.y = {.label = pair_label(cell.pairs),
+             .view = {static_cast<double>(field->rows), 0},
+             .cell_names = pair_names(cell.pairs)};
+  ViewInput whole = input;
+  whole.ignore_first = false;
+  figure::HeatMap map;
+  map.field = field;
+  map.reduction = figure::Reduction::kMean;
+  map.scale = color_scale(whole, Sign::kZeroCentred, std::span(&field, 1));
+  panel.layers.emplace_back(std::move(map));
+  panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kVertical, distance, "here", 0, true});
+  panel.color_bar_label = "part at that distance";
+  return panel;
+}
+
+figure::Panel sum_panel(const Cell& cell, double distance) {
+  figure::Curve curve;
+  Extent extent;
+  for (std::int64_t n = 0; n < cell.elsewhere.columns; ++n) {
+    double sum = 0;
+    for (std::int64_t row = 0; row < cell.elsewhere.rows; ++row) {
+      sum += static_cast<double>(cell.elsewhere.at(row, n));
+    }
+    curve.x.push_back(cell.elsewhere.column_axis.first + cell.elsewhere.column_axis.step * static_cast<double>(n));
+    curve.y.push_back(sum);
+    extent.add(sum);
+  }
+  figure::Panel panel;
+  panel.follows_camera = false;
+  panel.x.label = "distance Δ (tokens)";
+  panel.x.view = {0, std::max(curve.x.back(), 1.0)};
+  panel.y.label = "logit at that distance";
+  panel.y.view = extent.padded();
+  panel.layers.emplace_back(std::move(curve));
+  panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kVertical, distance, "here", 0, true});
+  return panel;
+}
+
+Result<figure::Figure> PairScores::draw(const ViewInput& input, const Numbers& numbers) const {
+  LOCUS_TRY(const std::optional<Range> band, band_of(input));
+  figure::Figure figure;
+  figure.columns = static_cast<int>(numbers.size());
+  const bool elsewhere =
+      std::all_of(numbers.begin(), numbers.end(), [](const Pointer& cell) { return !cell->elsewhere.values.empty(); });
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    LOCUS_TRY(const Ask asked, ask(input, n));
+    const auto& tokens = input.columns[n].trace->tokens();
+    const auto token = [&](std::int64_t at) {
+      return std::to_string(at) + " \"" + tokens[static_cast<std::size_t>(at)].label + "\"";
+    };
+    const std::vector<std::size_t> order = by_frequency(numbers[n]->pairs);
+    figure::Panel panel = bars_panel(*numbers[n], order);
+    panel.title = input.columns[n].name + " · " + head_label(input.columns[n].trace->model(), asked.layer, asked.head) +
+                  " · query " + token(asked.query) + ", key " + token(asked.key);
+    frame_band(placed(band, order), static_cast<std::int64_t>(order.size()), true, panel);
+    figure.panels.push_back(std::move(panel));
+  }
+  for (std::size_t n = 0; elsewhere && n < numbers.size(); ++n) {
+    LOCUS_TRY(const Ask asked, ask(input, n));
+    figure.panels.push_back(
+        elsewhere_panel(input, *numbers[n], static_cast<double>(std::abs(asked.query - asked.key)) + 0.5));
+    frame_band(band, numbers[n]->elsewhere.rows, false, figure.panels.back());
+  }
+  for (std::size_t n = 0; elsewhere && n < numbers.size(); ++n) {
+    LOCUS_TRY(const Ask asked, ask(input, n));
+    figure.panels.push_back(sum_panel(*numbers[n], static_cast<double>(std::abs(asked.query - asked.key))));
+  }
+  return figure;
+}
+
+Result<Data> PairScores::table(const ViewInput& /*input*/, const Numbers& numbers) const {
+  const std::vector<double>& parts = numbers.front()->parts;
+  Data data;
+  data.shape = {static_cast<std::int64_t>(parts.size())};
+  data.values.assign(parts.begin(), parts.end());
+  return data;
+}
+
+Selection PairScores::pick(const ViewInput& input, const Hit& hit) const {
+  const std::size_t columns = input.columns.size();
+  const std::size_t column = hit.panel % columns;
+  const auto cell = kept(input, column);
+  if (!cell || hit.panel >= 2 * columns) {
+    return {};
+  }
+  const auto rows = static_cast<std::int64_t>(cell->parts.size());
+  if (hit.panel >= columns) {
+    return pick_pair(hit.y, rows, column);
+  }
+  const auto at = static_cast<std::int64_t>(std::floor(hit.x));
+  const auto order = by_frequency(cell->pairs);
+  return at >= 0 && at < rows ? pick_pair(static_cast<double>(order[static_cast<std::size_t>(at)]), rows, column)
+                              : Selection{};
+}
+
+}  // namespace
+
+const View& pair_scores_view() {
+  static const PairScores view;
+  return view;
+}
+
+}  // namespace locus::views
