@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "models/analyses/fields.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/guard.h"
 #include "models/loaded_model.h"
@@ -71,7 +72,8 @@ Status compare_layers(const TraceData& ours, const TraceData& theirs, Comparison
 
 Status compare_trace(const TraceData& ours, const std::filesystem::path& path, Comparison& comparison, StopToken stop) {
   LOCUS_TRY(const std::shared_ptr<const Trace> opened, open_trace(path));
-  const TraceData& theirs = dynamic_cast<const RecordedTrace&>(*opened).data();
+  LOCUS_TRY(const TraceData* const read, data_of(*opened));
+  const TraceData& theirs = *read;
   if (ours.tokens.size() != theirs.tokens.size() ||
       (ours.input_ids.defined() && theirs.input_ids.defined() && !at::equal(ours.input_ids, theirs.input_ids))) {
     return bad_input("expected a trace of the same input, found other tokens", path.string());
@@ -130,7 +132,8 @@ Result<VerifyReport> verify_expected(const Model& model, const std::filesystem::
       return too_large("verification makes whole maps: at most " + std::to_string(kLongest) + " tokens, found " +
                        std::to_string(trace->length()));
     }
-    const TraceData& data = dynamic_cast<const RecordedTrace&>(*trace).data();
+    LOCUS_TRY(const TraceData* const kept, data_of(*trace));
+    const TraceData& data = *kept;
     Comparison comparison;
     const std::string what = data.hidden.defined() ? "hidden" : "logits";
     const at::Tensor outcome = data.hidden.defined() ? data.hidden : data.logits;
@@ -169,7 +172,8 @@ Result<VerifyReport> verify(const Model& model, const Input& input, const std::o
       return too_large("verification makes whole maps: at most " + std::to_string(kLongest) + " tokens, found " +
                        std::to_string(trace->length()));
     }
-    const TraceData& data = dynamic_cast<const RecordedTrace&>(*trace).data();
+    LOCUS_TRY(const TraceData* const kept, data_of(*trace));
+    const TraceData& data = *kept;
     LOCUS_TRY(const LoadedModel::Prepared prepared, loaded.prepare(input));
     LOCUS_TRY(const transformer::Transformer* transformer, loaded.ready());
     LOCUS_TRY(const at::Tensor logits,

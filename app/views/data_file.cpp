@@ -18,7 +18,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "NPY is written as the machine stores floats");
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
+std::string python_tuple(const std::vector<std::int64_t>& shape) {
   std::string text = "(";
   for (const std::int64_t size : shape) {
     text += std::to_string(size) + ", ";
@@ -60,7 +60,7 @@ std::int64_t count_of(const std::vector<std::int64_t>& shape) {
 std::string npy_header(const std::vector<std::int64_t>& shape) {
   constexpr std::size_t kPreamble = 10;  // magic, version, header length
   constexpr std::size_t kAlignment = 64;
-  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape_text(shape) + ", }";
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + python_tuple(shape) + ", }";
   const std::size_t total = (kPreamble + header.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;
   header.append(total - kPreamble - header.size() - 1, ' ');
   header += '\n';

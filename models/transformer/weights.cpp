@@ -142,14 +142,6 @@ Error missing(const std::vector<std::pair<families::Binding, const Parameter*>>&
 
 }  // namespace
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text = "[";
-  for (std::size_t n = 0; n < shape.size(); ++n) {
-    text += (n == 0 ? "" : ", ") + std::to_string(shape[n]);
-  }
-  return text + "]";
-}
-
 Result<Fitting> fit(Transformer& model, const families::Plan& plan, const families::Checkpoint& checkpoint) {
   Fitting fitting;
   std::set<const TensorInfo*> used;

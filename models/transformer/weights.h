@@ -8,6 +8,7 @@
 
 #include "core/base/result.h"
 #include "models/checkpoint/tensor_source.h"
+#include "models/checkpoint/tensor_table.h"
 #include "models/transformer/families/family.h"
 #include "models/transformer/transformer.h"
 
@@ -58,7 +59,6 @@ at::Tensor to_tensor(const checkpoint::TensorInfo& info, const checkpoint::Sourc
 // Likewise with the dtype it has (int64 ids).
 at::Tensor to_tensor_as_stored(const checkpoint::TensorInfo& info, const checkpoint::Source& source);
 
-// "[32, 96]".
-std::string shape_text(const std::vector<std::int64_t>& shape);
+using checkpoint::shape_text;
 
 }  // namespace locus::transformer
