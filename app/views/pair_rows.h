@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/views/view.h"
-#include "core/analysis/pairs.h"
+#include "models/pairs.h"
 
 namespace locus::views {
 
