@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "app/views/alignment.h"
-#include "app/views/patch_grid.h"
+#include "app/views/images/patch_grid.h"
 #include "app/views/score_map.h"
 #include "app/workbench/cell_values.h"
 #include "app/workbench/token_words.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/views/patch_grid.h"
+#include "app/views/images/patch_grid.h"
 
 namespace locus::workbench {
 

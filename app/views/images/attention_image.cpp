@@ -3,9 +3,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "app/views/images/patch_grid.h"
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
-#include "app/views/patch_grid.h"
 #include "app/views/score_map.h"
 #include "core/base/numbers.h"
 #include "models/analyses.h"

@@ -5,7 +5,7 @@
 
 #include "app/views/controls.h"
 #include "app/views/head_map.h"
-#include "app/views/heads_table.h"
+#include "app/views/heads/heads_table.h"
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
 #include "app/views/score_map.h"

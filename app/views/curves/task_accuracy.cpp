@@ -5,10 +5,10 @@
 #include <limits>
 
 #include "app/views/controls.h"
+#include "app/views/curves/task_results.h"
 #include "app/views/list.h"
 #include "app/views/score_map.h"
 #include "app/views/series.h"
-#include "app/views/task_results.h"
 #include "core/base/numbers.h"
 
 namespace locus::views {

@@ -1,4 +1,4 @@
-#include "app/views/task_results.h"
+#include "app/views/curves/task_results.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "app/views/patch_grid.h"
+#include "app/views/images/patch_grid.h"
 
 #include <algorithm>
 #include <cmath>

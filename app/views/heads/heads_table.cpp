@@ -1,4 +1,4 @@
-#include "app/views/heads_table.h"
+#include "app/views/heads/heads_table.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,4 @@
-#include "app/views/contextual_map.h"
-
+#include "app/views/maps/contextual_map.h"
 
 #include "core/base/numbers.h"
 

@@ -1,6 +1,6 @@
 // `gates`: what CoPE counts by.
-#include "app/views/contextual_map.h"
 #include "app/views/list.h"
+#include "app/views/maps/contextual_map.h"
 
 namespace locus::views {
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "app/views/contextual_map.h"
 #include "app/views/list.h"
 #include "app/views/map_view.h"
+#include "app/views/maps/contextual_map.h"
 
 namespace locus::views {
 

@@ -1,4 +1,4 @@
-#include "app/views/bias_drawing.h"
+#include "app/views/curves/bias_drawing.h"
 
 #include <algorithm>
 #include <cmath>

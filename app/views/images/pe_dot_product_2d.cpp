@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "app/views/controls.h"
+#include "app/views/images/patch_grid.h"
 #include "app/views/list.h"
 #include "app/views/map_view.h"
 #include "app/views/measured_view.h"
-#include "app/views/patch_grid.h"
 #include "app/views/score_map.h"
 
 namespace locus::views {

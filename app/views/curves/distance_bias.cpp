@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "app/views/bias_drawing.h"
 #include "app/views/controls.h"
+#include "app/views/curves/bias_drawing.h"
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
 #include "app/views/score_map.h"
