@@ -6,12 +6,11 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr int kGapX = 14;
 constexpr int kGapY = 4;
 
 }  // namespace
 
-FlowLayout::FlowLayout(QWidget* parent) : QLayout(parent) {}
+FlowLayout::FlowLayout(QWidget* parent, int gap_px) : QLayout(parent), gap_px_(gap_px) {}
 
 FlowLayout::~FlowLayout() {
   qDeleteAll(items_);
@@ -54,7 +53,7 @@ int FlowLayout::flow(const QRect& rect, bool place) const {
     if (place) {
       item->setGeometry(QRect(QPoint(x, y), QSize(std::min(size.width(), std::max(room.width(), 1)), size.height())));
     }
-    x += size.width() + kGapX;
+    x += size.width() + gap_px_;
     line = std::max(line, size.height());
   }
   return y + line - rect.y() + margins.bottom();

@@ -8,7 +8,8 @@ namespace locus::workbench {
 
 class FlowLayout : public QLayout {
  public:
-  explicit FlowLayout(QWidget* parent);
+  // `gap_px` between two of a line.
+  explicit FlowLayout(QWidget* parent, int gap_px = 14);
   ~FlowLayout() override;
 
   void addItem(QLayoutItem* item) override { items_.push_back(item); }
@@ -26,6 +27,7 @@ class FlowLayout : public QLayout {
   int flow(const QRect& rect, bool place) const;  // the height it takes
 
   QList<QLayoutItem*> items_;
+  const int gap_px_;
 };
 
 }  // namespace locus::workbench

@@ -31,6 +31,8 @@ namespace locus::workbench {
 namespace {
 
 constexpr std::size_t kLongestText = 16U << 20;
+constexpr int kGapPx = 6;          // between the controls above the text
+constexpr int kWriterLetters = 9;  // of the name of who generates
 
 bool ends_with_any(const std::filesystem::path& path, std::initializer_list<const char*> endings) {
   std::string lower = path.string();
@@ -104,7 +106,7 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
 
 QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   auto* bar = new QWidget(this);
-  auto* layout = new FlowLayout(bar);  // in as many lines as larger text takes: it never widens the window
+  auto* layout = new FlowLayout(bar, kGapPx);  // in as many lines as larger text takes: it never widens the window
   layout->setContentsMargins(0, 0, 0, 0);
   auto* open = new QToolButton(bar);
   open->setText(QStringLiteral("Open…"));
@@ -178,8 +180,8 @@ void InputDock::add_generation(QLayout& layout, QWidget* bar) {
   temperature->setObjectName(QStringLiteral("generate-temperature"));
   temperature->setRange(0, 5);
   temperature->setSingleStep(0.1);
-  temperature->setPrefix(QStringLiteral("temperature "));
-  temperature->setToolTip(QStringLiteral("0: always the likeliest token"));
+  temperature->setPrefix(QStringLiteral("T "));
+  temperature->setToolTip(QStringLiteral("Temperature; 0: always the likeliest token"));
   temperature->setAccessibleName(QStringLiteral("Temperature"));
   auto* generate = new QToolButton(bar);
   generate->setObjectName(QStringLiteral("generate"));
@@ -188,7 +190,9 @@ void InputDock::add_generation(QLayout& layout, QWidget* bar) {
     const auto columns = studio_.columns();
     const QString who = columns.empty() ? QStringLiteral("the first column's checkpoint")
                                         : QString::fromStdString(columns.front()->name);
-    generate->setText(columns.size() > 1 ? QStringLiteral("Generate with %1").arg(who) : QStringLiteral("Generate"));
+    const QString name =
+        fontMetrics().elidedText(who, Qt::ElideMiddle, kWriterLetters * fontMetrics().averageCharWidth());
+    generate->setText(columns.size() > 1 ? QStringLiteral("Generate: %1").arg(name) : QStringLiteral("Generate"));
     generate->setToolTip(QStringLiteral("%1 continues the text").arg(who));
   };
   name_writer();

@@ -12,7 +12,7 @@ namespace locus::workbench {
 void InputDock::add_ids_button(QLayout& layout, QWidget* bar) {
   auto* button = new QToolButton(bar);
   button->setObjectName(QStringLiteral("type-ids"));
-  button->setText(QStringLiteral("Type ids"));
+  button->setText(QStringLiteral("Ids…"));
   button->setToolTip(
       QStringLiteral("Run ids instead of a text: typed, random, or from the tokenizer of another checkpoint"));
   connect(button, &QToolButton::clicked, this, [this] {
