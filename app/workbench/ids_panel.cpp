@@ -54,6 +54,7 @@ IdsPanel::IdsPanel(QWidget* parent) : QWidget(parent) {
   editor_->setAccessibleName(QStringLiteral("Input ids"));
   editor_->setPlaceholderText(QStringLiteral("Ids, with spaces or commas between them: 12, 7, 301"));
   editor_->setTabChangesFocus(true);
+  editor_->setMinimumHeight(2 * editor_->fontMetrics().lineSpacing() + 12);
   editor_->installEventFilter(this);
   layout->addWidget(editor_, 1);
   error_ = new QLabel(this);

@@ -232,19 +232,28 @@ void InputDock::set_column(std::size_t column) {
   show_tokens();
 }
 
+// Pages that are not seen take no room from the map.
+void InputDock::show_page(QWidget* page) {
+  for (int n = 0; n < stack_->count(); ++n) {
+    QWidget* each = stack_->widget(n);
+    each->setSizePolicy(QSizePolicy::Expanding, each == page ? QSizePolicy::Expanding : QSizePolicy::Ignored);
+  }
+  stack_->setCurrentWidget(page);
+}
+
 void InputDock::show_input() {
   const models::Input& input = studio_.input();
   if (input.image) {
     picture_->set_file(QString::fromStdString(input.image->string()));
-    stack_->setCurrentWidget(picture_);
+    show_page(picture_);
     return;
   }
   if (input.ids) {
     ids_->set_ids(*input.ids);
-    stack_->setCurrentWidget(ids_);
+    show_page(ids_);
     return;
   }
-  stack_->setCurrentWidget(editor_);
+  show_page(editor_);
   const std::string text = input.text.value_or("");
   if (text != editor_->bytes()) {
     filling_ = true;

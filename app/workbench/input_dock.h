@@ -48,6 +48,7 @@ class InputDock : public QDockWidget {
  private:
   void open(const std::filesystem::path& path);
   void show_input();
+  void show_page(QWidget* page);
   void show_tokens();
   void choose_file();
   void pin(std::int64_t token);  // the query; −1: none
