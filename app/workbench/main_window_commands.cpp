@@ -25,6 +25,8 @@ namespace locus::workbench {
 
 namespace {
 
+constexpr int kFloatDigits = 9;  // by which a float is read back as it is
+
 QString qt(const std::string& text) {
   return QString::fromStdString(text);
 }
@@ -164,7 +166,7 @@ void MainWindow::show_canvas_menu(const CanvasPlace& place, const QPoint& at) {
   };
   const views::Selection& there = place.selection;
   if (place.value) {
-    const QString value = qt(number_text(static_cast<double>(*place.value)));
+    const QString value = qt(general_text(static_cast<double>(*place.value), kFloatDigits));
     add("copy-value", QStringLiteral("Copy the value %1").arg(value),
         [value] { QApplication::clipboard()->setText(value); });
   }
