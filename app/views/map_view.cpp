@@ -120,9 +120,9 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
   figure::Figure figure;
   figure.columns = panels;
   for (std::size_t n = 0; n < maps.size(); ++n) {
-    std::vector<std::shared_ptr<const Field>> own{colored[n]};
-    if (left[n] != nullptr) {
-      own.push_back(left[n]);
+    std::vector<std::shared_ptr<const Field>> own{colored[n], left[n]};
+    if (left[n] == nullptr) {
+      own.pop_back();
     }
     const auto scale = color_scale(input, sign(input), input.scale.shared ? all : own);
     const Column& column = input.columns[n];
