@@ -359,7 +359,8 @@ TEST(Families, RefuseConfigurationsThatCannotBe) {
     text.replace(at, std::string(wrong.from).size(), wrong.to);
     fs::remove(place.path() / "config.json");
     place.write("config.json", text);
-    const auto model = models::open(place.path());
+    static const models::OpenOptions plain;
+    const auto model = models::open(place.path(), plain);
     ASSERT_FALSE(model.ok());
     EXPECT_EQ(model.error().code, wrong.code);
     EXPECT_NE(model.error().describe().find(wrong.word), std::string::npos) << model.error().describe();
