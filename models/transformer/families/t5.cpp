@@ -13,7 +13,7 @@ bool recognises(const Checkpoint& checkpoint) {
 }
 
 // feed_forward_proj: "relu", "gated-gelu", …
-Status read_feed_forward(const Config& config, transformer::Spec& spec) {
+Status read_feed_forward(const Config& config, Plan& plan) {
   LOCUS_TRY(const std::string named, config.text("feed_forward_proj", "relu"));
   const bool gated = named.starts_with("gated-");
   const std::string plain = gated ? named.substr(std::string("gated-").size()) : named;
@@ -22,10 +22,12 @@ Status read_feed_forward(const Config& config, transformer::Spec& spec) {
   if (!activation.ok()) {
     return activation.error().within(config.context("feed_forward_proj"));
   }
-  spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
+  plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
     layer.feed_forward.gated = gated;
     layer.feed_forward.activation = *activation;
   });
+  // What the matrix behind the activation is called.
+  std::erase_if(plan.names, [&](const Name& row) { return row.tensor.ends_with(gated ? ".wi" : ".wi_1"); });
   return {};
 }
 
@@ -35,7 +37,7 @@ Status finish(const Checkpoint& checkpoint, Plan& plan) {
     plan.warnings.push_back(checkpoint.path.string() +
                             ": the decoder is not read: these are the encoder's maps and states");
   }
-  LOCUS_CHECK(read_feed_forward(config, plan.spec));
+  LOCUS_CHECK(read_feed_forward(config, plan));
   LOCUS_TRY(const std::int64_t buckets, config.integer("relative_attention_num_buckets", 32));
   LOCUS_TRY(const std::int64_t longest, config.integer("relative_attention_max_distance", 128));
   plan.spec.encodings = {{"t5", {{"buckets", buckets}, {"max_distance", longest}}}};
