@@ -205,7 +205,7 @@ TEST(AnalysisViews, HeadsAreMeasuredAndSorted) {
   ViewInput input = input_of();
   input.options = {{"repeats", std::int64_t{1}}};
   const Data data = exported("heads", input);
-  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{16, 11}));
+  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{16, 15}));
   const Field induction = induction_of(*input.columns[0].model);
   double last = 1;
   for (std::int64_t row = 0; row < 16; ++row) {
@@ -220,6 +220,9 @@ TEST(AnalysisViews, HeadsAreMeasuredAndSorted) {
     expect_near(at(data, row, column_named(data, "self")), expected.self);
     expect_near(at(data, row, column_named(data, "induction")), static_cast<double>(induction.at(layer, head)));
     EXPECT_TRUE(std::isnan(at(data, row, column_named(data, "gate-selectivity"))));
+    for (const char* const share : {"carrier", "still-pairs", "concentration"}) {
+      EXPECT_LE(at(data, row, column_named(data, share)), 1) << share;
+    }
     EXPECT_LE(expected.previous, last + 1e-6);
     last = expected.previous;
   }

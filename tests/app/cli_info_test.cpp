@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/numbers.h"
 #include "models/checkpoint/tensor_source.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_locus.h"
@@ -118,8 +119,8 @@ TEST_F(CliInfo, TheManualsTableIsWhatVerifyPrints) {
     std::map<std::string, std::string> families;
     for (std::sregex_iterator at(text.begin(), text.end(), row), end; at != end; ++at) {
       families[(*at)[1]] = (*at)[2];
-      EXPECT_LE(std::stod((*at)[3]), 1e-4) << at->str();
-      EXPECT_LE(std::stod((*at)[4]), 1e-4) << at->str();
+      EXPECT_LE(locus::parse_number<double>((*at)[3].str()).value_or(1), 1e-4) << at->str();
+      EXPECT_LE(locus::parse_number<double>((*at)[4].str()).value_or(1), 1e-4) << at->str();
     }
     return families;
   };

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "app/workbench/workbench.h"
 #include "tests/support/bundled.h"
 #include "tests/support/fake_model.h"
+#include "tests/support/run_locus.h"
 
 namespace locus::workbench {
 namespace {
@@ -88,7 +90,7 @@ TEST_F(OpenColumns, ATraceIsAColumnThatNothingRuns) {
   ASSERT_TRUE(columns.ok()) << columns.error().describe();
   EXPECT_EQ(columns->front().name, "boats");
   EXPECT_EQ(columns->front().model, nullptr);
-  EXPECT_EQ(columns->front().trace->text(), "one boat, two boats");
+  EXPECT_EQ(columns->front().trace->length(), 19);  // the bytes of the trace's own text
   EXPECT_EQ(files_of(entry_of(trace_file()), nullptr), std::vector<std::string>{trace_file().string()});
   EXPECT_EQ(maker.columns({entry_of("elsewhere")}, text_of("x")).error().message, "nothing is to be opened");
 }
@@ -99,11 +101,12 @@ TEST_F(OpenColumns, ASessionsFiguresShowTraces) {
   std::ofstream(session) << R"({"locus": "session/1", "checkpoints": [{"path": "boats.safetensors"}, {"path": ")" +
                                 test::source_dir() + R"(/assets/checkpoints/text-rope"}],
     "input": {"text": "one boat, two boats"}, "state": {"view": "attention"}})";
-  const auto rendered = render_session(session, folder_ / "figures");
-  ASSERT_TRUE(rendered.ok()) << rendered.error().describe();
-  EXPECT_EQ(rendered->warnings, std::vector<std::string>{});
-  ASSERT_EQ(rendered->files.size(), 2U);
-  EXPECT_TRUE(fs::exists(rendered->files.front()));
+  const auto outcome = testing_support::run_locus({"--figures", (folder_ / "figures").string(), session.string()});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  const auto drawn = fs::directory_iterator(folder_ / "figures");
+  EXPECT_EQ(std::count_if(begin(drawn), end(drawn), [](const auto& file) { return file.path().extension() == ".png"; }),
+            1);
 }
 
 }  // namespace
