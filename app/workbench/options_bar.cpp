@@ -68,7 +68,7 @@ OptionsBar::OptionsBar(Studio& studio, QWidget* parent) : QWidget(parent), studi
   setObjectName(QStringLiteral("options"));
   setAccessibleName(QStringLiteral("Options of the view"));
   flow_ = new FlowLayout(this);
-  flow_->setContentsMargins(6, 4, 6, 4);
+  flow_->setContentsMargins(6, 0, 6, 0);
   QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
   policy.setHeightForWidth(true);
   setSizePolicy(policy);
@@ -157,6 +157,7 @@ QWidget* OptionsBar::make(const views::Control& control) {
   } else if (control.kind == views::Control::Kind::kText) {
     auto* edit = new QLineEdit(group);
     edit->setMinimumWidth(kSliderLetters * fontMetrics().averageCharWidth());
+    edit->setFixedHeight(fontMetrics().height() + 2);  // the strip of a map's one field takes little from the map
     connect(edit, &QLineEdit::editingFinished, this, [this, edit, control] {
       const std::string word = edit->text().toStdString();
       const auto& all = studio_.state().options;
