@@ -74,11 +74,32 @@ OptionsBar::OptionsBar(Studio& studio, QWidget* parent) : QWidget(parent), studi
   setSizePolicy(policy);
   connect(&studio_, &Studio::state_changed, this, &OptionsBar::refresh);
   refresh();
+  if (parent != nullptr) {
+    parent->window()->installEventFilter(this);
+  }
+}
+
+bool OptionsBar::gives_way() const {
+  constexpr int kSmallScreen = 800;
+  const auto& all = studio_.state().options;
+  const auto own = all.find(view_->info().name);
+  return window()->height() <= kSmallScreen &&
+         std::ranges::all_of(view_->info().controls, [&](const views::Control& control) {
+           const bool set = own != all.end() && !(value_of(control, own->second) == value_of(control, Settings()));
+           return control.kind == views::Control::Kind::kText && !set;
+         });
+}
+
+bool OptionsBar::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Resize && view_ != nullptr) {
+    set_hidden(hidden_);
+  }
+  return QWidget::eventFilter(watched, event);
 }
 
 void OptionsBar::set_hidden(bool hidden) {
   hidden_ = hidden;
-  setVisible(!hidden && !view_->info().controls.empty());
+  setVisible(!hidden && !gives_way());
 }
 
 void OptionsBar::set(const std::string& name, const SettingValue& value) {
@@ -106,6 +127,7 @@ void OptionsBar::refresh() {
     show(own == all.end() ? Settings() : own->second);
   }
   filling_ = false;
+  set_hidden(hidden_);
 }
 
 void OptionsBar::rebuild() {

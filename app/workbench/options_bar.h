@@ -21,6 +21,10 @@ class OptionsBar : public QWidget {
   // With the rest of what is around the figure.
   void set_hidden(bool hidden);
 
+ protected:
+  // Follows the window's height.
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
   void refresh();
   void rebuild();
@@ -32,6 +36,9 @@ class OptionsBar : public QWidget {
   FlowLayout* flow_ = nullptr;
   const views::View* view_ = nullptr;                                  // whose controls these are
   std::vector<std::function<void(const Settings& options)>> showing_;  // one a control: shows its value
+  // A strip of words alone gives its line to the maps of a small screen, until one of them is set.
+  bool gives_way() const;
+
   bool hidden_ = false;
   bool filling_ = false;
 };
