@@ -3,6 +3,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDoubleSpinBox>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -99,7 +100,7 @@ bool OptionsBar::eventFilter(QObject* watched, QEvent* event) {
 
 void OptionsBar::set_hidden(bool hidden) {
   hidden_ = hidden;
-  setVisible(!hidden && !gives_way());
+  setVisible(!hidden && !view_->info().controls.empty() && !gives_way());
 }
 
 void OptionsBar::set(const std::string& name, const SettingValue& value) {
