@@ -13,7 +13,7 @@
 namespace locus::cli {
 namespace {
 
-struct Options {
+struct BenchOptions {
   std::string only;
   std::int64_t repetitions = 7;
   bool quick = false;
@@ -39,17 +39,8 @@ Json row_json(const models::BenchRow& row, bool quick) {
           {"note", row.note}};
 }
 
-std::string number(double value) {
+std::string number_words(double value) {
   return general_text(value, 4);
-}
-
-// `text` and spaces up to `width` characters; UTF-8 continuation bytes take no room.
-std::string padded(const std::string& text, std::size_t width) {
-  std::size_t characters = 0;
-  for (const char c : text) {
-    characters += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
-  }
-  return text + std::string(characters < width ? width - characters : 0, ' ');
 }
 
 // A row of a Markdown table, which is how README shows it.
@@ -63,12 +54,13 @@ void print_row(const models::BenchRow& row, bool quick, Console& console) {
   const bool compared = row.reference > 0;
   std::string name = row.name + (row.reference_name.empty() ? "" : "; against " + row.reference_name);
   name += row.note.empty() ? "" : " (" + row.note + ")";
-  console.print(line(name, number(row.value) + " " + row.unit, compared ? number(row.reference) + " " + row.unit : "",
-                     compared ? number(row.ratio) : "", models::target_text(row),
+  console.print(line(name, number_words(row.value) + " " + row.unit,
+                     compared ? number_words(row.reference) + " " + row.unit : "",
+                     compared ? number_words(row.ratio) : "", models::target_text(row),
                      bounded(row) && !quick ? (row.met ? "yes" : "no") : ""));
 }
 
-Status run(const Options& options, const Context& context) {
+Status run_bench(const BenchOptions& options, const Context& context) {
   Console& console = context.console;
   warn_of_slow_products(context);
   const Interrupt interrupt;
@@ -107,13 +99,13 @@ Status run(const Options& options, const Context& context) {
 }  // namespace
 
 Action declare_bench(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchOptions>();
   arguments.text("--only", options->only, "the groups of rows whose name contains this");
   arguments.integer("--repetitions", options->repetitions, {1, 1000}, "of each measurement; the median counts");
   arguments.flag("--quick", options->quick,
                  "small lengths, two repetitions: that it works, not how fast; no target is judged");
   arguments.flag("--json", options->json, "print JSON: machine, rows");
-  return [options](const Context& context) { return run(*options, context); };
+  return [options](const Context& context) { return run_bench(*options, context); };
 }
 
 }  // namespace locus::cli

@@ -175,4 +175,12 @@ std::string short_count(double count) {
   return fixed_text(count, unit > 0 && count < 100 ? 2 : 0) + units[unit];
 }
 
+std::string padded(const std::string& text, std::size_t width) {
+  std::size_t characters = 0;
+  for (const char c : text) {
+    characters += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
+  }
+  return text + std::string(characters < width ? width - characters : 0, ' ');
+}
+
 }  // namespace locus::cli

@@ -14,7 +14,7 @@
 namespace locus::cli {
 namespace {
 
-struct Options {
+struct EvaluateOptions {
   std::string task;
   std::vector<std::string> paths;
   std::vector<std::string> task_options;
@@ -53,9 +53,8 @@ Json row_json(const training::Evaluation& row) {
   return json;
 }
 
-std::string padded(std::string text, std::size_t width) {
-  text.resize(std::max(width, text.size() + 1), ' ');
-  return text;
+std::string cell(const std::string& text, std::size_t width) {
+  return padded(text, width - 1) + " ";
 }
 
 // Percent of errors, a line a row.
@@ -80,23 +79,23 @@ void print_map(const training::EvaluationMap& map, Console& console) {
 }
 
 void print_rows(const std::vector<training::Evaluation>& rows, Console& console) {
-  std::string head = padded("checkpoint", 28) + padded("encoding", 16);
+  std::string head = cell("checkpoint", 28) + cell("encoding", 16);
   for (const auto& [split, value] : rows.front().splits) {
-    head += padded(split, 26);
+    head += cell(split, 26);
   }
   console.print(head + "(" + rows.front().metric + ", 95 % interval)");
   for (const training::Evaluation& row : rows) {
-    std::string line = padded(row.checkpoint, 28) + padded(row.encoding, 16);
+    std::string line = cell(row.checkpoint, 28) + cell(row.encoding, 16);
     for (std::size_t n = 0; n < row.splits.size(); ++n) {
       const std::string text = fixed_text(row.splits[n].second, 4) + " [" + fixed_text(row.intervals[n].first, 4) +
                                ", " + fixed_text(row.intervals[n].second, 4) + "]";
-      line += padded(std::isnan(row.splits[n].second) ? "cannot take this length" : text, 26);
+      line += cell(std::isnan(row.splits[n].second) ? "cannot take this length" : text, 26);
     }
     console.print(line);
     if (!row.perplexities.empty()) {
-      std::string perplexities = padded("", 28) + padded("perplexity", 16);
+      std::string perplexities = cell("", 28) + cell("perplexity", 16);
       for (const double perplexity : row.perplexities) {
-        perplexities += padded(std::isnan(perplexity) ? "" : fixed_text(perplexity, 4), 26);
+        perplexities += cell(std::isnan(perplexity) ? "" : fixed_text(perplexity, 4), 26);
       }
       console.print(perplexities);
     }
@@ -104,12 +103,12 @@ void print_rows(const std::vector<training::Evaluation>& rows, Console& console)
   }
 }
 
-std::string kept_rows(std::size_t count, const Options& options) {
+std::string kept_rows(std::size_t count, const EvaluateOptions& options) {
   return std::to_string(count) + " of " + std::to_string(options.paths.size()) + " checkpoints were measured" +
          (options.record ? " and recorded" : "");
 }
 
-Status run(const Options& options, const Context& context) {
+Status run_evaluate(const EvaluateOptions& options, const Context& context) {
   if (options.paths.empty()) {
     return usage("evaluate: expected at least one PATH");
   }
@@ -160,7 +159,7 @@ Status run(const Options& options, const Context& context) {
 }  // namespace
 
 Action declare_evaluate(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EvaluateOptions>();
   arguments.positional("TASK", options->task, true, "what is measured; locus train --help lists the tasks");
   arguments.positionals("PATH", options->paths, "checkpoints");
   arguments.repeated("--task-option", options->task_options, "an option of the task, instead of the trained one");
@@ -174,7 +173,7 @@ Action declare_evaluate(Arguments& arguments) {
   options->overrides.declare(arguments);
   arguments.integer("--seed", options->seed, {}, "of the sequences");
   arguments.flag("--json", options->json, "print JSON");
-  return [options](const Context& context) { return run(*options, context); };
+  return [options](const Context& context) { return run_evaluate(*options, context); };
 }
 
 }  // namespace locus::cli

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kCacheBytes = std::size_t{64} << 20;
 
-struct Options {
+struct FigureOptions {
   std::vector<std::string> words;  // VIEW PATH…
   InputOptions input;
   OverrideOptions overrides;
@@ -49,7 +49,7 @@ Result<fs::path> place_of(const std::string& word) {
 }
 
 // Type and parts of the figure, where they are given.
-Status read_paper(const Options& options, workbench::PaperState& paper) {
+Status read_paper(const FigureOptions& options, workbench::PaperState& paper) {
   paper.text_pt = options.text_pt.value_or(paper.text_pt);
   const Status left_out = workbench::leave_out(options.without, paper);
   return left_out.ok() ? left_out : Status(usage("--without: " + left_out.error().message));
@@ -67,7 +67,7 @@ void add_reference(workbench::CheckpointEntry entry, workbench::Session& session
 }
 
 // The recipe that the command line spells out.
-Result<workbench::Recipe> recipe_of(const Options& options) {
+Result<workbench::Recipe> recipe_of(const FigureOptions& options) {
   if (options.words.size() < 2) {
     return usage("figure: expected VIEW and PATH, or --recipe FILE (see locus figure --help)");
   }
@@ -99,7 +99,7 @@ Result<workbench::Recipe> recipe_of(const Options& options) {
 
 // PATHs beside --recipe say where its checkpoints are now, in its order. Errors: kUsage for another number of them,
 // kBadInput for a checkpoint that is not found.
-Status place_checkpoints(const Options& options, workbench::Recipe& recipe) {
+Status place_checkpoints(const FigureOptions& options, workbench::Recipe& recipe) {
   std::vector<workbench::CheckpointEntry*> shown;
   for (workbench::CheckpointEntry& entry : recipe.session.checkpoints) {
     if (entry.shown) {
@@ -126,7 +126,7 @@ Status place_checkpoints(const Options& options, workbench::Recipe& recipe) {
   return {};
 }
 
-Result<workbench::Recipe> read_recipe(const Options& options) {
+Result<workbench::Recipe> read_recipe(const FigureOptions& options) {
   std::error_code ignored;
   if (!options.words.empty() && views::find_view(options.words.front()).ok() &&
       !fs::exists(options.words.front(), ignored)) {
@@ -291,7 +291,7 @@ std::string written_so_far(int files) {
                     : std::to_string(files) + (files == 1 ? " file was" : " files were") + " written";
 }
 
-Status draw(workbench::Recipe recipe, const Painter* painter, const Options& options, const Context& context) {
+Status draw(workbench::Recipe recipe, const Painter* painter, const FigureOptions& options, const Context& context) {
   LOCUS_TRY(const views::View* view, views::find_view(recipe.session.state.view));
   const Interrupt interrupt;
   const auto opened = open_columns(recipe, view->info().uses_input, context, interrupt.token());
@@ -314,7 +314,7 @@ Status draw(workbench::Recipe recipe, const Painter* painter, const Options& opt
   return status.ok() ? status : Status(keeping(status.error(), written_so_far(drawing.written())));
 }
 
-Status run(const Options& options, const Context& context) {
+Status run_figure(const FigureOptions& options, const Context& context) {
   if (options.out.empty() && options.data.empty()) {
     return usage("figure: expected --out FILE or --data FILE");
   }
@@ -347,7 +347,7 @@ std::string view_help() {
 }  // namespace
 
 Action declare_figure(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FigureOptions>();
   arguments.positionals("VIEW PATH", options->words,
                         "a view, then checkpoints or traces: the columns that are compared");
   options->input.declare(arguments);
@@ -367,7 +367,7 @@ Action declare_figure(Arguments& arguments) {
   arguments.number("--text-pt", options->text_pt, {4, 48}, "size of the figure's labels in points (default 7)");
   arguments.text("--without", options->without, "what is not drawn: titles, labels, legend, with commas between them");
   arguments.footer(view_help());
-  return [options](const Context& context) { return run(*options, context); };
+  return [options](const Context& context) { return run_figure(*options, context); };
 }
 
 }  // namespace locus::cli

@@ -7,7 +7,7 @@
 namespace locus::cli {
 namespace {
 
-struct Options {
+struct HelpOptions {
   std::string topic;
   std::string search;
   bool markdown = false;
@@ -46,7 +46,7 @@ Status print_found(const std::string& words, Console& console) {
   return {};
 }
 
-Status run(const Options& options, const Context& context) {
+Status run_help(const HelpOptions& options, const Context& context) {
   if (!options.search.empty()) {
     return options.topic.empty() ? print_found(options.search, context.console)
                                  : Status(usage("help: expected TOPIC or --search, found both"));
@@ -68,11 +68,11 @@ Status run(const Options& options, const Context& context) {
 }  // namespace
 
 Action declare_help(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<HelpOptions>();
   arguments.positional("TOPIC", options->topic, false, "a page, an encoding, a sub-command, the words of a heading");
   arguments.text("--search", options->search, "list the parts of the manual that hold these words");
   arguments.flag("--markdown", options->markdown, "print the page as it is written");
-  return [options](const Context& context) { return run(*options, context); };
+  return [options](const Context& context) { return run_help(*options, context); };
 }
 
 }  // namespace locus::cli

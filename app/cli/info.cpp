@@ -13,7 +13,7 @@
 namespace locus::cli {
 namespace {
 
-struct Options {
+struct InfoOptions {
   std::string path;
   bool json = false;
   bool encodings = false;
@@ -87,7 +87,7 @@ Json info_json(const models::Model& model, std::int64_t length) {
   return json;
 }
 
-std::string joined(const std::vector<std::string>& names) {
+std::string names_line(const std::vector<std::string>& names) {
   std::string line;
   for (const std::string& name : names) {
     line += (line.empty() ? "" : ", ") + name;
@@ -159,9 +159,9 @@ void print_info(const models::Model& model, std::int64_t length, Console& consol
   }
   row("dtype", info.dtype);
   row("tokenizer", info.image ? "none (an image model)" : info.tokenizer ? "yes" : "none: give --ids");
-  row("files", joined(info.files));
-  row("missing", joined(info.missing));
-  row("unexpected", joined(info.unexpected));
+  row("files", names_line(info.files));
+  row("missing", names_line(info.missing));
+  row("unexpected", names_line(info.unexpected));
   row("products", products_line(models::runtime()));
   if (length > 0) {
     row("FLOPs", short_count(2 * model.macs(length)) + " for " + std::to_string(length) + " tokens (" +
@@ -207,7 +207,7 @@ Status print_encodings(bool as_json, Console& console) {
   return {};
 }
 
-Status run(const Options& options, const Context& context) {
+Status run_info(const InfoOptions& options, const Context& context) {
   if (options.encodings) {
     return options.path.empty() ? print_encodings(options.json, context.console)
                                 : Status(usage("--encodings takes no PATH"));
@@ -230,13 +230,13 @@ Status run(const Options& options, const Context& context) {
 }  // namespace
 
 Action declare_info(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InfoOptions>();
   arguments.positional("PATH", options->path, false, "a checkpoint: a folder or a file");
   arguments.flag("--json", options->json, "print JSON");
   arguments.flag("--encodings", options->encodings, "list the position encodings instead");
   arguments.integer("--length", options->length, {}, "print FLOPs and MACs for this many tokens");
   options->overrides.declare(arguments);
-  return [options](const Context& context) { return run(*options, context); };
+  return [options](const Context& context) { return run_info(*options, context); };
 }
 
 }  // namespace locus::cli

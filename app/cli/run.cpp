@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kTop = 10;
 
-struct Options {
+struct RunOptions {
   std::string path;
   InputOptions input;
   OverrideOptions overrides;
@@ -109,7 +109,7 @@ void print_run(const models::Trace& trace, const models::Generation* generated, 
   console.print(fixed_text(trace.time_ms(), 1) + " ms, " + std::to_string(trace.memory_mb()) + " MB kept");
 }
 
-Status run(const Options& options, const Context& context) {
+Status run_model(const RunOptions& options, const Context& context) {
   LOCUS_TRY(const models::Input input, options.input.read());
   models::RunOptions run_options;
   LOCUS_TRY(const std::set<std::string> keep, parse_keep(options.keep));
@@ -156,7 +156,7 @@ Status run(const Options& options, const Context& context) {
 }  // namespace
 
 Action declare_run(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   arguments.positional("PATH", options->path, true, "a checkpoint: a folder or a file");
   options->input.declare(arguments);
   options->overrides.declare(arguments);
@@ -166,7 +166,7 @@ Action declare_run(Arguments& arguments) {
   arguments.number("--temperature", options->temperature, {0, 1000}, "draw them at this temperature; 0: the likeliest");
   arguments.integer("--seed", options->seed, {}, "of the draws");
   arguments.flag("--json", options->json, "print JSON");
-  return [options](const Context& context) { return run(*options, context); };
+  return [options](const Context& context) { return run_model(*options, context); };
 }
 
 }  // namespace locus::cli

@@ -20,7 +20,7 @@ namespace {
 constexpr double kMost = 4294967296;  // of layers, channels, steps
 constexpr double kSmallestRate = 1e-12;
 
-struct Options {
+struct TrainOptions {
   training::TrainOptions train;
   std::vector<std::string> corpus;
   std::vector<std::string> validate;
@@ -157,7 +157,7 @@ Status draw_curve(const std::vector<training::CurvePoint>& curve, const std::fil
   return painter->write(figure, file, {});
 }
 
-Status run(const Options& options, const Context& context) {
+Status run_train(const TrainOptions& options, const Context& context) {
   training::TrainOptions train = options.train;
   LOCUS_TRY(train.corpus, corpus_of(options.corpus, options.titles));
   LOCUS_TRY(train.validate, corpus_of(options.validate, options.titles));
@@ -213,7 +213,7 @@ Status run(const Options& options, const Context& context) {
 }  // namespace
 
 Action declare_train(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrainOptions>();
   training::TrainOptions& train = options->train;
   std::string names;
   for (const training::TaskInfo& task : training::tasks()) {
@@ -260,7 +260,7 @@ Action declare_train(Arguments& arguments) {
   arguments.flag("--resume", train.resume, "go on where a run with these options was stopped");
   arguments.flag("--overwrite", train.overwrite, "replace the run or checkpoint that --out holds");
   arguments.footer("tasks:" + names);
-  return [options](const Context& context) { return run(*options, context); };
+  return [options](const Context& context) { return run_train(*options, context); };
 }
 
 }  // namespace locus::cli

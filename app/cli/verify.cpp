@@ -16,7 +16,7 @@
 namespace locus::cli {
 namespace {
 
-struct Options {
+struct VerifyOptions {
   std::vector<std::string> paths;
   InputOptions input;
   OverrideOptions overrides;
@@ -73,7 +73,7 @@ Status write_into(const std::string& file, const std::string& table) {
 }
 
 // A line of Markdown for each folder: its family and the largest differences.
-Status print_table(const Options& options, const Context& context) {
+Status print_table(const VerifyOptions& options, const Context& context) {
   std::string table = "| checkpoint | family | logits or hidden | attention |\n|---|---|---|---|\n";
   bool passed = true;
   for (const std::string& path : options.paths) {
@@ -106,7 +106,7 @@ void print_report(const models::VerifyReport& report, bool json, Console& consol
   }
 }
 
-Status run(const Options& options, const Context& context) {
+Status run_verify(const VerifyOptions& options, const Context& context) {
   if (options.paths.empty()) {
     return usage("verify: expected PATH (see locus verify --help)");
   }
@@ -149,7 +149,7 @@ Status run(const Options& options, const Context& context) {
 }  // namespace
 
 Action declare_verify(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyOptions>();
   arguments.positionals("PATH", options->paths,
                         "a checkpoint: a folder or a file; without input a folder with expected.safetensors");
   options->input.declare(arguments);
@@ -159,7 +159,7 @@ Action declare_verify(Arguments& arguments) {
   arguments.text("--into", options->into,
                  "with --table: a file whose table between <!-- locus verify --table --> and <!-- end --> it becomes");
   arguments.flag("--json", options->json, "print JSON");
-  return [options](const Context& context) { return run(*options, context); };
+  return [options](const Context& context) { return run_verify(*options, context); };
 }
 
 }  // namespace locus::cli

@@ -77,7 +77,7 @@ std::string code(const Block& block, const HtmlColors& colors) {
          "\"><pre style=\"white-space:pre-wrap\">" + text + "</pre></td></tr></table><p></p>";
 }
 
-std::string heading(const Block& block) {
+std::string heading_html(const Block& block) {
   const std::string level = std::to_string(block.level);
   return "<h" + level + "><a name=\"" + escaped(anchor_of(block.line)) + "\"></a>" + inline_html(block.line) + "</h" +
          level + ">";
@@ -86,7 +86,7 @@ std::string heading(const Block& block) {
 std::string block_html(const Block& block, const HtmlColors& colors) {
   switch (block.kind) {
     case Block::Kind::kHeading:
-      return heading(block);
+      return heading_html(block);
     case Block::Kind::kTable:
       return table(block, colors);
     case Block::Kind::kCode:

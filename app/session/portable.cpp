@@ -11,8 +11,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kMostHashedBytes = std::uintmax_t{1} << 30;
-
 bool is_there(const fs::path& path) {
   std::error_code code;
   return fs::exists(path, code);

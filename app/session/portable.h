@@ -2,6 +2,7 @@
 // another machine.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "app/session/session.h"
 
 namespace locus::workbench {
+
+// Larger files of weights are not hashed.
+inline constexpr std::uintmax_t kMostHashedBytes = std::uintmax_t{1} << 30;
 
 // What a file at `path` is called in a file of `folder`: relative to it, with slashes; the whole path where there is no
 // way from one to the other.

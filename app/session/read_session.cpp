@@ -14,8 +14,6 @@ namespace {
 using nlohmann::json;
 using Reader = JsonReader;
 
-constexpr std::size_t kLongestFile = 64U << 20;
-
 models::Input read_input(Reader reader, const std::filesystem::path& folder) {
   models::Input input;
   reader.get("text", input.text);

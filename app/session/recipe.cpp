@@ -21,8 +21,6 @@ using nlohmann::json;
 
 constexpr double kSmallestPt = 4;
 constexpr double kLargestPt = 48;
-constexpr std::uintmax_t kMostHashedBytes = std::uintmax_t{1} << 30;
-
 // Puts where the file is now into `path`, if it is not there and is found.
 void find_again(fs::path& path, const std::string& stored, const std::string& sha256,
                 const std::vector<fs::path>& folders) {

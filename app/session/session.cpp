@@ -10,7 +10,6 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr std::size_t kLongestFile = 64U << 20;
 constexpr std::size_t kLabelBytes = 24;  // of a column's own text
 
 // The text's beginning on one line, cut between characters.

@@ -17,6 +17,7 @@
 namespace locus::workbench {
 
 inline constexpr const char* kSessionFormat = "session/1";
+inline constexpr std::size_t kLongestFile = 64U << 20;  // of a session or a recipe, in bytes
 
 struct CheckpointEntry {
   std::filesystem::path path;

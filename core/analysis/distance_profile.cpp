@@ -5,12 +5,11 @@
 #include <limits>
 
 #include "core/analysis/row_blocks.h"
+#include "core/base/numbers.h"
 
 namespace locus::analysis {
 
 namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<std::int64_t> bin_edges(std::int64_t distances, std::int64_t bins) {
   const std::int64_t count = std::clamp<std::int64_t>(bins, 1, distances);
@@ -107,9 +106,9 @@ Result<DistanceProfile> distance_profile(const attention::ScoreField& field, con
       sum += static_cast<double>(value);
     }
     profile.cells.push_back(static_cast<std::int64_t>(bin.size()));
-    profile.mean.push_back(bin.empty() ? kNone : sum / static_cast<double>(bin.size()));
-    profile.low.push_back(bin.empty() ? kNone : quantile(bin, options.low));
-    profile.high.push_back(bin.empty() ? kNone : quantile(bin, options.high));
+    profile.mean.push_back(bin.empty() ? kNaN : sum / static_cast<double>(bin.size()));
+    profile.low.push_back(bin.empty() ? kNaN : quantile(bin, options.low));
+    profile.high.push_back(bin.empty() ? kNaN : quantile(bin, options.high));
   }
   return profile;
 }

@@ -5,19 +5,15 @@
 #include <limits>
 #include <numbers>
 
+#include "core/base/numbers.h"
+
 namespace locus::analysis {
 
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
 // (H, T, W) as the loops read it.
 at::Tensor readable(const at::Tensor& tensor) {
   return tensor.select(0, 0).detach().to(at::kCPU, at::kFloat).contiguous();
-}
-
-std::size_t index(std::int64_t n) {
-  return static_cast<std::size_t>(n);
 }
 
 // δ of neighbours, where it is the same everywhere; fractions of a token are rounded.
@@ -165,7 +161,7 @@ PairList PairLayer::list(std::int64_t head) const {
   for (std::int64_t row = 0; row < rows(); ++row) {
     PairRow entry;
     entry.name = row >= form.pairs() ? "rest" : form.names.empty() ? std::to_string(row) : form.names[index(row)];
-    entry.wavelength = row >= form.pairs() ? std::numeric_limits<double>::infinity() : kNone;
+    entry.wavelength = row >= form.pairs() ? std::numeric_limits<double>::infinity() : kNaN;
     if (row < form.pairs() && form.frequencies.defined()) {
       entry.wavelength =
           2 * std::numbers::pi / std::hypot(angle(head, row, {1, 0}), grid() ? angle(head, row, {0, 1}) : 0.0);

@@ -16,6 +16,11 @@
 
 namespace locus::analysis {
 
+// A place in a vector.
+inline std::size_t index(std::int64_t n) {
+  return static_cast<std::size_t>(n);
+}
+
 // The cells whose key stands `lag` entries before the query.
 struct Lag {
   std::int64_t lag = 0;

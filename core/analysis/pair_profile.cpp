@@ -8,17 +8,12 @@
 #include "core/analysis/pair_layer.h"
 #include "core/analysis/row_blocks.h"
 #include "core/attention/tasks.h"
+#include "core/base/numbers.h"
 #include "core/position/tapa.h"
 
 namespace locus::analysis {
 
 namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-std::size_t index(std::int64_t n) {
-  return static_cast<std::size_t>(n);
-}
 
 // One thread's sequences.
 struct Sequences {
@@ -121,7 +116,7 @@ Result<std::vector<double>> carrier_of(const PairLayer& layer, const Places& pla
   }
   const double rest = mean_product(layer, head, layer.form.rest);
   for (std::size_t n = 0; n < sums.size(); ++n) {
-    sums[n] = places.count[n] > 0 ? layer.scale * (sums[n] / places.count[n] + rest) : kNone;
+    sums[n] = places.count[n] > 0 ? layer.scale * (sums[n] / places.count[n] + rest) : kNaN;
   }
   return sums;
 }
@@ -139,7 +134,7 @@ std::vector<double> modulated_carrier(const PairLayer& layer, const Places& plac
     const at::Tensor key = layer.key.select(0, head / layer.group).slice(1, layer.channels(1).front());
     phase = query.to(at::kDouble).mean(0).sum().item<double>() + key.to(at::kDouble).mean(0).sum().item<double>();
   }
-  std::vector<double> carrier(places.count.size(), kNone);
+  std::vector<double> carrier(places.count.size(), kNaN);
   for (const Lag& lag : places.lags) {
     const double steps = std::abs(lag.steps[0]);
     const double turning = steps > 0 ? std::pow(steps, modulation.alpha) : 0.0;
@@ -246,17 +241,17 @@ void explain(const std::vector<std::vector<double>>& parts, PairProfile& profile
   const Weighted cells{profile.count};
   const double variance = cells.covariance(profile.logit, profile.logit);
   profile.explained = profile.carrier.empty() || !(variance > 0)
-                          ? kNone
+                          ? kNaN
                           : 1 - cells.squared_error(profile.logit, profile.carrier) / variance;
   double still = 0;
   bool known = false;
   for (std::size_t row = 0; row < parts.size(); ++row) {
-    profile.share.push_back(variance > 0 ? cells.covariance(parts[row], profile.logit) / variance : kNone);
+    profile.share.push_back(variance > 0 ? cells.covariance(parts[row], profile.logit) / variance : kNaN);
     const double wavelength = profile.pairs.rows[row].wavelength;
     known = known || std::isfinite(wavelength);
     still += std::isfinite(wavelength) && wavelength > profile.pairs.span ? profile.share.back() : 0.0;
   }
-  profile.still_share = known ? still : kNone;
+  profile.still_share = known ? still : kNaN;
 }
 
 }  // namespace
@@ -282,7 +277,7 @@ Result<PairProfile> pair_profile(const PairSource& source, std::int64_t head, St
   for (std::int64_t row = 0; row < layer.rows(); ++row) {
     for (std::size_t n = 0; n < places.count.size(); ++n) {
       double& part = parts[index(row)][n];
-      part = places.count[n] > 0 ? layer.scale * part / places.count[n] : kNone;
+      part = places.count[n] > 0 ? layer.scale * part / places.count[n] : kNaN;
       profile.logit[n] += part;
       profile.parts.at(row, static_cast<std::int64_t>(n)) = static_cast<float>(part);
     }

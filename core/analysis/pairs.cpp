@@ -8,17 +8,13 @@
 
 #include "core/analysis/pair_layer.h"
 #include "core/attention/tasks.h"
+#include "core/base/numbers.h"
 
 namespace locus::analysis {
 
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kBlock = 512;  // tokens whose norms are in cache together
-
-std::size_t index(std::int64_t n) {
-  return static_cast<std::size_t>(n);
-}
 
 // norms[t·M + m] of `count` tokens.
 void norms_of(const PairLayer& layer, const float* tokens, std::int64_t count, std::vector<float>& norms) {
@@ -87,7 +83,7 @@ double concentration(const std::vector<double>& real, const std::vector<double>&
       points += 1;
     }
   }
-  return points > 0 ? std::hypot(x, y) / points : kNone;
+  return points > 0 ? std::hypot(x, y) / points : kNaN;
 }
 
 std::vector<float> narrowed(const std::vector<double>& from) {
@@ -286,7 +282,7 @@ Result<std::vector<PairHabits>> pair_habits(const PairSource& source, StopToken 
       logarithm += own * std::log(wavelength);
       strongest = energy.at(head, pair) > energy.at(head, strongest) ? pair : strongest;
     }
-    PairHabits own{weight > 0 ? std::exp(logarithm / weight) : kNone, profile.explained, profile.still_share, kNone};
+    PairHabits own{weight > 0 ? std::exp(logarithm / weight) : kNaN, profile.explained, profile.still_share, kNaN};
     if (const auto plane = pair_plane(source, head, strongest)) {
       own.concentration = plane->query_concentration * plane->key_concentration;
     } else if (plane.error().code != ErrorCode::kUnsupported) {

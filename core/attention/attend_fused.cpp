@@ -13,7 +13,7 @@ namespace locus::attention {
 
 namespace {
 
-constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+constexpr float kHidden = -std::numeric_limits<float>::infinity();
 
 // What one thread works with.
 struct Scratch {
@@ -62,7 +62,7 @@ class Fused {
     scratch.output.resize((value.width + state.width) * kLanes);
     float* const output = scratch.output.data();
     std::fill_n(output, (value.width + state.width) * kLanes, 0.0F);
-    scratch.maximum.fill(kMinusInfinity);
+    scratch.maximum.fill(kHidden);
     scratch.sum.fill(0);
     RowScores& scores = scratch.scores;
     scores.begin(program_, batch, head, rows);
@@ -70,7 +70,7 @@ class Fused {
       const Range columns{std::max(scores.visible().begin, end - kChunk), end};
       scores.chunk(columns, {});
       if (!scores.all_visible(columns)) {
-        kernels.hide(scores.logits(), columns.size(), columns.begin, scores.first(), scores.last(), kMinusInfinity);
+        kernels.hide(scores.logits(), columns.size(), columns.begin, scores.first(), scores.last(), kHidden);
       }
       if (kernels.soften(scores.logits(), columns.size(), scratch.maximum.data(), scratch.sum.data(),
                          scratch.shrink.data())) {
@@ -126,15 +126,15 @@ class Fused {
   at::Tensor log_sum_exp_;
 };
 
-bool readable(const at::Tensor& tensor) {
+bool fusable(const at::Tensor& tensor) {
   return !tensor.defined() || (tensor.device().is_cpu() && tensor.scalar_type() == at::kFloat);
 }
 
 }  // namespace
 
 std::optional<Result<Attended>> attend_fused(const Attention& attention, const StreamingOptions& options) {
-  if (options.row_block > 0 || options.column_block > 0 || !readable(attention.value) ||
-      !readable(attention.state_values)) {
+  if (options.row_block > 0 || options.column_block > 0 || !fusable(attention.value) ||
+      !fusable(attention.state_values)) {
     return std::nullopt;
   }
   std::optional<RowProgram> program =

@@ -9,7 +9,7 @@ namespace locus::attention {
 
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kUnbounded = std::numeric_limits<float>::infinity();
 
 // Lanes that share a pixel row.
 struct Run {
@@ -29,7 +29,7 @@ std::vector<Run> runs_of(const Pixels& rows, Range cells, std::int64_t first_row
 }
 
 float folded(const Lanes& values, Range lanes, bool mean) {
-  float folded = mean ? 0.0F : -kInfinity;
+  float folded = mean ? 0.0F : -kUnbounded;
   for (std::int64_t lane = lanes.begin; lane < lanes.end; ++lane) {
     const float value = values[static_cast<std::size_t>(lane)];
     folded = mean ? folded + value : std::max(folded, value);
@@ -68,13 +68,13 @@ Status FusedScores::overview(Quantity quantity, std::int64_t head, const Pixels&
           }
           const bool whole = scores.all_visible(chunk);
           if (!whole) {
-            kernels.hide(values, chunk.size(), chunk.begin, scores.first(), scores.last(), mean ? 0.0F : -kInfinity);
+            kernels.hide(values, chunk.size(), chunk.begin, scores.first(), scores.last(), mean ? 0.0F : -kUnbounded);
           }
           for (std::int64_t begin = chunk.begin; begin < chunk.end;) {
             const std::int64_t pixel = columns.of(begin);
             const std::int64_t end = std::min(columns.begin(pixel + 1), chunk.end);
             alignas(64) Lanes reduced;
-            reduced.fill(mean ? 0.0F : -kInfinity);
+            reduced.fill(mean ? 0.0F : -kUnbounded);
             (mean ? kernels.sum : kernels.maximum)(values + (begin - chunk.begin) * kLanes, end - begin,
                                                    reduced.data());
             for (const Run& run : runs) {

@@ -11,12 +11,12 @@ namespace locus::attention {
 namespace {
 
 // Eight running values, so that the loop needs no order and becomes vector instructions.
-constexpr std::int64_t kLanes = 8;
+constexpr std::int64_t kRunning = 8;
 
 float sum_of(const float* begin, const float* end) {
-  std::array<float, kLanes> lanes{};
-  for (; end - begin >= kLanes; begin += kLanes) {
-    for (std::int64_t n = 0; n < kLanes; ++n) {
+  std::array<float, kRunning> lanes{};
+  for (; end - begin >= kRunning; begin += kRunning) {
+    for (std::int64_t n = 0; n < kRunning; ++n) {
       lanes[static_cast<std::size_t>(n)] += begin[n];
     }
   }
@@ -31,10 +31,10 @@ float sum_of(const float* begin, const float* end) {
 }
 
 float maximum_of(const float* begin, const float* end) {
-  std::array<float, kLanes> lanes{};
+  std::array<float, kRunning> lanes{};
   lanes.fill(-std::numeric_limits<float>::infinity());
-  for (; end - begin >= kLanes; begin += kLanes) {
-    for (std::int64_t n = 0; n < kLanes; ++n) {
+  for (; end - begin >= kRunning; begin += kRunning) {
+    for (std::int64_t n = 0; n < kRunning; ++n) {
       float& lane = lanes[static_cast<std::size_t>(n)];
       lane = begin[n] > lane ? begin[n] : lane;
     }

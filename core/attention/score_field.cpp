@@ -16,8 +16,8 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr std::int64_t kMostCells = std::int64_t{1} << 28;
-constexpr std::int64_t kRowBlock = 256;
-constexpr std::int64_t kColumnBlock = 2048;
+constexpr std::int64_t kFieldRows = 256;
+constexpr std::int64_t kFieldColumns = 2048;
 
 Status check_range(const char* what, Range range, std::int64_t length) {
   if (range.begin < 0 || range.end > length || range.empty()) {
@@ -123,11 +123,11 @@ Result<Field> ScoreField::map(const Region& asked, StopToken stop) const {
     LOCUS_CHECK(fused_->map({region.quantity, region.head, region.rows, region.columns}, field, stop));
     return field;
   }
-  for (std::int64_t begin = region.rows.begin; begin < region.rows.end; begin += kRowBlock) {
+  for (std::int64_t begin = region.rows.begin; begin < region.rows.end; begin += kFieldRows) {
     if (stop.stop_requested()) {
       return cancelled();
     }
-    const Range rows{begin, std::min(begin + kRowBlock, region.rows.end)};
+    const Range rows{begin, std::min(begin + kFieldRows, region.rows.end)};
     const Range columns = mask_.columns(rows, source_->length()).clamped(region.columns);
     if (columns.empty()) {
       continue;
@@ -166,15 +166,15 @@ Result<Field> ScoreField::overview(const Region& asked, std::int64_t height, std
 
 Status ScoreField::overview_by_tiles(const Region& region, Reducer& reducer, const StopToken& stop) const {
   const Range all = reducer.cells();
-  for (std::int64_t begin = all.begin; begin < all.end; begin += kRowBlock) {
-    const Range rows{begin, std::min(begin + kRowBlock, all.end)};
+  for (std::int64_t begin = all.begin; begin < all.end; begin += kFieldRows) {
+    const Range rows{begin, std::min(begin + kFieldRows, all.end)};
     const Range columns = mask_.columns(rows, source_->length()).clamped(region.columns);
     at::Tensor carry;
-    for (std::int64_t end = columns.end; end > columns.begin; end -= kColumnBlock) {
+    for (std::int64_t end = columns.end; end > columns.begin; end -= kFieldColumns) {
       if (stop.stop_requested()) {
         return cancelled();
       }
-      const Range block{std::max(columns.begin, end - kColumnBlock), end};
+      const Range block{std::max(columns.begin, end - kFieldColumns), end};
       LOCUS_TRY(const at::Tensor values, tile(region, rows, block, carry));
       reducer.take(values.data_ptr<float>(), rows, block, mask_, source_->length());
     }

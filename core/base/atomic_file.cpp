@@ -11,6 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/system_files.h"
+
 namespace locus {
 
 namespace {
@@ -21,21 +23,13 @@ Error io_error(const std::filesystem::path& path, std::string_view what) {
   return bad_input(std::string(what) + ": " + std::strerror(errno), path.string());
 }
 
-// Whether `path` still names the file that the descriptor is open on.
-bool names(const std::filesystem::path& path, int descriptor) {
-  struct stat open {};
-  struct stat named {};
-  return ::fstat(descriptor, &open) == 0 && ::lstat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
-         open.st_ino == named.st_ino;
-}
-
 // Removes a partial file that nobody has locked. Only the holder of its lock removes a file, so it is still that one.
 void remove_unlocked(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) {
     return;
   }
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && names(path, descriptor)) {
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && names_open_file(path, descriptor)) {
     ::unlink(path.c_str());
   }
   ::close(descriptor);
@@ -51,7 +45,7 @@ int open_locked(const std::filesystem::path& path) {
     errno = EEXIST;
     return -1;
   }
-  if (descriptor >= 0 && !names(path, descriptor)) {
+  if (descriptor >= 0 && !names_open_file(path, descriptor)) {
     ::close(descriptor);
     errno = EEXIST;
     return -1;

@@ -11,6 +11,8 @@
 #include <ctime>
 #include <utility>
 
+#include "core/base/system_files.h"
+
 namespace locus {
 
 namespace {
@@ -41,14 +43,6 @@ std::string read_holder(int descriptor) {
 bool write_holder(int descriptor, const std::string& words) {
   return ::ftruncate(descriptor, 0) == 0 &&
          ::pwrite(descriptor, words.data(), words.size(), 0) == static_cast<ssize_t>(words.size());
-}
-
-// Whether `path` still names the open file: its last holder removes it.
-bool names(const std::filesystem::path& path, int descriptor) {
-  struct stat open {};
-  struct stat named {};
-  return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
-         open.st_ino == named.st_ino;
 }
 
 }  // namespace
@@ -82,7 +76,7 @@ Result<FolderLock> FolderLock::take(const std::filesystem::path& folder, const s
       ::close(descriptor);
       return error;
     }
-    if (names(path, descriptor)) {
+    if (names_open_file(path, descriptor)) {
       FolderLock lock(path, descriptor);
       if (!write_holder(descriptor, holder(work))) {
         return cannot_lock(path);

@@ -4,12 +4,16 @@
 
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 
 namespace locus {
+
+// What a table holds where there is no number; files write it as null or nothing.
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // "0.250": so many decimals (printf's %.*f).
 std::string fixed_text(double value, int decimals);

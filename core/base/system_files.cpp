@@ -1,5 +1,7 @@
 #include "core/base/system_files.h"
 
+#include <sys/stat.h>
+
 #include <fstream>
 
 #include "core/base/numbers.h"
@@ -24,6 +26,13 @@ std::string system_value(const std::string& path, const std::string& key) {
 double system_bytes(const std::string& path, const std::string& key) {
   const std::string value = system_value(path, key);  // "16314480 kB"
   return 1024 * parse_number<double>(value.substr(0, value.find(' '))).value_or(0);
+}
+
+bool names_open_file(const std::filesystem::path& path, int descriptor) {
+  struct stat open {};
+  struct stat named {};
+  return ::fstat(descriptor, &open) == 0 && ::lstat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+         open.st_ino == named.st_ino;
 }
 
 }  // namespace locus

@@ -1,6 +1,7 @@
 // What Linux says of the machine and of this process in files of "key: value" lines.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 namespace locus {
@@ -12,5 +13,8 @@ std::string system_value(const std::string& path, const std::string& key);
 // The bytes of such a line in kB: "VmHWM" (peak), "VmRSS" (now) of /proc/self/status, "MemAvailable" of /proc/meminfo;
 // 0 where the file or the line is missing.
 double system_bytes(const std::string& path, const std::string& key);
+
+// Whether `path` still names the file that `descriptor` is open on, not a link to it: another may have removed it.
+bool names_open_file(const std::filesystem::path& path, int descriptor);
 
 }  // namespace locus

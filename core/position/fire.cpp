@@ -13,7 +13,7 @@ namespace locus::position {
 namespace {
 
 constexpr double kSmall = 1e-6;
-constexpr std::int64_t kRowsPerTask = 32;
+constexpr std::int64_t kFireRows = 32;
 
 at::Tensor uniform(at::IntArrayRef sizes, std::int64_t inputs) {
   return (at::rand(sizes) * 2 - 1) / std::sqrt(static_cast<double>(inputs));
@@ -142,7 +142,7 @@ at::Tensor Fire::fused(const at::Tensor& content, const at::Tensor& distances, c
   float* const logits = out.data_ptr<float>();
   const float* const by_diagonal = numerator.data_ptr<float>();
   const float* const by_row = factor.data_ptr<float>();
-  at::parallel_for(0, out.size(0) * rows, kRowsPerTask, [&](std::int64_t begin, std::int64_t end) {
+  at::parallel_for(0, out.size(0) * rows, kFireRows, [&](std::int64_t begin, std::int64_t end) {
     std::vector<float*> of_heads(static_cast<std::size_t>(heads));
     for (std::int64_t task = begin; task < end; ++task) {
       const std::int64_t row = task % rows;

@@ -11,7 +11,7 @@ namespace locus::position {
 
 namespace {
 
-constexpr double kInitialDeviation = 0.02;
+constexpr double kTableDeviation = 0.02;
 
 // Rows and columns that the grid positions after the prefix span.
 std::pair<std::int64_t, std::int64_t> grid_extent(const Positions& positions) {
@@ -107,7 +107,7 @@ Result<std::unique_ptr<PositionEncoding>> Learned::make(const Settings& options,
 Learned::Learned(const ModelShape& shape, const LearnedOptions& options)
     : PositionEncoding(shape),
       options_(options),
-      table_(at::randn({options.class_rows + options.length, shape.width}) * kInitialDeviation) {}
+      table_(at::randn({options.class_rows + options.length, shape.width}) * kTableDeviation) {}
 
 Status Learned::accepts(const Positions& positions) const {
   if (options_.grid_rows == 0) {

@@ -10,7 +10,7 @@ namespace locus::position {
 namespace {
 
 constexpr std::int64_t kOfClass = 3;  // class to patch, patch to class, class to class
-constexpr double kInitialDeviation = 0.02;
+constexpr double kGridDeviation = 0.02;
 
 std::int64_t offsets(std::int64_t rows, std::int64_t columns) {
   return (2 * rows - 1) * (2 * columns - 1);
@@ -76,7 +76,7 @@ Result<std::unique_ptr<PositionEncoding>> RelativeGrid::make(const Settings& opt
 RelativeGrid::RelativeGrid(const ModelShape& shape, const RelativeGridOptions& options)
     : PositionEncoding(shape), options_(options) {
   const auto fresh = [&] {
-    return at::randn({offsets(options.grid_rows, options.grid_columns) + kOfClass, shape.heads}) * kInitialDeviation;
+    return at::randn({offsets(options.grid_rows, options.grid_columns) + kOfClass, shape.heads}) * kGridDeviation;
   };
   constexpr const char* kName = "relative_position_bias_table";
   own_ = options.per_layer ? LayerParameter(kName, shape.layers, true, fresh) : LayerParameter();

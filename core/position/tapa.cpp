@@ -16,7 +16,7 @@ namespace locus::position {
 
 namespace {
 
-constexpr std::int64_t kRowsPerTask = 32;
+constexpr std::int64_t kTapaRows = 32;
 constexpr std::array<std::string_view, 3> kPhases{"quadratic", "linear", "general"};  // in Phase's order
 
 // amplitude · cos(2π · distance · phase) where no gradient is needed, written over `amplitude` if allowed.
@@ -29,7 +29,7 @@ at::Tensor modulated(const at::Tensor& amplitude, const at::Tensor& phase, const
   const float* const a = amplitude.data_ptr<float>();
   const float* const p = phase.data_ptr<float>();
   const float* const d = by_diagonal.data_ptr<float>();
-  at::parallel_for(0, out.size(0) * out.size(1) * rows, kRowsPerTask, [&](std::int64_t begin, std::int64_t end) {
+  at::parallel_for(0, out.size(0) * out.size(1) * rows, kTapaRows, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t at = row * columns;
       kernel::modulate({logits + at, static_cast<std::size_t>(columns)}, a + at, p + at, d + (rows - 1 - row % rows));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/analysis/rollout.h"
+#include "core/base/numbers.h"
 #include "models/analyses/fields.h"
 #include "models/guard.h"
 
@@ -18,9 +19,8 @@ constexpr std::int64_t kShortestBias = 8;  // tokens below which no two ranges o
 // NaN where the encoding has no counterfactual scores.
 Result<double> counterfactual_bias(const attention::ScoreField& field, std::int64_t head,
                                    const HeadTableOptions& options, const StopToken& stop) {
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   if (options.bias_pairs < 1 || field.source().length() < kShortestBias) {
-    return kNone;
+    return kNaN;
   }
   analysis::DistanceBiasOptions bias;
   bias.pairing = analysis::Pairing::kCounterfactual;
@@ -31,7 +31,7 @@ Result<double> counterfactual_bias(const attention::ScoreField& field, std::int6
   if (!result.ok() && result.error().code != ErrorCode::kUnsupported) {
     return result.error();
   }
-  return result.ok() ? result->mean : kNone;
+  return result.ok() ? result->mean : kNaN;
 }
 
 }  // namespace

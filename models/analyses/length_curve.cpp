@@ -4,6 +4,7 @@
 #include <limits>
 #include <numbers>
 
+#include "core/base/numbers.h"
 #include "models/analyses/fields.h"
 #include "models/guard.h"
 
@@ -77,9 +78,8 @@ LengthPoint point_of(std::int64_t length, const Score& total) {
   point.length = length;
   point.scored = total.tokens;
   point.scored_bytes = total.bytes;
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  point.perplexity = total.tokens > 0 ? std::exp(total.nats / static_cast<double>(total.tokens)) : kNone;
-  point.bits_per_byte = total.bytes > 0 ? total.nats / (std::numbers::ln2 * static_cast<double>(total.bytes)) : kNone;
+  point.perplexity = total.tokens > 0 ? std::exp(total.nats / static_cast<double>(total.tokens)) : kNaN;
+  point.bits_per_byte = total.bytes > 0 ? total.nats / (std::numbers::ln2 * static_cast<double>(total.bytes)) : kNaN;
   return point;
 }
 

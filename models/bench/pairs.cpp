@@ -17,8 +17,8 @@ namespace locus::models {
 
 namespace {
 
-constexpr std::int64_t kHeadWidth = 64;
-constexpr std::int64_t kHeads = 8;
+constexpr std::int64_t kPairsWidth = 64;
+constexpr std::int64_t kPairsHeads = 8;
 
 struct Layer {
   std::shared_ptr<const attention::ComputedScores> scores;
@@ -30,13 +30,13 @@ Result<Layer> random_layer(std::int64_t heads, std::int64_t length) {
   const at::NoGradGuard no_grad;
   position::ModelShape shape;
   shape.heads = shape.kv_heads = heads;
-  shape.head_width = kHeadWidth;
-  shape.width = heads * kHeadWidth;
+  shape.head_width = kPairsWidth;
+  shape.width = heads * kPairsWidth;
   shape.trained_length = length;
   LOCUS_TRY(auto made, position::make_encoding("rope", {}, shape));
   const std::shared_ptr<const position::PositionEncoding> encoding = std::move(made);
-  const at::Tensor query = at::randn({1, heads, length, kHeadWidth});
-  const at::Tensor key = at::randn({1, heads, length, kHeadWidth});
+  const at::Tensor query = at::randn({1, heads, length, kPairsWidth});
+  const at::Tensor key = at::randn({1, heads, length, kPairsWidth});
   Layer layer;
   layer.scores = attention::ComputedScores::unsummed(
       encoding, 0,
@@ -52,7 +52,7 @@ Status status_of(const Result<Value>& value) {
 
 Status energy(Rig& rig) {
   const std::int64_t length = rig.quick() ? 2048 : 32768;
-  LOCUS_TRY(const Layer layer, random_layer(kHeads, length));
+  LOCUS_TRY(const Layer layer, random_layer(kPairsHeads, length));
   const auto norms = [&] { return status_of(analysis::pair_energy(layer.source(), analysis::PairNorm::kProduct)); };
   const auto read = [&]() -> Status {
     layer.scores->prepared().query.norm();
@@ -87,7 +87,7 @@ Status write_layer(const std::filesystem::path& path, std::int64_t length) {
   std::vector<checkpoint::OutputTensor> tensors;
   std::vector<at::Tensor> kept;
   for (const char* name : {"layers.0.q", "layers.0.k"}) {
-    kept.push_back(at::randn({1, length, kHeadWidth}));
+    kept.push_back(at::randn({1, length, kPairsWidth}));
     tensors.push_back(
         {name, checkpoint::DType::kF32, kept.back().sizes().vec(),
          std::as_bytes(std::span(kept.back().data_ptr<float>(), static_cast<std::size_t>(kept.back().numel())))});

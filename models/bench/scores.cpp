@@ -24,7 +24,7 @@ namespace {
 
 using attention::ScoreField;
 
-constexpr std::int64_t kHeadWidth = 64;
+constexpr std::int64_t kScoreWidth = 64;
 constexpr std::int64_t kTile = 512;
 constexpr std::int64_t kPixels = 1024;
 
@@ -37,15 +37,15 @@ struct Head {
 Result<Head> random_head(const std::string& name, std::int64_t length) {
   const at::NoGradGuard no_grad;
   position::ModelShape shape;
-  shape.head_width = shape.width = kHeadWidth;
+  shape.head_width = shape.width = kScoreWidth;
   shape.trained_length = length;
   LOCUS_TRY(auto made, position::make_encoding(name, {}, shape));
   for (const position::Parameter& parameter : made->parameters()) {
     parameter.value->normal_(0, 0.3);
   }
   const std::shared_ptr<const position::PositionEncoding> encoding = std::move(made);
-  const at::Tensor query = at::randn({1, 1, length, kHeadWidth});
-  const at::Tensor key = at::randn({1, 1, length, kHeadWidth});
+  const at::Tensor query = at::randn({1, 1, length, kScoreWidth});
+  const at::Tensor key = at::randn({1, 1, length, kScoreWidth});
   Head head;
   head.prepared =
       encoding->prepare(encoding->begin(position::Positions::sequence(length), 1), 0, {query, key, key, key[0]});
@@ -61,7 +61,7 @@ Result<Head> random_head(const std::string& name, std::int64_t length) {
 at::Tensor eager_logits(const Head& head, Range rows, Range columns) {
   const at::Tensor query = head.prepared.query.select(1, 0).slice(1, rows.begin, rows.end);
   const at::Tensor key = head.prepared.key.select(1, 0).slice(1, columns.begin, columns.end);
-  return at::matmul(query, key.transpose(-1, -2)) / std::sqrt(static_cast<double>(kHeadWidth));
+  return at::matmul(query, key.transpose(-1, -2)) / std::sqrt(static_cast<double>(kScoreWidth));
 }
 
 template <class Fields>
@@ -191,7 +191,7 @@ class Scores {
     std::vector<checkpoint::OutputTensor> tensors;
     std::vector<at::Tensor> kept;
     for (const char* name : {"layers.0.q", "layers.0.k"}) {
-      kept.push_back(at::randn({1, length, kHeadWidth}));
+      kept.push_back(at::randn({1, length, kScoreWidth}));
       tensors.push_back(
           {name, checkpoint::DType::kF32, kept.back().sizes().vec(),
            std::as_bytes(std::span(kept.back().data_ptr<float>(), static_cast<std::size_t>(kept.back().numel())))});

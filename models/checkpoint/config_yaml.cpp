@@ -16,8 +16,6 @@ namespace locus::checkpoint {
 
 namespace {
 
-using Kind = JsonEvent::Kind;
-
 // Leaves yaml-cpp's parser, which reports by exceptions anyway.
 struct Stop {
   Error error;
@@ -31,32 +29,32 @@ std::optional<T> whole(std::string_view text) {
 
 // A plain scalar by YAML's core schema.
 JsonEvent resolve(std::string_view text) {
-  JsonEvent event{Kind::kText, false, 0, 0, text};
+  JsonEvent event{JsonEvent::Kind::kText, false, 0, 0, text};
   if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") {
-    event.kind = Kind::kNull;
+    event.kind = JsonEvent::Kind::kNull;
   } else if (text == "true" || text == "True" || text == "TRUE") {
-    event = {Kind::kBool, true, 0, 0, {}};
+    event = {JsonEvent::Kind::kBool, true, 0, 0, {}};
   } else if (text == "false" || text == "False" || text == "FALSE") {
-    event = {Kind::kBool, false, 0, 0, {}};
+    event = {JsonEvent::Kind::kBool, false, 0, 0, {}};
   } else if (const auto integer = whole<std::int64_t>(text)) {
-    event = {Kind::kInteger, false, *integer, static_cast<double>(*integer), {}};
+    event = {JsonEvent::Kind::kInteger, false, *integer, static_cast<double>(*integer), {}};
   } else if (text == ".inf" || text == "+.inf" || text == "-.inf") {
     const double infinity = std::numeric_limits<double>::infinity();
-    event = {Kind::kNumber, false, 0, text.front() == '-' ? -infinity : infinity, {}};
+    event = {JsonEvent::Kind::kNumber, false, 0, text.front() == '-' ? -infinity : infinity, {}};
   } else if (text == ".nan") {
-    event = {Kind::kNumber, false, 0, std::numeric_limits<double>::quiet_NaN(), {}};
+    event = {JsonEvent::Kind::kNumber, false, 0, std::numeric_limits<double>::quiet_NaN(), {}};
   } else if (text.find_first_of("0123456789") != std::string_view::npos) {
     // The first digit keeps from_chars' "inf" and "nan" out: those are texts in YAML.
     if (const auto number = whole<double>(text)) {
-      event = {Kind::kNumber, false, 0, *number, {}};
+      event = {JsonEvent::Kind::kNumber, false, 0, *number, {}};
     }
   }
   return event;
 }
 
-class Adapter final : public YAML::EventHandler {
+class YamlAdapter final : public YAML::EventHandler {
  public:
-  Adapter(const JsonLimits& limits, const std::function<Status(const JsonEvent&)>& handle)
+  YamlAdapter(const JsonLimits& limits, const std::function<Status(const JsonEvent&)>& handle)
       : limits_(limits), handle_(handle) {}
 
   void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
@@ -80,8 +78,8 @@ class Adapter final : public YAML::EventHandler {
                   YAML::EmitterStyle::value /*style*/) override {
     begin(true, anchor);
   }
-  void OnSequenceEnd() override { end(Kind::kEndArray); }
-  void OnMapEnd() override { end(Kind::kEndObject); }
+  void OnSequenceEnd() override { end(JsonEvent::Kind::kEndArray); }
+  void OnMapEnd() override { end(JsonEvent::Kind::kEndObject); }
 
  private:
   struct Level {
@@ -113,9 +111,9 @@ class Adapter final : public YAML::EventHandler {
       if (!levels_.back().names.insert(text).second) {
         throw Stop{bad_input("the name \"" + shown(text) + "\" is there twice")};
       }
-      return pass({Kind::kKey, false, 0, 0, text});
+      return pass({JsonEvent::Kind::kKey, false, 0, 0, text});
     }
-    pass(plain ? resolve(text) : JsonEvent{Kind::kText, false, 0, 0, text});
+    pass(plain ? resolve(text) : JsonEvent{JsonEvent::Kind::kText, false, 0, 0, text});
   }
 
   void begin(bool map, YAML::anchor_t anchor) {
@@ -127,10 +125,10 @@ class Adapter final : public YAML::EventHandler {
       throw Stop{bad_input("nested deeper than " + std::to_string(limits_.depth) + " levels")};
     }
     levels_.push_back({.map = map, .name_next = true, .names = {}});
-    pass({map ? Kind::kBeginObject : Kind::kBeginArray, false, 0, 0, {}});
+    pass({map ? JsonEvent::Kind::kBeginObject : JsonEvent::Kind::kBeginArray, false, 0, 0, {}});
   }
 
-  void end(Kind kind) {
+  void end(JsonEvent::Kind kind) {
     levels_.pop_back();
     pass({kind, false, 0, 0, {}});
   }
@@ -166,7 +164,7 @@ Status read_yaml(std::string_view text, const JsonLimits& limits,
   try {
     TextBuffer buffer(text);
     std::istream stream(&buffer);
-    Adapter adapter(limits, handle);
+    YamlAdapter adapter(limits, handle);
     YAML::Parser parser(stream);
     if (!parser.HandleNextDocument(adapter)) {
       return bad_input("not YAML: empty");

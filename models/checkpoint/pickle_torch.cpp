@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/checkpoint/shown.h"
+#include "models/checkpoint/tensor_table.h"
 
 namespace locus::checkpoint {
 
@@ -12,10 +13,8 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr std::size_t kRankLimit = 32;
 constexpr std::size_t kInertLimit = 64;
 constexpr std::size_t kCopyLimit = 1'000'000;
-constexpr std::size_t kTensorLimit = 262'144;
 
 constexpr std::array<std::pair<std::string_view, DType>, 10> kStorages{{
     {"torch FloatStorage", DType::kF32},

@@ -19,9 +19,7 @@ namespace {
 
 constexpr std::uint64_t kHeaderLimit = 100'000'000;  // of the reference reader
 constexpr std::size_t kLengthBytes = 8;
-constexpr std::size_t kTensorLimit = 262'144;
 constexpr std::size_t kMetadataLimit = 65'536;
-constexpr std::size_t kRankLimit = 32;
 
 Result<DType> parse_dtype(std::string_view name) {
   for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kI64, DType::kI32, DType::kI16,

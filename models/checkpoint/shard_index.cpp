@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kIndexLimit = 128U << 20U;
-constexpr std::size_t kTensorLimit = 1'000'000;
+constexpr std::size_t kIndexedTensors = 1'000'000;
 constexpr std::size_t kShardLimit = 4096;
 
 // ".safetensors" of "model.safetensors.index.json".
@@ -85,8 +85,8 @@ class Collector {
     if (shards_.insert(shard).second) {
       LOCUS_CHECK(check_shard(shard, path_));
     }
-    if (shards_.size() > kShardLimit || index.weight_map.size() == kTensorLimit) {
-      return too_large("expected at most " + std::to_string(kTensorLimit) + " tensors in " +
+    if (shards_.size() > kShardLimit || index.weight_map.size() == kIndexedTensors) {
+      return too_large("expected at most " + std::to_string(kIndexedTensors) + " tensors in " +
                            std::to_string(kShardLimit) + " files, found more",
                        path_.string());
     }
@@ -106,7 +106,7 @@ class Collector {
 
 Result<ShardIndex> parse_shard_index(std::string_view json, const fs::path& path) {
   Collector collector(path);
-  const JsonLimits limits{.depth = 16, .nodes = 2 * kTensorLimit + 1000};
+  const JsonLimits limits{.depth = 16, .nodes = 2 * kIndexedTensors + 1000};
   if (const Status status = read_json(json, limits, [&](const JsonEvent& event) { return collector.handle(event); });
       !status.ok()) {
     return status.error().context.empty() ? status.error().within(path.string()) : status.error();

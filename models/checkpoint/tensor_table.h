@@ -1,6 +1,7 @@
 // TensorTable: what a reader found in one file, and the TensorSource made of it.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -11,6 +12,10 @@
 #include "models/checkpoint/tensor_source.h"
 
 namespace locus::checkpoint {
+
+// Sizes no file of weights has.
+inline constexpr std::size_t kTensorLimit = 262'144;
+inline constexpr std::size_t kRankLimit = 32;
 
 struct TensorTable {
   std::vector<TensorInfo> tensors;

@@ -29,9 +29,9 @@ constexpr std::uint64_t kRecordLimit = 1'000'000;
 constexpr std::uint32_t kSaturated = 0xFFFFFFFF;
 
 // Little-endian numbers at places that were checked to be inside.
-class Bytes {
+class RecordBytes {
  public:
-  explicit Bytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit RecordBytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
   std::uint64_t size() const { return bytes_.size(); }
   bool has(std::uint64_t at, std::uint64_t count) const { return at <= size() && count <= size() - at; }
@@ -60,7 +60,7 @@ struct Directory {
   std::uint64_t records = 0;
 };
 
-std::optional<Directory> find_directory(const Bytes& file) {
+std::optional<Directory> find_directory(const RecordBytes& file) {
   if (file.size() < kEndSize) {
     return std::nullopt;
   }
@@ -98,7 +98,7 @@ struct Record {
 };
 
 // The sizes and the place that do not fit 32 bits stand in the extra field 1, in this order.
-bool read_extra64(const Bytes& file, std::uint64_t at, std::uint64_t end, Record& record) {
+bool read_extra64(const RecordBytes& file, std::uint64_t at, std::uint64_t end, Record& record) {
   while (end - at >= 4) {
     const std::uint64_t id = file.u16(at);
     const std::uint64_t length = file.u16(at + 2);
@@ -125,7 +125,7 @@ bool read_extra64(const Bytes& file, std::uint64_t at, std::uint64_t end, Record
 }
 
 // Why the record cannot be read, or nothing; fills in where its data begins.
-std::string check_record(const Bytes& file, const Directory& directory, Record& record) {
+std::string check_record(const RecordBytes& file, const Directory& directory, Record& record) {
   if (record.method != 0 || record.packed != record.size) {
     return "expected a stored record, found compression method " + std::to_string(record.method);
   }
@@ -151,7 +151,7 @@ std::string check_record(const Bytes& file, const Directory& directory, Record& 
 
 Result<std::map<std::string_view, std::span<const std::byte>>> read_zip_records(std::span<const std::byte> archive,
                                                                                 const std::filesystem::path& path) {
-  const Bytes file(archive);
+  const RecordBytes file(archive);
   const std::optional<Directory> directory = find_directory(file);
   if (!directory) {
     return bad_input("expected a zip archive with a directory at its end, found none", path.string());

@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 12> kNames{"circle",  "ring",        "square",        "frame",
                                                   "diamond", "triangle-up", "triangle-down", "plus",
                                                   "cross",   "star",        "arrow-left",    "arrow-right"};
-constexpr std::int64_t kLargestSide = 16384;
+constexpr std::int64_t kLargestDrawing = 16384;
 
 #if LOCUS_IMAGES
 
@@ -128,10 +128,10 @@ std::span<const std::string_view> shape_names() {
 }
 
 Result<Picture> draw_shape(const ShapeScene& scene, std::int64_t side) {
-  if (scene.shape >= kNames.size() || side < 1 || side > kLargestSide) {
+  if (scene.shape >= kNames.size() || side < 1 || side > kLargestDrawing) {
     return usage("shape: expected one of " + std::to_string(kNames.size()) + " and a side of 1 to " +
-                 std::to_string(kLargestSide) + " pixels, found shape " + std::to_string(scene.shape) + " and side " +
-                 std::to_string(side));
+                 std::to_string(kLargestDrawing) + " pixels, found shape " + std::to_string(scene.shape) +
+                 " and side " + std::to_string(side));
   }
 #if LOCUS_IMAGES
   return draw(scene, side);

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kFileLimit = 16U << 20;
+constexpr std::size_t kConfigLimit = 16U << 20;
 constexpr const char* kSpecialNames[] = {"bos", "eos", "unk", "sep", "pad", "cls", "mask"};
 
 Result<Json> read_object(const std::filesystem::path& path) {
@@ -19,7 +19,7 @@ Result<Json> read_object(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path, error)) {
     return Json::object();
   }
-  LOCUS_TRY(const std::string text, read_file(path, kFileLimit));
+  LOCUS_TRY(const std::string text, read_file(path, kConfigLimit));
   LOCUS_TRY(Json value, parse_json(text, path.string()));
   if (!value.is_object()) {
     return bad_input(std::string("expected an object, found ").append(value.type_name()), path.string());

@@ -7,7 +7,7 @@
 
 namespace locus::workbench {
 namespace {
-namespace suite {
+namespace columns_suite {
 
 Result<std::shared_ptr<const models::Model>> open_fake(const std::filesystem::path& path, const models::OpenOptions&,
                                                        const StopToken&, const Progress&) {
@@ -146,6 +146,6 @@ TEST_F(Columns, AnEmptyTextLeavesNothingToShow) {
   EXPECT_FALSE(columns_.running());
 }
 
-}  // namespace suite
+}  // namespace columns_suite
 }  // namespace
 }  // namespace locus::workbench

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kText = "one two three";
 
-ViewInput input_of(const std::vector<double>& slopes) {
+ViewInput input_of_slopes(const std::vector<double>& slopes) {
   ViewInput input;
   for (std::size_t n = 0; n < slopes.size(); ++n) {
     test::FakeShape shape;
@@ -31,7 +31,7 @@ double weight(const ViewInput& input, std::size_t column, std::int64_t i, std::i
   return static_cast<const test::FakeTrace&>(*input.columns[column].trace).weight(head.layer, head.head, i, j);
 }
 
-const figure::HeatMap& map_of(const figure::Figure& figure, std::size_t panel) {
+const figure::HeatMap& shown_map(const figure::Figure& figure, std::size_t panel) {
   return std::get<figure::HeatMap>(figure.panels.at(panel).layers.front());
 }
 
@@ -40,7 +40,7 @@ const View& attention() {
 }
 
 TEST(Comparison, OfThreeColumnsEveryOtherShowsWhatItDiffersFromTheReferenceBy) {
-  ViewInput input = input_of({0.2, 0.5, 0.9});
+  ViewInput input = input_of_slopes({0.2, 0.5, 0.9});
   input.difference = true;
   for (const std::int64_t reference : {0, 1, 2, -1}) {
     input.reference = reference;
@@ -50,7 +50,7 @@ TEST(Comparison, OfThreeColumnsEveryOtherShowsWhatItDiffersFromTheReferenceBy) {
     ASSERT_EQ(figure->panels.size(), 3U);
     EXPECT_EQ(figure->columns, 3);
     for (std::size_t n = 0; n < 3; ++n) {
-      const float seen = map_of(*figure, n).field->at(9, 4);
+      const float seen = shown_map(*figure, n).field->at(9, 4);
       const double own = weight(input, n, 9, 4);
       EXPECT_NEAR(static_cast<double>(seen), n == from ? own : own - weight(input, from, 9, 4), 1e-6);
       EXPECT_EQ(figure->panels[n].title.find(" − ") == std::string::npos, n == from) << figure->panels[n].title;
@@ -58,9 +58,9 @@ TEST(Comparison, OfThreeColumnsEveryOtherShowsWhatItDiffersFromTheReferenceBy) {
     // One zero-centred range for all differences; the reference keeps its own, and both say what they are.
     const std::size_t first = compared_columns(input).front();
     const std::size_t last = compared_columns(input).back();
-    EXPECT_EQ(map_of(*figure, first).scale.high, map_of(*figure, last).scale.high);
-    EXPECT_EQ(map_of(*figure, first).scale.low, -map_of(*figure, first).scale.high);
-    EXPECT_EQ(map_of(*figure, from).scale.low, 0.0F);
+    EXPECT_EQ(shown_map(*figure, first).scale.high, shown_map(*figure, last).scale.high);
+    EXPECT_EQ(shown_map(*figure, first).scale.low, -shown_map(*figure, first).scale.high);
+    EXPECT_EQ(shown_map(*figure, from).scale.low, 0.0F);
     EXPECT_EQ(figure->panels[from].color_bar_label, "attention weight");
     EXPECT_EQ(figure->panels[last].color_bar_label, "difference of attention weight");
     const auto data = attention().data(input);
@@ -71,15 +71,15 @@ TEST(Comparison, OfThreeColumnsEveryOtherShowsWhatItDiffersFromTheReferenceBy) {
 }
 
 TEST(Comparison, OfTwoColumnsTheFirstMayBeTheReference) {
-  ViewInput input = input_of({0.2, 0.5});
+  ViewInput input = input_of_slopes({0.2, 0.5});
   input.difference = true;
   input.reference = 0;
   const auto figure = attention().figure(input);
   ASSERT_TRUE(figure.ok()) << figure.error().describe();
   ASSERT_EQ(figure->panels.size(), 3U);
   EXPECT_EQ(figure->panels[2].title, "b − a");
-  EXPECT_NEAR(static_cast<double>(map_of(*figure, 2).field->at(9, 4)), weight(input, 1, 9, 4) - weight(input, 0, 9, 4),
-              1e-6);
+  EXPECT_NEAR(static_cast<double>(shown_map(*figure, 2).field->at(9, 4)),
+              weight(input, 1, 9, 4) - weight(input, 0, 9, 4), 1e-6);
   figure::Hit hit;
   hit.panel = 2;
   hit.x = 4.5;
@@ -89,7 +89,7 @@ TEST(Comparison, OfTwoColumnsTheFirstMayBeTheReference) {
 }
 
 TEST(Comparison, UnlinkedColumnsShowTheirOwnHead) {
-  ViewInput input = input_of({0.2, 0.2});
+  ViewInput input = input_of_slopes({0.2, 0.2});
   input.layer = 1;
   input.head = 2;
   input.unlinked = {{kNone, 0}, {0, 3}};
@@ -97,7 +97,7 @@ TEST(Comparison, UnlinkedColumnsShowTheirOwnHead) {
   ASSERT_TRUE(figure.ok()) << figure.error().describe();
   EXPECT_EQ(figure->panels[0].title, "a · layer 1, head 2");
   EXPECT_EQ(figure->panels[1].title, "b ⚮ layer 0, head 3");
-  EXPECT_NEAR(static_cast<double>(map_of(*figure, 1).field->at(9, 4)), weight(input, 1, 9, 4), 1e-6);
+  EXPECT_NEAR(static_cast<double>(shown_map(*figure, 1).field->at(9, 4)), weight(input, 1, 9, 4), 1e-6);
   input.layer = 2;  // the others move on
   figure = attention().figure(input);
   EXPECT_EQ(figure->panels[0].title, "a · layer 2, head 2");
@@ -131,7 +131,7 @@ TEST(Comparison, MetricsAreThoseOfTheirDefinitions) {
 }
 
 TEST(Comparison, APinnedQuerysRowHasItsOwnNumbers) {
-  ViewInput input = input_of({0.2, 0.5});
+  ViewInput input = input_of_slopes({0.2, 0.5});
   input.difference = true;
   input.query = 9;
   const auto figure = attention().figure(input);

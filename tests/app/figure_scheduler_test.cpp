@@ -7,7 +7,7 @@
 
 namespace locus::workbench {
 namespace {
-namespace suite {
+namespace figure_scheduler_suite {
 
 class FigureScheduler : public test::EventLoopTest {
  protected:
@@ -128,6 +128,6 @@ TEST_F(FigureScheduler, TheLastCheckpointThatGoesTakesTheFigureWithIt) {
   EXPECT_EQ(scheduler_.figure(), nullptr);
 }
 
-}  // namespace suite
+}  // namespace figure_scheduler_suite
 }  // namespace
 }  // namespace locus::workbench

@@ -8,7 +8,7 @@
 
 namespace locus::workbench {
 namespace {
-namespace suite {
+namespace journal_suite {
 
 class Journal : public testing::Test {
  protected:
@@ -82,6 +82,6 @@ TEST_F(Journal, AFolderThatCannotBeWrittenIsAnError) {
   EXPECT_TRUE(journal.states().empty());
 }
 
-}  // namespace suite
+}  // namespace journal_suite
 }  // namespace
 }  // namespace locus::workbench

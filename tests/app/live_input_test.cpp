@@ -7,7 +7,7 @@
 namespace locus::workbench {
 namespace {
 
-namespace suite {
+namespace live_input_suite {
 
 class LiveInput : public test::EventLoopTest {
  protected:
@@ -69,6 +69,6 @@ TEST_F(LiveInput, TheTimeSinceAChangeIsTakenOnce) {
   EXPECT_FALSE(input_.take_elapsed_ms().has_value());
 }
 
-}  // namespace suite
+}  // namespace live_input_suite
 }  // namespace
 }  // namespace locus::workbench

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kText = "one two three. four five six seven";
 
-ViewInput input_of(const std::string& text = kText, bool gates = true) {
+ViewInput text_input(const std::string& text = kText, bool gates = true) {
   test::FakeShape shape;
   shape.gates = gates;
   ViewInput input;
@@ -76,7 +76,7 @@ ViewInput input_for(const View& view) {
   for (const double base : {10000.0, 500.0}) {
     real.columns.push_back(test::column_of(test::bundled("text-rope", base), kText, "base " + std::to_string(base)));
   }
-  return view.available(real.columns[0]).ok() ? real : input_of();
+  return view.available(real.columns[0]).ok() ? real : text_input();
 }
 
 TEST(Views, EveryViewDrawsAndExportsWhatItShows) {
@@ -98,18 +98,18 @@ TEST(Views, EveryViewDrawsAndExportsWhatItShows) {
 
 TEST(Views, TracesThatKeepNoQueriesAndKeysAreRefusedByName) {
   for (const char* const name : {"distance-bias", "heads"}) {
-    const auto figure = view_of(name).figure(input_of());
+    const auto figure = view_of(name).figure(text_input());
     ASSERT_FALSE(figure.ok()) << name;
     EXPECT_EQ(figure.error().code, ErrorCode::kUnsupported);
     EXPECT_NE(figure.error().describe().find("fake"), std::string::npos);
   }
   for (const char* const name : {"shift-stability", "length-curve"}) {
-    EXPECT_EQ(view_of(name).available(input_of().columns[0]).error().code, ErrorCode::kUnsupported) << name;
+    EXPECT_EQ(view_of(name).available(text_input().columns[0]).error().code, ErrorCode::kUnsupported) << name;
   }
 }
 
 TEST(Views, AttentionDataIsTheTracesMap) {
-  ViewInput input = input_of();
+  ViewInput input = text_input();
   const std::int64_t length = fake(input).length();
   input.layer = kAll;
   input.head = kAll;
@@ -129,7 +129,7 @@ TEST(Views, AttentionDataIsTheTracesMap) {
 }
 
 TEST(Views, AttentionMasksTheFutureAndKeepsZeroOnTop) {
-  const ViewInput input = input_of();
+  const ViewInput input = text_input();
   const auto figure = view_of("attention").figure(input);
   ASSERT_TRUE(figure.ok());
   const figure::Panel& panel = figure->panels.front();
@@ -140,7 +140,7 @@ TEST(Views, AttentionMasksTheFutureAndKeepsZeroOnTop) {
 }
 
 TEST(Views, DifferenceIsFirstMinusSecond) {
-  ViewInput input = input_of();
+  ViewInput input = text_input();
   test::FakeShape other;
   other.slope = 0.5;
   input.columns.push_back({"other", nullptr, std::make_shared<test::FakeTrace>(other, kText)});
@@ -162,7 +162,7 @@ TEST(Views, DifferenceIsFirstMinusSecond) {
 
 // The second run has tokens of two bytes: half of each of its weights stands for either byte.
 TEST(Views, DifferenceOfOtherTokensIsAlignedByText) {
-  ViewInput input = input_of();
+  ViewInput input = text_input();
   test::FakeShape other;
   other.slope = 0.5;
   other.bytes_per_token = 2;
@@ -195,7 +195,7 @@ TEST(Views, DifferenceOfOtherTokensIsAlignedByText) {
 }
 
 TEST(Views, WithoutATextInCommonTheDifferenceSaysWhy) {
-  ViewInput input = input_of();
+  ViewInput input = text_input();
   input.columns.push_back({"other", nullptr, std::make_shared<test::FakeTrace>(test::FakeShape{}, "short")});
   input.difference = true;
   const auto figure = view_of("attention").figure(input);
@@ -206,7 +206,7 @@ TEST(Views, WithoutATextInCommonTheDifferenceSaysWhy) {
 }
 
 TEST(Views, PartnersGiveEveryColumnItsOwnHead) {
-  ViewInput input = input_of();
+  ViewInput input = text_input();
   input.columns.push_back({"other", nullptr, std::make_shared<test::FakeTrace>(test::FakeShape{}, kText)});
   input.layer = 1;
   input.head = 2;
@@ -225,7 +225,7 @@ TEST(Views, PartnersGiveEveryColumnItsOwnHead) {
 }
 
 TEST(Views, EveryLayerOfTheDotProductStandsSideBySide) {
-  ViewInput input = input_of();
+  ViewInput input = text_input();
   input.columns.push_back({"other", nullptr, std::make_shared<test::FakeTrace>(test::FakeShape{}, kText)});
   input.options = {{"layers", true}};
   const View& view = view_of("pe-dot-product");
@@ -252,7 +252,7 @@ TEST(Views, EveryLayerOfTheDotProductStandsSideBySide) {
 }
 
 TEST(Views, LongMapsAreReducedToTheScreenExactly) {
-  ViewInput input = input_of(std::string(300, 'x'));
+  ViewInput input = text_input(std::string(300, 'x'));
   input.width_px = 100;
   input.height_px = 100;
   const auto figure = view_of("attention").figure(input);
@@ -270,7 +270,7 @@ TEST(Views, LongMapsAreReducedToTheScreenExactly) {
 }
 
 TEST(Views, ZoomedMapsCoverTheCamera) {
-  ViewInput input = input_of(std::string(300, 'x'));
+  ViewInput input = text_input(std::string(300, 'x'));
   input.width_px = 50;
   input.height_px = 50;
   input.camera = Camera{{100, 120}, {140, 120}};
@@ -286,7 +286,7 @@ TEST(Views, ZoomedMapsCoverTheCamera) {
 }
 
 TEST(Views, PositionAttentionHasRowMaximumOne) {
-  const ViewInput input = input_of();
+  const ViewInput input = text_input();
   const auto data = view_of("position-attention").data(input);
   ASSERT_TRUE(data.ok());
   const std::int64_t length = fake(input).length();
@@ -301,20 +301,20 @@ TEST(Views, PositionAttentionHasRowMaximumOne) {
 
 // What the analyses measure needs the queries and keys that a run keeps; the numbers are those of curve_views_test.
 TEST(Views, ATraceWithoutQueriesAndKeysHasNoDistanceProfile) {
-  const auto data = view_of("distance-profile").data(input_of());
+  const auto data = view_of("distance-profile").data(text_input());
   ASSERT_FALSE(data.ok());
   EXPECT_EQ(data.error().code, ErrorCode::kUnsupported);
 }
 
 TEST(Views, GatesNeedAContextualEncoding) {
-  const ViewInput input = input_of(kText, false);
+  const ViewInput input = text_input(kText, false);
   const auto figure = view_of("gates").figure(input);
   ASSERT_FALSE(figure.ok());
   EXPECT_EQ(figure.error().code, ErrorCode::kUnsupported);
 }
 
 TEST(Views, PickAndPlacesAreInverse) {
-  ViewInput input = input_of();
+  ViewInput input = text_input();
   figure::Hit hit;
   hit.x = 3.4;
   hit.y = 7.9;
@@ -345,7 +345,7 @@ TEST(Views, OptionsAreCheckedAgainstTheControls) {
 }
 
 TEST(Views, LayersAndHeadsOutOfRangeAreUsageErrors) {
-  ViewInput input = input_of();
+  ViewInput input = text_input();
   input.layer = 3;
   EXPECT_EQ(view_of("attention").figure(input).error().code, ErrorCode::kUsage);
   input.layer = 0;
@@ -356,7 +356,7 @@ TEST(Views, LayersAndHeadsOutOfRangeAreUsageErrors) {
 }
 
 TEST(Views, TheCacheGivesTheSameFieldForTheSameInputs) {
-  ViewInput input = input_of();
+  ViewInput input = text_input();
   input.cache = std::make_shared<FieldCache>(1 << 20);
   const auto field_of = [&] {
     return std::get<figure::HeatMap>(view_of("attention").figure(input)->panels.front().layers.front()).field;

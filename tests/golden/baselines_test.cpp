@@ -14,7 +14,7 @@ namespace {
 
 using position::Positions;
 
-constexpr double kTolerance = 1e-4;
+constexpr double kBaselinesTolerance = 1e-4;
 constexpr double kFrequencyTolerance = 1e-6;
 
 // Frequencies differ by orders of magnitude: compared as ratios.
@@ -50,9 +50,9 @@ TEST(Baselines, fireBiasByNetworkAndByKnots) {
   for (const std::string name : {"c", "L_multiplier", "mlp.0.weight", "mlp.0.bias", "mlp.2.weight", "mlp.2.bias"}) {
     parameter(*fire, name) = golden["fire." + name].clone();
   }
-  EXPECT_CLOSE(bias_of(*fire, 3, 9), golden["fire_bias_L9"], kTolerance);
+  EXPECT_CLOSE(bias_of(*fire, 3, 9), golden["fire_bias_L9"], kBaselinesTolerance);
   parameter(*fire, "mlp.2.bias").requires_grad_(true);
-  EXPECT_CLOSE(bias_of(*fire, 3, 9), golden["fire_bias_L9"], kTolerance);
+  EXPECT_CLOSE(bias_of(*fire, 3, 9), golden["fire_bias_L9"], kBaselinesTolerance);
 }
 
 TEST(Baselines, t5Buckets) {
@@ -68,7 +68,7 @@ TEST(Baselines, kerpleBiases) {
     const auto kerple = encoding("kerple-" + kernel, {}, shape_of(3, 8));
     parameter(*kerple, "p") = golden["kerple_p"];
     parameter(*kerple, "a") = golden["kerple_a"];
-    EXPECT_CLOSE(bias_of(*kerple, 3, 9)[0], golden["kerple_" + kernel + "_bias"], kTolerance);
+    EXPECT_CLOSE(bias_of(*kerple, 3, 9)[0], golden["kerple_" + kernel + "_bias"], kBaselinesTolerance);
   }
 }
 
@@ -82,10 +82,10 @@ void expect_xpos(const Golden& golden, const std::string& source, const Settings
       prepare(*xpos, Positions::sequence(9), golden["xpos_q"].unsqueeze(0), golden["xpos_k"].unsqueeze(0));
   const at::Tensor& query = golden[source + "_q"];
   const at::Tensor& key = golden[source + "_k"];
-  EXPECT_CLOSE(prepared.query[0] * position::xpos_scales(ids, centre, 1, 8, *typed), query, kTolerance);
-  EXPECT_CLOSE(prepared.key[0] * position::xpos_scales(ids, centre, -1, 8, *typed), key, kTolerance);
+  EXPECT_CLOSE(prepared.query[0] * position::xpos_scales(ids, centre, 1, 8, *typed), query, kBaselinesTolerance);
+  EXPECT_CLOSE(prepared.key[0] * position::xpos_scales(ids, centre, -1, 8, *typed), key, kBaselinesTolerance);
   const at::Tensor logits = at::matmul(query, key.transpose(-1, -2)) / std::sqrt(8.0);
-  EXPECT_CLOSE(whole_map(*xpos, prepared).logits[0], logits, kTolerance);
+  EXPECT_CLOSE(whole_map(*xpos, prepared).logits[0], logits, kBaselinesTolerance);
 }
 
 TEST(Baselines, xposOfTorchscale) {
@@ -148,15 +148,15 @@ TEST(Baselines, tapa) {
   const auto tapa = encoding("tapa", options, shape_of(3, 8));
   const auto prepared = prepare(*tapa, Positions::sequence(9), golden["tapa_q"], golden["tapa_k"]);
   const at::Tensor logits = whole_map(*tapa, prepared).logits;
-  EXPECT_CLOSE(logits, golden["tapa_logits"], kTolerance);
-  EXPECT_CLOSE(causal_softmax(logits), golden["tapa_attn"], kTolerance);
-  EXPECT_CLOSE(at::matmul(causal_softmax(logits), golden["tapa_v"]), golden["tapa_out"], kTolerance);
+  EXPECT_CLOSE(logits, golden["tapa_logits"], kBaselinesTolerance);
+  EXPECT_CLOSE(causal_softmax(logits), golden["tapa_attn"], kBaselinesTolerance);
+  EXPECT_CLOSE(at::matmul(causal_softmax(logits), golden["tapa_v"]), golden["tapa_out"], kBaselinesTolerance);
   Settings linear = options;
   linear.set("phase", std::string("linear"));
   const auto ablation = encoding("tapa", linear, shape_of(3, 8));
   EXPECT_CLOSE(
       whole_map(*ablation, prepare(*ablation, Positions::sequence(9), golden["tapa_q"], golden["tapa_k"])).logits,
-      golden["tapa_linear_logits"], kTolerance);
+      golden["tapa_linear_logits"], kBaselinesTolerance);
 }
 
 }  // namespace

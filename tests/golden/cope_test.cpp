@@ -10,7 +10,7 @@
 namespace locus::test {
 namespace {
 
-constexpr double kTolerance = 1e-4;
+constexpr double kCopeTolerance = 1e-4;
 
 struct Attended {
   at::Tensor positions;  // (3, 9, 9)
@@ -44,8 +44,8 @@ Attended run(const Golden& golden, const std::string& variant, Settings options)
 void expect_golden(const Golden& golden, const std::string& variant, const Settings& options) {
   SCOPED_TRACE(variant);
   const Attended got = run(golden, variant, options);
-  EXPECT_CLOSE(got.attention, golden[variant + ".attn"], kTolerance);
-  EXPECT_CLOSE(got.output, golden[variant + ".out"], kTolerance);
+  EXPECT_CLOSE(got.attention, golden[variant + ".attn"], kCopeTolerance);
+  EXPECT_CLOSE(got.output, golden[variant + ".out"], kCopeTolerance);
 }
 
 TEST(Cope, repositoryVariants) {
@@ -66,9 +66,9 @@ TEST(Cope, listingOneOfThePaper) {
   for (const std::string variant : {"default", "npos4"}) {
     SCOPED_TRACE(variant);
     const Attended got = run(golden, variant, {});
-    EXPECT_CLOSE(causal_cells(got.positions), causal_cells(golden["paper_" + variant + ".pos"]), kTolerance);
-    EXPECT_CLOSE(got.attention, golden["paper_" + variant + ".attn"], kTolerance);
-    EXPECT_CLOSE(got.output, golden["paper_" + variant + ".out"], kTolerance);
+    EXPECT_CLOSE(causal_cells(got.positions), causal_cells(golden["paper_" + variant + ".pos"]), kCopeTolerance);
+    EXPECT_CLOSE(got.attention, golden["paper_" + variant + ".attn"], kCopeTolerance);
+    EXPECT_CLOSE(got.output, golden["paper_" + variant + ".out"], kCopeTolerance);
   }
 }
 
@@ -91,8 +91,8 @@ class CopeVariant {
 
 void expect_variant(const CopeVariant& variant, const std::string& name) {
   const position::TileScores scores = variant.scores();
-  EXPECT_CLOSE(causal_cells(scores.logits[0]), variant.golden()[name + ".logits"], kTolerance);
-  EXPECT_CLOSE(causal_softmax(scores.logits)[0], variant.golden()[name + ".attn"], kTolerance);
+  EXPECT_CLOSE(causal_cells(scores.logits[0]), variant.golden()[name + ".logits"], kCopeTolerance);
+  EXPECT_CLOSE(causal_softmax(scores.logits)[0], variant.golden()[name + ".attn"], kCopeTolerance);
 }
 
 TEST(Cope, networkOfThePosition) {
@@ -104,9 +104,9 @@ TEST(Cope, networkOfThePosition) {
   variant["mlp.2.bias"] = golden["mlp.b2"];
   expect_variant(variant, "mlp");
   const position::TileScores scores = variant.scores();
-  EXPECT_CLOSE(causal_cells(scores.content[0]), golden["content"], kTolerance);
-  EXPECT_CLOSE(causal_cells(scores.gates[0]), golden["gates"], kTolerance);
-  EXPECT_CLOSE(causal_cells(scores.positions[0]), golden["positions"], kTolerance);
+  EXPECT_CLOSE(causal_cells(scores.content[0]), golden["content"], kCopeTolerance);
+  EXPECT_CLOSE(causal_cells(scores.gates[0]), golden["gates"], kCopeTolerance);
+  EXPECT_CLOSE(causal_cells(scores.positions[0]), golden["positions"], kCopeTolerance);
 }
 
 TEST(Cope, slopesOnThePosition) {
@@ -120,7 +120,7 @@ TEST(Cope, contentFromRotatedQueriesAndKeys) {
   CopeVariant variant({{"with", std::string("rope")}, {"p_max", std::int64_t{7}}});
   variant["position_embedding"] = variant.golden()["rope.pos_emb"];
   expect_variant(variant, "rope");
-  EXPECT_CLOSE(causal_cells(variant.scores().content[0]), variant.golden()["rope.content"], kTolerance);
+  EXPECT_CLOSE(causal_cells(variant.scores().content[0]), variant.golden()["rope.content"], kCopeTolerance);
 }
 
 }  // namespace

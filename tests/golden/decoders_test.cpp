@@ -7,7 +7,7 @@
 namespace locus {
 namespace {
 
-constexpr double kTolerance = 1e-4;
+constexpr double kDecodersTolerance = 1e-4;
 
 // A folder with the file's `w.` arrays and this config; every row of input_ids is run.
 void expect_logits(const std::string& name, const std::string& config, const std::string& family) {
@@ -20,7 +20,7 @@ void expect_logits(const std::string& name, const std::string& config, const std
   EXPECT_EQ(model->info().family, family);
   EXPECT_TRUE(model->info().unexpected.empty());
   for (std::int64_t row = 0; row < golden["input_ids"].size(0); ++row) {
-    EXPECT_CLOSE(test::logits_of(*model, golden["input_ids"][row]), golden["logits"][row], kTolerance) << row;
+    EXPECT_CLOSE(test::logits_of(*model, golden["input_ids"][row]), golden["logits"][row], kDecodersTolerance) << row;
   }
 }
 
@@ -62,7 +62,7 @@ TEST(Decoders, Gpt2OpensWithoutItsPrefixAndWithMaskBuffers) {
   const auto model = test::open_model(folder.path());
   ASSERT_TRUE(model);
   EXPECT_TRUE(model->info().unexpected.empty());
-  EXPECT_CLOSE(test::logits_of(*model, golden["input_ids"][0]), golden["logits"][0], kTolerance);
+  EXPECT_CLOSE(test::logits_of(*model, golden["input_ids"][0]), golden["logits"][0], kDecodersTolerance);
 }
 
 }  // namespace

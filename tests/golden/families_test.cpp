@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kTolerance = 1e-4;
+constexpr double kFamiliesTolerance = 1e-4;
 
 std::vector<fs::path> folders() {
   std::vector<fs::path> list;
@@ -97,11 +97,11 @@ TEST(Families, GiveTheReferencesLogitsAndMaps) {
     const auto trace = run(*model, input_of(folder, golden));
     ASSERT_NE(trace, nullptr);
     const models::TraceData& data = data_of(*trace);
-    EXPECT_CLOSE(outcome(data), outcome(golden), kTolerance);
+    EXPECT_CLOSE(outcome(data), outcome(golden), kFamiliesTolerance);
     for (std::size_t n = 0; n < data.layers.size(); ++n) {
       const auto map = models::whole_map(*data.layers[n].scores, attention::Quantity::kWeight);
       ASSERT_TRUE(map.ok());
-      EXPECT_CLOSE(*map, attention_of(golden, n), kTolerance) << "layer " << n;
+      EXPECT_CLOSE(*map, attention_of(golden, n), kFamiliesTolerance) << "layer " << n;
     }
   }
 }
@@ -128,11 +128,11 @@ TEST(Families, GiveTheSameWhenTokensAreAppended) {
     }
     EXPECT_TRUE(!model->info().causal || options.reuse->reused() > 0);
     const models::TraceData& data = data_of(*options.reuse);
-    EXPECT_CLOSE(outcome(data)[-1], outcome(golden)[-1], kTolerance);
+    EXPECT_CLOSE(outcome(data)[-1], outcome(golden)[-1], kFamiliesTolerance);
     for (std::size_t n = 0; n < data.layers.size(); ++n) {
       const auto map = models::whole_map(*data.layers[n].scores, attention::Quantity::kWeight);
       ASSERT_TRUE(map.ok());
-      EXPECT_CLOSE(*map, attention_of(golden, n), kTolerance) << "layer " << n;
+      EXPECT_CLOSE(*map, attention_of(golden, n), kFamiliesTolerance) << "layer " << n;
     }
   }
 }
@@ -207,9 +207,9 @@ TEST(Families, DebertasPartsAreQuantities) {
   for (std::size_t n = 0; n < data.layers.size(); ++n) {
     const std::string prefix = "layers." + std::to_string(n) + ".";
     const auto map = [&](attention::Quantity quantity) { return *models::whole_map(*data.layers[n].scores, quantity); };
-    EXPECT_CLOSE(map(attention::Quantity::kContent), golden[prefix + "content"], kTolerance);
-    EXPECT_CLOSE(map(attention::Quantity::kC2p), golden[prefix + "c2p"], kTolerance);
-    EXPECT_CLOSE(map(attention::Quantity::kP2c), golden[prefix + "p2c"], kTolerance);
+    EXPECT_CLOSE(map(attention::Quantity::kContent), golden[prefix + "content"], kFamiliesTolerance);
+    EXPECT_CLOSE(map(attention::Quantity::kC2p), golden[prefix + "c2p"], kFamiliesTolerance);
+    EXPECT_CLOSE(map(attention::Quantity::kP2c), golden[prefix + "p2c"], kFamiliesTolerance);
     EXPECT_CLOSE(map(attention::Quantity::kContribution),
                  map(attention::Quantity::kC2p) + map(attention::Quantity::kP2c), 1e-5);
   }
@@ -251,7 +251,7 @@ TEST(Families, TracesKeepSinksAndExperts) {
         const auto sink = each->sink(n, head, {2, length});
         ASSERT_TRUE(sink.ok()) << sink.error().describe();
         const at::Tensor want = 1 - (head == models::kMeanHead ? rows.mean(0) : rows[head]).slice(0, 2);
-        EXPECT_CLOSE(at::tensor(at::ArrayRef<float>(sink->values)), want, kTolerance);
+        EXPECT_CLOSE(at::tensor(at::ArrayRef<float>(sink->values)), want, kFamiliesTolerance);
       }
     }
     const auto layer = static_cast<std::size_t>(n);
@@ -309,7 +309,7 @@ TEST(Families, ExpertsAreThoseOfTheLargestLogits) {
                                        weight(prefix + "mlp.router.weight"), weight(prefix + "mlp.router.bias"));
   const auto [largest, chosen] = logits.topk(2, -1);
   EXPECT_TRUE(layer.experts.equal(chosen));
-  EXPECT_CLOSE(layer.expert_weights, at::softmax(largest, -1), kTolerance);
+  EXPECT_CLOSE(layer.expert_weights, at::softmax(largest, -1), kFamiliesTolerance);
 }
 
 // Configurations that make no model, or one that is not read: one line that names the field.

@@ -12,18 +12,18 @@ namespace {
 using position::Positions;
 using position::Rotation;
 
-constexpr double kTolerance = 1e-4;
+constexpr double kRope2dTolerance = 1e-4;
 
 TEST(Rope2d, axial) {
   const Golden golden("rope2d");
   const auto axial = encoding("rope-axial", {}, shape_of(2, 16));
   const position::State state = axial->begin(Positions::grid(3, 5, 0), 2);
   const Rotation turn = Rotation::unpacked(state.table);
-  EXPECT_CLOSE(turn.cos, golden["axial_cos"], kTolerance);
-  EXPECT_CLOSE(turn.sin, golden["axial_sin"], kTolerance);
+  EXPECT_CLOSE(turn.cos, golden["axial_cos"], kRope2dTolerance);
+  EXPECT_CLOSE(turn.sin, golden["axial_sin"], kRope2dTolerance);
   const position::Prepared prepared = prepare(*axial, Positions::grid(3, 5, 0), golden["q"], golden["k"]);
-  EXPECT_CLOSE(prepared.query, golden["axial_q"], kTolerance);
-  EXPECT_CLOSE(prepared.key, golden["axial_k"], kTolerance);
+  EXPECT_CLOSE(prepared.query, golden["axial_q"], kRope2dTolerance);
+  EXPECT_CLOSE(prepared.key, golden["axial_k"], kRope2dTolerance);
 }
 
 TEST(Rope2d, mixed) {
@@ -31,11 +31,11 @@ TEST(Rope2d, mixed) {
   const auto mixed = encoding("rope-mixed", {}, shape_of(2, 16));
   parameter(*mixed, "freqs") = golden["mixed_freqs"].reshape({2, 1, 16});
   const position::Prepared prepared = prepare(*mixed, Positions::grid(3, 5, 0), golden["q"], golden["k"]);
-  EXPECT_CLOSE(prepared.query, golden["mixed_q"], kTolerance);
-  EXPECT_CLOSE(prepared.key, golden["mixed_k"], kTolerance);
+  EXPECT_CLOSE(prepared.query, golden["mixed_q"], kRope2dTolerance);
+  EXPECT_CLOSE(prepared.key, golden["mixed_k"], kRope2dTolerance);
   const at::Tensor vectors = mixed->vectors(mixed->begin(Positions::grid(3, 5, 0), 1), 0) / std::sqrt(2.0);
-  EXPECT_CLOSE(vectors.slice(-1, 0, 8), golden["mixed_cos"], kTolerance);
-  EXPECT_CLOSE(vectors.slice(-1, 8), golden["mixed_sin"], kTolerance);
+  EXPECT_CLOSE(vectors.slice(-1, 0, 8), golden["mixed_cos"], kRope2dTolerance);
+  EXPECT_CLOSE(vectors.slice(-1, 8), golden["mixed_sin"], kRope2dTolerance);
 }
 
 TEST(Rope2d, mixedFrequenciesStartAsTheAuthorsDo) {

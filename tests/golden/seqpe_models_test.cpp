@@ -7,7 +7,7 @@
 namespace locus {
 namespace {
 
-constexpr double kTolerance = 1e-4;
+constexpr double kSeqpeModelsTolerance = 1e-4;
 
 struct Case {
   std::string file;
@@ -44,7 +44,8 @@ TEST_P(SeqpeModels, GivesTheReferenceLogits) {
   EXPECT_EQ(model->info().family, "seqpe-gpt2");
   EXPECT_TRUE(model->info().unexpected.empty());
   for (std::int64_t row = 0; row < 2; ++row) {
-    EXPECT_CLOSE(test::logits_of(*model, golden["input_ids"][row]), golden["logits"][row], kTolerance) << row;
+    EXPECT_CLOSE(test::logits_of(*model, golden["input_ids"][row]), golden["logits"][row], kSeqpeModelsTolerance)
+        << row;
   }
 }
 

@@ -9,7 +9,7 @@
 namespace locus {
 namespace {
 
-constexpr double kTolerance = 1e-4;
+constexpr double kSeqpeTolerance = 1e-4;
 
 // The encoding with the encoder weights of a golden file, stored after `prefix`.
 std::unique_ptr<position::PositionEncoding> loaded(const test::Golden& golden, const std::string& prefix,
@@ -50,7 +50,7 @@ void check_encoder(const std::string& file, const Settings& options, const posit
   EXPECT_TRUE(encoder.padding(digits).logical_not().to(at::kFloat).equal(golden["pad_mask"]));
   const position::Positions positions{golden["positions"].to(at::kDouble), 0};
   ASSERT_TRUE(encoding->accepts(positions));
-  EXPECT_CLOSE(encoding->begin(positions, 1).table, golden["pe"], kTolerance);
+  EXPECT_CLOSE(encoding->begin(positions, 1).table, golden["pe"], kSeqpeTolerance);
 }
 
 TEST(Seqpe, EncoderOfTexts) {
@@ -81,7 +81,7 @@ TEST(Seqpe, TablesInsideGpt2) {
     options.set("integration", std::string(model.find("input") == 0 ? "input" : "mul"));
     const auto encoding = loaded(golden, "pe_w.", options, shape_of(4, 8));
     const position::State state = encoding->begin(position::Positions::sequence(8), 2);
-    EXPECT_CLOSE(state.table, golden["pe"], kTolerance);
+    EXPECT_CLOSE(state.table, golden["pe"], kSeqpeTolerance);
     EXPECT_EQ(encoding->embed(state).defined(), model.find("input") == 0);
   }
 }
@@ -102,7 +102,7 @@ TEST(Seqpe, TablesInsideVit) {
     const position::Positions grid = position::Positions::grid(4, 4, 1);
     EXPECT_TRUE(grid.ids.slice(0, 1).to(at::kLong).equal(golden["positions"]));
     const at::Tensor table = encoding->begin(grid, 1).table;
-    EXPECT_CLOSE(table.slice(0, 1), golden["pe"], kTolerance);
+    EXPECT_CLOSE(table.slice(0, 1), golden["pe"], kSeqpeTolerance);
     EXPECT_CLOSE(table.slice(0, 0, 1), golden["w.cls_token_pos_embed"][0], 0.0);
   }
 }
@@ -111,7 +111,7 @@ TEST(Seqpe, DistanceLoss) {
   const test::Golden golden("seqpe_losses");
   const at::Tensor candidates = golden["neg"].view({4, 6, 32});
   EXPECT_CLOSE(position::seqpe_distance_loss(golden["pivot"], candidates, golden["labels"]), golden["ct_loss"],
-               kTolerance);
+               kSeqpeTolerance);
 }
 
 TEST(Seqpe, TransferLossOfTheAuthors) {
@@ -120,7 +120,7 @@ TEST(Seqpe, TransferLossOfTheAuthors) {
   const at::Tensor student = golden["trans_pe"].view({3, 5, 32});
   for (const auto& [share, name] : {std::pair{1.0, "trans_loss"}, {0.8, "trans_loss_beta08"}}) {
     EXPECT_CLOSE(position::seqpe_transfer_loss(teacher, student, 4, position::SeqpeTransfer::kCode, share),
-                 golden[name], kTolerance);
+                 golden[name], kSeqpeTolerance);
   }
 }
 

@@ -8,7 +8,7 @@
 namespace locus {
 namespace {
 
-constexpr double kTolerance = 1e-4;
+constexpr double kTapeLayersTolerance = 1e-4;
 
 at::Tensor dots(const at::Tensor& e) {
   const at::Tensor flat = e.flatten(-3);
@@ -44,9 +44,9 @@ class Stability {
   void expect_layers(const test::LlamaRun& run, const std::string& prefix) const {
     for (std::size_t index = 0; index < 2; ++index) {
       const std::string name = prefix + "layer" + std::to_string(index);
-      EXPECT_CLOSE(run.layers[index].attention, golden_[name + ".attn"], kTolerance);
-      EXPECT_CLOSE(dots(run.layers[index].entering.table), golden_[name + ".pe_dot_in"], kTolerance);
-      EXPECT_CLOSE(dots(run.layers[index].leaving.table), golden_[name + ".pe_dot_out"], kTolerance);
+      EXPECT_CLOSE(run.layers[index].attention, golden_[name + ".attn"], kTapeLayersTolerance);
+      EXPECT_CLOSE(dots(run.layers[index].entering.table), golden_[name + ".pe_dot_in"], kTapeLayersTolerance);
+      EXPECT_CLOSE(dots(run.layers[index].leaving.table), golden_[name + ".pe_dot_out"], kTapeLayersTolerance);
     }
   }
 
@@ -71,7 +71,7 @@ TEST(TapeLayers, VectorsGiveTheStoredDotProducts) {
     const at::Tensor vectors =
         stability.encoding().vectors(run.layers[index].entering, static_cast<std::int64_t>(index));
     EXPECT_CLOSE(position::dot_products(vectors, {0, 7}, {0, 7}, false),
-                 stability.golden()["layer" + std::to_string(index) + ".pe_dot_in"][0], kTolerance);
+                 stability.golden()["layer" + std::to_string(index) + ".pe_dot_in"][0], kTapeLayersTolerance);
   }
 }
 
@@ -86,8 +86,9 @@ TEST(TapeLayers, TheFormulasOfTableEight) {
     const test::LlamaLayer& base = plain.layers[static_cast<std::size_t>(index)];
     const test::LlamaLayer& other = longer.layers[static_cast<std::size_t>(index)];
     const at::Tensor change = (tail(other.attention) - base.attention).abs();
-    EXPECT_CLOSE(change.sum(-1).mean(), stability.golden()["bos3.attn_l1"][index], kTolerance);
-    EXPECT_CLOSE(change.masked_select(causal).mean(), stability.golden()["bos3.attn_mean"][index], kTolerance);
+    EXPECT_CLOSE(change.sum(-1).mean(), stability.golden()["bos3.attn_l1"][index], kTapeLayersTolerance);
+    EXPECT_CLOSE(change.masked_select(causal).mean(), stability.golden()["bos3.attn_mean"][index],
+                 kTapeLayersTolerance);
     const auto percent = [&](const at::Tensor& after, const at::Tensor& before) {
       return 100 * (tail(dots(after)) - dots(before)).abs().masked_select(causal).sum() /
              dots(before).abs().masked_select(causal).sum();

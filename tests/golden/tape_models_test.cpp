@@ -8,7 +8,7 @@
 namespace locus {
 namespace {
 
-constexpr double kTolerance = 1e-4;
+constexpr double kTapeModelsTolerance = 1e-4;
 
 std::string config(const std::string& type, int layers, const std::string& more = "") {
   return R"({"model_type": "llama", "rpe_type": ")" + type +
@@ -36,8 +36,8 @@ TEST(TapeModels, GivesTheReferenceLogitsAtAnyStart) {
   EXPECT_TRUE(opened.model->info().unexpected.empty());
   for (std::int64_t row = 0; row < 2; ++row) {
     const at::Tensor ids = golden["input_ids"][row];
-    EXPECT_CLOSE(test::logits_of(*opened.model, ids), golden["logits"][row], kTolerance);
-    EXPECT_CLOSE(test::logits_of(*opened.model, ids, 37), golden["logits_shift37"][row], kTolerance);
+    EXPECT_CLOSE(test::logits_of(*opened.model, ids), golden["logits"][row], kTapeModelsTolerance);
+    EXPECT_CLOSE(test::logits_of(*opened.model, ids, 37), golden["logits_shift37"][row], kTapeModelsTolerance);
   }
 }
 
@@ -49,7 +49,7 @@ TEST(TapeModels, HalvedPositionsAreLinearScaling) {
   const auto model = test::open_model(opened.folder.path(), options);
   ASSERT_TRUE(model);
   for (std::int64_t row = 0; row < 2; ++row) {
-    EXPECT_CLOSE(test::logits_of(*model, golden["input_ids"][row]), golden["logits_pi2"][row], kTolerance);
+    EXPECT_CLOSE(test::logits_of(*model, golden["input_ids"][row]), golden["logits_pi2"][row], kTapeModelsTolerance);
   }
 }
 
@@ -60,8 +60,9 @@ TEST(TapeModels, AblationsGiveTheReferenceLogits) {
     ASSERT_TRUE(opened.model) << type;
     for (std::int64_t row = 0; row < 2; ++row) {
       const at::Tensor ids = golden["input_ids"][row];
-      EXPECT_CLOSE(test::logits_of(*opened.model, ids), golden["logits"][row], kTolerance) << type;
-      EXPECT_CLOSE(test::logits_of(*opened.model, ids, 37), golden["logits_shift37"][row], kTolerance) << type;
+      EXPECT_CLOSE(test::logits_of(*opened.model, ids), golden["logits"][row], kTapeModelsTolerance) << type;
+      EXPECT_CLOSE(test::logits_of(*opened.model, ids, 37), golden["logits_shift37"][row], kTapeModelsTolerance)
+          << type;
     }
   }
 }
@@ -77,9 +78,9 @@ TEST(TapeModels, YarnAsTheAuthorsRunIt) {
   EXPECT_TRUE(beyond.model->info().unexpected.empty());
   for (std::int64_t row = 0; row < 2; ++row) {
     const at::Tensor ids = golden["input_ids"][row];
-    EXPECT_CLOSE(test::logits_of(*beyond.model, ids), golden["logits"][row], kTolerance);
-    EXPECT_CLOSE(test::logits_of(*beyond.model, ids, 37), golden["logits_shift37"][row], kTolerance);
-    EXPECT_CLOSE(test::logits_of(*within.model, ids), golden["logits_within16"][row], kTolerance);
+    EXPECT_CLOSE(test::logits_of(*beyond.model, ids), golden["logits"][row], kTapeModelsTolerance);
+    EXPECT_CLOSE(test::logits_of(*beyond.model, ids, 37), golden["logits_shift37"][row], kTapeModelsTolerance);
+    EXPECT_CLOSE(test::logits_of(*within.model, ids), golden["logits_within16"][row], kTapeModelsTolerance);
   }
 }
 
@@ -102,8 +103,8 @@ TEST(TapeModels, ShowsTheAttentionAndTheDotProductsOfTheStateEnteringEachLayer) 
       const auto dots = (*trace)->dot_product(layer, head, {}, {}, {});
       ASSERT_TRUE(map.ok() && dots.ok());
       const auto tensor = [](const Field& field) { return at::tensor(field.values).view({field.rows, field.columns}); };
-      EXPECT_CLOSE(tensor(*map), layers[prefix + "attn"][1][head], kTolerance);
-      EXPECT_CLOSE(tensor(*dots), layers[prefix + "pe_dot_in"][1][head], kTolerance);
+      EXPECT_CLOSE(tensor(*map), layers[prefix + "attn"][1][head], kTapeModelsTolerance);
+      EXPECT_CLOSE(tensor(*dots), layers[prefix + "pe_dot_in"][1][head], kTapeModelsTolerance);
     }
   }
 }

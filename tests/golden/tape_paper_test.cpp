@@ -9,7 +9,7 @@
 namespace locus {
 namespace {
 
-constexpr double kTolerance = 1e-4;
+constexpr double kTapePaperTolerance = 1e-4;
 constexpr std::int64_t kLength = 10;
 
 class Equations {
@@ -66,20 +66,20 @@ class Equations {
     const at::Tensor e0 = state(golden_["e0" + ending]);
     const position::Prepared prepared = prepare(e0);
     const at::Tensor logits = alpha(e0);
-    EXPECT_CLOSE(logits, golden_["alpha" + ending], kTolerance);
+    EXPECT_CLOSE(logits, golden_["alpha" + ending], kTapePaperTolerance);
     const at::Tensor x_tilde = features(logits);
-    EXPECT_CLOSE(x_tilde[0], golden_["x_tilde" + ending], kTolerance);
+    EXPECT_CLOSE(x_tilde[0], golden_["x_tilde" + ending], kTapePaperTolerance);
 
     position::State run{position::Positions::sequence(kLength), e0};
     const position::PositionEncoding::Attended attended{
         {}, tape().state_values(run, 0), &prepared, {0, kLength}, x_tilde};
     const at::Tensor e_tilde = tape().contextualised(attended);
-    EXPECT_CLOSE(stored(e_tilde), golden_["e_tilde" + ending], kTolerance);
+    EXPECT_CLOSE(stored(e_tilde), golden_["e_tilde" + ending], kTapePaperTolerance);
     const at::Tensor e_hat = tape().mixed(0, e_tilde, tape().gates(0, x_tilde));
-    EXPECT_CLOSE(stored(e_hat), golden_[weights_ + ".e_hat" + ending], kTolerance);
+    EXPECT_CLOSE(stored(e_hat), golden_[weights_ + ".e_hat" + ending], kTapePaperTolerance);
     tape().after_attention(run, 0, attended);
-    EXPECT_CLOSE(stored(run.table), golden_[weights_ + ".e_out" + ending], kTolerance);
-    EXPECT_CLOSE(alpha(run.table), golden_[weights_ + ".alpha_next" + ending], kTolerance);
+    EXPECT_CLOSE(stored(run.table), golden_[weights_ + ".e_out" + ending], kTapePaperTolerance);
+    EXPECT_CLOSE(alpha(run.table), golden_[weights_ + ".alpha_next" + ending], kTapePaperTolerance);
   }
 
  private:
@@ -103,7 +103,7 @@ TEST(TapePaper, FullWeightsAfterAShift) {
 
 TEST(TapePaper, OnlySharedWeightsSurviveTheShift) {
   const test::Golden golden("tape_paper");
-  EXPECT_CLOSE(golden["hi.alpha_next_shift37"], golden["hi.alpha_next"], kTolerance);
+  EXPECT_CLOSE(golden["hi.alpha_next_shift37"], golden["hi.alpha_next"], kTapePaperTolerance);
   EXPECT_GT((golden["ml.alpha_next_shift37"] - golden["ml.alpha_next"]).abs().max().item<double>(), 10);
 }
 
@@ -113,12 +113,13 @@ TEST(TapePaper, LogitsOfEveryBlock) {
   const position::TapeBlocks& blocks = equations.tape().blocks();
   const at::Tensor query = blocks.split(prepared.query)[0].transpose(1, 2);  // (H, M, T, R)
   const at::Tensor key = blocks.split(prepared.key)[0].transpose(1, 2);
-  EXPECT_CLOSE(at::matmul(query, key.transpose(-1, -2)), equations.golden()["alpha_m"], kTolerance);
+  EXPECT_CLOSE(at::matmul(query, key.transpose(-1, -2)), equations.golden()["alpha_m"], kTapePaperTolerance);
 }
 
 TEST(TapePaper, TheGateAlone) {
   const Equations equations("hi", "shared");
-  EXPECT_CLOSE(equations.tape().gates(0, equations.golden()["x_tilde"]), equations.golden()["psi"], kTolerance);
+  EXPECT_CLOSE(equations.tape().gates(0, equations.golden()["x_tilde"]), equations.golden()["psi"],
+               kTapePaperTolerance);
 }
 
 // The printed e_i e_jᵀ of Eq. 6 turns the other way than Eq. 2, whose logits the transposed start gives.
@@ -126,7 +127,7 @@ TEST(TapePaper, TheStartIsThePrintedOneTransposed) {
   const Equations equations("hi", "shared");
   const position::State start = equations.tape().begin(position::Positions::sequence(kLength), 1);
   EXPECT_CLOSE(Equations::stored(start.table).transpose(-1, -2), equations.golden()["e0"], 1e-6);
-  EXPECT_CLOSE(equations.alpha(start.table), equations.golden()["rope_alpha"], kTolerance);
+  EXPECT_CLOSE(equations.alpha(start.table), equations.golden()["rope_alpha"], kTapePaperTolerance);
   EXPECT_GT(test::deviation(equations.golden()["alpha"], equations.golden()["rope_alpha"]), 1e-2);
 }
 
@@ -136,7 +137,7 @@ TEST(TapePaper, RowsOfALongerPreparedSet) {
   const position::Prepared prepared = equations.prepare(e0);
   const position::PositionEncoding::Attended attended{{}, e0.flatten(-3), &prepared, {6, 9}, {}};
   EXPECT_CLOSE(Equations::stored(equations.tape().contextualised(attended)),
-               equations.golden()["e_tilde"].slice(0, 6, 9), kTolerance);
+               equations.golden()["e_tilde"].slice(0, 6, 9), kTapePaperTolerance);
 }
 
 }  // namespace

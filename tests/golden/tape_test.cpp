@@ -11,7 +11,7 @@
 namespace locus {
 namespace {
 
-constexpr double kTolerance = 1e-4;
+constexpr double kTapeTolerance = 1e-4;
 
 // One golden file: its model's weights, and the encoding with its own.
 struct Reference {
@@ -51,8 +51,8 @@ struct Reference {
 
   void expect_state(const at::Tensor& e, const std::string& name, const std::string& ending = "") const {
     const at::Tensor pair = channels(e);
-    EXPECT_CLOSE(pair[0], golden[name + "_cos" + ending], kTolerance) << name;
-    EXPECT_CLOSE(pair[1], golden[name + "_sin" + ending], kTolerance) << name;
+    EXPECT_CLOSE(pair[0], golden[name + "_cos" + ending], kTapeTolerance) << name;
+    EXPECT_CLOSE(pair[1], golden[name + "_sin" + ending], kTapeTolerance) << name;
   }
 };
 
@@ -69,12 +69,12 @@ TEST(Tape, EveryIntermediateOfTheAuthorsModel) {
     const std::string number = std::to_string(index);
     const test::LlamaLayer& layer = run.layers[index];
     reference.expect_state(layer.mean_state, "attn" + number + ".etilde");
-    EXPECT_CLOSE(layer.attention_output, reference.golden["attn" + number + ".out"], kTolerance);
-    EXPECT_CLOSE(layer.feed_forward, reference.golden["mlp" + number + ".out"], kTolerance);
-    EXPECT_CLOSE(layer.hidden, reference.golden["layer" + number + ".hidden"], kTolerance);
+    EXPECT_CLOSE(layer.attention_output, reference.golden["attn" + number + ".out"], kTapeTolerance);
+    EXPECT_CLOSE(layer.feed_forward, reference.golden["mlp" + number + ".out"], kTapeTolerance);
+    EXPECT_CLOSE(layer.hidden, reference.golden["layer" + number + ".hidden"], kTapeTolerance);
     reference.expect_state(layer.leaving.table, "layer" + number + ".E");
   }
-  EXPECT_CLOSE(run.logits, reference.golden["logits"], kTolerance);
+  EXPECT_CLOSE(run.logits, reference.golden["logits"], kTapeTolerance);
 }
 
 TEST(Tape, TheMixingAloneOfStoredGates) {
@@ -94,11 +94,11 @@ TEST(Tape, TheMixingAloneOfStoredGates) {
 
 TEST(Tape, ShiftedAndHalvedPositions) {
   const Reference reference("tape", 2, {});
-  EXPECT_CLOSE(reference.run(sequence(7, 37)).logits, reference.golden["logits_shift37"], kTolerance);
-  EXPECT_CLOSE(reference.run(sequence(7, 37)).logits, reference.golden["logits"], kTolerance);
+  EXPECT_CLOSE(reference.run(sequence(7, 37)).logits, reference.golden["logits_shift37"], kTapeTolerance);
+  EXPECT_CLOSE(reference.run(sequence(7, 37)).logits, reference.golden["logits"], kTapeTolerance);
   position::Positions halved = sequence(7);
   halved.ids = halved.ids / 2;
-  EXPECT_CLOSE(reference.run(halved).logits, reference.golden["logits_pi2"], kTolerance);
+  EXPECT_CLOSE(reference.run(halved).logits, reference.golden["logits_pi2"], kTapeTolerance);
   EXPECT_GT(test::deviation(reference.golden["logits_pi2"], reference.golden["logits"]), 1e-2);
 }
 
@@ -109,13 +109,13 @@ void check_ablation(const std::string& file, const Settings& options, bool shift
   for (std::size_t index = 0; index < 3; ++index) {
     const std::string name = "layer" + std::to_string(index);
     reference.expect_state(run.layers[index].leaving.table, name + ".E");
-    EXPECT_CLOSE(run.layers[index].hidden, reference.golden[name + ".hidden"], kTolerance);
+    EXPECT_CLOSE(run.layers[index].hidden, reference.golden[name + ".hidden"], kTapeTolerance);
   }
-  EXPECT_CLOSE(run.logits, reference.golden["logits"], kTolerance);
+  EXPECT_CLOSE(run.logits, reference.golden["logits"], kTapeTolerance);
   const test::LlamaRun shifted = reference.run(sequence(11, 37));
   reference.expect_state(shifted.layers[2].leaving.table, "layer2.E", "_shift37");
-  EXPECT_CLOSE(shifted.logits, reference.golden["logits_shift37"], kTolerance);
-  EXPECT_EQ(test::deviation(shifted.logits, run.logits) < kTolerance, shift_invariant);
+  EXPECT_CLOSE(shifted.logits, reference.golden["logits_shift37"], kTapeTolerance);
+  EXPECT_EQ(test::deviation(shifted.logits, run.logits) < kTapeTolerance, shift_invariant);
 }
 
 TEST(Tape, AblationWithoutEquivariance) {
@@ -172,10 +172,10 @@ TEST(Tape, TheAuthorsYarnModelFromItsStart) {
     if (start == 0) {
       reference.expect_state(run.layers[0].entering.table, "E0");
       reference.expect_state(run.layers[2].leaving.table, "layer2.E");
-      EXPECT_CLOSE(run.logits, reference.golden["logits"], kTolerance);
+      EXPECT_CLOSE(run.logits, reference.golden["logits"], kTapeTolerance);
     } else {
       reference.expect_state(run.layers[2].leaving.table, "layer2.E", "_shift37");
-      EXPECT_CLOSE(run.logits, reference.golden["logits_shift37"], kTolerance);
+      EXPECT_CLOSE(run.logits, reference.golden["logits_shift37"], kTapeTolerance);
     }
   }
 }

@@ -7,7 +7,7 @@
 namespace locus {
 namespace {
 
-constexpr double kTolerance = 1e-4;
+constexpr double kVisionModelsTolerance = 1e-4;
 
 std::string config(const std::string& architecture, const std::string& arguments = "") {
   return R"({"architecture": ")" + architecture +
@@ -27,7 +27,7 @@ void expect_logits(const models::Model& model, const test::Golden& golden) {
   EXPECT_TRUE(model.info().unexpected.empty());
   EXPECT_TRUE(model.info().image);
   for (std::int64_t n = 0; n < golden["images"].size(0); ++n) {
-    EXPECT_CLOSE(test::logits_of_pixels(model, golden["images"][n]), golden["logits"][n], kTolerance) << n;
+    EXPECT_CLOSE(test::logits_of_pixels(model, golden["images"][n]), golden["logits"][n], kVisionModelsTolerance) << n;
   }
 }
 
@@ -49,7 +49,8 @@ TEST(VisionModels, RopeVitAtTheTrainedAndAnotherResolution) {
     ASSERT_TRUE(model) << file;
     EXPECT_EQ(model->info().family, "rope-vit");
     expect_logits(*model, golden);
-    EXPECT_CLOSE(test::logits_of_pixels(*model, golden["images_48x40"][0]), golden["logits_48x40"][0], kTolerance)
+    EXPECT_CLOSE(test::logits_of_pixels(*model, golden["images_48x40"][0]), golden["logits_48x40"][0],
+                 kVisionModelsTolerance)
         << file;
   }
 }

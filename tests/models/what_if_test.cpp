@@ -19,7 +19,7 @@ void PrintTo(const Layout& layout, std::ostream* stream) {
 
 namespace {
 
-constexpr double kTolerance = 1e-4;
+constexpr double kWhatIfTolerance = 1e-4;
 
 class WhatIf : public testing::TestWithParam<Layout> {
  protected:
@@ -142,7 +142,7 @@ TEST_P(WhatIf, AStartPositionMovesEveryToken) {
   EXPECT_EQ((*trace)->tokens().back().position, 5 + static_cast<double>(written_.ids.size()) - 1);
   const double change = deviation(outputs(**model, moved), outputs(**model, input_));
   if (GetParam().shift_invariant) {
-    EXPECT_LE(change, kTolerance);
+    EXPECT_LE(change, kWhatIfTolerance);
   } else {
     EXPECT_GT(change, 1e-3);
   }

@@ -36,19 +36,19 @@ using Bias = analysis::DistanceBias;
 constexpr std::int64_t kPairsOfEveryHead = 500;  // at most, of each, in the figure
 
 // Of one head.
-struct Ask {
+struct DistanceBiasAsk {
   std::int64_t layer = 0;
   analysis::DistanceBiasOptions options;
   std::string folder;  // of texts; empty: the input
 };
 
-class DistanceBias final : public MeasuredView<Ask, Bias> {
+class DistanceBias final : public MeasuredView<DistanceBiasAsk, Bias> {
  public:
   const ViewInfo& info() const override { return info_; }
 
  protected:
-  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Bias> measure(const Ask& ask, const Work& work) const override;
+  Result<DistanceBiasAsk> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Bias> measure(const DistanceBiasAsk& ask, const Work& work) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& list) const override;
   Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
@@ -178,15 +178,15 @@ Result<Traces> run_texts(const std::string& folder, const Work& work) {
   return traces;
 }
 
-Result<Ask> DistanceBias::ask(const ViewInput& input, std::size_t column) const {
-  Ask ask;
+Result<DistanceBiasAsk> DistanceBias::ask(const ViewInput& input, std::size_t column) const {
+  DistanceBiasAsk ask;
   ask.layer = input.layer;
   LOCUS_TRY(ask.options, options_of(input, input.columns[column], *this));
   LOCUS_TRY(ask.folder, input.options.text("texts", ""));
   return ask;
 }
 
-Result<Bias> DistanceBias::measure(const Ask& ask, const Work& work) const {
+Result<Bias> DistanceBias::measure(const DistanceBiasAsk& ask, const Work& work) const {
   Traces texts{work.column.trace};
   if (!ask.folder.empty()) {
     LOCUS_TRY(const auto read, work.kept<Traces>("texts", ask.folder, [&] { return run_texts(ask.folder, work); }));
@@ -199,7 +199,7 @@ Result<std::vector<DistanceBias::Numbers>> DistanceBias::every_head(const ViewIn
   std::vector<Numbers> list;
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
     const models::ModelInfo& model = input.columns[n].trace->model();
-    LOCUS_TRY(Ask each, ask(input, n));
+    LOCUS_TRY(DistanceBiasAsk each, ask(input, n));
     each.options.pairs = std::min(each.options.pairs, most);
     Numbers& heads = list.emplace_back();
     for (each.layer = 0; each.layer < model.layers; ++each.layer) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kMostRows = 512;  // queries that are read; of more, some evenly apart
 
-struct Ask {
+struct DistanceProfileAsk {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   models::Quantity quantity = models::Quantity::kWeight;
@@ -28,26 +28,26 @@ struct Ask {
 };
 
 // One value a distance Δ = 0 … T−1.
-struct Profile {
+struct DistanceCurves {
   analysis::DistanceProfile scores;
   models::TheoryCurve theory;  // of the mean logit; empty where there is none
 };
 // What it weighs in the cache.
-std::size_t cached_bytes(const Profile& profile) {
+std::size_t cached_bytes(const DistanceCurves& profile) {
   const analysis::DistanceProfile& scores = profile.scores;
   return sizeof profile + views::cached_bytes(scores.edges) + views::cached_bytes(scores.mean) +
          views::cached_bytes(scores.low) + views::cached_bytes(scores.high) + views::cached_bytes(scores.cells) +
          views::cached_bytes(profile.theory.mean);
 }
 
-class DistanceProfile final : public MeasuredView<Ask, Profile> {
+class DistanceProfile final : public MeasuredView<DistanceProfileAsk, DistanceCurves> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
 
  protected:
-  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Profile> measure(const Ask& ask, const Work& work) const override;
+  Result<DistanceProfileAsk> ask(const ViewInput& input, std::size_t column) const override;
+  Result<DistanceCurves> measure(const DistanceProfileAsk& ask, const Work& work) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& profiles) const override;
   Result<Data> table(const ViewInput& input, const Numbers& profiles) const override;
 
@@ -94,8 +94,8 @@ class DistanceProfile final : public MeasuredView<Ask, Profile> {
   };
 };
 
-Result<Ask> DistanceProfile::ask(const ViewInput& input, std::size_t /*column*/) const {
-  Ask ask;
+Result<DistanceProfileAsk> DistanceProfile::ask(const ViewInput& input, std::size_t /*column*/) const {
+  DistanceProfileAsk ask;
   ask.layer = input.layer;
   ask.head = input.head;
   ask.quantity = input.quantity;
@@ -110,7 +110,7 @@ Result<Ask> DistanceProfile::ask(const ViewInput& input, std::size_t /*column*/)
 }
 
 // Encodings that have no theory have an empty curve.
-Result<models::TheoryCurve> theory_of(const Ask& ask, const Work& work) {
+Result<models::TheoryCurve> theory_of(const DistanceProfileAsk& ask, const Work& work) {
   if (ask.theory == "none") {
     return models::TheoryCurve{};
   }
@@ -124,7 +124,7 @@ Result<models::TheoryCurve> theory_of(const Ask& ask, const Work& work) {
   return curve ? *std::move(curve) : models::TheoryCurve{};
 }
 
-Result<Profile> DistanceProfile::measure(const Ask& ask, const Work& work) const {
+Result<DistanceCurves> DistanceProfile::measure(const DistanceProfileAsk& ask, const Work& work) const {
   const std::int64_t length = work.column.trace->length();
   analysis::DistanceProfileOptions options;
   options.quantity = static_cast<attention::Quantity>(ask.quantity);
@@ -133,7 +133,7 @@ Result<Profile> DistanceProfile::measure(const Ask& ask, const Work& work) const
   options.skip_keys = ask.skip;
   options.cell_limit = kMostRows * length;
   options.relative_to_uniform = ask.baseline;
-  Profile profile;
+  DistanceCurves profile;
   LOCUS_TRY(profile.scores, models::distance_profile(*work.column.trace, ask.layer, options, work.stop, work.progress));
   LOCUS_TRY(profile.theory, theory_of(ask, work));
   return profile;

@@ -15,20 +15,20 @@ namespace {
 using Points = std::vector<models::LengthPoint>;
 using PointsPointer = std::shared_ptr<const Points>;
 
-struct Ask {
+struct LengthCurveAsk {
   std::vector<std::int64_t> lengths;
   std::int64_t scored = 0;
   std::int64_t windows = 0;
 };
 
-class LengthCurve final : public MeasuredView<Ask, Points> {
+class LengthCurve final : public MeasuredView<LengthCurveAsk, Points> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override;
 
  protected:
-  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Points> measure(const Ask& ask, const Work& work) const override {
+  Result<LengthCurveAsk> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Points> measure(const LengthCurveAsk& ask, const Work& work) const override {
     return models::length_curve(*work.column.model, work.column.trace->tokens(), {ask.lengths, ask.scored, ask.windows},
                                 work.stop, work.progress);
   }
@@ -68,9 +68,9 @@ Status LengthCurve::available(const Column& column) const {
   return {};
 }
 
-Result<Ask> LengthCurve::ask(const ViewInput& input, std::size_t column) const {
+Result<LengthCurveAsk> LengthCurve::ask(const ViewInput& input, std::size_t column) const {
   const std::int64_t tokens = input.columns[column].trace->length();
-  Ask options;
+  LengthCurveAsk options;
   LOCUS_TRY(options.scored, input.options.integer("scored", 16));
   LOCUS_TRY(options.windows, input.options.integer("windows", 16));
   LOCUS_TRY(const std::int64_t shortest, input.options.integer("shortest", 0));

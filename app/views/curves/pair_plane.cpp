@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kMostPoints = 4096;  // that are drawn; more are thinned evenly
 constexpr std::size_t kParts = 6;           // of the text, coloured each its own
 
-struct Ask {
+struct PairPlaneAsk {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   std::int64_t pair = -1;  // −1: the one of the largest energy
@@ -32,15 +32,15 @@ std::size_t cached_bytes(const Plane& plane) {
   return sizeof plane + pair_bytes(plane.pairs) + 8 * plane.query.real.size() * sizeof(float);
 }
 
-class PairPlane final : public MeasuredView<Ask, Plane> {
+class PairPlane final : public MeasuredView<PairPlaneAsk, Plane> {
  public:
   const ViewInfo& info() const override { return info_; }
 
  protected:
-  Result<Ask> ask(const ViewInput& input, std::size_t column) const override {
+  Result<PairPlaneAsk> ask(const ViewInput& input, std::size_t column) const override {
     LOCUS_CHECK(needs_one_head(input));
     const HeadRef head = head_of_column(input, column);
-    Ask ask{head.layer, head.head, -1};
+    PairPlaneAsk ask{head.layer, head.head, -1};
     LOCUS_TRY(ask.pair, input.options.integer("pair", -1));
     if (ask.pair < 0) {
       LOCUS_TRY(const std::optional<Range> band, band_of(input));
@@ -48,7 +48,7 @@ class PairPlane final : public MeasuredView<Ask, Plane> {
     }
     return ask;
   }
-  Result<Plane> measure(const Ask& ask, const Work& work) const override;
+  Result<Plane> measure(const PairPlaneAsk& ask, const Work& work) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 
@@ -76,7 +76,7 @@ class PairPlane final : public MeasuredView<Ask, Plane> {
   };
 };
 
-Result<Plane> PairPlane::measure(const Ask& ask, const Work& work) const {
+Result<Plane> PairPlane::measure(const PairPlaneAsk& ask, const Work& work) const {
   const models::Trace& trace = *work.column.trace;
   Plane plane;
   LOCUS_TRY(plane.pairs, models::pair_list(trace, ask.layer, ask.head));

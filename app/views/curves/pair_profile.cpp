@@ -16,31 +16,31 @@ namespace {
 
 constexpr std::int64_t kMostColumns = 2048;  // of the map on screen: more distances are averaged
 
-struct Ask {
+struct PairProfileAsk {
   std::int64_t layer = 0;
   std::int64_t head = 0;
 };
 
-struct Profile : analysis::PairProfile {};
-std::size_t cached_bytes(const Profile& profile) {
+struct PairCurves : analysis::PairProfile {};
+std::size_t cached_bytes(const PairCurves& profile) {
   const std::size_t curves = profile.count.size() + profile.logit.size() + profile.carrier.size();
   return sizeof profile + views::cached_bytes(profile.parts) + pair_bytes(profile.pairs) + curves * sizeof(double);
 }
 
-class PairProfile final : public MeasuredView<Ask, Profile> {
+class PairProfile final : public MeasuredView<PairProfileAsk, PairCurves> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
 
  protected:
-  Result<Ask> ask(const ViewInput& input, std::size_t column) const override {
+  Result<PairProfileAsk> ask(const ViewInput& input, std::size_t column) const override {
     const HeadRef head = head_of_column(input, column);
     LOCUS_CHECK(needs_one_head(input));
-    return Ask{head.layer, head.head};
+    return PairProfileAsk{head.layer, head.head};
   }
-  Result<Profile> measure(const Ask& ask, const Work& work) const override {
+  Result<PairCurves> measure(const PairProfileAsk& ask, const Work& work) const override {
     LOCUS_TRY(auto profile, models::pair_profile(*work.column.trace, ask.layer, ask.head, work.stop, work.progress));
-    return Profile{std::move(profile)};
+    return PairCurves{std::move(profile)};
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
@@ -71,7 +71,7 @@ class PairProfile final : public MeasuredView<Ask, Profile> {
 };
 
 // Distances in groups no finer than the screen; means over cells.
-std::shared_ptr<const Field> shown_parts(const Profile& profile) {
+std::shared_ptr<const Field> shown_parts(const PairCurves& profile) {
   const std::int64_t distances = profile.parts.columns;
   const std::int64_t columns = std::min(distances, kMostColumns);
   Field field = Field::zeros(profile.parts.rows, columns);
@@ -107,7 +107,7 @@ figure::Curve curve_of(const std::string& name, const std::vector<double>& value
 }
 
 // The mean logit less some rows.
-std::vector<double> logit_without(const Profile& profile, Range pairs) {
+std::vector<double> logit_without(const PairCurves& profile, Range pairs) {
   std::vector<double> values = profile.logit;
   for (std::int64_t row = pairs.begin; row < std::min(pairs.end, profile.parts.rows); ++row) {
     for (std::size_t n = 0; n < values.size(); ++n) {
@@ -118,7 +118,7 @@ std::vector<double> logit_without(const Profile& profile, Range pairs) {
 }
 
 // "pair 9 (wavelength 331) has 74 % of the variance over distance".
-std::string strongest_text(const Profile& profile) {
+std::string strongest_text(const PairCurves& profile) {
   const auto strongest = std::max_element(profile.share.begin(), profile.share.end(), [](double a, double b) {
     return std::isnan(b) ? false : std::isnan(a) || a < b;
   });
@@ -145,7 +145,7 @@ Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& 
   figure::Figure figure;
   figure.columns = static_cast<int>(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
-    const Profile& profile = *numbers[n];
+    const PairCurves& profile = *numbers[n];
     const ViewInput own = of_column(input, n);
     figure::Panel panel;
     panel.title = input.columns[n].name + " · " + head_label(input.columns[n].trace->model(), own.layer, own.head);
@@ -163,7 +163,7 @@ Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& 
     figure.panels.push_back(std::move(panel));
   }
   for (std::size_t n = 0; n < numbers.size(); ++n) {
-    const Profile& profile = *numbers[n];
+    const PairCurves& profile = *numbers[n];
     figure::Panel panel;
     Extent extent;
     panel.x.label = profile.pairs.grid ? "distance (patches)" : "distance Δ (tokens)";

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kMostDistances = 512;  // that the same query and key are asked for
 
-struct Ask {
+struct PairScoresAsk {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   std::int64_t query = 0;
@@ -31,14 +31,14 @@ std::size_t cached_bytes(const Cell& cell) {
          cell.parts.size() * sizeof(double);
 }
 
-class PairScores final : public MeasuredView<Ask, Cell> {
+class PairScores final : public MeasuredView<PairScoresAsk, Cell> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
 
  protected:
-  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Cell> measure(const Ask& ask, const Work& work) const override;
+  Result<PairScoresAsk> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Cell> measure(const PairScoresAsk& ask, const Work& work) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 
@@ -63,11 +63,11 @@ class PairScores final : public MeasuredView<Ask, Cell> {
   };
 };
 
-Result<Ask> PairScores::ask(const ViewInput& input, std::size_t column) const {
+Result<PairScoresAsk> PairScores::ask(const ViewInput& input, std::size_t column) const {
   LOCUS_CHECK(needs_one_head(input));
   const HeadRef head = head_of_column(input, column);
   const std::int64_t last = input.columns[column].trace->length() - 1;
-  Ask ask{head.layer, head.head, input.query == kNone ? last : input.query, input.key};
+  PairScoresAsk ask{head.layer, head.head, input.query == kNone ? last : input.query, input.key};
   if (ask.key == kNone) {
     ask.key = std::max<std::int64_t>(ask.query - 1, 0);
   }
@@ -78,7 +78,7 @@ Result<Ask> PairScores::ask(const ViewInput& input, std::size_t column) const {
   return ask;
 }
 
-Result<Cell> PairScores::measure(const Ask& ask, const Work& work) const {
+Result<Cell> PairScores::measure(const PairScoresAsk& ask, const Work& work) const {
   const std::int64_t length = work.column.trace->length();
   const std::int64_t step = std::max<std::int64_t>(1, (length + kMostDistances - 1) / kMostDistances);
   std::vector<double> distances;
@@ -199,7 +199,7 @@ Result<figure::Figure> PairScores::draw(const ViewInput& input, const Numbers& n
   const bool elsewhere =
       std::all_of(numbers.begin(), numbers.end(), [](const Pointer& cell) { return !cell->elsewhere.values.empty(); });
   for (std::size_t n = 0; n < numbers.size(); ++n) {
-    LOCUS_TRY(const Ask asked, ask(input, n));
+    LOCUS_TRY(const PairScoresAsk asked, ask(input, n));
     const auto& tokens = input.columns[n].trace->tokens();
     const auto token = [&](std::int64_t at) {
       return std::to_string(at) + " \"" + tokens[static_cast<std::size_t>(at)].label + "\"";
@@ -212,13 +212,13 @@ Result<figure::Figure> PairScores::draw(const ViewInput& input, const Numbers& n
     figure.panels.push_back(std::move(panel));
   }
   for (std::size_t n = 0; elsewhere && n < numbers.size(); ++n) {
-    LOCUS_TRY(const Ask asked, ask(input, n));
+    LOCUS_TRY(const PairScoresAsk asked, ask(input, n));
     figure.panels.push_back(
         elsewhere_panel(input, *numbers[n], static_cast<double>(std::abs(asked.query - asked.key)) + 0.5));
     frame_band(band, numbers[n]->elsewhere.rows, false, figure.panels.back());
   }
   for (std::size_t n = 0; elsewhere && n < numbers.size(); ++n) {
-    LOCUS_TRY(const Ask asked, ask(input, n));
+    LOCUS_TRY(const PairScoresAsk asked, ask(input, n));
     figure.panels.push_back(sum_panel(*numbers[n], static_cast<double>(std::abs(asked.query - asked.key))));
   }
   return figure;

@@ -12,13 +12,13 @@ namespace {
 
 using Rows = std::vector<models::StabilityRow>;
 
-struct Ask {
+struct ShiftStabilityAsk {
   std::string kind;  // "ids" or "tokens"
   std::int64_t by = 0;
   std::int64_t token = 0;  // in front; of ids: 0
 };
 
-class ShiftStability final : public MeasuredView<Ask, Rows> {
+class ShiftStability final : public MeasuredView<ShiftStabilityAsk, Rows> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
@@ -27,8 +27,8 @@ class ShiftStability final : public MeasuredView<Ask, Rows> {
   }
 
  protected:
-  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Rows> measure(const Ask& ask, const Work& work) const override;
+  Result<ShiftStabilityAsk> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Rows> measure(const ShiftStabilityAsk& ask, const Work& work) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& list) const override;
   Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
@@ -57,8 +57,8 @@ class ShiftStability final : public MeasuredView<Ask, Rows> {
   };
 };
 
-Result<Ask> ShiftStability::ask(const ViewInput& input, std::size_t column) const {
-  Ask ask;
+Result<ShiftStabilityAsk> ShiftStability::ask(const ViewInput& input, std::size_t column) const {
+  ShiftStabilityAsk ask;
   LOCUS_TRY(ask.kind, input.options.text("move", "ids"));
   LOCUS_TRY(ask.by, input.options.integer("by", 3));
   LOCUS_TRY(const std::int64_t token, input.options.integer("token", -1));
@@ -68,7 +68,7 @@ Result<Ask> ShiftStability::ask(const ViewInput& input, std::size_t column) cons
   return ask;
 }
 
-Result<Rows> ShiftStability::measure(const Ask& ask, const Work& work) const {
+Result<Rows> ShiftStability::measure(const ShiftStabilityAsk& ask, const Work& work) const {
   models::Move move;
   if (ask.kind == "ids") {
     move.ids = ask.by;

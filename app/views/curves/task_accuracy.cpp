@@ -15,8 +15,6 @@ namespace locus::views {
 
 namespace {
 
-constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
-
 class TaskAccuracy final : public View {
  public:
   const ViewInfo& info() const override { return info_; }
@@ -147,9 +145,9 @@ figure::Figure bar_figure(const std::vector<Accuracy>& list, bool logarithmic) {
     std::vector<double> heights;
     for (const std::string& name : names) {
       const Split* split = find_split(list[n], name);
-      heights.push_back(split != nullptr ? split->value : kNoValue);
+      heights.push_back(split != nullptr ? split->value : kNaN);
       extent.add(heights.back());
-      extent.add(split != nullptr ? split->high : kNoValue);
+      extent.add(split != nullptr ? split->high : kNaN);
       least = heights.back() > 0 ? std::min(least, heights.back()) : least;
     }
     panel.layers.emplace_back(grouped_bars(list[n].checkpoint, heights, n, list.size()));
@@ -195,7 +193,7 @@ figure::Figure table_figure(const ViewInput& input, const std::vector<Accuracy>&
     checkpoints->push_back(list[n].checkpoint);
     for (std::size_t c = 0; c < names->size(); ++c) {
       const Split* split = find_split(list[n], (*names)[c]);
-      const double value = split != nullptr ? split->value : kNoValue;
+      const double value = split != nullptr ? split->value : kNaN;
       field.at(static_cast<std::int64_t>(n), static_cast<std::int64_t>(c)) = static_cast<float>(value);
       texts->push_back(short_number(value));
     }
@@ -262,9 +260,9 @@ Result<Data> TaskAccuracy::data(const ViewInput& input) const {
     Series high{each.checkpoint + " high", {}};
     for (const std::string& name : names) {
       const Split* split = find_split(each, name);
-      value.values.push_back(split != nullptr ? split->value : kNoValue);
-      low.values.push_back(split != nullptr ? split->low : kNoValue);
-      high.values.push_back(split != nullptr ? split->high : kNoValue);
+      value.values.push_back(split != nullptr ? split->value : kNaN);
+      low.values.push_back(split != nullptr ? split->low : kNaN);
+      high.values.push_back(split != nullptr ? split->high : kNaN);
     }
     series.push_back(std::move(value));
     series.push_back(std::move(low));

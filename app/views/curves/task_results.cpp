@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/atomic_file.h"
+#include "core/base/numbers.h"
 #include "models/text/json.h"
 
 namespace locus::views {
@@ -16,10 +17,9 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::size_t kLongestFile = std::size_t{64} << 20;
-constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 double number_of(const json& value) {
-  return value.is_number() ? value.get<double>() : kNoValue;
+  return value.is_number() ? value.get<double>() : kNaN;
 }
 
 Error malformed(const std::string& expected, const std::string& file) {

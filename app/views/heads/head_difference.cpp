@@ -25,13 +25,13 @@ std::size_t cached_bytes(const Comparison& comparison) {
   return sizeof comparison + views::cached_bytes(comparison.distances) + views::cached_bytes(comparison.matches);
 }
 
-struct Ask {
+struct HeadDifferenceAsk {
   bool best = false;
   std::int64_t rows = 64;
 };
 
 // Every column but the first is measured: against the first.
-class HeadDifference final : public MeasuredView<Ask, Comparison> {
+class HeadDifference final : public MeasuredView<HeadDifferenceAsk, Comparison> {
  public:
   const ViewInfo& info() const override { return info_; }
   // Opens the pair: the head in the first column and its partner in every other.
@@ -47,8 +47,8 @@ class HeadDifference final : public MeasuredView<Ask, Comparison> {
 
  protected:
   std::size_t first_measured() const override { return 1; }
-  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Comparison> measure(const Ask& ask, const Work& work) const override;
+  Result<HeadDifferenceAsk> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Comparison> measure(const HeadDifferenceAsk& ask, const Work& work) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& list) const override;
   Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
@@ -75,15 +75,15 @@ class HeadDifference final : public MeasuredView<Ask, Comparison> {
   };
 };
 
-Result<Ask> HeadDifference::ask(const ViewInput& input, std::size_t /*column*/) const {
-  Ask ask;
+Result<HeadDifferenceAsk> HeadDifference::ask(const ViewInput& input, std::size_t /*column*/) const {
+  HeadDifferenceAsk ask;
   LOCUS_TRY(const std::string match, input.options.text("match", "index"));
   LOCUS_TRY(ask.rows, input.options.integer("rows", 64));
   ask.best = match == "best";
   return ask;
 }
 
-Result<Comparison> HeadDifference::measure(const Ask& ask, const Work& work) const {
+Result<Comparison> HeadDifference::measure(const HeadDifferenceAsk& ask, const Work& work) const {
   const models::Trace& first = *work.first.trace;
   const models::Trace& second = *work.column.trace;
   Comparison comparison;
@@ -139,7 +139,7 @@ std::vector<std::string> partner_texts(const Comparison& comparison) {
 
 Result<figure::Figure> HeadDifference::draw(const ViewInput& input, const Numbers& list) const {
   LOCUS_CHECK(two_or_more(list));
-  LOCUS_TRY(const Ask options, ask(input, 1));
+  LOCUS_TRY(const HeadDifferenceAsk options, ask(input, 1));
   LOCUS_TRY(const bool third_is_null, input.options.boolean("null", false));
   std::vector<std::shared_ptr<const Field>> fields;
   for (const auto& each : list) {
@@ -191,7 +191,7 @@ Selection HeadDifference::pick(const ViewInput& input, const Hit& hit) const {
 
 Result<Data> HeadDifference::table(const ViewInput& input, const Numbers& list) const {
   LOCUS_CHECK(two_or_more(list));
-  LOCUS_TRY(const Ask options, ask(input, 1));
+  LOCUS_TRY(const HeadDifferenceAsk options, ask(input, 1));
   if (!options.best) {
     const Field& field = list.front()->distances;
     return Data{{field.rows, field.columns}, field.values, {}};

@@ -14,11 +14,11 @@ namespace locus::views {
 
 namespace {
 
-struct Ask {
+struct HeadsAsk {
   std::int64_t repeats = 0;  // random inputs for the induction score
 };
 
-class Heads final : public MeasuredView<Ask, HeadRows> {
+class Heads final : public MeasuredView<HeadsAsk, HeadRows> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
@@ -26,11 +26,11 @@ class Heads final : public MeasuredView<Ask, HeadRows> {
   std::optional<Selection> step(const ViewInput& input, std::int64_t by) const override;
 
  protected:
-  Result<Ask> ask(const ViewInput& input, std::size_t /*column*/) const override {
+  Result<HeadsAsk> ask(const ViewInput& input, std::size_t /*column*/) const override {
     LOCUS_TRY(const HeadsOptions options, heads_options(input));
-    return Ask{options.repeats};
+    return HeadsAsk{options.repeats};
   }
-  Result<HeadRows> measure(const Ask& ask, const Work& work) const override {
+  Result<HeadRows> measure(const HeadsAsk& ask, const Work& work) const override {
     return measure_heads(work.column, ask.repeats, work.stop, work.progress);
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "core/base/numbers.h"
 #include "models/analyses.h"
 #include "models/pairs.h"
 
@@ -49,10 +50,9 @@ Result<HeadRows> measure_heads(const Column& column, std::int64_t repeats, const
     const analysis::HeadStatistics& s = each.statistics;
     const double repeated = induction ? static_cast<double>(induction->at(each.layer, each.head))
                                       : std::numeric_limits<double>::quiet_NaN();
-    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
     const auto& layer = pairs[static_cast<std::size_t>(each.layer)];
     const analysis::PairHabits own =
-        layer.empty() ? analysis::PairHabits{kNone, kNone, kNone, kNone} : layer[static_cast<std::size_t>(each.head)];
+        layer.empty() ? analysis::PairHabits{kNaN, kNaN, kNaN, kNaN} : layer[static_cast<std::size_t>(each.head)];
     rows.push_back(
         {each.layer,
          each.head,

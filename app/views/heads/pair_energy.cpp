@@ -14,7 +14,7 @@ namespace locus::views {
 
 namespace {
 
-struct Ask {
+struct PairEnergyAsk {
   std::int64_t layer = 0;
   std::int64_t head = 0;  // whose wavelengths are shown, where heads have their own
   std::string of;
@@ -28,15 +28,15 @@ std::size_t cached_bytes(const Energy& energy) {
   return sizeof energy + views::cached_bytes(energy.norms) + pair_bytes(energy.pairs);
 }
 
-class PairEnergy final : public MeasuredView<Ask, Energy> {
+class PairEnergy final : public MeasuredView<PairEnergyAsk, Energy> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
 
  protected:
-  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Energy> measure(const Ask& ask, const Work& work) const override;
+  Result<PairEnergyAsk> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Energy> measure(const PairEnergyAsk& ask, const Work& work) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 
@@ -70,16 +70,16 @@ class PairEnergy final : public MeasuredView<Ask, Energy> {
   };
 };
 
-Result<Ask> PairEnergy::ask(const ViewInput& input, std::size_t column) const {
+Result<PairEnergyAsk> PairEnergy::ask(const ViewInput& input, std::size_t column) const {
   const HeadRef head = head_of_column(input, column);
-  Ask ask;
+  PairEnergyAsk ask;
   LOCUS_TRY(ask.of, input.options.text("of", "query"));
   ask.layer = head.layer == kAll ? 0 : head.layer;
   ask.head = std::max<std::int64_t>(head.head, 0);
   return ask;
 }
 
-Result<Energy> PairEnergy::measure(const Ask& ask, const Work& work) const {
+Result<Energy> PairEnergy::measure(const PairEnergyAsk& ask, const Work& work) const {
   const auto norm = ask.of == "query" ? analysis::PairNorm::kQuery
                     : ask.of == "key" ? analysis::PairNorm::kKey
                                       : analysis::PairNorm::kProduct;
@@ -99,7 +99,7 @@ Result<std::shared_ptr<const Field>> PairEnergy::by_layer(const ViewInput& input
   const std::int64_t layers = input.columns[column].trace->model().layers;
   Field field = Field::zeros(layers, pairs);
   std::fill(field.values.begin(), field.values.end(), std::numeric_limits<float>::quiet_NaN());
-  LOCUS_TRY(Ask asked, ask(input, column));
+  LOCUS_TRY(PairEnergyAsk asked, ask(input, column));
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     asked.layer = layer;
     const auto energy = measured(input, column, asked);
@@ -213,7 +213,7 @@ Result<Data> PairEnergy::table(const ViewInput& input, const Numbers& numbers) c
     data.shape.push_back(first.rows);
   }
   data.shape.push_back(first.columns);
-  LOCUS_TRY(Ask asked, ask(input, 0));
+  LOCUS_TRY(PairEnergyAsk asked, ask(input, 0));
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     Pointer energy = numbers.front();
     if (all_layers) {

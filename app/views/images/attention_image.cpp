@@ -14,7 +14,7 @@ namespace locus::views {
 
 namespace {
 
-struct Ask {
+struct AttentionImageAsk {
   std::vector<std::int64_t> layers;
   std::vector<std::int64_t> heads;
   models::Quantity quantity = models::Quantity::kWeight;
@@ -23,15 +23,15 @@ struct Ask {
 };
 
 // Measures (layers · heads, T): a row a head, layer by layer.
-class AttentionImage final : public MeasuredView<Ask, Field> {
+class AttentionImage final : public MeasuredView<AttentionImageAsk, Field> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
 
  protected:
-  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Field> measure(const Ask& ask, const Work& work) const override;
+  Result<AttentionImageAsk> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Field> measure(const AttentionImageAsk& ask, const Work& work) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
   // [rows, columns] of the patch grid; [H, rows, columns] when the head is kAll or all heads are shown, and
   // [L, …] in front when the layer is kAll.
@@ -104,10 +104,10 @@ std::vector<std::int64_t> layers_of(const ViewInput& input, const Column& column
   return layers;
 }
 
-Result<Ask> AttentionImage::ask(const ViewInput& input, std::size_t column) const {
+Result<AttentionImageAsk> AttentionImage::ask(const ViewInput& input, std::size_t column) const {
   const Column& of = input.columns[column];
   LOCUS_TRY(const Options options, options_of(input));
-  Ask ask;
+  AttentionImageAsk ask;
   ask.query = patch_query(input, of);
   ask.rollout = options.rollout;
   if (!ask.rollout) {
@@ -118,7 +118,7 @@ Result<Ask> AttentionImage::ask(const ViewInput& input, std::size_t column) cons
   return ask;
 }
 
-Result<Field> AttentionImage::measure(const Ask& ask, const Work& work) const {
+Result<Field> AttentionImage::measure(const AttentionImageAsk& ask, const Work& work) const {
   const models::Trace& trace = *work.column.trace;
   if (ask.rollout) {
     Field field = Field::zeros(1, trace.length());

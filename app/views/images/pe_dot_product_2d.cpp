@@ -76,7 +76,7 @@ std::string text_of(const std::vector<Anchor>& anchors) {
   return text;
 }
 
-struct Ask {
+struct PeDotProduct2dAsk {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   models::ImageGrid grid;
@@ -85,7 +85,7 @@ struct Ask {
 };
 
 // (anchors, patches): the dot products of each anchor with every patch.
-Result<Field> products(const Ask& ask, const Column& column) {
+Result<Field> products(const PeDotProduct2dAsk& ask, const Column& column) {
   const models::ImageGrid& grid = ask.grid;
   const models::ImageGrid& own = column.trace->image_grid();
   const std::int64_t prefix = prefix_of(grid);
@@ -126,7 +126,7 @@ std::string measure_label(const models::Similarity& similarity) {
                             : std::string(similarity.centred.empty() ? "" : "centred ") + "cosine";
 }
 
-class DotProduct2d final : public MeasuredView<Ask, Field> {
+class DotProduct2d final : public MeasuredView<PeDotProduct2dAsk, Field> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
@@ -137,8 +137,10 @@ class DotProduct2d final : public MeasuredView<Ask, Field> {
   Selection pick(const ViewInput& input, const Hit& hit) const override;
 
  protected:
-  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Field> measure(const Ask& ask, const Work& work) const override { return products(ask, work.column); }
+  Result<PeDotProduct2dAsk> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Field> measure(const PeDotProduct2dAsk& ask, const Work& work) const override {
+    return products(ask, work.column);
+  }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
   // [anchors, rows, columns].
   Result<Data> table(const ViewInput& input, const Numbers& all) const override;
@@ -174,8 +176,8 @@ class DotProduct2d final : public MeasuredView<Ask, Field> {
   };
 };
 
-Result<Ask> DotProduct2d::ask(const ViewInput& input, std::size_t column) const {
-  Ask ask;
+Result<PeDotProduct2dAsk> DotProduct2d::ask(const ViewInput& input, std::size_t column) const {
+  PeDotProduct2dAsk ask;
   ask.layer = input.layer;
   ask.head = input.head;
   ask.grid = grid_of(input, input.columns[column]);
@@ -190,7 +192,7 @@ Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers&
   std::vector<std::size_t> counts;
   figure::Figure figure;
   for (std::size_t c = 0; c < all.size(); ++c) {
-    LOCUS_TRY(const Ask asked, ask(input, c));
+    LOCUS_TRY(const PeDotProduct2dAsk asked, ask(input, c));
     const models::ImageGrid& grid = asked.grid;
     const std::vector<Anchor>& anchors = asked.anchors;
     for (std::size_t n = 0; n < anchors.size(); ++n) {
@@ -216,7 +218,7 @@ Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers&
   for (std::size_t column = 0; column < counts.size(); ++column) {
     const std::span<const std::shared_ptr<const Field>> all(maps);
     const auto scale = color_scale(input, Sign::kAny, input.scale.shared ? all : all.subspan(panel, counts[column]));
-    LOCUS_TRY(const Ask asked, ask(input, column));
+    LOCUS_TRY(const PeDotProduct2dAsk asked, ask(input, column));
     const models::ImageGrid& grid = asked.grid;
     const std::vector<Anchor>& anchors = asked.anchors;
     for (std::size_t n = 0; n < counts[column]; ++n, ++panel) {
@@ -238,7 +240,7 @@ Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers&
 }
 
 Result<Data> DotProduct2d::table(const ViewInput& input, const Numbers& all) const {
-  LOCUS_TRY(const Ask asked, ask(input, 0));
+  LOCUS_TRY(const PeDotProduct2dAsk asked, ask(input, 0));
   return Data{{all[0]->rows, asked.grid.rows, asked.grid.columns}, all[0]->values, {}};
 }
 

@@ -63,7 +63,7 @@ void place(Field& mosaic, const Field& thumb, std::int64_t layer, std::int64_t h
   }
 }
 
-struct Ask {
+struct AttentionGridAsk {
   models::Quantity quantity = models::Quantity::kWeight;
   std::int64_t size = 0;  // of a thumbnail
   models::Reduction reduction = models::Reduction::kMax;
@@ -87,7 +87,7 @@ class Mosaic {
   }
 
   Result<RefinedMap> made() const {
-    const Ask ask{input_.quantity, size_, input_.reduction, own_range_};
+    const AttentionGridAsk ask{input_.quantity, size_, input_.reduction, own_range_};
     if (input_.step_ms && is_large(window_.rows, window_.columns) && models::progressive(*column_.trace) != nullptr) {
       auto map = refine(input_, column_, refinement(std::string(kGrid) + " " + ask_key(ask)));
       if (map.ok() || map.error().code != ErrorCode::kUnsupported) {

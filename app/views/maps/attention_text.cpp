@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostQueries = 12;
 
-struct Ask {
+struct AttentionTextAsk {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   models::Quantity quantity = models::Quantity::kWeight;
@@ -22,14 +22,14 @@ struct Ask {
 };
 
 // Measures (queries, T): a row a query.
-class AttentionText final : public MeasuredView<Ask, Field> {
+class AttentionText final : public MeasuredView<AttentionTextAsk, Field> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
 
  protected:
-  Result<Ask> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Field> measure(const Ask& ask, const Work& work) const override;
+  Result<AttentionTextAsk> ask(const ViewInput& input, std::size_t column) const override;
+  Result<Field> measure(const AttentionTextAsk& ask, const Work& work) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
   // [T, 1 + queries]: the key, and a column a query.
   Result<Data> table(const ViewInput& input, const Numbers& all) const override;
@@ -125,9 +125,9 @@ std::int64_t own_query(const ViewInput& input, const Column& column, std::int64_
   return own == kNone ? column.trace->length() - 1 : own;
 }
 
-Result<Ask> AttentionText::ask(const ViewInput& input, std::size_t column) const {
+Result<AttentionTextAsk> AttentionText::ask(const ViewInput& input, std::size_t column) const {
   const auto [layer, head] = head_of_column(input, column);
-  Ask ask{layer, head, input.quantity, {}};
+  AttentionTextAsk ask{layer, head, input.quantity, {}};
   LOCUS_TRY(const std::vector<std::int64_t> queries, queries_of(input));
   for (const std::int64_t query : queries) {
     ask.queries.push_back(own_query(input, input.columns[column], query));
@@ -135,7 +135,7 @@ Result<Ask> AttentionText::ask(const ViewInput& input, std::size_t column) const
   return ask;
 }
 
-Result<Field> AttentionText::measure(const Ask& ask, const Work& work) const {
+Result<Field> AttentionText::measure(const AttentionTextAsk& ask, const Work& work) const {
   Field rows = Field::zeros(static_cast<std::int64_t>(ask.queries.size()), work.column.trace->length());
   models::MapRequest request;
   request.layer = ask.layer;
@@ -152,7 +152,7 @@ Result<Field> AttentionText::measure(const Ask& ask, const Work& work) const {
 
 Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers& all) const {
   const std::size_t columns = input.columns.size();
-  std::vector<Ask> asked;
+  std::vector<AttentionTextAsk> asked;
   for (std::size_t c = 0; c < columns; ++c) {
     LOCUS_TRY(asked.emplace_back(), ask(input, c));
   }

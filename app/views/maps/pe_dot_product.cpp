@@ -36,7 +36,7 @@ Wanted wanted_of(const ViewInput& input) {
   return wanted;
 }
 
-struct Ask {
+struct PeDotProductAsk {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   models::Similarity similarity;
@@ -86,14 +86,14 @@ class DotProduct final : public MapView {
   Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override {
     const Wanted wanted = wanted_of(input);
     const models::Similarity similarity = similarity_of(input, {0, length(input, column)});
-    const Ask ask{input.layer,
-                  input.head,
-                  similarity,
-                  wanted.length,
-                  wanted.overrides.rope_base.value_or(0),
-                  wanted.overrides.rope_scaling,
-                  window,
-                  input.reduction};
+    const PeDotProductAsk ask{input.layer,
+                              input.head,
+                              similarity,
+                              wanted.length,
+                              wanted.overrides.rope_base.value_or(0),
+                              wanted.overrides.rope_scaling,
+                              window,
+                              input.reduction};
     return exact_map(cached(input, column, info_.name, ask, [&]() -> Result<Field> {
       std::shared_ptr<const models::PositionTable> table;
       if (!wanted.of_run()) {

@@ -33,7 +33,7 @@ Result<Field> position_rows(const ViewInput& input, const Column& column, Range 
   return field;
 }
 
-struct Ask {
+struct PositionAttentionAsk {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   MapWindow window;
@@ -54,7 +54,7 @@ class PositionAttention final : public MapView {
 
  protected:
   Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override {
-    const Ask ask{input.layer, input.head, window, input.reduction};
+    const PositionAttentionAsk ask{input.layer, input.head, window, input.reduction};
     return exact_map(cached(input, column, info_.name, ask, [&] {
       return fetch_blocks(
           window, input.reduction,

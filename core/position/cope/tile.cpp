@@ -11,7 +11,7 @@ namespace locus::position {
 
 namespace {
 
-constexpr std::int64_t kRowsPerTask = 16;
+constexpr std::int64_t kTileRows = 16;
 
 // (1 − p + ⌊p⌋)·z[⌊p⌋] + (p − ⌊p⌋)·z[⌈p⌉]   (Eq. 8); indices carry no gradient, p does.
 at::Tensor interpolated(const at::Tensor& table, const at::Tensor& positions) {
@@ -99,7 +99,7 @@ void fused_cope(const CopeTile& work, const Tile& tile, const Wanted& wanted, Ti
   const auto at_row = [](const at::Tensor& tensor, std::int64_t offset) {
     return tensor.defined() ? tensor.data_ptr<float>() + offset : nullptr;
   };
-  at::parallel_for(0, content.size(0) * heads * rows, kRowsPerTask, [&](std::int64_t begin, std::int64_t end) {
+  at::parallel_for(0, content.size(0) * heads * rows, kTileRows, [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> gates(static_cast<std::size_t>(columns));
     std::vector<float> positions(static_cast<std::size_t>(columns));
     for (std::int64_t n = begin; n < end; ++n) {

@@ -16,7 +16,7 @@
 namespace locus::text {
 namespace {
 
-constexpr std::int64_t kBytes = 256;
+constexpr std::int64_t kByteSymbols = 256;
 constexpr std::int64_t kLargest = 65536;
 constexpr std::int64_t kLeastCount = 2;
 
@@ -28,10 +28,10 @@ struct Word {
 };
 
 // A pair and how often it occurred when it was put into the queue.
-struct Candidate {
+struct MergeCandidate {
   std::int64_t count = 0;
   Pair pair;
-  friend bool operator<(const Candidate& a, const Candidate& b) {
+  friend bool operator<(const MergeCandidate& a, const MergeCandidate& b) {
     return a.count != b.count ? a.count < b.count : a.pair > b.pair;
   }
 };
@@ -80,7 +80,7 @@ class Merger {
   // The next pair, or none that occurs often enough.
   bool next(Pair& pair) {
     while (!queue_.empty()) {
-      const Candidate best = queue_.top();
+      const MergeCandidate best = queue_.top();
       queue_.pop();
       const std::int64_t now = counts_[best.pair];
       if (now == best.count && now >= kLeastCount) {
@@ -135,20 +135,20 @@ class Merger {
   std::vector<Word> words_;
   std::map<Pair, std::int64_t> counts_;
   std::map<Pair, std::set<std::size_t>> places_;  // a word may have lost the pair again
-  std::priority_queue<Candidate> queue_;
+  std::priority_queue<MergeCandidate> queue_;
 };
 
 }  // namespace
 
 Result<std::string> train_byte_bpe(std::span<const std::string_view> texts, std::int64_t vocabulary) {
-  if (vocabulary < kBytes || vocabulary > kLargest) {
-    return usage("vocabulary: expected " + std::to_string(kBytes) + " to " + std::to_string(kLargest) + ", found " +
-                 std::to_string(vocabulary));
+  if (vocabulary < kByteSymbols || vocabulary > kLargest) {
+    return usage("vocabulary: expected " + std::to_string(kByteSymbols) + " to " + std::to_string(kLargest) +
+                 ", found " + std::to_string(vocabulary));
   }
   LOCUS_TRY(std::vector<Word> words, words_of(texts));
   Merger merger(std::move(words));
   std::vector<std::string> entries;
-  for (int byte = 0; byte < kBytes; ++byte) {
+  for (int byte = 0; byte < kByteSymbols; ++byte) {
     const char value = static_cast<char>(static_cast<std::uint8_t>(byte));
     entries.push_back(to_byte_level({&value, 1}));
   }

@@ -15,7 +15,7 @@ namespace {
 using Type = ModelPiece::Type;
 using Kind = SentencePieceModel::Kind;
 
-constexpr const char* kSpace = "▁";
+constexpr const char* kSpaceMark = "▁";
 
 // User-defined pieces win over all others: a byte of one is worth the best score there is. Sums and products are those
 // of SentencePiece, in 32 bits where it has 32 bits.
@@ -129,7 +129,7 @@ class SentencePiece final : public Tokenizer {
     std::string run;  // of pieces: a space may be in them whole or as bytes
     const auto end_run = [&] {
       if (model_.escape_spaces) {
-        replace_all(run, kSpace, " ");
+        replace_all(run, kSpaceMark, " ");
       }
       text += run;
       run.clear();

@@ -63,7 +63,7 @@ void strip(std::string& token, const std::string& content, std::int64_t start, s
   }
 }
 
-Result<std::unique_ptr<const Decoder>> parse_metaspace(const JsonObject& object) {
+Result<std::unique_ptr<const Decoder>> metaspace_decoder(const JsonObject& object) {
   LOCUS_TRY(const std::string space, object.text("replacement", "▁"));
   LOCUS_TRY(const bool prefix, object.boolean("add_prefix_space", true));
   LOCUS_TRY(const std::string scheme, object.text("prepend_scheme", prefix ? "always" : "never"));
@@ -95,7 +95,7 @@ Result<std::unique_ptr<const Decoder>> parse_replace(const JsonObject& object) {
   });
 }
 
-Result<std::unique_ptr<const Decoder>> parse_one(const std::string& type, const JsonObject& object, bool bytes) {
+Result<std::unique_ptr<const Decoder>> one_decoder(const std::string& type, const JsonObject& object, bool bytes) {
   if (type == "ByteLevel") {
     return each([bytes](std::string& token, std::size_t) {
       const auto raw = bytes ? std::nullopt : from_byte_level(token);
@@ -110,7 +110,7 @@ Result<std::unique_ptr<const Decoder>> parse_one(const std::string& type, const 
     });
   }
   if (type == "Metaspace") {
-    return parse_metaspace(object);
+    return metaspace_decoder(object);
   }
   if (type == "WordPiece") {
     LOCUS_TRY(std::string prefix, object.text("prefix", "##"));
@@ -175,7 +175,7 @@ Result<Decoders> parse_decoder(const nlohmann::json& value, const std::string& w
   LOCUS_TRY(const JsonObject object, JsonObject::of(value, where));
   LOCUS_TRY(const std::string type, object.text("type", ""));
   if (type != "Sequence") {
-    LOCUS_TRY(auto one, parse_one(type, object, bytes));
+    LOCUS_TRY(auto one, one_decoder(type, object, bytes));
     steps.push_back(std::move(one));
     return steps;
   }

@@ -168,7 +168,7 @@ Result<std::unique_ptr<const Normalizer>> parse_precompiled(const JsonObject& ob
   return rewriting([map = *std::move(map)](const MappedText& text) { return map.apply(text); });
 }
 
-Result<std::unique_ptr<const Normalizer>> parse_one(const std::string& type, const JsonObject& object) {
+Result<std::unique_ptr<const Normalizer>> one_normalizer(const std::string& type, const JsonObject& object) {
   const auto form = [&](NormalForm which) {
     return rewriting([which](const MappedText& text) { return normalized(text, which); });
   };
@@ -236,7 +236,7 @@ Result<Normalizers> parse_normalizer(const nlohmann::json& value, const std::str
   LOCUS_TRY(const JsonObject object, JsonObject::of(value, where));
   LOCUS_TRY(const std::string type, object.text("type", ""));
   if (type != "Sequence") {
-    LOCUS_TRY(auto step, parse_one(type, object));
+    LOCUS_TRY(auto step, one_normalizer(type, object));
     steps.push_back(std::move(step));
     return steps;
   }

@@ -185,7 +185,7 @@ class Metaspace final : public PreTokenizer {
   std::unique_ptr<const PreTokenizer> split_;
 };
 
-Result<std::unique_ptr<const PreTokenizer>> parse_metaspace(const JsonObject& object) {
+Result<std::unique_ptr<const PreTokenizer>> metaspace_split(const JsonObject& object) {
   LOCUS_TRY(const std::string space, object.text("replacement", "▁"));
   LOCUS_TRY(const bool prefix, object.boolean("add_prefix_space", true));
   LOCUS_TRY(const std::string scheme, object.text("prepend_scheme", prefix ? "always" : "never"));
@@ -224,12 +224,12 @@ std::unique_ptr<const PreTokenizer> punctuation(Behaviour behaviour) {
       behaviour);
 }
 
-Result<std::unique_ptr<const PreTokenizer>> parse_one(const std::string& type, const JsonObject& object) {
+Result<std::unique_ptr<const PreTokenizer>> one_pre_tokenizer(const std::string& type, const JsonObject& object) {
   if (type == "Split") {
     return parse_split(object);
   }
   if (type == "Metaspace") {
-    return parse_metaspace(object);
+    return metaspace_split(object);
   }
   if (type == "BertPreTokenizer") {
     return bert_words();
@@ -331,7 +331,7 @@ Status add_steps(const nlohmann::json& value, const std::string& where, PreToken
   if (type == "ByteLevel") {
     return add_byte_level(object, result);
   }
-  LOCUS_TRY(auto step, parse_one(type, object));
+  LOCUS_TRY(auto step, one_pre_tokenizer(type, object));
   result.steps.push_back(std::move(step));
   return {};
 }

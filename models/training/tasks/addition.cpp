@@ -94,7 +94,7 @@ class Addition final : public SymbolTask {
   bool reversed_;
 };
 
-Result<std::unique_ptr<Task>> make(const TaskRequest& request) {
+Result<std::unique_ptr<Task>> make_addition(const TaskRequest& request) {
   LOCUS_CHECK(request.options.only({"length", "digits"}));
   LOCUS_TRY(const std::int64_t length, option_in(request.options, "length", 10, 1, 1024));
   LOCUS_TRY(const std::string digits, request.options.text("digits", "reversed"));
@@ -113,7 +113,7 @@ TaskEntry addition_task() {
            "error",
            {{"length", "10", "digits of an operand in training, at most; measured up to twice as many"},
             {"digits", "reversed", "reversed: ones first; or plain"}}},
-          make};
+          make_addition};
 }
 
 }  // namespace locus::training

@@ -12,15 +12,13 @@ namespace locus::training {
 namespace {
 
 constexpr std::array<double, 3> kPass{50, 100, 10};  // of the splits
-constexpr int kLargest = 10;
-constexpr std::int64_t kQuestion = 3;  // symbols: ?, the variable, its value
+constexpr int kLargestOperand = 10;
+constexpr std::int64_t kAsked = 3;  // symbols: ?, the variable, its value
 
 class Counting final : public SymbolTask {
  public:
   Counting(std::int64_t operations, std::int64_t variables)
-      : SymbolTask(operations + kQuestion, {"in", "longer", "shorter"}),
-        operations_(operations),
-        variables_(variables) {}
+      : SymbolTask(operations + kAsked, {"in", "longer", "shorter"}), operations_(operations), variables_(variables) {}
 
   Line training_line(Random& random) const override { return line(random, kPass[0]); }
   Line evaluation_line(std::size_t split, Random& random) const override { return line(random, kPass[split]); }
@@ -39,7 +37,7 @@ class Counting final : public SymbolTask {
       if (operation == 0) {
         value = 0;
         line.symbols += static_cast<char>('A' + variable);
-      } else if (operation == 1 && value >= 0 && value < kLargest) {
+      } else if (operation == 1 && value >= 0 && value < kLargestOperand) {
         ++value;
         line.symbols += static_cast<char>('a' + variable);
       } else {
@@ -54,7 +52,7 @@ class Counting final : public SymbolTask {
     line.symbols += '?';
     line.symbols += static_cast<char>('a' + asked);
     line.answers.push_back(static_cast<std::int64_t>(line.symbols.size()));
-    line.symbols += value == kLargest ? 'X' : static_cast<char>('0' + value);
+    line.symbols += value == kLargestOperand ? 'X' : static_cast<char>('0' + value);
     return line;
   }
 
@@ -62,7 +60,7 @@ class Counting final : public SymbolTask {
   std::int64_t variables_;
 };
 
-Result<std::unique_ptr<Task>> make(const TaskRequest& request) {
+Result<std::unique_ptr<Task>> make_counting(const TaskRequest& request) {
   LOCUS_CHECK(request.options.only({"operations", "variables"}));
   LOCUS_TRY(const std::int64_t operations, option_in(request.options, "operations", 512, 1, 1 << 16));
   LOCUS_TRY(const std::int64_t variables, option_in(request.options, "variables", 1, 1, 5));
@@ -77,7 +75,7 @@ TaskEntry counting_task() {
            "CoPE §5.3",
            "error",
            {{"operations", "512", "operations of a sequence, at most"}, {"variables", "1", "1 to 5 variables"}}},
-          make};
+          make_counting};
 }
 
 }  // namespace locus::training

@@ -49,7 +49,7 @@ class FlipFlop final : public SymbolTask {
   std::int64_t length_;  // symbols
 };
 
-Result<std::unique_ptr<Task>> make(const TaskRequest& request) {
+Result<std::unique_ptr<Task>> make_flip_flop(const TaskRequest& request) {
   LOCUS_CHECK(request.options.only({"symbols"}));
   LOCUS_TRY(const std::int64_t symbols, option_in(request.options, "symbols", 512, 4, 1 << 20));
   if (symbols % 2 != 0) {
@@ -66,7 +66,7 @@ TaskEntry flip_flop_task() {
            "CoPE §5.1",
            "error",
            {{"symbols", "512", "length of a sequence, two symbols an instruction"}}},
-          make};
+          make_flip_flop};
 }
 
 }  // namespace locus::training

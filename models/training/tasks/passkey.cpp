@@ -76,7 +76,7 @@ class Passkey final : public SymbolTask {
   std::vector<std::int64_t> lengths_;  // bytes, of each split
 };
 
-Result<std::unique_ptr<Task>> make(const TaskRequest& request) {
+Result<std::unique_ptr<Task>> make_passkey(const TaskRequest& request) {
   LOCUS_CHECK(request.options.only({"length", "digits", "contexts"}));
   LOCUS_TRY(const std::int64_t digits, option_in(request.options, "digits", 5, 1, 64));
   LOCUS_TRY(const std::int64_t length,
@@ -96,7 +96,7 @@ TaskEntry passkey_task() {
            {{"length", "256", "bytes of a training text, at most"},
             {"digits", "5", "of the number"},
             {"contexts", "[2·length, 4·length]", "bytes of longer texts that are measured"}}},
-          make};
+          make_passkey};
 }
 
 }  // namespace locus::training

@@ -49,7 +49,7 @@ class SelectiveCopy final : public SymbolTask {
   std::int64_t blanks_;
 };
 
-Result<std::unique_ptr<Task>> make(const TaskRequest& request) {
+Result<std::unique_ptr<Task>> make_selective_copy(const TaskRequest& request) {
   LOCUS_CHECK(request.options.only({"letters", "blanks"}));
   LOCUS_TRY(const std::int64_t letters, option_in(request.options, "letters", 256, 1, 1 << 16));
   LOCUS_TRY(const std::int64_t blanks, option_in(request.options, "blanks", 256, 2, 1 << 16));
@@ -64,7 +64,7 @@ TaskEntry selective_copy_task() {
            "CoPE §5.2",
            "error",
            {{"letters", "256", "symbols to copy"}, {"blanks", "256", "blanks among them in training"}}},
-          make};
+          make_selective_copy};
 }
 
 }  // namespace locus::training

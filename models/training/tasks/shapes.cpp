@@ -113,7 +113,7 @@ class Shapes final : public Task {
     const std::int64_t side = examples.pixels.size(3);
     const image::ShapeScene drawn = scene(random);
     const double deviation = kNoise * random.uniform();
-    const auto picture = image::draw_shape(drawn, side);  // make() has checked that this build draws
+    const auto picture = image::draw_shape(drawn, side);  // make_shapes() has checked that this build draws
     examples.targets.data_ptr<std::int64_t>()[row] = static_cast<std::int64_t>(drawn.shape);
     float* const out = examples.pixels.data_ptr<float>() + row * 3 * side * side;
     for (std::int64_t pixel = 0; pixel < side * side; ++pixel) {
@@ -129,7 +129,7 @@ class Shapes final : public Task {
   std::int64_t patch_;  // pixels
 };
 
-Result<std::unique_ptr<Task>> make(const TaskRequest& request) {
+Result<std::unique_ptr<Task>> make_shapes(const TaskRequest& request) {
   LOCUS_CHECK(request.options.only({"side", "patch"}));
   LOCUS_TRY(const std::int64_t side, option_in(request.options, "side", 32, 8, 512));
   LOCUS_TRY(const std::int64_t patch, option_in(request.options, "patch", 4, 1, 256));
@@ -153,7 +153,7 @@ TaskEntry shapes_task() {
            "SeqPE §4.3",
            "error",
            {{"side", "32", "pixels of a trained picture's side"}, {"patch", "4", "pixels of a patch's side"}}},
-          make};
+          make_shapes};
 }
 
 }  // namespace locus::training

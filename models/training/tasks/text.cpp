@@ -232,7 +232,7 @@ class TextTask final : public Task {
   std::int64_t starts_ = 0;
 };
 
-Result<std::unique_ptr<Task>> make(const TaskRequest& request) {
+Result<std::unique_ptr<Task>> make_text(const TaskRequest& request) {
   LOCUS_CHECK(request.options.only({"contexts", "stride", "vocabulary"}));
   LOCUS_TRY(std::vector<std::int64_t> contexts, lengths_in(request.options, "contexts", {}, 1));
   LOCUS_TRY(const std::int64_t stride, option_in(request.options, "stride", 0, 0, 1 << 24));
@@ -277,7 +277,7 @@ TaskEntry text_task() {
             {"stride", "0",
              "tokens between the starts of measured windows, each token counted once with its longest "
              "context; 0: windows that do not overlap"}}},
-          make};
+          make_text};
 }
 
 }  // namespace locus::training

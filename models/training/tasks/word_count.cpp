@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 6> kHow{"", "red ", "big ", "old ", "litt
 constexpr std::array<std::string_view, 6> kWhat{"ball", "hat", "cup", "book", "kite", "box"};
 constexpr std::array<std::string_view, 4> kWhere{"", " in the garden", " at home", " by the river"};
 constexpr std::int64_t kLongestSentence = 56;  // bytes, of any sentence below
-constexpr std::int64_t kQuestion = 52;         // bytes, of any question and its answer
+constexpr std::int64_t kQuestionBytes = 52;    // bytes, of any question and its answer
 constexpr std::int64_t kLongerStories = 3;
 
 template <std::size_t N>
@@ -29,7 +29,9 @@ std::string one_of(const std::array<std::string_view, N>& words, Random& random)
 class WordCount final : public SymbolTask {
  public:
   WordCount(std::int64_t sentences, std::int64_t last)
-      : SymbolTask(sentences * kLongestSentence + kQuestion, {"in", "longer"}), sentences_(sentences), last_(last) {}
+      : SymbolTask(sentences * kLongestSentence + kQuestionBytes, {"in", "longer"}),
+        sentences_(sentences),
+        last_(last) {}
 
   Line training_line(Random& random) const override { return line(random.between(last_, sentences_), random); }
   Line evaluation_line(std::size_t split, Random& random) const override {
@@ -72,7 +74,7 @@ class WordCount final : public SymbolTask {
   std::int64_t last_;  // k at most
 };
 
-Result<std::unique_ptr<Task>> make(const TaskRequest& request) {
+Result<std::unique_ptr<Task>> make_word_count(const TaskRequest& request) {
   LOCUS_CHECK(request.options.only({"sentences", "last"}));
   // Two of a thing a sentence: at most 8 are counted, one digit.
   LOCUS_TRY(const std::int64_t last, option_in(request.options, "last", 3, 1, 4));
@@ -89,7 +91,7 @@ TaskEntry word_count_task() {
            "error",
            {{"sentences", "8", "sentences of a training story, at most; 'longer' has three times as many"},
             {"last", "3", "k: the last 1 … k sentences are asked about"}}},
-          make};
+          make_word_count};
 }
 
 }  // namespace locus::training

@@ -9,7 +9,7 @@ namespace {
 const std::vector<std::string_view> kPrefixes{"beit.", "", "module.beit."};
 constexpr const char* kAnchor = "embeddings.cls_token";
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_beit(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   transformer::Spec& spec = plan.spec;
   LOCUS_TRY(const std::int64_t size, config.integer("image_size", 224));
@@ -53,7 +53,7 @@ const Family kBeit = [] {
     draft.layer.attention.query_bias = draft.layer.attention.value_bias = true;
   };
   std::erase_if(family.fields, [](const Field& field) { return field.names.front() == "qkv_bias"; });
-  family.finish = finish;
+  family.finish = finish_beit;
   family.prefixes = kPrefixes;
   std::erase_if(family.names, [](const Name& row) { return row.parameter == "final_norm"; });
   const std::string table = "relative_position_bias.relative_position_bias_table";

@@ -8,7 +8,7 @@ namespace locus::families {
 
 namespace {
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_bert(const Checkpoint& checkpoint, Plan& plan) {
   LOCUS_TRY(const std::string positions, checkpoint.config.text("position_embedding_type", "absolute"));
   if (positions != "absolute") {
     return unsupported("field position_embedding_type: expected absolute, found " + positions,
@@ -75,7 +75,7 @@ Status headless_without(const Checkpoint& checkpoint, const std::string& tensor,
 
 const Family kBert = [] {
   Family family = bert("bert");
-  family.finish = finish;
+  family.finish = finish_bert;
   return family;
 }();
 

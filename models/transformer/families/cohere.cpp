@@ -21,7 +21,7 @@ Family cohere(std::string_view name) {
   return family;
 }
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_cohere(const Checkpoint& checkpoint, Plan& plan) {
   LOCUS_CHECK(set_rope(checkpoint.config, plan, 10000.0, "interleaved"));
   LOCUS_TRY(const bool normed, checkpoint.config.boolean("use_qk_norm", false));
   plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
@@ -53,7 +53,7 @@ Status finish2(const Checkpoint& checkpoint, Plan& plan) {
 
 const Family kCohere = [] {
   Family family = cohere("cohere");
-  family.finish = finish;
+  family.finish = finish_cohere;
   // A row of one tensor a head.
   const Piece row{.stacked = true};
   family.names.push_back({"layers.N.attention.query_norm.J.weight", "layers.N.self_attn.q_norm.weight", {}, row});

@@ -11,7 +11,7 @@ std::string prefix_of(const Checkpoint& checkpoint) {
   return checkpoint.prefix_of({"", "model.", "module.", "model.module."}, kProbe);
 }
 
-bool recognises(const Checkpoint& checkpoint) {
+bool recognises_cope(const Checkpoint& checkpoint) {
   return model_type(checkpoint).empty() && checkpoint.find(prefix_of(checkpoint) + kProbe) != nullptr;
 }
 
@@ -82,7 +82,7 @@ const std::vector<Name> kNames{{"embedding.weight", "embed_toks.weight"},
                                {"final_norm", "out_norm"},
                                {"head.weight", "out_mod.weight"}};
 
-Result<Plan> read(const Checkpoint& checkpoint) {
+Result<Plan> read_cope(const Checkpoint& checkpoint) {
   LOCUS_TRY(const Config config, read_config(checkpoint));
   Draft draft;
   transformer::Spec& spec = draft.spec;
@@ -121,6 +121,6 @@ Result<Plan> read(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-const Family kCope{.name = "cope", .recognises = recognises, .read = read};
+const Family kCope{.name = "cope", .recognises = recognises_cope, .read = read_cope};
 
 }  // namespace locus::families

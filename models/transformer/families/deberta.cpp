@@ -66,7 +66,7 @@ Status refuse_others(const Config& config, const transformer::Spec& spec) {
   return {};
 }
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_deberta(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_CHECK(refuse_others(config, plan.spec));
   LOCUS_TRY(const Settings options, disentangled(config, plan.spec));
@@ -88,7 +88,7 @@ const Family kDebertaV2 = [] {
   Family family = bert("deberta-v2");
   family.set({{"layer_norm_eps"}, norm_eps, 1e-7});
   family.set({{"type_vocab_size"}, token_types, std::int64_t{0}});
-  family.finish = finish;
+  family.finish = finish_deberta;
   family.prefixes = {"deberta.", "", "module.deberta."};
   std::erase_if(family.names, [](const Name& row) { return row.parameter.starts_with("position."); });
   for (const char* part : {"query", "key", "value"}) {

@@ -6,7 +6,7 @@ namespace locus::families {
 
 namespace {
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_deit(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   transformer::Spec& spec = plan.spec;
   LOCUS_TRY(const std::int64_t size, config.integer("image_size", 224));
@@ -27,7 +27,7 @@ const Family kDeit = [] {
     fix_vit(draft);
     draft.spec.image.class_tokens = 2;
   };
-  family.finish = finish;
+  family.finish = finish_deit;
   family.prefixes = {"deit.", "", "module.deit."};
   family.names.push_back({"distillation_token", "embeddings.distillation_token", Layout::kReshaped});
   family.outside = {

@@ -10,7 +10,7 @@ namespace locus::families {
 
 namespace {
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_dinov2(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   transformer::Spec& spec = plan.spec;
   LOCUS_TRY(const double ratio, config.number("mlp_ratio", 4.0));
@@ -36,10 +36,6 @@ Status finish(const Checkpoint& checkpoint, Plan& plan) {
   return {};
 }
 
-std::int64_t& registers(Draft& draft) {
-  return draft.spec.image.registers;
-}
-
 Family dinov2(std::string_view name) {
   using namespace slot;
   return {
@@ -57,7 +53,7 @@ Family dinov2(std::string_view name) {
                  {{"qkv_bias"}, qkv_bias, true},
                  {{"num_channels"}, channels, std::int64_t{3}},
                  {{"patch_size"}, patch, std::int64_t{14}}},
-      .finish = finish,
+      .finish = finish_dinov2,
       .prefixes = {"dinov2.", "dinov2_with_registers.", ""},
       .anchor = "embeddings.cls_token",
       .names = {{"patch", "embeddings.patch_embeddings.projection"},
@@ -90,7 +86,7 @@ const Family kDinov2 = dinov2("dinov2");
 const Family kDinov2WithRegisters = [] {
   Family family = dinov2("dinov2_with_registers");
   family.set({{"patch_size"}, slot::patch, std::int64_t{16}});
-  family.set({{"num_register_tokens"}, registers, std::int64_t{4}});
+  family.set({{"num_register_tokens"}, slot::registers, std::int64_t{4}});
   return family;
 }();
 

@@ -19,11 +19,8 @@ bool& value_bias(Draft& draft) {
 bool& gated(Draft& draft) {
   return draft.layer.feed_forward.gated;
 }
-std::int64_t& registers(Draft& draft) {
-  return draft.spec.image.registers;
-}
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_dinov3(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const std::int64_t size, config.integer("image_size", 224));
   LOCUS_TRY(const double base, config.number("rope_theta", 100.0));
@@ -64,7 +61,7 @@ const Family kDinov3 = [] {
                  {{"num_register_tokens"}, registers, std::int64_t{0}},
                  {{"num_channels"}, channels, std::int64_t{3}},
                  {{"patch_size"}, patch, std::int64_t{16}}},
-      .finish = finish,
+      .finish = finish_dinov3,
       .prefixes = {"", "module."},
       .anchor = "embeddings.cls_token",
       .names = {{"patch", "embeddings.patch_embeddings"},

@@ -10,7 +10,7 @@ namespace {
 
 using transformer::LayerSpec;
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_falcon(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const bool grouped, config.boolean("new_decoder_architecture", false));
   LOCUS_TRY(const bool one_key, config.boolean("multi_query", true));
@@ -58,7 +58,7 @@ const Family kFalcon = [] {
                  {{"bias"}, feed_forward_bias, false},
                  {{"tie_word_embeddings"}, tied, true},
                  {{"max_position_embeddings"}, trained_length, std::int64_t{2048}}},
-      .finish = finish,
+      .finish = finish_falcon,
       .prefixes = {"transformer.", "", "module.transformer."},
       .anchor = "word_embeddings.weight",
       .names = {{"embedding.weight", "word_embeddings.weight"},

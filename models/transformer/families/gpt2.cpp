@@ -8,13 +8,13 @@ namespace locus::families {
 
 namespace {
 
-bool recognises(const Checkpoint& checkpoint) {
+bool recognises_gpt2(const Checkpoint& checkpoint) {
   const std::string type = model_type(checkpoint);
   return type == "gpt2" || (type.empty() && checkpoint.find(checkpoint.prefix_of({"transformer.", ""}, "wpe.weight") +
                                                             "wpe.weight") != nullptr);
 }
 
-Status finish(const Checkpoint& /*checkpoint*/, Plan& plan) {
+Status finish_gpt2(const Checkpoint& /*checkpoint*/, Plan& plan) {
   plan.spec.encodings = {{"learned", {{"length", plan.spec.trained_length}}}};
   return {};
 }
@@ -61,8 +61,8 @@ Family gpt2(std::string_view name) {
 
 const Family kGpt2 = [] {
   Family family = gpt2("gpt2");
-  family.recognises = recognises;
-  family.finish = finish;
+  family.recognises = recognises_gpt2;
+  family.finish = finish_gpt2;
   return family;
 }();
 

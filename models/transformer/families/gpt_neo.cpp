@@ -23,7 +23,7 @@ Result<std::vector<std::string>> kinds_of(const Config& config, std::int64_t lay
   return kinds;
 }
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_gpt_neo(const Checkpoint& checkpoint, Plan& plan) {
   plan.spec.encodings = {{"learned", {{"length", plan.spec.trained_length}}}};
   LOCUS_TRY(const std::int64_t window, checkpoint.config.integer("window_size", 256));
   LOCUS_TRY(const std::vector<std::string> kinds, kinds_of(checkpoint.config, plan.spec.depth()));
@@ -55,7 +55,7 @@ const Family kGptNeo = [] {
                  {{"activation_function"}, activation, "gelu_new"},
                  {{"tie_word_embeddings"}, tied, true},
                  {{"max_position_embeddings"}, trained_length, std::int64_t{2048}}},
-      .finish = finish,
+      .finish = finish_gpt_neo,
       .prefixes = {"transformer.", "", "module.transformer."},
       .anchor = "wte.weight",
       .names = {{"embedding.weight", "wte.weight"},

@@ -6,7 +6,7 @@ namespace locus::families {
 
 namespace {
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_gpt_neox(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const double base, config.number("rotary_emb_base", 10000.0));
   LOCUS_TRY(Settings options, rope_options(config, base));
@@ -41,7 +41,7 @@ const Family kGptNeox = [] {
                  {{"tie_word_embeddings"}, tied, false},
                  {{"max_position_embeddings"}, trained_length, std::int64_t{2048}},
                  {{"attention_bias"}, attention_bias, true}},
-      .finish = finish,
+      .finish = finish_gpt_neox,
       .prefixes = {"gpt_neox.", "", "module.gpt_neox."},
       .anchor = "embed_in.weight",
       .names = {{"embedding.weight", "embed_in.weight"},

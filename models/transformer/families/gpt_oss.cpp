@@ -7,7 +7,7 @@ namespace locus::families {
 
 namespace {
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_gpt_oss(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_CHECK(set_rope(config, plan, 150000.0));
   LOCUS_TRY(const double limit, config.number("swiglu_limit", 7.0));
@@ -34,7 +34,7 @@ const Family kGptOss = [] {
   family.set({{"mlp_bias"}, slot::feed_forward_bias, true});
   family.set({{"num_local_experts"}, slot::experts, std::int64_t{128}});
   family.set({{"num_experts_per_tok", "experts_per_token"}, slot::chosen_experts, std::int64_t{4}});
-  family.finish = finish;
+  family.finish = finish_gpt_oss;
   // Both matrices of all experts lie in one tensor each, [in, out]; gate has the even columns, up the odd ones.
   const std::string to = "layers.N.feed_forward.experts.J.";
   const std::string from = "layers.N.mlp.experts.";

@@ -9,7 +9,7 @@ namespace locus::families {
 
 namespace {
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_gptj(const Checkpoint& checkpoint, Plan& plan) {
   const std::int64_t width = plan.spec.first().attention.head_width;
   LOCUS_TRY(const std::int64_t rotated, checkpoint.config.integer("rotary_dim", std::min<std::int64_t>(64, width)));
   if (rotated < 1 || rotated > width) {
@@ -44,7 +44,7 @@ const Family kGptj = [] {
                  {{"activation_function"}, activation, "gelu_new"},
                  {{"tie_word_embeddings"}, tied, false},
                  {{"n_positions"}, trained_length, std::int64_t{2048}}},
-      .finish = finish,
+      .finish = finish_gptj,
       .prefixes = {"transformer.", "", "module.transformer."},
       .anchor = "wte.weight",
       .names = {{"embedding.weight", "wte.weight"},

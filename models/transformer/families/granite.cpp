@@ -7,7 +7,7 @@ namespace locus::families {
 
 namespace {
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_granite(const Checkpoint& checkpoint, Plan& plan) {
   LOCUS_TRY(const double divisor, checkpoint.config.number("logits_scaling", 1.0));
   if (!(divisor > 0)) {
     return bad_input("expected a number above 0", checkpoint.config.context("logits_scaling"));
@@ -23,7 +23,7 @@ const Family kGranite = [] {
   family.set({{"embedding_multiplier"}, slot::embedding_scale, 1.0});
   family.set({{"residual_multiplier"}, slot::residual_scale, 1.0});
   family.set({{"attention_multiplier"}, slot::attention_scale, 1.0});
-  family.finish = finish;
+  family.finish = finish_granite;
   return family;
 }();
 

@@ -38,7 +38,7 @@ Status finish_attention(const Config& config, transformer::Spec& spec) {
   return {};
 }
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_llama4(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_CHECK(set_rope(config, plan, 500000.0, "interleaved"));
   LOCUS_CHECK(finish_attention(config, plan.spec));
@@ -68,7 +68,7 @@ const Family kLlama4 = [] {
   family.set({{"head_dim"}, slot::head_width, std::int64_t{128}});
   family.set({{"num_local_experts"}, slot::experts, std::int64_t{16}});
   family.set({{"num_experts_per_tok"}, slot::chosen_experts, std::int64_t{1}});
-  family.finish = finish;
+  family.finish = finish_llama4;
   const Piece gate{.index = 0, .of = 2, .stacked = true};
   const Piece up{.index = 1, .of = 2, .stacked = true};
   const std::string from = "layers.N.feed_forward.experts.";

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kConfigLimit = 16 << 20;
 
-Result<Plan> read(const Checkpoint& checkpoint) {
+Result<Plan> read_locus(const Checkpoint& checkpoint) {
   Plan plan;
   const std::string file = checkpoint.config.file();
   LOCUS_TRY(const std::string text, read_file(file, kConfigLimit));
@@ -23,6 +23,6 @@ Result<Plan> read(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-const Family kLocus{.name = "locus", .read = read};
+const Family kLocus{.name = "locus", .read = read_locus};
 
 }  // namespace locus::families

@@ -6,7 +6,7 @@ namespace locus::families {
 
 namespace {
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_mpt(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const Config attention, group(config, "attn_config"));
   LOCUS_TRY(const bool alibi, attention.boolean("alibi", true));
@@ -42,7 +42,7 @@ const Family kMpt = [] {
                  {{"layer_norm_epsilon"}, norm_eps, 1e-5},
                  {{"tie_word_embeddings"}, tied, true},
                  {{"max_seq_len"}, trained_length, std::int64_t{2048}}},
-      .finish = finish,
+      .finish = finish_mpt,
       .prefixes = {"transformer.", "", "module.transformer."},
       .anchor = "wte.weight",
       .names = {{"embedding.weight", "wte.weight"},

@@ -6,7 +6,7 @@ namespace locus::families {
 
 namespace {
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_opt(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   for (const auto& [flag, expected] :
        {std::pair{"do_layer_norm_before", true}, std::pair{"enable_bias", true},
@@ -46,7 +46,7 @@ const Family kOpt = [] {
                  {{"activation_function"}, activation, "relu"},
                  {{"tie_word_embeddings"}, tied, true},
                  {{"max_position_embeddings"}, trained_length, std::int64_t{2048}}},
-      .finish = finish,
+      .finish = finish_opt,
       .prefixes = {"model.decoder.", "decoder.", "module.model.decoder."},
       .anchor = "embed_tokens.weight",
       .names = {{"embedding.weight", "embed_tokens.weight"},

@@ -6,7 +6,7 @@ namespace locus::families {
 
 namespace {
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_qwen2(const Checkpoint& checkpoint, Plan& plan) {
   LOCUS_CHECK(finish_llama(checkpoint, plan));
   LOCUS_TRY(const bool windowed, checkpoint.config.boolean("use_sliding_window", false));
   if (windowed) {
@@ -23,7 +23,7 @@ Status finish(const Checkpoint& checkpoint, Plan& plan) {
 const Family kQwen2 = [] {
   Family family = llama("qwen2");
   family.fixed = [](Draft& draft) { draft.qkv_bias = true; };
-  family.finish = finish;
+  family.finish = finish_qwen2;
   return family;
 }();
 

@@ -6,13 +6,13 @@ namespace locus::families {
 
 namespace {
 
-bool recognises(const Checkpoint& checkpoint) {
+bool recognises_rope_vit(const Checkpoint& checkpoint) {
   const std::string name = architecture(checkpoint);
   return model_type(checkpoint).empty() && (name.rfind("rope_", 0) == 0 || checkpoint.find("freqs_t_x") != nullptr) &&
          checkpoint.find("patch_embed.proj.weight") != nullptr;
 }
 
-Result<Plan> read(const Checkpoint& checkpoint) {
+Result<Plan> read_rope_vit(const Checkpoint& checkpoint) {
   LOCUS_TRY(Plan plan, read_timm(checkpoint));
   LOCUS_TRY(const Config arguments, group(checkpoint.config, "model_args"));
   const bool named_mixed = architecture(checkpoint).rfind("rope_mixed", 0) == 0 || checkpoint.find("freqs") != nullptr;
@@ -29,6 +29,6 @@ Result<Plan> read(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-const Family kRopeVit{.name = "rope-vit", .recognises = recognises, .read = read};
+const Family kRopeVit{.name = "rope-vit", .recognises = recognises_rope_vit, .read = read_rope_vit};
 
 }  // namespace locus::families

@@ -7,7 +7,7 @@ namespace locus::families {
 
 namespace {
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_smollm3(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_CHECK(set_rope(config, plan, 2e6));
   LOCUS_TRY(const bool windowed, config.boolean("use_sliding_window", false));
@@ -29,7 +29,7 @@ Status finish(const Checkpoint& checkpoint, Plan& plan) {
 const Family kSmolLm3 = [] {
   Family family = llama("smollm3");
   family.set({{"tie_word_embeddings"}, slot::tied, true});
-  family.finish = finish;
+  family.finish = finish_smollm3;
   return family;
 }();
 

@@ -8,7 +8,7 @@ namespace locus::families {
 
 namespace {
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_stablelm(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const double fraction, rotated_fraction(config, 0.25));
   LOCUS_CHECK(set_rope(config, plan, 10000.0, "half", fraction));
@@ -31,7 +31,7 @@ const Family kStablelm = [] {
   family.fixed = [](Draft& draft) { draft.spec.norm = transformer::Norm::kLayer; };
   family.set({{"layer_norm_eps"}, slot::norm_eps, 1e-5});
   family.set({{"use_qkv_bias"}, slot::qkv_bias, false});
-  family.finish = finish;
+  family.finish = finish_stablelm;
   family.names.push_back({"layers.N.attention.query_norm.J", "layers.N.self_attn.q_layernorm.norms.J"});
   family.names.push_back({"layers.N.attention.key_norm.J", "layers.N.self_attn.k_layernorm.norms.J"});
   return family;

@@ -7,7 +7,7 @@ namespace locus::families {
 
 namespace {
 
-bool recognises(const Checkpoint& checkpoint) {
+bool recognises_t5(const Checkpoint& checkpoint) {
   const std::string type = model_type(checkpoint);
   return type == "t5" || type == "mt5";
 }
@@ -31,7 +31,7 @@ Status read_feed_forward(const Config& config, Plan& plan) {
   return {};
 }
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_t5(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   if (checkpoint.find("decoder.final_layer_norm.weight") != nullptr) {
     plan.warnings.push_back(checkpoint.path.string() +
@@ -51,7 +51,7 @@ const Family kT5 = [] {
   const std::string block = "encoder.block.N.layer.";
   return Family{
       .name = "t5",
-      .recognises = recognises,
+      .recognises = recognises_t5,
       .fixed = [](Draft& draft) { draft.spec.causal = draft.spec.head = false; },
       .fields = {{{"vocab_size"}, vocabulary},
                  {{"d_model"}, width},
@@ -60,7 +60,7 @@ const Family kT5 = [] {
                  {{"d_kv"}, head_width, std::int64_t{64}},
                  {{"d_ff"}, inner},
                  {{"layer_norm_epsilon"}, norm_eps, 1e-6}},
-      .finish = finish,
+      .finish = finish_t5,
       .prefixes = {"", "module."},
       .anchor = "shared.weight",
       .names = {{"embedding.weight", "shared.weight"},

@@ -45,12 +45,12 @@ std::string rpe_type(const Checkpoint& checkpoint) {
   return text_or_nothing(checkpoint.config, "rpe_type");
 }
 
-bool recognises(const Checkpoint& checkpoint) {
+bool recognises_tape(const Checkpoint& checkpoint) {
   return model_type(checkpoint) == "llama" &&
          (rpe_type(checkpoint).rfind("ada", 0) == 0 || checkpoint.find("model.layers.0.pe.up_proj.weight") != nullptr);
 }
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_tape(const Checkpoint& checkpoint, Plan& plan) {
   const std::string type = rpe_type(checkpoint).empty() ? "adape" : rpe_type(checkpoint);
   LOCUS_TRY(Settings options, type == "adayarn" ? authors_yarn(checkpoint.config) : rope_options(checkpoint.config));
   LOCUS_CHECK(set_variant(type, checkpoint.config, options));
@@ -64,8 +64,8 @@ Status finish(const Checkpoint& checkpoint, Plan& plan) {
 
 const Family kTape = [] {
   Family family = llama("tape");
-  family.recognises = recognises;
-  family.finish = finish;
+  family.recognises = recognises_tape;
+  family.finish = finish_tape;
   for (const char* name : {"pe.up_proj", "pe.x_proj", "pe.down_proj", "post_attention_linear"}) {
     family.names.push_back({std::string("position.layers.N.") + name, std::string("layers.N.") + name + ".weight"});
   }

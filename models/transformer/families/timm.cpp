@@ -183,21 +183,21 @@ Status set_positions(const Checkpoint& checkpoint, transformer::Spec& spec) {
   return {};
 }
 
-Result<Plan> read(const Checkpoint& checkpoint) {
+Result<Plan> read_vit_timm(const Checkpoint& checkpoint) {
   LOCUS_TRY(Plan plan, read_timm(checkpoint));
   LOCUS_CHECK(set_positions(checkpoint, plan.spec));
   plan.name("position.position_embedding", "pos_embed", Layout::kReshaped);
   return plan;
 }
 
-bool recognises(const Checkpoint& checkpoint) {
+bool recognises_timm(const Checkpoint& checkpoint) {
   return model_type(checkpoint).empty() && checkpoint.find("patch_embed.proj.weight") != nullptr &&
          checkpoint.find("pos_embed") != nullptr;
 }
 
 }  // namespace
 
-const Family kVitTimm{.name = "vit-timm", .recognises = recognises, .read = read};
+const Family kVitTimm{.name = "vit-timm", .recognises = recognises_timm, .read = read_vit_timm};
 
 std::string architecture(const Checkpoint& checkpoint) {
   return text_or_nothing(checkpoint.config, "architecture");

@@ -8,7 +8,7 @@ namespace locus::families {
 
 namespace {
 
-Status finish(const Checkpoint& checkpoint, Plan& plan) {
+Status finish_vit(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const std::int64_t size, config.integer("image_size", 224));
   LOCUS_CHECK(read_classes(checkpoint, "", plan.spec));
@@ -33,7 +33,7 @@ Family vit(std::string_view name) {
                  {{"qkv_bias"}, qkv_bias, true},
                  {{"num_channels"}, channels, std::int64_t{3}},
                  {{"patch_size"}, patch, std::int64_t{16}}},
-      .finish = finish,
+      .finish = finish_vit,
       .prefixes = {"vit.", "", "module.vit."},
       .anchor = "embeddings.cls_token",
       .names = {{"patch", "embeddings.patch_embeddings.projection"},

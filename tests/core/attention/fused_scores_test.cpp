@@ -20,18 +20,18 @@ using attention::Quantity;
 using attention::Reduction;
 using attention::ScoreField;
 
-constexpr float kTolerance = 1e-5F;
+constexpr float kFusedScoresTolerance = 1e-5F;
 
-bool close(float got, float want, float tolerance = kTolerance) {
+bool close(float got, float want, float tolerance = kFusedScoresTolerance) {
   return std::isnan(want) ? std::isnan(got) : std::abs(got - want) <= tolerance * (1 + std::abs(want));
 }
 
-struct Layer {
+struct FusedLayer {
   std::shared_ptr<const position::PositionEncoding> encoding;
   position::Prepared prepared;
   at::Tensor sums;
 
-  Layer(const std::string& name, const Settings& options, std::int64_t length, const Mask& mask) {
+  FusedLayer(const std::string& name, const Settings& options, std::int64_t length, const Mask& mask) {
     const at::NoGradGuard no_grad;
     at::manual_seed(5);
     position::ModelShape shape;
@@ -132,7 +132,7 @@ TEST(FusedScores, MapsEqualTheWholeMapForEveryEncodingAndQuantity) {
   constexpr std::int64_t kLength = 300;
   for (const Mask& mask : {Mask{true, 0}, Mask{true, 70}}) {
     for (const Case& each : cases()) {
-      const Layer layer(each.name, each.options, kLength, mask);
+      const FusedLayer layer(each.name, each.options, kLength, mask);
       const ScoreField field = layer.field(mask);
       for (const Quantity quantity : kQuantities) {
         const at::Tensor want = layer.whole(quantity, 3, mask);
@@ -163,7 +163,7 @@ TEST(FusedScores, OverviewsAndPreviewsEqualBruteForce) {
   constexpr std::int64_t kWidth = 41;
   const Mask mask{true, 0};
   for (const Case& each : {Case{"rope", {}}, Case{"cope", {}}, Case{"cope", {{"form", "alibi"}}}, Case{"alibi", {}}}) {
-    const Layer layer(each.name, each.options, kLength, mask);
+    const FusedLayer layer(each.name, each.options, kLength, mask);
     const ScoreField field = layer.field(mask);
     for (const Quantity quantity : {Quantity::kWeight, Quantity::kLogit}) {
       const at::Tensor want = layer.whole(quantity, 1, mask);
@@ -204,7 +204,7 @@ TEST(FusedScores, ProfilesEqualBruteForce) {
   // Relative CoPE goes tile by tile, the others are fused.
   for (const Mask& mask : {Mask{true, 0}, Mask{true, 33}}) {
     for (const Case& each : {Case{"rope", {}}, Case{"cope", {}}, Case{"cope", {{"with", "relative"}}}}) {
-      const Layer layer(each.name, each.options, kLength, mask);
+      const FusedLayer layer(each.name, each.options, kLength, mask);
       const ScoreField field = layer.field(mask);
       const attention::Region region{Quantity::kLogit, 1, {17, 280}, {3, 250}};
       const at::Tensor want = layer.whole(Quantity::kLogit, 1, mask)
@@ -237,7 +237,7 @@ TEST(FusedScores, ProfilesEqualBruteForce) {
 
 TEST(FusedScores, UnsummedRowsAreSummedWhenLookedAt) {
   const Mask mask{true, 0};
-  const Layer layer("cope", {}, 200, mask);
+  const FusedLayer layer("cope", {}, 200, mask);
   const auto source = attention::ComputedScores::unsummed(layer.encoding, 0, layer.prepared, mask);
   ASSERT_NE(source, nullptr);
   const ScoreField lazy(source, mask);
@@ -255,14 +255,15 @@ TEST(FusedScores, UnsummedRowsAreSummedWhenLookedAt) {
       EXPECT_NEAR(sum, 1.0, 1e-5);
     }
   }
-  EXPECT_LE(((source->log_sum_exp() - layer.sums).abs() / (1 + layer.sums.abs())).max().item<float>(), kTolerance);
+  EXPECT_LE(((source->log_sum_exp() - layer.sums).abs() / (1 + layer.sums.abs())).max().item<float>(),
+            kFusedScoresTolerance);
 }
 
 TEST(FusedScores, BandsTogetherAreTheOverview) {
   for (const auto& [name, options] :
        {std::pair<const char*, Settings>{"rope", {}}, {"cope", {}}, {"cope", {{"form", "mlp"}}}, {"alibi", {}}}) {
     const Mask mask{true, 0};
-    const ScoreField field = Layer(name, options, 300, mask).field(mask);
+    const ScoreField field = FusedLayer(name, options, 300, mask).field(mask);
     for (const Quantity quantity : {Quantity::kWeight, Quantity::kLogit}) {
       for (const Reduction reduction : {Reduction::kMax, Reduction::kMean}) {
         const attention::Region region{quantity, 1, {11, 300}, {}};
@@ -292,7 +293,7 @@ TEST(FusedScores, BandsTogetherAreTheOverview) {
 // Whenever the request to stop comes, the answer is either "cancelled" or right, and so is the next one.
 TEST(FusedScores, StopsWhileItRunsAndLeavesNothingBehind) {
   const Mask mask{true, 0};
-  const Layer layer("rope", {}, 2000, mask);
+  const FusedLayer layer("rope", {}, 2000, mask);
   const attention::Region region{Quantity::kWeight, 0, {}, {}};
   const auto want = layer.field(mask).overview(region, 100, 100, Reduction::kMax);
   ASSERT_TRUE(want.ok());

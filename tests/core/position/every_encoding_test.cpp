@@ -17,7 +17,7 @@ using position::Prepared;
 using position::Tile;
 using position::TileScores;
 
-constexpr std::int64_t kTokens = 36;  // a grid of 5 × 7 and one token without position
+constexpr std::int64_t kShapeTokens = 36;  // a grid of 5 × 7 and one token without position
 constexpr std::int64_t kLayer = 1;
 
 struct Case {
@@ -95,12 +95,12 @@ class EveryEncoding : public testing::TestWithParam<Case> {
     for (const position::Parameter& parameter : encoding_->parameters()) {
       *parameter.value = at::randn_like(*parameter.value) * deviation;
     }
-    const Positions sequence = Positions::sequence(kTokens);
+    const Positions sequence = Positions::sequence(kShapeTokens);
     grid_ = !encoding_->accepts(sequence).ok();
     positions_ = grid_ ? Positions::grid(5, 7, 1) : sequence;
     causal_ = shape.causal && !grid_;
     ASSERT_TRUE(encoding_->accepts(positions_).ok());
-    projections_ = random_projections(shape, 2, kTokens);
+    projections_ = random_projections(shape, 2, kShapeTokens);
   }
 
   Prepared prepared() const { return encoding_->prepare(encoding_->begin(positions_, 2), kLayer, projections_); }
@@ -147,7 +147,7 @@ TEST_P(EveryEncoding, tileIsASliceOfTheWholeMap) {
     return Range{begin, begin + 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(size - begin))};
   };
   for (int n = 0; n < 20; ++n) {
-    const Tile tile{kLayer, range(4), range(kTokens), range(kTokens)};
+    const Tile tile{kLayer, range(4), range(kShapeTokens), range(kShapeTokens)};
     const TileScores scores = encoding_->score(tokens, tile, everything);
     expect_slice(scores.logits, whole.logits, tile, "logits");
     expect_slice(scores.content, whole.content, tile, "content");
@@ -165,7 +165,7 @@ TEST_P(EveryEncoding, tilesFromTheDiagonalLeftwardsCarryTheirSums) {
     const Prepared tokens = prepared();
     const Range rows{13, 29};
     at::Tensor carry;
-    for (std::int64_t end = causal_ ? rows.end : kTokens; end > 0; end -= 7) {
+    for (std::int64_t end = causal_ ? rows.end : kShapeTokens; end > 0; end -= 7) {
       const Tile tile{kLayer, {1, 4}, rows, {std::max<std::int64_t>(0, end - 7), end}};
       const TileScores scores = encoding_->score(tokens, tile, {}, carry);
       expect_slice(scores.logits, whole.logits, tile, "logits");
@@ -214,8 +214,9 @@ TEST_P(EveryEncoding, gradientIsTheDerivative) {
     *input = input->detach().to(at::kDouble).requires_grad_(true);
     directions.push_back(at::randn_like(*input).detach());
   }
-  at::Tensor mask = at::randn({2, 4, kTokens, kTokens}, at::kDouble);
-  const std::vector<at::Tensor> weights{causal_ ? causal_cells(mask) : mask, at::randn({kTokens, 32}, at::kDouble)};
+  at::Tensor mask = at::randn({2, 4, kShapeTokens, kShapeTokens}, at::kDouble);
+  const std::vector<at::Tensor> weights{causal_ ? causal_cells(mask) : mask,
+                                        at::randn({kShapeTokens, 32}, at::kDouble)};
   const at::Tensor sum = weighed(*encoding_, positions_, projections_, weights);
   ASSERT_EQ(sum.scalar_type(), at::kDouble);
   if (!sum.requires_grad()) {
@@ -288,9 +289,9 @@ TEST_P(EveryEncoding, hasVectorsWhereItSaysSo) {
   ASSERT_EQ(vectors.defined(), encoding_->description().has_dot_product);
   if (vectors.defined()) {
     EXPECT_TRUE(vectors.size(0) == 1 || vectors.size(0) == 4);
-    const at::Tensor cosines = position::dot_products(vectors, {0, kTokens}, {0, kTokens}, true);
-    EXPECT_EQ(cosines.sizes(), at::IntArrayRef({vectors.size(0), kTokens, kTokens}));
-    EXPECT_CLOSE(cosines.diagonal(0, 1, 2), at::ones({vectors.size(0), kTokens}), 1e-5);
+    const at::Tensor cosines = position::dot_products(vectors, {0, kShapeTokens}, {0, kShapeTokens}, true);
+    EXPECT_EQ(cosines.sizes(), at::IntArrayRef({vectors.size(0), kShapeTokens, kShapeTokens}));
+    EXPECT_CLOSE(cosines.diagonal(0, 1, 2), at::ones({vectors.size(0), kShapeTokens}), 1e-5);
   }
 }
 

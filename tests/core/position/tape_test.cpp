@@ -15,9 +15,9 @@ namespace {
 
 using position::Positions;
 
-constexpr std::int64_t kLength = 12;
+constexpr std::int64_t kTapeLength = 12;
 
-position::ModelShape shape_of(bool causal = true) {
+position::ModelShape tape_shape(bool causal = true) {
   position::ModelShape shape;
   shape.layers = 3;
   shape.heads = shape.kv_heads = 4;
@@ -44,9 +44,9 @@ struct Subject {
 
   explicit Subject(const Settings& options, std::uint64_t seed = 1, bool causal = true,
                    at::ScalarType type = at::kDouble)
-      : weights(test::random_llama(shape_of(causal), seed)),
-        encoding(*position::make_encoding("tape", options, shape_of(causal))),
-        ids(at::randint(50, {2, kLength}, at::detail::createCPUGenerator(seed), at::kLong)) {
+      : weights(test::random_llama(tape_shape(causal), seed)),
+        encoding(*position::make_encoding("tape", options, tape_shape(causal))),
+        ids(at::randint(50, {2, kTapeLength}, at::detail::createCPUGenerator(seed), at::kLong)) {
     test::randomise(*encoding, 0.2, seed + 100);
     for (auto& [name, values] : weights) {
       values = values.to(type);
@@ -57,7 +57,7 @@ struct Subject {
   }
 
   test::LlamaRun run(double start = 0) const {
-    return test::run_llama(weights, *encoding, ids, Positions::sequence(kLength, start));
+    return test::run_llama(weights, *encoding, ids, Positions::sequence(kTapeLength, start));
   }
   test::LlamaRun run_from(const position::State& state, const at::Tensor& hidden = {}) const {
     return test::run_llama(weights, *encoding, ids, state, hidden);
@@ -105,7 +105,7 @@ at::Tensor orthogonal(std::int64_t size, std::uint64_t seed) {
 
 // The largest changes of features and of the state, the latter against the turned original.
 std::pair<double, double> change_by_turn(const Subject& subject, std::uint64_t seed) {
-  position::State state = subject.encoding->begin(Positions::sequence(kLength), 2);
+  position::State state = subject.encoding->begin(Positions::sequence(kTapeLength), 2);
   const test::LlamaRun plain = subject.run_from(state);
   const at::Tensor turn = orthogonal(state.table.size(-1), seed);
   state.table = at::matmul(state.table, turn);
@@ -136,15 +136,15 @@ TEST(Tape, MixingTheRAxisBreaksEquationFive) {
 
 // Eq. 4: tokens, states and mask permuted together permute every output, and nothing else.
 TEST(Tape, PermutationEquivarianceOfEquationFour) {
-  const at::Tensor order = at::randperm(kLength, at::detail::createCPUGenerator(5), at::TensorOptions(at::kLong));
+  const at::Tensor order = at::randperm(kTapeLength, at::detail::createCPUGenerator(5), at::TensorOptions(at::kLong));
   for (const Settings& options : equivariant()) {
     // Block averages know only the causal and the full mask.
     const bool blocks =
         options.text("softmax", options.text("form", "").value() == "paper" ? "block" : "").value() == "block";
     Subject subject(options, 2, !blocks);
-    const at::Tensor all = at::ones({kLength, kLength}, at::kBool);
+    const at::Tensor all = at::ones({kTapeLength, kTapeLength}, at::kBool);
     const at::Tensor hidden = blocks ? all.logical_not() : all.triu(1);
-    const position::State state = subject.encoding->begin(Positions::sequence(kLength), 2);
+    const position::State state = subject.encoding->begin(Positions::sequence(kTapeLength), 2);
     const test::LlamaRun plain = subject.run_from(state, hidden);
     subject.ids = subject.ids.index_select(1, order);
     const test::LlamaRun permuted = subject.run_from({state.positions, state.table.index_select(2, order)},
@@ -155,13 +155,14 @@ TEST(Tape, PermutationEquivarianceOfEquationFour) {
 }
 
 TEST(Tape, ANewTapeIsRopeUntilOneWeightMoves) {
-  const auto rope = *position::make_encoding("rope", {}, shape_of());
+  const auto rope = *position::make_encoding("rope", {}, tape_shape());
   for (const Settings& options :
        {Settings{}, with({{"mixing", "full"}}), with({{"mixing", "vector"}}), with({{"mixing", "non-equivariant"}}),
         with({{"form", "paper"}}), with({{"form", "paper"}, {"mixing", "full"}})}) {
     Subject subject(options, 1, true, at::kFloat);
-    const at::Tensor wanted = test::run_llama(subject.weights, *rope, subject.ids, Positions::sequence(kLength)).logits;
-    subject.encoding = *position::make_encoding("tape", options, shape_of());
+    const at::Tensor wanted =
+        test::run_llama(subject.weights, *rope, subject.ids, Positions::sequence(kTapeLength)).logits;
+    subject.encoding = *position::make_encoding("tape", options, tape_shape());
     EXPECT_CLOSE(subject.run().logits, wanted, 1e-5);
     std::size_t moved = 0;
     for (const position::Parameter& parameter : subject.encoding->parameters()) {
@@ -205,15 +206,15 @@ TEST(Tape, EveryWeightThatALaterLayerSeesHasAGradient) {
 }
 
 TEST(Tape, SharedKeyHeadsAreRepeatedAndTilesAreSlices) {
-  position::ModelShape shape = shape_of();
+  position::ModelShape shape = tape_shape();
   shape.kv_heads = 2;
   const auto encoding = *position::make_encoding("tape", {}, shape);
-  const position::State state = encoding->begin(Positions::sequence(kLength), 1);
-  const position::Projections projections{at::randn({1, 4, kLength, 8}), at::randn({1, 2, kLength, 8}), {}, {}};
+  const position::State state = encoding->begin(Positions::sequence(kTapeLength), 1);
+  const position::Projections projections{at::randn({1, 4, kTapeLength, 8}), at::randn({1, 2, kTapeLength, 8}), {}, {}};
   const position::Prepared prepared = encoding->prepare(state, 0, projections);
   const auto rope = *position::make_encoding("rope", {}, shape);
-  const position::Prepared wanted = rope->prepare(rope->begin(Positions::sequence(kLength), 1), 0, projections);
-  const position::Tile whole{0, {0, 4}, {0, kLength}, {0, kLength}};
+  const position::Prepared wanted = rope->prepare(rope->begin(Positions::sequence(kTapeLength), 1), 0, projections);
+  const position::Tile whole{0, {0, 4}, {0, kTapeLength}, {0, kTapeLength}};
   position::Wanted content;
   content.content = true;
   const position::TileScores map = encoding->score(prepared, whole, content);
@@ -247,7 +248,7 @@ TEST(Tape, LongTextsGoThroughInBlocks) {
 }
 
 TEST(Tape, TheStartIsExactAtPosition131072) {
-  const auto encoding = *position::make_encoding("tape", {}, shape_of());
+  const auto encoding = *position::make_encoding("tape", {}, tape_shape());
   const at::Tensor e = encoding->begin(Positions::sequence(2, 131071), 1).table;
   const at::Tensor angles =
       at::outer(at::arange(131071, 131073, at::kDouble), position::inverse_frequencies(8, 10000.0));
@@ -257,7 +258,7 @@ TEST(Tape, TheStartIsExactAtPosition131072) {
 
 TEST(Tape, OptionsThatDoNotFitAreErrors) {
   const auto message = [](const Settings& options, std::int64_t head_width = 8) {
-    position::ModelShape shape = shape_of();
+    position::ModelShape shape = tape_shape();
     shape.head_width = head_width;
     const auto made = position::make_encoding("tape", options, shape);
     return made ? std::string("made") : made.error().describe();
@@ -277,16 +278,16 @@ TEST(Tape, OptionsThatDoNotFitAreErrors) {
 
 TEST(Tape, SettingsMakeTheSameEncodingAgain) {
   const Settings options = with({{"form", "paper"}, {"mixing", "full"}, {"scaling", "yarn"}}, {{"factor", 4.0}});
-  const auto first = *position::make_encoding("tape", options, shape_of());
-  const auto again = position::make_encoding("tape", first->settings(), shape_of());
+  const auto first = *position::make_encoding("tape", options, tape_shape());
+  const auto again = position::make_encoding("tape", first->settings(), tape_shape());
   ASSERT_TRUE(again) << again.error().describe();
   EXPECT_EQ((*again)->settings(), first->settings());
 }
 
 TEST(Tape, YarnStartIsRopesYarn) {
   const Settings yarn = with({{"scaling", "yarn"}}, {{"factor", 4.0}});
-  const auto rope = *position::make_encoding("rope", yarn, shape_of());
-  const auto tape = *position::make_encoding("tape", yarn, shape_of());
+  const auto rope = *position::make_encoding("rope", yarn, tape_shape());
+  const auto tape = *position::make_encoding("tape", yarn, tape_shape());
   const position::Projections projections{at::randn({1, 4, 9, 8}), at::randn({1, 4, 9, 8}), {}, {}};
   const Positions positions = Positions::sequence(9, 100);
   EXPECT_CLOSE(tape->prepare(tape->begin(positions, 1), 0, projections).query,

@@ -22,7 +22,7 @@ Config json(const std::string& text) {
   return config.ok() ? *config : Config();
 }
 
-std::string refusal(const Result<Config>& config) {
+std::string config_refusal(const Result<Config>& config) {
   EXPECT_FALSE(config.ok());
   if (config.ok()) {
     return "parsed";
@@ -97,7 +97,7 @@ TEST(Config, BecomesSettings) {
 }
 
 TEST(Config, RefusesMalformedJson) {
-  const auto parse = [](const std::string& text) { return refusal(Config::parse_json(text, "config.json")); };
+  const auto parse = [](const std::string& text) { return config_refusal(Config::parse_json(text, "config.json")); };
   EXPECT_HAS(parse(""), "config.json: not JSON at byte");
   EXPECT_HAS(parse("[]"), "config.json: expected an object, found a list");
   EXPECT_HAS(parse("{\"a\":1,\"a\":2}"), "\"a\" is there twice");
@@ -138,7 +138,7 @@ TEST(Config, ReadsYaml) {
 
 TEST(Config, RefusesHostileYaml) {
   const auto start = std::chrono::steady_clock::now();
-  const auto parse = [](const std::string& text) { return refusal(Config::parse_yaml(text, "pe_config.json")); };
+  const auto parse = [](const std::string& text) { return config_refusal(Config::parse_yaml(text, "pe_config.json")); };
   EXPECT_HAS(parse("a: &x [1]\nb: *x\n"), "no YAML anchors");
   EXPECT_HAS(parse("a: *x\n"), "not YAML");
   EXPECT_HAS(parse("a: 1\na: 2\n"), "\"a\" is there twice");
@@ -175,9 +175,9 @@ TEST(Config, LoadsFilesByName) {
   ASSERT_TRUE(write_file(folder / "other.json", "a: 2\n").ok());
   EXPECT_EQ(*Config::load(folder / "config.json")->integer("a"), 1);
   EXPECT_EQ(*Config::load(folder / "pe_config.json")->integer("a"), 2);
-  EXPECT_HAS(refusal(Config::load(folder / "other.json")), "other.json: not JSON");
-  EXPECT_HAS(refusal(Config::load(folder / "absent.json")), "absent.json");
-  EXPECT_HAS(refusal(Config::load(folder)), "expected a file");
+  EXPECT_HAS(config_refusal(Config::load(folder / "other.json")), "other.json: not JSON");
+  EXPECT_HAS(config_refusal(Config::load(folder / "absent.json")), "absent.json");
+  EXPECT_HAS(config_refusal(Config::load(folder)), "expected a file");
   std::filesystem::remove_all(folder);
 }
 

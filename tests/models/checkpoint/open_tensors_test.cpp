@@ -37,7 +37,7 @@ class Folder {
   fs::path path_;
 };
 
-std::string refusal(const fs::path& path, ErrorCode code = ErrorCode::kBadInput) {
+std::string open_tensors_refusal(const fs::path& path, ErrorCode code = ErrorCode::kBadInput) {
   const Result<Source> source = open_tensors(path);
   if (source.ok()) {
     ADD_FAILURE() << "opened";
@@ -58,13 +58,13 @@ long resident_kib() {
 
 TEST(OpenTensors, ChoosesAFolderSUsualNameOrItsOnlyFile) {
   const Folder folder;
-  EXPECT_HAS(refusal(folder.path()), "found none");
+  EXPECT_HAS(open_tensors_refusal(folder.path()), "found none");
   folder.tensor("weights.safetensors");
   ASSERT_TRUE(write_file(folder / "optimizer.pt", "x").ok());
   ASSERT_TRUE(write_file(folder / "old.pth", "x").ok());
   EXPECT_EQ((*open_tensors(folder.path()))->tensors()[0].name, "weights.safetensors");
   folder.tensor("model_1.safetensors");
-  EXPECT_HAS(refusal(folder.path()), "found model_1.safetensors, weights.safetensors");
+  EXPECT_HAS(open_tensors_refusal(folder.path()), "found model_1.safetensors, weights.safetensors");
   folder.tensor("model.safetensors");
   EXPECT_EQ((*open_tensors(folder.path()))->tensors()[0].name, "model.safetensors");
 }
@@ -72,17 +72,17 @@ TEST(OpenTensors, ChoosesAFolderSUsualNameOrItsOnlyFile) {
 TEST(OpenTensors, SaysWhatItDoesNotRead) {
   const Folder folder;
   ASSERT_TRUE(write_file(folder / "model.gguf", "GGUF").ok());
-  EXPECT_HAS(refusal(folder / "model.gguf", ErrorCode::kUnsupported), "found .gguf");
-  EXPECT_HAS(refusal(folder.path(), ErrorCode::kUnsupported), "found .gguf");
+  EXPECT_HAS(open_tensors_refusal(folder / "model.gguf", ErrorCode::kUnsupported), "found .gguf");
+  EXPECT_HAS(open_tensors_refusal(folder.path(), ErrorCode::kUnsupported), "found .gguf");
   ASSERT_TRUE(write_file(folder / "model.bin", "GGUF").ok());
-  EXPECT_HAS(refusal(folder / "model.bin", ErrorCode::kUnsupported), "found GGUF");
+  EXPECT_HAS(open_tensors_refusal(folder / "model.bin", ErrorCode::kUnsupported), "found GGUF");
   ASSERT_TRUE(write_file(folder / "model.txt", "x").ok());
-  EXPECT_HAS(refusal(folder / "model.txt"), "found \".txt\"");
+  EXPECT_HAS(open_tensors_refusal(folder / "model.txt"), "found \".txt\"");
   ASSERT_TRUE(write_file(folder / "empty.pt", "").ok());
-  EXPECT_HAS(refusal(folder / "empty.pt"), "neither a zip archive");
-  EXPECT_HAS(refusal(folder / "absent.safetensors"), "expected a file, found none");
+  EXPECT_HAS(open_tensors_refusal(folder / "empty.pt"), "neither a zip archive");
+  EXPECT_HAS(open_tensors_refusal(folder / "absent.safetensors"), "expected a file, found none");
   ASSERT_EQ(::mkfifo((folder / "pipe.safetensors").c_str(), 0600), 0);
-  EXPECT_HAS(refusal(folder / "pipe.safetensors"), "found a folder or a device");
+  EXPECT_HAS(open_tensors_refusal(folder / "pipe.safetensors"), "found a folder or a device");
 }
 
 TEST(OpenTensors, OpensTenGigabytesWithoutReadingThem) {

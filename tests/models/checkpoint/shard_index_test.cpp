@@ -15,7 +15,7 @@ namespace {
 
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
-std::string refusal(const std::string& json) {
+std::string shard_index_refusal(const std::string& json) {
   const Result<ShardIndex> index = parse_shard_index(json, "model.safetensors.index.json");
   EXPECT_FALSE(index.ok());
   if (index.ok()) {
@@ -31,18 +31,18 @@ std::string map_to(const std::string& file) {
 }
 
 // A folder with two files of tensors, the second a link as in the hub's cache.
-class Folder {
+class ShardFolder {
  public:
-  Folder() {
+  ShardFolder() {
     folder_ = std::filesystem::temp_directory_path() / ("locus_shards_" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_ / "blobs");
     shard("one.safetensors", {{"b", 1}, {"a", 2}});
     shard("blobs/0123", {{"c", 3}, {"spare", 4}});
     std::filesystem::create_symlink("blobs/0123", folder_ / "two.safetensors");
   }
-  ~Folder() { std::filesystem::remove_all(folder_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  ~ShardFolder() { std::filesystem::remove_all(folder_); }
+  ShardFolder(const ShardFolder&) = delete;
+  ShardFolder& operator=(const ShardFolder&) = delete;
 
   void shard(const std::string& name, const std::vector<std::pair<std::string, float>>& values) {
     std::vector<OutputTensor> tensors;
@@ -70,24 +70,25 @@ float value_of(const Source& source, const std::string& name) {
 TEST(ShardIndex, RefusesFilesOutsideItsFolder) {
   for (const char* file : {"../a.safetensors", "b/../../a.safetensors", "/etc/a.safetensors", "C:a.safetensors",
                            "C:\\\\a.safetensors", "\\\\\\\\host\\\\a.safetensors", "", ".", "a/", "./a.safetensors"}) {
-    EXPECT_HAS(refusal(map_to(file)), "expected files beside the index");
+    EXPECT_HAS(shard_index_refusal(map_to(file)), "expected files beside the index");
   }
-  EXPECT_HAS(refusal(map_to("a\\u0000.safetensors")), "expected files beside the index");
+  EXPECT_HAS(shard_index_refusal(map_to("a\\u0000.safetensors")), "expected files beside the index");
   for (const char* file : {"a.bin", "a", "a.safetensors.txt", ".safetensors", "passwd"}) {
-    EXPECT_HAS(refusal(map_to(file)), "expected files named *.safetensors");
+    EXPECT_HAS(shard_index_refusal(map_to(file)), "expected files named *.safetensors");
   }
 }
 
 TEST(ShardIndex, RefusesWhatIsNoIndex) {
-  EXPECT_HAS(refusal("["), "expected an object, found a list");
-  EXPECT_HAS(refusal("{}"), "expected a weight_map, found none");
-  EXPECT_HAS(refusal("{\"weight_map\": []}"), "weight_map: expected an object, found a list");
-  EXPECT_HAS(refusal("{\"weight_map\": 4}"), "found the number 4");
-  EXPECT_HAS(refusal("{\"weight_map\": {\"a\": 4}}"), "tensor a: weight_map: expected a file name, found the number 4");
-  EXPECT_HAS(refusal("{\"weight_map\": {\"a\": {\"b\": 1}}}"), "expected a file name, found an object");
-  EXPECT_HAS(refusal("{\"weight_map\": {\"a\": \"x.safetensors\", \"a\": \"x.safetensors\"}}"), "twice");
-  EXPECT_HAS(refusal("{\"metadata\": " + std::string(10'000, '[')), "deeper than 16");
-  EXPECT_HAS(refusal("{\"weight_map\": {\"a\": \"x.safetensors\"}"), "not JSON");
+  EXPECT_HAS(shard_index_refusal("["), "expected an object, found a list");
+  EXPECT_HAS(shard_index_refusal("{}"), "expected a weight_map, found none");
+  EXPECT_HAS(shard_index_refusal("{\"weight_map\": []}"), "weight_map: expected an object, found a list");
+  EXPECT_HAS(shard_index_refusal("{\"weight_map\": 4}"), "found the number 4");
+  EXPECT_HAS(shard_index_refusal("{\"weight_map\": {\"a\": 4}}"),
+             "tensor a: weight_map: expected a file name, found the number 4");
+  EXPECT_HAS(shard_index_refusal("{\"weight_map\": {\"a\": {\"b\": 1}}}"), "expected a file name, found an object");
+  EXPECT_HAS(shard_index_refusal("{\"weight_map\": {\"a\": \"x.safetensors\", \"a\": \"x.safetensors\"}}"), "twice");
+  EXPECT_HAS(shard_index_refusal("{\"metadata\": " + std::string(10'000, '[')), "deeper than 16");
+  EXPECT_HAS(shard_index_refusal("{\"weight_map\": {\"a\": \"x.safetensors\"}"), "not JSON");
 }
 
 TEST(ShardIndex, SkipsOtherFields) {
@@ -99,7 +100,7 @@ TEST(ShardIndex, SkipsOtherFields) {
 }
 
 TEST(ShardIndex, GathersTensorsFromTheirFiles) {
-  Folder folder;
+  ShardFolder folder;
   folder.index(R"({"weight_map": {"a": "one.safetensors", "b": "one.safetensors", "c": "two.safetensors"}})");
   const Result<Source> source = open_tensors(folder.path());
   ASSERT_TRUE(source.ok()) << source.error().describe();
@@ -114,7 +115,7 @@ TEST(ShardIndex, GathersTensorsFromTheirFiles) {
 }
 
 TEST(ShardIndex, NamesWhatIsMissing) {
-  Folder folder;
+  ShardFolder folder;
   folder.index(R"({"weight_map": {"a": "one.safetensors", "absent": "one.safetensors"}})");
   Result<Source> source = open_tensors(folder.path() / "model.safetensors.index.json");
   ASSERT_FALSE(source.ok());

@@ -40,7 +40,7 @@ std::vector<float> values(const Source& source, const std::string& name) {
 }
 
 // The error of a file of these bytes.
-std::string refusal(const std::string& bytes, ErrorCode code = ErrorCode::kBadInput) {
+std::string torch_file_refusal(const std::string& bytes, ErrorCode code = ErrorCode::kBadInput) {
   const Result<Source> source = read_torch_file(std::as_bytes(std::span(bytes)), nullptr, "a.pt");
   if (source.ok()) {
     ADD_FAILURE() << "opened";
@@ -52,7 +52,7 @@ std::string refusal(const std::string& bytes, ErrorCode code = ErrorCode::kBadIn
   return source.error().describe();
 }
 
-Result<Source> read(const std::string& bytes) {
+Result<Source> parsed_torch_file(const std::string& bytes) {
   return read_torch_file(std::as_bytes(std::span(bytes)), nullptr, "a.pt");
 }
 
@@ -142,7 +142,7 @@ TEST(TorchFile, ViewsShareTheirStorage) {
   p.end_dict();
   const std::vector<float> data{0, 1, 2, 3, 4, 5};
   const std::string archive = zip_of({{"x/data.pkl", p.done()}, {"x/data/0", bytes_of(data)}});
-  const Result<Source> source = read(archive);
+  const Result<Source> source = parsed_torch_file(archive);
   ASSERT_TRUE(source.ok()) << source.error().describe();
   EXPECT_EQ(values(*source, "a"), (std::vector<float>{1, 2, 4, 5}));
   EXPECT_EQ(values(*source, "b"), (std::vector<float>{0, 3, 1, 4, 2, 5}));
@@ -156,18 +156,26 @@ TEST(TorchFile, ChecksPlacesInStorages) {
     return zip_of({{"x/data.pkl", p.done()}, {"x/data/0", std::string(24, '\0')}});
   };
   const std::int64_t big = std::int64_t{1} << 62;
-  EXPECT_TRUE(read(file({.key = "0", .count = 6, .offset = 5, .shape = {1}, .strides = {9}})).ok());
-  EXPECT_TRUE(read(file({.key = "0", .count = 6, .offset = 99, .shape = {0, 4}, .strides = {4, 1}})).ok());
-  EXPECT_HAS(refusal(file({.key = "0", .count = 6, .offset = 6, .shape = {}, .strides = {}})), "tensor a");
-  EXPECT_HAS(refusal(file({.key = "0", .count = 6, .offset = 5, .shape = {2}, .strides = {1}})), "storage of 6");
-  EXPECT_HAS(refusal(file({.key = "0", .count = 6, .offset = 0, .shape = {3}, .strides = {big}})), "tensor a");
-  EXPECT_HAS(refusal(file({.key = "0", .count = 6, .offset = 0, .shape = {big, big}, .strides = {0, 0}})), "63 bits");
-  EXPECT_HAS(refusal(file({.key = "0", .count = 6, .offset = 0, .shape = {big}, .strides = {0}})), "share them");
-  EXPECT_HAS(refusal(file({.key = "0", .count = 6, .offset = -1, .shape = {1}, .strides = {1}})), "offset");
-  EXPECT_HAS(refusal(file({.key = "0", .count = 6, .offset = 0, .shape = {-1}, .strides = {1}})), "found -1");
-  EXPECT_HAS(refusal(file({.key = "0", .count = 6, .offset = 0, .shape = {1, 1}, .strides = {1}})), "as many strides");
-  EXPECT_HAS(refusal(file({.key = "0", .count = 7, .offset = 0, .shape = {1}, .strides = {1}})), "record of 24 bytes");
-  EXPECT_HAS(refusal(file({.type = "QInt8Storage", .key = "0", .count = 6}), ErrorCode::kUnsupported), "QInt8Storage");
+  EXPECT_TRUE(parsed_torch_file(file({.key = "0", .count = 6, .offset = 5, .shape = {1}, .strides = {9}})).ok());
+  EXPECT_TRUE(parsed_torch_file(file({.key = "0", .count = 6, .offset = 99, .shape = {0, 4}, .strides = {4, 1}})).ok());
+  EXPECT_HAS(torch_file_refusal(file({.key = "0", .count = 6, .offset = 6, .shape = {}, .strides = {}})), "tensor a");
+  EXPECT_HAS(torch_file_refusal(file({.key = "0", .count = 6, .offset = 5, .shape = {2}, .strides = {1}})),
+             "storage of 6");
+  EXPECT_HAS(torch_file_refusal(file({.key = "0", .count = 6, .offset = 0, .shape = {3}, .strides = {big}})),
+             "tensor a");
+  EXPECT_HAS(torch_file_refusal(file({.key = "0", .count = 6, .offset = 0, .shape = {big, big}, .strides = {0, 0}})),
+             "63 bits");
+  EXPECT_HAS(torch_file_refusal(file({.key = "0", .count = 6, .offset = 0, .shape = {big}, .strides = {0}})),
+             "share them");
+  EXPECT_HAS(torch_file_refusal(file({.key = "0", .count = 6, .offset = -1, .shape = {1}, .strides = {1}})), "offset");
+  EXPECT_HAS(torch_file_refusal(file({.key = "0", .count = 6, .offset = 0, .shape = {-1}, .strides = {1}})),
+             "found -1");
+  EXPECT_HAS(torch_file_refusal(file({.key = "0", .count = 6, .offset = 0, .shape = {1, 1}, .strides = {1}})),
+             "as many strides");
+  EXPECT_HAS(torch_file_refusal(file({.key = "0", .count = 7, .offset = 0, .shape = {1}, .strides = {1}})),
+             "record of 24 bytes");
+  EXPECT_HAS(torch_file_refusal(file({.type = "QInt8Storage", .key = "0", .count = 6}), ErrorCode::kUnsupported),
+             "QInt8Storage");
 }
 
 TEST(TorchFile, UnwrapsAndStrips) {
@@ -179,7 +187,8 @@ TEST(TorchFile, UnwrapsAndStrips) {
   p.text("config").begin_dict().text("depth").integer(4).text("depth").integer(5).end_dict();
   p.text("epoch").integer(-7);
   p.end_dict();
-  const Result<Source> source = read(zip_of({{"x/data.pkl", p.done()}, {"x/data/0", std::string(4, '\0')}}));
+  const Result<Source> source =
+      parsed_torch_file(zip_of({{"x/data.pkl", p.done()}, {"x/data/0", std::string(4, '\0')}}));
   ASSERT_TRUE(source.ok()) << source.error().describe();
   ASSERT_EQ((*source)->tensors().size(), 2U);
   ASSERT_EQ((*source)->warnings().size(), 1U);
@@ -198,19 +207,21 @@ TEST(TorchFile, BoundsSharedValues) {
     p.raw("](h" + key(n - 1) + "h" + key(n - 1) + "eq" + key(n) + "0");
   }
   p.begin_dict().text("model").raw("h" + key(39)).end_dict();
-  EXPECT_HAS(refusal(zip_of({{"x/data.pkl", p.done()}})), "shared too often");
+  EXPECT_HAS(torch_file_refusal(zip_of({{"x/data.pkl", p.done()}})), "shared too often");
   // A list that holds itself.
   PickleWriter self;
   self.raw("]q" + key(0) + "h" + key(0) + "a");
-  EXPECT_HAS(refusal(zip_of({{"x/data.pkl", self.done()}})), "deeper than 64");
+  EXPECT_HAS(torch_file_refusal(zip_of({{"x/data.pkl", self.done()}})), "deeper than 64");
   // One list deep in the next.
   PickleWriter deep;
   deep.raw(std::string(500, ']')).raw(std::string(499, 'a'));
-  EXPECT_HAS(refusal(zip_of({{"x/data.pkl", deep.done()}})), "deeper than 64");
+  EXPECT_HAS(torch_file_refusal(zip_of({{"x/data.pkl", deep.done()}})), "deeper than 64");
 }
 
 TEST(TorchFile, RefusesMalformedPickles) {
-  const auto pickle = [](const std::string& code) { return refusal(zip_of({{"x/data.pkl", "\x80\x02" + code}})); };
+  const auto pickle = [](const std::string& code) {
+    return torch_file_refusal(zip_of({{"x/data.pkl", "\x80\x02" + code}}));
+  };
   EXPECT_HAS(pickle("("), "expected a pickle's end");
   EXPECT_HAS(pickle("."), "expected a value on the stack");
   EXPECT_HAS(pickle("(."), "expected a value on the stack");

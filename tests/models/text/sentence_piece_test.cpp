@@ -22,7 +22,7 @@ std::shared_ptr<const Tokenizer> opened(const Lines& pieces, const ModelOptions&
   return result.ok() ? *result : byte_tokenizer();
 }
 
-Ids ids(const Tokenizer& tokenizer, const std::string& text) {
+Ids piece_ids(const Tokenizer& tokenizer, const std::string& text) {
   const auto tokens = tokenizer.encode(text, false);
   EXPECT_TRUE(tokens.ok());
   return tokens.ok() ? ids_of(*tokens) : Ids();
@@ -41,37 +41,37 @@ const Lines kPieces{{"▁", -3},  {"a", -4},  {"b", -4},   {"c", -4},    {"ab", 
 
 TEST(SentencePiece, UnigramTakesTheBestSum) {
   const auto tokenizer = opened(kPieces, options_of(1));
-  EXPECT_EQ(ids(*tokenizer, "abc"), (Ids{9, 8}));  // ▁a bc: −6
-  EXPECT_EQ(ids(*tokenizer, "ab"), (Ids{3, 7}));   // ▁ ab: −5
-  EXPECT_EQ(ids(*tokenizer, "xya"), (Ids{3, 0, 4}));
-  EXPECT_EQ(ids(*tokenizer, ""), Ids());
+  EXPECT_EQ(piece_ids(*tokenizer, "abc"), (Ids{9, 8}));  // ▁a bc: −6
+  EXPECT_EQ(piece_ids(*tokenizer, "ab"), (Ids{3, 7}));   // ▁ ab: −5
+  EXPECT_EQ(piece_ids(*tokenizer, "xya"), (Ids{3, 0, 4}));
+  EXPECT_EQ(piece_ids(*tokenizer, ""), Ids());
 }
 
 TEST(SentencePiece, BpeJoinsTheBestPairFirst) {
   const auto tokenizer = opened(kPieces, options_of(2));
-  EXPECT_EQ(ids(*tokenizer, "abc"), (Ids{11}));  // bc, then ▁a, then ▁abc
-  EXPECT_EQ(ids(*tokenizer, "babcab abc"), (Ids{3, 5, 10, 7, 11}));
-  EXPECT_EQ(ids(*tokenizer, "xya"), (Ids{3, 0, 4}));
+  EXPECT_EQ(piece_ids(*tokenizer, "abc"), (Ids{11}));  // bc, then ▁a, then ▁abc
+  EXPECT_EQ(piece_ids(*tokenizer, "babcab abc"), (Ids{3, 5, 10, 7, 11}));
+  EXPECT_EQ(piece_ids(*tokenizer, "xya"), (Ids{3, 0, 4}));
   // Of equal scores the leftmost; a character that is no piece still becomes part of one.
   const auto equal = opened({{"aa", -1}, {"xyz", -3}, {"xy", -2}, {"a", -4}}, options_of(2));
-  EXPECT_EQ(ids(*equal, "aaa"), (Ids{0, 3, 6}));
-  EXPECT_EQ(ids(*equal, "xyzx"), (Ids{0, 4, 0}));
+  EXPECT_EQ(piece_ids(*equal, "aaa"), (Ids{0, 3, 6}));
+  EXPECT_EQ(piece_ids(*equal, "xyzx"), (Ids{0, 4, 0}));
 }
 
 TEST(SentencePiece, UnusedAndUserDefinedPieces) {
   const Lines pieces{{"▁", -1}, {"a", -1}, {"b", -1}, {"c", -1}, {"ab", -2, 5}, {"abc", -3}, {"bb", 0, 4}, {"cb", -1}};
   const auto bpe = opened(pieces, options_of(2));
-  EXPECT_EQ(ids(*bpe, "ab"), (Ids{3, 4, 5}));  // joined, but unused: in parts again
-  EXPECT_EQ(ids(*bpe, "abc"), (Ids{3, 8}));
-  EXPECT_EQ(ids(*bpe, "cbb"), (Ids{3, 6, 9}));  // the user's piece is found first
+  EXPECT_EQ(piece_ids(*bpe, "ab"), (Ids{3, 4, 5}));  // joined, but unused: in parts again
+  EXPECT_EQ(piece_ids(*bpe, "abc"), (Ids{3, 8}));
+  EXPECT_EQ(piece_ids(*bpe, "cbb"), (Ids{3, 6, 9}));  // the user's piece is found first
   const auto unigram = opened(pieces, options_of(1));
-  EXPECT_EQ(ids(*unigram, "ab"), (Ids{3, 4, 5}));
-  EXPECT_EQ(ids(*unigram, "cbb"), (Ids{3, 6, 9}));
+  EXPECT_EQ(piece_ids(*unigram, "ab"), (Ids{3, 4, 5}));
+  EXPECT_EQ(piece_ids(*unigram, "cbb"), (Ids{3, 6, 9}));
 }
 
 TEST(SentencePiece, WordsAndCharacters) {
-  EXPECT_EQ(ids(*opened(kPieces, options_of(3)), "abc x a"), (Ids{11, 0, 9}));
-  EXPECT_EQ(ids(*opened(kPieces, options_of(4)), "abx"), (Ids{3, 4, 5, 0}));
+  EXPECT_EQ(piece_ids(*opened(kPieces, options_of(3)), "abc x a"), (Ids{11, 0, 9}));
+  EXPECT_EQ(piece_ids(*opened(kPieces, options_of(4)), "abx"), (Ids{3, 4, 5, 0}));
 }
 
 TEST(SentencePiece, SpaceRules) {
@@ -79,9 +79,9 @@ TEST(SentencePiece, SpaceRules) {
   options.remove_extra = true;
   const auto removed = opened(kPieces, options);
   const std::string text = "  a   b ";
-  EXPECT_EQ(ids(*removed, text), (Ids{9, 3, 5}));
-  EXPECT_EQ(removed->decode(ids(*removed, text)), "a b");
-  EXPECT_EQ(ids(*removed, "   "), Ids());
+  EXPECT_EQ(piece_ids(*removed, text), (Ids{9, 3, 5}));
+  EXPECT_EQ(removed->decode(piece_ids(*removed, text)), "a b");
+  EXPECT_EQ(piece_ids(*removed, "   "), Ids());
   const auto tokens = removed->encode(text, false);
   ASSERT_TRUE(tokens.ok());
   EXPECT_EQ((*tokens)[0].bytes.begin, 2);
@@ -89,13 +89,13 @@ TEST(SentencePiece, SpaceRules) {
   options = options_of(2);
   options.suffix = true;
   const auto suffix = opened(kPieces, options);
-  EXPECT_EQ(ids(*suffix, "b a"), (Ids{5, 9, 3}));
+  EXPECT_EQ(piece_ids(*suffix, "b a"), (Ids{5, 9, 3}));
   EXPECT_EQ(suffix->decode(Ids{5, 9, 3}), "b a");
   options = options_of(2);
   options.dummy_prefix = false;
   options.escape = false;
   const auto plain = opened({{"a", -1}, {" a", -1}, {"▁", -1}}, options);
-  EXPECT_EQ(ids(*plain, "a a▁"), (Ids{3, 4, 5}));
+  EXPECT_EQ(piece_ids(*plain, "a a▁"), (Ids{3, 4, 5}));
   EXPECT_EQ(plain->decode(Ids{4, 5}), " a▁");
 }
 
@@ -116,7 +116,7 @@ TEST(SentencePiece, EveryByteComesBack) {
 TEST(SentencePiece, BrokenTextWithoutByteFallback) {
   const auto tokenizer = opened({{"a", -1}, {"\uFFFD", -1}, {"▁", -1}}, options_of(2));
   const std::string text = "a\xff\xe4\xb8x";
-  EXPECT_EQ(ids(*tokenizer, text), (Ids{5, 3, 4, 4, 4, 0}));
+  EXPECT_EQ(piece_ids(*tokenizer, text), (Ids{5, 3, 4, 4, 4, 0}));
   expect_tiles(*tokenizer->encode(text, false), text);
 }
 

@@ -33,7 +33,7 @@ std::shared_ptr<const Tokenizer> opened(const Files& files) {
   return result.ok() && *result ? *result : byte_tokenizer();
 }
 
-Ids ids(const Tokenizer& tokenizer, const std::string& text, bool special = true) {
+Ids folder_ids(const Tokenizer& tokenizer, const std::string& text, bool special = true) {
   const auto tokens = tokenizer.encode(text, special);
   EXPECT_TRUE(tokens.ok());
   return tokens.ok() ? ids_of(*tokens) : Ids();
@@ -65,7 +65,7 @@ Files gpt2_files() {
 
 TEST(TokenizerFolders, VocabularyAndMerges) {
   const auto tokenizer = opened(gpt2_files());
-  EXPECT_EQ(ids(*tokenizer, "the the<|endoftext|>x"), (Ids{257, 258, 259, 'x'}));
+  EXPECT_EQ(folder_ids(*tokenizer, "the the<|endoftext|>x"), (Ids{257, 258, 259, 'x'}));
   EXPECT_TRUE(tokenizer->is_special(259));
   EXPECT_EQ(tokenizer->label(259), "<|endoftext|>");
   EXPECT_EQ(tokenizer->vocabulary(), 262);
@@ -75,17 +75,17 @@ TEST(TokenizerFolders, VocabularyAndMerges) {
 TEST(TokenizerFolders, ConfigurationChangesTheMerges) {
   Files files = gpt2_files();
   files["tokenizer_config.json"] = R"({"tokenizer_class": "RobertaTokenizer", "add_prefix_space": true})";
-  EXPECT_EQ(ids(*opened(files), "the"), (Ids{260, 258, 261}));
+  EXPECT_EQ(folder_ids(*opened(files), "the"), (Ids{260, 258, 261}));
   files["tokenizer_config.json"] = R"({"add_bos_token": true, "bos_token": {"content": "<s>"}})";
-  EXPECT_EQ(ids(*opened(files), "the"), (Ids{260, 257}));
+  EXPECT_EQ(folder_ids(*opened(files), "the"), (Ids{260, 257}));
   files["tokenizer_config.json"] = R"({"tokenizer_class": "Qwen2TokenizerFast", "added_tokens_decoder":
       {"300": {"content": "<|im_end|>", "special": true, "normalized": false}}})";
   const auto qwen = opened(files);
-  EXPECT_EQ(ids(*qwen, "12<|im_end|>"), (Ids{'1', '2', 300}));
+  EXPECT_EQ(folder_ids(*qwen, "12<|im_end|>"), (Ids{'1', '2', 300}));
   EXPECT_TRUE(qwen->is_special(300));
   files["tokenizer_config.json"] = "{}";
   files["added_tokens.json"] = R"({"<extra>": 400})";
-  EXPECT_EQ(ids(*opened(files), "x<extra>"), (Ids{'x', 400}));
+  EXPECT_EQ(folder_ids(*opened(files), "x<extra>"), (Ids{'x', 400}));
   files["tokenizer_config.json"] = R"({"tokenizer_class": "CLIPTokenizer"})";
   EXPECT_EQ(open(files).error().code, ErrorCode::kUnsupported);
 }
@@ -93,25 +93,25 @@ TEST(TokenizerFolders, ConfigurationChangesTheMerges) {
 TEST(TokenizerFolders, TokenizerJsonComesFirst) {
   Files files = gpt2_files();
   files["tokenizer.json"] = R"({"model": {"type": "WordLevel", "vocab": {"the": 3}}})";
-  EXPECT_EQ(ids(*opened(files), "the"), (Ids{3}));
+  EXPECT_EQ(folder_ids(*opened(files), "the"), (Ids{3}));
 }
 
 TEST(TokenizerFolders, WordList) {
   const Files files{{"vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nun\n##able\n!\r\nÄ\n"}};
-  EXPECT_EQ(ids(*opened(files), "UNable! x"), (Ids{2, 5, 6, 7, 1, 3}));
-  EXPECT_EQ(ids(*opened(files), "un [MASK]", false), (Ids{5, 4}));
+  EXPECT_EQ(folder_ids(*opened(files), "UNable! x"), (Ids{2, 5, 6, 7, 1, 3}));
+  EXPECT_EQ(folder_ids(*opened(files), "un [MASK]", false), (Ids{5, 4}));
   Files cased = files;
   cased["tokenizer_config.json"] = R"({"do_lower_case": false})";
-  EXPECT_EQ(ids(*opened(cased), "UN Ä", false), (Ids{1, 8}));
+  EXPECT_EQ(folder_ids(*opened(cased), "UN Ä", false), (Ids{1, 8}));
 }
 
 TEST(TokenizerFolders, Ranks) {
   // "a" "b" "c" " " "ab" "abc" "bc"
   const Files files{{"tokenizer.model", "YQ== 0\nYg== 1\nYw== 2\nIA== 3\nYmM= 4\nYWI= 5\nYWJj 6\n"}};
   const auto tokenizer = opened(files);
-  EXPECT_EQ(ids(*tokenizer, "abc"), (Ids{6}));
-  EXPECT_EQ(ids(*tokenizer, "abcb"), (Ids{6, 1}));  // bc before ab, then a + bc
-  EXPECT_EQ(ids(*tokenizer, "bab ab"), (Ids{1, 5, 3, 5}));
+  EXPECT_EQ(folder_ids(*tokenizer, "abc"), (Ids{6}));
+  EXPECT_EQ(folder_ids(*tokenizer, "abcb"), (Ids{6, 1}));  // bc before ab, then a + bc
+  EXPECT_EQ(folder_ids(*tokenizer, "bab ab"), (Ids{1, 5, 3, 5}));
   EXPECT_EQ(tokenizer->decode(Ids{6, 3, 5}), "abc ab");
 }
 
@@ -126,8 +126,8 @@ std::string small_model(const std::string& charsmap = "") {
 TEST(TokenizerFolders, SentencePieceModel) {
   const auto tokenizer = opened({{"tokenizer.model", small_model()}});
   EXPECT_EQ(tokenizer->kind(), "SentencePiece");
-  EXPECT_EQ(ids(*tokenizer, "ab é"), (Ids{1, 262, 259, 263}));
-  EXPECT_EQ(ids(*tokenizer, "\xff", false), (Ids{259, 3 + 0xFF}));
+  EXPECT_EQ(folder_ids(*tokenizer, "ab é"), (Ids{1, 262, 259, 263}));
+  EXPECT_EQ(folder_ids(*tokenizer, "\xff", false), (Ids{259, 3 + 0xFF}));
   EXPECT_EQ(tokenizer->label(262), "·ab");
   EXPECT_EQ(tokenizer->label(3 + 0x0A), "⏎");
   EXPECT_EQ(tokenizer->label(1), "<s>");
@@ -136,24 +136,24 @@ TEST(TokenizerFolders, SentencePieceModel) {
   expect_lossless(*tokenizer);
   const auto flags = opened({{"tokenizer.model", small_model()},
                              {"tokenizer_config.json", R"({"add_bos_token": false, "add_eos_token": true})"}});
-  EXPECT_EQ(ids(*flags, "ab"), (Ids{262, 2}));
+  EXPECT_EQ(folder_ids(*flags, "ab"), (Ids{262, 2}));
 }
 
 TEST(TokenizerFolders, SentencePieceModelsUnderTheirFamiliesNames) {
   const auto t5 = opened({{"spiece.model", small_model()}});
-  EXPECT_EQ(ids(*t5, "ab é"), (Ids{262, 259, 263, 2}));
+  EXPECT_EQ(folder_ids(*t5, "ab é"), (Ids{262, 259, 263, 2}));
   const auto named = opened(
       {{"spiece.model", small_model()}, {"tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizerFast"})"}});
-  EXPECT_EQ(ids(*named, "ab"), (Ids{1, 262}));
+  EXPECT_EQ(folder_ids(*named, "ab"), (Ids{1, 262}));
   std::string model = small_model();
   put_piece(model, {"[CLS]", 0, 3});
   put_piece(model, {"[SEP]", 0, 3});
   const auto deberta = opened({{"spm.model", model}});
-  EXPECT_EQ(ids(*deberta, "ab é"), (Ids{264, 262, 259, 263, 265}));
-  EXPECT_EQ(ids(*deberta, "ab", false), (Ids{262}));
+  EXPECT_EQ(folder_ids(*deberta, "ab é"), (Ids{264, 262, 259, 263, 265}));
+  EXPECT_EQ(folder_ids(*deberta, "ab", false), (Ids{262}));
   // tokenizer.json and tokenizer.model come first.
   const auto both = opened({{"spiece.model", "x"}, {"tokenizer.model", small_model()}});
-  EXPECT_EQ(ids(*both, "ab"), (Ids{1, 262}));
+  EXPECT_EQ(folder_ids(*both, "ab"), (Ids{1, 262}));
 }
 
 TEST(TokenizerFolders, DamagedModelsAreErrors) {

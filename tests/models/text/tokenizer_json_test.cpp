@@ -26,7 +26,7 @@ std::vector<Token> encode(const Tokenizer& tokenizer, const std::string& text, b
   return tokens.ok() ? *tokens : std::vector<Token>();
 }
 
-Ids ids(const Tokenizer& tokenizer, const std::string& text, bool special = true) {
+Ids ids_of(const Tokenizer& tokenizer, const std::string& text, bool special = true) {
   return ids_of(encode(tokenizer, text, special));
 }
 
@@ -84,7 +84,7 @@ TEST(TokenizerJson, MergesAsTheDefinitionDoes) {
 
 TEST(TokenizerJson, LabelsShowBytesAndSpaces) {
   const auto tokenizer = parse(learned_tokenizer_json(kCorpus, 60));
-  EXPECT_EQ(tokenizer->label(ids(*tokenizer, " the")[0]), "·the");
+  EXPECT_EQ(tokenizer->label(ids_of(*tokenizer, " the")[0]), "·the");
   EXPECT_EQ(tokenizer->label('\n'), "⏎");
   EXPECT_EQ(tokenizer->label(0xE4), "<0xE4>");
   EXPECT_EQ(tokenizer->label(100000), "#100000");
@@ -106,26 +106,27 @@ std::string byte_level_json(const std::vector<std::pair<std::string, std::string
     vocabulary[to_byte_level(left + right)] = 256 + merges.size();
     merges.push_back(to_byte_level(left) + " " + to_byte_level(right));
   }
-  return R"({"model": {"type": "BPE", "vocab": )" + vocabulary.dump() + ", \"merges\": " + merges.dump() + "}, " + more +
-         "}";
+  return R"({"model": {"type": "BPE", "vocab": )" + vocabulary.dump() + ", \"merges\": " + merges.dump() + "}, " +
+         more + "}";
 }
 
 TEST(TokenizerJson, MergesMayBeAnObjectOfRanks) {
   const std::string ranks = R"({"lo w": 2, "o w": 0, "l o": 1})";
   const std::string text = kWords;
   const auto tokenizer = parse("{\"model\": " + text.substr(0, text.find("[\"o w")) + ranks + "}}");
-  EXPECT_EQ(ids(*tokenizer, "lowlo"), (Ids{0, 5, 3}));
-  const auto broken =
-      parse_tokenizer_json("{\"model\": " + text.substr(0, text.find("[\"o w")) + R"({"o w": "first"}}})", "t.json", {});
+  EXPECT_EQ(ids_of(*tokenizer, "lowlo"), (Ids{0, 5, 3}));
+  const auto broken = parse_tokenizer_json(
+      "{\"model\": " + text.substr(0, text.find("[\"o w")) + R"({"o w": "first"}}})", "t.json", {});
   ASSERT_FALSE(broken.ok());
   EXPECT_NE(broken.error().describe().find("t.json: model: merges: o w: expected a whole number"), std::string::npos)
       << broken.error().describe();
 }
 
-// Falcon's: what follows ByteLevel sees the characters that spell the bytes. "ò" is C3 B2, spelled Ã², and ² is a digit.
+// Falcon's: what follows ByteLevel sees the characters that spell the bytes. "ò" is C3 B2, spelled Ã², and ² is a
+// digit.
 TEST(TokenizerJson, StepsAfterByteLevelSeeItsCharacters) {
-  const std::vector<std::pair<std::string, std::string>> joins{
-      {"\xC3", "\xB2"}, {"1", "2"}, {"12", "3"}, {"123", "4"}, {"\xC3", "\xA9"}, {"4", "5"}};
+  const std::vector<std::pair<std::string, std::string>> joins{{"\xC3", "\xB2"}, {"1", "2"},       {"12", "3"},
+                                                               {"123", "4"},     {"\xC3", "\xA9"}, {"4", "5"}};
   const std::string alone = R"("pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false})";
   const std::string falcon = R"("pre_tokenizer": {"type": "Sequence", "pretokenizers": [
       {"type": "Punctuation", "behavior": "Contiguous"}, {"type": "ByteLevel", "add_prefix_space": false},
@@ -134,11 +135,11 @@ TEST(TokenizerJson, StepsAfterByteLevelSeeItsCharacters) {
       "decoder": {"type": "ByteLevel"})";
   const auto without = parse(byte_level_json(joins, alone));
   const auto with = parse(byte_level_json(joins, falcon));
-  EXPECT_EQ(ids(*without, "ò1234é"), (Ids{256, 259, 260}));
-  EXPECT_EQ(ids(*with, "ò"), (Ids{0xC3, 0xB2}));
-  EXPECT_EQ(ids(*with, "é"), (Ids{260}));
-  EXPECT_EQ(ids(*with, "1234"), (Ids{258, '4'}));
-  EXPECT_EQ(ids(*with, "12345"), (Ids{258, 261}));
+  EXPECT_EQ(ids_of(*without, "ò1234é"), (Ids{256, 259, 260}));
+  EXPECT_EQ(ids_of(*with, "ò"), (Ids{0xC3, 0xB2}));
+  EXPECT_EQ(ids_of(*with, "é"), (Ids{260}));
+  EXPECT_EQ(ids_of(*with, "1234"), (Ids{258, '4'}));
+  EXPECT_EQ(ids_of(*with, "12345"), (Ids{258, 261}));
   std::mt19937 random(13);
   for (int n = 0; n < 100; ++n) {
     const std::string text = random_text(random, random() % 60);
@@ -163,9 +164,9 @@ TEST(TokenizerJson, WordsOfBytesEndWithTheirMark) {
       "model": {"type": "BPE", "unk_token": "<|endoftext|>", "continuing_subword_prefix": "",
         "end_of_word_suffix": "</w>", "vocab": {"h": 0, "i": 1, "h</w>": 2, "i</w>": 3, "hi</w>": 4, "Ã": 5, "©</w>": 6,
         "Ã©</w>": 7, "hi": 8, "<|endoftext|>": 9}, "merges": ["h i</w>", "Ã ©</w>", "h i"]}})");
-  EXPECT_EQ(ids(*tokenizer, "Hi  é h"), (Ids{4, 7, 2}));
-  EXPECT_EQ(ids(*tokenizer, "hihi"), (Ids{8, 4}));
-  EXPECT_EQ(ids(*tokenizer, "hx"), (Ids{0, 9}));
+  EXPECT_EQ(ids_of(*tokenizer, "Hi  é h"), (Ids{4, 7, 2}));
+  EXPECT_EQ(ids_of(*tokenizer, "hihi"), (Ids{8, 4}));
+  EXPECT_EQ(ids_of(*tokenizer, "hx"), (Ids{0, 9}));
   EXPECT_EQ(tokenizer->decode(Ids{4, 7, 8, 4}), "hi é hihi");
   const auto tokens = encode(*tokenizer, "hi é");
   ASSERT_EQ(tokens.size(), 2U);
@@ -181,23 +182,23 @@ TEST(TokenizerJson, AddedTokensMayBeRunsOfSpaces) {
              std::string(static_cast<std::size_t>(spaces), ' ') + R"(", "normalized": true, "special": false},)";
   }
   const auto tokenizer = parse(byte_level_json({}, added + R"({"id": 310, "content": "\t\t", "normalized": true}])"));
-  EXPECT_EQ(ids(*tokenizer, "    a  b c\t\t\t"), (Ids{300, 'a', 302, 'b', ' ', 'c', 310, '\t'}));
-  EXPECT_EQ(ids(*tokenizer, "       "), (Ids{300, 301}));
+  EXPECT_EQ(ids_of(*tokenizer, "    a  b c\t\t\t"), (Ids{300, 'a', 302, 'b', ' ', 'c', 310, '\t'}));
+  EXPECT_EQ(ids_of(*tokenizer, "       "), (Ids{300, 301}));
   expect_tiles(encode(*tokenizer, "    a  b c\t\t\t"), "    a  b c\t\t\t");
 }
 
 TEST(TokenizerJson, MergesComeInTwoForms) {
   const auto tokenizer = parse(std::string("{\"model\": ") + kWords + "}}");
-  EXPECT_EQ(ids(*tokenizer, "lowlo"), (Ids{0, 5, 3}));
+  EXPECT_EQ(ids_of(*tokenizer, "lowlo"), (Ids{0, 5, 3}));
   const auto whole = parse(std::string("{\"model\": ") + kWords + ", \"ignore_merges\": true}}");
-  EXPECT_EQ(ids(*whole, "low"), (Ids{4}));
+  EXPECT_EQ(ids_of(*whole, "low"), (Ids{4}));
 }
 
 TEST(TokenizerJson, UnknownCharactersFuseOrFall) {
   const std::string base = std::string("{\"model\": ") + kWords + ", \"unk_token\": \"w\"";
-  EXPECT_EQ(ids(*parse(base + "}}"), "l??o"), (Ids{0, 2, 2, 1}));
-  EXPECT_EQ(ids(*parse(base + ", \"fuse_unk\": true}}"), "l??o"), (Ids{0, 2, 1}));
-  EXPECT_EQ(ids(*parse(std::string("{\"model\": ") + kWords + "}}"), "l??o"), (Ids{3}));  // left out: now neighbours
+  EXPECT_EQ(ids_of(*parse(base + "}}"), "l??o"), (Ids{0, 2, 2, 1}));
+  EXPECT_EQ(ids_of(*parse(base + ", \"fuse_unk\": true}}"), "l??o"), (Ids{0, 2, 1}));
+  EXPECT_EQ(ids_of(*parse(std::string("{\"model\": ") + kWords + "}}"), "l??o"), (Ids{3}));  // left out: now neighbours
 }
 
 std::string byte_fallback_json() {
@@ -220,8 +221,8 @@ std::string byte_fallback_json() {
 
 TEST(TokenizerJson, ByteFallbackGivesBackAnyBytes) {
   const auto tokenizer = parse(byte_fallback_json());
-  EXPECT_EQ(ids(*tokenizer, "ab a  b"), (Ids{1, 5, 3, 6, 4}));
-  EXPECT_EQ(ids(*tokenizer, "\xff"), (Ids{1, 355}));
+  EXPECT_EQ(ids_of(*tokenizer, "ab a  b"), (Ids{1, 5, 3, 6, 4}));
+  EXPECT_EQ(ids_of(*tokenizer, "\xff"), (Ids{1, 355}));
   EXPECT_EQ(tokenizer->label(100 + 10), "⏎");
   EXPECT_EQ(tokenizer->label(100 + 0xE4), "<0xE4>");
   EXPECT_EQ(tokenizer->label(3), "·a");
@@ -247,10 +248,10 @@ TEST(TokenizerJson, UnigramTakesTheBestPath) {
                 ["▁a", -4.5], ["▁ab", -9], ["c", -1], ["▁abc", -7.9]]}})");
   EXPECT_EQ(tokenizer->kind(), "Unigram");
   // ▁ + ab = −6, ▁a + b = −7.5, ▁ab = −9.
-  EXPECT_EQ(ids(*tokenizer, "ab"), (Ids{1, 4}));
+  EXPECT_EQ(ids_of(*tokenizer, "ab"), (Ids{1, 4}));
   // ▁ + ab + c = −7, ▁abc = −7.9.
-  EXPECT_EQ(ids(*tokenizer, "abc"), (Ids{1, 4, 7}));
-  EXPECT_EQ(ids(*tokenizer, "a??b"), (Ids{5, 0, 3}));
+  EXPECT_EQ(ids_of(*tokenizer, "abc"), (Ids{1, 4, 7}));
+  EXPECT_EQ(ids_of(*tokenizer, "a??b"), (Ids{5, 0, 3}));
   const auto tokens = encode(*tokenizer, "ab c");
   expect_tiles(tokens, "ab c");
   EXPECT_EQ(tokenizer->decode(ids_of(tokens)), "ab c");
@@ -265,9 +266,9 @@ TEST(TokenizerJson, WordPieceTakesTheLongestEntries) {
   const auto tokenizer = parse(std::string("{") + kBert + R"(, "post_processor": {"type": "TemplateProcessing",
       "single": [{"SpecialToken": {"id": "[CLS]"}}, {"Sequence": {"id": "A"}}, {"SpecialToken": {"id": "[SEP]"}}],
       "special_tokens": {"[CLS]": {"ids": [1]}, "[SEP]": {"ids": [2]}}}})");
-  EXPECT_EQ(ids(*tokenizer, "Unaffable, CAFÉ中"), (Ids{1, 0, 6, 7, 8, 2}));  // nine characters: too long
-  EXPECT_EQ(ids(*tokenizer, "unaff"), (Ids{1, 3, 4, 2}));
-  EXPECT_EQ(ids(*tokenizer, "unx", false), (Ids{0}));
+  EXPECT_EQ(ids_of(*tokenizer, "Unaffable, CAFÉ中"), (Ids{1, 0, 6, 7, 8, 2}));  // nine characters: too long
+  EXPECT_EQ(ids_of(*tokenizer, "unaff"), (Ids{1, 3, 4, 2}));
+  EXPECT_EQ(ids_of(*tokenizer, "unx", false), (Ids{0}));
   const auto tokens = encode(*tokenizer, "  Café,un\x01\x61\x66\x66", false);
   ASSERT_EQ(tokens.size(), 4U);
   EXPECT_EQ(tokens[0].bytes, (Range{2, 7}));  // with its accent
@@ -295,17 +296,17 @@ TEST(TokenizerJson, SpecialTokensAreNamedAndLeftOut) {
 
 TEST(TokenizerJson, AddedTokensStripAndStandAlone) {
   const std::string head = std::string("{") + kBert + R"(, "added_tokens": [{"id": 20, "content": )";
-  EXPECT_EQ(ids(*parse(head + R"("X", "normalized": false, "single_word": true}]})"), "aXb X"), (Ids{0, 20}));
+  EXPECT_EQ(ids_of(*parse(head + R"("X", "normalized": false, "single_word": true}]})"), "aXb X"), (Ids{0, 20}));
   const auto both = parse(head + R"("X", "normalized": false, "lstrip": true, "rstrip": true}]})");
   const auto tokens = encode(*both, "un  X \tun");
   ASSERT_EQ(tokens.size(), 3U);
   EXPECT_EQ(tokens[1].bytes, (Range{2, 7}));
   expect_tiles(tokens, "un  X \tun");
   // A normalised token is looked for as the normaliser writes it.
-  EXPECT_EQ(ids(*parse(head + R"("Café", "normalized": true}]})"), "un CAFE"), (Ids{3, 20}));
+  EXPECT_EQ(ids_of(*parse(head + R"("Café", "normalized": true}]})"), "un CAFE"), (Ids{3, 20}));
   // The longest of two wins.
   const auto two = parse(head + R"("ab", "normalized": false}, {"id": 21, "content": "abc", "normalized": false}]})");
-  EXPECT_EQ(ids(*two, "abcab"), (Ids{21, 20}));
+  EXPECT_EQ(ids_of(*two, "abcab"), (Ids{21, 20}));
 }
 
 std::vector<std::string> words(const std::string& pre_tokenizer, const std::string& text) {
@@ -370,9 +371,9 @@ TEST(TokenizerJson, LlamasFlagsRewriteTheTemplate) {
   config.special = {{"bos", "[CLS]"}, {"eos", "[SEP]"}};
   config.add_bos = true;
   config.add_eos = true;
-  EXPECT_EQ(ids(*parse(std::string("{") + kBert + "}", config), "un"), (Ids{1, 3, 2}));
+  EXPECT_EQ(ids_of(*parse(std::string("{") + kBert + "}", config), "un"), (Ids{1, 3, 2}));
   config.add_bos = false;
-  EXPECT_EQ(ids(*parse(std::string("{") + kBert + "}", config), "un"), (Ids{3, 2}));
+  EXPECT_EQ(ids_of(*parse(std::string("{") + kBert + "}", config), "un"), (Ids{3, 2}));
 }
 
 }  // namespace

@@ -5,20 +5,20 @@ namespace locus::test {
 namespace {
 
 constexpr double kTolerance = 1e-4;
-constexpr std::int64_t kLength = 13;
-constexpr std::int64_t kVocabulary = 29;
-constexpr std::int64_t kLayers = 2;
-constexpr std::int64_t kWidth = 24;
-constexpr std::int64_t kInner = 40;
+constexpr std::int64_t kDecoderLength = 13;
+constexpr std::int64_t kDecoderVocabulary = 29;
+constexpr std::int64_t kDecoderLayers = 2;
+constexpr std::int64_t kDecoderWidth = 24;
+constexpr std::int64_t kDecoderInner = 40;
 
 at::Tensor some_ids() {
   at::manual_seed(5);
-  return at::randint(kVocabulary, {kLength}, at::kLong);
+  return at::randint(kDecoderVocabulary, {kDecoderLength}, at::kLong);
 }
 
 // ---- Mistral and Qwen2
 
-constexpr std::int64_t kHeads = 4;
+constexpr std::int64_t kDecoderHeads = 4;
 constexpr std::int64_t kKvHeads = 2;
 constexpr std::int64_t kHeadWidth = 6;
 
@@ -32,22 +32,22 @@ struct LlamaKind {
 
 PlainWeights llama_weights(const LlamaKind& kind) {
   PlainWeights weights;
-  weights.add("model.embed_tokens.weight", {kVocabulary, kWidth}, 1.0);
-  for (std::int64_t n = 0; n < kLayers; ++n) {
+  weights.add("model.embed_tokens.weight", {kDecoderVocabulary, kDecoderWidth}, 1.0);
+  for (std::int64_t n = 0; n < kDecoderLayers; ++n) {
     const std::string layer = "model.layers." + std::to_string(n) + ".";
-    weights.norm(layer + "input_layernorm", kWidth, ".weight", "");
-    weights.linear(layer + "self_attn.q_proj", kHeads * kHeadWidth, kWidth, kind.qkv_bias);
-    weights.linear(layer + "self_attn.k_proj", kKvHeads * kHeadWidth, kWidth, kind.qkv_bias);
-    weights.linear(layer + "self_attn.v_proj", kKvHeads * kHeadWidth, kWidth, kind.qkv_bias);
-    weights.linear(layer + "self_attn.o_proj", kWidth, kHeads * kHeadWidth, false);
-    weights.norm(layer + "post_attention_layernorm", kWidth, ".weight", "");
-    weights.linear(layer + "mlp.gate_proj", kInner, kWidth, false);
-    weights.linear(layer + "mlp.up_proj", kInner, kWidth, false);
-    weights.linear(layer + "mlp.down_proj", kWidth, kInner, false);
+    weights.norm(layer + "input_layernorm", kDecoderWidth, ".weight", "");
+    weights.linear(layer + "self_attn.q_proj", kDecoderHeads * kHeadWidth, kDecoderWidth, kind.qkv_bias);
+    weights.linear(layer + "self_attn.k_proj", kKvHeads * kHeadWidth, kDecoderWidth, kind.qkv_bias);
+    weights.linear(layer + "self_attn.v_proj", kKvHeads * kHeadWidth, kDecoderWidth, kind.qkv_bias);
+    weights.linear(layer + "self_attn.o_proj", kDecoderWidth, kDecoderHeads * kHeadWidth, false);
+    weights.norm(layer + "post_attention_layernorm", kDecoderWidth, ".weight", "");
+    weights.linear(layer + "mlp.gate_proj", kDecoderInner, kDecoderWidth, false);
+    weights.linear(layer + "mlp.up_proj", kDecoderInner, kDecoderWidth, false);
+    weights.linear(layer + "mlp.down_proj", kDecoderWidth, kDecoderInner, false);
   }
-  weights.norm("model.norm", kWidth, ".weight", "");
+  weights.norm("model.norm", kDecoderWidth, ".weight", "");
   if (!kind.tied) {
-    weights.linear("lm_head", kVocabulary, kWidth, false);
+    weights.linear("lm_head", kDecoderVocabulary, kDecoderWidth, false);
   }
   return weights;
 }
@@ -69,15 +69,15 @@ at::Tensor half_rotated(const at::Tensor& x, double base) {
 }
 
 at::Tensor llama_logits(const PlainWeights& weights, const LlamaKind& kind, const at::Tensor& ids) {
-  constexpr double kEps = 1e-5;
+  constexpr double kDecoderEps = 1e-5;
   at::Tensor x = weights["model.embed_tokens.weight"].index_select(0, ids);
-  for (std::int64_t n = 0; n < kLayers; ++n) {
+  for (std::int64_t n = 0; n < kDecoderLayers; ++n) {
     const std::string layer = "model.layers." + std::to_string(n) + ".";
-    const at::Tensor y = weights.rms_norm(layer + "input_layernorm", x, kEps);
+    const at::Tensor y = weights.rms_norm(layer + "input_layernorm", x, kDecoderEps);
     const auto heads = [&](const char* name, std::int64_t count) {
       return plain_heads(weights.apply(layer + "self_attn." + name, y), count);
     };
-    const at::Tensor query = half_rotated(heads("q_proj", kHeads), kind.base);
+    const at::Tensor query = half_rotated(heads("q_proj", kDecoderHeads), kind.base);
     const at::Tensor key = half_rotated(heads("k_proj", kKvHeads), kind.base);
     const at::Tensor shared = at::tensor({0, 0, 1, 1}, at::kLong);  // the key head of each query head
     const std::int64_t window = n >= kind.window_from_layer ? kind.window : 0;
@@ -85,12 +85,12 @@ at::Tensor llama_logits(const PlainWeights& weights, const LlamaKind& kind, cons
         plain_attend(plain_dot(query, key.index_select(0, shared)), heads("v_proj", kKvHeads).index_select(0, shared),
                      [&](std::int64_t i, std::int64_t j) { return j <= i && (window == 0 || i - j < window); });
     x = x + weights.apply(layer + "self_attn.o_proj", mixed);
-    const at::Tensor z = weights.rms_norm(layer + "post_attention_layernorm", x, kEps);
+    const at::Tensor z = weights.rms_norm(layer + "post_attention_layernorm", x, kDecoderEps);
     const at::Tensor gate = weights.apply(layer + "mlp.gate_proj", z);
     const at::Tensor inner = gate * at::sigmoid(gate) * weights.apply(layer + "mlp.up_proj", z);
     x = x + weights.apply(layer + "mlp.down_proj", inner);
   }
-  x = weights.rms_norm("model.norm", x, kEps);
+  x = weights.rms_norm("model.norm", x, kDecoderEps);
   return at::matmul(x, weights[kind.tied ? "model.embed_tokens.weight" : "lm_head.weight"].t());
 }
 
@@ -124,40 +124,41 @@ TEST(DecoderFamilies, Qwen2HasBiasesATiedHeadAndAWindowInItsLaterLayers) {
 constexpr std::int64_t kBloomHeads = 3;  // no power of two: slopes 2⁻⁴, 2⁻⁸, then 2⁻² of the series for four
 
 at::Tensor bloom_logits(const PlainWeights& weights, const at::Tensor& ids, bool residual_from_norm) {
-  constexpr double kEps = 1e-5;
+  constexpr double kDecoderEps = 1e-5;
   const at::Tensor slopes = at::tensor({1.0 / 16, 1.0 / 256, 1.0 / 4}, at::kDouble).reshape({kBloomHeads, 1, 1});
-  const at::Tensor position = at::arange(kLength, at::kDouble);
+  const at::Tensor position = at::arange(kDecoderLength, at::kDouble);
   const at::Tensor embedding = weights["transformer.word_embeddings.weight"];
-  at::Tensor x = weights.layer_norm("transformer.word_embeddings_layernorm", embedding.index_select(0, ids), kEps);
-  for (std::int64_t n = 0; n < kLayers; ++n) {
+  at::Tensor x =
+      weights.layer_norm("transformer.word_embeddings_layernorm", embedding.index_select(0, ids), kDecoderEps);
+  for (std::int64_t n = 0; n < kDecoderLayers; ++n) {
     const std::string layer = "transformer.h." + std::to_string(n) + ".";
-    const at::Tensor y = weights.layer_norm(layer + "input_layernorm", x, kEps);
+    const at::Tensor y = weights.layer_norm(layer + "input_layernorm", x, kDecoderEps);
     // Rows of the fused projection: head 0's q, k, v, head 1's q, k, v, …
     const at::Tensor all = plain_heads(weights.apply(layer + "self_attention.query_key_value", y), 3 * kBloomHeads);
     const auto part = [&](std::int64_t which) { return all.slice(0, which, {}, 3); };
     const at::Tensor mixed = plain_attend(plain_dot(part(0), part(1)) + slopes * position, part(2), causal);
     x = (residual_from_norm ? y : x) + weights.apply(layer + "self_attention.dense", mixed);
-    const at::Tensor z = weights.layer_norm(layer + "post_attention_layernorm", x, kEps);
+    const at::Tensor z = weights.layer_norm(layer + "post_attention_layernorm", x, kDecoderEps);
     const at::Tensor inner = plain_gelu_tanh(weights.apply(layer + "mlp.dense_h_to_4h", z));
     x = (residual_from_norm ? z : x) + weights.apply(layer + "mlp.dense_4h_to_h", inner);
   }
-  return at::matmul(weights.layer_norm("transformer.ln_f", x, kEps), embedding.t());
+  return at::matmul(weights.layer_norm("transformer.ln_f", x, kDecoderEps), embedding.t());
 }
 
 TEST(DecoderFamilies, BloomInterleavesHeadsAndNormsItsEmbedding) {
   PlainWeights weights;
-  weights.add("transformer.word_embeddings.weight", {kVocabulary, kWidth}, 1.0);
-  weights.norm("transformer.word_embeddings_layernorm", kWidth);
-  for (std::int64_t n = 0; n < kLayers; ++n) {
+  weights.add("transformer.word_embeddings.weight", {kDecoderVocabulary, kDecoderWidth}, 1.0);
+  weights.norm("transformer.word_embeddings_layernorm", kDecoderWidth);
+  for (std::int64_t n = 0; n < kDecoderLayers; ++n) {
     const std::string layer = "transformer.h." + std::to_string(n) + ".";
-    weights.norm(layer + "input_layernorm", kWidth);
-    weights.linear(layer + "self_attention.query_key_value", 3 * kWidth, kWidth, true);
-    weights.linear(layer + "self_attention.dense", kWidth, kWidth, true);
-    weights.norm(layer + "post_attention_layernorm", kWidth);
-    weights.linear(layer + "mlp.dense_h_to_4h", 4 * kWidth, kWidth, true);
-    weights.linear(layer + "mlp.dense_4h_to_h", kWidth, 4 * kWidth, true);
+    weights.norm(layer + "input_layernorm", kDecoderWidth);
+    weights.linear(layer + "self_attention.query_key_value", 3 * kDecoderWidth, kDecoderWidth, true);
+    weights.linear(layer + "self_attention.dense", kDecoderWidth, kDecoderWidth, true);
+    weights.norm(layer + "post_attention_layernorm", kDecoderWidth);
+    weights.linear(layer + "mlp.dense_h_to_4h", 4 * kDecoderWidth, kDecoderWidth, true);
+    weights.linear(layer + "mlp.dense_4h_to_h", kDecoderWidth, 4 * kDecoderWidth, true);
   }
-  weights.norm("transformer.ln_f", kWidth);
+  weights.norm("transformer.ln_f", kDecoderWidth);
   const at::Tensor ids = some_ids();
   for (const bool residual_from_norm : {false, true}) {
     const PlainFolder folder(weights, std::string(R"({"model_type": "bloom", "vocab_size": 29, "hidden_size": 24,

@@ -4,12 +4,12 @@
 namespace locus::test {
 namespace {
 
-constexpr double kTolerance = 1e-4;
-constexpr std::int64_t kLayers = 2;
-constexpr std::int64_t kHeads = 3;
-constexpr std::int64_t kWidth = 24;
-constexpr std::int64_t kInner = 40;
-constexpr double kEps = 1e-6;
+constexpr double kEncoderFamiliesTolerance = 1e-4;
+constexpr std::int64_t kEncoderLayers = 2;
+constexpr std::int64_t kEncoderHeads = 3;
+constexpr std::int64_t kEncoderWidth = 24;
+constexpr std::int64_t kEncoderInner = 40;
+constexpr double kEncoderEps = 1e-6;
 
 bool everywhere(std::int64_t /*i*/, std::int64_t /*j*/) {
   return true;
@@ -17,7 +17,7 @@ bool everywhere(std::int64_t /*i*/, std::int64_t /*j*/) {
 
 // Self-attention of both: query, key, value below `name`, no mask.
 at::Tensor attended(const PlainWeights& weights, const std::string& name, const at::Tensor& x) {
-  const auto heads = [&](const char* part) { return plain_heads(weights.apply(name + part, x), kHeads); };
+  const auto heads = [&](const char* part) { return plain_heads(weights.apply(name + part, x), kEncoderHeads); };
   return plain_attend(plain_dot(heads("query"), heads("key")), heads("value"), everywhere);
 }
 
@@ -29,43 +29,43 @@ struct NormNames {
   std::string bias;
 };
 
-constexpr std::int64_t kVocabulary = 31;
+constexpr std::int64_t kEncoderVocabulary = 31;
 constexpr std::int64_t kLongest = 20;
 
 PlainWeights bert_weights(const NormNames& names) {
   PlainWeights weights;
-  const auto norm = [&](const std::string& name) { weights.norm(name, kWidth, names.weight, names.bias); };
-  weights.add("bert.embeddings.word_embeddings.weight", {kVocabulary, kWidth}, 1.0);
-  weights.add("bert.embeddings.position_embeddings.weight", {kLongest, kWidth}, 1.0);
-  weights.add("bert.embeddings.token_type_embeddings.weight", {2, kWidth}, 1.0);
+  const auto norm = [&](const std::string& name) { weights.norm(name, kEncoderWidth, names.weight, names.bias); };
+  weights.add("bert.embeddings.word_embeddings.weight", {kEncoderVocabulary, kEncoderWidth}, 1.0);
+  weights.add("bert.embeddings.position_embeddings.weight", {kLongest, kEncoderWidth}, 1.0);
+  weights.add("bert.embeddings.token_type_embeddings.weight", {2, kEncoderWidth}, 1.0);
   norm("bert.embeddings.LayerNorm");
-  for (std::int64_t n = 0; n < kLayers; ++n) {
+  for (std::int64_t n = 0; n < kEncoderLayers; ++n) {
     const std::string layer = "bert.encoder.layer." + std::to_string(n) + ".";
     for (const char* part : {"query", "key", "value"}) {
-      weights.linear(layer + "attention.self." + part, kWidth, kWidth, true);
+      weights.linear(layer + "attention.self." + part, kEncoderWidth, kEncoderWidth, true);
     }
-    weights.linear(layer + "attention.output.dense", kWidth, kWidth, true);
+    weights.linear(layer + "attention.output.dense", kEncoderWidth, kEncoderWidth, true);
     norm(layer + "attention.output.LayerNorm");
-    weights.linear(layer + "intermediate.dense", kInner, kWidth, true);
-    weights.linear(layer + "output.dense", kWidth, kInner, true);
+    weights.linear(layer + "intermediate.dense", kEncoderInner, kEncoderWidth, true);
+    weights.linear(layer + "output.dense", kEncoderWidth, kEncoderInner, true);
     norm(layer + "output.LayerNorm");
   }
-  weights.linear("cls.predictions.transform.dense", kWidth, kWidth, true);
+  weights.linear("cls.predictions.transform.dense", kEncoderWidth, kEncoderWidth, true);
   norm("cls.predictions.transform.LayerNorm");
-  weights.add("cls.predictions.bias", {kVocabulary});
+  weights.add("cls.predictions.bias", {kEncoderVocabulary});
   return weights;
 }
 
 at::Tensor bert_logits(const PlainWeights& weights, const NormNames& names, const at::Tensor& ids) {
   const auto norm = [&](const std::string& name, const at::Tensor& x) {
-    return weights.layer_norm(name, x, kEps, names.weight, names.bias);
+    return weights.layer_norm(name, x, kEncoderEps, names.weight, names.bias);
   };
   const at::Tensor words = weights["bert.embeddings.word_embeddings.weight"];
   at::Tensor x = words.index_select(0, ids) +
                  weights["bert.embeddings.position_embeddings.weight"].slice(0, 0, ids.size(0)) +
                  weights["bert.embeddings.token_type_embeddings.weight"][0];
   x = norm("bert.embeddings.LayerNorm", x);
-  for (std::int64_t n = 0; n < kLayers; ++n) {
+  for (std::int64_t n = 0; n < kEncoderLayers; ++n) {
     const std::string layer = "bert.encoder.layer." + std::to_string(n) + ".";
     const at::Tensor mixed = attended(weights, layer + "attention.self.", x);
     x = norm(layer + "attention.output.LayerNorm", x + weights.apply(layer + "attention.output.dense", mixed));
@@ -78,7 +78,7 @@ at::Tensor bert_logits(const PlainWeights& weights, const NormNames& names, cons
 
 TEST(EncoderFamilies, BertUnderNewAndOldNormNames) {
   at::manual_seed(5);
-  const at::Tensor ids = at::randint(kVocabulary, {12}, at::kLong);
+  const at::Tensor ids = at::randint(kEncoderVocabulary, {12}, at::kLong);
   for (const NormNames& names : {NormNames{".weight", ".bias"}, NormNames{".gamma", ".beta"}}) {
     const PlainWeights weights = bert_weights(names);
     const PlainFolder folder(weights, R"({"model_type": "bert", "vocab_size": 31, "hidden_size": 24,
@@ -87,7 +87,7 @@ TEST(EncoderFamilies, BertUnderNewAndOldNormNames) {
     const auto model = folder.open("bert");
     ASSERT_TRUE(model);
     EXPECT_FALSE(model->info().causal);
-    EXPECT_CLOSE(logits_of(*model, ids), bert_logits(weights, names, ids), kTolerance) << names.weight;
+    EXPECT_CLOSE(logits_of(*model, ids), bert_logits(weights, names, ids), kEncoderFamiliesTolerance) << names.weight;
   }
 }
 
@@ -115,36 +115,36 @@ at::Tensor vit_logits(const PlainWeights& weights, const at::Tensor& pixels) {
       weights["vit.embeddings.patch_embeddings.projection.bias"];
   at::Tensor x =
       at::cat({weights["vit.embeddings.cls_token"][0], patches}) + weights["vit.embeddings.position_embeddings"][0];
-  for (std::int64_t n = 0; n < kLayers; ++n) {
+  for (std::int64_t n = 0; n < kEncoderLayers; ++n) {
     const std::string layer = "vit.encoder.layer." + std::to_string(n) + ".";
-    const at::Tensor y = weights.layer_norm(layer + "layernorm_before", x, kEps);
+    const at::Tensor y = weights.layer_norm(layer + "layernorm_before", x, kEncoderEps);
     const at::Tensor mixed = attended(weights, layer + "attention.attention.", y);
     x = x + weights.apply(layer + "attention.output.dense", mixed);
-    const at::Tensor z = weights.layer_norm(layer + "layernorm_after", x, kEps);
+    const at::Tensor z = weights.layer_norm(layer + "layernorm_after", x, kEncoderEps);
     x = x + weights.apply(layer + "output.dense", plain_gelu(weights.apply(layer + "intermediate.dense", z)));
   }
-  return weights.apply("classifier", weights.layer_norm("vit.layernorm", x, kEps)[0]);
+  return weights.apply("classifier", weights.layer_norm("vit.layernorm", x, kEncoderEps)[0]);
 }
 
 TEST(EncoderFamilies, VitClassifiesByItsClassToken) {
   PlainWeights weights;
-  weights.add("vit.embeddings.patch_embeddings.projection.weight", {kWidth, 3, kPatch, kPatch});
-  weights.add("vit.embeddings.patch_embeddings.projection.bias", {kWidth});
-  weights.add("vit.embeddings.cls_token", {1, 1, kWidth}, 1.0);
-  weights.add("vit.embeddings.position_embeddings", {1, 1 + kSide * kSide, kWidth}, 1.0);
-  for (std::int64_t n = 0; n < kLayers; ++n) {
+  weights.add("vit.embeddings.patch_embeddings.projection.weight", {kEncoderWidth, 3, kPatch, kPatch});
+  weights.add("vit.embeddings.patch_embeddings.projection.bias", {kEncoderWidth});
+  weights.add("vit.embeddings.cls_token", {1, 1, kEncoderWidth}, 1.0);
+  weights.add("vit.embeddings.position_embeddings", {1, 1 + kSide * kSide, kEncoderWidth}, 1.0);
+  for (std::int64_t n = 0; n < kEncoderLayers; ++n) {
     const std::string layer = "vit.encoder.layer." + std::to_string(n) + ".";
-    weights.norm(layer + "layernorm_before", kWidth);
+    weights.norm(layer + "layernorm_before", kEncoderWidth);
     for (const char* part : {"query", "key", "value"}) {
-      weights.linear(layer + "attention.attention." + part, kWidth, kWidth, true);
+      weights.linear(layer + "attention.attention." + part, kEncoderWidth, kEncoderWidth, true);
     }
-    weights.linear(layer + "attention.output.dense", kWidth, kWidth, true);
-    weights.norm(layer + "layernorm_after", kWidth);
-    weights.linear(layer + "intermediate.dense", kInner, kWidth, true);
-    weights.linear(layer + "output.dense", kWidth, kInner, true);
+    weights.linear(layer + "attention.output.dense", kEncoderWidth, kEncoderWidth, true);
+    weights.norm(layer + "layernorm_after", kEncoderWidth);
+    weights.linear(layer + "intermediate.dense", kEncoderInner, kEncoderWidth, true);
+    weights.linear(layer + "output.dense", kEncoderWidth, kEncoderInner, true);
   }
-  weights.norm("vit.layernorm", kWidth);
-  weights.linear("classifier", kClasses, kWidth, true);
+  weights.norm("vit.layernorm", kEncoderWidth);
+  weights.linear("classifier", kClasses, kEncoderWidth, true);
   const PlainFolder folder(weights, R"({"model_type": "vit", "hidden_size": 24, "num_hidden_layers": 2,
     "num_attention_heads": 3, "intermediate_size": 40, "hidden_act": "gelu", "layer_norm_eps": 1e-6,
     "image_size": 12, "patch_size": 4, "num_channels": 3, "qkv_bias": true,
@@ -153,7 +153,7 @@ TEST(EncoderFamilies, VitClassifiesByItsClassToken) {
   ASSERT_TRUE(model);
   EXPECT_TRUE(model->info().image);
   const at::Tensor pixels = at::randn({3, kSide * kPatch, kSide * kPatch});
-  EXPECT_CLOSE(logits_of_pixels(*model, pixels), vit_logits(weights, pixels), kTolerance);
+  EXPECT_CLOSE(logits_of_pixels(*model, pixels), vit_logits(weights, pixels), kEncoderFamiliesTolerance);
 }
 
 }  // namespace
