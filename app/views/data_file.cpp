@@ -1,5 +1,6 @@
 #include "app/views/data_file.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -53,6 +54,12 @@ std::string quoted(const std::string& name) {
   return out + "\"";
 }
 
+// A line that readers of numbers pass over.
+std::string comment(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return "# " + text + "\n";
+}
+
 std::int64_t count_of(const std::vector<std::int64_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
@@ -70,12 +77,17 @@ std::string npy_header(const std::vector<std::int64_t>& shape) {
   return bytes + header;
 }
 
-std::string csv_header(const std::vector<std::string>& columns) {
+std::string csv_header(const DataParts& parts) {
   std::string text;
-  for (std::size_t n = 0; n < columns.size(); ++n) {
-    text += (n == 0 ? "" : ",") + quoted(columns[n]) + (n + 1 == columns.size() ? "\n" : "");
+  for (const std::string& name : parts.columns) {
+    text += (text.empty() ? "" : ",") + quoted(name);
   }
-  return text;
+  text += text.empty() ? "" : "\n";
+  std::string tokens;
+  for (const std::string& token : parts.tokens) {
+    tokens += "," + quoted(token);
+  }
+  return text + (tokens.empty() ? "" : comment("tokens" + tokens));
 }
 
 using Sink = std::function<Status(std::string_view)>;
@@ -86,14 +98,18 @@ Status npy_values(std::span<const float> values, const Sink& sink) {
 }
 
 // The numbers of a CSV file, of which `before` have been written.
-Status csv_values(std::span<const float> values, const std::vector<std::int64_t>& shape, std::int64_t before,
-                  const Sink& sink) {
+Status csv_values(std::span<const float> values, const DataParts& parts, std::int64_t before, const Sink& sink) {
+  const std::vector<std::int64_t>& shape = parts.shape;
   constexpr std::size_t kChunk = 1 << 20;
   const std::int64_t columns = shape.empty() ? 1 : shape.back();
   const std::int64_t rows = shape.size() > 1 ? shape[shape.size() - 2] : 1;
   const std::int64_t all = count_of(shape);
   std::string text;
   for (const float value : values) {
+    const auto map = static_cast<std::size_t>(before / (columns * rows));
+    if (before % (columns * rows) == 0 && map < parts.titles.size()) {
+      text += comment(parts.titles[map]);
+    }
     append_number(text, value);
     ++before;
     const bool last = before % columns == 0;
@@ -111,7 +127,7 @@ Status csv_values(std::span<const float> values, const std::vector<std::int64_t>
 
 Status write_parts(const DataParts& parts, bool npy, const Sink& sink, const StopToken& stop,
                    const Progress& progress) {
-  LOCUS_CHECK(sink(npy ? npy_header(parts.shape) : csv_header(parts.columns)));
+  LOCUS_CHECK(sink(npy ? npy_header(parts.shape) : csv_header(parts)));
   const std::int64_t all = count_of(parts.shape);
   std::int64_t written = 0;
   for (std::int64_t n = 0; n < parts.count; ++n) {
@@ -123,7 +139,7 @@ Status write_parts(const DataParts& parts, bool npy, const Sink& sink, const Sto
              "map " + std::to_string(n + 1) + " of " + std::to_string(parts.count));
     }
     LOCUS_TRY(const std::vector<float> values, parts.part(n));
-    LOCUS_CHECK(npy ? npy_values(values, sink) : csv_values(values, parts.shape, written, sink));
+    LOCUS_CHECK(npy ? npy_values(values, sink) : csv_values(values, parts, written, sink));
     written += static_cast<std::int64_t>(values.size());
   }
   return written == all
@@ -145,8 +161,9 @@ std::string whole_text(const Data& data, bool npy) {
 
 DataParts in_one_part(Data data) {
   auto values = std::make_shared<std::vector<float>>(std::move(data.values));
-  return {std::move(data.shape), std::move(data.columns), 1,
-          [values](std::int64_t) -> Result<std::vector<float>> { return *values; }};
+  return {std::move(data.shape),  std::move(data.columns),
+          1,                      [values](std::int64_t) -> Result<std::vector<float>> { return *values; },
+          std::move(data.tokens), std::move(data.titles)};
 }
 
 Result<DataParts> data_parts(const View& view, const ViewInput& input) {
@@ -158,7 +175,7 @@ Result<DataParts> data_parts(const View& view, const ViewInput& input) {
 }
 
 Result<Data> collected(const DataParts& parts) {
-  Data data{parts.shape, {}, parts.columns};
+  Data data{parts.shape, {}, parts.columns, parts.tokens, parts.titles};
   for (std::int64_t n = 0; n < parts.count; ++n) {
     LOCUS_TRY(const std::vector<float> part, parts.part(n));
     data.values.insert(data.values.end(), part.begin(), part.end());

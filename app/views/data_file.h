@@ -17,6 +17,8 @@ struct DataParts {
   std::vector<std::string> columns;
   std::int64_t count = 0;
   std::function<Result<std::vector<float>>(std::int64_t n)> part;  // row-major; n from 0 to count − 1, in order
+  std::vector<std::string> tokens;  // as Data has them
+  std::vector<std::string> titles;
 };
 
 // Views whose data may be the maps of every head: one part a map.
@@ -34,7 +36,8 @@ Result<Data> collected(const DataParts& parts);
 
 std::string to_npy(const Data& data);
 // A table has its column names in the first line; a map has one line a row, maps of more than two axes one block of
-// lines after the other with an empty line between. Numbers round-trip; NaN is "nan".
+// lines after the other with an empty line between. Tokens and titles of maps stand in comments: "# tokens,The, cat"
+// once, "# text-rope, layer 0, head 3: weight" over each map. Numbers round-trip; NaN is "nan".
 std::string to_csv(const Data& data);
 
 // Errors: kUsage unless the name ends in .npy or .csv.

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <typeindex>
 #include <utility>
 #include <vector>
@@ -20,24 +21,25 @@ namespace locus::views {
 
 using Traces = std::vector<std::shared_ptr<const models::Trace>>;
 
-// What a result weighs in the cache.
+// What a result weighs in the cache. A type that owns memory has a function of its own, in its own namespace; without
+// one it cannot be kept.
 inline std::size_t cached_bytes(const Field& field) {
-  return field.values.size() * sizeof(float);
+  return sizeof field + field.values.size() * sizeof(float);
 }
-inline std::size_t cached_bytes(const Traces& traces) {
-  std::size_t bytes = 0;
-  for (const auto& trace : traces) {
-    bytes += static_cast<std::size_t>(trace->memory_mb()) << 20;
-  }
-  return bytes;
+inline std::size_t cached_bytes(const std::shared_ptr<const models::Trace>& trace) {
+  return static_cast<std::size_t>(trace->memory_mb()) << 20;
+}
+template <class T>
+requires std::is_trivially_copyable_v<T> std::size_t cached_bytes(const T& /*result*/) {
+  return sizeof(T);
 }
 template <class T>
 std::size_t cached_bytes(const std::vector<T>& list) {
-  return list.size() * sizeof(T);
-}
-template <class T>
-std::size_t cached_bytes(const T& /*result*/) {
-  return sizeof(T);
+  std::size_t bytes = sizeof list;
+  for (const T& each : list) {
+    bytes += cached_bytes(each);
+  }
+  return bytes;
 }
 
 // Safe from several threads.

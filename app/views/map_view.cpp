@@ -215,6 +215,14 @@ Result<DataParts> MapView::data_parts(const ViewInput& input) const {
   }
   parts.shape.insert(parts.shape.end(), {cells, cells});
   parts.count = layers.size() * heads.size();
+  if (cells == column.trace->length()) {
+    parts.tokens = token_labels(*column.trace);
+  }
+  for (std::int64_t n = 0; n < parts.count; ++n) {
+    const std::string head = head_label(model, layers.begin + n / heads.size(), heads.begin + n % heads.size());
+    const std::string less = shows_difference(input) ? " − " + input.columns[reference_of(input)].name : "";
+    parts.titles.push_back(column.name + less + ", " + head + ": " + quantity(input));
+  }
   parts.part = [this, input, layers, heads](std::int64_t n) {
     ViewInput one = input;
     if (layers.size() * heads.size() > 1) {

@@ -316,13 +316,18 @@ std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::
          (model.uniform() ? "" : " (" + models::layer_text(model, layer) + ")");
 }
 
+std::vector<std::string> token_labels(const models::Trace& trace) {
+  std::vector<std::string> names;
+  names.reserve(trace.tokens().size());
+  for (const models::TokenInfo& token : trace.tokens()) {
+    names.push_back(token.label);
+  }
+  return names;
+}
+
 figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, const MapWindow& window,
                         const RefinedMap& map, const figure::ColorScale& scale) {
-  auto names = std::make_shared<std::vector<std::string>>();
-  names->reserve(trace.tokens().size());
-  for (const models::TokenInfo& token : trace.tokens()) {
-    names->push_back(token.label);
-  }
+  const auto names = std::make_shared<const std::vector<std::string>>(token_labels(trace));
   const auto length = static_cast<double>(trace.length());
   figure::Panel panel;
   panel.equal_aspect = true;

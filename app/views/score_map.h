@@ -72,6 +72,9 @@ Sign sign_of(models::Quantity quantity);
 // "attention weight", "position contribution": as written beside a colour bar.
 std::string quantity_label(models::Quantity quantity);
 
+// What the tokens are called on an axis.
+std::vector<std::string> token_labels(const models::Trace& trace);
+
 // "layer 2, head 5", "layer 2, mean of 8 heads".
 std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::int64_t head);
 

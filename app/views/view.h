@@ -138,6 +138,8 @@ struct Data {
   std::vector<std::int64_t> shape;
   std::vector<float> values;         // row-major
   std::vector<std::string> columns;  // names of the last axis of a table; empty for maps
+  std::vector<std::string> tokens;   // names of the last axis of maps over tokens
+  std::vector<std::string> titles;   // of each map, in order; empty where they are not known
 };
 
 // A point of a figure: data units of a panel, or a token of its strip.

@@ -371,6 +371,8 @@ TEST(Views, TheCacheGivesTheSameFieldForTheSameInputs) {
 TEST(Views, NpyAndCsvHoldShapeAndValues) {
   const Data data{{2, 2}, {1, 0.5F, NAN, 3}, {"a", "b,c"}};
   EXPECT_EQ(to_csv(data), "a,\"b,c\"\n1,0.5\nnan,3\n");
+  const Data maps{{2, 1, 2}, {1, 2, 3, 4}, {}, {"the", ", a\n"}, {"model, layer 0", "model, layer 1"}};
+  EXPECT_EQ(to_csv(maps), "# tokens,the,\", a \"\n# model, layer 0\n1,2\n\n# model, layer 1\n3,4\n");
   const std::string npy = to_npy(data);
   EXPECT_EQ(npy.substr(1, 5), "NUMPY");
   EXPECT_NE(npy.find("'shape': (2, 2)"), std::string::npos);
@@ -408,6 +410,9 @@ TEST(Views, MapsOfEveryHeadAreComputedAsTheyAreWritten) {
     const auto file = std::filesystem::path(testing::TempDir()) / ("every-head-" + std::to_string(getpid()));
     const auto whole = view_of(view).data(input);
     ASSERT_TRUE(whole.ok());
+    EXPECT_EQ(whole->titles.size(), 12U);
+    EXPECT_EQ(whole->titles[5], "fake, layer 1, head 1: weight");
+    EXPECT_EQ(static_cast<std::int64_t>(whole->tokens.size()), trace->length());
     for (const bool npy : {true, false}) {
       const auto path = file.string() + (npy ? ".npy" : ".csv");
       ASSERT_TRUE(write_data(*parts, "", path).ok());

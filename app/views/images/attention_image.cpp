@@ -255,6 +255,11 @@ Result<Data> AttentionImage::table(const ViewInput& input, const Numbers& all) c
                                      : query_row(column, rows, static_cast<std::size_t>(n), patch_query(input, column));
     const Field patches = patches_of(*row, grid);
     data.values.insert(data.values.end(), patches.values.begin(), patches.values.end());
+    const std::int64_t heads = options.all_heads ? model.heads : 1;
+    const std::int64_t layer = input.layer == kAll ? n / heads : input.layer;
+    data.titles.push_back(column.name + ", " +
+                          (options.rollout ? std::string("rollout")
+                                           : head_label(model, layer, options.all_heads ? n % heads : input.head)));
   }
   return data;
 }

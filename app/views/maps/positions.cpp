@@ -124,10 +124,7 @@ figure::Panel strip_panel(const ViewInput& input, const Column& column, const St
   }
   shares.row_axis = {"", "", 0, 1};
   shares.column_axis = {"key", "token", static_cast<double>(strip.keys.begin), 1};
-  auto names = std::make_shared<std::vector<std::string>>();
-  for (const models::TokenInfo& token : column.trace->tokens()) {
-    names->push_back(token.label);
-  }
+  const auto names = std::make_shared<const std::vector<std::string>>(token_labels(*column.trace));
   figure::Panel panel;
   panel.follows_camera = false;
   panel.equal_aspect = true;
