@@ -125,7 +125,7 @@ transformer::ObserveOptions observe_options(const RunOptions& options, StopToken
 
 std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& trace,
                                          const transformer::Transformer& model, const transformer::Batch& batch) {
-  const auto* recorded = dynamic_cast<const RecordedTrace*>(trace.get());
+  const auto* recorded = trace != nullptr ? trace->recorded() : nullptr;
   // An encoding belongs to one model, so it tells whose trace this is.
   if (recorded == nullptr || recorded->data().layers.empty() ||
       recorded->data().layers.front().encoding != model.layer_encoding(0) || !batch.ids.defined() ||

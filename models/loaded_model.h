@@ -36,6 +36,7 @@ class LoadedModel : public Model {
   Status load();
 
   const ModelInfo& info() const override { return parts_.info; }
+  const LoadedModel* loaded() const override { return this; }
   double macs(std::int64_t length) const override;
   Result<std::vector<TokenInfo>> tokenize(const Input& input) const override;
   Result<std::shared_ptr<const Trace>> run(const Input& input, const RunOptions& options, StopToken stop,

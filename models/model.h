@@ -15,6 +15,7 @@
 #include "core/base/field.h"
 #include "core/base/progress.h"
 #include "core/base/range.h"
+#include "core/base/reduction.h"
 #include "core/base/result.h"
 #include "core/base/settings.h"
 
@@ -112,6 +113,9 @@ struct Input {
 };
 
 class Trace;
+class Progressive;    // progressive.h
+class RecordedTrace;  // what this floor records; no other floor sees inside
+class LoadedModel;
 
 struct RunOptions {
   // What to keep beside tokens and queries/keys: logits hidden attention q k q_content k_content gates positions
@@ -199,8 +203,6 @@ struct MapRequest {
   Range columns;  // keys; empty: all
 };
 
-enum class Reduction { kMean, kMax };
-
 // How the states of two positions are compared.
 struct Similarity {
   bool cosine = false;  // divided by their lengths
@@ -244,6 +246,10 @@ class Trace {
   // The share of each query's attention that the layer's sink takes, (|rows|, 1): a learned logit beside the keys', so
   // that rows of the map sum to 1 less this. Errors: kUnsupported for layers without one, and map()'s.
   virtual Result<Field> sink(std::int64_t layer, std::int64_t head, Range rows, StopToken stop = {}) const;
+
+  // This trace, where its overviews appear from sampled cells; where it has the tensors of a run; null otherwise.
+  virtual const Progressive* progressive() const { return nullptr; }
+  virtual const RecordedTrace* recorded() const { return nullptr; }
 };
 
 // ---- positions without a run
@@ -302,6 +308,9 @@ class Model {
   // cannot take.
   virtual Result<std::shared_ptr<const PositionTable>> position_table(const PositionRequest& request,
                                                                       std::int64_t layer) const;
+
+  // This model, where it has weights in memory or mapped: what open() gives. Null otherwise.
+  virtual const LoadedModel* loaded() const { return nullptr; }
 };
 
 // Opens a checkpoint folder or file. Headers are read and validated first, then weights. Errors: kBadInput with file,

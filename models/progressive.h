@@ -21,9 +21,4 @@ class Progressive {
                                       Reduction reduction, Range band, StopToken stop = {}) const = 0;
 };
 
-// That side of a trace; null where it has none.
-inline const Progressive* progressive(const Trace& trace) {
-  return dynamic_cast<const Progressive*>(&trace);
-}
-
 }  // namespace locus::models

@@ -190,8 +190,7 @@ Result<Field> RecordedTrace::overview_band(const MapRequest& request, std::int64
                                            Reduction reduction, Range band, StopToken stop) const {
   return guarded([&]() -> Result<Field> {
     LOCUS_TRY(const TraceLayer* found, layer(request.layer));
-    const auto how = reduction == Reduction::kMax ? attention::Reduction::kMax : attention::Reduction::kMean;
-    return found->scores->overview(region_of(request), height, width, how, stop, band);
+    return found->scores->overview(region_of(request), height, width, reduction, stop, band);
   });
 }
 

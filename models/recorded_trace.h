@@ -62,6 +62,8 @@ class RecordedTrace : public Trace, public Progressive {
   explicit RecordedTrace(TraceData data);
 
   const TraceData& data() const { return data_; }
+  const Progressive* progressive() const override { return this; }
+  const RecordedTrace* recorded() const override { return this; }
 
   const ModelInfo& model() const override { return data_.model; }
   const std::vector<TokenInfo>& tokens() const override { return data_.tokens; }

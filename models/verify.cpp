@@ -163,7 +163,10 @@ Result<VerifyReport> verify(const Model& model, const Input& input, const std::o
                             StopToken stop, const Progress& progress) {
   return guarded([&]() -> Result<VerifyReport> {
     const at::NoGradGuard no_grad;
-    const auto& loaded = dynamic_cast<const LoadedModel&>(model);
+    const LoadedModel* const loaded = model.loaded();
+    if (loaded == nullptr) {
+      return unsupported("verification needs the weights of a checkpoint", model.info().name);
+    }
     RunOptions options;
     options.all_logits = true;
     options.keep = {"logits", "hidden", "experts"};
@@ -174,8 +177,8 @@ Result<VerifyReport> verify(const Model& model, const Input& input, const std::o
     }
     LOCUS_TRY(const TraceData* const kept, data_of(*trace));
     const TraceData& data = *kept;
-    LOCUS_TRY(const LoadedModel::Prepared prepared, loaded.prepare(input));
-    LOCUS_TRY(const transformer::Transformer* transformer, loaded.ready());
+    LOCUS_TRY(const LoadedModel::Prepared prepared, loaded->prepare(input));
+    LOCUS_TRY(const transformer::Transformer* transformer, loaded->ready());
     LOCUS_TRY(const at::Tensor logits,
               transformer->replay(prepared.batch, [&](std::int64_t layer) -> Result<at::Tensor> {
                 LOCUS_TRY(const at::Tensor map, whole_map(*data.layers[static_cast<std::size_t>(layer)].scores,

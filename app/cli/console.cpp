@@ -165,16 +165,6 @@ std::string right(const std::string& text, std::size_t width) {
   return std::string(text.size() < width ? width - text.size() : 0, ' ') + text;
 }
 
-std::string short_count(double count) {
-  const char* const units[] = {"", " k", " M", " G", " T", " P"};
-  std::size_t unit = 0;
-  while (count >= 9999.5 && unit < 5) {
-    count /= 1000;
-    ++unit;
-  }
-  return fixed_text(count, unit > 0 && count < 100 ? 2 : 0) + units[unit];
-}
-
 std::string padded(const std::string& text, std::size_t width) {
   std::size_t characters = 0;
   for (const char c : text) {

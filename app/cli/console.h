@@ -53,9 +53,6 @@ std::string one_line(const std::string& text);
 // `text` behind spaces, `width` characters in all.
 std::string right(const std::string& text, std::size_t width);
 
-// "1.2 M", "823 k", "17": a count for a person.
-std::string short_count(double count);
-
 // `text` and spaces up to `width` characters; UTF-8 continuation bytes take no room.
 std::string padded(const std::string& text, std::size_t width);
 

@@ -224,7 +224,7 @@ class Drawing {
     views::ViewInput input = workbench::view_input(recipe_.session.state, columns_, view_);
     input.cache = cache_;
     input.stop = stop_;
-    LOCUS_TRY(const views::DataParts parts, views::data_parts(view_, input));
+    LOCUS_TRY(const views::DataParts parts, view_.data_parts(input));
     LOCUS_CHECK(views::write_data(parts, to_json(recipe_), file, stop_));
     say(file);
     return {};

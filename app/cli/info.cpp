@@ -6,6 +6,7 @@
 #include "app/cli/command.h"
 #include "app/cli/input_options.h"
 #include "app/cli/json.h"
+#include "core/base/numbers.h"
 #include "models/model.h"
 #include "models/settings_json.h"
 #include "models/threads.h"

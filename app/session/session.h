@@ -40,7 +40,7 @@ struct ViewState {
   std::int64_t query = views::kNone;
   std::int64_t key = views::kNone;
   models::Quantity quantity = models::Quantity::kWeight;
-  models::Reduction reduction = models::Reduction::kMax;
+  Reduction reduction = Reduction::kMax;
   bool difference = false;
   std::int64_t reference = views::kNone;
   bool ignore_first = false;

@@ -13,7 +13,6 @@ namespace {
 using Place = StateField::Place;
 using figure::Transfer;
 using models::Quantity;
-using models::Reduction;
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 constexpr double kLargest = 1e30;  // of what a float holds with room to spare

@@ -161,16 +161,16 @@ std::string whole_text(const Data& data, bool npy) {
 
 DataParts in_one_part(Data data) {
   auto values = std::make_shared<std::vector<float>>(std::move(data.values));
-  return {std::move(data.shape),  std::move(data.columns),
-          1,                      [values](std::int64_t) -> Result<std::vector<float>> { return *values; },
-          std::move(data.tokens), std::move(data.titles)};
+  return {std::move(data.shape),
+          std::move(data.columns),
+          1,
+          [values](std::int64_t) -> Result<std::vector<float>> { return *values; },
+          std::move(data.tokens),
+          std::move(data.titles)};
 }
 
-Result<DataParts> data_parts(const View& view, const ViewInput& input) {
-  if (const auto* in_parts = dynamic_cast<const InParts*>(&view)) {
-    return in_parts->data_parts(input);
-  }
-  LOCUS_TRY(Data whole, view.data(input));
+Result<DataParts> View::data_parts(const ViewInput& input) const {
+  LOCUS_TRY(Data whole, data(input));
   return in_one_part(std::move(whole));
 }
 

@@ -11,26 +11,6 @@
 
 namespace locus::views {
 
-// The same numbers in parts, for those that are too many to hold at once: part n is computed when it is asked for.
-struct DataParts {
-  std::vector<std::int64_t> shape;  // of the whole
-  std::vector<std::string> columns;
-  std::int64_t count = 0;
-  std::function<Result<std::vector<float>>(std::int64_t n)> part;  // row-major; n from 0 to count − 1, in order
-  std::vector<std::string> tokens;  // as Data has them
-  std::vector<std::string> titles;
-};
-
-// Views whose data may be the maps of every head: one part a map.
-class InParts {
- public:
-  virtual ~InParts() = default;
-  // As View::data(); the errors of a part come with it.
-  virtual Result<DataParts> data_parts(const ViewInput& input) const = 0;
-};
-
-// A view's data() in parts; in one where it knows no others.
-Result<DataParts> data_parts(const View& view, const ViewInput& input);
 DataParts in_one_part(Data data);
 Result<Data> collected(const DataParts& parts);
 

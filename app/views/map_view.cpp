@@ -26,8 +26,7 @@ namespace {
 // What stands left of key 0, named.
 void add_beside(const ViewInput& input, const std::shared_ptr<const Field>& left, const figure::ColorScale& scale,
                 figure::Panel& panel) {
-  const bool mean = input.reduction == models::Reduction::kMean;
-  panel.layers.emplace_back(figure::HeatMap{left, scale, mean ? figure::Reduction::kMean : figure::Reduction::kMax});
+  panel.layers.emplace_back(figure::HeatMap{left, scale, input.reduction});
   panel.layers.emplace_back(figure::Marker{.direction = figure::Marker::Direction::kVertical,
                                            .at = 0,
                                            .label = left->column_axis.unit,

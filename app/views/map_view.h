@@ -11,7 +11,7 @@
 
 namespace locus::views {
 
-class MapView : public View, public InParts {
+class MapView : public View {
  public:
   Result<figure::Figure> figure(const ViewInput& input) const override;
   // [T, T]; [L, T, T], [H, T, T] or [L, H, T, T] when layer or head is kAll.

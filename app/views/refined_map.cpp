@@ -137,7 +137,7 @@ figure::HeatMap heat_map(const ViewInput& input, const RefinedMap& map, const fi
   figure::HeatMap layer;
   layer.field = map.field;
   layer.scale = scale;
-  layer.reduction = input.reduction == models::Reduction::kMax ? figure::Reduction::kMax : figure::Reduction::kMean;
+  layer.reduction = input.reduction;
   layer.base = map.base;
   layer.refined = map.exact;
   return layer;

@@ -118,7 +118,7 @@ constexpr const char* kMap = "map";
 struct MapAsk {
   models::MapRequest request;
   MapWindow window;
-  models::Reduction reduction = models::Reduction::kMax;
+  Reduction reduction = Reduction::kMax;
 };
 
 models::MapRequest within(models::MapRequest request, const MapWindow& window) {
@@ -165,7 +165,7 @@ Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column&
 
 Result<RefinedMap> fetch_refined(const ViewInput& input, const Column& column, const models::MapRequest& request,
                                  const MapWindow& window) {
-  const models::Progressive* progressive = models::progressive(*column.trace);
+  const models::Progressive* progressive = column.trace->progressive();
   const std::string key = std::string(kMap) + " " + ask_key(MapAsk{request, window, input.reduction});
   const bool wanted = input.step_ms && window.reduced() && is_large(window.rows, window.columns) &&
                       progressive != nullptr && !(input.cache && input.cache->peek<Field>({column.trace}, key));
@@ -203,15 +203,14 @@ Result<RefinedMap> fetch_refined(const ViewInput& input, const Column& column, c
   return exact_map(fetch(input, column, request, window));
 }
 
-Result<Field> fetch_blocks(const MapWindow& window, models::Reduction reduction, const RowBlock& block,
-                           StopToken stop) {
+Result<Field> fetch_blocks(const MapWindow& window, Reduction reduction, const RowBlock& block, StopToken stop) {
   Field out = Field::zeros(window.height, window.width);
   std::vector<double> sums(static_cast<std::size_t>(window.width));
   std::vector<std::int64_t> counts(static_cast<std::size_t>(window.width));
   const std::int64_t rows = window.rows.size();
   const std::int64_t columns = window.columns.size();
   const std::int64_t most = std::max<std::int64_t>(1, kBlockCells / std::max<std::int64_t>(columns, 1));
-  const bool mean = reduction == models::Reduction::kMean;
+  const bool mean = reduction == Reduction::kMean;
   for (std::int64_t r = 0; r < window.height; ++r) {
     std::fill(sums.begin(), sums.end(), mean ? 0 : -std::numeric_limits<double>::infinity());
     std::fill(counts.begin(), counts.end(), 0);
@@ -341,7 +340,7 @@ figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, cons
     };
     const std::string size =
         share(window.rows.size(), window.height) + "×" + share(window.columns.size(), window.width) + " cells";
-    const std::string how = (input.reduction == models::Reduction::kMax ? "max of up to " : "mean of up to ") + size;
+    const std::string how = (input.reduction == Reduction::kMax ? "max of up to " : "mean of up to ") + size;
     const std::string done = exactness({&map, 1});
     panel.note = done.empty()        ? how
                  : map.exact.empty() ? "sampled: one of up to " + size

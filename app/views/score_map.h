@@ -52,7 +52,7 @@ bool is_large(Range rows, Range columns);
 
 // (rows, columns) of a map that only comes in blocks of whole rows: the window's exact reduction.
 using RowBlock = std::function<Result<Field>(Range rows)>;
-Result<Field> fetch_blocks(const MapWindow& window, models::Reduction reduction, const RowBlock& block, StopToken stop);
+Result<Field> fetch_blocks(const MapWindow& window, Reduction reduction, const RowBlock& block, StopToken stop);
 
 // NaN in every cell of these rows (empty: all) whose keys all come after its queries.
 void mask_future(Field& field, Range rows = {});

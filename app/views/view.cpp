@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/base/numbers.h"
-
 namespace locus::views {
 
 namespace {
@@ -29,66 +27,6 @@ Error unknown_option(const View& view, const std::string& name) {
   }
   return usage("view " + view.info().name + ": unknown option " + name +
                "; known: " + (known.empty() ? "none" : joined(known)));
-}
-
-Error wrong_value(const Control& control, const std::string& expected, const std::string& found) {
-  return usage("option " + control.name + ": expected " + expected + ", found " + found);
-}
-
-std::string bounds(const Control& control) {
-  return "a" + std::string(control.kind == Control::Kind::kWhole ? " whole" : "") + " number from " +
-         to_text(SettingValue(control.low)) + " to " + to_text(SettingValue(control.high));
-}
-
-Result<SettingValue> parse_value(const Control& control, const std::string& text) {
-  switch (control.kind) {
-    case Control::Kind::kToggle:
-      if (text == "true" || text == "1" || text == "on") {
-        return SettingValue(true);
-      }
-      if (text == "false" || text == "0" || text == "off") {
-        return SettingValue(false);
-      }
-      return wrong_value(control, "true or false", text);
-    case Control::Kind::kChoice:
-    case Control::Kind::kText:
-      return SettingValue(text);
-    case Control::Kind::kWhole:
-    case Control::Kind::kNumber:
-      break;
-  }
-  if (control.kind == Control::Kind::kWhole) {
-    const auto value = parse_number<std::int64_t>(text);
-    return value ? Result<SettingValue>(SettingValue(*value)) : wrong_value(control, bounds(control), text);
-  }
-  const auto value = parse_number<double>(text);
-  return value ? Result<SettingValue>(SettingValue(*value)) : wrong_value(control, bounds(control), text);
-}
-
-Status check_value(const Control& control, const Settings& options) {
-  switch (control.kind) {
-    case Control::Kind::kToggle:
-      LOCUS_CHECK(options.boolean(control.name, false));
-      return {};
-    case Control::Kind::kText:
-      LOCUS_CHECK(options.text(control.name, ""));
-      return {};
-    case Control::Kind::kChoice: {
-      LOCUS_TRY(const std::string word, options.text(control.name, control.choices.front()));
-      if (std::find(control.choices.begin(), control.choices.end(), word) == control.choices.end()) {
-        return wrong_value(control, "one of " + joined(control.choices), word);
-      }
-      return {};
-    }
-    case Control::Kind::kWhole:
-    case Control::Kind::kNumber:
-      break;
-  }
-  LOCUS_TRY(const double number, options.number(control.name, control.low));
-  if (!(number >= control.low && number <= control.high)) {
-    return wrong_value(control, bounds(control), to_text(SettingValue(number)));
-  }
-  return {};
 }
 
 Error no_such(const std::string& what, std::int64_t index, std::int64_t count, const Column& column) {
@@ -189,9 +127,8 @@ Result<Settings> parse_options(const View& view, const std::vector<std::pair<std
     if (control == nullptr) {
       return unknown_option(view, name);
     }
-    LOCUS_TRY(SettingValue value, parse_value(*control, text));
+    LOCUS_TRY(SettingValue value, parse(*control, text));
     options.set(name, std::move(value));
-    LOCUS_CHECK(check_value(*control, options));
   }
   return options;
 }
@@ -222,7 +159,7 @@ Status check(const View& view, const ViewInput& input) {
     if (control == nullptr) {
       return unknown_option(view, name);
     }
-    LOCUS_CHECK(check_value(*control, input.options));
+    LOCUS_CHECK(checked(*control, input.options.values().find(name)->second));
   }
   return {};
 }

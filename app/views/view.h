@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "app/views/field_cache.h"
+#include "core/base/parameter.h"
 #include "core/base/progress.h"
 #include "core/base/result.h"
 #include "core/base/settings.h"
@@ -81,7 +83,7 @@ struct ViewInput {
   std::int64_t query = kNone;
   std::int64_t key = kNone;
   models::Quantity quantity = models::Quantity::kWeight;
-  models::Reduction reduction = models::Reduction::kMax;
+  Reduction reduction = Reduction::kMax;
   // Maps too large to reduce at once come from sampled cells and become exact in steps of about so many milliseconds,
   // 0 the sample alone; they say how far they are. Empty: every map is exact.
   std::optional<double> step_ms;
@@ -98,20 +100,8 @@ struct ViewInput {
 
 // ---- what a view says of itself
 
-// A parameter of a view, as data: a widget in the workbench, `--option name=value` on the command line.
-struct Control {
-  enum class Kind { kToggle, kWhole, kNumber, kChoice, kText };
-  Kind kind = Kind::kToggle;
-  std::string name;
-  std::string label;
-  std::string help;       // one sentence
-  SettingValue fallback;  // bool, int64, double or text, as `kind` says
-  double low = 0;         // bounds of kWhole and kNumber
-  double high = 1;
-  std::vector<std::string> choices;
-  bool logarithmic = false;  // a slider of kWhole or kNumber moves by factors; 0 is its left end
-  std::string lowest{};      // what `low` stands for, said instead of the number: "the text's"
-};
+// A parameter of a view: a widget in the workbench, `--option name=value` on the command line.
+using Control = Parameter;
 
 struct ViewInfo {
   std::string name;      // "pe-dot-product", on the command line and in sessions
@@ -140,6 +130,16 @@ struct Data {
   std::vector<std::string> columns;  // names of the last axis of a table; empty for maps
   std::vector<std::string> tokens;   // names of the last axis of maps over tokens
   std::vector<std::string> titles;   // of each map, in order; empty where they are not known
+};
+
+// The same numbers in parts, for those that are too many to hold at once: part n is computed when it is asked for.
+struct DataParts {
+  std::vector<std::int64_t> shape;  // of the whole
+  std::vector<std::string> columns;
+  std::int64_t count = 0;
+  std::function<Result<std::vector<float>>(std::int64_t n)> part;  // row-major; n from 0 to count − 1, in order
+  std::vector<std::string> tokens;                                 // as Data has them
+  std::vector<std::string> titles;
 };
 
 // A point of a figure: data units of a panel, or a token of its strip.
@@ -178,6 +178,8 @@ class View {
   virtual Result<figure::Figure> figure(const ViewInput& input) const = 0;
   // Of the first column; of the difference when `difference` is set. Errors as figure().
   virtual Result<Data> data(const ViewInput& input) const = 0;
+  // data() in parts, one a map where there is one a head; in one otherwise. The errors of a part come with it.
+  virtual Result<DataParts> data_parts(const ViewInput& input) const;
   virtual Selection pick(const ViewInput& input, const Hit& hit) const;
   // Where a selection is seen, in every panel that shows it: the inverse of pick().
   virtual std::vector<Place> places(const ViewInput& input, const Selection& selection) const;

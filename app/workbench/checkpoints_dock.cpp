@@ -9,6 +9,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "core/base/numbers.h"
+
 namespace locus::workbench {
 
 namespace {
@@ -36,18 +38,6 @@ QString options_text(const Settings& options) {
   return list.join(QLatin1Char('\n'));
 }
 
-// "862,208" → "0.86 M": how parameters are spoken of.
-QString short_count(std::int64_t count) {
-  const auto number = static_cast<double>(count);
-  if (count >= 1'000'000'000) {
-    return QStringLiteral("%1 G").arg(number / 1e9, 0, 'f', 2);
-  }
-  if (count >= 100'000) {
-    return QStringLiteral("%1 M").arg(number / 1e6, 0, 'f', 2);
-  }
-  return QLocale(QLocale::English).toString(count);
-}
-
 void add_row(QTreeWidgetItem* parent, const QString& name, const QString& value, const QString& tip = {}) {
   auto* row = new QTreeWidgetItem(parent, {name, value});
   row->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
@@ -65,7 +55,7 @@ void add_details(QTreeWidgetItem* item, const models::ModelInfo& info) {
   add_row(item, QStringLiteral("layers × heads"), QStringLiteral("%1 × %2").arg(info.layers).arg(info.heads),
           QStringLiteral("%1 key heads").arg(info.kv_heads));
   add_row(item, QStringLiteral("width"), QStringLiteral("%1 (%2 a head)").arg(info.width).arg(info.head_width));
-  add_row(item, QStringLiteral("parameters"), short_count(info.parameters),
+  add_row(item, QStringLiteral("parameters"), QString::fromStdString(short_count(static_cast<double>(info.parameters))),
           QLocale(QLocale::English).toString(static_cast<qlonglong>(info.parameters)));
   if (info.trained_length > 0) {
     add_row(item, QStringLiteral("trained length"), QString::number(info.trained_length));

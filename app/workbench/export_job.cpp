@@ -92,7 +92,7 @@ Result<std::vector<std::filesystem::path>> run_export(ExportJob job, StopToken s
     report(progress, -1, job.file.filename().string());
     views::ViewInput input = input_of(job, stop);
     input.progress = progress;
-    LOCUS_TRY(const views::DataParts parts, views::data_parts(*job.view, input));
+    LOCUS_TRY(const views::DataParts parts, job.view->data_parts(input));
     LOCUS_CHECK(views::write_data(parts, to_json(job.recipe), job.file, stop, progress));
     return std::vector<std::filesystem::path>{job.file};
   }

@@ -63,7 +63,7 @@ Status sample_pairs(const ScoreSource& text, const DistanceBiasOptions& options,
 class Counterfactual {
  public:
   static Result<Counterfactual> create(const ScoreSource& text, std::int64_t head) {
-    const auto* computed = dynamic_cast<const attention::ComputedScores*>(&text);
+    const auto* computed = text.computed();
     if (computed == nullptr) {
       return unsupported("counterfactual pairs: a stored map has no queries and keys to score again");
     }

@@ -36,7 +36,7 @@ struct Sums {
 
 // The field's layer as 64 × 64 cells in cache; null where it is computed tile by tile.
 std::shared_ptr<const attention::FusedScores> fused_of(const attention::ScoreField& field) {
-  const auto* const computed = dynamic_cast<const attention::ComputedScores*>(&field.source());
+  const auto* const computed = field.source().computed();
   return computed != nullptr ? computed->fused(field.mask()) : nullptr;
 }
 

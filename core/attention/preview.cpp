@@ -56,7 +56,7 @@ Result<Field> ScoreField::preview(const Region& asked, std::int64_t height, std:
   const at::NoGradGuard no_grad;
   LOCUS_TRY(const Region region, checked(asked));
   LOCUS_CHECK(check_pixels(height, width));
-  const auto* computed = dynamic_cast<const ComputedScores*>(source_.get());
+  const auto* computed = source_->computed();
   Field field = empty_field(region, std::min(height, region.rows.size()), std::min(width, region.columns.size()));
   const Cells cells = cells_of({region.rows, field.rows}, {region.columns, field.columns});
   if (fused_ && fused_->has(region.quantity)) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/base/range.h"
+#include "core/base/reduction.h"
 
 namespace locus::attention {
 
@@ -15,8 +16,6 @@ enum class Quantity { kWeight, kLogit, kContent, kContribution, kGate, kPosition
 
 // "attention weight", "logit", … as a colour bar says it.
 std::string describe(Quantity quantity);
-
-enum class Reduction { kMean, kMax };
 
 // Pixel p of `count` covers the cells ⌊p·size/count⌋ … ⌊(p+1)·size/count⌋ − 1 of a range; count ≤ size.
 struct Pixels {

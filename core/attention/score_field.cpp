@@ -79,7 +79,7 @@ std::string describe(Quantity quantity) {
 }
 
 ScoreField::ScoreField(std::shared_ptr<const ScoreSource> source, Mask mask) : source_(std::move(source)), mask_(mask) {
-  if (const auto* computed = dynamic_cast<const ComputedScores*>(source_.get())) {
+  if (const auto* computed = source_->computed()) {
     fused_ = computed->fused(mask);
   }
 }

@@ -22,6 +22,7 @@
 namespace locus::attention {
 
 class FusedScores;
+class ComputedScores;
 class Reducer;
 
 // Where scores come from.
@@ -34,6 +35,8 @@ class ScoreSource {
   // rectangle to the right with the same rows and heads, or undefined. Errors: kUnsupported for a quantity it has not.
   virtual Result<at::Tensor> scores(Quantity quantity, Range heads, Range rows, Range columns,
                                     at::Tensor& carry) const = 0;
+  // This source, where it computes from queries and keys; null for stored maps.
+  virtual const ComputedScores* computed() const { return nullptr; }
 };
 
 // From the queries and keys of a run (batch of one).
@@ -52,6 +55,7 @@ class ComputedScores : public ScoreSource {
   std::int64_t length() const override { return prepared_.query.size(2); }
   Result<at::Tensor> scores(Quantity quantity, Range heads, Range rows, Range columns,
                             at::Tensor& carry) const override;
+  const ComputedScores* computed() const override { return this; }
 
   const position::PositionEncoding& encoding() const { return *encoding_; }
   const std::shared_ptr<const position::PositionEncoding>& shared_encoding() const { return encoding_; }

@@ -39,4 +39,14 @@ void use_plain_numbers() {
   std::setlocale(LC_NUMERIC, "C");
 }
 
+std::string short_count(double count) {
+  const char* const units[] = {"", " k", " M", " G", " T", " P"};
+  std::size_t unit = 0;
+  while (count >= 9999.5 && unit < 5) {
+    count /= 1000;
+    ++unit;
+  }
+  return fixed_text(count, unit > 0 && count < 100 ? 2 : 0) + units[unit];
+}
+
 }  // namespace locus

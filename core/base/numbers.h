@@ -24,6 +24,9 @@ std::string scientific_text(double value, int decimals);
 // The shortest text that reads back as the same number: "0.1", "2000", "1e+30".
 std::string number_text(double value);
 
+// "1.2 M", "823 k", "17": a count for a person.
+std::string short_count(double count);
+
 // The number that the whole of `text` is; empty for anything else. Number: std::int64_t, double, float.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {

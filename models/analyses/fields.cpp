@@ -5,7 +5,7 @@
 namespace locus::models {
 
 Result<const TraceData*> data_of(const Trace& trace) {
-  const auto* const recorded = dynamic_cast<const RecordedTrace*>(&trace);
+  const auto* const recorded = trace.recorded();
   if (recorded == nullptr) {
     return unsupported("this trace keeps no queries and keys");
   }

@@ -91,7 +91,7 @@ Result<TheoryCurve> theory_curve(const Trace& trace, std::int64_t layer, std::in
   return guarded([&]() -> Result<TheoryCurve> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
-    const auto* const computed = dynamic_cast<const attention::ComputedScores*>(&field->source());
+    const auto* const computed = field->source().computed();
     if (computed == nullptr) {
       return unsupported("theory curve: a stored map has no queries and keys");
     }

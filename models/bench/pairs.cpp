@@ -73,8 +73,7 @@ Status profile(Rig& rig) {
   const attention::ScoreField field(layer.scores, layer.mask);
   const auto pairs = [&] { return status_of(analysis::pair_profile(layer.source(), 0)); };
   const auto overview = [&] {
-    return status_of(
-        field.overview({attention::Quantity::kWeight, 0, {}, {}}, kPixels, kPixels, attention::Reduction::kMean));
+    return status_of(field.overview({attention::Quantity::kWeight, 0, {}, {}}, kPixels, kPixels, Reduction::kMean));
   };
   LOCUS_TRY(const Timed times, rig.time(pairs, overview));
   rig.add({"pair profile of a head, T = " + std::to_string(length), times.milliseconds, "ms",

@@ -104,8 +104,7 @@ class Scores {
     rig_.add({title + " preview of 1024 × 1024 pixels" + at, previews.milliseconds, "ms", "", 0, 0,
               BenchTarget::kValueAtMost, 20, false, "logits"});
 
-    for (const auto& [reduction, how] :
-         {std::pair{attention::Reduction::kMean, "mean"}, std::pair{attention::Reduction::kMax, "maximum"}}) {
+    for (const auto& [reduction, how] : {std::pair{Reduction::kMean, "mean"}, std::pair{Reduction::kMax, "maximum"}}) {
       const auto exact = [&, reduction = reduction] {
         return status_of(head.field->overview({attention::Quantity::kWeight, 0, {}, {}}, kPixels, kPixels, reduction));
       };
@@ -208,7 +207,7 @@ class Scores {
     double weight_ms = 0;
     double tile_ms = 0;
     const auto preview = [&](models::Quantity quantity) {
-      return status_of(progressive(*trace)->preview({0, 0, quantity, {}, {}}, kPixels, kPixels));
+      return status_of(trace->progressive()->preview({0, 0, quantity, {}, {}}, kPixels, kPixels));
     };
     LOCUS_TRY(
         const double megabytes, Rig::peak_megabytes([&]() -> Status {

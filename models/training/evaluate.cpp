@@ -199,7 +199,7 @@ Result<Evaluation> evaluate(const std::filesystem::path& checkpoint, const Evalu
                             const Progress& progress, StopToken stop) {
   LOCUS_TRY(const std::shared_ptr<const models::Model> model,
             models::open(checkpoint, {options.overrides, options.device, 0}));
-  const auto* const loaded = dynamic_cast<const models::LoadedModel*>(model.get());
+  const auto* const loaded = model->loaded();
   if (loaded == nullptr) {
     return internal("open() gave a model that is not a LoadedModel");
   }

@@ -45,7 +45,7 @@ Result<Base> base_of(const TrainOptions& options) {
   if (!options.from.empty()) {
     const models::OpenOptions as_it_is;
     LOCUS_TRY(base.opened, models::open(options.from, as_it_is));
-    const auto* const loaded = dynamic_cast<const models::LoadedModel*>(base.opened.get());
+    const auto* const loaded = base.opened->loaded();
     if (loaded == nullptr) {
       return internal("open() gave a model that is not a LoadedModel");
     }

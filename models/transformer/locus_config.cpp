@@ -110,30 +110,12 @@ class Reader {
 
 // One option of an encoding as JSON has it.
 Result<SettingValue> to_setting(const std::string& name, const json& value, const std::string& file) {
-  if (value.is_boolean()) {
-    return SettingValue(value.get<bool>());
+  std::optional<SettingValue> setting = models::value_from_json(value);
+  if (!setting) {
+    return bad_input("field position_encoding." + name + ": expected a number, text, true, false or a list of numbers",
+                     file);
   }
-  if (value.is_number_integer()) {
-    return SettingValue(value.get<std::int64_t>());
-  }
-  if (value.is_number()) {
-    return SettingValue(value.get<double>());
-  }
-  if (value.is_string()) {
-    return SettingValue(value.get<std::string>());
-  }
-  if (value.is_array()) {
-    std::vector<double> numbers;
-    for (const json& item : value) {
-      if (!item.is_number()) {
-        return bad_input("field position_encoding." + name + ": expected a list of numbers", file);
-      }
-      numbers.push_back(item.get<double>());
-    }
-    return SettingValue(std::move(numbers));
-  }
-  return bad_input("field position_encoding." + name + ": expected a number, text, true, false or a list of numbers",
-                   file);
+  return *std::move(setting);
 }
 
 // The fields of a layer under their names in config.json: writing and reading go through this one list. name() is for

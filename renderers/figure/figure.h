@@ -14,6 +14,7 @@
 
 #include "core/base/field.h"
 #include "core/base/range.h"
+#include "core/base/reduction.h"
 #include "renderers/figure/color_scale.h"
 
 namespace locus::figure {
@@ -39,7 +40,6 @@ struct Axis {
 // A matrix of values as coloured cells. Cell (r, c) covers [column_axis.first + c·step, …) × [row_axis.first + r·step,
 // …) of the Field. The values are shared, never copied per frame: a renderer may keep a texture for as long as the
 // pointer is alive. Where a pixel covers several cells it shows their `reduction` (cells without a value do not count).
-enum class Reduction { kMax, kMean };
 struct HeatMap {
   std::shared_ptr<const Field> field;
   ColorScale scale;

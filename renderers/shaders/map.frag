@@ -20,7 +20,7 @@ layout(location = 0) out vec4 out_color;  // premultiplied
 
 const uint kLog = 1u;
 const uint kGamma = 2u;
-const uint kMax = 0u;
+const uint kMax = 1u;  // of Reduction
 const float kNone = -3.2e38;  // below: no value (FieldTextures writes it so)
 
 // Where a place's column and row put its texel; truncation is enough, as nothing lies below −1 but what is clamped.

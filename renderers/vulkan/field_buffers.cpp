@@ -293,8 +293,7 @@ Status FieldBuffers::upload_band(const figure::MapMark& map, std::int64_t index,
 }
 
 // The levels above those that bands have.
-Status FieldBuffers::upload_top(figure::Reduction reduction, FieldPart& part, const std::vector<float>& top,
-                                bool again) {
+Status FieldBuffers::upload_top(Reduction reduction, FieldPart& part, const std::vector<float>& top, bool again) {
   const StripLevel& base = part.levels[kBandLevels];
   auto field = std::make_shared<Field>();
   field->rows = base.rows;

@@ -78,14 +78,14 @@ class FieldBuffers {
     VkDeviceSize bytes = 0;  // of its own buffers
     std::uint64_t last_frame = 0;
   };
-  using Key = std::pair<const Field*, figure::Reduction>;
+  using Key = std::pair<const Field*, Reduction>;
 
   Status add(const Field& field, Entry& entry);
   // These rows of the field are no longer what was written.
   static void change(Range rows, Entry& entry);
   Status upload(const figure::MapMark& map, Entry& entry);
   Status upload_band(const figure::MapMark& map, std::int64_t index, FieldPart& part, std::vector<float>& top);
-  Status upload_top(figure::Reduction reduction, FieldPart& part, const std::vector<float>& top, bool again);
+  Status upload_top(Reduction reduction, FieldPart& part, const std::vector<float>& top, bool again);
   // With `again` earlier frames may still be reading what is there.
   Status write(const FieldPart& part, int level, std::int64_t first_row, std::int64_t rows, const float* values,
                std::int64_t stride, bool again);

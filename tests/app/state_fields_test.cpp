@@ -76,7 +76,7 @@ TEST(StateFields, EveryFieldIsReadBackAsItIsWritten) {
   state.query = 9;
   state.key = 4;
   state.quantity = models::Quantity::kContribution;
-  state.reduction = models::Reduction::kMean;
+  state.reduction = Reduction::kMean;
   state.difference = true;
   state.reference = 1;
   state.unlinked = {{-1, 0}, {2, 5}};
@@ -88,7 +88,8 @@ TEST(StateFields, EveryFieldIsReadBackAsItIsWritten) {
     const auto value = field.get(state);
     ASSERT_TRUE(value.has_value()) << field.parameter.name;
     EXPECT_NE(field.get(again), value) << field.parameter.name << " is one that was not set above";
-    if (field.parameter.name != "partners" && field.parameter.name != "unlinked") {  // a mean as a partner has no text of its own
+    if (field.parameter.name != "partners" &&
+        field.parameter.name != "unlinked") {  // a mean as a partner has no text of its own
       ASSERT_TRUE(type_field(field, again, typed_text(field, state), "it").ok()) << field.parameter.name;
     } else {
       field.put(again, value);

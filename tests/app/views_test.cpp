@@ -399,7 +399,7 @@ TEST(Views, MapsOfEveryHeadAreComputedAsTheyAreWritten) {
   const auto cells = static_cast<std::size_t>(trace->length() * trace->length());
   for (const char* view : {"attention", "attention-grid"}) {
     trace->maps = 0;
-    const auto parts = data_parts(view_of(view), input);
+    const auto parts = view_of(view).data_parts(input);
     ASSERT_TRUE(parts.ok()) << parts.error().describe();
     EXPECT_EQ(parts->count, 12);
     EXPECT_EQ(trace->maps, 0);

@@ -126,7 +126,7 @@ TEST(Trace, QueriesAndKeysAloneAreEnough) {
   ASSERT_TRUE(opened.ok()) << opened.error().describe();
   const models::Trace& trace = **opened;
   EXPECT_EQ(trace.length(), kLength);
-  const models::Progressive* progressive = models::progressive(trace);
+  const models::Progressive* progressive = trace.progressive();
   ASSERT_NE(progressive, nullptr);
   const at::Tensor hidden = at::ones({kLength, kLength}, at::kBool).triu(1);
   for (std::int64_t head = 0; head < 4; ++head) {
@@ -146,7 +146,7 @@ TEST(Trace, QueriesAndKeysAloneAreEnough) {
       };
       const auto map = trace.map(request);
       const auto sampled = progressive->preview(request, kPixels, kPixels);
-      const auto maximum = trace.overview(request, kPixels, kPixels, models::Reduction::kMax);
+      const auto maximum = trace.overview(request, kPixels, kPixels, Reduction::kMax);
       ASSERT_TRUE(map.ok() && sampled.ok() && maximum.ok());
       for (std::int64_t row = 0; row < kLength; ++row) {
         for (std::int64_t column = 0; column < kLength; ++column) {

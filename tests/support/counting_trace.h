@@ -28,7 +28,7 @@ class CountingTrace : public models::Trace {
     return counted().map(request, std::move(stop));
   }
   Result<Field> overview(const models::MapRequest& request, std::int64_t height, std::int64_t width,
-                         models::Reduction reduction, StopToken stop) const override {
+                         Reduction reduction, StopToken stop) const override {
     return counted().overview(request, height, width, reduction, std::move(stop));
   }
   Result<Field> dot_product(std::int64_t layer, std::int64_t head, Range rows, Range columns,

@@ -138,7 +138,7 @@ class FakeTrace : public models::Trace {
   }
 
   Result<Field> overview(const models::MapRequest& request, std::int64_t height, std::int64_t width,
-                         models::Reduction reduction, StopToken stop) const override {
+                         Reduction reduction, StopToken stop) const override {
     auto whole = map(request, std::move(stop));
     if (!whole) {
       return whole;
@@ -156,7 +156,7 @@ class FakeTrace : public models::Trace {
             ++count;
           }
         }
-        out.at(r, c) = static_cast<float>(reduction == models::Reduction::kMax ? best : sum / count);
+        out.at(r, c) = static_cast<float>(reduction == Reduction::kMax ? best : sum / count);
       }
     }
     return out;

@@ -155,7 +155,7 @@ Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& 
                .cell_names = pair_names(profile.pairs)};
     figure::HeatMap map;
     map.field = fields[n];
-    map.reduction = figure::Reduction::kMean;
+    map.reduction = Reduction::kMean;
     map.scale = color_scale(whole, Sign::kZeroCentred, input.scale.shared ? all : all.subspan(n, 1));
     panel.layers.emplace_back(std::move(map));
     panel.color_bar_label = "mean part of the logit";

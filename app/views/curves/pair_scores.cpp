@@ -161,7 +161,7 @@ figure::Panel elsewhere_panel(const ViewInput& input, const Cell& cell, double d
   whole.ignore_first = false;
   figure::HeatMap map;
   map.field = field;
-  map.reduction = figure::Reduction::kMean;
+  map.reduction = Reduction::kMean;
   map.scale = color_scale(whole, Sign::kZeroCentred, std::span(&field, 1));
   panel.layers.emplace_back(std::move(map));
   panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kVertical, distance, "here", 0, true});

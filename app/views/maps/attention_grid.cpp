@@ -14,7 +14,7 @@ namespace locus::views {
 
 namespace {
 
-class AttentionGrid final : public View, public InParts {
+class AttentionGrid final : public View {
  public:
   const ViewInfo& info() const override { return info_; }
   Result<figure::Figure> figure(const ViewInput& input) const override;
@@ -66,7 +66,7 @@ void place(Field& mosaic, const Field& thumb, std::int64_t layer, std::int64_t h
 struct AttentionGridAsk {
   models::Quantity quantity = models::Quantity::kWeight;
   std::int64_t size = 0;  // of a thumbnail
-  models::Reduction reduction = models::Reduction::kMax;
+  Reduction reduction = Reduction::kMax;
   bool own_range = false;
 };
 constexpr const char* kGrid = "grid";
@@ -88,7 +88,7 @@ class Mosaic {
 
   Result<RefinedMap> made() const {
     const AttentionGridAsk ask{input_.quantity, size_, input_.reduction, own_range_};
-    if (input_.step_ms && is_large(window_.rows, window_.columns) && models::progressive(*column_.trace) != nullptr) {
+    if (input_.step_ms && is_large(window_.rows, window_.columns) && column_.trace->progressive() != nullptr) {
       auto map = refine(input_, column_, refinement(std::string(kGrid) + " " + ask_key(ask)));
       if (map.ok() || map.error().code != ErrorCode::kUnsupported) {
         return map;
@@ -107,7 +107,7 @@ class Mosaic {
     return *field;
   }
   Result<Field> sampled_thumbnail(const models::MapRequest& request) const {
-    const models::Progressive& progressive = *models::progressive(*column_.trace);
+    const models::Progressive& progressive = *column_.trace->progressive();
     LOCUS_TRY(Field field, progressive.preview(request, window_.height, window_.width, input_.stop));
     set_axes(field, window_);
     if (model().causal) {
@@ -221,7 +221,7 @@ Result<DataParts> AttentionGrid::data_parts(const ViewInput& input) const {
   all.head = kAll;
   all.options = {};
   LOCUS_CHECK(check(*this, input));
-  return views::data_parts(attention_view(), all);
+  return attention_view().data_parts(all);
 }
 
 Result<Data> AttentionGrid::data(const ViewInput& input) const {

@@ -44,7 +44,7 @@ struct PeDotProductAsk {
   double base = 0;  // 0: the checkpoint's
   std::string scaling;
   MapWindow window;
-  models::Reduction reduction = models::Reduction::kMax;
+  Reduction reduction = Reduction::kMax;
 };
 
 // The encodings of other positions than the run's.

@@ -37,7 +37,7 @@ struct PositionAttentionAsk {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   MapWindow window;
-  models::Reduction reduction = models::Reduction::kMax;
+  Reduction reduction = Reduction::kMax;
 };
 
 class PositionAttention final : public MapView {

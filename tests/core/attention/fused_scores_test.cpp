@@ -17,7 +17,6 @@ namespace {
 
 using attention::Mask;
 using attention::Quantity;
-using attention::Reduction;
 using attention::ScoreField;
 
 constexpr float kFusedScoresTolerance = 1e-5F;

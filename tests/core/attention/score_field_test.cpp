@@ -12,7 +12,6 @@ namespace locus {
 namespace {
 
 using attention::Quantity;
-using attention::Reduction;
 
 // A field of one layer of `name` over `length` tokens.
 attention::ScoreField field_of(const std::string& name, std::int64_t length, attention::Mask mask,
