@@ -17,7 +17,7 @@ using locus::Result;
 Result<int> draw_figures(const locus::cli::WorkbenchRequest& request, const locus::cli::Context& context) {
   std::filesystem::path session = locus::workbench::bundled_session();
   for (const std::string& path : request.paths) {
-    if (!locus::workbench::is_session(path)) {
+    if (!locus::session::is_session(path)) {
       return locus::usage("--figures: expected a session (.locus.json), found " + path);
     }
     session = path;

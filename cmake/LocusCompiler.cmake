@@ -27,9 +27,9 @@ function(locus_floor name)
   target_link_libraries(${name} PRIVATE locus_options)
 endfunction()
 
-# locus_quick(TARGET): code whose speed nobody waits for (tests) is optimised less.
-function(locus_quick target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+# locus_optimise(TARGET LEVEL): less than -O3 for code whose speed nobody waits for. Loops over numbers are in core and renderers.
+function(locus_optimise target level)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O${level}>)
 endfunction()
 
 # locus_uses_aten(TARGET): LibTorch, privately, with the shared ATen precompiled header.
@@ -42,9 +42,9 @@ function(locus_uses_aten target)
   endif()
 endfunction()
 
-# locus_batches(): compiles the sources of each folder together, a dozen at a time, so that what they include is read once. Called last in a
+# locus_batches(): compiles the sources of each folder together, up to LOCUS_BATCH at a time, so that what they include is read once. Called last in a
 # directory, for its targets. Two files of a folder must not give one name to two things; -DLOCUS_BATCHES=OFF compiles file by file.
-set(LOCUS_BATCH 12)
+set(LOCUS_BATCH 16)
 function(locus_batches)
   if(NOT LOCUS_BATCHES)
     return()

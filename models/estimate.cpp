@@ -160,7 +160,7 @@ Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) c
   const double weights = transformer::weight_bytes(parts_.fitting).all();
   const auto limit_mb = static_cast<double>(parts_.options.memory_limit_mb);
   double available = available_bytes();
-  if (available > 0 && !loaded()) {
+  if (available > 0 && !has_weights()) {
     available = std::max(available - weights, 1.0);
   }
   if (limit_mb > 0) {
@@ -196,7 +196,7 @@ Status LoadedModel::check_weights() const {
 }
 
 Status LoadedModel::check_memory(std::int64_t length, const RunOptions& options) const {
-  LOCUS_CHECK(loaded() ? Status() : check_weights());
+  LOCUS_CHECK(has_weights() ? Status() : check_weights());
   const Estimate needed = estimate(length, options);
   if (needed.fits) {
     return {};

@@ -107,7 +107,7 @@ double LoadedModel::macs(std::int64_t length) const {
   return transformer::multiply_accumulates(parts_.transformer->spec(), length);
 }
 
-bool LoadedModel::loaded() const {
+bool LoadedModel::has_weights() const {
   const std::lock_guard lock(mutex_);
   return loaded_;
 }

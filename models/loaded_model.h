@@ -83,7 +83,7 @@ class LoadedModel : public Model {
                                            const transformer::ObserveOptions& options, double& time_ms) const;
   std::shared_ptr<const Trace> trace_of(Prepared prepared, const transformer::Observation& observation,
                                         double time_ms) const;
-  bool loaded() const;
+  bool has_weights() const;
 
   mutable LoadedParts parts_;
   mutable std::mutex mutex_;  // of the first load

@@ -49,14 +49,14 @@ Result<fs::path> place_of(const std::string& word) {
 }
 
 // Type and parts of the figure, where they are given.
-Status read_paper(const FigureOptions& options, workbench::PaperState& paper) {
+Status read_paper(const FigureOptions& options, session::PaperState& paper) {
   paper.text_pt = options.text_pt.value_or(paper.text_pt);
-  const Status left_out = workbench::leave_out(options.without, paper);
+  const Status left_out = session::leave_out(options.without, paper);
   return left_out.ok() ? left_out : Status(usage("--without: " + left_out.error().message));
 }
 
 // The column that the others are compared with: one of them, or one more.
-void add_reference(workbench::CheckpointEntry entry, workbench::Session& session) {
+void add_reference(session::CheckpointEntry entry, session::Session& session) {
   auto& columns = session.checkpoints;
   const auto known = std::find(columns.begin(), columns.end(), entry);
   session.state.reference = known - columns.begin();
@@ -67,12 +67,12 @@ void add_reference(workbench::CheckpointEntry entry, workbench::Session& session
 }
 
 // The recipe that the command line spells out.
-Result<workbench::Recipe> recipe_of(const FigureOptions& options) {
+Result<session::Recipe> recipe_of(const FigureOptions& options) {
   if (options.words.size() < 2) {
     return usage("figure: expected VIEW and PATH, or --recipe FILE (see locus figure --help)");
   }
-  workbench::Recipe recipe;
-  workbench::Session& session = recipe.session;
+  session::Recipe recipe;
+  session::Session& session = recipe.session;
   session.state.view = options.words.front();
   LOCUS_TRY(const views::View* view, views::find_view(session.state.view));
   for (std::size_t n = 1; n < options.words.size(); ++n) {
@@ -99,9 +99,9 @@ Result<workbench::Recipe> recipe_of(const FigureOptions& options) {
 
 // PATHs beside --recipe say where its checkpoints are now, in its order. Errors: kUsage for another number of them,
 // kBadInput for a checkpoint that is not found.
-Status place_checkpoints(const FigureOptions& options, workbench::Recipe& recipe) {
-  std::vector<workbench::CheckpointEntry*> shown;
-  for (workbench::CheckpointEntry& entry : recipe.session.checkpoints) {
+Status place_checkpoints(const FigureOptions& options, session::Recipe& recipe) {
+  std::vector<session::CheckpointEntry*> shown;
+  for (session::CheckpointEntry& entry : recipe.session.checkpoints) {
     if (entry.shown) {
       shown.push_back(&entry);
     }
@@ -126,7 +126,7 @@ Status place_checkpoints(const FigureOptions& options, workbench::Recipe& recipe
   return {};
 }
 
-Result<workbench::Recipe> read_recipe(const FigureOptions& options) {
+Result<session::Recipe> read_recipe(const FigureOptions& options) {
   std::error_code ignored;
   if (!options.words.empty() && views::find_view(options.words.front()).ok() &&
       !fs::exists(options.words.front(), ignored)) {
@@ -143,7 +143,7 @@ Result<workbench::Recipe> read_recipe(const FigureOptions& options) {
         other);
   }
   LOCUS_TRY(const std::string text, read_recipe_text(options.recipe));
-  LOCUS_TRY(workbench::Recipe recipe, workbench::parse_recipe(text, options.recipe));
+  LOCUS_TRY(session::Recipe recipe, session::parse_recipe(text, options.recipe));
   recipe.paper.width_mm = options.width_mm.value_or(recipe.paper.width_mm);
   recipe.paper.dpi = options.dpi.value_or(recipe.paper.dpi);
   recipe.paper.dark = options.theme.empty() ? recipe.paper.dark : options.theme == "dark";
@@ -157,7 +157,7 @@ bool has_input(const models::Input& input) {
 }
 
 // Opens and runs everything; fills in the digests, with a warning where a recorded one differs.
-Result<std::vector<views::Column>> open_columns(workbench::Recipe& recipe, bool uses_input, const Context& context,
+Result<std::vector<views::Column>> open_columns(session::Recipe& recipe, bool uses_input, const Context& context,
                                                 const StopToken& stop) {
   models::Input input = recipe.session.input;
   if (!uses_input && !has_input(input)) {
@@ -165,7 +165,7 @@ Result<std::vector<views::Column>> open_columns(workbench::Recipe& recipe, bool 
   }
   using ModelPointer = std::shared_ptr<const models::Model>;
   using TracePointer = std::shared_ptr<const models::Trace>;
-  workbench::ColumnMaker maker(
+  session::ColumnMaker maker(
       [&](const fs::path& path, const models::OpenOptions& options, StopToken,
           const Progress&) -> Result<ModelPointer> { return open_model(path, options.overrides, context); },
       [&](const models::Model& model, const models::Input& typed) -> Result<TracePointer> {
@@ -174,14 +174,14 @@ Result<std::vector<views::Column>> open_columns(workbench::Recipe& recipe, bool 
         }
         return run_model(model, typed, {}, context, stop);
       });
-  const std::vector<workbench::CheckpointEntry>& entries = recipe.session.checkpoints;
+  const std::vector<session::CheckpointEntry>& entries = recipe.session.checkpoints;
   LOCUS_TRY(std::vector<views::Column> columns, maker.columns(entries, input));
   recipe.digests.resize(entries.size());
   auto column = columns.begin();
   for (std::size_t n = 0; n < entries.size(); ++n) {
     if (entries[n].shown) {
       LOCUS_TRY(const std::string digest,
-                workbench::checkpoint_digest(workbench::files_of(entries[n], (column++)->model.get())));
+                session::checkpoint_digest(session::files_of(entries[n], (column++)->model.get())));
       if (!recipe.digests[n].empty() && recipe.digests[n] != digest) {
         context.console.warn(entries[n].path.string() + ": has changed since the recipe was made");
       }
@@ -209,7 +209,7 @@ Status check_traces(const models::Input& typed, const std::vector<views::Column>
 
 class Drawing {
  public:
-  Drawing(workbench::Recipe recipe, std::vector<views::Column> columns, const views::View& view, const Context& context,
+  Drawing(session::Recipe recipe, std::vector<views::Column> columns, const views::View& view, const Context& context,
           StopToken stop)
       : recipe_(std::move(recipe)),
         columns_(std::move(columns)),
@@ -221,7 +221,7 @@ class Drawing {
   int written() const { return written_; }
 
   Status write_data(const fs::path& file) {
-    views::ViewInput input = workbench::view_input(recipe_.session.state, columns_, view_);
+    views::ViewInput input = session::view_input(recipe_.session.state, columns_, view_);
     input.cache = cache_;
     input.stop = stop_;
     LOCUS_TRY(const views::DataParts parts, view_.data_parts(input));
@@ -232,7 +232,7 @@ class Drawing {
 
   // One file, or one a layer and head where all are asked for.
   Status write_figures(const Painter& painter, const fs::path& file) {
-    const workbench::ViewState& state = recipe_.session.state;
+    const session::ViewState& state = recipe_.session.state;
     const bool all_layers = view_.info().uses_layer && state.layer == views::kAll;
     const bool all_heads = view_.info().uses_head && state.head == views::kAll;
     const models::ModelInfo& model = columns_.front().trace->model();
@@ -243,11 +243,10 @@ class Drawing {
         if (stop_.stop_requested()) {
           return cancelled();
         }
-        workbench::Recipe one = recipe_;
+        session::Recipe one = recipe_;
         one.session.state.layer = layer;
         one.session.state.head = head;
-        LOCUS_CHECK(
-            write_figure(painter, one, all_layers || all_heads ? workbench::numbered(file, layer, head) : file));
+        LOCUS_CHECK(write_figure(painter, one, all_layers || all_heads ? session::numbered(file, layer, head) : file));
       }
     }
     return {};
@@ -259,24 +258,24 @@ class Drawing {
     context_.console.print(file.string());
   }
 
-  Status write_figure(const Painter& painter, const workbench::Recipe& recipe, const fs::path& file) {
+  Status write_figure(const Painter& painter, const session::Recipe& recipe, const fs::path& file) {
     PaintOptions paint;
-    paint.width_mm = workbench::paper_width_mm(recipe.paper, columns_.size());
+    paint.width_mm = session::paper_width_mm(recipe.paper, columns_.size());
     paint.dpi = recipe.paper.dpi;
     paint.dark = recipe.paper.dark;
     paint.text_pt = recipe.paper.text_pt;
-    views::ViewInput input = workbench::paper_input(recipe, columns_, view_, file);
+    views::ViewInput input = session::paper_input(recipe, columns_, view_, file);
     input.cache = cache_;
     input.stop = stop_;
     LOCUS_TRY(figure::Figure figure, view_.figure(input));
-    figure = workbench::on_paper(std::move(figure), recipe.paper);
+    figure = session::on_paper(std::move(figure), recipe.paper);
     figure.recipe = to_json(recipe);
     LOCUS_CHECK(painter.write(figure, file, paint));
     say(file);
     return {};
   }
 
-  workbench::Recipe recipe_;
+  session::Recipe recipe_;
   std::vector<views::Column> columns_;
   const views::View& view_;
   const Context& context_;
@@ -291,7 +290,7 @@ std::string written_so_far(int files) {
                     : std::to_string(files) + (files == 1 ? " file was" : " files were") + " written";
 }
 
-Status draw(workbench::Recipe recipe, const Painter* painter, const FigureOptions& options, const Context& context) {
+Status draw(session::Recipe recipe, const Painter* painter, const FigureOptions& options, const Context& context) {
   LOCUS_TRY(const views::View* view, views::find_view(recipe.session.state.view));
   const Interrupt interrupt;
   const auto opened = open_columns(recipe, view->info().uses_input, context, interrupt.token());
@@ -326,7 +325,7 @@ Status run_figure(const FigureOptions& options, const Context& context) {
   if (!options.data.empty()) {
     LOCUS_CHECK(views::check_data_name(options.data));
   }
-  LOCUS_TRY(workbench::Recipe recipe, options.recipe.empty() ? recipe_of(options) : read_recipe(options));
+  LOCUS_TRY(session::Recipe recipe, options.recipe.empty() ? recipe_of(options) : read_recipe(options));
   const Status drawn = draw(std::move(recipe), painter.get(), options, context);
   // What a recipe asks for wrongly is no mistake of the command line.
   const bool of_file = !drawn.ok() && !options.recipe.empty() && drawn.error().code == ErrorCode::kUsage;

@@ -2,7 +2,7 @@
 
 namespace locus::cli {
 
-StateFlags::StateFlags(const workbench::StateFields& fields) : fields_(fields), typed_(fields.size()) {}
+StateFlags::StateFlags(const session::StateFields& fields) : fields_(fields), typed_(fields.size()) {}
 
 void StateFlags::declare(Arguments& arguments) {
   for (std::size_t n = 0; n < fields_.size(); ++n) {
@@ -12,10 +12,10 @@ void StateFlags::declare(Arguments& arguments) {
   }
 }
 
-Status StateFlags::read(workbench::ViewState& state) const {
+Status StateFlags::read(session::ViewState& state) const {
   for (std::size_t n = 0; n < fields_.size(); ++n) {
     if (typed_[n]) {
-      LOCUS_CHECK(workbench::type_field(fields_[n], state, *typed_[n], fields_[n].flag));
+      LOCUS_CHECK(session::type_field(fields_[n], state, *typed_[n], fields_[n].flag));
     }
   }
   return {};

@@ -12,16 +12,16 @@ namespace locus::cli {
 
 class StateFlags {
  public:
-  explicit StateFlags(const workbench::StateFields& fields = workbench::state_fields());
+  explicit StateFlags(const session::StateFields& fields = session::state_fields());
 
   void declare(Arguments& arguments);
   // Sets the fields whose flags were given. Errors: kUsage naming the flag.
-  Status read(workbench::ViewState& state) const;
+  Status read(session::ViewState& state) const;
   // The first flag that was given, where it stands beside something that says it all; empty: none.
   std::string given() const;
 
  private:
-  const workbench::StateFields& fields_;
+  const session::StateFields& fields_;
   std::vector<std::optional<std::string>> typed_;  // one a field; empty: not given
 };
 

@@ -7,7 +7,7 @@
 #include "app/session/state_fields.h"
 #include "core/base/numbers.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 namespace {
 
@@ -140,4 +140,4 @@ std::string shell_line(const Words& words) {
   return line;
 }
 
-}  // namespace locus::workbench
+}  // namespace locus::session

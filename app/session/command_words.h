@@ -7,7 +7,7 @@
 #include "app/session/recipe.h"
 #include "core/base/result.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 // "figure", the view, its checkpoints and what differs from the defaults; --out is left to the caller. Errors:
 // kUnsupported for columns whose overrides or texts differ, which only a recipe can say.
@@ -16,4 +16,4 @@ Result<std::vector<std::string>> command_words(const Recipe& recipe);
 // The words behind "locus", quoted where a POSIX shell would read them otherwise.
 std::string shell_line(const std::vector<std::string>& words);
 
-}  // namespace locus::workbench
+}  // namespace locus::session

@@ -8,7 +8,7 @@
 
 #include "core/base/result.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 // One object of the file, read field by field; the first field of a wrong kind is remembered as the error.
 class JsonReader {
@@ -110,4 +110,4 @@ class JsonReader {
   std::optional<Error>& error_;
 };
 
-}  // namespace locus::workbench
+}  // namespace locus::session

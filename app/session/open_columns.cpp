@@ -4,7 +4,7 @@
 
 #include "models/trace_file.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 Result<Opened> open_entry(const CheckpointEntry& entry, models::OpenOptions options, const Opener& opener,
                           StopToken stop, const Progress& progress) {
@@ -67,11 +67,10 @@ Result<std::vector<views::Column>> ColumnMaker::columns(const std::vector<Checkp
     if (opened.model) {
       LOCUS_TRY(opened.trace, run(opened.model, input_of(entry, input)));
     }
-    const std::string name =
-        opened.model ? opened.model->info().name + label_of(entry) : entry.path.stem().string();
+    const std::string name = opened.model ? opened.model->info().name + label_of(entry) : entry.path.stem().string();
     columns.push_back({unique_name(name, taken), std::move(opened.model), std::move(opened.trace)});
   }
   return columns;
 }
 
-}  // namespace locus::workbench
+}  // namespace locus::session

@@ -14,7 +14,7 @@
 #include "core/base/result.h"
 #include "models/model.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 // How a path becomes a model; models::open, and what tests bring instead.
 using Opener = std::function<Result<std::shared_ptr<const models::Model>>(
@@ -62,4 +62,4 @@ class ColumnMaker {
   std::vector<Run> runs_;
 };
 
-}  // namespace locus::workbench
+}  // namespace locus::session

@@ -5,7 +5,7 @@
 
 #include "app/session/view_input.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 namespace {
 
@@ -58,4 +58,4 @@ figure::Figure on_paper(figure::Figure figure, const PaperState& paper) {
   return figure;
 }
 
-}  // namespace locus::workbench
+}  // namespace locus::session

@@ -8,7 +8,7 @@
 #include "app/session/recipe.h"
 #include "app/views/view.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 constexpr double kColumnMm = 84;  // of a two-column paper
 constexpr double kPageMm = 174;
@@ -23,4 +23,4 @@ views::ViewInput paper_input(const Recipe& recipe, std::vector<views::Column> co
 // The figure without what the paper leaves out.
 figure::Figure on_paper(figure::Figure figure, const PaperState& paper);
 
-}  // namespace locus::workbench
+}  // namespace locus::session

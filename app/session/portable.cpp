@@ -5,7 +5,7 @@
 
 #include "core/base/sha256.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 namespace {
 
@@ -124,4 +124,4 @@ Session relocated(Session session, const fs::path& from, const fs::path& to) {
   return session;
 }
 
-}  // namespace locus::workbench
+}  // namespace locus::session

@@ -9,7 +9,7 @@
 
 #include "app/session/session.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 // Larger files of weights are not hashed.
 inline constexpr std::uintmax_t kMostHashedBytes = std::uintmax_t{1} << 30;
@@ -36,4 +36,4 @@ std::vector<std::filesystem::path> missing_checkpoints(const Session& session, b
 // found there too.
 Session relocated(Session session, const std::filesystem::path& from, const std::filesystem::path& to);
 
-}  // namespace locus::workbench
+}  // namespace locus::session

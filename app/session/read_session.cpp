@@ -7,7 +7,7 @@
 #include "app/session/state_json.h"
 #include "core/base/atomic_file.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 namespace {
 
@@ -108,4 +108,4 @@ Result<Session> parse_session(const json& document, const std::string& file, con
   return session;
 }
 
-}  // namespace locus::workbench
+}  // namespace locus::session

@@ -12,7 +12,7 @@
 #include "core/base/sha256.h"
 #include "models/text/json.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 namespace {
 
@@ -180,4 +180,4 @@ Result<std::string> checkpoint_digest(const std::vector<std::string>& files) {
   return files.empty() ? std::string() : sha256(digests);
 }
 
-}  // namespace locus::workbench
+}  // namespace locus::session

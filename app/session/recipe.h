@@ -10,7 +10,7 @@
 #include "app/session/session.h"
 #include "core/base/result.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 struct PaperState {
   double width_mm = 0;  // 0: by the number of panels
@@ -49,4 +49,4 @@ Result<std::string> checkpoint_digest(const std::vector<std::string>& files);
 // The file of one layer and head of many: "map.png" becomes "map-l3-h1.png".
 std::filesystem::path numbered(const std::filesystem::path& file, std::int64_t layer, std::int64_t head);
 
-}  // namespace locus::workbench
+}  // namespace locus::session

@@ -6,7 +6,7 @@
 #include "core/base/atomic_file.h"
 #include "models/text/json.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 namespace {
 
@@ -65,4 +65,4 @@ bool is_session(const std::filesystem::path& path) {
   return path.filename().string().ends_with(".locus.json");
 }
 
-}  // namespace locus::workbench
+}  // namespace locus::session

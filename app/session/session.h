@@ -14,7 +14,7 @@
 #include "core/base/settings.h"
 #include "models/model.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 inline constexpr const char* kSessionFormat = "session/1";
 inline constexpr std::size_t kLongestFile = 64U << 20;  // of a session or a recipe, in bytes
@@ -87,4 +87,4 @@ models::Input input_of(const CheckpointEntry& entry, const models::Input& input)
 // Whether a path names a session by its ending.
 bool is_session(const std::filesystem::path& path);
 
-}  // namespace locus::workbench
+}  // namespace locus::session

@@ -4,7 +4,7 @@
 
 #include "app/views/view.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 namespace {
 
@@ -25,4 +25,4 @@ void set_option(ViewState& state, const std::string& view, const std::string& na
   }
 }
 
-}  // namespace locus::workbench
+}  // namespace locus::session

@@ -5,9 +5,9 @@
 
 #include "app/session/session.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 // Sets an option of `view`, and of every other view where it means the same.
 void set_option(ViewState& state, const std::string& view, const std::string& name, const SettingValue& value);
 
-}  // namespace locus::workbench
+}  // namespace locus::session

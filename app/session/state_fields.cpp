@@ -6,7 +6,7 @@
 #include "app/views/view.h"
 #include "renderers/figure/colormap.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 namespace {
 
@@ -299,4 +299,4 @@ std::string typed_text(const StateField& field, const ViewState& state) {
   return value ? to_text(field.parameter, *value) : std::string();
 }
 
-}  // namespace locus::workbench
+}  // namespace locus::session

@@ -11,7 +11,7 @@
 #include "app/session/session.h"
 #include "core/base/parameter.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 struct StateField {
   // Where the window shows it: beside the view's name, among the colours, or on the canvas itself.
@@ -98,4 +98,4 @@ StateField state_field(Parameter parameter, std::string flag, Member member, Sta
   return field;
 }
 
-}  // namespace locus::workbench
+}  // namespace locus::session

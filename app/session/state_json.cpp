@@ -4,7 +4,7 @@
 
 #include "models/settings_json.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 namespace {
 
@@ -112,4 +112,4 @@ ViewState read_state(JsonReader reader, const StateFields& fields) {
   return state;
 }
 
-}  // namespace locus::workbench
+}  // namespace locus::session

@@ -10,7 +10,7 @@
 #include "app/session/session.h"
 #include "app/session/state_fields.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 nlohmann::json state_json(const ViewState& state, const StateFields& fields);
 
@@ -23,4 +23,4 @@ Result<Session> parse_session(const nlohmann::json& document, const std::string&
                               const std::filesystem::path& folder, const StateFields& fields);
 std::string to_json(const Recipe& recipe, const StateFields& fields);
 
-}  // namespace locus::workbench
+}  // namespace locus::session

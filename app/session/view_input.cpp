@@ -1,6 +1,6 @@
 #include "app/session/view_input.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 views::ViewInput view_input(const ViewState& state, std::vector<views::Column> columns, const views::View& view) {
   views::ViewInput input;
@@ -24,4 +24,4 @@ views::ViewInput view_input(const ViewState& state, std::vector<views::Column> c
   return input;
 }
 
-}  // namespace locus::workbench
+}  // namespace locus::session

@@ -6,9 +6,9 @@
 #include "app/session/session.h"
 #include "app/views/view.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 // Everything but sizes, cache, progress and stop.
 views::ViewInput view_input(const ViewState& state, std::vector<views::Column> columns, const views::View& view);
 
-}  // namespace locus::workbench
+}  // namespace locus::session

@@ -5,7 +5,7 @@
 #include "app/session/session.h"
 #include "app/session/state_json.h"
 
-namespace locus::workbench {
+namespace locus::session {
 
 namespace {
 
@@ -76,4 +76,4 @@ std::string to_json(const Session& session, const std::filesystem::path& folder,
   return object.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace locus::workbench
+}  // namespace locus::session

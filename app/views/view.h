@@ -126,10 +126,10 @@ struct ViewInfo {
 // Numbers for NPY (shape) and CSV (one column a name), at full resolution, whatever the figure shows.
 struct Data {
   std::vector<std::int64_t> shape;
-  std::vector<float> values;         // row-major
-  std::vector<std::string> columns;  // names of the last axis of a table; empty for maps
-  std::vector<std::string> tokens;   // names of the last axis of maps over tokens
-  std::vector<std::string> titles;   // of each map, in order; empty where they are not known
+  std::vector<float> values;          // row-major
+  std::vector<std::string> columns;   // names of the last axis of a table; empty for maps
+  std::vector<std::string> tokens{};  // names of the last axis of maps over tokens
+  std::vector<std::string> titles{};  // of each map, in order; empty where they are not known
 };
 
 // The same numbers in parts, for those that are too many to hold at once: part n is computed when it is asked for.

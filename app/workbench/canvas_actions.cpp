@@ -70,13 +70,13 @@ void CanvasLink::ask_menu(const std::optional<figure::Hit>& hit, const QPoint& g
 
 // What a pick or a step means for the state.
 void CanvasLink::choose(const views::Selection& picked) {
-  ViewState state = studio_.state();
+  session::ViewState state = studio_.state();
   state.layer = picked.layer.value_or(state.layer);
   state.head = picked.head.value_or(state.head);
   state.query = picked.query.value_or(state.query);
   state.key = picked.key.value_or(state.key);
   if (picked.option) {
-    set_option(state, studio_.view().info().name, picked.option->first, picked.option->second);
+    session::set_option(state, studio_.view().info().name, picked.option->first, picked.option->second);
   }
   if (picked.open) {
     state.view = "attention";
@@ -93,7 +93,7 @@ void CanvasLink::choose(const views::Selection& picked) {
 }
 
 void CanvasLink::set_camera(const views::Camera& camera) {
-  ViewState state = studio_.state();
+  session::ViewState state = studio_.state();
   state.camera = camera;
   // A drag, or turns of the wheel close together, are one step for undo().
   studio_.change(state, !moving_.isActive());
@@ -108,14 +108,14 @@ void CanvasLink::set_flicker(bool on) {
 }
 
 void CanvasLink::fit() {
-  ViewState state = studio_.state();
+  session::ViewState state = studio_.state();
   state.camera.reset();
   studio_.change(state);
 }
 
 void CanvasLink::reset() {
-  ViewState fresh;
-  const ViewState& state = studio_.state();
+  session::ViewState fresh;
+  const session::ViewState& state = studio_.state();
   fresh.view = state.view;
   fresh.layer = state.layer;
   fresh.head = state.head;
@@ -125,7 +125,7 @@ void CanvasLink::reset() {
 }
 
 void CanvasLink::normalise_range() {
-  ViewState state = studio_.state();
+  session::ViewState state = studio_.state();
   state.scale.low.reset();
   state.scale.high.reset();
   state.scale.percentile = 100;
@@ -138,7 +138,7 @@ void CanvasLink::unpin() {
 }
 
 void CanvasLink::move_layer(int by) {
-  ViewState state = studio_.state();
+  session::ViewState state = studio_.state();
   const bool own = views::is_unlinked(studio_.view_input(), column_);
   std::int64_t& layer = own ? state.unlinked[column_].layer : state.layer;
   layer = std::max<std::int64_t>(0, layer + by);
@@ -146,7 +146,7 @@ void CanvasLink::move_layer(int by) {
 }
 
 void CanvasLink::move_head(int by) {
-  ViewState state = studio_.state();
+  session::ViewState state = studio_.state();
   const bool own = views::is_unlinked(studio_.view_input(), column_);
   std::int64_t& head = own ? state.unlinked[column_].head : state.head;
   head = std::max<std::int64_t>(views::kMean, head + by);
@@ -158,7 +158,7 @@ void CanvasLink::toggle_unlinked() {
   if (column_ >= input.columns.size()) {
     return;
   }
-  ViewState state = studio_.state();
+  session::ViewState state = studio_.state();
   const views::HeadRef follows{views::kNone, 0};
   state.unlinked.resize(input.columns.size(), follows);
   const bool own = views::is_unlinked(input, column_);

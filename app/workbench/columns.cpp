@@ -37,7 +37,7 @@ Progress announced(const models::Model& model, const models::Input& input, const
 
 }  // namespace
 
-Columns::Columns(Worker& worker, const LiveInput& input, std::string device, Opener opener)
+Columns::Columns(Worker& worker, const LiveInput& input, std::string device, session::Opener opener)
     : worker_(worker), input_(input), device_(std::move(device)), opener_(std::move(opener)) {}
 
 // ---- which there are
@@ -51,18 +51,18 @@ const Checkpoint* Columns::find(int id) const {
   return const_cast<Columns*>(this)->find_mutable(id);
 }
 
-std::string Columns::unique_name(const CheckpointEntry& entry) const {
+std::string Columns::unique_name(const session::CheckpointEntry& entry) const {
   const std::filesystem::path& path = entry.path;
   const std::string own = path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
   const std::string hub = checkpoint::hub_name(path);  // a snapshot's folder is called as its commit
-  return workbench::unique_name((hub.empty() ? own : hub) + label_of(entry), [&](const std::string& name) {
+  return session::unique_name((hub.empty() ? own : hub) + session::label_of(entry), [&](const std::string& name) {
     return std::any_of(list_.begin(), list_.end(), [&](const auto& each) { return each.name == name; });
   });
 }
 
-int Columns::open(const CheckpointEntry& entry) {
+int Columns::open(const session::CheckpointEntry& entry) {
   std::error_code code;
-  CheckpointEntry wanted = entry;
+  session::CheckpointEntry wanted = entry;
   if (const auto canonical = std::filesystem::weakly_canonical(entry.path, code); !code) {
     wanted.path = canonical;
   }
@@ -129,10 +129,10 @@ void Columns::hide_all() {
   }
 }
 
-void Columns::arrange(const std::vector<CheckpointEntry>& entries) {
+void Columns::arrange(const std::vector<session::CheckpointEntry>& entries) {
   hide_all();
   std::vector<int> order;
-  for (CheckpointEntry entry : entries) {
+  for (session::CheckpointEntry entry : entries) {
     entry.shown = true;
     order.push_back(open(entry));
   }
@@ -143,17 +143,17 @@ void Columns::arrange(const std::vector<CheckpointEntry>& entries) {
   Q_EMIT runs_changed();
 }
 
-std::vector<CheckpointEntry> Columns::entries() const {
-  std::vector<CheckpointEntry> entries;
+std::vector<session::CheckpointEntry> Columns::entries() const {
+  std::vector<session::CheckpointEntry> entries;
   for (const Checkpoint& each : list_) {
     entries.push_back(each.entry);
   }
   return entries;
 }
 
-std::vector<CheckpointEntry> Columns::shown_entries() const {
-  std::vector<CheckpointEntry> shown = entries();
-  std::erase_if(shown, [](const CheckpointEntry& entry) { return !entry.shown; });
+std::vector<session::CheckpointEntry> Columns::shown_entries() const {
+  std::vector<session::CheckpointEntry> shown = entries();
+  std::erase_if(shown, [](const session::CheckpointEntry& entry) { return !entry.shown; });
   return shown;
 }
 
@@ -233,13 +233,13 @@ void Columns::load(Checkpoint& checkpoint) {
   models::OpenOptions options;
   options.device = device_;
   options.memory_limit_mb = memory_limit_mb_;
-  worker_.submit<Opened>(
+  worker_.submit<session::Opened>(
       Priority::kForward, slot_of("open", id), "Opening " + checkpoint.name,
       // A file may be a checkpoint or a trace: it is looked at on the worker.
       [entry = checkpoint.entry, options, opener = opener_](StopToken stop, const Progress& progress) {
         return open_entry(entry, options, opener, std::move(stop), progress);
       },
-      [this, id](Result<Opened> found) {
+      [this, id](Result<session::Opened> found) {
         if (!found) {
           opened(id, found.error());
         } else if (found->trace) {
@@ -364,7 +364,7 @@ void Columns::run(Checkpoint& checkpoint) {
   Q_EMIT started();
   worker_.submit<Run>(
       Priority::kForward, slot_of("run", checkpoint.id), "Running " + checkpoint.name,
-      [model = checkpoint.model, input = input_of(checkpoint.entry, input_.value()), last = checkpoint.last](
+      [model = checkpoint.model, input = session::input_of(checkpoint.entry, input_.value()), last = checkpoint.last](
           StopToken stop, const Progress& progress) -> Result<Run> {
         models::RunOptions options;
         options.continuable = true;

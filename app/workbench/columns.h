@@ -21,7 +21,7 @@ namespace locus::workbench {
 // An open checkpoint, or a trace another program wrote.
 struct Checkpoint {
   int id = 0;
-  CheckpointEntry entry;
+  session::CheckpointEntry entry;
   std::string name;  // unique among the open ones
   std::shared_ptr<const models::Model> model;
   std::shared_ptr<const models::Trace> trace;  // of the present input, once it has run
@@ -38,23 +38,23 @@ class Columns : public QObject {
   Q_OBJECT
 
  public:
-  Columns(Worker& worker, const LiveInput& input, std::string device, Opener opener);
+  Columns(Worker& worker, const LiveInput& input, std::string device, session::Opener opener);
 
   // Opens on the worker, once it is shown; a path that is open with the same overrides is shown instead. Returns its
   // id.
-  int open(const CheckpointEntry& entry);
+  int open(const session::CheckpointEntry& entry);
   void remove(int id);
   void clear();
   void set_shown(int id, bool shown);
   // None is shown: what they run next will be asked for anew.
   void hide_all();
   // Shows exactly these, in this order, opening those that are not open; what is open beside them stays, unshown.
-  void arrange(const std::vector<CheckpointEntry>& entries);
+  void arrange(const std::vector<session::CheckpointEntry>& entries);
 
   const std::vector<Checkpoint>& all() const { return list_; }
   const Checkpoint* find(int id) const;
-  std::vector<CheckpointEntry> entries() const;
-  std::vector<CheckpointEntry> shown_entries() const;
+  std::vector<session::CheckpointEntry> entries() const;
+  std::vector<session::CheckpointEntry> shown_entries() const;
   // The shown ones that have run, in order.
   std::vector<const Checkpoint*> shown() const;
   std::vector<views::Column> view_columns() const;  // the same, as views see them
@@ -90,7 +90,7 @@ class Columns : public QObject {
 
  private:
   Checkpoint* find_mutable(int id);
-  std::string unique_name(const CheckpointEntry& entry) const;
+  std::string unique_name(const session::CheckpointEntry& entry) const;
   void load(Checkpoint& checkpoint);
   void opened(int id, Result<std::shared_ptr<const models::Model>> model);
   void opened_trace(int id, std::shared_ptr<const models::Trace> trace);
@@ -105,7 +105,7 @@ class Columns : public QObject {
   Worker& worker_;
   const LiveInput& input_;
   const std::string device_;
-  const Opener opener_;
+  const session::Opener opener_;
   std::int64_t memory_limit_mb_ = 0;
   std::vector<Checkpoint> list_;
   int next_id_ = 1;

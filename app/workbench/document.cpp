@@ -9,16 +9,16 @@ std::string Document::name() const {
   return path_.empty() ? "untitled" : path_.filename().string();
 }
 
-void Document::set_saved(std::filesystem::path path, const Session& session) {
+void Document::set_saved(std::filesystem::path path, const session::Session& session) {
   path_ = std::move(path);
   saved_ = to_json(session, "/");
 }
 
-bool Document::differs(const Session& session) const {
+bool Document::differs(const session::Session& session) const {
   return to_json(session, "/") != saved_;
 }
 
-std::vector<Bookmark> moved(std::vector<Bookmark> figures, std::size_t index, std::size_t to) {
+std::vector<session::Bookmark> moved(std::vector<session::Bookmark> figures, std::size_t index, std::size_t to) {
   const auto begin = figures.begin();
   const auto at = [&](std::size_t n) { return begin + static_cast<std::ptrdiff_t>(n); };
   if (index < to) {

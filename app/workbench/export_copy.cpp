@@ -64,7 +64,7 @@ std::string beginning(const std::string& text) {
 }  // namespace
 
 std::string latex_of(const ExportJob& job) {
-  const ViewState& state = job.recipe.session.state;
+  const session::ViewState& state = job.recipe.session.state;
   const views::ViewInfo& info = job.view->info();
   std::string models;
   for (const views::Column& column : job.columns) {
@@ -82,9 +82,9 @@ std::string latex_of(const ExportJob& job) {
     caption += " Text: “" + beginning(*text) + "”.";
   }
   const std::string name = suggested_name(job);
-  const double width = paper_width_mm(job.recipe.paper, job.columns.size());
+  const double width = session::paper_width_mm(job.recipe.paper, job.columns.size());
   return "\\begin{figure}\n  \\centering\n  \\includegraphics[width=" + number_text(width) + "mm]{" + name +
-         ".pdf}\n  \\caption{" + latex_text(caption) + " Recipe " +
+         ".pdf}\n  \\caption{" + latex_text(caption) + " session::Recipe " +
          sha256(to_json(job.recipe)).substr(0, kHashLetters) + " (Locus " + LOCUS_VERSION +
          ").}\n  \\label{fig:" + name + "}\n\\end{figure}\n";
 }
@@ -130,13 +130,13 @@ void copy_command(Studio& studio, const Copied& done) {
     done(job.error());
     return;
   }
-  auto words = command_words(job->recipe);
+  auto words = session::command_words(job->recipe);
   if (!words) {
     done(words.error());
     return;
   }
   words->insert(words->end(), {"--out", suggested_name(*job) + ".pdf"});
-  QApplication::clipboard()->setText(QString::fromStdString(shell_line(*words)));
+  QApplication::clipboard()->setText(QString::fromStdString(session::shell_line(*words)));
   done({});
 }
 

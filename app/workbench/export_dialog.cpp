@@ -69,7 +69,7 @@ bool accepted(QDialog& dialog, QFormLayout& form) {
 // The controls of a figure's paper, and what they say.
 class PaperForm {
  public:
-  PaperForm(QDialog& dialog, QFormLayout& form, const PaperState& now) {
+  PaperForm(QDialog& dialog, QFormLayout& form, const session::PaperState& now) {
     journal_ = new QComboBox(&dialog);
     journal_->setObjectName(QStringLiteral("journal"));
     journal_->setAccessibleName(QStringLiteral("Width of a journal"));
@@ -102,8 +102,8 @@ class PaperForm {
     QObject::connect(width_, &QDoubleSpinBox::valueChanged, &dialog, [this] { follow_width(); });
   }
 
-  PaperState read() const {
-    PaperState paper;
+  session::PaperState read() const {
+    session::PaperState paper;
     paper.width_mm = width_->value();
     paper.dpi = dpi_->value();
     paper.dark = theme_->currentIndex() == 1;
@@ -160,7 +160,7 @@ class PaperForm {
 };
 
 // Draws the figure as large on the screen as it will be on paper.
-void show_preview(Studio& studio, ExportJob job, const PaperState& paper, const QPointer<QLabel>& label) {
+void show_preview(Studio& studio, ExportJob job, const session::PaperState& paper, const QPointer<QLabel>& label) {
   const QScreen* screen = label->screen();
   const double ratio = label->devicePixelRatioF();
   const double dpi = screen->physicalDotsPerInch() > 0 ? screen->physicalDotsPerInch() : 96;
@@ -191,22 +191,23 @@ void show_preview(Studio& studio, ExportJob job, const PaperState& paper, const 
 
 }  // namespace
 
-PaperState kept_paper(const QSettings& settings) {
-  PaperState paper;
+session::PaperState kept_paper(const QSettings& settings) {
+  session::PaperState paper;
   paper.width_mm = settings.value(QStringLiteral("paper/width-mm"), paper.width_mm).toDouble();
   paper.dpi = settings.value(QStringLiteral("paper/dpi"), paper.dpi).toDouble();
   paper.dark = settings.value(QStringLiteral("paper/dark"), paper.dark).toBool();
   paper.text_pt = settings.value(QStringLiteral("paper/text-pt"), paper.text_pt).toDouble();
-  static_cast<void>(leave_out(settings.value(QStringLiteral("paper/without")).toString().toStdString(), paper).ok());
+  static_cast<void>(
+      session::leave_out(settings.value(QStringLiteral("paper/without")).toString().toStdString(), paper).ok());
   return paper;
 }
 
-void keep_paper(QSettings& settings, const PaperState& paper) {
+void keep_paper(QSettings& settings, const session::PaperState& paper) {
   settings.setValue(QStringLiteral("paper/width-mm"), paper.width_mm);
   settings.setValue(QStringLiteral("paper/dpi"), paper.dpi);
   settings.setValue(QStringLiteral("paper/dark"), paper.dark);
   settings.setValue(QStringLiteral("paper/text-pt"), paper.text_pt);
-  settings.setValue(QStringLiteral("paper/without"), QString::fromStdString(parts_left_out(paper)));
+  settings.setValue(QStringLiteral("paper/without"), QString::fromStdString(session::parts_left_out(paper)));
 }
 
 bool ask_figure(QWidget* parent, Studio& studio, QSettings& settings, ExportJob& job) {
@@ -216,8 +217,8 @@ bool ask_figure(QWidget* parent, Studio& studio, QSettings& settings, ExportJob&
   auto* row = new QHBoxLayout(&dialog);
   auto* form = new QFormLayout;
   row->addLayout(form);
-  PaperState now = kept_paper(settings);
-  now.width_mm = paper_width_mm(now, job.columns.size());
+  session::PaperState now = kept_paper(settings);
+  now.width_mm = session::paper_width_mm(now, job.columns.size());
   const PaperForm paper(dialog, *form, now);
   const Batch batch(dialog, *form, job.view->info());
   auto* scroll = new QScrollArea(&dialog);

@@ -11,8 +11,8 @@ namespace locus::workbench {
 class Studio;
 
 // What was chosen last on this machine; a width of 0 follows the number of columns.
-PaperState kept_paper(const QSettings& settings);
-void keep_paper(QSettings& settings, const PaperState& paper);
+session::PaperState kept_paper(const QSettings& settings);
+void keep_paper(QSettings& settings, const session::PaperState& paper);
 
 // Asks for what belongs into `job`; false when the user thought better of it.
 bool ask_figure(QWidget* parent, Studio& studio, QSettings& settings, ExportJob& job);

@@ -12,7 +12,7 @@ namespace locus::workbench {
 namespace {
 
 views::ViewInput input_of(const ExportJob& job, const StopToken& stop) {
-  views::ViewInput input = paper_input(job.recipe, job.columns, *job.view, job.file);
+  views::ViewInput input = session::paper_input(job.recipe, job.columns, *job.view, job.file);
   input.cache = job.cache;
   input.stop = stop;
   return input;
@@ -35,7 +35,7 @@ Status fill_digests(ExportJob& job, const StopToken& stop, const Progress& progr
     if (stop.stop_requested()) {
       return cancelled();
     }
-    LOCUS_TRY(job.recipe.digests[n], checkpoint_digest(job.files[n]));
+    LOCUS_TRY(job.recipe.digests[n], session::checkpoint_digest(job.files[n]));
   }
   return {};
 }
@@ -49,7 +49,7 @@ std::string suggested_name(const ExportJob& job) {
 
 paper::PaperOptions paper_options(const ExportJob& job) {
   paper::PaperOptions options;
-  options.width_mm = paper_width_mm(job.recipe.paper, job.columns.size());
+  options.width_mm = session::paper_width_mm(job.recipe.paper, job.columns.size());
   options.dpi = job.recipe.paper.dpi;
   options.dark = job.recipe.paper.dark;
   options.text_pt = job.recipe.paper.text_pt;
@@ -77,14 +77,14 @@ Result<ExportJob> export_job(const Studio& studio, const std::filesystem::path& 
 
 Result<figure::Figure> exported_figure(const ExportJob& job, const StopToken& stop) {
   LOCUS_TRY(figure::Figure figure, job.view->figure(input_of(job, stop)));
-  figure = on_paper(std::move(figure), job.recipe.paper);
+  figure = session::on_paper(std::move(figure), job.recipe.paper);
   figure.recipe = to_json(job.recipe);
   return figure;
 }
 
 Result<std::vector<std::filesystem::path>> run_export(ExportJob job, StopToken stop, const Progress& progress) {
   LOCUS_CHECK(fill_digests(job, stop, progress));
-  ViewState& state = job.recipe.session.state;
+  session::ViewState& state = job.recipe.session.state;
   const models::ModelInfo& model = job.columns.front().trace->model();
   if (job.data) {
     state.layer = job.all_layers ? views::kAll : state.layer;
@@ -102,7 +102,7 @@ Result<std::vector<std::filesystem::path>> run_export(ExportJob job, StopToken s
   std::vector<std::filesystem::path> written;
   for (state.layer = layers.begin; state.layer < layers.end; ++state.layer) {
     for (state.head = heads.begin; state.head < heads.end; ++state.head) {
-      const auto file = many ? numbered(job.file, state.layer, state.head) : job.file;
+      const auto file = many ? session::numbered(job.file, state.layer, state.head) : job.file;
       report(progress, static_cast<double>(written.size()) / static_cast<double>(layers.size() * heads.size()),
              file.filename().string());
       LOCUS_CHECK(write_one(job, file, stop));

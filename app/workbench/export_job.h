@@ -20,7 +20,7 @@ struct ExportJob {
   const views::View* view = nullptr;
   std::vector<views::Column> columns;
   std::vector<std::vector<std::string>> files;  // of each checkpoint's weights, for its digest
-  Recipe recipe;                                // digests are filled in by the job
+  session::Recipe recipe;                       // digests are filled in by the job
   std::filesystem::path file;
   std::shared_ptr<views::FieldCache> cache;  // the window's: what has been measured for it is not measured again
   bool data = false;                         // numbers (.npy, .csv) instead of a picture

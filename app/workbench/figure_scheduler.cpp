@@ -42,7 +42,7 @@ const views::View& FigureScheduler::view() const {
 }
 
 views::ViewInput FigureScheduler::view_input() const {
-  views::ViewInput input = workbench::view_input(history_.state(), columns_.view_columns(), view());
+  views::ViewInput input = session::view_input(history_.state(), columns_.view_columns(), view());
   const int panels = static_cast<int>(input.columns.size() + views::difference_panels(input));
   std::tie(input.width_px, input.height_px) = unrolled(width_px_, height_px_, view().info().uses_camera ? panels : 1);
   input.cache = cache_;
@@ -112,7 +112,7 @@ void FigureScheduler::draw(double step_ms, Worker::Clock::time_point since) {
       since);
 }
 
-void FigureScheduler::show(Made made, const ViewState& state, const std::vector<int>& ids) {
+void FigureScheduler::show(Made made, const session::ViewState& state, const std::vector<int>& ids) {
   const bool cancelled = !made && made.error().code == ErrorCode::kCancelled;
   if (cancelled && figure_state_.view == state.view && figure_ids_ == ids) {
     return;  // what is shown stays
@@ -141,7 +141,7 @@ void FigureScheduler::inspect_pinned() {
 }
 
 void FigureScheduler::update_cells() {
-  const ViewState& state = history_.state();
+  const session::ViewState& state = history_.state();
   const auto [query, key] = hovered_.value_or(std::pair(state.query, state.key));
   views::ViewInput input = view_input();
   if (query < 0 || key < 0 || input.columns.empty()) {

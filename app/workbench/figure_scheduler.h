@@ -41,7 +41,7 @@ class FigureScheduler : public QObject {
 
   // The latest figure and the state it shows; null before the first, and when the view reports an error.
   const std::shared_ptr<const figure::Figure>& figure() const { return figure_; }
-  const ViewState& figure_state() const { return figure_state_; }
+  const session::ViewState& figure_state() const { return figure_state_; }
   const std::optional<Error>& error() const { return error_; }
   // Whether that figure is of the present view and checkpoints; it may be of an older text, layer or head.
   bool is_current() const;
@@ -63,14 +63,14 @@ class FigureScheduler : public QObject {
   using Made = Result<std::shared_ptr<const figure::Figure>>;
   // Large maps come sampled first (step_ms 0), and are asked for again until they are exact.
   void draw(double step_ms, Worker::Clock::time_point since);
-  void show(Made made, const ViewState& state, const std::vector<int>& ids);
+  void show(Made made, const session::ViewState& state, const std::vector<int>& ids);
 
   Worker& worker_;
   const Columns& columns_;
   const History& history_;
   const double step_ms_;
   std::shared_ptr<const figure::Figure> figure_;
-  ViewState figure_state_;
+  session::ViewState figure_state_;
   std::vector<int> figure_ids_;  // its columns
   std::optional<Error> error_;
   std::vector<Cell> cells_;

@@ -23,8 +23,8 @@ constexpr int kAboutRole = Qt::UserRole;
 constexpr int kThereRole = Qt::UserRole + 1;  // its checkpoints are
 constexpr int kMargin = 4;
 
-QStringList missing_of(const Bookmark& bookmark) {
-  Session one;
+QStringList missing_of(const session::Bookmark& bookmark) {
+  session::Session one;
   one.bookmarks.push_back(bookmark);
   QStringList paths;
   for (const auto& path : missing_checkpoints(one)) {
@@ -88,10 +88,11 @@ class FigureDelegate final : public QStyledItemDelegate {
 };
 
 // Whether the list must be filled anew.
-bool same_names(const std::vector<Bookmark>& a, const std::vector<Bookmark>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Bookmark& one, const Bookmark& other) {
-    return one.name == other.name && one.about == other.about && one.columns == other.columns;
-  });
+bool same_names(const std::vector<session::Bookmark>& a, const std::vector<session::Bookmark>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const session::Bookmark& one, const session::Bookmark& other) {
+                      return one.name == other.name && one.about == other.about && one.columns == other.columns;
+                    });
 }
 
 }  // namespace
@@ -168,7 +169,7 @@ QWidget* FiguresDock::make_tools(QWidget* body) {
   return tools;
 }
 
-void FiguresDock::set(std::vector<Bookmark> figures, int chosen) {
+void FiguresDock::set(std::vector<session::Bookmark> figures, int chosen) {
   studio_.set_bookmarks(std::move(figures));
   list_->setCurrentRow(std::min(chosen, list_->count() - 1));
 }
@@ -178,8 +179,8 @@ void FiguresDock::rename(const QListWidgetItem* item) {
   if (filling_ || row < 0) {
     return;
   }
-  std::vector<Bookmark> figures = studio_.bookmarks();
-  Bookmark& figure = figures[static_cast<std::size_t>(row)];
+  std::vector<session::Bookmark> figures = studio_.bookmarks();
+  session::Bookmark& figure = figures[static_cast<std::size_t>(row)];
   const std::string name = item->text().trimmed().toStdString();
   if (name == figure.name) {
     return;
@@ -197,9 +198,9 @@ void FiguresDock::rename(const QListWidgetItem* item) {
 
 void FiguresDock::update_chosen() {
   const int row = list_->currentRow();
-  std::vector<Bookmark> figures = studio_.bookmarks();
+  std::vector<session::Bookmark> figures = studio_.bookmarks();
   if (row >= 0 && row < static_cast<int>(figures.size())) {
-    Bookmark& figure = figures[static_cast<std::size_t>(row)];
+    session::Bookmark& figure = figures[static_cast<std::size_t>(row)];
     const std::string about = figure.about;
     figure = studio_.present(figure.name);
     figure.about = about;
@@ -218,14 +219,14 @@ void FiguresDock::move_chosen(int by) {
 
 void FiguresDock::erase_chosen() {
   const int row = list_->currentRow();
-  std::vector<Bookmark> figures = studio_.bookmarks();
+  std::vector<session::Bookmark> figures = studio_.bookmarks();
   if (row >= 0 && row < static_cast<int>(figures.size())) {
     figures.erase(figures.begin() + row);
     set(std::move(figures), row);
   }
 }
 
-void FiguresDock::add_item(const Bookmark& bookmark) {
+void FiguresDock::add_item(const session::Bookmark& bookmark) {
   const QStringList missing = missing_of(bookmark);
   auto* item = new QListWidgetItem(QString::fromStdString(bookmark.name), list_);
   QString about = QString::fromStdString(bookmark.about);
@@ -252,7 +253,7 @@ void FiguresDock::refresh() {
   shown_ = studio_.bookmarks();
   filling_ = true;
   list_->clear();
-  for (const Bookmark& bookmark : shown_) {
+  for (const session::Bookmark& bookmark : shown_) {
     add_item(bookmark);
   }
   filling_ = false;
@@ -263,7 +264,7 @@ void FiguresDock::choose(const QListWidgetItem* item) {
   if (row >= studio_.bookmarks().size()) {
     return;
   }
-  const Bookmark bookmark = studio_.bookmarks()[row];
+  const session::Bookmark bookmark = studio_.bookmarks()[row];
   studio_.show(bookmark);
   if (const QStringList paths = missing_of(bookmark); !paths.isEmpty()) {
     Q_EMIT missing(QString::fromStdString(bookmark.name), paths);

@@ -23,7 +23,7 @@ class FiguresDock : public QDockWidget {
 
  private:
   void refresh();
-  void add_item(const Bookmark& bookmark);
+  void add_item(const session::Bookmark& bookmark);
   void choose(const QListWidgetItem* item);
   // What can be done to the chosen figure; undo() brings back what was there.
   QWidget* make_tools(QWidget* body);
@@ -31,12 +31,12 @@ class FiguresDock : public QDockWidget {
   void update_chosen();
   void move_chosen(int by);
   void erase_chosen();
-  void set(std::vector<Bookmark> figures, int chosen);
+  void set(std::vector<session::Bookmark> figures, int chosen);
 
   Studio& studio_;
   QListWidget* list_ = nullptr;
   QList<QAction*> of_chosen_;
-  std::vector<Bookmark> shown_;
+  std::vector<session::Bookmark> shown_;
   bool filling_ = false;
 };
 

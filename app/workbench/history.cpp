@@ -18,7 +18,7 @@ void History::push(Step step) {
   future_.clear();
 }
 
-void History::change(ViewState state) {
+void History::change(session::ViewState state) {
   push({state_, {}, {}, {}});
   state_ = std::move(state);
 }

@@ -13,19 +13,19 @@
 namespace locus::workbench {
 
 struct Step {
-  ViewState state;
+  session::ViewState state;
   std::optional<models::Input> input;
-  std::optional<std::vector<CheckpointEntry>> columns;
-  std::optional<std::vector<Bookmark>> figures;
+  std::optional<std::vector<session::CheckpointEntry>> columns;
+  std::optional<std::vector<session::Bookmark>> figures;
 };
 
 class History {
  public:
-  const ViewState& state() const { return state_; }
+  const session::ViewState& state() const { return state_; }
   // Replaces the state without a step.
-  void set(ViewState state) { state_ = std::move(state); }
+  void set(session::ViewState state) { state_ = std::move(state); }
   // Replaces it with a step back to what was there.
-  void change(ViewState state);
+  void change(session::ViewState state);
   // A step that more than the state belongs to: call it before that is replaced.
   void push(Step step);
 
@@ -42,7 +42,7 @@ class History {
  private:
   Step exchange(std::vector<Step>& from, std::vector<Step>& to, Step now);
 
-  ViewState state_;
+  session::ViewState state_;
   std::vector<Step> past_;
   std::vector<Step> future_;
 };

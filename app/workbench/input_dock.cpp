@@ -304,7 +304,7 @@ void InputDock::show_menu(std::int64_t token, const QPoint& at) {
         [this, token] { studio_.pin(studio_.state().query, token); });
   }
   add("in-text", QStringLiteral("Show what it attends to in the text"), [this, token] {
-    ViewState state = studio_.state();
+    session::ViewState state = studio_.state();
     state.view = "attention-text";
     state.camera.reset();
     state.query = token;

@@ -182,7 +182,7 @@ QWidget* InspectorDock::make_colors() {
   colors_box_ = box;
   auto* layout = new QVBoxLayout(box);
   layout->setContentsMargins(0, 0, 0, 0);
-  colors_ = new StateForm(state_fields(), StateField::Place::kColors, box);
+  colors_ = new StateForm(session::state_fields(), session::StateField::Place::kColors, box);
   layout->addWidget(colors_);
   connect(colors_, &StateForm::changed, this, [this] { studio_.change(colors_->edited(studio_.state())); });
   return box;

@@ -78,7 +78,7 @@ void Journal::discard() {
   written_.clear();
 }
 
-Status Journal::write(const Session& session) {
+Status Journal::write(const session::Session& session) {
   std::string text = to_json(session, file_.parent_path());
   if (text != written_) {
     LOCUS_CHECK(write_beside(file_, text));
@@ -130,7 +130,7 @@ std::vector<Journal::State> Journal::states() const {
   return states;
 }
 
-Status Journal::keep(const Session& session) {
+Status Journal::keep(const session::Session& session) {
   const std::string text = to_json(session, folder_ / "states");
   const auto before = states();
   if (!before.empty()) {
@@ -152,7 +152,7 @@ void Journal::prune() const {
 }
 
 std::string summary_of(const Journal::State& state) {
-  const auto session = load_session(state.file);
+  const auto session = session::load_session(state.file);
   if (!session) {
     return {};
   }
@@ -171,7 +171,7 @@ std::string summary_of(const Journal::State& state) {
     line += QStringLiteral("  ") + QString::fromStdString(input.image->filename().string());
   }
   const auto shown = std::count_if(session->checkpoints.begin(), session->checkpoints.end(),
-                                   [](const CheckpointEntry& entry) { return entry.shown; });
+                                   [](const session::CheckpointEntry& entry) { return entry.shown; });
   line += QStringLiteral("  · %1 columns, %2 figures").arg(shown).arg(session->bookmarks.size());
   return line.toStdString();
 }

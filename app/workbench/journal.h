@@ -30,7 +30,7 @@ class Journal {
 
   // The session as it is now; nothing is written when it is what was written last. Not flushed to the disk: it
   // outlives the program, not the machine. Errors: kBadInput when it cannot be written.
-  Status write(const Session& session);
+  Status write(const session::Session& session);
   // There is nothing to come back for: the session is in another file.
   void discard();
 
@@ -44,7 +44,7 @@ class Journal {
   // Newest first.
   std::vector<State> states() const;
   // Adds one, unless the newest is the same.
-  Status keep(const Session& session);
+  Status keep(const session::Session& session);
 
  private:
   std::filesystem::path state_file(std::filesystem::file_time_type time) const;

@@ -69,8 +69,8 @@ bool takes_text(const QWidget* widget) {
 
 void MainWindow::add_option_commands(std::vector<Command>& list) {
   const auto state = studio_->state();
-  const auto change = [this](const std::function<void(ViewState&)>& edit) {
-    ViewState changed = studio_->state();
+  const auto change = [this](const std::function<void(session::ViewState&)>& edit) {
+    session::ViewState changed = studio_->state();
     edit(changed);
     studio_->change(changed);
   };
@@ -79,7 +79,7 @@ void MainWindow::add_option_commands(std::vector<Command>& list) {
     const std::string view = studio_->view().info().name;
     for (const std::string& choice : control.choices) {
       list.push_back({name + QStringLiteral(" = ") + qt(choice), {}, [=] {
-                        change([&](ViewState& s) { s.options[view].set(control.name, choice); });
+                        change([&](session::ViewState& s) { s.options[view].set(control.name, choice); });
                       }});
     }
     if (control.choices.empty()) {
@@ -98,9 +98,9 @@ void MainWindow::add_option_commands(std::vector<Command>& list) {
 }
 
 void MainWindow::add_place_commands(std::vector<Command>& list) {
-  const auto go = [this](const std::function<void(ViewState&)>& edit) {
+  const auto go = [this](const std::function<void(session::ViewState&)>& edit) {
     return [this, edit] {
-      ViewState state = studio_->state();
+      session::ViewState state = studio_->state();
       edit(state);
       studio_->change(state);
     };
@@ -108,19 +108,20 @@ void MainWindow::add_place_commands(std::vector<Command>& list) {
   const views::ViewInfo& info = studio_->view().info();
   const bool any = !studio_->columns().empty();
   for (int layer = 0; any && info.uses_layer && layer <= studio_->largest_layer(); ++layer) {
-    list.push_back({QStringLiteral("Layer %1").arg(layer), {}, go([layer](ViewState& s) { s.layer = layer; })});
+    list.push_back(
+        {QStringLiteral("Layer %1").arg(layer), {}, go([layer](session::ViewState& s) { s.layer = layer; })});
   }
   for (int head = static_cast<int>(views::kMean); any && info.uses_head && head <= studio_->largest_head(); ++head) {
     list.push_back({head < 0 ? QStringLiteral("Head mean") : QStringLiteral("Head %1").arg(head),
                     {},
-                    go([head](ViewState& s) { s.head = head; })});
+                    go([head](session::ViewState& s) { s.head = head; })});
   }
   for (const Checkpoint& each : studio_->checkpoints()) {
     list.push_back({QStringLiteral("Checkpoint: ") + qt(each.name),
                     each.entry.shown ? QStringLiteral("shown: hide it") : QStringLiteral("show it"),
                     [this, id = each.id, shown = each.entry.shown] { studio_->set_shown(id, !shown); }});
   }
-  for (const Bookmark& figure : studio_->bookmarks()) {
+  for (const session::Bookmark& figure : studio_->bookmarks()) {
     list.push_back({QStringLiteral("Figure: ") + qt(figure.name), {}, [this, figure] { studio_->show(figure); }});
   }
 }
@@ -184,7 +185,7 @@ void MainWindow::show_canvas_menu(const CanvasPlace& place, const QPoint& at) {
     const QString name = qt(columns[column]->name);
     if (studio_->view().info().uses_difference) {
       add("compare", QStringLiteral("Compare the others with %1").arg(name), [this, column] {
-        ViewState state = studio_->state();
+        session::ViewState state = studio_->state();
         state.difference = true;
         state.reference = static_cast<std::int64_t>(column);
         studio_->change(state);
@@ -220,7 +221,7 @@ void MainWindow::add_views_menu(QMenu& menu, const views::Selection& there) {
       continue;
     }
     QAction* action = elsewhere->addAction(qt(info.title), this, [this, there, name = info.name] {
-      ViewState state = studio_->state();
+      session::ViewState state = studio_->state();
       state.view = name;
       state.camera.reset();
       state.layer = there.layer.value_or(state.layer);

@@ -36,7 +36,7 @@ void MainWindow::open_path(const std::filesystem::path& path) {
     return;
   }
   const bool file = std::filesystem::is_regular_file(path, code);
-  if (is_session(path)) {
+  if (session::is_session(path)) {
     if (open_session(path)) {
       remember(path);
     }
@@ -50,7 +50,7 @@ void MainWindow::open_path(const std::filesystem::path& path) {
       remember(path);
     }
   } else {
-    CheckpointEntry entry;
+    session::CheckpointEntry entry;
     entry.path = path;
     opening_.push_back(std::filesystem::weakly_canonical(path, code));
     studio_->open(entry);
@@ -65,7 +65,7 @@ bool MainWindow::open_figure(const std::filesystem::path& path) {
     return false;
   }
   const auto text = json ? read_file(path, kLongestRecipe) : paper::read_recipe(path);
-  auto recipe = text ? parse_recipe(*text, path.string()) : Result<Recipe>(text.error());
+  auto recipe = text ? session::parse_recipe(*text, path.string()) : Result<session::Recipe>(text.error());
   const bool named_so = path.filename().string().ends_with(".recipe.json");
   if (!recipe && (ending == ".png" || (json && !named_so))) {
     return false;  // a picture, a checkpoint's index
@@ -74,11 +74,11 @@ bool MainWindow::open_figure(const std::filesystem::path& path) {
     say(QString::fromStdString(recipe.error().describe()), true);
     return true;
   }
-  Bookmark figure;
+  session::Bookmark figure;
   figure.name = path.stem().string();
   figure.state = recipe->session.state;
   figure.input = recipe->session.input;
-  for (const CheckpointEntry& entry : recipe->session.checkpoints) {
+  for (const session::CheckpointEntry& entry : recipe->session.checkpoints) {
     if (entry.shown) {
       figure.columns.push_back(entry);
     }
@@ -97,7 +97,7 @@ void MainWindow::ask_export_all() {
 }
 
 bool MainWindow::open_session(const std::filesystem::path& path) {
-  const auto session = load_session(path);
+  const auto session = session::load_session(path);
   if (!session) {
     say(QString::fromStdString(session.error().describe()), true);
     return false;
@@ -109,15 +109,15 @@ bool MainWindow::open_session(const std::filesystem::path& path) {
   const bool own = !std::filesystem::equivalent(path, bundled_session(), code) && path != config_file(kLastSession);
   studio_->restore(*session, own ? std::filesystem::absolute(path, code) : std::filesystem::path());
   show_title();
-  if (!missing_checkpoints(*session, false).empty()) {
+  if (!session::missing_checkpoints(*session, false).empty()) {
     ask_missing();
   }
   return true;
 }
 
 void MainWindow::relocate(const std::filesystem::path& from, const std::filesystem::path& to) {
-  studio_->restore(relocated(studio_->session(), from, to), studio_->document().path());
-  const auto missing = missing_checkpoints(studio_->session());
+  studio_->restore(session::relocated(studio_->session(), from, to), studio_->document().path());
+  const auto missing = session::missing_checkpoints(studio_->session());
   say(QStringLiteral("%1 is %2")
           .arg(QString::fromStdString(from.filename().string()), QString::fromStdString(to.string())) +
       (missing.empty() ? QString() : QStringLiteral("; still missing: %1").arg(missing.size())));
@@ -140,7 +140,7 @@ void MainWindow::open_first() {
     open_session(config_file(kLastSession));
     // It may be of a file, which it may differ from.
     const std::filesystem::path file = settings_->value(QStringLiteral("session-file")).toString().toStdString();
-    if (const auto saved = load_session(file); !file.empty() && saved) {
+    if (const auto saved = session::load_session(file); !file.empty() && saved) {
       studio_->set_saved(file, *saved);
     }
   } else if (std::filesystem::exists(bundled_session(), code)) {
@@ -228,7 +228,7 @@ void MainWindow::ask_own_text(int id) {
   if (checkpoint == nullptr) {
     return;
   }
-  CheckpointEntry entry = checkpoint->entry;
+  session::CheckpointEntry entry = checkpoint->entry;
   bool ok = false;
   const QString text = QInputDialog::getMultiLineText(
       this, QStringLiteral("A text of its own"),
@@ -255,7 +255,7 @@ void MainWindow::say_written(const Result<std::vector<std::filesystem::path>>& f
 }
 
 void MainWindow::ask_missing() {
-  const auto missing = missing_checkpoints(studio_->session());
+  const auto missing = session::missing_checkpoints(studio_->session());
   if (missing.empty()) {
     say(QStringLiteral("every checkpoint of this session is there"));
     return;
@@ -263,7 +263,7 @@ void MainWindow::ask_missing() {
   auto* dialog = new MissingDialog(missing, this);
   connect(dialog, &MissingDialog::located, this, [this, dialog](const QString& from, const QString& to) {
     relocate(from.toStdString(), to.toStdString());
-    dialog->set_missing(missing_checkpoints(studio_->session()));
+    dialog->set_missing(session::missing_checkpoints(studio_->session()));
   });
   dialog->show();
 }
@@ -282,7 +282,7 @@ void MainWindow::show_welcome() {
       return;
     }
     if (!studio_->bookmarks().empty()) {
-      studio_->show(Bookmark(studio_->bookmarks().front()));
+      studio_->show(session::Bookmark(studio_->bookmarks().front()));
     }
     figures_->show();
     figures_->raise();

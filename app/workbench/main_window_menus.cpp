@@ -103,7 +103,7 @@ void MainWindow::make_view_menu() {
   for (const views::View* view : views::views()) {
     const std::string name = view->info().name;
     QAction* action = add_action(menu, QString::fromStdString(view->info().title), {}, [this, name] {
-      ViewState state = studio_->state();
+      session::ViewState state = studio_->state();
       state.view = name;
       state.camera.reset();
       studio_->change(state);
@@ -206,7 +206,7 @@ void MainWindow::fill_recent() {
 
 void MainWindow::fill_bookmarks() {
   bookmarks_menu_->clear();
-  for (const Bookmark& bookmark : studio_->bookmarks()) {
+  for (const session::Bookmark& bookmark : studio_->bookmarks()) {
     bookmarks_menu_->addAction(QString::fromStdString(bookmark.name), this,
                                [this, bookmark] { studio_->show(bookmark); });
   }

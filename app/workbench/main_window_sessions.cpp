@@ -40,7 +40,7 @@ bool MainWindow::save_session_as() {
 }
 
 bool MainWindow::save_session_to(const std::filesystem::path& path) {
-  const Status saved = workbench::save_session(studio_->session(), path);
+  const Status saved = session::save_session(studio_->session(), path);
   if (saved) {
     studio_->set_saved(path);
     remember(path);
@@ -99,7 +99,7 @@ bool MainWindow::may_replace() {
   if (!ask_changes()) {
     return false;
   }
-  const Session session = studio_->session();
+  const session::Session session = studio_->session();
   if (session.checkpoints.empty() && session.bookmarks.empty()) {
     return true;
   }
@@ -112,15 +112,15 @@ bool MainWindow::may_replace() {
 
 // What opened neither now nor, surely, at the next start is not restored then.
 bool MainWindow::keep_last_session() {
-  Session session = studio_->session();
-  std::erase_if(session.checkpoints, [this](const CheckpointEntry& entry) {
+  session::Session session = studio_->session();
+  std::erase_if(session.checkpoints, [this](const session::CheckpointEntry& entry) {
     std::error_code code;
     const auto& all = studio_->checkpoints();
     return std::any_of(all.begin(), all.end(), [&](const Checkpoint& each) {
       return each.entry == entry && each.error && !each.model && std::filesystem::exists(entry.path, code);
     });
   });
-  const Status saved = workbench::save_session(session, config_file(kLastSession));
+  const Status saved = session::save_session(session, config_file(kLastSession));
   settings_->setValue(QStringLiteral("session-file"), QString::fromStdString(studio_->document().path().string()));
   return saved.ok() ||
          ask("This session cannot be kept for the next start: " + saved.error().describe() + ". Close without it?",
@@ -163,7 +163,7 @@ void MainWindow::offer_recovery() {
 }
 
 void MainWindow::return_to(const std::filesystem::path& state) {
-  const auto session = load_session(state);  // read before it may make room for the present one
+  const auto session = session::load_session(state);  // read before it may make room for the present one
   if (!session) {
     say(QString::fromStdString(session.error().describe()), true);
   } else if (may_replace()) {

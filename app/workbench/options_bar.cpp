@@ -107,11 +107,11 @@ void OptionsBar::set(const std::string& name, const SettingValue& value) {
   if (filling_) {
     return;
   }
-  ViewState state = studio_.state();
+  session::ViewState state = studio_.state();
   const Settings options = state.options[studio_.view().info().name];
   const auto before = options.values().find(name);
   if (before == options.values().end() || !(before->second == value)) {
-    set_option(state, studio_.view().info().name, name, value);
+    session::set_option(state, studio_.view().info().name, name, value);
     studio_.change(state);
   }
 }

@@ -32,10 +32,10 @@ std::string file_name(const std::string& name) {
   return out.empty() ? "figure" : out;
 }
 
-std::vector<CheckpointEntry> found(const std::vector<CheckpointEntry>& entries, const std::string& figure,
-                                   std::vector<std::string>& warnings) {
-  std::vector<CheckpointEntry> there;
-  for (const CheckpointEntry& entry : entries) {
+std::vector<session::CheckpointEntry> found(const std::vector<session::CheckpointEntry>& entries,
+                                            const std::string& figure, std::vector<std::string>& warnings) {
+  std::vector<session::CheckpointEntry> there;
+  for (const session::CheckpointEntry& entry : entries) {
     std::error_code code;
     if (!entry.shown) {
       continue;
@@ -53,16 +53,17 @@ std::vector<CheckpointEntry> found(const std::vector<CheckpointEntry>& entries, 
 // One figure of the session, with everything to draw it again.
 class Drawing {
  public:
-  static Result<Drawing> make(const Bookmark& bookmark, const std::vector<CheckpointEntry>& entries,
-                              const models::Input& input, ColumnMaker& maker, std::shared_ptr<views::FieldCache> cache,
-                              const StopToken& stop) {
+  static Result<Drawing> make(const session::Bookmark& bookmark, const std::vector<session::CheckpointEntry>& entries,
+                              const models::Input& input, session::ColumnMaker& maker,
+                              std::shared_ptr<views::FieldCache> cache, const StopToken& stop) {
     Drawing drawing;
     LOCUS_TRY(drawing.view_, views::find_view(bookmark.state.view));
     LOCUS_TRY(drawing.columns_, maker.columns(entries, input));
     for (std::size_t n = 0; n < entries.size(); ++n) {  // all are shown
       const views::Column& column = drawing.columns_[n];
       LOCUS_CHECK(drawing.view_->available(column));
-      LOCUS_TRY(drawing.recipe_.digests.emplace_back(), checkpoint_digest(files_of(entries[n], column.model.get())));
+      LOCUS_TRY(drawing.recipe_.digests.emplace_back(),
+                session::checkpoint_digest(files_of(entries[n], column.model.get())));
     }
     drawing.recipe_.session.checkpoints = entries;
     drawing.recipe_.session.input = input;
@@ -71,7 +72,7 @@ class Drawing {
     drawing.stop_ = stop;
     // Figures of several panels beside each other have a page's width.
     LOCUS_TRY(const figure::Figure figure, drawing.figure("any.png"));
-    drawing.recipe_.paper.width_mm = figure.columns > 1 ? kPageMm : kPanelMm;
+    drawing.recipe_.paper.width_mm = figure.columns > 1 ? session::kPageMm : kPanelMm;
     return drawing;
   }
 
@@ -86,7 +87,7 @@ class Drawing {
 
  private:
   Result<figure::Figure> figure(const std::filesystem::path& file) const {
-    views::ViewInput input = paper_input(recipe_, columns_, *view_, file);
+    views::ViewInput input = session::paper_input(recipe_, columns_, *view_, file);
     input.cache = cache_;
     input.stop = stop_;
     return view_->figure(input);
@@ -94,7 +95,7 @@ class Drawing {
 
   const views::View* view_ = nullptr;
   std::vector<views::Column> columns_;
-  Recipe recipe_;
+  session::Recipe recipe_;
   std::shared_ptr<views::FieldCache> cache_;
   StopToken stop_;
 };
@@ -103,29 +104,29 @@ class Drawing {
 
 Result<RenderedSession> render_session(const std::filesystem::path& path, const std::filesystem::path& folder,
                                        const StopToken& stop) {
-  LOCUS_TRY(const Session session, load_session(path));
+  LOCUS_TRY(const session::Session session, session::load_session(path));
   return render_session(session, folder, stop, {});
 }
 
-Result<RenderedSession> render_session(const Session& session, const std::filesystem::path& folder,
+Result<RenderedSession> render_session(const session::Session& session, const std::filesystem::path& folder,
                                        const StopToken& stop, const Progress& progress) {
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   if (code) {
     return bad_input("cannot make the folder: " + code.message(), folder.string());
   }
-  std::vector<Bookmark> figures = session.bookmarks;
+  std::vector<session::Bookmark> figures = session.bookmarks;
   if (figures.empty()) {
     figures.push_back({session.state.view, session.state});
   }
-  ColumnMaker maker(
+  session::ColumnMaker maker(
       [](const auto& checkpoint, const auto& options, StopToken, const Progress&) {
         return models::open(checkpoint, options);
       },
       [&stop](const models::Model& model, const models::Input& input) { return model.run(input, {}, stop); });
   const auto cache = std::make_shared<views::FieldCache>(std::size_t{256} << 20);
   RenderedSession rendered;
-  for (const Bookmark& each : figures) {
+  for (const session::Bookmark& each : figures) {
     report(progress, static_cast<double>(&each - figures.data()) / static_cast<double>(figures.size()), each.name);
     const std::size_t warned = rendered.warnings.size();
     const auto entries = found(each.columns.empty() ? session.checkpoints : each.columns, each.name, rendered.warnings);

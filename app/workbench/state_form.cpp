@@ -63,17 +63,18 @@ void show_value(QWidget* widget, const std::string& text) {
 
 }  // namespace
 
-StateForm::StateForm(const StateFields& fields, StateField::Place place, QWidget* parent) : QWidget(parent) {
+StateForm::StateForm(const session::StateFields& fields, session::StateField::Place place, QWidget* parent)
+    : QWidget(parent) {
   auto* form = new QFormLayout(this);
   form->setContentsMargins(4, 4, 4, 4);
-  for (const StateField& field : fields) {
+  for (const session::StateField& field : fields) {
     if (field.place == place) {
       add(*form, field);
     }
   }
 }
 
-void StateForm::add(QFormLayout& form, const StateField& field) {
+void StateForm::add(QFormLayout& form, const session::StateField& field) {
   const Parameter& parameter = field.parameter;
   QWidget* const widget = make(field, rows_.size());
   widget->setObjectName(qt(parameter.name));
@@ -89,7 +90,7 @@ void StateForm::add(QFormLayout& form, const StateField& field) {
   rows_.push_back({&field, widget, label, {}});
 }
 
-QWidget* StateForm::make(const StateField& field, std::size_t row) {
+QWidget* StateForm::make(const session::StateField& field, std::size_t row) {
   const Parameter& parameter = field.parameter;
   if (parameter.kind == Kind::kToggle) {
     auto* check = new QCheckBox(qt(parameter.label), this);
@@ -104,7 +105,7 @@ QWidget* StateForm::make(const StateField& field, std::size_t row) {
     connect(combo, &QComboBox::activated, this, [this, row] { edit(row); });
     return combo;
   }
-  const bool left_empty = !field.get(ViewState{}).has_value();
+  const bool left_empty = !field.get(session::ViewState{}).has_value();
   if (parameter.kind == Kind::kNumber && !left_empty) {
     auto* spin = new QDoubleSpinBox(this);
     const bool fine = parameter.high - parameter.low <= 10;
@@ -120,10 +121,10 @@ QWidget* StateForm::make(const StateField& field, std::size_t row) {
   return line;
 }
 
-void StateForm::show_state(const ViewState& state) {
+void StateForm::show_state(const session::ViewState& state) {
   filling_ = true;
   for (Row& row : rows_) {
-    row.shown = typed_text(*row.field, state);
+    row.shown = session::typed_text(*row.field, state);
     if (auto* check = qobject_cast<QCheckBox*>(row.widget)) {
       const auto value = row.field->get(state);
       check->setChecked(value && *value == SettingValue(true));
@@ -148,15 +149,15 @@ void StateForm::edit(std::size_t row) {
   }
 }
 
-ViewState StateForm::edited(ViewState state) const {
+session::ViewState StateForm::edited(session::ViewState state) const {
   if (last_ >= rows_.size()) {
     return state;
   }
-  const StateField& field = *rows_[last_].field;
+  const session::StateField& field = *rows_[last_].field;
   if (const auto* check = qobject_cast<const QCheckBox*>(rows_[last_].widget)) {
     field.put(state, SettingValue(check->isChecked()));
   } else {
-    static_cast<void>(type_field(field, state, typed(rows_[last_].widget), field.parameter.name).ok());
+    static_cast<void>(session::type_field(field, state, typed(rows_[last_].widget), field.parameter.name).ok());
   }
   return state;
 }

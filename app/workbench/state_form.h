@@ -15,25 +15,25 @@ class StateForm : public QWidget {
   Q_OBJECT
 
  public:
-  StateForm(const StateFields& fields, StateField::Place place, QWidget* parent);
+  StateForm(const session::StateFields& fields, session::StateField::Place place, QWidget* parent);
 
   // Shows a state; emits nothing.
-  void show_state(const ViewState& state);
+  void show_state(const session::ViewState& state);
   // The state with the field that was edited last as its widget has it; what cannot be is left as it was.
-  ViewState edited(ViewState state) const;
+  session::ViewState edited(session::ViewState state) const;
 
  Q_SIGNALS:
   void changed();
 
  private:
   struct Row {
-    const StateField* field = nullptr;
+    const session::StateField* field = nullptr;
     QWidget* widget = nullptr;
     QWidget* label = nullptr;  // null for check boxes, which are their own
     std::string shown;         // of a line, as it was filled
   };
-  void add(QFormLayout& form, const StateField& field);
-  QWidget* make(const StateField& field, std::size_t row);
+  void add(QFormLayout& form, const session::StateField& field);
+  QWidget* make(const session::StateField& field, std::size_t row);
   void edit(std::size_t row);
 
   std::vector<Row> rows_;

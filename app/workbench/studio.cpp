@@ -136,7 +136,7 @@ void Studio::generate(std::int64_t count, double temperature) {
 
 // ---- view
 
-ViewState Studio::clamped(ViewState state) const {
+session::ViewState Studio::clamped(session::ViewState state) const {
   const auto shown = columns();
   if (shown.empty()) {
     return state;  // a restored session keeps its place until its checkpoints are there
@@ -156,7 +156,7 @@ ViewState Studio::clamped(ViewState state) const {
   }
   const auto view = views::find_view(state.view);
   if (state.camera && view) {
-    const auto home = (*view)->home(workbench::view_input(state, columns_.view_columns(), **view));
+    const auto home = (*view)->home(session::view_input(state, columns_.view_columns(), **view));
     if (home && !(overlap(home->x, state.camera->x) && overlap(home->y, state.camera->y))) {
       state.camera.reset();  // a shorter text has nothing there
     }
@@ -170,7 +170,7 @@ void Studio::show_state() {
   scheduler_.update_cells();
 }
 
-void Studio::change(ViewState state, bool undoable) {
+void Studio::change(session::ViewState state, bool undoable) {
   state = clamped(std::move(state));
   if (undoable) {
     history_.change(std::move(state));
@@ -188,7 +188,7 @@ void Studio::point(const Pointed& at) {
 }
 
 void Studio::pin(std::int64_t query, std::int64_t key) {
-  ViewState pinned = state();
+  session::ViewState pinned = state();
   pinned.query = query;
   pinned.key = query == views::kNone ? views::kNone : key;
   change(pinned);
@@ -241,11 +241,11 @@ void Studio::redo() {
 
 // ---- sessions
 
-Session Studio::session() const {
+session::Session Studio::session() const {
   return {columns_.entries(), input(), state(), bookmarks()};
 }
 
-void Studio::restore(const Session& session, const std::filesystem::path& file) {
+void Studio::restore(const session::Session& session, const std::filesystem::path& file) {
   columns_.clear();
   worker_.drop(kGenerate);
   history_.clear();
@@ -253,29 +253,29 @@ void Studio::restore(const Session& session, const std::filesystem::path& file) 
   history_.set(session.state);
   input_.put(session.input);
   Q_EMIT state_changed();
-  for (const CheckpointEntry& entry : session.checkpoints) {
+  for (const session::CheckpointEntry& entry : session.checkpoints) {
     columns_.open(entry);
   }
   set_saved(file);
 }
 
-Bookmark Studio::present(const std::string& name) const {
+session::Bookmark Studio::present(const std::string& name) const {
   return {name, state(), input(), columns_.shown_entries(), {}};
 }
 
 void Studio::add_bookmark(const std::string& name) {
-  std::vector<Bookmark> figures = bookmarks();
+  std::vector<session::Bookmark> figures = bookmarks();
   figures.push_back(present(name));
   set_bookmarks(std::move(figures));
 }
 
-void Studio::set_bookmarks(std::vector<Bookmark> figures) {
+void Studio::set_bookmarks(std::vector<session::Bookmark> figures) {
   history_.push({state(), {}, {}, bookmarks()});
   document_.set_figures(std::move(figures));
   Q_EMIT state_changed();
 }
 
-void Studio::show(const Bookmark& bookmark) {
+void Studio::show(const session::Bookmark& bookmark) {
   Step back{state(), {}, {}, {}};
   Step step{bookmark.state, bookmark.input, {}, {}};
   if (bookmark.input) {

@@ -28,7 +28,7 @@ struct StudioOptions {
   std::int64_t memory_limit_mb = 0;
   int debounce_ms = 60;  // between the last keystroke and the run
   double step_ms = 80;   // of a large map that becomes exact, between two pictures of it
-  Opener opener = models::open;
+  session::Opener opener = models::open;
 };
 
 // What is pointed at, wherever: tokens as the first column counts them.
@@ -46,7 +46,7 @@ class Studio : public QObject {
   explicit Studio(const StudioOptions& options);
 
   // ---- checkpoints: see Columns
-  int open(const CheckpointEntry& entry) { return columns_.open(entry); }
+  int open(const session::CheckpointEntry& entry) { return columns_.open(entry); }
   void remove(int id);
   void set_shown(int id, bool shown) { columns_.set_shown(id, shown); }
   const std::vector<Checkpoint>& checkpoints() const { return columns_.all(); }
@@ -74,9 +74,9 @@ class Studio : public QObject {
   void generate(std::int64_t count, double temperature);
 
   // ---- view: see History and FigureScheduler
-  const ViewState& state() const { return history_.state(); }
+  const session::ViewState& state() const { return history_.state(); }
   // Clamps layer and head to what is open. With `undoable`, undo() comes back here.
-  void change(ViewState state, bool undoable = true);
+  void change(session::ViewState state, bool undoable = true);
   void undo();
   void redo();
   bool can_undo() const { return history_.previous() != nullptr; }
@@ -85,7 +85,7 @@ class Studio : public QObject {
   void set_canvas_size(int width_px, int height_px) { scheduler_.set_canvas_size(width_px, height_px); }
   views::ViewInput view_input() const { return scheduler_.view_input(); }
   const std::shared_ptr<const figure::Figure>& figure() const { return scheduler_.figure(); }
-  const ViewState& figure_state() const { return scheduler_.figure_state(); }
+  const session::ViewState& figure_state() const { return scheduler_.figure_state(); }
   const std::optional<Error>& figure_error() const { return scheduler_.error(); }
   bool figure_is_current() const { return scheduler_.is_current(); }
   void inspect(std::int64_t query, std::int64_t key) { scheduler_.inspect(query, key); }
@@ -99,23 +99,25 @@ class Studio : public QObject {
 
   // ---- sessions: see Document
   const Document& document() const { return document_; }
-  Session session() const;
+  session::Session session() const;
   // Another session, of that file (empty: of none). What was there is gone: keep it before.
-  void restore(const Session& session, const std::filesystem::path& file = {});
+  void restore(const session::Session& session, const std::filesystem::path& file = {});
   // The session is in that file now.
   void set_saved(const std::filesystem::path& file) { document_.set_saved(file, session()); }
   // That file, which holds another session.
-  void set_saved(const std::filesystem::path& file, const Session& session) { document_.set_saved(file, session); }
+  void set_saved(const std::filesystem::path& file, const session::Session& session) {
+    document_.set_saved(file, session);
+  }
   bool has_changes() const { return document_.differs(session()); }
 
-  const std::vector<Bookmark>& bookmarks() const { return document_.figures(); }
+  const std::vector<session::Bookmark>& bookmarks() const { return document_.figures(); }
   // What is shown now, with its input and columns, as a figure.
-  Bookmark present(const std::string& name) const;
+  session::Bookmark present(const std::string& name) const;
   void add_bookmark(const std::string& name);
   // Another list of figures; undo() brings back the one before.
-  void set_bookmarks(std::vector<Bookmark> figures);
+  void set_bookmarks(std::vector<session::Bookmark> figures);
   // A figure's view, its input and its columns in its order, as far as it says; undo() brings back what was there.
-  void show(const Bookmark& bookmark);
+  void show(const session::Bookmark& bookmark);
 
   // ---- work
   Worker& worker() { return worker_; }
@@ -141,7 +143,7 @@ class Studio : public QObject {
   void connect_parts();
   void wake();
   void drain();
-  ViewState clamped(ViewState state) const;
+  session::ViewState clamped(session::ViewState state) const;
   void show_state();
   // The parts of the session that `like` has, as they are now.
   Step present_step(const Step& like) const;

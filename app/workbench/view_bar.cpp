@@ -98,7 +98,7 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
 
 void ViewBar::refresh() {
   filling_ = true;
-  const ViewState& state = studio_.state();
+  const session::ViewState& state = studio_.state();
   const views::ViewInfo& info = studio_.view().info();
   view_->setCurrentIndex(view_->findData(QString::fromStdString(info.name)));
   layer_->setRange(0, std::max(studio_.largest_layer(), static_cast<int>(state.layer)));
@@ -162,7 +162,7 @@ void ViewBar::apply() {
   if (filling_) {
     return;
   }
-  ViewState state = studio_.state();
+  session::ViewState state = studio_.state();
   const std::string view = view_->currentData().toString().toStdString();
   if (view != state.view) {
     state.view = view;

@@ -158,7 +158,7 @@ void WhatIfDialog::apply() {
     studio_.change_overrides(column_, overrides());
     return;
   }
-  CheckpointEntry entry = checkpoint->entry;
+  session::CheckpointEntry entry = checkpoint->entry;
   entry.shown = true;
   entry.overrides = overrides();
   column_ = studio_.open(entry);

@@ -9,9 +9,11 @@
 #include "core/base/progress.h"
 #include "core/base/result.h"
 
-namespace locus::workbench {
-
+namespace locus::session {
 struct Session;
+}
+
+namespace locus::workbench {
 
 // What becomes of changes that a file does not have.
 enum class Answer { kSave, kDiscard, kCancel };
@@ -47,7 +49,7 @@ struct RenderedSession {
 Result<RenderedSession> render_session(const std::filesystem::path& session, const std::filesystem::path& folder,
                                        const StopToken& stop = {});
 // The same of one that is open; says which figure it is at.
-Result<RenderedSession> render_session(const Session& session, const std::filesystem::path& folder,
+Result<RenderedSession> render_session(const session::Session& session, const std::filesystem::path& folder,
                                        const StopToken& stop, const Progress& progress);
 
 // assets/ of this installation: beside the program, above it, or where it was built. Empty when there is none.

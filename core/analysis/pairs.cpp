@@ -14,63 +14,6 @@ namespace locus::analysis {
 
 namespace {
 
-constexpr std::int64_t kBlock = 512;  // tokens whose norms are in cache together
-
-// norms[t·M + m] of `count` tokens.
-void norms_of(const PairLayer& layer, const float* tokens, std::int64_t count, std::vector<float>& norms) {
-  const std::int64_t width = layer.query.size(2);
-  const std::int64_t rows = layer.rows();
-  norms.assign(index(count * rows), 0.0F);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::vector<std::int64_t>& channels = layer.channels(row);
-    if (channels.size() == 2) {
-      const float* const first = tokens + channels[0];
-      const float* const second = tokens + channels[1];
-      for (std::int64_t t = 0; t < count; ++t) {
-        const float a = first[t * width];
-        const float b = second[t * width];
-        norms[index(t * rows + row)] = std::sqrt(a * a + b * b);
-      }
-      continue;
-    }
-    for (std::int64_t t = 0; t < count; ++t) {
-      float square = 0;
-      for (const std::int64_t channel : channels) {
-        square += tokens[t * width + channel] * tokens[t * width + channel];
-      }
-      norms[index(t * rows + row)] = std::sqrt(square);
-    }
-  }
-}
-
-// One thread's norms of a block of tokens.
-struct Norms {
-  std::vector<float> query, key;
-};
-
-// Adds to sums (H, rows) what one block of tokens gives to the heads that share a key head.
-void add_block(const PairLayer& layer, PairNorm norm, std::int64_t key_head, Range tokens, Norms& with, double* sums) {
-  const std::int64_t width = layer.query.size(2);
-  const std::int64_t rows = layer.rows();
-  if (norm != PairNorm::kQuery) {
-    norms_of(layer, layer.key_of(key_head * layer.group) + tokens.begin * width, tokens.size(), with.key);
-  }
-  for (std::int64_t head = key_head * layer.group; head < (key_head + 1) * layer.group; ++head) {
-    if (norm != PairNorm::kKey) {
-      norms_of(layer, layer.query_of(head) + tokens.begin * width, tokens.size(), with.query);
-    }
-    for (std::int64_t row = 0; row < rows; ++row) {
-      double sum = 0;
-      for (std::int64_t n = row; n < tokens.size() * rows; n += rows) {
-        const float query = norm == PairNorm::kKey ? 1.0F : with.query[index(n)];
-        const float key = norm == PairNorm::kQuery ? 1.0F : with.key[index(n)];
-        sum += static_cast<double>(query) * static_cast<double>(key);
-      }
-      sums[head * rows + row] += sum;
-    }
-  }
-}
-
 double concentration(const std::vector<double>& real, const std::vector<double>& imaginary, std::int64_t first) {
   double x = 0;
   double y = 0;
@@ -182,36 +125,6 @@ Result<PairList> pair_list(const PairSource& source, std::int64_t head) {
   LOCUS_TRY(const PairLayer layer, PairLayer::of(source));
   LOCUS_CHECK(layer.check_head(head));
   return layer.list(head);
-}
-
-Result<Field> pair_energy(const PairSource& source, PairNorm norm, StopToken stop) {
-  const at::NoGradGuard no_grad;
-  LOCUS_TRY(const PairLayer layer, PairLayer::of(source));
-  const std::int64_t key_heads = layer.heads / layer.group;
-  const std::int64_t blocks = (layer.length + kBlock - 1) / kBlock;
-  // Each run of blocks sums for itself, in an order that no number of threads changes.
-  const std::int64_t runs = std::min<std::int64_t>(blocks, 16);
-  const std::int64_t entries = layer.heads * layer.rows();
-  std::vector<double> sums(index(runs * entries), 0.0);
-  LOCUS_CHECK(attention::run_tasks<Norms>(runs * key_heads, stop, [&](std::int64_t task, Norms& with) {
-    const std::int64_t run = task / key_heads;
-    for (std::int64_t block = blocks * run / runs; block < blocks * (run + 1) / runs; ++block) {
-      const Range tokens{block * kBlock, std::min((block + 1) * kBlock, layer.length)};
-      add_block(layer, norm, task % key_heads, tokens, with, sums.data() + run * entries);
-    }
-  }));
-  Field field = Field::zeros(layer.heads, layer.rows());
-  field.row_axis.name = "head";
-  field.column_axis.name = "pair";
-  field.quantity = "mean norm";
-  for (std::int64_t n = 0; n < entries; ++n) {
-    double sum = 0;
-    for (std::int64_t run = 0; run < runs; ++run) {
-      sum += sums[index(run * entries + n)];
-    }
-    field.values[index(n)] = static_cast<float>(sum / static_cast<double>(layer.length));
-  }
-  return field;
 }
 
 Result<CellParts> pair_parts(const PairSource& source, std::int64_t head, std::int64_t query, std::int64_t key,

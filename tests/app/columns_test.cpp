@@ -30,7 +30,7 @@ class Columns : public test::EventLoopTest {
                      [this](const Error& error) { errors_.push_back(error); });
   }
   int open(const char* name, bool shown = true) {
-    CheckpointEntry entry;
+    session::CheckpointEntry entry;
     entry.path = name;
     entry.shown = shown;
     return columns_.open(entry);
@@ -84,10 +84,10 @@ TEST_F(Columns, WhatIsShownAndHasRunIsAColumn) {
 TEST_F(Columns, TheSamePathIsOpenedOnceAndNamesDiffer) {
   const int first = open("gentle");
   EXPECT_EQ(open("gentle"), first);
-  CheckpointEntry other;
+  session::CheckpointEntry other;
   other.path = "elsewhere/gentle";
   columns_.open(other);
-  CheckpointEntry base;
+  session::CheckpointEntry base;
   base.path = "gentle";
   base.overrides.rope_base = 300;
   columns_.open(base);

@@ -11,14 +11,14 @@
 namespace {
 
 using locus::ErrorCode;
+using locus::session::command_words;
+using locus::session::PaperState;
+using locus::session::Recipe;
+using locus::session::shell_line;
 using locus::testing_support::CheckpointTest;
 using locus::testing_support::expect_error;
 using locus::testing_support::read_text;
 using locus::testing_support::run_locus;
-using locus::workbench::command_words;
-using locus::workbench::PaperState;
-using locus::workbench::Recipe;
-using locus::workbench::shell_line;
 using nlohmann::json;
 
 class CommandWords : public CheckpointTest {
@@ -52,7 +52,7 @@ TEST_F(CommandWords, DrawTheSame) {
   const auto outcome = run_locus(*words);
   ASSERT_EQ(outcome.status, 0) << outcome.err << "\n" << shell_line(*words);
   const json again = json::parse(read_text(file("again.csv.recipe.json")));
-  json wanted = json::parse(locus::workbench::to_json(made));
+  json wanted = json::parse(locus::session::to_json(made));
   wanted["state"]["options"].erase("heads");
   EXPECT_EQ(again.at("state"), wanted.at("state"));
   EXPECT_EQ(again.at("input"), wanted.at("input"));
@@ -78,7 +78,7 @@ TEST_F(CommandWords, TypeAndPartsOfTheFigureAreInItsRecipe) {
   const auto outcome = run_locus({"figure", "attention", path(), "--text", "one two", "--data", csv, "--text-pt", "9",
                                   "--without", "titles,legend"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const auto read = locus::workbench::parse_recipe(read_text(csv + ".recipe.json"), csv + ".recipe.json");
+  const auto read = locus::session::parse_recipe(read_text(csv + ".recipe.json"), csv + ".recipe.json");
   ASSERT_TRUE(read.ok()) << read.error().describe();
   EXPECT_EQ(read->paper.text_pt, 9);
   EXPECT_FALSE(read->paper.titles);
@@ -89,7 +89,7 @@ TEST_F(CommandWords, TypeAndPartsOfTheFigureAreInItsRecipe) {
   std::string text = read_text(csv + ".recipe.json");
   text.replace(text.find("titles,legend"), 13, "axes");
   EXPECT_EQ(
-      locus::workbench::parse_recipe(text, "r.json").error().describe(),
+      locus::session::parse_recipe(text, "r.json").error().describe(),
       "r.json: paper.without: expected titles, labels or legend, or several with commas between them, found axes");
 }
 
@@ -103,14 +103,14 @@ TEST_F(CommandWords, WhatThePaperLeavesOutIsNotDrawn) {
   figure.panels[0].layers.emplace_back(locus::figure::Curve{"named", {0, 1}, {0, 1}, {}, {}});
   PaperState paper;
   paper.labels = false;
-  auto drawn = locus::workbench::on_paper(figure, paper);
+  auto drawn = locus::session::on_paper(figure, paper);
   EXPECT_EQ(drawn.panels[0].x.label, "");
   EXPECT_TRUE(drawn.panels[0].color_bar);  // the bar stays, without its words
   EXPECT_EQ(drawn.panels[0].title, "one");
   paper = {};
   paper.legend = false;
   paper.titles = false;
-  drawn = locus::workbench::on_paper(figure, paper);
+  drawn = locus::session::on_paper(figure, paper);
   EXPECT_EQ(drawn.title + drawn.panels[0].title + drawn.panels[0].color_bar_label, "");
   EXPECT_EQ(std::get<locus::figure::Curve>(drawn.panels[0].layers[0]).name, "");
   EXPECT_EQ(drawn.panels[0].x.label, "key");

@@ -147,18 +147,18 @@ TEST(Comparison, APinnedQuerysRowHasItsOwnNumbers) {
 }
 
 TEST(Comparison, AColumnsOwnTextIsKeptInFilesAndNames) {
-  workbench::CheckpointEntry entry;
+  session::CheckpointEntry entry;
   entry.path = "/there/text-rope";
   entry.text = "Nine\nnaïve tests of a longer text";
-  EXPECT_EQ(workbench::label_of(entry), " “Nine naïve tests of a l…”");
+  EXPECT_EQ(session::label_of(entry), " “Nine naïve tests of a l…”");
   models::Input input;
   input.text = "another";
-  EXPECT_EQ(workbench::input_of(entry, input).text, entry.text);
-  workbench::Session session;
+  EXPECT_EQ(session::input_of(entry, input).text, entry.text);
+  session::Session session;
   session.checkpoints = {entry};
   session.state.unlinked = {{kNone, 0}, {2, kMean}};
   session.state.reference = 1;
-  const auto again = workbench::parse_session(nlohmann::json::parse(workbench::to_json(session, "/")), "s.json", "/");
+  const auto again = session::parse_session(nlohmann::json::parse(session::to_json(session, "/")), "s.json", "/");
   ASSERT_TRUE(again.ok()) << again.error().describe();
   EXPECT_EQ(again->checkpoints, session.checkpoints);
   EXPECT_EQ(again->state.unlinked, session.state.unlinked);

@@ -7,7 +7,7 @@ namespace {
 
 TEST(Document, DiffersOnceTheSessionIsNotWhatWasSaved) {
   Document document;
-  Session session;
+  session::Session session;
   session.input.text = "one";
   document.set_saved({}, session);
   EXPECT_EQ(document.name(), "untitled");
@@ -24,10 +24,10 @@ TEST(Document, DiffersOnceTheSessionIsNotWhatWasSaved) {
 }
 
 TEST(Document, FiguresMoveWithinTheirList) {
-  const std::vector<Bookmark> figures{{"a", {}, {}, {}, {}}, {"b", {}, {}, {}, {}}, {"c", {}, {}, {}, {}}};
+  const std::vector<session::Bookmark> figures{{"a", {}, {}, {}, {}}, {"b", {}, {}, {}, {}}, {"c", {}, {}, {}, {}}};
   const auto names = [&](std::size_t from, std::size_t to) {
     std::string all;
-    for (const Bookmark& each : moved(figures, from, to)) {
+    for (const session::Bookmark& each : moved(figures, from, to)) {
       all += each.name;
     }
     return all;

@@ -28,7 +28,7 @@ class FigureScheduler : public test::EventLoopTest {
     return std::shared_ptr<const models::Model>(std::make_shared<test::FakeModel>(shape));
   }
   void open(const char* name) {
-    CheckpointEntry entry;
+    session::CheckpointEntry entry;
     entry.path = name;
     columns_.open(entry);
   }
@@ -59,7 +59,7 @@ TEST_F(FigureScheduler, TheFigureFollowsTheRunsAndTheState) {
   ASSERT_NE(scheduler_.figure(), nullptr);
   EXPECT_EQ(scheduler_.figure()->panels.size(), 1U);
   EXPECT_TRUE(scheduler_.is_current());
-  ViewState state = history_.state();
+  session::ViewState state = history_.state();
   state.view = "heads";
   history_.set(state);
   EXPECT_FALSE(scheduler_.is_current());
@@ -88,7 +88,7 @@ TEST_F(FigureScheduler, ColumnsOfTwoInputsAreNeverMixed) {
 TEST_F(FigureScheduler, AViewThatHasNothingToShowSaysWhy) {
   type("one two");
   open("gentle");
-  ViewState state;
+  session::ViewState state;
   state.view = "gates";
   history_.set(state);
   ASSERT_TRUE(settle());
@@ -106,7 +106,7 @@ TEST_F(FigureScheduler, TheInspectedCellIsThePointedAtOrThePinned) {
   ASSERT_TRUE(settle());
   ASSERT_EQ(scheduler_.cells().size(), 1U);
   EXPECT_EQ(scheduler_.cells().front().query, 4);
-  ViewState state = history_.state();
+  session::ViewState state = history_.state();
   state.query = 6;
   state.key = 1;
   history_.set(state);

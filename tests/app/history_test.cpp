@@ -5,8 +5,8 @@
 namespace locus::workbench {
 namespace {
 
-ViewState at_layer(std::int64_t layer) {
-  ViewState state;
+session::ViewState at_layer(std::int64_t layer) {
+  session::ViewState state;
   state.layer = layer;
   return state;
 }
@@ -39,11 +39,13 @@ TEST(History, AStepMayHoldTheInputTheColumnsAndTheFigures) {
   History history;
   models::Input typed;
   typed.text = "typed";
-  history.push({history.state(), typed, std::vector<CheckpointEntry>{{"a", {}, true}}, std::vector<Bookmark>(2)});
+  history.push({history.state(), typed, std::vector<session::CheckpointEntry>{{"a", {}, true}},
+                std::vector<session::Bookmark>(2)});
   ASSERT_NE(history.previous(), nullptr);
   models::Input chosen;
   chosen.text = "of the figure";
-  const Step back = history.undo({history.state(), chosen, std::vector<CheckpointEntry>{}, std::vector<Bookmark>(1)});
+  const Step back = history.undo(
+      {history.state(), chosen, std::vector<session::CheckpointEntry>{}, std::vector<session::Bookmark>(1)});
   EXPECT_EQ(back.input->text, "typed");
   EXPECT_EQ(back.columns->size(), 1U);
   EXPECT_EQ(back.figures->size(), 2U);

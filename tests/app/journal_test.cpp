@@ -17,8 +17,8 @@ class Journal : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
-  static Session session_of(const std::string& text) {
-    Session session;
+  static session::Session session_of(const std::string& text) {
+    session::Session session;
     session.input.text = text;
     return session;
   }
@@ -36,13 +36,13 @@ TEST_F(Journal, ACleanEndLeavesNothingBehind) {
 
 TEST_F(Journal, AJournalWithoutALivingProgramWasLeftBehind) {
   std::filesystem::create_directories(folder_ / "journal");
-  ASSERT_TRUE(save_session(session_of("lost"), folder_ / "journal" / "1-1.locus.json").ok());
+  ASSERT_TRUE(session::save_session(session_of("lost"), folder_ / "journal" / "1-1.locus.json").ok());
   workbench::Journal living(folder_);
   ASSERT_TRUE(living.write(session_of("living")).ok());
   workbench::Journal next(folder_);
   const auto left = next.take_left_behind();
   ASSERT_TRUE(left.has_value());
-  EXPECT_EQ(load_session(*left)->input.text, "lost");
+  EXPECT_EQ(session::load_session(*left)->input.text, "lost");
   EXPECT_FALSE(next.take_left_behind().has_value());  // of the living one nothing is taken
   ASSERT_EQ(next.states().size(), 1U);
   EXPECT_NE(summary_of(next.states().front()).find("lost"), std::string::npos);
@@ -56,22 +56,22 @@ TEST_F(Journal, TheLastTenStatesAreKeptEachOnce) {
   }
   const auto states = journal.states();
   ASSERT_EQ(states.size(), workbench::Journal::kMostStates);
-  EXPECT_EQ(load_session(states.front().file)->input.text, "12");
-  EXPECT_EQ(load_session(states.back().file)->input.text, "3");
+  EXPECT_EQ(session::load_session(states.front().file)->input.text, "12");
+  EXPECT_EQ(session::load_session(states.back().file)->input.text, "3");
 }
 
 TEST_F(Journal, PathsStayRightFromTheJournalToTheStates) {
   const auto checkpoint = folder_ / "models" / "here";
   std::filesystem::create_directories(checkpoint);
-  Session session = session_of("one");
+  session::Session session = session_of("one");
   session.checkpoints.push_back({checkpoint, {}, true});
   std::filesystem::create_directories(folder_ / "journal");
-  ASSERT_TRUE(save_session(session, folder_ / "journal" / "1-1.locus.json").ok());
+  ASSERT_TRUE(session::save_session(session, folder_ / "journal" / "1-1.locus.json").ok());
   workbench::Journal journal(folder_);
   const auto left = journal.take_left_behind();
   ASSERT_TRUE(left.has_value());
   std::error_code code;
-  EXPECT_TRUE(std::filesystem::equivalent(load_session(*left)->checkpoints.front().path, checkpoint, code));
+  EXPECT_TRUE(std::filesystem::equivalent(session::load_session(*left)->checkpoints.front().path, checkpoint, code));
 }
 
 TEST_F(Journal, AFolderThatCannotBeWrittenIsAnError) {

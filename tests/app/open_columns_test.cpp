@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-CheckpointEntry entry_of(const fs::path& path, std::optional<double> base = {}) {
-  CheckpointEntry entry;
+session::CheckpointEntry entry_of(const fs::path& path, std::optional<double> base = {}) {
+  session::CheckpointEntry entry;
   entry.path = path;
   entry.overrides.rope_base = base;
   return entry;
@@ -46,7 +46,7 @@ class OpenColumns : public testing::Test {
 TEST_F(OpenColumns, EachCheckpointIsOpenedAndEachInputRunOnce) {
   int opened = 0;
   int ran = 0;
-  ColumnMaker maker(
+  session::ColumnMaker maker(
       [&](const fs::path& path, const models::OpenOptions& options, StopToken,
           const Progress&) -> Result<std::shared_ptr<const models::Model>> {
         ++opened;
@@ -59,9 +59,9 @@ TEST_F(OpenColumns, EachCheckpointIsOpenedAndEachInputRunOnce) {
         ++ran;
         return model.run(input, {}, {}, {});
       });
-  CheckpointEntry hidden = entry_of("hidden");
+  session::CheckpointEntry hidden = entry_of("hidden");
   hidden.shown = false;
-  const std::vector<CheckpointEntry> entries{entry_of("a"), hidden, entry_of("a", 300.0), entry_of("a")};
+  const std::vector<session::CheckpointEntry> entries{entry_of("a"), hidden, entry_of("a", 300.0), entry_of("a")};
   const auto columns = maker.columns(entries, text_of("one two"));
   ASSERT_TRUE(columns.ok()) << columns.error().describe();
   ASSERT_EQ(columns->size(), 3U);
@@ -79,7 +79,7 @@ TEST_F(OpenColumns, EachCheckpointIsOpenedAndEachInputRunOnce) {
 }
 
 TEST_F(OpenColumns, ATraceIsAColumnThatNothingRuns) {
-  ColumnMaker maker(
+  session::ColumnMaker maker(
       [](const auto&, const auto&, StopToken, const Progress&) -> Result<std::shared_ptr<const models::Model>> {
         return usage("nothing is to be opened");
       },

@@ -18,8 +18,8 @@ std::filesystem::path scratch() {
   return ::mkdtemp(name.data());
 }
 
-Session example(const std::filesystem::path& folder) {
-  Session session;
+session::Session example(const std::filesystem::path& folder) {
+  session::Session session;
   session.checkpoints.push_back({folder / "checkpoints" / "a", {}, true});
   session.checkpoints.push_back({folder / "checkpoints" / "a", {5e5, "yarn:4"}, false});
   session.input.text = "text with \"quotes\", a line\nfeed and é";
@@ -40,9 +40,9 @@ Session example(const std::filesystem::path& folder) {
 
 TEST(Session, WhatIsSavedIsWhatIsLoaded) {
   const auto folder = scratch();
-  const Session saved = example(folder);
-  ASSERT_TRUE(save_session(saved, folder / "s.locus.json").ok());
-  const auto loaded = load_session(folder / "s.locus.json");
+  const session::Session saved = example(folder);
+  ASSERT_TRUE(session::save_session(saved, folder / "s.locus.json").ok());
+  const auto loaded = session::load_session(folder / "s.locus.json");
   ASSERT_TRUE(loaded.ok()) << loaded.error().describe();
   EXPECT_EQ(loaded->checkpoints, saved.checkpoints);
   EXPECT_EQ(loaded->input, saved.input);
@@ -60,9 +60,9 @@ TEST(Session, WhatIsSavedIsWhatIsLoaded) {
 TEST(Session, PathsMoveWithTheFolder) {
   const auto folder = scratch();
   std::filesystem::create_directories(folder / "here");
-  ASSERT_TRUE(save_session(example(folder / "here"), folder / "here" / "s.locus.json").ok());
+  ASSERT_TRUE(session::save_session(example(folder / "here"), folder / "here" / "s.locus.json").ok());
   std::filesystem::rename(folder / "here", folder / "there");
-  const auto loaded = load_session(folder / "there" / "s.locus.json");
+  const auto loaded = session::load_session(folder / "there" / "s.locus.json");
   ASSERT_TRUE(loaded.ok());
   EXPECT_EQ(loaded->checkpoints.front().path, folder / "there" / "checkpoints" / "a");
 }
@@ -71,43 +71,43 @@ TEST(Session, WhatIsMissingIsNamedAndFoundBesideWhatIsLocated) {
   const auto folder = scratch();
   std::filesystem::create_directories(folder / "old" / "checkpoints" / "a");
   std::filesystem::create_directories(folder / "old" / "checkpoints" / "b");
-  Session saved = example(folder / "old");
+  session::Session saved = example(folder / "old");
   saved.bookmarks[0].about = "what is seen there";
   saved.bookmarks[0].columns.push_back({folder / "old" / "checkpoints" / "b", {}, true});
   saved.bookmarks[0].columns.push_back({folder / "old" / "checkpoints" / "gone", {}, true});
-  ASSERT_TRUE(save_session(saved, folder / "old" / "s.locus.json").ok());
+  ASSERT_TRUE(session::save_session(saved, folder / "old" / "s.locus.json").ok());
   std::filesystem::create_directories(folder / "new" / "models");
   std::filesystem::rename(folder / "old" / "checkpoints" / "a", folder / "new" / "models" / "a");
   std::filesystem::rename(folder / "old" / "checkpoints" / "b", folder / "new" / "models" / "b");
   std::filesystem::rename(folder / "old" / "s.locus.json", folder / "new" / "s.locus.json");
-  auto loaded = load_session(folder / "new" / "s.locus.json");
+  auto loaded = session::load_session(folder / "new" / "s.locus.json");
   ASSERT_TRUE(loaded.ok()) << loaded.error().describe();
   EXPECT_EQ(loaded->bookmarks[0].about, "what is seen there");
-  const auto missing = missing_checkpoints(*loaded);
+  const auto missing = session::missing_checkpoints(*loaded);
   ASSERT_EQ(missing.size(), 3U);  // "a" once, though two columns are made of it
   EXPECT_EQ(missing[0].filename(), "a");
-  EXPECT_EQ(missing_checkpoints(*loaded, false).size(), 1U);
-  const Session placed = relocated(*loaded, missing[0], folder / "new" / "models" / "a");
+  EXPECT_EQ(session::missing_checkpoints(*loaded, false).size(), 1U);
+  const session::Session placed = session::relocated(*loaded, missing[0], folder / "new" / "models" / "a");
   EXPECT_EQ(placed.checkpoints[1].path, folder / "new" / "models" / "a");
   EXPECT_EQ(placed.bookmarks[0].columns[0].path, folder / "new" / "models" / "b");
-  EXPECT_EQ(missing_checkpoints(placed), (std::vector<std::filesystem::path>{missing[2]}));
+  EXPECT_EQ(session::missing_checkpoints(placed), (std::vector<std::filesystem::path>{missing[2]}));
 }
 
 TEST(Session, CheckpointsAreFoundByNameBesideTheFile) {
   const auto folder = scratch();
-  ASSERT_TRUE(save_session(example(folder / "far" / "away"), folder / "s.locus.json").ok());
+  ASSERT_TRUE(session::save_session(example(folder / "far" / "away"), folder / "s.locus.json").ok());
   std::filesystem::create_directories(folder / "checkpoints" / "a");
-  const auto loaded = load_session(folder / "s.locus.json");
+  const auto loaded = session::load_session(folder / "s.locus.json");
   ASSERT_TRUE(loaded.ok());
   EXPECT_EQ(loaded->checkpoints.front().path, folder / "checkpoints" / "a");
 }
 
 TEST(Session, TheBundledSessionIsReadable) {
   const auto loaded =
-      load_session(std::filesystem::path(test::source_dir()) / "assets/sessions/first-light.locus.json");
+      session::load_session(std::filesystem::path(test::source_dir()) / "assets/sessions/first-light.locus.json");
   ASSERT_TRUE(loaded.ok()) << loaded.error().describe();
   EXPECT_FALSE(loaded->checkpoints.empty());
-  for (const Bookmark& bookmark : loaded->bookmarks) {
+  for (const session::Bookmark& bookmark : loaded->bookmarks) {
     EXPECT_TRUE(views::find_view(bookmark.state.view).ok()) << bookmark.state.view;
   }
 }
@@ -136,13 +136,13 @@ TEST(Session, BadFilesAreOneClearError) {
            {"{\"locus\": \"session/1\", \"input\": {\"ids\": 5}}", "ids: expected a list"},
            {"{\"locus\": \"session/1\", \"input\": {\"ids\": [1, \"a\"]}}", "ids[1]"}}) {
     ASSERT_TRUE(write_file(file, text).ok());
-    const auto loaded = load_session(file);
+    const auto loaded = session::load_session(file);
     ASSERT_FALSE(loaded.ok()) << text;
     EXPECT_EQ(loaded.error().code, ErrorCode::kBadInput);
     EXPECT_NE(loaded.error().describe().find(what), std::string::npos) << loaded.error().describe();
     EXPECT_NE(loaded.error().describe().find("bad.locus.json"), std::string::npos);
   }
-  EXPECT_FALSE(load_session("/nowhere/at/all.locus.json").ok());
+  EXPECT_FALSE(session::load_session("/nowhere/at/all.locus.json").ok());
 }
 
 }  // namespace

@@ -18,38 +18,38 @@ namespace locus::workbench {
 namespace {
 
 // The list with one more, of a member that a state has.
-StateFields with_tilt() {
-  StateFields fields = state_fields();
-  fields.push_back(state_field(
+session::StateFields with_tilt() {
+  session::StateFields fields = session::state_fields();
+  fields.push_back(session::state_field(
       {Parameter::Kind::kNumber, "tilt", "Tilt", "How far the map leans", 0.5, 0, 90, {}}, "--tilt",
       [](auto& s) -> auto& { return s.scale.gamma; }));
   return fields;
 }
 
-const StateField& field_of(const StateFields& fields, const std::string& name) {
+const session::StateField& field_of(const session::StateFields& fields, const std::string& name) {
   return *std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.parameter.name == name; });
 }
 
 TEST(StateFields, AFieldOfOneLineIsInFilesRecipesFlagsAndHelp) {
-  const StateFields fields = with_tilt();
-  Session session;
-  ASSERT_TRUE(type_field(fields.back(), session.state, "30", "--tilt").ok());
+  const session::StateFields fields = with_tilt();
+  session::Session session;
+  ASSERT_TRUE(session::type_field(fields.back(), session.state, "30", "--tilt").ok());
   const std::string text = to_json(session, "/", fields);
   EXPECT_NE(text.find("\"tilt\": 30.0"), std::string::npos) << text;
-  ViewState plain;
+  session::ViewState plain;
   session.state.scale.gamma = 0.5F;
   nlohmann::json document = nlohmann::json::parse(to_json(session, "/", fields));
   document["state"]["tilt"] = 45;
   document["state"].erase("scale");
-  const auto loaded = parse_session(document, "s.json", "/", fields);
+  const auto loaded = session::parse_session(document, "s.json", "/", fields);
   ASSERT_TRUE(loaded.ok()) << loaded.error().describe();
   EXPECT_EQ(loaded->state.scale.gamma, 45.0F);
   document["state"]["tilt"] = 91;
-  const auto refused = parse_session(document, "s.json", "/", fields);
+  const auto refused = session::parse_session(document, "s.json", "/", fields);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().describe(), "s.json: session.state.tilt: expected a number from 0 to 90, found 91");
   // Recipes.
-  Recipe recipe;
+  session::Recipe recipe;
   recipe.session = session;
   recipe.session.state.scale.gamma = 12.0F;
   EXPECT_NE(to_json(recipe, fields).find("\"tilt\":12.0"), std::string::npos);
@@ -68,7 +68,7 @@ TEST(StateFields, AFieldOfOneLineIsInFilesRecipesFlagsAndHelp) {
 }
 
 TEST(StateFields, EveryFieldIsReadBackAsItIsWritten) {
-  ViewState state;
+  session::ViewState state;
   state.view = "heads";
   state.layer = 3;
   state.head = views::kMean;
@@ -83,14 +83,15 @@ TEST(StateFields, EveryFieldIsReadBackAsItIsWritten) {
   state.ignore_first = true;
   state.scale = {"magma", -0.5F, 2.5F, 97.5, false, figure::Transfer::kGamma, 0.7F, 0x000000FF};
   state.camera = views::Camera{{0, 12.5}, {20, 4}};
-  ViewState again;
-  for (const StateField& field : state_fields()) {
+  session::ViewState again;
+  for (const session::StateField& field : session::state_fields()) {
     const auto value = field.get(state);
     ASSERT_TRUE(value.has_value()) << field.parameter.name;
     EXPECT_NE(field.get(again), value) << field.parameter.name << " is one that was not set above";
     if (field.parameter.name != "partners" &&
         field.parameter.name != "unlinked") {  // a mean as a partner has no text of its own
-      ASSERT_TRUE(type_field(field, again, typed_text(field, state), "it").ok()) << field.parameter.name;
+      ASSERT_TRUE(session::type_field(field, again, session::typed_text(field, state), "it").ok())
+          << field.parameter.name;
     } else {
       field.put(again, value);
     }
@@ -100,7 +101,7 @@ TEST(StateFields, EveryFieldIsReadBackAsItIsWritten) {
 }
 
 TEST(StateFields, WhatAFieldCannotBeIsRefused) {
-  ViewState state;
+  session::ViewState state;
   for (const auto& [name, text] :
        std::initializer_list<std::pair<const char*, const char*>>{{"layer", "-1"},
                                                                   {"layer", "mean"},
@@ -120,12 +121,12 @@ TEST(StateFields, WhatAFieldCannotBeIsRefused) {
                                                                   {"view", "horoscope"},
                                                                   {"scale.shared", "both"},
                                                                   {"scale.mask", "-1"}}) {
-    const Status status = type_field(field_of(state_fields(), name), state, text, "--it");
+    const Status status = session::type_field(field_of(session::state_fields(), name), state, text, "--it");
     ASSERT_FALSE(status.ok()) << name << " " << text;
     EXPECT_EQ(status.error().code, ErrorCode::kUsage);
     EXPECT_EQ(status.error().message.rfind("--it: expected ", 0), 0U) << status.error().message;
   }
-  EXPECT_TRUE(type_field(field_of(state_fields(), "scale.low"), state, "", "--it").ok());
+  EXPECT_TRUE(session::type_field(field_of(session::state_fields(), "scale.low"), state, "", "--it").ok());
   EXPECT_FALSE(state.scale.low.has_value());
 }
 

@@ -69,7 +69,7 @@ TEST_F(WindowComparison, AnUnlinkedColumnMovesAlone) {
 
 TEST_F(WindowComparison, AColumnReadsATextOfItsOwn) {
   open("gentle");
-  CheckpointEntry own;
+  session::CheckpointEntry own;
   own.path = "gentle";
   own.text = "four";
   const int id = window_->studio().open(own);

@@ -96,7 +96,7 @@ TEST_F(WindowControls, TheBarShowsWhatTheViewUses) {
   const auto seen = [this](const char* name) { return window_->findChild<QWidget*>(QLatin1String(name))->isVisible(); };
   EXPECT_TRUE(seen("quantity"));
   EXPECT_TRUE(seen("difference"));
-  ViewState state = window_->studio().state();
+  session::ViewState state = window_->studio().state();
   state.view = "heads";
   window_->studio().change(state);
   ASSERT_TRUE(settle());

@@ -56,7 +56,7 @@ TEST_F(WindowEvents, LivesThroughRandomEvents) {
             std::string(static_cast<std::size_t>(below(40)), static_cast<char>('a' + below(26))));
         break;
       default: {
-        ViewState state = window_->studio().state();
+        session::ViewState state = window_->studio().state();
         const auto& list = views::views();
         state.view = list[static_cast<std::size_t>(below(static_cast<int>(list.size())))]->info().name;
         state.difference = below(2) == 0;
@@ -69,7 +69,7 @@ TEST_F(WindowEvents, LivesThroughRandomEvents) {
   EXPECT_GT(events, 20 * seconds);
   ASSERT_TRUE(settle());
   window_->studio().set_text("still here");
-  ViewState state;
+  session::ViewState state;
   window_->studio().change(state);
   ASSERT_TRUE(settle());
   EXPECT_NE(window_->studio().figure(), nullptr);

@@ -21,7 +21,7 @@ class WindowExport : public WindowTest {
     WindowTest::SetUp();
     for (const char* name : {"gentle", "steep", "hidden"}) {
       std::filesystem::create_directories(folder() / name);
-      CheckpointEntry entry;
+      session::CheckpointEntry entry;
       entry.path = folder() / name;
       entry.shown = std::string(name) != "hidden";
       window_->studio().open(entry);
@@ -52,7 +52,7 @@ class WindowExport : public WindowTest {
 };
 
 TEST_F(WindowExport, DroppedFiguresAndRecipesOpenWhatTheyShow) {
-  ViewState state = window_->studio().state();
+  session::ViewState state = window_->studio().state();
   state.layer = 2;
   state.head = 3;
   state.scale.colormap = "magma";
@@ -63,7 +63,7 @@ TEST_F(WindowExport, DroppedFiguresAndRecipesOpenWhatTheyShow) {
   for (std::filesystem::path file : files) {
     file += file.extension() == ".csv" ? ".recipe.json" : "";
     window_->studio().set_text("something else");
-    ViewState other = window_->studio().state();
+    session::ViewState other = window_->studio().state();
     other.layer = 0;
     other.head = 1;
     other.view = "heads";
@@ -133,12 +133,12 @@ TEST_F(WindowExport, TheDialogKnowsJournalsAndShowsTheTrueSize) {
 
 TEST_F(WindowExport, SizesAreThoseOfTheLastTime) {
   QSettings settings(QString::fromStdString((folder() / "s.ini").string()), QSettings::IniFormat);
-  PaperState paper;
+  session::PaperState paper;
   paper.width_mm = 82.6;
   paper.text_pt = 9;
   paper.legend = false;
   keep_paper(settings, paper);
-  const PaperState again = kept_paper(settings);
+  const session::PaperState again = kept_paper(settings);
   EXPECT_EQ(again.width_mm, 82.6);
   EXPECT_EQ(again.text_pt, 9);
   EXPECT_FALSE(again.legend);

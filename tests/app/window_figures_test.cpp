@@ -51,7 +51,7 @@ TEST_F(WindowFigures, EveryFigureOfThePapersIsAtMostThreeClicksAway) {
   window_->open_session(assets / "sessions/first-light.locus.json");
   ASSERT_TRUE(settle());
   EXPECT_EQ(window_->studio().checkpoints().size(), 1U);  // the others open with the figures that need them
-  const std::vector<Bookmark> figures = window_->studio().bookmarks();
+  const std::vector<session::Bookmark> figures = window_->studio().bookmarks();
   for (const char* const name :
        {"TAPE Fig. 7a", "TAPE Fig. 7b", "TAPE Fig. 8", "TAPE Table 8, ids", "CoPE Fig. 1", "CoPE Fig. 4", "CoPE Fig. 7",
         "TAPA Fig. 1", "SeqPE Fig. 2", "SeqPE Fig. 3", "Length curve"}) {
@@ -62,12 +62,12 @@ TEST_F(WindowFigures, EveryFigureOfThePapersIsAtMostThreeClicksAway) {
     click(row);
     ASSERT_TRUE(settle());
     EXPECT_LE(clicks_, kMostClicks);
-    const Bookmark& figure = figures[static_cast<std::size_t>(row)];
+    const session::Bookmark& figure = figures[static_cast<std::size_t>(row)];
     EXPECT_FALSE(figure.about.empty());
     EXPECT_EQ(window_->studio().state().view, figure.state.view);
-    Session one;
+    session::Session one;
     one.bookmarks.push_back(figure);
-    const auto missing = missing_checkpoints(one);
+    const auto missing = session::missing_checkpoints(one);
     if (!missing.empty()) {
       EXPECT_NE(window_->last_message().toStdString().find(missing.front().filename().string()), std::string::npos);
       continue;
@@ -76,7 +76,7 @@ TEST_F(WindowFigures, EveryFigureOfThePapersIsAtMostThreeClicksAway) {
     EXPECT_EQ(window_->studio().figure_state().view, figure.state.view);
     const auto shown = window_->studio().columns();
     ASSERT_EQ(shown.size(), figure.columns.size());
-    for (const CheckpointEntry& wanted : figure.columns) {
+    for (const session::CheckpointEntry& wanted : figure.columns) {
       EXPECT_TRUE(std::any_of(shown.begin(), shown.end(), [&](const Checkpoint* column) {
         return column->entry.path.filename() == wanted.path.filename() && column->entry.overrides == wanted.overrides;
       })) << wanted.path;
@@ -86,11 +86,11 @@ TEST_F(WindowFigures, EveryFigureOfThePapersIsAtMostThreeClicksAway) {
 
 TEST_F(WindowFigures, AFigureWhoseCheckpointIsNotThereSaysSo) {
   const auto folder = std::filesystem::path(config_.path().toStdString());
-  Session session;
+  session::Session session;
   session.input.text = "one two";
-  Bookmark figure{"Far away", {}, {}, {{folder / "nowhere", {}, true}}, "what would be seen"};
+  session::Bookmark figure{"Far away", {}, {}, {{folder / "nowhere", {}, true}}, "what would be seen"};
   session.bookmarks.push_back(figure);
-  ASSERT_TRUE(save_session(session, folder / "s.locus.json").ok());
+  ASSERT_TRUE(session::save_session(session, folder / "s.locus.json").ok());
   window_->open_session(folder / "s.locus.json");
   ASSERT_TRUE(settle());
   ASSERT_EQ(list().count(), 1);

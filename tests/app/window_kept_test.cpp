@@ -30,7 +30,7 @@ class WindowKept : public WindowTest {
   void trigger(const char* action) { window_->findChild<QAction*>(QLatin1String(action))->trigger(); }
   std::string figure_names() {
     std::string names;
-    for (const Bookmark& each : window_->studio().bookmarks()) {
+    for (const session::Bookmark& each : window_->studio().bookmarks()) {
       names += each.name + " ";
     }
     return names;
@@ -106,8 +106,8 @@ TEST_F(WindowKept, ChangesOfAFileAreAskedForAndNeverLost) {
   type("first");
   const auto file = folder() / "a.locus.json";
   const auto other = folder() / "b.locus.json";
-  ASSERT_TRUE(save_session(window_->studio().session(), file).ok());
-  ASSERT_TRUE(save_session(window_->studio().session(), other).ok());
+  ASSERT_TRUE(session::save_session(window_->studio().session(), file).ok());
+  ASSERT_TRUE(session::save_session(window_->studio().session(), other).ok());
   window_->open_path(file);
   ASSERT_TRUE(settle());
   EXPECT_FALSE(window_->isWindowModified());
@@ -126,7 +126,7 @@ TEST_F(WindowKept, ChangesOfAFileAreAskedForAndNeverLost) {
   answer_ = Answer::kSave;
   window_->open_path(other);
   EXPECT_EQ(text(), "first");
-  EXPECT_EQ(load_session(file)->input.text, "second");
+  EXPECT_EQ(session::load_session(file)->input.text, "second");
 
   window_->studio().set_text("third");
   answer_ = Answer::kDiscard;
@@ -152,7 +152,7 @@ TEST_F(WindowKept, SavingThatFailsKeepsTheSessionOpen) {
   open("gentle");
   type("first");
   const auto file = make_folder("gone") / "a.locus.json";
-  ASSERT_TRUE(save_session(window_->studio().session(), file).ok());
+  ASSERT_TRUE(session::save_session(window_->studio().session(), file).ok());
   window_->open_path(file);
   window_->studio().set_text("second");
   std::filesystem::remove_all(folder() / "gone");
@@ -172,13 +172,13 @@ TEST_F(WindowKept, SaveWritesToTheSessionsFileAndARestartKnowsIt) {
   open(make_folder("steep").c_str());
   type("first");
   const auto file = folder() / "a.locus.json";
-  ASSERT_TRUE(save_session(window_->studio().session(), file).ok());
+  ASSERT_TRUE(session::save_session(window_->studio().session(), file).ok());
   window_->open_path(file);
   ASSERT_TRUE(settle());
   window_->studio().set_text("second");
   ASSERT_TRUE(settle());
   press_save();
-  EXPECT_EQ(load_session(file)->input.text, "second");
+  EXPECT_EQ(session::load_session(file)->input.text, "second");
   EXPECT_FALSE(window_->isWindowModified());
   window_->studio().set_text("third");
   EXPECT_TRUE(window_->close());
@@ -195,7 +195,7 @@ TEST_F(WindowKept, ChoosingAFigureKeepsTheTypedText) {
   open("gentle");
   type("typed");
   ASSERT_TRUE(settle());
-  Bookmark figure = window_->studio().present("Figure");
+  session::Bookmark figure = window_->studio().present("Figure");
   figure.input->text = "of the figure";
   figure.columns = {{"steep", {}, true}};
   window_->studio().show(figure);
@@ -269,7 +269,7 @@ TEST_F(WindowKept, RecentFilesAreAbsoluteAndHoldNothingThatFailed) {
   window_->close();
   EXPECT_EQ(recent(), QStringList(QString::fromStdString((folder() / "steep").string())));
   // Nor is what failed restored at the next start.
-  const auto last = load_session(folder() / "last.locus.json");
+  const auto last = session::load_session(folder() / "last.locus.json");
   ASSERT_TRUE(last.ok());
   ASSERT_EQ(last->checkpoints.size(), 1U);
   EXPECT_EQ(last->checkpoints.front().path.filename(), "steep");

@@ -151,7 +151,7 @@ TEST_F(WindowLayout, OptionsOfEveryViewAreReachedAndOperatedByKeys) {
   ASSERT_TRUE(settle());
   int operated = 0;
   for (const views::View* view : views::views()) {
-    ViewState state = window_->studio().state();
+    session::ViewState state = window_->studio().state();
     state.view = view->info().name;
     window_->studio().change(state);
     for (const views::Control& control : view->info().controls) {

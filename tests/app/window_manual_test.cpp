@@ -58,7 +58,7 @@ TEST_F(WindowManual, F1OpensThePageOfTheView) {
   EXPECT_EQ(manual->page().horizontalScrollBar()->maximum(), 0) << "nothing to scroll sideways";
 
   // The same window, another view.
-  ViewState state = window_->studio().state();
+  session::ViewState state = window_->studio().state();
   state.view = "distance-bias";
   window_->studio().change(state);
   help->trigger();

@@ -160,7 +160,7 @@ TEST_F(WindowOpening, WhatIfRunsAsItsSlidersMove) {
   ASSERT_EQ(window_->studio().checkpoints().size(), 2U);  // the same column
   EXPECT_EQ(asked.back(), *window_->studio().checkpoints()[1].entry.overrides.rope_base);
   EXPECT_EQ(window_->studio().checkpoints()[1].name,
-            "turning" + label_of(window_->studio().checkpoints()[1].entry.overrides));
+            "turning" + session::label_of(window_->studio().checkpoints()[1].entry.overrides));
   EXPECT_EQ(base->value(), asked.back());
 }
 

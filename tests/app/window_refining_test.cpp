@@ -12,7 +12,7 @@ class WindowRefining : public WindowTest {
     const auto path = std::filesystem::path(config_.path().toStdString()) / "head.safetensors";
     ASSERT_TRUE(test::write_long_head(path, 6000).ok());
     QObject::connect(&window_->studio(), &Studio::figure_changed, window_.get(), [this] { note_figure(); });
-    CheckpointEntry entry;
+    session::CheckpointEntry entry;
     entry.path = path;
     window_->studio().open(entry);
   }
@@ -83,7 +83,7 @@ TEST_F(WindowRefining, AnotherCameraEndsTheOutdatedRefinement) {
     if (!moved && seen.exact > 0) {
       moved = true;
       after = seen_.size();
-      ViewState state = window_->studio().state();
+      session::ViewState state = window_->studio().state();
       state.camera = views::Camera{{3000, 6000}, {6000, 3000}};
       window_->studio().change(state);
     }

@@ -27,7 +27,7 @@ class WindowSelection : public WindowTest {
   }
   std::vector<viewport::Outline> outlines() { return window_->canvas()->content().outlines; }
   std::string marked(int n) { return editor().extraSelections().value(n).cursor.selectedText().toStdString(); }
-  ViewState state() { return window_->studio().state(); }
+  session::ViewState state() { return window_->studio().state(); }
 };
 
 TEST_F(WindowSelection, ACellThatIsPointedAtIsSeenInTheTextAndTheStrip) {

@@ -49,7 +49,7 @@ TEST_F(WindowSession, TheFigureIsExportedWithItsRecipe) {
   EXPECT_EQ(files[3].filename(), "figure-l0-h3.svg");
   const auto recipe = paper::read_recipe(files[3]);
   ASSERT_TRUE(recipe.ok()) << recipe.error().describe();
-  const auto parsed = parse_recipe(*recipe, files[3].string());
+  const auto parsed = session::parse_recipe(*recipe, files[3].string());
   ASSERT_TRUE(parsed.ok()) << parsed.error().describe();
   EXPECT_EQ(parsed->session.state.head, 3);
   EXPECT_EQ(parsed->session.input.text, "one two");
@@ -60,13 +60,13 @@ TEST_F(WindowSession, ASavedSessionOpensAgain) {
   std::filesystem::create_directory(folder / "steep");
   open((folder / "steep").c_str());
   type("one two");
-  ViewState state = window_->studio().state();
+  session::ViewState state = window_->studio().state();
   state.view = "attention-text";
   state.head = 2;
   window_->studio().change(state);
   ASSERT_TRUE(settle());
   const auto file = folder / "kept.locus.json";
-  ASSERT_TRUE(save_session(window_->studio().session(), file).ok());
+  ASSERT_TRUE(session::save_session(window_->studio().session(), file).ok());
   window_.reset();
   make_window();
   window_->open_path(file);
@@ -84,7 +84,7 @@ TEST_F(WindowSession, AMissingCheckpointIsAskedForAndTheRestWorks) {
   open((folder / "here" / "gentle").c_str());
   type("one two");
   ASSERT_TRUE(settle());
-  ASSERT_TRUE(save_session(window_->studio().session(), folder / "here" / "kept.locus.json").ok());
+  ASSERT_TRUE(session::save_session(window_->studio().session(), folder / "here" / "kept.locus.json").ok());
   std::filesystem::create_directories(folder / "there");
   std::filesystem::rename(folder / "here" / "kept.locus.json", folder / "there" / "kept.locus.json");
   std::filesystem::rename(folder / "here" / "gentle", folder / "there" / "gentle");
@@ -94,14 +94,14 @@ TEST_F(WindowSession, AMissingCheckpointIsAskedForAndTheRestWorks) {
   ASSERT_FALSE(dialog.isNull());
   EXPECT_TRUE(dialog->isVisible());
   ASSERT_TRUE(settle());
-  const auto missing = missing_checkpoints(window_->studio().session());
+  const auto missing = session::missing_checkpoints(window_->studio().session());
   ASSERT_EQ(missing.size(), 1U);  // the other lies beside the session now
   EXPECT_EQ(window_->studio().columns().size(), 1U);
   Q_EMIT static_cast<MissingDialog*>(dialog.data())
       ->located(QString::fromStdString(missing[0].string()), QString::fromStdString((folder / "lost").string()));
   ASSERT_TRUE(settle());
   EXPECT_EQ(window_->studio().columns().size(), 2U);
-  EXPECT_TRUE(missing_checkpoints(window_->studio().session()).empty());
+  EXPECT_TRUE(session::missing_checkpoints(window_->studio().session()).empty());
   EXPECT_TRUE(wait([&] { return dialog.isNull(); }));  // nothing is missing any more
 }
 

@@ -20,15 +20,15 @@ class WindowState : public WindowTest {
 };
 
 TEST_F(WindowState, AFieldOfOneLineHasItsWidget) {
-  StateFields fields = state_fields();
-  fields.push_back(state_field(
+  session::StateFields fields = session::state_fields();
+  fields.push_back(session::state_field(
       {Parameter::Kind::kNumber, "tilt", "Tilt", "How far the map leans", 0.5, 0, 90, {}}, "--tilt",
       [](auto& s) -> auto& { return s.scale.gamma; }));
-  StateForm form(fields, StateField::Place::kColors, nullptr);
+  StateForm form(fields, session::StateField::Place::kColors, nullptr);
   auto* const tilt = form.findChild<QDoubleSpinBox*>(QStringLiteral("tilt"));
   ASSERT_NE(tilt, nullptr);
   EXPECT_EQ(tilt->toolTip(), QStringLiteral("How far the map leans"));
-  ViewState state;
+  session::ViewState state;
   state.scale.gamma = 12;
   form.show_state(state);
   EXPECT_EQ(tilt->value(), 12);
@@ -41,8 +41,8 @@ TEST_F(WindowState, EveryFieldOfTheColoursIsEditedAndUndone) {
   Studio& studio = window_->studio();
   const auto undone = [&](const char* what) {
     studio.undo();
-    for (const StateField& each : state_fields()) {
-      EXPECT_EQ(each.get(studio.state()), each.get(ViewState{})) << what << ": " << each.parameter.name;
+    for (const session::StateField& each : session::state_fields()) {
+      EXPECT_EQ(each.get(studio.state()), each.get(session::ViewState{})) << what << ": " << each.parameter.name;
     }
   };
   field<QCheckBox>("ignore_first")->setChecked(true);

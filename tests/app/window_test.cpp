@@ -59,7 +59,7 @@ TEST_F(Window, ATextTooShortForTheZoomIsShownWhole) {
   open("gentle");
   type("one two three");
   ASSERT_TRUE(settle());
-  ViewState state = window_->studio().state();
+  session::ViewState state = window_->studio().state();
   state.camera = views::Camera{{8, 12}, {12, 8}};
   window_->studio().change(state);
   window_->studio().set_text("one two thr");
@@ -76,7 +76,7 @@ TEST_F(Window, TwoCheckpointsAreColumnsAndTheirDifferenceAThird) {
   type("one two three");
   ASSERT_TRUE(settle());
   ASSERT_EQ(window_->studio().figure()->panels.size(), 2U);
-  ViewState state = window_->studio().state();
+  session::ViewState state = window_->studio().state();
   state.difference = true;
   window_->studio().change(state);
   ASSERT_TRUE(settle());
@@ -104,7 +104,7 @@ TEST_F(Window, ABrokenTraceSaysWhatIsWrongWithTheTrace) {
       path, {{"layers.0.attention", checkpoint::DType::kF32, {1, 2, 2}, std::as_bytes(std::span(weights))}},
       {{"locus.format", "trace/1"}, {"tokens", R"(["a", "b"])"}, {"image_grid", R"({"rows": "two", "columns": 1})"}});
   ASSERT_TRUE(written.ok()) << written.error().describe();
-  CheckpointEntry entry;
+  session::CheckpointEntry entry;
   entry.path = path;
   window_->studio().open(entry);
   ASSERT_TRUE(wait([&] { return !window_->last_message().isEmpty(); }));
@@ -113,7 +113,7 @@ TEST_F(Window, ABrokenTraceSaysWhatIsWrongWithTheTrace) {
 }
 
 TEST_F(Window, CancelEndsALongRun) {
-  CheckpointEntry entry;
+  session::CheckpointEntry entry;
   entry.path = "endless";
   window_->studio().open(entry);
   type("x");
@@ -131,7 +131,7 @@ TEST_F(Window, CancelEndsALongRun) {
 }
 
 TEST_F(Window, TypingDuringARunCancelsIt) {
-  CheckpointEntry entry;
+  session::CheckpointEntry entry;
   entry.path = "endless";
   window_->studio().open(entry);
   EndlessModel::started = EndlessModel::ended = 0;
@@ -146,7 +146,7 @@ TEST_F(Window, TypingDuringARunCancelsIt) {
 }
 
 TEST_F(Window, ClosingEndsWhatRuns) {
-  CheckpointEntry entry;
+  session::CheckpointEntry entry;
   entry.path = "endless";
   window_->studio().open(entry);
   ASSERT_TRUE(wait([this] { return !window_->studio().checkpoints().front().opening; }));
@@ -167,7 +167,7 @@ TEST_F(Window, ATextTypedWhileACheckpointOpensRunsOnce) {
     return open_fake(path, options, stop, progress);
   };
   make_window();
-  CheckpointEntry entry;
+  session::CheckpointEntry entry;
   entry.path = "endless";
   window_->studio().open(entry);
   EndlessModel::started = EndlessModel::ended = 0;
@@ -207,7 +207,7 @@ TEST_F(Window, AnImageDroppedOnTheCanvasIsRunAndAClickChoosesAPatch) {
   QCoreApplication::sendEvent(window_->canvas(), &drop);
   ASSERT_TRUE(settle());
   ASSERT_TRUE(window_->studio().input().image.has_value());
-  ViewState state = window_->studio().state();
+  session::ViewState state = window_->studio().state();
   state.view = "attention-image";
   window_->studio().change(state);
   ASSERT_TRUE(settle());

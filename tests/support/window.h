@@ -167,7 +167,7 @@ class WindowTest : public testing::Test {
     }
   }
   void open(const char* name) {
-    CheckpointEntry entry;
+    session::CheckpointEntry entry;
     entry.path = name;
     window_->studio().open(entry);
     ASSERT_TRUE(settle());

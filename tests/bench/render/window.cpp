@@ -142,12 +142,12 @@ class Journey {
       step("another head", [&] { press(window_.canvas(), n % 2 == 0 ? Qt::Key_Right : Qt::Key_Down); });
     }
     wheel();
-    for (const workbench::Bookmark& bookmark : window_.studio().bookmarks()) {
+    for (const session::Bookmark& bookmark : window_.studio().bookmarks()) {
       step("bookmark " + bookmark.name, [&] { window_.studio().show(bookmark); });
     }
     for (const views::View* view : views::views()) {
       step("view " + view->info().name, [&] {
-        workbench::ViewState state = window_.studio().state();
+        session::ViewState state = window_.studio().state();
         state.view = view->info().name;
         window_.studio().change(state);
       });
