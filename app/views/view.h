@@ -138,8 +138,8 @@ struct DataParts {
   std::vector<std::string> columns;
   std::int64_t count = 0;
   std::function<Result<std::vector<float>>(std::int64_t n)> part;  // row-major; n from 0 to count − 1, in order
-  std::vector<std::string> tokens;                                 // as Data has them
-  std::vector<std::string> titles;
+  std::vector<std::string> tokens{};                                 // as Data has them
+  std::vector<std::string> titles{};
 };
 
 // A point of a figure: data units of a panel, or a token of its strip.
