@@ -41,7 +41,7 @@ std::string short_number(double value) {
     return sign + general_text(size, 1);
   }
   if (size >= 1000) {
-    return sign + general_text(size, 3);
+    return sign + (size < 1e6 ? fixed_text(size, 0) : general_text(size, 3));
   }
   return sign + fixed_text(size, size >= 100 || size == 0 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3);
 }

@@ -15,7 +15,7 @@ enum class ErrorCode {
   kBadInput = 3,     // a file, checkpoint, text or image that cannot be used as it is
   kUnsupported = 4,  // understood, but not something this build can do
   kTooLarge = 5,     // needs more memory or time than allowed
-  kCancelled = 6,    // the user asked to stop; never an exit status of its own
+  kCancelled = 6,    // the user asked to stop; exit status 130, or what was kept says (app/cli/console.h)
 };
 
 // One line for a person: `context` is where (a file, "FILE: tensor NAME"), `message` is what, with expected and found.

@@ -87,6 +87,18 @@ TEST(PairViews, EnergiesHaveAnEntryAPairOfEveryHeadAndLayer) {
   }
 }
 
+TEST(PairViews, LayersWithoutPairsAreLeftOutOfThePictureOfAll) {
+  ViewInput input = head_of("text-rope-nope", 1, 0);
+  EXPECT_EQ(view_of("pair-energy").figure(input).error().code, ErrorCode::kUnsupported);
+  input.options.set("over", std::string("layers"));
+  const auto figure = view_of("pair-energy").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  const Field& rows = *std::get<figure::HeatMap>(figure->panels[0].layers[0]).field;
+  EXPECT_EQ(rows.rows, input.columns[0].trace->model().layers);
+  EXPECT_FALSE(std::isnan(rows.at(0, 0)));
+  EXPECT_TRUE(std::isnan(rows.at(1, 0)));
+}
+
 TEST(PairViews, APlaneIsATableOfUnrotatedPoints) {
   ViewInput input = head_of("text-rope", 2, 1);
   input.options.set("pair", std::int64_t{3});
@@ -166,6 +178,9 @@ TEST(PairViews, WrongPairsAreRefused) {
     const auto figure = view_of("pair-profile").figure(input);
     ASSERT_FALSE(figure.ok()) << typed;
     EXPECT_EQ(figure.error().code, ErrorCode::kUsage) << typed;
+    for (const char* view : {"pair-energy", "pair-scores", "pair-profile", "pair-plane"}) {
+      EXPECT_FALSE(view_of(view).data(input).ok()) << view << " " << typed;
+    }
   }
   ViewInput input = head_of("text-rope", 0, 0);
   input.quantity = models::Quantity::kLogit;

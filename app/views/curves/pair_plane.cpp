@@ -42,9 +42,9 @@ class PairPlane final : public MeasuredView<PairPlaneAsk, Plane> {
     const HeadRef head = head_of_column(input, column);
     PairPlaneAsk ask{head.layer, head.head, -1};
     LOCUS_TRY(ask.pair, input.options.integer("pair", -1));
-    if (ask.pair < 0) {
-      LOCUS_TRY(const std::optional<Range> band, band_of(input));
-      ask.pair = band ? band->begin : -1;
+    LOCUS_TRY(const std::optional<Range> band, band_of(input));
+    if (ask.pair < 0 && band) {
+      ask.pair = band->begin;
     }
     return ask;
   }

@@ -36,6 +36,9 @@ class PairProfile final : public MeasuredView<PairProfileAsk, PairCurves> {
   Result<PairProfileAsk> ask(const ViewInput& input, std::size_t column) const override {
     const HeadRef head = head_of_column(input, column);
     LOCUS_CHECK(needs_one_head(input));
+    LOCUS_CHECK(band_of(input));
+    LOCUS_TRY(const std::string dropped, input.options.text("without", ""));
+    LOCUS_CHECK(parse_band("without", dropped));
     return PairProfileAsk{head.layer, head.head};
   }
   Result<PairCurves> measure(const PairProfileAsk& ask, const Work& work) const override {

@@ -64,6 +64,7 @@ class PairScores final : public MeasuredView<PairScoresAsk, Cell> {
 };
 
 Result<PairScoresAsk> PairScores::ask(const ViewInput& input, std::size_t column) const {
+  LOCUS_CHECK(band_of(input));
   LOCUS_CHECK(needs_one_head(input));
   const HeadRef head = head_of_column(input, column);
   const std::int64_t last = input.columns[column].trace->length() - 1;

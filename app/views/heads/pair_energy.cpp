@@ -70,12 +70,25 @@ class PairEnergy final : public MeasuredView<PairEnergyAsk, Energy> {
   };
 };
 
+// The first layer that has pairs, for pictures of all of them; 0 where none has.
+std::int64_t first_with_pairs(const models::Trace& trace, std::int64_t head) {
+  for (std::int64_t layer = 0; layer < trace.model().layers; ++layer) {
+    if (models::pair_list(trace, layer, head).ok()) {
+      return layer;
+    }
+  }
+  return 0;
+}
+
 Result<PairEnergyAsk> PairEnergy::ask(const ViewInput& input, std::size_t column) const {
+  LOCUS_CHECK(band_of(input));
+  LOCUS_TRY(const std::string over, input.options.text("over", "heads"));
   const HeadRef head = head_of_column(input, column);
   PairEnergyAsk ask;
   LOCUS_TRY(ask.of, input.options.text("of", "query"));
-  ask.layer = head.layer == kAll ? 0 : head.layer;
   ask.head = std::max<std::int64_t>(head.head, 0);
+  const bool every = head.layer == kAll || over == "layers";
+  ask.layer = every ? first_with_pairs(*input.columns[column].trace, ask.head) : head.layer;
   return ask;
 }
 
