@@ -76,6 +76,8 @@ class Canvas : public QVulkanWindow {
   void hovered(const locus::figure::Hit& hit);
   void left();
   void clicked(const locus::figure::Hit& hit);
+  // The pointer was pulled over a figure that cannot be zoomed, from one place to another; not finished: it still is.
+  void dragged(const locus::figure::Hit& from, const locus::figure::Hit& to, bool finished);
   void camera_moved(const locus::views::Camera& camera, bool finished);
   void fit_requested();
   // A menu at that place; no hit: beside everything that is drawn.
@@ -103,6 +105,7 @@ class Canvas : public QVulkanWindow {
   std::optional<figure::Hit> hit_at(const QPointF& point) const;
   const figure::PanelLayout* panel_at(const QPointF& point) const;
   void move_camera(views::Camera camera, bool finished);
+  void report_drag(const QPointF& from, const QPointF& to, bool finished);
   views::Camera camera() const;
   void draw_outline(const Outline& outline);
   void draw_message();

@@ -79,9 +79,11 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
   const bool taken = imgui_.feed(event, dpr());
   request_frames();
   const QPointF at = event->position();
-  if (press_ && content_.home && layout_ && (dragging_ || (at - *press_).manhattanLength() > kDragThreshold)) {
+  if (press_ && layout_ && (dragging_ || (at - *press_).manhattanLength() > kDragThreshold)) {
     dragging_ = true;
-    if (const figure::PanelLayout* panel = panel_at(*press_)) {
+    if (!content_.home) {
+      report_drag(*press_, at, false);
+    } else if (const figure::PanelLayout* panel = panel_at(*press_)) {
       const double dx = panel->x.value(last_.x() * dpr()) - panel->x.value(at.x() * dpr());
       const double dy = panel->y.value(last_.y() * dpr()) - panel->y.value(at.y() * dpr());
       views::Camera moved = camera();
@@ -98,6 +100,14 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
     Q_EMIT hovered(*hit);
   } else {
     Q_EMIT left();
+  }
+}
+
+void Canvas::report_drag(const QPointF& from, const QPointF& to, bool finished) {
+  const auto begin = hit_at(from);
+  const auto end = hit_at(to);
+  if (begin && end) {
+    Q_EMIT dragged(*begin, *end, finished);
   }
 }
 
@@ -123,9 +133,12 @@ void Canvas::mouseReleaseEvent(QMouseEvent* event) {
     return;
   }
   const bool dragged = dragging_;
+  const QPointF from = *press_;
   press_.reset();
   dragging_ = false;
-  if (dragged) {
+  if (dragged && !content_.home) {
+    report_drag(from, event->position(), true);
+  } else if (dragged) {
     move_camera(camera(), true);
   } else if (const auto hit = hit_at(event->position())) {
     Q_EMIT clicked(*hit);

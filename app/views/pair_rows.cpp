@@ -117,6 +117,23 @@ Selection pick_pair(double row, std::int64_t rows, std::size_t column) {
   return selection;
 }
 
+Selection pick_band(const Selection& from, const Selection& to) {
+  const auto pair_of = [](const Selection& picked) -> std::optional<std::int64_t> {
+    const auto* const text = picked.option ? std::get_if<std::string>(&picked.option->second) : nullptr;
+    return text != nullptr ? parse_number<std::int64_t>(*text) : std::nullopt;
+  };
+  const auto first = pair_of(from);
+  const auto last = pair_of(to);
+  Selection selection;
+  if (first && last) {
+    const auto [low, high] = std::minmax(*first, *last);
+    selection.column = from.column;
+    selection.option = {"band",
+                        low == high ? std::to_string(low) : std::to_string(low) + ":" + std::to_string(high + 1)};
+  }
+  return selection;
+}
+
 std::string span_text(const analysis::PairList& list) {
   return short_number(list.span) + (list.grid ? " patches" : " tokens");
 }

@@ -41,6 +41,8 @@ void frame_band(const std::optional<Range>& band, std::int64_t rows, bool along_
 
 // Choosing row `row` of `rows`: the band that is this pair. Empty outside.
 Selection pick_pair(double row, std::int64_t rows, std::size_t column);
+// The band from one picked pair to another; empty unless both picked one.
+Selection pick_band(const Selection& from, const Selection& to);
 
 // A text's length or an image's side, in its unit: "57 tokens".
 std::string span_text(const analysis::PairList& list);

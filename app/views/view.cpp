@@ -51,6 +51,10 @@ Selection View::pick(const ViewInput& /*input*/, const Hit& /*hit*/) const {
   return {};
 }
 
+Selection View::drag(const ViewInput& /*input*/, const Hit& /*from*/, const Hit& /*to*/) const {
+  return {};
+}
+
 std::vector<Place> View::places(const ViewInput& /*input*/, const Selection& /*selection*/) const {
   return {};
 }

@@ -181,6 +181,8 @@ class View {
   // data() in parts, one a map where there is one a head; in one otherwise. The errors of a part come with it.
   virtual Result<DataParts> data_parts(const ViewInput& input) const;
   virtual Selection pick(const ViewInput& input, const Hit& hit) const;
+  // What pulling the pointer from one place to another chooses, in views that are not zoomed: by default nothing.
+  virtual Selection drag(const ViewInput& input, const Hit& from, const Hit& to) const;
   // Where a selection is seen, in every panel that shows it: the inverse of pick().
   virtual std::vector<Place> places(const ViewInput& input, const Selection& selection) const;
   // The whole of the axes, for views that can be zoomed; empty for others.

@@ -53,6 +53,22 @@ void CanvasLink::click(const figure::Hit& hit) {
   choose(studio_.view().pick(input, hit));
 }
 
+void CanvasLink::drag(const figure::Hit& from, const figure::Hit& to) {
+  const views::ViewInput input = studio_.view_input();
+  const views::Selection picked = input.columns.empty() ? views::Selection() : studio_.view().drag(input, from, to);
+  if (!picked.option) {
+    return;
+  }
+  const auto now = input.options.values().find(picked.option->first);
+  if (now != input.options.values().end() && now->second == picked.option->second) {
+    return;
+  }
+  session::ViewState state = studio_.state();
+  session::set_option(state, studio_.view().info().name, picked.option->first, picked.option->second);
+  studio_.change(state, !moving_.isActive());  // one drag is one step for undo()
+  moving_.start();
+}
+
 void CanvasLink::ask_menu(const std::optional<figure::Hit>& hit, const QPoint& global) {
   if (studio_.columns().empty()) {
     return;

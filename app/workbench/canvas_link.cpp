@@ -44,6 +44,7 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studi
   connect(&canvas_, &viewport::Canvas::hovered, this, &CanvasLink::hover);
   connect(&canvas_, &viewport::Canvas::left, this, &CanvasLink::leave);
   connect(&canvas_, &viewport::Canvas::clicked, this, &CanvasLink::click);
+  connect(&canvas_, &viewport::Canvas::dragged, this, &CanvasLink::drag);
   connect(&canvas_, &viewport::Canvas::context_requested, this, &CanvasLink::ask_menu);
   connect(&canvas_, &viewport::Canvas::camera_moved, this,
           [this](const views::Camera& camera, bool /*finished*/) { set_camera(camera); });

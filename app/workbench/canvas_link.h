@@ -53,6 +53,7 @@ class CanvasLink : public QObject {
   void hover(const figure::Hit& hit);
   void leave();
   void click(const figure::Hit& hit);
+  void drag(const figure::Hit& from, const figure::Hit& to);
   void choose(const views::Selection& picked);
   // At a place of the figure; without one, of the pinned cell.
   void ask_menu(const std::optional<figure::Hit>& hit, const QPoint& global);

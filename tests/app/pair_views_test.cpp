@@ -202,6 +202,10 @@ TEST(PairViews, AClickChoosesThePair) {
   ASSERT_TRUE(picked.option.has_value());
   EXPECT_EQ(*picked.option, (std::pair<std::string, SettingValue>("band", std::string("4"))));
   EXPECT_FALSE(view_of("pair-profile").pick(input, {1, 12.5, 0.5, -1}).option.has_value());
+  const Selection pulled = view_of("pair-profile").drag(input, {0, 12.5, 6.5, -1}, {0, 14.5, 4.5, -1});
+  ASSERT_TRUE(pulled.option.has_value());
+  EXPECT_EQ(pulled.option->second, SettingValue(std::string("4:7")));
+  EXPECT_FALSE(view_of("pair-profile").drag(input, {0, 12.5, 6.5, -1}, {1, 14.5, 0.5, -1}).option.has_value());
   ASSERT_TRUE(view_of("pair-energy").figure(input).ok());
   const Selection energy = view_of("pair-energy").pick(input, {0, 6.2, 3.1, -1});
   EXPECT_EQ(energy.head, 3);

@@ -31,6 +31,9 @@ class PairProfile final : public MeasuredView<PairProfileAsk, PairCurves> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
+  Selection drag(const ViewInput& input, const Hit& from, const Hit& to) const override {
+    return pick_band(pick(input, from), pick(input, to));
+  }
 
  protected:
   Result<PairProfileAsk> ask(const ViewInput& input, std::size_t column) const override {

@@ -35,6 +35,9 @@ class PairScores final : public MeasuredView<PairScoresAsk, Cell> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
+  Selection drag(const ViewInput& input, const Hit& from, const Hit& to) const override {
+    return pick_band(pick(input, from), pick(input, to));
+  }
 
  protected:
   Result<PairScoresAsk> ask(const ViewInput& input, std::size_t column) const override;

@@ -32,6 +32,9 @@ class PairEnergy final : public MeasuredView<PairEnergyAsk, Energy> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
+  Selection drag(const ViewInput& input, const Hit& from, const Hit& to) const override {
+    return pick_band(pick(input, from), pick(input, to));
+  }
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
 
  protected:
