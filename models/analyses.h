@@ -38,21 +38,25 @@ Result<analysis::DistanceProfile> distance_profile(const Trace& trace, std::int6
                                                    const analysis::DistanceProfileOptions& options, StopToken stop = {},
                                                    const Progress& progress = {});
 
-// What theory expects of a head's mean logit at a distance.
+// What theory expects of a head's logits at a distance.
 struct TheoryCurve {
-  std::string name;          // "theory of RoPE (LLaMA: λθ)"
-  std::vector<double> mean;  // one a distance
+  std::string name;               // "one μ₀, ν₀ (LLaMA: λθ)"
+  std::vector<double> mean;       // one a distance
+  std::vector<double> deviation;  // the root of the variance (TAPA, Theorem 3.3); empty: not foretold
+  std::string note;               // what else the theory says of it, in a few words
 };
 enum class TheoryAngle {
   kLlama,  // λ·θ, as models compute
   kPaper,  // 2π·λ·θ, as TAPA's paper prints
 };
-// RoPE: Eq. 24 with μ₀ and ν₀ (Eq. 4, 5) estimated from the head's own unrotated queries and keys; TAPA: the closed
-// form for Gaussian phases with the head's own amplitude and deviations. `pairs` sampled pairs of tokens, deterministic
-// in `seed`. Errors: kUnsupported for other encodings, scaled RoPE and TAPA's linear phase.
-Result<TheoryCurve> theory_curve(const Trace& trace, std::int64_t layer, std::int64_t head,
-                                 const std::vector<double>& distances, TheoryAngle angle = TheoryAngle::kLlama,
-                                 std::int64_t pairs = 8192, std::uint64_t seed = 1);
+// RoPE: two curves, Eq. 24 with one μ₀ and ν₀ for all pairs (Assumption 2.1, Eq. 4, 5), and the same sum with μ_d and
+// ν_d of each pair, both estimated from the head's own unrotated queries and keys. TAPA: the closed form for Gaussian
+// phases with the head's own amplitude and deviations. `pairs` sampled pairs of tokens, deterministic in `seed`.
+// Errors: kUnsupported for other encodings, scaled RoPE and TAPA's linear phase.
+Result<std::vector<TheoryCurve>> theory_curves(const Trace& trace, std::int64_t layer, std::int64_t head,
+                                               const std::vector<double>& distances,
+                                               TheoryAngle angle = TheoryAngle::kLlama, std::int64_t pairs = 8192,
+                                               std::uint64_t seed = 1);
 
 // ---- all heads
 

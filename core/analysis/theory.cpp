@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <utility>
@@ -51,7 +52,8 @@ RopeSums rope_sums(double distance, std::int64_t head_width, double base, AngleC
   return sums;
 }
 
-Result<RopeMoments> rope_moments(const at::Tensor& query, const at::Tensor& key, position::PairLayout layout) {
+Result<std::vector<RopeMoments>> rope_pair_moments(const at::Tensor& query, const at::Tensor& key,
+                                                   position::PairLayout layout) {
   if (query.dim() != 2 || query.sizes() != key.sizes() || query.size(0) == 0 || query.size(1) == 0 ||
       query.size(1) % 2 != 0) {
     return bad_input("moments of RoPE: expected queries and keys of one shape (n, D), n above 0 and D even, found " +
@@ -60,7 +62,23 @@ Result<RopeMoments> rope_moments(const at::Tensor& query, const at::Tensor& key,
   }
   const auto [q0, q1] = channels(query.to(at::kDouble), layout);
   const auto [k0, k1] = channels(key.to(at::kDouble), layout);
-  return RopeMoments{(q0 * k0 + q1 * k1).mean().item<double>(), (q0 * k1 - q1 * k0).mean().item<double>()};
+  const at::Tensor mu = (q0 * k0 + q1 * k1).mean(0).contiguous();
+  const at::Tensor nu = (q0 * k1 - q1 * k0).mean(0).contiguous();
+  std::vector<RopeMoments> moments;
+  for (std::int64_t d = 0; d < mu.size(0); ++d) {
+    moments.push_back({mu.data_ptr<double>()[d], nu.data_ptr<double>()[d]});
+  }
+  return moments;
+}
+
+Result<RopeMoments> rope_moments(const at::Tensor& query, const at::Tensor& key, position::PairLayout layout) {
+  LOCUS_TRY(const std::vector<RopeMoments> own, rope_pair_moments(query, key, layout));
+  RopeMoments mean;
+  for (const RopeMoments& pair : own) {
+    mean.mu += pair.mu / static_cast<double>(own.size());
+    mean.nu += pair.nu / static_cast<double>(own.size());
+  }
+  return mean;
 }
 
 std::vector<double> rope_mean_scores(const std::vector<double>& distances, const RopeMoments& moments,
@@ -71,6 +89,41 @@ std::vector<double> rope_mean_scores(const std::vector<double>& distances, const
     scores.push_back(std::sqrt(static_cast<double>(head_width)) * (moments.mu * sums.cosine + moments.nu * sums.sine));
   }
   return scores;
+}
+
+std::vector<double> rope_mean_scores(const std::vector<double>& distances, const std::vector<RopeMoments>& moments,
+                                     std::int64_t head_width, double base, AngleConvention convention) {
+  const double width = static_cast<double>(head_width);
+  std::vector<double> scores;
+  for (const double distance : distances) {
+    const double turn = distance * (convention == AngleConvention::kPaper ? kTurn : 1.0);
+    double sum = 0;
+    for (std::size_t d = 0; d < moments.size(); ++d) {
+      const double angle = turn * std::pow(base, -2.0 * static_cast<double>(d) / width);
+      sum += moments[d].mu * std::cos(angle) + moments[d].nu * std::sin(angle);
+    }
+    scores.push_back(sum / std::sqrt(width));
+  }
+  return scores;
+}
+
+double rope_reach(const RopeMoments& moments, std::int64_t head_width) {
+  return std::sqrt(static_cast<double>(head_width)) / 2 * std::hypot(moments.mu, moments.nu);
+}
+
+RopeSums rope_sum_bounds(double distance, std::int64_t head_width, double base) {
+  const double width = static_cast<double>(head_width);
+  const double slowest = 1 / base;  // θ_0
+  const double logarithm = std::abs(std::log(slowest));
+  if (!(slowest < 0.1 && width > 4 * logarithm && distance > 1)) {
+    return {0.5, 0.5};
+  }
+  // ε(α) = α + 4πλθ_0^α/D is least where its derivative vanishes, or at the end of α > 0.
+  const double factor = 2 * kTurn * distance / width;
+  const double alpha = std::max(std::log(factor * logarithm) / logarithm, 0.0);
+  const double rest = alpha + factor * std::pow(slowest, alpha);
+  return {std::min(0.5, 2 / (slowest * logarithm * distance * std::numbers::pi) + rest),
+          std::min(0.5, 2 / logarithm + rest)};
 }
 
 double tapa_mean_cosine(double distance, double alpha, std::int64_t phase_width, double deviation_product) {

@@ -42,10 +42,24 @@ struct RopeMoments {
 // From n samples of unrotated query and key, (n, D) each, row with row; `layout` names the channels of a pair. Errors:
 // kBadInput for shapes that differ, no sample or an odd width.
 Result<RopeMoments> rope_moments(const at::Tensor& query, const at::Tensor& key, position::PairLayout layout);
+// μ_d and ν_d of each pair for itself, D/2 of them: without Assumption 2.1, which has one μ₀ and ν₀ for all.
+Result<std::vector<RopeMoments>> rope_pair_moments(const at::Tensor& query, const at::Tensor& key,
+                                                   position::PairLayout layout);
 
 // E[logit] = √D·(μ₀·C_D(λ) + ν₀·S_D(λ)) at every distance.
 std::vector<double> rope_mean_scores(const std::vector<double>& distances, const RopeMoments& moments,
                                      std::int64_t head_width, double base, AngleConvention convention);
+
+// E[logit] = 1/√D Σ_d (μ_d cos(angle) + ν_d sin(angle)): the same with moments of each pair's own.
+std::vector<double> rope_mean_scores(const std::vector<double>& distances, const std::vector<RopeMoments>& moments,
+                                     std::int64_t head_width, double base, AngleConvention convention);
+
+// Theorem 2.1: what E[logit] comes near to, far out, is anything within ± √D/2·√(μ₀² + ν₀²).
+double rope_reach(const RopeMoments& moments, std::int64_t head_width);
+
+// Lemma C.1 (Eq. 25, 26), the smallest over α: what |C_D(λ)| and |S_D(λ)| of the paper's angles cannot exceed. Holds
+// for θ_0 < 1/10, D > 4·|ln θ_0| and λ > 1; 1/2, which always holds, elsewhere and where the lemma says more.
+RopeSums rope_sum_bounds(double distance, std::int64_t head_width, double base);
 
 // E[cos(2π λ^α q_P·k_P/√d)] = (1 + (2π λ^α s/√d)²)^(−d/2) for independent Gaussian q_P and k_P of width d = (1−θ)D with
 // s the product of their standard deviations; 1 at λ = 0. The bound of Theorem 3.2 falls with the same power of λ.

@@ -1,10 +1,12 @@
 // models/analyses.h: what theory expects of a head, from the head's own queries and keys.
 #include "core/analysis/theory.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <utility>
 
+#include "core/base/numbers.h"
 #include "core/position/rope.h"
 #include "core/position/tapa.h"
 #include "models/analyses/fields.h"
@@ -38,8 +40,10 @@ Pairs sample_pairs(const position::Prepared& prepared, std::int64_t head, std::i
           key.select(0, 0).select(0, head / group).index_select(0, at::tensor(keys)).to(at::kDouble)};
 }
 
-Result<TheoryCurve> rope_curve(const position::Rope& rope, const Pairs& pairs, const std::vector<double>& distances,
-                               TheoryAngle angle) {
+using Curves = std::vector<TheoryCurve>;
+
+Result<Curves> rope_curves(const position::Rope& rope, const Pairs& pairs, const std::vector<double>& distances,
+                           TheoryAngle angle) {
   const position::RopeOptions& options = rope.options();
   if (options.scaling.kind != "none") {
     return unsupported("theory curve: the theory knows RoPE without scaling, found " + options.scaling.kind);
@@ -48,23 +52,35 @@ Result<TheoryCurve> rope_curve(const position::Rope& rope, const Pairs& pairs, c
   LOCUS_TRY(const std::int64_t width, options.rotated_width(head_width, rope.shape().trained_length));
   const auto convention =
       angle == TheoryAngle::kPaper ? analysis::AngleConvention::kPaper : analysis::AngleConvention::kLlama;
-  LOCUS_TRY(const analysis::RopeMoments moments,
-            analysis::rope_moments(pairs.query.slice(1, 0, width), pairs.key.slice(1, 0, width), options.layout));
-  TheoryCurve curve{"theory of RoPE (" + label(convention) + ")",
-                    analysis::rope_mean_scores(distances, moments, width, options.base, convention)};
+  const at::Tensor query = pairs.query.slice(1, 0, width);
+  const at::Tensor key = pairs.key.slice(1, 0, width);
+  LOCUS_TRY(const analysis::RopeMoments one, analysis::rope_moments(query, key, options.layout));
+  LOCUS_TRY(const std::vector<analysis::RopeMoments> own, analysis::rope_pair_moments(query, key, options.layout));
   // Channels that do not turn add a constant; the scores are divided by √D, not by the root of the turning width.
   const auto whole = static_cast<double>(head_width);
+  const double narrower = std::sqrt(static_cast<double>(width) / whole);
   const double still =
       width < head_width
           ? (pairs.query.slice(1, width) * pairs.key.slice(1, width)).sum(1).mean().item<double>() / std::sqrt(whole)
           : 0;
-  for (double& mean : curve.mean) {
-    mean = mean * std::sqrt(static_cast<double>(width) / whole) + still;
+  const double reach = narrower * analysis::rope_reach(one, width);
+  Curves curves{{"one μ₀, ν₀ (" + label(convention) + ")",
+                 analysis::rope_mean_scores(distances, one, width, options.base, convention),
+                 {},
+                 "Theorem 2.1: any mean within ±" + general_text(reach, 2)},
+                {"μ_d, ν_d a pair (" + label(convention) + ")",
+                 analysis::rope_mean_scores(distances, own, width, options.base, convention),
+                 {},
+                 {}}};
+  for (TheoryCurve& curve : curves) {
+    for (double& mean : curve.mean) {
+      mean = mean * narrower + still;
+    }
   }
-  return curve;
+  return curves;
 }
 
-Result<TheoryCurve> tapa_curve(const position::Tapa& tapa, const Pairs& pairs, const std::vector<double>& distances) {
+Result<Curves> tapa_curves(const position::Tapa& tapa, const Pairs& pairs, const std::vector<double>& distances) {
   LOCUS_TRY(const position::TapaOptions options, position::TapaOptions::from(tapa.settings()));
   if (options.phase != position::TapaOptions::Phase::kQuadratic) {
     return unsupported("theory curve: the closed form is of TAPA's quadratic phase");
@@ -77,18 +93,27 @@ Result<TheoryCurve> tapa_curve(const position::Tapa& tapa, const Pairs& pairs, c
   const auto root_mean_square = [&](const at::Tensor& x) {
     return x.slice(1, amplitude_width).square().mean().sqrt().item<double>();
   };
-  return TheoryCurve{"theory of TAPA",
-                     analysis::tapa_mean_scores(distances, options.alpha, head_width - amplitude_width,
-                                                amplitude.mean().item<double>(),
-                                                root_mean_square(pairs.query) * root_mean_square(pairs.key))};
+  const double mean = amplitude.mean().item<double>();
+  const double squared = amplitude.square().mean().item<double>();
+  const double deviations = root_mean_square(pairs.query) * root_mean_square(pairs.key);
+  const std::int64_t phase_width = head_width - amplitude_width;
+  TheoryCurve curve{"theory of TAPA",
+                    analysis::tapa_mean_scores(distances, options.alpha, phase_width, mean, deviations),
+                    {},
+                    "Theorem 3.3: far out a deviation of " + general_text(std::sqrt(squared / 2), 2)};
+  for (const double distance : distances) {
+    curve.deviation.push_back(std::sqrt(
+        std::max(analysis::tapa_variance(distance, options.alpha, phase_width, mean, squared, deviations), 0.0)));
+  }
+  return Curves{std::move(curve)};
 }
 
 }  // namespace
 
-Result<TheoryCurve> theory_curve(const Trace& trace, std::int64_t layer, std::int64_t head,
-                                 const std::vector<double>& distances, TheoryAngle angle, std::int64_t pairs,
-                                 std::uint64_t seed) {
-  return guarded([&]() -> Result<TheoryCurve> {
+Result<Curves> theory_curves(const Trace& trace, std::int64_t layer, std::int64_t head,
+                             const std::vector<double>& distances, TheoryAngle angle, std::int64_t pairs,
+                             std::uint64_t seed) {
+  return guarded([&]() -> Result<Curves> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
     const auto* const computed = field->source().computed();
@@ -101,10 +126,10 @@ Result<TheoryCurve> theory_curve(const Trace& trace, std::int64_t layer, std::in
     }
     const Pairs sampled = sample_pairs(computed->prepared(), head, pairs, seed);
     if (const auto* const rope = dynamic_cast<const position::Rope*>(&computed->encoding())) {
-      return rope_curve(*rope, sampled, distances, angle);
+      return rope_curves(*rope, sampled, distances, angle);
     }
     if (const auto* const tapa = dynamic_cast<const position::Tapa*>(&computed->encoding())) {
-      return tapa_curve(*tapa, sampled, distances);
+      return tapa_curves(*tapa, sampled, distances);
     }
     return unsupported("theory curve: there is one for rope and tapa; " + trace.model().name + " has " +
                        trace.model().encoding);

@@ -256,7 +256,7 @@ class Collection {
 
 // Reads a session as the window does.
 int read_session(const std::string& file) {
-  const auto session = workbench::load_session(file);
+  const auto session = session::load_session(file);
   cli::Console console;
   return session.ok() ? 0 : console.fail(session.error());
 }

@@ -9,6 +9,7 @@
 #include "app/views/measured_view.h"
 #include "app/views/pair_rows.h"
 #include "app/views/score_map.h"
+#include "core/base/numbers.h"
 #include "models/analyses.h"
 #include "models/pairs.h"
 
@@ -30,14 +31,14 @@ struct DistanceProfileAsk {
 // One value a distance Δ = 0 … T−1.
 struct DistanceCurves {
   analysis::DistanceProfile scores;
-  models::TheoryCurve theory;  // of the mean logit; empty where there is none
+  std::vector<models::TheoryCurve> theory;  // of the logit; none where there is none
 };
 // What it weighs in the cache.
 std::size_t cached_bytes(const DistanceCurves& profile) {
   const analysis::DistanceProfile& scores = profile.scores;
   return sizeof profile + views::cached_bytes(scores.edges) + views::cached_bytes(scores.mean) +
          views::cached_bytes(scores.low) + views::cached_bytes(scores.high) + views::cached_bytes(scores.cells) +
-         views::cached_bytes(profile.theory.mean);
+         3 * views::cached_bytes(scores.mean) * profile.theory.size();
 }
 
 class DistanceProfile final : public MeasuredView<DistanceProfileAsk, DistanceCurves> {
@@ -62,9 +63,10 @@ class DistanceProfile final : public MeasuredView<DistanceProfileAsk, DistanceCu
       .look_for =
           "A fall at short distances is locality; a flat line is none; waves are the encoding's own rotation. "
           "Compare columns: the same text under another encoding. Theory, over logits: RoPE's mean score is "
-          "√D·(μ₀ C(λ) + ν₀ S(λ)), C(λ) = 1/D Σ cos λθ_d and S(λ) with sin (Eq. 24), with μ₀ and ν₀ from the head's "
-          "own "
-          "unrotated queries and keys; the paper turns by 2πλθ. TAPA's is E[amplitude]·(1 + (2πΔ^α s/√d)²)^(−d/2).",
+          "√D·(μ₀ C(λ) + ν₀ S(λ)), C(λ) = 1/D Σ cos λθ_d and S(λ) with sin (Eq. 24), if one μ₀ and ν₀ stood for all "
+          "pairs (Assumption 2.1); the second curve has each pair's own. Both are of the head's own unrotated queries "
+          "and keys, and R² says how much of the mean's variation over distance each explains; the paper turns by "
+          "2πλθ. TAPA's is E[amplitude]·(1 + (2πΔ^α s/√d)²)^(−d/2), with the deviation of Theorem 3.3.",
       .paper = "TAPA §2",
       .uses_layer = true,
       .uses_head = true,
@@ -109,19 +111,62 @@ Result<DistanceProfileAsk> DistanceProfile::ask(const ViewInput& input, std::siz
   return ask;
 }
 
-// Encodings that have no theory have an empty curve.
-Result<models::TheoryCurve> theory_of(const DistanceProfileAsk& ask, const Work& work) {
+// Encodings that have no theory have no curves.
+Result<std::vector<models::TheoryCurve>> theory_of(const DistanceProfileAsk& ask, const Work& work) {
+  std::vector<models::TheoryCurve> none;
   if (ask.theory == "none") {
-    return models::TheoryCurve{};
+    return none;
   }
   std::vector<double> distances(static_cast<std::size_t>(work.column.trace->length()));
   std::iota(distances.begin(), distances.end(), 0.0);
   const auto angle = ask.theory == "paper" ? models::TheoryAngle::kPaper : models::TheoryAngle::kLlama;
-  auto curve = models::theory_curve(*work.column.trace, ask.layer, ask.head, distances, angle);
-  if (!curve && curve.error().code != ErrorCode::kUnsupported) {
-    return curve.error();
+  auto curves = models::theory_curves(*work.column.trace, ask.layer, ask.head, distances, angle);
+  if (!curves && curves.error().code == ErrorCode::kUnsupported) {
+    return none;
   }
-  return curve ? *std::move(curve) : models::TheoryCurve{};
+  return curves;
+}
+
+// The share of the variance of the mean over distances that `expected` explains, each distance as often as it occurs;
+// below 0 where a constant is nearer. NaN where the mean does not vary.
+double explained(const analysis::DistanceProfile& scores, const std::vector<double>& expected) {
+  double cells = 0;
+  double sum = 0;
+  const auto each = [&](const auto& use) {
+    for (std::size_t n = 0; n < std::min(scores.mean.size(), expected.size()); ++n) {
+      if (!std::isnan(scores.mean[n])) {
+        use(static_cast<double>(scores.cells[n]), scores.mean[n], expected[n]);
+      }
+    }
+  };
+  each([&](double count, double mean, double) {
+    cells += count;
+    sum += count * mean;
+  });
+  double around = 0;
+  double missed = 0;
+  each([&](double count, double mean, double foretold) {
+    around += count * (mean - sum / cells) * (mean - sum / cells);
+    missed += count * (mean - foretold) * (mean - foretold);
+  });
+  return around > 0 ? 1 - missed / around : kNaN;
+}
+
+figure::Curve theory_line(const std::string& name, const models::TheoryCurve& expected,
+                          const analysis::DistanceProfile& scores, bool logarithmic) {
+  figure::Curve line;
+  const double share = explained(scores, expected.mean);
+  line.name = name + ": " + expected.name + (std::isnan(share) ? "" : ", R² " + fixed_text(share, 3));
+  line.dashed = true;
+  for (std::size_t n = logarithmic ? 1 : 0; n < expected.mean.size(); ++n) {
+    line.x.push_back(static_cast<double>(n));
+    line.y.push_back(expected.mean[n]);
+    if (!expected.deviation.empty()) {
+      line.low.push_back(expected.mean[n] - expected.deviation[n]);
+      line.high.push_back(expected.mean[n] + expected.deviation[n]);
+    }
+  }
+  return line;
 }
 
 Result<DistanceCurves> DistanceProfile::measure(const DistanceProfileAsk& ask, const Work& work) const {
@@ -184,10 +229,10 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
   double high = 0;
   double longest = 1;
   bool first = true;
+  std::string note;
   for (std::size_t c = 0; c < profiles.size(); ++c) {
     const std::string& name = input.columns[c].name;
     const analysis::DistanceProfile& scores = profiles[c]->scores;
-    const models::TheoryCurve& expected = profiles[c]->theory;
     figure::Curve curve;
     curve.name = name;
     for (std::size_t n = logarithmic ? 1 : 0; n < scores.mean.size(); ++n) {
@@ -204,15 +249,9 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
     }
     longest = std::max(longest, static_cast<double>(scores.mean.size()));
     panel.layers.emplace_back(std::move(curve));
-    if (!expected.mean.empty()) {
-      figure::Curve theory;
-      theory.name = name + ": " + expected.name;
-      theory.dashed = true;
-      for (std::size_t n = logarithmic ? 1 : 0; n < expected.mean.size(); ++n) {
-        theory.x.push_back(static_cast<double>(n));
-        theory.y.push_back(expected.mean[n]);
-      }
-      panel.layers.emplace_back(std::move(theory));
+    for (const models::TheoryCurve& expected : profiles[c]->theory) {
+      panel.layers.emplace_back(theory_line(name, expected, scores, logarithmic));
+      note += expected.note.empty() ? "" : "; " + name + ": " + expected.note;
     }
   }
   const bool divided = baseline && input.quantity == models::Quantity::kWeight;
@@ -229,6 +268,7 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
   if (of_first.rows_used < of_first.rows) {
     panel.note += ", " + std::to_string(of_first.rows_used) + " of " + std::to_string(of_first.rows);
   }
+  panel.note += note;
   LOCUS_CHECK(mark_waves(input, panel));
   figure::Figure figure;
   figure.panels.push_back(std::move(panel));
@@ -247,8 +287,11 @@ Result<Data> DistanceProfile::table(const ViewInput& input, const Numbers& profi
     series.push_back({name + " low", scores.low});
     series.push_back({name + " high", scores.high});
     series.push_back({name + " count", {scores.cells.begin(), scores.cells.end()}});
-    if (!profiles[c]->theory.mean.empty()) {
-      series.push_back({name + ": " + profiles[c]->theory.name, profiles[c]->theory.mean});
+    for (const models::TheoryCurve& expected : profiles[c]->theory) {
+      series.push_back({name + ": " + expected.name, expected.mean});
+      if (!expected.deviation.empty()) {
+        series.push_back({name + ": " + expected.name + ", deviation", expected.deviation});
+      }
     }
   }
   return table_of(series);

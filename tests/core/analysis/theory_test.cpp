@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "core/position/rotation.h"
 #include "tests/support/encodings.h"
 
@@ -118,6 +120,55 @@ TEST(Theory, ropeMeanFollowsItsTwoSums) {
   ASSERT_TRUE(estimated.ok());
   EXPECT_NEAR(estimated->mu, 1.2, 0.02);
   EXPECT_NEAR(estimated->nu, 0.9, 0.02);
+}
+
+// Moments that differ from pair to pair: one μ₀ and ν₀ for all foretell something else.
+TEST(Theory, ropeMeanFollowsEachPairsOwnMoments) {
+  at::manual_seed(5);
+  const std::int64_t width = 16;
+  Samples samples(width, 0);
+  samples.query.select(1, 2).add_(2);  // pair 1: μ = 3, ν = 0
+  samples.key.select(1, 2).add_(1.5);
+  samples.query.select(1, 14).add_(2);  // pair 7: μ = 0, ν = 2
+  samples.key.select(1, 15).add_(1);
+  const auto rope = encoding("rope", {{"layout", std::string("interleaved")}}, shape_of(1, width));
+  const auto layout = position::PairLayout::kInterleaved;
+  const auto convention = analysis::AngleConvention::kLlama;
+  const auto own = analysis::rope_pair_moments(samples.query, samples.key, layout);
+  const auto one = analysis::rope_moments(samples.query, samples.key, layout);
+  ASSERT_TRUE(own.ok() && one.ok());
+  EXPECT_NEAR((*own)[1].mu, 3, 0.05);
+  EXPECT_NEAR((*own)[7].nu, 2, 0.05);
+  EXPECT_NEAR((*own)[0].mu, 0, 0.05);
+  EXPECT_LT(worst_deviation(*rope, samples, analysis::rope_mean_scores(kDistances, *own, width, 10000, convention)),
+            4.5);
+  EXPECT_GT(worst_deviation(*rope, samples, analysis::rope_mean_scores(kDistances, *one, width, 10000, convention)),
+            20);
+  // √16/2·√(1.2² + 0.9²) = 3; no distance goes beyond it.
+  EXPECT_NEAR(analysis::rope_reach({1.2, 0.9}, width), 3, 1e-12);
+  std::vector<double> many(20000);
+  std::iota(many.begin(), many.end(), 0.0);
+  for (const double mean :
+       analysis::rope_mean_scores(many, analysis::RopeMoments{1.2, 0.9}, width, 10000, convention)) {
+    EXPECT_LE(std::abs(mean), 3 + 1e-9);
+  }
+}
+
+TEST(Theory, theSumsStayWithinLemmaC1) {
+  int useful = 0;
+  for (const std::int64_t width : {64, 128, 512, 4096}) {
+    for (const double base : {11.0, 100.0, 1e4, 1e6}) {
+      for (double distance = 1.5; distance < 1e7; distance *= 1.37) {
+        const auto sums = analysis::rope_sums(distance, width, base, analysis::AngleConvention::kPaper);
+        const auto bounds = analysis::rope_sum_bounds(distance, width, base);
+        EXPECT_LE(std::abs(sums.cosine), bounds.cosine + 1e-12) << width << " " << base << " " << distance;
+        EXPECT_LE(std::abs(sums.sine), bounds.sine + 1e-12) << width << " " << base << " " << distance;
+        useful += bounds.sine < 0.5 ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(useful, 50);
+  EXPECT_EQ(analysis::rope_sum_bounds(100, 8, 1e4).cosine, 0.5);  // D is too small for the lemma
 }
 
 TEST(Theory, theConventionsDifferByAWholeTurn) {

@@ -306,13 +306,15 @@ TEST(Analyses, TheTheoryCurveFollowsRopeLogits) {
   const auto trace = run_text(*model);
   std::vector<double> distances(60);
   std::iota(distances.begin(), distances.end(), 0.0);
-  const auto llama = models::theory_curve(*trace, 2, 1, distances);
+  const auto llama = models::theory_curves(*trace, 2, 1, distances);
   ASSERT_TRUE(llama.ok()) << llama.error().describe();
-  const auto paper = models::theory_curve(*trace, 2, 1, distances, models::TheoryAngle::kPaper);
+  const auto paper = models::theory_curves(*trace, 2, 1, distances, models::TheoryAngle::kPaper);
   ASSERT_TRUE(paper.ok());
-  EXPECT_NE(llama->name, paper->name);
+  ASSERT_EQ(llama->size(), 2U);
+  EXPECT_NE(llama->front().name, paper->front().name);
   // Every pair of channels stands still at Δ = 0, so both conventions give √D·μ₀/2, the mean of q·k/√D.
-  EXPECT_NEAR(llama->mean[0], paper->mean[0], 1e-9);
+  EXPECT_NEAR(llama->front().mean[0], paper->front().mean[0], 1e-9);
+  EXPECT_NEAR(llama->front().mean[0], llama->back().mean[0], 1e-9);
   models::MapRequest content;
   content.layer = 2;
   content.head = 1;
@@ -326,13 +328,13 @@ TEST(Analyses, TheTheoryCurveFollowsRopeLogits) {
       count += 1;
     }
   }
-  EXPECT_NEAR(llama->mean[0], sum / count, 0.05 * (1 + std::abs(sum / count)));  // 8192 sampled pairs
+  EXPECT_NEAR(llama->front().mean[0], sum / count, 0.05 * (1 + std::abs(sum / count)));  // 8192 sampled pairs
   const LearnedFolder folder;
   const models::OpenOptions defaults;
   const auto learned = test::open_model(folder.place.path(), defaults);
   models::Input ids;
   ids.ids = {1, 2, 3};
-  EXPECT_EQ(models::theory_curve(*run(*learned, ids), 0, 0, distances).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(models::theory_curves(*run(*learned, ids), 0, 0, distances).error().code, ErrorCode::kUnsupported);
 }
 
 }  // namespace
