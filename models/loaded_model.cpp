@@ -104,7 +104,12 @@ Result<const transformer::Transformer*> LoadedModel::ready() const {
 }
 
 double LoadedModel::macs(std::int64_t length) const {
-  return transformer::multiply_accumulates(parts_.transformer->spec(), length);
+  const transformer::Transformer& model = *parts_.transformer;
+  double total = transformer::multiply_accumulates(model.spec(), length);
+  for (std::int64_t layer = 0; layer < model.spec().depth(); ++layer) {
+    total += model.layer_encoding(layer)->macs(model.encoding_layer(layer), length);
+  }
+  return total;
 }
 
 bool LoadedModel::has_weights() const {

@@ -84,6 +84,10 @@ TileScores PositionEncoding::score(const Prepared& prepared, const Tile& tile, c
   return scores;
 }
 
+double PositionEncoding::macs(std::int64_t /*layer*/, std::int64_t /*length*/) const {
+  return 0;
+}
+
 double PositionEncoding::scale() const {
   return 1.0 / std::sqrt(static_cast<double>(shape_.head_width));
 }

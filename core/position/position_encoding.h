@@ -160,6 +160,9 @@ class PositionEncoding {
   virtual bool needs_carry() const { return false; }
   // logits are exactly scale() · query·keyᵀ: drivers may use a plain matrix product.
   virtual bool is_dot_product() const { return true; }
+  // Multiply-accumulates that it adds to those of a layer over T tokens, what is computed once counted with layer 0;
+  // element by element work (rotations, biases) is none. All T² cells, as for attention without an encoding.
+  virtual double macs(std::int64_t layer, std::int64_t length) const;
   // 1/√D (T5: 1).
   virtual double scale() const;
   // Attend to the largest logit of a row alone instead of the soft-max's mixture (CoPE's evaluation-only option).

@@ -50,6 +50,20 @@ TEST_F(CliInfo, JsonHasTheFixedKeys) {
   EXPECT_GT(info.at("macs").get<double>(), 0);
 }
 
+// Beside RoPE of the same shape: TAPE carries its state through attention and mixes it in every layer.
+TEST_F(CliInfo, CountsWhatAnEncodingCosts) {
+  const auto macs = [](const std::string& checkpoint) {
+    const auto outcome = run_locus(
+        {"info", locus::test::source_dir() + "/assets/checkpoints/" + checkpoint, "--json", "--length", "1024"});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return json::parse(outcome.out).at("macs").get<double>();
+  };
+  const double rope = macs("text-rope");
+  EXPECT_GT(macs("text-tape"), 1.01 * rope);
+  EXPECT_GT(macs("text-cope"), 1.001 * rope);
+  EXPECT_EQ(macs("text-alibi"), rope);
+}
+
 std::string family_folder(const std::string& name) {
   return locus::test::source_dir() + "/tests/golden/families/" + name;
 }

@@ -134,6 +134,28 @@ Prepared Cope::prepare(const State& state, std::int64_t layer, const Projections
   return prepared;
 }
 
+double Cope::macs(std::int64_t layer, std::int64_t length) const {
+  if (!counts(layer)) {
+    return 0;
+  }
+  const auto tokens = static_cast<double>(length);
+  const auto width = static_cast<double>(shape_.heads * shape_.head_width);
+  double sum = 0;
+  if (options_.gates != "key") {  // else the logits' own products
+    sum += tokens * tokens * width;
+  }
+  if (options_.gates == "sep-key") {
+    sum += tokens * static_cast<double>(shape_.width * shape_.kv_heads * shape_.head_width);
+  }
+  if (options_.form == "interpolate") {
+    sum += tokens * width * static_cast<double>(options_.p_max + 1);
+  } else if (options_.form == "mlp") {  // q meets the last layer's rows once, each cell the hidden units
+    const auto hidden = static_cast<double>(options_.hidden);
+    sum += tokens * width * (hidden + 1) + tokens * tokens * static_cast<double>(shape_.heads) * 2 * hidden;
+  }
+  return sum;
+}
+
 at::Tensor Cope::gate_logits(const Prepared& prepared, const Tile& tile) const {
   const at::Tensor& query = prepared.gate_query.defined() ? prepared.gate_query : prepared.query;
   const at::Tensor& key = prepared.gate_key.defined() ? prepared.gate_key : prepared.key;

@@ -65,6 +65,7 @@ class Cope final : public PositionEncoding, public RowFormed {
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                    const at::Tensor& carry) const override;
   bool needs_carry() const override { return true; }
+  double macs(std::int64_t layer, std::int64_t length) const override;
   bool is_dot_product() const override { return false; }
   std::optional<RowForm> row_form(const Prepared& prepared, std::int64_t layer) const override;
   bool hard_attention() const override { return options_.hard_attention; }

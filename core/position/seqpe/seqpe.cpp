@@ -116,6 +116,26 @@ Status Seqpe::accepts(const Positions& positions) const {
   return {};
 }
 
+double Seqpe::macs(std::int64_t layer, std::int64_t length) const {
+  const auto tokens = static_cast<double>(length);
+  double sum = 0;
+  if (layer == 0) {  // every digit of a position goes through the encoder once
+    double weights = 0;
+    for (const at::Tensor& tensor : encoder_.tensors()) {
+      weights += tensor.dim() == 2 ? static_cast<double>(tensor.numel()) : 0;
+    }
+    sum += tokens * static_cast<double>(options_.encoder.digits * options_.encoder.dimensions) * weights;
+  }
+  if (!projections_.empty() && (projections_.size() > 1 || layer == 0)) {
+    const std::size_t own = projections_.size() > 1 ? static_cast<std::size_t>(layer) : 0;
+    sum += tokens * static_cast<double>(projections_[own].weight.numel());
+  }
+  if (options_.integration == SeqpeIntegration::kBias || options_.integration == SeqpeIntegration::kMul) {
+    sum += tokens * tokens * static_cast<double>(shape_.heads * shape_.head_width);
+  }
+  return sum;
+}
+
 at::Tensor Seqpe::encode(const Positions& positions) const {
   at::Tensor values = encoder_.encode(positions.ids.slice(0, positions.prefix));
   if (positions.prefix == 0) {

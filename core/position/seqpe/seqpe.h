@@ -57,6 +57,7 @@ class Seqpe final : public PositionEncoding, public RowFormed {
 
   const Description& description() const override { return about(); }
   Settings settings() const override { return options_.settings(); }
+  double macs(std::int64_t layer, std::int64_t length) const override;
   const SeqpeOptions& options() const { return options_; }
   const SeqpeEncoder& encoder() const { return encoder_; }
   // encoder.*, cls_token_pos_embed (1, 1, d), pe_qk.{weight (2d, d), bias} or layers.N.pe_qk.{weight, bias}.

@@ -176,6 +176,28 @@ Prepared Tape::prepare(const State& state, std::int64_t /*layer*/, const Project
   return prepared;
 }
 
+double Tape::macs(std::int64_t layer, std::int64_t length) const {
+  const auto tokens = static_cast<double>(length);
+  const auto heads = static_cast<double>(shape_.heads);
+  const auto state = static_cast<double>(blocks_.blocks * blocks_.rows * blocks_.columns);  // X, of a head
+  // q̂ and k̂, M·W·R numbers of L·R products each where W = L, and the score over what is wider than D.
+  const std::int64_t wide = blocks_.blocks * blocks_.columns * (blocks_.rows == 1 ? blocks_.width : 1);
+  double sum = 2 * tokens * heads * static_cast<double>(wide * (blocks_.rows == 1 ? 1 : blocks_.rows)) +
+               tokens * tokens * heads * static_cast<double>(wide - shape_.head_width);
+  if (attends()) {
+    sum += tokens * tokens * heads * state;
+  }
+  if (mixes()) {
+    const Layer& weights = layers_[static_cast<std::size_t>(layer)];
+    const bool paper = options_.form == TapeForm::kPaper;
+    const double gates =
+        static_cast<double>(paper ? weights.psi_w1.numel() + weights.psi_w2.numel() : weights.x_proj.numel());
+    const double inner = static_cast<double>(paper ? weights.w1.size(-1) : weights.up.size(-2));  // I
+    sum += tokens * (gates + 2 * inner * heads * state);
+  }
+  return sum;
+}
+
 double Tape::scale() const {
   return options_.scaled ? PositionEncoding::scale() : 1.0;
 }

@@ -79,6 +79,7 @@ class Tape final : public PositionEncoding, public Paired {
   State begin(const Positions& positions, std::int64_t batch) const override;
   Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
   double scale() const override;
+  double macs(std::int64_t layer, std::int64_t length) const override;
   // e of every token, flattened: (B, H, T, M·L·R).
   at::Tensor state_values(const State& state, std::int64_t layer) const override;
   void after_attention(State& state, std::int64_t layer, const Attended& attended) const override;
