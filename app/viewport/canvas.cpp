@@ -178,8 +178,10 @@ void Canvas::move_camera(views::Camera camera, bool finished) {
   if (!content_.home) {
     return;
   }
-  camera.x = clamped(camera.x, content_.home->x);
-  camera.y = clamped(camera.y, content_.home->y);
+  show_camera({clamped(camera.x, content_.home->x), clamped(camera.y, content_.home->y)}, finished);
+}
+
+void Canvas::show_camera(const views::Camera& camera, bool finished) {
   content_.camera = camera;
   for (figure::Panel& panel : shown_.panels) {
     panel.x.view = panel.follows_camera ? camera.x : panel.x.view;

@@ -105,6 +105,10 @@ class Canvas : public QVulkanWindow {
   std::optional<figure::Hit> hit_at(const QPointF& point) const;
   const figure::PanelLayout* panel_at(const QPointF& point) const;
   void move_camera(views::Camera camera, bool finished);
+  void show_camera(const views::Camera& camera, bool finished);
+  bool shows_text(std::size_t panel) const;
+  // Moves a text by lines, and makes its type `factor` times smaller.
+  void scroll_text(std::size_t panel, double lines, double factor);
   void report_drag(const QPointF& from, const QPointF& to, bool finished);
   views::Camera camera() const;
   void draw_outline(const Outline& outline);

@@ -15,6 +15,7 @@ namespace locus::viewport {
 namespace {
 
 constexpr double kWheelStep = 1.2;    // a notch of the wheel
+constexpr double kWheelLines = 3;     // of a text
 constexpr double kDragThreshold = 4;  // pixels between a click and a drag
 
 figure::Interval scaled(const figure::Interval& view, double around, double factor) {
@@ -83,7 +84,8 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
     dragging_ = true;
     if (!content_.home) {
       report_drag(*press_, at, false);
-    } else if (const figure::PanelLayout* panel = panel_at(*press_)) {
+    } else if (const figure::PanelLayout* panel = panel_at(*press_);
+               panel != nullptr && !shows_text(hit_at(*press_)->panel)) {
       const double dx = panel->x.value(last_.x() * dpr()) - panel->x.value(at.x() * dpr());
       const double dy = panel->y.value(last_.y() * dpr()) - panel->y.value(at.y() * dpr());
       views::Camera moved = camera();
@@ -160,12 +162,34 @@ void Canvas::wheelEvent(QWheelEvent* event) {
     return;
   }
   const double factor = std::pow(kWheelStep, -event->angleDelta().y() / 120.0);
+  if (shows_text(hit->panel)) {
+    const bool zooms = event->modifiers().testFlag(Qt::ControlModifier);
+    scroll_text(hit->panel, zooms ? 0 : -kWheelLines * event->angleDelta().y() / 120.0, zooms ? factor : 1);
+    return;
+  }
   const views::Camera now = camera();
   // Both axes stop zooming in together, so that cells keep their shape.
   const double limit =
       kSmallestView / std::max(1e-9, std::min(std::abs(now.x.high - now.x.low), std::abs(now.y.high - now.y.low)));
   const double allowed = std::max(factor, std::min(1.0, limit));
   move_camera({scaled(now.x, hit->x, allowed), scaled(now.y, hit->y, allowed)}, true);
+}
+
+bool Canvas::shows_text(std::size_t panel) const {
+  const auto& layers = shown_.panels[panel].layers;
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const figure::Layer& layer) { return std::holds_alternative<figure::TokenStrip>(layer); });
+}
+
+void Canvas::scroll_text(std::size_t panel, double lines, double factor) {
+  constexpr double kLargest = 0.2;  // of x.view: type five times as large as fits
+  constexpr double kSmallest = 2;
+  const figure::PanelLayout& place = layout_->panels[panel];
+  const double most = std::max(place.lines - place.lines_seen, 0.0);
+  const double first = std::clamp(place.first_line + lines, 0.0, most);
+  const views::Camera now = camera();
+  const double width = std::clamp((now.x.high - now.x.low) * factor, kLargest, kSmallest);
+  show_camera({{0, width}, {first, first + 1}}, true);
 }
 
 void Canvas::keyPressEvent(QKeyEvent* event) {

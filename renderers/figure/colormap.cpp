@@ -64,6 +64,16 @@ Color color_of(const ColorScale& scale, float value) {
   return std::isnan(t) ? scale.mask_color : color_at(colormaps()[colormap_index(scale.colormap)], t);
 }
 
+Color tint_of(const ColorScale& scale, float value, Color ground, Color full) {
+  const float t = normalised(scale, value);
+  if (std::isnan(t)) {
+    return scale.mask_color;
+  }
+  const Colormap& map = colormaps()[colormap_index(scale.colormap)];
+  const float strength = map.diverging ? std::abs(2 * t - 1) : t;
+  return blended(faded(map.diverging ? color_at(map, t) : full, static_cast<double>(strength)), ground);
+}
+
 Color faded(Color color, double opacity) {
   const double alpha = channel(color, 0) * std::clamp(opacity, 0.0, 1.0);
   return (color & 0xFFFFFF00U) | static_cast<Color>(std::lround(alpha));

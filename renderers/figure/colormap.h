@@ -34,6 +34,11 @@ Color color_at(const Colormap& map, float t);
 // The colour of a value: normalised(), then the colormap; mask_color for NaN.
 Color color_of(const ColorScale& scale, float value);
 
+// The opaque colour of a value that is marked on a page: the ground itself at nothing, the low end of the scale, and
+// `full` at its high end; of diverging colormaps the ground in the middle and their own colours at the ends. mask_color
+// for NaN.
+Color tint_of(const ColorScale& scale, float value, Color ground, Color full);
+
 // `color` with its opacity multiplied by `opacity` in [0, 1].
 Color faded(Color color, double opacity);
 

@@ -80,8 +80,24 @@ void add_frame(const Panel& panel, const PanelLayout& place, const Style& style,
   }
 }
 
-void add_color_bar(const Panel& panel, const PanelLayout& place, MarkList& marks) {
-  if (const auto scale = color_bar_scale(panel)) {
+// The bar of a text's tints, which are no colormap's: the ground shows through.
+void add_tint_bar(const ColorScale& scale, const Rect& bar, const Style& style, MarkList& marks) {
+  constexpr int kSteps = 96;
+  ColorScale whole;
+  whole.colormap = scale.colormap;
+  for (int n = 0; n < kSteps; ++n) {
+    const double top = bar.bottom() - bar.height * (n + 1) / kSteps;
+    const float t = (static_cast<float>(n) + 0.5F) / kSteps;
+    marks.fill({bar.x, top, bar.width, bar.bottom() - bar.height * n / kSteps - top},
+               tint_of(whole, t, style.background, style.palette[0]));
+  }
+}
+
+void add_color_bar(const Panel& panel, const PanelLayout& place, const Style& style, MarkList& marks) {
+  const auto scale = color_bar_scale(panel);
+  if (scale && is_text(panel)) {
+    add_tint_bar(*scale, place.color_bar, style, marks);
+  } else if (scale) {
     MapMark bar;
     bar.field = ramp();
     bar.scale.colormap = scale->colormap;
@@ -112,7 +128,7 @@ MarkList compose_panel(const Panel& panel, const PanelLayout& place, const Style
     marks.fill(place.plot, style.plot_background);
   }
   add_grid(panel, place, style, marks);
-  add_color_bar(panel, place, marks);
+  add_color_bar(panel, place, style, marks);
   add_layers(panel, place, style, marks);
   add_frame(panel, place, style, marks);
   add_legend(panel, place, style, marks);

@@ -89,8 +89,9 @@ struct Box {  // a frame around a rectangle of data: the chosen patch
 };
 
 // Text, each token tinted by a value (NaN: not tinted); wraps at the panel's width, and after a token that ends in a
-// line feed (or its label ⏎; several stay on their line). The first line shown is y.view.low of the panel (0 unless
-// scrolled). Where the height is given, the type is as large as lets the whole text be seen, within bounds.
+// line feed (or its label ⏎; several stay on their line). Where the height is given, the type is as large as lets the
+// whole text be seen, within bounds, and the panel's axes say what of it is: y.view.low is the line at the top (below
+// 0: as far down as shows `selected`), and the type is x.view's width times smaller.
 struct TokenStrip {
   std::vector<std::string> tokens;
   std::vector<float> values;  // one a token

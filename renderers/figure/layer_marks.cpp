@@ -266,6 +266,26 @@ void add_marker(const Marker& marker, Color color, Context& context) {
   }
 }
 
+// How much of a text is above and below what is seen.
+void add_cut_off(const Context& context) {
+  const PanelLayout& place = context.place;
+  const Style& style = context.style;
+  const double size = style.note_text();
+  const auto say = [&](double lines, const std::string& words, double y) {
+    if (lines < 1) {
+      return;
+    }
+    const auto count = static_cast<std::int64_t>(std::llround(lines));
+    const std::string text = std::to_string(count) + (count == 1 ? " line " : " lines ") + words;
+    const double width = 0.62 * size * static_cast<double>(text.size());
+    context.marks.fill({place.plot.right() - width, y, width, 1.5 * size}, style.background, place.plot);
+    context.marks.add(TextMark{{text, {place.plot.right() - 0.3 * size, y + 1.1 * size}, 1, size, false, style.muted}},
+                      place.plot);
+  };
+  say(place.first_line, "above ↑", place.plot.y);
+  say(place.lines - place.first_line - place.lines_seen, "below ↓", place.plot.bottom() - 1.5 * size);
+}
+
 void add_tokens(const TokenStrip& strip, const Context& context) {
   const Style& style = context.style;
   const double line = 2 * style.line();
@@ -277,9 +297,9 @@ void add_tokens(const TokenStrip& strip, const Context& context) {
     }
     Color ink = style.foreground;
     if (n < strip.values.size() && !std::isnan(strip.values[n])) {
-      const Color tint = color_of(strip.scale, strip.values[n]);
+      const Color tint = tint_of(strip.scale, strip.values[n], style.background, style.palette[0]);
       context.marks.fill(box, tint, context.place.plot);
-      ink = is_light(blended(tint, style.background)) ? 0x101010FF : 0xFAFAFAFF;
+      ink = is_light(tint) ? 0x101010FF : 0xFAFAFAFF;
     }
     const double size = context.place.token_size;
     const double baseline = box.y + (box.height + 0.72 * size) / 2;
@@ -294,6 +314,7 @@ void add_tokens(const TokenStrip& strip, const Context& context) {
       }
     }
   }
+  add_cut_off(context);
 }
 
 void add_image(const ImageLayer& image, const Context& context) {

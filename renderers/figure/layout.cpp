@@ -71,7 +71,7 @@ double natural_plot_height(const Panel& panel, double width, const Grid& grid) {
   }
   for (const Layer& layer : panel.layers) {
     if (const auto* strip = std::get_if<TokenStrip>(&layer)) {
-      const auto boxes = flow_tokens(*strip, width, 0, grid.style.text_size, grid.style, grid.metrics);
+      const auto boxes = flow_tokens(*strip, width, grid.style.text_size, grid.style, grid.metrics);
       const double line = strip_line_height(grid.style.text_size, grid.style);
       const double lines = boxes.empty() ? 1 : std::round(boxes.back().box.y / line) + 1;
       const double least = color_bar_scale(panel) ? 6 * grid.style.text_size : 0;
@@ -200,6 +200,31 @@ void measure_all(Grid& grid) {
   collect_margins(grid);
 }
 
+// The lines of a text: on a canvas of given height in type that shows it whole, within bounds, or as the axes say.
+void place_tokens(const TokenStrip& strip, const Panel& panel, const Grid& grid, PanelLayout& place) {
+  const Rect& plot = place.plot;
+  const double width = std::clamp(panel.x.view.high - panel.x.view.low, 0.1, 10.0);
+  place.token_size = grid.fit_text ? strip_text_size(strip, plot.width, plot.height, grid.style, grid.metrics) / width
+                                   : grid.style.text_size;
+  place.tokens = flow_tokens(strip, plot.width, place.token_size, grid.style, grid.metrics);
+  const double line = strip_line_height(place.token_size, grid.style);
+  const auto line_of = [line](const TokenBox& token) { return std::round(token.box.y / line); };
+  place.lines = place.tokens.empty() ? 0 : line_of(place.tokens.back()) + 1;
+  place.lines_seen = std::max(std::floor(plot.height / line), 1.0);
+  const double most = std::max(place.lines - place.lines_seen, 0.0);
+  double first = panel.y.view.low;
+  if (first < 0) {
+    const bool known = strip.selected >= 0 && strip.selected < static_cast<std::int64_t>(place.tokens.size());
+    const double at = known ? line_of(place.tokens[static_cast<std::size_t>(strip.selected)]) : 0;
+    first = at < place.lines_seen ? 0 : at - std::floor(place.lines_seen / 2);
+  }
+  place.first_line = grid.fit_text ? std::min(first, most) : 0;
+  for (TokenBox& token : place.tokens) {
+    token.box.x += plot.x;
+    token.box.y += plot.y - place.first_line * line;
+  }
+}
+
 void place_panel(const Grid& grid, std::size_t n, const Rect& share, PanelLayout& place) {
   const Panel& panel = grid.figure.panels[n];
   place.plot = plot_rect(panel, share, grid.style);
@@ -209,14 +234,7 @@ void place_panel(const Grid& grid, std::size_t n, const Rect& share, PanelLayout
   place_decor(panel, grid.decors[n], grid.style, grid.metrics, place);
   for (const Layer& layer : panel.layers) {
     if (const auto* strip = std::get_if<TokenStrip>(&layer)) {
-      place.token_size = grid.fit_text ? strip_text_size(*strip, plot.width, plot.height, grid.style, grid.metrics)
-                                       : grid.style.text_size;
-      place.tokens =
-          flow_tokens(*strip, plot.width, std::max(0.0, panel.y.view.low), place.token_size, grid.style, grid.metrics);
-      for (TokenBox& token : place.tokens) {
-        token.box.x += plot.x;
-        token.box.y += plot.y;
-      }
+      place_tokens(*strip, panel, grid, place);
     }
   }
 }

@@ -67,6 +67,9 @@ struct PanelLayout {
   std::vector<LegendEntry> legend;
   std::vector<TokenBox> tokens;
   double token_size = 0;  // of their type
+  double first_line = 0;  // of the tokens\' lines the one at the top, of so many, of which so many fit
+  double lines = 0;
+  double lines_seen = 0;
   std::vector<PlacedText> texts;
   bool frame = true;  // axes are shown
 };

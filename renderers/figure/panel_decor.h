@@ -67,9 +67,9 @@ PanelDecor measure(const Panel& panel, double plot_width, double plot_height, Ti
 void place_decor(const Panel& panel, const PanelDecor& decor, const Style& style, const TextMetrics& metrics,
                  PanelLayout& place);
 
-// The tokens of a strip in lines of `width`, boxes relative to the plot's top left and the first line shown.
-std::vector<TokenBox> flow_tokens(const TokenStrip& strip, double width, double first_line, double size,
-                                  const Style& style, const TextMetrics& metrics);
+// The tokens of a strip in lines of `width`, boxes relative to the first one's top left.
+std::vector<TokenBox> flow_tokens(const TokenStrip& strip, double width, double size, const Style& style,
+                                  const TextMetrics& metrics);
 double strip_line_height(double size, const Style& style);
 // The largest type, within bounds, that lets the strip fit into width × height.
 double strip_text_size(const TokenStrip& strip, double width, double height, const Style& style,

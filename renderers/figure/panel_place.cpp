@@ -193,8 +193,8 @@ double strip_text_size(const TokenStrip& strip, double width, double height, con
   return size;
 }
 
-std::vector<TokenBox> flow_tokens(const TokenStrip& strip, double width, double first_line, double size,
-                                  const Style& style, const TextMetrics& metrics) {
+std::vector<TokenBox> flow_tokens(const TokenStrip& strip, double width, double size, const Style& style,
+                                  const TextMetrics& metrics) {
   std::vector<TokenBox> boxes;
   const double pad = kStripPad * size;
   const double line = strip_line_height(size, style);
@@ -203,7 +203,7 @@ std::vector<TokenBox> flow_tokens(const TokenStrip& strip, double width, double 
   const std::vector<std::size_t> lines = break_lines(strip, advances, width / size);
   for (std::size_t row = 0; row < lines.size(); ++row) {
     const std::size_t end = row + 1 < lines.size() ? lines[row + 1] : strip.tokens.size();
-    const double y = (static_cast<double>(row) - first_line) * line;
+    const double y = static_cast<double>(row) * line;
     double x = 0;
     for (std::size_t n = lines[row]; n < end; ++n) {
       const std::string text = elided(metrics, printable(strip.tokens[n]), size, std::max(width - 2 * pad, 0.0));

@@ -188,6 +188,38 @@ TEST(Layout, LineFeedsEndLinesWhicheverWayTheyAreWritten) {
 }
 
 // Rows of small maps are named after checkpoints.
+// A text that does not fit begins where its selected token is seen, and can be scrolled and zoomed.
+TEST(Layout, ALongTextShowsItsSelectedTokenOrTheLineThatIsAskedFor) {
+  const text::Typeface typeface;
+  Figure figure;
+  Panel& panel = figure.panels.emplace_back();
+  panel.show_axes = false;
+  panel.y.view = {-1, 0};
+  TokenStrip strip;
+  for (int n = 0; n < 4000; ++n) {
+    strip.tokens.push_back(n % 6 == 5 ? "·" : "m");
+  }
+  strip.values.assign(strip.tokens.size(), 0.5F);
+  strip.selected = 3000;
+  panel.layers.emplace_back(strip);
+  const auto laid_out = [&] { return lay_out(figure, 400, 300, Style::light(12, 1), typeface).panels[0]; };
+  const auto seen = [](const PanelLayout& place, std::size_t token) {
+    const Rect& box = place.tokens[token].box;
+    return box.y >= place.plot.y - 0.01 && box.bottom() <= place.plot.bottom() + 0.01;
+  };
+  const PanelLayout chosen = laid_out();
+  EXPECT_TRUE(seen(chosen, 3000));
+  EXPECT_FALSE(seen(chosen, 0));
+  EXPECT_GT(chosen.first_line, 1);
+  EXPECT_GT(chosen.lines, chosen.first_line + chosen.lines_seen);
+  figure.panels[0].y.view = {0, 1};
+  EXPECT_TRUE(seen(laid_out(), 0));
+  figure.panels[0].y.view = {1e6, 1e6 + 1};
+  EXPECT_TRUE(seen(laid_out(), 3999));
+  figure.panels[0].x.view = {0, 0.5};
+  EXPECT_NEAR(laid_out().token_size, 2 * chosen.token_size, 1e-9);
+}
+
 TEST(Layout, NamesBesideSmallPlotsAreWhole) {
   const text::Typeface typeface;
   Figure figure = samples::attention(6);

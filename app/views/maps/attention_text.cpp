@@ -26,6 +26,7 @@ class AttentionText final : public MeasuredView<AttentionTextAsk, Field> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
+  std::optional<Camera> home(const ViewInput& input) const override;
 
  protected:
   Result<AttentionTextAsk> ask(const ViewInput& input, std::size_t column) const override;
@@ -47,6 +48,7 @@ class AttentionText final : public MeasuredView<AttentionTextAsk, Field> {
       .uses_head = true,
       .uses_query = true,
       .uses_quantity = true,
+      .uses_camera = true,
       .needs_text = true,
       .controls = {{Control::Kind::kToggle,
                     "keep",
@@ -115,6 +117,10 @@ figure::Panel text_panel(const ViewInput& input, const Column& column, std::int6
   panel.title = column.name + " · " + head_label(column.trace->model(), input.layer, input.head);
   panel.note = "query " + std::to_string(query) + " (framed)";
   panel.show_axes = false;
+  if (input.camera) {
+    panel.x.view = input.camera->x;
+  }
+  panel.y.view = input.camera ? input.camera->y : figure::Interval{-1, 0};
   panel.layers.emplace_back(std::move(strip));
   return panel;
 }
@@ -202,6 +208,11 @@ Result<Data> AttentionText::table(const ViewInput& input, const Numbers& all) co
     }
   }
   return data;
+}
+
+// The type that fits, and as far down as shows the query.
+std::optional<Camera> AttentionText::home(const ViewInput& /*input*/) const {
+  return Camera{{0, 1}, {-1, 0}};
 }
 
 Selection AttentionText::pick(const ViewInput& input, const Hit& hit) const {
