@@ -28,7 +28,7 @@ class CliLocale : public CheckpointTest {
 
   static Outcome run_in(const char* locale, const std::vector<std::string>& arguments) {
     setenv("LC_ALL", locale, 1);
-    return run_locus(arguments);
+    return run_program(arguments);
   }
 
  private:

@@ -44,7 +44,7 @@ TEST_F(CliRun, TextComesThroughPipes) {
   const std::string text = run_locus({"run", path(), "--text", "one two\n", "--json"}).out;
   const std::string expected = json::parse(text).at("input_ids").dump();
   const auto expect_same = [&](const std::string& before, const std::string& name) {
-    const auto outcome = run_locus({"run", path(), "--text-file", name, "--json"}, before);
+    const auto outcome = run_program({"run", path(), "--text-file", name, "--json"}, before);
     ASSERT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_EQ(json::parse(outcome.out).at("input_ids").dump(), expected) << before << name;
   };
@@ -55,7 +55,7 @@ TEST_F(CliRun, TextComesThroughPipes) {
   expect_same("printf 'one two\\n' | ", "/dev/stdin");
   expect_same("< '" + written + "' ", "-");
   expect_same("mkfifo '" + pipe + "'; cat '" + written + "' > '" + pipe + "' & ", pipe);
-  expect_error(run_locus({"run", path(), "--text-file", "-"}, "true | "), 3, "empty");
+  expect_error(run_program({"run", path(), "--text-file", "-"}, "true | "), 3, "empty");
   expect_error(run_locus({"run", path(), "--text-file", testing::TempDir()}), 3, "expected a file");
 }
 

@@ -79,11 +79,11 @@ TEST(CliUsage, WithoutADisplayTheWindowSaysWhatWorks) {
   for (const std::string before : {"env -u DISPLAY -u WAYLAND_DISPLAY -u QT_QPA_PLATFORM ",
                                    "env -u WAYLAND_DISPLAY -u QT_QPA_PLATFORM DISPLAY=:65000 ",
                                    "env DISPLAY= QT_QPA_PLATFORM=no-such-platform "}) {
-    const Outcome outcome = run_locus({"--config-dir", folder}, before);
+    const Outcome outcome = run_program({"--config-dir", folder}, before);
     expect_error(outcome, 4, "locus info, run, figure");
   }
   // A platform that cannot be is no concern of what makes no window.
-  EXPECT_EQ(run_locus({"info", "--encodings"}, "env -u DISPLAY QT_QPA_PLATFORM=no-such-platform ").status, 0);
+  EXPECT_EQ(run_program({"info", "--encodings"}, "env -u DISPLAY QT_QPA_PLATFORM=no-such-platform ").status, 0);
 }
 #endif
 

@@ -1,16 +1,22 @@
-// Runs the real program, as a user's shell would, and a small checkpoint to run it on.
+// Runs the program, as a user's shell would, and a small checkpoint to run it on.
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "app/cli/command_line.h"
 #include "tests/support/paths.h"
 
 namespace locus::testing_support {
@@ -36,8 +42,8 @@ inline std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-// `before` goes before the program in the shell's line: "printf one | ".
-inline Outcome run_locus(const std::vector<std::string>& arguments, const std::string& before = {}) {
+// The program itself, by a shell. `before` goes before it in the shell's line: "printf one | ".
+inline Outcome run_program(const std::vector<std::string>& arguments, const std::string& before = {}) {
   const std::filesystem::path folder = testing::TempDir();
   const std::string stem = "locus_run_" + std::to_string(getpid());
   std::string line = before + quoted(test::binary());
@@ -50,6 +56,60 @@ inline Outcome run_locus(const std::vector<std::string>& arguments, const std::s
   Outcome outcome{WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_text(out), read_text(err)};
   std::filesystem::remove(out);
   std::filesystem::remove(err);
+  return outcome;
+}
+
+// Takes what is written to a standard stream into a file, for as long as it lives.
+class TakenStream {
+ public:
+  TakenStream(int stream, std::filesystem::path file) : stream_(stream), file_(std::move(file)), kept_(dup(stream)) {
+    const int taken = open(file_.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    dup2(taken, stream_);
+    close(taken);
+  }
+  ~TakenStream() {
+    dup2(kept_, stream_);
+    close(kept_);
+    std::filesystem::remove(file_);
+  }
+  TakenStream(const TakenStream&) = delete;
+  TakenStream& operator=(const TakenStream&) = delete;
+
+  std::string text() const { return read_text(file_); }
+
+ private:
+  int stream_;
+  std::filesystem::path file_;
+  int kept_;
+};
+
+// A sub-command, in this process: starting LibTorch for each costs more than most of them. What is asked of the program
+// as such (signals, its input, its environment) is run_program's.
+inline Outcome run_locus(const std::vector<std::string>& arguments) {
+  const bool sub_command = !arguments.empty() && !arguments.front().starts_with("-");
+  if (!sub_command) {
+    return run_program(arguments);
+  }
+  std::vector<std::string> words{"locus"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> list;
+  for (std::string& word : words) {
+    list.push_back(word.data());
+  }
+  list.push_back(nullptr);
+  const std::string stem =
+      (std::filesystem::path(testing::TempDir()) / ("locus_run_" + std::to_string(getpid()))).string();
+  std::cout.flush();
+  std::fflush(nullptr);
+  const TakenStream out(STDOUT_FILENO, stem + ".out");
+  const TakenStream err(STDERR_FILENO, stem + ".err");
+  Outcome outcome;
+  outcome.status = cli::run_command_line(static_cast<int>(words.size()), list.data(), nullptr);
+  std::cout.flush();
+  std::fflush(nullptr);
+  outcome.out = out.text();
+  outcome.err = err.text();
+  std::cout.clear();
   return outcome;
 }
 
