@@ -11,7 +11,7 @@ namespace {
 using locus::testing_support::CheckpointTest;
 using locus::testing_support::Outcome;
 using locus::testing_support::read_text;
-using locus::testing_support::run_locus;
+using locus::testing_support::run_program;
 
 class CliLocale : public CheckpointTest {
  protected:

@@ -10,6 +10,7 @@ namespace {
 using locus::testing_support::CheckpointTest;
 using locus::testing_support::expect_error;
 using locus::testing_support::run_locus;
+using locus::testing_support::run_program;
 using nlohmann::json;
 
 class CliRun : public CheckpointTest {};

@@ -8,6 +8,7 @@ namespace {
 using locus::testing_support::expect_error;
 using locus::testing_support::Outcome;
 using locus::testing_support::run_locus;
+using locus::testing_support::run_program;
 
 TEST(CliUsage, PrintsItsVersion) {
   const Outcome outcome = run_locus({"--version"});
