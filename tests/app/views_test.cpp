@@ -368,6 +368,33 @@ TEST(Views, TheCacheGivesTheSameFieldForTheSameInputs) {
   EXPECT_NE(field_of(), first);
 }
 
+TEST(Views, RowsOfKeptQueriesAreCurvesBelowTheMap) {
+  const auto trace = std::make_shared<test::FakeTrace>(test::FakeShape{}, kText);
+  ViewInput input;
+  input.columns.push_back({"fake", nullptr, trace});
+  input.options.set("queries", std::string("5 9"));
+  const auto figure = view_of("attention").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels.size(), 2U);
+  ASSERT_EQ(figure->panels[1].layers.size(), 2U);
+  const auto map = trace->map({}, {});
+  for (std::size_t q = 0; q < 2; ++q) {
+    const auto& curve = std::get<figure::Curve>(figure->panels[1].layers[q]);
+    const std::int64_t query = q == 0 ? 5 : 9;
+    ASSERT_EQ(static_cast<std::int64_t>(curve.y.size()), query + 1);
+    for (std::int64_t key = 0; key <= query; ++key) {
+      EXPECT_EQ(curve.y[static_cast<std::size_t>(key)], static_cast<double>(map->at(query, key)));
+    }
+  }
+  // A click adds its query, a second one takes it away; the curves themselves choose nothing.
+  input.options.set("keep", true);
+  EXPECT_EQ(view_of("attention").pick(input, {0, 2.5, 7.5, -1}).option->second, SettingValue(std::string("5 9 7")));
+  EXPECT_EQ(view_of("attention").pick(input, {0, 2.5, 5.5, -1}).option->second, SettingValue(std::string("9")));
+  EXPECT_FALSE(view_of("attention").pick(input, {1, 2.5, 0.5, -1}).query.has_value());
+  input.options.set("queries", std::string("five"));
+  EXPECT_EQ(view_of("attention").figure(input).error().code, ErrorCode::kUsage);
+}
+
 TEST(Views, NpyAndCsvHoldShapeAndValues) {
   const Data data{{2, 2}, {1, 0.5F, NAN, 3}, {"a", "b,c"}};
   EXPECT_EQ(to_csv(data), "a,\"b,c\"\n1,0.5\nnan,3\n");

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <memory>
 
+#include "app/views/alignment.h"
 #include "app/views/controls.h"
+#include "app/views/kept_queries.h"
 #include "app/views/list.h"
 #include "app/views/map_view.h"
 #include "app/views/pair_rows.h"
@@ -19,6 +21,7 @@ constexpr double kMapsASink = 40;  // the map is so many times as wide as its si
 class Attention final : public MapView {
  public:
   const ViewInfo& info() const override { return info_; }
+  Selection pick(const ViewInput& input, const Hit& hit) const override;
 
  protected:
   static models::MapRequest request(const ViewInput& input) {
@@ -58,6 +61,9 @@ class Attention final : public MapView {
     return quantity_label(input.quantity) + (pairs.ok() && !pairs->empty() ? " of pairs " + *pairs : "");
   }
 
+  // The rows of kept queries as curves, a panel a column.
+  Status append_rows(const ViewInput& input, figure::Figure& figure) const override;
+
   // The column as it is, or its run with the chosen rotary pairs alone. The run is kept, so that its maps can be.
   static Result<Column> with_pairs(const ViewInput& input, const Column& column) {
     LOCUS_TRY(const std::string typed, input.options.text("pairs", ""));
@@ -96,10 +102,97 @@ class Attention final : public MapView {
       .uses_quantity = true,
       .uses_camera = true,
       .uses_difference = true,
-      .controls = {words("pairs", "Pairs",
-                         "Logits of these rotary pairs alone, or weights with the others dropped: a:b, or one pair")},
+      .controls = controls(),
   };
+
+  static std::vector<Control> controls() {
+    std::vector<Control> list = kept_query_controls("whose rows stand as curves below the map");
+    list.insert(list.begin(),
+                words("pairs", "Pairs",
+                      "Logits of these rotary pairs alone, or weights with the others dropped: a:b, or one pair"));
+    return list;
+  }
 };
+
+Selection Attention::pick(const ViewInput& input, const Hit& hit) const {
+  if (hit.panel >= input.columns.size() + difference_panels(input)) {
+    return {};
+  }
+  Selection selection = MapView::pick(input, hit);
+  if (selection.query) {
+    keep_query(input, *selection.query, selection);
+  }
+  return selection;
+}
+
+struct ProbeAsk {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+  models::Quantity quantity = models::Quantity::kWeight;
+  std::string pairs;
+  std::vector<std::int64_t> queries;
+};
+
+// (queries, T).
+Result<Field> probe(const ProbeAsk& ask, const Column& column, const StopToken& stop) {
+  const std::int64_t length = column.trace->length();
+  Field rows = Field::zeros(static_cast<std::int64_t>(ask.queries.size()), length);
+  auto to = rows.values.begin();
+  for (const std::int64_t query : ask.queries) {
+    LOCUS_TRY(const Field row, column.trace->map({ask.layer, ask.head, ask.quantity, {query, query + 1}, {}}, stop));
+    to = std::copy(row.values.begin(), row.values.end(), to);
+  }
+  return rows;
+}
+
+figure::Panel probe_panel(const ViewInput& input, const Column& column, const ProbeAsk& ask, const Field& rows) {
+  const auto names = std::make_shared<const std::vector<std::string>>(token_labels(*column.trace));
+  figure::Panel panel;
+  panel.follows_camera = false;
+  panel.x = {.label = "key",
+             .view = input.camera ? input.camera->x : figure::Interval{0, static_cast<double>(rows.columns)},
+             .cell_names = names};
+  panel.y.label = quantity_label(ask.quantity);
+  Extent extent;
+  for (std::size_t q = 0; q < ask.queries.size(); ++q) {
+    const std::int64_t query = ask.queries[q];
+    figure::Curve curve;
+    curve.name = "query " + std::to_string(query) + " “" + (*names)[static_cast<std::size_t>(query)] + "”";
+    for (std::int64_t key = 0; key < rows.columns; ++key) {
+      const double value = static_cast<double>(rows.at(static_cast<std::int64_t>(q), key));
+      const bool seen = !column.trace->model().causal || key <= query;
+      if (seen && std::isfinite(value)) {
+        curve.x.push_back(static_cast<double>(key) + 0.5);
+        curve.y.push_back(value);
+        extent.add(value);
+      }
+    }
+    panel.layers.emplace_back(std::move(curve));
+  }
+  if (ask.quantity == models::Quantity::kWeight) {
+    extent.add(0);
+  }
+  panel.y.view = extent.padded(0.05);
+  return panel;
+}
+
+Status Attention::append_rows(const ViewInput& input, figure::Figure& figure) const {
+  LOCUS_TRY(const std::vector<std::int64_t> queries, kept_queries(input));
+  for (std::size_t n = 0; n < input.columns.size() && !queries.empty(); ++n) {
+    const Column& column = input.columns[n];
+    const HeadRef head = head_of_column(input, n);
+    ProbeAsk ask{head.layer, head.head, input.quantity, {}, {}};
+    LOCUS_TRY(ask.pairs, input.options.text("pairs", ""));
+    for (const std::int64_t query : queries) {
+      const std::int64_t own = aligned(*input.columns[0].trace, query, *column.trace);
+      ask.queries.push_back(own == kNone ? column.trace->length() - 1 : own);
+    }
+    LOCUS_TRY(const Column shown, with_pairs(of_column(input, n), column));
+    LOCUS_TRY(const auto rows, cached(input, column, "probe", ask, [&] { return probe(ask, shown, input.stop); }));
+    figure.panels.push_back(probe_panel(input, column, ask, *rows));
+  }
+  return {};
+}
 
 }  // namespace
 

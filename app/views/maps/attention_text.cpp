@@ -1,9 +1,9 @@
 // `attention-text`: the text itself, each token tinted by how much a query attends to it.
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "app/views/alignment.h"
+#include "app/views/kept_queries.h"
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
 #include "app/views/score_map.h"
@@ -11,8 +11,6 @@
 namespace locus::views {
 
 namespace {
-
-constexpr std::size_t kMostQueries = 12;
 
 struct AttentionTextAsk {
   std::int64_t layer = 0;
@@ -50,49 +48,9 @@ class AttentionText final : public MeasuredView<AttentionTextAsk, Field> {
       .uses_quantity = true,
       .uses_camera = true,
       .needs_text = true,
-      .controls = {{Control::Kind::kToggle,
-                    "keep",
-                    "Keep queries",
-                    "A click on a token adds it to the queries below each other, a second click takes it away",
-                    false,
-                    0,
-                    1,
-                    {}},
-                   {Control::Kind::kText,
-                    "queries",
-                    "Queries",
-                    "Token numbers of several queries, such as 4 9 17; empty: the chosen one alone",
-                    std::string(),
-                    0,
-                    1,
-                    {}}},
+      .controls = kept_query_controls("that stand below each other"),
   };
 };
-
-// The kept queries, as the first column counts tokens. Errors: kUsage with what was found.
-Result<std::vector<std::int64_t>> kept_queries(const ViewInput& input) {
-  LOCUS_TRY(const std::string text, input.options.text("queries", ""));
-  std::vector<std::int64_t> queries;
-  const std::int64_t length = input.columns[0].trace->length();
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at != end) {
-    if (*at == ' ' || *at == ',') {
-      ++at;
-      continue;
-    }
-    std::int64_t query = 0;
-    const auto [stop, code] = std::from_chars(at, end, query);
-    if (code != std::errc() || query < 0) {
-      return usage("option queries: expected token numbers such as 4 9 17, found " + text);
-    }
-    if (query < length && queries.size() < kMostQueries) {  // a shorter text has fewer
-      queries.push_back(query);
-    }
-    at = stop;
-  }
-  return queries;
-}
 
 // The rows of the figure: the kept queries, or the chosen one, or the last token.
 Result<std::vector<std::int64_t>> queries_of(const ViewInput& input) {
@@ -227,17 +185,7 @@ Selection AttentionText::pick(const ViewInput& input, const Hit& hit) const {
   }
   selection.column = static_cast<std::int64_t>(index);
   selection.query = token;
-  const auto keep = input.options.boolean("keep", false);
-  auto queries = kept_queries(input);
-  if (keep && *keep && queries) {
-    const auto known = std::find(queries->begin(), queries->end(), token);
-    known == queries->end() ? queries->push_back(token) : static_cast<void>(queries->erase(known));
-    std::string text;
-    for (const std::int64_t query : *queries) {
-      text += (text.empty() ? "" : " ") + std::to_string(query);
-    }
-    selection.option = {"queries", text};
-  }
+  keep_query(input, token, selection);
   return selection;
 }
 

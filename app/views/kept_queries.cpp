@@ -1,0 +1,55 @@
+#include "app/views/kept_queries.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "app/views/controls.h"
+
+namespace locus::views {
+
+std::vector<Control> kept_query_controls(const std::string& what) {
+  return {toggle("keep", "Keep queries",
+                 "A click on a token adds it to the queries " + what + ", a second one takes it away"),
+          words("queries", "Queries", "Token numbers of queries " + what + ", such as 4 9 17")};
+}
+
+Result<std::vector<std::int64_t>> kept_queries(const ViewInput& input) {
+  LOCUS_TRY(const std::string text, input.options.text("queries", ""));
+  std::vector<std::int64_t> queries;
+  const std::int64_t length = input.columns[0].trace->length();
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    if (*at == ' ' || *at == ',') {
+      ++at;
+      continue;
+    }
+    std::int64_t query = 0;
+    const auto [stop, code] = std::from_chars(at, end, query);
+    if (code != std::errc() || query < 0) {
+      return usage("option queries: expected token numbers such as 4 9 17, found " + text);
+    }
+    if (query < length && queries.size() < kMostQueries) {  // a shorter text has fewer
+      queries.push_back(query);
+    }
+    at = stop;
+  }
+  return queries;
+}
+
+void keep_query(const ViewInput& input, std::int64_t query, Selection& selection) {
+  const auto keep = input.options.boolean("keep", false);
+  auto queries = kept_queries(input);
+  if (!keep || !*keep || !queries) {
+    return;
+  }
+  const auto known = std::find(queries->begin(), queries->end(), query);
+  known == queries->end() ? queries->push_back(query) : static_cast<void>(queries->erase(known));
+  std::string text;
+  for (const std::int64_t each : *queries) {
+    text += (text.empty() ? "" : " ") + std::to_string(each);
+  }
+  selection.option = {"queries", text};
+}
+
+}  // namespace locus::views
