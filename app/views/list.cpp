@@ -8,7 +8,8 @@ const std::vector<const View*>& views() {
       &pe_dot_product_view(),     &pe_dot_product_2d_view(), &gates_view(),          &positions_view(),
       &position_attention_view(), &distance_profile_view(),  &distance_bias_view(),  &pair_energy_view(),
       &pair_scores_view(),        &pair_profile_view(),      &pair_plane_view(),     &shift_stability_view(),
-      &length_curve_view(),       &task_accuracy_view(),     &heads_view(),          &head_difference_view(),
+      &length_curve_view(),       &task_accuracy_view(),     &training_curve_view(), &heads_view(),
+      &head_difference_view(),
   };
   return list;
 }

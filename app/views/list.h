@@ -23,6 +23,7 @@ const View& pair_plane_view();
 const View& shift_stability_view();
 const View& length_curve_view();
 const View& task_accuracy_view();
+const View& training_curve_view();
 const View& heads_view();
 const View& head_difference_view();
 

@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "core/base/numbers.h"
 #include "tests/support/exported_views.h"
 #include "tests/support/paths.h"
 
@@ -176,6 +178,64 @@ TEST(CurveViews, MapsOfLengthsStandBesideEachOther) {
   EXPECT_EQ(view_of("task-accuracy").figure(input).error().code, ErrorCode::kUnsupported);
   input.options = {{"as", std::string("map")}};
   EXPECT_EQ(view_of("task-accuracy").figure(input).error().code, ErrorCode::kUnsupported);
+}
+
+TEST(CurveViews, ATrainingCurveIsWhatTrainingWrote) {
+  models::Input any;
+  any.ids = {0};
+  ViewInput input;
+  input.columns.push_back(test::column_of(test::bundled("text-rope"), any));
+  const Data data = exported("training-curve", input);
+  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{1500, 3}));
+  std::ifstream file(test::source_dir() + "/assets/checkpoints/text-rope/loss.csv");
+  std::string line;
+  std::getline(file, line);
+  for (std::int64_t row = 0; std::getline(file, line); ++row) {
+    std::vector<std::string> fields;
+    std::istringstream words(line + ",");
+    for (std::string word; std::getline(words, word, ',');) {
+      fields.push_back(word);
+    }
+    ASSERT_EQ(fields.size(), 4U) << line;
+    expect_near(at(data, row, 1), *parse_number<double>(fields[1]));
+    const bool measured = !fields[3].empty();
+    EXPECT_EQ(std::isnan(at(data, row, 2)), !measured) << line;
+    if (measured) {
+      expect_near(at(data, row, 2), *parse_number<double>(fields[3]));
+    }
+  }
+  // The loss as it is drawn: the mean of the last three steps.
+  input.options = {{"of", std::string("loss")}, {"smooth", std::int64_t{3}}};
+  const auto figure = view_of("training-curve").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  const auto& curve = std::get<figure::Curve>(figure->panels[0].layers[0]);
+  EXPECT_NEAR(curve.y[9], (at(data, 7, 1) + at(data, 8, 1) + at(data, 9, 1)) / 3, 1e-5);
+}
+
+TEST(CurveViews, ADamagedTrainingCurveIsOneClearError) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / ("locus_loss_" + std::to_string(getpid()));
+  std::filesystem::copy(test::source_dir() + "/assets/checkpoints/text-rope", folder);
+  models::Input any;
+  any.ids = {0};
+  const models::OpenOptions defaults;
+  const auto model = models::open(folder, defaults);
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  ViewInput input;
+  input.columns.push_back(test::column_of(*model, any));
+  const std::string head = "step,loss,learning_rate,validation\n";
+  for (const std::string text :
+       {std::string(), std::string("loss\n"), head, head + "1,2\n", head + "1,two,0.1,\n", head + "1,2,0.1,x\n",
+        head + "2,1,0.1,\n1,1,0.1,\n", head + "1,2,0.1,3,4\n", std::string("\xff\x00\x01", 3)}) {
+    std::ofstream(folder / "loss.csv") << text;
+    const auto figure = view_of("training-curve").figure(input);
+    ASSERT_FALSE(figure.ok()) << text;
+    EXPECT_EQ(figure.error().code, ErrorCode::kBadInput) << text;
+    EXPECT_NE(figure.error().describe().find("loss.csv"), std::string::npos) << figure.error().describe();
+    EXPECT_EQ(figure.error().describe().find('\n'), std::string::npos);
+  }
+  std::filesystem::remove(folder / "loss.csv");
+  EXPECT_EQ(view_of("training-curve").figure(input).error().code, ErrorCode::kUnsupported);
+  std::filesystem::remove_all(folder);
 }
 
 // The bundled maps are those of training.json, with the lengths of training framed.

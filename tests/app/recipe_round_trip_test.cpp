@@ -50,6 +50,7 @@ const std::map<std::string, Drawn>& figures() {
       {"length-curve", {"text-rope", R"("options": {"length-curve": {"shortest": 8, "longest": 32, "scored": 4}})"}},
       {"task-accuracy",
        {"addition-rope addition-tape", R"("options": {"task-accuracy": {"accuracy": true}})", R"("ids": [0])"}},
+      {"training-curve", {"text-rope text-cope", R"("options": {"training-curve": {"of": "both"}})", R"("ids": [0])"}},
       {"heads", {"text-rope", R"("layer": 0)"}},
       {"head-difference", {"text-rope text-rope:2000", R"("layer": 0)"}},
   };

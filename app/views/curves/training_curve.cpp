@@ -1,0 +1,223 @@
+// `training-curve`: how checkpoints learned, by the steps of their training.
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "app/views/controls.h"
+#include "app/views/list.h"
+#include "app/views/series.h"
+#include "core/base/atomic_file.h"
+#include "core/base/numbers.h"
+
+namespace locus::views {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLongestLoss = 64U << 20;
+
+// One checkpoint's loss.csv.
+struct Training {
+  std::string name;
+  std::vector<double> step, loss;
+  std::vector<double> validated_at, validation;  // where it was measured
+};
+
+class TrainingCurve final : public View {
+ public:
+  const ViewInfo& info() const override { return info_; }
+  Result<figure::Figure> figure(const ViewInput& input) const override;
+  // Columns: step; of each checkpoint the loss and the validation, NaN where there is none.
+  Result<Data> data(const ViewInput& input) const override;
+
+ private:
+  Result<std::vector<Training>> read(const ViewInput& input) const;
+
+  ViewInfo info_{
+      .name = "training-curve",
+      .title = "Training curve",
+      .shows =
+          "How checkpoints learned: the loss of every step of their training, and the task's metric on held-out "
+          "samples wherever it was measured, by the steps. Numbers come from loss.csv of each checkpoint, which locus "
+          "train writes.",
+      .look_for =
+          "Which encoding learns sooner, and whether its advantage at the end is one of speed alone. Plateaus that end "
+          "at once: the task is solved by something that is found, not refined.",
+      .paper = "CoPE Fig. 5 and 6",
+      .uses_input = false,
+      .controls = {choice("of", "Of", "The metric on held-out samples, the training's loss, or both, a panel each",
+                          {"validation", "loss", "both"}),
+                   whole("smooth", "Smooth", "The loss is the mean of so many steps", 25, 1, 100000),
+                   toggle("log-steps", "Logarithmic", "A logarithmic axis of steps")},
+  };
+};
+
+// "step,loss,learning_rate,validation", of which the last may be empty.
+Status read_row(std::string_view line, const std::string& where, Training& into) {
+  std::vector<std::string_view> fields;
+  for (std::size_t begin = 0; begin <= line.size();) {
+    const std::size_t end = std::min(line.find(',', begin), line.size());
+    fields.push_back(line.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  const auto step = fields.empty() ? std::nullopt : parse_number<double>(fields[0]);
+  const auto loss = fields.size() == 4 ? parse_number<double>(fields[1]) : std::nullopt;
+  const bool measured = fields.size() == 4 && !fields[3].empty();
+  const auto validation = measured ? parse_number<double>(fields[3]) : std::nullopt;
+  const bool ascends = step && (into.step.empty() || *step > into.step.back());
+  if (!ascends || !loss || (measured && !validation)) {
+    return bad_input("expected a step above the last, a loss, a learning rate and a validation or nothing, found " +
+                         std::string(line.substr(0, 80)),
+                     where);
+  }
+  into.step.push_back(*step);
+  into.loss.push_back(*loss);
+  if (measured) {
+    into.validated_at.push_back(*step);
+    into.validation.push_back(*validation);
+  }
+  return {};
+}
+
+Result<Training> read_training_of(const Column& column) {
+  const models::ModelInfo& model = column.model ? column.model->info() : column.trace->model();
+  const fs::path folder = model.files.empty() ? fs::path() : fs::path(model.files.front()).parent_path();
+  const fs::path file = folder / "loss.csv";
+  std::error_code ignored;
+  if (folder.empty() || !fs::exists(file, ignored)) {
+    return unsupported("no loss.csv beside the weights: locus train writes one", column.name);
+  }
+  LOCUS_TRY(const std::string text, read_file(file, kLongestLoss));
+  Training training{column.name, {}, {}, {}, {}};
+  std::size_t number = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    begin = end + 1;
+    ++number;
+    if (number == 1) {
+      if (line != "step,loss,learning_rate,validation") {
+        return bad_input(
+            "line 1: expected step,loss,learning_rate,validation, found " + std::string(line.substr(0, 80)),
+            file.string());
+      }
+      continue;
+    }
+    LOCUS_CHECK(read_row(line, file.string() + ": line " + std::to_string(number), training));
+  }
+  if (training.step.empty()) {
+    return bad_input("expected a line a step, found none", file.string());
+  }
+  return training;
+}
+
+Result<std::vector<Training>> TrainingCurve::read(const ViewInput& input) const {
+  LOCUS_CHECK(check(*this, input));
+  std::vector<Training> list;
+  for (const Column& column : input.columns) {
+    LOCUS_TRY(list.emplace_back(), read_training_of(column));
+  }
+  return list;
+}
+
+// Each point the mean of the `count` values that end there.
+std::vector<double> smoothed(const std::vector<double>& values, std::size_t count) {
+  std::vector<double> means;
+  double sum = 0;
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    sum += values[n] - (n >= count ? values[n - count] : 0);
+    means.push_back(sum / static_cast<double>(std::min(n + 1, count)));
+  }
+  return means;
+}
+
+figure::Panel steps_panel(std::vector<figure::Curve> curves, const std::string& label, bool logarithmic) {
+  figure::Panel panel;
+  Extent x;
+  Extent y;
+  for (figure::Curve& curve : curves) {
+    for (std::size_t n = 0; n < curve.x.size(); ++n) {
+      x.add(curve.x[n]);
+      y.add(curve.y[n]);
+    }
+    panel.layers.emplace_back(std::move(curve));
+  }
+  const figure::Interval steps = x.padded(0);
+  panel.x.label = "step";
+  panel.x.view = {logarithmic ? std::max(steps.low, 1.0) : std::min(steps.low, 0.0), std::max(steps.high, 2.0)};
+  panel.x.logarithmic = logarithmic;
+  panel.y.label = label;
+  panel.y.view = y.padded(0.05);
+  return panel;
+}
+
+Result<figure::Figure> TrainingCurve::figure(const ViewInput& input) const {
+  LOCUS_TRY(const std::vector<Training> list, read(input));
+  LOCUS_TRY(const std::string of, input.options.text("of", "validation"));
+  LOCUS_TRY(const std::int64_t smooth, input.options.integer("smooth", 25));
+  LOCUS_TRY(const bool logarithmic, input.options.boolean("log-steps", false));
+  figure::Figure figure;
+  if (of != "loss") {
+    std::vector<figure::Curve> curves;
+    for (const Training& each : list) {
+      figure::Curve curve;
+      curve.name = each.name;
+      curve.x = each.validated_at;
+      curve.y = each.validation;
+      curves.push_back(std::move(curve));
+    }
+    if (std::all_of(list.begin(), list.end(), [](const Training& each) { return each.validation.empty(); })) {
+      return unsupported("loss.csv has no validation: --option of=loss draws the training's loss", list.front().name);
+    }
+    figure.panels.push_back(steps_panel(std::move(curves), "validation", logarithmic));
+    figure.panels.back().note = "the task's metric on held-out samples";
+  }
+  if (of != "validation") {
+    std::vector<figure::Curve> curves;
+    for (const Training& each : list) {
+      figure::Curve curve;
+      curve.name = each.name;
+      curve.x = each.step;
+      curve.y = smoothed(each.loss, static_cast<std::size_t>(smooth));
+      curves.push_back(std::move(curve));
+    }
+    figure.panels.push_back(steps_panel(std::move(curves), "training loss (nats)", logarithmic));
+    figure.panels.back().note = smooth > 1 ? "mean of " + std::to_string(smooth) + " steps" : "";
+  }
+  figure.columns = static_cast<int>(figure.panels.size());
+  return figure;
+}
+
+Result<Data> TrainingCurve::data(const ViewInput& input) const {
+  LOCUS_TRY(const std::vector<Training> list, read(input));
+  std::vector<double> steps;
+  for (const Training& each : list) {
+    steps.insert(steps.end(), each.step.begin(), each.step.end());
+  }
+  std::sort(steps.begin(), steps.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  const auto at_steps = [&](const std::vector<double>& at, const std::vector<double>& values) {
+    std::vector<double> all(steps.size(), kNaN);
+    for (std::size_t n = 0; n < at.size(); ++n) {
+      const auto place = std::lower_bound(steps.begin(), steps.end(), at[n]) - steps.begin();
+      all[static_cast<std::size_t>(place)] = values[n];
+    }
+    return all;
+  };
+  std::vector<Series> series{{"step", steps}};
+  for (const Training& each : list) {
+    series.push_back({each.name + " loss", at_steps(each.step, each.loss)});
+    series.push_back({each.name + " validation", at_steps(each.validated_at, each.validation)});
+  }
+  return table_of(series);
+}
+
+}  // namespace
+
+const View& training_curve_view() {
+  static const TrainingCurve view;
+  return view;
+}
+
+}  // namespace locus::views
