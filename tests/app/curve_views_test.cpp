@@ -313,7 +313,7 @@ TEST(CurveViews, TheoryOfADistanceProfileIsMadeOfItsTwoSums) {
   for (const auto& [name, turn] : {std::pair("llama", 1.0), std::pair("paper", 2 * M_PI)}) {
     input.options = {{"theory", std::string(name)}};
     const Data data = exported("distance-profile", input);
-    ASSERT_EQ(data.shape[1], 6);
+    ASSERT_EQ(data.shape[1], 7);
     std::array<double, 5> normal{};  // Σ c², Σ cs, Σ s², Σ cy, Σ sy
     std::vector<std::array<double, 3>> rows;
     for (std::int64_t n = 0; n < data.shape[0]; ++n) {
