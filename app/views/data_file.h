@@ -17,7 +17,7 @@ Result<Data> collected(const DataParts& parts);
 std::string to_npy(const Data& data);
 // A table has its column names in the first line; a map has one line a row, maps of more than two axes one block of
 // lines after the other with an empty line between. Tokens and titles of maps stand in comments: "# tokens,The, cat"
-// once, "# text-rope, layer 0, head 3: weight" over each map. Numbers round-trip; NaN is "nan".
+// once, "# text-rope, layer 0, head 3: attention weight" over each map. Numbers round-trip; NaN is "nan".
 std::string to_csv(const Data& data);
 
 // Errors: kUsage unless the name ends in .npy or .csv.

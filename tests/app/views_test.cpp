@@ -438,7 +438,7 @@ TEST(Views, MapsOfEveryHeadAreComputedAsTheyAreWritten) {
     const auto whole = view_of(view).data(input);
     ASSERT_TRUE(whole.ok());
     EXPECT_EQ(whole->titles.size(), 12U);
-    EXPECT_EQ(whole->titles[5], "fake, layer 1, head 1: weight");
+    EXPECT_EQ(whole->titles[5], "fake, layer 1, head 1: attention weight");
     EXPECT_EQ(static_cast<std::int64_t>(whole->tokens.size()), trace->length());
     for (const bool npy : {true, false}) {
       const auto path = file.string() + (npy ? ".npy" : ".csv");
