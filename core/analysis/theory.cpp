@@ -30,6 +30,11 @@ double mean_cosine(double turns, std::int64_t phase_width, double deviation_prod
   return std::exp(-width / 2 * std::log1p(t * t));
 }
 
+// What a distance turns by, in units of θ.
+double turn_of(double distance, AngleConvention convention) {
+  return distance * (convention == AngleConvention::kPaper ? kTurn : 1.0);
+}
+
 double power(double distance, double alpha) {
   return distance == 0 ? 0.0 : std::pow(std::abs(distance), alpha);
 }
@@ -41,7 +46,7 @@ std::string label(AngleConvention convention) {
 }
 
 RopeSums rope_sums(double distance, std::int64_t head_width, double base, AngleConvention convention) {
-  const double turn = distance * (convention == AngleConvention::kPaper ? kTurn : 1.0);
+  const double turn = turn_of(distance, convention);
   const double width = static_cast<double>(head_width);
   RopeSums sums;
   for (std::int64_t d = 0; d < head_width / 2; ++d) {
@@ -96,7 +101,7 @@ std::vector<double> rope_mean_scores(const std::vector<double>& distances, const
   const double width = static_cast<double>(head_width);
   std::vector<double> scores;
   for (const double distance : distances) {
-    const double turn = distance * (convention == AngleConvention::kPaper ? kTurn : 1.0);
+    const double turn = turn_of(distance, convention);
     double sum = 0;
     for (std::size_t d = 0; d < moments.size(); ++d) {
       const double angle = turn * std::pow(base, -2.0 * static_cast<double>(d) / width);

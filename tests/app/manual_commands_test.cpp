@@ -36,6 +36,40 @@ std::vector<Command> commands_of(std::string_view text) {
   return commands;
 }
 
+// The words of a line, quotes taken off; none where a shell would do more with it than split it.
+std::vector<std::string> plain_words(const std::string& line) {
+  std::vector<std::string> words;
+  std::string word;
+  char quote = 0;
+  bool any = false;
+  for (const char c : line + " ") {
+    if (quote != 0) {
+      if (c == quote) {
+        quote = 0;
+      } else if (quote == '"' && (c == '$' || c == '\\' || c == '`')) {
+        return {};
+      } else {
+        word += c;
+      }
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      any = true;
+    } else if (c == ' ') {
+      if (any) {
+        words.push_back(word);
+      }
+      word.clear();
+      any = false;
+    } else if (std::string("|&;<>()$`\\*?~#").find(c) != std::string::npos) {
+      return {};
+    } else {
+      word += c;
+      any = true;
+    }
+  }
+  return quote == 0 ? words : std::vector<std::string>();
+}
+
 // An empty folder from which the tree's assets are seen, removed again.
 class Workplace {
  public:
@@ -49,8 +83,15 @@ class Workplace {
   Workplace(const Workplace&) = delete;
   Workplace& operator=(const Workplace&) = delete;
 
-  // By a shell, as it is written.
+  // As it is written: a line of plain words in this process, any other by a shell.
   Outcome run(const std::string& line) const {
+    if (const std::vector<std::string> words = plain_words(line); words.size() > 1 && words.front() == "locus") {
+      const fs::path before = fs::current_path();
+      fs::current_path(folder_);
+      const Outcome outcome = locus::testing_support::run_locus({words.begin() + 1, words.end()});
+      fs::current_path(before);
+      return outcome;
+    }
     const std::string script = "cd " + quoted(folder_) + " && PATH=" + quoted(folder_ / "bin") + ":$PATH && " + line;
     const int status =
         std::system(("( " + script + " ) >" + quoted(folder_ / "out") + " 2>" + quoted(folder_ / "err")).c_str());
