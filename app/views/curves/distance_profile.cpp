@@ -156,7 +156,8 @@ figure::Curve theory_line(const std::string& name, const models::TheoryCurve& ex
                           const analysis::DistanceProfile& scores, bool logarithmic) {
   figure::Curve line;
   const double share = explained(scores, expected.mean);
-  line.name = name + ": " + expected.name + (std::isnan(share) ? "" : ", R² " + (share < 0 ? "−" : "") + fixed_text(std::abs(share), 3));
+  line.name = name + ": " + expected.name +
+              (std::isnan(share) ? "" : std::string(", R² ") + (share < 0 ? "−" : "") + fixed_text(std::abs(share), 3));
   line.dashed = true;
   for (std::size_t n = logarithmic ? 1 : 0; n < expected.mean.size(); ++n) {
     line.x.push_back(static_cast<double>(n));
