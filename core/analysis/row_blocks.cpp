@@ -19,14 +19,14 @@ Status for_each_row_block(const attention::ScoreField& field, attention::Quantit
   const std::int64_t length = field.source().length();
   const Range wanted = rows.empty() ? Range{0, length} : rows;
   const std::int64_t step =
-      std::clamp<std::int64_t>(kBlockCells / std::max<std::int64_t>(heads.size() * length, 1), 1, 512);
+      std::clamp<std::int64_t>(kBlockCells / std::max<std::int64_t>(heads.size() * field.source().keys(), 1), 1, 512);
   const float blank = quantity == attention::Quantity::kWeight ? 0.0F : std::numeric_limits<float>::quiet_NaN();
   for (std::int64_t first = wanted.begin; first < wanted.end; first += step) {
     if (stop.stop_requested()) {
       return cancelled();
     }
     const Range block{first, std::min(first + step, wanted.end)};
-    const Range columns = field.mask().columns(block, length);
+    const Range columns = field.mask().columns(block, field.source().keys());
     at::Tensor carry;
     LOCUS_TRY(at::Tensor scores, field.source().scores(quantity, heads, block, columns, carry));
     if (!field.mask().covers(block, columns)) {

@@ -125,7 +125,7 @@ class Streaming {
   Streaming(const Attention& attention, const StreamingOptions& options)
       : attention_(attention),
         options_(options),
-        length_(attention.prepared.key.size(2)),
+        keys_(attention.prepared.key.size(2)),
         heads_(attention.prepared.query.size(1)),
         values_(values_of(attention)) {
     if (attention.encoding.is_dot_product()) {
@@ -134,9 +134,9 @@ class Streaming {
   }
 
   Result<Attended> run() const {
-    const Range all = options_.rows.empty() ? Range{0, length_} : options_.rows;
-    const std::int64_t step = options_.row_block > 0 ? options_.row_block : kRowBlock;
     const at::Tensor& query = attention_.prepared.query;
+    const Range all = options_.rows.empty() ? Range{0, query.size(2)} : options_.rows;
+    const std::int64_t step = options_.row_block > 0 ? options_.row_block : kRowBlock;
     at::Tensor attended = at::empty({query.size(0), heads_, all.size(), values_.size(-1)}, query.options());
     at::Tensor log_sum_exp = at::empty({query.size(0), heads_, all.size()}, query.options().dtype(at::kFloat));
     std::vector<at::Tensor> chosen;
@@ -163,7 +163,7 @@ class Streaming {
   // that no running maximum stays at −∞.
   Status visit(Range rows, RowBlock& block, Choice& choice) const {
     const std::int64_t step = std::max(options_.column_block > 0 ? options_.column_block : kColumnBlock, rows.size());
-    const Range visible = attention_.mask.columns(rows, length_);
+    const Range visible = attention_.mask.columns(rows, keys_);
     at::Tensor carry;
     for (std::int64_t end = visible.end; end > visible.begin; end -= step) {
       if (options_.stop.stop_requested()) {
@@ -197,7 +197,7 @@ class Streaming {
 
   const Attention& attention_;
   const StreamingOptions& options_;
-  std::int64_t length_;
+  std::int64_t keys_;
   std::int64_t heads_;
   at::Tensor values_;
   at::Tensor scaled_query_;
@@ -244,11 +244,12 @@ at::Tensor soft_capped(const at::Tensor& x, double cap) {
 
 Attended attend_whole_map(const Attention& attention) {
   const position::Prepared& prepared = attention.prepared;
-  const Range all{0, prepared.query.size(2)};
-  const Tile tile{attention.layer, {0, prepared.query.size(1)}, all, all};
+  const Range rows{0, prepared.query.size(2)};
+  const Range keys{0, prepared.key.size(2)};
+  const Tile tile{attention.layer, {0, prepared.query.size(1)}, rows, keys};
   at::Tensor logits = soft_capped(attention.encoding.score(prepared, tile).logits, attention.soft_cap);
-  if (!attention.mask.covers(all, all)) {
-    const at::Tensor hidden = attention.mask.hidden(all, all, logits.device());
+  if (!attention.mask.covers(rows, keys)) {
+    const at::Tensor hidden = attention.mask.hidden(rows, keys, logits.device());
     // Products are finite everywhere, so the mask can be added: the gradient then passes through as it is, one (T, T)
     // pass less. Hidden cells of other encodings may hold anything, NaN too.
     logits = attention.encoding.is_dot_product()

@@ -46,7 +46,7 @@ struct Attended {
   at::Tensor chosen;        // (B, H, R) int64, hard attention alone: weight_ij = [j = chosen_i]
 };
 
-// What is attended: one layer's tensors.
+// What is attended: one layer's tensors. Keys and values of cross-attention are of other tokens than the queries.
 struct Attention {
   const position::PositionEncoding& encoding;
   const position::Prepared& prepared;

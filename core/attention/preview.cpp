@@ -64,7 +64,8 @@ Result<Field> ScoreField::preview(const Region& asked, std::int64_t height, std:
                                field, stop));
     return field;
   }
-  if (computed == nullptr || computed->encoding().needs_carry() || !computed->summed()) {
+  if (computed == nullptr || computed->encoding().needs_carry() || !computed->summed() ||
+      source_->keys() != source_->length()) {
     return unsupported("a preview of this layer's " + describe(region.quantity));
   }
   const Range heads = region.head == kMeanHead ? Range{0, source_->heads()} : Range{region.head, region.head + 1};

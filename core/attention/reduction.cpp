@@ -57,13 +57,13 @@ Reducer::Reducer(Pixels rows, Pixels columns, Range band, Reduction reduction)
               reduction == Reduction::kMax ? -std::numeric_limits<double>::infinity() : 0.0),
       counts_(values_.size(), 0) {}
 
-void Reducer::take(const float* values, Range rows, Range columns, const Mask& mask, std::int64_t length) {
+void Reducer::take(const float* values, Range rows, Range columns, const Mask& mask, std::int64_t keys) {
   // One task a pixel row, so that no two threads write the same pixel.
   at::parallel_for(rows_.of(rows.begin), rows_.of(rows.end - 1) + 1, 1, [&](std::int64_t begin, std::int64_t end) {
     const Range own = Range{rows_.begin(begin), rows_.begin(end)}.clamped(rows);
     for (std::int64_t row = own.begin; row < own.end; ++row) {
       take_row(values + (row - rows.begin) * columns.size(), row, columns,
-               mask.columns({row, row + 1}, length).clamped(columns));
+               mask.columns({row, row + 1}, keys).clamped(columns));
     }
   });
 }

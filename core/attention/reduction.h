@@ -18,7 +18,7 @@ class Reducer {
   // The rows of the map that the band covers.
   Range cells() const { return {rows_.begin(band_.begin), rows_.begin(band_.end)}; }
   // A tile's cells, row-major; each cell of the band is given once.
-  void take(const float* values, Range rows, Range columns, const Mask& mask, std::int64_t length);
+  void take(const float* values, Range rows, Range columns, const Mask& mask, std::int64_t keys);
   // Writes the band's pixels that had a visible cell; leaves the others as they are.
   void finish(std::vector<float>& pixels) const;
 

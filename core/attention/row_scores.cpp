@@ -33,7 +33,8 @@ std::optional<RowProgram> RowProgram::make(const position::PositionEncoding& enc
                                            double soft_cap) {
   const at::NoGradGuard no_grad;
   std::optional<position::RowForm> form = position::row_form(encoding, prepared, layer);
-  if (!form || encoding.hard_attention() || prepared.query.size(2) >= std::numeric_limits<std::int32_t>::max()) {
+  if (!form || encoding.hard_attention() ||
+      std::max(prepared.query.size(2), prepared.key.size(2)) >= std::numeric_limits<std::int32_t>::max()) {
     return std::nullopt;
   }
   if (form->vectors.defined()) {
@@ -57,6 +58,7 @@ std::optional<RowProgram> RowProgram::make(const position::PositionEncoding& enc
   program.soft_cap_ = static_cast<float>(soft_cap);
   program.heads_ = prepared.query.size(1);
   program.length_ = prepared.query.size(2);
+  program.keys_ = prepared.key.size(2);
   return program;
 }
 
@@ -85,11 +87,11 @@ void RowScores::begin(const RowProgram& program, std::int64_t batch, std::int64_
   kernels_ = &lane_kernels();
   rows_ = {rows.front(), rows.back() + 1};
   count_ = static_cast<std::int64_t>(rows.size());
-  visible_ = program.mask_.columns(rows_, program.length_);
+  visible_ = program.mask_.columns(rows_, program.keys_);
   first_.fill(0);
   last_.fill(0);
   for (std::size_t lane = 0; lane < rows.size(); ++lane) {
-    const Range keys = program.mask_.columns({rows[lane], rows[lane] + 1}, program.length_);
+    const Range keys = program.mask_.columns({rows[lane], rows[lane] + 1}, program.keys_);
     tokens_[lane] = rows[lane];
     first_[lane] = static_cast<std::int32_t>(keys.begin);
     last_[lane] = static_cast<std::int32_t>(keys.end);

@@ -54,7 +54,8 @@ class RowProgram {
                                         std::int64_t layer, const Mask& mask, double soft_cap = 0);
 
   std::int64_t heads() const { return heads_; }
-  std::int64_t length() const { return length_; }
+  std::int64_t length() const { return length_; }  // queries
+  std::int64_t keys() const { return keys_; }
   bool counts() const { return form_.counts; }
   bool has_content() const { return form_.has_content; }
   const Mask& mask() const { return mask_; }
@@ -68,6 +69,7 @@ class RowProgram {
   float soft_cap_ = 0;
   std::int64_t heads_ = 0;
   std::int64_t length_ = 0;
+  std::int64_t keys_ = 0;
 };
 
 // What a chunk is asked for; logits are written where `logits` is set, and so on.

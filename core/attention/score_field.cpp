@@ -85,15 +85,14 @@ ScoreField::ScoreField(std::shared_ptr<const ScoreSource> source, Mask mask) : s
 }
 
 Result<Region> ScoreField::checked(Region region) const {
-  const std::int64_t length = source_->length();
   if (region.rows == Range{}) {
-    region.rows = {0, length};
+    region.rows = {0, source_->length()};
   }
   if (region.columns == Range{}) {
-    region.columns = {0, length};
+    region.columns = {0, source_->keys()};
   }
-  LOCUS_CHECK(check_range("rows", region.rows, length));
-  LOCUS_CHECK(check_range("columns", region.columns, length));
+  LOCUS_CHECK(check_range("rows", region.rows, source_->length()));
+  LOCUS_CHECK(check_range("columns", region.columns, source_->keys()));
   if (region.head < kMeanHead || region.head >= source_->heads()) {
     return bad_input("head: expected 0 to " + std::to_string(source_->heads() - 1) + ", found " +
                      std::to_string(region.head));
@@ -128,7 +127,7 @@ Result<Field> ScoreField::map(const Region& asked, StopToken stop) const {
       return cancelled();
     }
     const Range rows{begin, std::min(begin + kFieldRows, region.rows.end)};
-    const Range columns = mask_.columns(rows, source_->length()).clamped(region.columns);
+    const Range columns = mask_.columns(rows, source_->keys()).clamped(region.columns);
     if (columns.empty()) {
       continue;
     }
@@ -136,7 +135,7 @@ Result<Field> ScoreField::map(const Region& asked, StopToken stop) const {
     LOCUS_TRY(const at::Tensor values, tile(region, rows, columns, carry));
     const float* cell = values.data_ptr<float>();
     for (std::int64_t row = rows.begin; row < rows.end; ++row, cell += columns.size()) {
-      const Range visible = mask_.columns({row, row + 1}, source_->length()).clamped(columns);
+      const Range visible = mask_.columns({row, row + 1}, source_->keys()).clamped(columns);
       std::copy(cell + (visible.begin - columns.begin), cell + (visible.end - columns.begin),
                 &field.at(row - region.rows.begin, visible.begin - region.columns.begin));
     }
@@ -168,7 +167,7 @@ Status ScoreField::overview_by_tiles(const Region& region, Reducer& reducer, con
   const Range all = reducer.cells();
   for (std::int64_t begin = all.begin; begin < all.end; begin += kFieldRows) {
     const Range rows{begin, std::min(begin + kFieldRows, all.end)};
-    const Range columns = mask_.columns(rows, source_->length()).clamped(region.columns);
+    const Range columns = mask_.columns(rows, source_->keys()).clamped(region.columns);
     at::Tensor carry;
     for (std::int64_t end = columns.end; end > columns.begin; end -= kFieldColumns) {
       if (stop.stop_requested()) {
@@ -176,7 +175,7 @@ Status ScoreField::overview_by_tiles(const Region& region, Reducer& reducer, con
       }
       const Range block{std::max(columns.begin, end - kFieldColumns), end};
       LOCUS_TRY(const at::Tensor values, tile(region, rows, block, carry));
-      reducer.take(values.data_ptr<float>(), rows, block, mask_, source_->length());
+      reducer.take(values.data_ptr<float>(), rows, block, mask_, source_->keys());
     }
   }
   return {};

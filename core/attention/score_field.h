@@ -1,7 +1,8 @@
 // ScoreField: any rectangle of one layer's scores, computed when asked from per-token tensors (or read from a stored
 // map), and its exact reduction to screen size. Nothing here holds a (T, T) map that was not stored as one.
 //
-// Letters: H query heads, T tokens, R rows (queries i), K columns (keys j).
+// Letters: H query heads, T tokens, R rows (queries i), K columns (keys j). Queries and keys are the same T tokens but
+// in cross-attention, where those of a decoder look at the tokens of an encoder.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -30,7 +31,9 @@ class ScoreSource {
  public:
   virtual ~ScoreSource() = default;
   virtual std::int64_t heads() const = 0;
-  virtual std::int64_t length() const = 0;
+  virtual std::int64_t length() const = 0;  // queries
+  // Keys: as many as queries but in cross-attention.
+  virtual std::int64_t keys() const { return length(); }
   // (h, R, K) float32; cells that the mask hides hold no meaning. `carry` is the one this function left behind for the
   // rectangle to the right with the same rows and heads, or undefined. Errors: kUnsupported for a quantity it has not.
   virtual Result<at::Tensor> scores(Quantity quantity, Range heads, Range rows, Range columns,
@@ -53,6 +56,7 @@ class ComputedScores : public ScoreSource {
                                                         const Mask& mask, double soft_cap = 0);
   std::int64_t heads() const override { return prepared_.query.size(1); }
   std::int64_t length() const override { return prepared_.query.size(2); }
+  std::int64_t keys() const override { return prepared_.key.size(2); }
   Result<at::Tensor> scores(Quantity quantity, Range heads, Range rows, Range columns,
                             at::Tensor& carry) const override;
   const ComputedScores* computed() const override { return this; }
@@ -79,13 +83,15 @@ class ComputedScores : public ScoreSource {
   std::shared_ptr<const FusedScores> fused_;  // of unsummed() alone
 };
 
-// From maps that a program wrote, (H, T, T) each; other quantities come from `rest`, when there is one.
+// From maps that a program wrote, (H, T, T) each or (H, queries, keys); other quantities come from `rest`, when there
+// is one.
 class StoredScores : public ScoreSource {
  public:
-  // At least one map or a rest; all of one H and T.
+  // At least one map or a rest; all of one shape.
   explicit StoredScores(std::map<Quantity, at::Tensor> maps, std::shared_ptr<const ScoreSource> rest = {});
   std::int64_t heads() const override { return heads_; }
   std::int64_t length() const override { return length_; }
+  std::int64_t keys() const override { return keys_; }
   Result<at::Tensor> scores(Quantity quantity, Range heads, Range rows, Range columns,
                             at::Tensor& carry) const override;
 
@@ -94,6 +100,7 @@ class StoredScores : public ScoreSource {
   std::shared_ptr<const ScoreSource> rest_;
   std::int64_t heads_ = 0;
   std::int64_t length_ = 0;
+  std::int64_t keys_ = 0;
 };
 
 // The rectangle that is asked for; empty ranges mean all tokens.

@@ -117,6 +117,7 @@ StoredScores::StoredScores(std::map<Quantity, at::Tensor> maps, std::shared_ptr<
     : maps_(std::move(maps)), rest_(std::move(rest)) {
   heads_ = rest_ ? rest_->heads() : maps_.begin()->second.size(0);
   length_ = rest_ ? rest_->length() : maps_.begin()->second.size(1);
+  keys_ = rest_ ? rest_->keys() : maps_.begin()->second.size(2);
 }
 
 Result<at::Tensor> StoredScores::scores(Quantity quantity, Range heads, Range rows, Range columns,
