@@ -3,8 +3,8 @@
 //
 // Letters: T tokens, H heads, L layers, i query, j key, Δ = i − j.
 //
-// Every function takes the traces of this floor; kUnsupported for other ones, and where a layer of a trace file holds
-// neither attention nor queries and keys. Long ones report progress and stop (kCancelled).
+// Every function takes the traces of this floor; kUnsupported for other ones, for cross-attention, and where a layer of
+// a trace file holds neither attention nor queries and keys. Long ones report progress and stop (kCancelled).
 #pragma once
 
 #include <cstdint>

@@ -123,6 +123,13 @@ double run_bytes(const transformer::Transformer& model, std::int64_t length, con
     const double tile =
         static_cast<double>(attention.heads * std::min(length, kTileRows) * std::min(length, kTileColumns));
     own += tile * (encoding.is_dot_product() ? 2 : 6);
+    if (layer.cross) {
+      const auto heads = static_cast<double>(layer.cross->heads);
+      const auto looked = heads * static_cast<double>(layer.cross->head_width);
+      kept += tokens * (2 * looked + heads);
+      own += tokens * 2 * looked;
+      map_layers += keeps(options, "attention") ? 1 : 0;
+    }
     working = std::max(working, own);
     for (const char* name : {"attention", "gates", "positions"}) {
       const bool there = name == std::string("attention") || what.has_gates;
@@ -170,13 +177,19 @@ Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) c
   const double learned = rate_;
   const double rate = learned > 0 ? learned : kUsualEfficiency * product_rate();
   Estimate estimate;
-  estimate.memory_mb = run_bytes(model, length, options) / 1e6;
-  estimate.time_ms = transformer::run_macs(model.spec(), length, options.all_logits) / rate;
+  // Of an encoder–decoder both sides, as if they were of one length.
+  const auto bytes_of = [&](std::int64_t tokens) {
+    return run_bytes(model, tokens, options) + (parts_.encoder ? run_bytes(*parts_.encoder, tokens, options) : 0);
+  };
+  double macs = transformer::run_macs(model.spec(), length, options.all_logits);
+  macs += parts_.encoder ? transformer::run_macs(parts_.encoder->spec(), length, true) : 0;
+  estimate.memory_mb = bytes_of(length) / 1e6;
+  estimate.time_ms = macs / rate;
   estimate.available_mb = available / 1e6;
   estimate.fits = available <= 0 || estimate.memory_mb <= estimate.available_mb;
   std::int64_t fitting = 0;
   for (std::int64_t step = std::int64_t{1} << 40; available > 0 && step > 0; step /= 2) {
-    if (run_bytes(model, fitting + step, options) <= available) {
+    if (bytes_of(fitting + step) <= available) {
       fitting += step;
     }
   }

@@ -69,7 +69,7 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
     const auto start = static_cast<double>(input.position_start);
     RunOptions kept = run_options;
     kept.continuable = true;
-    LOCUS_CHECK(check_memory(length, kept));
+    LOCUS_CHECK(check_memory(std::max(length, prepared.longest()), kept));
     const position::Positions positions = parts_.transformer->positions(length, start);
     LOCUS_CHECK(parts_.transformer->accepts(positions));
     LOCUS_TRY(const transformer::Transformer* model, ready());
@@ -84,7 +84,9 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
     }
     std::mt19937_64 random(options.seed);
     double time_ms = 0;
-    transformer::Observation observation;
+    Observed observed;
+    LOCUS_CHECK(observe_encoder(prepared, wanted, observed, time_ms));
+    transformer::Observation& observation = observed.own;
     for (std::int64_t n = 0;; ++n) {
       report(progress, static_cast<double>(n) / static_cast<double>(options.count + 1),
              "token " + std::to_string(n) + " of " + std::to_string(options.count));
@@ -111,18 +113,20 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
     if (parts_.tokenizer) {
       generation.text = decode_after(*parts_.tokenizer, ids, static_cast<std::size_t>(prompt), ends);
     }
+    // Whether what is continued is text.
+    const bool texts = parts_.encoder ? !input.decoder_ids : input.text.has_value();
     const auto before = static_cast<std::int64_t>(prepared.text.size());
     std::int64_t from = before;
     for (std::size_t n = 0; n < generation.ids.size(); ++n) {
       const std::int64_t id = generation.ids[n];
-      const std::int64_t to = input.text && n < ends.size() ? before + static_cast<std::int64_t>(ends[n]) : from;
+      const std::int64_t to = texts && n < ends.size() ? before + static_cast<std::int64_t>(ends[n]) : from;
       prepared.tokens.push_back({id, parts_.tokenizer ? parts_.tokenizer->label(id) : std::to_string(id),
-                                 input.text ? Range{from, to} : Range{},
+                                 texts ? Range{from, to} : Range{},
                                  start + static_cast<double>(prompt) + static_cast<double>(n)});
       from = to;
     }
-    prepared.text += input.text ? generation.text : "";
-    generation.trace = trace_of(std::move(prepared), observation, time_ms);
+    prepared.text += texts ? generation.text : "";
+    generation.trace = trace_of(std::move(prepared), observed, time_ms);
     return generation;
   });
 }

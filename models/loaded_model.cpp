@@ -96,6 +96,9 @@ Result<const transformer::Transformer*> LoadedModel::ready() const {
     LOCUS_CHECK(guarded([&]() -> Status {
       value_warnings_ = transformer::load(parts_.fitting);
       parts_.transformer->to(at::Device(parts_.options.device));
+      if (parts_.encoder) {
+        parts_.encoder->to(at::Device(parts_.options.device));
+      }
       return {};
     }));
     loaded_ = true;
@@ -104,10 +107,15 @@ Result<const transformer::Transformer*> LoadedModel::ready() const {
 }
 
 double LoadedModel::macs(std::int64_t length) const {
-  const transformer::Transformer& model = *parts_.transformer;
-  double total = transformer::multiply_accumulates(model.spec(), length);
-  for (std::int64_t layer = 0; layer < model.spec().depth(); ++layer) {
-    total += model.layer_encoding(layer)->macs(model.encoding_layer(layer), length);
+  double total = 0;
+  for (const transformer::Transformer* model : {parts_.transformer.get(), parts_.encoder.get()}) {
+    if (model == nullptr) {
+      continue;
+    }
+    total += transformer::multiply_accumulates(model->spec(), length);
+    for (std::int64_t layer = 0; layer < model->spec().depth(); ++layer) {
+      total += model->layer_encoding(layer)->macs(model->encoding_layer(layer), length);
+    }
   }
   return total;
 }
@@ -183,34 +191,43 @@ Result<transformer::Observation> LoadedModel::observe(const transformer::Transfo
   return observation;
 }
 
+Status LoadedModel::observe_encoder(Prepared& prepared, const transformer::ObserveOptions& options, Observed& observed,
+                                    double& time_ms) const {
+  if (!parts_.encoder) {
+    return {};
+  }
+  transformer::ObserveOptions wanted = options;
+  wanted.past = nullptr;
+  LOCUS_TRY(observed.encoder, observe(*parts_.encoder, prepared.encoder->batch, wanted, time_ms));
+  prepared.batch.memory = observed.encoder.logits;
+  return {};
+}
+
 Result<std::shared_ptr<const Trace>> LoadedModel::run(const Input& input, const RunOptions& options, StopToken stop,
                                                       const Progress& progress) const {
   return guarded([&]() -> Result<std::shared_ptr<const Trace>> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(Prepared prepared, prepare(input));
-    LOCUS_CHECK(check_memory(static_cast<std::int64_t>(prepared.tokens.size()), options));
+    LOCUS_CHECK(check_memory(prepared.longest(), options));
     LOCUS_TRY(const transformer::Transformer* model, ready());
     transformer::ObserveOptions wanted = observe_options(options, std::move(stop), progress);
+    Observed observed;
+    double time_ms = 0;
+    LOCUS_CHECK(observe_encoder(prepared, wanted, observed, time_ms));
     const std::optional<transformer::Past> past = past_of(options.reuse, *model, prepared.batch);
     wanted.past = past ? &*past : nullptr;
-    double time_ms = 0;
-    LOCUS_TRY(const transformer::Observation observation, observe(*model, prepared.batch, wanted, time_ms));
-    return trace_of(std::move(prepared), observation, time_ms);
+    LOCUS_TRY(observed.own, observe(*model, prepared.batch, wanted, time_ms));
+    return trace_of(std::move(prepared), observed, time_ms);
   });
 }
 
-std::shared_ptr<const Trace> LoadedModel::trace_of(Prepared prepared, const transformer::Observation& observation,
-                                                   double time_ms) const {
-  const transformer::Transformer& model = *parts_.transformer;
+TraceData LoadedModel::trace_data(const transformer::Transformer& model, Prepared prepared,
+                                  const transformer::Observation& observation) const {
   TraceData data;
-  data.model = parts_.info;
-  data.model.warnings.insert(data.model.warnings.end(), value_warnings_.begin(), value_warnings_.end());
-  data.model.warnings.insert(data.model.warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
   data.tokens = std::move(prepared.tokens);
   data.grid = prepared.grid;
   data.picture = std::move(prepared.picture);
   data.text = std::move(prepared.text);
-  data.time_ms = time_ms;
   data.reused = observation.reused;
   if (prepared.batch.ids.defined()) {
     data.input_ids = prepared.batch.ids.select(0, 0);
@@ -228,6 +245,65 @@ std::shared_ptr<const Trace> LoadedModel::trace_of(Prepared prepared, const tran
     data.layers.push_back(trace_layer(observation.layers[n], static_cast<std::int64_t>(n), model));
   }
   data.label = label_of(parts_.tokenizer, parts_.labels, parts_.info.image);
+  return data;
+}
+
+std::shared_ptr<const RecordedTrace> LoadedModel::encoder_trace(Prepared prepared,
+                                                                const transformer::Observation& observation) const {
+  TraceData data = trace_data(*parts_.encoder, std::move(prepared), observation);
+  data.model = shape_info(*parts_.encoder);
+  data.model.name = parts_.info.name;
+  data.model.family = parts_.info.family;
+  data.model.parameters = parts_.info.parameters;
+  data.model.dtype = parts_.info.dtype;
+  data.model.tokenizer = parts_.info.tokenizer;
+  data.model.files = parts_.info.files;
+  return std::make_shared<const RecordedTrace>(std::move(data));
+}
+
+std::shared_ptr<const RecordedTrace> LoadedModel::cross_trace(const TraceData& decoder,
+                                                              const std::vector<TokenInfo>& keys,
+                                                              const transformer::Observation& observation) const {
+  const transformer::Transformer& model = *parts_.transformer;
+  const transformer::AttentionSpec& attention = *model.spec().first().cross;
+  TraceData data;
+  data.model = decoder.model;
+  data.model.warnings.clear();
+  data.model.encoder_layers = 0;
+  set_cross_encoding(data.model);
+  data.model.heads = attention.heads;
+  data.model.kv_heads = attention.kv_heads;
+  data.model.head_width = attention.head_width;
+  data.tokens = decoder.tokens;
+  data.key_tokens = keys;
+  data.text = decoder.text;
+  data.input_ids = decoder.input_ids;
+  data.position_ids = decoder.position_ids;
+  for (std::size_t n = 0; n < observation.cross.size(); ++n) {
+    const transformer::LayerRecord& record = observation.cross[n];
+    TraceLayer layer;
+    layer.encoding = model.cross_encoding();
+    layer.encoding_layer = static_cast<std::int64_t>(n);
+    layer.computed = std::make_shared<const attention::ComputedScores>(layer.encoding, layer.encoding_layer,
+                                                                       record.prepared, record.log_sum_exp);
+    layer.scores = std::make_shared<const attention::ScoreField>(layer.computed, attention::Mask{false});
+    data.layers.push_back(std::move(layer));
+  }
+  return std::make_shared<const RecordedTrace>(std::move(data));
+}
+
+std::shared_ptr<const Trace> LoadedModel::trace_of(Prepared prepared, const Observed& observed, double time_ms) const {
+  const std::shared_ptr<Prepared> read = std::move(prepared.encoder);
+  ModelInfo info = parts_.info;
+  info.warnings.insert(info.warnings.end(), value_warnings_.begin(), value_warnings_.end());
+  info.warnings.insert(info.warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
+  TraceData data = trace_data(*parts_.transformer, std::move(prepared), observed.own);
+  data.model = std::move(info);
+  data.time_ms = time_ms;
+  if (read) {
+    data.cross = cross_trace(data, read->tokens, observed.own);
+    data.encoder = encoder_trace(std::move(*read), observed.encoder);
+  }
   return std::make_shared<RecordedTrace>(std::move(data));
 }
 

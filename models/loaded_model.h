@@ -1,6 +1,7 @@
 // LoadedModel: the Model behind open(). Weights are converted at the first run (small checkpoints: on opening).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -17,11 +18,15 @@
 
 namespace locus::models {
 
+struct TraceData;
+
 struct LoadedParts {
   ModelInfo info;
   std::unique_ptr<transformer::Transformer> transformer;
-  transformer::Fitting fitting;
-  std::shared_ptr<const text::Tokenizer> tokenizer;  // null: ids only
+  std::unique_ptr<transformer::Transformer> encoder;  // of an encoder–decoder, whose decoder that is; null for others
+  std::int64_t start_token = 0;                       // what its decoder begins with
+  transformer::Fitting fitting;                       // of both
+  std::shared_ptr<const text::Tokenizer> tokenizer;   // null: ids only
   image::Preprocessing preprocessing;
   std::optional<Error> unread;  // why texts (tokenizer) or pictures (preprocessing) are refused; ids and pixels are not
   std::map<std::int64_t, std::string> labels;  // of an image model's classes
@@ -55,6 +60,12 @@ class LoadedModel : public Model {
     Picture picture;
     std::string text;
     std::vector<std::string> warnings;  // about the input, for the trace's model().warnings
+    std::shared_ptr<Prepared> encoder;  // of an encoder–decoder: what its encoder reads; all else is its decoder's
+
+    // Tokens of the longer side.
+    std::int64_t longest() const {
+      return static_cast<std::int64_t>(std::max(tokens.size(), encoder ? encoder->tokens.size() : 0));
+    }
   };
   // Errors: kBadInput, kUsage; also for positions that the encoding does not take.
   Result<Prepared> prepare(const Input& input) const;
@@ -62,11 +73,17 @@ class LoadedModel : public Model {
   // Loaded weights. What the first load says of values that are not finite is in every trace's model().warnings.
   // Errors: kTooLarge.
   Result<const transformer::Transformer*> ready() const;
+  // Of an encoder–decoder, once it is ready(); null for others.
+  const transformer::Transformer* encoder() const { return parts_.encoder.get(); }
 
  private:
   // prepare() before the encoding's check, on the CPU.
   Result<Prepared> read(const Input& input) const;
   Result<Prepared> prepare_text(const Input& input) const;
+  Result<Prepared> prepare_pair(const Input& input) const;
+  // Ids and positions of these tokens. Errors: kBadInput for none, and for an id outside the vocabulary.
+  Result<Prepared> prepare_tokens(const std::vector<text::Token>& tokens, std::int64_t start) const;
+  Result<std::vector<text::Token>> encode(const std::string& text, bool special) const;
   Result<Prepared> prepare_image(const Input& input) const;
   // (3, H, W) normalised; fills in the picture and what there is to say of its file.
   Result<at::Tensor> pixels_of(const Input& input, Prepared& prepared) const;
@@ -81,8 +98,21 @@ class LoadedModel : public Model {
   // Observes a batch; learns the machine's rate from long runs.
   Result<transformer::Observation> observe(const transformer::Transformer& model, const transformer::Batch& batch,
                                            const transformer::ObserveOptions& options, double& time_ms) const;
-  std::shared_ptr<const Trace> trace_of(Prepared prepared, const transformer::Observation& observation,
-                                        double time_ms) const;
+  // What both sides of a run are observed as; the encoder's nothing but in an encoder–decoder.
+  struct Observed {
+    transformer::Observation encoder;
+    transformer::Observation own;
+  };
+  // Lets the encoder read, where there is one: the states go to prepared.batch.memory.
+  Status observe_encoder(Prepared& prepared, const transformer::ObserveOptions& options, Observed& observed,
+                         double& time_ms) const;
+  std::shared_ptr<const Trace> trace_of(Prepared prepared, const Observed& observed, double time_ms) const;
+  TraceData trace_data(const transformer::Transformer& model, Prepared prepared,
+                       const transformer::Observation& observation) const;
+  std::shared_ptr<const RecordedTrace> encoder_trace(Prepared prepared,
+                                                     const transformer::Observation& observation) const;
+  std::shared_ptr<const RecordedTrace> cross_trace(const TraceData& decoder, const std::vector<TokenInfo>& keys,
+                                                   const transformer::Observation& observation) const;
   bool has_weights() const;
 
   mutable LoadedParts parts_;

@@ -61,6 +61,7 @@ struct ModelInfo {
   std::int64_t vocabulary = 0;  // classes of an image model
   std::int64_t parameters = 0;
   std::int64_t trained_length = 0;  // 0 when unknown
+  std::int64_t encoder_layers = 0;  // of an encoder–decoder, whose decoder all else here is about; 0: no such model
   std::string dtype;                // "float32", "bfloat16", …
   bool causal = true;
   bool image = false;      // takes an image, not text
@@ -101,12 +102,15 @@ struct OpenOptions {
 // ---- an input
 // -----------------------------------------------------------------------------------------------------------------
 
-// Exactly one of text, ids, image or pixels is given.
+// Exactly one of text, ids, image or pixels is given. What an encoder–decoder's decoder has read stands beside it; with
+// neither text nor ids of its own it is the start token alone.
 struct Input {
   std::optional<std::string> text;
   std::optional<std::vector<std::int64_t>> ids;
   std::optional<std::filesystem::path> image;
-  std::optional<std::filesystem::path> pixels;  // safetensors with pixel_values [3, H, W], already normalised
+  std::optional<std::filesystem::path> pixels;           // safetensors with pixel_values [3, H, W], already normalised
+  std::optional<std::string> decoder_text;               // behind the start token; no special tokens are added
+  std::optional<std::vector<std::int64_t>> decoder_ids;  // nothing is added
   std::int64_t position_start = 0;
 
   friend bool operator==(const Input&, const Input&) = default;
@@ -203,6 +207,13 @@ struct MapRequest {
   Range columns;  // keys; empty: all
 };
 
+// The three kinds of maps of an encoder–decoder: of the decoder's tokens among themselves, of the encoder's, and of the
+// decoder's (queries) over the encoder's (keys).
+enum class Side { kDecoder, kEncoder, kCross };
+
+// "decoder", "encoder", "cross".
+std::string to_text(Side side);
+
 // How the states of two positions are compared.
 struct Similarity {
   bool cosine = false;  // divided by their lengths
@@ -218,6 +229,13 @@ class Trace {
   virtual const ModelInfo& model() const = 0;
   virtual const std::vector<TokenInfo>& tokens() const = 0;
   std::int64_t length() const { return static_cast<std::int64_t>(tokens().size()); }
+  // The tokens of the maps' columns: those of the rows but in cross-attention.
+  virtual const std::vector<TokenInfo>& key_tokens() const { return tokens(); }
+  std::int64_t keys() const { return static_cast<std::int64_t>(key_tokens().size()); }
+  bool crosses() const { return &key_tokens() != &tokens(); }
+  // Another side of an encoder–decoder's run, whose decoder this trace is about; null for kDecoder, for a side that a
+  // file does not hold, and for other models.
+  virtual std::shared_ptr<const Trace> side(Side /*side*/) const { return nullptr; }
   virtual const ImageGrid& image_grid() const = 0;
   virtual Picture picture() const { return {}; }
   virtual const std::string& text() const = 0;  // the input text; empty for ids and images
@@ -282,10 +300,11 @@ class Model {
   virtual ~Model() = default;
 
   virtual const ModelInfo& info() const = 0;
-  // Multiply-accumulates of a forward pass over T tokens (FLOPs are twice that).
+  // Multiply-accumulates of a forward pass over T tokens (FLOPs are twice that); over as many on both sides.
   virtual double macs(std::int64_t length) const = 0;
-  // The tokens a run over this input would have, at any length: ids, labels, byte ranges and positions, without running
-  // or loading weights. Errors: those of run() for the input itself; a length the encoding cannot take is none.
+  // The tokens a run over this input would have (of an encoder–decoder: the encoder's), at any length: ids, labels,
+  // byte ranges and positions, without running or loading weights. Errors: those of run() for the input itself; a
+  // length the encoding cannot take is none.
   virtual Result<std::vector<TokenInfo>> tokenize(const Input& input) const = 0;
 
   // Runs the forward pass. Errors: kBadInput (empty input, an id outside the vocabulary, a length the encoding cannot

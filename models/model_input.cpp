@@ -30,6 +30,14 @@ std::vector<TokenInfo> grid_tokens(const ImageGrid& grid) {
   return tokens;
 }
 
+std::vector<text::Token> tokens_of(const std::vector<std::int64_t>& ids) {
+  std::vector<text::Token> tokens;
+  for (const std::int64_t id : ids) {
+    tokens.push_back({id, {}});
+  }
+  return tokens;
+}
+
 Result<at::Tensor> read_pixels(const std::filesystem::path& path, std::int64_t channels) {
   LOCUS_TRY(const checkpoint::Source source, checkpoint::open_tensors(path));
   const checkpoint::TensorInfo* info = source->find("pixel_values");
@@ -65,13 +73,19 @@ Result<LoadedModel::Prepared> LoadedModel::read(const Input& input) const {
   if (input.position_start < 0) {
     return bad_input("position start: expected 0 or more, found " + std::to_string(input.position_start));
   }
-  return image ? prepare_image(input) : prepare_text(input);
+  if ((input.decoder_text || input.decoder_ids) && !parts_.encoder) {
+    return bad_input("expected no input of a decoder, which encoder-decoders alone have, found one", parts_.info.name);
+  }
+  if (input.decoder_text && input.decoder_ids) {
+    return usage("expected at most one input of the decoder (text or ids), found 2");
+  }
+  return image ? prepare_image(input) : parts_.encoder ? prepare_pair(input) : prepare_text(input);
 }
 
 Result<std::vector<TokenInfo>> LoadedModel::tokenize(const Input& input) const {
   return guarded([&]() -> Result<std::vector<TokenInfo>> {
     LOCUS_TRY(Prepared prepared, read(input));
-    return std::move(prepared.tokens);
+    return std::move(prepared.encoder ? prepared.encoder->tokens : prepared.tokens);
   });
 }
 
@@ -79,6 +93,10 @@ Result<LoadedModel::Prepared> LoadedModel::prepare(const Input& input) const {
   LOCUS_TRY(Prepared prepared, read(input));
   LOCUS_CHECK(parts_.transformer->accepts(prepared.batch.positions));
   const at::Device device(parts_.options.device);
+  if (prepared.encoder) {
+    LOCUS_CHECK(parts_.encoder->accepts(prepared.encoder->batch.positions));
+    prepared.encoder->batch.ids = prepared.encoder->batch.ids.to(device);
+  }
   if (prepared.batch.ids.defined()) {
     prepared.batch.ids = prepared.batch.ids.to(device);
   } else {
@@ -87,23 +105,48 @@ Result<LoadedModel::Prepared> LoadedModel::prepare(const Input& input) const {
   return prepared;
 }
 
-Result<LoadedModel::Prepared> LoadedModel::prepare_text(const Input& input) const {
-  Prepared prepared;
-  std::vector<text::Token> tokens;
-  if (input.text) {
-    if (parts_.unread) {
-      return *parts_.unread;
-    }
-    if (!parts_.tokenizer) {
-      return bad_input("this checkpoint has no tokenizer: give ids", parts_.info.name);
-    }
-    LOCUS_TRY(tokens, parts_.tokenizer->encode(*input.text));
-    prepared.text = *input.text;
-  } else {
-    for (const std::int64_t id : *input.ids) {
-      tokens.push_back({id, {}});
-    }
+Result<std::vector<text::Token>> LoadedModel::encode(const std::string& text, bool special) const {
+  if (parts_.unread) {
+    return *parts_.unread;
   }
+  if (!parts_.tokenizer) {
+    return bad_input("this checkpoint has no tokenizer: give ids", parts_.info.name);
+  }
+  return parts_.tokenizer->encode(text, special);
+}
+
+Result<LoadedModel::Prepared> LoadedModel::prepare_text(const Input& input) const {
+  if (input.text) {
+    LOCUS_TRY(const std::vector<text::Token> tokens, encode(*input.text, true));
+    LOCUS_TRY(Prepared prepared, prepare_tokens(tokens, input.position_start));
+    prepared.text = *input.text;
+    return prepared;
+  }
+  return prepare_tokens(tokens_of(*input.ids), input.position_start);
+}
+
+// What the encoder reads, and what the decoder has read so far.
+Result<LoadedModel::Prepared> LoadedModel::prepare_pair(const Input& input) const {
+  LOCUS_TRY(Prepared read, prepare_text(input));
+  std::vector<text::Token> tokens{{parts_.start_token, {}}};
+  if (input.decoder_ids) {
+    tokens = tokens_of(*input.decoder_ids);
+  } else if (input.decoder_text) {
+    LOCUS_TRY(const std::vector<text::Token> own, encode(*input.decoder_text, false));
+    tokens.insert(tokens.end(), own.begin(), own.end());
+  }
+  Result<Prepared> prepared = prepare_tokens(tokens, input.position_start);
+  if (!prepared.ok()) {
+    return prepared.error().within("decoder");
+  }
+  prepared->text = input.decoder_text.value_or("");
+  prepared->encoder = std::make_shared<Prepared>(std::move(read));
+  return prepared;
+}
+
+Result<LoadedModel::Prepared> LoadedModel::prepare_tokens(const std::vector<text::Token>& tokens,
+                                                          std::int64_t start) const {
+  Prepared prepared;
   if (tokens.empty()) {
     return bad_input("empty input: expected at least one token");
   }
@@ -118,15 +161,14 @@ Result<LoadedModel::Prepared> LoadedModel::prepare_text(const Input& input) cons
     }
     ids[n] = id;
     prepared.tokens.push_back({id, parts_.tokenizer ? parts_.tokenizer->label(id) : std::to_string(id), tokens[n].bytes,
-                               static_cast<double>(input.position_start) + static_cast<double>(n)});
+                               static_cast<double>(start) + static_cast<double>(n)});
   }
-  prepared.batch.positions = parts_.transformer->positions(length, static_cast<double>(input.position_start));
+  prepared.batch.positions = parts_.transformer->positions(length, static_cast<double>(start));
   if (const std::int64_t padding = parts_.transformer->spec().padding; padding >= 0) {
     // Padding is at no position, one before the first, and does not count.
     const at::Tensor counts = prepared.batch.ids[0].ne(padding).to(at::kDouble);
     at::Tensor& places = prepared.batch.positions.ids;
-    places = at::where(counts.gt(0), counts.cumsum(0) - 1 + static_cast<double>(input.position_start),
-                       at::full_like(counts, -1));
+    places = at::where(counts.gt(0), counts.cumsum(0) - 1 + static_cast<double>(start), at::full_like(counts, -1));
     for (std::size_t n = 0; n < tokens.size(); ++n) {
       prepared.tokens[n].position = places[static_cast<std::int64_t>(n)].item<double>();
     }

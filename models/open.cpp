@@ -175,6 +175,21 @@ Status open_image(const families::Checkpoint& checkpoint, const families::Plan& 
   return {};
 }
 
+// The encoder beside a decoder: the weights of both are one fitting.
+Status open_encoder(const families::Checkpoint& checkpoint, const families::Plan& plan, const std::string& where,
+                    LoadedParts& parts) {
+  Result<std::unique_ptr<transformer::Transformer>> created =
+      transformer::Transformer::create(plan.encoder.front().spec, false);
+  if (!created.ok()) {
+    return created.error().within(where);
+  }
+  parts.encoder = std::move(*created);
+  parts.start_token = plan.start_token;
+  LOCUS_TRY(transformer::Fitting fitting, transformer::fit(*parts.encoder, plan.encoder.front(), checkpoint));
+  parts.fitting.add(std::move(fitting));
+  return {};
+}
+
 Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const OpenOptions& options) {
   if (options.device != "cpu" && !(options.device == "cuda" && at::hasCUDA())) {
     return unsupported("device " + options.device + " is not one that this build has");
@@ -192,7 +207,11 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   parts.transformer = std::move(*created);
   parts.options = options;
   LOCUS_TRY(parts.fitting, transformer::fit(*parts.transformer, plan, checkpoint));
+  if (!plan.encoder.empty()) {
+    LOCUS_CHECK(open_encoder(checkpoint, plan, where, parts));
+  }
   parts.info = make_info(checkpoint, plan, *parts.transformer, parts.fitting);
+  parts.info.encoder_layers = parts.encoder ? parts.encoder->spec().depth() : 0;
   parts.info.family = std::string(family->name);
   LOCUS_CHECK(parts.info.image ? open_image(checkpoint, plan, parts) : open_text(checkpoint, parts));
 

@@ -78,6 +78,10 @@ Result<Quantity> parse_quantity(const std::string& name) {
   return usage("unknown quantity " + name + "; known: " + known);
 }
 
+std::string to_text(Side side) {
+  return side == Side::kEncoder ? "encoder" : side == Side::kCross ? "cross" : "decoder";
+}
+
 const EncodingUse* ModelInfo::encoding_of(std::int64_t layer) const {
   const auto n = static_cast<std::size_t>(layer);
   const std::int64_t own = layer >= 0 && n < layer_info.size() ? layer_info[n].encoding : 0;
@@ -140,6 +144,13 @@ RecordedTrace::RecordedTrace(TraceData data) : data_(std::move(data)) {
     }
   }
   memory_mb_ = count.megabytes();
+  for (const auto& side : {data_.encoder, data_.cross}) {
+    memory_mb_ += side ? side->memory_mb() : 0;
+  }
+}
+
+std::shared_ptr<const Trace> RecordedTrace::side(Side side) const {
+  return side == Side::kEncoder ? data_.encoder : side == Side::kCross ? data_.cross : nullptr;
 }
 
 Result<const TraceLayer*> RecordedTrace::layer(std::int64_t index) const {
@@ -282,6 +293,15 @@ Status RecordedTrace::write(const std::filesystem::path& path, const std::set<st
   return guarded([&]() -> Status { return write_trace(*this, path, keep, progress, stop); });
 }
 
+void set_cross_encoding(ModelInfo& info) {
+  info.encodings = {{"none", {}, false, false, "q·k"}};
+  info.encoding = "none";
+  info.encoding_options = {};
+  info.layer_info.assign(static_cast<std::size_t>(info.layers), LayerInfo{});
+  info.content = info.encodings.front().content;
+  info.causal = info.has_gates = info.has_dot_product = false;
+}
+
 std::string trace_name(const std::string& parameter, std::size_t encoding, const std::vector<std::int64_t>& layers) {
   constexpr std::string_view kLayers = "layers.";
   const std::size_t dot = parameter.rfind(kLayers, 0) == 0 ? parameter.find('.', kLayers.size()) : std::string::npos;
@@ -295,8 +315,7 @@ std::string trace_name(const std::string& parameter, std::size_t encoding, const
 
 Result<at::Tensor> whole_map(const attention::ScoreField& scores, attention::Quantity quantity, StopToken stop) {
   const std::int64_t heads = scores.source().heads();
-  const std::int64_t length = scores.source().length();
-  at::Tensor map = at::empty({heads, length, length}, at::kFloat);
+  at::Tensor map = at::empty({heads, scores.source().length(), scores.source().keys()}, at::kFloat);
   for (std::int64_t head = 0; head < heads; ++head) {
     LOCUS_TRY(const Field field, scores.map({quantity, head, {}, {}}, stop));
     std::copy(field.values.begin(), field.values.end(), map.select(0, head).data_ptr<float>());

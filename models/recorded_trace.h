@@ -36,6 +36,8 @@ struct TraceLayer {
   at::Tensor expert_weights;                                   // (T, k), and what they weigh
 };
 
+class RecordedTrace;
+
 struct TraceData {
   ModelInfo model;
   std::string model_name;
@@ -52,6 +54,9 @@ struct TraceData {
   // The encodings' trained tensors, by their names in a trace: "encoding.e", "layers.3.encoding.up_proj".
   std::vector<std::pair<std::string, at::Tensor>> encoding_parameters;
   std::vector<TraceLayer> layers;
+  std::vector<TokenInfo> key_tokens;             // of cross-attention alone; its keys
+  std::shared_ptr<const RecordedTrace> encoder;  // the other sides of an encoder–decoder's decoder
+  std::shared_ptr<const RecordedTrace> cross;
   std::shared_ptr<transformer::RowStore> rows;  // where they lie, of a run that continued another
   // How the most likely outputs are shown, by id.
   std::function<std::string(std::int64_t)> label;
@@ -67,6 +72,10 @@ class RecordedTrace : public Trace, public Progressive {
 
   const ModelInfo& model() const override { return data_.model; }
   const std::vector<TokenInfo>& tokens() const override { return data_.tokens; }
+  const std::vector<TokenInfo>& key_tokens() const override {
+    return data_.key_tokens.empty() ? data_.tokens : data_.key_tokens;
+  }
+  std::shared_ptr<const Trace> side(Side side) const override;
   const ImageGrid& image_grid() const override { return data_.grid; }
   Picture picture() const override { return data_.picture; }
   const std::string& text() const override { return data_.text; }
@@ -94,11 +103,15 @@ class RecordedTrace : public Trace, public Progressive {
   std::int64_t memory_mb_ = 0;
 };
 
+// What a model is to its cross-attention: no positions, no windows, no mask.
+void set_cross_encoding(ModelInfo& info);
+
 // What a trace calls a tensor of its n-th encoding, which counts `layers` alone: "layers.1.up_proj" of its second layer
 // 7 is "layers.7.encoding.up_proj"; one that its layers share is "encoding.e", of a further encoding "encoding.1.e".
 std::string trace_name(const std::string& parameter, std::size_t encoding, const std::vector<std::int64_t>& layers);
 
-// (H, T, T) of one layer's quantity, hidden cells as in maps. For traces on disk and for verification.
+// (H, T, T) of one layer's quantity, (H, queries, keys) of cross-attention, hidden cells as in maps. For traces on disk
+// and for verification.
 Result<at::Tensor> whole_map(const attention::ScoreField& scores, attention::Quantity quantity, StopToken stop = {});
 
 // ⟨e_i, e_j⟩ of `vectors` (1 or H, T, X) for one head, or their mean; empty `rows` and `columns` are all. Errors:

@@ -2,7 +2,10 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <limits>
+#include <optional>
+#include <tuple>
 
 #include "models/analyses/fields.h"
 #include "models/checkpoint/tensor_source.h"
@@ -17,6 +20,8 @@ namespace {
 
 constexpr std::int64_t kLongest = 4096;
 constexpr double kTolerance = 1e-4;
+// What the maps of cross-attention are called.
+constexpr const char* kCross = "cross_attention";
 
 double difference(const at::Tensor& got, const at::Tensor& want) {
   const at::Tensor both_masked = got.isnan().logical_and(want.isnan());
@@ -42,14 +47,35 @@ class Comparison {
   VerifyReport report_;
 };
 
+// kTooLarge for maps that are not made whole.
+Status check_length(const Trace& trace) {
+  const std::shared_ptr<const Trace> encoder = trace.side(Side::kEncoder);
+  const std::int64_t longest = std::max(trace.length(), encoder ? encoder->length() : 0);
+  return longest <= kLongest ? Status()
+                             : Status(too_large("verification makes whole maps: at most " + std::to_string(kLongest) +
+                                                " tokens, found " + std::to_string(longest)));
+}
+
+// The tensor of a file of expected values, or undefined.
+at::Tensor stored(const checkpoint::Source& file, const std::string& name) {
+  const checkpoint::TensorInfo* const info = file->find(name);
+  return info == nullptr ? at::Tensor() : transformer::to_tensor_as_stored(*info, file);
+}
+
+bool same_tokens(const std::vector<TokenInfo>& ours, const std::vector<TokenInfo>& theirs) {
+  return std::equal(ours.begin(), ours.end(), theirs.begin(), theirs.end(),
+                    [](const TokenInfo& a, const TokenInfo& b) { return a.id == b.id; });
+}
+
 // The layers of two traces, quantity by quantity, where both have it.
-Status compare_layers(const TraceData& ours, const TraceData& theirs, Comparison& comparison, StopToken stop) {
+Status compare_layers(const TraceData& ours, const TraceData& theirs, const std::string& side, Comparison& comparison,
+                      StopToken stop) {
   if (ours.layers.size() != theirs.layers.size()) {
     return bad_input("expected a trace of " + std::to_string(ours.layers.size()) + " layers, found " +
                      std::to_string(theirs.layers.size()));
   }
   for (std::size_t n = 0; n < ours.layers.size(); ++n) {
-    const std::string prefix = "layers." + std::to_string(n) + ".";
+    const std::string prefix = side + "layers." + std::to_string(n) + ".";
     if (ours.layers[n].hidden.defined() && theirs.layers[n].hidden.defined()) {
       comparison.add(prefix + "hidden", ours.layers[n].hidden, theirs.layers[n].hidden);
     }
@@ -63,7 +89,7 @@ Status compare_layers(const TraceData& ours, const TraceData& theirs, Comparison
       const Result<at::Tensor> mine = whole_map(*ours.layers[n].scores, quantity, stop);
       const Result<at::Tensor> other = whole_map(*theirs.layers[n].scores, quantity, stop);
       if (mine.ok() && other.ok()) {
-        comparison.add(prefix + name, *mine, *other);
+        comparison.add(prefix + (ours.key_tokens.empty() ? name : kCross), *mine, *other);
       }
     }
   }
@@ -87,29 +113,63 @@ Status compare_trace(const TraceData& ours, const std::filesystem::path& path, C
     const at::Tensor mine = ours.logits.slice(0, ours.logits.size(0) - std::min(rows, ours.logits.size(0)));
     comparison.add("logits against the trace", mine, theirs.logits);
   }
-  const Status layers = compare_layers(ours, theirs, comparison, stop);
+  Status layers = compare_layers(ours, theirs, ours.encoder ? "decoder." : "", comparison, stop);
+  for (const auto& [mine, other, side] :
+       {std::tuple{ours.encoder, theirs.encoder, "encoder."}, std::tuple{ours.cross, theirs.cross, "decoder."}}) {
+    if (layers.ok() && mine && other) {
+      if (!same_tokens(mine->key_tokens(), other->key_tokens())) {
+        return bad_input("expected a trace of the same input, found other tokens of the encoder", path.string());
+      }
+      layers = compare_layers(mine->data(), other->data(), side, comparison, stop);
+    }
+  }
   return layers.ok() ? layers : Status(layers.error().within(path.string()));
 }
 
-// The tensor of a file of expected values, or undefined.
-at::Tensor stored(const checkpoint::Source& file, const std::string& name) {
-  const checkpoint::TensorInfo* const info = file->find(name);
-  return info == nullptr ? at::Tensor() : transformer::to_tensor_as_stored(*info, file);
+// The maps of a side that the reference has: tensors SIDElayers.N.….
+Status compare_expected(const TraceData& data, const checkpoint::Source& file, const std::string& side,
+                        const StopToken& stop, Comparison& comparison) {
+  for (std::size_t n = 0; n < data.layers.size(); ++n) {
+    const std::string layer = side + "layers." + std::to_string(n) + ".";
+    for (const auto& [quantity, what] :
+         {std::pair{attention::Quantity::kWeight, data.key_tokens.empty() ? "attention" : kCross},
+          std::pair{attention::Quantity::kContent, "content"}, std::pair{attention::Quantity::kC2p, "c2p"},
+          std::pair{attention::Quantity::kP2c, "p2c"}}) {
+      if (const at::Tensor want = stored(file, layer + what); want.defined()) {
+        LOCUS_TRY(const at::Tensor map, whole_map(*data.layers[n].scores, quantity, stop));
+        comparison.add(layer + what, map, want.to(at::kFloat));
+      }
+    }
+  }
+  return {};
 }
 
-// Of a model that is the encoder of what the reference computed, under "encoder.".
-at::Tensor stored_of(const checkpoint::Source& file, const std::string& name) {
-  const at::Tensor own = stored(file, name);
-  return own.defined() ? own : stored(file, "encoder." + name);
+// All three kinds of maps, and what each side says.
+Status compare_sides(const TraceData& data, const checkpoint::Source& file, const StopToken& stop,
+                     Comparison& comparison) {
+  if (const at::Tensor want = stored(file, "encoder.hidden"); want.defined()) {
+    comparison.add("encoder.hidden", data.encoder->data().hidden, want.to(at::kFloat));
+  }
+  LOCUS_CHECK(compare_expected(data.encoder->data(), file, "encoder.", stop, comparison));
+  LOCUS_CHECK(compare_expected(data, file, "decoder.", stop, comparison));
+  return compare_expected(data.cross->data(), file, "decoder.", stop, comparison);
 }
 
 // What the reference was given.
-Result<Input> expected_input(const checkpoint::Source& file, const std::filesystem::path& path) {
+std::optional<std::vector<std::int64_t>> expected_ids(const checkpoint::Source& file, const std::string& name) {
+  const at::Tensor ids = stored(file, name);
+  if (!ids.defined() || ids.dim() != 1 || ids.scalar_type() != at::kLong) {
+    return std::nullopt;
+  }
+  const at::Tensor flat = ids.contiguous();
+  return std::vector<std::int64_t>(flat.data_ptr<std::int64_t>(), flat.data_ptr<std::int64_t>() + flat.numel());
+}
+
+Result<Input> expected_input(const checkpoint::Source& file, const std::filesystem::path& path, bool decodes) {
   Input input;
-  const at::Tensor ids = stored(file, "input_ids");
-  if (ids.defined() && ids.dim() == 1 && ids.scalar_type() == at::kLong) {
-    const at::Tensor flat = ids.contiguous();
-    input.ids = std::vector<std::int64_t>(flat.data_ptr<std::int64_t>(), flat.data_ptr<std::int64_t>() + flat.numel());
+  input.ids = expected_ids(file, "input_ids");
+  if (input.ids) {
+    input.decoder_ids = decodes ? expected_ids(file, "decoder_input_ids") : std::nullopt;
   } else if (file->find("pixel_values") != nullptr) {
     input.pixels = path;
   } else {
@@ -118,39 +178,58 @@ Result<Input> expected_input(const checkpoint::Source& file, const std::filesyst
   return input;
 }
 
+// The maps that a trace shows, as a transformer's weights.
+transformer::Transformer::GivenWeights shown_maps(const TraceData& data, const StopToken& stop) {
+  return [&data, stop](std::int64_t layer) -> Result<at::Tensor> {
+    LOCUS_TRY(const at::Tensor map,
+              whole_map(*data.layers[static_cast<std::size_t>(layer)].scores, attention::Quantity::kWeight, stop));
+    return map.unsqueeze(0);
+  };
+}
+
+// What the model says once more: from the maps a trace shows, and from maps made whole.
+struct Replayed {
+  at::Tensor shown;
+  at::Tensor whole;
+};
+Result<Replayed> replayed_outcome(const LoadedModel& loaded, const transformer::Transformer& transformer,
+                                  const LoadedModel::Prepared& prepared, const TraceData& data, const StopToken& stop) {
+  transformer::Batch shown = prepared.batch;
+  transformer::Batch whole = prepared.batch;
+  transformer::Transformer::GivenWeights cross;
+  if (data.encoder) {
+    const transformer::Batch& read = prepared.encoder->batch;
+    LOCUS_TRY(shown.memory, loaded.encoder()->replay(read, shown_maps(data.encoder->data(), stop)));
+    whole.memory = loaded.encoder()->forward(read);
+    cross = shown_maps(data.cross->data(), stop);
+  }
+  Replayed replayed;
+  LOCUS_TRY(replayed.shown, transformer.replay(shown, shown_maps(data, stop), cross));
+  replayed.whole = transformer.forward(whole);
+  return replayed;
+}
+
 }  // namespace
 
 Result<VerifyReport> verify_expected(const Model& model, const std::filesystem::path& expected, StopToken stop) {
   return guarded([&]() -> Result<VerifyReport> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const checkpoint::Source file, checkpoint::open_tensors(expected));
-    LOCUS_TRY(const Input input, expected_input(file, expected));
+    LOCUS_TRY(const Input input, expected_input(file, expected, model.info().encoder_layers > 0));
     RunOptions options;
     options.all_logits = true;
     LOCUS_TRY(const std::shared_ptr<const Trace> trace, model.run(input, options, stop));
-    if (trace->length() > kLongest) {
-      return too_large("verification makes whole maps: at most " + std::to_string(kLongest) + " tokens, found " +
-                       std::to_string(trace->length()));
-    }
+    LOCUS_CHECK(check_length(*trace));
     LOCUS_TRY(const TraceData* const kept, data_of(*trace));
     const TraceData& data = *kept;
     Comparison comparison;
     const std::string what = data.hidden.defined() ? "hidden" : "logits";
     const at::Tensor outcome = data.hidden.defined() ? data.hidden : data.logits;
-    if (const at::Tensor want = stored_of(file, what); want.defined()) {
+    if (const at::Tensor want = stored(file, what); want.defined()) {
       comparison.add(what, want.dim() == 1 ? outcome.flatten() : outcome, want.to(at::kFloat));
     }
-    for (std::size_t n = 0; n < data.layers.size(); ++n) {
-      const std::string prefix = "layers." + std::to_string(n) + ".";
-      for (const auto& [quantity, what_of] :
-           {std::pair{attention::Quantity::kWeight, "attention"}, std::pair{attention::Quantity::kContent, "content"},
-            std::pair{attention::Quantity::kC2p, "c2p"}, std::pair{attention::Quantity::kP2c, "p2c"}}) {
-        if (const at::Tensor want = stored_of(file, prefix + what_of); want.defined()) {
-          LOCUS_TRY(const at::Tensor map, whole_map(*data.layers[n].scores, quantity, stop));
-          comparison.add(prefix + what_of, map, want.to(at::kFloat));
-        }
-      }
-    }
+    LOCUS_CHECK(data.encoder ? compare_sides(data, file, stop, comparison)
+                             : compare_expected(data, file, "", stop, comparison));
     VerifyReport report = comparison.take();
     if (report.rows.empty()) {
       return bad_input("expected " + what + " or layers.N.attention to compare with, found neither", expected.string());
@@ -171,25 +250,17 @@ Result<VerifyReport> verify(const Model& model, const Input& input, const std::o
     options.all_logits = true;
     options.keep = {"logits", "hidden", "experts"};
     LOCUS_TRY(const std::shared_ptr<const Trace> trace, model.run(input, options, stop, progress));
-    if (trace->length() > kLongest) {
-      return too_large("verification makes whole maps: at most " + std::to_string(kLongest) + " tokens, found " +
-                       std::to_string(trace->length()));
-    }
+    LOCUS_CHECK(check_length(*trace));
     LOCUS_TRY(const TraceData* const kept, data_of(*trace));
     const TraceData& data = *kept;
     LOCUS_TRY(const LoadedModel::Prepared prepared, loaded->prepare(input));
     LOCUS_TRY(const transformer::Transformer* transformer, loaded->ready());
-    LOCUS_TRY(const at::Tensor logits,
-              transformer->replay(prepared.batch, [&](std::int64_t layer) -> Result<at::Tensor> {
-                LOCUS_TRY(const at::Tensor map, whole_map(*data.layers[static_cast<std::size_t>(layer)].scores,
-                                                          attention::Quantity::kWeight, stop));
-                return map.unsqueeze(0);
-              }));
+    LOCUS_TRY(const Replayed replayed, replayed_outcome(*loaded, *transformer, prepared, data, stop));
     Comparison comparison;
     const std::string what = data.hidden.defined() ? "hidden" : "logits";
     const at::Tensor& ours = data.hidden.defined() ? data.hidden : data.logits;
-    comparison.add(what + " from the shown attention", logits.select(0, 0), ours);
-    comparison.add(what + " from whole maps", transformer->forward(prepared.batch).select(0, 0), ours);
+    comparison.add(what + " from the shown attention", replayed.shown.select(0, 0), ours);
+    comparison.add(what + " from whole maps", replayed.whole.select(0, 0), ours);
     if (against) {
       LOCUS_CHECK(compare_trace(data, *against, comparison, stop));
     }

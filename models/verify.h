@@ -34,7 +34,9 @@ Result<VerifyReport> verify(const Model& model, const Input& input,
                             const Progress& progress = {});
 
 // The same for a checkpoint folder with what a reference computes from it, `expected` (safetensors): input_ids [T] or
-// pixel_values [3, H, W], logits or hidden, and layers.N.attention [H, T, T]. Rows: the outcome, then each layer.
+// pixel_values [3, H, W], logits or hidden, and layers.N.attention [H, T, T]. Of an encoder–decoder decoder_input_ids
+// too, encoder.hidden, {encoder,decoder}.layers.N.attention and decoder.layers.N.cross_attention [H, decoder's T,
+// encoder's T]. Rows: the outcome, then each layer.
 // Errors: those of verify(); kBadInput for a file without input or without anything to compare, or for other shapes.
 Result<VerifyReport> verify_expected(const Model& model, const std::filesystem::path& expected, StopToken stop = {});
 

@@ -9,6 +9,9 @@ Result<const TraceData*> data_of(const Trace& trace) {
   if (recorded == nullptr) {
     return unsupported("this trace keeps no queries and keys");
   }
+  if (trace.crosses()) {
+    return unsupported("an analysis of one text's queries and keys; the keys of cross-attention are another text's");
+  }
   return &recorded->data();
 }
 

@@ -9,7 +9,7 @@
 
 namespace locus::models {
 
-// Errors: kUnsupported for a trace that is none of ours.
+// Errors: kUnsupported for a trace that is none of ours, and for cross-attention.
 Result<const TraceData*> data_of(const Trace& trace);
 
 // Errors: kBadInput for a layer that does not exist, kUnsupported for one without scores.

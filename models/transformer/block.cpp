@@ -261,6 +261,28 @@ Result<attention::Attended> Block::attend(const at::Tensor& normed, const LayerR
   return attended;
 }
 
+Result<at::Tensor> Block::cross(const at::Tensor& x, const LayerRun& run) const {
+  const AttentionSpec& attention = *layer_.cross;
+  const CrossRun& cross = *run.cross;
+  const at::Tensor normed = before(layer_.attention_norm) ? norm(x, weights_.cross_norm) : x;
+  position::Prepared prepared;
+  prepared.query = split_heads(linear(normed, weights_.cross_query), attention.heads);
+  if (attention.scale > 0) {
+    prepared.query = prepared.query * (attention.scale / cross.encoding.scale());
+  }
+  prepared.key = split_heads(linear(cross.memory, weights_.cross_key), attention.kv_heads);
+  prepared.positions = run.state.positions;
+  const at::Tensor value = split_heads(linear(cross.memory, weights_.cross_value), attention.kv_heads);
+  LOCUS_TRY(const attention::Attended attended, cross.attend(index_, prepared, value, {}));
+  if (cross.record != nullptr) {
+    cross.record->prepared = prepared;
+    cross.record->log_sum_exp = attended.log_sum_exp;
+  }
+  const at::Tensor sum =
+      add_branch(x, linear(merge_heads(attended.output), weights_.cross_output), {}, residual_scale_);
+  return layer_.attention_norm == NormPlace::kPost ? norm(sum, weights_.cross_norm) : sum;
+}
+
 at::Tensor Block::feed(const at::Tensor& x, const LayerRun& run) const {
   if (layer_.feed_forward.experts.count == 0) {
     return transformer::feed_forward(layer_.feed_forward, weights_.feed_forward, x);
@@ -300,6 +322,9 @@ Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) c
   }
   if (layer_.attention_norm == NormPlace::kPost && !layer_.parallel) {
     middle = norm(middle, weights_.attention_norm);
+  }
+  if (layer_.cross) {
+    LOCUS_TRY(middle, cross(middle, run));
   }
   const at::Tensor own = layer_.parallel ? wanted(layer_.shared_norm ? normed : x, 1) : middle;
   const at::Tensor inner =

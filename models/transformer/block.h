@@ -64,6 +64,8 @@ struct LayerWeights {
   at::Tensor sinks;                               // (H)
   Linear output;
   at::Tensor attention_scale;
+  NormWeights cross_norm;
+  Linear cross_query, cross_key, cross_value, cross_output;
   NormWeights feed_forward_norm, feed_forward_after_norm;
   FeedForwardWeights feed_forward;
   ExpertWeights experts;
@@ -98,16 +100,25 @@ struct LayerRecord {
 using Attend = std::function<Result<attention::Attended>(std::int64_t layer, const position::Prepared& prepared,
                                                          const at::Tensor& value, const at::Tensor& state_values)>;
 
+// What a layer's cross-attention is run with.
+struct CrossRun {
+  const position::PositionEncoding& encoding;  // none
+  const at::Tensor& memory;                    // (B, K, C) states of an encoder
+  const Attend& attend;
+  LayerRecord* record = nullptr;  // may be null
+};
+
 // What a layer is run with.
 struct LayerRun {
   const position::PositionEncoding& encoding;  // the layer's own
   std::int64_t encoding_layer = 0;             // its number among the layers of that encoding
   position::State& state;                      // of that encoding; of a continued run, of the tokens after the past
   const Attend& attend;
-  LayerRecord* record = nullptr;   // may be null
-  Range output_rows = {};          // of the last layer only the output of these rows of x; empty: all, not the last
-  Continued* continued = nullptr;  // may be null; x is then that of the tokens after the past
-  Routing* routing = nullptr;      // may be null
+  LayerRecord* record = nullptr;    // may be null
+  Range output_rows = {};           // of the last layer only the output of these rows of x; empty: all, not the last
+  Continued* continued = nullptr;   // may be null; x is then that of the tokens after the past
+  Routing* routing = nullptr;       // may be null
+  const CrossRun* cross = nullptr;  // of layers with cross-attention
 };
 
 class Block {
@@ -134,6 +145,8 @@ class Block {
   // The attention's output of run.output_rows (or all), before its projection; what of it is kept goes to the record.
   Result<attention::Attended> attend(const at::Tensor& normed, const LayerRun& run, LayerRecord& seen,
                                      at::Tensor& state_values) const;
+  // x and what it finds among the states of an encoder.
+  Result<at::Tensor> cross(const at::Tensor& x, const LayerRun& run) const;
   at::Tensor feed(const at::Tensor& x, const LayerRun& run) const;
 
   std::int64_t index_;

@@ -39,8 +39,8 @@ std::optional<Continued> Continued::begin(const Transformer& model, const Past& 
                                           const ObserveOptions& options) {
   const Spec& spec = model.spec();
   const std::int64_t length = batch.positions.size();
-  if (!spec.causal || spec.is_image() || options.all_logits || past.tokens < 1 || past.tokens >= length ||
-      static_cast<std::int64_t>(past.layers.size()) != spec.depth()) {
+  if (!spec.causal || spec.is_image() || spec.crosses() || options.all_logits || past.tokens < 1 ||
+      past.tokens >= length || static_cast<std::int64_t>(past.layers.size()) != spec.depth()) {
     return std::nullopt;
   }
   for (const LayerRecord& layer : past.layers) {

@@ -11,8 +11,8 @@ namespace locus::transformer {
 
 class Continued {
  public:
-  // Empty where the past does not give the same numbers: models that attend both ways, logits of every row, angles that
-  // follow the length, a past that kept less.
+  // Empty where the past does not give the same numbers: models that attend both ways or look at an encoder, logits of
+  // every row, angles that follow the length, a past that kept less.
   static std::optional<Continued> begin(const Transformer& model, const Past& past, const Batch& batch,
                                         const ObserveOptions& options);
 

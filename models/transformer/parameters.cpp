@@ -97,6 +97,14 @@ class Collector {
     }
     linear(prefix + "output", spec_.width, spec.heads * spec.values(), spec.output_bias, layer.output);
   }
+  void cross(const std::string& prefix, const AttentionSpec& spec, LayerWeights& layer) {
+    const std::int64_t key = spec.kv_heads * spec.head_width;
+    const std::int64_t value = spec.kv_heads * spec.values();
+    linear(prefix + "query", spec.heads * spec.head_width, spec_.width, spec.query_bias, layer.cross_query);
+    linear(prefix + "key", key, spec_.width, spec.key_bias, layer.cross_key);
+    linear(prefix + "value", value, spec_.width, spec.value_bias, layer.cross_value);
+    linear(prefix + "output", spec_.width, spec.heads * spec.values(), spec.output_bias, layer.cross_output);
+  }
   void feed_forward(const std::string& prefix, const FeedForwardSpec& spec, std::int64_t inner,
                     FeedForwardWeights& weights) {
     if (spec.gated) {
@@ -127,6 +135,10 @@ class Collector {
     LayerWeights& layer = block.weights();
     norms(prefix + "attention", spec.attention_norm, layer.attention_norm, layer.attention_after_norm);
     attention(prefix + "attention.", spec.attention, layer);
+    if (spec.cross) {
+      norm(prefix + "cross_norm", layer.cross_norm);
+      cross(prefix + "cross.", *spec.cross, layer);
+    }
     if (!(spec.parallel && spec.shared_norm)) {
       norms(prefix + "feed_forward", spec.feed_forward_norm, layer.feed_forward_norm, layer.feed_forward_after_norm);
     }
@@ -273,6 +285,15 @@ Status Transformer::make_encodings() {
     LOCUS_TRY(std::unique_ptr<position::PositionEncoding> made,
               position::make_encoding(wanted[n].name, wanted[n].options, shape_of(spec_, layers[n])));
     encodings_.push_back({std::move(made), layers[n]});
+  }
+  if (spec_.crosses()) {
+    position::ModelShape shape = shape_of(spec_, {});
+    shape.layers = spec_.depth();
+    shape.heads = spec_.first().cross->heads;
+    shape.kv_heads = spec_.first().cross->kv_heads;
+    shape.head_width = spec_.first().cross->head_width;
+    shape.causal = false;
+    LOCUS_TRY(cross_encoding_, position::make_encoding("none", {}, shape));
   }
   return {};
 }

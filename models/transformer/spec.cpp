@@ -82,6 +82,34 @@ Status check_feed_forward(const FeedForwardSpec& feed_forward) {
   return experts.shared == 0 ? Status() : check_size("inner of the shared expert", experts.shared, kLargestSize);
 }
 
+// Cross-attention is plain: three matrices, scores of queries and keys alone, before or after one norm; of one shape in
+// all layers.
+Status check_cross(const Spec& spec) {
+  for (std::size_t n = 0; n < spec.layers.size(); ++n) {
+    const LayerSpec& layer = spec.layers[n];
+    if (layer.cross != spec.first().cross) {
+      return bad_input("layer " + std::to_string(n) + ": expected the cross-attention of the other layers");
+    }
+    if (!layer.cross) {
+      continue;
+    }
+    LOCUS_CHECK(check_attention(*layer.cross));
+    AttentionSpec plain = *layer.cross;
+    plain.latent = {};
+    plain.norm = {};
+    plain.window = plain.chunk = 0;
+    plain.soft_cap = plain.tuning = 0;
+    plain.sinks = false;
+    const bool placed = layer.attention_norm == NormPlace::kPre || layer.attention_norm == NormPlace::kPost;
+    if (plain != *layer.cross || plain.qkv != QkvLayout::kSeparate || !placed || layer.parallel) {
+      return bad_input(
+          "cross-attention: expected q, k and v of three matrices, their scores alone and a norm before "
+          "or after it");
+    }
+  }
+  return {};
+}
+
 // Layers of one encoding (or of none) are built for one shape.
 Status check_sharing(const Spec& spec) {
   std::vector<const AttentionSpec*> shapes(spec.encodings.size() + 1, nullptr);
@@ -154,6 +182,7 @@ Status validate(const Spec& spec) {
   LOCUS_CHECK(check_size("vocabulary", spec.vocabulary, kLargestSize));
   LOCUS_CHECK(check_size("embedding width", spec.token_width(), kLargestSize));
   LOCUS_CHECK(check_sharing(spec));
+  LOCUS_CHECK(check_cross(spec));
   for (const LayerSpec& layer : spec.layers) {
     if (layer.attention.chunk > 0 && !spec.causal) {
       return bad_input("chunk: expected none or a causal one, found " + std::to_string(layer.attention.chunk));
@@ -183,6 +212,7 @@ double multiply_accumulates(const Spec& spec, std::int64_t length) {
   for (const LayerSpec& layer : spec.layers) {
     const auto keys = static_cast<double>(most_keys(layer.attention, length));
     total += tokens * (attention_macs(layer.attention, width, keys) + feed_forward_macs(layer.feed_forward, width));
+    total += layer.cross ? tokens * attention_macs(*layer.cross, width, tokens) : 0;
   }
   if (spec.is_image()) {
     const auto patch = static_cast<double>(spec.image.patch);

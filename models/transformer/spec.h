@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -116,6 +117,8 @@ struct FeedForwardSpec {
 
 struct LayerSpec {
   AttentionSpec attention = {};
+  // After it, attention over all states of an encoder: no positions, no mask, its norm where the attention's is.
+  std::optional<AttentionSpec> cross = std::nullopt;
   std::int64_t encoding = 0;  // index into Spec::encodings; −1: none
   FeedForwardSpec feed_forward = {};
   NormPlace attention_norm = NormPlace::kPre;
@@ -193,6 +196,8 @@ struct Spec {
   // Of the embedding and of what the head multiplies.
   std::int64_t token_width() const { return embedding_width > 0 ? embedding_width : width; }
   bool is_image() const { return image.patch > 0; }
+  // Whether its layers look at the states of an encoder: all of them, or none.
+  bool crosses() const { return first().cross.has_value(); }
   std::int64_t depth() const { return static_cast<std::int64_t>(layers.size()); }
   // The layer that stands for all where they are alike: widths and heads are.
   const LayerSpec& first() const { return layers.front(); }
@@ -220,7 +225,8 @@ Status validate(const Spec& spec);
 // Of one layer and their count alone, before a list is made of them.
 Status validate(const LayerSpec& layer, std::int64_t count);
 
-// Multiply-accumulates of a forward pass over T tokens (T patches and class tokens of an image), logits of all rows.
+// Multiply-accumulates of a forward pass over T tokens (T patches and class tokens of an image), logits of all rows;
+// cross-attention over as many states.
 double multiply_accumulates(const Spec& spec, std::int64_t length);
 // The same for what observe() computes: keys after a causal query left out, logits of the last row alone unless asked.
 double run_macs(const Spec& spec, std::int64_t length, bool all_logits);

@@ -82,6 +82,12 @@ attention::Attention Transformer::attention(std::int64_t layer, const position::
           state_values,           own.mask(), own.spec().attention.soft_cap, own.weights().sinks};
 }
 
+attention::Attention Transformer::cross_attention(std::int64_t layer, const position::Prepared& prepared,
+                                                  const at::Tensor& value) const {
+  static const at::Tensor nothing;
+  return {*cross_encoding_, prepared, layer, value, nothing, attention::Mask{false}};
+}
+
 Range Transformer::read_tokens(std::int64_t length, bool all_logits) const {
   if (spec_.is_image()) {
     return spec_.head && spec_.pool == Pool::kClass ? Range{0, 1} : Range{};
@@ -129,33 +135,47 @@ at::Tensor Transformer::head(const at::Tensor& x) const {
   return spec_.logit_cap > 0 ? at::tanh(logits / spec_.logit_cap) * spec_.logit_cap : logits;
 }
 
-Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& attend) const {
+Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& attend, const Attend& cross) const {
   const std::int64_t size = spec_.is_image() ? batch.pixels.size(0) : batch.ids.size(0);
   std::vector<position::State> states = begin(batch.positions, size);
   at::Tensor x = embed(batch, states);
   for (const Block& layer : blocks_) {
     const std::int64_t n = layer.index();
-    LOCUS_TRY(x, layer(x, {*layer_encoding(n), encoding_layer(n), states[static_cast<std::size_t>(slot(n))], attend}));
+    LayerRun run{*layer_encoding(n), encoding_layer(n), states[static_cast<std::size_t>(slot(n))], attend};
+    std::optional<CrossRun> looked;
+    if (cross_encoding_) {
+      run.cross = &looked.emplace(CrossRun{*cross_encoding_, batch.memory, cross});
+    }
+    LOCUS_TRY(x, layer(x, run));
   }
   return head(x);
 }
 
 at::Tensor Transformer::forward(const Batch& batch) const {
-  return *run_whole(batch,
-                    [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
-                        const at::Tensor& state_values) -> Result<attention::Attended> {
-                      return attention::attend_whole_map(attention(layer, prepared, value, state_values));
-                    });
+  const Attend own = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
+                         const at::Tensor& state_values) -> Result<attention::Attended> {
+    return attention::attend_whole_map(attention(layer, prepared, value, state_values));
+  };
+  const Attend cross = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
+                           const at::Tensor& /*state_values*/) -> Result<attention::Attended> {
+    return attention::attend_whole_map(cross_attention(layer, prepared, value));
+  };
+  return *run_whole(batch, own, cross);
 }
 
-Result<at::Tensor> Transformer::replay(const Batch& batch,
-                                       const std::function<Result<at::Tensor>(std::int64_t)>& weights) const {
-  return run_whole(batch,
-                   [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
-                       const at::Tensor& state_values) -> Result<attention::Attended> {
-                     LOCUS_TRY(const at::Tensor map, weights(layer));
-                     return attention::attend_with(attention(layer, prepared, value, state_values), map);
-                   });
+Result<at::Tensor> Transformer::replay(const Batch& batch, const GivenWeights& weights,
+                                       const GivenWeights& cross_weights) const {
+  const Attend own = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
+                         const at::Tensor& state_values) -> Result<attention::Attended> {
+    LOCUS_TRY(const at::Tensor map, weights(layer));
+    return attention::attend_with(attention(layer, prepared, value, state_values), map);
+  };
+  const Attend cross = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
+                           const at::Tensor& /*state_values*/) -> Result<attention::Attended> {
+    LOCUS_TRY(const at::Tensor map, cross_weights(layer));
+    return attention::attend_with(cross_attention(layer, prepared, value), map);
+  };
+  return run_whole(batch, own, cross);
 }
 
 Result<Observation> Transformer::observe(const Batch& batch, const ObserveOptions& options) const {
@@ -164,6 +184,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
   const std::int64_t size = spec_.is_image() ? batch.pixels.size(0) : batch.ids.size(0);
   Observation observation;
   observation.layers.resize(blocks_.size());
+  observation.cross.resize(cross_encoding_ ? blocks_.size() : 0);
   std::optional<Continued> continued;
   if (options.past != nullptr) {
     continued = Continued::begin(*this, *options.past, batch, options);
@@ -177,6 +198,10 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
       observation.layers[static_cast<std::size_t>(layer)].value = value;
     }
     return attention::attend_streaming(attention(layer, prepared, value, state_values), {rows, 0, 0, options.stop});
+  };
+  const Attend look = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
+                          const at::Tensor& /*state_values*/) {
+    return attention::attend_streaming(cross_attention(layer, prepared, value), {{}, 0, 0, options.stop});
   };
   const bool all = observation.reused == 0;
   at::Tensor x = embed(all ? batch : Batch{batch.ids.slice(1, rows.begin), {}, states.front().positions}, states);
@@ -192,12 +217,18 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     if (options.hidden) {
       record.hidden = all ? x : continued->hidden(n, x);
     }
-    // Of the last layer's output only the rows that the head reads, unless all tokens' experts are asked for.
+    // Of the last layer's output only the rows that the head reads, unless all tokens' experts are asked for, or where
+    // they look at an encoder.
+    const bool all_rows = options.routing || cross_encoding_ != nullptr;
     const Range read = n + 1 == depth ? read_tokens(x.size(1), options.all_logits) : Range{};
+    std::optional<CrossRun> looked;
+    if (cross_encoding_) {
+      looked.emplace(CrossRun{*cross_encoding_, batch.memory, look, &observation.cross[static_cast<std::size_t>(n)]});
+    }
     LOCUS_TRY(x, layer(x, {*layer_encoding(n), encoding_layer(n), states[static_cast<std::size_t>(slot(n))], attend,
-                           &record, options.routing ? Range{} : read, continued ? &*continued : nullptr,
-                           options.routing ? &record.routing : nullptr}));
-    x = options.routing && !read.empty() ? x.slice(1, read.begin, read.end) : x;
+                           &record, all_rows ? Range{} : read, continued ? &*continued : nullptr,
+                           options.routing ? &record.routing : nullptr, looked ? &*looked : nullptr}));
+    x = all_rows && !read.empty() ? x.slice(1, read.begin, read.end) : x;
   }
   observation.logits = head(x);
   observation.rows = continued ? continued->finish() : nullptr;

@@ -16,6 +16,7 @@
 //     latent_norm}.weight
 //   layers.N.attention.{query_norm, key_norm}[.HEAD].{weight, bias}   layers.N.attention.sinks [H]
 //   layers.N.attention.output.{weight [C, H·D], bias}
+//   layers.N.cross_norm.*   layers.N.cross.{query, key, value, output}.*
 //   layers.N.feed_forward.{gate, up [I, C], down [C, I]}.*
 //   layers.N.feed_forward.{router.*, correction [E], experts.E.{gate, up, down}.*, shared.{gate, up, down}.*,
 //     shared_gate.weight}
@@ -57,6 +58,7 @@ struct Batch {
   at::Tensor ids;
   at::Tensor pixels;
   position::Positions positions;  // of all T tokens; see Transformer::positions()
+  at::Tensor memory = {};         // (B, K, C) an encoder's states, for layers with cross-attention
 };
 
 class RowStore;
@@ -81,6 +83,7 @@ struct ObserveOptions {
 
 struct Observation {
   std::vector<LayerRecord> layers;
+  std::vector<LayerRecord> cross;  // of each layer's cross-attention, where it has one; prepared.key is of K states
   at::Tensor logits;        // (B, T or 1, V); (B, 1, classes) for images; (B, T, C) states of a model without head
   std::int64_t reused = 0;  // tokens taken over from the past
   std::shared_ptr<RowStore> rows;  // for a next run's Past
@@ -123,6 +126,8 @@ class Transformer {
   position::Positions positions(std::int64_t length, double start = 0) const;
   position::Positions grid_positions(std::int64_t rows, std::int64_t columns) const;
   const Block& block(std::int64_t layer) const { return blocks_[static_cast<std::size_t>(layer)]; }
+  // None: of cross-attention, whose keys all queries see; null where no layer has it.
+  std::shared_ptr<const position::PositionEncoding> cross_encoding() const { return cross_encoding_; }
   // Which keys the queries of a layer see.
   attention::Mask mask(std::int64_t layer) const { return block(layer).mask(); }
   // Class and register tokens in front of the patches; 0 for text.
@@ -131,9 +136,11 @@ class Transformer {
   // Logits (B, T, V), or (B, 1, classes) for images, or states without a head (B, T, C); differentiable. The caller has
   // checked ids and accepts().
   at::Tensor forward(const Batch& batch) const;
-  // forward() with these attention weights, (B, H, T, T) a layer, in place of the soft-max's: what shown maps imply.
-  Result<at::Tensor> replay(const Batch& batch,
-                            const std::function<Result<at::Tensor>(std::int64_t layer)>& weights) const;
+  // forward() with these attention weights, (B, H, T, T) a layer, in place of the soft-max's: what shown maps imply;
+  // those of cross-attention are (B, H, T, K).
+  using GivenWeights = std::function<Result<at::Tensor>(std::int64_t layer)>;
+  Result<at::Tensor> replay(const Batch& batch, const GivenWeights& weights,
+                            const GivenWeights& cross_weights = {}) const;
   // The same numbers without any (T, T) map, under no-grad. Errors: kCancelled, and accepts()'s.
   Result<Observation> observe(const Batch& batch, const ObserveOptions& options = {}) const;
 
@@ -152,11 +159,13 @@ class Transformer {
   // What a layer attends with.
   attention::Attention attention(std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
                                  const at::Tensor& state_values) const;
+  attention::Attention cross_attention(std::int64_t layer, const position::Prepared& prepared,
+                                       const at::Tensor& value) const;
   at::Tensor embed(const Batch& batch, const std::vector<position::State>& states) const;
   at::Tensor embed_image(const at::Tensor& pixels) const;
   at::Tensor norm(const at::Tensor& x, const NormWeights& weights) const;
   // Embedding, all layers, head.
-  Result<at::Tensor> run_whole(const Batch& batch, const Attend& attend) const;
+  Result<at::Tensor> run_whole(const Batch& batch, const Attend& attend, const Attend& cross) const;
   // The tokens of an image model's last layer that its head reads.
   Range read_tokens(std::int64_t length, bool all_logits) const;
   at::Tensor pooled(const at::Tensor& x) const;
@@ -165,6 +174,7 @@ class Transformer {
 
   Spec spec_;
   std::vector<LayerEncoding> encodings_;
+  std::shared_ptr<const position::PositionEncoding> cross_encoding_;
   std::vector<Place> places_;  // of each layer
   at::Tensor embedding_;
   at::Tensor token_type_;

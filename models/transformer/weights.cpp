@@ -177,6 +177,25 @@ Result<Fitting> fit(Transformer& model, const families::Plan& plan, const famili
   return fitting;
 }
 
+void Fitting::add(Fitting other) {
+  const std::size_t own = parts.size();
+  parameters += other.parameters;
+  for (Part& part : other.parts) {
+    const bool shared =
+        std::any_of(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(own), [&](const Part& each) {
+          return each.tensor == part.tensor && each.binding.item == part.binding.item &&
+                 each.binding.piece.index == part.binding.piece.index;
+        });
+    parameters -= shared ? count_of(part.parameter.shape) : 0;
+    parts.push_back(std::move(part));
+  }
+  for (std::string& name : other.unexpected) {
+    if (std::find(unexpected.begin(), unexpected.end(), name) == unexpected.end()) {
+      unexpected.push_back(std::move(name));
+    }
+  }
+}
+
 at::Tensor to_tensor_as_stored(const TensorInfo& info, const checkpoint::Source& source) {
   const auto type = at::TensorOptions(scalar_type(info.dtype));
   const std::size_t size = checkpoint::element_size(info.dtype);

@@ -25,6 +25,9 @@ struct Fitting {
   std::vector<Part> parts;
   std::vector<std::string> unexpected;  // tensors that no parameter uses and that are not known buffers
   std::int64_t parameters = 0;          // elements
+
+  // Those of another model of the same checkpoint; what both read is counted once.
+  void add(Fitting other);
 };
 
 // Errors: kBadInput naming file, tensor, expected and found, for a missing tensor or another shape; kUnsupported for a

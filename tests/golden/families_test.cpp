@@ -12,6 +12,7 @@
 #include "models/recorded_trace.h"
 #include "models/transformer/families/family.h"
 #include "models/transformer/weights.h"
+#include "models/verify.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"
@@ -56,6 +57,11 @@ models::Input input_of(const fs::path& folder, const test::Golden& golden) {
   }
   const at::Tensor ids = golden["input_ids"].contiguous();
   input.ids = std::vector<std::int64_t>(ids.data_ptr<std::int64_t>(), ids.data_ptr<std::int64_t>() + ids.numel());
+  if (golden.has("decoder_input_ids")) {
+    const at::Tensor own = golden["decoder_input_ids"].contiguous();
+    input.decoder_ids =
+        std::vector<std::int64_t>(own.data_ptr<std::int64_t>(), own.data_ptr<std::int64_t>() + own.numel());
+  }
   return input;
 }
 
@@ -73,12 +79,11 @@ at::Tensor outcome(const models::TraceData& data) {
   return data.model.image && data.logits.defined() ? found.flatten() : found;
 }
 at::Tensor outcome(const test::Golden& golden) {
-  // Of an encoder–decoder the encoder is read.
-  return golden[golden.has("encoder.hidden") ? "encoder.hidden" : golden.has("logits") ? "logits" : "hidden"];
+  return golden[golden.has("logits") ? "logits" : "hidden"];
 }
 at::Tensor attention_of(const test::Golden& golden, std::size_t layer) {
   const std::string name = "layers." + std::to_string(layer) + ".attention";
-  return golden[golden.has("encoder." + name) ? "encoder." + name : name];
+  return golden[golden.has("decoder." + name) ? "decoder." + name : name];
 }
 
 const models::TraceData& data_of(const models::Trace& trace) {
@@ -119,14 +124,14 @@ TEST(Families, GiveTheSameWhenTokensAreAppended) {
     }
     models::RunOptions options;
     options.continuable = true;
-    models::Input part;
+    models::Input part = input;
     for (std::size_t count = input.ids->size() / 2; count <= input.ids->size(); ++count) {
       part.ids = std::vector<std::int64_t>(input.ids->begin(), input.ids->begin() + static_cast<std::ptrdiff_t>(count));
       const auto trace = model->run(part, options);
       ASSERT_TRUE(trace.ok()) << trace.error().describe();
       options.reuse = *trace;
     }
-    EXPECT_TRUE(!model->info().causal || options.reuse->reused() > 0);
+    EXPECT_TRUE(!model->info().causal || model->info().encoder_layers > 0 || options.reuse->reused() > 0);
     const models::TraceData& data = data_of(*options.reuse);
     EXPECT_CLOSE(outcome(data)[-1], outcome(golden)[-1], kFamiliesTolerance);
     for (std::size_t n = 0; n < data.layers.size(); ++n) {
@@ -157,6 +162,7 @@ TEST(Families, WriteWhatTheyRead) {
     const auto fitting = transformer::fit(**model, *plan, checkpoint);
     ASSERT_TRUE(fitting.ok()) << fitting.error().describe();
     transformer::load(*fitting);
+    EXPECT_TRUE(fitting->unexpected.empty());
     std::size_t written = 0;
     for (const auto& [name, value] : transformer::stored_tensors(**model, *plan)) {
       const checkpoint::TensorInfo* const info = checkpoint.find(name);
@@ -189,9 +195,134 @@ TEST(Families, NameEachLayersEncodingAndWindow) {
   EXPECT_EQ(layer("deberta-v2", 1), "disentangled");
   EXPECT_EQ(layer("t5-encoder", 0), "t5");
   EXPECT_EQ(open_plain(family_folder("t5-encoder"))->info().warnings, std::vector<std::string>());
-  const std::vector<std::string> warnings = open_plain(family_folder("t5"))->info().warnings;
-  ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_NE(warnings.front().find("the decoder is not read"), std::string::npos);
+  EXPECT_EQ(layer("t5", 1), "t5");
+  EXPECT_EQ(open_plain(family_folder("t5"))->info().warnings, std::vector<std::string>());
+}
+
+// The three kinds of maps of an encoder–decoder, and what each side says.
+TEST(Families, EncoderDecodersHaveThreeSides) {
+  const fs::path folder = family_folder("t5");
+  const auto model = open_plain(folder);
+  ASSERT_NE(model, nullptr);
+  EXPECT_EQ(model->info().encoder_layers, 2);
+  EXPECT_TRUE(model->info().causal);
+  std::int64_t numbers = 0;
+  const auto tensors = *checkpoint::open_tensors(folder / "model.safetensors");
+  for (const checkpoint::TensorInfo& tensor : tensors->tensors()) {
+    numbers += tensor.name.find("EncDecAttention.relative_attention_bias") == std::string::npos ? tensor.elements() : 0;
+  }
+  EXPECT_EQ(model->info().parameters, numbers);  // the embedding of both is one
+
+  const test::Golden golden = expected(folder);
+  const auto trace = run(*model, input_of(folder, golden));
+  ASSERT_NE(trace, nullptr);
+  EXPECT_EQ(trace->side(models::Side::kDecoder), nullptr);
+  EXPECT_FALSE(trace->crosses());
+  const auto encoder = trace->side(models::Side::kEncoder);
+  const auto cross = trace->side(models::Side::kCross);
+  ASSERT_TRUE(encoder && cross);
+  EXPECT_EQ(std::pair(trace->length(), encoder->length()), std::pair(std::int64_t{13}, std::int64_t{18}));
+  EXPECT_EQ(std::pair(cross->length(), cross->keys()), std::pair(std::int64_t{13}, std::int64_t{18}));
+  EXPECT_TRUE(cross->crosses());
+  EXPECT_EQ(cross->key_tokens().back().id, encoder->tokens().back().id);
+  EXPECT_FALSE(encoder->model().causal);
+  EXPECT_EQ(cross->model().encoding, "none");
+  EXPECT_CLOSE(data_of(*encoder).hidden, golden["encoder.hidden"], kFamiliesTolerance);
+  for (std::size_t n = 0; n < 2; ++n) {
+    const std::string prefix = ".layers." + std::to_string(n) + ".";
+    const auto map = [&](const models::Trace& side) {
+      return *models::whole_map(*data_of(side).layers[n].scores, attention::Quantity::kWeight);
+    };
+    EXPECT_CLOSE(map(*encoder), golden["encoder" + prefix + "attention"], kFamiliesTolerance);
+    EXPECT_CLOSE(map(*cross), golden["decoder" + prefix + "cross_attention"], kFamiliesTolerance);
+  }
+  const auto part =
+      cross->overview({1, models::kMeanHead, models::Quantity::kWeight, {2, 13}, {1, 18}}, 11, 17, Reduction::kMean);
+  ASSERT_TRUE(part.ok()) << part.error().describe();
+  const at::Tensor want = golden["decoder.layers.1.cross_attention"].mean(0).slice(0, 2).slice(1, 1);
+  EXPECT_CLOSE(at::tensor(at::ArrayRef<float>(part->values)).view({11, 17}), want, kFamiliesTolerance);
+}
+
+// Without an input of its own the decoder has read the start token; the last row alone has logits unless all are asked.
+TEST(Families, EncoderDecodersStartWithoutDecoderIds) {
+  const auto model = open_plain(family_folder("t5"));
+  models::Input input = input_of(family_folder("t5"), expected(family_folder("t5")));
+  const auto whole = run(*model, input);
+  models::RunOptions options;
+  const auto last = model->run(input, options);
+  ASSERT_TRUE(last.ok()) << last.error().describe();
+  ASSERT_EQ(data_of(**last).logits.size(0), 1);
+  EXPECT_CLOSE(data_of(**last).logits[0], data_of(*whole).logits[12], kFamiliesTolerance);
+  EXPECT_EQ((*last)->side(models::Side::kCross)->length(), 13);
+  input.decoder_ids.reset();
+  const auto start = run(*model, input);
+  ASSERT_NE(start, nullptr);
+  EXPECT_EQ(start->length(), 1);
+  EXPECT_EQ(start->tokens().front().id, 0);
+  input.decoder_ids = std::vector<std::int64_t>{0};
+  EXPECT_CLOSE(data_of(*start).logits, data_of(*run(*model, input)).logits, 1e-6);
+
+  input.decoder_ids = std::vector<std::int64_t>{0, 61};
+  const auto outside = model->run(input, options);
+  ASSERT_FALSE(outside.ok());
+  EXPECT_EQ(outside.error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(outside.error().describe(), "decoder: token 1: expected an id from 0 to 60, found 61");
+  input.decoder_ids = std::vector<std::int64_t>();
+  EXPECT_EQ(model->run(input, options).error().code, ErrorCode::kBadInput);
+  input.decoder_ids = std::vector<std::int64_t>{0};
+  input.decoder_text = "a";
+  EXPECT_EQ(model->run(input, options).error().code, ErrorCode::kUsage);
+  input.decoder_text.reset();
+  const auto other = open_plain(family_folder("t5-encoder"))->run(input, options);
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().code, ErrorCode::kBadInput);
+}
+
+// Token by token as one run over all of them says, each the likeliest.
+TEST(Families, EncoderDecodersGenerate) {
+  const auto model = open_plain(family_folder("t5"));
+  models::Input input = input_of(family_folder("t5"), expected(family_folder("t5")));
+  input.decoder_ids->resize(3);
+  models::GenerateOptions wanted;
+  wanted.count = 5;
+  models::RunOptions options;
+  options.all_logits = true;
+  const auto made = model->generate(input, wanted, options);
+  ASSERT_TRUE(made.ok()) << made.error().describe();
+  ASSERT_EQ(made->ids.size(), 5U);
+  input.decoder_ids->insert(input.decoder_ids->end(), made->ids.begin(), made->ids.end());
+  const auto whole = run(*model, input);
+  ASSERT_NE(whole, nullptr);
+  const at::Tensor likeliest = data_of(*whole).logits.argmax(-1);
+  for (std::int64_t n = 0; n < 5; ++n) {
+    EXPECT_EQ(made->ids[static_cast<std::size_t>(n)], likeliest[2 + n].item<std::int64_t>()) << n;
+  }
+  EXPECT_CLOSE(data_of(*made->trace).logits, data_of(*whole).logits, 1e-5);
+  const auto map = [](const models::Trace& trace) {
+    const auto cross = trace.side(models::Side::kCross);
+    return *models::whole_map(*data_of(*cross).layers[1].scores, attention::Quantity::kWeight);
+  };
+  EXPECT_CLOSE(map(*made->trace), map(*whole), 1e-5);
+}
+
+// What is shown of all three sides explains what the model says; without one of them it would not.
+TEST(Families, EncoderDecodersAreVerified) {
+  const fs::path folder = family_folder("t5");
+  const auto model = open_plain(folder);
+  const auto own = models::verify(*model, input_of(folder, expected(folder)));
+  ASSERT_TRUE(own.ok()) << own.error().describe();
+  EXPECT_TRUE(own->passed);
+  const auto report = models::verify_expected(*model, folder / "expected.safetensors");
+  ASSERT_TRUE(report.ok()) << report.error().describe();
+  EXPECT_TRUE(report->passed);
+  std::vector<std::string> names;
+  for (const models::VerifyRow& row : report->rows) {
+    names.push_back(row.name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"logits", "encoder.hidden", "encoder.layers.0.attention",
+                                             "encoder.layers.1.attention", "decoder.layers.0.attention",
+                                             "decoder.layers.1.attention", "decoder.layers.0.cross_attention",
+                                             "decoder.layers.1.cross_attention"}));
 }
 
 // DeBERTa's parts of the logits, as quantities of their own.

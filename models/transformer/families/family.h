@@ -85,7 +85,10 @@ struct Plan {
   // Images: how a picture becomes pixels, where the checkpoint says.
   std::optional<image::Preprocessing> preprocessing;
   std::vector<std::string> warnings;
-  bool own_names = false;  // tensors are called as the parameters are
+  // The encoder whose states the layers' cross-attention reads; none or one.
+  std::vector<Plan> encoder;
+  std::int64_t start_token = 0;  // what its decoder begins with
+  bool own_names = false;        // tensors are called as the parameters are
 
   void name(std::string parameter, std::string tensor, Layout layout = Layout::kAsIs, Piece piece = {});
   // What the checkpoint may call a parameter, in the order they are looked for; none where no row names it. Old files

@@ -1,5 +1,7 @@
-// T5's encoder (T5, v1.1, FLAN and mT5 files): pre-norm with RMSNorm, no biases, scores that are not divided, and one
-// table of distance buckets for all layers. The decoder of a file of both is left out.
+// T5 (T5, v1.1, FLAN and mT5 files): pre-norm with RMSNorm, no biases, scores that are not divided, and one table of
+// distance buckets for all layers of each side. A file may hold the encoder alone.
+#include <cmath>
+
 #include "models/transformer/families/list.h"
 #include "models/transformer/families/slots.h"
 
@@ -7,9 +9,43 @@ namespace locus::families {
 
 namespace {
 
+const std::vector<std::string_view> kT5Prefixes{"", "module."};
+constexpr const char* kT5Anchor = "shared.weight";
+
 bool recognises_t5(const Checkpoint& checkpoint) {
   const std::string type = model_type(checkpoint);
   return type == "t5" || type == "mt5";
+}
+
+// What the two sides call the same: a block's attention is layer 0, its feed-forward the last one.
+std::vector<Name> side_names(const std::string& side, const std::string& last) {
+  const std::string block = side + ".block.N.layer.";
+  return {{"embedding.weight", "shared.weight"},
+          {"embedding.weight", side + ".embed_tokens.weight"},
+          {"position.relative_attention_bias", side + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight"},
+          {"layers.N.attention_norm", block + "0.layer_norm"},
+          {"layers.N.attention.query", block + "0.SelfAttention.q"},
+          {"layers.N.attention.key", block + "0.SelfAttention.k"},
+          {"layers.N.attention.value", block + "0.SelfAttention.v"},
+          {"layers.N.attention.output", block + "0.SelfAttention.o"},
+          {"layers.N.feed_forward_norm", block + last + ".layer_norm"},
+          {"layers.N.feed_forward.gate", block + last + ".DenseReluDense.wi_0"},
+          {"layers.N.feed_forward.up", block + last + ".DenseReluDense.wi_1"},
+          {"layers.N.feed_forward.up", block + last + ".DenseReluDense.wi"},
+          {"layers.N.feed_forward.down", block + last + ".DenseReluDense.wo"},
+          {"final_norm", side + ".final_layer_norm"}};
+}
+
+std::vector<Name> decoder_names() {
+  const std::string block = "decoder.block.N.layer.1.";
+  std::vector<Name> names = side_names("decoder", "2");
+  names.insert(names.end(), {{"layers.N.cross_norm", block + "layer_norm"},
+                             {"layers.N.cross.query", block + "EncDecAttention.q"},
+                             {"layers.N.cross.key", block + "EncDecAttention.k"},
+                             {"layers.N.cross.value", block + "EncDecAttention.v"},
+                             {"layers.N.cross.output", block + "EncDecAttention.o"},
+                             {"head.weight", "lm_head.weight"}});
+  return names;
 }
 
 // feed_forward_proj: "relu", "gated-gelu", …
@@ -26,21 +62,57 @@ Status read_feed_forward(const Config& config, Plan& plan) {
     layer.feed_forward.gated = gated;
     layer.feed_forward.activation = *activation;
   });
-  // What the matrix behind the activation is called.
+  return {};
+}
+
+// What the matrix behind the activation is called.
+void keep_feed_forward_names(Plan& plan) {
+  const bool gated = plan.spec.first().feed_forward.gated;
   std::erase_if(plan.names, [&](const Name& row) { return row.tensor.ends_with(gated ? ".wi" : ".wi_1"); });
+}
+
+// The decoder beside an encoder: its layers look at their own tokens before and at all states of the encoder.
+Status add_decoder(const Config& config, const std::string& prefix, Plan& plan) {
+  Plan encoder = std::move(plan);
+  plan = {};
+  plan.spec = encoder.spec;
+  plan.spec.causal = plan.spec.head = true;
+  LOCUS_TRY(const std::int64_t layers, integer_or(config, "num_decoder_layers", encoder.spec.depth()));
+  if (layers > transformer::kMostLayers) {
+    return bad_input("expected 1 to " + std::to_string(transformer::kMostLayers) + ", found " + std::to_string(layers),
+                     config.context("num_decoder_layers"));
+  }
+  transformer::LayerSpec layer = encoder.spec.first();
+  layer.cross = layer.attention;
+  layer.cross->scale = 1;
+  plan.spec.repeat(layer, layers);
+  LOCUS_TRY(plan.spec.tied_head, config.boolean("tie_word_embeddings", true));
+  plan.spec.logit_scale = plan.spec.tied_head ? 1 / std::sqrt(static_cast<double>(plan.spec.width)) : 1;
+  LOCUS_TRY(plan.start_token, integer_or(config, "decoder_start_token_id", 0, 0));
+  for (const Name& each : decoder_names()) {
+    plan.name(each.parameter, prefix + each.tensor);
+  }
+  plan.skipped = {"embed_tokens.weight", "EncDecAttention.relative_attention_bias.weight", prefix + "encoder.*"};
+  if (plan.spec.tied_head) {
+    plan.skipped.emplace_back("lm_head.weight");
+  }
+  encoder.skipped.push_back(prefix + "decoder.*");
+  plan.encoder.push_back(std::move(encoder));
   return {};
 }
 
 Status finish_t5(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
-  if (checkpoint.find("decoder.final_layer_norm.weight") != nullptr) {
-    plan.warnings.push_back(checkpoint.path.string() +
-                            ": the decoder is not read: these are the encoder's maps and states");
-  }
   LOCUS_CHECK(read_feed_forward(config, plan));
   LOCUS_TRY(const std::int64_t buckets, config.integer("relative_attention_num_buckets", 32));
   LOCUS_TRY(const std::int64_t longest, config.integer("relative_attention_max_distance", 128));
   plan.spec.encodings = {{"t5", {{"buckets", buckets}, {"max_distance", longest}}}};
+  const std::string prefix = checkpoint.prefix_of(kT5Prefixes, kT5Anchor);
+  if (checkpoint.find(prefix + "decoder.final_layer_norm.weight") != nullptr) {
+    LOCUS_CHECK(add_decoder(config, prefix, plan));
+    keep_feed_forward_names(plan.encoder.front());
+  }
+  keep_feed_forward_names(plan);
   return {};
 }
 
@@ -48,7 +120,6 @@ Status finish_t5(const Checkpoint& checkpoint, Plan& plan) {
 
 const Family kT5 = [] {
   using namespace slot;
-  const std::string block = "encoder.block.N.layer.";
   return Family{
       .name = "t5",
       .recognises = recognises_t5,
@@ -61,24 +132,10 @@ const Family kT5 = [] {
                  {{"d_ff"}, inner},
                  {{"layer_norm_epsilon"}, norm_eps, 1e-6}},
       .finish = finish_t5,
-      .prefixes = {"", "module."},
-      .anchor = "shared.weight",
-      .names = {{"embedding.weight", "shared.weight"},
-                {"embedding.weight", "encoder.embed_tokens.weight"},
-                {"position.relative_attention_bias",
-                 "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"},
-                {"layers.N.attention_norm", block + "0.layer_norm"},
-                {"layers.N.attention.query", block + "0.SelfAttention.q"},
-                {"layers.N.attention.key", block + "0.SelfAttention.k"},
-                {"layers.N.attention.value", block + "0.SelfAttention.v"},
-                {"layers.N.attention.output", block + "0.SelfAttention.o"},
-                {"layers.N.feed_forward_norm", block + "1.layer_norm"},
-                {"layers.N.feed_forward.gate", block + "1.DenseReluDense.wi_0"},
-                {"layers.N.feed_forward.up", block + "1.DenseReluDense.wi_1"},
-                {"layers.N.feed_forward.up", block + "1.DenseReluDense.wi"},
-                {"layers.N.feed_forward.down", block + "1.DenseReluDense.wo"},
-                {"final_norm", "encoder.final_layer_norm"}},
-      .skipped = {"embed_tokens.weight", "decoder.*", "lm_head.weight"},
+      .prefixes = kT5Prefixes,
+      .anchor = kT5Anchor,
+      .names = side_names("encoder", "1"),
+      .skipped = {"embed_tokens.weight", "lm_head.weight"},
   };
 }();
 
