@@ -13,6 +13,7 @@
 #include "models/recorded_trace.h"
 #include "models/settings_json.h"
 #include "models/text/json.h"
+#include "models/trace_sides.h"
 #include "models/transformer/weights.h"
 
 namespace locus::models {
@@ -33,7 +34,17 @@ bool has_elements(const TensorInfo* info, std::size_t rank) {
 
 class Reader {
  public:
-  Reader(checkpoint::Source source, std::string file) : source_(std::move(source)), file_(std::move(file)) {}
+  // Of a side of an encoder–decoder, or of a trace without sides. `keys`: the encoder's tokens, for cross-attention.
+  Reader(checkpoint::Source source, std::string file, SideNames names = {}, std::vector<TokenInfo> keys = {})
+      : source_(std::move(source)), file_(std::move(file)), names_(names) {
+    data_.key_tokens = std::move(keys);
+  }
+
+  // The tokens alone.
+  Result<std::vector<TokenInfo>> tokens() {
+    LOCUS_CHECK(read_tokens());
+    return std::move(data_.tokens);
+  }
 
   Result<TraceData> read() {
     if (text("locus.format") != "trace/1") {
@@ -46,15 +57,19 @@ class Reader {
       LOCUS_TRY(TraceLayer layer, read_layer(n));
       data_.layers.push_back(std::move(layer));
     }
+    if (names_.crosses()) {
+      set_cross_encoding(data_.model);
+    }
     return std::move(data_);
   }
 
  private:
   std::string text(const std::string& key) const {
-    const auto found = source_->metadata().find(key);
+    const auto found = source_->metadata().find(names_.metadata(key));
     return found == source_->metadata().end() ? std::string() : found->second;
   }
-  std::string metadata(const std::string& key) const { return file_ + ": metadata " + key; }
+  std::string metadata(const std::string& key) const { return file_ + ": metadata " + names_.metadata(key); }
+  const TensorInfo* find(const std::string& name) const { return source_->find(names_.tensor(name)); }
   // A metadata entry as JSON; null when absent.
   Result<json> value(const std::string& key) const {
     const std::string value = text(key);
@@ -69,11 +84,11 @@ class Reader {
     }
     return value;
   }
-  std::string where(const std::string& name) const { return file_ + ": tensor " + name; }
+  std::string where(const std::string& name) const { return file_ + ": tensor " + names_.tensor(name); }
 
   // The tensor, or undefined. Errors: kBadInput for another shape; −1 stands for any size.
   Result<at::Tensor> tensor(const std::string& name, const std::vector<std::int64_t>& shape) const {
-    const TensorInfo* info = source_->find(name);
+    const TensorInfo* info = find(name);
     if (info == nullptr) {
       return at::Tensor();
     }
@@ -113,8 +128,8 @@ class Reader {
   Status read_tokens() {
     LOCUS_TRY(const std::vector<std::string> labels, read_labels());
     LOCUS_TRY(const at::Tensor ids, tensor("input_ids", {-1}));
-    const TensorInfo* position_info = source_->find("position_ids");
-    const TensorInfo* query_info = source_->find("layers.0.q");
+    const TensorInfo* position_info = find("position_ids");
+    const TensorInfo* query_info = find("layers.0.q");
     const bool has_positions = has_elements(position_info, 1) || has_elements(position_info, 2);
     const auto named = static_cast<std::int64_t>(labels.size());
     length_ = ids.defined()                 ? ids.size(0)
@@ -182,21 +197,23 @@ class Reader {
   // Layers, heads and widths: from the tensors, and from the metadata what they do not tell.
   Status read_shape() {
     ModelInfo& model = data_.model;
+    const std::string before = names_.tensor("layers.");
     for (const TensorInfo& info : source_->tensors()) {
       std::int64_t layer = 0;
-      const char* begin = info.name.data() + 7;
-      if (info.name.rfind("layers.", 0) == 0 &&
+      const char* begin = info.name.data() + before.size();
+      if (info.name.rfind(before, 0) == 0 &&
           std::from_chars(begin, info.name.data() + info.name.size(), layer).ec == std::errc() && layer >= 0 &&
           layer < kMostLayers) {
         model.layers = std::max(model.layers, layer + 1);
       }
     }
-    const TensorInfo* q = source_->find("layers.0.q");
-    const TensorInfo* k = source_->find("layers.0.k");
-    const TensorInfo* attention = source_->find("layers.0.attention");
+    const TensorInfo* q = find("layers.0.q");
+    const TensorInfo* k = find("layers.0.k");
+    const TensorInfo* attention = find("layers.0.attention");
     const TensorInfo* scores = q != nullptr ? q : attention;
     if (!has_elements(scores, 3)) {
-      return bad_input("expected layers.0.q and layers.0.k [H, T, D] or layers.0.attention [H, T, T], found none",
+      return bad_input("expected " + names_.tensor("layers.0.q") + " and " + names_.tensor("layers.0.k") +
+                           " [H, T, D] or " + names_.tensor("layers.0.attention") + " [H, T, T], found none",
                        file_);
     }
     LOCUS_TRY(json stored, value("shape"));
@@ -223,7 +240,7 @@ class Reader {
     if (!causal.empty() && causal != "true" && causal != "false") {
       return bad_input("expected true or false, found " + checkpoint::shown(causal, 40), metadata("causal"));
     }
-    data_.model.causal = causal != "false";
+    data_.model.causal = causal != "false" && !names_.crosses();
     const std::string window = text("window");
     std::int64_t& width = all.window;
     const auto [end, code] = std::from_chars(window.data(), window.data() + window.size(), width);
@@ -276,7 +293,7 @@ class Reader {
 
   Status read_logits() {
     LOCUS_TRY(data_.hidden, float_tensor("hidden", {length_, -1}));
-    const TensorInfo* info = source_->find("logits");
+    const TensorInfo* info = find("logits");
     if (info == nullptr) {
       return {};
     }
@@ -290,13 +307,14 @@ class Reader {
   // entry share one.
   Status read_encodings() {
     LOCUS_TRY(json one, value("encoding"));
+    one = names_.crosses() ? json{{"name", "none"}} : std::move(one);
     LOCUS_TRY(const json list, value("layer_encodings"));
     if (!list.is_null() && (!list.is_array() || list.size() != data_.model.layer_info.size())) {
       return bad_input("expected a list of " + std::to_string(data_.model.layers) + " entries, one a layer",
                        metadata("layer_encodings"));
     }
-    if (one.is_null() && list.is_null() && source_->find("layers.0.q") != nullptr &&
-        source_->find("layers.0.k") != nullptr && source_->find("layers.0.attention") == nullptr) {
+    if (one.is_null() && list.is_null() && find("layers.0.q") != nullptr && find("layers.0.k") != nullptr &&
+        find("layers.0.attention") == nullptr) {
       data_.model.warnings.push_back("the trace names no encoding: its q and k are taken as the score sees them");
       one = json{{"name", "none"}};
     }
@@ -414,7 +432,7 @@ class Reader {
 
   Result<TraceLayer> read_layer(std::int64_t index) const {
     const std::string prefix = "layers." + std::to_string(index) + ".";
-    const std::vector<std::int64_t> map_shape{data_.model.heads, length_, length_};
+    const std::vector<std::int64_t> map_shape{data_.model.heads, length_, keys()};
     TraceLayer layer;
     LOCUS_TRY(layer.hidden, float_tensor(prefix + "hidden", {length_, -1}));
     std::map<attention::Quantity, at::Tensor> maps;
@@ -473,7 +491,7 @@ class Reader {
   Result<std::optional<position::State>> state(const Used& used, const std::string& prefix) const {
     std::optional<position::State> state = used.complete ? used.start : std::nullopt;
     if (state && used.encoding->description().updates) {
-      const TensorInfo* info = source_->find(prefix + "position_state");
+      const TensorInfo* info = find(prefix + "position_state");
       if (info == nullptr) {
         return std::optional<position::State>();
       }
@@ -518,7 +536,7 @@ class Reader {
     if (sums.defined() && !layer.encoding->hard_attention()) {
       sums = sums.unsqueeze(0);
     } else {
-      const at::Tensor nothing = at::empty({1, model.kv_heads, length_, 0});
+      const at::Tensor nothing = at::empty({1, model.kv_heads, keys(), 0});
       const attention::Attention attention{*layer.encoding, prepared,   layer.encoding_layer, nothing, {}, mask,
                                            soft_cap,        layer.sinks};
       LOCUS_TRY(const attention::Attended attended, attention::attend_streaming(attention));
@@ -531,13 +549,13 @@ class Reader {
 
   // Key heads that divide the heads; some encodings give each head keys of its own, others do not.
   Result<at::Tensor> keys_of_one(const std::string& name) const {
-    LOCUS_TRY(const at::Tensor keys, batch_of_one(name, -1));
-    if (keys.defined() && data_.model.heads % keys.size(1) != 0) {
+    LOCUS_TRY(const at::Tensor found, float_tensor(name, {-1, keys(), -1}));
+    if (found.defined() && data_.model.heads % found.size(0) != 0) {
       return bad_input("expected key heads that divide " + std::to_string(data_.model.heads) + " heads, found " +
-                           std::to_string(keys.size(1)),
+                           std::to_string(found.size(0)),
                        where(name));
     }
-    return keys;
+    return found.defined() ? found.unsqueeze(0) : found;
   }
 
   Result<at::Tensor> batch_of_one(const std::string& name, std::int64_t heads) const {
@@ -545,8 +563,13 @@ class Reader {
     return value.defined() ? value.unsqueeze(0) : value;
   }
 
+  std::int64_t keys() const {
+    return data_.key_tokens.empty() ? length_ : static_cast<std::int64_t>(data_.key_tokens.size());
+  }
+
   checkpoint::Source source_;
   std::string file_;
+  SideNames names_;
   TraceData data_;
   std::int64_t length_ = 0;
   position::Positions positions_;
@@ -559,13 +582,37 @@ class Reader {
   std::vector<Place> places_;
 };
 
+bool has_tensor(const checkpoint::Source& source, std::string_view begin, std::string_view part = {}) {
+  return std::any_of(source->tensors().begin(), source->tensors().end(), [&](const TensorInfo& info) {
+    return info.name.starts_with(begin) && info.name.find(part) != std::string::npos;
+  });
+}
+
+// A decoder's trace, with the other sides that the file holds.
+Result<TraceData> read_sides(const checkpoint::Source& source, const std::string& file) {
+  LOCUS_TRY(TraceData data, Reader(source, file, SideNames(Side::kDecoder)).read());
+  if (has_tensor(source, "encoder.layers.")) {
+    LOCUS_TRY(TraceData encoder, Reader(source, file, SideNames(Side::kEncoder)).read());
+    data.model.encoder_layers = encoder.model.layers;
+    data.encoder = std::make_shared<const RecordedTrace>(std::move(encoder));
+  }
+  if (has_tensor(source, "decoder.layers.", ".cross_")) {
+    LOCUS_TRY(std::vector<TokenInfo> keys, Reader(source, file, SideNames(Side::kEncoder)).tokens());
+    LOCUS_TRY(TraceData cross, Reader(source, file, SideNames(Side::kCross), std::move(keys)).read());
+    data.cross = std::make_shared<const RecordedTrace>(std::move(cross));
+  }
+  return data;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path) {
   return guarded([&]() -> Result<std::shared_ptr<const Trace>> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const checkpoint::Source source, checkpoint::open_tensors(path));
-    LOCUS_TRY(TraceData data, Reader(source, path.string()).read());
+    const std::string file = path.string();
+    LOCUS_TRY(TraceData data,
+              has_tensor(source, "decoder.layers.") ? read_sides(source, file) : Reader(source, file).read());
     return std::shared_ptr<const Trace>(std::make_shared<RecordedTrace>(std::move(data)));
   });
 }

@@ -9,6 +9,7 @@
 #include "models/loaded_model.h"
 #include "models/recorded_trace.h"
 #include "models/settings_json.h"
+#include "models/trace_sides.h"
 
 namespace locus::models {
 
@@ -22,7 +23,8 @@ constexpr std::int64_t kMostBytes = std::int64_t{16} << 30;
 
 class Writer {
  public:
-  Writer(const RecordedTrace& trace, const std::set<std::string>& keep) : trace_(trace), data_(trace.data()) {
+  Writer(const RecordedTrace& trace, const std::set<std::string>& keep, SideNames names)
+      : trace_(trace), data_(trace.data()), names_(names) {
     all_ = keep.count("all") != 0;
     keep_ = keep;
   }
@@ -37,13 +39,12 @@ class Writer {
         return usage("unknown tensor to keep: " + name + "; known: " + known);
       }
     }
-    const std::int64_t length = trace_.length();
     std::int64_t maps = 0;
     for (const char* name : {"attention", "gates", "positions"}) {
       maps += wants(name) ? 1 : 0;
     }
     const double bytes = 4.0 * static_cast<double>(maps * data_.model.layers * data_.model.heads) *
-                         static_cast<double>(length) * static_cast<double>(length);
+                         static_cast<double>(trace_.length()) * static_cast<double>(trace_.keys());
     const double available = available_bytes();
     const double most =
         available > 0 ? std::min(available, static_cast<double>(kMostBytes)) : static_cast<double>(kMostBytes);
@@ -56,6 +57,9 @@ class Writer {
   }
 
   Status collect(const Progress& progress, StopToken stop) {
+    if (names_.crosses()) {
+      return collect_cross(stop);
+    }
     if (data_.input_ids.defined()) {
       add("input_ids", data_.input_ids);
     }
@@ -85,8 +89,8 @@ class Writer {
     return {};
   }
 
-  Status write(const std::filesystem::path& path) const {
-    std::vector<checkpoint::OutputTensor> tensors;
+  // What was collected, behind what is there.
+  void hand_over(std::vector<checkpoint::OutputTensor>& tensors, std::map<std::string, std::string>& metadata) const {
     for (const auto& [name, tensor] : tensors_) {
       const auto dtype = tensor.scalar_type() == at::kLong     ? checkpoint::DType::kI64
                          : tensor.scalar_type() == at::kDouble ? checkpoint::DType::kF64
@@ -94,7 +98,11 @@ class Writer {
       tensors.push_back(
           {name, dtype, tensor.sizes().vec(), {static_cast<const std::byte*>(tensor.data_ptr()), tensor.nbytes()}});
     }
-    return checkpoint::write_safetensors(path, tensors, metadata());
+    if (!names_.crosses()) {
+      for (auto& [key, value] : this->metadata()) {
+        metadata.emplace(names_.metadata(key), value);
+      }
+    }
   }
 
  private:
@@ -109,7 +117,7 @@ class Writer {
   void add(const std::string& name, const at::Tensor& tensor) {
     const at::ScalarType type =
         tensor.scalar_type() == at::kLong || tensor.scalar_type() == at::kDouble ? tensor.scalar_type() : at::kFloat;
-    tensors_.emplace_back(name, tensor.detach().to(at::kCPU, type).contiguous());
+    tensors_.emplace_back(names_.tensor(name), tensor.detach().to(at::kCPU, type).contiguous());
   }
 
   Status add_if(const std::string& keep, const std::string& name, const at::Tensor& tensor) {
@@ -135,6 +143,23 @@ class Writer {
     }
     const bool absent = map.error().code == ErrorCode::kUnsupported;
     return absent && !named(keep) ? Status() : Status(map.error());
+  }
+
+  // Maps, queries and keys: what else there is, the decoder's own layers have.
+  Status collect_cross(StopToken stop) {
+    for (std::size_t n = 0; n < data_.layers.size(); ++n) {
+      const std::string prefix = "layers." + std::to_string(n) + ".";
+      const TraceLayer& layer = data_.layers[n];
+      if (layer.computed && wants("q")) {
+        add(prefix + "q", layer.computed->prepared().query.select(0, 0));
+        add(prefix + "log_sum_exp", layer.computed->log_sum_exp().select(0, 0));
+      }
+      if (layer.computed && wants("k")) {
+        add(prefix + "k", layer.computed->prepared().key.select(0, 0));
+      }
+      LOCUS_CHECK(add_map("attention", prefix + "attention", layer, attention::Quantity::kWeight, stop));
+    }
+    return {};
   }
 
   Status collect_layer(std::int64_t index, const TraceLayer& layer, StopToken stop) {
@@ -253,6 +278,7 @@ class Writer {
 
   const RecordedTrace& trace_;
   const TraceData& data_;
+  SideNames names_;
   bool all_ = false;
   std::set<std::string> keep_;
   std::vector<std::pair<std::string, at::Tensor>> tensors_;
@@ -263,10 +289,23 @@ class Writer {
 Status write_trace(const RecordedTrace& trace, const std::filesystem::path& path, const std::set<std::string>& keep,
                    const Progress& progress, StopToken stop) {
   const at::NoGradGuard no_grad;
-  Writer writer(trace, keep);
-  LOCUS_CHECK(writer.check());
-  LOCUS_CHECK(writer.collect(progress, stop));
-  return writer.write(path);
+  const TraceData& data = trace.data();
+  const bool sides = data.encoder || data.cross;
+  std::vector<Writer> writers{Writer(trace, keep, sides ? SideNames(Side::kDecoder) : SideNames())};
+  if (data.encoder) {
+    writers.emplace_back(*data.encoder, keep, SideNames(Side::kEncoder));
+  }
+  if (data.cross) {
+    writers.emplace_back(*data.cross, keep, SideNames(Side::kCross));
+  }
+  std::vector<checkpoint::OutputTensor> tensors;
+  std::map<std::string, std::string> metadata;
+  for (Writer& writer : writers) {
+    LOCUS_CHECK(writer.check());
+    LOCUS_CHECK(writer.collect(progress, stop));
+    writer.hand_over(tensors, metadata);
+  }
+  return checkpoint::write_safetensors(path, tensors, metadata);
 }
 
 }  // namespace locus::models
