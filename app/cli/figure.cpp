@@ -194,15 +194,36 @@ Result<std::vector<views::Column>> open_columns(session::Recipe& recipe, bool us
 // A trace has its own tokens: what was typed beside it must be the same.
 Status check_traces(const models::Input& typed, const std::vector<views::Column>& columns) {
   for (const views::Column& column : columns) {
-    const auto& tokens = column.trace->tokens();
+    const std::shared_ptr<const models::Trace> encoder = column.trace->side(models::Side::kEncoder);
+    const models::Trace& read = encoder ? *encoder : *column.trace;
+    const auto& tokens = read.tokens();
     const auto same = [](std::int64_t id, const models::TokenInfo& token) { return id == token.id; };
     const bool other_ids =
         typed.ids && !std::equal(typed.ids->begin(), typed.ids->end(), tokens.begin(), tokens.end(), same);
-    const bool other_text = typed.text && !column.trace->text().empty() && *typed.text != column.trace->text();
+    const bool other_text = typed.text && !read.text().empty() && *typed.text != read.text();
     if (!column.model && (other_ids || other_text)) {
       return usage(std::string(other_ids ? "--ids" : "--text") + ": expected the input of the trace " + column.name +
                    ", or none, found another");
     }
+  }
+  return {};
+}
+
+// A side, or what a decoder has read, needs a column that has it.
+Status check_sides(const session::Session& session, const std::vector<views::Column>& columns) {
+  const auto any_has = [&](models::Side side) {
+    return std::any_of(columns.begin(), columns.end(),
+                       [&](const views::Column& column) { return column.trace->side(side) != nullptr; });
+  };
+  const models::Side side = session.state.side;
+  const bool pair = any_has(models::Side::kEncoder) || any_has(models::Side::kCross);
+  const std::string& name = columns.front().name;
+  if (side != models::Side::kDecoder && !any_has(side)) {
+    return bad_input(
+        "--side " + to_text(side) + ": expected an encoder-decoder, or a trace of that side, found neither", name);
+  }
+  if ((session.input.decoder_text || session.input.decoder_ids) && !pair) {
+    return bad_input("expected no input of a decoder, which encoder-decoders alone have, found one", name);
   }
   return {};
 }
@@ -302,6 +323,8 @@ Status draw(session::Recipe recipe, const Painter* painter, const FigureOptions&
     return bad_input("names no checkpoint", options.recipe);
   }
   LOCUS_CHECK(options.recipe.empty() ? check_traces(recipe.session.input, columns) : Status());
+  LOCUS_CHECK(check_sides(recipe.session, columns));
+  columns = session::on_side(std::move(columns), recipe.session.state.side);
   for (const views::Column& column : columns) {
     LOCUS_CHECK(view->available(column));
   }

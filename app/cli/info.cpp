@@ -63,6 +63,7 @@ Json info_json(const models::Model& model, std::int64_t length) {
       {"layer_encodings", layer_list(info, [](const models::LayerInfo& layer) { return layer.encoding; })},
       {"windows", layer_list(info, [](const models::LayerInfo& layer) { return layer.window; })},
       {"layers", info.layers},
+      {"encoder_layers", info.encoder_layers},
       {"heads", info.heads},
       {"kv_heads", info.kv_heads},
       {"width", info.width},
@@ -144,6 +145,9 @@ void print_info(const models::Model& model, std::int64_t length, Console& consol
   row("family", info.family);
   for (const models::EncodingUse& encoding : info.encodings) {
     row("encoding", encoding_line(encoding));
+  }
+  if (info.encoder_layers > 0) {
+    row("encoder", std::to_string(info.encoder_layers) + " layers; what follows is the decoder's");
   }
   row("layers × heads", std::to_string(info.layers) + " × " + std::to_string(info.heads) +
                             (info.kv_heads == info.heads ? "" : " (" + std::to_string(info.kv_heads) + " key heads)"));

@@ -20,9 +20,9 @@ constexpr std::size_t kLongestText = std::size_t{256} << 20;
 constexpr double kSmallestBase = 1.000001;  // RoPE turns with bases above 1 alone
 constexpr double kLargestBase = 1e12;
 
-Result<std::vector<std::int64_t>> parse_ids(const std::string& text) {
+Result<std::vector<std::int64_t>> parse_ids(const std::string& text, const std::string& flag) {
   if (text.empty()) {
-    return bad_input("empty input: expected at least one id", "--ids");
+    return bad_input("empty input: expected at least one id", flag);
   }
   std::vector<std::int64_t> ids;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -30,7 +30,7 @@ Result<std::vector<std::int64_t>> parse_ids(const std::string& text) {
     const std::string part = text.substr(begin, end - begin);
     const auto id = parse_number<std::int64_t>(part);
     if (!id || *id < 0) {
-      return usage("--ids: expected whole numbers from 0 separated by commas, found " +
+      return usage(flag + ": expected whole numbers from 0 separated by commas, found " +
                    (part.empty() ? "nothing between two of them, or at an end" : part));
     }
     ids.push_back(*id);
@@ -94,11 +94,13 @@ void InputOptions::declare(Arguments& arguments) {
   arguments.text("--ids", ids_, "token ids, 1,2,3; nothing is added");
   arguments.text("--image", image_, "input image (PNG, JPEG, WebP, TIFF)");
   arguments.text("--pixels", pixels_, "safetensors file with pixel_values [3, H, W], already normalised");
+  arguments.text("--decoder-text", decoder_text_, "what an encoder-decoder's decoder has read, behind its start token");
+  arguments.text("--decoder-ids", decoder_ids_, "the same as token ids; with neither the start token alone");
   arguments.integer("--position-start", position_start_, {}, "position of the first token");
 }
 
 bool InputOptions::given() const {
-  return text_ || text_file_ || ids_ || image_ || pixels_;
+  return text_ || text_file_ || ids_ || image_ || pixels_ || decoder_text_ || decoder_ids_;
 }
 
 Result<models::Input> InputOptions::read() const {
@@ -108,15 +110,23 @@ Result<models::Input> InputOptions::read() const {
     return usage("expected exactly one of --text, --text-file, --ids, --image, --pixels, found " +
                  std::to_string(count));
   }
+  if (decoder_text_ && decoder_ids_) {
+    return usage("expected at most one of --decoder-text, --decoder-ids, found 2");
+  }
   models::Input input;
   input.position_start = position_start_;
+  if (decoder_text_) {
+    LOCUS_TRY(input.decoder_text, nonempty(*decoder_text_, "--decoder-text"));
+  } else if (decoder_ids_) {
+    LOCUS_TRY(input.decoder_ids, parse_ids(*decoder_ids_, "--decoder-ids"));
+  }
   if (text_) {
     LOCUS_TRY(input.text, nonempty(*text_, "--text"));
   } else if (text_file_) {
     LOCUS_TRY(std::string text, read_text(*text_file_));
     LOCUS_TRY(input.text, nonempty(std::move(text), *text_file_));
   } else if (ids_) {
-    LOCUS_TRY(input.ids, parse_ids(*ids_));
+    LOCUS_TRY(input.ids, parse_ids(*ids_, "--ids"));
   } else if (image_) {
     input.image = *image_;
   } else {

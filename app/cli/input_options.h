@@ -28,6 +28,8 @@ class InputOptions {
   std::optional<std::string> ids_;
   std::optional<std::string> image_;
   std::optional<std::string> pixels_;
+  std::optional<std::string> decoder_text_;
+  std::optional<std::string> decoder_ids_;
   std::int64_t position_start_ = 0;
 };
 

@@ -66,35 +66,53 @@ void announce(const models::Model& model, const models::Input& input, std::int64
   }
 }
 
-Json run_json(const models::Trace& trace, const models::Generation* generated) {
+// What was read, of an encoder–decoder by its encoder.
+void add_tokens(const models::Trace& trace, const std::string& prefix, Json& json) {
   Json tokens = Json::array();
   Json ids = Json::array();
   for (const models::TokenInfo& token : trace.tokens()) {
     tokens.push_back(token.label);
     ids.push_back(token.id);
   }
+  json[prefix + "tokens"] = tokens;
+  json[prefix + "input_ids"] = ids;
+}
+
+Json run_json(const models::Trace& trace, const models::Generation* generated) {
+  Json json = Json::object();
+  const std::shared_ptr<const models::Trace> encoder = trace.side(models::Side::kEncoder);
+  if (encoder) {
+    add_tokens(*encoder, "", json);
+  }
+  add_tokens(trace, encoder ? "decoder_" : "", json);
   Json top = Json::array();
   for (const models::Prediction& prediction : trace.top(kTop)) {
     top.push_back({{"id", prediction.id}, {"token", prediction.token}, {"probability", prediction.probability}});
   }
-  Json json = {{"tokens", tokens},
-               {"input_ids", ids},
-               {"top", top},
-               {"time_ms", trace.time_ms()},
-               {"memory_mb", trace.memory_mb()}};
+  json["top"] = top;
+  json["time_ms"] = trace.time_ms();
+  json["memory_mb"] = trace.memory_mb();
   if (generated != nullptr) {
     json["generated"] = {{"ids", generated->ids}, {"text", generated->text}};
   }
   return json;
 }
 
-void print_run(const models::Trace& trace, const models::Generation* generated, Console& console) {
+void print_tokens(const models::Trace& trace, const std::string& whose, Console& console) {
   constexpr std::size_t kShownTokens = 64;
-  std::string line = std::to_string(trace.tokens().size()) + " tokens:";
+  std::string line = whose + std::to_string(trace.tokens().size()) + " tokens:";
   for (std::size_t n = 0; n < std::min(trace.tokens().size(), kShownTokens); ++n) {
     line += " " + trace.tokens()[n].label;
   }
   console.print(line + (trace.tokens().size() > kShownTokens ? " …" : ""));
+}
+
+void print_run(const models::Trace& trace, const models::Generation* generated, Console& console) {
+  const std::shared_ptr<const models::Trace> encoder = trace.side(models::Side::kEncoder);
+  if (encoder) {
+    print_tokens(*encoder, "encoder: ", console);
+  }
+  print_tokens(trace, encoder ? "decoder: " : "", console);
   for (const models::Prediction& prediction : trace.top(kTop)) {
     const std::string percent = fixed_text(100.0 * static_cast<double>(prediction.probability), 2);
     console.print("  " + right(percent, 6) + " %  " + prediction.token + "  (" + std::to_string(prediction.id) + ")");

@@ -27,19 +27,28 @@ std::vector<const CheckpointEntry*> columns_of(const Session& session) {
   return columns;
 }
 
+std::string joined(const std::vector<std::int64_t>& ids) {
+  std::string text;
+  for (const std::int64_t id : ids) {
+    text += (text.empty() ? "" : ",") + std::to_string(id);
+  }
+  return text;
+}
+
 void add_input(Words& words, const models::Input& input) {
   if (input.text) {
     add(words, "--text", *input.text);
   } else if (input.ids) {
-    std::string ids;
-    for (const std::int64_t id : *input.ids) {
-      ids += (ids.empty() ? "" : ",") + std::to_string(id);
-    }
-    add(words, "--ids", ids);
+    add(words, "--ids", joined(*input.ids));
   } else if (input.image) {
     add(words, "--image", working_path(*input.image));
   } else if (input.pixels) {
     add(words, "--pixels", working_path(*input.pixels));
+  }
+  if (input.decoder_text) {
+    add(words, "--decoder-text", *input.decoder_text);
+  } else if (input.decoder_ids) {
+    add(words, "--decoder-ids", joined(*input.decoder_ids));
   }
   if (input.position_start != 0) {
     add(words, "--position-start", std::to_string(input.position_start));

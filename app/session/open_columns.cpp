@@ -65,7 +65,7 @@ Result<std::vector<views::Column>> ColumnMaker::columns(const std::vector<Checkp
     }
     LOCUS_TRY(Opened opened, open(entry));
     if (opened.model) {
-      LOCUS_TRY(opened.trace, run(opened.model, input_of(entry, input)));
+      LOCUS_TRY(opened.trace, run(opened.model, input_of(entry, input, opened.model->info())));
     }
     const std::string name = opened.model ? opened.model->info().name + label_of(entry) : entry.path.stem().string();
     columns.push_back({unique_name(name, taken), std::move(opened.model), std::move(opened.trace)});

@@ -17,6 +17,7 @@ using Reader = JsonReader;
 models::Input read_input(Reader reader, const std::filesystem::path& folder) {
   models::Input input;
   reader.get("text", input.text);
+  reader.get("decoder_text", input.decoder_text);
   reader.get("position_start", input.position_start);
   if (reader.has("text_file")) {  // written by hand: a text that several figures share
     std::string name;
@@ -37,15 +38,20 @@ models::Input read_input(Reader reader, const std::filesystem::path& folder) {
   };
   path("image", input.image);
   path("pixels", input.pixels);
-  if (reader.has("ids")) {
-    input.ids.emplace();
-    reader.each_value("ids", "a whole number", [&](const json& id) {
+  const auto ids = [&](const char* name, std::optional<std::vector<std::int64_t>>& list) {
+    if (!reader.has(name)) {
+      return;
+    }
+    list.emplace();
+    reader.each_value(name, "a whole number", [&](const json& id) {
       if (id.is_number_integer()) {
-        input.ids->push_back(id.get<std::int64_t>());
+        list->push_back(id.get<std::int64_t>());
       }
       return id.is_number_integer();
     });
-  }
+  };
+  ids("ids", input.ids);
+  ids("decoder_ids", input.decoder_ids);
   return input;
 }
 

@@ -51,13 +51,19 @@ std::string label_of(const CheckpointEntry& entry) {
   return label_of(entry.overrides) + (entry.text ? " “" + beginning(*entry.text) + "”" : "");
 }
 
-models::Input input_of(const CheckpointEntry& entry, const models::Input& input) {
-  if (!entry.text) {
-    return input;
+models::Input input_of(const CheckpointEntry& entry, const models::Input& input, const models::ModelInfo& model) {
+  models::Input own = input;
+  if (entry.text) {
+    own = {};
+    own.text = entry.text;
+    own.decoder_text = input.decoder_text;
+    own.decoder_ids = input.decoder_ids;
+    own.position_start = input.position_start;
   }
-  models::Input own;
-  own.text = entry.text;
-  own.position_start = input.position_start;
+  if (model.encoder_layers == 0) {
+    own.decoder_text.reset();
+    own.decoder_ids.reset();
+  }
   return own;
 }
 

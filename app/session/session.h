@@ -39,6 +39,7 @@ struct ViewState {
   std::vector<views::HeadRef> unlinked;
   std::int64_t query = views::kNone;
   std::int64_t key = views::kNone;
+  models::Side side = models::Side::kDecoder;  // of encoder–decoders
   models::Quantity quantity = models::Quantity::kWeight;
   Reduction reduction = Reduction::kMax;
   bool difference = false;
@@ -81,8 +82,8 @@ Result<Session> parse_session(const nlohmann::json& document, const std::string&
 std::string label_of(const models::Overrides& overrides);
 // The same of an entry, with the beginning of a text of its own.
 std::string label_of(const CheckpointEntry& entry);
-// What the entry's column runs on.
-models::Input input_of(const CheckpointEntry& entry, const models::Input& input);
+// What the entry's column runs on: a decoder's part is for encoder–decoders alone.
+models::Input input_of(const CheckpointEntry& entry, const models::Input& input, const models::ModelInfo& model);
 
 // Whether a path names a session by its ending.
 bool is_session(const std::filesystem::path& path);

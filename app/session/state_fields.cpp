@@ -195,6 +195,12 @@ StateFields make_fields() {
            {"c2p", Quantity::kC2p},
            {"p2c", Quantity::kP2c}},
           [](auto& s) -> auto& { return s.quantity; }, kBar),
+      enumerated<models::Side>(
+          "side", "Side",
+          "Of an encoder-decoder: the maps of its decoder, of its encoder, or of the decoder over the encoder",
+          "--side",
+          {{"decoder", models::Side::kDecoder}, {"encoder", models::Side::kEncoder}, {"cross", models::Side::kCross}},
+          [](auto& s) -> auto& { return s.side; }, kBar),
       state_field(
           toggle("difference", "Difference",
                  "What differs from the reference: of two columns one more panel, of more in place of their maps"),

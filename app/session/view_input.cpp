@@ -2,9 +2,19 @@
 
 namespace locus::session {
 
+std::vector<views::Column> on_side(std::vector<views::Column> columns, models::Side side) {
+  for (views::Column& column : columns) {
+    if (auto other = column.trace->side(side)) {
+      column.trace = std::move(other);
+      column.name += " (" + to_text(side) + ")";
+    }
+  }
+  return columns;
+}
+
 views::ViewInput view_input(const ViewState& state, std::vector<views::Column> columns, const views::View& view) {
   views::ViewInput input;
-  input.columns = std::move(columns);
+  input.columns = on_side(std::move(columns), state.side);
   input.difference = state.difference && view.info().uses_difference;
   input.reference = state.reference;
   input.layer = state.layer;

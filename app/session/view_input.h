@@ -8,7 +8,10 @@
 
 namespace locus::session {
 
-// Everything but sizes, cache, progress and stop.
+// The columns with that side of their runs instead, where they are encoder–decoders'; others as they are.
+std::vector<views::Column> on_side(std::vector<views::Column> columns, models::Side side);
+
+// Everything but sizes, cache, progress and stop; its columns are on the state's side.
 views::ViewInput view_input(const ViewState& state, std::vector<views::Column> columns, const views::View& view);
 
 }  // namespace locus::session

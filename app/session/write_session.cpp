@@ -25,6 +25,12 @@ json to_json(const models::Input& input, const std::filesystem::path& folder) {
   if (input.pixels) {
     object["pixels"] = relative_path(*input.pixels, folder);
   }
+  if (input.decoder_text) {
+    object["decoder_text"] = *input.decoder_text;
+  }
+  if (input.decoder_ids) {
+    object["decoder_ids"] = *input.decoder_ids;
+  }
   if (input.position_start != 0) {
     object["position_start"] = input.position_start;
   }

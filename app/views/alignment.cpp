@@ -51,11 +51,19 @@ std::int64_t aligned(const models::Trace& from, std::int64_t token, const models
   return kNone;
 }
 
+std::int64_t aligned_key(const models::Trace& from, std::int64_t token, const models::Trace& to) {
+  if (!from.crosses() && !to.crosses()) {
+    return aligned(from, token, to);
+  }
+  return token >= 0 && token < from.keys() && token < to.keys() ? token : kNone;
+}
+
 bool same_tokens(const models::Trace& a, const models::Trace& b) {
   const auto same = [](const models::TokenInfo& one, const models::TokenInfo& other) {
     return one.bytes.begin == other.bytes.begin && one.bytes.end == other.bytes.end;
   };
-  return std::equal(a.tokens().begin(), a.tokens().end(), b.tokens().begin(), b.tokens().end(), same);
+  return std::equal(a.tokens().begin(), a.tokens().end(), b.tokens().begin(), b.tokens().end(), same) &&
+         std::equal(a.key_tokens().begin(), a.key_tokens().end(), b.key_tokens().begin(), b.key_tokens().end(), same);
 }
 
 Field laid_out(const Field& field, const models::Trace& from, const models::Trace& to, Range rows, Range columns,
@@ -100,7 +108,7 @@ std::int64_t query_of(const ViewInput& input, const Column& column) {
 }
 
 std::int64_t key_of(const ViewInput& input, const Column& column) {
-  return aligned(*input.columns.front().trace, input.key, *column.trace);
+  return aligned_key(*input.columns.front().trace, input.key, *column.trace);
 }
 
 std::int64_t to_first(const ViewInput& input, const Column& column, std::int64_t token) {

@@ -12,7 +12,10 @@ namespace locus::views {
 // tokens) and where the texts differ. kNone for a token that does not exist in either.
 std::int64_t aligned(const models::Trace& from, std::int64_t token, const models::Trace& to);
 
-// Whether two runs split the same text at the same places.
+// The same for keys, which of cross-attention are the encoder's: there the same index.
+std::int64_t aligned_key(const models::Trace& from, std::int64_t token, const models::Trace& to);
+
+// Whether two runs split the same text at the same places; of cross-attention both texts.
 bool same_tokens(const models::Trace& a, const models::Trace& b);
 
 // A map of `from`'s tokens, whole cells, laid out on `rows` × `columns` of `to`'s tokens: a row is that of aligned(),

@@ -45,6 +45,10 @@ Result<Field> MapView::reference_laid_out(const ViewInput& input, std::size_t on
   const std::size_t from = reference_of(input);
   const Column& own = input.columns[on];
   const Column& reference = input.columns[from];
+  if (own.trace->crosses() || reference.trace->crosses()) {
+    return unsupported("no difference: " + own.name + " and " + reference.name +
+                       " have other tokens, which cross-attention is not aligned by");
+  }
   if (own.trace->text() != reference.trace->text() || own.trace->text().empty()) {
     return unsupported("no difference: " + own.name + " and " + reference.name + " have " +
                        std::to_string(length(input, own)) + " and " + std::to_string(length(input, reference)) +

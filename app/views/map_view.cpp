@@ -89,14 +89,15 @@ std::vector<Place> MapView::places(const ViewInput& input, const Selection& sele
 
 std::optional<Camera> MapView::home(const ViewInput& input) const {
   std::int64_t longest = 1;
+  std::int64_t widest = 1;
   double begin = 0;
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
     longest = std::max(longest, length(input, input.columns[n]));
+    widest = std::max(widest, keys(input, input.columns[n]));
     const auto left = beside(of_column(input, n), input.columns[n]);
     begin = left.ok() && *left != nullptr ? std::min(begin, (*left)->column_axis.first) : begin;
   }
-  const auto end = static_cast<double>(longest);
-  return Camera{{begin, end}, {end, 0}};
+  return Camera{{begin, static_cast<double>(widest)}, {static_cast<double>(longest), 0}};
 }
 
 Result<figure::Figure> MapView::figure(const ViewInput& input) const {
@@ -108,7 +109,7 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
   for (const Column& column : input.columns) {
     LOCUS_CHECK(available(column));
     LOCUS_TRY(left.emplace_back(), beside(of_column(input, maps.size()), column));
-    windows.push_back(visible_window(input, length(input, column), panels));
+    windows.push_back(visible_window(input, length(input, column), keys(input, column), panels));
     LOCUS_TRY(auto made, field(of_column(input, maps.size()), column, windows.back()));
     maps.push_back(std::move(made));
   }
@@ -212,10 +213,10 @@ Result<DataParts> MapView::data_parts(const ViewInput& input) const {
   if (all_heads) {
     parts.shape.push_back(heads.size());
   }
-  parts.shape.insert(parts.shape.end(), {cells, cells});
+  parts.shape.insert(parts.shape.end(), {cells, keys(input, column)});
   parts.count = layers.size() * heads.size();
   if (cells == column.trace->length()) {
-    parts.tokens = token_labels(*column.trace);
+    parts.tokens = key_labels(*column.trace);
   }
   for (std::int64_t n = 0; n < parts.count; ++n) {
     const std::string head = head_label(model, layers.begin + n / heads.size(), heads.begin + n % heads.size());

@@ -1,4 +1,5 @@
-// MapView: the views that are one (T, T) map a column: attention, dot products, gates, positions.
+// MapView: the views that are one (T, T) map a column, (queries, keys) of cross-attention: attention, dot products,
+// gates, positions.
 #pragma once
 
 #include <memory>
@@ -27,7 +28,7 @@ class MapView : public View {
   virtual Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const = 0;
   // The whole map of the input's layer and head (never kAll), for export.
   virtual Result<Field> whole(const ViewInput& input, const Column& column) const = 0;
-  // Rows and columns of the whole map.
+  // Rows of the whole map, and columns but in cross-attention.
   virtual std::int64_t length(const ViewInput& /*input*/, const Column& column) const { return column.trace->length(); }
   virtual Sign sign(const ViewInput& input) const = 0;
   // Whether a row's values are shares of a whole, which a key that another tokenizer cuts in two divides.
@@ -43,6 +44,10 @@ class MapView : public View {
   virtual void decorate(const ViewInput& /*input*/, const Column& /*column*/, figure::Panel& /*panel*/) const {}
   // More panels, row by row, below the maps.
   virtual Status append_rows(const ViewInput& /*input*/, figure::Figure& /*figure*/) const { return {}; }
+
+  std::int64_t keys(const ViewInput& input, const Column& column) const {
+    return column.trace->crosses() ? column.trace->keys() : length(input, column);
+  }
 
  private:
   // A column's map less the reference's.

@@ -71,10 +71,14 @@ ValueRange value_range(std::span<const std::shared_ptr<const Field>> fields, dou
 }  // namespace
 
 MapWindow visible_window(const ViewInput& input, std::int64_t length, int panels) {
+  return visible_window(input, length, length, panels);
+}
+
+MapWindow visible_window(const ViewInput& input, std::int64_t rows, std::int64_t columns, int panels) {
   const int width_px = std::max(input.width_px / std::max(panels, 1), 32);
-  const AxisWindow x = axis_window(input.camera ? std::optional(input.camera->x) : std::nullopt, length, width_px);
+  const AxisWindow x = axis_window(input.camera ? std::optional(input.camera->x) : std::nullopt, columns, width_px);
   const AxisWindow y =
-      axis_window(input.camera ? std::optional(input.camera->y) : std::nullopt, length, std::max(input.height_px, 32));
+      axis_window(input.camera ? std::optional(input.camera->y) : std::nullopt, rows, std::max(input.height_px, 32));
   return {y.cells, x.cells, y.count, x.count};
 }
 
@@ -315,24 +319,41 @@ std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::
          (model.uniform() ? "" : " (" + models::layer_text(model, layer) + ")");
 }
 
-std::vector<std::string> token_labels(const models::Trace& trace) {
+namespace {
+
+std::vector<std::string> labels_of(const std::vector<models::TokenInfo>& tokens) {
   std::vector<std::string> names;
-  names.reserve(trace.tokens().size());
-  for (const models::TokenInfo& token : trace.tokens()) {
+  names.reserve(tokens.size());
+  for (const models::TokenInfo& token : tokens) {
     names.push_back(token.label);
   }
   return names;
 }
 
+}  // namespace
+
+std::vector<std::string> token_labels(const models::Trace& trace) {
+  return labels_of(trace.tokens());
+}
+
+std::vector<std::string> key_labels(const models::Trace& trace) {
+  return labels_of(trace.key_tokens());
+}
+
 figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, const MapWindow& window,
                         const RefinedMap& map, const figure::ColorScale& scale) {
   const auto names = std::make_shared<const std::vector<std::string>>(token_labels(trace));
-  const auto length = static_cast<double>(trace.length());
+  const bool crosses = trace.crosses();
+  const auto keys = crosses ? std::make_shared<const std::vector<std::string>>(key_labels(trace)) : names;
+  const figure::Interval across{0, static_cast<double>(trace.keys())};
+  const figure::Interval down{static_cast<double>(trace.length()), 0};
   figure::Panel panel;
   panel.equal_aspect = true;
-  panel.x = {.label = "key", .view = input.camera ? input.camera->x : figure::Interval{0, length}, .cell_names = names};
-  panel.y = {
-      .label = "query", .view = input.camera ? input.camera->y : figure::Interval{length, 0}, .cell_names = names};
+  panel.x = {
+      .label = crosses ? "key (encoder)" : "key", .view = input.camera ? input.camera->x : across, .cell_names = keys};
+  panel.y = {.label = crosses ? "query (decoder)" : "query",
+             .view = input.camera ? input.camera->y : down,
+             .cell_names = names};
   if (window.reduced()) {
     const auto share = [](std::int64_t cells, std::int64_t count) {
       const double exact = static_cast<double>(cells) / static_cast<double>(std::max<std::int64_t>(count, 1));
@@ -355,12 +376,12 @@ Selection pick_cell(const ViewInput& input, const Hit& hit) {
   const bool of_difference = difference_panels(input) > 0 && hit.panel == input.columns.size();
   const std::size_t column =
       of_difference ? compared_columns(input).front() : std::min(hit.panel, input.columns.size() - 1);
-  const std::int64_t length = input.columns[column].trace->length();
+  const models::Trace& trace = *input.columns[column].trace;
   const auto query = static_cast<std::int64_t>(std::floor(hit.y));
   const auto key = static_cast<std::int64_t>(std::floor(hit.x));
-  if (query >= 0 && query < length && key >= 0 && key < length) {
+  if (query >= 0 && query < trace.length() && key >= 0 && key < trace.keys()) {
     const std::int64_t first_query = to_first(input, input.columns[column], query);
-    const std::int64_t first_key = to_first(input, input.columns[column], key);
+    const std::int64_t first_key = aligned_key(trace, key, *input.columns.front().trace);
     if (first_query != kNone && first_key != kNone) {
       selection.column = static_cast<std::int64_t>(column);
       selection.query = first_query;
@@ -381,7 +402,7 @@ std::vector<Place> cell_places(const ViewInput& input, const Selection& selectio
     const std::size_t column = panel < input.columns.size() ? panel : compared_columns(input).front();
     const models::Trace& own = *input.columns[column].trace;
     const std::int64_t query = aligned(first, *selection.query, own);
-    const std::int64_t key = aligned(first, *selection.key, own);
+    const std::int64_t key = aligned_key(first, *selection.key, own);
     if (query != kNone && key != kNone) {
       places.push_back({panel, cell(key), cell(query)});
     }

@@ -28,6 +28,8 @@ struct MapWindow {
 // The cells that `camera` shows of a (length, length) map, with a margin of half a screen on each side so that panning
 // has something to show, and a field no finer than the screen. `panels` share the figure's size.
 MapWindow visible_window(const ViewInput& input, std::int64_t length, int panels);
+// The same of a (rows, columns) map.
+MapWindow visible_window(const ViewInput& input, std::int64_t rows, std::int64_t columns, int panels);
 
 // A field through the input's cache, if it has one: `what` it is, and the ask (ask.h) with everything it depends on
 // besides the trace.
@@ -72,8 +74,9 @@ Sign sign_of(models::Quantity quantity);
 // "attention weight", "position contribution": as written beside a colour bar.
 std::string quantity_label(models::Quantity quantity);
 
-// What the tokens are called on an axis.
+// What the tokens are called on an axis: those of the queries, those of the keys.
 std::vector<std::string> token_labels(const models::Trace& trace);
+std::vector<std::string> key_labels(const models::Trace& trace);
 
 // "layer 2, head 5", "layer 2, mean of 8 heads".
 std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::int64_t head);

@@ -90,6 +90,9 @@ Status needs_model(const Column& column, const std::string& title) {
   if (!column.model) {
     return unsupported(title + " runs the model again; " + column.name + " is a trace without one");
   }
+  if (column.model->info().encoder_layers > 0) {
+    return unsupported(title + " runs the model again on one text; " + column.name + " is an encoder-decoder");
+  }
   return {};
 }
 

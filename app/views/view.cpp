@@ -144,6 +144,10 @@ Status check(const View& view, const ViewInput& input) {
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
     const Column& column = input.columns[n];
     const models::ModelInfo& model = column.trace->model();
+    if (view.info().uses_input && !view.info().uses_cross && column.trace->crosses()) {
+      return unsupported("view " + view.info().name + ": expected queries and keys of one text, found cross-attention",
+                         column.name);
+    }
     const auto [layer, head] = head_of_column(input, n);
     if (view.info().uses_layer && (layer < kAll || layer == -1 || layer >= model.layers)) {
       return no_such("layer", layer, model.layers, column);
@@ -152,8 +156,9 @@ Status check(const View& view, const ViewInput& input) {
       return no_such("head", head, model.heads, column);
     }
   }
-  const std::int64_t length = input.columns.front().trace->length();
-  for (const auto& [what, token] : {std::pair("query", input.query), std::pair("key", input.key)}) {
+  const models::Trace& first = *input.columns.front().trace;
+  for (const auto& [what, token, length] :
+       {std::tuple("query", input.query, first.length()), std::tuple("key", input.key, first.keys())}) {
     if (view.info().uses_query && (token < kNone || token >= length)) {
       return no_such(what, token, length, input.columns.front());
     }

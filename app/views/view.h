@@ -115,6 +115,7 @@ struct ViewInfo {
   bool uses_quantity = false;
   bool uses_camera = false;  // can be zoomed and panned
   bool uses_difference = false;
+  bool uses_cross = false;  // also of cross-attention, whose keys are another text's than its queries
   bool needs_image = false;
   bool needs_text = false;
   bool uses_input = true;  // shows the runs; otherwise what lies beside the checkpoints
@@ -138,7 +139,7 @@ struct DataParts {
   std::vector<std::string> columns;
   std::int64_t count = 0;
   std::function<Result<std::vector<float>>(std::int64_t n)> part;  // row-major; n from 0 to count − 1, in order
-  std::vector<std::string> tokens{};                                 // as Data has them
+  std::vector<std::string> tokens{};                               // as Data has them
   std::vector<std::string> titles{};
 };
 

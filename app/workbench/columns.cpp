@@ -364,8 +364,8 @@ void Columns::run(Checkpoint& checkpoint) {
   Q_EMIT started();
   worker_.submit<Run>(
       Priority::kForward, slot_of("run", checkpoint.id), "Running " + checkpoint.name,
-      [model = checkpoint.model, input = session::input_of(checkpoint.entry, input_.value()), last = checkpoint.last](
-          StopToken stop, const Progress& progress) -> Result<Run> {
+      [model = checkpoint.model, input = session::input_of(checkpoint.entry, input_.value(), checkpoint.model->info()),
+       last = checkpoint.last](StopToken stop, const Progress& progress) -> Result<Run> {
         models::RunOptions options;
         options.continuable = true;
         options.reuse = last;

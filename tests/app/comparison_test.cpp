@@ -153,7 +153,7 @@ TEST(Comparison, AColumnsOwnTextIsKeptInFilesAndNames) {
   EXPECT_EQ(session::label_of(entry), " “Nine naïve tests of a l…”");
   models::Input input;
   input.text = "another";
-  EXPECT_EQ(session::input_of(entry, input).text, entry.text);
+  EXPECT_EQ(session::input_of(entry, input, {}).text, entry.text);
   session::Session session;
   session.checkpoints = {entry};
   session.state.unlinked = {{kNone, 0}, {2, kMean}};

@@ -102,6 +102,7 @@ class Attention final : public MapView {
       .uses_quantity = true,
       .uses_camera = true,
       .uses_difference = true,
+      .uses_cross = true,
       .controls = controls(),
   };
 
@@ -133,10 +134,9 @@ struct ProbeAsk {
   std::vector<std::int64_t> queries;
 };
 
-// (queries, T).
+// (queries, T), T the keys.
 Result<Field> probe(const ProbeAsk& ask, const Column& column, const StopToken& stop) {
-  const std::int64_t length = column.trace->length();
-  Field rows = Field::zeros(static_cast<std::int64_t>(ask.queries.size()), length);
+  Field rows = Field::zeros(static_cast<std::int64_t>(ask.queries.size()), column.trace->keys());
   auto to = rows.values.begin();
   for (const std::int64_t query : ask.queries) {
     LOCUS_TRY(const Field row, column.trace->map({ask.layer, ask.head, ask.quantity, {query, query + 1}, {}}, stop));
@@ -146,18 +146,18 @@ Result<Field> probe(const ProbeAsk& ask, const Column& column, const StopToken& 
 }
 
 figure::Panel probe_panel(const ViewInput& input, const Column& column, const ProbeAsk& ask, const Field& rows) {
-  const auto names = std::make_shared<const std::vector<std::string>>(token_labels(*column.trace));
+  const std::vector<std::string> names = token_labels(*column.trace);
   figure::Panel panel;
   panel.follows_camera = false;
   panel.x = {.label = "key",
              .view = input.camera ? input.camera->x : figure::Interval{0, static_cast<double>(rows.columns)},
-             .cell_names = names};
+             .cell_names = std::make_shared<const std::vector<std::string>>(key_labels(*column.trace))};
   panel.y.label = quantity_label(ask.quantity);
   Extent extent;
   for (std::size_t q = 0; q < ask.queries.size(); ++q) {
     const std::int64_t query = ask.queries[q];
     figure::Curve curve;
-    curve.name = "query " + std::to_string(query) + " “" + (*names)[static_cast<std::size_t>(query)] + "”";
+    curve.name = "query " + std::to_string(query) + " “" + names[static_cast<std::size_t>(query)] + "”";
     for (std::int64_t key = 0; key < rows.columns; ++key) {
       const double value = static_cast<double>(rows.at(static_cast<std::int64_t>(q), key));
       const bool seen = !column.trace->model().causal || key <= query;

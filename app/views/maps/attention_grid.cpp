@@ -35,6 +35,7 @@ class AttentionGrid final : public View {
       .paper = "",
       .uses_quantity = true,
       .uses_camera = true,
+      .uses_cross = true,
       .controls = {toggle("own-range", "Own range", "Each head is divided by its largest value.")},
   };
 };
@@ -81,8 +82,8 @@ class Mosaic {
         size_(thumbnail_size(input, column.trace->model())),
         plain_(input) {
     const std::int64_t length = column.trace->length();
-    const std::int64_t cells = std::min(size_, length);
-    window_ = {{0, length}, {0, length}, cells, cells};
+    const std::int64_t keys = column.trace->keys();
+    window_ = {{0, length}, {0, keys}, std::min(size_, length), std::min(size_, keys)};
     plain_.cache.reset();  // the mosaic is kept, not its parts
   }
 
