@@ -223,7 +223,7 @@ TEST(CurveViews, ADamagedTrainingCurveIsOneClearError) {
   ViewInput input;
   input.columns.push_back(test::column_of(*model, any));
   const std::string head = "step,loss,learning_rate,validation\n";
-  for (const std::string text :
+  for (const std::string& text :
        {std::string(), std::string("loss\n"), head, head + "1,2\n", head + "1,two,0.1,\n", head + "1,2,0.1,x\n",
         head + "2,1,0.1,\n1,1,0.1,\n", head + "1,2,0.1,3,4\n", std::string("\xff\x00\x01", 3)}) {
     std::ofstream(folder / "loss.csv") << text;
