@@ -96,6 +96,11 @@ TEST_F(CliSides, FiguresShowEachSide) {
       EXPECT_NEAR(sum, 1, 1e-5);
     }
   }
+  // Rows of kept queries below the map are over the encoder's keys.
+  std::vector<std::string> kept = side("cross");
+  kept.insert(kept.end(), {"--option", "queries=1 5", "--out", file("kept.svg")});
+  const auto drawn = run_locus(kept);
+  EXPECT_EQ(drawn.status, 0) << drawn.err;
   // All heads, and as named columns of a CSV file.
   values({"figure", "attention-grid", t5(), "--ids", kEncoderIds, "--decoder-ids", kDecoderIds, "--side", "cross"},
          "2, 4, 6, 13");

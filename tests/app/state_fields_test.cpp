@@ -76,6 +76,7 @@ TEST(StateFields, EveryFieldIsReadBackAsItIsWritten) {
   state.query = 9;
   state.key = 4;
   state.quantity = models::Quantity::kContribution;
+  state.side = models::Side::kCross;
   state.reduction = Reduction::kMean;
   state.difference = true;
   state.reference = 1;
