@@ -27,11 +27,9 @@ namespace {
 void add_beside(const ViewInput& input, const std::shared_ptr<const Field>& left, const figure::ColorScale& scale,
                 figure::Panel& panel) {
   panel.layers.emplace_back(figure::HeatMap{left, scale, input.reduction});
-  panel.layers.emplace_back(figure::Marker{.direction = figure::Marker::Direction::kVertical,
-                                           .at = 0,
-                                           .label = left->column_axis.unit,
-                                           .color = 0,
-                                           .dashed = false});
+  panel.layers.emplace_back(figure::Marker{
+      .direction = figure::Marker::Direction::kVertical, .at = 0, .label = {}, .color = 0, .dashed = false});
+  panel.note += (panel.note.empty() ? "" : "; ") + std::string("left of key 0: the ") + left->column_axis.unit;
   if (!input.camera) {
     panel.x.view.low = left->column_axis.first;
   }
