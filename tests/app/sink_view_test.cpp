@@ -74,9 +74,10 @@ TEST(SinkView, TheSinkStandsLeftOfKeyZero) {
     EXPECT_GE(maps[0]->scale.high, most);
     const auto named = std::find_if(panel.layers.begin(), panel.layers.end(), [](const figure::Layer& layer) {
       const auto* marker = std::get_if<figure::Marker>(&layer);
-      return marker != nullptr && marker->label == "sink" && marker->at == 0;
+      return marker != nullptr && marker->at == 0;
     });
     EXPECT_NE(named, panel.layers.end());
+    EXPECT_NE(panel.note.find("left of key 0: the sink"), std::string::npos) << panel.note;
     EXPECT_EQ(attention().home(input)->x.low, -1);
   }
   const auto data = attention().data(input);
