@@ -19,8 +19,8 @@ constexpr int kMoveMs = 700;         // the camera rests: the next move is anoth
 constexpr std::uint32_t kHoverColor = 0xFFFFFFFF;
 constexpr std::uint32_t kPinColor = 0xFF9D2EFF;
 
-std::string token_line(const char* role, const models::Trace& trace, std::int64_t token) {
-  return std::string(role) + " " + std::to_string(token) + "  \"" + shown_token(trace, token) + "\"";
+std::string token_line(const char* role, std::int64_t token, const std::string& shown) {
+  return std::string(role) + " " + std::to_string(token) + "  \"" + shown + "\"";
 }
 
 }  // namespace
@@ -229,16 +229,16 @@ std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) cons
   // Tokens as the column under the pointer counts them.
   const models::Trace& first = *input.columns.front().trace;
   const std::int64_t query = hover_.query ? views::aligned(first, *hover_.query, trace) : views::kNone;
-  const std::int64_t key = hover_.key ? views::aligned(first, *hover_.key, trace) : views::kNone;
+  const std::int64_t key = hover_.key ? views::aligned_key(first, *hover_.key, trace) : views::kNone;
   if (trace.image_grid().rows > 0 && query != views::kNone && (key == views::kNone || key == query)) {
     lines.push_back(views::patch_label(trace.image_grid(), query));
   } else if (query != views::kNone) {
-    lines.push_back(token_line("query", trace, query));
+    lines.push_back(token_line("query", query, shown_token(trace, query)));
   }
   if (key != views::kNone && (query != key || trace.image_grid().rows == 0)) {
-    lines.push_back(token_line("key", trace, key));
+    lines.push_back(token_line("key", key, shown_key(trace, key)));
   }
-  if (query != views::kNone && key != views::kNone && trace.image_grid().rows == 0) {
+  if (query != views::kNone && key != views::kNone && trace.image_grid().rows == 0 && !trace.crosses()) {
     lines.push_back("Δ = " + std::to_string(query - key));
     if (key > query && trace.model().causal) {
       lines.emplace_back("masked: the key comes after the query");

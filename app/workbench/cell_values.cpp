@@ -53,7 +53,7 @@ Cell cell_of(const views::Column& column, const models::MapRequest& where, const
   cell.query = where.rows.begin;
   cell.key = where.columns.begin;
   cell.query_token = shown_token(*column.trace, cell.query);
-  cell.key_token = shown_token(*column.trace, cell.key);
+  cell.key_token = shown_key(*column.trace, cell.key);
   cell.pairs = strongest_pairs(*column.trace, where);
   const models::ModelInfo& model = column.trace->model();
   for (const models::Quantity quantity : kQuantities) {
@@ -87,7 +87,7 @@ Result<std::vector<Cell>> cell_values(const views::ViewInput& input, std::int64_
   for (std::size_t n = 0; n < columns.size(); ++n) {
     const views::Column& column = columns[n];
     const std::int64_t own_query = views::aligned(*columns.front().trace, query, *column.trace);
-    const std::int64_t own_key = views::aligned(*columns.front().trace, key, *column.trace);
+    const std::int64_t own_key = views::aligned_key(*columns.front().trace, key, *column.trace);
     if (own_query == views::kNone || own_key == views::kNone) {
       continue;
     }

@@ -1,6 +1,7 @@
 #include "app/workbench/columns.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "models/checkpoint/hub_cache.h"
@@ -11,6 +12,7 @@ namespace locus::workbench {
 namespace {
 
 constexpr std::int64_t kPredictions = 8;
+constexpr std::int64_t kMost = std::numeric_limits<int>::max();
 constexpr const char* kLook = "look";  // its slot of the worker
 
 std::string slot_of(const char* what, int id) {
@@ -197,23 +199,24 @@ bool Columns::waiting() const {
 
 namespace {
 
-// The last index that all columns have of what `count` counts.
-int last_of(const std::vector<const Checkpoint*>& columns, std::int64_t models::ModelInfo::*count) {
-  std::int64_t least = columns.empty() ? 1 : columns.front()->info()->*count;
+// The last index that all columns have, on that side, of what `count` counts.
+int last_of(const std::vector<const Checkpoint*>& columns, models::Side side, std::int64_t models::ModelInfo::*count) {
+  std::int64_t least = columns.empty() ? 1 : kMost;
   for (const Checkpoint* column : columns) {
-    least = std::min(least, column->info()->*count);
+    const auto other = column->trace->side(side);
+    least = std::min(least, (other ? &other->model() : column->info())->*count);
   }
   return static_cast<int>(least) - 1;
 }
 
 }  // namespace
 
-int Columns::largest_layer() const {
-  return last_of(shown(), &models::ModelInfo::layers);
+int Columns::largest_layer(models::Side side) const {
+  return last_of(shown(), side, &models::ModelInfo::layers);
 }
 
-int Columns::largest_head() const {
-  return last_of(shown(), &models::ModelInfo::heads);
+int Columns::largest_head(models::Side side) const {
+  return last_of(shown(), side, &models::ModelInfo::heads);
 }
 
 std::int64_t Columns::memory_mb() const {

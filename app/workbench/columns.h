@@ -61,8 +61,9 @@ class Columns : public QObject {
   std::vector<int> shown_ids() const;               // those that are or will be shown
   bool running() const;                             // one of the shown
   bool waiting() const;                             // one of the shown opens or runs
-  int largest_layer() const;                        // that all of them have; 0 when there are none
-  int largest_head() const;
+  // That all of them have on this side of encoder–decoders; 0 when there are none.
+  int largest_layer(models::Side side = models::Side::kDecoder) const;
+  int largest_head(models::Side side = models::Side::kDecoder) const;
   std::int64_t memory_mb() const;  // kept by the traces
 
   // The same column with other overrides; what it shows stays until the new run is there.

@@ -65,7 +65,8 @@ CommandPalette::CommandPalette(std::vector<Command> commands, QWidget* parent)
   line_ = new QLineEdit(this);
   line_->setObjectName(QStringLiteral("palette-line"));
   line_->setAccessibleName(QStringLiteral("Find a command"));
-  line_->setPlaceholderText(QStringLiteral("a view, layer 2, head 5, an option, a figure, a checkpoint, a menu's entry"));
+  line_->setPlaceholderText(
+      QStringLiteral("a view, layer 2, head 5, an option, a figure, a checkpoint, a menu's entry"));
   line_->installEventFilter(this);
   layout->addWidget(line_);
   list_ = new QListWidget(this);

@@ -31,8 +31,9 @@ namespace locus::workbench {
 namespace {
 
 constexpr std::size_t kLongestText = 16U << 20;
-constexpr int kGapPx = 6;          // between the controls above the text
-constexpr int kWriterLetters = 9;  // of the name of who generates
+constexpr int kGapPx = 6;            // between the controls above the text
+constexpr int kDecoderLetters = 24;  // of what a decoder has read
+constexpr int kWriterLetters = 9;    // of the name of who generates
 
 bool ends_with_any(const std::filesystem::path& path, std::initializer_list<const char*> endings) {
   std::string lower = path.string();
@@ -97,6 +98,9 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   connect(&studio_, &Studio::input_changed, this, &InputDock::show_input);
   connect(&studio_, &Studio::runs_changed, this, &InputDock::show_tokens);
   connect(&studio_, &Studio::state_changed, this, [this] {
+    if (studio_.has_sides()) {
+      show_tokens();  // of another side
+    }
     strip_->set_pinned(studio_.state().query);
     picture_->set_pinned(studio_.state().query);
     show_pointed();
@@ -149,6 +153,7 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   layout->addWidget(text);
   add_ids_button(*layout, bar);
   add_generation(*layout, bar);
+  add_decoder(*layout, bar);
   find_ = new QLineEdit(bar);
   find_->setObjectName(QStringLiteral("find"));
   find_->setAccessibleName(QStringLiteral("Find in the text, or go to a token"));
@@ -205,6 +210,40 @@ void InputDock::add_generation(QLayout& layout, QWidget* bar) {
     connect(&studio_, &Studio::input_changed, widget,
             [this, widget] { widget->setEnabled(studio_.input().text.has_value()); });
   }
+}
+
+// What the decoder of an encoder–decoder has read, while one is open.
+void InputDock::add_decoder(QLayout& layout, QWidget* bar) {
+  auto* decoder = new QLineEdit(bar);
+  decoder->setObjectName(QStringLiteral("decoder-text"));
+  decoder->setAccessibleName(QStringLiteral("What the decoder has read"));
+  decoder->setPlaceholderText(QStringLiteral("decoder: its start token"));
+  decoder->setToolTip(
+      QStringLiteral("What the decoder of an encoder-decoder has read, behind its start token; ids where there is no "
+                     "tokenizer. The text below is the encoder's"));
+  decoder->setClearButtonEnabled(true);
+  decoder->setMinimumWidth(kDecoderLetters * fontMetrics().averageCharWidth());
+  layout.addWidget(decoder);
+  connect(decoder, &QLineEdit::textEdited, this,
+          [this](const QString& text) { studio_.set_decoder_input(text.toStdString()); });
+  const auto show = [this, decoder] {
+    const models::Input& input = studio_.input();
+    QString text = QString::fromStdString(input.decoder_text.value_or(""));
+    if (input.decoder_ids) {
+      QStringList ids;
+      for (const std::int64_t id : *input.decoder_ids) {
+        ids << QString::number(id);
+      }
+      text = ids.join(QLatin1Char(','));
+    }
+    if (!decoder->hasFocus() && decoder->text() != text) {
+      decoder->setText(text);
+    }
+    decoder->setVisible(studio_.has_decoder());
+  };
+  connect(&studio_, &Studio::input_changed, decoder, show);
+  connect(&studio_, &Studio::checkpoints_changed, decoder, show);
+  show();
 }
 
 bool InputDock::eventFilter(QObject* object, QEvent* event) {
@@ -265,13 +304,14 @@ void InputDock::show_input() {
 void InputDock::show_tokens() {
   const auto columns = studio_.columns();
   const Checkpoint* shown = columns.empty() ? nullptr : columns[std::min(column_, columns.size() - 1)];
-  strip_->set_trace(shown == nullptr ? nullptr : shown->trace);
+  const auto own = shown == nullptr ? nullptr : shown->trace->side(studio_.state().side);
+  strip_->set_trace(own ? own : shown == nullptr ? nullptr : shown->trace);
   strip_->set_pinned(studio_.state().query);
   if (shown != nullptr) {
     picture_->set_trace(shown->trace);
   }
   show_pointed();
-  const std::int64_t length = shown == nullptr ? 0 : shown->trace->length();
+  const std::int64_t length = shown == nullptr ? 0 : own ? own->length() : shown->trace->length();
   count_->setText(shown == nullptr ? QString()
                   : length == 1    ? QStringLiteral("1 token")
                                    : QStringLiteral("%1 tokens").arg(length));

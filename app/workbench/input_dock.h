@@ -60,6 +60,7 @@ class InputDock : public QDockWidget {
   void borrow(const Checkpoint& lender);
   void go_to(const QString& wanted, bool backwards);
   void add_generation(QLayout& layout, QWidget* bar);
+  void add_decoder(QLayout& layout, QWidget* bar);
   QWidget* make_bar(const std::filesystem::path& samples);
 
   Studio& studio_;

@@ -242,8 +242,14 @@ void InspectorDock::show_context() {
   const auto columns = studio_.columns();
   if (!studio_.cells().empty() && !columns.empty()) {
     const Cell& cell = studio_.cells().front();
-    for (const auto& [role, token] : {std::pair("query", cell.asked_query), std::pair("key", cell.asked_key)}) {
-      const InContext words = in_context(*columns.front()->trace, token, kAround);
+    const auto side = studio_.state().side;
+    const std::shared_ptr<const models::Trace> own = columns.front()->trace;
+    const auto encoder = side == models::Side::kDecoder ? nullptr : own->side(models::Side::kEncoder);
+    const models::Trace& queries = encoder && side == models::Side::kEncoder ? *encoder : *own;
+    const models::Trace& keys = encoder ? *encoder : *own;
+    for (const auto& [role, token, trace] :
+         {std::tuple("query", cell.asked_query, &queries), std::tuple("key", cell.asked_key, &keys)}) {
+      const InContext words = in_context(*trace, token, kAround);
       if (!words.token.empty()) {
         const auto html = [](const std::string& text) {
           return QString::fromStdString(text).simplified().toHtmlEscaped();

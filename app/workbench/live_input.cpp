@@ -25,8 +25,14 @@ void LiveInput::type(const std::string& text) {
   }
   models::Input input;
   input.text = text;
+  input.decoder_text = value_.decoder_text;
+  input.decoder_ids = value_.decoder_ids;
   input.position_start = value_.position_start;
-  value_ = std::move(input);
+  type(input);
+}
+
+void LiveInput::type(const models::Input& input) {
+  value_ = input;
   start_watch();
   debounce_.start();
   Q_EMIT changed();

@@ -21,6 +21,8 @@ class LiveInput : public QObject {
   bool empty() const;
   // A text typed: due() follows when nothing more is typed for a while. The same text does nothing.
   void type(const std::string& text);
+  // The same of any input whose parts are typed.
+  void type(const models::Input& input);
   // Another input: due() follows at once.
   void set(const models::Input& input);
   // Another input that something else will run.

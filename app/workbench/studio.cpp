@@ -1,15 +1,32 @@
 #include "app/workbench/studio.h"
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include "app/session/view_input.h"
+#include "core/base/numbers.h"
 
 namespace locus::workbench {
 
 namespace {
 
 constexpr const char* kGenerate = "generate";  // its slot of the worker
+
+// "0, 5 7" as ids; none where a word is no number.
+std::vector<std::int64_t> ids_of(std::string typed) {
+  std::replace(typed.begin(), typed.end(), ',', ' ');
+  std::istringstream words(typed);
+  std::vector<std::int64_t> ids;
+  for (std::string word; words >> word;) {
+    const auto id = parse_number<std::int64_t>(word);
+    if (!id || *id < 0) {
+      return {};
+    }
+    ids.push_back(*id);
+  }
+  return ids;
+}
 
 bool overlap(const figure::Interval& a, const figure::Interval& b) {
   return std::max(std::min(a.low, a.high), std::min(b.low, b.high)) <
@@ -89,6 +106,37 @@ void Studio::set_text(const std::string& text) {
   }
 }
 
+void Studio::set_decoder_input(const std::string& typed) {
+  models::Input next = input();
+  next.decoder_text.reset();
+  next.decoder_ids.reset();
+  const auto all = checkpoints();
+  const bool texts = std::any_of(all.begin(), all.end(), [](const Checkpoint& each) {
+    return each.model && each.model->info().encoder_layers > 0 && each.model->info().tokenizer;
+  });
+  if (texts && !typed.empty()) {
+    next.decoder_text = typed;
+  } else if (const auto ids = ids_of(typed); !ids.empty()) {
+    next.decoder_ids = ids;
+  }
+  if (!(next == input())) {
+    worker_.drop(kGenerate);
+    input_.type(next);
+  }
+}
+
+bool Studio::has_sides() const {
+  const auto shown = columns();
+  return std::any_of(shown.begin(), shown.end(), [](const Checkpoint* each) {
+    return each->trace->side(models::Side::kEncoder) || each->trace->side(models::Side::kCross);
+  });
+}
+
+bool Studio::has_decoder() const {
+  return std::any_of(checkpoints().begin(), checkpoints().end(),
+                     [](const Checkpoint& each) { return each.model && each.model->info().encoder_layers > 0; });
+}
+
 void Studio::set_input(const models::Input& input) {
   worker_.drop(kGenerate);
   if (!(input == input_.value())) {
@@ -103,6 +151,8 @@ void Studio::set_ids(const std::vector<std::int64_t>& ids) {
     worker_.drop(kGenerate);
     models::Input typed;
     typed.ids = ids;
+    typed.decoder_text = input().decoder_text;
+    typed.decoder_ids = input().decoder_ids;
     typed.position_start = input().position_start;
     input_.set(typed);
   }
@@ -122,14 +172,19 @@ void Studio::generate(std::int64_t count, double temperature) {
        wanted = models::GenerateOptions{count, temperature, ++draws_}](StopToken stop, const Progress& progress) {
         return model->generate(input, wanted, options, std::move(stop), progress);
       },
-      [this, id = shown.front()->id](Result<models::Generation> made) {
+      [this, id = shown.front()->id,
+       decodes = shown.front()->model->info().encoder_layers > 0](Result<models::Generation> made) {
         if (!made) {
           report(made.error());
           return;
         }
         columns_.keep_run(id, made->trace);  // so that showing it computes next to nothing
         models::Input longer = input();
-        longer.text = longer.text.value_or("") + made->text;
+        if (decodes) {
+          longer.decoder_text = longer.decoder_text.value_or("") + made->text;
+        } else {
+          longer.text = longer.text.value_or("") + made->text;
+        }
         set_input(longer);
       });
 }
@@ -141,16 +196,17 @@ session::ViewState Studio::clamped(session::ViewState state) const {
   if (shown.empty()) {
     return state;  // a restored session keeps its place until its checkpoints are there
   }
-  state.layer = std::clamp<std::int64_t>(state.layer, 0, largest_layer());
-  state.head = std::clamp<std::int64_t>(state.head, views::kMean, largest_head());
+  const std::vector<views::Column> sides = session::on_side(columns_.view_columns(), state.side);
+  state.layer = std::clamp<std::int64_t>(state.layer, 0, columns_.largest_layer(state.side));
+  state.head = std::clamp<std::int64_t>(state.head, views::kMean, columns_.largest_head(state.side));
   for (std::size_t n = 0; n < std::min(state.unlinked.size(), shown.size()); ++n) {
     views::HeadRef& own = state.unlinked[n];
-    const models::ModelInfo& model = shown[n]->trace->model();
+    const models::ModelInfo& model = sides[n].trace->model();
     own.layer = std::clamp<std::int64_t>(own.layer, views::kNone, model.layers - 1);
     own.head = std::clamp<std::int64_t>(own.head, views::kMean, model.heads - 1);
   }
-  const std::int64_t length = shown.front()->trace->length();
-  if (state.query >= length || state.key >= length) {
+  const models::Trace& first = *sides.front().trace;
+  if (state.query >= first.length() || state.key >= first.keys()) {
     state.query = views::kNone;
     state.key = views::kNone;
   }

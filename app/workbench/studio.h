@@ -52,8 +52,11 @@ class Studio : public QObject {
   const std::vector<Checkpoint>& checkpoints() const { return columns_.all(); }
   const Checkpoint* find(int id) const { return columns_.find(id); }
   std::vector<const Checkpoint*> columns() const { return columns_.shown(); }
-  int largest_layer() const { return columns_.largest_layer(); }
-  int largest_head() const { return columns_.largest_head(); }
+  int largest_layer() const { return columns_.largest_layer(state().side); }
+  int largest_head() const { return columns_.largest_head(state().side); }
+  // Whether one of the columns has sides, and whether a checkpoint has a decoder that an input can be given.
+  bool has_sides() const;
+  bool has_decoder() const;
   void run_cancelled() { columns_.run_cancelled(); }  // once more
   void change_overrides(int id, const models::Overrides& overrides) { columns_.change_overrides(id, overrides); }
   void look_at(const std::filesystem::path& path, std::function<void(Result<models::ModelInfo>)> done) {
@@ -66,6 +69,8 @@ class Studio : public QObject {
   // ---- input: see LiveInput
   const models::Input& input() const { return input_.value(); }
   void set_text(const std::string& text);  // typed: runs after the debounce
+  // What decoders of encoder–decoders have read, typed: a text, or ids for those without tokenizer; empty: their start.
+  void set_decoder_input(const std::string& typed);
   // Another input; undo() brings back what it replaces.
   void set_input(const models::Input& input);
   // Typed as ids: runs at once.

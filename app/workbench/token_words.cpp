@@ -90,6 +90,10 @@ InContext in_context(const models::Trace& trace, std::int64_t token, std::size_t
           text.substr(end, last - end) + (last < text.size() ? "…" : "")};
 }
 
+std::string shown_key(const models::Trace& trace, std::int64_t token) {
+  return trace.crosses() ? trace.key_tokens()[static_cast<std::size_t>(token)].label : shown_token(trace, token);
+}
+
 std::string shown_token(const models::Trace& trace, std::int64_t token) {
   static constexpr std::array<const char*, 4> kParts = {"¹", "²", "³", "⁴"};
   const models::TokenInfo& info = trace.tokens()[static_cast<std::size_t>(token)];

@@ -18,8 +18,11 @@ struct InContext {
 };
 InContext in_context(const models::Trace& trace, std::int64_t token, std::size_t around);
 
-// A token as it is read: its label, or for some of the bytes of a character that character with the part's number, "第²".
+// A token as it is read: its label, or for some of the bytes of a character that character with the part's number,
+// "第²".
 std::string shown_token(const models::Trace& trace, std::int64_t token);
+// The same of a key, which of cross-attention is the encoder's.
+std::string shown_key(const models::Trace& trace, std::int64_t token);
 
 // Tokens to go to; key −1: none was asked for.
 struct Target {

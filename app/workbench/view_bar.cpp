@@ -18,6 +18,8 @@ constexpr std::array kQuantities = {
     models::Quantity::kWeight, models::Quantity::kLogit,    models::Quantity::kContent, models::Quantity::kContribution,
     models::Quantity::kGate,   models::Quantity::kPosition, models::Quantity::kC2p,     models::Quantity::kP2c};
 
+constexpr std::array kSides = {models::Side::kDecoder, models::Side::kEncoder, models::Side::kCross};
+
 constexpr int kReferenceLetters = 14;  // of a name in its list, which is wider
 
 void set_enabled(QComboBox* combo, int index, bool enabled, const QString& why) {
@@ -61,6 +63,16 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
   head_->setSpecialValueText(QStringLiteral("mean"));
   head_->setToolTip(QStringLiteral("Head, from 0, or the mean of all; arrows left and right on the canvas"));
   addWidget(head_);
+  of_side_.push_back(label("  Side"));
+  side_ = new QComboBox(this);
+  side_->setObjectName(QStringLiteral("side"));
+  side_->setAccessibleName(QStringLiteral("Side"));
+  side_->setToolTip(QStringLiteral(
+      "Of an encoder-decoder: the maps of its decoder, of its encoder, or of the decoder (rows) over the encoder"));
+  for (const models::Side side : kSides) {
+    side_->addItem(QString::fromStdString(to_text(side)));
+  }
+  of_side_.push_back(addWidget(side_));
   of_quantity_.push_back(label("  Show"));
   quantity_ = new QComboBox(this);
   quantity_->setObjectName(QStringLiteral("quantity"));
@@ -88,6 +100,7 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
   connect(view_, &QComboBox::activated, this, &ViewBar::apply);
   connect(layer_, &QSpinBox::valueChanged, this, &ViewBar::apply);
   connect(head_, &QSpinBox::valueChanged, this, &ViewBar::apply);
+  connect(side_, &QComboBox::activated, this, &ViewBar::apply);
   connect(quantity_, &QComboBox::activated, this, &ViewBar::apply);
   connect(difference_, &QCheckBox::toggled, this, &ViewBar::apply);
   connect(reference_, &QComboBox::activated, this, &ViewBar::apply);
@@ -107,6 +120,10 @@ void ViewBar::refresh() {
   head_->setValue(static_cast<int>(state.head));
   layer_->setEnabled(info.uses_layer);
   head_->setEnabled(info.uses_head);
+  for (QAction* action : of_side_) {
+    action->setVisible(studio_.has_sides());
+  }
+  side_->setCurrentIndex(static_cast<int>(state.side));
   for (QAction* action : of_quantity_) {
     action->setVisible(info.uses_quantity);
   }
@@ -167,6 +184,12 @@ void ViewBar::apply() {
   if (view != state.view) {
     state.view = view;
     state.camera.reset();  // its units are the old view's
+  }
+  const models::Side side = kSides[static_cast<std::size_t>(std::max(0, side_->currentIndex()))];
+  if (side != state.side) {
+    state.side = side;
+    state.camera.reset();  // other tokens
+    state.query = state.key = views::kNone;
   }
   state.layer = layer_->value();
   state.head = head_->value();

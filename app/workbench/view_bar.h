@@ -25,10 +25,12 @@ class ViewBar : public QToolBar {
   QComboBox* view_ = nullptr;
   QSpinBox* layer_ = nullptr;
   QSpinBox* head_ = nullptr;
+  QComboBox* side_ = nullptr;
   QComboBox* quantity_ = nullptr;
   QCheckBox* difference_ = nullptr;
   QComboBox* reference_ = nullptr;
-  QStringList names_;  // of the columns in that list
+  QStringList names_;            // of the columns in that list
+  QList<QAction*> of_side_;      // what is shown while a column has sides
   QList<QAction*> of_quantity_;  // what is shown while the view has quantities
   QAction* of_difference_ = nullptr;
   QAction* of_reference_ = nullptr;
