@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 #include <vector>
@@ -303,6 +304,92 @@ TEST(Families, EncoderDecodersGenerate) {
     return *models::whole_map(*data_of(*cross).layers[1].scores, attention::Quantity::kWeight);
   };
   EXPECT_CLOSE(map(*made->trace), map(*whole), 1e-5);
+}
+
+// The folder of T5 with other tensors and another config.
+class OtherT5 {
+ public:
+  explicit OtherT5(test::Tensors tensors, const std::string& field = "", const std::string& value = "") {
+    std::string config = *read_file(family_folder("t5") / "config.json", 1 << 20);
+    if (const std::size_t at = config.find(field); !field.empty() && at != std::string::npos) {
+      config.replace(at, field.size(), value);
+    }
+    folder_.write("config.json", config);
+    test::write_tensors(folder_.path() / "model.safetensors", tensors);
+  }
+  static test::Tensors tensors() { return test::with_prefix(test::Golden("families/t5/model"), ""); }
+  Result<std::shared_ptr<const models::Model>> open() const {
+    static const models::OpenOptions options;
+    return models::open(folder_.path(), options);
+  }
+
+ private:
+  test::TemporaryFolder folder_;
+};
+
+// v1.1, FLAN and mT5 files have a head of their own, which nothing scales; some say module. before every name.
+TEST(Families, EncoderDecodersMayHaveTheirOwnHead) {
+  test::Tensors named;
+  for (const auto& [name, tensor] : OtherT5::tensors()) {
+    named["module." + name] = tensor;
+  }
+  named["module.lm_head.weight"] = OtherT5::tensors().at("shared.weight") / std::sqrt(32.0);
+  const OtherT5 folder(named, "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false");
+  const auto model = folder.open();
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  EXPECT_EQ((*model)->info().unexpected, std::vector<std::string>());
+  const test::Golden golden = expected(family_folder("t5"));
+  const auto trace = run(**model, input_of(family_folder("t5"), golden));
+  ASSERT_NE(trace, nullptr);
+  EXPECT_CLOSE(data_of(*trace).logits, golden["logits"], kFamiliesTolerance);
+}
+
+TEST(Families, EncoderDecodersFeedForwardsMayBeGated) {
+  test::Tensors gated;
+  for (const auto& [name, tensor] : OtherT5::tensors()) {
+    const std::string plain = ".DenseReluDense.wi.weight";
+    if (!name.ends_with(plain)) {
+      gated[name] = tensor;
+      continue;
+    }
+    const std::string before = name.substr(0, name.size() - plain.size()) + ".DenseReluDense.";
+    gated[before + "wi_0.weight"] = tensor;
+    gated[before + "wi_1.weight"] = tensor.flip(0);
+  }
+  const std::string field = "\"feed_forward_proj\": \"relu\"";
+  const OtherT5 folder(gated, field, "\"feed_forward_proj\": \"gated-gelu\"");
+  const auto model = folder.open();
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  EXPECT_EQ((*model)->info().unexpected, std::vector<std::string>());
+  const auto report = models::verify(**model, input_of(family_folder("t5"), expected(family_folder("t5"))));
+  ASSERT_TRUE(report.ok()) << report.error().describe();
+  EXPECT_TRUE(report->passed);
+}
+
+TEST(Families, EncoderDecodersSayWhatDoesNotFit) {
+  test::Tensors less = OtherT5::tensors();
+  less.erase("decoder.block.1.layer.1.EncDecAttention.k.weight");
+  const auto missing = OtherT5(less).open();
+  ASSERT_FALSE(missing.ok());
+  EXPECT_NE(missing.error().describe().find("decoder.block.1.layer.1.EncDecAttention.k.weight"), std::string::npos);
+  const std::string field = "\"num_decoder_layers\": 2";
+  for (const char* const count : {"0", "-1", "5000", "3000000000", "\"two\""}) {
+    const auto wrong = OtherT5(OtherT5::tensors(), field, "\"num_decoder_layers\": " + std::string(count)).open();
+    ASSERT_FALSE(wrong.ok()) << count;
+    EXPECT_EQ(wrong.error().code, ErrorCode::kBadInput);
+    EXPECT_NE(wrong.error().describe().find("num_decoder_layers"), std::string::npos) << wrong.error().describe();
+  }
+  const auto shorter = OtherT5(OtherT5::tensors(), field, "\"num_decoder_layers\": 1").open();
+  ASSERT_TRUE(shorter.ok()) << shorter.error().describe();
+  EXPECT_EQ((*shorter)->info().layers, 1);
+  EXPECT_EQ((*shorter)->info().encoder_layers, 2);
+  EXPECT_EQ((*shorter)->info().unexpected.size(), 13U);  // what the second layer has
+  const auto start =
+      OtherT5(OtherT5::tensors(), "\"decoder_start_token_id\": 0", "\"decoder_start_token_id\": 99").open();
+  ASSERT_TRUE(start.ok()) << start.error().describe();
+  models::Input input;
+  input.ids = {1};
+  EXPECT_EQ((*start)->run(input).error().describe(), "decoder: token 0: expected an id from 0 to 60, found 99");
 }
 
 // What is shown of all three sides explains what the model says; without one of them it would not.
