@@ -70,7 +70,8 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
     RunOptions kept = run_options;
     kept.continuable = true;
     LOCUS_CHECK(check_memory(std::max(length, prepared.longest()), kept));
-    const position::Positions positions = parts_.transformer->positions(length, start);
+    position::Positions positions = parts_.transformer->positions(length, start);
+    positions.ids.slice(0, 0, prompt).copy_(prepared.batch.positions.ids);
     LOCUS_CHECK(parts_.transformer->accepts(positions));
     LOCUS_TRY(const transformer::Transformer* model, ready());
 
@@ -101,6 +102,7 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
       const at::Tensor added = at::full({1, 1}, ids.back(), prepared.batch.ids.options());
       prepared.batch.ids = at::cat({prepared.batch.ids, added}, 1);
       prepared.batch.positions = positions.slice({0, prompt + n + 1});
+      LOCUS_CHECK(edit_layers(prepared.batch, {}));
     }
     if (run_options.all_logits) {
       // Every row's logits are those of one pass over everything.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "models/edits/run_edits.h"
 #include "models/guard.h"
 #include "models/recorded_trace.h"
 #include "models/threads.h"
@@ -13,11 +14,11 @@ namespace locus::models {
 namespace {
 
 TraceLayer trace_layer(const transformer::LayerRecord& record, std::int64_t index,
-                       const transformer::Transformer& model) {
-  const std::shared_ptr<const position::PositionEncoding> encoding = model.layer_encoding(index);
+                       const transformer::Transformer& model, const transformer::Batch& batch) {
+  const std::shared_ptr<const position::PositionEncoding> encoding = model.encoding_of(batch, index);
   const auto computed = std::make_shared<const attention::ComputedScores>(
       encoding, model.encoding_layer(index), record.prepared, record.log_sum_exp, record.chosen,
-      model.block(index).spec().attention.soft_cap);
+      model.soft_cap_of(batch, index));
   TraceLayer layer;
   layer.encoding = encoding;
   layer.encoding_layer = model.encoding_layer(index);
@@ -29,7 +30,7 @@ TraceLayer trace_layer(const transformer::LayerRecord& record, std::int64_t inde
   }
   layer.value = record.value;
   layer.chosen = record.chosen;
-  layer.sinks = model.block(index).weights().sinks;
+  layer.sinks = model.sinks_of(batch, index);
   if (record.routing.experts.defined()) {
     layer.experts = record.routing.experts.select(0, 0);
     layer.expert_weights = record.routing.weights.select(0, 0);
@@ -136,13 +137,37 @@ transformer::ObserveOptions observe_options(const RunOptions& options, StopToken
   return observe;
 }
 
+namespace {
+
+// Whether the trace is of the same input, at the same positions.
+bool same_input(const TraceData& data, const transformer::Batch& batch) {
+  const bool text = batch.ids.defined() && data.input_ids.defined() && at::equal(batch.ids[0], data.input_ids);
+  const bool image = batch.pixels.defined() && data.pixels.defined() && at::equal(batch.pixels, data.pixels);
+  return (text || image) && at::equal(batch.positions.ids, data.position_ids);
+}
+
+transformer::LayerRecord record_of(const TraceLayer& layer) {
+  transformer::LayerRecord record;
+  record.prepared = layer.computed->prepared();
+  record.state = *layer.state;
+  record.log_sum_exp = layer.computed->log_sum_exp();
+  record.chosen = layer.chosen;
+  record.hidden = layer.hidden.defined() ? layer.hidden.unsqueeze(0) : at::Tensor();
+  record.value = layer.value;
+  if (layer.experts.defined()) {
+    record.routing = {layer.experts.unsqueeze(0), layer.expert_weights.unsqueeze(0)};
+  }
+  return record;
+}
+
+}  // namespace
+
 std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& trace,
                                          const transformer::Transformer& model, const transformer::Batch& batch) {
   const auto* recorded = trace != nullptr ? trace->recorded() : nullptr;
   // An encoding belongs to one model, so it tells whose trace this is.
-  if (recorded == nullptr || recorded->data().layers.empty() ||
-      recorded->data().layers.front().encoding != model.layer_encoding(0) || !batch.ids.defined() ||
-      !recorded->data().input_ids.defined()) {
+  if (recorded == nullptr || recorded->data().layers.empty() || recorded->data().of_model != model.layer_encoding(0) ||
+      !batch.ids.defined() || !recorded->data().input_ids.defined() || !recorded->data().edits.empty()) {
     return std::nullopt;
   }
   const TraceData& data = recorded->data();
@@ -157,19 +182,43 @@ std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& tra
     if (past.tokens < 1 || !layer.computed || !layer.state || !layer.value.defined()) {
       return std::nullopt;
     }
-    transformer::LayerRecord record;
-    record.prepared = layer.computed->prepared();
-    record.state = *layer.state;
-    record.log_sum_exp = layer.computed->log_sum_exp();
-    record.chosen = layer.chosen;
-    record.hidden = layer.hidden.defined() ? layer.hidden.unsqueeze(0) : at::Tensor();
-    record.value = layer.value;
-    if (layer.experts.defined()) {
-      record.routing = {layer.experts.unsqueeze(0), layer.expert_weights.unsqueeze(0)};
-    }
-    past.layers.push_back(std::move(record));
+    past.layers.push_back(record_of(layer));
   }
   return past;
+}
+
+std::optional<transformer::Below> below_of(const std::shared_ptr<const Trace>& trace,
+                                           const transformer::Transformer& model, const transformer::Batch& batch,
+                                           const Edits& edits, const RunOptions& options) {
+  const auto* recorded = trace != nullptr ? trace->recorded() : nullptr;
+  if (recorded == nullptr || recorded->data().of_model != model.layer_encoding(0) || batch.memory.defined()) {
+    return std::nullopt;
+  }
+  const TraceData& data = recorded->data();
+  // The last layer may have been run for one row alone, so it is always run.
+  const auto depth = static_cast<std::int64_t>(data.layers.size());
+  const std::int64_t first = std::min(first_difference(data.edits, edits, depth), depth - 1);
+  if (first < 1 || (data.edits.empty() && edits.empty()) || !same_input(data, batch) ||
+      !data.layers[static_cast<std::size_t>(first)].hidden.defined()) {
+    return std::nullopt;
+  }
+  const bool routing = options.keep.count("experts") != 0 || options.keep.count("all") != 0;
+  transformer::Below below;
+  for (std::int64_t n = 0; n < depth; ++n) {
+    const TraceLayer& layer = data.layers[static_cast<std::size_t>(n)];
+    const bool routed = model.block(n).spec().feed_forward.experts.count > 0;
+    if (!layer.computed || !layer.state || !layer.value.defined() ||
+        (n < first && routing && routed && !layer.experts.defined())) {
+      return std::nullopt;
+    }
+    if (n < first) {
+      below.layers.push_back(record_of(layer));
+    } else {
+      below.after.push_back(*layer.state);
+    }
+  }
+  below.hidden = data.layers[static_cast<std::size_t>(first)].hidden.unsqueeze(0);
+  return below;
 }
 
 Result<transformer::Observation> LoadedModel::observe(const transformer::Transformer& model,
@@ -216,9 +265,40 @@ Result<std::shared_ptr<const Trace>> LoadedModel::run(const Input& input, const 
     LOCUS_CHECK(observe_encoder(prepared, wanted, observed, time_ms));
     const std::optional<transformer::Past> past = past_of(options.reuse, *model, prepared.batch);
     wanted.past = past ? &*past : nullptr;
+    const std::optional<transformer::Below> below = below_of(options.reuse, *model, prepared.batch, edits_, options);
+    wanted.below = below ? &*below : nullptr;
     LOCUS_TRY(observed.own, observe(*model, prepared.batch, wanted, time_ms));
     return trace_of(std::move(prepared), observed, time_ms);
   });
+}
+
+Result<std::shared_ptr<const Model>> LoadedModel::edited(Edits edits) const {
+  if (!edits.empty() && parts_.encoder) {
+    return unsupported("edits: expected a model of one side, found an encoder–decoder", parts_.info.name);
+  }
+  const Status fits = check_edits(edits, parts_.info);
+  if (!fits.ok()) {
+    return fits.error();
+  }
+  return std::shared_ptr<const Model>(new LoadedModel(shared_, std::move(edits)));
+}
+
+Status LoadedModel::edit(transformer::Batch& batch, const ImageGrid& grid) const {
+  if (edits_.empty()) {
+    return {};
+  }
+  LOCUS_CHECK(check_edits(edits_, parts_.info, batch.positions.size()));
+  LOCUS_TRY(batch.positions, edited_positions(edits_, batch.positions, grid.columns, *parts_.transformer));
+  return edit_layers(batch, grid);
+}
+
+Status LoadedModel::edit_layers(transformer::Batch& batch, const ImageGrid& grid) const {
+  batch.edits = nullptr;
+  if (!edits_.empty()) {
+    LOCUS_TRY(const transformer::Transformer* model, ready());
+    LOCUS_TRY(batch.edits, edited_layers(edits_, parts_.info, *model, batch.positions, grid.columns));
+  }
+  return {};
 }
 
 TraceData LoadedModel::trace_data(const transformer::Transformer& model, Prepared prepared,
@@ -229,6 +309,12 @@ TraceData LoadedModel::trace_data(const transformer::Transformer& model, Prepare
   data.picture = std::move(prepared.picture);
   data.text = std::move(prepared.text);
   data.reused = observation.reused;
+  data.kept_layers = observation.kept_layers;
+  data.edits = edits_;
+  data.of_model = model.layer_encoding(0);
+  if (prepared.batch.pixels.defined() && !observation.layers.empty() && observation.layers.front().value.defined()) {
+    data.pixels = prepared.batch.pixels;
+  }
   if (prepared.batch.ids.defined()) {
     data.input_ids = prepared.batch.ids.select(0, 0);
   }
@@ -242,7 +328,7 @@ TraceData LoadedModel::trace_data(const transformer::Transformer& model, Prepare
   }
   data.rows = observation.rows;
   for (std::size_t n = 0; n < observation.layers.size(); ++n) {
-    data.layers.push_back(trace_layer(observation.layers[n], static_cast<std::int64_t>(n), model));
+    data.layers.push_back(trace_layer(observation.layers[n], static_cast<std::int64_t>(n), model, prepared.batch));
   }
   data.label = label_of(parts_.tokenizer, parts_.labels, parts_.info.image);
   return data;

@@ -35,7 +35,7 @@ struct LoadedParts {
 
 class LoadedModel : public Model {
  public:
-  explicit LoadedModel(LoadedParts parts) : parts_(std::move(parts)) {}
+  explicit LoadedModel(LoadedParts parts) : LoadedModel(std::make_shared<Shared>(std::move(parts)), {}) {}
 
   // Converts the weights now, so that info() warns of values that are not finite; call it before the model is shared.
   Status load();
@@ -51,6 +51,8 @@ class LoadedModel : public Model {
                               StopToken stop, const Progress& progress) const override;
   Result<std::shared_ptr<const PositionTable>> position_table(const PositionRequest& request,
                                                               std::int64_t layer) const override;
+  Result<std::shared_ptr<const Model>> edited(Edits edits) const override;
+  const Edits& edits() const override { return edits_; }
 
   // What an input becomes: a batch of one and its tokens.
   struct Prepared {
@@ -67,8 +69,14 @@ class LoadedModel : public Model {
       return static_cast<std::int64_t>(std::max(tokens.size(), encoder ? encoder->tokens.size() : 0));
     }
   };
-  // Errors: kBadInput, kUsage; also for positions that the encoding does not take.
+  // With the model's edits. Errors: kBadInput, kUsage; also for positions that the encoding does not take, and edits
+  // that do not fit the input; kUnsupported for edits that the encoding cannot take.
   Result<Prepared> prepare(const Input& input) const;
+  // Edits a batch: its positions, and its layers for which the weights are loaded. Errors: those of Model::edited()
+  // and what it leaves to a run.
+  Status edit(transformer::Batch& batch, const ImageGrid& grid) const;
+  // Puts the edits of the layers into a batch whose positions are edited already.
+  Status edit_layers(transformer::Batch& batch, const ImageGrid& grid) const;
 
   // Loaded weights. What the first load says of values that are not finite is in every trace's model().warnings.
   // Errors: kTooLarge.
@@ -115,11 +123,31 @@ class LoadedModel : public Model {
                                                    const transformer::Observation& observation) const;
   bool has_weights() const;
 
-  mutable LoadedParts parts_;
-  mutable std::mutex mutex_;  // of the first load
-  mutable bool loaded_ = false;
-  mutable std::vector<std::string> value_warnings_;  // of a load at the first run; info() stays as it was shared
-  mutable std::atomic<double> rate_ = 0;  // multiply-accumulates a millisecond of the last long runs; 0: none yet
+  // What a model and its edited versions share.
+  struct Shared {
+    explicit Shared(LoadedParts own) : parts(std::move(own)) {}
+    LoadedParts parts;
+    std::mutex mutex;  // of the first load
+    bool loaded = false;
+    std::vector<std::string> value_warnings;  // of a load at the first run; info() stays as it was shared
+    std::atomic<double> rate = 0;             // multiply-accumulates a millisecond of the last long runs; 0: none yet
+  };
+  LoadedModel(std::shared_ptr<Shared> shared, Edits edits)
+      : shared_(std::move(shared)),
+        edits_(std::move(edits)),
+        parts_(shared_->parts),
+        mutex_(shared_->mutex),
+        loaded_(shared_->loaded),
+        value_warnings_(shared_->value_warnings),
+        rate_(shared_->rate) {}
+
+  std::shared_ptr<Shared> shared_;
+  Edits edits_;
+  LoadedParts& parts_;
+  std::mutex& mutex_;
+  bool& loaded_;
+  std::vector<std::string>& value_warnings_;
+  std::atomic<double>& rate_;
 };
 
 // What a model's spec and encodings say of it.
@@ -139,6 +167,11 @@ transformer::ObserveOptions observe_options(const RunOptions& options, StopToken
 // What of an earlier trace a run over `batch` may take over; empty when nothing.
 std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& trace,
                                          const transformer::Transformer& model, const transformer::Batch& batch);
+
+// The layers that a run over `batch` with `edits` may take over of an earlier, otherwise edited one; empty when none.
+std::optional<transformer::Below> below_of(const std::shared_ptr<const Trace>& trace,
+                                           const transformer::Transformer& model, const transformer::Batch& batch,
+                                           const Edits& edits, const RunOptions& options);
 
 // Bytes that the machine could still give; 0 when it does not say.
 double available_bytes();

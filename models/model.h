@@ -18,6 +18,7 @@
 #include "core/base/reduction.h"
 #include "core/base/result.h"
 #include "core/base/settings.h"
+#include "models/edits/edits.h"
 
 namespace locus::models {
 
@@ -131,7 +132,8 @@ struct RunOptions {
   bool continuable = false;
   // An earlier, continuable run of the same model: what it computed before the first token that differs is taken over.
   // Ignored where that would not give the same numbers (models that attend both ways, dynamic NTK beyond its length,
-  // all_logits, a trace that kept less). Implies continuable.
+  // all_logits, a trace that kept less). Implies continuable. Of a run over the same input with other edits (Model::
+  // edited) the layers below the first one that they change, where it kept `hidden`.
   std::shared_ptr<const Trace> reuse;
 };
 
@@ -243,6 +245,10 @@ class Trace {
   virtual std::int64_t memory_mb() const = 0;   // kept by this trace
   // Tokens at the beginning that were taken over from an earlier run.
   virtual std::int64_t reused() const { return 0; }
+  // Layers that were taken over from a run with other edits.
+  virtual std::int64_t kept_layers() const { return 0; }
+  // What this run did otherwise than the checkpoint says.
+  virtual const Edits& edits() const;
   // The most likely next tokens (image labels) of the last position, best first.
   virtual std::vector<Prediction> top(std::int64_t count) const = 0;
 
@@ -321,6 +327,12 @@ class Model {
   virtual Result<Generation> generate(const Input& input, const GenerateOptions& options,
                                       const RunOptions& run_options = {}, StopToken stop = {},
                                       const Progress& progress = {}) const;
+
+  // This checkpoint with these edits in place of its own, over the same weights. Errors: those of check_edits();
+  // kUnsupported for models that cannot be edited. What only a run can tell is an error of run(): ranges outside the
+  // text, positions that the encoding cannot take (kBadInput), pairs and angles where nothing turns (kUnsupported).
+  virtual Result<std::shared_ptr<const Model>> edited(Edits edits) const;
+  virtual const Edits& edits() const;
 
   // The encodings of positions at `layer`, without a run. Errors: kUnsupported where the encoding has no vector for a
   // position, where it depends on the text (TAPE above layer 0), or cannot be overridden so; kBadInput for positions it

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/checkpoint/tensor_source.h"
+#include "models/edits/edited_encoding.h"
 #include "models/guard.h"
 #include "models/image/load.h"
 #include "models/loaded_model.h"
@@ -101,6 +102,13 @@ Result<LoadedModel::Prepared> LoadedModel::prepare(const Input& input) const {
     prepared.batch.ids = prepared.batch.ids.to(device);
   } else {
     prepared.batch.pixels = prepared.batch.pixels.to(device);
+  }
+  if (!edits_.empty()) {
+    LOCUS_CHECK(edit(prepared.batch, prepared.grid));
+    const at::Tensor places = places_of(prepared.batch.positions, prepared.grid.columns).contiguous();
+    for (std::size_t n = 0; n < prepared.tokens.size(); ++n) {
+      prepared.tokens[n].position = places.data_ptr<double>()[n];
+    }
   }
   return prepared;
 }

@@ -47,6 +47,12 @@ struct TraceData {
   std::string text;
   double time_ms = 0;
   std::int64_t reused = 0;
+  std::int64_t kept_layers = 0;
+  Edits edits;
+  // The first layer's encoding as the checkpoint has it, which belongs to one model and tells whose trace this is; null
+  // of a file.
+  std::shared_ptr<const position::PositionEncoding> of_model;
+  at::Tensor pixels;        // (1, channels, height, width) of a continuable run over an image
   at::Tensor input_ids;     // (T) int64; undefined for images
   at::Tensor position_ids;  // (T) or (T, 2) float64
   at::Tensor logits;        // (T or 1, V); (classes) of an image as (1, classes); undefined without a head
@@ -82,6 +88,8 @@ class RecordedTrace : public Trace, public Progressive {
   double time_ms() const override { return data_.time_ms; }
   std::int64_t memory_mb() const override { return memory_mb_; }
   std::int64_t reused() const override { return data_.reused; }
+  std::int64_t kept_layers() const override { return data_.kept_layers; }
+  const Edits& edits() const override { return data_.edits; }
   std::vector<Prediction> top(std::int64_t count) const override;
   Result<Field> map(const MapRequest& request, StopToken stop) const override;
   Result<Field> overview(const MapRequest& request, std::int64_t height, std::int64_t width, Reduction reduction,

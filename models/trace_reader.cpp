@@ -9,6 +9,7 @@
 #include "core/position/list.h"
 #include "models/checkpoint/shown.h"
 #include "models/checkpoint/tensor_source.h"
+#include "models/edits/run_edits.h"
 #include "models/guard.h"
 #include "models/recorded_trace.h"
 #include "models/settings_json.h"
@@ -53,6 +54,7 @@ class Reader {
     LOCUS_CHECK(read_tokens());
     LOCUS_CHECK(read_shape());
     LOCUS_CHECK(read_encodings());
+    LOCUS_CHECK(read_edits());
     for (std::int64_t n = 0; n < data_.model.layers; ++n) {
       LOCUS_TRY(TraceLayer layer, read_layer(n));
       data_.layers.push_back(std::move(layer));
@@ -452,10 +454,11 @@ class Reader {
       layer.encoding_layer = places_[n].number;
     }
     const LayerInfo& info = data_.model.layer_info[n];
+    LOCUS_TRY(const double soft_cap, edit_layer(index, info.soft_cap, layer));
     const attention::Mask mask{data_.model.causal, info.window, info.chunk};
     LOCUS_TRY(layer.sinks, float_tensor(prefix + "sinks", {data_.model.heads}));
     LOCUS_CHECK(read_experts(layer, prefix));
-    LOCUS_TRY(layer.computed, computed(layer, mask, info.soft_cap, prefix));
+    LOCUS_TRY(layer.computed, computed(layer, mask, soft_cap, prefix));
     if (maps.empty() && !layer.computed) {
       return bad_input("expected attention, or q and k with an encoding that this build knows, found neither",
                        file_ + ": layer " + std::to_string(index));
@@ -469,6 +472,33 @@ class Reader {
     }
     layer.scores = std::make_shared<const attention::ScoreField>(source, mask);
     return layer;
+  }
+
+  // Gives an edited layer the encoding that shows its scores as they were; what is left to cap them.
+  Result<double> edit_layer(std::int64_t index, double soft_cap, TraceLayer& layer) const {
+    if (data_.edits.empty() || !layer.encoding) {
+      return soft_cap;
+    }
+    Result<transformer::LayerEdit> own =
+        edited_layer(data_.edits, data_.model,
+                     {index, layer.encoding, layer.encoding_layer, soft_cap, positions_, data_.grid.columns});
+    if (!own.ok()) {
+      return own.error().within(metadata("locus.edits"));
+    }
+    if (!own->encoding) {
+      return soft_cap;
+    }
+    layer.encoding = own->encoding;
+    return 0.0;
+  }
+
+  Status read_edits() {
+    if (const std::string stored = text("locus.edits"); !stored.empty()) {
+      LOCUS_TRY(data_.edits, parse_edits(stored, metadata("locus.edits")));
+      const Status fits = check_edits(data_.edits, data_.model, length_);
+      return fits.ok() ? fits : Status(fits.error().within(metadata("locus.edits")));
+    }
+    return {};
   }
 
   // Which experts each token went to, and what they weigh: both or neither.

@@ -267,6 +267,9 @@ class Writer {
       metadata["soft_caps"] = text(caps);
       metadata["sinks"] = text(sinks);
     }
+    if (!data_.edits.empty()) {
+      metadata["locus.edits"] = to_json(data_.edits);
+    }
     if (data_.grid.rows > 0) {
       metadata["image_grid"] = text({{"rows", data_.grid.rows},
                                      {"columns", data_.grid.columns},

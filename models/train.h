@@ -123,6 +123,7 @@ struct EvaluateOptions {
   bool record = false;
   std::int64_t map_samples = 0;  // sequences a cell of the task's map; 0: no map
   models::Overrides overrides;   // another RoPE base or scaling than the checkpoint's
+  models::Edits edits;           // what every run does otherwise than the checkpoint says
   std::string device = "cpu";
 };
 

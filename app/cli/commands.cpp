@@ -9,6 +9,7 @@ Action declare_figure(Arguments& arguments);
 Action declare_train(Arguments& arguments);
 Action declare_evaluate(Arguments& arguments);
 Action declare_verify(Arguments& arguments);
+Action declare_effect(Arguments& arguments);
 Action declare_bench(Arguments& arguments);
 Action declare_help(Arguments& arguments);
 
@@ -18,6 +19,7 @@ const std::vector<Command>& commands() {
       {"run", "run a checkpoint on an input; print the prediction, write a trace", declare_run},
       {"figure", "draw a view as PNG, SVG or PDF; write its numbers as NPY or CSV", declare_figure},
       {"verify", "check that what is shown explains what the model says", declare_verify},
+      {"effect", "run an input with edits and without; what they change in the prediction", declare_effect},
       {"train", "train a small model with any position encoding", declare_train},
       {"evaluate", "measure checkpoints on a task, in and out of distribution", declare_evaluate},
       {"bench", "measure forward passes, typing and tiles, each against its reference", declare_bench},

@@ -24,6 +24,7 @@ struct EvaluateOptions {
   std::vector<std::string> splits;
   bool record = false;
   OverrideOptions overrides;
+  EditOptions edits;
   std::int64_t seed = 0;
   bool json = false;
 };
@@ -123,6 +124,7 @@ Status run_evaluate(const EvaluateOptions& options, const Context& context) {
   evaluate.splits = options.splits;
   evaluate.record = options.record;
   evaluate.overrides = options.overrides.read();
+  LOCUS_TRY(evaluate.edits, options.edits.read());
   evaluate.device = context.globals.device;
   evaluate.seed = static_cast<std::uint64_t>(options.seed);
   warn_of_slow_products(context);
@@ -171,6 +173,7 @@ Action declare_evaluate(Arguments& arguments) {
   arguments.integer("--map", options->map_samples, {},
                     "sequences a cell of the task's map (addition: by operand lengths)");
   options->overrides.declare(arguments);
+  options->edits.declare(arguments);
   arguments.integer("--seed", options->seed, {}, "of the sequences");
   arguments.flag("--json", options->json, "print JSON");
   return [options](const Context& context) { return run_evaluate(*options, context); };

@@ -29,6 +29,7 @@ struct FigureOptions {
   std::vector<std::string> words;  // VIEW PATH…
   InputOptions input;
   OverrideOptions overrides;
+  EditOptions edits;
   std::string recipe;
   StateFlags state;
   std::string reference;
@@ -75,9 +76,10 @@ Result<session::Recipe> recipe_of(const FigureOptions& options) {
   session::Session& session = recipe.session;
   session.state.view = options.words.front();
   LOCUS_TRY(const views::View* view, views::find_view(session.state.view));
+  LOCUS_TRY(const models::Edits edits, options.edits.read());
   for (std::size_t n = 1; n < options.words.size(); ++n) {
     LOCUS_TRY(const fs::path path, place_of(options.words[n]));
-    session.checkpoints.push_back({path, options.overrides.read(), true});
+    session.checkpoints.push_back({path, options.overrides.read(), true, {}, edits});
   }
   if (!options.reference.empty()) {
     LOCUS_TRY(const fs::path path, place_of(options.reference));
@@ -374,6 +376,7 @@ Action declare_figure(Arguments& arguments) {
                         "a view, then checkpoints or traces: the columns that are compared");
   options->input.declare(arguments);
   options->overrides.declare(arguments);
+  options->edits.declare(arguments);
   arguments.text("--recipe", options->recipe,
                  "make this figure (or .recipe.json) again; PATHs say where its checkpoints are now");
   options->state.declare(arguments);

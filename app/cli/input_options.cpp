@@ -145,6 +145,26 @@ models::Overrides OverrideOptions::read() const {
   return {rope_base_, rope_scaling_};
 }
 
+void EditOptions::declare(Arguments& arguments) {
+  arguments.repeated("--edit", typed_, "change the run: 'head 3.1 zero', 'shift 40:41 by -32', 'bias all.all -d/8', …",
+                     "EDIT");
+  arguments.text("--edits", file_, "a JSON file of edits: {\"edits\": [{\"edit\": \"head\", …}, …]}");
+}
+
+Result<models::Edits> EditOptions::read() const {
+  constexpr std::size_t kLargestFile = std::size_t{16} << 20;
+  models::Edits edits;
+  if (file_) {
+    LOCUS_TRY(const std::string text, read_file(*file_, kLargestFile));
+    LOCUS_TRY(edits, models::parse_edits(text, *file_));
+  }
+  for (const std::string& words : typed_) {
+    LOCUS_TRY(models::Edit edit, models::parse_edit(words, edits.size()));
+    edits.push_back(std::move(edit));
+  }
+  return edits;
+}
+
 void warn_of_slow_products(const Context& context) {
   if (const std::string warning = models::products().warning; !warning.empty()) {
     context.console.warn(warning);
@@ -152,7 +172,8 @@ void warn_of_slow_products(const Context& context) {
 }
 
 Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::path& path,
-                                                        const models::Overrides& overrides, const Context& context) {
+                                                        const models::Overrides& overrides, const Context& context,
+                                                        const models::Edits& edits) {
   models::OpenOptions options;
   options.overrides = overrides;
   options.device = context.globals.device;
@@ -163,7 +184,7 @@ Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::p
     context.console.warn(warning);
   }
   warn_of_slow_products(context);
-  return model;
+  return edits.empty() ? Result<std::shared_ptr<const models::Model>>(model) : model->edited(edits);
 }
 
 Result<std::shared_ptr<const models::Trace>> run_model(const models::Model& model, const models::Input& input,

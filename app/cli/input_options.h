@@ -44,12 +44,25 @@ class OverrideOptions {
   std::string rope_scaling_;
 };
 
+// --edit, --edits.
+class EditOptions {
+ public:
+  void declare(Arguments& arguments);
+  // Those of the file, then those that were typed. Errors: kBadInput, naming the file, the edit's index and field.
+  Result<models::Edits> read() const;
+
+ private:
+  std::vector<std::string> typed_;
+  std::optional<std::string> file_;
+};
+
 // Says when matrix products run on slower kernels than this CPU has.
 void warn_of_slow_products(const Context& context);
 
 // Opens a checkpoint, which may be ORG/NAME[@REVISION] in the hub's cache, with the globals; its warnings are printed.
 Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::path& path,
-                                                        const models::Overrides& overrides, const Context& context);
+                                                        const models::Overrides& overrides, const Context& context,
+                                                        const models::Edits& edits = {});
 
 // Runs it; warnings that came up only now, with the weights of a large checkpoint, are printed.
 Result<std::shared_ptr<const models::Trace>> run_model(const models::Model& model, const models::Input& input,

@@ -20,6 +20,7 @@ struct RunOptions {
   std::string path;
   InputOptions input;
   OverrideOptions overrides;
+  EditOptions edits;
   std::string trace;
   std::string keep;
   std::int64_t generate = 0;
@@ -135,7 +136,8 @@ Status run_model(const RunOptions& options, const Context& context) {
   // The file holds logits of every row once they are named, the last row otherwise.
   run_options.all_logits = !options.trace.empty() && !options.keep.empty() &&
                            (run_options.keep.count("logits") + run_options.keep.count("all")) > 0;
-  LOCUS_TRY(const auto model, open_model(options.path, options.overrides.read(), context));
+  LOCUS_TRY(const models::Edits edits, options.edits.read());
+  LOCUS_TRY(const auto model, open_model(options.path, options.overrides.read(), context, edits));
   const Interrupt interrupt;
   announce(*model, input, options.generate, run_options, interrupt.token(), context.console);
   const Progress progress = [&](const ProgressReport& news) { context.console.progress(news.what); };
@@ -178,6 +180,7 @@ Action declare_run(Arguments& arguments) {
   arguments.positional("PATH", options->path, true, "a checkpoint: a folder or a file");
   options->input.declare(arguments);
   options->overrides.declare(arguments);
+  options->edits.declare(arguments);
   arguments.text("--trace", options->trace, "write a trace (safetensors)");
   arguments.text("--keep", options->keep, "what the trace holds: logits,attention,q,k,… or all (default logits)");
   arguments.integer("--generate", options->generate, {}, "continue the text by this many tokens");

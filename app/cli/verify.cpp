@@ -20,6 +20,7 @@ struct VerifyOptions {
   std::vector<std::string> paths;
   InputOptions input;
   OverrideOptions overrides;
+  EditOptions edits;
   std::optional<std::string> against;
   bool json = false;
   bool table = false;
@@ -122,13 +123,18 @@ Status run_verify(const VerifyOptions& options, const Context& context) {
   const std::string& path = options.paths.front();
   const auto expected = options.input.given() ? std::nullopt : expected_of(path);
   if (expected) {
+    LOCUS_TRY(const models::Edits edits, options.edits.read());
+    if (!edits.empty()) {
+      return usage("--edit: expected with an input, since " + std::string(kExpected) + " is of the untouched model");
+    }
     LOCUS_TRY(const auto model, open_model(path, options.overrides.read(), context));
     LOCUS_TRY(const models::VerifyReport report, models::verify_expected(*model, *expected));
     print_report(report, options.json, context.console);
     return report.passed ? Status() : Status(internal("differs from what the reference computes; see above"));
   }
   LOCUS_TRY(const models::Input input, options.input.read());
-  LOCUS_TRY(const auto model, open_model(path, options.overrides.read(), context));
+  LOCUS_TRY(const models::Edits edits, options.edits.read());
+  LOCUS_TRY(const auto model, open_model(path, options.overrides.read(), context, edits));
   std::optional<std::filesystem::path> against;
   if (options.against) {
     against = *options.against;
@@ -154,6 +160,7 @@ Action declare_verify(Arguments& arguments) {
                         "a checkpoint: a folder or a file; without input a folder with expected.safetensors");
   options->input.declare(arguments);
   options->overrides.declare(arguments);
+  options->edits.declare(arguments);
   arguments.text("--against", options->against, "a trace of the same input by another program");
   arguments.flag("--table", options->table, "Markdown: a line for each folder with expected.safetensors");
   arguments.text("--into", options->into,

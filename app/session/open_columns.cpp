@@ -15,6 +15,9 @@ Result<Opened> open_entry(const CheckpointEntry& entry, models::OpenOptions opti
   }
   options.overrides = entry.overrides;
   LOCUS_TRY(opened.model, opener(entry.path, options, std::move(stop), progress));
+  if (!entry.edits.empty()) {
+    LOCUS_TRY(opened.model, opened.model->edited(entry.edits));
+  }
   return opened;
 }
 
@@ -32,8 +35,17 @@ std::string unique_name(const std::string& name, const std::function<bool(const 
 
 Result<Opened> ColumnMaker::open(const CheckpointEntry& entry) {
   for (const auto& [known, opened] : opened_) {
-    if (known.path == entry.path && known.overrides == entry.overrides) {
+    if (known.path == entry.path && known.overrides == entry.overrides && known.edits == entry.edits) {
       return opened;
+    }
+  }
+  // Edits share the weights.
+  for (const auto& [known, opened] : opened_) {
+    if (known.path == entry.path && known.overrides == entry.overrides && opened.model) {
+      Opened edited;
+      LOCUS_TRY(edited.model, opened.model->edited(entry.edits));
+      opened_.emplace_back(entry, edited);
+      return edited;
     }
   }
   LOCUS_TRY(Opened opened, open_entry(entry, {}, opener_));

@@ -63,6 +63,15 @@ CheckpointEntry read_checkpoint(Reader reader, const std::filesystem::path& fold
   reader.get("rope_base", entry.overrides.rope_base);
   reader.get("rope_scaling", entry.overrides.rope_scaling);
   reader.get("text", entry.text);
+  if (reader.has("edits")) {
+    const json list = {{"edits", reader.raw().at("edits")}};
+    const auto edits = models::parse_edits(list.dump(-1, ' ', false, json::error_handler_t::replace), reader.where());
+    if (edits.ok()) {
+      entry.edits = *edits;
+    } else {
+      reader.fail(edits.error());
+    }
+  }
   if (path.empty()) {
     reader.fail(reader.where() + ".path", "a path", reader.raw());
   }

@@ -48,7 +48,8 @@ std::string label_of(const models::Overrides& overrides) {
 }
 
 std::string label_of(const CheckpointEntry& entry) {
-  return label_of(entry.overrides) + (entry.text ? " “" + beginning(*entry.text) + "”" : "");
+  return label_of(entry.overrides) + models::label_of(entry.edits) +
+         (entry.text ? " “" + beginning(*entry.text) + "”" : "");
 }
 
 models::Input input_of(const CheckpointEntry& entry, const models::Input& input, const models::ModelInfo& model) {

@@ -25,6 +25,8 @@ struct CheckpointEntry {
   bool shown = true;            // a column of the canvas
   // The column reads this text, whatever the input is; empty: the input.
   std::optional<std::string> text{};
+  // What its runs do otherwise than the checkpoint says.
+  models::Edits edits{};
 
   friend bool operator==(const CheckpointEntry&, const CheckpointEntry&) = default;
 };
@@ -80,7 +82,7 @@ Result<Session> parse_session(const nlohmann::json& document, const std::string&
 
 // " base 2000 ntk:4", behind a checkpoint's name; empty when it is as it is.
 std::string label_of(const models::Overrides& overrides);
-// The same of an entry, with the beginning of a text of its own.
+// The same of an entry, with its edits and the beginning of a text of its own.
 std::string label_of(const CheckpointEntry& entry);
 // What the entry's column runs on: a decoder's part is for encoder–decoders alone.
 models::Input input_of(const CheckpointEntry& entry, const models::Input& input, const models::ModelInfo& model);

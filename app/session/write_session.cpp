@@ -48,6 +48,9 @@ json to_json(const CheckpointEntry& entry, const std::filesystem::path& folder) 
   if (entry.text) {
     object["text"] = *entry.text;
   }
+  if (!entry.edits.empty()) {
+    object["edits"] = json::parse(models::to_json(entry.edits)).at("edits");
+  }
   return object;
 }
 

@@ -69,7 +69,8 @@ int Columns::open(const session::CheckpointEntry& entry) {
     wanted.path = canonical;
   }
   const auto known = std::find_if(list_.begin(), list_.end(), [&](const Checkpoint& open) {
-    return open.entry.path == wanted.path && open.entry.overrides == wanted.overrides && open.entry.text == wanted.text;
+    return open.entry.path == wanted.path && open.entry.overrides == wanted.overrides &&
+           open.entry.text == wanted.text && open.entry.edits == wanted.edits;
   });
   if (known != list_.end() && (!known->error || known->model)) {
     const int id = known->id;

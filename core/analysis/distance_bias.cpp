@@ -72,6 +72,9 @@ class Counterfactual {
       return unsupported("counterfactual pairs: the score of " + what.name +
                          " depends on more than the two tokens and their distance");
     }
+    if (computed->encoding().needs_carry()) {
+      return unsupported("counterfactual pairs: edits of this layer name tokens, which these pairs are not");
+    }
     const position::Prepared& prepared = computed->prepared();
     const at::Tensor& query = prepared.content_query.defined() ? prepared.content_query : prepared.query;
     const at::Tensor& key = prepared.content_key.defined() ? prepared.content_key : prepared.key;

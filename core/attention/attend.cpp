@@ -15,6 +15,7 @@ using position::Tile;
 
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 constexpr double kLowest = -1e30;
+constexpr double kSmallestSum = 1e-30;  // of a row that sees a key it is at least 1
 constexpr std::int64_t kRowBlock = 128;
 constexpr std::int64_t kColumnBlock = 2048;
 
@@ -75,6 +76,22 @@ Attended with_sinks(const Attention& attention, Attended attended, const at::Ten
   }
   if (attended.log_sum_exp.defined()) {
     attended.log_sum_exp = at::logaddexp(attended.log_sum_exp, sinks.to(at::kFloat));
+  }
+  return attended;
+}
+
+// Rows without keys: their weights are 0, exp(−∞ − ∞), whatever there is of them.
+Attended closed(Attended attended) {
+  if (attended.log_sum_exp.defined()) {
+    const at::Tensor empty = attended.log_sum_exp == kMinusInfinity;
+    attended.log_sum_exp.masked_fill_(empty, -kMinusInfinity);
+    if (attended.chosen.defined()) {
+      attended.chosen.masked_fill_(empty, -1);
+      attended.output.masked_fill_(empty.unsqueeze(-1), 0);
+      if (attended.state_values.defined()) {
+        attended.state_values.masked_fill_(empty.unsqueeze(-1), 0);
+      }
+    }
   }
   return attended;
 }
@@ -149,13 +166,14 @@ class Streaming {
         chosen.push_back(choice.key);
       }
       attended.slice(2, rows.begin - all.begin, rows.end - all.begin)
-          .copy_(choice.key.defined() ? gathered(values_, choice.key) : block.accumulated.div_(block.sum));
+          .copy_(choice.key.defined() ? gathered(values_, choice.key)
+                                      : block.accumulated.div_(block.sum.clamp_min(kSmallestSum)));
       log_sum_exp.slice(2, rows.begin - all.begin, rows.end - all.begin)
           .copy_(block.sum.log_().add_(block.maximum).squeeze(-1));
     }
     Attended result = split(attention_, attended, log_sum_exp);
     result.chosen = chosen.empty() ? at::Tensor() : at::cat(chosen, 2);
-    return with_sinks(attention_, std::move(result), log_sum_exp);
+    return closed(with_sinks(attention_, std::move(result), log_sum_exp));
   }
 
  private:
@@ -263,11 +281,17 @@ Attended attend_whole_map(const Attention& attention) {
       const at::Tensor chosen = logits.argmax(-1);
       Attended result = split(attention, gathered(values_of(attention), chosen), log_sum_exp);
       result.chosen = chosen;
-      return result;
+      return closed(std::move(result));
     }
   }
-  Attended attended = split(attention, grouped_product(at::softmax(logits, -1), values_of(attention)), log_sum_exp);
-  return with_sinks(attention, std::move(attended), attention.sinks.defined() ? at::logsumexp(logits, -1) : logits);
+  at::Tensor weights = at::softmax(logits, -1);
+  if (const at::Tensor empty = log_sum_exp.defined() ? log_sum_exp == kMinusInfinity : at::Tensor();
+      empty.defined() && empty.any().item<bool>()) {
+    weights.masked_fill_(empty.unsqueeze(-1), 0);
+  }
+  Attended attended = split(attention, grouped_product(weights, values_of(attention)), log_sum_exp);
+  return closed(
+      with_sinks(attention, std::move(attended), attention.sinks.defined() ? at::logsumexp(logits, -1) : logits));
 }
 
 Attended attend_with(const Attention& attention, const at::Tensor& weights) {

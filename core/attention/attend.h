@@ -42,8 +42,10 @@ struct Mask {
 struct Attended {
   at::Tensor output;        // (B, H, R, D) weights · values
   at::Tensor state_values;  // (B, H, R, X) weights · state_values; undefined when there are none
-  at::Tensor log_sum_exp;   // (B, H, R) float32: weight_ij = exp(logit_ij − log_sum_exp_i), of the soft-max
-  at::Tensor chosen;        // (B, H, R) int64, hard attention alone: weight_ij = [j = chosen_i]
+  // (B, H, R) float32: weight_ij = exp(logit_ij − log_sum_exp_i), of the soft-max. A row whose logits are all −∞ sees
+  // no key: its outputs are 0 and this is +∞, so that its weights are 0.
+  at::Tensor log_sum_exp;
+  at::Tensor chosen;  // (B, H, R) int64, hard attention alone: weight_ij = [j = chosen_i]; −1: no key
 };
 
 // What is attended: one layer's tensors. Keys and values of cross-attention are of other tokens than the queries.

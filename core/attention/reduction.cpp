@@ -12,6 +12,8 @@ namespace {
 
 // Eight running values, so that the loop needs no order and becomes vector instructions.
 constexpr std::int64_t kRunning = 8;
+// What a cell holds that is masked without being hidden by the mask: it counts in no pixel.
+constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
 float sum_of(const float* begin, const float* end) {
   std::array<float, kRunning> lanes{};
@@ -79,19 +81,25 @@ void Reducer::take_row(const float* values, std::int64_t row, Range columns, Ran
     const float* from = values + (begin - columns.begin);
     const float* to = values + (end - columns.begin);
     const auto index = static_cast<std::size_t>(base + pixel);
-    if (reduction_ == Reduction::kMean) {
-      values_[index] += sum_of(from, to);
-    } else {
+    if (reduction_ == Reduction::kMax) {
       values_[index] = std::max(values_[index], static_cast<double>(maximum_of(from, to)));
+      counts_[index] += end - begin;
+    } else if (const float sum = sum_of(from, to); sum != kMasked) {
+      values_[index] += sum;
+      counts_[index] += end - begin;
+    } else {
+      for (; from != to; ++from) {
+        values_[index] += *from == kMasked ? 0 : *from;
+        counts_[index] += *from == kMasked ? 0 : 1;
+      }
     }
-    counts_[index] += end - begin;
     begin = end;
   }
 }
 
 void Reducer::finish(std::vector<float>& pixels) const {
   for (std::size_t n = 0; n < values_.size(); ++n) {
-    if (counts_[n] > 0) {
+    if (counts_[n] > 0 && values_[n] != static_cast<double>(kMasked)) {
       const double divisor = reduction_ == Reduction::kMean ? static_cast<double>(counts_[n]) : 1.0;
       pixels[n] = static_cast<float>(values_[n] / divisor);
     }

@@ -118,6 +118,7 @@ Result<Field> ScoreField::map(const Region& asked, StopToken stop) const {
                      " cells; ask for an overview");
   }
   Field field = empty_field(region, region.rows.size(), region.columns.size());
+  const bool logits = region.quantity != Quantity::kWeight;
   if (fused_ && fused_->has(region.quantity)) {
     LOCUS_CHECK(fused_->map({region.quantity, region.head, region.rows, region.columns}, field, stop));
     return field;
@@ -136,8 +137,11 @@ Result<Field> ScoreField::map(const Region& asked, StopToken stop) const {
     const float* cell = values.data_ptr<float>();
     for (std::int64_t row = rows.begin; row < rows.end; ++row, cell += columns.size()) {
       const Range visible = mask_.columns({row, row + 1}, source_->keys()).clamped(columns);
-      std::copy(cell + (visible.begin - columns.begin), cell + (visible.end - columns.begin),
-                &field.at(row - region.rows.begin, visible.begin - region.columns.begin));
+      const float* const from = cell + (visible.begin - columns.begin);
+      float* const to = &field.at(row - region.rows.begin, visible.begin - region.columns.begin);
+      std::transform(from, from + visible.size(), to, [&](float value) {
+        return logits && value == -std::numeric_limits<float>::infinity() ? kNan : value;
+      });
     }
   }
   return field;

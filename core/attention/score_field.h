@@ -34,8 +34,9 @@ class ScoreSource {
   virtual std::int64_t length() const = 0;  // queries
   // Keys: as many as queries but in cross-attention.
   virtual std::int64_t keys() const { return length(); }
-  // (h, R, K) float32; cells that the mask hides hold no meaning. `carry` is the one this function left behind for the
-  // rectangle to the right with the same rows and heads, or undefined. Errors: kUnsupported for a quantity it has not.
+  // (h, R, K) float32; cells that the mask hides hold no meaning, others that are masked −∞ (weight 0). `carry` is the
+  // one this function left behind for the rectangle to the right with the same rows and heads, or undefined. Errors:
+  // kUnsupported for a quantity it has not.
   virtual Result<at::Tensor> scores(Quantity quantity, Range heads, Range rows, Range columns,
                                     at::Tensor& carry) const = 0;
   // This source, where it computes from queries and keys; null for stored maps.

@@ -122,7 +122,7 @@ Status Learned::accepts(const Positions& positions) const {
       return bad_input("encoding learned: expected positions 0 … " + std::to_string(options_.length - 1) + ", found " +
                        to_text(SettingValue(!(first >= 0) && !padding ? first : last)));
     }
-    return {};
+    return accepts_whole(positions.ids);
   }
   if (positions.dimensions() != 2 || positions.size() <= positions.prefix) {
     return bad_input("encoding learned: expected positions of an image grid of " +
@@ -138,7 +138,16 @@ Status Learned::accepts(const Positions& positions) const {
     return bad_input("encoding learned: expected a grid of " + grid_text(options_.grid_rows, options_.grid_columns) +
                      ", found " + grid_text(rows, columns));
   }
-  return {};
+  return accepts_whole(positions.ids);
+}
+
+Status Learned::accepts_whole(const at::Tensor& ids) const {
+  const at::Tensor broken = options_.interpolate ? at::Tensor() : ids.masked_select(ids != ids.floor());
+  if (!broken.defined() || broken.numel() == 0) {
+    return {};
+  }
+  return bad_input("encoding learned: expected whole positions, which its table has, found " +
+                   to_text(SettingValue(broken[0].item<double>())));
 }
 
 State Learned::begin(const Positions& positions, std::int64_t /*batch*/) const {

@@ -44,6 +44,8 @@ class Learned final : public PositionEncoding {
   at::Tensor vectors(const State& state, std::int64_t layer) const override;
 
  private:
+  // kBadInput for a position between two rows, unless rows are interpolated.
+  Status accepts_whole(const at::Tensor& ids) const;
   at::Tensor sequence_rows(const at::Tensor& ids) const;
   at::Tensor grid_rows(const Positions& positions) const;
 

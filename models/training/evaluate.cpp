@@ -141,6 +141,16 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
                      checkpoint.string());
   }
   const at::Device device(options.device == "cuda" ? at::kCUDA : at::kCPU);
+  std::optional<Error> unfit;  // an edit that fits no run of this length, which is no result
+  const auto edit = [&](transformer::Batch& batch) -> Status {
+    models::ImageGrid grid;
+    grid.columns = images ? batch.positions.ids.select(1, 1).max().item<std::int64_t>() + 1 : 0;
+    const Status edited = model.edit(batch, grid);
+    if (!edited.ok() && !unfit) {
+      unfit = edited.error();
+    }
+    return edited;
+  };
   Evaluation evaluation;
   evaluation.checkpoint = info.name;
   evaluation.encoding = info.encoding;
@@ -152,11 +162,12 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
     measuring.seed = options.seed;
     measuring.samples = options.samples;
     measuring.device = device;
+    measuring.edit = edit;
     measuring.stop = stop;
     measuring.progress = progress;
     auto measured = measure(*transformer, *task, n, measuring);
-    if (!measured.ok() && measured.error().code != ErrorCode::kBadInput) {
-      return measured.error();
+    if (!measured.ok() && (unfit || measured.error().code != ErrorCode::kBadInput)) {
+      return unfit ? *unfit : measured.error();
     }
     // A split longer than the encoding can take has no value, which is a result too.
     const double none = std::numeric_limits<double>::quiet_NaN();
@@ -171,6 +182,7 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
     measuring.seed = options.seed;
     measuring.samples = options.map_samples;
     measuring.device = device;
+    measuring.edit = edit;
     measuring.stop = stop;
     measuring.progress = progress;
     LOCUS_TRY(evaluation.map, measure_map(*transformer, *task, measuring));
@@ -197,8 +209,11 @@ std::string to_json(const EvaluationMap& map) {
 
 Result<Evaluation> evaluate(const std::filesystem::path& checkpoint, const EvaluateOptions& options,
                             const Progress& progress, StopToken stop) {
-  LOCUS_TRY(const std::shared_ptr<const models::Model> model,
+  LOCUS_TRY(std::shared_ptr<const models::Model> model,
             models::open(checkpoint, {options.overrides, options.device, 0}));
+  if (!options.edits.empty()) {
+    LOCUS_TRY(model, model->edited(options.edits));
+  }
   const auto* const loaded = model->loaded();
   if (loaded == nullptr) {
     return internal("open() gave a model that is not a LoadedModel");

@@ -44,6 +44,15 @@ struct Sums {
   }
 };
 
+Result<transformer::Batch> edited_batch(const Examples& examples, const position::Positions& positions,
+                                        const MeasureOptions& options) {
+  transformer::Batch batch = batch_of(examples, positions, options.device);
+  if (options.edit) {
+    LOCUS_CHECK(options.edit(batch));
+  }
+  return batch;
+}
+
 }  // namespace
 
 Measurement binomial(double wrong, double count) {
@@ -55,9 +64,13 @@ Measurement binomial(double wrong, double count) {
 }
 
 Judgement judge(const transformer::Transformer& model, const Examples& examples, at::Device device) {
+  return judge(model, examples, batch_of(examples, natural_positions(model, examples), device));
+}
+
+Judgement judge(const transformer::Transformer& model, const Examples& examples, const transformer::Batch& batch) {
   const at::NoGradGuard no_grad;
-  const at::Tensor logits = model.forward(batch_of(examples, natural_positions(model, examples), device)).flatten(0, 1);
-  const at::Tensor targets = examples.targets.to(device).flatten();
+  const at::Tensor logits = model.forward(batch).flatten(0, 1);
+  const at::Tensor targets = examples.targets.to(logits.device()).flatten();
   const at::Tensor loss = at::cross_entropy_loss(logits, targets, {}, at::Reduction::None, kIgnored);
   const at::Tensor right = at::logical_or(logits.argmax(-1) == targets, targets == kIgnored);
   return {loss.view(examples.targets.sizes()).cpu(), right.view(examples.targets.sizes()).to(at::kCPU, at::kFloat)};
@@ -80,7 +93,8 @@ Result<Measurement> measure(const transformer::Transformer& model, const Task& t
     }
     const position::Positions positions = natural_positions(model, examples);
     LOCUS_CHECK(model.accepts(positions));
-    sums.add(judge(model, examples, options.device), (examples.targets != kIgnored).to(at::kDouble));
+    LOCUS_TRY(const transformer::Batch own, edited_batch(examples, positions, options));
+    sums.add(judge(model, examples, own), (examples.targets != kIgnored).to(at::kDouble));
     first += examples.size();
     if (options.batch <= 0) {
       batch = std::max<std::int64_t>(kTokensAtOnce / positions.size(), 1);
@@ -109,7 +123,8 @@ Result<EvaluationMap> measure_map(const transformer::Transformer& model, const T
       Measurement cell;
       if (accepted.ok()) {
         Sums sums;
-        sums.add(judge(model, examples, options.device), (examples.targets != kIgnored).to(at::kDouble));
+        LOCUS_TRY(const transformer::Batch own, edited_batch(examples, natural_positions(model, examples), options));
+        sums.add(judge(model, examples, own), (examples.targets != kIgnored).to(at::kDouble));
         cell = binomial(sums.wrong, sums.sequences);
       } else {
         cell.value = cell.low = cell.high = std::numeric_limits<double>::quiet_NaN();

@@ -17,6 +17,8 @@ struct Judgement {
   at::Tensor right;
 };
 Judgement judge(const transformer::Transformer& model, const Examples& examples, at::Device device);
+// Of the examples' own batch, which may be edited.
+Judgement judge(const transformer::Transformer& model, const Examples& examples, const transformer::Batch& batch);
 
 // The mean over the split with its 95 % interval: Wilson's for errors, the normal one over sequences for bits.
 struct Measurement {
@@ -34,11 +36,12 @@ struct MeasureOptions {
   std::int64_t samples = 0;  // sequences; 0: the task's own count
   std::int64_t batch = 0;    // sequences at once; 0: about 8192 tokens
   at::Device device{at::kCPU};
+  std::function<Status(transformer::Batch& batch)> edit;  // what the runs do otherwise; may be empty
   StopToken stop;
   Progress progress;
 };
 
-// Errors: kCancelled, and what the encoding says of the split's length.
+// Errors: kCancelled, what the encoding says of the split's length, and those of `options.edit`.
 Result<Measurement> measure(const transformer::Transformer& model, const Task& task, std::size_t split,
                             const MeasureOptions& options = {});
 

@@ -1,6 +1,8 @@
 #include "models/transformer/transformer.h"
 
 #include <ATen/ATen.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "core/products/linear.h"
@@ -27,13 +29,20 @@ at::Tensor Transformer::norm(const at::Tensor& x, const NormWeights& weights) co
   return normalise(x, weights, spec_.norm, spec_.norm_eps);
 }
 
-at::Tensor Transformer::embed_image(const at::Tensor& pixels) const {
+at::Tensor Transformer::embed_image(const Batch& batch) const {
   const ImageStem& image = spec_.image;
-  at::Tensor patches = at::conv2d(pixels, patch_.weight, patch_.bias, image.patch);
+  at::Tensor patches = at::conv2d(batch.pixels, patch_.weight, patch_.bias, image.patch);
   if (image.position_embedding) {
     at::Tensor grid = patch_position_.t().reshape({1, spec_.width, image.rows, image.columns});
     if (patches.size(2) != image.rows || patches.size(3) != image.columns) {
       grid = at::upsample_bicubic2d(grid, patches.sizes().slice(2), false);
+    }
+    // Patches that were moved have the embedding of where they stand.
+    const at::Tensor ids = batch.positions.ids.slice(0, batch.positions.prefix);
+    const at::Tensor places =
+        (ids.select(1, 0) * static_cast<double>(patches.size(3)) + ids.select(1, 1)).to(at::kLong);
+    if (!at::equal(places, at::arange(places.size(0), at::kLong))) {
+      grid = grid.flatten(2).index_select(2, places.to(grid.device())).view(grid.sizes());
     }
     patches = patches + grid;
   }
@@ -59,7 +68,7 @@ std::vector<position::State> Transformer::begin(const position::Positions& posit
 }
 
 at::Tensor Transformer::embed(const Batch& batch, const std::vector<position::State>& states) const {
-  at::Tensor x = spec_.is_image() ? embed_image(batch.pixels) : products::rows(embedding_, batch.ids);
+  at::Tensor x = spec_.is_image() ? embed_image(batch) : products::rows(embedding_, batch.ids);
   if (spec_.embedding_scale != 1) {
     x = x * spec_.embedding_scale;
   }
@@ -75,11 +84,36 @@ at::Tensor Transformer::embed(const Batch& batch, const std::vector<position::St
   return spec_.embedding_width > 0 ? linear(x, embedding_projection_) : x;
 }
 
-attention::Attention Transformer::attention(std::int64_t layer, const position::Prepared& prepared,
+std::shared_ptr<const position::PositionEncoding> Transformer::encoding_of(const Batch& batch,
+                                                                           std::int64_t layer) const {
+  const auto own = batch.edits ? (*batch.edits)[static_cast<std::size_t>(layer)].encoding : nullptr;
+  return own ? own : layer_encoding(layer);
+}
+
+at::Tensor Transformer::sinks_of(const Batch& batch, std::int64_t layer) const {
+  const at::Tensor& own = block(layer).weights().sinks;
+  return batch.edits ? (*batch.edits)[static_cast<std::size_t>(layer)].sinks(own) : own;
+}
+
+double Transformer::soft_cap_of(const Batch& batch, std::int64_t layer) const {
+  const bool edited = batch.edits && (*batch.edits)[static_cast<std::size_t>(layer)].encoding;
+  return edited ? 0 : block(layer).spec().attention.soft_cap;
+}
+
+attention::Attention Transformer::attention(const Batch& batch, std::int64_t layer, const position::Prepared& prepared,
                                             const at::Tensor& value, const at::Tensor& state_values) const {
-  const Block& own = block(layer);
-  return {*layer_encoding(layer), prepared,   encoding_layer(layer),         value,
-          state_values,           own.mask(), own.spec().attention.soft_cap, own.weights().sinks};
+  const bool edited = batch.edits && (*batch.edits)[static_cast<std::size_t>(layer)].encoding;
+  const position::PositionEncoding& encoding =
+      edited ? *(*batch.edits)[static_cast<std::size_t>(layer)].encoding : *layer_encoding(layer);
+  return {encoding,     prepared,    encoding_layer(layer),     value,
+          state_values, mask(layer), soft_cap_of(batch, layer), sinks_of(batch, layer)};
+}
+
+attention::Attended Transformer::edited(const Batch& batch, std::int64_t layer, attention::Attended attended) {
+  if (batch.edits) {
+    (*batch.edits)[static_cast<std::size_t>(layer)].change_output(attended);
+  }
+  return attended;
 }
 
 attention::Attention Transformer::cross_attention(std::int64_t layer, const position::Prepared& prepared,
@@ -141,7 +175,8 @@ Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& atte
   at::Tensor x = embed(batch, states);
   for (const Block& layer : blocks_) {
     const std::int64_t n = layer.index();
-    LayerRun run{*layer_encoding(n), encoding_layer(n), states[static_cast<std::size_t>(slot(n))], attend};
+    const auto encoding = encoding_of(batch, n);
+    LayerRun run{*encoding, encoding_layer(n), states[static_cast<std::size_t>(slot(n))], attend};
     std::optional<CrossRun> looked;
     if (cross_encoding_) {
       run.cross = &looked.emplace(CrossRun{*cross_encoding_, batch.memory, cross});
@@ -154,7 +189,7 @@ Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& atte
 at::Tensor Transformer::forward(const Batch& batch) const {
   const Attend own = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
                          const at::Tensor& state_values) -> Result<attention::Attended> {
-    return attention::attend_whole_map(attention(layer, prepared, value, state_values));
+    return edited(batch, layer, attention::attend_whole_map(attention(batch, layer, prepared, value, state_values)));
   };
   const Attend cross = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
                            const at::Tensor& /*state_values*/) -> Result<attention::Attended> {
@@ -168,7 +203,7 @@ Result<at::Tensor> Transformer::replay(const Batch& batch, const GivenWeights& w
   const Attend own = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
                          const at::Tensor& state_values) -> Result<attention::Attended> {
     LOCUS_TRY(const at::Tensor map, weights(layer));
-    return attention::attend_with(attention(layer, prepared, value, state_values), map);
+    return edited(batch, layer, attention::attend_with(attention(batch, layer, prepared, value, state_values), map));
   };
   const Attend cross = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
                            const at::Tensor& /*state_values*/) -> Result<attention::Attended> {
@@ -176,6 +211,18 @@ Result<at::Tensor> Transformer::replay(const Batch& batch, const GivenWeights& w
     return attention::attend_with(cross_attention(layer, prepared, value), map);
   };
   return run_whole(batch, own, cross);
+}
+
+at::Tensor Transformer::take_over(const Below& below, std::vector<position::State>& states,
+                                  Observation& observation) const {
+  const auto first = static_cast<std::int64_t>(below.layers.size());
+  std::copy(below.layers.begin(), below.layers.end(), observation.layers.begin());
+  observation.kept_layers = first;
+  // Each encoding's state is what enters the next layer that has it.
+  for (std::int64_t n = spec_.depth() - 1; n >= first; --n) {
+    states[static_cast<std::size_t>(slot(n))] = below.after[static_cast<std::size_t>(n - first)];
+  }
+  return below.hidden;
 }
 
 Result<Observation> Transformer::observe(const Batch& batch, const ObserveOptions& options) const {
@@ -186,28 +233,36 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
   observation.layers.resize(blocks_.size());
   observation.cross.resize(cross_encoding_ ? blocks_.size() : 0);
   std::optional<Continued> continued;
-  if (options.past != nullptr) {
+  if (options.past != nullptr && !batch.edits && options.below == nullptr) {
     continued = Continued::begin(*this, *options.past, batch, options);
   }
   observation.reused = continued ? continued->tokens() : 0;
   const Range rows{observation.reused, batch.positions.size()};
   std::vector<position::State> states = continued ? continued->states() : begin(batch.positions, size);
   const Attend attend = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
-                            const at::Tensor& state_values) {
+                            const at::Tensor& state_values) -> Result<attention::Attended> {
     if (options.values) {
       observation.layers[static_cast<std::size_t>(layer)].value = value;
     }
-    return attention::attend_streaming(attention(layer, prepared, value, state_values), {rows, 0, 0, options.stop});
+    LOCUS_TRY(attention::Attended attended,
+              attention::attend_streaming(attention(batch, layer, prepared, value, state_values),
+                                          {rows, 0, 0, options.stop}));
+    return edited(batch, layer, std::move(attended));
   };
   const Attend look = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
                           const at::Tensor& /*state_values*/) {
     return attention::attend_streaming(cross_attention(layer, prepared, value), {{}, 0, 0, options.stop});
   };
   const bool all = observation.reused == 0;
-  at::Tensor x = embed(all ? batch : Batch{batch.ids.slice(1, rows.begin), {}, states.front().positions}, states);
+  at::Tensor x = options.below != nullptr
+                     ? take_over(*options.below, states, observation)
+                     : embed(all ? batch : Batch{batch.ids.slice(1, rows.begin), {}, states.front().positions}, states);
   const std::int64_t depth = spec_.depth();
   for (const Block& layer : blocks_) {
     const std::int64_t n = layer.index();
+    if (n < observation.kept_layers) {
+      continue;
+    }
     report(options.progress, static_cast<double>(n) / static_cast<double>(depth),
            "layer " + std::to_string(n + 1) + " of " + std::to_string(depth));
     if (options.stop.stop_requested()) {
@@ -225,8 +280,9 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     if (cross_encoding_) {
       looked.emplace(CrossRun{*cross_encoding_, batch.memory, look, &observation.cross[static_cast<std::size_t>(n)]});
     }
-    LOCUS_TRY(x, layer(x, {*layer_encoding(n), encoding_layer(n), states[static_cast<std::size_t>(slot(n))], attend,
-                           &record, all_rows ? Range{} : read, continued ? &*continued : nullptr,
+    const auto encoding = encoding_of(batch, n);
+    LOCUS_TRY(x, layer(x, {*encoding, encoding_layer(n), states[static_cast<std::size_t>(slot(n))], attend, &record,
+                           all_rows ? Range{} : read, continued ? &*continued : nullptr,
                            options.routing ? &record.routing : nullptr, looked ? &*looked : nullptr}));
     x = all_rows && !read.empty() ? x.slice(1, read.begin, read.end) : x;
   }

@@ -41,6 +41,7 @@
 #include "core/base/result.h"
 #include "core/position/position_encoding.h"
 #include "models/transformer/block.h"
+#include "models/transformer/layer_edit.h"
 #include "models/transformer/spec.h"
 
 namespace locus::transformer {
@@ -57,8 +58,9 @@ struct Parameter {
 struct Batch {
   at::Tensor ids;
   at::Tensor pixels;
-  position::Positions positions;  // of all T tokens; see Transformer::positions()
-  at::Tensor memory = {};         // (B, K, C) an encoder's states, for layers with cross-attention
+  position::Positions positions;                      // of all T tokens; see Transformer::positions()
+  at::Tensor memory = {};                             // (B, K, C) an encoder's states, for layers with cross-attention
+  std::shared_ptr<const LayerEdits> edits = nullptr;  // of this run; null: none
 };
 
 class RowStore;
@@ -71,12 +73,21 @@ struct Past {
   std::shared_ptr<RowStore> rows = nullptr;  // where they lie; null where in no store
 };
 
+// What observe() may take over of a run of the same batch whose first layers were edited as the new one's: their
+// records, and what enters the layer after them.
+struct Below {
+  std::vector<LayerRecord> layers;
+  at::Tensor hidden;                   // (B, T, C)
+  std::vector<position::State> after;  // entering each further layer
+};
+
 struct ObserveOptions {
   bool hidden = false;
   bool values = false;
   bool routing = false;        // which experts the tokens went to
   bool all_logits = false;     // of every token instead of the last one (text); classes of an image are one row always
-  const Past* past = nullptr;  // taken over where that gives the same numbers; may be null
+  const Past* past = nullptr;  // taken over where that gives the same numbers; may be null. Not by edited runs
+  const Below* below = nullptr;  // instead of a past; may be null
   StopToken stop;
   Progress progress;
 };
@@ -84,8 +95,9 @@ struct ObserveOptions {
 struct Observation {
   std::vector<LayerRecord> layers;
   std::vector<LayerRecord> cross;  // of each layer's cross-attention, where it has one; prepared.key is of K states
-  at::Tensor logits;        // (B, T or 1, V); (B, 1, classes) for images; (B, T, C) states of a model without head
-  std::int64_t reused = 0;  // tokens taken over from the past
+  at::Tensor logits;             // (B, T or 1, V); (B, 1, classes) for images; (B, T, C) states of a model without head
+  std::int64_t reused = 0;       // tokens taken over from the past
+  std::int64_t kept_layers = 0;  // layers taken over from below
   std::shared_ptr<RowStore> rows;  // for a next run's Past
 };
 
@@ -113,6 +125,11 @@ class Transformer {
     return encodings_[static_cast<std::size_t>(slot(layer))].encoding;
   }
   std::int64_t encoding_layer(std::int64_t layer) const { return places_[static_cast<std::size_t>(layer)].number; }
+  // What the layer is run with: its own encoding, or the edited one of this batch, and its sinks (H) or none.
+  std::shared_ptr<const position::PositionEncoding> encoding_of(const Batch& batch, std::int64_t layer) const;
+  at::Tensor sinks_of(const Batch& batch, std::int64_t layer) const;
+  // What caps the logits beside that encoding; 0: nothing.
+  double soft_cap_of(const Batch& batch, std::int64_t layer) const;
   // kBadInput when one of the encodings cannot take these positions.
   Status accepts(const position::Positions& positions) const;
 
@@ -157,12 +174,16 @@ class Transformer {
 
   std::vector<position::State> begin(const position::Positions& positions, std::int64_t batch) const;
   // What a layer attends with.
-  attention::Attention attention(std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
-                                 const at::Tensor& state_values) const;
+  attention::Attention attention(const Batch& batch, std::int64_t layer, const position::Prepared& prepared,
+                                 const at::Tensor& value, const at::Tensor& state_values) const;
+  // What was attended, as the batch's edits leave it.
+  static attention::Attended edited(const Batch& batch, std::int64_t layer, attention::Attended attended);
   attention::Attention cross_attention(std::int64_t layer, const position::Prepared& prepared,
                                        const at::Tensor& value) const;
   at::Tensor embed(const Batch& batch, const std::vector<position::State>& states) const;
-  at::Tensor embed_image(const at::Tensor& pixels) const;
+  // What enters the first layer that is run, and the states there.
+  at::Tensor take_over(const Below& below, std::vector<position::State>& states, Observation& observation) const;
+  at::Tensor embed_image(const Batch& batch) const;
   at::Tensor norm(const at::Tensor& x, const NormWeights& weights) const;
   // Embedding, all layers, head.
   Result<at::Tensor> run_whole(const Batch& batch, const Attend& attend, const Attend& cross) const;

@@ -1,0 +1,14 @@
+// One edit from its JSON object, whether that came from a file or was made of a short form.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/result.h"
+#include "models/edits/edits.h"
+
+namespace locus::models {
+
+// Errors: those of parse_edits(), without a file.
+Result<Edit> edit_from_json(const nlohmann::json& value, std::size_t index);
+
+}  // namespace locus::models

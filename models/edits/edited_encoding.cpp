@@ -1,0 +1,236 @@
+#include "models/edits/edited_encoding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace locus::models {
+
+namespace {
+
+using position::PairForm;
+using position::Prepared;
+
+constexpr double kHidden = -std::numeric_limits<double>::infinity();
+
+// (T, n) angles of the pairs `chosen` at every token: θ of a text, along each pair's own direction in an image.
+at::Tensor angles_of(const PairForm& form, const position::Positions& positions, const at::Tensor& theta,
+                     const at::Tensor& chosen, std::int64_t head) {
+  const at::Tensor own = theta.index_select(0, chosen);  // (n)
+  at::Tensor turned;
+  if (positions.dimensions() == 1) {
+    turned = positions.ids.unsqueeze(1) * own;
+  } else {
+    const at::Tensor frequencies = form.frequencies.select(0, form.frequencies.size(0) == 1 ? 0 : head)
+                                       .to(at::kDouble)
+                                       .index_select(0, chosen);  // (n, 2)
+    const at::Tensor along = frequencies / frequencies.norm(2, -1, true).clamp_min(1e-30);
+    turned = at::matmul(positions.ids, along.t()) * own;
+  }
+  return form.offsets.defined() ? turned + form.offsets.index_select(0, chosen) : turned;
+}
+
+// Turns some pairs of one head of `turned` (B, T, W) anew from what is projected, `plain` (B, T, D); tokens without
+// position stay as they are. `angles` (T, n) of the pairs `chosen`.
+void turn(at::Tensor turned, const at::Tensor& plain, const PairForm& form, const std::vector<std::int64_t>& chosen,
+          const at::Tensor& angles, std::int64_t prefix) {
+  std::vector<std::int64_t> to[2];
+  std::vector<std::int64_t> from[2];
+  for (const std::int64_t pair : chosen) {
+    for (std::size_t n = 0; n < 2; ++n) {
+      to[n].push_back(form.channels[static_cast<std::size_t>(pair)][n]);
+      from[n].push_back(form.planes[static_cast<std::size_t>(pair)][n]);
+    }
+  }
+  const at::Tensor first = plain.index_select(-1, at::tensor(from[0], at::kLong));
+  const at::Tensor second = plain.index_select(-1, at::tensor(from[1], at::kLong));
+  const at::Tensor first_to = at::tensor(to[0], at::kLong);
+  const at::Tensor second_to = at::tensor(to[1], at::kLong);
+  at::Tensor magnitude = at::full({1}, form.magnitude, first.options());
+  if (form.state) {  // what the text has made of it: how much longer it made this pair
+    const at::Tensor before = first.square() + second.square();
+    const at::Tensor after = turned.index_select(-1, first_to).square() + turned.index_select(-1, second_to).square();
+    magnitude = (after / before.clamp_min(1e-30)).sqrt();
+  }
+  const at::Tensor cos = angles.cos().to(first.options()) * magnitude;
+  const at::Tensor sin = angles.sin().to(first.options()) * magnitude;
+  const at::Tensor a = first * cos - second * sin;
+  const at::Tensor b = second * cos + first * sin;
+  turned.slice(1, prefix).index_copy_(-1, first_to, a.slice(1, prefix));
+  turned.slice(1, prefix).index_copy_(-1, second_to, b.slice(1, prefix));
+}
+
+}  // namespace
+
+at::Tensor places_of(const position::Positions& positions, std::int64_t grid_columns) {
+  if (positions.dimensions() == 1) {
+    return positions.ids;
+  }
+  at::Tensor places = positions.ids.select(1, 0) * static_cast<double>(grid_columns) + positions.ids.select(1, 1);
+  places.slice(0, 0, positions.prefix).zero_();
+  return places;
+}
+
+EditedEncoding::EditedEncoding(std::shared_ptr<const position::PositionEncoding> own, std::vector<HeadEdits> heads,
+                               double soft_cap, std::int64_t grid_columns)
+    : PositionEncoding(own->shape()),
+      own_(std::move(own)),
+      heads_(std::move(heads)),
+      soft_cap_(soft_cap),
+      grid_columns_(grid_columns) {
+  for (const HeadEdits& head : heads_) {
+    by_token_ =
+        by_token_ || !head.edges.empty() || (head.to && *head.to != HeadTo::kUniform && *head.to != HeadTo::kContent);
+    turns_ = turns_ || head.turns();
+  }
+}
+
+Prepared EditedEncoding::prepare(const position::State& state, std::int64_t layer,
+                                 const position::Projections& projections) const {
+  Prepared prepared = own_->prepare(state, layer, projections);
+  if (!turns_) {
+    return prepared;
+  }
+  const Result<PairForm> form = position::pair_form(*own_, prepared, layer);
+  // Heads that share a key part with it: only some of them turn otherwise.
+  const auto heads = static_cast<std::int64_t>(heads_.size());
+  prepared.query = prepared.query.clone();
+  prepared.key = prepared.key.repeat_interleave(heads / prepared.key.size(1), 1);
+  const auto plain_of = [&](const at::Tensor& plain, const at::Tensor& turned, std::int64_t head) {
+    const at::Tensor& own = plain.defined() ? plain : turned;
+    return own.select(1, head / (heads / own.size(1)));
+  };
+  for (std::int64_t h = 0; h < heads; ++h) {
+    const HeadEdits& head = heads_[static_cast<std::size_t>(h)];
+    const auto all = [&](at::Tensor& turned, const at::Tensor& plain) {
+      const at::Tensor own = plain_of(plain, turned, h).clone();
+      if (head.angles) {
+        std::vector<std::int64_t> pairs(static_cast<std::size_t>(form->pairs()));
+        for (std::size_t m = 0; m < pairs.size(); ++m) {
+          pairs[m] = static_cast<std::int64_t>(m);
+        }
+        const at::Tensor angles = angles_of(*form, prepared.positions, *head.angles, at::tensor(pairs, at::kLong), h);
+        turn(turned.select(1, h), own, *form, pairs, angles, prepared.positions.prefix);
+      }
+      if (!head.still.empty()) {
+        const auto count = static_cast<std::int64_t>(head.still.size());
+        const at::Tensor none = at::zeros({prepared.positions.size(), count}, at::kDouble);
+        turn(turned.select(1, h), own, *form, head.still, none, prepared.positions.prefix);
+      }
+    };
+    all(prepared.query, prepared.content_query);
+    all(prepared.key, prepared.content_key);
+    for (const std::int64_t pair : head.dropped) {
+      for (const std::int64_t channel : form->channels[static_cast<std::size_t>(pair)]) {
+        prepared.query.select(1, h).select(-1, channel).zero_();
+      }
+    }
+  }
+  return prepared;
+}
+
+position::TileScores EditedEncoding::score(const Prepared& prepared, const position::Tile& tile,
+                                           const position::Wanted& wanted, const at::Tensor& carry) const {
+  position::Wanted asked = wanted;
+  for (std::int64_t head = tile.heads.begin; head < tile.heads.end; ++head) {
+    asked.content = asked.content || heads_[static_cast<std::size_t>(head)].to == HeadTo::kContent;
+  }
+  position::TileScores scores = own_->score(prepared, tile, asked, carry);
+  if (soft_cap_ > 0) {
+    scores.logits = at::tanh(scores.logits / soft_cap_) * soft_cap_;
+    if (scores.content.defined()) {
+      scores.content = at::tanh(scores.content / soft_cap_) * soft_cap_;
+    }
+  } else {
+    scores.logits = scores.logits.clone();  // may be the content, or a tensor of the encoding's own
+  }
+  const at::Tensor places = places_of(prepared.positions, grid_columns_);
+  for (std::int64_t head = tile.heads.begin; head < tile.heads.end; ++head) {
+    const HeadEdits& edits = heads_[static_cast<std::size_t>(head)];
+    const std::int64_t n = head - tile.heads.begin;
+    at::Tensor own = scores.logits.select(1, n);
+    if (edits.scale != 1) {
+      own.mul_(edits.scale);
+    }
+    for (const auto& formula : edits.biases) {
+      own.add_(bias(*formula, places, tile, head).to(own.options()));
+    }
+    edit(edits, own, scores.content.defined() ? scores.content.select(1, n) : at::Tensor(), tile);
+  }
+  return scores;
+}
+
+at::Tensor EditedEncoding::bias(const BiasFormula& bias, const at::Tensor& places, const position::Tile& tile,
+                                std::int64_t head) const {
+  const at::Tensor rows = places.slice(0, tile.rows.begin, tile.rows.end).contiguous();
+  const at::Tensor columns = places.slice(0, tile.columns.begin, tile.columns.end).contiguous();
+  const double* const row = rows.data_ptr<double>();
+  const double* const column = columns.data_ptr<double>();
+  const std::int64_t width = columns.size(0);
+  at::Tensor values = at::empty({rows.size(0), width}, at::kDouble);
+  auto* const out = values.data_ptr<double>();
+  if (!bias.tables.empty()) {
+    const at::Tensor& table = bias.tables[static_cast<std::size_t>(head)];
+    const double low = rows.min().item<double>() - columns.max().item<double>() - bias.low;
+    const double high = rows.max().item<double>() - columns.min().item<double>() - bias.low;
+    const bool whole = at::equal(rows, rows.floor()) && at::equal(columns, columns.floor());
+    if (whole && low >= 0 && high < static_cast<double>(table.size(0))) {
+      const at::Tensor index = (rows.unsqueeze(1) - columns - bias.low).to(at::kLong);
+      return table.index_select(0, index.flatten()).view(values.sizes());
+    }
+  }
+  const std::int64_t cells = values.numel();
+  bias.formula.each(
+      cells,
+      [&](std::int64_t n, double* v) {
+        const double i = row[n / width];
+        const double j = column[n % width];
+        v[0] = i - j;
+        v[1] = i;
+        v[2] = j;
+        v[3] = static_cast<double>(head + 1);
+        v[4] = static_cast<double>(bias.heads);
+        v[5] = static_cast<double>(bias.length);
+        v[6] = bias.trained;
+      },
+      out);
+  return values.masked_fill_(values.isfinite().logical_not(), kHidden);
+}
+
+void EditedEncoding::edit(const HeadEdits& head, at::Tensor logits, const at::Tensor& content,
+                          const position::Tile& tile) const {
+  for (const auto& [queries, keys] : head.edges) {
+    const Range rows = queries.clamped(tile.rows);
+    const Range columns = keys.clamped(tile.columns);
+    if (!rows.empty() && !columns.empty()) {
+      logits.slice(1, rows.begin - tile.rows.begin, rows.end - tile.rows.begin)
+          .slice(2, columns.begin - tile.columns.begin, columns.end - tile.columns.begin)
+          .fill_(kHidden);
+    }
+  }
+  if (!head.to) {
+    return;
+  }
+  if (*head.to == HeadTo::kUniform) {
+    logits.zero_();
+    return;
+  }
+  if (*head.to == HeadTo::kContent) {
+    logits.copy_(content);
+    return;
+  }
+  logits.fill_(kHidden);
+  for (std::int64_t row = tile.rows.begin; row < tile.rows.end; ++row) {
+    const std::int64_t before = std::max<std::int64_t>(row - 1, 0);
+    const std::int64_t key = *head.to == HeadTo::kFirst ? 0 : *head.to == HeadTo::kPrevious ? before : row;
+    if (tile.columns.contains(key)) {
+      logits.select(1, row - tile.rows.begin).select(1, key - tile.columns.begin).zero_();
+    }
+  }
+}
+
+Result<position::PairForm> EditedEncoding::pair_form(const Prepared& /*prepared*/, std::int64_t /*layer*/) const {
+  return unsupported("edited logits are no sum of the pairs of encoding " + description().name);
+}
+
+}  // namespace locus::models

@@ -1,0 +1,106 @@
+// EditedEncoding: a layer's position encoding with the edits of the layer's heads. It prepares queries and keys with
+// other angles, and hands on logits that are scaled, biased, cut and replaced: attention and score maps see the same.
+// Tile by tile, O(T) beside the tile.
+//
+// Letters: B batch, H heads, T tokens, R tile rows, K tile columns, M rotary pairs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/position/pair_form.h"
+#include "core/position/position_encoding.h"
+#include "models/edits/edits.h"
+#include "models/edits/formula.h"
+
+namespace locus::models {
+
+// A formula of d = p_i − p_j and more. Where it follows no single position it is tabulated once for all whole distances
+// between `low` and `high`.
+struct BiasFormula {
+  Formula formula;
+  std::int64_t heads = 1;   // H
+  std::int64_t length = 1;  // T
+  double trained = 0;       // L
+  // Per head (D) float32 from `low` on; undefined where evaluated cell by cell.
+  std::vector<at::Tensor> tables{};
+  double low = 0;
+};
+
+// What happens to one head, in the order of the members.
+struct HeadEdits {
+  std::optional<at::Tensor> angles;   // (M) float64 θ instead of the encoding's
+  std::vector<std::int64_t> still;    // pairs
+  std::vector<std::int64_t> dropped;  // pairs
+  double scale = 1;
+  std::vector<std::shared_ptr<const BiasFormula>> biases;
+  std::vector<std::pair<Range, Range>> edges;  // queries, keys
+  std::optional<HeadTo> to;                    // of the weights: not zero and mean
+
+  bool turns() const { return angles || !still.empty() || !dropped.empty(); }
+  bool scores() const { return scale != 1 || !biases.empty() || !edges.empty() || to; }
+};
+
+class EditedEncoding final : public position::PositionEncoding, public position::Paired {
+ public:
+  // `heads` has an entry a head. Logits are capped here (0: no cap), so that edits see what the soft-max sees.
+  // `grid_columns` of an image's patches; 0 for text.
+  EditedEncoding(std::shared_ptr<const position::PositionEncoding> own, std::vector<HeadEdits> heads, double soft_cap,
+                 std::int64_t grid_columns);
+
+  const std::shared_ptr<const position::PositionEncoding>& own() const { return own_; }
+
+  const position::Description& description() const override { return own_->description(); }
+  Settings settings() const override { return own_->settings(); }
+  Status accepts(const position::Positions& positions) const override { return own_->accepts(positions); }
+  position::State begin(const position::Positions& positions, std::int64_t batch) const override {
+    return own_->begin(positions, batch);
+  }
+  at::Tensor embed(const position::State& state) const override { return own_->embed(state); }
+  position::Prepared prepare(const position::State& state, std::int64_t layer,
+                             const position::Projections& projections) const override;
+  // Masked cells are −∞.
+  position::TileScores score(const position::Prepared& prepared, const position::Tile& tile,
+                             const position::Wanted& wanted, const at::Tensor& carry) const override;
+  // True where an edit names tokens: cells of gathered tokens would be others.
+  bool needs_carry() const override { return own_->needs_carry() || by_token_; }
+  bool is_dot_product() const override { return false; }
+  double scale() const override { return own_->scale(); }
+  bool hard_attention() const override { return own_->hard_attention(); }
+  at::Tensor state_values(const position::State& state, std::int64_t layer) const override {
+    return own_->state_values(state, layer);
+  }
+  void after_attention(position::State& state, std::int64_t layer, const Attended& attended) const override {
+    own_->after_attention(state, layer, attended);
+  }
+  void after_feed_forward(position::State& state, std::int64_t layer, const at::Tensor& output) const override {
+    own_->after_feed_forward(state, layer, output);
+  }
+  at::Tensor vectors(const position::State& state, std::int64_t layer) const override {
+    return own_->vectors(state, layer);
+  }
+  // kUnsupported: edited logits are no sum of pairs.
+  Result<position::PairForm> pair_form(const position::Prepared& prepared, std::int64_t layer) const override;
+
+ private:
+  // (R, K) float32 −∞ where masked.
+  at::Tensor bias(const BiasFormula& bias, const at::Tensor& places, const position::Tile& tile,
+                  std::int64_t head) const;
+  // Of one head, (B, R, K) in place.
+  void edit(const HeadEdits& head, at::Tensor logits, const at::Tensor& content, const position::Tile& tile) const;
+
+  std::shared_ptr<const position::PositionEncoding> own_;
+  std::vector<HeadEdits> heads_;
+  double soft_cap_;
+  std::int64_t grid_columns_;
+  bool by_token_ = false;
+  bool turns_ = false;
+};
+
+// (T) float64: the ids of a text, the row-major index of an image's patches (0 before them).
+at::Tensor places_of(const position::Positions& positions, std::int64_t grid_columns);
+
+}  // namespace locus::models

@@ -1,0 +1,102 @@
+// Edits: what one run of a checkpoint does otherwise than the checkpoint says. Plain data: a list of them is written as
+// JSON, typed as short forms, kept in sessions, recipes and traces, and bound to a run by run_edits.h.
+//
+//   kind       fields                        meaning
+//   positions  tokens, start, step (1)       those tokens get the ids start, start + step, …
+//   shift      tokens, by                    their ids + by; the mask stays that of the token order
+//   head       layer, head, to               what the head gives on, see HeadTo
+//   edge       layer, head, queries, keys    those cells are masked, the row renormalised; a row without keys gives 0
+//   scale      layer, head, by               logits × by
+//   pairs      layer, head, pairs, do        rotary pairs that do not turn, or are left out of the logit
+//   bias       layer, head, formula          a formula of d, i, j, h, H, T, L is added to the logits
+//   angles     layer, head, formula          θ of pair m, a formula of m, M, D, base, L, T
+//
+// Everything counts from 0, ranges are [begin, end). Edits of one head combine in the order angles, pairs, scale, bias,
+// edge, head, whatever the list's; scales multiply, biases add, edges join, a dropped pair stays dropped, and of
+// several `angles`, `head` or `positions` of one place the last one holds. `positions` come before `shift`s, which add
+// up. Logits are those that the soft-max sees: after a cap, where the layer has one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/range.h"
+#include "core/base/result.h"
+
+namespace locus::models {
+
+struct ModelInfo;
+
+enum class EditKind { kPositions, kShift, kHead, kEdge, kScale, kPairs, kBias, kAngles };
+
+// What a head is made to do. Replaced weights take no notice of the head's scale, bias and edges.
+enum class HeadTo {
+  kZero,      // its output is 0 before the output projection
+  kMean,      // its output is its mean over the run's queries
+  kUniform,   // equal weights on all keys that the mask shows
+  kFirst,     // weight 1 on token 0,
+  kPrevious,  // on the token before (token 0: itself),
+  kSelf,      // on the token itself; none where the mask hides that key
+  kContent    // the logits without the encoding's part
+};
+
+enum class PairsDo {
+  kStill,  // angle 0: content alone, the magnitude stays
+  kDrop    // their product is left out of the logit, whose scale stays
+};
+
+// Layers or heads.
+struct Places {
+  std::vector<std::int64_t> indices;  // empty: all
+
+  bool has(std::int64_t index) const;
+  friend bool operator==(const Places&, const Places&) = default;
+};
+
+// Fields that a kind has not keep their defaults.
+struct Edit {
+  EditKind kind = EditKind::kHead;
+  Range tokens;
+  double start = 0;
+  double step = 1;
+  double by = 0;
+  Places layer;
+  Places head;
+  HeadTo to = HeadTo::kZero;
+  Range queries;
+  Range keys;
+  Range pairs;
+  PairsDo action = PairsDo::kStill;
+  std::string formula{};
+
+  friend bool operator==(const Edit&, const Edit&) = default;
+};
+using Edits = std::vector<Edit>;
+
+// `{"edits": [{"edit": "head", "layer": 3, "head": 1, "to": "zero"}, …]}`: fields as in the table above, layer and head
+// a number, a list or "all", ranges [begin, end].
+std::string to_json(const Edits& edits);
+// Errors: kBadInput, naming the file, the edit's index and the field, what is expected and what was found.
+Result<Edits> parse_edits(const std::string& json, const std::string& file);
+
+// The same as one line: "shift 40:41 by -32", "head 3.1 zero", "edge 3.1 queries 5:6 keys 0:3", "pairs all.all 0:8
+// drop", "bias all.0,2 -d/8". Numbers and the edge's ranges bear their field's name; any field may.
+std::string to_text(const Edit& edit);
+// " head 3.1 zero, shift 40:41 by -32": behind a column's name; empty without edits, cut short where it is long.
+std::string label_of(const Edits& edits);
+// `index` is the edit's place in the list, for errors: those of parse_edits().
+Result<Edit> parse_edit(const std::string& text, std::size_t index);
+
+// "edits[2].layer", for errors.
+std::string field_name(std::size_t index, const std::string& field);
+
+// Whether the model has these layers and heads and the formulas can be read, and of tokens (length > 0) and queries and
+// keys that the input has. Errors: kBadInput with the edit's index and field.
+Status check_edits(const Edits& edits, const ModelInfo& model, std::int64_t length = 0);
+
+// The lowest layer that the two lists treat differently, by the fields of their edits; `layers` where none. 0 for
+// edits of positions.
+std::int64_t first_difference(const Edits& a, const Edits& b, std::int64_t layers);
+
+}  // namespace locus::models

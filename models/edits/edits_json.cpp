@@ -1,0 +1,180 @@
+// Edits as JSON, there and back.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "models/edits/edit_value.h"
+#include "models/edits/fields.h"
+#include "models/text/json.h"
+
+namespace locus::models {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostEdits = 4096;
+constexpr std::int64_t kLargestIndex = std::int64_t{1} << 40;
+
+bool is_index(const json& value) {
+  return value.is_number_integer() && value >= 0 && value <= kLargestIndex;
+}
+
+// Each puts the value into `out`, or says what it expects.
+using Expected = std::string;
+
+Expected read_value(const json& value, Range& out) {
+  const bool pair = value.is_array() && value.size() == 2 && is_index(value[0]) && is_index(value[1]);
+  if (!pair || value[0] >= value[1]) {
+    return "[begin, end] of whole numbers from 0 with begin < end";
+  }
+  out = {value[0].get<std::int64_t>(), value[1].get<std::int64_t>()};
+  return {};
+}
+
+Expected read_value(const json& value, double& out) {
+  out = value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
+  return std::isfinite(out) ? Expected() : "a finite number";
+}
+
+Expected read_value(const json& value, Places& out) {
+  const char* const expected = "a number from 0, a list of such numbers or \"all\"";
+  out.indices.clear();
+  if (value == "all") {
+    return {};
+  }
+  for (const json& index : value.is_array() ? value : json::array({value})) {
+    if (!is_index(index)) {
+      return expected;
+    }
+    out.indices.push_back(index.get<std::int64_t>());
+  }
+  return out.indices.empty() ? expected : Expected();
+}
+
+template <class Value, std::size_t n>
+Expected read_word(const json& value, const std::array<std::pair<std::string_view, Value>, n>& words, Value& out) {
+  for (const auto& [word, each] : words) {
+    if (value == word) {
+      out = each;
+      return {};
+    }
+  }
+  return "one of " + words_of(words);
+}
+
+Expected read_value(const json& value, HeadTo& out) {
+  return read_word(value, kHeadWords, out);
+}
+Expected read_value(const json& value, PairsDo& out) {
+  return read_word(value, kPairsWords, out);
+}
+Expected read_value(const json& value, std::string& out) {
+  out = value.is_string() ? value.get<std::string>() : "";
+  return out.find_first_not_of(' ') == std::string::npos ? "a formula" : Expected();
+}
+
+json value_of(const Range& value) {
+  return {value.begin, value.end};
+}
+json value_of(double value) {
+  const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
+  return whole ? json(static_cast<std::int64_t>(value)) : json(value);
+}
+json value_of(const Places& value) {
+  return value.indices.empty() ? json("all") : value.indices.size() == 1 ? json(value.indices[0]) : json(value.indices);
+}
+json value_of(HeadTo value) {
+  return word_of(kHeadWords, value);
+}
+json value_of(PairsDo value) {
+  return word_of(kPairsWords, value);
+}
+json value_of(const std::string& value) {
+  return value;
+}
+
+std::string shown(const json& value) {
+  constexpr std::size_t kMost = 60;
+  const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return text.size() > kMost ? text.substr(0, kMost) + "…" : text;
+}
+
+}  // namespace
+
+std::string field_name(std::size_t index, const std::string& field) {
+  return "edits[" + std::to_string(index) + "]" + (field.empty() ? "" : "." + field);
+}
+
+Result<Edit> edit_from_json(const json& value, std::size_t index) {
+  const auto wrong = [&](const std::string& field, const std::string& expected, const json& found) {
+    return bad_input(field_name(index, field) + ": expected " + expected + ", found " + shown(found));
+  };
+  if (!value.is_object()) {
+    return wrong("", "an object with the field edit", value);
+  }
+  const auto kind = value.find("edit");
+  const EditForm* const form = kind != value.end() && kind->is_string() ? find_form(kind->get<std::string>()) : nullptr;
+  if (form == nullptr) {
+    return wrong("edit", "one of " + form_names(), kind == value.end() ? json("nothing") : *kind);
+  }
+  Edit edit;
+  edit.kind = form->kind;
+  for (const EditField& field : form->fields) {
+    const auto own = value.find(std::string(field.name));
+    if (own == value.end() && field.optional) {
+      continue;
+    }
+    const Expected expected =
+        own == value.end() ? Expected("a value")
+                           : std::visit([&](auto member) { return read_value(*own, edit.*member); }, field.member);
+    if (!expected.empty()) {
+      return wrong(std::string(field.name), expected, own == value.end() ? json("nothing") : *own);
+    }
+  }
+  for (const auto& [name, member] : value.items()) {
+    const bool has =
+        name == "edit" || std::any_of(form->fields.begin(), form->fields.end(),
+                                      [&, &own = name](const EditField& field) { return field.name == own; });
+    if (!has) {
+      return wrong(name, "no such field of " + std::string(form->name), member);
+    }
+  }
+  return edit;
+}
+
+std::string to_json(const Edits& edits) {
+  json list = json::array();
+  for (const Edit& edit : edits) {
+    const EditForm& form = form_of(edit.kind);
+    json object{{"edit", form.name}};
+    for (const EditField& field : form.fields) {
+      object[std::string(field.name)] = std::visit([&](auto member) { return value_of(edit.*member); }, field.member);
+    }
+    list.push_back(std::move(object));
+  }
+  return json{{"edits", std::move(list)}}.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<Edits> parse_edits(const std::string& text, const std::string& file) {
+  LOCUS_TRY(const json document, parse_json(text, file));
+  const auto list = document.is_object() ? document.find("edits") : document.end();
+  if (!document.is_object() || list == document.end() || !list->is_array() || document.size() != 1) {
+    return bad_input("expected an object with the one field edits, a list, found " + shown(document), file);
+  }
+  if (list->size() > kMostEdits) {
+    return bad_input(
+        "edits: expected at most " + std::to_string(kMostEdits) + ", found " + std::to_string(list->size()), file);
+  }
+  Edits edits;
+  for (const json& value : *list) {
+    Result<Edit> edit = edit_from_json(value, edits.size());
+    if (!edit.ok()) {
+      return edit.error().within(file);
+    }
+    edits.push_back(*std::move(edit));
+  }
+  return edits;
+}
+
+}  // namespace locus::models

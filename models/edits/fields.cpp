@@ -1,0 +1,52 @@
+#include "models/edits/fields.h"
+
+#include <algorithm>
+
+namespace locus::models {
+
+namespace {
+
+constexpr std::array kPositionsFields{EditField{"tokens", &Edit::tokens}, EditField{"start", &Edit::start, true},
+                                      EditField{"step", &Edit::step, true, true}};
+constexpr std::array kShiftFields{EditField{"tokens", &Edit::tokens}, EditField{"by", &Edit::by, true}};
+constexpr std::array kHeadFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head},
+                                 EditField{"to", &Edit::to}};
+constexpr std::array kEdgeFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head},
+                                 EditField{"queries", &Edit::queries, true}, EditField{"keys", &Edit::keys, true}};
+constexpr std::array kScaleFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head},
+                                  EditField{"by", &Edit::by, true}};
+constexpr std::array kPairsFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head},
+                                  EditField{"pairs", &Edit::pairs}, EditField{"do", &Edit::action}};
+constexpr std::array kFormulaFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head},
+                                    EditField{"formula", &Edit::formula}};
+
+constexpr std::array<EditForm, 8> kForms{{{EditKind::kPositions, "positions", kPositionsFields},
+                                          {EditKind::kShift, "shift", kShiftFields},
+                                          {EditKind::kHead, "head", kHeadFields},
+                                          {EditKind::kEdge, "edge", kEdgeFields},
+                                          {EditKind::kScale, "scale", kScaleFields},
+                                          {EditKind::kPairs, "pairs", kPairsFields},
+                                          {EditKind::kBias, "bias", kFormulaFields},
+                                          {EditKind::kAngles, "angles", kFormulaFields}}};
+
+}  // namespace
+
+const EditForm& form_of(EditKind kind) {
+  return kForms[static_cast<std::size_t>(kind)];
+}
+
+const EditForm* find_form(std::string_view name) {
+  const auto* const found =
+      std::find_if(kForms.begin(), kForms.end(), [&](const auto& form) { return form.name == name; });
+  return found == kForms.end() ? nullptr : &*found;
+}
+
+std::string form_names() {
+  std::string names;
+  for (const EditForm& form : kForms) {
+    names += (names.empty() ? "" : ", ") + std::string(form.name);
+  }
+  return names;
+}
+
+}  // namespace locus::models

@@ -1,0 +1,63 @@
+// The kinds of edits and their fields, in the order of the short form: what reading, writing and checking share.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "models/edits/edits.h"
+
+namespace locus::models {
+
+struct EditField {
+  std::string_view name;
+  std::variant<Range Edit::*, double Edit::*, Places Edit::*, HeadTo Edit::*, PairsDo Edit::*, std::string Edit::*>
+      member;
+  bool named = false;     // the short form writes its name before it
+  bool optional = false;  // absent: what Edit has
+};
+
+struct EditForm {
+  EditKind kind;
+  std::string_view name;
+  std::span<const EditField> fields;
+};
+
+// Of a kind. The table of all of them is in fields.cpp.
+const EditForm& form_of(EditKind kind);
+// Null for a name that is none; names() has the known ones, with commas between them.
+const EditForm* find_form(std::string_view name);
+std::string form_names();
+
+inline constexpr std::array<std::pair<std::string_view, HeadTo>, 7> kHeadWords{{{"zero", HeadTo::kZero},
+                                                                                {"mean", HeadTo::kMean},
+                                                                                {"uniform", HeadTo::kUniform},
+                                                                                {"first", HeadTo::kFirst},
+                                                                                {"previous", HeadTo::kPrevious},
+                                                                                {"self", HeadTo::kSelf},
+                                                                                {"content", HeadTo::kContent}}};
+inline constexpr std::array<std::pair<std::string_view, PairsDo>, 2> kPairsWords{
+    {{"still", PairsDo::kStill}, {"drop", PairsDo::kDrop}}};
+
+// The word of a value, and the words there are: "zero, mean, …".
+template <class Value, std::size_t n>
+std::string_view word_of(const std::array<std::pair<std::string_view, Value>, n>& words, Value value) {
+  for (const auto& [word, each] : words) {
+    if (each == value) {
+      return word;
+    }
+  }
+  return {};
+}
+template <class Value, std::size_t n>
+std::string words_of(const std::array<std::pair<std::string_view, Value>, n>& words) {
+  std::string list;
+  for (const auto& [word, each] : words) {
+    list += (list.empty() ? "" : ", ") + std::string(word);
+  }
+  return list;
+}
+
+}  // namespace locus::models

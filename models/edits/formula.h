@@ -1,0 +1,40 @@
+// Formula: a typed expression of named variables, compiled once. muParser's syntax: + - * / ^, comparisons, && ||,
+// `a ? b : c`, functions (exp ln log2 sqrt abs min max sin cos …), _pi and _e.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace locus::models {
+
+class Formula {
+ public:
+  // Of these variables. Errors: kBadInput naming the place in the formula.
+  static Result<Formula> compile(const std::string& text, std::span<const std::string_view> variables);
+
+  const std::string& text() const;
+  // Whether the value follows this variable.
+  bool uses(std::string_view variable) const;
+  // One value; a number a variable, in the order of compile(). May be called by several threads.
+  double operator()(std::span<const double> values) const;
+  // results[n] of n = 0 … count − 1, whose variables `set` writes: those of n alone that differ from n − 1's.
+  void each(std::int64_t count, const std::function<void(std::int64_t n, double* values)>& set, double* results) const;
+
+ private:
+  struct Compiled;
+  explicit Formula(std::shared_ptr<Compiled> compiled) : compiled_(std::move(compiled)) {}
+  std::shared_ptr<Compiled> compiled_;
+};
+
+// The variables of `bias` (d, i, j, h, H, T, L) and of `angles` (m, M, D, base, L, T).
+std::span<const std::string_view> bias_variables();
+std::span<const std::string_view> angle_variables();
+
+}  // namespace locus::models

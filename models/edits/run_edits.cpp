@@ -1,0 +1,314 @@
+#include "models/edits/run_edits.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "models/edits/edited_encoding.h"
+#include "models/edits/fields.h"
+
+namespace locus::models {
+
+namespace {
+
+using position::PairForm;
+
+bool moves(const Edit& edit) {
+  return edit.kind == EditKind::kPositions || edit.kind == EditKind::kShift;
+}
+
+// The same error with the edit's index and field before it.
+Error of_edit(Error error, std::size_t index, const std::string& field) {
+  error.message = field_name(index, field) + ": " + error.message;
+  return error;
+}
+
+// (T, 2) row and column of row-major indices.
+at::Tensor grid_ids(const at::Tensor& places, std::int64_t columns) {
+  const at::Tensor row = (places / static_cast<double>(columns)).floor();
+  return at::stack({row, places - row * static_cast<double>(columns)}, 1);
+}
+
+// Whether the model has something for every place, its image stem too.
+Status accepts(const transformer::Transformer& model, const position::Positions& positions, const at::Tensor& places) {
+  const std::int64_t patches = positions.size() - positions.prefix;
+  const at::Tensor own = places.slice(0, positions.prefix);
+  const at::Tensor none = own.masked_select((own != own.floor()) | (own < 0) | (own >= static_cast<double>(patches)));
+  if (model.spec().image.position_embedding && none.numel() > 0) {
+    return bad_input("expected the place of one of " + std::to_string(patches) + " patches, found " +
+                     locus::to_text(SettingValue(none[0].item<double>())));
+  }
+  return model.accepts(positions);
+}
+
+// The pairs of a layer's encoding, from one token of zeros.
+Result<PairForm> pairs_of(const LayerToEdit& layer) {
+  const position::ModelShape& shape = layer.encoding->shape();
+  position::Prepared one;
+  one.positions = layer.positions;
+  one.query = at::zeros({1, shape.heads, 1, shape.head_width});
+  one.key = at::zeros({1, shape.kv_heads, 1, shape.head_width});
+  LOCUS_TRY(PairForm form, position::pair_form(*layer.encoding, one, layer.encoding_layer));
+  if (form.modulation) {
+    return unsupported("encoding " + layer.encoding->description().name +
+                       " turns no pairs of channels: it modulates an amplitude by the distance");
+  }
+  return form;
+}
+
+bool has_planes(const PairForm& form) {
+  return !form.planes.empty() &&
+         std::all_of(form.planes.begin(), form.planes.end(), [](const auto& plane) { return plane.size() == 2; }) &&
+         std::all_of(form.channels.begin(), form.channels.end(), [](const auto& pair) { return pair.size() == 2; });
+}
+
+// A layer's edits, gathered by head.
+class LayerBinder {
+ public:
+  LayerBinder(const ModelInfo& model, const LayerToEdit& layer)
+      : model_(model), layer_(layer), heads_(static_cast<std::size_t>(model.heads)) {}
+
+  Status take(const Edit& edit, std::size_t index) {
+    switch (edit.kind) {
+      case EditKind::kPositions:
+      case EditKind::kShift:
+        return {};
+      case EditKind::kHead:
+        return take_head(edit, index);
+      case EditKind::kEdge:
+        return each(edit, [&](HeadEdits& head) { head.edges.emplace_back(edit.queries, edit.keys); });
+      case EditKind::kScale:
+        return each(edit, [&](HeadEdits& head) { head.scale *= edit.by; });
+      case EditKind::kPairs:
+        return take_pairs(edit, index);
+      case EditKind::kBias:
+        return take_bias(edit, index);
+      case EditKind::kAngles:
+        return take_angles(edit, index);
+    }
+    return {};
+  }
+
+  transformer::LayerEdit finish() {
+    transformer::LayerEdit made;
+    bool encoded = false;
+    for (std::size_t n = 0; n < heads_.size(); ++n) {
+      HeadEdits& head = heads_[n];
+      const auto index = static_cast<std::int64_t>(n);
+      if (head.to == HeadTo::kZero || head.to == HeadTo::kMean) {
+        (*head.to == HeadTo::kZero ? made.silent : made.averaged).push_back(index);
+        head.to.reset();
+      } else if (head.to && *head.to != HeadTo::kContent) {
+        made.replaced.push_back(index);
+      }
+      // A dropped pair is dropped whatever else is done to it.
+      std::erase_if(head.still, [&](std::int64_t pair) {
+        return std::find(head.dropped.begin(), head.dropped.end(), pair) != head.dropped.end();
+      });
+      encoded = encoded || head.turns() || head.scores();
+    }
+    if (encoded) {
+      made.encoding =
+          std::make_shared<const EditedEncoding>(layer_.encoding, heads_, layer_.soft_cap, layer_.grid_columns);
+    }
+    return made;
+  }
+
+ private:
+  template <class Change>
+  Status each(const Edit& edit, const Change& change) {
+    for (std::size_t n = 0; n < heads_.size(); ++n) {
+      if (edit.head.has(static_cast<std::int64_t>(n))) {
+        change(heads_[n]);
+      }
+    }
+    return {};
+  }
+
+  Status take_head(const Edit& edit, std::size_t index) {
+    const std::string& name = layer_.encoding->description().name;
+    if (edit.to == HeadTo::kContent && layer_.encoding->description().content.empty()) {
+      return of_edit(unsupported("encoding " + name + " has no content: it is mixed into the tokens"), index, "to");
+    }
+    if (edit.to == HeadTo::kUniform && layer_.encoding->hard_attention()) {
+      return of_edit(unsupported("layer " + std::to_string(layer_.layer) + " attends to one key alone"), index, "to");
+    }
+    return each(edit, [&](HeadEdits& head) { head.to = edit.to; });
+  }
+
+  Result<PairForm> form(bool planes, std::size_t index, const std::string& field) const {
+    Result<PairForm> form = pairs_of(layer_);
+    if (!form.ok()) {
+      return of_edit(form.error(), index, field);
+    }
+    if (planes && !has_planes(*form)) {
+      return of_edit(unsupported("encoding " + layer_.encoding->description().name +
+                                 " turns blocks of channels here that have no angle"),
+                     index, field);
+    }
+    return form;
+  }
+
+  Status take_pairs(const Edit& edit, std::size_t index) {
+    LOCUS_TRY(const PairForm form, this->form(edit.action == PairsDo::kStill, index, "do"));
+    if (edit.pairs.end > form.pairs()) {
+      return bad_input(field_name(index, "pairs") + ": expected a range within 0 to " + std::to_string(form.pairs()) +
+                       ", found " + std::to_string(edit.pairs.begin) + " to " + std::to_string(edit.pairs.end));
+    }
+    return each(edit, [&](HeadEdits& head) {
+      for (std::int64_t pair = edit.pairs.begin; pair < edit.pairs.end; ++pair) {
+        std::vector<std::int64_t>& list = edit.action == PairsDo::kStill ? head.still : head.dropped;
+        if (std::find(list.begin(), list.end(), pair) == list.end()) {
+          list.push_back(pair);
+        }
+      }
+    });
+  }
+
+  Status take_bias(const Edit& edit, std::size_t index) {
+    Result<Formula> compiled = Formula::compile(edit.formula, bias_variables());
+    if (!compiled.ok()) {
+      return of_edit(compiled.error(), index, "formula");
+    }
+    auto bias = std::make_shared<BiasFormula>(BiasFormula{*std::move(compiled), model_.heads, layer_.positions.size(),
+                                                          static_cast<double>(model_.trained_length)});
+    tabulate(*bias, edit.head);
+    return each(edit, [&](HeadEdits& head) { head.biases.push_back(bias); });
+  }
+
+  // Of d and h alone: every whole distance of the run once.
+  void tabulate(BiasFormula& bias, const Places& heads) const {
+    const at::Tensor places = places_of(layer_.positions, layer_.grid_columns);
+    const double span = places.max().item<double>() - places.min().item<double>();
+    const double most = 8 * static_cast<double>(layer_.positions.size()) + 4096;
+    if (bias.formula.uses("i") || bias.formula.uses("j") || !at::equal(places, places.floor()) || !(span <= most)) {
+      return;
+    }
+    bias.low = -span;
+    const auto count = 2 * static_cast<std::int64_t>(span) + 1;
+    at::Tensor last;
+    for (std::int64_t head = 0; head < model_.heads; ++head) {
+      if (!last.defined() || (bias.formula.uses("h") && heads.has(head))) {
+        last = at::empty({count}, at::kDouble);
+        bias.formula.each(
+            count,
+            [&](std::int64_t n, double* v) {
+              v[0] = bias.low + static_cast<double>(n);
+              v[3] = static_cast<double>(head + 1);
+              v[4] = static_cast<double>(bias.heads);
+              v[5] = static_cast<double>(bias.length);
+              v[6] = bias.trained;
+            },
+            last.data_ptr<double>());
+        last.masked_fill_(last.isfinite().logical_not(), -std::numeric_limits<double>::infinity());
+      }
+      bias.tables.push_back(last);
+    }
+  }
+
+  Status take_angles(const Edit& edit, std::size_t index) {
+    LOCUS_TRY(const PairForm form, this->form(true, index, "formula"));
+    const Result<Formula> compiled = Formula::compile(edit.formula, angle_variables());
+    if (!compiled.ok()) {
+      return of_edit(compiled.error(), index, "formula");
+    }
+    const Result<double> base = layer_.encoding->settings().number("base", 0);
+    if (compiled->uses("base") && !(base.ok() && *base > 0)) {
+      return bad_input(field_name(index, "formula") + ": expected no base, since encoding " +
+                       layer_.encoding->description().name + " has none, found \"" + edit.formula + "\"");
+    }
+    at::Tensor theta = at::empty({form.pairs()}, at::kDouble);
+    compiled->each(
+        form.pairs(),
+        [&](std::int64_t m, double* v) {
+          v[0] = static_cast<double>(m);
+          v[1] = static_cast<double>(form.pairs());
+          v[2] = static_cast<double>(model_.head_width);
+          v[3] = base.ok() ? *base : 0;
+          v[4] = static_cast<double>(model_.trained_length);
+          v[5] = static_cast<double>(layer_.positions.size());
+        },
+        theta.data_ptr<double>());
+    for (std::int64_t m = 0; m < form.pairs(); ++m) {
+      if (!std::isfinite(theta[m].item<double>())) {
+        return bad_input(field_name(index, "formula") + ": expected angles that are numbers, found none for pair " +
+                         std::to_string(m) + " of \"" + edit.formula + "\"");
+      }
+    }
+    return each(edit, [&](HeadEdits& head) { head.angles = theta; });
+  }
+
+  const ModelInfo& model_;
+  const LayerToEdit& layer_;
+  std::vector<HeadEdits> heads_;
+};
+
+}  // namespace
+
+Result<position::Positions> edited_positions(const Edits& edits, const position::Positions& positions,
+                                             std::int64_t grid_columns, const transformer::Transformer& model) {
+  position::Positions edited = positions;
+  at::Tensor places = places_of(positions, grid_columns).clone();
+  auto* const ids = places.data_ptr<double>();
+  std::optional<Error> refused;  // of the first edit after which they do not fit
+  for (const EditKind kind : {EditKind::kPositions, EditKind::kShift}) {
+    for (std::size_t n = 0; n < edits.size(); ++n) {
+      const Edit& edit = edits[n];
+      if (edit.kind != kind) {
+        continue;
+      }
+      const Range own{edit.tokens.begin + edited.prefix, edit.tokens.end + edited.prefix};
+      if (own.end > places.size(0)) {
+        return bad_input(field_name(n, "tokens") + ": expected a range within 0 to " +
+                         std::to_string(places.size(0) - edited.prefix) + ", found " +
+                         std::to_string(edit.tokens.begin) + " to " + std::to_string(edit.tokens.end));
+      }
+      for (std::int64_t token = own.begin; token < own.end; ++token) {
+        const auto place = static_cast<double>(token - own.begin);
+        ids[token] = kind == EditKind::kShift ? ids[token] + edit.by : edit.start + edit.step * place;
+      }
+      edited.ids = positions.dimensions() == 1 ? places.clone() : grid_ids(places, grid_columns);
+      const Status fits = accepts(model, edited, places);
+      if (!fits.ok() && !refused) {
+        refused = of_edit(fits.error(), n, kind == EditKind::kShift ? "by" : "start");
+      }
+    }
+  }
+  if (refused && !accepts(model, edited, places).ok()) {
+    return *refused;
+  }
+  return edited;
+}
+
+Result<transformer::LayerEdit> edited_layer(const Edits& edits, const ModelInfo& model, const LayerToEdit& layer) {
+  LayerBinder binder(model, layer);
+  for (std::size_t n = 0; n < edits.size(); ++n) {
+    if (!moves(edits[n]) && edits[n].layer.has(layer.layer)) {
+      LOCUS_CHECK(binder.take(edits[n], n));
+    }
+  }
+  return binder.finish();
+}
+
+Result<std::shared_ptr<const transformer::LayerEdits>> edited_layers(const Edits& edits, const ModelInfo& info,
+                                                                     const transformer::Transformer& model,
+                                                                     const position::Positions& positions,
+                                                                     std::int64_t grid_columns) {
+  auto layers = std::make_shared<transformer::LayerEdits>();
+  if (std::all_of(edits.begin(), edits.end(), moves)) {
+    return std::shared_ptr<const transformer::LayerEdits>();
+  }
+  for (std::int64_t n = 0; n < info.layers; ++n) {
+    LOCUS_TRY(transformer::LayerEdit own,
+              edited_layer(edits, info,
+                           {n, model.layer_encoding(n), model.encoding_layer(n),
+                            model.block(n).spec().attention.soft_cap, positions, grid_columns}));
+    layers->push_back(std::move(own));
+  }
+  return std::shared_ptr<const transformer::LayerEdits>(std::move(layers));
+}
+
+}  // namespace locus::models

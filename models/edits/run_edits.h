@@ -1,0 +1,40 @@
+// Edits bound to one run: other positions, and what each layer does otherwise.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/position/positions.h"
+#include "models/edits/edits.h"
+#include "models/model.h"
+#include "models/transformer/transformer.h"
+
+namespace locus::models {
+
+// The ids that `positions` and `shift` edits give, of an image by row-major index. Errors: kBadInput where the model
+// cannot take them, naming the edit and the reason.
+Result<position::Positions> edited_positions(const Edits& edits, const position::Positions& positions,
+                                             std::int64_t grid_columns, const transformer::Transformer& model);
+
+// One layer's encoding, and the shape of the run.
+struct LayerToEdit {
+  std::int64_t layer = 0;
+  std::shared_ptr<const position::PositionEncoding> encoding;
+  std::int64_t encoding_layer = 0;
+  double soft_cap = 0;
+  const position::Positions& positions;
+  std::int64_t grid_columns = 0;
+};
+
+// What the layer does otherwise; nothing set where it is not edited. Errors: kBadInput for pairs that the encoding has
+// not, or angles that are no numbers; kUnsupported for what the encoding cannot take; with the edit's index and field.
+Result<transformer::LayerEdit> edited_layer(const Edits& edits, const ModelInfo& model, const LayerToEdit& layer);
+
+// Of all layers of a loaded model; null where none is edited.
+Result<std::shared_ptr<const transformer::LayerEdits>> edited_layers(const Edits& edits, const ModelInfo& info,
+                                                                     const transformer::Transformer& model,
+                                                                     const position::Positions& positions,
+                                                                     std::int64_t grid_columns);
+
+}  // namespace locus::models

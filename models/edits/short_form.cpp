@@ -1,0 +1,173 @@
+// Edits as lines of words.
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "core/base/numbers.h"
+#include "models/edits/edit_value.h"
+#include "models/edits/fields.h"
+
+namespace locus::models {
+
+namespace {
+
+using nlohmann::json;
+
+// The words of a line, one after another.
+class Words {
+ public:
+  explicit Words(std::string_view text) : text_(text) { skip(); }
+
+  bool empty() const { return text_.empty(); }
+  std::string_view next() const { return text_.substr(0, text_.find(' ')); }
+  std::string_view take() {
+    const std::string_view word = next();
+    text_.remove_prefix(word.size());
+    skip();
+    return word;
+  }
+  std::string_view rest() {
+    const std::string_view all = text_.substr(0, text_.find_last_not_of(' ') + 1);
+    text_ = {};
+    return all;
+  }
+
+ private:
+  void skip() { text_.remove_prefix(std::min(text_.find_first_not_of(' '), text_.size())); }
+
+  std::string_view text_;
+};
+
+// What a word would be in JSON; words that are no such thing stay text, which reading refuses by name.
+json index_of(std::string_view word) {
+  const auto index = parse_number<std::int64_t>(word);
+  return index ? json(*index) : json(word);
+}
+
+json range_of(std::string_view word) {
+  const std::size_t colon = word.find(':');
+  if (colon == std::string_view::npos) {
+    return word;
+  }
+  const auto begin = parse_number<std::int64_t>(word.substr(0, colon));
+  const auto end = parse_number<std::int64_t>(word.substr(colon + 1));
+  return begin && end ? json{*begin, *end} : json(word);
+}
+
+json places_of(std::string_view word) {
+  if (word.find(',') == std::string_view::npos) {
+    return index_of(word);
+  }
+  json list = json::array();
+  for (std::size_t begin = 0; begin <= word.size();) {
+    const std::size_t end = std::min(word.find(',', begin), word.size());
+    list.push_back(index_of(word.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return list;
+}
+
+json number_of(std::string_view word) {
+  const auto number = parse_number<double>(word);
+  return number ? json(*number) : json(word);
+}
+
+std::string text_of(const Range& value) {
+  return std::to_string(value.begin) + ":" + std::to_string(value.end);
+}
+std::string text_of(double value) {
+  return number_text(value);
+}
+std::string text_of(const Places& value) {
+  std::string text;
+  for (const std::int64_t index : value.indices) {
+    text += (text.empty() ? "" : ",") + std::to_string(index);
+  }
+  return text.empty() ? "all" : text;
+}
+std::string text_of(HeadTo value) {
+  return std::string(word_of(kHeadWords, value));
+}
+std::string text_of(PairsDo value) {
+  return std::string(word_of(kPairsWords, value));
+}
+std::string text_of(const std::string& value) {
+  return value;
+}
+
+// The value of the next field, of as many words as it has.
+json take_value(const EditField& field, Words& words) {
+  if (std::holds_alternative<std::string Edit::*>(field.member)) {
+    return words.rest();
+  }
+  const std::string_view word = words.take();
+  if (std::holds_alternative<Range Edit::*>(field.member)) {
+    return range_of(word);
+  }
+  if (std::holds_alternative<double Edit::*>(field.member)) {
+    return number_of(word);
+  }
+  return word;
+}
+
+}  // namespace
+
+Result<Edit> parse_edit(const std::string& text, std::size_t index) {
+  Words words(text);
+  const std::string_view kind = words.take();
+  json object{{"edit", kind}};
+  const EditForm* const form = find_form(kind);
+  const auto fields = form == nullptr ? std::span<const EditField>() : form->fields;
+  for (std::size_t n = 0; n < fields.size() && !words.empty(); ++n) {
+    const EditField& field = fields[n];
+    if (words.next() == field.name) {
+      words.take();
+    }
+    if (field.name == "layer") {  // L.H are two fields
+      const std::string_view place = words.take();
+      const std::size_t dot = place.find('.');
+      object["layer"] = places_of(place.substr(0, dot));
+      object["head"] = dot == std::string_view::npos ? json("nothing") : places_of(place.substr(dot + 1));
+      ++n;
+      continue;
+    }
+    object[std::string(field.name)] = take_value(field, words);
+  }
+  LOCUS_TRY(Edit edit, edit_from_json(object, index));
+  if (!words.empty()) {
+    return bad_input(field_name(index, "") + ": expected no more than \"" + to_text(edit) + "\", found " +
+                     std::string(words.rest()));
+  }
+  return edit;
+}
+
+std::string to_text(const Edit& edit) {
+  const EditForm& form = form_of(edit.kind);
+  std::string text(form.name);
+  for (const EditField& field : form.fields) {
+    if (field.optional && field.name == "step" && edit.step == 1) {
+      continue;
+    }
+    text += field.name == "head" ? "." : field.named ? " " + std::string(field.name) + " " : " ";
+    text += std::visit([&](auto member) { return text_of(edit.*member); }, field.member);
+  }
+  return text;
+}
+
+std::string label_of(const Edits& edits) {
+  constexpr std::size_t kMost = 60;
+  std::string text;
+  for (const Edit& edit : edits) {
+    text += (text.empty() ? " " : ", ") + to_text(edit);
+  }
+  if (text.size() <= kMost) {
+    return text;
+  }
+  std::size_t cut = kMost;
+  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) {  // no half of a character
+    --cut;
+  }
+  return text.substr(0, cut) + "…";
+}
+
+}  // namespace locus::models

@@ -1,0 +1,35 @@
+// What edits change in a model's prediction: the edited run against the untouched one. No ATen type appears here.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "models/model.h"
+
+namespace locus::models {
+
+// Letters: T tokens. Nats throughout.
+struct Effect {
+  // KL(untouched ‖ edited) of the output distribution at each position, (T); of an image's classes (1).
+  std::vector<double> kl;
+  // −log p of the actual next token, edited less untouched, (T−1): above 0 where a token got harder to predict. Empty
+  // for models that do not predict the next token.
+  std::vector<double> delta;
+  double loss = 0;  // the mean −log p; NaN likewise, and for a single token
+  double loss_edited = 0;
+  std::shared_ptr<const Trace> untouched;
+  std::shared_ptr<const Trace> edited;
+};
+
+// Runs the input untouched, then with the model's edits (Model::edited), of which the layers below the lowest edited
+// one are taken over. Errors: kUsage for a model without edits; kUnsupported for one without a head or that cannot be
+// edited; run()'s.
+Result<Effect> effect_of_edits(const Model& model, const Input& input, StopToken stop = {},
+                               const Progress& progress = {});
+
+// The same of two runs of one input with all logits. Errors: kBadInput where these differ in shape.
+Result<Effect> effect_between(std::shared_ptr<const Trace> untouched, std::shared_ptr<const Trace> edited);
+
+}  // namespace locus::models

@@ -1,0 +1,284 @@
+// Edits on every encoding of a sequence, other angles and pairs, and what only a run can refuse.
+#include <set>
+
+#include "core/position/list.h"
+#include "tests/models/edits/twins.h"
+#include "tests/support/encodings.h"
+
+namespace locus::test {
+namespace {
+
+using transformer::Spec;
+
+constexpr std::int64_t kTokens = 21;
+constexpr double kSameLogits = 2e-4;
+
+Spec spec_of(const std::string& encoding, const Settings& options = {}) {
+  Spec spec;
+  transformer::LayerSpec layer;
+  spec.vocabulary = 40;
+  spec.width = 32;
+  spec.trained_length = 32;
+  layer.attention.heads = 4;
+  layer.attention.head_width = 8;
+  layer.attention.kv_heads = 2;
+  layer.feed_forward.inner = 24;
+  spec.repeat(layer, 2);
+  spec.encodings = {{encoding, options}};
+  return spec;
+}
+
+// Weights by the seed alone, so that specs which differ in an encoding's options have the same ones.
+std::unique_ptr<Transformer> model_of(const Spec& spec) {
+  at::manual_seed(5);
+  auto made = Transformer::create(spec, true, 3);
+  EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().describe());
+  const at::NoGradGuard no_grad;
+  for (const transformer::Parameter& parameter : (*made)->parameters()) {
+    parameter.value->add_(at::randn_like(*parameter.value) * 0.2);
+  }
+  return std::move(*made);
+}
+
+Subject subject_of(const Transformer& model) {
+  at::manual_seed(4);
+  return {model,
+          models::shape_info(model),
+          {at::randint(model.spec().vocabulary, {1, kTokens}, at::kLong), {}, model.positions(kTokens)}};
+}
+
+TEST(EditedEncodings, EveryEncodingOfASequenceTakesEdits) {
+  for (const position::Entry& entry : position::encodings()) {
+    const std::string& name = entry.description.name;
+    if (!takes_sequences(name)) {
+      continue;
+    }
+    SCOPED_TRACE(name);
+    const Spec spec = spec_of(name);
+    const auto model = model_of(spec);
+    const Subject subject = subject_of(*model);
+    expect_twins(subject, 0, 1);
+    expect_twins(subject, 1, 3);
+    expect_content(subject, 0, 2);
+    expect_content(subject, 1, 0);
+  }
+}
+
+TEST(EditedEncodings, WindowsCapsSinksAndBothWaysTakeEdits) {
+  for (const char* kind : {"window", "cap", "sink", "both ways", "chunk"}) {
+    SCOPED_TRACE(kind);
+    Spec spec = spec_of("rope");
+    const std::string name = kind;
+    spec.causal = name != "both ways";
+    spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
+      layer.attention.window = name == "window" ? 6 : 0;
+      layer.attention.chunk = name == "chunk" ? 8 : 0;
+      layer.attention.soft_cap = name == "cap" ? 0.5 : 0;
+      layer.attention.sinks = name == "sink";
+    });
+    const auto model = model_of(spec);
+    const Subject subject = subject_of(*model);
+    expect_twins(subject, 0, 1);
+    expect_twins(subject, 1, 2);
+    expect_content(subject, 1, 0);
+  }
+}
+
+// `edits` on the first model give the logits of the second, which differs by an option of its encoding.
+void expect_same(const Spec& from, const Spec& to, const std::vector<std::string>& edits) {
+  SCOPED_TRACE(edits.front());
+  const at::NoGradGuard no_grad;
+  const auto first = model_of(from);
+  const auto second = model_of(to);
+  const Subject subject = subject_of(*first);
+  const auto batch = edited(subject, edits_of(edits));
+  ASSERT_TRUE(batch.ok()) << batch.error().describe();
+  const Subject other = subject_of(*second);
+  const at::Tensor wanted = observed(other, other.batch).logits;
+  EXPECT_CLOSE(observed(subject, *batch).logits, wanted, kSameLogits);
+  EXPECT_GT(deviation(observed(subject, subject.batch).logits, wanted), 1e-3);
+}
+
+TEST(EditedEncodings, OtherAnglesAreThoseOfAnotherBase) {
+  const Settings base{{"base", 50.0}};
+  expect_same(spec_of("rope"), spec_of("rope", base), {"angles all.all 50^(-m/M)"});
+  expect_same(spec_of("rope", base), spec_of("rope"), {"angles all.all (base*200)^(-2*m/D)"});
+  expect_same(spec_of("rope", {{"layout", std::string("interleaved")}}),
+              spec_of("rope", {{"layout", std::string("interleaved")}, {"base", 50.0}}), {"angles all.all 50^(-m/M)"});
+  expect_same(spec_of("rope", {{"fraction", 0.5}}), spec_of("rope", {{"fraction", 0.5}, {"base", 50.0}}),
+              {"angles all.all 50^(-m/M)"});
+  expect_same(spec_of("xpos"), spec_of("xpos", base), {"angles all.all 50^(-m/M)"});
+  expect_same(spec_of("rope"), spec_of("rope", {{"scaling", std::string("linear")}, {"factor", 4.0}}),
+              {"angles all.all 10000^(-m/M)/4"});
+  // No angle at all is no position.
+  expect_same(spec_of("rope"), spec_of("none"), {"angles all.all 0"});
+  expect_same(spec_of("rope"), spec_of("none"), {"pairs all.all 0:4 still"});
+  expect_same(spec_of("rope"), spec_of("none"), {"head all.all content"});
+}
+
+TEST(EditedEncodings, OneHeadTurnsOtherwiseAlone) {
+  const at::NoGradGuard no_grad;
+  const auto model = model_of(spec_of("rope"));
+  const auto other = model_of(spec_of("rope", {{"base", 50.0}}));
+  const Subject subject = subject_of(*model);
+  const at::Tensor logits =
+      map_of(subject_of(*other), subject.batch, observed(subject_of(*other), subject.batch), 0, Quantity::kLogit);
+  for (const std::int64_t head : {0, 3}) {
+    expect_twin(subject, {edits_of({"angles " + place(0, head) + "50^(-m/M)"}), 0, head,
+                          [&](at::Tensor& own) { own.copy_(logits.select(0, head)); }});
+  }
+}
+
+// Pairs of one head that are still or dropped: logits from the projected vectors, channel by channel.
+void expect_pairs(const Subject& subject, std::int64_t layer, std::int64_t head, bool interleaved) {
+  const at::NoGradGuard no_grad;
+  const Observation plain = observed(subject, subject.batch);
+  const position::Prepared& prepared = plain.layers[static_cast<std::size_t>(layer)].prepared;
+  const auto of_head = [&](const at::Tensor& x) {
+    return x[0].select(0, head * x.size(1) / subject.info.heads).to(at::kDouble);
+  };
+  const std::int64_t pairs = subject.info.head_width / 2;
+  const auto part = [&](const at::Tensor& query, const at::Tensor& key, std::int64_t pair) {
+    const std::int64_t a = interleaved ? 2 * pair : pair;
+    const std::int64_t b = interleaved ? 2 * pair + 1 : pair + pairs;
+    const at::Tensor q = of_head(query);
+    const at::Tensor k = of_head(key);
+    return (q.select(1, a).outer(k.select(1, a)) + q.select(1, b).outer(k.select(1, b))) /
+           std::sqrt(static_cast<double>(subject.info.head_width));
+  };
+  for (const std::int64_t pair : {std::int64_t{0}, pairs - 1}) {
+    const std::string range = std::to_string(pair) + ":" + std::to_string(pair + 1);
+    const at::Tensor turned = part(prepared.query, prepared.key, pair);
+    const at::Tensor content = part(prepared.content_query, prepared.content_key, pair);
+    expect_twin(subject, {edits_of({"pairs " + place(layer, head) + range + " drop"}), layer, head,
+                          [&](at::Tensor& own) { own.sub_(turned); }});
+    expect_twin(subject, {edits_of({"pairs " + place(layer, head) + range + " still"}), layer, head,
+                          [&](at::Tensor& own) { own.sub_(turned).add_(content); }});
+    expect_twin(subject, {edits_of({"pairs " + place(layer, head) + range + " still",
+                                    "pairs " + place(layer, head) + "0:" + std::to_string(pairs) + " drop"}),
+                          layer, head, [&](at::Tensor& own) { own.sub_(own); }});
+  }
+}
+
+TEST(EditedEncodings, PairsStandStillOrAreLeftOut) {
+  for (const bool interleaved : {false, true}) {
+    const auto model = model_of(spec_of("rope", {{"layout", std::string(interleaved ? "interleaved" : "half")}}));
+    expect_pairs(subject_of(*model), 0, 3, interleaved);
+    expect_pairs(subject_of(*model), 1, 0, interleaved);
+  }
+}
+
+TEST(EditedEncodings, AStatesPairsKeepTheLengthTheTextGaveThem) {
+  const at::NoGradGuard no_grad;
+  Spec spec = spec_of("tape");
+  spec.layers[0].attention.kv_heads = spec.layers[1].attention.kv_heads = 4;
+  const auto model = model_of(spec);
+  const Subject subject = subject_of(*model);
+  const Observation plain = observed(subject, subject.batch);
+  const transformer::LayerRecord& record = plain.layers[1];
+  const at::Tensor blocks = record.state.table[0][2].to(at::kDouble);       // (T, M, 2, 2)
+  const at::Tensor lengths = blocks.select(-1, 0).square().sum(-1).sqrt();  // (T, M)
+  ASSERT_GT(deviation(lengths, at::ones_like(lengths)), 1e-3) << "the text changes nothing";
+  const at::Tensor scale = at::cat({lengths, lengths}, -1);
+  const auto of_head = [&](const at::Tensor& x) { return x[0][2].to(at::kDouble) * scale; };
+  const at::Tensor logits =
+      at::matmul(of_head(record.prepared.content_query), of_head(record.prepared.content_key).t()) / std::sqrt(8.0);
+  const at::Tensor hidden = subject.model.mask(1).hidden({0, kTokens}, {0, kTokens}, at::kCPU);
+  const at::Tensor wanted = logits.masked_fill(hidden, std::numeric_limits<double>::quiet_NaN());
+  expect_twin(subject, {edits_of({"pairs 1.2 0:4 still"}), 1, 2, [&](at::Tensor& own) { own.copy_(wanted); }});
+}
+
+TEST(EditedEncodings, TokensStandWhereTheyAreMoved) {
+  const at::NoGradGuard no_grad;
+  for (const char* name : {"rope", "alibi", "t5", "tapa", "sinusoidal", "cope", "fire", "seqpe"}) {
+    SCOPED_TRACE(name);
+    Spec spec = spec_of(name);
+    spec.layers[0].attention.kv_heads = spec.layers[1].attention.kv_heads = 4;
+    const auto model = model_of(spec);
+    const Subject subject = subject_of(*model);
+    const auto batch =
+        edited(subject, edits_of({"shift 8:21 by 5", "positions 2:5 start 12 step 3", "shift 4:9 by 2"}));
+    ASSERT_TRUE(batch.ok()) << batch.error().describe();
+    EXPECT_EQ(batch->edits, nullptr);
+    std::vector<double> ids{0, 1, 12, 15, 18 + 2, 5 + 2, 6 + 2, 7 + 2, 8 + 5 + 2};
+    for (double id = 9; id < kTokens; ++id) {
+      ids.push_back(id + 5);
+    }
+    EXPECT_TRUE(at::equal(batch->positions.ids, at::tensor(ids, at::kDouble))) << batch->positions.ids;
+    EXPECT_CLOSE(observed(subject, *batch).logits, model->forward(*batch), kTolerance);
+    const double moved = deviation(observed(subject, *batch).logits, observed(subject, subject.batch).logits);
+    if (std::string(name) == "cope") {
+      EXPECT_EQ(moved, 0) << "CoPE counts, whatever the ids";
+    } else {
+      EXPECT_GT(moved, 1e-3);
+    }
+  }
+}
+
+TEST(EditedEncodings, WhatAnEncodingCannotTakeIsRefused) {
+  const auto refused = [](const Spec& spec, const std::string& text, ErrorCode code) {
+    const auto model = model_of(spec);
+    const auto batch = edited(subject_of(*model), edits_of({text}));
+    EXPECT_FALSE(batch.ok()) << text;
+    EXPECT_TRUE(batch.ok() || batch.error().code == code) << text;
+    return batch.ok() ? "" : batch.error().describe();
+  };
+  EXPECT_EQ(refused(spec_of("alibi"), "pairs 0.0 0:1 still", ErrorCode::kUnsupported),
+            "edits[0].do: encoding alibi turns no pairs of channels: it changes the logit by the distance");
+  EXPECT_EQ(refused(spec_of("learned"), "angles 0.0 1", ErrorCode::kUnsupported).find("edits[0].formula: "), 0U);
+  EXPECT_EQ(refused(spec_of("tapa"), "pairs 0.0 0:1 drop", ErrorCode::kUnsupported).find("edits[0].do: "), 0U);
+  EXPECT_EQ(refused(spec_of("rope"), "pairs 0.0 0:5 drop", ErrorCode::kBadInput),
+            "edits[0].pairs: expected a range within 0 to 4, found 0 to 5");
+  EXPECT_EQ(refused(spec_of("rope"), "angles 0.0 1/m", ErrorCode::kBadInput).find("edits[0].formula: expected angles"),
+            0U);
+  EXPECT_EQ(refused(spec_of("learned"), "shift 20:21 by 12", ErrorCode::kBadInput),
+            "edits[0].by: encoding learned: expected positions 0 … 31, found 32");
+  EXPECT_EQ(refused(spec_of("learned"), "positions 0:2 start 0.5", ErrorCode::kBadInput),
+            "edits[0].start: encoding learned: expected whole positions, which its table has, found 0.5");
+  EXPECT_EQ(refused(spec_of("rope"), "shift 20:22 by 1", ErrorCode::kBadInput),
+            "edits[0].tokens: expected a range within 0 to 21, found 20 to 22");
+}
+
+TEST(EditedEncodings, LayersBelowTheLowestEditAreTakenOver) {
+  const at::NoGradGuard no_grad;
+  for (const char* name : {"rope", "tape", "cope"}) {
+    SCOPED_TRACE(name);
+    Spec spec = spec_of(name);
+    spec.repeat(spec.layers[0], 4);
+    spec.each([](std::int64_t, transformer::LayerSpec& layer) { layer.attention.kv_heads = 4; });
+    const auto model = model_of(spec);
+    const Subject subject = subject_of(*model);
+    transformer::ObserveOptions options;
+    options.hidden = options.values = options.all_logits = true;
+    const auto plain = model->observe(subject.batch, options);
+    ASSERT_TRUE(plain.ok());
+    for (const std::int64_t layer : {1, 3}) {
+      const auto batch = edited(subject, edits_of({"head " + place(layer, 1) + "uniform", "scale 3.2 by 2"}));
+      ASSERT_TRUE(batch.ok());
+      transformer::Below below;
+      below.hidden = plain->layers[static_cast<std::size_t>(layer)].hidden;
+      for (std::int64_t n = 0; n < 4; ++n) {
+        const transformer::LayerRecord& record = plain->layers[static_cast<std::size_t>(n)];
+        if (n < layer) {
+          below.layers.push_back(record);
+        } else {
+          below.after.push_back(record.state);
+        }
+      }
+      const auto whole = model->observe(*batch, options);
+      options.below = &below;
+      const auto part = model->observe(*batch, options);
+      options.below = nullptr;
+      ASSERT_TRUE(whole.ok() && part.ok());
+      EXPECT_EQ(part->kept_layers, layer);
+      EXPECT_TRUE(at::equal(whole->logits, part->logits));
+      for (std::size_t n = 0; n < 4; ++n) {
+        EXPECT_TRUE(at::equal(whole->layers[n].log_sum_exp, part->layers[n].log_sum_exp));
+        EXPECT_TRUE(at::equal(whole->layers[n].hidden, part->layers[n].hidden));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace locus::test

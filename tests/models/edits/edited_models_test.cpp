@@ -1,0 +1,207 @@
+// Edited models as the facade gives them: shared weights, reuse, traces on disk, verification, effects.
+#include <cmath>
+
+#include "models/effect.h"
+#include "models/verify.h"
+#include "tests/models/edits/twins.h"
+#include "tests/support/bundled.h"
+#include "tests/support/checkpoint_folder.h"
+
+namespace locus::test {
+namespace {
+
+constexpr const char* kText = "The cat sat on the mat, and the dog sat on the cat; then both of them slept.";
+
+std::shared_ptr<const models::Model> edited_model(const std::shared_ptr<const models::Model>& model,
+                                                  const std::vector<std::string>& texts) {
+  auto edited = model->edited(edits_of(texts));
+  EXPECT_TRUE(edited.ok()) << (edited.ok() ? "" : edited.error().describe());
+  return *edited;
+}
+
+models::Input text() {
+  models::Input input;
+  input.text = kText;
+  return input;
+}
+
+models::RunOptions everything() {
+  models::RunOptions options;
+  options.all_logits = options.continuable = true;
+  options.keep = {"logits", "hidden"};
+  return options;
+}
+
+std::shared_ptr<const models::Trace> run(const models::Model& model, const models::RunOptions& options = everything()) {
+  auto trace = model.run(text(), options);
+  EXPECT_TRUE(trace.ok()) << (trace.ok() ? "" : trace.error().describe());
+  return *trace;
+}
+
+const at::Tensor& logits(const models::Trace& trace) {
+  return trace.recorded()->data().logits;
+}
+
+TEST(EditedModels, TheUntouchedModelStaysAsItIsBitForBit) {
+  const auto model = bundled("text-rope");
+  const auto before = run(*model);
+  const auto changed = run(*edited_model(model, {"head 1.0 zero", "bias all.all -d/8", "shift 5:9 by 3"}));
+  EXPECT_GT(deviation(logits(*changed), logits(*before)), 1e-3);
+  EXPECT_TRUE(at::equal(logits(*run(*model)), logits(*before)));
+  EXPECT_TRUE(at::equal(logits(*run(*edited_model(model, {}))), logits(*before)));
+  EXPECT_EQ(changed->edits().size(), 3U);
+  EXPECT_TRUE(before->edits().empty());
+  EXPECT_EQ(changed->tokens()[5].position, before->tokens()[5].position + 3);
+}
+
+TEST(EditedModels, LayersBelowTheLowestDifferenceAreTakenOver) {
+  for (const char* name : {"text-rope", "text-cope", "text-tape", "text-learned"}) {
+    SCOPED_TRACE(name);
+    const auto model = bundled(name);
+    const std::int64_t last = model->info().layers - 1;
+    const auto plain = run(*model);
+    const auto first = edited_model(model, {"head " + std::to_string(last) + ".0 first"});
+    models::RunOptions reusing = everything();
+    reusing.reuse = plain;
+    const auto part = run(*first, reusing);
+    EXPECT_EQ(part->kept_layers(), last);
+    EXPECT_TRUE(at::equal(logits(*part), logits(*run(*first))));
+    // From one list of edits to another, and back to none.
+    reusing.reuse = part;
+    const auto second = run(*edited_model(model, {"head " + std::to_string(last) + ".0 self"}), reusing);
+    EXPECT_EQ(second->kept_layers(), last);
+    const auto back = run(*model, reusing);
+    EXPECT_EQ(back->kept_layers(), last);
+    EXPECT_TRUE(at::equal(logits(*back), logits(*plain)));
+    // Tokens that move change every layer.
+    EXPECT_EQ(run(*edited_model(model, {"shift 3:4 by 1"}), reusing)->kept_layers(), 0);
+    // An edited run does not continue another text's, nor is it continued.
+    models::Input longer = text();
+    *longer.text += " And then";
+    const auto more = first->run(longer, reusing);
+    ASSERT_TRUE(more.ok());
+    EXPECT_EQ((*more)->kept_layers() + (*more)->reused(), 0);
+  }
+}
+
+TEST(EditedModels, TracesOnDiskShowWhatTheRunShowed) {
+  const TemporaryFolder folder;
+  for (const char* name : {"text-rope", "text-cope", "text-tape", "text-tapa", "shapes-rope-mixed"}) {
+    SCOPED_TRACE(name);
+    const auto model = bundled(name);
+    std::vector<std::string> texts{"edge 0.0 4:5 0:3", "bias 1.all i > j + 2 ? -1 : 0", "scale 0.1 by 3",
+                                   "head 1.1 mean"};
+    models::Input input = text();
+    if (model->info().image) {
+      input = {};
+      input.image = source_dir() + "/assets/samples/star.png";
+    } else {
+      texts.push_back("shift 6:9 by 4");
+    }
+    if (std::string(name) != "text-cope" && std::string(name) != "text-tapa") {
+      texts.insert(texts.end(), {"pairs 0.0 1:3 still", "angles 1.0 50^(-m/M)"});
+    }
+    const auto trace = edited_model(model, texts)->run(input, everything());
+    ASSERT_TRUE(trace.ok()) << trace.error().describe();
+    const auto file = folder.path() / (std::string(name) + ".safetensors");
+    std::set<std::string> keep{"q", "k", "q_content", "k_content"};
+    if (std::string(name) == "text-tape") {
+      keep.insert("position_state");
+    }
+    ASSERT_TRUE((*trace)->write(file, keep).ok());
+    const auto opened = models::open_trace(file);
+    ASSERT_TRUE(opened.ok()) << opened.error().describe();
+    EXPECT_EQ((*opened)->edits(), edits_of(texts));
+    for (std::int64_t layer = 0; layer < 2; ++layer) {
+      for (const models::Quantity quantity : {models::Quantity::kWeight, models::Quantity::kLogit}) {
+        const auto own = (*trace)->map({layer, 0, quantity, {}, {}});
+        const auto again = (*opened)->map({layer, 0, quantity, {}, {}});
+        ASSERT_TRUE(own.ok() && again.ok());
+        EXPECT_CLOSE(at::tensor(again->values), at::tensor(own->values), 1e-5);
+      }
+    }
+    // A cut edge is no cell: weight 0, no logit.
+    const auto weight = (*opened)->map({0, 0, models::Quantity::kWeight, {4, 5}, {0, 3}});
+    const auto logit = (*opened)->map({0, 0, models::Quantity::kLogit, {4, 5}, {0, 3}});
+    ASSERT_TRUE(weight.ok() && logit.ok());
+    for (std::size_t n = 0; n < 3; ++n) {
+      EXPECT_EQ(weight->values[n], 0);
+      EXPECT_TRUE(std::isnan(logit->values[n]));
+    }
+    // Nor does it count in a pixel's mean.
+    const auto mean = (*opened)->overview({0, 0, models::Quantity::kLogit, {4, 5}, {}}, 1, 1, Reduction::kMean);
+    const auto row = (*opened)->map({0, 0, models::Quantity::kLogit, {4, 5}, {}});
+    ASSERT_TRUE(mean.ok() && row.ok());
+    double sum = 0;
+    double count = 0;
+    for (const float value : row->values) {
+      sum += std::isnan(value) ? 0 : value;
+      count += std::isnan(value) ? 0 : 1;
+    }
+    EXPECT_NEAR(mean->values[0], sum / count, 1e-4);
+  }
+}
+
+TEST(EditedModels, WhatIsShownExplainsWhatTheEditedModelSays) {
+  for (const char* name : {"text-rope", "text-tape", "text-cope"}) {
+    SCOPED_TRACE(name);
+    const auto edited = edited_model(
+        bundled(name), {"head 0.0 zero", "head 1.1 mean", "edge 0.1 3:4 0:4", "bias 1.all -0.1*d", "shift 9:12 by 5"});
+    const auto report = models::verify(*edited, text(), {});
+    ASSERT_TRUE(report.ok()) << report.error().describe();
+    EXPECT_TRUE(report->passed);
+  }
+}
+
+TEST(EditedModels, ContinuationsAreEditedToo) {
+  const auto edited = edited_model(bundled("text-rope"), {"head 0.0 uniform", "shift 9:12 by 5"});
+  models::GenerateOptions options;
+  options.count = 4;
+  const auto generated = edited->generate(text(), options, everything());
+  ASSERT_TRUE(generated.ok()) << generated.error().describe();
+  models::Input all;
+  all.ids.emplace();
+  for (const models::TokenInfo& token : generated->trace->tokens()) {
+    all.ids->push_back(token.id);
+  }
+  const auto whole = edited->run(all, everything());
+  ASSERT_TRUE(whole.ok());
+  EXPECT_CLOSE(logits(*generated->trace), logits(**whole), 1e-5);
+}
+
+TEST(EditedModels, AnEffectIsTheDifferenceOfTwoRuns) {
+  const auto model = bundled("text-rope");
+  const auto edited = edited_model(model, {"head all.1 zero", "head 0.0 first"});
+  const auto effect = models::effect_of_edits(*edited, text());
+  ASSERT_TRUE(effect.ok()) << effect.error().describe();
+  const at::Tensor before = logits(*run(*model)).to(at::kDouble).log_softmax(-1);
+  const at::Tensor after = logits(*run(*edited)).to(at::kDouble).log_softmax(-1);
+  const std::int64_t length = before.size(0);
+  ASSERT_EQ(static_cast<std::int64_t>(effect->kl.size()), length);
+  ASSERT_EQ(static_cast<std::int64_t>(effect->delta.size()), length - 1);
+  double loss = 0;
+  double changed = 0;
+  for (std::int64_t n = 0; n < length; ++n) {
+    const double kl = (before[n].exp() * (before[n] - after[n])).sum().item<double>();
+    EXPECT_NEAR(effect->kl[static_cast<std::size_t>(n)], kl, 1e-5);
+    if (n + 1 < length) {
+      const std::int64_t next = effect->untouched->tokens()[static_cast<std::size_t>(n + 1)].id;
+      loss -= before[n][next].item<double>();
+      changed -= after[n][next].item<double>();
+      EXPECT_NEAR(effect->delta[static_cast<std::size_t>(n)],
+                  before[n][next].item<double>() - after[n][next].item<double>(), 1e-5);
+    }
+  }
+  EXPECT_NEAR(effect->loss, loss / static_cast<double>(length - 1), 1e-6);
+  EXPECT_NEAR(effect->loss_edited, changed / static_cast<double>(length - 1), 1e-5);
+  EXPECT_GT(effect->kl.back(), 0);
+  // Moving every token alike is no effect under RoPE.
+  const auto none = models::effect_of_edits(*edited_model(model, {"shift 0:10 by 0"}), text());
+  ASSERT_TRUE(none.ok());
+  EXPECT_EQ(none->loss, none->loss_edited);
+  EXPECT_EQ(*std::max_element(none->kl.begin(), none->kl.end()), 0);
+  EXPECT_EQ(models::effect_of_edits(*model, text()).error().code, ErrorCode::kUsage);
+}
+
+}  // namespace
+}  // namespace locus::test

@@ -1,0 +1,199 @@
+// Edits as data: read, written, refused.
+#include "models/edits/edits.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "models/edits/formula.h"
+#include "models/model.h"
+
+namespace locus::test {
+namespace {
+
+using models::Edit;
+using models::EditKind;
+using models::Edits;
+using models::Formula;
+using models::HeadTo;
+using models::PairsDo;
+
+Edits every_kind() {
+  Edits edits(8);
+  for (std::size_t n = 0; n < edits.size(); ++n) {
+    edits[n].kind = static_cast<EditKind>(n);
+  }
+  edits[0].tokens = {3, 9};
+  edits[0].start = 100.5;
+  edits[0].step = 2;
+  edits[1].tokens = {40, 41};
+  edits[1].by = -32;
+  edits[2].layer.indices = {3};
+  edits[2].head.indices = {0, 1};
+  edits[2].to = HeadTo::kPrevious;
+  edits[3].head.indices = {2};
+  edits[3].queries = {5, 6};
+  edits[3].keys = {0, 3};
+  edits[4].by = 0.25;
+  edits[5].pairs = {0, 8};
+  edits[5].action = PairsDo::kDrop;
+  edits[6].formula = "-d * 2^(-8*h/H)";
+  edits[7].layer.indices = {0, 2};
+  edits[7].formula = "500^(-m/M)";
+  return edits;
+}
+
+models::ModelInfo small_model() {
+  models::ModelInfo info;
+  info.layers = 4;
+  info.heads = 4;
+  info.trained_length = 64;
+  return info;
+}
+
+std::string refused(const std::string& json) {
+  const auto edits = models::parse_edits(json, "e.json");
+  EXPECT_FALSE(edits.ok()) << json;
+  EXPECT_TRUE(edits.ok() || edits.error().code == ErrorCode::kBadInput) << json;
+  return edits.ok() ? "" : edits.error().describe();
+}
+
+std::string refused_words(const std::string& text) {
+  const auto edit = models::parse_edit(text, 2);
+  EXPECT_FALSE(edit.ok()) << text;
+  EXPECT_TRUE(edit.ok() || edit.error().code == ErrorCode::kBadInput) << text;
+  return edit.ok() ? "" : edit.error().describe();
+}
+
+TEST(Edits, EveryKindIsReadAsItIsWritten) {
+  const Edits edits = every_kind();
+  const auto again = models::parse_edits(models::to_json(edits), "e.json");
+  ASSERT_TRUE(again.ok()) << again.error().describe();
+  EXPECT_EQ(*again, edits);
+  for (const Edit& edit : edits) {
+    const auto words = models::parse_edit(models::to_text(edit), 0);
+    ASSERT_TRUE(words.ok()) << words.error().describe();
+    EXPECT_EQ(*words, edit) << models::to_text(edit);
+  }
+}
+
+TEST(Edits, ShortFormsAreTheTablesWords) {
+  const Edits edits = every_kind();
+  EXPECT_EQ(models::to_text(edits[0]), "positions 3:9 start 100.5 step 2");
+  EXPECT_EQ(models::to_text(edits[1]), "shift 40:41 by -32");
+  EXPECT_EQ(models::to_text(edits[2]), "head 3.0,1 previous");
+  EXPECT_EQ(models::to_text(edits[3]), "edge all.2 queries 5:6 keys 0:3");
+  EXPECT_EQ(models::to_text(edits[5]), "pairs all.all 0:8 drop");
+  EXPECT_EQ(models::to_text(edits[6]), "bias all.all -d * 2^(-8*h/H)");
+  for (const auto& [other, same] : {std::pair{"  head  3.1   zero ", "head 3.1 to zero"},
+                                    std::pair{"positions 3:9 7", "positions tokens 3:9 start 7 step 1"},
+                                    std::pair{"edge 0.0 1:2 0:1", "edge 0.0 queries 1:2 keys 0:1"},
+                                    std::pair{"bias 0.0  d<64 ? 0 : -2", "bias 0.0 formula d<64 ? 0 : -2"}}) {
+    const auto a = models::parse_edit(other, 0);
+    const auto b = models::parse_edit(same, 0);
+    ASSERT_TRUE(a.ok() && b.ok()) << other << ": " << (a.ok() ? b : a).error().describe();
+    EXPECT_EQ(*a, *b);
+  }
+}
+
+TEST(Edits, WhatIsWrongIsNamedByIndexAndField) {
+  EXPECT_EQ(refused(R"({"edits": [{"edit": "head", "layer": 0, "head": 0, "to": "nothing"}]})"),
+            "e.json: edits[0].to: expected one of zero, mean, uniform, first, previous, self, content, found "
+            "\"nothing\"");
+  EXPECT_EQ(refused(R"({"edits": [{"edit": "wish"}]})"),
+            "e.json: edits[0].edit: expected one of positions, shift, head, edge, scale, pairs, bias, angles, found "
+            "\"wish\"");
+  EXPECT_NE(refused(R"({"edits": [{"edit": "shift", "tokens": [0, 1], "by": 1, "size": 3}]})")
+                .find("edits[0].size: expected no such field of shift"),
+            std::string::npos);
+  EXPECT_NE(refused(R"({"edits": [{"edit": "shift", "tokens": [4, 4], "by": 1}]})").find("edits[0].tokens"),
+            std::string::npos);
+  EXPECT_NE(refused(R"({"edits": [{"edit": "shift", "tokens": [-1, 4], "by": 1}]})").find("edits[0].tokens"),
+            std::string::npos);
+  EXPECT_NE(refused(R"({"edits": [{"edit": "shift", "tokens": [0, 4]}]})").find("edits[0].by: expected a value"),
+            std::string::npos);
+  EXPECT_NE(refused(R"({"edits": [{"edit": "scale", "layer": [], "head": 0, "by": 1}]})").find("edits[0].layer"),
+            std::string::npos);
+  EXPECT_NE(refused(R"({"edits": [7]})").find("edits[0]: expected an object"), std::string::npos);
+  EXPECT_NE(refused("[]").find("the one field edits"), std::string::npos);
+  EXPECT_NE(refused(R"({"edits": [], "more": 1})").find("the one field edits"), std::string::npos);
+  EXPECT_NE(refused("{").find("e.json"), std::string::npos);
+  EXPECT_NE(refused_words("head 3 zero").find("edits[2].head"), std::string::npos);
+  EXPECT_NE(refused_words("head x.1 zero").find("edits[2].layer"), std::string::npos);
+  EXPECT_NE(refused_words("shift 40 by 1").find("edits[2].tokens"), std::string::npos);
+  EXPECT_NE(refused_words("shift 40:41 by much").find("edits[2].by"), std::string::npos);
+  EXPECT_NE(refused_words("head 3.1 zero now").find("found now"), std::string::npos);
+  EXPECT_NE(refused_words("").find("edits[2].edit"), std::string::npos);
+  EXPECT_NE(refused_words("bias 0.0").find("edits[2].formula"), std::string::npos);
+}
+
+TEST(Edits, AModelAndATextLimitThem) {
+  const auto found = [](const std::string& text, std::int64_t length = 10) {
+    const auto edit = models::parse_edit(text, 0);
+    EXPECT_TRUE(edit.ok()) << text;
+    const Status fits = models::check_edits({*edit}, small_model(), length);
+    EXPECT_TRUE(fits.ok() || fits.error().code == ErrorCode::kBadInput);
+    return fits.ok() ? "" : fits.error().describe();
+  };
+  EXPECT_EQ(found("head 3.3 zero"), "");
+  EXPECT_EQ(found("head 4.3 zero"), "edits[0].layer: expected 0 to 3, found 4");
+  EXPECT_EQ(found("head all.0,4 zero"), "edits[0].head: expected 0 to 3, found 4");
+  EXPECT_EQ(found("shift 9:10 by 1"), "");
+  EXPECT_EQ(found("shift 9:11 by 1"), "edits[0].tokens: expected a range within 0 to 10, found 9 to 11");
+  EXPECT_EQ(found("shift 9:11 by 1", 0), "");
+  EXPECT_NE(found("edge 0.0 0:11 0:1").find("edits[0].queries"), std::string::npos);
+  EXPECT_NE(found("edge 0.0 0:1 0:11").find("edits[0].keys"), std::string::npos);
+  EXPECT_EQ(found("bias 0.0 d/L"), "");
+  EXPECT_NE(found("bias 0.0 d/").find("edits[0].formula: \"d/\" at character"), std::string::npos);
+  EXPECT_NE(found("angles 0.0 2^d").find("unknown name d; known: m, M, D, base, L, T"), std::string::npos);
+}
+
+TEST(Edits, TheFirstDifferenceIsTheLowestLayerEdited) {
+  const auto list = [](std::initializer_list<const char*> texts) {
+    Edits edits;
+    for (const char* text : texts) {
+      edits.push_back(*models::parse_edit(text, 0));
+    }
+    return edits;
+  };
+  EXPECT_EQ(models::first_difference({}, {}, 4), 4);
+  EXPECT_EQ(models::first_difference({}, list({"head 2.0 zero"}), 4), 2);
+  EXPECT_EQ(models::first_difference(list({"head all.0 zero"}), list({"head all.0 zero", "scale 3.1 by 2"}), 4), 3);
+  EXPECT_EQ(models::first_difference(list({"head 1.0 zero"}), list({"head 1,2.0 zero"}), 4), 2);
+  EXPECT_EQ(models::first_difference(list({"head 3.0 zero"}), list({"shift 0:1 by 1", "head 3.0 zero"}), 4), 0);
+}
+
+TEST(Edits, FormulasSayWhereTheyCannotBeRead) {
+  const auto wrong = [](const std::string& text) {
+    const auto formula = Formula::compile(text, models::bias_variables());
+    EXPECT_FALSE(formula.ok()) << text;
+    return formula.ok() ? "" : formula.error().describe();
+  };
+  EXPECT_EQ(wrong("d*q").find("\"d*q\" at character 3: unknown name q; known: d, i, j, h, H, T, L"), 0U)
+      << wrong("d*q");
+  EXPECT_EQ(wrong("(d+1").find("\"(d+1\" at character"), 0U);
+  EXPECT_EQ(wrong("d = 3").find("\"d = 3\" at character 3: unexpected ="), 0U);
+  EXPECT_EQ(wrong("d, h").find("\"d, h\" at character 2: expected one value"), 0U);
+  wrong("");
+  wrong("\"text\"");
+  wrong(std::string(3000, '1'));
+}
+
+TEST(Edits, FormulasAreNumbers) {
+  const auto value = [](const std::string& text, double d, double h) {
+    const auto formula = Formula::compile(text, models::bias_variables());
+    EXPECT_TRUE(formula.ok()) << (formula.ok() ? "" : formula.error().describe());
+    return (*formula)(std::array{d, d + 3, 3.0, h, 8.0, 20.0, 64.0});
+  };
+  EXPECT_DOUBLE_EQ(value("-d*2^(-8*h/H)", 5, 2), -5 * std::exp2(-2));
+  EXPECT_DOUBLE_EQ(value("d < 64 ? 0 : -2", 63, 1), 0);
+  EXPECT_DOUBLE_EQ(value("d < 64 ? 0 : -2", 64, 1), -2);
+  EXPECT_DOUBLE_EQ(value("i - j == d && d >= 0 ? 7 : 1", 4, 1), 7);
+  EXPECT_DOUBLE_EQ(value("T + L + min(i, j)", 4, 1), 87);
+  EXPECT_TRUE(!std::isfinite(value("ln(d)", 0, 1)));
+  EXPECT_TRUE(!std::isfinite(value("1/d", 0, 1)));
+}
+
+}  // namespace
+}  // namespace locus::test
