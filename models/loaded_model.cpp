@@ -312,9 +312,7 @@ TraceData LoadedModel::trace_data(const transformer::Transformer& model, Prepare
   data.kept_layers = observation.kept_layers;
   data.edits = edits_;
   data.of_model = model.layer_encoding(0);
-  if (prepared.batch.pixels.defined() && !observation.layers.empty() && observation.layers.front().value.defined()) {
-    data.pixels = prepared.batch.pixels;
-  }
+  data.pixels = prepared.batch.pixels;
   if (prepared.batch.ids.defined()) {
     data.input_ids = prepared.batch.ids.select(0, 0);
   }

@@ -124,6 +124,7 @@ RecordedTrace::RecordedTrace(TraceData data) : data_(std::move(data)) {
   MemoryCount count;
   count.add(data_.logits);
   count.add(data_.hidden);
+  count.add(data_.pixels);
   for (const TraceLayer& layer : data_.layers) {
     count.add(layer.hidden);
     count.add(layer.value);

@@ -52,7 +52,7 @@ struct TraceData {
   // The first layer's encoding as the checkpoint has it, which belongs to one model and tells whose trace this is; null
   // of a file.
   std::shared_ptr<const position::PositionEncoding> of_model;
-  at::Tensor pixels;        // (1, channels, height, width) of a continuable run over an image
+  at::Tensor pixels;        // (1, channels, height, width) of a run over an image
   at::Tensor input_ids;     // (T) int64; undefined for images
   at::Tensor position_ids;  // (T) or (T, 2) float64
   at::Tensor logits;        // (T or 1, V); (classes) of an image as (1, classes); undefined without a head

@@ -9,7 +9,7 @@ const std::vector<const View*>& views() {
       &position_attention_view(), &distance_profile_view(),  &distance_bias_view(),  &pair_energy_view(),
       &pair_scores_view(),        &pair_profile_view(),      &pair_plane_view(),     &shift_stability_view(),
       &length_curve_view(),       &task_accuracy_view(),     &training_curve_view(), &heads_view(),
-      &head_difference_view(),
+      &head_difference_view(),    &knock_out_view(),         &move_view(),           &logit_lens_view(),
   };
   return list;
 }

@@ -26,5 +26,8 @@ const View& task_accuracy_view();
 const View& training_curve_view();
 const View& heads_view();
 const View& head_difference_view();
+const View& knock_out_view();
+const View& move_view();
+const View& logit_lens_view();
 
 }  // namespace locus::views

@@ -26,7 +26,8 @@ struct Group {
 };
 
 constexpr std::array kGroups{Group{"forward", bench_forward}, Group{"scores", bench_scores},
-                             Group{"pairs", bench_pairs}, Group{"stored", bench_stored}};
+                             Group{"pairs", bench_pairs}, Group{"stored", bench_stored},
+                             Group{"knock-out", bench_knock_out}};
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

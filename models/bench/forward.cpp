@@ -22,24 +22,6 @@ constexpr std::int64_t kWidth = 768;
 constexpr std::int64_t kHeadWidth = kWidth / kHeads;
 constexpr double kGrowthMs = 6000;  // of a length's runs: short ones scatter, long ones are long enough
 
-// With `quick` two layers of it and a tenth of its vocabulary.
-transformer::Spec gpt2_small(std::int64_t length, bool quick) {
-  transformer::Spec spec;
-  spec.vocabulary = quick ? 5000 : 50257;
-  spec.width = kWidth;
-  spec.norm = transformer::Norm::kLayer;
-  spec.encodings = {{"learned", {}}};
-  transformer::LayerSpec layer;
-  layer.attention.heads = layer.attention.kv_heads = kHeads;
-  layer.attention.head_width = kHeadWidth;
-  layer.attention.set_qkv_bias(true);
-  layer.attention.output_bias = true;
-  layer.feed_forward = {4 * kWidth, transformer::Activation::kGeluTanh, false, true};
-  spec.repeat(layer, quick ? 2 : 12);
-  spec.trained_length = length;
-  return spec;
-}
-
 // The same numbers the way eager code computes them: whole (H, T, T) maps, kept.
 class Eager {
  public:
@@ -257,6 +239,23 @@ class Forward {
 };
 
 }  // namespace
+
+transformer::Spec gpt2_small(std::int64_t length, bool quick) {
+  transformer::Spec spec;
+  spec.vocabulary = quick ? 5000 : 50257;
+  spec.width = kWidth;
+  spec.norm = transformer::Norm::kLayer;
+  spec.encodings = {{"learned", {}}};
+  transformer::LayerSpec layer;
+  layer.attention.heads = layer.attention.kv_heads = kHeads;
+  layer.attention.head_width = kHeadWidth;
+  layer.attention.set_qkv_bias(true);
+  layer.attention.output_bias = true;
+  layer.feed_forward = {4 * kWidth, transformer::Activation::kGeluTanh, false, true};
+  spec.repeat(layer, quick ? 2 : 12);
+  spec.trained_length = length;
+  return spec;
+}
 
 Status bench_forward(Rig& rig) {
   return Forward(rig, rig.quick() ? 256 : 8192).run();

@@ -10,6 +10,7 @@
 
 #include "core/base/result.h"
 #include "models/bench.h"
+#include "models/transformer/spec.h"
 
 namespace locus::models {
 
@@ -47,9 +48,13 @@ class Rig {
 };
 
 // The groups of rows; each stops between measurements.
-Status bench_forward(Rig& rig);  // forward.cpp
-Status bench_scores(Rig& rig);   // scores.cpp
-Status bench_pairs(Rig& rig);    // pairs.cpp
-Status bench_stored(Rig& rig);   // stored.cpp
+Status bench_forward(Rig& rig);    // forward.cpp
+Status bench_scores(Rig& rig);     // scores.cpp
+Status bench_pairs(Rig& rig);      // pairs.cpp
+Status bench_stored(Rig& rig);     // stored.cpp
+Status bench_knock_out(Rig& rig);  // knock_out.cpp
+
+// GPT-2-small's shape, positions up to `length`; with `quick` two layers of it and a tenth of its vocabulary.
+transformer::Spec gpt2_small(std::int64_t length, bool quick);
 
 }  // namespace locus::models

@@ -150,6 +150,9 @@ class Transformer {
   // Class and register tokens in front of the patches; 0 for text.
   std::int64_t prefix_tokens() const { return spec_.is_image() ? spec_.image.class_tokens + spec_.image.registers : 0; }
 
+  // Final norm and head of the rows of `x` (B, R, C), a stream between layers or after them.
+  at::Tensor head(const at::Tensor& x) const;
+
   // Logits (B, T, V), or (B, 1, classes) for images, or states without a head (B, T, C); differentiable. The caller has
   // checked ids and accepts().
   at::Tensor forward(const Batch& batch) const;
@@ -190,8 +193,6 @@ class Transformer {
   // The tokens of an image model's last layer that its head reads.
   Range read_tokens(std::int64_t length, bool all_logits) const;
   at::Tensor pooled(const at::Tensor& x) const;
-  // Final norm and head of the rows of `x`.
-  at::Tensor head(const at::Tensor& x) const;
 
   Spec spec_;
   std::vector<LayerEncoding> encodings_;

@@ -53,6 +53,9 @@ const std::map<std::string, Drawn>& figures() {
       {"training-curve", {"text-rope text-cope", R"("options": {"training-curve": {"of": "both"}})", R"("ids": [0])"}},
       {"heads", {"text-rope", R"("layer": 0)"}},
       {"head-difference", {"text-rope text-rope:2000", R"("layer": 0)"}},
+      {"knock-out", {"text-rope", R"("options": {"knock-out": {"to": "uniform", "measure": "kl"}})"}},
+      {"move", {"text-rope text-rope:2000", R"("options": {"move": {"tokens": "8:10", "by": "-4:4:2"}})"}},
+      {"logit-lens", {"text-rope", R"("options": {"logit-lens": {"token": "e"}})"}},
   };
   return kFigures;
 }

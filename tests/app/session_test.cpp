@@ -22,6 +22,8 @@ session::Session example(const std::filesystem::path& folder) {
   session::Session session;
   session.checkpoints.push_back({folder / "checkpoints" / "a", {}, true});
   session.checkpoints.push_back({folder / "checkpoints" / "a", {5e5, "yarn:4"}, false});
+  session.checkpoints.back().edits = {*models::parse_edit("head 0.1 zero", 0),
+                                      *models::parse_edit("bias all.0 -d/8", 1)};
   session.input.text = "text with \"quotes\", a line\nfeed and é";
   session.state.view = "pe-dot-product";
   session.state.layer = 2;
@@ -133,6 +135,8 @@ TEST(Session, BadFilesAreOneClearError) {
            {"{\"locus\": \"session/1\", \"state\": {\"options\": {\"heads\": {\"as\": []}}}}", "options.heads.as"},
            {"{\"locus\": \"session/1\", \"state\": {\"scale\": 1}}", "state.scale"},
            {"{\"locus\": \"session/1\", \"bookmarks\": [{\"state\": {\"options\": 1}}]}", "bookmarks[0].state.options"},
+           {"{\"locus\": \"session/1\", \"checkpoints\": [{\"path\": \"a\", \"edits\": [{\"edit\": \"wish\"}]}]}",
+            "checkpoints[0]: edits[0].edit: expected one of positions"},
            {"{\"locus\": \"session/1\", \"input\": {\"ids\": 5}}", "ids: expected a list"},
            {"{\"locus\": \"session/1\", \"input\": {\"ids\": [1, \"a\"]}}", "ids[1]"}}) {
     ASSERT_TRUE(write_file(file, text).ok());

@@ -41,18 +41,30 @@ TEST(Bench, AQuickRunGivesEveryRow) {
     EXPECT_EQ(row.met, row.bounds == BenchTarget::kNone || met) << row.name;
   }
   // What the long run measures, at small lengths.
-  for (const char* name :
-       {"forward, T = 64", "forward rate, T = 64", "forward memory beyond the weights, T = 64",
-        "forward memory beyond the weights, T = 256", "forward, T = 256", "appended token, T = 32",
-        "appended token, T = 128", "RoPE 512 × 512 tile of weights, T = 2048",
-        "CoPE 512 × 512 tile of weights, T = 2048", "RoPE preview of 1024 × 1024 pixels, T = 2048",
-        "CoPE preview of 1024 × 1024 pixels, T = 2048", "RoPE exact mean of weights, 1024 × 1024 pixels, T = 2048",
-        "RoPE exact maximum of weights, 1024 × 1024 pixels, T = 2048",
-        "CoPE exact mean of weights, 1024 × 1024 pixels, T = 2048",
-        "CoPE exact maximum of weights, 1024 × 1024 pixels, T = 2048", "RoPE tile of logits, T = 8192",
-        "synthetic head, T = 4096: opened", "synthetic head, T = 4096: preview of logits",
-        "synthetic head, T = 4096: memory", "bfloat16 weights: memory beyond them, T = 64",
-        "bfloat16 weights: forward, T = 64", "bfloat16 weights: appended token, T = 32"}) {
+  for (const char* name : {"forward, T = 64",
+                           "forward rate, T = 64",
+                           "forward memory beyond the weights, T = 64",
+                           "forward memory beyond the weights, T = 256",
+                           "forward, T = 256",
+                           "appended token, T = 32",
+                           "appended token, T = 128",
+                           "RoPE 512 × 512 tile of weights, T = 2048",
+                           "CoPE 512 × 512 tile of weights, T = 2048",
+                           "RoPE preview of 1024 × 1024 pixels, T = 2048",
+                           "CoPE preview of 1024 × 1024 pixels, T = 2048",
+                           "RoPE exact mean of weights, 1024 × 1024 pixels, T = 2048",
+                           "RoPE exact maximum of weights, 1024 × 1024 pixels, T = 2048",
+                           "CoPE exact mean of weights, 1024 × 1024 pixels, T = 2048",
+                           "CoPE exact maximum of weights, 1024 × 1024 pixels, T = 2048",
+                           "RoPE tile of logits, T = 8192",
+                           "synthetic head, T = 4096: opened",
+                           "synthetic head, T = 4096: preview of logits",
+                           "synthetic head, T = 4096: memory",
+                           "bfloat16 weights: memory beyond them, T = 64",
+                           "bfloat16 weights: forward, T = 64",
+                           "bfloat16 weights: appended token, T = 32",
+                           "knock-out of the next token, T = 32",
+                           "knock-out of the loss, T = 32"}) {
     EXPECT_EQ(names.count(name), 1U) << name;
   }
 }

@@ -1,0 +1,158 @@
+// `logit-lens`: what the model would predict if it stopped before each layer.
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "app/views/controls.h"
+#include "app/views/list.h"
+#include "app/views/measured_view.h"
+#include "app/views/score_map.h"
+#include "models/knock_out.h"
+#include "models/logit_lens.h"
+
+namespace locus::views {
+
+namespace {
+
+struct Lens : models::LogitLens {};
+// What it weighs in the cache.
+std::size_t cached_bytes(const Lens& lens) {
+  std::size_t bytes = sizeof lens + views::cached_bytes(lens.probability) + 16 * lens.ids.size();
+  for (const std::string& label : lens.labels) {
+    bytes += sizeof label + label.size();
+  }
+  return bytes;
+}
+
+struct LogitLensAsk {
+  std::string token;  // empty: the likeliest of each cell
+};
+
+class LogitLensView final : public MeasuredView<LogitLensAsk, Lens> {
+ public:
+  const ViewInfo& info() const override { return info_; }
+  Status available(const Column& column) const override {
+    LOCUS_CHECK(needs_model(column, info_.title));
+    return column.trace->model().image
+               ? Status(unsupported("the logit lens reads tokens; " + column.name + " reads an image"))
+               : Status();
+  }
+  // A cell is a query of a layer.
+  Selection pick(const ViewInput& input, const Hit& hit) const override {
+    Selection selection;
+    if (hit.panel < input.columns.size()) {
+      const models::Trace& trace = *input.columns[hit.panel].trace;
+      const auto layer = static_cast<std::int64_t>(std::floor(hit.y));
+      const auto query = static_cast<std::int64_t>(std::floor(hit.x));
+      if (layer >= 0 && layer < trace.model().layers && query >= 0 && query < trace.length()) {
+        selection.column = static_cast<std::int64_t>(hit.panel);
+        selection.layer = layer;
+        selection.query = query;
+      }
+    }
+    return selection;
+  }
+  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
+    std::vector<Place> places;
+    for (std::size_t panel = 0; selection.layer && selection.query && panel < input.columns.size(); ++panel) {
+      const auto x = static_cast<double>(*selection.query);
+      const auto y = static_cast<double>(*selection.layer);
+      places.push_back({panel, {x, x + 1}, {y, y + 1}});
+    }
+    return places;
+  }
+
+ protected:
+  Result<LogitLensAsk> ask(const ViewInput& input, std::size_t /*column*/) const override {
+    LogitLensAsk ask;
+    LOCUS_TRY(ask.token, input.options.text("token", ""));
+    return ask;
+  }
+  Result<Lens> measure(const LogitLensAsk& ask, const Work& work) const override {
+    std::int64_t token = -1;
+    if (!ask.token.empty()) {
+      LOCUS_TRY(token, models::token_named(*work.column.model, ask.token));
+    }
+    LOCUS_TRY(models::LogitLens lens,
+              models::logit_lens(*work.column.model, *work.column.trace, token, work.stop, work.progress));
+    return Lens{std::move(lens)};
+  }
+  Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
+  Result<Data> table(const ViewInput& input, const Numbers& numbers) const override {
+    const Field& field = numbers.front()->probability;
+    Data data{{field.rows, field.columns}, field.values, {}};
+    for (const models::TokenInfo& token : input.columns.front().trace->tokens()) {
+      data.tokens.push_back(token.label);
+    }
+    return data;
+  }
+
+ private:
+  ViewInfo info_{
+      .name = "logit-lens",
+      .title = "Logit lens",
+      .shows =
+          "What the model would predict at each position if it stopped before each layer: its final norm and head on "
+          "the stream entering the layer. The last row is what it says.",
+      .look_for =
+          "The layer at which the answer appears, and whether it stays: positions decided early and late. Lower layers "
+          "often predict the token that stands there. A token chosen by hand shows its rank instead.",
+      .paper = "",
+      .needs_text = true,
+      .controls = {words("token", "Token",
+                         "An id, or a text of one token: its probability and rank; empty: the "
+                         "likeliest token of each cell")},
+  };
+};
+
+Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers& numbers) const {
+  LOCUS_TRY(const LogitLensAsk asked, ask(input, 0));
+  std::vector<std::shared_ptr<const Field>> fields;
+  for (const auto& each : numbers) {
+    fields.emplace_back(each, &each->probability);
+  }
+  ViewInput whole = input;
+  whole.ignore_first = false;  // column 0 is a position like others
+  const std::span<const std::shared_ptr<const Field>> all(fields);
+  figure::Figure figure;
+  figure.columns = static_cast<int>(numbers.size());
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    const Lens& lens = *numbers[n];
+    const Field& field = *fields[n];
+    auto texts = std::make_shared<std::vector<std::string>>();
+    for (std::size_t cell = 0; cell < lens.ids.size(); ++cell) {
+      texts->push_back(asked.token.empty() ? lens.labels[cell] : std::to_string(lens.ranks[cell]));
+    }
+    auto tokens = std::make_shared<std::vector<std::string>>();
+    for (const models::TokenInfo& token : input.columns[n].trace->tokens()) {
+      tokens->push_back(token.label);
+    }
+    auto layers = std::make_shared<std::vector<std::string>>();
+    for (std::int64_t row = 0; row + 1 < field.rows; ++row) {
+      layers->push_back(std::to_string(row));
+    }
+    layers->push_back("out");
+    figure::Panel panel;
+    panel.title = input.columns[n].name + (asked.token.empty() ? "" : " · " + lens.labels.front());
+    panel.x = {.label = "position", .view = {0, static_cast<double>(field.columns)}, .cell_names = std::move(tokens)};
+    panel.y = {.label = "layer", .view = {static_cast<double>(field.rows), 0}, .cell_names = std::move(layers)};
+    figure::HeatMap map;
+    map.field = fields[n];
+    map.scale = color_scale(whole, Sign::kPositive, input.scale.shared ? all : all.subspan(n, 1));
+    map.texts = std::move(texts);
+    panel.layers.emplace_back(std::move(map));
+    panel.color_bar_label = asked.token.empty() ? "probability of the likeliest token" : "probability of the token";
+    panel.note = asked.token.empty() ? "" : "numbers: the token's rank";
+    figure.panels.push_back(std::move(panel));
+  }
+  return figure;
+}
+
+}  // namespace
+
+const View& logit_lens_view() {
+  static const LogitLensView view;
+  return view;
+}
+
+}  // namespace locus::views

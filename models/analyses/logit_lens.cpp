@@ -1,0 +1,97 @@
+#include "models/logit_lens.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "models/analyses/fields.h"
+#include "models/guard.h"
+#include "models/loaded_model.h"
+
+namespace locus::models {
+
+namespace {
+
+constexpr std::int64_t kLensRows = 128;  // of logits at once
+
+// Rows begin … of one lens row.
+void take_rows(const at::Tensor& logits, std::int64_t row, std::int64_t begin, std::int64_t token, LogitLens& lens) {
+  const at::Tensor shares = logits.to(at::kCPU, at::kDouble).log_softmax(-1);
+  for (std::int64_t n = 0; n < shares.size(0); ++n) {
+    const at::Tensor own = shares[n];
+    const std::int64_t id = token < 0 ? own.argmax().item<std::int64_t>() : token;
+    const double share = own[id].item<double>();
+    const auto cell = static_cast<std::size_t>(row * lens.probability.columns + begin + n);
+    lens.probability.values[cell] = static_cast<float>(std::exp(share));
+    lens.ids[cell] = id;
+    lens.ranks[cell] = token < 0 ? 1 : (own > share).sum().item<std::int64_t>() + 1;
+  }
+}
+
+}  // namespace
+
+Result<LogitLens> logit_lens(const Model& model, const Trace& trace, std::int64_t token, StopToken stop,
+                             const Progress& progress) {
+  return guarded([&]() -> Result<LogitLens> {
+    const at::NoGradGuard no_grad;
+    LOCUS_TRY(const TraceData* const data, data_of(trace));
+    const LoadedModel* const loaded = model.loaded();
+    const ModelInfo& info = model.info();
+    if (loaded == nullptr || !data->input_ids.defined()) {
+      return unsupported(info.image ? "logit lens: images are read off their class token or all patches together"
+                                    : "logit lens: expected a checkpoint that can be run again",
+                         info.name);
+    }
+    if (token >= info.vocabulary) {
+      return bad_input("logit lens: expected a token below " + std::to_string(info.vocabulary) + ", found " +
+                       std::to_string(token));
+    }
+    LOCUS_TRY(const transformer::Transformer* const transformer, loaded->ready());
+    if (!transformer->spec().head) {
+      return unsupported("logit lens: " + info.name + " has no head, so it predicts nothing");
+    }
+    transformer::Batch batch{data->input_ids.unsqueeze(0), {}, {data->position_ids, 0}};
+    LOCUS_CHECK(loaded->edit_layers(batch, data->grid));
+    transformer::ObserveOptions options;
+    options.hidden = true;
+    options.all_logits = true;
+    options.stop = stop;
+    options.progress = progress;
+    LOCUS_TRY(const transformer::Observation seen, transformer->observe(batch, options));
+
+    const std::int64_t length = data->input_ids.size(0);
+    LogitLens lens;
+    lens.probability = Field::zeros(info.layers + 1, length);
+    lens.probability.quantity = "probability";
+    lens.probability.row_axis = {"layer", "", 0, 1};
+    lens.probability.column_axis = {"position", "token", 0, 1};
+    lens.ids.resize(lens.probability.values.size());
+    lens.ranks.resize(lens.ids.size());
+    for (std::int64_t row = 0; row <= info.layers; ++row) {
+      report_layer(progress, static_cast<std::size_t>(row), static_cast<std::size_t>(info.layers + 1));
+      for (std::int64_t begin = 0; begin < length; begin += kLensRows) {
+        if (stop.stop_requested()) {
+          return cancelled();
+        }
+        const std::int64_t end = std::min(begin + kLensRows, length);
+        const at::Tensor logits =
+            row == info.layers
+                ? seen.logits[0].slice(0, begin, end)
+                : transformer->head(seen.layers[static_cast<std::size_t>(row)].hidden.slice(1, begin, end))
+                      .select(0, 0);
+        take_rows(logits, row, begin, token, lens);
+      }
+    }
+    std::map<std::int64_t, std::string> names;
+    for (const std::int64_t id : lens.ids) {
+      auto [known, added] = names.try_emplace(id);
+      known->second = added ? (data->label ? data->label(id) : std::to_string(id)) : known->second;
+      lens.labels.push_back(known->second);
+    }
+    return lens;
+  });
+}
+
+}  // namespace locus::models

@@ -1,0 +1,36 @@
+#include "models/analyses/outputs.h"
+
+#include <algorithm>
+
+namespace locus::models {
+
+namespace {
+
+constexpr std::int64_t kOutputRows = 256;  // whose soft-max is taken at once
+
+}  // namespace
+
+double mean_loss(const at::Tensor& logits, const at::Tensor& ids) {
+  double sum = 0;
+  const std::int64_t count = ids.size(0) - 1;
+  for (std::int64_t begin = 0; begin < count; begin += kOutputRows) {
+    const std::int64_t end = std::min(begin + kOutputRows, count);
+    const at::Tensor rows = logits.slice(0, begin, end).to(at::kFloat);
+    const at::Tensor own = rows.gather(1, ids.slice(0, begin + 1, end + 1).unsqueeze(1)).squeeze(1);
+    sum += (rows.logsumexp(-1) - own).sum(at::kDouble).item<double>();
+  }
+  return sum / static_cast<double>(count);
+}
+
+double mean_divergence(const at::Tensor& first, const at::Tensor& second) {
+  double sum = 0;
+  for (std::int64_t begin = 0; begin < first.size(0); begin += kOutputRows) {
+    const std::int64_t end = std::min(begin + kOutputRows, first.size(0));
+    const at::Tensor before = first.slice(0, begin, end).to(at::kDouble).log_softmax(-1);
+    const at::Tensor after = second.slice(0, begin, end).to(at::kDouble).log_softmax(-1);
+    sum += (before.exp() * (before - after)).sum().item<double>();
+  }
+  return std::max(sum / static_cast<double>(first.size(0)), 0.0);
+}
+
+}  // namespace locus::models

@@ -1,0 +1,38 @@
+// Which heads a prediction needs: the effect of one kind of edit on each head in turn. No ATen type appears here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/base/field.h"
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "models/model.h"
+
+namespace locus::models {
+
+enum class KnockOutMeasure {
+  kLoss,  // the mean −log p of the actual next token, edited less untouched, nats
+  kKl,    // the mean KL(untouched ‖ edited) of the outputs over positions, nats; of an image's classes
+  kLogit  // the log-probability of one token at one position, edited less untouched, nats
+};
+
+struct KnockOutOptions {
+  HeadTo to = HeadTo::kZero;
+  KnockOutMeasure measure = KnockOutMeasure::kLoss;
+  std::int64_t token = -1;     // kLogit: an id (an image's class); −1: the likeliest of the untouched run
+  std::int64_t position = -1;  // kLogit: of the query that predicts it; −1: the last
+};
+
+// (L, H) of the run that `trace` is of, with the model's own edits; each head's run takes over the layers below it.
+// Errors: kUnsupported for traces of files, for models without a head, for a loss of models that do not predict the
+// next token, and for what an encoding cannot take (content); kBadInput for a token or position that does not exist;
+// kTooLarge where logits of every token do not fit; kCancelled.
+Result<Field> knock_out(const Model& model, const Trace& trace, const KnockOutOptions& options, StopToken stop = {},
+                        const Progress& progress = {});
+
+// The id that a word names: a number, or a text that is one token of the model (of an image model, none). Errors:
+// kUsage.
+Result<std::int64_t> token_named(const Model& model, const std::string& word);
+
+}  // namespace locus::models

@@ -1,0 +1,29 @@
+// What a model would predict if it stopped early: its final norm and head on the stream entering each layer
+// (nostalgebraist 2020). No ATen type appears here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/field.h"
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "models/model.h"
+
+namespace locus::models {
+
+struct LogitLens {
+  Field probability;                // (L+1, T): row l of the stream entering layer l, row L of what the model says
+  std::vector<std::int64_t> ids;    // (L+1)·T: the likeliest token, or the one that was asked for
+  std::vector<std::string> labels;  // of these ids, as Trace::top() has them
+  std::vector<std::int64_t> ranks;  // (L+1)·T: of the token among all, from 1
+};
+
+// Of the run that `trace` is of, with the model's edits; `token` −1: the likeliest of each cell. Errors: kUnsupported
+// for traces of files, images and models without a head; kBadInput for a token outside the vocabulary; kTooLarge,
+// kCancelled.
+Result<LogitLens> logit_lens(const Model& model, const Trace& trace, std::int64_t token = -1, StopToken stop = {},
+                             const Progress& progress = {});
+
+}  // namespace locus::models
