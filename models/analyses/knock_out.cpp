@@ -90,8 +90,8 @@ Result<Field> knock_out(const Model& model, const Trace& trace, const KnockOutOp
     LOCUS_TRY(const TraceData* const data, data_of(trace));
     const LoadedModel* const loaded = model.loaded();
     const ModelInfo& info = model.info();
-    if (loaded == nullptr || (!data->input_ids.defined() && !data->pixels.defined())) {
-      return unsupported("knock-out: expected a checkpoint that can be run again", info.name);
+    if (loaded == nullptr || loaded->encoder() != nullptr || (!data->input_ids.defined() && !data->pixels.defined())) {
+      return unsupported("knock-out: expected a checkpoint of one side that can be run again", info.name);
     }
     LOCUS_TRY(const transformer::Transformer* const transformer, loaded->ready());
     if (!transformer->spec().head) {

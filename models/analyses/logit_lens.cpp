@@ -39,9 +39,9 @@ Result<LogitLens> logit_lens(const Model& model, const Trace& trace, std::int64_
     LOCUS_TRY(const TraceData* const data, data_of(trace));
     const LoadedModel* const loaded = model.loaded();
     const ModelInfo& info = model.info();
-    if (loaded == nullptr || !data->input_ids.defined()) {
+    if (loaded == nullptr || loaded->encoder() != nullptr || !data->input_ids.defined()) {
       return unsupported(info.image ? "logit lens: images are read off their class token or all patches together"
-                                    : "logit lens: expected a checkpoint that can be run again",
+                                    : "logit lens: expected a checkpoint of one side that can be run again",
                          info.name);
     }
     if (token >= info.vocabulary) {
