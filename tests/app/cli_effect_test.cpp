@@ -90,7 +90,7 @@ TEST(CliEffect, FiguresTracesAndRecipesCarryEdits) {
   EXPECT_NE(read_text(file("plain.csv")), read_text(file("edited.csv")));
 
   ASSERT_EQ(run_locus({"run", checkpoint("text-rope"), "--text", kText, "--edits", file("edits.json"), "--edit",
-                       "scale 0.1 by 2", "--trace", file("edited.safetensors")})
+                       "scale 0.1 by 2", "--trace", file("edited.safetensors"), "--keep", "logits,attention"})
                 .status,
             0);
   const Outcome verified = run_locus({"verify", checkpoint("text-rope"), "--text", kText, "--edits", file("edits.json"),

@@ -15,7 +15,7 @@ using namespace test_views;
 
 models::Input text() {
   models::Input input;
-  input.text = kText;
+  input.text = test_views::kText;
   return input;
 }
 
