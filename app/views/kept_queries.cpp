@@ -7,10 +7,8 @@
 
 namespace locus::views {
 
-std::vector<Control> kept_query_controls(const std::string& what) {
-  return {toggle("keep", "Keep queries",
-                 "A click on a token adds it to the queries " + what + ", a second one takes it away"),
-          words("queries", "Queries", "Token numbers of queries " + what + ", such as 4 9 17")};
+Control kept_queries_control(const std::string& what) {
+  return words("queries", "Queries", "Token numbers of queries " + what + ", such as 4 9 17");
 }
 
 Result<std::vector<std::int64_t>> kept_queries(const ViewInput& input) {
@@ -37,19 +35,16 @@ Result<std::vector<std::int64_t>> kept_queries(const ViewInput& input) {
   return queries;
 }
 
-void keep_query(const ViewInput& input, std::int64_t query, Selection& selection) {
-  const auto keep = input.options.boolean("keep", false);
-  auto queries = kept_queries(input);
-  if (!keep || !*keep || !queries) {
-    return;
-  }
-  const auto known = std::find(queries->begin(), queries->end(), query);
-  known == queries->end() ? queries->push_back(query) : static_cast<void>(queries->erase(known));
+std::string toggled_query(const ViewInput& input, std::int64_t query) {
+  const auto kept = kept_queries(input);
+  std::vector<std::int64_t> queries = kept.ok() ? *kept : std::vector<std::int64_t>();
+  const auto known = std::find(queries.begin(), queries.end(), query);
+  known == queries.end() ? queries.push_back(query) : static_cast<void>(queries.erase(known));
   std::string text;
-  for (const std::int64_t each : *queries) {
+  for (const std::int64_t each : queries) {
     text += (text.empty() ? "" : " ") + std::to_string(each);
   }
-  selection.option = {"queries", text};
+  return text;
 }
 
 }  // namespace locus::views

@@ -1,4 +1,4 @@
-// Queries that are kept beside the pinned one: an option that names them, and a click that adds or takes one away.
+// Queries that are kept beside the pinned one: an option that names them, and what adds one or takes it away.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace locus::views {
 // More are not told apart.
 constexpr std::size_t kMostQueries = 12;
 
-// The options "keep" (whether a click keeps) and "queries" (which are kept), `what` becomes of them.
-std::vector<Control> kept_query_controls(const std::string& what);
+// The option "queries": which are kept, and `what` becomes of them.
+Control kept_queries_control(const std::string& what);
 
 // Those of the option, as the first column counts tokens; none where it is empty. Errors: kUsage with what was found.
 Result<std::vector<std::int64_t>> kept_queries(const ViewInput& input);
 
-// Where clicks keep: puts `query` into the selection's option, or takes it out if it is kept.
-void keep_query(const ViewInput& input, std::int64_t query, Selection& selection);
+// The option's text with `query` added, or taken out if it is there.
+std::string toggled_query(const ViewInput& input, std::int64_t query);
 
 }  // namespace locus::views

@@ -1,6 +1,6 @@
 #include "app/workbench/checkpoints_dock.h"
 
-#include <QHBoxLayout>
+#include <QGridLayout>
 #include <QHeaderView>
 #include <QLocale>
 #include <QMenu>
@@ -97,7 +97,7 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   tree_->setTextElideMode(Qt::ElideMiddle);
   layout->addWidget(tree_);
 
-  auto* buttons = new QHBoxLayout;
+  auto* buttons = new QGridLayout;
   auto* open = new QPushButton(QStringLiteral("&Open…"), body);
   open->setToolTip(
       QStringLiteral("Open a checkpoint folder or file (Ctrl+O); dropping it on the window does the same"));
@@ -105,14 +105,20 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   what_if_->setToolTip(QStringLiteral("The same checkpoint with another RoPE base or scaling, as its own column"));
   remove_ = new QPushButton(QStringLiteral("&Close"), body);
   remove_->setToolTip(QStringLiteral("Close the selected checkpoint and free its memory"));
-  for (QPushButton* button : {open, what_if_, remove_}) {
-    buttons->addWidget(button);
-  }
+  edits_ = new QPushButton(QStringLiteral("&Edits…"), body);
+  edits_->setObjectName(QStringLiteral("edit-runs"));
+  edits_->setToolTip(QStringLiteral(
+      "The same checkpoint with moved tokens, silenced heads, cut edges or a typed bias, as its own column"));
+  buttons->addWidget(open, 0, 0);
+  buttons->addWidget(remove_, 0, 1);
+  buttons->addWidget(what_if_, 1, 0);
+  buttons->addWidget(edits_, 1, 1);
   layout->addLayout(buttons);
   setWidget(body);
 
   connect(open, &QPushButton::clicked, this, &CheckpointsDock::open_requested);
   connect(what_if_, &QPushButton::clicked, this, [this] { Q_EMIT what_if_requested(selected_id()); });
+  connect(edits_, &QPushButton::clicked, this, [this] { Q_EMIT edits_requested(selected_id()); });
   connect(remove_, &QPushButton::clicked, this, [this] { studio_.remove(selected_id()); });
   connect(tree_, &QTreeWidget::itemChanged, this, &CheckpointsDock::item_changed);
   const auto remember = [this](const QTreeWidgetItem* item, bool open) {
@@ -128,6 +134,7 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
     remove_->setEnabled(selected_id() != 0);
     const Checkpoint* checkpoint = studio_.find(selected_id());
     what_if_->setEnabled(checkpoint != nullptr && checkpoint->model != nullptr);
+    edits_->setEnabled(what_if_->isEnabled());
   });
   connect(&studio_, &Studio::checkpoints_changed, this, &CheckpointsDock::refresh);
   refresh();
@@ -219,12 +226,16 @@ void CheckpointsDock::show_menu(const QPoint& at) {
   QMenu menu(this);
   QAction* what_if = menu.addAction(QStringLiteral("What if…"));
   what_if->setEnabled(what_if_->isEnabled());
+  QAction* edits = menu.addAction(QStringLiteral("Edits…"));
+  edits->setEnabled(what_if_->isEnabled());
   QAction* own_text = menu.addAction(QStringLiteral("Another column with its own text…"));
   own_text->setEnabled(what_if_->isEnabled());
   QAction* close = menu.addAction(QStringLiteral("Close"));
   const QAction* chosen = menu.exec(tree_->viewport()->mapToGlobal(at));
   if (chosen == what_if) {
     Q_EMIT what_if_requested(id);
+  } else if (chosen == edits) {
+    Q_EMIT edits_requested(id);
   } else if (chosen == own_text) {
     Q_EMIT own_text_requested(id);
   } else if (chosen == close) {

@@ -21,6 +21,7 @@ class CheckpointsDock : public QDockWidget {
  Q_SIGNALS:
   void open_requested();
   void what_if_requested(int id);
+  void edits_requested(int id);
   void own_text_requested(int id);
 
  private:
@@ -35,6 +36,7 @@ class CheckpointsDock : public QDockWidget {
   QTreeWidget* tree_ = nullptr;
   QPushButton* remove_ = nullptr;
   QPushButton* what_if_ = nullptr;
+  QPushButton* edits_ = nullptr;
   QHash<int, bool> expanded_;  // what the user chose
   bool filling_ = false;
 };

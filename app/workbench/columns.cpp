@@ -256,15 +256,27 @@ void Columns::load(Checkpoint& checkpoint) {
 
 void Columns::change_overrides(int id, const models::Overrides& overrides) {
   Checkpoint* checkpoint = find_mutable(id);
-  if (checkpoint == nullptr || checkpoint->entry.overrides == overrides) {
-    return;
+  if (checkpoint != nullptr && !(checkpoint->entry.overrides == overrides)) {
+    checkpoint->entry.overrides = overrides;
+    load_again(*checkpoint);
   }
-  worker_.drop(slot_of("run", id));  // of the values before
-  checkpoint->running = false;
-  checkpoint->entry.overrides = overrides;
-  checkpoint->name.clear();
-  checkpoint->name = unique_name(checkpoint->entry);
-  load(*checkpoint);
+}
+
+void Columns::change_edits(int id, const models::Edits& edits) {
+  Checkpoint* checkpoint = find_mutable(id);
+  if (checkpoint != nullptr && !(checkpoint->entry.edits == edits)) {
+    checkpoint->entry.edits = edits;
+    load_again(*checkpoint);
+  }
+}
+
+// Under what its entry says now; what ran before is of no use.
+void Columns::load_again(Checkpoint& checkpoint) {
+  worker_.drop(slot_of("run", checkpoint.id));
+  checkpoint.running = false;
+  checkpoint.name.clear();
+  checkpoint.name = unique_name(checkpoint.entry);
+  load(checkpoint);
   Q_EMIT changed();
 }
 

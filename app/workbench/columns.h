@@ -68,6 +68,7 @@ class Columns : public QObject {
 
   // The same column with other overrides; what it shows stays until the new run is there.
   void change_overrides(int id, const models::Overrides& overrides);
+  void change_edits(int id, const models::Edits& edits);
   // What a checkpoint is and whether it opens, without keeping it. One at a time; the same slot for all.
   void look_at(const std::filesystem::path& path, std::function<void(Result<models::ModelInfo>)> done);
   void drop_look();
@@ -93,6 +94,7 @@ class Columns : public QObject {
   Checkpoint* find_mutable(int id);
   std::string unique_name(const session::CheckpointEntry& entry) const;
   void load(Checkpoint& checkpoint);
+  void load_again(Checkpoint& checkpoint);
   void opened(int id, Result<std::shared_ptr<const models::Model>> model);
   void opened_trace(int id, std::shared_ptr<const models::Trace> trace);
   void run(Checkpoint& checkpoint);

@@ -178,6 +178,7 @@ void MainWindow::make_docks() {
   });
   connect(checkpoints_, &CheckpointsDock::open_requested, this, &MainWindow::ask_open_folder);
   connect(checkpoints_, &CheckpointsDock::what_if_requested, this, &MainWindow::ask_what_if);
+  connect(checkpoints_, &CheckpointsDock::edits_requested, this, &MainWindow::ask_edits);
   connect(checkpoints_, &CheckpointsDock::own_text_requested, this, &MainWindow::ask_own_text);
   connect(input_, &InputDock::failed, this, [this](const QString& message) { say(message, true); });
   connect(input_, &InputDock::left_editor, this, [this] {

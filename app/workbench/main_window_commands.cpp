@@ -11,7 +11,10 @@
 #include <QPlainTextEdit>
 #include <QPointer>
 #include <QTextEdit>
+#include <algorithm>
 
+#include "app/session/shared_options.h"
+#include "app/views/kept_queries.h"
 #include "app/views/score_map.h"
 #include "app/workbench/canvas_link.h"
 #include "app/workbench/command_palette.h"
@@ -158,6 +161,59 @@ bool MainWindow::eventFilter(QObject* object, QEvent* event) {
 
 // ---- menus at a place
 
+void MainWindow::open_edited(int id, const std::string& edit) {
+  const Checkpoint* checkpoint = studio_->find(id);
+  const auto parsed = models::parse_edit(edit, 0);
+  if (checkpoint == nullptr || !parsed.ok()) {
+    say(parsed.ok() ? QStringLiteral("the column is closed") : qt(parsed.error().describe()), true);
+    return;
+  }
+  session::CheckpointEntry entry = checkpoint->entry;
+  entry.shown = true;
+  entry.edits.push_back(*parsed);
+  studio_->open(entry);
+  say(QStringLiteral("beside it: %1").arg(qt(edit)));
+}
+
+// What may be changed at a place: its head, its cell, the band of pairs that is chosen. Each is one more column.
+void MainWindow::add_edits_menu(QMenu& menu, const views::Selection& there, int id) {
+  const session::ViewState& state = studio_->state();
+  const std::int64_t layer = there.layer.value_or(state.layer);
+  const std::int64_t head = there.head.value_or(state.head);
+  const views::ViewInfo& view = studio_->view().info();
+  const bool of_head = head >= 0 && (view.uses_head || there.head);
+  QMenu* edits = menu.addMenu(QStringLiteral("Beside it, with"));
+  edits->setObjectName(QStringLiteral("edits-menu"));
+  const auto add = [&](const char* name, const QString& text, const std::string& edit) {
+    edits->addAction(text, this, [this, id, edit] { open_edited(id, edit); })->setObjectName(QLatin1String(name));
+  };
+  const std::string place = std::to_string(layer) + "." + std::to_string(head);
+  if (of_head) {
+    const QString named = qt(place);
+    add("edit-zero", QStringLiteral("Head %1 silent").arg(named), "head " + place + " zero");
+    add("edit-mean", QStringLiteral("Head %1 giving its mean").arg(named), "head " + place + " mean");
+    add("edit-uniform", QStringLiteral("Head %1 looking at all keys alike").arg(named), "head " + place + " uniform");
+    add("edit-content", QStringLiteral("Head %1 without positions").arg(named), "head " + place + " content");
+  }
+  if (of_head && there.query && there.key) {
+    const auto range = [](std::int64_t n) { return std::to_string(n) + ":" + std::to_string(n + 1); };
+    add("edit-edge", QStringLiteral("This edge cut"),
+        "edge " + place + " queries " + range(*there.query) + " keys " + range(*there.key));
+  }
+  const auto option = studio_->view_input().options.text("band", "");
+  if (of_head && option.ok() && !option->empty()) {
+    const bool one = option->find(':') == std::string::npos;
+    const std::string band =
+        one ? *option + ":" + std::to_string(parse_number<std::int64_t>(*option).value_or(0) + 1) : *option;
+    add("edit-band", QStringLiteral("Pairs %1 knocked out").arg(qt(*option)), "pairs " + place + " " + band + " drop");
+    add("edit-still", QStringLiteral("Pairs %1 standing still").arg(qt(*option)),
+        "pairs " + place + " " + band + " still");
+  }
+  edits->addSeparator();
+  edits->addAction(QStringLiteral("Other edits…"), this, [this, id] { ask_edits(id); })
+      ->setObjectName(QStringLiteral("edit-other"));
+}
+
 void MainWindow::show_canvas_menu(const CanvasPlace& place, const QPoint& at) {
   auto* menu = new QMenu(this);
   menu->setObjectName(QStringLiteral("canvas-menu"));
@@ -177,9 +233,26 @@ void MainWindow::show_canvas_menu(const CanvasPlace& place, const QPoint& at) {
       pinned ? studio_->pin(views::kNone) : studio_->pin(*there.query, there.key.value_or(views::kNone));
     });
   }
+  const auto& controls = studio_->view().info().controls;
+  const bool keeps = std::ranges::any_of(controls, [](const auto& control) { return control.name == "queries"; });
+  if (there.query && keeps) {
+    const std::string text = views::toggled_query(studio_->view_input(), *there.query);
+    const auto now = studio_->view_input().options.text("queries", "");
+    add("keep-row",
+        now.ok() && text.size() < now->size() ? QStringLiteral("Take its row away")
+                                              : QStringLiteral("Keep its row below"),
+        [this, text] {
+          session::ViewState state = studio_->state();
+          session::set_option(state, studio_->view().info().name, "queries", text);
+          studio_->change(state);
+        });
+  }
   add_views_menu(*menu, there);
   const auto column = static_cast<std::size_t>(there.column.value_or(static_cast<std::int64_t>(link_->column())));
   const auto columns = studio_->columns();
+  if (column < columns.size() && columns[column]->model) {
+    add_edits_menu(*menu, there, columns[column]->id);
+  }
   if (columns.size() > 1 && column < columns.size()) {
     menu->addSeparator();
     const QString name = qt(columns[column]->name);

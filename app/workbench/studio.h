@@ -59,6 +59,7 @@ class Studio : public QObject {
   bool has_decoder() const;
   void run_cancelled() { columns_.run_cancelled(); }  // once more
   void change_overrides(int id, const models::Overrides& overrides) { columns_.change_overrides(id, overrides); }
+  void change_edits(int id, const models::Edits& edits) { columns_.change_edits(id, edits); }
   void look_at(const std::filesystem::path& path, std::function<void(Result<models::ModelInfo>)> done) {
     columns_.look_at(path, std::move(done));
   }

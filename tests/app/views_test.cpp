@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "app/views/data_file.h"
+#include "app/views/kept_queries.h"
 #include "app/views/score_map.h"
 #include "app/views/view.h"
 #include "core/base/atomic_file.h"
@@ -386,11 +387,9 @@ TEST(Views, RowsOfKeptQueriesAreCurvesBelowTheMap) {
       EXPECT_EQ(curve.y[static_cast<std::size_t>(key)], static_cast<double>(map->at(query, key)));
     }
   }
-  // A click adds its query, a second one takes it away; the curves themselves choose nothing.
-  input.options.set("keep", true);
-  EXPECT_EQ(view_of("attention").pick(input, {0, 2.5, 7.5, -1}).option->second, SettingValue(std::string("5 9 7")));
-  EXPECT_EQ(view_of("attention").pick(input, {0, 2.5, 5.5, -1}).option->second, SettingValue(std::string("9")));
-  EXPECT_FALSE(view_of("attention").pick(input, {1, 2.5, 0.5, -1}).query.has_value());
+  EXPECT_EQ(toggled_query(input, 7), "5 9 7");
+  EXPECT_EQ(toggled_query(input, 5), "9");
+  EXPECT_FALSE(view_of("attention").pick(input, {1, 2.5, 0.5, -1}).query.has_value());  // curves choose nothing
   input.options.set("queries", std::string("five"));
   EXPECT_EQ(view_of("attention").figure(input).error().code, ErrorCode::kUsage);
 }

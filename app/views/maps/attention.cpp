@@ -103,27 +103,17 @@ class Attention final : public MapView {
       .uses_camera = true,
       .uses_difference = true,
       .uses_cross = true,
-      .controls = controls(),
+      .controls = {words("pairs", "Pairs",
+                         "Logits of these rotary pairs alone, or weights with the others dropped: a:b, or one pair"),
+                   kept_queries_control("whose rows stand as curves below the map")},
   };
-
-  static std::vector<Control> controls() {
-    std::vector<Control> list = kept_query_controls("whose rows stand as curves below the map");
-    list.insert(list.begin(),
-                words("pairs", "Pairs",
-                      "Logits of these rotary pairs alone, or weights with the others dropped: a:b, or one pair"));
-    return list;
-  }
 };
 
 Selection Attention::pick(const ViewInput& input, const Hit& hit) const {
   if (hit.panel >= input.columns.size() + difference_panels(input)) {
     return {};
   }
-  Selection selection = MapView::pick(input, hit);
-  if (selection.query) {
-    keep_query(input, *selection.query, selection);
-  }
-  return selection;
+  return MapView::pick(input, hit);
 }
 
 struct ProbeAsk {

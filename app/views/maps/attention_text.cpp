@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "app/views/alignment.h"
+#include "app/views/controls.h"
 #include "app/views/kept_queries.h"
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
@@ -48,7 +49,9 @@ class AttentionText final : public MeasuredView<AttentionTextAsk, Field> {
       .uses_quantity = true,
       .uses_camera = true,
       .needs_text = true,
-      .controls = kept_query_controls("that stand below each other"),
+      .controls = {toggle("keep", "Keep queries",
+                          "A click on a token adds it to the queries below each other, a second click takes it away"),
+                   kept_queries_control("that stand below each other")},
   };
 };
 
@@ -185,7 +188,10 @@ Selection AttentionText::pick(const ViewInput& input, const Hit& hit) const {
   }
   selection.column = static_cast<std::int64_t>(index);
   selection.query = token;
-  keep_query(input, token, selection);
+  const auto keep = input.options.boolean("keep", false);
+  if (keep && *keep) {
+    selection.option = {"queries", toggled_query(input, token)};
+  }
   return selection;
 }
 

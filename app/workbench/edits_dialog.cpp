@@ -1,0 +1,183 @@
+#include "app/workbench/edits_dialog.h"
+
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QPushButton>
+#include <QVBoxLayout>
+#include <array>
+
+#include "app/workbench/studio.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr int kTypingPauseMs = 150;  // before what is typed runs
+
+constexpr std::array<EditPreset, 12> kPresets{{{"A head gives nothing", "head 0.0 zero"},
+                                               {"A head gives its mean", "head 0.0 mean"},
+                                               {"A head looks at all keys alike", "head 0.0 uniform"},
+                                               {"All heads without positions", "head all.all content"},
+                                               {"A gap of 64 after token 10", "shift 10:20 by 64"},
+                                               {"Nobody sees the first token", "edge all.all queries 1:20 keys 0:1"},
+                                               {"The fastest pairs stand still", "pairs all.all 0:4 still"},
+                                               {"ALiBi's bias", "bias all.all -d*2^(-8*h/H)"},
+                                               {"Kerple's bias", "bias all.all -log(1+d)"},
+                                               {"A soft window", "bias all.all d < 64 ? 0 : -2"},
+                                               {"Positions interpolated by 4", "angles all.all base^(-m/M)/4"},
+                                               {"A larger base", "angles all.all 500000^(-m/M)"}}};
+
+}  // namespace
+
+EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(parent), studio_(studio), id_(id) {
+  setObjectName(QStringLiteral("edits"));
+  setAttribute(Qt::WA_DeleteOnClose);
+  const Checkpoint* checkpoint = studio_.find(id_);
+  const QString name = checkpoint == nullptr ? QString() : QString::fromStdString(checkpoint->name);
+  setWindowTitle(QStringLiteral("Edits: %1").arg(name));
+  auto* column = new QVBoxLayout(this);
+  auto* about = new QLabel(QStringLiteral("What the runs do otherwise than the checkpoint says, in a column beside the "
+                                          "untouched one. A line is an edit: see the page edits of the manual."),
+                           this);
+  about->setWordWrap(true);
+  column->addWidget(about);
+  list_ = new QListWidget(this);
+  list_->setObjectName(QStringLiteral("edits-list"));
+  list_->setAccessibleName(QStringLiteral("Edits"));
+  column->addWidget(list_, 1);
+  presets_ = new QComboBox(this);
+  presets_->setObjectName(QStringLiteral("edits-presets"));
+  presets_->setAccessibleName(QStringLiteral("Begin with"));
+  presets_->addItem(QStringLiteral("Begin with…"));
+  for (const EditPreset& preset : kPresets) {
+    presets_->addItem(QLatin1String(preset.name), QLatin1String(preset.text));
+  }
+  column->addWidget(presets_);
+  line_ = new QLineEdit(this);
+  line_->setObjectName(QStringLiteral("edits-line"));
+  line_->setAccessibleName(QStringLiteral("Another edit"));
+  line_->setPlaceholderText(QStringLiteral("head 2.1 zero, shift 40:41 by -32, bias all.all -d/8 …"));
+  line_->setMinimumWidth(48 * fontMetrics().averageCharWidth());
+  column->addWidget(line_);
+  says_ = new QLabel(this);
+  says_->setObjectName(QStringLiteral("edits-error"));
+  says_->setWordWrap(true);
+  column->addWidget(says_);
+  auto* buttons = new QHBoxLayout;
+  auto* keep = new QPushButton(QStringLiteral("&Keep this edit"), this);
+  keep->setObjectName(QStringLiteral("edits-keep"));
+  auto* remove = new QPushButton(QStringLiteral("&Remove"), this);
+  remove->setObjectName(QStringLiteral("edits-remove"));
+  auto* box = new QDialogButtonBox(QDialogButtonBox::Close, this);
+  for (QPushButton* button : {keep, remove}) {
+    button->setAutoDefault(false);
+    buttons->addWidget(button);
+  }
+  box->button(QDialogButtonBox::Close)->setAutoDefault(false);
+  buttons->addStretch(1);
+  buttons->addWidget(box);
+  column->addLayout(buttons);
+  if (checkpoint != nullptr && !checkpoint->entry.edits.empty()) {
+    column_ = id_;
+    for (const models::Edit& edit : checkpoint->entry.edits) {
+      add_row(models::to_text(edit), true);
+    }
+  }
+  moved_.setSingleShot(true);
+  moved_.setInterval(kTypingPauseMs);
+  connect(&moved_, &QTimer::timeout, this, &EditsDialog::apply);
+  connect(line_, &QLineEdit::textChanged, this, [this] { moved_.start(); });
+  connect(line_, &QLineEdit::returnPressed, this, &EditsDialog::take_typed);
+  connect(keep, &QPushButton::clicked, this, &EditsDialog::take_typed);
+  connect(remove, &QPushButton::clicked, this, &EditsDialog::remove_chosen);
+  connect(list_, &QListWidget::itemChanged, this, [this] { moved_.start(); });
+  connect(presets_, &QComboBox::activated, this, [this](int index) {
+    if (index > 0) {
+      line_->setText(presets_->itemData(index).toString());
+      line_->setFocus();
+    }
+  });
+  connect(box, &QDialogButtonBox::rejected, this, &QDialog::close);
+  line_->setFocus();
+}
+
+void EditsDialog::add_row(const std::string& text, bool on) {
+  auto* row = new QListWidgetItem(QString::fromStdString(text), list_);
+  row->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
+  row->setCheckState(on ? Qt::Checked : Qt::Unchecked);
+}
+
+std::optional<models::Edit> EditsDialog::typed() {
+  const std::string text = line_->text().trimmed().toStdString();
+  says_->clear();
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  const Checkpoint* checkpoint = studio_.find(id_);
+  auto edit = models::parse_edit(text, static_cast<std::size_t>(list_->count()));
+  if (edit.ok() && checkpoint != nullptr && checkpoint->info() != nullptr) {
+    const Status fits =
+        models::check_edits({*edit}, *checkpoint->info(), checkpoint->trace ? checkpoint->trace->length() : 0);
+    edit = fits.ok() ? edit : Result<models::Edit>(fits.error());
+  }
+  if (!edit.ok()) {
+    says_->setText(QString::fromStdString(edit.error().describe()));
+    return std::nullopt;
+  }
+  return *edit;
+}
+
+models::Edits EditsDialog::edits() {
+  models::Edits edits;
+  for (int row = 0; row < list_->count(); ++row) {
+    const auto edit = models::parse_edit(list_->item(row)->text().toStdString(), static_cast<std::size_t>(row));
+    if (edit.ok() && list_->item(row)->checkState() == Qt::Checked) {
+      edits.push_back(*edit);
+    }
+  }
+  if (const auto more = typed()) {
+    edits.push_back(*more);
+  }
+  return edits;
+}
+
+void EditsDialog::take_typed() {
+  const auto edit = typed();
+  if (!edit) {
+    return;
+  }
+  add_row(models::to_text(*edit), true);
+  line_->clear();
+  moved_.start();
+}
+
+void EditsDialog::remove_chosen() {
+  delete list_->takeItem(list_->currentRow());
+  moved_.start();
+}
+
+void EditsDialog::apply() {
+  const Checkpoint* checkpoint = studio_.find(id_);
+  if (checkpoint == nullptr) {
+    close();
+    return;
+  }
+  const models::Edits wanted = edits();
+  if (studio_.find(column_) != nullptr) {
+    studio_.change_edits(column_, wanted);
+    return;
+  }
+  if (wanted.empty()) {
+    return;
+  }
+  session::CheckpointEntry entry = checkpoint->entry;
+  entry.shown = true;
+  entry.edits = wanted;
+  column_ = studio_.open(entry);
+}
+
+}  // namespace locus::workbench
