@@ -29,7 +29,10 @@ class WindowEdits : public WindowTest {
   }
   const Checkpoint& column(std::size_t n) { return window_->studio().checkpoints()[n]; }
   float weight(std::size_t n, std::int64_t query, std::int64_t key) {
-    return column(n).trace->map({window_->studio().state().layer, window_->studio().state().head})->at(query, key);
+    models::MapRequest request;
+    request.layer = window_->studio().state().layer;
+    request.head = window_->studio().state().head;
+    return column(n).trace->map(request)->at(query, key);
   }
   template <class Child>
   Child* find(const QObject& parent, const char* name) {
