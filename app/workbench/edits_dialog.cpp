@@ -26,7 +26,7 @@ constexpr std::array<EditPreset, 12> kPresets{{{"A head gives nothing", "head 0.
                                                {"Nobody sees the first token", "edge all.all queries 1:20 keys 0:1"},
                                                {"The fastest pairs stand still", "pairs all.all 0:4 still"},
                                                {"ALiBi's bias", "bias all.all -d*2^(-8*h/H)"},
-                                               {"Kerple's bias", "bias all.all -log(1+d)"},
+                                               {"Kerple's bias", "bias all.all -ln(1+d)"},
                                                {"A soft window", "bias all.all d < 64 ? 0 : -2"},
                                                {"Positions interpolated by 4", "angles all.all base^(-m/M)/4"},
                                                {"A larger base", "angles all.all 500000^(-m/M)"}}};
