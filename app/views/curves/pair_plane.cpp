@@ -183,8 +183,8 @@ Result<figure::Figure> PairPlane::draw(const ViewInput& input, const Numbers& nu
     const models::Trace& trace = *input.columns[n].trace;
     const analysis::PairRow& row = plane.pairs.rows[static_cast<std::size_t>(plane.pair)];
     const ViewInput own = of_column(input, n);
-    const std::string where = head_label(trace.model(), own.layer, own.head) + ", wavelength " +
-                              short_number(row.wavelength) + "; concentration ";
+    const std::string where = input.columns[n].name + ", " + head_label(trace.model(), own.layer, own.head) +
+                              ", wavelength " + short_number(row.wavelength) + "; concentration ";
     const auto add = [&](const analysis::PairPlane::Points& points, const std::string& title, bool legend,
                          const std::string& note) {
       figure::Panel panel = points_panel(trace, points, classes, legend);
@@ -192,8 +192,7 @@ Result<figure::Figure> PairPlane::draw(const ViewInput& input, const Numbers& nu
       panel.note = note + (panel.note.empty() || note.empty() ? "" : "; ") + panel.note;
       figure.panels.push_back(std::move(panel));
     };
-    add(plane.query, input.columns[n].name + ", pair " + row.name + ": queries", true,
-        where + short_number(plane.query_concentration));
+    add(plane.query, "queries, pair " + row.name, true, where + short_number(plane.query_concentration));
     add(plane.key, "keys", false, "concentration " + short_number(plane.key_concentration));
     add(plane.turned_query, "queries, rotated", false, "");
     add(plane.turned_key, "keys, rotated", false, "");
