@@ -16,7 +16,7 @@ namespace locus::views {
 namespace {
 
 constexpr std::int64_t kMostPoints = 4096;  // that are drawn; more are thinned evenly
-constexpr std::size_t kParts = 6;           // of the text, coloured each its own
+constexpr std::size_t kParts = 4;           // of the text, coloured each its own
 
 struct PairPlaneAsk {
   std::int64_t layer = 0;
@@ -117,7 +117,7 @@ std::vector<std::string> group_names(bool classes, std::int64_t length) {
     const auto part = static_cast<std::int64_t>(n);
     const auto parts = static_cast<std::int64_t>(kParts);
     names.push_back(classes ? std::string(kClasses[n])
-                            : std::to_string(part * length / parts) + "–" +
+                            : "tokens " + std::to_string(part * length / parts) + " to " +
                                   std::to_string(std::max((part + 1) * length / parts - 1, part * length / parts)));
   }
   return names;
