@@ -216,8 +216,12 @@ Result<DataParts> MapView::data_parts(const ViewInput& input) const {
   if (cells == column.trace->length()) {
     parts.tokens = key_labels(*column.trace);
   }
+  const std::size_t own = shows_difference(input) ? compared_columns(input).front() : 0;
   for (std::int64_t n = 0; n < parts.count; ++n) {
-    const std::string head = head_label(model, layers.begin + n / heads.size(), heads.begin + n % heads.size());
+    const HeadRef each = !all_layers && !all_heads
+                             ? head_of_column(input, own)
+                             : HeadRef{layers.begin + n / heads.size(), heads.begin + n % heads.size()};
+    const std::string head = head_label(model, each.layer, each.head);
     const std::string less = shows_difference(input) ? " − " + input.columns[reference_of(input)].name : "";
     parts.titles.push_back(column.name + less + ", " + head + ": " + quantity(input));
   }

@@ -134,7 +134,7 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
     remove_->setEnabled(selected_id() != 0);
     const Checkpoint* checkpoint = studio_.find(selected_id());
     what_if_->setEnabled(checkpoint != nullptr && checkpoint->model != nullptr);
-    edits_->setEnabled(what_if_->isEnabled());
+    edits_->setEnabled(what_if_->isEnabled() && checkpoint->model->info().encoder_layers == 0);
   });
   connect(&studio_, &Studio::checkpoints_changed, this, &CheckpointsDock::refresh);
   refresh();
@@ -227,7 +227,7 @@ void CheckpointsDock::show_menu(const QPoint& at) {
   QAction* what_if = menu.addAction(QStringLiteral("What if…"));
   what_if->setEnabled(what_if_->isEnabled());
   QAction* edits = menu.addAction(QStringLiteral("Edits…"));
-  edits->setEnabled(what_if_->isEnabled());
+  edits->setEnabled(edits_->isEnabled());
   QAction* own_text = menu.addAction(QStringLiteral("Another column with its own text…"));
   own_text->setEnabled(what_if_->isEnabled());
   QAction* close = menu.addAction(QStringLiteral("Close"));

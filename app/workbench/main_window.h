@@ -97,7 +97,7 @@ class MainWindow : public QMainWindow {
   void ask_edits(int id);
   // One more column: that one with this edit after its own.
   void open_edited(int id, const std::string& edit);
-  void add_edits_menu(QMenu& menu, const views::Selection& there, int id);
+  void add_edits_menu(QMenu& menu, const views::Selection& there, std::size_t column);
   void show_welcome();
   bool save_session();     // false: nothing was saved
   bool save_session_as();  // asks for the file

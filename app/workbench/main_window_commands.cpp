@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "app/session/shared_options.h"
+#include "app/views/alignment.h"
 #include "app/views/kept_queries.h"
 #include "app/views/score_map.h"
 #include "app/workbench/canvas_link.h"
@@ -176,10 +177,15 @@ void MainWindow::open_edited(int id, const std::string& edit) {
 }
 
 // What may be changed at a place: its head, its cell, the band of pairs that is chosen. Each is one more column.
-void MainWindow::add_edits_menu(QMenu& menu, const views::Selection& there, int id) {
-  const session::ViewState& state = studio_->state();
-  const std::int64_t layer = there.layer.value_or(state.layer);
-  const std::int64_t head = there.head.value_or(state.head);
+void MainWindow::add_edits_menu(QMenu& menu, const views::Selection& there, std::size_t column) {
+  const views::ViewInput input = studio_->view_input();
+  const int id = studio_->columns()[column]->id;
+  const models::Trace& trace = *input.columns[column].trace;
+  const views::HeadRef shown = views::head_of_column(input, column);
+  const std::int64_t layer = there.layer.value_or(shown.layer);
+  const std::int64_t head = there.head.value_or(shown.head);
+  const models::EncodingUse* const encoding =
+      layer >= 0 && layer < trace.model().layers ? trace.model().encoding_of(layer) : nullptr;
   const views::ViewInfo& view = studio_->view().info();
   const bool of_head = head >= 0 && (view.uses_head || there.head);
   QMenu* edits = menu.addMenu(QStringLiteral("Beside it, with"));
@@ -193,14 +199,20 @@ void MainWindow::add_edits_menu(QMenu& menu, const views::Selection& there, int 
     add("edit-zero", QStringLiteral("Head %1 silent").arg(named), "head " + place + " zero");
     add("edit-mean", QStringLiteral("Head %1 giving its mean").arg(named), "head " + place + " mean");
     add("edit-uniform", QStringLiteral("Head %1 looking at all keys alike").arg(named), "head " + place + " uniform");
-    add("edit-content", QStringLiteral("Head %1 without positions").arg(named), "head " + place + " content");
+    if (encoding != nullptr && !encoding->content.empty()) {
+      add("edit-content", QStringLiteral("Head %1 without positions").arg(named), "head " + place + " content");
+    }
   }
-  if (of_head && there.query && there.key) {
+  // Places count the first column's tokens, an edit those of its own.
+  const models::Trace& first = *input.columns.front().trace;
+  const std::int64_t query = there.query ? views::aligned(first, *there.query, trace) : views::kNone;
+  const std::int64_t key = there.key ? views::aligned(first, *there.key, trace) : views::kNone;
+  if (of_head && query != views::kNone && key != views::kNone) {
     const auto range = [](std::int64_t n) { return std::to_string(n) + ":" + std::to_string(n + 1); };
     add("edit-edge", QStringLiteral("This edge cut"),
-        "edge " + place + " queries " + range(*there.query) + " keys " + range(*there.key));
+        "edge " + place + " queries " + range(query) + " keys " + range(key));
   }
-  const auto option = studio_->view_input().options.text("band", "");
+  const auto option = input.options.text("band", "");
   if (of_head && option.ok() && !option->empty()) {
     const bool one = option->find(':') == std::string::npos;
     const std::string band =
@@ -250,8 +262,8 @@ void MainWindow::show_canvas_menu(const CanvasPlace& place, const QPoint& at) {
   add_views_menu(*menu, there);
   const auto column = static_cast<std::size_t>(there.column.value_or(static_cast<std::int64_t>(link_->column())));
   const auto columns = studio_->columns();
-  if (column < columns.size() && columns[column]->model) {
-    add_edits_menu(*menu, there, columns[column]->id);
+  if (column < columns.size() && columns[column]->model && columns[column]->model->info().encoder_layers == 0) {
+    add_edits_menu(*menu, there, column);
   }
   if (columns.size() > 1 && column < columns.size()) {
     menu->addSeparator();
