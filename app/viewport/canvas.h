@@ -78,6 +78,8 @@ class Canvas : public QVulkanWindow {
   void clicked(const locus::figure::Hit& hit);
   // The pointer was pulled over a figure that cannot be zoomed, from one place to another; not finished: it still is.
   void dragged(const locus::figure::Hit& from, const locus::figure::Hit& to, bool finished);
+  // The same with Ctrl held, over any figure: a rectangle of it.
+  void boxed(const locus::figure::Hit& from, const locus::figure::Hit& to, bool finished);
   void camera_moved(const locus::views::Camera& camera, bool finished);
   void fit_requested();
   // A menu at that place; no hit: beside everything that is drawn.
@@ -126,6 +128,7 @@ class Canvas : public QVulkanWindow {
   std::optional<QPointF> press_;  // where the left button went down on a plot
   QPointF last_;
   bool dragging_ = false;
+  bool boxing_ = false;  // a rectangle is being pulled
 };
 
 }  // namespace locus::viewport

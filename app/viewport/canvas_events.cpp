@@ -82,7 +82,7 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
   const QPointF at = event->position();
   if (press_ && layout_ && (dragging_ || (at - *press_).manhattanLength() > kDragThreshold)) {
     dragging_ = true;
-    if (!content_.home) {
+    if (boxing_ || !content_.home) {
       report_drag(*press_, at, false);
     } else if (const figure::PanelLayout* panel = panel_at(*press_);
                panel != nullptr && !shows_text(hit_at(*press_)->panel)) {
@@ -108,7 +108,9 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
 void Canvas::report_drag(const QPointF& from, const QPointF& to, bool finished) {
   const auto begin = hit_at(from);
   const auto end = hit_at(to);
-  if (begin && end) {
+  if (begin && end && boxing_) {
+    Q_EMIT boxed(*begin, *end, finished);
+  } else if (begin && end) {
     Q_EMIT dragged(*begin, *end, finished);
   }
 }
@@ -121,6 +123,7 @@ void Canvas::mousePressEvent(QMouseEvent* event) {
     press_ = event->position();
     last_ = event->position();
     dragging_ = false;
+    boxing_ = event->modifiers().testFlag(Qt::ControlModifier);
   }
 }
 
@@ -138,7 +141,7 @@ void Canvas::mouseReleaseEvent(QMouseEvent* event) {
   const QPointF from = *press_;
   press_.reset();
   dragging_ = false;
-  if (dragged && !content_.home) {
+  if (dragged && (boxing_ || !content_.home)) {
     report_drag(from, event->position(), true);
   } else if (dragged) {
     move_camera(camera(), true);

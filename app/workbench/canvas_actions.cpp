@@ -2,6 +2,7 @@
 #include <QKeyEvent>
 #include <QWheelEvent>
 #include <algorithm>
+#include <utility>
 
 #include "app/session/shared_options.h"
 #include "app/workbench/canvas_link.h"
@@ -67,6 +68,22 @@ void CanvasLink::drag(const figure::Hit& from, const figure::Hit& to) {
   session::set_option(state, studio_.view().info().name, picked.option->first, picked.option->second);
   studio_.change(state, !moving_.isActive());  // one drag is one step for undo()
   moving_.start();
+}
+
+void CanvasLink::box(const figure::Hit& from, const figure::Hit& to, bool finished) {
+  const views::ViewInput input = studio_.view_input();
+  box_.reset();
+  if (!input.columns.empty() && from.panel == to.panel) {
+    const CanvasBox pulled{studio_.view().pick(input, from), studio_.view().pick(input, to)};
+    const auto is_cell = [](const views::Selection& there) { return there.query && there.key && !there.open; };
+    if (is_cell(pulled.from) && is_cell(pulled.to)) {
+      box_ = pulled;
+    }
+  }
+  if (box_ && finished) {
+    Q_EMIT box_chosen(*std::exchange(box_, std::nullopt));
+  }
+  refresh();
 }
 
 void CanvasLink::ask_menu(const std::optional<figure::Hit>& hit, const QPoint& global) {

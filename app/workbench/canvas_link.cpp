@@ -18,6 +18,7 @@ constexpr double kPatienceMs = 300;  // then the figure of another view makes ro
 constexpr int kMoveMs = 700;         // the camera rests: the next move is another step for undo()
 constexpr std::uint32_t kHoverColor = 0xFFFFFFFF;
 constexpr std::uint32_t kPinColor = 0xFF9D2EFF;
+constexpr std::uint32_t kBoxColor = 0xFF4040FF;
 
 std::string token_line(const char* role, std::int64_t token, const std::string& shown) {
   return std::string(role) + " " + std::to_string(token) + "  \"" + shown + "\"";
@@ -45,6 +46,7 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studi
   connect(&canvas_, &viewport::Canvas::left, this, &CanvasLink::leave);
   connect(&canvas_, &viewport::Canvas::clicked, this, &CanvasLink::click);
   connect(&canvas_, &viewport::Canvas::dragged, this, &CanvasLink::drag);
+  connect(&canvas_, &viewport::Canvas::boxed, this, &CanvasLink::box);
   connect(&canvas_, &viewport::Canvas::context_requested, this, &CanvasLink::ask_menu);
   connect(&canvas_, &viewport::Canvas::camera_moved, this,
           [this](const views::Camera& camera, bool /*finished*/) { set_camera(camera); });
@@ -184,6 +186,16 @@ std::vector<viewport::Outline> CanvasLink::outlines(const views::ViewInput& inpu
     pinned.key = at.key;
   }
   add(pinned, kPinColor, input.query >= 0 && input.key < 0);
+  if (box_) {
+    const auto from = view.places(input, box_->from);
+    const auto to = view.places(input, box_->to);
+    const auto both = [](const figure::Interval& a, const figure::Interval& b) {
+      return figure::Interval{std::min({a.low, a.high, b.low, b.high}), std::max({a.low, a.high, b.low, b.high})};
+    };
+    for (std::size_t n = 0; n < std::min(from.size(), to.size()); ++n) {
+      list.push_back({from[n].panel, both(from[n].x, to[n].x), both(from[n].y, to[n].y), kBoxColor, false});
+    }
+  }
   return list;
 }
 

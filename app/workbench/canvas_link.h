@@ -11,6 +11,12 @@
 
 namespace locus::workbench {
 
+// Cells of a map between two corners.
+struct CanvasBox {
+  views::Selection from;
+  views::Selection to;
+};
+
 // What a menu on the canvas is about.
 struct CanvasPlace {
   views::Selection selection;
@@ -43,6 +49,8 @@ class CanvasLink : public QObject {
   void column_changed(std::size_t column);
   void help_requested();
   void menu_requested(const locus::workbench::CanvasPlace& place, const QPoint& global);
+  // A rectangle of cells was pulled with Ctrl held.
+  void box_chosen(const locus::workbench::CanvasBox& box);
   void tab_pressed(bool forward);     // to the next control of the window
   void key_unused(QKeyEvent* event);  // not a canvas key: perhaps a shortcut of the window
 
@@ -54,6 +62,7 @@ class CanvasLink : public QObject {
   void leave();
   void click(const figure::Hit& hit);
   void drag(const figure::Hit& from, const figure::Hit& to);
+  void box(const figure::Hit& from, const figure::Hit& to, bool finished);
   void choose(const views::Selection& picked);
   // At a place of the figure; without one, of the pinned cell.
   void ask_menu(const std::optional<figure::Hit>& hit, const QPoint& global);
@@ -74,6 +83,7 @@ class CanvasLink : public QObject {
   viewport::Canvas& canvas_;
   std::optional<figure::Hit> hover_hit_;
   views::Selection hover_;
+  std::optional<CanvasBox> box_;  // that is being pulled
   std::size_t column_ = 0;
   bool flicker_ = false;
   QTimer moving_;      // runs while the camera moves

@@ -19,6 +19,11 @@ std::string slot_of(const char* what, int id) {
   return std::string(what) + " " + std::to_string(id);
 }
 
+// Alike but for their edits.
+bool are_siblings(const session::CheckpointEntry& a, const session::CheckpointEntry& b) {
+  return a.path == b.path && a.overrides == b.overrides && a.text == b.text;
+}
+
 // Says with each report of a long run what it was expected to need.
 Progress announced(const models::Model& model, const models::Input& input, const models::RunOptions& options,
                    const StopToken& stop, const Progress& progress) {
@@ -69,8 +74,7 @@ int Columns::open(const session::CheckpointEntry& entry) {
     wanted.path = canonical;
   }
   const auto known = std::find_if(list_.begin(), list_.end(), [&](const Checkpoint& open) {
-    return open.entry.path == wanted.path && open.entry.overrides == wanted.overrides &&
-           open.entry.text == wanted.text && open.entry.edits == wanted.edits;
+    return are_siblings(open.entry, wanted) && open.entry.edits == wanted.edits;
   });
   if (known != list_.end() && (!known->error || known->model)) {
     const int id = known->id;
@@ -97,6 +101,7 @@ void Columns::remove(int id) {
   worker_.drop(slot_of("open", id));
   worker_.drop(slot_of("run", id));
   std::erase_if(list_, [&](const Checkpoint& each) { return each.id == id; });
+  lend(id);
   Q_EMIT changed();
   Q_EMIT runs_changed();
   Q_EMIT updated();
@@ -128,7 +133,42 @@ void Columns::set_shown(int id, bool shown) {
 
 void Columns::hide_all() {
   for (Checkpoint& each : list_) {
+    if (each.entry.shown) {
+      hidden_.push_back(each.id);
+    }
     each.entry.shown = false;
+  }
+}
+
+int Columns::edited(int id) const {
+  const Checkpoint* of = find(id);
+  if (of == nullptr || !of->entry.edits.empty()) {
+    return of == nullptr ? 0 : id;
+  }
+  const auto found = std::find_if(list_.begin(), list_.end(), [&](const Checkpoint& each) {
+    return each.entry.shown && !each.entry.edits.empty() && are_siblings(each.entry, of->entry);
+  });
+  return found == list_.end() ? 0 : found->id;
+}
+
+void Columns::become(const session::CheckpointEntry& entry, const std::vector<session::CheckpointEntry>& wanted) {
+  const auto is = [](const session::CheckpointEntry& a) {
+    return [&a](const session::CheckpointEntry& b) { return are_siblings(a, b) && a.edits == b.edits; };
+  };
+  if (entry.edits.empty() ||
+      std::any_of(list_.begin(), list_.end(), [&](const Checkpoint& each) { return is(entry)(each.entry); })) {
+    return;
+  }
+  for (const int id : hidden_) {
+    const Checkpoint* each = find(id);
+    if (each != nullptr && !each->entry.edits.empty() && are_siblings(each->entry, entry) &&
+        std::none_of(wanted.begin(), wanted.end(), is(each->entry))) {
+      Checkpoint& now = *find_mutable(id);
+      now.entry.shown = true;
+      now.entry.edits = entry.edits;
+      load_again(now);
+      return;
+    }
   }
 }
 
@@ -137,7 +177,14 @@ void Columns::arrange(const std::vector<session::CheckpointEntry>& entries) {
   std::vector<int> order;
   for (session::CheckpointEntry entry : entries) {
     entry.shown = true;
+    become(entry, entries);
     order.push_back(open(entry));
+  }
+  for (const int id : std::exchange(hidden_, {})) {
+    const Checkpoint* each = find(id);
+    if (each != nullptr && !each->entry.shown && !each->entry.edits.empty()) {
+      remove(id);
+    }
   }
   const auto place = [&](const Checkpoint& each) { return std::find(order.begin(), order.end(), each.id); };
   std::stable_sort(list_.begin(), list_.end(),
@@ -230,9 +277,46 @@ std::int64_t Columns::memory_mb() const {
 
 // ---- opening
 
+bool Columns::share(Checkpoint& checkpoint) {
+  const auto find_sibling = [&](auto is_ready) {
+    return std::find_if(list_.begin(), list_.end(), [&](const Checkpoint& each) {
+      return each.entry.path == checkpoint.entry.path && each.entry.overrides == checkpoint.entry.overrides &&
+             is_ready(each);
+    });
+  };
+  const auto open = find_sibling([](const Checkpoint& each) { return each.model && !each.opening; });
+  if (open != list_.end()) {
+    worker_.drop(slot_of("open", checkpoint.id));
+    if (!checkpoint.last) {
+      checkpoint.last = open->last;  // below the lowest layer that is edited it is the same run
+    }
+    opened(checkpoint.id, open->model->edits() == checkpoint.entry.edits ? Result(open->model)
+                                                                         : open->model->edited(checkpoint.entry.edits));
+    return true;
+  }
+  const auto opening =
+      find_sibling([&](const Checkpoint& each) { return each.opening && each.lender == 0 && &each != &checkpoint; });
+  checkpoint.lender = opening == list_.end() ? 0 : opening->id;
+  checkpoint.opening = checkpoint.lender != 0;
+  return checkpoint.opening;
+}
+
+void Columns::lend(int id) {
+  for (Checkpoint& each : list_) {
+    if (each.lender == id) {
+      each.lender = 0;
+      each.opening = false;
+      load(each);
+    }
+  }
+}
+
 void Columns::load(Checkpoint& checkpoint) {
-  checkpoint.opening = true;
   checkpoint.error.reset();
+  if (share(checkpoint)) {
+    return;
+  }
+  checkpoint.opening = true;
   const int id = checkpoint.id;
   models::OpenOptions options;
   options.device = device_;
@@ -244,6 +328,10 @@ void Columns::load(Checkpoint& checkpoint) {
         return open_entry(entry, options, opener, std::move(stop), progress);
       },
       [this, id](Result<session::Opened> found) {
+        if (Checkpoint* checkpoint = find_mutable(id)) {
+          checkpoint->model.reset();
+          checkpoint->last.reset();  // another model's run is not continued
+        }
         if (!found) {
           opened(id, found.error());
         } else if (found->trace) {
@@ -258,6 +346,7 @@ void Columns::change_overrides(int id, const models::Overrides& overrides) {
   Checkpoint* checkpoint = find_mutable(id);
   if (checkpoint != nullptr && !(checkpoint->entry.overrides == overrides)) {
     checkpoint->entry.overrides = overrides;
+    checkpoint->opening = true;  // its present model has other overrides: nobody shares it
     load_again(*checkpoint);
   }
 }
@@ -308,11 +397,11 @@ void Columns::opened(int id, Result<std::shared_ptr<const models::Model>> model)
     Q_EMIT failed(model.error());
   } else {
     checkpoint->model = *std::move(model);
-    checkpoint->last.reset();  // another model's run is not continued
-    if (!input_.waiting()) {   // else it runs with the text that is being typed
+    if (!input_.waiting()) {  // else it runs with the text that is being typed
       run(*checkpoint);
     }
   }
+  lend(id);
   Q_EMIT changed();
   Q_EMIT updated();
 }
@@ -324,6 +413,7 @@ void Columns::opened_trace(int id, std::shared_ptr<const models::Trace> trace) {
   }
   checkpoint->opening = false;
   checkpoint->trace = std::move(trace);
+  lend(id);
   Q_EMIT changed();
   Q_EMIT runs_changed();
   Q_EMIT updated();

@@ -29,6 +29,7 @@ struct Checkpoint {
   std::vector<models::Prediction> top;         // of that trace
   std::optional<Error> error;                  // of opening or running
   bool opening = false;
+  int lender = 0;  // opens the same weights: this one waits for it; 0: none
   bool running = false;
 
   const models::ModelInfo* info() const { return trace ? &trace->model() : model ? &model->info() : nullptr; }
@@ -46,9 +47,11 @@ class Columns : public QObject {
   void remove(int id);
   void clear();
   void set_shown(int id, bool shown);
-  // None is shown: what they run next will be asked for anew.
+  // None is shown until arrange() says which: what they run next will be asked for anew.
   void hide_all();
-  // Shows exactly these, in this order, opening those that are not open; what is open beside them stays, unshown.
+  // Shows exactly these, in this order, opening those that are not open; what is open beside them stays, unshown. A
+  // column that was shown and differs from a wanted one by its edits alone becomes that one; any other that was shown
+  // with edits is closed.
   void arrange(const std::vector<session::CheckpointEntry>& entries);
 
   const std::vector<Checkpoint>& all() const { return list_; }
@@ -68,7 +71,10 @@ class Columns : public QObject {
 
   // The same column with other overrides; what it shows stays until the new run is there.
   void change_overrides(int id, const models::Overrides& overrides);
+  // The same with other edits, by the same weights.
   void change_edits(int id, const models::Edits& edits);
+  // A shown column of the same checkpoint, overrides and text that has edits; `id` itself where it has some; 0: none.
+  int edited(int id) const;
   // What a checkpoint is and whether it opens, without keeping it. One at a time; the same slot for all.
   void look_at(const std::filesystem::path& path, std::function<void(Result<models::ModelInfo>)> done);
   void drop_look();
@@ -94,7 +100,14 @@ class Columns : public QObject {
   Checkpoint* find_mutable(int id);
   std::string unique_name(const session::CheckpointEntry& entry) const;
   void load(Checkpoint& checkpoint);
+  // From another of the same path and overrides, by the same weights, now or when that has opened. False: there is
+  // none.
+  bool share(Checkpoint& checkpoint);
+  // Those that wait for what this one opens.
+  void lend(int id);
   void load_again(Checkpoint& checkpoint);
+  // Makes a column of `hidden_` that differs by its edits alone, and is none of `wanted`, this one.
+  void become(const session::CheckpointEntry& entry, const std::vector<session::CheckpointEntry>& wanted);
   void opened(int id, Result<std::shared_ptr<const models::Model>> model);
   void opened_trace(int id, std::shared_ptr<const models::Trace> trace);
   void run(Checkpoint& checkpoint);
@@ -111,6 +124,7 @@ class Columns : public QObject {
   const session::Opener opener_;
   std::int64_t memory_limit_mb_ = 0;
   std::vector<Checkpoint> list_;
+  std::vector<int> hidden_;  // by hide_all(), until they are arranged
   int next_id_ = 1;
 };
 

@@ -9,6 +9,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 #include <array>
+#include <utility>
 
 #include "app/workbench/studio.h"
 
@@ -94,7 +95,10 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
   connect(line_, &QLineEdit::returnPressed, this, &EditsDialog::take_typed);
   connect(keep, &QPushButton::clicked, this, &EditsDialog::take_typed);
   connect(remove, &QPushButton::clicked, this, &EditsDialog::remove_chosen);
-  connect(list_, &QListWidget::itemChanged, this, [this] { moved_.start(); });
+  connect(list_, &QListWidget::itemChanged, this, [this] {
+    typing_ = false;
+    moved_.start();
+  });
   connect(presets_, &QComboBox::activated, this, [this](int index) {
     if (index > 0) {
       line_->setText(presets_->itemData(index).toString());
@@ -152,11 +156,13 @@ void EditsDialog::take_typed() {
   }
   add_row(models::to_text(*edit), true);
   line_->clear();
+  typing_ = false;
   moved_.start();
 }
 
 void EditsDialog::remove_chosen() {
   delete list_->takeItem(list_->currentRow());
+  typing_ = false;
   moved_.start();
 }
 
@@ -168,7 +174,7 @@ void EditsDialog::apply() {
   }
   const models::Edits wanted = edits();
   if (studio_.find(column_) != nullptr) {
-    studio_.change_edits(column_, wanted);
+    studio_.change_edits(column_, wanted, !std::exchange(typing_, true));
     return;
   }
   if (wanted.empty()) {
@@ -177,7 +183,8 @@ void EditsDialog::apply() {
   session::CheckpointEntry entry = checkpoint->entry;
   entry.shown = true;
   entry.edits = wanted;
-  column_ = studio_.open(entry);
+  column_ = studio_.open_beside(entry);
+  typing_ = true;
 }
 
 }  // namespace locus::workbench

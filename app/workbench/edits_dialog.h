@@ -50,6 +50,7 @@ class EditsDialog : public QDialog {
   QComboBox* presets_ = nullptr;
   QLabel* says_ = nullptr;
   QTimer moved_;
+  bool typing_ = false;  // what is typed on and on is one step for undo()
 };
 
 }  // namespace locus::workbench

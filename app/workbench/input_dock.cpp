@@ -21,7 +21,9 @@
 #include "app/workbench/exact_editor.h"
 #include "app/workbench/flow_layout.h"
 #include "app/workbench/ids_panel.h"
+#include "app/workbench/live_edit.h"
 #include "app/workbench/patch_picture.h"
+#include "app/workbench/position_ruler.h"
 #include "app/workbench/token_strip.h"
 #include "app/workbench/token_words.h"
 #include "core/base/atomic_file.h"
@@ -57,6 +59,7 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   auto* body = new QWidget(this);
   auto* layout = new QVBoxLayout(body);
   layout->setContentsMargins(4, 4, 4, 4);
+  ruler_ = new PositionRuler(body);
   layout->addWidget(make_bar(samples));
 
   editor_ = new ExactEditor(body);
@@ -75,7 +78,12 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   strip_ = new TokenStrip(body);
   auto* splitter = new QSplitter(Qt::Vertical, body);
   splitter->addWidget(stack_);
-  splitter->addWidget(strip_);
+  auto* tokens = new QWidget(body);
+  auto* below = new QVBoxLayout(tokens);
+  below->setContentsMargins(0, 0, 0, 0);
+  below->addWidget(ruler_);
+  below->addWidget(strip_, 1);
+  splitter->addWidget(tokens);
   splitter->setStretchFactor(0, 1);
   splitter->setStretchFactor(1, 1);
   splitter->setChildrenCollapsible(false);
@@ -171,7 +179,54 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   ids->setToolTip(QStringLiteral("Show each token's id"));
   connect(ids, &QCheckBox::toggled, this, [this](bool on) { strip_->set_show_ids(on); });
   layout->addWidget(ids);
+  add_ruler(*layout, bar);
   return bar;
+}
+
+// The line of positions, and what pulling its tokens does.
+void InputDock::add_ruler(QLayout& layout, QWidget* bar) {
+  auto* box = new QCheckBox(QStringLiteral("positions"), bar);
+  box->setObjectName(QStringLiteral("show-ruler"));
+  box->setToolTip(QStringLiteral("Show the tokens along their positions, and pull them elsewhere"));
+  ruler_->hide();
+  connect(box, &QCheckBox::toggled, this, [this](bool on) {
+    ruler_->setVisible(on);
+    show_positions();
+  });
+  layout.addWidget(box);
+  pulled_ = new LiveEdit(studio_, this);
+  connect(ruler_, &PositionRuler::begun, this, [this] {
+    const auto columns = studio_.columns();
+    pulled_->begin(columns.empty() ? 0 : columns[std::min(column_, columns.size() - 1)]->id);
+  });
+  connect(ruler_, &PositionRuler::moved, this, [this](const Range& tokens, double by) {
+    models::Edit edit;
+    edit.kind = models::EditKind::kShift;
+    edit.tokens = tokens;
+    edit.by = by;
+    pulled_->show(edit);
+  });
+  connect(ruler_, &PositionRuler::ended, pulled_, &LiveEdit::end);
+}
+
+void InputDock::show_positions() {
+  const auto columns = studio_.columns();
+  if (columns.empty() || !ruler_->isVisible()) {
+    ruler_->set_trace(nullptr, 0);
+    return;
+  }
+  const Checkpoint* shown = columns[std::min(column_, columns.size() - 1)];
+  if (const int edited = studio_.edited(shown->id); edited != 0) {
+    shown = studio_.find(edited);
+  }
+  if (shown->trace == nullptr) {
+    return;  // it runs: what was pulled stays where it is
+  }
+  const bool editable = shown->model != nullptr && shown->model->info().encoder_layers == 0;
+  ruler_->set_editable(editable, editable ? QString()
+                                          : QStringLiteral("Positions of a trace and of an encoder-decoder stay "
+                                                           "where they are"));
+  ruler_->set_trace(shown->trace, studio_.input().position_start);
 }
 
 void InputDock::add_generation(QLayout& layout, QWidget* bar) {
@@ -310,6 +365,7 @@ void InputDock::show_tokens() {
   if (shown != nullptr) {
     picture_->set_trace(shown->trace);
   }
+  show_positions();
   show_pointed();
   const std::int64_t length = shown == nullptr ? 0 : own ? own->length() : shown->trace->length();
   count_->setText(shown == nullptr ? QString()

@@ -16,7 +16,9 @@ namespace locus::workbench {
 
 class ExactEditor;
 class IdsPanel;
+class LiveEdit;
 class PatchPicture;
+class PositionRuler;
 class TokenStrip;
 
 // What a file's name says it is.
@@ -50,11 +52,13 @@ class InputDock : public QDockWidget {
   void show_input();
   void show_page(QWidget* page);
   void show_tokens();
+  void show_positions();  // on the ruler: of the column with edits, beside the one whose tokens are shown
   void choose_file();
   void pin(std::int64_t token);  // the query; −1: none
   void show_menu(std::int64_t token, const QPoint& at);
   void show_pointed();  // and what is pinned: in the strip and in the text
   void add_ids_button(QLayout& layout, QWidget* bar);
+  void add_ruler(QLayout& layout, QWidget* bar);
   void connect_ids();
   void fill_lenders();
   void borrow(const Checkpoint& lender);
@@ -71,6 +75,8 @@ class InputDock : public QDockWidget {
   QLabel* count_ = nullptr;
   QLineEdit* find_ = nullptr;
   TokenStrip* strip_ = nullptr;
+  PositionRuler* ruler_ = nullptr;
+  LiveEdit* pulled_ = nullptr;  // by the ruler
   std::size_t column_ = 0;
   bool filling_ = false;
 };

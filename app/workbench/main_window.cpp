@@ -194,6 +194,7 @@ void MainWindow::make_docks() {
       say(QStringLiteral("column %1: %2").arg(column + 1).arg(QString::fromStdString(columns[column]->name)));
     });
     connect(link_, &CanvasLink::menu_requested, this, &MainWindow::show_canvas_menu);
+    connect(link_, &CanvasLink::box_chosen, this, &MainWindow::cut_edges);
     connect(link_, &CanvasLink::help_requested, this, [this] { show_keys(this); });
   }
 }

@@ -26,6 +26,7 @@ class Canvas;
 namespace locus::workbench {
 
 class CanvasLink;
+struct CanvasBox;
 struct CanvasPlace;
 class CheckpointsDock;
 class FiguresDock;
@@ -97,6 +98,8 @@ class MainWindow : public QMainWindow {
   void ask_edits(int id);
   // One more column: that one with this edit after its own.
   void open_edited(int id, const std::string& edit);
+  // The cells of the rectangle see each other no more.
+  void cut_edges(const CanvasBox& box);
   void add_edits_menu(QMenu& menu, const views::Selection& there, std::size_t column);
   void show_welcome();
   bool save_session();     // false: nothing was saved

@@ -7,7 +7,6 @@
 
 #include "app/session/portable.h"
 #include "app/session/recipe.h"
-#include "app/workbench/edits_dialog.h"
 #include "app/workbench/exact_editor.h"
 #include "app/workbench/export.h"
 #include "app/workbench/figures_dock.h"
@@ -272,12 +271,6 @@ void MainWindow::ask_missing() {
 void MainWindow::ask_what_if(int id) {
   if (studio_->find(id) != nullptr) {
     (new WhatIfDialog(*studio_, id, this))->show();
-  }
-}
-
-void MainWindow::ask_edits(int id) {
-  if (studio_->find(id) != nullptr) {
-    (new EditsDialog(*studio_, id, this))->show();
   }
 }
 

@@ -97,6 +97,20 @@ void Studio::remove(int id) {
   columns_.remove(id);
 }
 
+int Studio::open_beside(const session::CheckpointEntry& entry) {
+  history_.push({state(), {}, columns_.shown_entries(), {}});
+  Q_EMIT state_changed();  // undo is possible
+  return columns_.open(entry);
+}
+
+void Studio::change_edits(int id, const models::Edits& edits, bool undoable) {
+  if (undoable && find(id) != nullptr && !(find(id)->entry.edits == edits)) {
+    history_.push({state(), {}, columns_.shown_entries(), {}});
+    Q_EMIT state_changed();
+  }
+  columns_.change_edits(id, edits);
+}
+
 // ---- input
 
 void Studio::set_text(const std::string& text) {

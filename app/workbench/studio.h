@@ -59,7 +59,11 @@ class Studio : public QObject {
   bool has_decoder() const;
   void run_cancelled() { columns_.run_cancelled(); }  // once more
   void change_overrides(int id, const models::Overrides& overrides) { columns_.change_overrides(id, overrides); }
-  void change_edits(int id, const models::Edits& edits) { columns_.change_edits(id, edits); }
+  // One more column, as one step for undo().
+  int open_beside(const session::CheckpointEntry& entry);
+  // Other edits of the same column; with `undoable`, undo() comes back to those it has.
+  void change_edits(int id, const models::Edits& edits, bool undoable = true);
+  int edited(int id) const { return columns_.edited(id); }
   void look_at(const std::filesystem::path& path, std::function<void(Result<models::ModelInfo>)> done) {
     columns_.look_at(path, std::move(done));
   }

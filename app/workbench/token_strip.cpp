@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "app/workbench/token_words.h"
+#include "core/base/numbers.h"
 
 namespace locus::workbench {
 
@@ -19,6 +20,7 @@ namespace {
 constexpr int kPadding = 3;
 constexpr int kGap = 2;
 constexpr int kMargin = 4;
+constexpr int kPositionDigits = 7;
 
 }  // namespace
 
@@ -35,6 +37,10 @@ TokenStrip::TokenStrip(QWidget* parent) : QAbstractScrollArea(parent) {
 void TokenStrip::set_trace(std::shared_ptr<const models::Trace> trace) {
   if (trace != trace_) {
     trace_ = std::move(trace);
+    show_positions_ = false;
+    for (std::size_t n = 0; trace_ && n < trace_->tokens().size(); ++n) {
+      show_positions_ = show_positions_ || trace_->tokens()[n].position != static_cast<double>(n);
+    }
     lay_out();
   }
 }
@@ -67,7 +73,12 @@ void TokenStrip::set_show_ids(bool show) {
 }
 
 int TokenStrip::row_height() const {
-  return fontMetrics().height() + 2 * kPadding;
+  return (show_positions_ ? 2 : 1) * fontMetrics().height() + 2 * kPadding;
+}
+
+QString TokenStrip::position_of(std::size_t token) const {
+  return show_positions_ ? QString::fromStdString(general_text(trace_->tokens()[token].position, kPositionDigits))
+                         : QString();
 }
 
 QString TokenStrip::text_of(std::size_t token) const {
@@ -92,12 +103,14 @@ void TokenStrip::lay_out() {
       if (width == widths.end()) {
         width = widths.insert(text, fontMetrics().horizontalAdvance(text) + 2 * kPadding);
       }
-      if (x + *width > right && x > kMargin) {
+      const int below = fontMetrics().horizontalAdvance(position_of(n)) + 2 * kPadding;
+      const int wide = std::max(*width, below);
+      if (x + wide > right && x > kMargin) {
         x = kMargin;
         ++row;
       }
-      chips_.push_back({row, x, *width});
-      x += *width + kGap;
+      chips_.push_back({row, x, wide});
+      x += wide + kGap;
     }
     rows_ = row + 1;
   }
@@ -145,7 +158,12 @@ void TokenStrip::paintEvent(QPaintEvent* /*event*/) {
       painter.drawRect(box.adjusted(1, 1, -1, -1));
     }
     painter.setPen(palette().color(pinned ? QPalette::HighlightedText : QPalette::Text));
-    painter.drawText(box.adjusted(kPadding, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, text_of(n));
+    const QRect line(box.left() + kPadding, box.top() + kPadding, box.width() - kPadding, fontMetrics().height());
+    painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, text_of(n));
+    if (show_positions_) {
+      painter.setPen(palette().color(pinned ? QPalette::HighlightedText : QPalette::PlaceholderText));
+      painter.drawText(line.translated(0, line.height()), Qt::AlignLeft | Qt::AlignVCenter, position_of(n));
+    }
   }
   if (hasFocus()) {
     painter.setPen(QPen(palette().color(QPalette::Highlight), 2));

@@ -1,4 +1,5 @@
-// TokenStrip: the tokens of a run as chips, wrapped; the one under the pointer says what it is, a click pins it, and
+// TokenStrip: the tokens of a run as chips, wrapped, with their position ids below where these do not simply count
+// from 0; the one under the pointer says what it is, a click pins it, and
 // with the focus the arrow keys move the pinned one.
 #pragma once
 
@@ -52,6 +53,7 @@ class TokenStrip : public QAbstractScrollArea {
   std::int64_t in_row(int row, int x) const;  // the token of that row nearest to x
   void show_token(std::int64_t token);        // scrolls to it
   int row_height() const;
+  QString position_of(std::size_t token) const;
 
   std::shared_ptr<const models::Trace> trace_;
   std::vector<Chip> chips_;
@@ -60,6 +62,7 @@ class TokenStrip : public QAbstractScrollArea {
   std::int64_t query_ = -1;  // pointed at
   std::int64_t key_ = -1;
   bool show_ids_ = false;
+  bool show_positions_ = false;
 };
 
 }  // namespace locus::workbench

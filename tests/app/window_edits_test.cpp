@@ -2,23 +2,33 @@
 #include "tests/support/window.h"
 
 #include <QAction>
+#include <QCheckBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenu>
+#include <QMouseEvent>
 #include <QPushButton>
 
 #include "app/workbench/edits_dialog.h"
+#include "app/workbench/live_edit.h"
+#include "app/workbench/position_ruler.h"
 #include "tests/support/paths.h"
 
 namespace locus::workbench {
 namespace {
 
+std::atomic<int> opened_from_file = 0;
+
 class WindowEdits : public WindowTest {
  protected:
   void SetUp() override {
     opener_ = [](const std::filesystem::path& path, const models::OpenOptions& options, const StopToken& stop,
-                 const Progress& progress) { return models::open(path, options, stop, progress); };
+                 const Progress& progress) {
+      ++opened_from_file;
+      return models::open(path, options, stop, progress);
+    };
+    opened_from_file = 0;
     WindowTest::SetUp();
     if (window_ == nullptr) {
       return;
@@ -84,6 +94,92 @@ TEST_F(WindowEdits, AHeadIsSilencedAndAnEdgeCutFromTheMenuOfItsPlace) {
   ASSERT_TRUE(settle());
   EXPECT_NEAR(weight(2, 9, 3), 0.1F, 1e-6F);
   window_->findChild<QMenu*>(QStringLiteral("canvas-menu"))->close();
+}
+
+models::Edit shift(Range tokens, double by) {
+  models::Edit edit;
+  edit.kind = models::EditKind::kShift;
+  edit.tokens = tokens;
+  edit.by = by;
+  return edit;
+}
+
+TEST_F(WindowEdits, ShiftsOfTheSameTokensAddUp) {
+  const models::Edits once = with_edit({}, shift({3, 4}, 5));
+  EXPECT_EQ(once, models::Edits{shift({3, 4}, 5)});
+  EXPECT_EQ(with_edit(once, shift({3, 4}, -2)), models::Edits{shift({3, 4}, 3)});
+  EXPECT_EQ(with_edit(once, shift({3, 5}, 1)), (models::Edits{shift({3, 4}, 5), shift({3, 5}, 1)}));
+  EXPECT_TRUE(with_edit(once, shift({3, 4}, -5)).empty());
+}
+
+// A hand that pulls: the model runs on the way, all of it is one step of undo, and the weights are read once.
+TEST_F(WindowEdits, ATokenIsPulledAlongItsPositions) {
+  window_->findChild<QCheckBox*>(QStringLiteral("show-ruler"))->setChecked(true);
+  auto& ruler = *window_->findChild<PositionRuler*>();
+  ASSERT_TRUE(wait([&] { return ruler.isVisible() && ruler.viewport()->width() > 100; }));
+  const auto send = [&](QEvent::Type type, QPointF at, Qt::MouseButtons buttons, Qt::KeyboardModifiers keys = {}) {
+    QMouseEvent event(type, at, ruler.viewport()->mapToGlobal(at), Qt::LeftButton, buttons, keys);
+    QApplication::sendEvent(ruler.viewport(), &event);
+  };
+  const QPointF from = ruler.place_of(4);
+  const double an_id = ruler.place_of(5).x() - from.x();
+  send(QEvent::MouseButtonPress, from, Qt::LeftButton);
+  send(QEvent::MouseMove, from + QPointF(3 * an_id, 0), Qt::LeftButton);
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().size() == 2 && column(1).trace; }));
+  EXPECT_EQ(column(1).trace->tokens()[4].position, 7);
+  send(QEvent::MouseMove, from + QPointF(6 * an_id, 0), Qt::LeftButton);
+  send(QEvent::MouseMove, from + QPointF(7 * an_id, 0), Qt::LeftButton);
+  ASSERT_TRUE(wait([&] { return column(1).trace && column(1).trace->tokens()[4].position == 11; }));
+  send(QEvent::MouseButtonRelease, from + QPointF(7 * an_id, 0), {});
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(column(1).entry.edits, models::Edits{shift({4, 5}, 7)});
+  EXPECT_EQ(column(0).trace->tokens()[4].position, 4);
+  EXPECT_EQ(opened_from_file, 1);
+
+  // Another gesture goes on from there: a gap before token 8.
+  const QPointF eight = ruler.place_of(8);
+  send(QEvent::MouseButtonPress, eight, Qt::LeftButton, Qt::ShiftModifier);
+  send(QEvent::MouseMove, eight + QPointF(2 * an_id, 0), Qt::LeftButton, Qt::ShiftModifier);
+  send(QEvent::MouseButtonRelease, eight + QPointF(2 * an_id, 0), {});
+  ASSERT_TRUE(settle());
+  const std::int64_t length = column(1).trace->length();
+  ASSERT_EQ(column(1).entry.edits, (models::Edits{shift({4, 5}, 7), shift({8, length}, 2)}));
+  EXPECT_EQ(column(1).trace->tokens()[9].position, 11);
+
+  window_->studio().undo();
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(window_->studio().checkpoints().size(), 2U);
+  EXPECT_EQ(column(1).entry.edits, models::Edits{shift({4, 5}, 7)});
+  EXPECT_EQ(column(1).trace->tokens()[9].position, 9);
+  window_->studio().undo();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window_->studio().checkpoints().size(), 1U);
+  window_->studio().redo();
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(window_->studio().columns().size(), 2U);
+  EXPECT_EQ(column(1).trace->tokens()[4].position, 11);
+  EXPECT_EQ(opened_from_file, 1);
+}
+
+TEST_F(WindowEdits, ARectangleCutsItsEdges) {
+  viewport::Canvas& canvas = *window_->canvas();
+  Q_EMIT canvas.boxed(figure::Hit{0, 6.5, 9.5, -1}, figure::Hit{0, 2.5, 11.5, -1}, false);
+  EXPECT_EQ(window_->studio().checkpoints().size(), 1U);
+  EXPECT_TRUE(std::any_of(canvas.content().outlines.begin(), canvas.content().outlines.end(), [](const auto& each) {
+    return each.x.low == 2 && each.x.high == 7 && each.y.low == 9 && each.y.high == 12;
+  }));
+  Q_EMIT canvas.boxed(figure::Hit{0, 6.5, 9.5, -1}, figure::Hit{0, 2.5, 11.5, -1}, true);
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().size() == 2; }));
+  ASSERT_TRUE(settle());
+  for (const std::int64_t query : {8, 9, 10, 11, 12}) {
+    for (const std::int64_t key : {1, 2, 6, 7}) {
+      const bool cut = query >= 9 && query < 12 && key >= 2 && key < 7;
+      EXPECT_EQ(weight(1, query, key) == 0, cut) << query << ", " << key;
+    }
+  }
+  window_->studio().undo();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window_->studio().checkpoints().size(), 1U);
 }
 
 }  // namespace
