@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/trace_file.h"
+#include "models/trace/is_trace.h"
 
 namespace locus::session {
 

@@ -5,7 +5,7 @@
 
 #include "models/checkpoint/tensor_source.h"
 #include "models/recorded_trace.h"
-#include "models/trace_sides.h"
+#include "models/trace/sides.h"
 #include "tests/support/checkpoint_folder.h"
 
 namespace locus {

@@ -6,7 +6,7 @@
 #include "models/checkpoint/tensor_source.h"
 #include "models/progressive.h"
 #include "models/recorded_trace.h"
-#include "models/trace_file.h"
+#include "models/trace/is_trace.h"
 #include "models/verify.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"

@@ -1,4 +1,4 @@
-#include "models/trace_sides.h"
+#include "models/trace/sides.h"
 
 #include <string_view>
 

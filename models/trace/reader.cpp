@@ -14,7 +14,7 @@
 #include "models/recorded_trace.h"
 #include "models/settings_json.h"
 #include "models/text/json.h"
-#include "models/trace_sides.h"
+#include "models/trace/sides.h"
 #include "models/transformer/weights.h"
 
 namespace locus::models {

@@ -9,7 +9,7 @@
 #include "models/loaded_model.h"
 #include "models/recorded_trace.h"
 #include "models/settings_json.h"
-#include "models/trace_sides.h"
+#include "models/trace/sides.h"
 
 namespace locus::models {
 

@@ -1,4 +1,4 @@
-#include "models/trace_file.h"
+#include "models/trace/is_trace.h"
 
 #include "models/checkpoint/tensor_source.h"
 
