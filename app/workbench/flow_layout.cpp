@@ -1,5 +1,6 @@
 #include "app/workbench/flow_layout.h"
 
+#include <QWidget>
 #include <algorithm>
 
 namespace locus::workbench {
@@ -26,12 +27,15 @@ QSize FlowLayout::minimumSize() const {
     size = size.expandedTo(item->minimumSize());
   }
   const QMargins margins = contentsMargins();
-  return size + QSize(margins.left() + margins.right(), margins.top() + margins.bottom());
+  return (size + QSize(margins.left() + margins.right(), margins.top() + margins.bottom())).expandedTo({0, height_});
 }
 
 void FlowLayout::setGeometry(const QRect& rect) {
   QLayout::setGeometry(rect);
-  flow(rect, true);
+  if (const int height = flow(rect, true); height != height_) {
+    height_ = height;
+    parentWidget()->updateGeometry();
+  }
 }
 
 int FlowLayout::flow(const QRect& rect, bool place) const {

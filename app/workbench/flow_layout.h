@@ -28,6 +28,7 @@ class FlowLayout : public QLayout {
 
   QList<QLayoutItem*> items_;
   const int gap_px_;
+  int height_ = 0;  // that the present width takes: docks ask for no height by width
 };
 
 }  // namespace locus::workbench

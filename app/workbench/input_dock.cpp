@@ -185,7 +185,7 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
 
 // The line of positions, and what pulling its tokens does.
 void InputDock::add_ruler(QLayout& layout, QWidget* bar) {
-  auto* box = new QCheckBox(QStringLiteral("positions"), bar);
+  auto* box = new QCheckBox(QStringLiteral("ruler"), bar);
   box->setObjectName(QStringLiteral("show-ruler"));
   box->setToolTip(QStringLiteral("Show the tokens along their positions, and pull them elsewhere"));
   ruler_->hide();

@@ -45,6 +45,7 @@ class PositionRuler : public QAbstractScrollArea {
   void focusOutEvent(QFocusEvent* event) override;
   bool viewportEvent(QEvent* event) override;
   QSize sizeHint() const override;
+  QSize minimumSizeHint() const override { return sizeHint(); }
 
  private:
   void measure();
