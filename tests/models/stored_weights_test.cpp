@@ -74,7 +74,10 @@ TEST_P(StoredWeights, AppendTheSameTokens) {
   options.past = &past;
   const auto longer = stored.model->observe({ids, {}, stored.model->positions(kLength)}, options);
   ASSERT_TRUE(longer.ok());
-  EXPECT_CLOSE(longer->logits.select(1, -1), logits(*converted.model, ids).select(1, -1), 2e-5);
+  // The bias of text-seqpe reaches −4785, where neighbouring floats are 5e-4 apart: so far do its sums follow their
+  // order.
+  const double bound = std::string(GetParam()) == "text-seqpe" ? 1e-4 : 2e-5;
+  EXPECT_CLOSE(longer->logits.select(1, -1), logits(*converted.model, ids).select(1, -1), bound);
 }
 
 INSTANTIATE_TEST_SUITE_P(Checkpoints, StoredWeights,
