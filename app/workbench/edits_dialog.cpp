@@ -17,20 +17,25 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr int kTypingPauseMs = 150;  // before what is typed runs
+constexpr std::int64_t kUsualLength = 20;  // of what has not run yet
+constexpr int kTypingPauseMs = 150;        // before what is typed runs
 
-constexpr std::array<EditPreset, 12> kPresets{{{"A head gives nothing", "head 0.0 zero"},
-                                               {"A head gives its mean", "head 0.0 mean"},
-                                               {"A head looks at all keys alike", "head 0.0 uniform"},
-                                               {"All heads without positions", "head all.all content"},
-                                               {"A gap of 64 after token 10", "shift 10:20 by 64"},
-                                               {"Nobody sees the first token", "edge all.all queries 1:20 keys 0:1"},
-                                               {"The fastest pairs stand still", "pairs all.all 0:4 still"},
-                                               {"ALiBi's bias", "bias all.all -d*2^(-8*h/H)"},
-                                               {"Kerple's bias", "bias all.all -ln(1+d)"},
-                                               {"A soft window", "bias all.all d < 64 ? 0 : -2"},
-                                               {"Positions interpolated by 4", "angles all.all base^(-m/M)/4"},
-                                               {"A larger base", "angles all.all 500000^(-m/M)"}}};
+constexpr std::array<EditPreset, 15> kPresets{
+    {{"A head gives nothing", "head 0.0 zero"},
+     {"A head gives its mean", "head 0.0 mean"},
+     {"A head looks at all keys alike", "head 0.0 uniform"},
+     {"All heads without positions", "head all.all content"},
+     {"A gap of 64 after token 10", "shift 10:{T} by 64"},
+     {"Nobody sees the first token", "edge all.all queries 1:{T} keys 0:1"},
+     {"The fastest pairs stand still", "pairs all.all 0:4 still"},
+     {"ALiBi's bias", "bias all.all -d*2^(-8*h/H)"},
+     {"Kerple's bias", "bias all.all -ln(1+d)"},
+     {"A FIRE-like bias", "bias all.all -0.5*ln(0.1*d+1)/ln(0.1*max(i,L)+1)"},
+     {"A soft window", "bias all.all d < 64 ? 0 : -2"},
+     {"Positions interpolated by 4", "angles all.all base^(-m/M)/4"},
+     {"NTK-aware scaling by 4", "angles all.all (base*4^(D/(D-2)))^(-m/M)"},
+     {"Rotation of the fast half alone", "angles all.all m < M/2 ? base^(-m/M) : 0"},
+     {"A larger base", "angles all.all 500000^(-m/M)"}}};
 
 }  // namespace
 
@@ -101,7 +106,9 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
   });
   connect(presets_, &QComboBox::activated, this, [this](int index) {
     if (index > 0) {
-      line_->setText(presets_->itemData(index).toString());
+      const Checkpoint* of = studio_.find(id_);
+      const std::int64_t length = of != nullptr && of->trace ? of->trace->length() : kUsualLength;
+      line_->setText(presets_->itemData(index).toString().replace(QStringLiteral("{T}"), QString::number(length)));
       line_->setFocus();
     }
   });

@@ -19,7 +19,8 @@ namespace locus::workbench {
 
 class Studio;
 
-// An edit as it is offered to begin with: "ALiBi's bias", "bias all.all -d*2^(-8*h/H)".
+// An edit as it is offered to begin with: "ALiBi's bias", "bias all.all -d*2^(-8*h/H)". {T} stands for the number
+// of tokens.
 struct EditPreset {
   const char* name;
   const char* text;

@@ -8,6 +8,7 @@
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "app/workbench/token_words.h"
 #include "core/base/numbers.h"
@@ -66,9 +67,11 @@ void PositionRuler::set_trace(std::shared_ptr<const models::Trace> trace, std::i
     return;  // what is being pulled is ahead of the runs
   }
   trace_ = std::move(trace);
-  start_ = start;
+  const models::ImageGrid grid = trace_ ? trace_->image_grid() : models::ImageGrid();
+  start_ = grid.rows > 0 ? 0 : start;
+  before_ = grid.rows > 0 ? grid.cls + grid.registers : 0;
   places_.clear();
-  for (std::size_t n = 0; trace_ && n < trace_->tokens().size(); ++n) {
+  for (auto n = static_cast<std::size_t>(before_); trace_ && n < trace_->tokens().size(); ++n) {
     places_.push_back(trace_->tokens()[n].position);
   }
   marked_ = marked_.clamped({0, static_cast<std::int64_t>(places_.size())});
@@ -123,12 +126,21 @@ double PositionRuler::place(std::size_t token) const {
   return places_[token] + (pull_from_ && pulled_.contains(static_cast<std::int64_t>(token)) ? by_ : 0);
 }
 
+// Ids below 0 are nobody's; an image has no patches beyond its last.
+double PositionRuler::step_within(double by) const {
+  const auto first = places_.begin() + pulled_.begin;
+  const auto [least, largest] = std::minmax_element(first, places_.begin() + pulled_.end);
+  const double most = trace_ && trace_->image_grid().rows > 0 ? static_cast<double>(places_.size()) - 1 - *largest
+                                                              : std::numeric_limits<double>::infinity();
+  return std::clamp(by, std::min(-std::floor(*least), 0.0), std::max(most, 0.0));
+}
+
 bool PositionRuler::is_moved(std::size_t token) const {
   return place(token) != static_cast<double>(start_) + static_cast<double>(token);
 }
 
 QString PositionRuler::text_of(std::size_t token) const {
-  const std::string shown = shown_token(*trace_, static_cast<std::int64_t>(token));
+  const std::string shown = shown_token(*trace_, before_ + static_cast<std::int64_t>(token));
   return shown.empty() ? QStringLiteral("∅") : QString::fromStdString(shown);
 }
 
@@ -247,9 +259,7 @@ void PositionRuler::mousePressEvent(QMouseEvent* event) {
 void PositionRuler::mouseMoveEvent(QMouseEvent* event) {
   const int x = event->pos().x();
   if (pull_from_) {
-    // Ids below 0 are nobody's.
-    const double least = places_[static_cast<std::size_t>(pulled_.begin)];
-    const double by = std::max(std::round((x - *pull_from_) / scale_), -std::floor(least));
+    const double by = step_within(std::round((x - *pull_from_) / scale_));
     if (by != by_) {
       by_ = by;
       Q_EMIT moved(pulled_, by_);
@@ -293,10 +303,11 @@ void PositionRuler::wheelEvent(QWheelEvent* event) {
 }
 
 void PositionRuler::move_by_key(int by, bool with_rest_too) {
-  if (!editable_ || marked_.empty() || places_[static_cast<std::size_t>(marked_.begin)] + by < 0) {
+  pulled_ = marked_.empty() || !with_rest_too ? marked_ : with_rest(marked_.begin);
+  if (!editable_ || pulled_.empty() || step_within(by) != by) {
     return;
   }
-  const Range tokens = with_rest_too ? with_rest(marked_.begin) : marked_;
+  const Range tokens = pulled_;
   Q_EMIT begun();
   for (std::int64_t n = tokens.begin; n < tokens.end; ++n) {
     places_[static_cast<std::size_t>(n)] += by;

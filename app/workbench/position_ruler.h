@@ -1,7 +1,8 @@
 // PositionRuler: the tokens of a run where their position ids put them, along a line of ids. A token is pulled to
 // another place, with Shift it and all after it (a gap); tokens that were marked by pulling over the line beside them
-// are pulled together. Those that stand elsewhere than the order of the tokens says are drawn one line higher. Keys:
-// ← → choose a token, with Ctrl they move it by one, with Shift as well it and all after it.
+// are pulled together. Of an image they are its patches, by row-major index. Those that stand elsewhere than the order
+// of the tokens says are drawn one line higher. Keys: ← → choose a token, with Ctrl they move it by one, with Shift as
+// well it and all after it.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -29,7 +30,7 @@ class PositionRuler : public QAbstractScrollArea {
 
  Q_SIGNALS:
   void begun();
-  // Since begun(): these tokens, to ids `by` larger. Ends with ended().
+  // Since begun(): these tokens (of an image: patches), to ids `by` larger. Ends with ended().
   void moved(const locus::Range& tokens, double by);
   void ended();
 
@@ -54,6 +55,7 @@ class PositionRuler : public QAbstractScrollArea {
   int x_of(double position) const;
   double position_at(int x) const;
   bool is_moved(std::size_t token) const;
+  double step_within(double by) const;    // so that what is pulled keeps to ids that there are
   double place(std::size_t token) const;  // with what is being pulled
   QRect box_of(std::size_t token) const;
   QString text_of(std::size_t token) const;
@@ -65,6 +67,7 @@ class PositionRuler : public QAbstractScrollArea {
 
   std::shared_ptr<const models::Trace> trace_;
   std::int64_t start_ = 0;
+  std::int64_t before_ = 0;  // tokens of an image that are no patches
   std::vector<double> places_;
   double low_ = 0;       // the smallest id that is shown
   double high_ = 1;      // the largest

@@ -3,6 +3,7 @@
 
 #include <QAction>
 #include <QCheckBox>
+#include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
@@ -78,6 +79,22 @@ TEST_F(WindowEdits, WhatIsTypedRunsBesideTheUntouched) {
   EXPECT_TRUE(line->text().isEmpty());
   list->item(0)->setCheckState(Qt::Unchecked);
   ASSERT_TRUE(wait([&] { return column(1).entry.edits.empty(); }));
+}
+
+// Every preset can be read and has its place in the model; what is typed instead goes on from there.
+TEST_F(WindowEdits, PresetsAreEditsThatFit) {
+  EditsDialog dialog(window_->studio(), column(0).id, window_.get());
+  dialog.setAttribute(Qt::WA_DeleteOnClose, false);
+  auto* presets = find<QComboBox>(dialog, "edits-presets");
+  auto* line = find<QLineEdit>(dialog, "edits-line");
+  ASSERT_GT(presets->count(), 10);
+  for (int n = 1; n < presets->count(); ++n) {
+    Q_EMIT presets->activated(n);
+    const auto edit = models::parse_edit(line->text().toStdString(), 0);
+    ASSERT_TRUE(edit.ok()) << line->text().toStdString();
+    EXPECT_TRUE(models::check_edits({*edit}, *column(0).info(), column(0).trace->length()).ok())
+        << line->text().toStdString();
+  }
 }
 
 TEST_F(WindowEdits, AHeadIsSilencedAndAnEdgeCutFromTheMenuOfItsPlace) {

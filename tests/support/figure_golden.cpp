@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/support/golden_image.h"
+#include "tests/support/keep_driver.h"
 #include "tests/support/sample_figures.h"
 
 namespace {
@@ -18,6 +19,7 @@ int fail(const std::string& message) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  locus::test::keep_driver();
   const QGuiApplication application(argc, argv);
   unsigned width = 0;
   unsigned height = 0;

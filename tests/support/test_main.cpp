@@ -2,16 +2,14 @@
 // these suites exist, so that no test file is left out of ctest.
 #include <gtest/gtest.h>
 
-#ifdef __SANITIZE_ADDRESS__
-#include <dlfcn.h>
-#endif
-
 #include <clocale>
 #include <cstring>
 #include <iostream>
 #include <set>
 #include <sstream>
 #include <string>
+
+#include "tests/support/keep_driver.h"
 
 namespace {
 
@@ -63,10 +61,7 @@ int main(int argc, char** argv) {
       return check_suites(argv[n] + std::strlen(kSuites));
     }
   }
-#ifdef __SANITIZE_ADDRESS__
-  // The software driver is unloaded with the last Vulkan instance: kept, what its globals hold is no leak.
-  dlopen("libvulkan_lvp.so", RTLD_LAZY | RTLD_NODELETE);
-#endif
+  locus::test::keep_driver();
   const int status = RUN_ALL_TESTS();
   if (testing::UnitTest::GetInstance()->test_to_run_count() == 0) {
     std::cerr << "no test matches the filter\n";

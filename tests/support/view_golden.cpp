@@ -17,6 +17,7 @@
 #include "core/base/atomic_file.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/golden_image.h"
+#include "tests/support/keep_driver.h"
 #include "tests/support/layouts.h"
 #include "tests/support/paths.h"
 
@@ -162,6 +163,7 @@ int run(int argc, char** argv) {
 }  // namespace locus
 
 int main(int argc, char** argv) {
+  locus::test::keep_driver();
   const QGuiApplication application(argc, argv);
   return locus::run(argc, argv);
 }
