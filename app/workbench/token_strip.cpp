@@ -38,8 +38,11 @@ void TokenStrip::set_trace(std::shared_ptr<const models::Trace> trace) {
   if (trace != trace_) {
     trace_ = std::move(trace);
     show_positions_ = false;
+    const models::ImageGrid grid = trace_ ? trace_->image_grid() : models::ImageGrid();
+    const auto before = grid.cls + grid.registers;  // a patch's position is its own number
     for (std::size_t n = 0; trace_ && n < trace_->tokens().size(); ++n) {
-      show_positions_ = show_positions_ || trace_->tokens()[n].position != static_cast<double>(n);
+      const auto counted = std::max<std::int64_t>(static_cast<std::int64_t>(n) - before, 0);
+      show_positions_ = show_positions_ || trace_->tokens()[n].position != static_cast<double>(counted);
     }
     lay_out();
   }

@@ -229,8 +229,10 @@ class Run {
   }
 
   void work(int first, int last) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose shadow memory is larger
     const rlimit memory{kMemoryLimit, kMemoryLimit};
     ::setrlimit(RLIMIT_AS, &memory);
+#endif
     Capture out(STDOUT_FILENO);
     Capture err(STDERR_FILENO);
     for (int number = first; number < last && !late(); ++number) {
