@@ -143,9 +143,9 @@ struct LengthCurveOptions {
 std::vector<std::int64_t> suggested_lengths(std::int64_t tokens);
 
 // The windows of every length end at the same tokens and score the same ones, so the curve changes with the context
-// alone. A special token that begins the text begins every window, and counts. A length the encoding cannot take has
-// NaN. `tokens` are a trace's. Errors: kUnsupported for models that are not causal text models; kBadInput for lengths
-// below 2 or beyond the text; run()'s.
+// alone. A special token that begins the text begins every window, and counts. A length that the encoding or the
+// machine's memory cannot take has NaN; where none can be taken, that is the error. `tokens` are a trace's. Errors:
+// kUnsupported for models that are not causal text models; kBadInput for lengths below 2 or beyond the text; run()'s.
 Result<std::vector<LengthPoint>> length_curve(const Model& model, const std::vector<TokenInfo>& tokens,
                                               const LengthCurveOptions& options = {}, StopToken stop = {},
                                               const Progress& progress = {});

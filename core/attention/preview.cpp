@@ -78,7 +78,7 @@ Result<Field> ScoreField::preview(const Region& asked, std::int64_t height, std:
     sums.slice(2, field.columns).copy_(computed->log_sum_exp().index_select(2, index_of(cells.rows)));
   }
   at::Tensor carry;
-  const ComputedScores source(computed->shared_encoding(), computed->layer(), few, sums);
+  const ComputedScores source(computed->shared_encoding(), computed->layer(), few, sums, {}, computed->soft_cap());
   LOCUS_TRY(const at::Tensor scores, source.scores(region.quantity, heads, few_rows, few_columns, carry));
   const at::Tensor one = (heads.size() == 1 ? scores.select(0, 0) : scores.mean(0)).to(at::kCPU, at::kFloat);
   const at::Tensor values = one.contiguous();

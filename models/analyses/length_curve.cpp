@@ -3,10 +3,12 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 
 #include "core/base/numbers.h"
 #include "models/analyses/fields.h"
 #include "models/guard.h"
+#include "models/loaded_model.h"
 
 namespace locus::models {
 
@@ -73,6 +75,17 @@ Result<Score> score_window(const Model& model, const std::vector<TokenInfo>& tok
   });
 }
 
+// Whether a run of this length fails whatever its tokens: too much for the machine, or for the encoding's positions.
+bool is_beyond(const Model& model, const Error& error, std::int64_t start, std::int64_t length) {
+  const LoadedModel* const loaded = model.loaded();
+  if (error.code != ErrorCode::kBadInput || loaded == nullptr) {
+    return error.code == ErrorCode::kTooLarge;
+  }
+  const auto transformer = loaded->ready();
+  return transformer.ok() &&
+         !(*transformer)->accepts((*transformer)->positions(length, static_cast<double>(start))).ok();
+}
+
 LengthPoint point_of(std::int64_t length, const Score& total) {
   LengthPoint point;
   point.length = length;
@@ -126,6 +139,9 @@ Result<std::vector<LengthPoint>> length_curve(const Model& model, const std::vec
   const std::int64_t scored = std::min(options.scored_tokens, shortest - 1);
   const std::int64_t windows = std::min(options.windows, (available - longest) / scored + 1);
 
+  const auto start = static_cast<std::int64_t>(tokens.front().position);
+  std::optional<Error> refused;
+  bool any = false;
   std::vector<LengthPoint> curve;
   double done = 0;
   for (const std::int64_t length : lengths) {
@@ -135,19 +151,24 @@ Result<std::vector<LengthPoint>> length_curve(const Model& model, const std::vec
              std::to_string(length) + " tokens of context");
       const std::int64_t spread = windows > 1 ? (available - longest) * n / (windows - 1) : 0;
       const auto score = score_window(model, tokens, {longest + spread, length, scored}, stop);
-      if (!score.ok() && score.error().code == ErrorCode::kBadInput) {
-        total = {};  // beyond what this encoding can take
+      if (!score.ok()) {
+        if (!is_beyond(model, score.error(), start, length)) {
+          return score.error();
+        }
+        refused = score.error();
+        total = {};
         break;
       }
-      if (!score.ok()) {
-        return score.error();
-      }
+      any = true;
       total.nats += score->nats;
       total.tokens += score->tokens;
       total.bytes += score->bytes;
       done += 1;
     }
     curve.push_back(point_of(length, total));
+  }
+  if (!any && refused) {
+    return *refused;
   }
   return curve;
 }

@@ -218,6 +218,29 @@ TEST(Analyses, LengthsThatAnEncodingCannotTakeHaveNoValue) {
   ASSERT_TRUE(curve.ok()) << curve.error().describe();
   EXPECT_TRUE(std::isfinite((*curve)[1].perplexity));
   EXPECT_TRUE(std::isnan((*curve)[2].perplexity));
+  options.lengths = {96};  // nothing to draw: why
+  EXPECT_EQ(models::length_curve(*model, tokens, options).error().code, ErrorCode::kBadInput);
+}
+
+// A gap says that a length cannot be taken; what is wrong with the tokens or the edits is an error.
+TEST(Analyses, WhatIsWrongWithTheInputIsNoGapOfTheLengthCurve) {
+  const LearnedFolder folder;
+  const auto model = test::open_model(folder.place.path(), {});
+  std::vector<models::TokenInfo> tokens(60);
+  for (std::size_t n = 0; n < tokens.size(); ++n) {
+    tokens[n].id = static_cast<std::int64_t>(n * 7 % 40);
+  }
+  models::LengthCurveOptions options;
+  options.lengths = {16, 32};
+  const auto edited = model->edited({*models::parse_edit("edge 0.0 40:41 0:3", 0)});
+  ASSERT_TRUE(edited.ok());
+  const auto refused = models::length_curve(**edited, tokens, options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().describe().find("edits[0].queries"), std::string::npos) << refused.error().describe();
+  tokens[50].id = 40;  // outside the vocabulary
+  const auto unknown = models::length_curve(*model, tokens, options);
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_NE(unknown.error().describe().find("found 40"), std::string::npos) << unknown.error().describe();
 }
 
 // A model whose weights are all 0 finds each of its 40 tokens equally likely: perplexity 40, log₂ 40 bits a token. Of

@@ -1,0 +1,63 @@
+// Previews tile by tile, of every encoding of a sequence: a cell of the preview is that cell of the map.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/attention/fused_scores.h"
+#include "core/attention/score_field.h"
+#include "core/position/list.h"
+#include "tests/support/encodings.h"
+
+namespace locus {
+namespace {
+
+using attention::Mask;
+using attention::Quantity;
+
+TEST(Preview, CapsLogitsAsTheMapDoes) {
+  const at::NoGradGuard no_grad;
+  constexpr std::int64_t kLength = 60;
+  constexpr std::int64_t kSide = 12;
+  constexpr double kCap = 0.7;
+  int tiled = 0;
+  for (const position::Entry& entry : position::encodings()) {
+    const std::string& name = entry.description.name;
+    if (!test::takes_sequences(name)) {
+      continue;
+    }
+    SCOPED_TRACE(name);
+    at::manual_seed(6);
+    const position::ModelShape shape = test::shape_of(2, 8);
+    const std::shared_ptr<const position::PositionEncoding> encoding = test::encoding(name, {}, shape);
+    const position::Projections projections = test::random_projections(shape, 1, kLength);
+    const Mask mask;
+    const position::Prepared prepared =
+        encoding->prepare(encoding->begin(position::Positions::sequence(kLength), 1), 0, projections);
+    const at::Tensor sums =
+        attention::attend_whole_map({*encoding, prepared, 0, projections.value, {}, mask, kCap}).log_sum_exp;
+    const auto source =
+        std::make_shared<const attention::ComputedScores>(encoding, 0, prepared, sums, at::Tensor(), kCap);
+    const attention::ScoreField field(source, mask);
+    for (const Quantity quantity : {Quantity::kWeight, Quantity::kLogit}) {
+      const auto preview = field.preview({quantity, 1, {}, {}}, kSide, kSide);
+      if (!preview.ok()) {
+        EXPECT_TRUE(encoding->needs_carry()) << preview.error().describe();
+        continue;
+      }
+      tiled += source->fused(mask) == nullptr ? 1 : 0;
+      const auto map = field.map({quantity, 1, {}, {}});
+      ASSERT_TRUE(map.ok());
+      for (std::int64_t y = 0; y < kSide; ++y) {
+        for (std::int64_t x = 0; x <= y; ++x) {
+          const float want = map->at((y + 1) * kLength / kSide - 1, x * kLength / kSide);
+          EXPECT_NEAR(preview->at(y, x), want, 2e-5 * (1 + std::abs(want))) << describe(quantity) << y << ", " << x;
+          EXPECT_LE(quantity == Quantity::kLogit ? std::abs(want) : 0, kCap + 1e-6);
+        }
+      }
+    }
+  }
+  EXPECT_GT(tiled, 0) << "no encoding is sampled tile by tile";
+}
+
+}  // namespace
+}  // namespace locus
