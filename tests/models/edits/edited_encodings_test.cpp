@@ -28,18 +28,6 @@ Spec spec_of(const std::string& encoding, const Settings& options = {}) {
   return spec;
 }
 
-// Weights by the seed alone, so that specs which differ in an encoding's options have the same ones.
-std::unique_ptr<Transformer> model_of(const Spec& spec) {
-  at::manual_seed(5);
-  auto made = Transformer::create(spec, true, 3);
-  EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().describe());
-  const at::NoGradGuard no_grad;
-  for (const transformer::Parameter& parameter : (*made)->parameters()) {
-    parameter.value->add_(at::randn_like(*parameter.value) * 0.2);
-  }
-  return std::move(*made);
-}
-
 Subject subject_of(const Transformer& model) {
   at::manual_seed(4);
   return {model,
@@ -129,42 +117,41 @@ TEST(EditedEncodings, OneHeadTurnsOtherwiseAlone) {
   }
 }
 
-// Pairs of one head that are still or dropped: logits from the projected vectors, channel by channel.
-void expect_pairs(const Subject& subject, std::int64_t layer, std::int64_t head, bool interleaved) {
-  const at::NoGradGuard no_grad;
-  const Observation plain = observed(subject, subject.batch);
-  const position::Prepared& prepared = plain.layers[static_cast<std::size_t>(layer)].prepared;
-  const auto of_head = [&](const at::Tensor& x) {
-    return x[0].select(0, head * x.size(1) / subject.info.heads).to(at::kDouble);
-  };
-  const std::int64_t pairs = subject.info.head_width / 2;
-  const auto part = [&](const at::Tensor& query, const at::Tensor& key, std::int64_t pair) {
-    const std::int64_t a = interleaved ? 2 * pair : pair;
-    const std::int64_t b = interleaved ? 2 * pair + 1 : pair + pairs;
-    const at::Tensor q = of_head(query);
-    const at::Tensor k = of_head(key);
-    return (q.select(1, a).outer(k.select(1, a)) + q.select(1, b).outer(k.select(1, b))) /
-           std::sqrt(static_cast<double>(subject.info.head_width));
-  };
-  for (const std::int64_t pair : {std::int64_t{0}, pairs - 1}) {
-    const std::string range = std::to_string(pair) + ":" + std::to_string(pair + 1);
-    const at::Tensor turned = part(prepared.query, prepared.key, pair);
-    const at::Tensor content = part(prepared.content_query, prepared.content_key, pair);
-    expect_twin(subject, {edits_of({"pairs " + place(layer, head) + range + " drop"}), layer, head,
-                          [&](at::Tensor& own) { own.sub_(turned); }});
-    expect_twin(subject, {edits_of({"pairs " + place(layer, head) + range + " still"}), layer, head,
-                          [&](at::Tensor& own) { own.sub_(turned).add_(content); }});
-    expect_twin(subject, {edits_of({"pairs " + place(layer, head) + range + " still",
-                                    "pairs " + place(layer, head) + "0:" + std::to_string(pairs) + " drop"}),
-                          layer, head, [&](at::Tensor& own) { own.sub_(own); }});
-  }
-}
-
 TEST(EditedEncodings, PairsStandStillOrAreLeftOut) {
   for (const bool interleaved : {false, true}) {
     const auto model = model_of(spec_of("rope", {{"layout", std::string(interleaved ? "interleaved" : "half")}}));
     expect_pairs(subject_of(*model), 0, 3, interleaved);
     expect_pairs(subject_of(*model), 1, 0, interleaved);
+  }
+}
+
+// A query that attends to one key alone attends to that of its largest edited logit.
+TEST(EditedEncodings, HardAttentionTakesEdits) {
+  Spec spec = spec_of("cope", {{"hard_attention", true}});
+  spec.layers[0].attention.kv_heads = spec.layers[1].attention.kv_heads = 4;
+  const auto model = model_of(spec);
+  const Subject subject = subject_of(*model);
+  for (const std::int64_t layer : {0, 1}) {
+    const std::string at = place(layer, 2);
+    const auto twin = [&](const std::vector<std::string>& texts, Change logits) {
+      Twin made{edits_of(texts), layer, 2, std::move(logits)};
+      made.hard = true;
+      expect_twin(subject, made);
+    };
+    twin({"scale " + at + "by -1"}, [](at::Tensor& logits) { logits.neg_(); });
+    twin({"edge " + at + "6:21 0:4"}, [](at::Tensor& logits) { logits.slice(0, 6).slice(1, 0, 4).fill_(kNothing); });
+    twin({"edge " + at + "6:7 0:21"}, [](at::Tensor& logits) { logits.slice(0, 6, 7).fill_(kNothing); });
+    const at::Tensor ids = subject.batch.positions.ids;
+    twin({"bias " + at + "-4*abs(d-3)", "scale " + at + "by 0.5"},
+         [&](at::Tensor& logits) { logits.mul_(0.5).sub_(4 * (ids.unsqueeze(1) - ids - 3).abs()); });
+    twin({"head " + at + "first"}, [](at::Tensor& logits) {
+      logits.fill_(kNothing);
+      logits.select(1, 0).zero_();
+    });
+    expect_twin(subject, {edits_of({"head " + at + "zero"}), layer, 2, {}, {}, [](at::Tensor& w) { w.zero_(); }});
+    const auto refused = edited(subject, edits_of({"head " + at + "uniform"}));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
   }
 }
 

@@ -92,6 +92,25 @@ inline at::Tensor softened(const at::Tensor& logits, std::optional<double> sink)
   return at::where(sums > 0, powers / sums, at::zeros_like(powers));
 }
 
+// (T, T) weights of hard attention: the first of the largest logits, none in rows without keys.
+inline at::Tensor hardened(const at::Tensor& logits) {
+  const at::Tensor shown = logits.nan_to_num(kNothing, kNothing, kNothing);
+  at::Tensor weights = at::zeros_like(shown);
+  for (std::int64_t row = 0; row < shown.size(0); ++row) {
+    std::int64_t best = -1;
+    for (std::int64_t key = 0; key < shown.size(1); ++key) {
+      const double logit = shown[row][key].item<double>();
+      if (logit > (best < 0 ? kNothing : shown[row][best].item<double>())) {
+        best = key;
+      }
+    }
+    if (best >= 0) {
+      weights[row][best] = 1;
+    }
+  }
+  return weights;
+}
+
 using Change = std::function<void(at::Tensor& logits)>;    // (T, T), in place
 using Replace = std::function<void(at::Tensor& weights)>;  // (T, T), in place
 
@@ -99,10 +118,11 @@ struct Twin {
   Edits edits;
   std::int64_t layer = 0;
   std::int64_t head = 0;
-  Change logits{};   // then softened; or
-  Replace shown{};   // the weights that are shown, or
-  Replace output{};  // those that stand for a changed output, shown as they were
-  bool sink = true;  // a sink keeps its share
+  Change logits{};    // then softened; or
+  Replace shown{};    // the weights that are shown, or
+  Replace output{};   // those that stand for a changed output, shown as they were
+  bool sink = true;   // a sink keeps its share
+  bool hard = false;  // the largest logit has all the weight
 };
 
 // What the edited run says is what the twin's weights say.
@@ -121,8 +141,9 @@ inline void expect_twin(const Subject& subject, const Twin& twin) {
     at::Tensor logits =
         map_of(subject, subject.batch, plain, twin.layer, Quantity::kLogit).select(0, twin.head).clone();
     twin.logits(logits);
-    own.copy_(
-        softened(logits, sinks.defined() && twin.sink ? std::optional(sinks[twin.head].item<double>()) : std::nullopt));
+    own.copy_(twin.hard ? hardened(logits)
+                        : softened(logits, sinks.defined() && twin.sink ? std::optional(sinks[twin.head].item<double>())
+                                                                        : std::nullopt));
   }
   if (twin.shown) {
     twin.shown(own);
@@ -141,6 +162,18 @@ inline void expect_twin(const Subject& subject, const Twin& twin) {
   const at::Tensor before = map_of(subject, subject.batch, plain, twin.layer, Quantity::kWeight);
   EXPECT_TRUE(deviation(weights, before) > 1e-6 || deviation(seen.logits, plain.logits) > 1e-6)
       << "the edit changes nothing";
+}
+
+// Weights by the seed alone, so that specs which differ in an encoding's options have the same ones.
+inline std::unique_ptr<Transformer> model_of(const transformer::Spec& spec) {
+  at::manual_seed(5);
+  auto made = Transformer::create(spec, true, 3);
+  EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().describe());
+  const at::NoGradGuard no_grad;
+  for (const transformer::Parameter& parameter : (*made)->parameters()) {
+    parameter.value->add_(at::randn_like(*parameter.value) * 0.2);
+  }
+  return std::move(*made);
 }
 
 inline std::string place(std::int64_t layer, std::int64_t head) {
@@ -230,6 +263,37 @@ inline void expect_content(const Subject& subject, std::int64_t layer, std::int6
       map_of(subject, subject.batch, observed(subject, subject.batch), layer, Quantity::kLogit).select(0, head);
   if (deviation(content, logits) > 1e-5) {
     expect_twin(subject, {edits, layer, head, [&](at::Tensor& own) { own.copy_(content); }});
+  }
+}
+
+// Pairs of one head that are still or dropped: logits from the projected vectors, channel by channel.
+inline void expect_pairs(const Subject& subject, std::int64_t layer, std::int64_t head, bool interleaved) {
+  const at::NoGradGuard no_grad;
+  const Observation plain = observed(subject, subject.batch);
+  const position::Prepared& prepared = plain.layers[static_cast<std::size_t>(layer)].prepared;
+  const auto of_head = [&](const at::Tensor& x) {
+    return x[0].select(0, head * x.size(1) / subject.info.heads).to(at::kDouble);
+  };
+  const std::int64_t pairs = subject.info.head_width / 2;
+  const auto part = [&](const at::Tensor& query, const at::Tensor& key, std::int64_t pair) {
+    const std::int64_t a = interleaved ? 2 * pair : pair;
+    const std::int64_t b = interleaved ? 2 * pair + 1 : pair + pairs;
+    const at::Tensor q = of_head(query);
+    const at::Tensor k = of_head(key);
+    return (q.select(1, a).outer(k.select(1, a)) + q.select(1, b).outer(k.select(1, b))) /
+           std::sqrt(static_cast<double>(subject.info.head_width));
+  };
+  for (const std::int64_t pair : {std::int64_t{0}, pairs - 1}) {
+    const std::string range = std::to_string(pair) + ":" + std::to_string(pair + 1);
+    const at::Tensor turned = part(prepared.query, prepared.key, pair);
+    const at::Tensor content = part(prepared.content_query, prepared.content_key, pair);
+    expect_twin(subject, {edits_of({"pairs " + place(layer, head) + range + " drop"}), layer, head,
+                          [&](at::Tensor& own) { own.sub_(turned); }});
+    expect_twin(subject, {edits_of({"pairs " + place(layer, head) + range + " still"}), layer, head,
+                          [&](at::Tensor& own) { own.sub_(turned).add_(content); }});
+    expect_twin(subject, {edits_of({"pairs " + place(layer, head) + range + " still",
+                                    "pairs " + place(layer, head) + "0:" + std::to_string(pairs) + " drop"}),
+                          layer, head, [&](at::Tensor& own) { own.sub_(own); }});
   }
 }
 
