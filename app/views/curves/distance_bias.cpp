@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
 
 #include "app/views/controls.h"
 #include "app/views/curves/bias_drawing.h"
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
 #include "app/views/score_map.h"
-#include "core/base/atomic_file.h"
+#include "app/views/text_folder.h"
 
 namespace locus::analysis {
 
@@ -25,11 +24,6 @@ static std::size_t cached_bytes(const DistanceBias& bias) {
 namespace locus::views {
 
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr std::size_t kLongestText = std::size_t{16} << 20;
-constexpr std::size_t kMostTexts = 1000;
 
 using Bias = analysis::DistanceBias;
 
@@ -143,41 +137,6 @@ Result<analysis::DistanceBiasOptions> options_of(const ViewInput& input, const C
   return options;
 }
 
-Result<std::vector<fs::path>> texts_in(const std::string& folder) {
-  std::vector<fs::path> files;
-  std::error_code code;
-  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
-    if (entry->path().extension() == ".txt") {
-      files.push_back(entry->path());
-    }
-  }
-  if (code || files.empty() || files.size() > kMostTexts) {
-    return bad_input(
-        code ? code.message()
-             : "expected 1 to " + std::to_string(kMostTexts) + " .txt files, found " + std::to_string(files.size()),
-        folder);
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-Result<Traces> run_texts(const std::string& folder, const Work& work) {
-  LOCUS_CHECK(needs_model(work.column, "A folder of texts"));
-  LOCUS_TRY(const std::vector<fs::path> files, texts_in(folder));
-  Traces traces;
-  for (std::size_t n = 0; n < files.size(); ++n) {
-    report(work.progress, static_cast<double>(n) / static_cast<double>(files.size()), files[n].filename().string());
-    models::Input text;
-    LOCUS_TRY(text.text, read_file(files[n], kLongestText));
-    auto trace = work.column.model->run(text, {}, work.stop);
-    if (!trace) {
-      return trace.error().within(files[n].string());
-    }
-    traces.push_back(*std::move(trace));
-  }
-  return traces;
-}
-
 Result<DistanceBiasAsk> DistanceBias::ask(const ViewInput& input, std::size_t column) const {
   DistanceBiasAsk ask;
   ask.layer = input.layer;
@@ -189,7 +148,7 @@ Result<DistanceBiasAsk> DistanceBias::ask(const ViewInput& input, std::size_t co
 Result<Bias> DistanceBias::measure(const DistanceBiasAsk& ask, const Work& work) const {
   Traces texts{work.column.trace};
   if (!ask.folder.empty()) {
-    LOCUS_TRY(const auto read, work.kept<Traces>("texts", ask.folder, [&] { return run_texts(ask.folder, work); }));
+    LOCUS_TRY(const auto read, texts_of(ask.folder, work));
     texts = *read;
   }
   return models::distance_bias(texts, ask.layer, ask.options, work.stop, work.progress);

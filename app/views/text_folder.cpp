@@ -1,0 +1,59 @@
+#include "app/views/text_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "core/base/atomic_file.h"
+
+namespace locus::views {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLongestText = std::size_t{16} << 20;
+constexpr std::size_t kMostTexts = 1000;
+
+Result<std::vector<fs::path>> texts_in(const std::string& folder) {
+  std::vector<fs::path> files;
+  std::error_code code;
+  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
+    if (entry->path().extension() == ".txt") {
+      files.push_back(entry->path());
+    }
+  }
+  if (code || files.empty() || files.size() > kMostTexts) {
+    return bad_input(
+        code ? code.message()
+             : "expected 1 to " + std::to_string(kMostTexts) + " .txt files, found " + std::to_string(files.size()),
+        folder);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Result<Traces> run_texts(const std::string& folder, const Work& work) {
+  LOCUS_CHECK(needs_model(work.column, "A folder of texts"));
+  LOCUS_TRY(const std::vector<fs::path> files, texts_in(folder));
+  Traces traces;
+  for (std::size_t n = 0; n < files.size(); ++n) {
+    report(work.progress, static_cast<double>(n) / static_cast<double>(files.size()), files[n].filename().string());
+    models::Input text;
+    LOCUS_TRY(text.text, read_file(files[n], kLongestText));
+    auto trace = work.column.model->run(text, {}, work.stop);
+    if (!trace) {
+      return trace.error().within(files[n].string());
+    }
+    traces.push_back(*std::move(trace));
+  }
+  return traces;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Traces>> texts_of(const std::string& folder, const Work& work) {
+  return work.kept<Traces>("texts", folder, [&] { return run_texts(folder, work); });
+}
+
+}  // namespace locus::views
