@@ -11,7 +11,7 @@
 namespace locus::models {
 
 // Letters: T tokens. Nats throughout.
-struct Effect {
+struct EffectNumbers {
   // KL(untouched ‖ edited) of the output distribution at each position, (T); of an image's classes (1).
   std::vector<double> kl;
   // −log p of the actual next token, edited less untouched, (T−1): above 0 where a token got harder to predict. Empty
@@ -19,6 +19,9 @@ struct Effect {
   std::vector<double> delta;
   double loss = 0;  // the mean −log p; NaN likewise, and for a single token
   double loss_edited = 0;
+};
+
+struct Effect : EffectNumbers {
   std::shared_ptr<const Trace> untouched;
   std::shared_ptr<const Trace> edited;
 };
@@ -31,5 +34,17 @@ Result<Effect> effect_of_edits(const Model& model, const Input& input, StopToken
 
 // The same of two runs of one input with all logits. Errors: kBadInput where these differ in shape.
 Result<Effect> effect_between(std::shared_ptr<const Trace> untouched, std::shared_ptr<const Trace> edited);
+
+// The same for views, of the run that `trace` is of.
+struct EffectOnTrace : EffectNumbers {
+  // The likeliest outputs of each position, without the edits and with them: (T), of an image's classes (1).
+  std::vector<Prediction> top;
+  std::vector<Prediction> top_edited;
+};
+
+// Runs the trace's input again, untouched and with the model's edits (of none the effect is 0). Errors: those of run();
+// kUnsupported for models without a head and for traces of files; kTooLarge where logits of every token do not fit.
+Result<EffectOnTrace> effect_on(const Model& model, const Trace& trace, StopToken stop = {},
+                                const Progress& progress = {});
 
 }  // namespace locus::models

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "core/analysis/expected_range.h"  // of what knock_out_shuffled() gives
 #include "core/base/field.h"
 #include "core/base/progress.h"
 #include "core/base/result.h"
@@ -30,6 +32,13 @@ struct KnockOutOptions {
 // kTooLarge where logits of every token do not fit; kCancelled.
 Result<Field> knock_out(const Model& model, const Trace& trace, const KnockOutOptions& options, StopToken stop = {},
                         const Progress& progress = {});
+
+// What the same edits do where the text says nothing: the effects on copies of the input whose tokens (special ones
+// stay; of an image the patches) are shuffled, deterministic in `seed`. Of a logit the token and position stay those of
+// the input. One (L, H) a copy. Errors: those of knock_out(); kBadInput for fewer than one copy.
+Result<std::vector<Field>> knock_out_shuffled(const Model& model, const Trace& trace, const KnockOutOptions& options,
+                                              std::int64_t copies, std::uint64_t seed, StopToken stop = {},
+                                              const Progress& progress = {});
 
 // The id that a word names: a number, or a text that is one token of the model (of an image model, none). Errors:
 // kUsage.

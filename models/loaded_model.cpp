@@ -317,6 +317,7 @@ TraceData LoadedModel::trace_data(const transformer::Transformer& model, Prepare
     data.input_ids = prepared.batch.ids.select(0, 0);
   }
   data.position_ids = prepared.batch.positions.ids;
+  data.untouched_ids = prepared.untouched.ids;
   (model.spec().head ? data.logits : data.hidden) = observation.logits.select(0, 0);
   for (std::size_t n = 0; n < model.encodings().size(); ++n) {
     const transformer::LayerEncoding& used = model.encodings()[n];

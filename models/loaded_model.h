@@ -57,6 +57,7 @@ class LoadedModel : public Model {
   // What an input becomes: a batch of one and its tokens.
   struct Prepared {
     transformer::Batch batch;
+    position::Positions untouched = {};  // positions before edits
     std::vector<TokenInfo> tokens;
     ImageGrid grid;
     Picture picture;

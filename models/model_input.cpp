@@ -103,6 +103,7 @@ Result<LoadedModel::Prepared> LoadedModel::prepare(const Input& input) const {
   } else {
     prepared.batch.pixels = prepared.batch.pixels.to(device);
   }
+  prepared.untouched = prepared.batch.positions;
   if (!edits_.empty()) {
     LOCUS_CHECK(edit(prepared.batch, prepared.grid));
     const at::Tensor places = places_of(prepared.batch.positions, prepared.grid.columns).contiguous();

@@ -52,11 +52,12 @@ struct TraceData {
   // The first layer's encoding as the checkpoint has it, which belongs to one model and tells whose trace this is; null
   // of a file.
   std::shared_ptr<const position::PositionEncoding> of_model;
-  at::Tensor pixels;        // (1, channels, height, width) of a run over an image
-  at::Tensor input_ids;     // (T) int64; undefined for images
-  at::Tensor position_ids;  // (T) or (T, 2) float64
-  at::Tensor logits;        // (T or 1, V); (classes) of an image as (1, classes); undefined without a head
-  at::Tensor hidden;        // (T, C) after the final norm, of a model without a head
+  at::Tensor pixels;         // (1, channels, height, width) of a run over an image
+  at::Tensor input_ids;      // (T) int64; undefined for images
+  at::Tensor position_ids;   // (T) or (T, 2) float64
+  at::Tensor untouched_ids;  // the same before the run's edits; of a run alone
+  at::Tensor logits;         // (T or 1, V); (classes) of an image as (1, classes); undefined without a head
+  at::Tensor hidden;         // (T, C) after the final norm, of a model without a head
   // The encodings' trained tensors, by their names in a trace: "encoding.e", "layers.3.encoding.up_proj".
   std::vector<std::pair<std::string, at::Tensor>> encoding_parameters;
   std::vector<TraceLayer> layers;

@@ -90,6 +90,12 @@ std::string csv_header(const DataParts& parts) {
   return text + (tokens.empty() ? "" : comment("tokens" + tokens));
 }
 
+// Columns of a table that hold words, before those of numbers.
+std::size_t words_a_row(const DataParts& parts) {
+  const std::size_t numbers = parts.shape.empty() ? 1 : static_cast<std::size_t>(parts.shape.back());
+  return parts.columns.size() > numbers ? parts.columns.size() - numbers : 0;
+}
+
 using Sink = std::function<Status(std::string_view)>;
 
 Status npy_values(std::span<const float> values, const Sink& sink) {
@@ -104,11 +110,15 @@ Status csv_values(std::span<const float> values, const DataParts& parts, std::in
   const std::int64_t columns = shape.empty() ? 1 : shape.back();
   const std::int64_t rows = shape.size() > 1 ? shape[shape.size() - 2] : 1;
   const std::int64_t all = count_of(shape);
+  const std::size_t words = words_a_row(parts);
   std::string text;
   for (const float value : values) {
     const auto map = static_cast<std::size_t>(before / (columns * rows));
-    if (before % (columns * rows) == 0 && map < parts.titles.size()) {
+    if (words == 0 && before % (columns * rows) == 0 && map < parts.titles.size()) {
       text += comment(parts.titles[map]);
+    }
+    for (std::size_t n = 0; before % columns == 0 && n < words; ++n) {
+      text += quoted(parts.titles[static_cast<std::size_t>(before / columns) * words + n]) + ",";
     }
     append_number(text, value);
     ++before;
@@ -158,6 +168,12 @@ std::string whole_text(const Data& data, bool npy) {
 }
 
 }  // namespace
+
+Data with_words(Data table, std::vector<std::string> names, std::vector<std::string> words) {
+  table.columns.insert(table.columns.begin(), names.begin(), names.end());
+  table.titles = std::move(words);
+  return table;
+}
 
 DataParts in_one_part(Data data) {
   auto values = std::make_shared<std::vector<float>>(std::move(data.values));

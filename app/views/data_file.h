@@ -11,11 +11,15 @@
 
 namespace locus::views {
 
+// The table with columns of words before its numbers: `words` row by row.
+Data with_words(Data table, std::vector<std::string> names, std::vector<std::string> words);
+
 DataParts in_one_part(Data data);
 Result<Data> collected(const DataParts& parts);
 
 std::string to_npy(const Data& data);
-// A table has its column names in the first line; a map has one line a row, maps of more than two axes one block of
+// A table has its column names in the first line; with more names than numbers a row it has words in the first columns,
+// `titles` row by row (CSV alone). A map has one line a row, maps of more than two axes one block of
 // lines after the other with an empty line between. Tokens and titles of maps stand in comments: "# tokens,The, cat"
 // once, "# text-rope, layer 0, head 3: attention weight" over each map. Numbers round-trip; NaN is "nan".
 std::string to_csv(const Data& data);

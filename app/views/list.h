@@ -29,5 +29,7 @@ const View& head_difference_view();
 const View& knock_out_view();
 const View& move_view();
 const View& logit_lens_view();
+const View& logit_attribution_view();
+const View& effect_view();
 
 }  // namespace locus::views

@@ -3,10 +3,12 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/base/numbers.h"
 #include "models/analyses/fields.h"
+#include "models/analyses/rerun.h"
 #include "models/guard.h"
 
 namespace locus::models {
@@ -32,6 +34,51 @@ void append(std::vector<double>& list, const at::Tensor& values) {
   list.insert(list.end(), flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel());
 }
 
+// Of logits (R, V) of one input; `ids` (T) are those of tokens that are predicted one by one, or undefined.
+EffectNumbers numbers_of(const at::Tensor& untouched, const at::Tensor& edited, const at::Tensor& ids) {
+  EffectNumbers effect;
+  const std::int64_t rows = untouched.size(0);
+  std::vector<double> losses;
+  std::vector<double> losses_edited;
+  for (std::int64_t begin = 0; begin < rows; begin += kRowsAtOnce) {
+    const std::int64_t end = std::min(begin + kRowsAtOnce, rows);
+    const at::Tensor first = log_shares(untouched, begin, end);
+    const at::Tensor second = log_shares(edited, begin, end);
+    append(effect.kl, (first.exp() * (first - second)).sum(-1).clamp_min(0));
+    const std::int64_t scored = std::min(end, rows - 1) - begin;
+    if (ids.defined() && scored > 0) {
+      const at::Tensor next = ids.slice(0, begin + 1, begin + 1 + scored).cpu().unsqueeze(1);
+      append(losses, -first.slice(0, 0, scored).gather(1, next).squeeze(1));
+      append(losses_edited, -second.slice(0, 0, scored).gather(1, next).squeeze(1));
+    }
+  }
+  for (std::size_t n = 0; n < losses.size(); ++n) {
+    effect.delta.push_back(losses_edited[n] - losses[n]);
+  }
+  effect.loss = mean_of(losses);
+  effect.loss_edited = mean_of(losses_edited);
+  return effect;
+}
+
+// The tokens that a model predicts one by one from these logits; undefined where it does not.
+at::Tensor predicted_ids(const ModelInfo& info, const at::Tensor& ids, const at::Tensor& logits) {
+  return info.causal && !info.image && ids.defined() && logits.size(0) == ids.size(0) ? ids : at::Tensor();
+}
+
+std::vector<Prediction> likeliest_of(const at::Tensor& logits, const TraceData& data) {
+  std::vector<Prediction> tops;
+  for (std::int64_t begin = 0; begin < logits.size(0); begin += kRowsAtOnce) {
+    const at::Tensor shares = log_shares(logits, begin, std::min(begin + kRowsAtOnce, logits.size(0)));
+    const auto [most, ids] = shares.max(-1);
+    for (std::int64_t n = 0; n < ids.size(0); ++n) {
+      const auto id = ids[n].item<std::int64_t>();
+      tops.push_back(
+          {id, data.label ? data.label(id) : std::to_string(id), static_cast<float>(std::exp(most[n].item<double>()))});
+    }
+  }
+  return tops;
+}
+
 }  // namespace
 
 Result<Effect> effect_between(std::shared_ptr<const Trace> untouched, std::shared_ptr<const Trace> edited) {
@@ -47,30 +94,37 @@ Result<Effect> effect_between(std::shared_ptr<const Trace> untouched, std::share
                        std::to_string(before->logits.size(0)) + " and " + std::to_string(after->logits.size(0)));
     }
     Effect effect;
-    const std::int64_t rows = before->logits.size(0);
-    const bool next = untouched->model().causal && !untouched->model().image && before->input_ids.defined() &&
-                      rows == before->input_ids.size(0);
-    std::vector<double> losses;
-    std::vector<double> losses_edited;
-    for (std::int64_t begin = 0; begin < rows; begin += kRowsAtOnce) {
-      const std::int64_t end = std::min(begin + kRowsAtOnce, rows);
-      const at::Tensor first = log_shares(before->logits, begin, end);
-      const at::Tensor second = log_shares(after->logits, begin, end);
-      append(effect.kl, (first.exp() * (first - second)).sum(-1).clamp_min(0));
-      const std::int64_t scored = std::min(end, rows - 1) - begin;
-      if (next && scored > 0) {
-        const at::Tensor ids = before->input_ids.slice(0, begin + 1, begin + 1 + scored).cpu().unsqueeze(1);
-        append(losses, -first.slice(0, 0, scored).gather(1, ids).squeeze(1));
-        append(losses_edited, -second.slice(0, 0, scored).gather(1, ids).squeeze(1));
-      }
-    }
-    for (std::size_t n = 0; n < losses.size(); ++n) {
-      effect.delta.push_back(losses_edited[n] - losses[n]);
-    }
-    effect.loss = mean_of(losses);
-    effect.loss_edited = mean_of(losses_edited);
+    static_cast<EffectNumbers&>(effect) =
+        numbers_of(before->logits, after->logits, predicted_ids(untouched->model(), before->input_ids, before->logits));
     effect.untouched = std::move(untouched);
     effect.edited = std::move(edited);
+    return effect;
+  });
+}
+
+Result<EffectOnTrace> effect_on(const Model& model, const Trace& trace, StopToken stop, const Progress& progress) {
+  return guarded([&]() -> Result<EffectOnTrace> {
+    const at::NoGradGuard no_grad;
+    LOCUS_TRY(Rerun run, rerun_of(model, trace, "effect"));
+    LOCUS_CHECK(check_logits(run, "effect"));
+    if (!run.data.untouched_ids.defined()) {
+      return unsupported("effect: expected a run of the checkpoint, found a trace of one", model.info().name);
+    }
+    transformer::ObserveOptions options;
+    options.all_logits = true;
+    options.stop = std::move(stop);
+    options.progress = progress;
+    LOCUS_TRY(const transformer::Observation after, run.transformer.observe(run.batch, options));
+    run.batch.edits = nullptr;
+    run.batch.positions.ids = run.data.untouched_ids;
+    LOCUS_TRY(const transformer::Observation before, run.transformer.observe(run.batch, options));
+    const at::Tensor first = before.logits.select(0, 0);
+    const at::Tensor second = after.logits.select(0, 0);
+    EffectOnTrace effect;
+    static_cast<EffectNumbers&>(effect) =
+        numbers_of(first, second, predicted_ids(model.info(), run.data.input_ids, first));
+    effect.top = likeliest_of(first, run.data);
+    effect.top_edited = likeliest_of(second, run.data);
     return effect;
   });
 }

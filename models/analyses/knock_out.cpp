@@ -2,21 +2,21 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <numeric>
+#include <random>
 #include <utility>
 
 #include "core/base/numbers.h"
-#include "models/analyses/fields.h"
 #include "models/analyses/layer_reuse.h"
 #include "models/analyses/outputs.h"
+#include "models/analyses/rerun.h"
 #include "models/edits/run_edits.h"
 #include "models/guard.h"
-#include "models/loaded_model.h"
 
 namespace locus::models {
 
 namespace {
-
-constexpr double kMostLogits = 2e9;  // numbers
 
 // What a run's logits (R, V) are asked.
 class Probe {
@@ -59,8 +59,9 @@ class Probe {
   double own_share_ = 0;
 };
 
-Status check(const ModelInfo& info, const TraceData& data, const KnockOutOptions& options) {
-  const auto length = static_cast<std::int64_t>(data.tokens.size());
+Status check(const Rerun& run, const KnockOutOptions& options) {
+  const ModelInfo& info = run.loaded.info();
+  const std::int64_t length = run.length();
   if (options.measure == KnockOutMeasure::kLoss && (!info.causal || info.image || length < 2)) {
     return info.causal && !info.image
                ? bad_input("knock-out: expected at least two tokens, of which the first predicts, found one")
@@ -73,12 +74,95 @@ Status check(const ModelInfo& info, const TraceData& data, const KnockOutOptions
                          : "knock-out: expected a position below " + std::to_string(length) + ", found " +
                                std::to_string(options.position));
   }
-  if (static_cast<double>(length) * static_cast<double>(info.vocabulary) > kMostLogits &&
-      options.measure != KnockOutMeasure::kLogit) {
-    return too_large("knock-out: logits of " + std::to_string(length) + " tokens × " + std::to_string(info.vocabulary) +
-                     "; measure logit at the last position, or take a shorter text");
+  return options.measure == KnockOutMeasure::kLogit ? Status() : check_logits(run, "knock-out");
+}
+
+Result<Rerun> knock_out_run(const Model& model, const Trace& trace, const KnockOutOptions& options) {
+  LOCUS_TRY(const Rerun run, rerun_of(model, trace, "knock-out"));
+  LOCUS_CHECK(check(run, options));
+  return run;
+}
+
+// One head after the other.
+Result<Field> effects_of(const Rerun& run, const KnockOutOptions& options, const StopToken& stop,
+                         const Progress& progress) {
+  const ModelInfo& info = run.loaded.info();
+  const std::int64_t length = run.batch.positions.size();
+  const bool last_alone =
+      options.measure == KnockOutMeasure::kLogit && (options.position < 0 || options.position == length - 1);
+  LOCUS_TRY(const LayerReuse runs, LayerReuse::begin(run.transformer, info, run.batch, !last_alone, stop));
+  const Probe probe(options, runs.first().logits.select(0, 0),
+                    run.batch.ids.defined() ? run.batch.ids[0] : at::Tensor());
+
+  Field field = Field::zeros(info.layers, info.heads);
+  field.row_axis = {"layer", "", 0, 1};
+  field.column_axis = {"head", "", 0, 1};
+  for (std::int64_t layer = 0; layer < info.layers; ++layer) {
+    for (std::int64_t head = 0; head < info.heads; ++head) {
+      if (stop.stop_requested()) {
+        return cancelled();
+      }
+      report(progress, static_cast<double>(layer * info.heads + head) / static_cast<double>(info.layers * info.heads),
+             "head " + std::to_string(layer) + "." + std::to_string(head));
+      Edits edits = run.loaded.edits();
+      Edit edit;
+      edit.layer.indices = {layer};
+      edit.head.indices = {head};
+      edit.to = options.to;
+      edits.push_back(std::move(edit));
+      LOCUS_TRY(const at::Tensor logits, runs.logits(edits, layer, run.data.grid.columns));
+      field.at(layer, head) = static_cast<float>(probe(logits));
+    }
   }
-  return {};
+  return field;
+}
+
+// 0 … n − 1 in some order, the same on every machine.
+std::vector<std::int64_t> shuffled_order(std::size_t count, std::mt19937_64& random) {
+  std::vector<std::int64_t> order(count);
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  for (std::size_t n = count; n > 1; --n) {
+    std::swap(order[n - 1], order[random() % n]);
+  }
+  return order;
+}
+
+// (T) with the tokens that stand for bytes of the text in another order; special ones stay.
+at::Tensor shuffled_ids(const at::Tensor& ids, const std::vector<TokenInfo>& tokens, std::mt19937_64& random) {
+  const bool any = std::any_of(tokens.begin(), tokens.end(), [](const TokenInfo& each) { return !each.bytes.empty(); });
+  std::vector<std::int64_t> places;
+  for (std::size_t n = 0; n < tokens.size(); ++n) {
+    if (!any || !tokens[n].bytes.empty()) {
+      places.push_back(static_cast<std::int64_t>(n));
+    }
+  }
+  const at::Tensor to = at::tensor(places, at::kLong);
+  const at::Tensor from = to.index_select(0, at::tensor(shuffled_order(places.size(), random), at::kLong));
+  const at::Tensor own = ids.cpu();
+  return own.index_copy(0, to, own.index_select(0, from)).to(ids.device());
+}
+
+// (1, channels, height, width) with its patches in another order.
+at::Tensor shuffled_patches(const at::Tensor& pixels, std::int64_t patch, std::mt19937_64& random) {
+  const std::int64_t rows = pixels.size(2) / patch;
+  const std::int64_t columns = pixels.size(3) / patch;
+  const at::Tensor order =
+      at::tensor(shuffled_order(static_cast<std::size_t>(rows * columns), random), at::kLong).to(pixels.device());
+  // (1, channels, patch, patch, rows, columns)
+  const at::Tensor patches = pixels.reshape({1, -1, rows, patch, columns, patch}).permute({0, 1, 3, 5, 2, 4});
+  const at::Tensor moved = patches.flatten(4).index_select(4, order).view(patches.sizes());
+  return moved.permute({0, 1, 4, 2, 5, 3}).reshape(pixels.sizes());
+}
+
+// The token that a logit is of, where it is the input's likeliest.
+Result<std::int64_t> likeliest(const Rerun& run, std::int64_t position, const StopToken& stop) {
+  transformer::ObserveOptions observe;
+  observe.all_logits = true;
+  observe.stop = stop;
+  LOCUS_TRY(const transformer::Observation seen, run.transformer.observe(run.batch, observe));
+  const at::Tensor logits = seen.logits[0];
+  const std::int64_t last = logits.size(0) - 1;
+  return logits[last == 0 || position < 0 ? last : position].argmax().item<std::int64_t>();
 }
 
 }  // namespace
@@ -87,51 +171,40 @@ Result<Field> knock_out(const Model& model, const Trace& trace, const KnockOutOp
                         const Progress& progress) {
   return guarded([&]() -> Result<Field> {
     const at::NoGradGuard no_grad;
-    LOCUS_TRY(const TraceData* const data, data_of(trace));
-    const LoadedModel* const loaded = model.loaded();
-    const ModelInfo& info = model.info();
-    if (loaded == nullptr || loaded->encoder() != nullptr || (!data->input_ids.defined() && !data->pixels.defined())) {
-      return unsupported("knock-out: expected a checkpoint of one side that can be run again", info.name);
-    }
-    LOCUS_TRY(const transformer::Transformer* const transformer, loaded->ready());
-    if (!transformer->spec().head) {
-      return unsupported("knock-out: " + info.name + " has no head, so it predicts nothing");
-    }
-    LOCUS_CHECK(check(info, *data, options));
-    transformer::Batch batch;
-    if (data->input_ids.defined()) {
-      batch.ids = data->input_ids.unsqueeze(0);
-    }
-    batch.pixels = data->pixels;
-    batch.positions = {data->position_ids, data->grid.cls + data->grid.registers};
-    LOCUS_CHECK(loaded->edit_layers(batch, data->grid));
-    const auto length = static_cast<std::int64_t>(data->tokens.size());
-    const bool last_alone =
-        options.measure == KnockOutMeasure::kLogit && (options.position < 0 || options.position == length - 1);
-    LOCUS_TRY(const LayerReuse runs, LayerReuse::begin(*transformer, info, batch, !last_alone, stop));
-    const Probe probe(options, runs.first().logits.select(0, 0), data->input_ids);
+    LOCUS_TRY(const Rerun run, knock_out_run(model, trace, options));
+    return effects_of(run, options, stop, progress);
+  });
+}
 
-    Field field = Field::zeros(info.layers, info.heads);
-    field.row_axis = {"layer", "", 0, 1};
-    field.column_axis = {"head", "", 0, 1};
-    for (std::int64_t layer = 0; layer < info.layers; ++layer) {
-      for (std::int64_t head = 0; head < info.heads; ++head) {
-        if (stop.stop_requested()) {
-          return cancelled();
-        }
-        report(progress, static_cast<double>(layer * info.heads + head) / static_cast<double>(info.layers * info.heads),
-               "head " + std::to_string(layer) + "." + std::to_string(head));
-        Edits edits = loaded->edits();
-        Edit edit;
-        edit.layer.indices = {layer};
-        edit.head.indices = {head};
-        edit.to = options.to;
-        edits.push_back(std::move(edit));
-        LOCUS_TRY(const at::Tensor logits, runs.logits(edits, layer, data->grid.columns));
-        field.at(layer, head) = static_cast<float>(probe(logits));
-      }
+Result<std::vector<Field>> knock_out_shuffled(const Model& model, const Trace& trace, const KnockOutOptions& asked,
+                                              std::int64_t copies, std::uint64_t seed, StopToken stop,
+                                              const Progress& progress) {
+  return guarded([&]() -> Result<std::vector<Field>> {
+    const at::NoGradGuard no_grad;
+    KnockOutOptions options = asked;
+    LOCUS_TRY(Rerun run, knock_out_run(model, trace, options));
+    if (copies < 1) {
+      return bad_input("knock-out: expected at least one shuffled copy, found " + std::to_string(copies));
     }
-    return field;
+    if (options.measure == KnockOutMeasure::kLogit && options.token < 0) {
+      LOCUS_TRY(options.token, likeliest(run, options.position, stop));
+    }
+    const transformer::Batch own = run.batch;
+    std::mt19937_64 random(seed);
+    std::vector<Field> fields;
+    for (std::int64_t n = 0; n < copies; ++n) {
+      const Progress part = [&](const ProgressReport& news) {
+        report(progress, (static_cast<double>(n) + news.fraction) / static_cast<double>(copies),
+               "shuffled copy " + std::to_string(n + 1) + " of " + std::to_string(copies) + ", " + news.what);
+      };
+      if (own.ids.defined()) {
+        run.batch.ids = shuffled_ids(own.ids[0], run.data.tokens, random).unsqueeze(0);
+      } else {
+        run.batch.pixels = shuffled_patches(own.pixels, run.transformer.spec().image.patch, random);
+      }
+      LOCUS_TRY(fields.emplace_back(), effects_of(run, options, stop, part));
+    }
+    return fields;
   });
 }
 

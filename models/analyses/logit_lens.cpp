@@ -7,8 +7,8 @@
 #include <map>
 
 #include "models/analyses/fields.h"
+#include "models/analyses/rerun.h"
 #include "models/guard.h"
-#include "models/loaded_model.h"
 
 namespace locus::models {
 
@@ -36,32 +36,23 @@ Result<LogitLens> logit_lens(const Model& model, const Trace& trace, std::int64_
                              const Progress& progress) {
   return guarded([&]() -> Result<LogitLens> {
     const at::NoGradGuard no_grad;
-    LOCUS_TRY(const TraceData* const data, data_of(trace));
-    const LoadedModel* const loaded = model.loaded();
     const ModelInfo& info = model.info();
-    if (loaded == nullptr || loaded->encoder() != nullptr || !data->input_ids.defined()) {
-      return unsupported(info.image ? "logit lens: images are read off their class token or all patches together"
-                                    : "logit lens: expected a checkpoint of one side that can be run again",
-                         info.name);
+    if (info.image) {
+      return unsupported("logit lens: images are read off their class token or all patches together", info.name);
     }
+    LOCUS_TRY(const Rerun run, rerun_of(model, trace, "logit lens"));
     if (token >= info.vocabulary) {
       return bad_input("logit lens: expected a token below " + std::to_string(info.vocabulary) + ", found " +
                        std::to_string(token));
     }
-    LOCUS_TRY(const transformer::Transformer* const transformer, loaded->ready());
-    if (!transformer->spec().head) {
-      return unsupported("logit lens: " + info.name + " has no head, so it predicts nothing");
-    }
-    transformer::Batch batch{data->input_ids.unsqueeze(0), {}, {data->position_ids, 0}};
-    LOCUS_CHECK(loaded->edit_layers(batch, data->grid));
     transformer::ObserveOptions options;
     options.hidden = true;
     options.all_logits = true;
     options.stop = stop;
     options.progress = progress;
-    LOCUS_TRY(const transformer::Observation seen, transformer->observe(batch, options));
+    LOCUS_TRY(const transformer::Observation seen, run.transformer.observe(run.batch, options));
 
-    const std::int64_t length = data->input_ids.size(0);
+    const std::int64_t length = run.data.input_ids.size(0);
     LogitLens lens;
     lens.probability = Field::zeros(info.layers + 1, length);
     lens.probability.quantity = "probability";
@@ -79,7 +70,7 @@ Result<LogitLens> logit_lens(const Model& model, const Trace& trace, std::int64_
         const at::Tensor logits =
             row == info.layers
                 ? seen.logits[0].slice(0, begin, end)
-                : transformer->head(seen.layers[static_cast<std::size_t>(row)].hidden.slice(1, begin, end))
+                : run.transformer.head(seen.layers[static_cast<std::size_t>(row)].hidden.slice(1, begin, end))
                       .select(0, 0);
         take_rows(logits, row, begin, token, lens);
       }
@@ -87,7 +78,7 @@ Result<LogitLens> logit_lens(const Model& model, const Trace& trace, std::int64_
     std::map<std::int64_t, std::string> names;
     for (const std::int64_t id : lens.ids) {
       auto [known, added] = names.try_emplace(id);
-      known->second = added ? (data->label ? data->label(id) : std::to_string(id)) : known->second;
+      known->second = added ? (run.data.label ? run.data.label(id) : std::to_string(id)) : known->second;
       lens.labels.push_back(known->second);
     }
     return lens;

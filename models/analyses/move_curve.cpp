@@ -4,70 +4,150 @@
 
 #include <optional>
 
-#include "core/base/numbers.h"
-#include "models/analyses/fields.h"
+#include "core/attention/score_field.h"
 #include "models/analyses/outputs.h"
+#include "models/analyses/rerun.h"
 #include "models/edits/run_edits.h"
 #include "models/guard.h"
-#include "models/loaded_model.h"
 
 namespace locus::models {
 
-Result<std::vector<MovePoint>> move_curve(const Model& model, const Trace& trace, Range tokens,
-                                          const std::vector<double>& by, StopToken stop, const Progress& progress) {
+namespace {
+
+// Runs of one input with tokens elsewhere.
+class Mover {
+ public:
+  static Result<Mover> begin(const Model& model, const Trace& trace, const MoveOptions& options, StopToken stop);
+
+  // Positions that the encoding cannot take are remembered, and leave NaN.
+  Result<MovePoint> moved(Range tokens, double by);
+  // What refused the first positions, where none were taken.
+  Status outcome() const { return !any_ && refused_ ? Status(*refused_) : Status(); }
+
+ private:
+  Mover(Rerun run, const MoveOptions& options) : run_(std::move(run)), options_(&options) {}
+  Result<double> weight_of(const transformer::Batch& batch, const transformer::Observation& seen, Range tokens) const;
+
+  Rerun run_;
+  const MoveOptions* options_;
+  transformer::ObserveOptions observe_;
+  at::Tensor before_;  // logits of the run that moves nothing
+  std::optional<Error> refused_;
+  bool any_ = false;
+};
+
+Result<Mover> Mover::begin(const Model& model, const Trace& trace, const MoveOptions& options, StopToken stop) {
+  LOCUS_TRY(Rerun run, rerun_of(model, trace, "move"));
+  const ModelInfo& info = model.info();
+  if (options.layer >= info.layers || options.head >= info.heads) {
+    return bad_input("move: expected a layer below " + std::to_string(info.layers) + " and a head below " +
+                     std::to_string(info.heads) + ", found " + std::to_string(options.layer) + "." +
+                     std::to_string(options.head));
+  }
+  Mover mover(std::move(run), options);
+  mover.observe_.all_logits = options.outputs;
+  mover.observe_.stop = std::move(stop);
+  if (options.outputs) {
+    LOCUS_CHECK(check_logits(mover.run_, "move"));
+    LOCUS_TRY(const transformer::Observation untouched,
+              mover.run_.transformer.observe(mover.run_.batch, mover.observe_));
+    mover.before_ = untouched.logits.select(0, 0);
+  }
+  return mover;
+}
+
+Result<double> Mover::weight_of(const transformer::Batch& batch, const transformer::Observation& seen,
+                                Range tokens) const {
+  const std::int64_t layer = options_->layer;
+  const transformer::LayerRecord& record = seen.layers[static_cast<std::size_t>(layer)];
+  const attention::ScoreField field(
+      std::make_shared<const attention::ComputedScores>(
+          run_.transformer.encoding_of(batch, layer), run_.transformer.encoding_layer(layer), record.prepared,
+          record.log_sum_exp, record.chosen, run_.transformer.soft_cap_of(batch, layer)),
+      run_.transformer.mask(layer));
+  const std::int64_t prefix = batch.positions.prefix;
+  const std::int64_t query = run_.data.grid.cls > 0 ? 0 : batch.positions.size() - 1;
+  LOCUS_TRY(const Field row, field.map({attention::Quantity::kWeight,
+                                        options_->head,
+                                        {query, query + 1},
+                                        {tokens.begin + prefix, tokens.end + prefix}}));
+  double sum = 0;
+  for (const float weight : row.values) {
+    sum += static_cast<double>(weight);
+  }
+  return sum;
+}
+
+Result<MovePoint> Mover::moved(Range tokens, double by) {
+  Edit shift;
+  shift.kind = EditKind::kShift;
+  shift.tokens = tokens;
+  shift.by = by;
+  MovePoint point;
+  point.by = by;
+  transformer::Batch batch = run_.batch;
+  const auto positions = edited_positions({shift}, batch.positions, run_.data.grid.columns, run_.transformer);
+  if (!positions.ok()) {
+    refused_ = refused_ ? refused_ : positions.error();
+    return point;
+  }
+  batch.positions = *positions;
+  LOCUS_CHECK(run_.loaded.edit_layers(batch, run_.data.grid));
+  LOCUS_TRY(const transformer::Observation seen, run_.transformer.observe(batch, observe_));
+  any_ = true;
+  if (options_->outputs) {
+    const at::Tensor after = seen.logits.select(0, 0);
+    const ModelInfo& info = run_.loaded.info();
+    const bool predicts =
+        info.causal && !info.image && run_.data.input_ids.defined() && run_.data.input_ids.size(0) > 1;
+    point.kl = mean_divergence(before_, after);
+    point.loss = predicts ? mean_loss(after, run_.data.input_ids) : kNaN;
+  }
+  if (options_->layer >= 0) {
+    LOCUS_TRY(point.weight, weight_of(batch, seen, tokens));
+  }
+  return point;
+}
+
+}  // namespace
+
+Result<std::vector<MovePoint>> move_curve(const Model& model, const Trace& trace, const MoveOptions& options,
+                                          StopToken stop, const Progress& progress) {
   return guarded([&]() -> Result<std::vector<MovePoint>> {
     const at::NoGradGuard no_grad;
-    LOCUS_TRY(const TraceData* const data, data_of(trace));
-    const LoadedModel* const loaded = model.loaded();
-    const ModelInfo& info = model.info();
-    if (loaded == nullptr || loaded->encoder() != nullptr || (!data->input_ids.defined() && !data->pixels.defined())) {
-      return unsupported("move: expected a checkpoint of one side that can be run again", info.name);
-    }
-    LOCUS_TRY(const transformer::Transformer* const transformer, loaded->ready());
-    if (!transformer->spec().head) {
-      return unsupported("move: " + info.name + " has no head, so it predicts nothing");
-    }
-    transformer::Batch batch;
-    batch.ids = data->input_ids.defined() ? data->input_ids.unsqueeze(0) : at::Tensor();
-    batch.pixels = data->pixels;
-    batch.positions = {data->position_ids, data->grid.cls + data->grid.registers};
-    LOCUS_CHECK(loaded->edit_layers(batch, data->grid));
-    transformer::ObserveOptions options;
-    options.all_logits = true;
-    options.stop = stop;
-    LOCUS_TRY(const transformer::Observation untouched, transformer->observe(batch, options));
-    const at::Tensor before = untouched.logits.select(0, 0);
-    const bool predicts = info.causal && !info.image && data->input_ids.defined() && data->input_ids.size(0) > 1;
-
+    LOCUS_TRY(Mover mover, Mover::begin(model, trace, options, std::move(stop)));
     std::vector<MovePoint> curve;
-    std::optional<Error> refused;
-    bool any = false;
-    for (const double distance : by) {
-      report(progress, static_cast<double>(curve.size()) / static_cast<double>(by.size()),
-             "by " + number_text(distance));
-      Edit shift;
-      shift.kind = EditKind::kShift;
-      shift.tokens = tokens;
-      shift.by = distance;
-      curve.push_back({distance, kNaN, kNaN});
-      transformer::Batch moved = batch;
-      const auto positions = edited_positions({shift}, batch.positions, data->grid.columns, *transformer);
-      if (!positions.ok()) {
-        refused = refused ? refused : positions.error();
-        continue;
-      }
-      moved.positions = *positions;
-      LOCUS_CHECK(loaded->edit_layers(moved, data->grid));
-      LOCUS_TRY(const transformer::Observation seen, transformer->observe(moved, options));
-      const at::Tensor after = seen.logits.select(0, 0);
-      curve.back().kl = mean_divergence(before, after);
-      curve.back().loss = predicts ? mean_loss(after, data->input_ids) : kNaN;
-      any = true;
+    for (const double by : options.by) {
+      report(progress, static_cast<double>(curve.size()) / static_cast<double>(options.by.size()),
+             "by " + number_text(by));
+      LOCUS_TRY(curve.emplace_back(), mover.moved(options.tokens, by));
     }
-    if (!any && refused) {
-      return *refused;
-    }
+    LOCUS_CHECK(mover.outcome());
     return curve;
+  });
+}
+
+Result<std::vector<std::vector<MovePoint>>> move_map(const Model& model, const Trace& trace, const MoveOptions& options,
+                                                     StopToken stop, const Progress& progress) {
+  return guarded([&]() -> Result<std::vector<std::vector<MovePoint>>> {
+    const at::NoGradGuard no_grad;
+    LOCUS_TRY(Mover mover, Mover::begin(model, trace, options, stop));
+    std::vector<std::vector<MovePoint>> rows;
+    double done = 0;
+    const double count = static_cast<double>(options.by.size()) * static_cast<double>(options.tokens.size());
+    for (std::int64_t token = options.tokens.begin; token < options.tokens.end; ++token) {
+      rows.emplace_back();
+      for (const double by : options.by) {
+        if (stop.stop_requested()) {
+          return cancelled();
+        }
+        report(progress, done / count, "token " + std::to_string(token) + " by " + number_text(by));
+        done += 1;
+        LOCUS_TRY(rows.back().emplace_back(), mover.moved({token, token + 1}, by));
+      }
+    }
+    LOCUS_CHECK(mover.outcome());
+    return rows;
   });
 }
 

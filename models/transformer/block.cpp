@@ -57,14 +57,14 @@ bool runs_kernels(const at::Tensor& x, const Linear& weights) {
          weights.weight.size(0) % attention::kLanes == 0;
 }
 
+}  // namespace
+
 bool before(NormPlace place) {
   return place == NormPlace::kPre || place == NormPlace::kBoth;
 }
 bool after(NormPlace place) {
   return place == NormPlace::kAfter || place == NormPlace::kBoth;
 }
-
-}  // namespace
 
 at::Tensor linear(const at::Tensor& x, const Linear& weights) {
   return products::linear(x, weights.weight, weights.bias);
@@ -308,12 +308,24 @@ Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) c
   const auto wanted = [&](const at::Tensor& rows, std::int64_t axis) {
     return last ? rows.slice(axis, run.output_rows.begin, run.output_rows.end) : rows;
   };
-  at::Tensor branch = linear(merge_heads(wanted(attended.output, 2)), weights_.output);
+  // Branches are overwritten, so what is kept of them is copied.
+  const auto keep = [&](at::Tensor LayerWrites::*to, const at::Tensor& rows) {
+    if (run.writes != nullptr) {
+      const Range& kept = run.writes->rows;
+      run.writes->*to = (last || kept.empty() ? rows : rows.slice(1, kept.begin, kept.end)).clone();
+    }
+  };
+  keep(&LayerWrites::entering, wanted(x, 1));
+  const at::Tensor heads = merge_heads(wanted(attended.output, 2));
+  keep(&LayerWrites::heads, heads);
+  at::Tensor branch = linear(heads, weights_.output);
+  keep(&LayerWrites::attention, branch);
   if (after(layer_.attention_norm)) {
     branch = norm(branch, weights_.attention_after_norm);
   }
   at::Tensor middle = add_branch(wanted(layer_.residual_from_norm ? normed : x, 1), std::move(branch),
                                  weights_.attention_scale, residual_scale_);
+  keep(&LayerWrites::middle, middle);
   if (!last) {
     const std::int64_t length = seen.prepared.query.size(2);
     run.encoding.after_attention(
@@ -330,6 +342,7 @@ Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) c
   const at::Tensor inner =
       before(layer_.feed_forward_norm) && !layer_.shared_norm ? norm(own, weights_.feed_forward_norm) : own;
   branch = feed(inner, run);
+  keep(&LayerWrites::feed_forward, branch);
   if (!last) {
     run.encoding.after_feed_forward(run.state, run.encoding_layer, branch);
   }
@@ -338,6 +351,7 @@ Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) c
   }
   const at::Tensor sum = add_branch(layer_.residual_from_norm && !layer_.parallel ? inner : middle, std::move(branch),
                                     weights_.feed_forward_scale, residual_scale_);
+  keep(&LayerWrites::leaving, sum);
   return layer_.feed_forward_norm == NormPlace::kPost && !layer_.parallel ? norm(sum, weights_.feed_forward_norm) : sum;
 }
 

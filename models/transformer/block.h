@@ -36,6 +36,10 @@ struct NormWeights {
 // Over the last dimension.
 at::Tensor normalise(const at::Tensor& x, const NormWeights& weights, Norm norm, double eps);
 
+// Whether the branch's norm is of what goes into it; of what comes out of it.
+bool before(NormPlace place);
+bool after(NormPlace place);
+
 at::Tensor activate(Activation activation, at::Tensor x);
 
 // (B, T, H·D) -> (B, H, T, D), each head's rows together: what products and kept traces read.
@@ -100,6 +104,17 @@ struct LayerRecord {
 using Attend = std::function<Result<attention::Attended>(std::int64_t layer, const position::Prepared& prepared,
                                                          const at::Tensor& value, const at::Tensor& state_values)>;
 
+// What a layer wrote into some rows of the stream, and what its norms there were taken of (direct_path.h).
+struct LayerWrites {
+  Range rows = {};          // of x, R in all; empty: every row that the layer leaves
+  at::Tensor entering;      // (B, R, C)
+  at::Tensor heads;         // (B, R, H·Dv) before the output projection
+  at::Tensor attention;     // (B, R, C) behind it, before a norm of its own
+  at::Tensor middle;        // (B, R, C) with that added, before a norm of the sum
+  at::Tensor feed_forward;  // (B, R, C) before a norm of its own
+  at::Tensor leaving;       // (B, R, C) with that added, before a norm of the sum
+};
+
 // What a layer's cross-attention is run with.
 struct CrossRun {
   const position::PositionEncoding& encoding;  // none
@@ -119,6 +134,7 @@ struct LayerRun {
   Continued* continued = nullptr;   // may be null; x is then that of the tokens after the past
   Routing* routing = nullptr;       // may be null
   const CrossRun* cross = nullptr;  // of layers with cross-attention
+  LayerWrites* writes = nullptr;    // may be null
 };
 
 class Block {

@@ -29,21 +29,28 @@ at::Tensor Transformer::norm(const at::Tensor& x, const NormWeights& weights) co
   return normalise(x, weights, spec_.norm, spec_.norm_eps);
 }
 
+at::Tensor Transformer::patch_places(const Batch& batch, std::int64_t rows, std::int64_t columns) const {
+  const ImageStem& image = spec_.image;
+  if (!image.position_embedding) {
+    return {};
+  }
+  at::Tensor grid = patch_position_.t().reshape({1, spec_.width, image.rows, image.columns});
+  if (rows != image.rows || columns != image.columns) {
+    grid = at::upsample_bicubic2d(grid, {rows, columns}, false);
+  }
+  // Patches that were moved have the embedding of where they stand.
+  const at::Tensor ids = batch.positions.ids.slice(0, batch.positions.prefix);
+  const at::Tensor places = (ids.select(1, 0) * static_cast<double>(columns) + ids.select(1, 1)).to(at::kLong);
+  if (!at::equal(places, at::arange(places.size(0), at::kLong))) {
+    grid = grid.flatten(2).index_select(2, places.to(grid.device())).view(grid.sizes());
+  }
+  return grid;
+}
+
 at::Tensor Transformer::embed_image(const Batch& batch) const {
   const ImageStem& image = spec_.image;
   at::Tensor patches = at::conv2d(batch.pixels, patch_.weight, patch_.bias, image.patch);
-  if (image.position_embedding) {
-    at::Tensor grid = patch_position_.t().reshape({1, spec_.width, image.rows, image.columns});
-    if (patches.size(2) != image.rows || patches.size(3) != image.columns) {
-      grid = at::upsample_bicubic2d(grid, patches.sizes().slice(2), false);
-    }
-    // Patches that were moved have the embedding of where they stand.
-    const at::Tensor ids = batch.positions.ids.slice(0, batch.positions.prefix);
-    const at::Tensor places =
-        (ids.select(1, 0) * static_cast<double>(patches.size(3)) + ids.select(1, 1)).to(at::kLong);
-    if (!at::equal(places, at::arange(places.size(0), at::kLong))) {
-      grid = grid.flatten(2).index_select(2, places.to(grid.device())).view(grid.sizes());
-    }
+  if (const at::Tensor grid = patch_places(batch, patches.size(2), patches.size(3)); grid.defined()) {
     patches = patches + grid;
   }
   std::vector<at::Tensor> parts;
@@ -122,11 +129,14 @@ attention::Attention Transformer::cross_attention(std::int64_t layer, const posi
   return {*cross_encoding_, prepared, layer, value, nothing, attention::Mask{false}};
 }
 
-Range Transformer::read_tokens(std::int64_t length, bool all_logits) const {
+Range Transformer::read_tokens(std::int64_t length, const ObserveOptions& options) const {
   if (spec_.is_image()) {
     return spec_.head && spec_.pool == Pool::kClass ? Range{0, 1} : Range{};
   }
-  return all_logits || !spec_.head ? Range{} : Range{length - 1, length};
+  if (!options.read.empty()) {
+    return options.read;
+  }
+  return options.all_logits || !spec_.head ? Range{} : Range{length - 1, length};
 }
 
 at::Tensor Transformer::pooled(const at::Tensor& x) const {
@@ -258,6 +268,16 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
                      ? take_over(*options.below, states, observation)
                      : embed(all ? batch : Batch{batch.ids.slice(1, rows.begin), {}, states.front().positions}, states);
   const std::int64_t depth = spec_.depth();
+  const Range read = read_tokens(x.size(1), options);
+  observation.writes.resize(options.writes ? blocks_.size() : 0);
+  const auto written = [&](std::int64_t n) -> LayerWrites* {
+    if (!options.writes) {
+      return nullptr;
+    }
+    LayerWrites& own = observation.writes[static_cast<std::size_t>(n)];
+    own.rows = read;
+    return &own;
+  };
   for (const Block& layer : blocks_) {
     const std::int64_t n = layer.index();
     if (n < observation.kept_layers) {
@@ -275,17 +295,18 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     // Of the last layer's output only the rows that the head reads, unless all tokens' experts are asked for, or where
     // they look at an encoder.
     const bool all_rows = options.routing || cross_encoding_ != nullptr;
-    const Range read = n + 1 == depth ? read_tokens(x.size(1), options.all_logits) : Range{};
+    const Range left = n + 1 == depth ? read : Range{};
     std::optional<CrossRun> looked;
     if (cross_encoding_) {
       looked.emplace(CrossRun{*cross_encoding_, batch.memory, look, &observation.cross[static_cast<std::size_t>(n)]});
     }
     const auto encoding = encoding_of(batch, n);
     LOCUS_TRY(x, layer(x, {*encoding, encoding_layer(n), states[static_cast<std::size_t>(slot(n))], attend, &record,
-                           all_rows ? Range{} : read, continued ? &*continued : nullptr,
-                           options.routing ? &record.routing : nullptr, looked ? &*looked : nullptr}));
-    x = all_rows && !read.empty() ? x.slice(1, read.begin, read.end) : x;
+                           all_rows ? Range{} : left, continued ? &*continued : nullptr,
+                           options.routing ? &record.routing : nullptr, looked ? &*looked : nullptr, written(n)}));
+    x = all_rows && !left.empty() ? x.slice(1, left.begin, left.end) : x;
   }
+  observation.stream = options.writes ? x : at::Tensor();
   observation.logits = head(x);
   observation.rows = continued ? continued->finish() : nullptr;
   return observation;

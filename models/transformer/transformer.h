@@ -86,6 +86,8 @@ struct ObserveOptions {
   bool values = false;
   bool routing = false;        // which experts the tokens went to
   bool all_logits = false;     // of every token instead of the last one (text); classes of an image are one row always
+  Range read = {};             // logits of these tokens instead (text; without a past)
+  bool writes = false;         // what each layer writes into the rows that the head reads
   const Past* past = nullptr;  // taken over where that gives the same numbers; may be null. Not by edited runs
   const Below* below = nullptr;  // instead of a past; may be null
   StopToken stop;
@@ -95,11 +97,16 @@ struct ObserveOptions {
 struct Observation {
   std::vector<LayerRecord> layers;
   std::vector<LayerRecord> cross;  // of each layer's cross-attention, where it has one; prepared.key is of K states
-  at::Tensor logits;             // (B, T or 1, V); (B, 1, classes) for images; (B, T, C) states of a model without head
-  std::int64_t reused = 0;       // tokens taken over from the past
-  std::int64_t kept_layers = 0;  // layers taken over from below
-  std::shared_ptr<RowStore> rows;  // for a next run's Past
+  at::Tensor logits;  // (B, T or 1, V); (B, 1, classes) for images; (B, T, C) states of a model without head
+  std::vector<LayerWrites> writes;  // of each layer; only when asked
+  at::Tensor stream;                // (B, R, C) that the head read; only when asked for writes
+  std::int64_t reused = 0;          // tokens taken over from the past
+  std::int64_t kept_layers = 0;     // layers taken over from below
+  std::shared_ptr<RowStore> rows;   // for a next run's Past
 };
+
+struct DirectPath;
+struct OutputWeight;
 
 // A position encoding of a model and the layers that have it, in ascending order: it counts these alone.
 struct LayerEncoding {
@@ -152,6 +159,9 @@ class Transformer {
 
   // Final norm and head of the rows of `x` (B, R, C), a stream between layers or after them.
   at::Tensor head(const at::Tensor& x) const;
+  // What the parts of a run wrote into one output (direct_path.h).
+  Result<DirectPath> direct_path(const Batch& batch, const Observation& seen, Range rows,
+                                 const std::vector<OutputWeight>& outputs) const;
 
   // Logits (B, T, V), or (B, 1, classes) for images, or states without a head (B, T, C); differentiable. The caller has
   // checked ids and accepts().
@@ -190,9 +200,15 @@ class Transformer {
   at::Tensor norm(const at::Tensor& x, const NormWeights& weights) const;
   // Embedding, all layers, head.
   Result<at::Tensor> run_whole(const Batch& batch, const Attend& attend, const Attend& cross) const;
-  // The tokens of an image model's last layer that its head reads.
-  Range read_tokens(std::int64_t length, bool all_logits) const;
+  // The tokens of the last layer that the head reads; empty: all.
+  Range read_tokens(std::int64_t length, const ObserveOptions& options) const;
   at::Tensor pooled(const at::Tensor& x) const;
+  // (1, C, rows, columns) embedding of where patches stand; undefined where there is none.
+  at::Tensor patch_places(const Batch& batch, std::int64_t rows, std::int64_t columns) const;
+  // What is added up before the first layer, of these rows; see direct_path.h.
+  std::vector<std::pair<std::string, at::Tensor>> stem_parts(const Batch& batch, Range rows) const;
+  // What of the stream `rows` (R, C) makes this output; the constant beside it is added to `biases`.
+  at::Tensor read_direction(const OutputWeight& output, const at::Tensor& rows, double& biases) const;
 
   Spec spec_;
   std::vector<LayerEncoding> encodings_;

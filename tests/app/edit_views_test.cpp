@@ -1,11 +1,17 @@
 // The views of edited runs: what they export, against runs of the edited model.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <map>
 
 #include "app/session/open_columns.h"
+#include "app/views/data_file.h"
+#include "core/analysis/expected_range.h"
+#include "core/base/atomic_file.h"
 #include "models/effect.h"
+#include "models/knock_out.h"
+#include "models/move_curve.h"
 #include "tests/support/exported_views.h"
 
 namespace locus::views {
@@ -29,7 +35,7 @@ TEST(EditViews, KnockOutIsTheEffectOfEachHeadsEdit) {
   const auto model = input.columns.front().model;
   const std::int64_t heads = model->info().heads;
   for (const char* to : {"zero", "mean", "uniform", "content", "first"}) {
-    input.options = Settings{{"to", std::string(to)}};
+    input.options = Settings{{"to", std::string(to)}, {"null", std::int64_t{0}}};
     const Data loss = exported("knock-out", input);
     input.options.set("measure", std::string("kl"));
     const Data kl = exported("knock-out", input);
@@ -61,7 +67,7 @@ TEST(EditViews, KnockOutOfATokenIsItsLogProbability) {
   const models::Trace& untouched = *input.columns.front().trace;
   const auto changed = edited(model, "head 1.2 zero")->run(text());
   ASSERT_TRUE(changed.ok());
-  input.options = Settings{{"measure", std::string("logit")}};
+  input.options = Settings{{"measure", std::string("logit")}, {"null", std::int64_t{0}}};
   const std::int64_t best = untouched.top(1).front().id;
   expect_near(at(exported("knock-out", input), 1, 2), share(**changed, best) - share(untouched, best), 1e-4);
   input.options.set("token", std::string("7"));
@@ -89,9 +95,201 @@ TEST(EditViews, KnockOutSaysWhatItCannotMeasure) {
     EXPECT_TRUE(figure.ok() || figure.error().code == code) << figure.error().describe();
   };
   refused({{"at", std::int64_t{3}}}, ErrorCode::kUsage);
+  refused({{"null", std::int64_t{1}}}, ErrorCode::kUsage);
+  refused({{"texts", std::string("/no/such/folder")}}, ErrorCode::kBadInput);
   refused({{"measure", std::string("logit")}, {"token", std::string("two words of it")}}, ErrorCode::kUsage);
   refused({{"measure", std::string("logit")}, {"token", std::string("999999")}}, ErrorCode::kBadInput);
   refused({{"measure", std::string("logit")}, {"at", std::int64_t{100000}}}, ErrorCode::kBadInput);
+}
+
+TEST(EditViews, KnockOutsNullIsTheEffectOnShuffledTexts) {
+  ViewInput input = input_of();
+  const Column& column = input.columns.front();
+  models::KnockOutOptions options;
+  const auto shuffled = models::knock_out_shuffled(*column.model, *column.trace, options, 4, 9);
+  ASSERT_TRUE(shuffled.ok()) << shuffled.error().describe();
+  ASSERT_EQ(shuffled->size(), 4U);
+  EXPECT_NE((*shuffled)[0].values, (*shuffled)[1].values) << "every copy is in an order of its own";
+  EXPECT_EQ(models::knock_out_shuffled(*column.model, *column.trace, options, 4, 9)->back().values,
+            shuffled->back().values);
+  EXPECT_NE(models::knock_out_shuffled(*column.model, *column.trace, options, 4, 10)->back().values,
+            shuffled->back().values);
+  const auto [low, high] = analysis::expected_range(*shuffled);
+  input.options = Settings{{"null", std::int64_t{4}}, {"seed", std::int64_t{9}}, {"export", std::string("null-low")}};
+  EXPECT_EQ(exported("knock-out", input).values, low.values);
+  input.options.set("export", std::string("null-high"));
+  EXPECT_EQ(exported("knock-out", input).values, high.values);
+  // Cells within the range are struck, no others.
+  input.options.set("export", std::string("effect"));
+  const Data effect = exported("knock-out", input);
+  std::size_t struck = 0;
+  for (std::size_t cell = 0; cell < effect.values.size(); ++cell) {
+    struck += effect.values[cell] >= low.values[cell] && effect.values[cell] <= high.values[cell] ? 1 : 0;
+  }
+  const figure::Panel panel = view_of("knock-out").figure(input)->panels.front();
+  ASSERT_TRUE(std::holds_alternative<figure::Curve>(panel.layers.back()));
+  EXPECT_EQ(std::get<figure::Curve>(panel.layers.back()).x.size(), 6 * struck) << "two strokes a cell";
+  EXPECT_NE(panel.note.find("struck: " + std::to_string(struck) + " of "), std::string::npos) << panel.note;
+}
+
+// A text of one letter is the same in any order, so its null is the effect itself.
+TEST(EditViews, KnockOutsNullOfATextWithoutOrderIsItsEffect) {
+  const ViewInput input = input_of("aaaaaaaaaaaaaaaaaaaaaaaa");
+  const Column& column = input.columns.front();
+  for (const models::KnockOutMeasure measure : {models::KnockOutMeasure::kLoss, models::KnockOutMeasure::kLogit}) {
+    models::KnockOutOptions options;
+    options.measure = measure;
+    const auto effect = models::knock_out(*column.model, *column.trace, options);
+    const auto shuffled = models::knock_out_shuffled(*column.model, *column.trace, options, 2, 1);
+    ASSERT_TRUE(effect.ok() && shuffled.ok());
+    EXPECT_EQ((*shuffled)[1].values, effect->values);
+  }
+}
+
+TEST(EditViews, KnockOutOfAFolderIsTheMeanOverItsTexts) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / ("locus_texts_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  ASSERT_TRUE(write_file(folder / "a.txt", test_views::kText).ok());
+  ASSERT_TRUE(write_file(folder / "b.txt", "To be, or not to be, that is the question.").ok());
+  ViewInput input = input_of();
+  input.options = Settings{{"null", std::int64_t{0}}};
+  const Data first = exported("knock-out", input);
+  const Data second = exported("knock-out", [&] {
+    ViewInput other = input_of("To be, or not to be, that is the question.");
+    other.options = input.options;
+    return other;
+  }());
+  input.options.set("texts", folder.string());
+  const Data mean = exported("knock-out", input);
+  input.options.set("export", std::string("spread"));
+  const Data spread = exported("knock-out", input);
+  for (std::size_t n = 0; n < mean.values.size(); ++n) {
+    EXPECT_NEAR(mean.values[n], (first.values[n] + second.values[n]) / 2, 1e-6);
+    EXPECT_NEAR(spread.values[n], std::abs(first.values[n] - second.values[n]) / std::sqrt(2.0F), 1e-6);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(EditViews, AnImagesNullShufflesItsPatches) {
+  models::Input star;
+  star.image = test::source_dir() + "/assets/samples/star.png";
+  const Column column = test::column_of(test::bundled("shapes-rope-mixed"), star);
+  models::KnockOutOptions options;
+  options.measure = models::KnockOutMeasure::kKl;
+  const auto effect = models::knock_out(*column.model, *column.trace, options);
+  const auto shuffled = models::knock_out_shuffled(*column.model, *column.trace, options, 2, 1);
+  ASSERT_TRUE(effect.ok() && shuffled.ok());
+  EXPECT_NE((*shuffled)[0].values, effect->values);
+  EXPECT_NE((*shuffled)[0].values, (*shuffled)[1].values);
+}
+
+TEST(EditViews, AMapOfMovesHasTheCurveOfEachToken) {
+  ViewInput input = input_of();
+  for (const char* measure : {"kl", "loss", "weight"}) {
+    input.options = Settings{{"by", std::string("-3:6:3")},
+                             {"measure", std::string(measure)},
+                             {"as", std::string("map")},
+                             {"tokens", std::string("40:44")}};
+    const Data map = exported("move", input);
+    ASSERT_EQ(map.shape, (std::vector<std::int64_t>{4, 4}));
+    input.options.set("as", std::string("curve"));
+    for (std::int64_t token = 0; token < 4; ++token) {
+      input.options.set("tokens", std::to_string(40 + token) + ":" + std::to_string(41 + token));
+      const Data curve = exported("move", input);
+      for (std::int64_t n = 0; n < 4; ++n) {
+        EXPECT_EQ(at(map, token, n), at(curve, n, column_named(curve, measure))) << measure;
+      }
+    }
+  }
+  input.options = Settings{{"as", std::string("map")}, {"by", std::string("-2000:2000:1")}};
+  EXPECT_EQ(view_of("move").figure(input).error().code, ErrorCode::kUsage) << "too many runs";
+}
+
+TEST(EditViews, TheWeightOfAMovedTokenIsThatOfTheEditedRun) {
+  ViewInput input = input_of();
+  input.layer = 0;
+  input.head = 3;
+  const auto model = input.columns.front().model;
+  const std::int64_t last = input.columns.front().trace->length() - 1;
+  input.options = Settings{{"by", std::string("-4:4:4")},
+                           {"measure", std::string("weight")},
+                           {"tokens", std::to_string(last - 2) + ":" + std::to_string(last)}};
+  const Data curve = exported("move", input);
+  EXPECT_EQ(curve.columns, (std::vector<std::string>{"by", "weight"}));
+  for (std::int64_t n = 0; n < 3; ++n) {
+    const auto moved = edited(model, "shift " + std::to_string(last - 2) + ":" + std::to_string(last) + " by " +
+                                         std::to_string(4 * (n - 1)))
+                           ->run(text());
+    ASSERT_TRUE(moved.ok());
+    const Field weights = map_of(**moved, 0, 3);
+    expect_near(at(curve, n, 1),
+                static_cast<double>(weights.at(last, last - 2)) + static_cast<double>(weights.at(last, last - 1)),
+                1e-5);
+  }
+  EXPECT_GT(std::abs(at(curve, 1, 1) - at(curve, 2, 1)), 1e-3) << "this head looks at the token before";
+}
+
+TEST(EditViews, TheAttributionsPartsAreNamedAndSumToTheLogit) {
+  ViewInput input = input_of();
+  const models::Trace& trace = *input.columns.front().trace;
+  const auto model = input.columns.front().model;
+  const auto best = trace.top(2);
+  input.options = Settings{{"token", std::to_string(best[0].id)}, {"against", std::to_string(best[1].id)}};
+  const Data parts = exported("logit-attribution", input);
+  ASSERT_EQ(parts.titles.size(), parts.values.size());
+  EXPECT_EQ(parts.columns, (std::vector<std::string>{"part", "value"}));
+  double sum = 0;
+  for (const float value : parts.values) {
+    sum += static_cast<double>(value);
+  }
+  // A difference of logits is one of log-probabilities.
+  const double wanted = std::log(static_cast<double>(best[0].probability) / static_cast<double>(best[1].probability));
+  EXPECT_NEAR(sum, wanted, 1e-3 * (1 + std::abs(wanted)));
+  EXPECT_EQ(parts.titles.front(), "embedding");
+  const auto& names = parts.titles;
+  EXPECT_EQ(std::count(names.begin(), names.end(), "head 1.2"), 1);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "feed-forward 0"), 1);
+  const std::string csv = to_csv(parts);
+  EXPECT_EQ(csv.find("part,value\nembedding,"), 0U) << csv.substr(0, 60);
+  // A click on a head opens it, one beside the heads does not.
+  EXPECT_EQ(view_of("logit-attribution").pick(input, {0, 2.5, 1.5, -1}).head, 2);
+  EXPECT_FALSE(view_of("logit-attribution")
+                   .pick(input, {0, static_cast<double>(model->info().heads) + 1.5, 1.5, -1})
+                   .head.has_value());
+}
+
+TEST(EditViews, AnEffectIsThatOfTheColumnsEdits) {
+  ViewInput input = input_of();
+  const auto model = edited(input.columns.front().model, "head 0.3 zero");
+  const auto moved = *input.columns.front().model->edited(
+      {*models::parse_edit("shift 30:40 by 7", 0), *models::parse_edit("positions 3:5 start 50", 1)});
+  for (const auto& each : {model, moved}) {
+    input.columns.back() = test::column_of(each, text());
+    const auto effect = models::effect_of_edits(*each, text());
+    ASSERT_TRUE(effect.ok());
+    const Data data = exported("effect", input);
+    ASSERT_EQ(data.shape[0], static_cast<std::int64_t>(effect->kl.size()));
+    ASSERT_EQ(data.titles.size(), 4 * effect->kl.size()) << "four columns of words stand before the numbers";
+    for (std::int64_t n = 0; n < data.shape[0]; ++n) {
+      expect_near(at(data, n, column_named(data, "kl") - 4), effect->kl[static_cast<std::size_t>(n)], 2e-5);
+      if (n + 1 < data.shape[0]) {
+        expect_near(at(data, n, column_named(data, "delta") - 4), effect->delta[static_cast<std::size_t>(n)], 2e-5);
+      }
+    }
+    const auto last = static_cast<std::size_t>(data.shape[0] - 1);
+    EXPECT_EQ(data.titles[4 * last + 2], effect->untouched->top(1).front().token);
+    EXPECT_EQ(data.titles[4 * last + 3], effect->edited->top(1).front().token);
+  }
+  // Beside the untouched run the edited one is shown alone; a token is tinted by what happened to it.
+  input.columns.insert(input.columns.begin(), input_of().columns.front());
+  input.options = Settings{{"as", std::string("text")}};
+  const auto figure = view_of("effect").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels.size(), 1U);
+  const auto& strip = std::get<figure::TokenStrip>(figure->panels.front().layers.front());
+  const auto effect = models::effect_of_edits(*moved, text());
+  EXPECT_TRUE(std::isnan(strip.values.front()));
+  expect_near(static_cast<double>(strip.values[20]), effect->delta[19], 2e-5);
 }
 
 TEST(EditViews, TheLensEndsWithWhatTheModelSays) {

@@ -143,9 +143,9 @@ TEST(MeasuredView, EveryMemberOfAnAskIsPartOfItsKey) {
 }
 
 // What measures through the analyses, which read what a run keeps.
-const std::vector<std::string> kAnalyses{"distance-profile", "distance-bias", "length-curve",
-                                         "shift-stability",  "heads",         "head-difference",
-                                         "knock-out",        "move",          "logit-lens"};
+const std::vector<std::string> kAnalyses{
+    "distance-profile", "distance-bias", "length-curve", "shift-stability",   "heads", "head-difference",
+    "knock-out",        "move",          "logit-lens",   "logit-attribution", "effect"};
 
 bool is_analysis(const std::string& view) {
   return view.starts_with("pair-") || std::count(kAnalyses.begin(), kAnalyses.end(), view) > 0;

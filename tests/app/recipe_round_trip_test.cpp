@@ -56,6 +56,9 @@ const std::map<std::string, Drawn>& figures() {
       {"knock-out", {"text-rope", R"("options": {"knock-out": {"to": "uniform", "measure": "kl"}})"}},
       {"move", {"text-rope text-rope:2000", R"("options": {"move": {"tokens": "8:10", "by": "-4:4:2"}})"}},
       {"logit-lens", {"text-rope", R"("options": {"logit-lens": {"token": "e"}})"}},
+      {"logit-attribution",
+       {"text-rope text-rope:2000", R"("options": {"logit-attribution": {"against": "e", "at": 5}})"}},
+      {"effect", {"text-rope", R"("options": {"effect": {"of": "kl", "as": "text"}})"}},
   };
   return kFigures;
 }

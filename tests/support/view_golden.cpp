@@ -4,7 +4,7 @@
 // MODELS: bundled checkpoints, comma-separated ("text-rope"), "text-rope@300" with another RoPE base, "layout:NAME", a
 // checkpoint of tests/support/layouts.h with random weights of a fixed seed, or "contextual", a made-up model with
 // gates and positions. Keys: layer, head (or mean), query, key, quantity, text (a file of assets/samples), picture
-// (WxH: one is drawn); every other key is an option of the view.
+// (WxH: one is drawn), edit (a short form, of every column); every other key is an option of the view.
 #include <QGuiApplication>
 #include <QTemporaryDir>
 #include <cstdio>
@@ -60,7 +60,7 @@ Result<std::filesystem::path> path_of(const std::string& word, const std::filesy
   return usage("there is no layout " + word);
 }
 
-Result<views::Column> column_of(const std::string& word, const models::Input& input,
+Result<views::Column> column_of(const std::string& word, const models::Input& input, const models::Edits& edits,
                                 const std::filesystem::path& folder) {
   if (word == "contextual") {
     test::FakeShape shape;
@@ -74,8 +74,11 @@ Result<views::Column> column_of(const std::string& word, const models::Input& in
   }
   LOCUS_TRY(const std::filesystem::path path, path_of(word.substr(0, sign), folder));
   LOCUS_TRY(auto model, models::open(path, options));
+  if (!edits.empty()) {
+    LOCUS_TRY(model, model->edited(edits));
+  }
   LOCUS_TRY(auto trace, model->run(input));
-  const std::string name = word.substr(word.find(':') + 1, sign);
+  const std::string name = word.substr(word.find(':') + 1, sign) + models::label_of(edits);
   return views::Column{sign == std::string::npos ? name : name.substr(0, sign) + " base " + word.substr(sign + 1),
                        std::move(model), std::move(trace)};
 }
@@ -86,12 +89,16 @@ Result<figure::Figure> figure_of(const std::string& name, const std::string& mod
   const QTemporaryDir temporary;
   const std::filesystem::path folder = temporary.path().toStdString();
   LOCUS_TRY(const models::Input input, input_of(keys, folder));
+  models::Edits edits;
+  if (const auto edit = keys.extract("edit")) {
+    LOCUS_TRY(edits.emplace_back(), models::parse_edit(edit.mapped(), 0));
+  }
   views::ViewInput shown;
   shown.width_px = static_cast<int>(width);
   shown.height_px = static_cast<int>(height);
   std::istringstream words(models_list);
   for (std::string word; std::getline(words, word, ',');) {
-    LOCUS_TRY(views::Column column, column_of(word, input, folder));
+    LOCUS_TRY(views::Column column, column_of(word, input, edits, folder));
     LOCUS_CHECK(view->available(column));
     shown.columns.push_back(std::move(column));
   }

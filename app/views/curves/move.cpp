@@ -1,11 +1,13 @@
-// `move`: the effect of moving some tokens to other positions.
+// `move`: the effect of moving some tokens to other positions: a curve over the shift, or a map of tokens × shifts.
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 
 #include "app/views/controls.h"
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
+#include "app/views/score_map.h"
 #include "core/base/numbers.h"
 #include "models/move_curve.h"
 
@@ -13,51 +15,60 @@ namespace locus::views {
 
 namespace {
 
-using MovePoints = std::vector<models::MovePoint>;
+// Rows of points: one of all tokens that move together, or one of each that moves alone.
+using MoveRows = std::vector<std::vector<models::MovePoint>>;
 
 constexpr double kMostRuns = 4096;
+constexpr std::int64_t kMapTokens = 24;  // of a map without a choice: the last ones
 
 struct MoveAsk {
   Range tokens;
   double from = 0;
   double to = 0;
   double step = 1;
+  bool each = false;        // token by token
+  bool outputs = true;      // of what the model says; otherwise
+  std::int64_t layer = -1;  // of this head's weight
+  std::int64_t head = 0;
 };
 
-class Move final : public MeasuredView<MoveAsk, MovePoints> {
+class Move final : public MeasuredView<MoveAsk, MoveRows> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override { return needs_model(column, info_.title); }
 
  protected:
   Result<MoveAsk> ask(const ViewInput& input, std::size_t column) const override;
-  Result<MovePoints> measure(const MoveAsk& ask, const Work& work) const override {
-    std::vector<double> by;
-    const auto count = static_cast<std::int64_t>(std::floor((ask.to - ask.from) / ask.step + 1e-9)) + 1;
-    for (std::int64_t n = 0; n < count; ++n) {
-      by.push_back(ask.from + static_cast<double>(n) * ask.step);
-    }
-    return models::move_curve(*work.column.model, *work.column.trace, ask.tokens, by, work.stop, work.progress);
-  }
+  Result<MoveRows> measure(const MoveAsk& ask, const Work& work) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 
  private:
+  Result<figure::Figure> draw_maps(const ViewInput& input, const Numbers& numbers) const;
+
   ViewInfo info_{
       .name = "move",
       .title = "Move",
       .shows =
           "What happens to the prediction when some tokens are moved to other positions: their ids change, what they "
-          "may see does not. Every point is a run of its own.",
+          "may see does not. Every point, or cell of the map of tokens, is a run of its own.",
       .look_for =
           "A flat line: the encoding, or this text, does not care where the tokens stand. A cliff at a small shift: "
-          "something looks a fixed number of positions back. Ripples: rotary pairs that come round again.",
+          "something looks a fixed number of positions back. Ripples: rotary pairs that come round again. The weight "
+          "that the last query gives a token as it moves is how a head follows, or loses, its key.",
       .paper = "",
+      .uses_layer = true,
+      .uses_head = true,
       .controls = {words("tokens", "Tokens",
-                         "a:b, the tokens that move, b not among them; empty: the one in the middle"),
+                         "a:b, the tokens that move, b not among them; empty: the one in the middle, of a map the "
+                         "last 24"),
                    words("by", "By", "from:to:step of the shift; empty: -16:16:1"),
-                   choice("measure", "Measure", "kl: KL(untouched ‖ moved); loss: of the actual next tokens",
-                          {"kl", "loss"})},
+                   choice("as", "Show as", "curve: the tokens move together; map: each moves alone, tokens × shifts",
+                          {"curve", "map"}),
+                   choice("measure", "Measure",
+                          "kl: KL(untouched ‖ moved); loss: of the actual next tokens; weight: what the last query "
+                          "gives the moved tokens in the chosen head",
+                          {"kl", "loss", "weight"})},
   };
 };
 
@@ -76,8 +87,21 @@ Result<MoveAsk> Move::ask(const ViewInput& input, std::size_t column) const {
   const models::Trace& trace = *input.columns[column].trace;
   LOCUS_TRY(const std::string tokens, input.options.text("tokens", ""));
   LOCUS_TRY(const std::string by, input.options.text("by", ""));
+  LOCUS_TRY(const std::string as, input.options.text("as", "curve"));
+  LOCUS_TRY(const std::string measure, input.options.text("measure", "kl"));
   const std::int64_t movable = trace.length() - trace.image_grid().cls - trace.image_grid().registers;
-  MoveAsk ask{{movable / 2, movable / 2 + 1}, -16, 16, 1};
+  MoveAsk ask;
+  ask.each = as == "map";
+  ask.tokens =
+      ask.each ? Range{std::max<std::int64_t>(movable - kMapTokens, 0), movable} : Range{movable / 2, movable / 2 + 1};
+  ask.from = -16;
+  ask.to = 16;
+  if (measure == "weight") {
+    const auto [layer, head] = head_of_column(input, column);
+    ask.outputs = false;
+    ask.layer = layer;
+    ask.head = head;
+  }
   if (!tokens.empty()) {
     const auto range = numbers_of(tokens);
     const bool fits = range.size() == 2 && range[0] && range[1] && *range[0] >= 0 && *range[0] < *range[1] &&
@@ -101,21 +125,123 @@ Result<MoveAsk> Move::ask(const ViewInput& input, std::size_t column) const {
     ask.to = *range[1];
     ask.step = range.size() == 3 ? *range[2] : 1;
   }
+  const double runs = (std::floor((ask.to - ask.from) / ask.step) + 1) * static_cast<double>(ask.tokens.size());
+  if (ask.each && runs > kMostRuns) {
+    return usage("move: expected at most " + general_text(kMostRuns, 4) + " runs, found " + general_text(runs, 7) +
+                 "; choose fewer tokens, or a larger step");
+  }
   return ask;
+}
+
+Result<MoveRows> Move::measure(const MoveAsk& ask, const Work& work) const {
+  models::MoveOptions options;
+  options.tokens = ask.tokens;
+  options.outputs = ask.outputs;
+  options.layer = ask.layer;
+  options.head = ask.head;
+  const auto count = static_cast<std::int64_t>(std::floor((ask.to - ask.from) / ask.step + 1e-9)) + 1;
+  for (std::int64_t n = 0; n < count; ++n) {
+    options.by.push_back(ask.from + static_cast<double>(n) * ask.step);
+  }
+  if (ask.each) {
+    return models::move_map(*work.column.model, *work.column.trace, options, work.stop, work.progress);
+  }
+  LOCUS_TRY(std::vector<models::MovePoint> curve,
+            models::move_curve(*work.column.model, *work.column.trace, options, work.stop, work.progress));
+  return MoveRows{std::move(curve)};
+}
+
+double value_of(const models::MovePoint& point, const std::string& measure) {
+  return measure == "weight" ? point.weight : measure == "loss" ? point.loss : point.kl;
+}
+
+std::string measure_label(const std::string& measure) {
+  return measure == "weight" ? "weight from the last query"
+         : measure == "loss" ? "loss (nats a token)"
+                             : "mean KL (nats)";
+}
+
+// "text-rope", "text-rope · layer 0, head 3".
+std::string moved_name(const ViewInput& input, std::size_t column, const MoveAsk& asked) {
+  return input.columns[column].name +
+         (asked.layer < 0 ? "" : " · " + head_label(input.columns[column].trace->model(), asked.layer, asked.head));
+}
+
+// (tokens, shifts) of one measure.
+Field map_of_moves(const MoveRows& rows, const MoveAsk& asked, const std::string& measure) {
+  Field field = Field::zeros(static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(rows.front().size()));
+  field.row_axis = {"token", "token", static_cast<double>(asked.tokens.begin), 1};
+  field.column_axis = {"shift", "positions", asked.from, asked.step};
+  field.quantity = measure;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (std::size_t n = 0; n < rows[row].size(); ++n) {
+      field.at(static_cast<std::int64_t>(row), static_cast<std::int64_t>(n)) =
+          static_cast<float>(value_of(rows[row][n], measure));
+    }
+  }
+  return field;
+}
+
+Result<figure::Figure> Move::draw_maps(const ViewInput& input, const Numbers& numbers) const {
+  LOCUS_TRY(const std::string measure, input.options.text("measure", "kl"));
+  std::vector<MoveAsk> asked;
+  std::vector<std::shared_ptr<const Field>> fields;
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    LOCUS_TRY(asked.emplace_back(), ask(input, n));
+    fields.push_back(std::make_shared<const Field>(map_of_moves(*numbers[n], asked[n], measure)));
+  }
+  ViewInput whole = input;
+  whole.ignore_first = false;  // column 0 is a shift, no sink
+  const std::span<const std::shared_ptr<const Field>> all(fields);
+  figure::Figure figure;
+  figure.columns = static_cast<int>(numbers.size());
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    const Field& field = *fields[n];
+    const Range& tokens = asked[n].tokens;
+    const models::Trace& trace = *input.columns[n].trace;
+    const std::int64_t prefix = trace.image_grid().cls + trace.image_grid().registers;
+    auto labels = std::make_shared<std::vector<std::string>>();
+    for (std::int64_t token = 0; token < tokens.end; ++token) {
+      labels->push_back(trace.tokens()[static_cast<std::size_t>(token + prefix)].label);
+    }
+    figure::Panel panel;
+    panel.title = moved_name(input, n, asked[n]);
+    panel.x.label = "shift (positions)";
+    panel.x.view = {asked[n].from, asked[n].from + asked[n].step * static_cast<double>(field.columns)};
+    panel.y = {.label = trace.model().image ? "moved patch" : "moved token",
+               .view = {static_cast<double>(tokens.end), static_cast<double>(tokens.begin)},
+               .cell_names = std::move(labels)};
+    figure::HeatMap map;
+    map.field = fields[n];
+    map.scale = color_scale(whole, measure == "loss" ? Sign::kAny : Sign::kPositive,
+                            input.scale.shared ? all : all.subspan(n, 1));
+    panel.layers.emplace_back(std::move(map));
+    if (asked[n].from <= 0 && asked[n].to >= 0) {  // where they stood
+      panel.layers.emplace_back(figure::Box{{0, asked[n].step}, {panel.y.view.high, panel.y.view.low}, 0});
+    }
+    panel.color_bar_label = measure_label(measure);
+    panel.note = "framed: where they stand";
+    figure.panels.push_back(std::move(panel));
+  }
+  return figure;
 }
 
 Result<figure::Figure> Move::draw(const ViewInput& input, const Numbers& numbers) const {
   LOCUS_TRY(const std::string measure, input.options.text("measure", "kl"));
   LOCUS_TRY(const MoveAsk asked, ask(input, 0));
+  if (asked.each) {
+    return draw_maps(input, numbers);
+  }
   figure::Panel panel;
   Extent x;
   Extent y;
   for (std::size_t n = 0; n < numbers.size(); ++n) {
+    LOCUS_TRY(const MoveAsk own, ask(input, n));
     figure::Curve curve;
-    curve.name = input.columns[n].name;
-    for (const models::MovePoint& point : *numbers[n]) {
+    curve.name = moved_name(input, n, own);
+    for (const models::MovePoint& point : numbers[n]->front()) {
       curve.x.push_back(point.by);
-      curve.y.push_back(measure == "kl" ? point.kl : point.loss);
+      curve.y.push_back(value_of(point, measure));
       x.add(curve.x.back());
       y.add(curve.y.back());
     }
@@ -124,8 +250,8 @@ Result<figure::Figure> Move::draw(const ViewInput& input, const Numbers& numbers
   panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kVertical, 0, "where it was", 0, true});
   panel.x.label = "shift (positions)";
   panel.x.view = x.padded(0.02);
-  panel.y.label = measure == "kl" ? "mean KL (nats)" : "loss (nats a token)";
-  panel.y.view = measure == "kl" ? y.from_zero() : y.padded(0.1);
+  panel.y.label = measure_label(measure);
+  panel.y.view = measure == "loss" ? y.padded(0.1) : y.from_zero();
   std::string moved;
   const auto& tokens = input.columns.front().trace->tokens();
   for (std::int64_t n = asked.tokens.begin; n < std::min(asked.tokens.end, asked.tokens.begin + 8); ++n) {
@@ -138,12 +264,25 @@ Result<figure::Figure> Move::draw(const ViewInput& input, const Numbers& numbers
   return figure;
 }
 
-Result<Data> Move::table(const ViewInput& /*input*/, const Numbers& numbers) const {
+Result<Data> Move::table(const ViewInput& input, const Numbers& numbers) const {
+  LOCUS_TRY(const std::string measure, input.options.text("measure", "kl"));
+  LOCUS_TRY(const MoveAsk asked, ask(input, 0));
+  if (asked.each) {
+    const Field field = map_of_moves(*numbers.front(), asked, measure);
+    return Data{{field.rows, field.columns}, field.values, {}};
+  }
   std::vector<Series> series{{"by", {}}, {"kl", {}}, {"loss", {}}};
-  for (const models::MovePoint& point : *numbers.front()) {
+  if (asked.layer >= 0) {
+    series = {{"by", {}}, {"weight", {}}};
+  }
+  for (const models::MovePoint& point : numbers.front()->front()) {
     series[0].values.push_back(point.by);
-    series[1].values.push_back(point.kl);
-    series[2].values.push_back(point.loss);
+    if (asked.layer >= 0) {
+      series[1].values.push_back(point.weight);
+    } else {
+      series[1].values.push_back(point.kl);
+      series[2].values.push_back(point.loss);
+    }
   }
   return table_of(series);
 }

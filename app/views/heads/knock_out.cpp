@@ -1,11 +1,14 @@
-// `knock-out`: which heads a prediction needs.
+// `knock-out`: which heads a prediction needs, beside what the same edits do where the text says nothing.
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "app/views/controls.h"
 #include "app/views/head_map.h"
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
+#include "app/views/text_folder.h"
+#include "core/base/numbers.h"
 #include "models/knock_out.h"
 
 namespace locus::views {
@@ -17,9 +20,30 @@ struct KnockOutAsk {
   models::KnockOutMeasure measure = models::KnockOutMeasure::kLoss;
   std::string token;
   std::int64_t at = -1;
+  std::int64_t null = 0;  // shuffled copies
+  std::int64_t seed = 1;
+  std::string folder;  // of texts; empty: the input
 };
 
-class KnockOut final : public MeasuredView<KnockOutAsk, Field> {
+// (L, H) each.
+struct KnockedOut {
+  Field effect;  // the mean over texts
+  Field spread;  // their standard deviation; empty for a single one
+  Field low;     // what a shuffled text's effect is expected in; empty without null
+  Field high;
+  std::int64_t texts = 1;
+
+  bool has_null() const { return !low.values.empty(); }
+  // Whether the cell's effect is such as a shuffled text has too.
+  bool expected(std::size_t cell) const {
+    return has_null() && effect.values[cell] >= low.values[cell] && effect.values[cell] <= high.values[cell];
+  }
+};
+std::size_t cached_bytes(const KnockedOut& made) {
+  return sizeof made + 4 * sizeof(float) * made.effect.values.size();
+}
+
+class KnockOut final : public MeasuredView<KnockOutAsk, KnockedOut> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override { return needs_model(column, info_.title); }
@@ -38,12 +62,9 @@ class KnockOut final : public MeasuredView<KnockOutAsk, Field> {
 
  protected:
   Result<KnockOutAsk> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Field> measure(const KnockOutAsk& ask, const Work& work) const override;
+  Result<KnockedOut> measure(const KnockOutAsk& ask, const Work& work) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
-  Result<Data> table(const ViewInput& /*input*/, const Numbers& numbers) const override {
-    const Field& field = *numbers.front();
-    return Data{{field.rows, field.columns}, field.values, {}};
-  }
+  Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 
  private:
   ViewInfo info_{
@@ -54,9 +75,9 @@ class KnockOut final : public MeasuredView<KnockOutAsk, Field> {
           "cell is a run of its own, of this input.",
       .look_for =
           "Few heads with large effects: this text needs them. A head that attends strikingly and has no effect is not "
-          "needed here, or another stands in for it. A negative loss is a head that misleads on this text. A click "
-          "opens "
-          "the head.",
+          "needed here, or another stands in for it. A negative loss is a head that misleads on this text. Struck "
+          "cells are within what the same edit does to shuffled copies of the text: no sign that the text needs them. "
+          "A click opens the head.",
       .paper = "",
       .controls = {choice("to", "Head becomes",
                           "zero: no output; mean: its mean over queries; uniform: equal weights; content: logits "
@@ -68,7 +89,16 @@ class KnockOut final : public MeasuredView<KnockOutAsk, Field> {
                           {"loss", "kl", "logit"}),
                    words("token", "Token", "Of logit: an id, or a text of one token; empty: the likeliest"),
                    whole("at", "Position", "Of logit: the query that predicts it; -1: the last", -1, -1, 1 << 20,
-                         "last")},
+                         "last"),
+                   whole("null", "Shuffled copies",
+                         "Of the text (an image: its patches), on which the same is measured: cells within their 95 % "
+                         "range are struck; 0: none",
+                         8, 0, 200, "none"),
+                   whole("seed", "Seed", "Of the shuffled copies", 1, 0, 1000000),
+                   words("texts", "Folder of texts",
+                         "Its .txt files are read instead of the input: cells are the mean over them"),
+                   choice("export", "Export", "What Export data writes, (L, H) each",
+                          {"effect", "spread", "null-low", "null-high"})},
   };
 };
 
@@ -86,6 +116,13 @@ Result<KnockOutAsk> KnockOut::ask(const ViewInput& input, std::size_t /*column*/
   ask.measure = measure == "kl"      ? models::KnockOutMeasure::kKl
                 : measure == "logit" ? models::KnockOutMeasure::kLogit
                                      : models::KnockOutMeasure::kLoss;
+  LOCUS_TRY(ask.null, input.options.integer("null", 8));
+  LOCUS_TRY(const std::int64_t seed, input.options.integer("seed", 1));
+  LOCUS_TRY(ask.folder, input.options.text("texts", ""));
+  if (ask.null == 1) {
+    return usage("knock-out: a range needs at least two shuffled copies, or none (0), found null=1");
+  }
+  ask.seed = ask.null > 0 ? seed : 0;
   if (ask.measure == models::KnockOutMeasure::kLogit) {  // nothing else measures it again
     ask.token = token;
     ask.at = at;
@@ -95,35 +132,157 @@ Result<KnockOutAsk> KnockOut::ask(const ViewInput& input, std::size_t /*column*/
   return ask;
 }
 
-Result<Field> KnockOut::measure(const KnockOutAsk& ask, const Work& work) const {
+// The mean over texts, and how they spread.
+void average(const std::vector<Field>& effects, KnockedOut& made) {
+  const auto count = static_cast<double>(effects.size());
+  made.effect = effects.front();
+  made.spread = effects.size() > 1 ? effects.front() : Field();
+  for (std::size_t cell = 0; cell < made.effect.values.size(); ++cell) {
+    double mean = 0;
+    double squares = 0;
+    for (const Field& each : effects) {
+      mean += static_cast<double>(each.values[cell]) / count;
+    }
+    for (const Field& each : effects) {
+      squares += std::pow(static_cast<double>(each.values[cell]) - mean, 2);
+    }
+    made.effect.values[cell] = static_cast<float>(mean);
+    if (effects.size() > 1) {
+      made.spread.values[cell] = static_cast<float>(std::sqrt(squares / (count - 1)));
+    }
+  }
+}
+
+// Progress of one of several parts, each of which counts for `weight` of `whole`.
+Progress part_of(const Work& work, double before, double weight, double whole) {
+  return [&work, before, weight, whole](const ProgressReport& news) {
+    report(work.progress, (before + weight * std::max(news.fraction, 0.0)) / whole, news.what);
+  };
+}
+
+Result<KnockedOut> KnockOut::measure(const KnockOutAsk& ask, const Work& work) const {
   models::KnockOutOptions options{ask.to, ask.measure, -1, ask.at};
   if (!ask.token.empty()) {
     LOCUS_TRY(options.token, models::token_named(*work.column.model, ask.token));
   }
-  return models::knock_out(*work.column.model, *work.column.trace, options, work.stop, work.progress);
+  Traces texts{work.column.trace};
+  if (!ask.folder.empty()) {
+    LOCUS_TRY(const auto read, texts_of(ask.folder, work));
+    texts = *read;
+  }
+  const auto count = static_cast<std::int64_t>(texts.size());
+  const double whole = static_cast<double>(count + ask.null);
+  double done = 0;
+  std::vector<Field> effects;
+  std::vector<Field> null;
+  for (std::int64_t n = 0; n < count; ++n) {
+    const models::Trace& text = *texts[static_cast<std::size_t>(n)];
+    LOCUS_TRY(effects.emplace_back(),
+              models::knock_out(*work.column.model, text, options, work.stop, part_of(work, done, 1, whole)));
+    done += 1;
+    // The copies are shared out between the texts.
+    const std::int64_t copies = ask.null / count + (n < ask.null % count ? 1 : 0);
+    if (copies > 0) {
+      LOCUS_TRY(std::vector<Field> shuffled,
+                models::knock_out_shuffled(*work.column.model, text, options, copies,
+                                           static_cast<std::uint64_t>(ask.seed + n), work.stop,
+                                           part_of(work, done, static_cast<double>(copies), whole)));
+      null.insert(null.end(), shuffled.begin(), shuffled.end());
+      done += static_cast<double>(copies);
+    }
+  }
+  KnockedOut made;
+  made.texts = count;
+  average(effects, made);
+  if (!null.empty()) {
+    std::tie(made.low, made.high) = analysis::expected_range(null);
+  }
+  return made;
+}
+
+// A stroke through every cell that is such as a shuffled text has too.
+figure::Curve strokes(const KnockedOut& made) {
+  constexpr double kInset = 0.06;
+  constexpr double kLong = 0.3;  // of a cell; the number stands between the two halves
+  figure::Curve lines;
+  lines.color = 0x707070C0;
+  lines.width_px = 1;
+  for (std::int64_t row = 0; row < made.effect.rows; ++row) {
+    for (std::int64_t column = 0; column < made.effect.columns; ++column) {
+      if (made.expected(static_cast<std::size_t>(row * made.effect.columns + column))) {
+        const auto x = static_cast<double>(column);
+        const auto y = static_cast<double>(row);
+        for (const double from : {kInset, 1 - kLong}) {
+          lines.x.insert(lines.x.end(), {x + from, x + from + kLong - kInset, x});
+          lines.y.insert(lines.y.end(), {y + 1 - from, y + 1 - from - kLong + kInset, kNaN});
+        }
+      }
+    }
+  }
+  return lines;
+}
+
+// What stands under the map.
+std::string note_of(const KnockedOut& made, const KnockOutAsk& asked) {
+  const Field& effect = made.effect;
+  const auto largest = std::max_element(effect.values.begin(), effect.values.end(),
+                                        [](float a, float b) { return std::abs(a) < std::abs(b); });
+  const auto index = largest - effect.values.begin();
+  std::string note = "largest: head " + std::to_string(index / effect.columns) + "." +
+                     std::to_string(index % effect.columns) + ", " + short_number(static_cast<double>(*largest));
+  if (!made.spread.values.empty()) {
+    note += " ± " + short_number(static_cast<double>(made.spread.values[static_cast<std::size_t>(index)])) + " over " +
+            std::to_string(made.texts) + " texts";
+  }
+  if (made.has_null()) {
+    std::size_t struck = 0;
+    for (std::size_t cell = 0; cell < effect.values.size(); ++cell) {
+      struck += made.expected(cell) ? 1 : 0;
+    }
+    note += "; struck: " + std::to_string(struck) + " of " + std::to_string(effect.values.size()) +
+            " within the 95 % range of " + std::to_string(asked.null) + " shuffled copies";
+  }
+  return note;
 }
 
 Result<figure::Figure> KnockOut::draw(const ViewInput& input, const Numbers& numbers) const {
   LOCUS_TRY(const KnockOutAsk asked, ask(input, 0));
   LOCUS_TRY(const std::string to, input.options.text("to", "zero"));
   const bool kl = asked.measure == models::KnockOutMeasure::kKl;
+  std::vector<std::shared_ptr<const Field>> effects;
+  for (const auto& made : numbers) {
+    effects.emplace_back(made, &made->effect);
+  }
   figure::Figure figure;
   figure.columns = static_cast<int>(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     figure::Panel panel =
-        head_map(numbers[n], head_scale(input, kl ? Sign::kPositive : Sign::kZeroCentred, numbers, n));
+        head_map(effects[n], head_scale(input, kl ? Sign::kPositive : Sign::kZeroCentred, effects, n));
     panel.title = input.columns[n].name + " · " + to;
     panel.color_bar_label = kl                                                ? "mean KL (nats)"
                             : asked.measure == models::KnockOutMeasure::kLoss ? "change of loss (nats a token)"
                                                                               : "change of log-probability (nats)";
-    const auto largest = std::max_element(numbers[n]->values.begin(), numbers[n]->values.end(),
-                                          [](float a, float b) { return std::abs(a) < std::abs(b); });
-    const auto index = largest - numbers[n]->values.begin();
-    panel.note = "largest: head " + std::to_string(index / numbers[n]->columns) + "." +
-                 std::to_string(index % numbers[n]->columns) + ", " + short_number(static_cast<double>(*largest));
+    if (figure::Curve lines = strokes(*numbers[n]); !lines.x.empty()) {
+      panel.layers.emplace_back(std::move(lines));
+    }
+    panel.note = note_of(*numbers[n], asked);
     figure.panels.push_back(std::move(panel));
   }
   return figure;
+}
+
+Result<Data> KnockOut::table(const ViewInput& input, const Numbers& numbers) const {
+  LOCUS_TRY(const std::string what, input.options.text("export", "effect"));
+  const KnockedOut& made = *numbers.front();
+  const Field& field = what == "spread"      ? made.spread
+                       : what == "null-low"  ? made.low
+                       : what == "null-high" ? made.high
+                                             : made.effect;
+  if (field.values.empty()) {
+    return usage(what == "spread" ? "knock-out: a spread needs a folder of at least two texts (texts=FOLDER)"
+                                  : "knock-out: " + what + " needs shuffled copies (null=8)");
+  }
+  return Data{{field.rows, field.columns}, field.values, {}};
 }
 
 }  // namespace

@@ -1,0 +1,241 @@
+// `effect`: what edits change in the prediction, token by token: a curve, or the tint of the text.
+#include "models/effect.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "app/views/controls.h"
+#include "app/views/data_file.h"
+#include "app/views/list.h"
+#include "app/views/measured_view.h"
+#include "app/views/score_map.h"
+
+namespace locus::views {
+
+namespace {
+
+struct Effects : models::EffectOnTrace {
+  bool shown = false;
+};
+std::size_t cached_bytes(const Effects& made) {
+  return sizeof made + 8 * (made.kl.size() + made.delta.size()) + 64 * (made.top.size() + made.top_edited.size());
+}
+
+// Of columns side by side those with edits are shown; where none has any, their effect is 0 and says so.
+struct EffectAsk {
+  bool shown = false;
+};
+
+bool is_edited(const Column& column) {
+  return column.model && !column.model->edits().empty();
+}
+
+class EffectView final : public MeasuredView<EffectAsk, Effects> {
+ public:
+  const ViewInfo& info() const override { return info_; }
+  Status available(const Column& column) const override {
+    LOCUS_CHECK(needs_model(column, info_.title));
+    return column.trace->model().image ? Status(unsupported("Effect goes token by token; " + column.name +
+                                                            " reads an image (locus effect has "
+                                                            "its classes)"))
+                                       : Status();
+  }
+  Selection pick(const ViewInput& input, const Hit& hit) const override;
+  std::optional<Camera> home(const ViewInput& input) const override;
+
+ protected:
+  Result<EffectAsk> ask(const ViewInput& input, std::size_t column) const override {
+    return EffectAsk{is_edited(input.columns[column]) ||
+                     std::none_of(input.columns.begin(), input.columns.end(), is_edited)};
+  }
+  Result<Effects> measure(const EffectAsk& ask, const Work& work) const override {
+    if (!ask.shown) {
+      return Effects{};
+    }
+    LOCUS_TRY(models::EffectOnTrace made,
+              models::effect_on(*work.column.model, *work.column.trace, work.stop, work.progress));
+    return Effects{std::move(made), true};
+  }
+  Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
+  Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
+
+ private:
+  ViewInfo info_{
+      .name = "effect",
+      .title = "Effect",
+      .shows =
+          "What a column's edits change in its prediction, token by token, against the run without them: the change of "
+          "−log p of the token that came, or KL(untouched ‖ edited) of the whole distribution.",
+      .look_for =
+          "Above 0: tokens that got harder to predict, which needed what was taken away. Below: tokens that it stood "
+          "in "
+          "the way of. A few tall tokens say more than the mean: ask what they have in common, a repetition, a "
+          "quotation, "
+          "a "
+          "name.",
+      .paper = "",
+      .uses_camera = true,
+      .needs_text = true,
+      .controls = {choice("of", "Of", "loss: the change of −log p of the actual token; kl: of all outputs there",
+                          {"loss", "kl"}),
+                   choice("as", "Show as", "curve over the tokens, or the tint of the text", {"curve", "text"})},
+  };
+};
+
+// One value a token: what happened to its own prediction (loss), or to the prediction after it (kl). NaN where there is
+// none.
+std::vector<double> by_token(const Effects& made, bool kl, std::size_t tokens) {
+  std::vector<double> values(tokens, std::nan(""));
+  const std::vector<double>& list = kl ? made.kl : made.delta;
+  for (std::size_t n = 0; n < list.size() && n + (kl ? 0 : 1) < tokens; ++n) {
+    values[n + (kl ? 0 : 1)] = list[n];
+  }
+  return values;
+}
+
+// The columns that are shown. Errors: kUnsupported for one that has not what is asked for.
+Result<std::vector<std::size_t>> shown_columns(const ViewInput& input,
+                                               const std::vector<std::shared_ptr<const Effects>>& numbers, bool kl) {
+  std::vector<std::size_t> shown;
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    if (!numbers[n]->shown) {
+      continue;
+    }
+    if (!kl && numbers[n]->delta.empty()) {
+      return unsupported("Effect of=loss needs a model that predicts the next of two tokens; " + input.columns[n].name +
+                         " has of=kl");
+    }
+    shown.push_back(n);
+  }
+  return shown;
+}
+
+std::string loss_note(const ViewInput& input, std::size_t column, const Effects& made) {
+  if (!is_edited(input.columns[column])) {
+    return input.columns[column].name + " is not edited: nothing changes";
+  }
+  return std::isnan(made.loss) ? std::string()
+                               : "loss " + short_number(made.loss) + " → " + short_number(made.loss_edited);
+}
+
+figure::Panel tinted(const ViewInput& input, std::size_t column, const std::vector<float>& values,
+                     const figure::ColorScale& scale) {
+  figure::TokenStrip strip;
+  strip.scale = scale;
+  strip.values = values;
+  for (const models::TokenInfo& token : input.columns[column].trace->tokens()) {
+    strip.tokens.push_back(token.label);
+  }
+  figure::Panel panel;
+  panel.title = input.columns[column].name;
+  panel.show_axes = false;
+  if (input.camera) {
+    panel.x.view = input.camera->x;
+  }
+  panel.y.view = input.camera ? input.camera->y : figure::Interval{-1, 0};
+  panel.layers.emplace_back(std::move(strip));
+  return panel;
+}
+
+Result<figure::Figure> EffectView::draw(const ViewInput& input, const Numbers& numbers) const {
+  LOCUS_TRY(const std::string of, input.options.text("of", "loss"));
+  LOCUS_TRY(const std::string as, input.options.text("as", "curve"));
+  const bool kl = of == "kl";
+  LOCUS_TRY(const std::vector<std::size_t> shown, shown_columns(input, numbers, kl));
+  std::vector<std::shared_ptr<const Field>> rows;
+  for (const std::size_t n : shown) {
+    const std::vector<double> values = by_token(*numbers[n], kl, input.columns[n].trace->tokens().size());
+    auto row = std::make_shared<Field>(Field::zeros(1, static_cast<std::int64_t>(values.size())));
+    std::transform(values.begin(), values.end(), row->values.begin(),
+                   [](double value) { return static_cast<float>(value); });
+    rows.push_back(std::move(row));
+  }
+  const std::string label = kl ? "KL (nats)" : "change of −log p (nats)";
+  figure::Figure figure;
+  if (as == "text") {
+    ViewInput whole = input;
+    whole.ignore_first = false;
+    const std::span<const std::shared_ptr<const Field>> all(rows);
+    figure.columns = static_cast<int>(shown.size());
+    for (std::size_t n = 0; n < shown.size(); ++n) {
+      figure::Panel panel = tinted(
+          input, shown[n], rows[n]->values,
+          color_scale(whole, kl ? Sign::kPositive : Sign::kZeroCentred, input.scale.shared ? all : all.subspan(n, 1)));
+      panel.note = loss_note(input, shown[n], *numbers[shown[n]]);
+      panel.color_bar_label = input.scale.shared && n + 1 < shown.size() ? "" : kl ? label : "change of loss (nats)";
+      figure.panels.push_back(std::move(panel));
+    }
+    return figure;
+  }
+  figure::Panel panel;
+  Extent y;
+  Extent x;
+  for (std::size_t n = 0; n < shown.size(); ++n) {
+    figure::Curve curve;
+    curve.name = input.columns[shown[n]].name;
+    for (std::size_t token = 0; token < rows[n]->values.size(); ++token) {
+      curve.x.push_back(static_cast<double>(token));
+      curve.y.push_back(static_cast<double>(rows[n]->values[token]));
+      x.add(curve.x.back());
+      y.add(curve.y.back());
+    }
+    const std::string loss = loss_note(input, shown[n], *numbers[shown[n]]);
+    panel.note += (panel.note.empty() || loss.empty() ? "" : "; ") + loss;
+    panel.layers.emplace_back(std::move(curve));
+  }
+  if (!kl) {
+    panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kHorizontal, 0, "", 0, true});
+  }
+  panel.follows_camera = false;
+  panel.x.label = kl ? "token after which it is predicted" : "token that is predicted";
+  panel.x.view = x.padded(0.02);
+  panel.y.label = label;
+  panel.y.view = kl ? y.from_zero() : y.padded(0.1);
+  figure.panels.push_back(std::move(panel));
+  return figure;
+}
+
+// A row a position: what came after it, how that changed, and the likeliest there before and after.
+Result<Data> EffectView::table(const ViewInput& input, const Numbers& numbers) const {
+  LOCUS_TRY(const std::vector<std::size_t> shown, shown_columns(input, numbers, true));
+  const Effects& made = *numbers[shown.front()];
+  const auto& tokens = input.columns[shown.front()].trace->tokens();
+  std::vector<std::string> words;
+  std::vector<Series> series{
+      {"position", {}}, {"kl", made.kl}, {"delta", made.delta}, {"p of top", {}}, {"p of top edited", {}}};
+  for (std::size_t n = 0; n < made.kl.size(); ++n) {
+    words.insert(words.end(), {tokens[n].label, n + 1 < tokens.size() ? tokens[n + 1].label : "", made.top[n].token,
+                               made.top_edited[n].token});
+    series[0].values.push_back(static_cast<double>(n));
+    series[3].values.push_back(static_cast<double>(made.top[n].probability));
+    series[4].values.push_back(static_cast<double>(made.top_edited[n].probability));
+  }
+  return with_words(table_of(series), {"token", "next", "top", "top edited"}, std::move(words));
+}
+
+// The text alone is zoomed and scrolled.
+std::optional<Camera> EffectView::home(const ViewInput& input) const {
+  const auto as = input.options.text("as", "curve");
+  return as.ok() && *as == "text" ? std::optional(Camera{{0, 1}, {-1, 0}}) : std::nullopt;
+}
+
+Selection EffectView::pick(const ViewInput& input, const Hit& hit) const {
+  Selection selection;
+  const std::int64_t token = hit.token >= 0 ? hit.token : static_cast<std::int64_t>(std::floor(hit.x + 0.5));
+  const auto as = input.options.text("as", "curve");
+  const bool text = as.ok() && *as == "text";
+  if ((!text || hit.token >= 0) && token >= 0 && token < input.columns.front().trace->length()) {
+    selection.query = token;
+  }
+  return selection;
+}
+
+}  // namespace
+
+const View& effect_view() {
+  static const EffectView view;
+  return view;
+}
+
+}  // namespace locus::views

@@ -1,0 +1,223 @@
+// `logit-attribution`: what each part of a model writes into one logit.
+#include "models/logit_attribution.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+#include "app/views/controls.h"
+#include "app/views/data_file.h"
+#include "app/views/head_map.h"
+#include "app/views/list.h"
+#include "app/views/measured_view.h"
+#include "models/knock_out.h"
+
+namespace locus::views {
+
+namespace {
+
+struct Attribution : models::LogitAttribution {};
+// What it weighs in the cache.
+std::size_t cached_bytes(const Attribution& made) {
+  return sizeof made + views::cached_bytes(made.heads) + 8 * (made.feed_forwards.size() + made.biases.size()) +
+         64 * made.ends.size();
+}
+
+struct AttributionAsk {
+  std::string token;
+  std::string against;
+  std::int64_t at = -1;
+};
+
+struct Part {
+  std::string name;
+  double value = 0;
+};
+
+// All parts, in the order of a run.
+std::vector<Part> parts_of(const Attribution& made) {
+  std::vector<Part> parts;
+  for (const auto& [name, value] : made.ends) {
+    if (name != "other biases" && name != "cap") {
+      parts.push_back({name, value});
+    }
+  }
+  for (std::int64_t layer = 0; layer < made.heads.rows; ++layer) {
+    for (std::int64_t head = 0; head < made.heads.columns; ++head) {
+      parts.push_back({"head " + std::to_string(layer) + "." + std::to_string(head),
+                       static_cast<double>(made.heads.at(layer, head))});
+    }
+    parts.push_back({"feed-forward " + std::to_string(layer), made.feed_forwards[static_cast<std::size_t>(layer)]});
+    parts.push_back({"biases " + std::to_string(layer), made.biases[static_cast<std::size_t>(layer)]});
+  }
+  for (const auto& [name, value] : made.ends) {
+    if (name == "other biases" || name == "cap") {
+      parts.push_back({name, value});
+    }
+  }
+  return parts;
+}
+
+class LogitAttributionView final : public MeasuredView<AttributionAsk, Attribution> {
+ public:
+  const ViewInfo& info() const override { return info_; }
+  Status available(const Column& column) const override { return needs_model(column, info_.title); }
+  Selection pick(const ViewInput& input, const Hit& hit) const override {
+    return hit.panel < input.columns.size() ? pick_head(input.columns[hit.panel].trace->model(), hit, hit.panel)
+                                            : Selection{};
+  }
+  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
+    std::vector<Place> places;
+    for (std::size_t panel = 0; selection.layer && selection.head.value_or(-1) >= 0 && panel < input.columns.size();
+         ++panel) {
+      places.push_back(head_place(panel, *selection.layer, *selection.head));
+    }
+    return places;
+  }
+
+ protected:
+  Result<AttributionAsk> ask(const ViewInput& input, std::size_t /*column*/) const override {
+    AttributionAsk ask;
+    LOCUS_TRY(ask.token, input.options.text("token", ""));
+    LOCUS_TRY(ask.against, input.options.text("against", ""));
+    LOCUS_TRY(ask.at, input.options.integer("at", -1));
+    return ask;
+  }
+  Result<Attribution> measure(const AttributionAsk& ask, const Work& work) const override;
+  Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
+  Result<Data> table(const ViewInput& /*input*/, const Numbers& numbers) const override {
+    Series values{"value", {}};
+    std::vector<std::string> names;
+    for (Part& part : parts_of(*numbers.front())) {
+      names.push_back(std::move(part.name));
+      values.values.push_back(part.value);
+    }
+    return with_words(table_of({values}), {"part"}, std::move(names));
+  }
+
+ private:
+  ViewInfo info_{
+      .name = "logit-attribution",
+      .title = "Logit attribution",
+      .shows =
+          "What each head, feed-forward, embedding and bias writes into one logit, or into the difference of two: the "
+          "run's stream is their sum, and with the norms' scales held at the run's values the logit is too.",
+      .look_for =
+          "Few strong parts: these wrote the prediction. Against the second-best token only what tells the two apart "
+          "stays. A head with a large effect in knock-out and none here acts through later layers. A click opens the "
+          "head.",
+      .paper = "",
+      .controls = {words("token", "Token", "An id, or a text of one token; empty: the likeliest"),
+                   words("against", "Against", "The token whose logit is taken away; empty: none"),
+                   whole("at", "Position", "The query that predicts it; -1: the last", -1, -1, 1 << 20, "last")},
+  };
+};
+
+Result<Attribution> LogitAttributionView::measure(const AttributionAsk& ask, const Work& work) const {
+  models::AttributionOptions options;
+  options.position = ask.at;
+  if (!ask.token.empty()) {
+    LOCUS_TRY(options.token, models::token_named(*work.column.model, ask.token));
+  }
+  if (!ask.against.empty()) {
+    LOCUS_TRY(options.against, models::token_named(*work.column.model, ask.against));
+  }
+  LOCUS_TRY(models::LogitAttribution made,
+            models::logit_attribution(*work.column.model, *work.column.trace, options, work.stop, work.progress));
+  return Attribution{std::move(made)};
+}
+
+// A strip of cells, each `step` wide, whose first stands at (x, y).
+figure::HeatMap strip(const std::vector<double>& values, bool down, double x, double y, double step,
+                      const figure::ColorScale& scale, const std::vector<std::string>& names) {
+  auto field = std::make_shared<Field>(down ? Field::zeros(static_cast<std::int64_t>(values.size()), 1)
+                                            : Field::zeros(1, static_cast<std::int64_t>(values.size())));
+  auto texts = std::make_shared<std::vector<std::string>>();
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    field->values[n] = static_cast<float>(values[n]);
+    texts->push_back((n < names.size() ? names[n] + " " : "") + short_number(values[n]));
+  }
+  field->column_axis.first = x;
+  field->column_axis.step = step;
+  field->row_axis.first = y;
+  figure::HeatMap map;
+  map.field = std::move(field);
+  map.scale = scale;
+  map.texts = std::move(texts);
+  return map;
+}
+
+// The heads, to their right the layers' feed-forwards and biases, below them what belongs to no layer.
+figure::Panel attribution_panel(const Attribution& made, const figure::ColorScale& scale) {
+  const std::int64_t heads = made.heads.columns;
+  const std::int64_t layers = made.heads.rows;
+  const bool biased = std::any_of(made.biases.begin(), made.biases.end(), [](double value) { return value != 0; });
+  const std::int64_t wide = heads + (biased ? 3 : 2);
+  figure::Panel panel = head_map(std::make_shared<const Field>(made.heads), scale);
+  panel.equal_aspect = false;
+  const auto right = static_cast<double>(heads + 1);
+  panel.layers.emplace_back(strip(made.feed_forwards, true, right, 0, 1, scale, {}));
+  if (biased) {
+    panel.layers.emplace_back(strip(made.biases, true, right + 1, 0, 1, scale, {}));
+  }
+  std::vector<double> values;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : made.ends) {
+    if (value != 0) {
+      names.push_back(name);
+      values.push_back(value);
+    }
+  }
+  if (!values.empty()) {
+    panel.layers.emplace_back(strip(values, false, 0, static_cast<double>(layers) + 0.5,
+                                    static_cast<double>(wide) / static_cast<double>(values.size()), scale, names));
+  }
+  auto across = std::make_shared<std::vector<std::string>>(*counted_names(heads));
+  across->insert(across->end(), {"", "ff"});
+  if (biased) {
+    across->push_back("bias");
+  }
+  panel.x.view = {0, static_cast<double>(wide)};
+  panel.x.cell_names = std::move(across);
+  panel.y.view = {static_cast<double>(layers) + (values.empty() ? 0 : 1.5), 0};
+  return panel;
+}
+
+Result<figure::Figure> LogitAttributionView::draw(const ViewInput& input, const Numbers& numbers) const {
+  std::vector<std::shared_ptr<const Field>> all;  // of every part, for the colours
+  for (const auto& made : numbers) {
+    const std::vector<Part> parts = parts_of(*made);
+    auto values = std::make_shared<Field>(Field::zeros(1, static_cast<std::int64_t>(parts.size())));
+    std::transform(parts.begin(), parts.end(), values->values.begin(),
+                   [](const Part& part) { return static_cast<float>(part.value); });
+    all.push_back(std::move(values));
+  }
+  figure::Figure figure;
+  figure.columns = static_cast<int>(numbers.size());
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    const Attribution& made = *numbers[n];
+    figure::Panel panel = attribution_panel(made, head_scale(input, Sign::kZeroCentred, all, n));
+    const models::Trace& trace = *input.columns[n].trace;
+    panel.title = input.columns[n].name + " · " + made.token + (made.against.empty() ? "" : " − " + made.against);
+    panel.color_bar_label = made.against.empty() ? "part of the logit" : "part of the difference of logits";
+    const std::vector<Part> parts = parts_of(made);
+    const double sum =
+        std::accumulate(parts.begin(), parts.end(), 0.0, [](double so, const Part& part) { return so + part.value; });
+    panel.note = "sum " + short_number(sum) +
+                 (trace.model().image ? std::string()
+                                      : ", after token " + std::to_string(made.position) + " " +
+                                            trace.tokens()[static_cast<std::size_t>(made.position)].label);
+    figure.panels.push_back(std::move(panel));
+  }
+  return figure;
+}
+
+}  // namespace
+
+const View& logit_attribution_view() {
+  static const LogitAttributionView view;
+  return view;
+}
+
+}  // namespace locus::views

@@ -1,0 +1,91 @@
+#include "models/logit_attribution.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/analyses/fields.h"
+#include "models/analyses/rerun.h"
+#include "models/guard.h"
+#include "models/transformer/direct_path.h"
+
+namespace locus::models {
+
+namespace {
+
+Status check_attribution(const ModelInfo& info, std::int64_t length, const AttributionOptions& options) {
+  for (const std::int64_t id : {options.token, options.against}) {
+    if (id >= info.vocabulary) {
+      return bad_input("logit attribution: expected a " + std::string(info.image ? "class" : "token") + " below " +
+                       std::to_string(info.vocabulary) + ", found " + std::to_string(id));
+    }
+  }
+  if (options.position >= length || (info.image && options.position >= 0)) {
+    return bad_input(info.image ? "logit attribution: an image's classes have no position"
+                                : "logit attribution: expected a position below " + std::to_string(length) +
+                                      ", found " + std::to_string(options.position));
+  }
+  return {};
+}
+
+// The rows that the head reads, of a run of `length` tokens.
+Range rows_read(const transformer::Observation& seen, const transformer::ObserveOptions& options) {
+  return options.read.empty() ? Range{0, seen.stream.size(1)} : options.read;
+}
+
+// What cap·tanh(x/cap) is `logit` of.
+double before_cap(double logit, double cap) {
+  constexpr double kMost = 1 - 1e-7;  // a logit of float32 may be the cap itself
+  return cap * std::atanh(std::clamp(logit / cap, -kMost, kMost));
+}
+
+}  // namespace
+
+Result<LogitAttribution> logit_attribution(const Model& model, const Trace& trace, const AttributionOptions& options,
+                                           StopToken stop, const Progress& progress) {
+  return guarded([&]() -> Result<LogitAttribution> {
+    const at::NoGradGuard no_grad;
+    LOCUS_TRY(const Rerun run, rerun_of(model, trace, "logit attribution"));
+    const ModelInfo& info = model.info();
+    LOCUS_CHECK(check_attribution(info, run.length(), options));
+    LogitAttribution made;
+    made.position = info.image ? 0 : options.position < 0 ? run.length() - 1 : options.position;
+    transformer::ObserveOptions observe;
+    observe.writes = true;
+    observe.read = info.image ? Range{} : Range{made.position, made.position + 1};
+    observe.stop = std::move(stop);
+    observe.progress = progress;
+    LOCUS_TRY(const transformer::Observation seen, run.transformer.observe(run.batch, observe));
+    const at::Tensor logits = seen.logits[0][0].to(at::kCPU, at::kDouble);
+    const std::int64_t token = options.token < 0 ? logits.argmax().item<std::int64_t>() : options.token;
+    const auto name = [&](std::int64_t id) { return run.data.label ? run.data.label(id) : std::to_string(id); };
+    std::vector<transformer::OutputWeight> outputs{{token, 1}};
+    made.token = name(token);
+    if (options.against >= 0) {
+      outputs.push_back({options.against, -1});
+      made.against = name(options.against);
+    }
+    const double cap = run.transformer.spec().logit_cap;
+    double capped = 0;  // what the cap adds
+    for (const transformer::OutputWeight& output : outputs) {
+      const double logit = logits[output.output].item<double>();
+      made.logit += output.weight * logit;
+      capped += cap > 0 ? output.weight * (logit - before_cap(logit, cap)) : 0;
+    }
+    LOCUS_TRY(transformer::DirectPath path,
+              run.transformer.direct_path(run.batch, seen, rows_read(seen, observe), outputs));
+    made.heads = layer_head_field(info.layers, info.heads, "logit");
+    std::transform(path.heads.data_ptr<double>(), path.heads.data_ptr<double>() + path.heads.numel(),
+                   made.heads.values.begin(), [](double share) { return static_cast<float>(share); });
+    made.feed_forwards = std::move(path.feed_forwards);
+    made.biases = std::move(path.biases);
+    made.ends = std::move(path.ends);
+    if (cap > 0) {
+      made.ends.emplace_back("cap", capped);
+    }
+    return made;
+  });
+}
+
+}  // namespace locus::models

@@ -1,0 +1,228 @@
+#include "models/transformer/direct_path.h"
+
+#include <algorithm>
+
+#include "core/products/linear.h"
+#include "models/transformer/transformer.h"
+
+namespace locus::transformer {
+
+namespace {
+
+at::Tensor doubled(const at::Tensor& x) {
+  return x.to(at::kCPU, at::kDouble);
+}
+
+double product(const at::Tensor& a, const at::Tensor& b) {
+  return (a * b).sum().item<double>();
+}
+
+// The norms of one model, frozen at what they were taken of.
+class FrozenNorm {
+ public:
+  FrozenNorm(Norm norm, double eps) : norm_(norm), eps_(eps) {}
+
+  // The direction before the norm of `stream` (R, C); ⟨direction, its bias⟩ is added to `biases`.
+  at::Tensor back(const at::Tensor& direction, const NormWeights& weights, const at::Tensor& stream,
+                  double& biases) const {
+    if (weights.bias.defined()) {
+      biases += product(direction, doubled(weights.bias).expand_as(direction));
+    }
+    at::Tensor before = weights.weight.defined() ? direction * doubled(weights.weight) : direction;
+    before = before / scale(stream);
+    return norm_ == Norm::kLayer ? before - before.mean(-1, true) : before;
+  }
+  // What `part` (R, C) of the stream becomes, without the bias.
+  at::Tensor forth(const at::Tensor& part, const NormWeights& weights, const at::Tensor& stream) const {
+    at::Tensor after = (norm_ == Norm::kLayer ? part - part.mean(-1, true) : part) / scale(stream);
+    return weights.weight.defined() ? after * doubled(weights.weight) : after;
+  }
+
+ private:
+  at::Tensor scale(const at::Tensor& stream) const {
+    const at::Tensor rows = doubled(stream);
+    const at::Tensor centred = norm_ == Norm::kLayer ? rows - rows.mean(-1, true) : rows;
+    return (centred.square().mean(-1, true) + eps_).sqrt();
+  }
+
+  Norm norm_;
+  double eps_;
+};
+
+// (H) of what the heads (R, H·Dv) write through the projection in this direction (R, C).
+at::Tensor head_shares(const at::Tensor& heads, std::int64_t count, const Linear& projection,
+                       const at::Tensor& direction) {
+  const std::int64_t width = heads.size(1) / count;
+  at::Tensor shares = at::zeros({count}, at::kDouble);
+  for (std::int64_t head = 0; head < count; ++head) {
+    const Linear own{projection.weight.slice(1, head * width, (head + 1) * width), {}};
+    shares[head] = product(direction, doubled(linear(heads.slice(1, head * width, (head + 1) * width), own)));
+  }
+  return shares;
+}
+
+}  // namespace
+
+at::Tensor Transformer::read_direction(const OutputWeight& output, const at::Tensor& rows, double& biases) const {
+  const FrozenNorm norm(spec_.norm, spec_.norm_eps);
+  // (1, C) of a head that counts for so much.
+  const auto weights_of = [&](const Linear& head, double share) {
+    const at::Tensor& matrix = head.weight.defined() ? head.weight : embedding_;
+    const double weight = output.weight * spec_.logit_scale * share;
+    biases += head.bias.defined() ? weight * head.bias[output.output].item<double>() : 0;
+    const at::Tensor id = at::full({1}, output.output, at::TensorOptions(at::kLong).device(matrix.device()));
+    return doubled(products::rows(matrix, id)) * weight;
+  };
+  if (!spec_.is_image()) {
+    const at::Tensor direction = weights_of(head_, 1);
+    return spec_.final_norm ? norm.back(direction, final_norm_, rows, biases) : direction;
+  }
+  const std::int64_t prefix = prefix_tokens();
+  const double count = static_cast<double>(rows.size(0));
+  at::Tensor direction = at::zeros(rows.sizes(), at::kDouble);
+  // The direction of what is pooled, laid upon the rows that it is pooled of.
+  const auto spread = [&](const at::Tensor& own) {
+    switch (spec_.pool) {
+      case Pool::kClass:
+      case Pool::kTwoHeads:
+        direction[0] += own[0];
+        break;
+      case Pool::kPatches:
+        direction.slice(0, prefix) += own / (count - static_cast<double>(prefix));
+        break;
+      case Pool::kAll:
+        direction += own / count;
+        break;
+      case Pool::kClassAndPatches:
+        direction[0] += own[0].slice(0, 0, spec_.width);
+        direction.slice(0, prefix) += own.slice(1, spec_.width) / (count - static_cast<double>(prefix));
+        break;
+    }
+  };
+  if (spec_.final_norm && spec_.norm_after_pool) {
+    spread(norm.back(weights_of(head_, 1), final_norm_, pooled(rows.unsqueeze(0))[0], biases));
+    return direction;
+  }
+  const bool two = spec_.pool == Pool::kTwoHeads;
+  spread(weights_of(head_, two ? 0.5 : 1));
+  if (two) {
+    direction[1] += weights_of(distillation_head_, 0.5)[0];
+  }
+  return spec_.final_norm ? norm.back(direction, final_norm_, rows, biases) : direction;
+}
+
+std::vector<std::pair<std::string, at::Tensor>> Transformer::stem_parts(const Batch& batch, Range rows) const {
+  at::Tensor content = spec_.is_image() ? embed_image(batch) : products::rows(embedding_, batch.ids);
+  at::Tensor positions = at::zeros_like(content);
+  if (spec_.is_image()) {
+    const std::int64_t height = batch.pixels.size(2) / spec_.image.patch;
+    const std::int64_t width = batch.pixels.size(3) / spec_.image.patch;
+    if (const at::Tensor places = patch_places(batch, height, width); places.defined()) {
+      positions.slice(1, prefix_tokens()) += places.flatten(2).transpose(1, 2);
+      content = content - positions;
+    }
+  }
+  if (spec_.embedding_scale != 1) {
+    content = content * spec_.embedding_scale;
+    positions = positions * spec_.embedding_scale;
+  }
+  const std::vector<position::State> states = begin(batch.positions, content.size(0));
+  bool placed = positions.any().item<bool>();
+  for (std::size_t n = 0; n < states.size(); ++n) {
+    if (const at::Tensor position = encodings_[n].encoding->embed(states[n]); position.defined()) {
+      positions = positions + position;
+      placed = true;
+    }
+  }
+  const auto wanted = [&](const at::Tensor& x) { return doubled(x[0].slice(0, rows.begin, rows.end)); };
+  std::vector<std::pair<std::string, at::Tensor>> parts{{spec_.is_image() ? "patches" : "embedding", wanted(content)}};
+  if (placed) {
+    parts.emplace_back("positions", wanted(positions));
+  }
+  if (token_type_.defined()) {
+    parts.emplace_back("token type", doubled(token_type_.select(0, 0)).expand_as(parts.front().second));
+  }
+  at::Tensor constant = at::zeros_like(parts.front().second);
+  if (spec_.embedding_norm) {
+    at::Tensor sum = at::zeros_like(constant);
+    for (const auto& [name, part] : parts) {
+      sum = sum + part;
+    }
+    for (auto& [name, part] : parts) {
+      part = FrozenNorm(spec_.norm, spec_.norm_eps).forth(part, embedding_norm_, sum);
+    }
+    constant = embedding_norm_.bias.defined() ? constant + doubled(embedding_norm_.bias) : constant;
+  }
+  parts.emplace_back("other biases", constant);
+  if (spec_.embedding_width > 0) {
+    for (auto& [name, part] : parts) {
+      part = doubled(linear(part.to(content.options()), {embedding_projection_.weight, {}}));
+    }
+    if (embedding_projection_.bias.defined()) {
+      parts.back().second = parts.back().second + doubled(embedding_projection_.bias);
+    }
+  }
+  return parts;
+}
+
+Result<DirectPath> Transformer::direct_path(const Batch& batch, const Observation& seen, Range rows,
+                                            const std::vector<OutputWeight>& outputs) const {
+  if (!spec_.head || spec_.head_transform || cross_encoding_) {
+    return unsupported(cross_encoding_ ? "logit attribution: expected a model of one side"
+                       : spec_.head
+                           ? "logit attribution: this head has a layer of its own before the logits, which are "
+                             "no sum of what the stream holds"
+                           : "logit attribution: this model has no head, so it predicts nothing");
+  }
+  const FrozenNorm norm(spec_.norm, spec_.norm_eps);
+  const std::int64_t heads = spec_.first().attention.heads;
+  DirectPath path;
+  path.heads = at::zeros({spec_.depth(), heads}, at::kDouble);
+  path.feed_forwards.resize(blocks_.size());
+  path.biases.resize(blocks_.size());
+  double ends = 0;
+  at::Tensor direction = at::zeros(seen.stream[0].sizes(), at::kDouble);
+  for (const OutputWeight& output : outputs) {
+    direction = direction + read_direction(output, seen.stream[0], ends);
+  }
+  for (std::int64_t n = spec_.depth() - 1; n >= 0; --n) {
+    const auto index = static_cast<std::size_t>(n);
+    const LayerSpec& layer = blocks_[index].spec();
+    const LayerWeights& weights = blocks_[index].weights();
+    const LayerWrites& wrote = seen.writes[index];
+    double& biases = path.biases[index];
+    // What goes into a branch's end: scaled as the branch is, and through its own norm.
+    const auto into = [&](const at::Tensor& scale, NormPlace place, const NormWeights& own, const at::Tensor& branch) {
+      const at::Tensor scaled = direction * spec_.residual_scale * (scale.defined() ? doubled(scale) : at::ones({1}));
+      return after(place) ? norm.back(scaled, own, branch, biases) : scaled;
+    };
+    if (layer.feed_forward_norm == NormPlace::kPost && !layer.parallel) {
+      direction = norm.back(direction, weights.feed_forward_norm, wrote.leaving[0], biases);
+    }
+    const at::Tensor fed = into(weights.feed_forward_scale, layer.feed_forward_norm, weights.feed_forward_after_norm,
+                                wrote.feed_forward[0]);
+    path.feed_forwards[index] = product(fed, doubled(wrote.feed_forward[0]));
+    if (layer.residual_from_norm && !layer.parallel && before(layer.feed_forward_norm)) {
+      direction = norm.back(direction, weights.feed_forward_norm, wrote.middle[0], biases);
+    }
+    if (layer.attention_norm == NormPlace::kPost && !layer.parallel) {
+      direction = norm.back(direction, weights.attention_norm, wrote.middle[0], biases);
+    }
+    const at::Tensor attended =
+        into(weights.attention_scale, layer.attention_norm, weights.attention_after_norm, wrote.attention[0]);
+    path.heads.select(0, n).copy_(head_shares(wrote.heads[0], layer.attention.heads, weights.output, attended));
+    if (weights.output.bias.defined()) {
+      biases += product(attended, doubled(weights.output.bias).expand_as(attended));
+    }
+    if (layer.residual_from_norm && before(layer.attention_norm)) {
+      direction = norm.back(direction, weights.attention_norm, wrote.entering[0], biases);
+    }
+  }
+  for (const auto& [name, part] : stem_parts(batch, rows)) {
+    path.ends.emplace_back(name, product(direction, part));
+  }
+  path.ends.back().second += ends;
+  return path;
+}
+
+}  // namespace locus::transformer
