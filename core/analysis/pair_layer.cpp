@@ -68,8 +68,10 @@ Result<Places> grid_places(const PairLayer& layer) {
   bool even = rows * columns == patches && patches > 0;
   for (std::int64_t n = 0; even && n < patches; ++n) {
     const double* const at = id + 2 * (layer.prefix + n);
-    even = at[0] - id[2 * layer.prefix] == static_cast<double>(n / columns) &&
-           at[1] - id[2 * layer.prefix + 1] == static_cast<double>(n % columns);
+    const std::int64_t whole_rows = n / columns;
+    const auto row = static_cast<double>(whole_rows);
+    const auto column = static_cast<double>(n % columns);
+    even = at[0] - id[2 * layer.prefix] == row && at[1] - id[2 * layer.prefix + 1] == column;
   }
   if (!even || layer.mask.causal || layer.mask.window > 0) {
     return unsupported("pairs by distance: expected patches of a whole grid that all see each other");

@@ -175,7 +175,7 @@ Result<std::vector<std::vector<double>>> row_sums(const PairLayer& layer, const 
   const Correlator tables(longest, places.most);
   const std::int64_t correlated = layer.form.modulation ? 1 : layer.rows();
   std::vector<std::vector<double>> sums(index(layer.rows()));
-  const std::int64_t batch = 2 * std::max(at::get_num_threads(), 1);
+  const std::int64_t batch = std::int64_t{2} * std::max(at::get_num_threads(), 1);
   for (std::int64_t first = 0; first < correlated; first += batch) {
     report(progress, static_cast<double>(first) / static_cast<double>(correlated), "pairs by distance");
     const auto work = [&](std::int64_t task, Sequences& with) {

@@ -17,8 +17,8 @@ Result<std::vector<float>> attention_rollout(const std::vector<const attention::
   }
   at::Tensor share = at::zeros({length});
   share[query] = 1;
-  for (auto next = layers.rbegin(); next != layers.rend(); ++next) {
-    const attention::ScoreField* layer = *next;
+  for (std::size_t n = layers.size(); n-- > 0;) {
+    const attention::ScoreField* const layer = layers[n];
     at::Tensor mixed = share * 0.5;
     const Range heads{0, layer->source().heads()};
     const auto visit = [&](Range rows, Range columns, const at::Tensor& weights) {
