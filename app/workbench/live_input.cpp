@@ -1,12 +1,12 @@
 #include "app/workbench/live_input.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace locus::workbench {
 
-LiveInput::LiveInput(int debounce_ms) {
+LiveInput::LiveInput(int debounce_ms) : pause_ms_(debounce_ms) {
   debounce_.setSingleShot(true);
-  debounce_.setInterval(debounce_ms);
   connect(&debounce_, &QTimer::timeout, this, &LiveInput::due);
 }
 
@@ -34,7 +34,8 @@ void LiveInput::type(const std::string& text) {
 void LiveInput::type(const models::Input& input) {
   value_ = input;
   start_watch();
-  debounce_.start();
+  waited_ms_ = took_ms_ < kQuickMs ? 0 : pause_ms_;
+  debounce_.start(waited_ms_);
   Q_EMIT changed();
 }
 
@@ -46,6 +47,7 @@ void LiveInput::set(const models::Input& input) {
 void LiveInput::put(const models::Input& input) {
   debounce_.stop();
   value_ = input;
+  waited_ms_ = 0;
   start_watch();
   Q_EMIT changed();
 }
@@ -53,15 +55,19 @@ void LiveInput::put(const models::Input& input) {
 void LiveInput::flush() {
   if (debounce_.isActive()) {
     debounce_.stop();
+    waited_ms_ = static_cast<int>(since_.elapsed());
     Q_EMIT due();
   }
 }
 
 std::optional<double> LiveInput::take_elapsed_ms() {
-  if (!std::exchange(measuring_, false)) {
+  // What is drawn while an input waits to run is of the one before.
+  if (waiting() || !std::exchange(measuring_, false)) {
     return std::nullopt;
   }
-  return static_cast<double>(since_.nsecsElapsed()) / 1e6;
+  const double elapsed = static_cast<double>(since_.nsecsElapsed()) / 1e6;
+  took_ms_ = std::max(0.0, elapsed - waited_ms_);
+  return elapsed;
 }
 
 }  // namespace locus::workbench

@@ -1,0 +1,168 @@
+#include <vulkan/vulkan.h>  // before Qt's, which hides the functions' prototypes
+
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QKeyEvent>
+#include <QPlainTextEdit>
+#include <QTemporaryDir>
+#include <QTextCursor>
+#include <QVulkanDeviceFunctions>
+#include <QVulkanInstance>
+#include <QVulkanWindow>
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/viewport/canvas.h"
+#include "app/workbench/main_window.h"
+#include "app/workbench/workbench.h"
+#include "core/base/atomic_file.h"
+#include "tests/bench/render/groups.h"
+#include "tests/bench/rows.h"
+
+namespace locus::bench {
+namespace {
+
+using models::BenchRow;
+using models::BenchTarget;
+
+constexpr int kKeystrokes = 24;
+constexpr int kPatienceMs = 30'000;  // for any one figure
+constexpr int kRestMs = 120;         // between keystrokes: a typist's, and the frames of the one before
+
+// The window with one of the bundled checkpoints, and a text of so many tokens.
+class KeystrokeRig {
+ public:
+  explicit KeystrokeRig(QVulkanInstance& vulkan) {
+    workbench::WorkbenchOptions options;
+    options.config_dir = config_.path().toStdString();
+    window_ = std::make_unique<workbench::MainWindow>(options, &vulkan, workbench::StudioOptions{});
+    window_->resize(1280, 800);
+    window_->show();
+    QObject::connect(window_->canvas(), &viewport::Canvas::frame_drawn, &receiver_, [this] {
+      if (awaited_ && window_->studio().figure() != before_ && window_->studio().columns().front()->trace != trace_) {
+        const viewport::Canvas& canvas = *window_->canvas();
+        canvas.vulkanInstance()->deviceFunctions(canvas.device())->vkDeviceWaitIdle(canvas.device());
+        shown_ms_ = static_cast<double>(timer_.nsecsElapsed()) / 1e6;
+        awaited_ = false;
+      }
+    });
+    window_->open_session(workbench::bundled_session());
+    settle();
+  }
+
+  // False: the samples are too short.
+  bool set_tokens(std::size_t wanted) {
+    const auto model = window_->studio().columns().front()->model;
+    const auto sample = read_file(workbench::assets_folder() / "samples" / "held-out.txt", 1 << 20);
+    if (!sample) {
+      return false;
+    }
+    std::string text = *sample;
+    const auto count = [&](std::size_t bytes) {
+      models::Input input;
+      input.text = text.substr(0, bytes);
+      const auto tokens = model->tokenize(input);
+      return tokens ? tokens->size() : std::size_t{0};
+    };
+    while (count(text.size()) < wanted) {
+      text += text;
+    }
+    std::size_t low = 0;
+    std::size_t high = text.size();
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      count(middle) < wanted ? low = middle + 1 : high = middle;
+    }
+    window_->studio().set_text(text.substr(0, low));
+    settle();
+    return tokens() == wanted;
+  }
+  std::size_t tokens() const { return static_cast<std::size_t>(window_->studio().columns().front()->trace->length()); }
+
+  // Milliseconds from the key to the frame that shows its map, drawn to the end; the letters go `behind` characters
+  // from the text's end, and are taken away again.
+  std::vector<double> type(int behind) {
+    auto* editor = window_->findChild<QPlainTextEdit*>(QStringLiteral("editor"));
+    QTextCursor cursor = editor->textCursor();
+    cursor.movePosition(QTextCursor::End);
+    cursor.movePosition(QTextCursor::Left, QTextCursor::MoveAnchor, behind);
+    editor->setTextCursor(cursor);
+    std::vector<double> times;
+    for (int n = 0; n < kKeystrokes; ++n) {
+      const bool back = n % 2 == 1;
+      before_ = window_->studio().figure();
+      trace_ = window_->studio().columns().front()->trace;
+      awaited_ = true;
+      timer_.start();
+      QKeyEvent down(QEvent::KeyPress, back ? Qt::Key_Backspace : Qt::Key_A, {},
+                     back ? QString() : QStringLiteral("a"));
+      QCoreApplication::sendEvent(editor, &down);
+      while (awaited_ && timer_.elapsed() < kPatienceMs) {
+        QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents);
+      }
+      times.push_back(awaited_ ? kPatienceMs : shown_ms_);
+      run_ms_ = window_->studio().columns().front()->trace->time_ms();
+      settle();
+    }
+    times.erase(times.begin(), times.begin() + 2);  // the pause before the first is what is not known yet
+    return times;
+  }
+  double run_ms() const { return run_ms_; }
+
+ private:
+  void settle() {
+    QElapsedTimer timer;
+    timer.start();
+    while (timer.elapsed() < kPatienceMs && (!window_->studio().settled() || timer.elapsed() < kRestMs)) {
+      QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
+    }
+  }
+
+  QTemporaryDir config_;
+  std::unique_ptr<workbench::MainWindow> window_;
+  std::shared_ptr<const figure::Figure> before_;
+  std::shared_ptr<const models::Trace> trace_;
+  bool awaited_ = false;
+  double shown_ms_ = 0;
+  double run_ms_ = 0;
+  QElapsedTimer timer_;
+  QObject receiver_;
+};
+
+void bench_length(KeystrokeRig& rig, std::size_t tokens, double target_ms, const Print& print) {
+  if (!rig.set_tokens(tokens)) {
+    std::fprintf(stderr, "no text of %zu tokens: it has %zu\n", tokens, rig.tokens());
+    return;
+  }
+  const std::vector<double> end = rig.type(0);
+  const double run_ms = rig.run_ms();
+  BenchRow row;
+  row.name = "a keystroke shown, at " + std::to_string(tokens) + " tokens";
+  row.value = median(end);
+  row.unit = "ms";
+  row.bounds = BenchTarget::kValueAtMost;
+  row.target = target_ms;
+  row.met = row.value <= row.target;
+  char note[200];
+  std::snprintf(note, sizeof note, "run %.1f ms, slowest of %zu %.0f ms; 60 characters before the end %.1f ms", run_ms,
+                end.size(), *std::max_element(end.begin(), end.end()), median(rig.type(60)));
+  row.note = note;
+  print(row);
+}
+
+}  // namespace
+
+void bench_keystrokes(const Print& print) {
+  QVulkanInstance vulkan;
+  if (!vulkan.create()) {
+    std::fprintf(stderr, "no Vulkan driver (Debian: mesa-vulkan-drivers)\n");
+    return;
+  }
+  KeystrokeRig rig(vulkan);
+  bench_length(rig, 214, 40, print);
+  bench_length(rig, 1024, 80, print);
+}
+
+}  // namespace locus::bench
