@@ -14,6 +14,7 @@ namespace locus::viewport {
 namespace {
 
 constexpr double kTextPx = 13;  // of figures, at scale 1
+constexpr std::uint32_t kFocusColor = 0x3D7EC2FF;
 
 ImU32 imgui_color(std::uint32_t rrggbbaa) {
   return IM_COL32(rrggbbaa >> 24, rrggbbaa >> 16 & 0xFF, rrggbbaa >> 8 & 0xFF, rrggbbaa & 0xFF);
@@ -89,6 +90,9 @@ std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
   for (const std::string& line : content_.tooltip) {
     imgui_.need(line);
   }
+  for (const Bar& bar : content_.bars) {
+    imgui_.need(bar.label + bar.text);
+  }
   imgui_.need(content_.message);
   if (imgui_.font_stale()) {
     imgui_.build_font();
@@ -102,6 +106,23 @@ void Canvas::draw_overlays() {
   }
   draw_message();
   draw_tooltip();
+  draw_focus();
+}
+
+void Canvas::show_focus(bool shown) {
+  if (shown != focus_shown_) {
+    focus_shown_ = shown;
+    request_frames();
+  }
+}
+
+void Canvas::draw_focus() {
+  if (focus_shown_) {
+    const ImVec2 size = ImGui::GetIO().DisplaySize;
+    const auto line = static_cast<float>(std::round(2 * dpr()));
+    ImGui::GetForegroundDrawList()->AddRect(ImVec2(line / 2, line / 2), ImVec2(size.x - line / 2, size.y - line / 2),
+                                            imgui_color(kFocusColor), 0, 0, line);
+  }
 }
 
 void Canvas::draw_outline(const Outline& outline) {
@@ -165,6 +186,20 @@ void Canvas::draw_tooltip() {
   for (const std::string& line : content_.tooltip) {
     ImGui::TextUnformatted(line.c_str());
   }
+  const float letter = ImGui::GetFontSize();
+  float labels = 0;
+  for (const Bar& bar : content_.bars) {
+    labels = std::max(labels, ImGui::CalcTextSize(bar.label.c_str()).x);
+  }
+  ImGui::PushStyleColor(ImGuiCol_PlotHistogram, imgui_color(kFocusColor));
+  for (const Bar& bar : content_.bars) {
+    ImGui::TextUnformatted(bar.label.c_str());
+    ImGui::SameLine(labels + letter);
+    ImGui::ProgressBar(static_cast<float>(bar.share), ImVec2(6 * letter, letter), "");
+    ImGui::SameLine();
+    ImGui::TextUnformatted(bar.text.c_str());
+  }
+  ImGui::PopStyleColor();
   ImGui::EndTooltip();
 }
 

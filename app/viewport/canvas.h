@@ -29,6 +29,13 @@ struct Outline {
   bool cross = false;                // with lines to the axes
 };
 
+// A number at the pointer with a bar that says how large it is: "previous ▆▆▁▁ 0.82".
+struct Bar {
+  std::string label;
+  double share = 0;  // of the bar that is full, [0, 1]
+  std::string text;
+};
+
 // What the canvas shows. Everything is a copy or immutable.
 struct Content {
   std::shared_ptr<const figure::Figure> figure;  // null: the message alone
@@ -37,6 +44,7 @@ struct Content {
   std::optional<views::Camera> camera;           // what is visible; empty: home
   std::vector<Outline> outlines;
   std::vector<std::string> tooltip;  // lines at the pointer; empty: none
+  std::vector<Bar> bars;             // below them
   std::string badge;                 // in a corner: "reference: text-rope"
   bool dark = false;
   double scale = 1;  // of text
@@ -70,6 +78,9 @@ class Canvas : public QVulkanWindow {
   bool take_frame_request();
   // One cell a device pixel, around the middle.
   void zoom_to_cells();
+  // A frame around it, while it has the keyboard's focus.
+  void show_focus(bool shown);
+  bool focus_shown() const { return focus_shown_; }
   void report_lost_device(const QString& message) { Q_EMIT gpu_failed(message); }
 
  Q_SIGNALS:
@@ -116,6 +127,7 @@ class Canvas : public QVulkanWindow {
   void draw_outline(const Outline& outline);
   void draw_message();
   void draw_tooltip();
+  void draw_focus();
   double dpr() const { return devicePixelRatio(); }
 
   Content content_;
@@ -129,6 +141,7 @@ class Canvas : public QVulkanWindow {
   QPointF last_;
   bool dragging_ = false;
   bool boxing_ = false;  // a rectangle is being pulled
+  bool focus_shown_ = false;
 };
 
 }  // namespace locus::viewport

@@ -66,6 +66,9 @@ bool Canvas::event(QEvent* event) {
     }
     case QEvent::Leave:
     case QEvent::FocusOut:
+      if (event->type() == QEvent::FocusOut) {
+        show_focus(false);
+      }
       imgui_.feed(event, dpr());
       Q_EMIT left();
       request_frames();
@@ -116,6 +119,7 @@ void Canvas::report_drag(const QPointF& from, const QPointF& to, bool finished) 
 }
 
 void Canvas::mousePressEvent(QMouseEvent* event) {
+  show_focus(false);  // who clicks knows where the keys go
   requestActivate();
   const bool taken = imgui_.feed(event, dpr());
   request_frames();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/session/shared_options.h"
+#include "app/views/images/patch_grid.h"
 #include "app/workbench/canvas_link.h"
 
 namespace locus::workbench {
@@ -28,11 +29,37 @@ void CanvasLink::hover(const figure::Hit& hit) {
   const views::ViewInput input = studio_.view_input();
   const views::Selection before = hover_;
   hover_ = input.columns.empty() ? views::Selection{} : studio_.view().pick(input, hit);
-  if (!(hover_ == before) && hover_.query && hover_.key) {
-    studio_.inspect(*hover_.query, *hover_.key);
+  if (!(hover_ == before) && hover_.query) {
+    inspect(input);
   }
   studio_.point({hover_.query.value_or(views::kNone), hover_.key.value_or(views::kNone)});
   refresh();
+}
+
+// The cell under the pointer; where tokens or patches are tinted by one query's attention, that query's cell.
+void CanvasLink::inspect(const views::ViewInput& input) {
+  if (hover_.key) {
+    studio_.inspect(*hover_.query, *hover_.key);
+    return;
+  }
+  const bool of_another_head = hover_.head && *hover_.head != input.head;
+  if (const std::int64_t query = shown_query(input); query >= 0 && !of_another_head) {
+    studio_.inspect(query, *hover_.query);
+  } else {
+    studio_.inspect_pinned();
+  }
+}
+
+// The query whose attention is shown where tokens are pointed at as keys; none in other views.
+std::int64_t CanvasLink::shown_query(const views::ViewInput& input) const {
+  const std::string& view = studio_.view().info().name;
+  if (view == "attention-image") {
+    return views::patch_query(input, input.columns.front());
+  }
+  if (view != "attention-text") {
+    return views::kNone;
+  }
+  return input.query >= 0 ? input.query : input.columns.front().trace->length() - 1;
 }
 
 void CanvasLink::leave() {
@@ -51,7 +78,10 @@ void CanvasLink::click(const figure::Hit& hit) {
   if (input.columns.empty()) {
     return;
   }
-  choose(studio_.view().pick(input, hit));
+  views::Selection picked = studio_.view().pick(input, hit);
+  // A click on a row of a list chooses it; a double click and Enter open it.
+  picked.open = picked.open && !studio_.view().step(input, 0);
+  choose(picked);
 }
 
 void CanvasLink::drag(const figure::Hit& from, const figure::Hit& to) {

@@ -9,6 +9,7 @@
 #include "app/views/score_map.h"
 #include "app/workbench/cell_values.h"
 #include "app/workbench/token_words.h"
+#include "core/base/numbers.h"
 
 namespace locus::workbench {
 
@@ -31,6 +32,7 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studi
   connect(&studio_, &Studio::state_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::cells_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::runs_changed, this, &CanvasLink::refresh);
+  connect(&studio_, &Studio::fingerprints_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::pointed_changed, this, [this] {
     if (!hover_hit_) {
       refresh();  // it was pointed at elsewhere
@@ -50,7 +52,11 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studi
   connect(&canvas_, &viewport::Canvas::context_requested, this, &CanvasLink::ask_menu);
   connect(&canvas_, &viewport::Canvas::camera_moved, this,
           [this](const views::Camera& camera, bool /*finished*/) { set_camera(camera); });
-  connect(&canvas_, &viewport::Canvas::fit_requested, this, &CanvasLink::fit);
+  connect(&canvas_, &viewport::Canvas::fit_requested, this, [this] {
+    if (!press_in_list(Qt::Key_Return)) {  // a double click on a row, which the first click chose
+      fit();
+    }
+  });
   connect(&canvas_, &viewport::Canvas::key_pressed, this, &CanvasLink::press);
   connect(&canvas_, &viewport::Canvas::key_released, this, &CanvasLink::release);
   connect(&canvas_, &viewport::Canvas::resized, &studio_, &Studio::set_canvas_size);
@@ -281,6 +287,30 @@ std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) cons
   return lines;
 }
 
+std::vector<viewport::Bar> CanvasLink::bars(const views::ViewInput& input) const {
+  if (!hover_hit_ || !hover_.layer || hover_.head.value_or(views::kNone) < 0 || input.columns.empty()) {
+    return {};
+  }
+  const auto index = static_cast<std::size_t>(std::max<std::int64_t>(0, hover_.column.value_or(0)));
+  const views::Column& column = input.columns[std::min(index, input.columns.size() - 1)];
+  const auto print = studio_.fingerprint(column, *hover_.layer, *hover_.head);
+  if (!print) {
+    return {{"measuring what it does", 0, "…"}};
+  }
+  if (!*print) {
+    return {};  // nothing that can be measured
+  }
+  const views::Fingerprint& head = **print;
+  const auto share = [](const char* label, double part) {
+    return viewport::Bar{label, std::isnan(part) ? 0 : std::clamp(part, 0.0, 1.0), share_text(part)};
+  };
+  const double longest = std::max<double>(1, static_cast<double>(column.trace->length() - 1));
+  return {share("previous", head.previous),
+          share("first", head.first),
+          share("induction", head.induction),
+          {"distance", std::clamp(head.distance / longest, 0.0, 1.0), fixed_text(head.distance, 1) + " tokens"}};
+}
+
 void CanvasLink::refresh() {
   late_ = is_late();
   const views::ViewInput input = studio_.view_input();
@@ -295,6 +325,7 @@ void CanvasLink::refresh() {
     content.camera = input.camera;
     content.outlines = outlines(input);
     content.tooltip = tooltip(input);
+    content.bars = bars(input);
   }
   if (flicker_ && input.columns.size() > 1) {
     content.badge = "reference: " + input.columns[views::reference_of(input)].name;

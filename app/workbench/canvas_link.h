@@ -59,6 +59,8 @@ class CanvasLink : public QObject {
 
  private:
   void hover(const figure::Hit& hit);
+  void inspect(const views::ViewInput& input);
+  std::int64_t shown_query(const views::ViewInput& input) const;
   void leave();
   void click(const figure::Hit& hit);
   void drag(const figure::Hit& from, const figure::Hit& to);
@@ -76,6 +78,8 @@ class CanvasLink : public QObject {
   bool is_late() const;  // the figure of another view, or of other checkpoints, is still shown for too long
   std::vector<viewport::Outline> outlines(const views::ViewInput& input) const;
   std::vector<std::string> tooltip(const views::ViewInput& input) const;
+  // What the head under the pointer does.
+  std::vector<viewport::Bar> bars(const views::ViewInput& input) const;
   std::shared_ptr<const figure::Figure> shown_figure() const;
   std::optional<float> value_under_pointer() const;
 

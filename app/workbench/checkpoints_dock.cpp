@@ -102,6 +102,7 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   open->setToolTip(
       QStringLiteral("Open a checkpoint folder or file (Ctrl+O); dropping it on the window does the same"));
   what_if_ = new QPushButton(QStringLiteral("What &if…"), body);
+  what_if_->setObjectName(QStringLiteral("run-what-if"));
   what_if_->setToolTip(QStringLiteral("The same checkpoint with another RoPE base or scaling, as its own column"));
   remove_ = new QPushButton(QStringLiteral("&Close"), body);
   remove_->setToolTip(QStringLiteral("Close the selected checkpoint and free its memory"));

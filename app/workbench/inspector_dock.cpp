@@ -65,7 +65,8 @@ QTableWidget* make_table(const char* name, const QString& accessible, QWidget* p
   table->setAccessibleName(accessible);
   table->setEditTriggers(QAbstractItemView::NoEditTriggers);
   table->setSelectionMode(QAbstractItemView::NoSelection);
-  table->setFocusPolicy(Qt::NoFocus);
+  table->setFocusPolicy(Qt::TabFocus);  // arrow keys come to columns that are not seen
+  table->setTabKeyNavigation(false);
   table->verticalHeader()->setDefaultSectionSize(table->fontMetrics().height() + 6);
   table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
   table->horizontalHeader()->setTextElideMode(Qt::ElideMiddle);  // names of columns differ at their ends
@@ -127,12 +128,15 @@ InspectorDock::InspectorDock(Studio& studio, QWidget* parent)
   auto* scroll = new QScrollArea(this);
   scroll->setWidgetResizable(true);
   scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setFocusPolicy(Qt::NoFocus);  // it follows what has the focus within it
   scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   scroll->setWidget(body);
   setWidget(scroll);
   connect(&studio_, &Studio::cells_changed, this, &InspectorDock::show_cell);
   connect(&studio_, &Studio::state_changed, this, &InspectorDock::show_state);
   connect(&studio_, &Studio::figure_changed, this, &InspectorDock::show_colors);
+  connect(&studio_, &Studio::figure_changed, this, &InspectorDock::show_context);
+  connect(&studio_, &Studio::fingerprints_changed, this, &InspectorDock::show_context);
   connect(&studio_, &Studio::runs_changed, this, &InspectorDock::show_predictions);
   connect(&studio_, &Studio::runs_changed, this, &InspectorDock::show_cell);  // which rows there are
   show_cell();
@@ -270,8 +274,30 @@ void InspectorDock::show_context() {
       lines << of + QStringLiteral("pairs: ") + QString::fromStdString(cell.pairs).toHtmlEscaped();
     }
   }
+  if (const QString head = chosen_head(); !head.isEmpty()) {
+    lines << head;
+  }
   context_->setText(lines.join(QStringLiteral("<br>")));
   context_->setVisible(!lines.isEmpty());
+}
+
+// "head 1.2: previous 0.82, …", where heads are what is chosen among; empty elsewhere, and while it is measured.
+QString InspectorDock::chosen_head() {
+  const session::ViewState& state = studio_.state();
+  const views::ViewInput input = studio_.view_input();
+  views::Selection chosen;
+  chosen.layer = state.layer;
+  chosen.head = state.head;
+  const views::View& view = studio_.view();
+  if (input.columns.empty() || state.head < 0 || view.info().uses_head || view.places(input, chosen).empty()) {
+    return {};
+  }
+  const auto print = studio_.fingerprint(input.columns.front(), state.layer, state.head);
+  return print && *print ? QStringLiteral("head %1.%2: %3")
+                               .arg(state.layer)
+                               .arg(state.head)
+                               .arg(QString::fromStdString(words_of(**print)))
+                         : QString();
 }
 
 void InspectorDock::show_state() {

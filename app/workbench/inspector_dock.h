@@ -26,6 +26,7 @@ class InspectorDock : public QDockWidget {
   QWidget* make_predictions();
   void show_cell();
   void show_context();
+  QString chosen_head();
   void show_state();
   void show_colors();  // which of their settings the figure heeds
   void show_predictions();

@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "app/session/shared_options.h"
+#include "app/viewport/canvas.h"
 #include "app/views/alignment.h"
 #include "app/views/kept_queries.h"
 #include "app/views/score_map.h"
@@ -148,8 +149,13 @@ void MainWindow::show_palette() {
   palette->activateWindow();
 }
 
-// `?` shows the keys wherever nothing is typed.
+// `?` shows the keys wherever nothing is typed; who comes to the canvas by keys sees that they are there.
 bool MainWindow::eventFilter(QObject* object, QEvent* event) {
+  if (event->type() == QEvent::FocusIn && object == canvas_holder_ && canvas_ != nullptr) {
+    const Qt::FocusReason reason = static_cast<QFocusEvent*>(event)->reason();
+    canvas_->show_focus(reason != Qt::MouseFocusReason && reason != Qt::ActiveWindowFocusReason &&
+                        reason != Qt::PopupFocusReason);
+  }
   if (event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->text() == QStringLiteral("?")) {
     const auto* widget = qobject_cast<QWidget*>(object);
     if (widget != nullptr && widget->window() == this && !takes_text(widget)) {

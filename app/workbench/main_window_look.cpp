@@ -9,6 +9,7 @@
 #include <array>
 #include <utility>
 
+#include "app/viewport/canvas.h"
 #include "app/workbench/canvas_link.h"
 #include "app/workbench/checkpoints_dock.h"
 #include "app/workbench/figures_dock.h"
@@ -69,6 +70,9 @@ void MainWindow::set_ui_hidden(bool hidden) {
   }
   for (QDockWidget* dock : std::as_const(hidden_docks_)) {
     dock->setVisible(!hidden);
+  }
+  if (hidden && canvas_ != nullptr) {
+    canvas_->show_focus(false);  // there is nowhere else that keys could go
   }
 }
 

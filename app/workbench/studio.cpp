@@ -39,7 +39,8 @@ Studio::Studio(const StudioOptions& options)
     : input_(options.debounce_ms),
       worker_([this] { wake(); }),
       columns_(worker_, input_, options.device, options.opener),
-      scheduler_(worker_, columns_, history_, options.step_ms) {
+      scheduler_(worker_, columns_, history_, options.step_ms),
+      fingerprints_(worker_) {
   columns_.set_memory_limit_mb(options.memory_limit_mb);
   connect_parts();
   document_.set_saved({}, session());
@@ -51,6 +52,8 @@ void Studio::connect_parts() {
   connect(&columns_, &Columns::changed, this, &Studio::checkpoints_changed);
   connect(&columns_, &Columns::runs_changed, this, &Studio::runs_changed);
   connect(&columns_, &Columns::started, &scheduler_, &FigureScheduler::hold);
+  connect(&columns_, &Columns::started, &fingerprints_, &Fingerprints::hold);
+  connect(&fingerprints_, &Fingerprints::changed, this, &Studio::fingerprints_changed);
   connect(&columns_, &Columns::updated, this,
           [this] { change(state(), false); });  // layer and head may be out of range
   connect(&columns_, &Columns::failed, this, &Studio::report);
@@ -238,6 +241,7 @@ void Studio::show_state() {
   Q_EMIT state_changed();
   scheduler_.update();
   scheduler_.update_cells();
+  fingerprints_.hold();  // who still points at a head asks again once the figure is there
 }
 
 void Studio::change(session::ViewState state, bool undoable) {

@@ -17,6 +17,7 @@
 #include "app/workbench/columns.h"
 #include "app/workbench/document.h"
 #include "app/workbench/figure_scheduler.h"
+#include "app/workbench/fingerprints.h"
 #include "app/workbench/history.h"
 #include "app/workbench/live_input.h"
 #include "app/workbench/worker.h"
@@ -101,6 +102,11 @@ class Studio : public QObject {
   void inspect(std::int64_t query, std::int64_t key) { scheduler_.inspect(query, key); }
   void inspect_pinned() { scheduler_.inspect_pinned(); }
   const std::vector<Cell>& cells() const { return scheduler_.cells(); }
+  // What that head of a column does: see Fingerprints. The column is the view's.
+  std::optional<Result<views::Fingerprint>> fingerprint(const views::Column& column, std::int64_t layer,
+                                                        std::int64_t head) {
+    return fingerprints_.of(column, layer, head);
+  }
   // Shown everywhere: on the maps, in the strip, in the editor.
   const Pointed& pointed() const { return pointed_; }
   void point(const Pointed& at);
@@ -144,6 +150,7 @@ class Studio : public QObject {
   void state_changed();  // layer, head, view, …, and the figures of the session
   void figure_changed();
   void cells_changed();
+  void fingerprints_changed();
   void pointed_changed();
   void work_changed();  // busy, progress
   void failed(const QString& message);
@@ -170,6 +177,7 @@ class Studio : public QObject {
   Worker worker_;  // after what it wakes
   Columns columns_;
   FigureScheduler scheduler_;
+  Fingerprints fingerprints_;
 };
 
 }  // namespace locus::workbench

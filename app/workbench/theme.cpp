@@ -1,5 +1,6 @@
 #include "app/workbench/theme.h"
 
+#include <QAbstractScrollArea>
 #include <QApplication>
 #include <QPainter>
 #include <QPalette>
@@ -25,6 +26,8 @@ Colors colors(bool dark) {
           {0xE8, 0xEA, 0xEE}, {0x2F, 0x6F, 0xB5}, {0xFF, 0xFF, 0xFF}, {0xFF, 0xFF, 0xF0}};
 }
 
+constexpr int kFocusPx = 2;  // the frame of what has the keyboard
+
 // Fusion outlines its check boxes and fields darker than the window, which cannot be seen on a dark one.
 class Style final : public QProxyStyle {
  public:
@@ -36,6 +39,14 @@ class Style final : public QProxyStyle {
       QProxyStyle::drawPrimitive(element, option, painter, widget);
       if (element == PE_FrameLineEdit || (element == PE_Frame && is_sunken(option))) {
         outline(*option, painter);
+      }
+      if (element == PE_Frame && is_sunken(option) && (option->state & State_HasFocus) != 0) {
+        painter->save();  // Fusion says nothing of the focus of lists, tables and texts
+        painter->setPen(QPen(option->palette.highlight(), kFocusPx));
+        painter->setBrush(Qt::NoBrush);
+        const double inside = kFocusPx / 2.0;
+        painter->drawRect(QRectF(option->rect).adjusted(inside, inside, -inside, -inside));
+        painter->restore();
       }
       return;
     }
@@ -61,6 +72,11 @@ class Style final : public QProxyStyle {
                      box.topLeft() + QPointF(0.78, 0.28) * side}));
     }
     painter->restore();
+  }
+
+  int pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const override {
+    const bool frame = metric == PM_DefaultFrameWidth && qobject_cast<const QAbstractScrollArea*>(widget) != nullptr;
+    return frame ? kFocusPx : QProxyStyle::pixelMetric(metric, option, widget);
   }
 
   void drawComplexControl(ComplexControl control, const QStyleOptionComplex* option, QPainter* painter,

@@ -116,5 +116,39 @@ TEST_F(WindowSelection, TheInspectorShowsTheWordsAroundTheCell) {
   EXPECT_NE(words.indexOf(QStringLiteral("what <b>i</b>s your name")), -1) << words.toStdString();
 }
 
+// Where one query's attention tints a picture or a text, what is pointed at is its key.
+TEST_F(WindowSelection, AnImagesPatchIsInspectedAsAKeyOfTheQuery) {
+  open("eyes");
+  const QString file = config_.path() + QStringLiteral("/picture.png");
+  QImage picture(20, 12, QImage::Format_RGB32);
+  picture.fill(Qt::green);
+  ASSERT_TRUE(picture.save(file));
+  window_->open_path(file.toStdString());
+  session::ViewState state = window_->studio().state();
+  state.view = "attention-image";
+  state.layer = 1;
+  state.head = 2;
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  figure::Hit hit;
+  hit.x = 2.5;
+  hit.y = 1.5;  // patch 7, behind the class token
+  Q_EMIT window_->canvas()->hovered(hit);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(window_->studio().cells().size(), 1U);
+  EXPECT_EQ(window_->studio().cells().front().query, 0);
+  EXPECT_EQ(window_->studio().cells().front().key, 8);
+  window_->studio().pin(3);
+  Q_EMIT window_->canvas()->left();
+  Q_EMIT window_->canvas()->hovered(hit);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(window_->studio().cells().size(), 1U);
+  EXPECT_EQ(window_->studio().cells().front().query, 3);
+  EXPECT_EQ(window_->studio().cells().front().key, 8);
+  Q_EMIT window_->canvas()->left();
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window_->studio().cells().empty());
+}
+
 }  // namespace
 }  // namespace locus::workbench

@@ -42,7 +42,8 @@ class Heads final : public MeasuredView<HeadsAsk, HeadRows> {
       .title = "Table of heads",
       .shows =
           "Every head's numbers, sorted by the chosen one, or the chosen one as a map of layers × heads. Means over "
-          "the queries of this text; induction is measured on random tokens given twice. A click opens the head.",
+          "the queries of this text; induction is measured on random tokens given twice. A click chooses a head, "
+          "a double click or Enter opens it.",
       .look_for =
           "previous: A(i, i−1), a previous-token head. first: A(i, 0), a sink. induction: in a text that repeats, the "
           "weight on the token after the earlier occurrence. distance: Σ A |i − j|. rel. entropy: 1 is an even "
