@@ -15,6 +15,7 @@
 #include <QVBoxLayout>
 #include <QVulkanInstance>
 
+#include "app/session/portable.h"
 #include "app/viewport/canvas.h"
 #include "app/workbench/canvas_link.h"
 #include "app/workbench/checkpoints_dock.h"
@@ -68,8 +69,16 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
   make_docks();
   make_status();
   make_menus();
-  connect(studio_.get(), &Studio::failed, this, [this](const QString& message) { say(message, true); });
-  connect(studio_.get(), &Studio::input_changed, statusBar(), &QStatusBar::clearMessage);  // it was of another input
+  connect(studio_.get(), &Studio::failed, this, [this](const QString& message) {
+    say(message, true);
+    if (!session::missing_checkpoints(studio_->session(), false).empty()) {
+      offer(QStringLiteral("Find it…"), [this] { ask_missing(); });
+    }
+  });
+  connect(studio_.get(), &Studio::input_changed, this, [this] {  // it was of another input
+    statusBar()->clearMessage();
+    help_->hide();
+  });
   connect(studio_.get(), &Studio::too_large, this, [this](const QString& message) {
     auto* box = findChild<QMessageBox*>(QStringLiteral("too-large"));
     if (box == nullptr) {  // one, however often one types on
@@ -77,6 +86,8 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
       box->setObjectName(QStringLiteral("too-large"));
       box->setAttribute(Qt::WA_DeleteOnClose);
       box->setModal(false);
+      const QPushButton* limit = box->addButton(QStringLiteral("&Memory limit…"), QMessageBox::ActionRole);
+      connect(limit, &QPushButton::clicked, this, &MainWindow::choose_preferences);
     }
     box->setText(message);
     box->show();
@@ -172,9 +183,8 @@ void MainWindow::make_docks() {
   place_docks();
   connect(figures_, &FiguresDock::keep_requested, this, &MainWindow::keep_view);
   connect(figures_, &FiguresDock::missing, this, [this](const QString& name, const QStringList& paths) {
-    say(QStringLiteral("%1 needs %2, which is not there (File > Find missing checkpoints)")
-            .arg(name, paths.join(QStringLiteral(", "))),
-        true);
+    say(QStringLiteral("%1 needs %2, which is not there").arg(name, paths.join(QStringLiteral(", "))), true);
+    offer(QStringLiteral("Find it…"), [this] { ask_missing(); });
   });
   connect(checkpoints_, &CheckpointsDock::open_requested, this, &MainWindow::ask_open_folder);
   connect(checkpoints_, &CheckpointsDock::what_if_requested, this, &MainWindow::ask_what_if);
@@ -210,15 +220,19 @@ void MainWindow::make_status() {
   connect(cancel_, &QPushButton::clicked, this, [this] {
     studio_->cancel();
     say(QStringLiteral("cancelled"));
+    offer(QStringLiteral("Run again"), [this] { studio_->run_cancelled(); });
   });
+  help_ = new QPushButton(this);
+  help_->setObjectName(QStringLiteral("help-with-it"));
+  help_->hide();
   device_ = new QLabel(this);
   latency_ = new QLabel(this);
   latency_->setToolTip(QStringLiteral("From the change of the input to its figure; the forward passes of it"));
   memory_ = new QLabel(this);
   memory_->setToolTip(QStringLiteral("Kept for the views: queries, keys and recent fields"));
-  for (QWidget* widget :
-       {static_cast<QWidget*>(work_), static_cast<QWidget*>(progress_), static_cast<QWidget*>(cancel_),
-        static_cast<QWidget*>(device_), static_cast<QWidget*>(latency_), static_cast<QWidget*>(memory_)}) {
+  for (QWidget* widget : {static_cast<QWidget*>(work_), static_cast<QWidget*>(progress_),
+                          static_cast<QWidget*>(cancel_), static_cast<QWidget*>(help_), static_cast<QWidget*>(device_),
+                          static_cast<QWidget*>(latency_), static_cast<QWidget*>(memory_)}) {
     widget->setContentsMargins(6, 0, 6, 0);
     statusBar()->addPermanentWidget(widget);
   }
@@ -262,7 +276,18 @@ void MainWindow::show_work() {
   memory_->setText(QStringLiteral("%1 MB kept").arg(studio_->memory_mb()));
 }
 
+void MainWindow::offer(const QString& words, std::function<void()> help) {
+  help_->setText(words);
+  help_->disconnect(this);
+  connect(help_, &QPushButton::clicked, this, [this, help = std::move(help)] {
+    help_->hide();
+    help();
+  });
+  help_->show();
+}
+
 void MainWindow::say(const QString& message, bool failure) {
+  help_->hide();
   last_message_ = message;
   messages_ << (failure ? QStringLiteral("⚠ ") + message : message);
   if (messages_.size() > kMostMessages) {

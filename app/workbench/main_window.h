@@ -139,6 +139,8 @@ class MainWindow : public QMainWindow {
   void choose_preferences();
   void show_work();
   void say(const QString& message, bool failure = false);
+  // A button beside what was just said, that does something about it.
+  void offer(const QString& words, std::function<void()> help);
   bool trigger_shortcut(const QKeyEvent& event);
   void restore_layout();
   QString folder() const;
@@ -172,6 +174,7 @@ class MainWindow : public QMainWindow {
   QLabel* work_ = nullptr;
   QProgressBar* progress_ = nullptr;
   QPushButton* cancel_ = nullptr;
+  QPushButton* help_ = nullptr;  // see offer()
   QTimer work_timer_;
   QString last_message_;
   QStringList messages_;  // the last of this session

@@ -33,6 +33,7 @@ void MainWindow::open_path(const std::filesystem::path& path) {
   std::error_code code;
   if (!std::filesystem::exists(path, code)) {
     say(QStringLiteral("%1: there is no such file or folder").arg(QString::fromStdString(path.string())), true);
+    offer(QStringLiteral("Open another…"), [this] { ask_open(); });
     return;
   }
   const bool file = std::filesystem::is_regular_file(path, code);

@@ -49,6 +49,9 @@ bool MainWindow::save_session_to(const std::filesystem::path& path) {
   say(saved ? QStringLiteral("saved: %1").arg(QString::fromStdString(path.string()))
             : QString::fromStdString(saved.error().describe()),
       !saved);
+  if (!saved) {
+    offer(QStringLiteral("Save elsewhere…"), [this] { save_session_as(); });
+  }
   return saved.ok();
 }
 

@@ -3,9 +3,11 @@
 
 #include <QListWidget>
 #include <QMouseEvent>
+#include <QPushButton>
 #include <algorithm>
 
 #include "app/session/portable.h"
+#include "app/workbench/missing_dialog.h"
 #include "tests/support/paths.h"
 
 namespace locus::workbench {
@@ -100,6 +102,21 @@ TEST_F(WindowFigures, AFigureWhoseCheckpointIsNotThereSaysSo) {
   ASSERT_TRUE(settle());
   EXPECT_NE(window_->last_message().indexOf(QStringLiteral("nowhere")), -1);
   EXPECT_NE(window_->canvas()->content().message.find("nowhere"), std::string::npos);
+  // The button beside what is said helps with it, and goes with the message.
+  auto* help = window_->findChild<QPushButton*>(QStringLiteral("help-with-it"));
+  ASSERT_TRUE(help->isVisible());
+  EXPECT_EQ(help->text(), QStringLiteral("Find it…"));
+  help->click();
+  auto* dialog = window_->findChild<MissingDialog*>();
+  ASSERT_NE(dialog, nullptr);
+  EXPECT_TRUE(dialog->isVisible());
+  EXPECT_FALSE(help->isVisible());
+  dialog->close();
+  click(0);
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(help->isVisible());
+  window_->studio().set_text("another text");
+  EXPECT_FALSE(help->isVisible());
   EXPECT_EQ(window_->studio().checkpoints().size(), 1U);
 }
 

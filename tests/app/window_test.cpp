@@ -124,8 +124,15 @@ TEST_F(Window, CancelEndsALongRun) {
   EXPECT_FALSE(window_->studio().checkpoints().front().running);
   EXPECT_NE(window_->canvas()->content().message.find("Press R"), std::string::npos);
   const int before = EndlessModel::started;
-  press(window_->canvas(), Qt::Key_R);
+  auto* again = window_->findChild<QPushButton*>(QStringLiteral("help-with-it"));
+  ASSERT_TRUE(again->isVisible());
+  EXPECT_EQ(again->text(), QStringLiteral("Run again"));
+  again->click();
   EXPECT_TRUE(wait([&] { return EndlessModel::started == before + 1; }));
+  cancel->click();
+  EXPECT_TRUE(settle());
+  press(window_->canvas(), Qt::Key_R);
+  EXPECT_TRUE(wait([&] { return EndlessModel::started == before + 2; }));
   window_->studio().cancel();
   EXPECT_TRUE(settle());
 }
