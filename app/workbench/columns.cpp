@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "models/checkpoint/hub_cache.h"
@@ -78,6 +79,7 @@ int Columns::open(const session::CheckpointEntry& entry) {
   });
   if (known != list_.end() && (!known->error || known->model)) {
     const int id = known->id;
+    known->of_figure = false;
     set_shown(id, true);
     return id;
   }
@@ -119,6 +121,7 @@ void Columns::set_shown(int id, bool shown) {
     return;
   }
   checkpoint->entry.shown = shown;
+  checkpoint->of_figure = false;  // somebody cares for it
   if (shown && checkpoint->model && !checkpoint->trace && !checkpoint->running) {
     if (!input_.waiting()) {
       run(*checkpoint);
@@ -173,6 +176,12 @@ void Columns::become(const session::CheckpointEntry& entry, const std::vector<se
 }
 
 void Columns::arrange(const std::vector<session::CheckpointEntry>& entries) {
+  std::set<int> own;  // the user's
+  for (const Checkpoint& each : list_) {
+    if (!each.of_figure) {
+      own.insert(each.id);
+    }
+  }
   hide_all();
   std::vector<int> order;
   for (session::CheckpointEntry entry : entries) {
@@ -180,9 +189,12 @@ void Columns::arrange(const std::vector<session::CheckpointEntry>& entries) {
     become(entry, entries);
     order.push_back(open(entry));
   }
+  for (Checkpoint& each : list_) {
+    each.of_figure = !own.contains(each.id);
+  }
   for (const int id : std::exchange(hidden_, {})) {
     const Checkpoint* each = find(id);
-    if (each != nullptr && !each->entry.shown && !each->entry.edits.empty()) {
+    if (each != nullptr && !each->entry.shown && (!each->entry.edits.empty() || each->of_figure)) {
       remove(id);
     }
   }

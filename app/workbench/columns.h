@@ -31,6 +31,7 @@ struct Checkpoint {
   bool opening = false;
   int lender = 0;  // opens the same weights: this one waits for it; 0: none
   bool running = false;
+  bool of_figure = false;  // opened for a figure, with which it goes
 
   const models::ModelInfo* info() const { return trace ? &trace->model() : model ? &model->info() : nullptr; }
 };
@@ -49,9 +50,9 @@ class Columns : public QObject {
   void set_shown(int id, bool shown);
   // None is shown until arrange() says which: what they run next will be asked for anew.
   void hide_all();
-  // Shows exactly these, in this order, opening those that are not open; what is open beside them stays, unshown. A
-  // column that was shown and differs from a wanted one by its edits alone becomes that one; any other that was shown
-  // with edits is closed.
+  // Shows exactly these, in this order, opening those that are not open. What the user opened stays, unshown; what was
+  // opened for the figure before is closed. A column that was shown and differs from a wanted one by its edits alone
+  // becomes that one; any other that was shown with edits is closed.
   void arrange(const std::vector<session::CheckpointEntry>& entries);
 
   const std::vector<Checkpoint>& all() const { return list_; }

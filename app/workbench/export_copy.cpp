@@ -84,7 +84,7 @@ std::string latex_of(const ExportJob& job) {
   const std::string name = suggested_name(job);
   const double width = session::paper_width_mm(job.recipe.paper, job.columns.size());
   return "\\begin{figure}\n  \\centering\n  \\includegraphics[width=" + number_text(width) + "mm]{" + name +
-         ".pdf}\n  \\caption{" + latex_text(caption) + " session::Recipe " +
+         ".pdf}\n  \\caption{" + latex_text(caption) + " Recipe " +
          sha256(to_json(job.recipe)).substr(0, kHashLetters) + " (Locus " + LOCUS_VERSION +
          ").}\n  \\label{fig:" + name + "}\n\\end{figure}\n";
 }

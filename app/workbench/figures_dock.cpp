@@ -109,6 +109,7 @@ FiguresDock::FiguresDock(Studio& studio, QWidget* parent)
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
   list_->setResizeMode(QListView::Adjust);
+  list_->setWordWrap(true);  // laid out anew when its width changes, as it does when the scroll bar appears
   list_->setItemDelegate(new FigureDelegate(*list_, list_));
   list_->setContextMenuPolicy(Qt::ActionsContextMenu);
   list_->setEditTriggers(QAbstractItemView::EditKeyPressed);

@@ -262,8 +262,12 @@ void InputDock::add_generation(QLayout& layout, QWidget* bar) {
   for (QWidget* widget :
        {static_cast<QWidget*>(generate), static_cast<QWidget*>(tokens), static_cast<QWidget*>(temperature)}) {
     layout.addWidget(widget);
-    connect(&studio_, &Studio::input_changed, widget,
-            [this, widget] { widget->setEnabled(studio_.input().text.has_value()); });
+    // Where there is no text to continue they leave their room to the picture, or to the ids.
+    connect(&studio_, &Studio::input_changed, widget, [this, widget] {
+      const models::Input& input = studio_.input();
+      widget->setVisible(!input.image && !input.pixels && !input.ids);
+      widget->setEnabled(input.text.has_value());
+    });
   }
 }
 

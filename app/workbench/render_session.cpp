@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 
 #include "app/session/open_columns.h"
 #include "app/session/paper_input.h"
@@ -126,6 +127,7 @@ Result<RenderedSession> render_session(const session::Session& session, const st
       [&stop](const models::Model& model, const models::Input& input) { return model.run(input, {}, stop); });
   const auto cache = std::make_shared<views::FieldCache>(std::size_t{256} << 20);
   RenderedSession rendered;
+  std::set<std::string> taken;  // names of files: figures that are called alike keep one each
   for (const session::Bookmark& each : figures) {
     report(progress, static_cast<double>(&each - figures.data()) / static_cast<double>(figures.size()), each.name);
     const std::size_t warned = rendered.warnings.size();
@@ -147,8 +149,12 @@ Result<RenderedSession> render_session(const session::Session& session, const st
       rendered.warnings.push_back(each.name + ": not drawn: " + drawing.error().describe());
       continue;
     }
+    std::string name = file_name(each.name);
+    for (int n = 2; !taken.insert(name).second; ++n) {
+      name = file_name(each.name) + "-" + std::to_string(n);
+    }
     for (const char* ending : {".png", ".pdf"}) {
-      const auto file = folder / (file_name(each.name) + ending);
+      const auto file = folder / (name + ending);
       LOCUS_CHECK(drawing->write(file));
       rendered.files.push_back(file);
     }

@@ -204,9 +204,14 @@ void add_curve(const Curve& curve, Color color, const Context& context) {
   add_curve_piece(std::move(points), curve, color, context);
 }
 
-// Behind lines and words on a map, whose colours may be theirs.
+// Behind lines on a map, whose colours may be theirs.
 Color contrast_to(Color color) {
   return is_light(color) ? 0x00000040 : 0xFFFFFF40;
+}
+
+// Behind words, which have to be read on any of its colours.
+Color ground_of(Color words) {
+  return is_light(words) ? 0x00000090 : 0xFFFFFF90;
 }
 
 void add_marker_label(const Marker& marker, double at, Color color, Context& context) {
@@ -238,7 +243,7 @@ void add_marker_label(const Marker& marker, double at, Color color, Context& con
   }
   context.labels.push_back(box);
   if (has_map(context.panel)) {
-    context.marks.fill(box.intersected(plot), contrast_to(color), plot);
+    context.marks.fill(box.intersected(plot), ground_of(color), plot);
   }
   const Point baseline{at_end ? box.right() : box.x, box.y + TextMetrics::ascent(size)};
   context.marks.text({marker.label, baseline, at_end ? 1.0 : 0.0, size, false, color});

@@ -108,6 +108,23 @@ TEST(AnalysisViews, DistanceBiasShowsEveryHeadBesideTheChosenOne) {
   EXPECT_EQ(figure->panels[1].x.cell_names->at(6), "1.2");
 }
 
+// A text too short for the ranges that are asked says both: what the controls show, and what was measured.
+TEST(AnalysisViews, DistanceBiasSaysWhatItWasAskedAndWhatFits) {
+  ViewInput input = pair_of();
+  input.options = {{"pairs", std::int64_t{100}}};
+  const auto shortened = view_of("distance-bias").figure(input);
+  ASSERT_TRUE(shortened.ok()) << shortened.error().describe();
+  EXPECT_NE(shortened->panels.front().note.find(" (the largest of 10000–10100 that fit)"), std::string::npos)
+      << shortened->panels.front().note;
+  input.options = {{"far-from", std::int64_t{50}},
+                   {"far-to", std::int64_t{60}},
+                   {"near-to", std::int64_t{4}},
+                   {"pairs", std::int64_t{100}}};
+  const auto whole = view_of("distance-bias").figure(input);
+  ASSERT_TRUE(whole.ok());
+  EXPECT_EQ(whole->panels.front().note.find("λ 0–4, Λ 50–60; "), 0U) << whole->panels.front().note;
+}
+
 TEST(AnalysisViews, DistanceBiasBinsEachColumnOverItsOwnRange) {
   ViewInput input = pair_of();
   input.options = {{"far-from", std::int64_t{50}}, {"far-to", std::int64_t{60}}, {"near-to", std::int64_t{4}},

@@ -119,6 +119,17 @@ TEST_F(Columns, ArrangingShowsExactlyTheseInTheirOrder) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(shown(), (Names{"c", "d", "a"}));
   EXPECT_EQ(columns_.all().size(), 4U);  // b stays open
+  for (const char* figure : {"e", "f", "g"}) {
+    columns_.arrange({{figure, {}, true}});
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(shown(), (Names{figure}));
+    EXPECT_EQ(columns_.all().size(), 4U) << figure;  // what a figure brought goes with it
+  }
+  const int kept = columns_.all().front().id;  // g
+  columns_.set_shown(kept, false);
+  columns_.arrange({{"a", {}, true}});
+  ASSERT_TRUE(settle());
+  EXPECT_NE(columns_.find(kept), nullptr);  // the user unticked it: it is theirs
 }
 
 TEST_F(Columns, LayersAndHeadsAreThoseThatAllHave) {

@@ -138,6 +138,28 @@ TEST(CurveViews, TaskAccuracyShowsWhatEvaluatePrinted) {
   expect_near(at(trained, 0, 1), 1.9775764872046406);
 }
 
+// However few splits there are: a single one does not fill the plot.
+TEST(CurveViews, FewBarsKeepTheWidthOfBars) {
+  const auto file = std::filesystem::path(testing::TempDir()) / ("locus_bars_" + std::to_string(getpid()) + ".json");
+  for (const char* splits : {R"({"in": 0.25})", R"({"in": 0.25, "out": 0.5, "far": 0.6, "a": 0.1, "b": 0.2, "c": 1,
+                                 "d": 0.5, "e": 0.5})"}) {
+    std::ofstream(file) << R"({"task": "counting", "rows": [{"checkpoint": "a", "encoding": "rope", "metric": "error",
+      "splits": )" << splits
+                        << "}]}";
+    ViewInput input = input_of("x");
+    input.options = {{"file", file.string()}};
+    const auto figure = view_of("task-accuracy").figure(input);
+    ASSERT_TRUE(figure.ok()) << figure.error().describe();
+    const figure::Panel& panel = figure->panels.front();
+    const auto& bars = std::get<figure::Bars>(panel.layers.front());
+    const double width = (bars.edges[1] - bars.edges[0]) / (panel.x.view.high - panel.x.view.low);
+    EXPECT_LE(width, 0.15) << splits;
+    EXPECT_GE(width, 0.05) << splits;
+    EXPECT_NEAR(panel.x.view.low + panel.x.view.high, static_cast<double>(panel.x.cell_names->size()), 1e-9);
+  }
+  std::filesystem::remove(file);
+}
+
 // What --map measured, two checkpoints beside each other: each cell at its lengths, whatever the other splits are.
 TEST(CurveViews, MapsOfLengthsStandBesideEachOther) {
   const auto file = std::filesystem::path(testing::TempDir()) / ("locus_map_" + std::to_string(getpid()) + ".json");

@@ -1,6 +1,7 @@
 // What keys, wheel and bar do to the view.
 #include "tests/support/window.h"
 
+#include <QCheckBox>
 #include <QMenu>
 #include <QMenuBar>
 #include <QWheelEvent>
@@ -86,6 +87,32 @@ TEST_F(WindowControls, KeysOfTheTokenStripChooseTheQuery) {
   EXPECT_EQ(query(), 12);
   press(strip, Qt::Key_Escape);
   EXPECT_EQ(query(), views::kNone);
+}
+
+TEST_F(WindowControls, OfTwoOptionsThatExcludeEachOtherOneIsOn) {
+  open("eyes");
+  const QString file = config_.path() + QStringLiteral("/picture.png");
+  QImage picture(20, 12, QImage::Format_RGB32);
+  picture.fill(Qt::green);
+  ASSERT_TRUE(picture.save(file));
+  window_->open_path(file.toStdString());
+  session::ViewState state = window_->studio().state();
+  state.view = "attention-image";
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  const auto box = [this](const char* name) { return window_->findChild<QCheckBox*>(QLatin1String(name)); };
+  box("option-all-heads")->click();
+  EXPECT_TRUE(box("option-all-heads")->isChecked());
+  box("option-rollout")->click();
+  EXPECT_TRUE(box("option-rollout")->isChecked());
+  EXPECT_FALSE(box("option-all-heads")->isChecked());
+  box("option-all-heads")->click();
+  EXPECT_FALSE(box("option-rollout")->isChecked());
+  window_->studio().undo();  // both in one step
+  EXPECT_TRUE(box("option-rollout")->isChecked());
+  EXPECT_FALSE(box("option-all-heads")->isChecked());
+  window_->studio().cancel();
+  ASSERT_TRUE(settle());
 }
 
 TEST_F(WindowControls, TheBarShowsWhatTheViewUses) {

@@ -7,10 +7,14 @@
 #include <QDoubleSpinBox>
 #include <QLabel>
 #include <QMimeData>
+#include <QRegularExpression>
 #include <QSettings>
 
+#include "app/session/recipe.h"
 #include "app/workbench/export.h"
 #include "app/workbench/export_dialog.h"
+#include "renderers/paper/paper.h"
+#include "tests/support/paths.h"
 
 namespace locus::workbench {
 namespace {
@@ -105,6 +109,44 @@ TEST_F(WindowExport, TheClipboardHasPictureDrawingWordsAndLatex) {
   EXPECT_TRUE(latex.contains(QStringLiteral("\\includegraphics[width=174mm]{gentle-attention.pdf}")))
       << latex.toStdString();
   EXPECT_TRUE(latex.contains(QStringLiteral("layer 0, head 0: gentle, steep."))) << latex.toStdString();
+  EXPECT_TRUE(
+      QRegularExpression(QStringLiteral("”\\. Recipe [0-9a-f]{12} \\(Locus [0-9.]+\\)\\.\\}")).match(latex).hasMatch())
+      << latex.toStdString();
+}
+
+// The bundled checkpoints: files are written by the program's own opener.
+TEST_F(WindowExport, EveryFigureOfTheSessionIsWrittenWithItsRecipe) {
+  const auto rope = std::filesystem::path(test::source_dir()) / "assets/checkpoints/text-rope";
+  session::Bookmark figure{"A map", {}, {}, {{rope, {}, true}}, {}};
+  figure.input.emplace();
+  figure.input->text = "one two three";
+  figure.state.layer = 1;
+  session::Bookmark grid = figure;
+  grid.name = "All heads";
+  grid.state.view = "attention-grid";
+  session::Bookmark same = figure;
+  same.state.layer = 2;
+  window_->studio().set_bookmarks({figure, grid, same});
+  std::vector<std::filesystem::path> written;
+  bool done = false;
+  export_all(window_->studio(), folder() / "all", [&](const Result<std::vector<std::filesystem::path>>& files) {
+    ASSERT_TRUE(files.ok()) << files.error().describe();
+    written = *files;
+    done = true;
+  });
+  ASSERT_TRUE(wait([&] { return done; }));
+  const std::vector<std::string> names = {"a-map", "all-heads", "a-map-2"};
+  ASSERT_EQ(written.size(), 2 * names.size());
+  for (std::size_t n = 0; n < written.size(); ++n) {
+    EXPECT_EQ(written[n].filename(), names[n / 2] + (n % 2 == 0 ? ".png" : ".pdf"));
+    const auto text = paper::read_recipe(written[n]);
+    ASSERT_TRUE(text.ok()) << written[n];
+    const auto recipe = session::parse_recipe(*text, written[n].string());
+    ASSERT_TRUE(recipe.ok()) << written[n];
+    EXPECT_EQ(recipe->session.state.layer, n / 2 == 2 ? 2 : 1) << written[n];
+    EXPECT_EQ(recipe->session.state.view, n / 2 == 1 ? "attention-grid" : "attention") << written[n];
+  }
+  ASSERT_TRUE(settle());
 }
 
 TEST_F(WindowExport, TheDialogKnowsJournalsAndShowsTheTrueSize) {

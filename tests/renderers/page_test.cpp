@@ -100,6 +100,50 @@ Rect ink_of(const PlacedText& text, const TextMetrics& metrics) {
                        : Rect{text.at.x - text.align * width, text.at.y - up, width, up};
 }
 
+// Of the luminances of two colours, 1 to 21; 4.5 is what text needs (WCAG 2).
+double contrast(std::array<double, 3> one, std::array<double, 3> other) {
+  const auto luminance = [](const std::array<double, 3>& rgb) {
+    const auto linear = [](double v) { return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4); };
+    return 0.2126 * linear(rgb[0]) + 0.7152 * linear(rgb[1]) + 0.0722 * linear(rgb[2]);
+  };
+  const double a = luminance(one);
+  const double b = luminance(other);
+  return (std::max(a, b) + 0.05) / (std::min(a, b) + 0.05);
+}
+
+std::array<double, 3> channels(std::uint32_t color) {
+  return {(color >> 24) / 255.0, (color >> 16 & 0xFF) / 255.0, (color >> 8 & 0xFF) / 255.0};
+}
+
+// "trained length" in white on the yellow end of viridis, in black on its dark one.
+TEST(Page, WordsOfAMarkerAreReadOnAnyColourOfAMap) {
+  for (const std::uint32_t words : {0xFFFFFFFFU, 0x101010FFU}) {
+    Figure figure = *samples::by_name("attention");
+    Marker marker;
+    marker.at = 8;
+    marker.label = "trained length";
+    marker.color = words;
+    figure.panels.front().layers.emplace_back(marker);
+    const auto marks = compose(figure, on_page(figure, kPage)).marks;
+    const auto label = std::find_if(marks.begin(), marks.end(), [](const Mark& mark) {
+      const auto* text = std::get_if<TextMark>(&mark.shape);
+      return text != nullptr && text->text.text == "trained length";
+    });
+    ASSERT_NE(label, marks.end());
+    ASSERT_NE(label, marks.begin());
+    const auto* ground = std::get_if<FillMark>(&std::prev(label)->shape);
+    ASSERT_NE(ground, nullptr) << "the words stand on the bare map";
+    const double share = (ground->color & 0xFF) / 255.0;
+    for (const std::uint32_t map : {0xFDE725FFU, 0x440154FFU, 0x21918CFFU, 0xFFFFFFFFU, 0x000000FFU}) {
+      std::array<double, 3> seen = channels(map);
+      for (std::size_t c = 0; c < 3; ++c) {
+        seen[c] = share * channels(ground->color)[c] + (1 - share) * seen[c];
+      }
+      EXPECT_GE(contrast(channels(std::get<TextMark>(label->shape).text.color), seen), 4.5) << std::hex << map;
+    }
+  }
+}
+
 TEST(Page, NoTypeIsSmallerThanSixPoints) {
   for (const auto& [name, figure] : pages()) {
     for (const double width : {kColumn, kPage}) {

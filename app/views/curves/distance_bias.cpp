@@ -188,9 +188,13 @@ Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers&
   const bool alike = std::all_of(list.begin(), list.end(), [&](const BiasPointer& bias) {
     return bias->near == list[0]->near && bias->far == list[0]->far;
   });
-  const auto ranges = [&](const Bias& bias) {
+  // A text that is too short for what is asked says what that was: it is what the controls show.
+  const auto ranges = [&](std::size_t n) {
+    const Bias& bias = *list[n];
+    const auto asked = options_of(input, input.columns[n], *this);
+    const std::string wanted = asked && bias.shortened ? " of " + range_text(asked->far) : "";
     return "λ " + range_text(bias.near) + ", Λ " + range_text(bias.far) +
-           (bias.shortened ? " (the largest that fit)" : "");
+           (bias.shortened ? " (the largest" + wanted + " that fit)" : "");
   };
   for (std::size_t n = 0; n < list.size(); ++n) {
     for (const double height : bins[n].counts) {
@@ -199,14 +203,14 @@ Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers&
     edges.add(bins[n].edges.front());
     edges.add(bins[n].edges.back());
     panel.layers.emplace_back(
-        figure::Bars{input.columns[n].name + ": " + bias_line(*list[n]) + (alike ? "" : "; " + ranges(*list[n])),
+        figure::Bars{input.columns[n].name + ": " + bias_line(*list[n]) + (alike ? "" : "; " + ranges(n)),
                      bins[n].edges, bins[n].counts});
   }
   panel.x.view = edges.padded(0);
   panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kVertical, 0, "", 0, true});
   panel.y.view = heights.from_zero();
   const bool interval = std::any_of(list.begin(), list.end(), [](const auto& bias) { return bias->interval; });
-  panel.note = (alike ? ranges(*list[0]) + "; " : "") + std::to_string(list[0]->differences.size()) + " pairs" +
+  panel.note = (alike ? ranges(0) + "; " : "") + std::to_string(list[0]->differences.size()) + " pairs" +
                (interval ? "; [95 % over texts]" : "; one text: no interval");
   figure::Figure figure;
   figure.panels.push_back(std::move(panel));

@@ -136,6 +136,8 @@ figure::Figure map_figure(const ViewInput& input, const std::vector<Accuracy>& l
   return figure;
 }
 
+constexpr double kLeastBars = 6;  // that a plot has room for
+
 figure::Figure bar_figure(const std::vector<Accuracy>& list, bool logarithmic) {
   const std::vector<std::string> names = split_names(list);
   figure::Panel panel;
@@ -165,8 +167,11 @@ figure::Figure bar_figure(const std::vector<Accuracy>& list, bool logarithmic) {
       }
     }
   }
+  // A few bars keep the width of bars.
+  const auto splits = static_cast<double>(names.size());
+  const double room = std::max(0.0, kLeastBars / static_cast<double>(list.size()) - splits) / 2;
   panel.x = {.label = "split",
-             .view = {0, static_cast<double>(names.size())},
+             .view = {-room, splits + room},
              .cell_names = std::make_shared<const std::vector<std::string>>(names)};
   panel.y.label = metric_label(list.front().metric);
   panel.y.view = extent.from_zero();
