@@ -86,13 +86,18 @@ inline Result<std::shared_ptr<const models::Model>> open_fake(const std::filesys
 
 class WindowTest : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    display_ = test::start_display();
+  static void SetUpTestSuite() { start(QStringLiteral("1600x1000x24"), {}); }
+  // A screen of that size, and device pixels a pixel of Qt's (empty: one).
+  static void start(const QString& screen, const QByteArray& scale_factor) {
+    display_ = test::start_display(screen);
     if (qEnvironmentVariableIsEmpty("DISPLAY")) {
       return;
     }
     qputenv("QT_QPA_PLATFORM", "xcb");
     qunsetenv("QT_SCALE_FACTOR");
+    if (!scale_factor.isEmpty()) {
+      qputenv("QT_SCALE_FACTOR", scale_factor);
+    }
     qputenv("QT_FONT_DPI", "96");
     static int count = 1;
     static char name[] = "tests";
