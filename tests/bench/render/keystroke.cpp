@@ -20,6 +20,7 @@
 #include "core/base/atomic_file.h"
 #include "tests/bench/render/groups.h"
 #include "tests/bench/rows.h"
+#include "tests/support/paths.h"
 
 namespace locus::bench {
 namespace {
@@ -30,6 +31,11 @@ using models::BenchTarget;
 constexpr int kKeystrokes = 24;
 constexpr int kPatienceMs = 30'000;  // for any one figure
 constexpr int kRestMs = 120;         // between keystrokes: a typist's, and the frames of the one before
+
+// Of the tree: the program's own are found from where the program lies.
+std::filesystem::path assets() {
+  return std::filesystem::path(test::source_dir()) / "assets";
+}
 
 // The window with one of the bundled checkpoints, and a text of so many tokens.
 class KeystrokeRig {
@@ -48,14 +54,14 @@ class KeystrokeRig {
         awaited_ = false;
       }
     });
-    window_->open_session(workbench::bundled_session());
+    window_->open_session(assets() / "sessions/first-light.locus.json");
     settle();
   }
 
   // False: the samples are too short.
   bool set_tokens(std::size_t wanted) {
     const auto model = window_->studio().columns().front()->model;
-    const auto sample = read_file(workbench::assets_folder() / "samples" / "held-out.txt", 1 << 20);
+    const auto sample = read_file(assets() / "samples/held-out.txt", 1 << 20);
     if (!sample) {
       return false;
     }

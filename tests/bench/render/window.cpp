@@ -130,7 +130,9 @@ class Journey {
   Journey(workbench::MainWindow& window, Pulse& pulse) : window_(window), pulse_(pulse) {}
 
   void run() {
-    step("open the session", [&] { window_.open_session(workbench::bundled_session()); });
+    step("open the session", [&] {
+      window_.open_session(std::filesystem::path(test::source_dir()) / "assets/sessions/first-light.locus.json");
+    });
     for (const char letter : std::string("Once upon a time")) {
       auto* editor = window_.findChild<QPlainTextEdit*>(QStringLiteral("editor"));
       pulse_.set_step("type");
