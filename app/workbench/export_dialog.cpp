@@ -222,6 +222,7 @@ bool ask_figure(QWidget* parent, Studio& studio, QSettings& settings, ExportJob&
   const PaperForm paper(dialog, *form, now);
   const Batch batch(dialog, *form, job.view->info());
   auto* scroll = new QScrollArea(&dialog);
+  scroll->setAccessibleName(QStringLiteral("Preview"));
   auto* preview = new QLabel(QStringLiteral("Drawing the preview …"), scroll);
   preview->setObjectName(QStringLiteral("preview"));
   preview->setAccessibleName(QStringLiteral("The figure in its true size"));

@@ -47,7 +47,8 @@ class KeystrokeRig {
     window_->resize(1280, 800);
     window_->show();
     QObject::connect(window_->canvas(), &viewport::Canvas::frame_drawn, &receiver_, [this] {
-      if (awaited_ && window_->studio().figure() != before_ && window_->studio().columns().front()->trace != trace_) {
+      const auto columns = window_->studio().columns();  // none while they run
+      if (awaited_ && !columns.empty() && columns.front()->trace != trace_ && window_->studio().figure() != before_) {
         const viewport::Canvas& canvas = *window_->canvas();
         canvas.vulkanInstance()->deviceFunctions(canvas.device())->vkDeviceWaitIdle(canvas.device());
         shown_ms_ = static_cast<double>(timer_.nsecsElapsed()) / 1e6;
