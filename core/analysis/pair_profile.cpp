@@ -104,7 +104,9 @@ Result<std::vector<double>> carrier_of(const PairLayer& layer, const Places& pla
     if (!means && means.error().code == ErrorCode::kUnsupported) {
       return std::vector<double>();
     }
-    LOCUS_CHECK(means);
+    if (!means) {
+      return means.error();
+    }
     // q̄·conj(k̄)
     const double real = means->query_real * means->key_real + means->query_imaginary * means->key_imaginary;
     const double imaginary = means->query_imaginary * means->key_real - means->query_real * means->key_imaginary;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <ranges>
 #include <set>
 
 namespace locus::position {
@@ -59,11 +58,11 @@ std::int64_t edited(std::int64_t number, std::int64_t base, std::mt19937_64& ran
     }
   }
   std::int64_t value = 0;
-  for (const std::int64_t digit : std::views::reverse(digits)) {
+  for (std::size_t n = digits.size(); n-- > 0;) {
     if (value > (std::int64_t{1} << 53) / base) {
       return -1;
     }
-    value = value * base + digit;
+    value = value * base + digits[n];
   }
   return value;
 }
