@@ -61,8 +61,8 @@ std::vector<Taps> taps_of(std::int64_t from, std::int64_t to, Interpolation inte
       taps = {std::min(static_cast<std::int64_t>(center), from - 1), {1.0F}};
       continue;
     }
-    taps.first = std::max<std::int64_t>(static_cast<std::int64_t>(center - support + 0.5), 0);
-    const std::int64_t last = std::min(static_cast<std::int64_t>(center + support + 0.5), from);
+    taps.first = std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(center - support + 0.5)), 0);
+    const std::int64_t last = std::min(static_cast<std::int64_t>(std::floor(center + support + 0.5)), from);
     double sum = 0;
     std::vector<double> weights;
     for (std::int64_t at = taps.first; at < last; ++at) {

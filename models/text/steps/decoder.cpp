@@ -127,7 +127,7 @@ Result<std::unique_ptr<const Decoder>> one_decoder(const std::string& type, cons
       for (const std::string& token : tokens) {
         whole += token;
       }
-      tokens.assign(1, std::move(whole));
+      tokens.assign(1, whole);
     });
   }
   if (type == "Strip") {
