@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/session/shared_options.h"
+#include "app/views/heads/knock_out.h"
 #include "app/views/images/patch_grid.h"
 #include "app/workbench/canvas_link.h"
 
@@ -273,8 +274,21 @@ bool CanvasLink::press_in_list(int key) {
   return true;
 }
 
+bool CanvasLink::press_edit(int key) {
+  const views::ViewInput input = studio_.view_input();
+  if ((key != Qt::Key_Return && key != Qt::Key_Enter) || input.columns.empty()) {
+    return false;
+  }
+  const std::string edit =
+      views::edit_of_cell(studio_.view(), input, hover_.layer.value_or(input.layer), hover_.head.value_or(input.head));
+  if (!edit.empty()) {
+    Q_EMIT edit_chosen(static_cast<std::size_t>(hover_.column.value_or(static_cast<std::int64_t>(column_))), edit);
+  }
+  return !edit.empty();
+}
+
 bool CanvasLink::press_plain(int key) {
-  if (press_in_list(key)) {
+  if (press_in_list(key) || press_edit(key)) {
     return true;
   }
   switch (key) {

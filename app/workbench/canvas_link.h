@@ -51,6 +51,8 @@ class CanvasLink : public QObject {
   void menu_requested(const locus::workbench::CanvasPlace& place, const QPoint& global);
   // A rectangle of cells was pulled with Ctrl held.
   void box_chosen(const locus::workbench::CanvasBox& box);
+  // What the chosen cell stands for, of that column, is to be a column.
+  void edit_chosen(std::size_t column, const std::string& edit);
   void tab_pressed(bool forward);     // to the next control of the window
   void key_unused(QKeyEvent* event);  // not a canvas key: perhaps a shortcut of the window
 
@@ -72,6 +74,7 @@ class CanvasLink : public QObject {
   void release(QKeyEvent* event);
   bool press_plain(int key);
   bool press_in_list(int key);
+  bool press_edit(int key);
   void set_camera(const views::Camera& camera);
   void set_flicker(bool on);
   std::string message() const;

@@ -205,6 +205,11 @@ void MainWindow::make_docks() {
     });
     connect(link_, &CanvasLink::menu_requested, this, &MainWindow::show_canvas_menu);
     connect(link_, &CanvasLink::box_chosen, this, &MainWindow::cut_edges);
+    connect(link_, &CanvasLink::edit_chosen, this, [this](std::size_t column, const std::string& edit) {
+      if (const auto columns = studio_->columns(); column < columns.size()) {
+        open_edited(columns[column]->id, edit);
+      }
+    });
     connect(link_, &CanvasLink::help_requested, this, [this] { show_keys(this); });
   }
 }

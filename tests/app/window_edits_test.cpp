@@ -11,6 +11,7 @@
 #include <QMouseEvent>
 #include <QPushButton>
 
+#include "app/session/shared_options.h"
 #include "app/workbench/edits_dialog.h"
 #include "app/workbench/live_edit.h"
 #include "app/workbench/position_ruler.h"
@@ -194,6 +195,25 @@ TEST_F(WindowEdits, ARectangleCutsItsEdges) {
       EXPECT_EQ(weight(1, query, key) == 0, cut) << query << ", " << key;
     }
   }
+  window_->studio().undo();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window_->studio().checkpoints().size(), 1U);
+}
+
+TEST_F(WindowEdits, EnterMakesAKnockOutsCellAColumn) {
+  session::ViewState state = window_->studio().state();
+  state.view = "knock-out";
+  state.layer = 1;
+  state.head = 2;
+  session::set_option(state, "knock-out", "to", std::string("mean"));
+  session::set_option(state, "knock-out", "null", std::int64_t{0});
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  press(window_->canvas(), Qt::Key_Return);
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().size() == 2; }));
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(column(1).entry.edits.size(), 1U);
+  EXPECT_EQ(models::to_text(column(1).entry.edits.front()), "head 1.2 mean");
   window_->studio().undo();
   ASSERT_TRUE(settle());
   EXPECT_EQ(window_->studio().checkpoints().size(), 1U);

@@ -1,4 +1,6 @@
 // `knock-out`: which heads a prediction needs, beside what the same edits do where the text says nothing.
+#include "app/views/heads/knock_out.h"
+
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -77,7 +79,7 @@ class KnockOut final : public MeasuredView<KnockOutAsk, KnockedOut> {
           "Few heads with large effects: this text needs them. A head that attends strikingly and has no effect is not "
           "needed here, or another stands in for it. A negative loss is a head that misleads on this text. Struck "
           "cells are within what the same edit does to shuffled copies of the text: no sign that the text needs them. "
-          "A click opens the head.",
+          "A click opens the head, Enter shows its edit as a column.",
       .paper = "",
       .controls = {choice("to", "Head becomes",
                           "zero: no output; mean: its mean over queries; uniform: equal weights; content: logits "
@@ -290,6 +292,14 @@ Result<Data> KnockOut::table(const ViewInput& input, const Numbers& numbers) con
 const View& knock_out_view() {
   static const KnockOut view;
   return view;
+}
+
+std::string edit_of_cell(const View& view, const ViewInput& input, std::int64_t layer, std::int64_t head) {
+  const auto to = input.options.text("to", "zero");
+  if (&view != &knock_out_view() || !to.ok() || layer < 0 || head < 0) {
+    return {};
+  }
+  return "head " + std::to_string(layer) + "." + std::to_string(head) + " " + *to;
 }
 
 }  // namespace locus::views
