@@ -68,6 +68,10 @@ Result<Field> ScoreField::preview(const Region& asked, std::int64_t height, std:
       source_->keys() != source_->length()) {
     return unsupported("a preview of this layer's " + describe(region.quantity));
   }
+  // What is added to the scores of patches may follow their whole grid and the tokens before it.
+  if (computed->prepared().positions.dimensions() > 1 && !computed->encoding().is_dot_product()) {
+    return unsupported("a preview of this layer's " + describe(region.quantity) + ", whose encoding adds to scores");
+  }
   const Range heads = region.head == kMeanHead ? Range{0, source_->heads()} : Range{region.head, region.head + 1};
   const Range few_columns{0, field.columns};
   const Range few_rows{field.columns, field.columns + field.rows};
