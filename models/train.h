@@ -35,6 +35,8 @@ struct CurvePoint {
   double validation = 0;  // NaN when not measured
 };
 
+constexpr std::int64_t kMostTrainSequences = 1 << 24;  // whose order is kept in memory
+
 struct TrainOptions {
   std::string task = "text";
   Settings task_options;
@@ -63,6 +65,7 @@ struct TrainOptions {
 
   std::int64_t batch = 32;          // sequences a step
   std::int64_t gradient_parts = 1;  // the batch is cut into this many forward and backward passes
+  std::int64_t train_size = 0;      // different sequences to learn from, each once an epoch; 0: new ones in every step
   std::int64_t steps = 1000;
   double learning_rate = 2e-3;
   std::int64_t warmup = 100;     // steps of linear warm-up

@@ -54,6 +54,8 @@ const Edits& Model::edits() const {
   return none;
 }
 
+// By value, as those that can be edited keep them.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 Result<std::shared_ptr<const Model>> Model::edited(Edits /*edits*/) const {
   return unsupported("this model cannot be edited", info().name);
 }

@@ -34,7 +34,7 @@ class Writer {
       if (name != "all" && std::find(kKeepNames.begin(), kKeepNames.end(), name) == kKeepNames.end()) {
         std::string known = "all";
         for (const std::string_view known_name : kKeepNames) {
-          known += ", " + std::string(known_name);
+          known.append(", ").append(known_name);
         }
         return usage("unknown tensor to keep: " + name + "; known: " + known);
       }

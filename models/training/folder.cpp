@@ -80,6 +80,9 @@ ordered_json options_json(const TrainOptions& options) {
                            {"weight_decay", options.weight_decay},
                            {"clip", options.clip},
                            {"seed", options.seed}});
+  if (options.train_size > 0) {
+    json["train_size"] = options.train_size;
+  }
   for (const auto& [step, name] : options.every) {
     json["every"].push_back({step, name});
   }

@@ -263,6 +263,10 @@ Status check(const TrainOptions& options) {
     return usage("batch: expected a multiple of gradient parts " + std::to_string(options.gradient_parts) + ", found " +
                  std::to_string(options.batch));
   }
+  if (options.train_size < 0 || options.train_size > kMostTrainSequences) {
+    return usage("train size: expected 0 to " + std::to_string(kMostTrainSequences) + ", found " +
+                 std::to_string(options.train_size));
+  }
   if (options.warmup < 0 || options.length < 0 || options.inner < 0 || options.kv_heads < 0 ||
       !(options.learning_rate > 0) || !(options.clip >= 0) || !(options.weight_decay >= 0)) {
     return usage(

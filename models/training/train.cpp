@@ -14,6 +14,7 @@
 #include "models/threads.h"
 #include "models/training/adamw.h"
 #include "models/training/claim.h"
+#include "models/training/draw.h"
 #include "models/training/folder.h"
 #include "models/training/measure.h"
 #include "models/training/replicas.h"
@@ -27,7 +28,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kTrainingStream = 1;
 constexpr std::uint64_t kPositionStream = 2;
 constexpr std::int64_t kQuickValidation = 64;  // sequences measured while training
 
@@ -39,7 +39,7 @@ bool decays(const transformer::Parameter& parameter) {
 class Trainer {
  public:
   Trainer(const TrainOptions& options, const Task& task, transformer::Transformer& model, Replicas& replicas)
-      : options_(options), task_(task), model_(model), replicas_(replicas) {
+      : options_(options), task_(task), model_(model), replicas_(replicas), draw_(task, options) {
     for (const transformer::Parameter& parameter : model.parameters()) {
       optimiser_.add(*parameter.value, decays(parameter) ? options.weight_decay : 0);
       parameters_ += parameter.value->numel();
@@ -99,9 +99,7 @@ class Trainer {
     std::vector<Examples> parts;
     std::int64_t counted = 0;
     for (std::int64_t part = 0; part < options_.gradient_parts; ++part) {
-      Random random{options_.seed, kTrainingStream, static_cast<std::uint64_t>(record_.step),
-                    static_cast<std::uint64_t>(part)};
-      parts.push_back(task_.training_examples(random, options_.batch / options_.gradient_parts));
+      parts.push_back(draw_.part(record_.step, part));
       counted += (parts.back().targets != kIgnored).sum().item<std::int64_t>();
     }
     double loss = 0;
@@ -205,6 +203,7 @@ class Trainer {
   const Task& task_;
   transformer::Transformer& model_;
   Replicas& replicas_;
+  Draw draw_;
   AdamW optimiser_;
   RunRecord record_;
   std::int64_t parameters_ = 0;

@@ -40,18 +40,19 @@ class Unigram final : public TokenModel {
       extend(word, at, character.bytes, reach);
       at += character.bytes;
     }
-    std::vector<Piece> backwards;
+    std::vector<Piece> found;  // backwards
     for (auto at = static_cast<std::uint32_t>(word.size()); at > 0;) {
       const Reach& step = reach[at];
-      if (step.id == kUnknown && !backwards.empty() && backwards.back().id == kUnknown) {
-        backwards.back().begin = step.from;  // neighbouring unknown characters are one piece
+      if (step.id == kUnknown && !found.empty() && found.back().id == kUnknown) {
+        found.back().begin = step.from;  // neighbouring unknown characters are one piece
       } else {
-        backwards.push_back({step.id, step.from, at});
+        found.push_back({step.id, step.from, at});
       }
       at = step.from;
     }
-    for (auto piece = backwards.rbegin(); piece != backwards.rend(); ++piece) {
-      LOCUS_CHECK(emit(word, *piece, pieces));
+    std::reverse(found.begin(), found.end());
+    for (const Piece& piece : found) {
+      LOCUS_CHECK(emit(word, piece, pieces));
     }
     return {};
   }
@@ -63,8 +64,8 @@ class Unigram final : public TokenModel {
   // A trie over bytes: (node, byte) → (child, id + 1 of the entry that ends there).
   void add_path(const std::string& entry, std::int32_t id) {
     std::uint32_t node = 0;
-    for (std::size_t at = 0; at < entry.size(); ++at) {
-      const auto byte = static_cast<std::uint8_t>(entry[at]);
+    for (const char letter : entry) {
+      const auto byte = static_cast<std::uint8_t>(letter);
       const auto* edge = edges_.find(node, byte);
       if (edge == nullptr) {
         edges_.insert(node, byte, {++nodes_, 0});
