@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/position/disentangled.h"
 #include "models/guard.h"
@@ -68,13 +69,12 @@ std::string to_text(Quantity quantity) {
 }
 
 Result<Quantity> parse_quantity(const std::string& name) {
-  std::string known;
   for (const auto& [text, quantity] : kQuantities) {
     if (text == name) {
       return quantity;
     }
-    known += (known.empty() ? "" : ", ") + std::string(text);
   }
+  const std::string known = listed(kQuantities, [](const auto& each) { return each.first; });
   return usage("unknown quantity " + name + "; known: " + known);
 }
 

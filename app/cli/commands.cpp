@@ -10,6 +10,7 @@ Action declare_train(Arguments& arguments);
 Action declare_evaluate(Arguments& arguments);
 Action declare_verify(Arguments& arguments);
 Action declare_effect(Arguments& arguments);
+// NOLINTNEXTLINE(readability-redundant-declaration): defined above, where files are compiled together
 Action declare_bench(Arguments& arguments);
 Action declare_help(Arguments& arguments);
 

@@ -6,6 +6,7 @@
 #include "app/cli/command.h"
 #include "app/cli/input_options.h"
 #include "app/cli/json.h"
+#include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "models/model.h"
 #include "models/settings_json.h"
@@ -90,11 +91,7 @@ Json info_json(const models::Model& model, std::int64_t length) {
 }
 
 std::string names_line(const std::vector<std::string>& names) {
-  std::string line;
-  for (const std::string& name : names) {
-    line += (line.empty() ? "" : ", ") + name;
-  }
-  return line.empty() ? "none" : line;
+  return names.empty() ? "none" : listed(names);
 }
 
 // An encoding and those of its options that are not what they are by default.
@@ -197,10 +194,8 @@ Status print_encodings(bool as_json, Console& console) {
     console.print(encoding.name + " — " + encoding.title);
     console.print("  paper       " + encoding.paper);
     console.print("  equation    " + encoding.equation);
-    std::string parameters;
-    for (const auto& item : encoding.parameters) {
-      parameters += (parameters.empty() ? "" : ", ") + item.name + " " + item.shape;
-    }
+    const std::string parameters =
+        listed(encoding.parameters, [](const auto& item) { return item.name + " " + item.shape; });
     console.print("  parameters  " + (parameters.empty() ? "none" : parameters));
     for (const auto& option : encoding.options) {
       console.print("  option      " + option.name + " (" + option.shape + "): " + option.meaning);

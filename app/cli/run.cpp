@@ -7,6 +7,7 @@
 #include "app/cli/input_options.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/json.h"
+#include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "models/model.h"
 #include "models/timed_estimate.h"
@@ -41,11 +42,7 @@ Result<std::set<std::string>> parse_keep(const std::string& text) {
   for (const std::string& name : split(text)) {
     // `encoding.<parameter>` is open-ended: the trace writer knows the parameters.
     if (keepable().count(name) == 0 && name.rfind("encoding", 0) != 0) {
-      std::string known;
-      for (const std::string& other : keepable()) {
-        known += (known.empty() ? "" : ", ") + other;
-      }
-      return usage("--keep: unknown name " + name + "; known: " + known);
+      return usage("--keep: unknown name " + name + "; known: " + listed(keepable()));
     }
     keep.insert(name);
   }

@@ -58,6 +58,7 @@ template <class Enum, class Member>
 StateField enumerated(const char* name, const char* label, const char* help, const char* flag,
                       std::vector<std::pair<std::string, Enum>> values, Member member, Place place) {
   std::vector<std::string> names;
+  names.reserve(values.size());
   for (const auto& [word, value] : values) {
     names.push_back(word);
   }

@@ -2,17 +2,11 @@
 
 #include <algorithm>
 
+#include "core/base/listed.h"
+
 namespace locus::views {
 
 namespace {
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ", ") + name;
-  }
-  return text;
-}
 
 const Control* find_control(const View& view, const std::string& name) {
   const auto& controls = view.info().controls;
@@ -26,7 +20,7 @@ Error unknown_option(const View& view, const std::string& name) {
     known.push_back(control.name);
   }
   return usage("view " + view.info().name + ": unknown option " + name +
-               "; known: " + (known.empty() ? "none" : joined(known)));
+               "; known: " + (known.empty() ? "none" : listed(known)));
 }
 
 Error no_such(const std::string& what, std::int64_t index, std::int64_t count, const Column& column) {
@@ -121,7 +115,7 @@ Result<const View*> find_view(const std::string& name) {
     }
     known.push_back(view->info().name);
   }
-  return usage("unknown view " + name + "; known: " + joined(known));
+  return usage("unknown view " + name + "; known: " + listed(known));
 }
 
 Result<Settings> parse_options(const View& view, const std::vector<std::pair<std::string, std::string>>& typed) {

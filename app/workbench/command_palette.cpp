@@ -50,6 +50,7 @@ std::vector<std::size_t> found_commands(const std::vector<Command>& commands, co
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::size_t> order;
+  order.reserve(found.size());
   for (const auto& [cost, n] : found) {
     order.push_back(n);
   }

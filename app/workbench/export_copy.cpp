@@ -10,6 +10,7 @@
 #include "app/views/score_map.h"
 #include "app/workbench/export.h"
 #include "app/workbench/export_dialog.h"
+#include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/sha256.h"
 #include "renderers/paper/paper.h"
@@ -66,10 +67,7 @@ std::string beginning(const std::string& text) {
 std::string latex_of(const ExportJob& job) {
   const session::ViewState& state = job.recipe.session.state;
   const views::ViewInfo& info = job.view->info();
-  std::string models;
-  for (const views::Column& column : job.columns) {
-    models += (models.empty() ? "" : ", ") + column.name;
-  }
+  const std::string models = listed(job.columns, &views::Column::name);
   std::string caption = info.title;
   const models::ModelInfo& first = job.columns.front().trace->model();
   if (info.uses_layer && info.uses_head) {

@@ -188,10 +188,10 @@ void Worker::run(Job job) {
     }
   };
   Deliver deliver = job.work(stop, progress);
-  finish(std::move(job), std::move(deliver));
+  finish(job, std::move(deliver));
 }
 
-void Worker::finish(Job job, Deliver deliver) {
+void Worker::finish(const Job& job, Deliver deliver) {
   {
     const std::lock_guard lock(mutex_);
     running_number_ = 0;

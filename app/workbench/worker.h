@@ -87,7 +87,7 @@ class Worker {
   std::optional<Job> take(const StopToken& closing);
   std::vector<Job>::const_iterator next() const;  // with mutex_ held
   void run(Job job);
-  void finish(Job job, Deliver deliver);
+  void finish(const Job& job, Deliver deliver);
   // The next result to hand over, of jobs up to number `last`.
   std::optional<Finished> take_finished(std::uint64_t last);
   void forget(const std::string& slot);  // with mutex_ held

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/listed.h"
 #include "core/base/numbers.h"
 
 namespace locus {
@@ -88,11 +89,7 @@ Status Settings::only(std::initializer_list<std::string_view> known) const {
     if (std::find(known.begin(), known.end(), name) != known.end()) {
       continue;
     }
-    std::string list;
-    for (const std::string_view option : known) {
-      list += (list.empty() ? "" : ", ") + std::string(option);
-    }
-    return bad_input("unknown option " + name + "; known: " + (list.empty() ? "none" : list));
+    return bad_input("unknown option " + name + "; known: " + (known.size() == 0 ? "none" : listed(known)));
   }
   return {};
 }
@@ -103,13 +100,7 @@ std::string to_text(const SettingValue& value) {
     std::string operator()(std::int64_t x) const { return std::to_string(x); }
     std::string operator()(double x) const { return number_text(x); }
     std::string operator()(const std::string& x) const { return x; }
-    std::string operator()(const std::vector<double>& x) const {
-      std::string list;
-      for (const double each : x) {
-        list += (list.empty() ? "" : ", ") + number_text(each);
-      }
-      return "[" + list + "]";
-    }
+    std::string operator()(const std::vector<double>& x) const { return "[" + listed(x, number_text) + "]"; }
   };
   return std::visit(Shown{}, value);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/listed.h"
+
 namespace locus::position {
 
 Status check_known(const Description& description, const Settings& options) {
@@ -10,10 +12,7 @@ Status check_known(const Description& description, const Settings& options) {
     if (std::any_of(description.options.begin(), description.options.end(), same)) {
       continue;
     }
-    std::string known;
-    for (const OptionDescription& option : description.options) {
-      known += (known.empty() ? "" : ", ") + option.name;
-    }
+    const std::string known = listed(description.options, &OptionDescription::name);
     return bad_input("encoding " + description.name + ": unknown option " + name +
                      "; known: " + (known.empty() ? "none" : known));
   }

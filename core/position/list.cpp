@@ -1,5 +1,6 @@
 #include "core/position/list.h"
 
+#include "core/base/listed.h"
 #include "core/position/alibi.h"
 #include "core/position/cope/cope.h"
 #include "core/position/disentangled.h"
@@ -69,15 +70,14 @@ const std::vector<Entry>& encodings() {
 
 Result<std::unique_ptr<PositionEncoding>> make_encoding(std::string_view name, const Settings& options,
                                                         const ModelShape& shape) {
-  std::string known;
   for (const Entry& entry : encodings()) {
     if (entry.description.name == name) {
       LOCUS_CHECK(check_known(entry.description, options));
       LOCUS_CHECK(check_shape(shape));
       return entry.make(options, shape);
     }
-    known += (known.empty() ? "" : ", ") + entry.description.name;
   }
+  const std::string known = listed(encodings(), [](const Entry& entry) { return entry.description.name; });
   return bad_input("unknown position encoding " + std::string(name) + "; known: " + known);
 }
 

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/system_files.h"
 #include "models/bench/rig.h"
@@ -124,11 +125,7 @@ Result<std::vector<BenchRow>> bench(const BenchOptions& options) {
     return std::string(group.name).find(options.only) != std::string::npos;
   };
   if (std::none_of(std::begin(kGroups), std::end(kGroups), wanted)) {
-    std::string known;
-    for (const Group& group : kGroups) {
-      known += (known.empty() ? "" : ", ") + std::string(group.name);
-    }
-    return usage("--only: expected a part of one of " + known + ", found " + options.only);
+    return usage("--only: expected a part of one of " + listed(kGroups, &Group::name) + ", found " + options.only);
   }
   for (const Group& group : kGroups) {
     if (!wanted(group)) {

@@ -110,10 +110,9 @@ class Scores {
       };
       const auto eager = [&] { return eager_overview(head); };
       LOCUS_TRY(const Timed times, rig_.time(exact, eager));
-      std::string name = title + " exact ";
-      name.append(how).append(" of weights, 1024 × 1024 pixels").append(at);
-      rig_.add({std::move(name), times.milliseconds, "ms", "eager ATen by row blocks: q·kᵀ → soft-max → mean",
-                times.reference_milliseconds, 0, BenchTarget::kValueAtMost, overview_ms, false, "row sums known"});
+      rig_.add({title + " exact " + how + " of weights, 1024 × 1024 pixels" + at, times.milliseconds, "ms",
+                "eager ATen by row blocks: q·kᵀ → soft-max → mean", times.reference_milliseconds, 0,
+                BenchTarget::kValueAtMost, overview_ms, false, "row sums known"});
     }
     return {};
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/listed.h"
+
 namespace locus::models {
 
 namespace {
@@ -42,11 +44,7 @@ const EditForm* find_form(std::string_view name) {
 }
 
 std::string form_names() {
-  std::string names;
-  for (const EditForm& form : kForms) {
-    names += (names.empty() ? "" : ", ") + std::string(form.name);
-  }
-  return names;
+  return listed(kForms, &EditForm::name);
 }
 
 }  // namespace locus::models

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/listed.h"
 #include "models/edits/edits.h"
 
 namespace locus::models {
@@ -53,11 +54,7 @@ std::string_view word_of(const std::array<std::pair<std::string_view, Value>, n>
 }
 template <class Value, std::size_t n>
 std::string words_of(const std::array<std::pair<std::string_view, Value>, n>& words) {
-  std::string list;
-  for (const auto& [word, each] : words) {
-    list += (list.empty() ? "" : ", ") + std::string(word);
-  }
-  return list;
+  return listed(words, [](const auto& each) { return each.first; });
 }
 
 }  // namespace locus::models

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <set>
 
+#include "core/base/listed.h"
+
 namespace locus::models {
 
 namespace {
@@ -84,10 +86,7 @@ Result<Formula> Formula::compile(const std::string& text, std::span<const std::s
       compiled->used.insert(name);
     }
   } catch (const mu::ParserError& error) {
-    std::string names;
-    for (const std::string_view name : variables) {
-      names += (names.empty() ? "" : ", ") + std::string(name);
-    }
+    const std::string names = listed(variables);
     const bool unknown = error.GetCode() == mu::ecUNASSIGNABLE_TOKEN;
     const auto place = static_cast<std::size_t>(std::max(0, static_cast<int>(error.GetPos())));
     return unreadable(text, place, unknown ? "unknown name " + error.GetToken() + "; known: " + names : error.GetMsg());

@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "core/base/listed.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/loaded_model.h"
 #include "models/recorded_trace.h"
@@ -32,11 +33,7 @@ class Writer {
   Status check() const {
     for (const std::string& name : keep_) {
       if (name != "all" && std::find(kKeepNames.begin(), kKeepNames.end(), name) == kKeepNames.end()) {
-        std::string known = "all";
-        for (const std::string_view known_name : kKeepNames) {
-          known.append(", ").append(known_name);
-        }
-        return usage("unknown tensor to keep: " + name + "; known: " + known);
+        return usage("unknown tensor to keep: " + name + "; known: all, " + listed(kKeepNames));
       }
     }
     std::int64_t maps = 0;

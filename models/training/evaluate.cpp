@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/atomic_file.h"
+#include "core/base/listed.h"
 #include "models/guard.h"
 #include "models/loaded_model.h"
 #include "models/settings_json.h"
@@ -92,11 +93,7 @@ Result<std::vector<std::size_t>> chosen_splits(const Task& task, const std::vect
   for (const std::string& name : asked) {
     const auto found = std::find(all.begin(), all.end(), name);
     if (found == all.end()) {
-      std::string known;
-      for (const std::string& split : all) {
-        known += (known.empty() ? "" : ", ") + split;
-      }
-      return usage("unknown split " + name + "; known: " + known);
+      return usage("unknown split " + name + "; known: " + listed(all));
     }
     chosen.push_back(static_cast<std::size_t>(found - all.begin()));
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/atomic_file.h"
+#include "core/base/listed.h"
 #include "core/position/list.h"
 #include "models/loaded_model.h"
 #include "models/model.h"
@@ -146,12 +147,14 @@ void choose_encoding(const TrainOptions& options, const transformer::Spec* base,
 
 // --every and --window: layers that are not as the others.
 Status choose_layers(const TrainOptions& options, transformer::Spec& spec) {
-  for (const auto& [step, name] : options.every) {
+  for (const auto& each : options.every) {
+    const std::int64_t step = each.first;
+    const std::string& name = each.second;
     if (step < 1) {
       return usage("every: expected a number of layers of at least 1, found " + std::to_string(step));
     }
     const auto known = std::find_if(spec.encodings.begin(), spec.encodings.end(),
-                                    [&](const transformer::EncodingSpec& each) { return each.name == name; });
+                                    [&](const transformer::EncodingSpec& other) { return other.name == name; });
     const std::int64_t index = name == "none" ? -1 : known - spec.encodings.begin();
     if (name != "none" && known == spec.encodings.end()) {
       spec.encodings.push_back({name, {}});
@@ -192,16 +195,11 @@ Status check_layers(const TrainOptions& options, const transformer::Transformer&
 
 // An encoding, and options of it, that there are: asked for by name, they are no fault of a file.
 Status check_encoding(const TrainOptions& options, const std::string& encoding) {
-  std::string known;
   for (const position::Entry& entry : position::encodings()) {
-    known += (known.empty() ? "" : ", ") + entry.description.name;
     if (entry.description.name != encoding) {
       continue;
     }
-    std::string names;
-    for (const auto& option : entry.description.options) {
-      names += (names.empty() ? "" : ", ") + option.name;
-    }
+    const std::string names = listed(entry.description.options, &position::OptionDescription::name);
     for (const auto& [name, value] : options.encoding_options.values()) {
       const auto is_it = [&name = name](const auto& option) { return option.name == name; };
       if (std::none_of(entry.description.options.begin(), entry.description.options.end(), is_it)) {
@@ -211,6 +209,8 @@ Status check_encoding(const TrainOptions& options, const std::string& encoding) 
     }
     return {};
   }
+  const std::string known =
+      listed(position::encodings(), [](const position::Entry& entry) { return entry.description.name; });
   return usage("--encoding: expected one of " + known + ", found " + encoding);
 }
 

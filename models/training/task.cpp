@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/base/listed.h"
+
 namespace locus::training {
 
 TaskEntry addition_task();
@@ -22,13 +24,12 @@ const std::vector<TaskEntry>& task_list() {
 }
 
 Result<std::unique_ptr<Task>> make_task(const std::string& name, const TaskRequest& request) {
-  std::string known;
   for (const TaskEntry& entry : task_list()) {
     if (entry.info.name == name) {
       return entry.make(request);
     }
-    known += (known.empty() ? "" : ", ") + entry.info.name;
   }
+  const std::string known = listed(task_list(), [](const TaskEntry& entry) { return entry.info.name; });
   return usage("unknown task " + name + "; known: " + known);
 }
 

@@ -106,7 +106,7 @@ std::optional<std::size_t> placeholder_index(const QByteArray& object, std::size
     return std::nullopt;
   }
   for (std::size_t n = 0; n < count; ++n) {
-    if (dictionary.contains("/Width " + QByteArray::number(static_cast<qulonglong>(kPlaceholderWidth + n)) + " ")) {
+    if (dictionary.contains("/Width " + QByteArray::number(qulonglong{kPlaceholderWidth} + n) + " ")) {
       return n;
     }
   }

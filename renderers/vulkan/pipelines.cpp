@@ -107,7 +107,7 @@ Result<PipelineHandle> make_pipeline(VkDevice device, const Program& program, Vk
                                      VkRenderPass render_pass, VkSampleCountFlagBits samples) {
   LOCUS_TRY(const ShaderHandle vertex, make_shader(device, program.vertex));
   LOCUS_TRY(const ShaderHandle fragment, make_shader(device, program.fragment));
-  constexpr std::uint32_t kWord = sizeof(std::uint32_t);
+  constexpr std::size_t kWord = sizeof(std::uint32_t);
   const std::array<VkSpecializationMapEntry, 2> entries = {VkSpecializationMapEntry{0, 0, kWord},
                                                            VkSpecializationMapEntry{1, kWord, kWord}};
   const VkSpecializationInfo constants{static_cast<std::uint32_t>(entries.size()), entries.data(), 2 * kWord,

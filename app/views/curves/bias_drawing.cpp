@@ -34,6 +34,7 @@ BiasBins bins_of(const std::vector<BiasPointer>& of_range, const analysis::Dista
 
 std::vector<BiasBins> bias_histograms(const std::vector<BiasPointer>& list, std::int64_t count, bool own) {
   std::vector<BiasBins> all;
+  all.reserve(list.size());
   for (const BiasPointer& bias : list) {
     all.push_back(bins_of(own ? std::vector{bias} : list, *bias, count));
   }
@@ -92,8 +93,10 @@ Data bias_table(const ViewInput& input, const std::vector<std::vector<BiasPointe
     Series deviation{input.columns[n].name + " deviation", {}};
     for (std::size_t head = 0; head < columns[n].size(); ++head) {
       if (head >= series[0].values.size()) {
-        series[0].values.push_back(static_cast<double>(static_cast<std::int64_t>(head) / heads));
-        series[1].values.push_back(static_cast<double>(static_cast<std::int64_t>(head) % heads));
+        const auto index = static_cast<std::int64_t>(head);
+        const std::int64_t layer = index / heads;
+        series[0].values.push_back(static_cast<double>(layer));
+        series[1].values.push_back(static_cast<double>(index % heads));
       }
       mean.values.push_back(columns[n][head]->mean);
       deviation.values.push_back(columns[n][head]->deviation);

@@ -202,7 +202,8 @@ Result<Data> HeadDifference::table(const ViewInput& input, const Numbers& list) 
   for (std::size_t n = 0; n < list.front()->matches.size(); ++n) {
     const models::HeadMatch& match = list.front()->matches[n];
     const auto index = static_cast<std::int64_t>(n);
-    const std::array<double, 5> row{static_cast<double>(index / heads), static_cast<double>(index % heads),
+    const std::int64_t layer = index / heads;
+    const std::array<double, 5> row{static_cast<double>(layer), static_cast<double>(index % heads),
                                     static_cast<double>(match.layer), static_cast<double>(match.head), match.distance};
     for (std::size_t c = 0; c < row.size(); ++c) {
       series[c].values.push_back(row[c]);

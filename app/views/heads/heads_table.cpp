@@ -64,6 +64,7 @@ Result<HeadRows> measure_heads(const Column& column, std::int64_t repeats, const
 
 std::vector<std::string> statistic_names() {
   std::vector<std::string> names;
+  names.reserve(kHeadStatisticList.size());
   for (const HeadStatistic& each : kHeadStatisticList) {
     names.emplace_back(each.name);
   }

@@ -122,7 +122,9 @@ Result<std::shared_ptr<const Field>> PairEnergy::by_layer(const ViewInput& input
     if (!energy && energy.error().code == ErrorCode::kUnsupported) {
       continue;
     }
-    LOCUS_CHECK(energy);
+    if (!energy) {
+      return energy.error();
+    }
     const Field& norms = (*energy)->norms;
     for (std::int64_t pair = 0; pair < std::min(pairs, norms.columns); ++pair) {
       double sum = 0;

@@ -195,6 +195,7 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
   LOCUS_TRY(const Options options, options_of(input));
   const std::vector<Tile> tiles = tiles_of(input, options, all_rows);
   std::vector<std::shared_ptr<const Field>> fields;
+  fields.reserve(tiles.size());
   for (const Tile& tile : tiles) {
     fields.push_back(tile.patches);
   }

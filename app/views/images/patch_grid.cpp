@@ -50,9 +50,10 @@ std::optional<PatchPlace> patch_place(const models::ImageGrid& grid, std::int64_
   if (patch < 0 || patch >= grid.rows * grid.columns) {
     return std::nullopt;
   }
-  const auto row = static_cast<double>(patch / grid.columns);
-  const auto column = static_cast<double>(patch % grid.columns);
-  return PatchPlace{{column, column + 1}, {row, row + 1}};
+  const std::int64_t row = patch / grid.columns;
+  const std::int64_t column = patch % grid.columns;
+  const auto cell = [](std::int64_t n) { return figure::Interval{static_cast<double>(n), static_cast<double>(n + 1)}; };
+  return PatchPlace{cell(column), cell(row)};
 }
 
 figure::Panel patch_panel(const models::Trace& trace, std::shared_ptr<const Field> patches,

@@ -17,7 +17,7 @@ namespace {
 struct Lens : models::LogitLens {};
 // What it weighs in the cache.
 std::size_t cached_bytes(const Lens& lens) {
-  std::size_t bytes = sizeof lens + views::cached_bytes(lens.probability) + 16 * lens.ids.size();
+  std::size_t bytes = sizeof(Lens) + views::cached_bytes(lens.probability) + 16 * lens.ids.size();
   for (const std::string& label : lens.labels) {
     bytes += sizeof label + label.size();
   }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/listed.h"
 #include "core/position/cope/cope.h"
 
 namespace locus::position {
@@ -15,11 +16,7 @@ Status one_of(std::string_view option, const std::string& found, std::initialize
   if (std::find(known.begin(), known.end(), found) != known.end()) {
     return {};
   }
-  std::string list;
-  for (const std::string_view name : known) {
-    list += (list.empty() ? "" : ", ") + std::string(name);
-  }
-  return bad_input("option " + std::string(option) + ": expected one of " + list + ", found " + found);
+  return bad_input("option " + std::string(option) + ": expected one of " + listed(known) + ", found " + found);
 }
 
 Status in_range(std::string_view option, std::int64_t found, std::int64_t low, std::int64_t high) {

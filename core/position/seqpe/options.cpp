@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/listed.h"
 #include "core/position/seqpe/seqpe.h"
 
 namespace locus::position {
@@ -17,14 +18,12 @@ template <std::size_t N>
 Result<std::size_t> choice(const Settings& settings, std::string_view option, const std::array<const char*, N>& names,
                            std::size_t fallback) {
   LOCUS_TRY(const std::string text, settings.text(option, names[fallback]));
-  std::string known;
   for (std::size_t index = 0; index < N; ++index) {
     if (text == names[index]) {
       return index;
     }
-    known += (known.empty() ? "" : ", ") + std::string(names[index]);
   }
-  return bad_input("option " + std::string(option) + ": expected one of " + known + ", found " + text);
+  return bad_input("option " + std::string(option) + ": expected one of " + listed(names) + ", found " + text);
 }
 
 Result<SeqpeTraining> training_from(const Settings& settings, const SeqpeEncoderOptions& encoder) {

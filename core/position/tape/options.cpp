@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/listed.h"
 #include "core/position/tape/tape.h"
 
 namespace locus::position {
@@ -34,13 +35,12 @@ std::string name_of(const Names<Value, N>& names, Value value) {
 template <class Value, std::size_t N>
 Result<Value> choice(const Settings& settings, std::string_view option, const Names<Value, N>& names, Value fallback) {
   LOCUS_TRY(const std::string text, settings.text(option, name_of(names, fallback)));
-  std::string known;
   for (const auto& [name, value] : names) {
     if (name == text) {
       return value;
     }
-    known += (known.empty() ? "" : ", ") + std::string(name);
   }
+  const std::string known = listed(names, [](const auto& each) { return each.first; });
   return bad_input("option " + std::string(option) + ": expected one of " + known + ", found " + text);
 }
 

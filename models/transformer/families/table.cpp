@@ -18,6 +18,8 @@ template <class... Cases>
 struct Either : Cases... {
   using Cases::operator()...;
 };
+template <class... Cases>
+Either(Cases...) -> Either<Cases...>;
 
 // The value of one field. Required fields have no fallback; a fallback of the slot's own value keeps what is fixed.
 Status read_field(const Field& field, const Config& config, Draft& draft) {

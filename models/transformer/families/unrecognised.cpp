@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/listed.h"
 #include "models/checkpoint/shown.h"
 #include "models/transformer/families/family.h"
 
@@ -22,10 +23,7 @@ std::string list_of(const std::vector<std::string>& names) {
 std::string tensors_of(const checkpoint::TensorSource& source) {
   std::vector<std::string> names;
   for (const checkpoint::TensorInfo& tensor : source.tensors()) {
-    std::string shape;
-    for (const std::int64_t size : tensor.shape) {
-      shape += (shape.empty() ? "" : ", ") + std::to_string(size);
-    }
+    const std::string shape = listed(tensor.shape, [](std::int64_t size) { return std::to_string(size); });
     names.push_back(tensor.name + " [" + shape + "]");
   }
   const std::string count = names.size() == 1 ? "one tensor" : std::to_string(names.size()) + " tensors";
@@ -40,11 +38,7 @@ std::string beside(const Checkpoint& checkpoint) {
 }
 
 std::string known_families() {
-  std::string known;
-  for (const Family& family : families()) {
-    known += (known.empty() ? "" : ", ") + std::string(family.name);
-  }
-  return known;
+  return listed(families(), &Family::name);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST(DistanceProfile, UniformAttentionIsFlatAtOneRelativeToItsBaseline) {
 
 TEST(DistanceProfile, LongTextsAreSampledAndSaySo) {
   DistanceProfileOptions options;
-  options.cell_limit = 60 * 10;
+  options.cell_limit = 600;
   options.bins = 6;
   const auto profile = distance_profile(test::causal_field(at::ones({1, 60, 60})), options);
   ASSERT_TRUE(profile.ok());
@@ -80,7 +80,7 @@ TEST(DistanceProfile, TheMeanOfHeadsIsOfTheirWeights) {
 TEST(DistanceProfile, ReportsAndStops) {
   const auto field = test::causal_field(at::zeros({1, 40, 40}));
   DistanceProfileOptions options;
-  options.cell_limit = 40 * 4;
+  options.cell_limit = 160;
   std::vector<double> fractions;
   std::stop_source stop;
   const auto profile = distance_profile(field, options, stop.get_token(), [&](const ProgressReport& news) {

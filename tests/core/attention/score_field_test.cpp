@@ -170,7 +170,7 @@ TEST(ScoreField, TheMaximumFindsOnePlantedSpike) {
   ASSERT_TRUE(overview.ok());
   const auto largest = std::max_element(overview->values.begin(), overview->values.end(),
                                         [](float a, float b) { return !std::isnan(b) && (std::isnan(a) || a < b); });
-  EXPECT_EQ((largest - overview->values.begin()) / 100, 2345 * 100 / kLength);
+  EXPECT_EQ((largest - overview->values.begin()) / 100, std::ptrdiff_t{2345} * 100 / kLength);
   EXPECT_GT(*largest, 10.0F);
 }
 

@@ -67,6 +67,7 @@ TEST_F(FolderLock, NeverHasTwoHolders) {
   std::atomic<int> taken = 0;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(8);
     for (int n = 0; n < 8; ++n) {
       threads.emplace_back([&] {
         for (int round = 0; round < 200; ++round) {

@@ -146,7 +146,7 @@ TEST_P(Products, ReadEveryNumberOfTheFormat) {
       }
     }
     // Vectors of a packed panel: 64 rows of 1,024 inputs, one of which is multiplied with 1.
-    std::vector<float> x(8 * 1024);
+    std::vector<float> x(std::size_t{8} * 1024);
     std::vector<std::uint16_t> finite = bits;
     for (std::uint16_t& value : finite) {
       value = std::isfinite(value_of(value, GetParam())) ? value : std::uint16_t{0};
@@ -156,7 +156,7 @@ TEST_P(Products, ReadEveryNumberOfTheFormat) {
       for (std::size_t t = 0; t < 8; ++t) {
         x[t * 1024 + k] = 1;
       }
-      std::vector<float> y(8 * 64);
+      std::vector<float> y(std::size_t{8} * 64);
       multiply({finite.data(), GetParam(), 64, 1024, 1024, 1}, x.data(), 8, 1024, nullptr, y.data(), 64,
                kernels(version));
       for (std::size_t n = 0; n < y.size(); ++n) {
