@@ -29,7 +29,7 @@ std::pair<int, int> unrolled(int width_px, int height_px, int panels) {
 
 }  // namespace
 
-FigureScheduler::FigureScheduler(Worker& worker, const Columns& columns, const History& history, double step_ms)
+FigureScheduler::FigureScheduler(Worker& worker, const CheckpointList& columns, const History& history, double step_ms)
     : worker_(worker),
       columns_(columns),
       history_(history),

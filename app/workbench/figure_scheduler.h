@@ -11,7 +11,7 @@
 
 #include "app/views/view.h"
 #include "app/workbench/cell_values.h"
-#include "app/workbench/columns.h"
+#include "app/workbench/checkpoint_list.h"
 #include "app/workbench/history.h"
 #include "app/workbench/worker.h"
 #include "renderers/figure/figure.h"
@@ -23,7 +23,7 @@ class FigureScheduler : public QObject {
 
  public:
   // `step_ms`: of a large map that becomes exact, between two pictures of it.
-  FigureScheduler(Worker& worker, const Columns& columns, const History& history, double step_ms);
+  FigureScheduler(Worker& worker, const CheckpointList& columns, const History& history, double step_ms);
 
   const views::View& view() const;
   // The input of the current view; no column when nothing has run.
@@ -66,7 +66,7 @@ class FigureScheduler : public QObject {
   void show(Made made, const session::ViewState& state, const std::vector<int>& ids);
 
   Worker& worker_;
-  const Columns& columns_;
+  const CheckpointList& columns_;
   const History& history_;
   const double step_ms_;
   std::shared_ptr<const figure::Figure> figure_;

@@ -39,7 +39,7 @@ Studio::Studio(const StudioOptions& options)
     : input_(options.debounce_ms),
       worker_([this] { wake(); }),
       columns_(worker_, input_, options.device, options.opener),
-      scheduler_(worker_, columns_, history_, options.step_ms),
+      scheduler_(worker_, columns_.list(), history_, options.step_ms),
       fingerprints_(worker_) {
   columns_.set_memory_limit_mb(options.memory_limit_mb);
   connect_parts();
@@ -101,14 +101,14 @@ void Studio::remove(int id) {
 }
 
 int Studio::open_beside(const session::CheckpointEntry& entry) {
-  history_.push({state(), {}, columns_.shown_entries(), {}});
+  history_.push({state(), {}, columns_.list().shown_entries(), {}});
   Q_EMIT state_changed();  // undo is possible
   return columns_.open(entry);
 }
 
 void Studio::change_edits(int id, const models::Edits& edits, bool undoable) {
   if (undoable && find(id) != nullptr && !(find(id)->entry.edits == edits)) {
-    history_.push({state(), {}, columns_.shown_entries(), {}});
+    history_.push({state(), {}, columns_.list().shown_entries(), {}});
     Q_EMIT state_changed();
   }
   columns_.change_edits(id, edits);
@@ -140,6 +140,11 @@ void Studio::set_decoder_input(const std::string& typed) {
     worker_.drop(kGenerate);
     input_.type(next);
   }
+}
+
+const Checkpoint* Studio::column(std::size_t n) const {
+  const auto shown = columns();
+  return shown.empty() ? nullptr : shown[std::min(n, shown.size() - 1)];
 }
 
 bool Studio::has_sides() const {
@@ -213,9 +218,9 @@ session::ViewState Studio::clamped(session::ViewState state) const {
   if (shown.empty()) {
     return state;  // a restored session keeps its place until its checkpoints are there
   }
-  const std::vector<views::Column> sides = session::on_side(columns_.view_columns(), state.side);
-  state.layer = std::clamp<std::int64_t>(state.layer, 0, columns_.largest_layer(state.side));
-  state.head = std::clamp<std::int64_t>(state.head, views::kMean, columns_.largest_head(state.side));
+  const std::vector<views::Column> sides = session::on_side(columns_.list().view_columns(), state.side);
+  state.layer = std::clamp<std::int64_t>(state.layer, 0, columns_.list().largest_layer(state.side));
+  state.head = std::clamp<std::int64_t>(state.head, views::kMean, columns_.list().largest_head(state.side));
   for (std::size_t n = 0; n < std::min(state.unlinked.size(), shown.size()); ++n) {
     views::HeadRef& own = state.unlinked[n];
     const models::ModelInfo& model = sides[n].trace->model();
@@ -229,7 +234,7 @@ session::ViewState Studio::clamped(session::ViewState state) const {
   }
   const auto view = views::find_view(state.view);
   if (state.camera && view) {
-    const auto home = (*view)->home(session::view_input(state, columns_.view_columns(), **view));
+    const auto home = (*view)->home(session::view_input(state, columns_.list().view_columns(), **view));
     if (home && !(overlap(home->x, state.camera->x) && overlap(home->y, state.camera->y))) {
       state.camera.reset();  // a shorter text has nothing there
     }
@@ -274,7 +279,7 @@ Step Studio::present_step(const Step& like) const {
     now.input = input();
   }
   if (like.columns) {
-    now.columns = columns_.shown_entries();
+    now.columns = columns_.list().shown_entries();
   }
   if (like.figures) {
     now.figures = bookmarks();
@@ -297,7 +302,7 @@ void Studio::apply(const Step& step) {
     columns_.arrange(*step.columns);
   }
   // What runs now may have layers that the present columns have not: it is clamped when it is there.
-  history_.set(columns_.waiting() ? step.state : clamped(step.state));
+  history_.set(columns_.list().waiting() ? step.state : clamped(step.state));
   show_state();
 }
 
@@ -316,7 +321,7 @@ void Studio::redo() {
 // ---- sessions
 
 session::Session Studio::session() const {
-  return {columns_.entries(), input(), state(), bookmarks()};
+  return {columns_.list().entries(), input(), state(), bookmarks()};
 }
 
 void Studio::restore(const session::Session& session, const std::filesystem::path& file) {
@@ -334,7 +339,7 @@ void Studio::restore(const session::Session& session, const std::filesystem::pat
 }
 
 session::Bookmark Studio::present(const std::string& name) const {
-  return {name, state(), input(), columns_.shown_entries(), {}};
+  return {name, state(), input(), columns_.list().shown_entries(), {}};
 }
 
 void Studio::add_bookmark(const std::string& name) {
@@ -356,7 +361,7 @@ void Studio::show(const session::Bookmark& bookmark) {
     back.input = input();
   }
   if (!bookmark.columns.empty()) {
-    back.columns = columns_.shown_entries();
+    back.columns = columns_.list().shown_entries();
     step.columns = bookmark.columns;
   }
   history_.push(std::move(back));

@@ -50,11 +50,12 @@ class Studio : public QObject {
   int open(const session::CheckpointEntry& entry) { return columns_.open(entry); }
   void remove(int id);
   void set_shown(int id, bool shown) { columns_.set_shown(id, shown); }
-  const std::vector<Checkpoint>& checkpoints() const { return columns_.all(); }
-  const Checkpoint* find(int id) const { return columns_.find(id); }
-  std::vector<const Checkpoint*> columns() const { return columns_.shown(); }
-  int largest_layer() const { return columns_.largest_layer(state().side); }
-  int largest_head() const { return columns_.largest_head(state().side); }
+  const std::vector<Checkpoint>& checkpoints() const { return columns_.list().all(); }
+  const Checkpoint* find(int id) const { return columns_.list().find(id); }
+  std::vector<const Checkpoint*> columns() const { return columns_.list().shown(); }
+  const Checkpoint* column(std::size_t n) const;  // the nth of them, or the last; null: there is none
+  int largest_layer() const { return columns_.list().largest_layer(state().side); }
+  int largest_head() const { return columns_.list().largest_head(state().side); }
   // Whether one of the columns has sides, and whether a checkpoint has a decoder that an input can be given.
   bool has_sides() const;
   bool has_decoder() const;
@@ -64,7 +65,7 @@ class Studio : public QObject {
   int open_beside(const session::CheckpointEntry& entry);
   // Other edits of the same column; with `undoable`, undo() comes back to those it has.
   void change_edits(int id, const models::Edits& edits, bool undoable = true);
-  int edited(int id) const { return columns_.edited(id); }
+  int edited(int id) const { return columns_.list().edited(id); }
   void look_at(const std::filesystem::path& path, std::function<void(Result<models::ModelInfo>)> done) {
     columns_.look_at(path, std::move(done));
   }
@@ -141,7 +142,7 @@ class Studio : public QObject {
   // Nothing is running, waiting or about to.
   bool settled() const;
   double last_latency_ms() const { return latency_ms_; }  // from the change of input to its figure
-  std::int64_t memory_mb() const { return scheduler_.memory_mb() + columns_.memory_mb(); }
+  std::int64_t memory_mb() const { return scheduler_.memory_mb() + columns_.list().memory_mb(); }
 
  Q_SIGNALS:
   void checkpoints_changed();

@@ -48,7 +48,7 @@ class Columns : public test::EventLoopTest {
   }
   std::vector<std::string> shown() {
     std::vector<std::string> names;
-    for (const Checkpoint* each : columns_.shown()) {
+    for (const Checkpoint* each : columns_.list().shown()) {
       names.push_back(each->name);
     }
     return names;
@@ -68,15 +68,15 @@ TEST_F(Columns, WhatIsShownAndHasRunIsAColumn) {
   type("one two");
   const int gentle = open("gentle");
   open("steep", false);
-  EXPECT_TRUE(columns_.waiting());
+  EXPECT_TRUE(columns_.list().waiting());
   ASSERT_TRUE(settle());
   EXPECT_EQ(shown(), Names{"gentle"});
   EXPECT_EQ(started_, 1);
   EXPECT_GE(updated_, 2);  // opened, ran
-  EXPECT_EQ(columns_.find(gentle)->top.size(), 8U);
-  EXPECT_EQ(columns_.entries().size(), 2U);
-  EXPECT_EQ(columns_.shown_entries().size(), 1U);
-  columns_.set_shown(columns_.all()[1].id, true);
+  EXPECT_EQ(columns_.list().find(gentle)->top.size(), 8U);
+  EXPECT_EQ(columns_.list().entries().size(), 2U);
+  EXPECT_EQ(columns_.list().shown_entries().size(), 1U);
+  columns_.set_shown(columns_.list().all()[1].id, true);
   ASSERT_TRUE(settle());
   EXPECT_EQ(shown(), (Names{"gentle", "steep"}));
 }
@@ -92,21 +92,21 @@ TEST_F(Columns, TheSamePathIsOpenedOnceAndNamesDiffer) {
   base.overrides.rope_base = 300;
   columns_.open(base);
   ASSERT_TRUE(settle());
-  ASSERT_EQ(columns_.all().size(), 3U);
-  EXPECT_EQ(columns_.all()[1].name, "gentle (2)");
-  EXPECT_EQ(columns_.all()[2].name, "gentle base 300");
+  ASSERT_EQ(columns_.list().all().size(), 3U);
+  EXPECT_EQ(columns_.list().all()[1].name, "gentle (2)");
+  EXPECT_EQ(columns_.list().all()[2].name, "gentle base 300");
 }
 
 TEST_F(Columns, WhatDoesNotOpenSaysSoAndIsTriedAgain) {
   open("broken");
   ASSERT_TRUE(settle());
   ASSERT_EQ(errors_.size(), 1U);
-  EXPECT_TRUE(columns_.all().front().error.has_value());
-  EXPECT_TRUE(columns_.shown_ids().empty());
+  EXPECT_TRUE(columns_.list().all().front().error.has_value());
+  EXPECT_TRUE(columns_.list().shown_ids().empty());
   open("broken");
   ASSERT_TRUE(settle());
   EXPECT_EQ(errors_.size(), 2U);
-  EXPECT_EQ(columns_.all().size(), 1U);
+  EXPECT_EQ(columns_.list().all().size(), 1U);
 }
 
 TEST_F(Columns, ArrangingShowsExactlyTheseInTheirOrder) {
@@ -118,32 +118,32 @@ TEST_F(Columns, ArrangingShowsExactlyTheseInTheirOrder) {
   columns_.arrange({{"c", {}, true}, {"d", {}, true}, {"a", {}, true}});
   ASSERT_TRUE(settle());
   EXPECT_EQ(shown(), (Names{"c", "d", "a"}));
-  EXPECT_EQ(columns_.all().size(), 4U);  // b stays open
+  EXPECT_EQ(columns_.list().all().size(), 4U);  // b stays open
   for (const char* figure : {"e", "f", "g"}) {
     columns_.arrange({{figure, {}, true}});
     ASSERT_TRUE(settle());
     EXPECT_EQ(shown(), (Names{figure}));
-    EXPECT_EQ(columns_.all().size(), 4U) << figure;  // what a figure brought goes with it
+    EXPECT_EQ(columns_.list().all().size(), 4U) << figure;  // what a figure brought goes with it
   }
-  const int kept = columns_.all().front().id;  // g
+  const int kept = columns_.list().all().front().id;  // g
   columns_.set_shown(kept, false);
   columns_.arrange({{"a", {}, true}});
   ASSERT_TRUE(settle());
-  EXPECT_NE(columns_.find(kept), nullptr);  // the user unticked it: it is theirs
+  EXPECT_NE(columns_.list().find(kept), nullptr);  // the user unticked it: it is theirs
 }
 
 TEST_F(Columns, LayersAndHeadsAreThoseThatAllHave) {
-  EXPECT_EQ(columns_.largest_layer(), 0);
+  EXPECT_EQ(columns_.list().largest_layer(), 0);
   type("one");
   open("deep");
   ASSERT_TRUE(settle());
-  EXPECT_EQ(columns_.largest_layer(), 8);
+  EXPECT_EQ(columns_.list().largest_layer(), 8);
   const int gentle = open("gentle");
   ASSERT_TRUE(settle());
-  EXPECT_EQ(columns_.largest_layer(), 2);
-  EXPECT_EQ(columns_.largest_head(), 3);
+  EXPECT_EQ(columns_.list().largest_layer(), 2);
+  EXPECT_EQ(columns_.list().largest_head(), 3);
   columns_.remove(gentle);
-  EXPECT_EQ(columns_.largest_layer(), 8);
+  EXPECT_EQ(columns_.list().largest_layer(), 8);
 }
 
 TEST_F(Columns, AnEmptyTextLeavesNothingToShow) {
@@ -154,7 +154,7 @@ TEST_F(Columns, AnEmptyTextLeavesNothingToShow) {
   type("");
   ASSERT_TRUE(settle());
   EXPECT_TRUE(shown().empty());
-  EXPECT_FALSE(columns_.running());
+  EXPECT_FALSE(columns_.list().running());
 }
 
 }  // namespace columns_suite

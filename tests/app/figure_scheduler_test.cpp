@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "app/workbench/columns.h"
 #include "tests/support/event_loop.h"
 #include "tests/support/fake_model.h"
 
@@ -48,7 +49,7 @@ class FigureScheduler : public test::EventLoopTest {
   LiveInput input_{1};
   Worker worker_{[] {}};
   Columns columns_{worker_, input_, "cpu", open_fake};
-  workbench::FigureScheduler scheduler_{worker_, columns_, history_, 1e-9};
+  workbench::FigureScheduler scheduler_{worker_, columns_.list(), history_, 1e-9};
   int changed_ = 0;
 };
 
