@@ -1,57 +1,36 @@
 #include "app/workbench/input_dock.h"
 
-#include <QApplication>
 #include <QCheckBox>
-#include <QClipboard>
-#include <QDoubleSpinBox>
 #include <QFileDialog>
 #include <QKeyEvent>
 #include <QLabel>
-#include <QLineEdit>
 #include <QMenu>
-#include <QSpinBox>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <cctype>
-#include <initializer_list>
 
+#include "app/workbench/decoder_field.h"
 #include "app/workbench/exact_editor.h"
+#include "app/workbench/find_field.h"
 #include "app/workbench/flow_layout.h"
+#include "app/workbench/generate_controls.h"
 #include "app/workbench/ids_panel.h"
-#include "app/workbench/live_edit.h"
+#include "app/workbench/input_files.h"
 #include "app/workbench/patch_picture.h"
 #include "app/workbench/position_ruler.h"
+#include "app/workbench/ruler_link.h"
+#include "app/workbench/token_menu.h"
 #include "app/workbench/token_strip.h"
-#include "app/workbench/token_words.h"
-#include "core/base/atomic_file.h"
 
 namespace locus::workbench {
 
 namespace {
 
-constexpr std::size_t kLongestText = 16U << 20;
-constexpr int kGapPx = 6;            // between the controls above the text
-constexpr int kDecoderLetters = 24;  // of what a decoder has read
-constexpr int kWriterLetters = 9;    // of the name of who generates
-
-bool ends_with_any(const std::filesystem::path& path, std::initializer_list<const char*> endings) {
-  std::string lower = path.string();
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return std::any_of(endings.begin(), endings.end(), [&](const char* ending) { return lower.ends_with(ending); });
-}
+constexpr int kGapPx = 6;  // between the controls above the text
 
 }  // namespace
-
-bool is_image(const std::filesystem::path& path) {
-  return ends_with_any(path, {".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp"});
-}
-
-bool is_text(const std::filesystem::path& path) {
-  return ends_with_any(path, {".txt", ".md", ".py", ".cpp", ".h", ".csv", ".tex"});
-}
 
 InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidget* parent)
     : QDockWidget(QStringLiteral("Input"), parent), studio_(studio) {
@@ -59,7 +38,8 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   auto* body = new QWidget(this);
   auto* layout = new QVBoxLayout(body);
   layout->setContentsMargins(4, 4, 4, 4);
-  ruler_ = new PositionRuler(body);
+  auto* ruler = new PositionRuler(body);
+  ruler_ = new RulerLink(studio_, *ruler, this);
   layout->addWidget(make_bar(samples));
 
   editor_ = new ExactEditor(body);
@@ -81,7 +61,7 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   auto* tokens = new QWidget(body);
   auto* below = new QVBoxLayout(tokens);
   below->setContentsMargins(0, 0, 0, 0);
-  below->addWidget(ruler_);
+  below->addWidget(ruler);
   below->addWidget(strip_, 1);
   splitter->addWidget(tokens);
   splitter->setStretchFactor(0, 1);
@@ -160,18 +140,11 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   text->hide();
   layout->addWidget(text);
   add_ids_button(*layout, bar);
-  add_generation(*layout, bar);
-  add_decoder(*layout, bar);
-  find_ = new QLineEdit(bar);
-  find_->setObjectName(QStringLiteral("find"));
-  find_->setAccessibleName(QStringLiteral("Find in the text, or go to a token"));
-  find_->setPlaceholderText(QStringLiteral("find, 12 or 12,7"));
-  find_->setToolTip(
-      QStringLiteral("A text to find, the number of a token, or a query and a key (Ctrl+F); Enter: the next, "
-                     "Shift+Enter: the one before"));
-  find_->setClearButtonEnabled(true);
-  find_->setMaximumWidth(24 * fontMetrics().averageCharWidth());
-  find_->installEventFilter(this);
+  add_generate_controls(studio_, *layout, bar);
+  layout->addWidget(new DecoderField(studio_, bar));
+  find_ = new FindField(studio_, bar);
+  connect(find_, &FindField::failed, this, &InputDock::failed);
+  connect(find_, &FindField::left, this, &InputDock::left_editor);
   layout->addWidget(find_);
   count_ = new QLabel(bar);
   layout->addWidget(count_);
@@ -179,130 +152,8 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   ids->setToolTip(QStringLiteral("Show each token's id"));
   connect(ids, &QCheckBox::toggled, this, [this](bool on) { strip_->set_show_ids(on); });
   layout->addWidget(ids);
-  add_ruler(*layout, bar);
+  layout->addWidget(ruler_->make_switch(bar));
   return bar;
-}
-
-// The line of positions, and what pulling its tokens does.
-void InputDock::add_ruler(QLayout& layout, QWidget* bar) {
-  auto* box = new QCheckBox(QStringLiteral("ruler"), bar);
-  box->setObjectName(QStringLiteral("show-ruler"));
-  box->setToolTip(QStringLiteral("Show the tokens along their positions, and pull them elsewhere"));
-  ruler_->hide();
-  connect(box, &QCheckBox::toggled, this, [this](bool on) {
-    ruler_->setVisible(on);
-    show_positions();
-  });
-  layout.addWidget(box);
-  pulled_ = new LiveEdit(studio_, this);
-  connect(ruler_, &PositionRuler::begun, this, [this] {
-    const auto columns = studio_.columns();
-    pulled_->begin(columns.empty() ? 0 : columns[std::min(column_, columns.size() - 1)]->id);
-  });
-  connect(ruler_, &PositionRuler::moved, this, [this](const Range& tokens, double by) {
-    models::Edit edit;
-    edit.kind = models::EditKind::kShift;
-    edit.tokens = tokens;
-    edit.by = by;
-    pulled_->show(edit);
-  });
-  connect(ruler_, &PositionRuler::ended, pulled_, &LiveEdit::end);
-}
-
-void InputDock::show_positions() {
-  const auto columns = studio_.columns();
-  if (columns.empty() || !ruler_->isVisible()) {
-    ruler_->set_trace(nullptr, 0);
-    return;
-  }
-  const Checkpoint* shown = columns[std::min(column_, columns.size() - 1)];
-  if (const int edited = studio_.edited(shown->id); edited != 0) {
-    shown = studio_.find(edited);
-  }
-  if (shown->trace == nullptr) {
-    return;  // it runs: what was pulled stays where it is
-  }
-  const bool editable = shown->model != nullptr && shown->model->info().encoder_layers == 0;
-  ruler_->set_editable(editable, editable ? QString()
-                                          : QStringLiteral("Positions of a trace and of an encoder-decoder stay "
-                                                           "where they are"));
-  ruler_->set_trace(shown->trace, studio_.input().position_start);
-}
-
-void InputDock::add_generation(QLayout& layout, QWidget* bar) {
-  auto* tokens = new QSpinBox(bar);
-  tokens->setObjectName(QStringLiteral("generate-count"));
-  tokens->setRange(1, 1000);
-  tokens->setValue(20);
-  tokens->setSuffix(QStringLiteral(" tokens"));
-  tokens->setAccessibleName(QStringLiteral("Tokens to generate"));
-  auto* temperature = new QDoubleSpinBox(bar);
-  temperature->setObjectName(QStringLiteral("generate-temperature"));
-  temperature->setRange(0, 5);
-  temperature->setSingleStep(0.1);
-  temperature->setPrefix(QStringLiteral("T "));
-  temperature->setToolTip(QStringLiteral("Temperature; 0: always the likeliest token"));
-  temperature->setAccessibleName(QStringLiteral("Temperature"));
-  auto* generate = new QToolButton(bar);
-  generate->setObjectName(QStringLiteral("generate"));
-  generate->setText(QStringLiteral("Generate"));
-  const auto name_writer = [this, generate] {
-    const auto columns = studio_.columns();
-    const QString who = columns.empty() ? QStringLiteral("the first column's checkpoint")
-                                        : QString::fromStdString(columns.front()->name);
-    const QString name =
-        fontMetrics().elidedText(who, Qt::ElideMiddle, kWriterLetters * fontMetrics().averageCharWidth());
-    generate->setText(columns.size() > 1 ? QStringLiteral("Generate: %1").arg(name) : QStringLiteral("Generate"));
-    generate->setToolTip(QStringLiteral("%1 continues the text").arg(who));
-  };
-  name_writer();
-  connect(&studio_, &Studio::runs_changed, generate, name_writer);
-  connect(generate, &QToolButton::clicked, this,
-          [this, tokens, temperature] { studio_.generate(tokens->value(), temperature->value()); });
-  for (QWidget* widget :
-       {static_cast<QWidget*>(generate), static_cast<QWidget*>(tokens), static_cast<QWidget*>(temperature)}) {
-    layout.addWidget(widget);
-    // Where there is no text to continue they leave their room to the picture, or to the ids.
-    connect(&studio_, &Studio::input_changed, widget, [this, widget] {
-      const models::Input& input = studio_.input();
-      widget->setVisible(!input.image && !input.pixels && !input.ids);
-      widget->setEnabled(input.text.has_value());
-    });
-  }
-}
-
-// What the decoder of an encoder–decoder has read, while one is open.
-void InputDock::add_decoder(QLayout& layout, QWidget* bar) {
-  auto* decoder = new QLineEdit(bar);
-  decoder->setObjectName(QStringLiteral("decoder-text"));
-  decoder->setAccessibleName(QStringLiteral("What the decoder has read"));
-  decoder->setPlaceholderText(QStringLiteral("decoder: its start token"));
-  decoder->setToolTip(
-      QStringLiteral("What the decoder of an encoder-decoder has read, behind its start token; ids where there is no "
-                     "tokenizer. The text below is the encoder's"));
-  decoder->setClearButtonEnabled(true);
-  decoder->setMinimumWidth(kDecoderLetters * fontMetrics().averageCharWidth());
-  layout.addWidget(decoder);
-  connect(decoder, &QLineEdit::textEdited, this,
-          [this](const QString& text) { studio_.set_decoder_input(text.toStdString()); });
-  const auto show = [this, decoder] {
-    const models::Input& input = studio_.input();
-    QString text = QString::fromStdString(input.decoder_text.value_or(""));
-    if (input.decoder_ids) {
-      QStringList ids;
-      for (const std::int64_t id : *input.decoder_ids) {
-        ids << QString::number(id);
-      }
-      text = ids.join(QLatin1Char(','));
-    }
-    if (!decoder->hasFocus() && decoder->text() != text) {
-      decoder->setText(text);
-    }
-    decoder->setVisible(studio_.has_decoder());
-  };
-  connect(&studio_, &Studio::input_changed, decoder, show);
-  connect(&studio_, &Studio::checkpoints_changed, decoder, show);
-  show();
 }
 
 bool InputDock::eventFilter(QObject* object, QEvent* event) {
@@ -311,22 +162,12 @@ bool InputDock::eventFilter(QObject* object, QEvent* event) {
     Q_EMIT left_editor();
     return true;
   }
-  if (object == find_ && event->type() == QEvent::KeyPress) {
-    const auto* key = static_cast<QKeyEvent*>(event);
-    if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) {
-      go_to(find_->text(), key->modifiers().testFlag(Qt::ShiftModifier));
-      return true;
-    }
-    if (key->key() == Qt::Key_Escape) {
-      Q_EMIT left_editor();
-      return true;
-    }
-  }
   return QDockWidget::eventFilter(object, event);
 }
 
 void InputDock::set_column(std::size_t column) {
   column_ = column;
+  ruler_->set_column(column);
   show_tokens();
 }
 
@@ -361,15 +202,14 @@ void InputDock::show_input() {
 }
 
 void InputDock::show_tokens() {
-  const auto columns = studio_.columns();
-  const Checkpoint* shown = columns.empty() ? nullptr : columns[std::min(column_, columns.size() - 1)];
+  const Checkpoint* shown = studio_.column(column_);
   const auto own = shown == nullptr ? nullptr : shown->trace->side(studio_.state().side);
   strip_->set_trace(own ? own : shown == nullptr ? nullptr : shown->trace);
   strip_->set_pinned(studio_.state().query);
   if (shown != nullptr) {
     picture_->set_trace(shown->trace);
   }
-  show_positions();
+  ruler_->update();
   show_pointed();
   const std::int64_t length = shown == nullptr ? 0 : own ? own->length() : shown->trace->length();
   count_->setText(shown == nullptr ? QString()
@@ -377,40 +217,11 @@ void InputDock::show_tokens() {
                                    : QStringLiteral("%1 tokens").arg(length));
 }
 
-// What can be done with a token.
 void InputDock::show_menu(std::int64_t token, const QPoint& at) {
-  const auto columns = studio_.columns();
-  const Checkpoint* shown = columns.empty() ? nullptr : columns[std::min(column_, columns.size() - 1)];
-  if (shown == nullptr || token >= shown->trace->length()) {
-    return;
+  const Checkpoint* shown = studio_.column(column_);
+  if (shown != nullptr && token < shown->trace->length()) {
+    show_token_menu(studio_, *shown->trace, token, at, this);
   }
-  const models::TokenInfo& info = shown->trace->tokens()[static_cast<std::size_t>(token)];
-  auto* menu = new QMenu(this);
-  menu->setObjectName(QStringLiteral("token-menu"));
-  menu->setAttribute(Qt::WA_DeleteOnClose);
-  const auto add = [&](const char* name, const QString& text, const std::function<void()>& run) {
-    menu->addAction(text, this, run)->setObjectName(QLatin1String(name));
-  };
-  const auto copy = [](const QString& text) { return [text] { QApplication::clipboard()->setText(text); }; };
-  const QString label = QString::fromStdString(shown_token(*shown->trace, token));
-  add("copy-token", QStringLiteral("Copy “%1”").arg(label), copy(label));
-  add("copy-id", QStringLiteral("Copy its id %1").arg(info.id), copy(QString::number(info.id)));
-  menu->addSeparator();
-  const bool pinned = studio_.state().query == token;
-  add("pin-query", pinned ? QStringLiteral("Unpin") : QStringLiteral("Pin as query"),
-      [this, token, pinned] { pin(pinned ? views::kNone : token); });
-  if (studio_.state().query != views::kNone) {
-    add("pin-key", QStringLiteral("Pin as key of query %1").arg(studio_.state().query),
-        [this, token] { studio_.pin(studio_.state().query, token); });
-  }
-  add("in-text", QStringLiteral("Show what it attends to in the text"), [this, token] {
-    session::ViewState state = studio_.state();
-    state.view = "attention-text";
-    state.camera.reset();
-    state.query = token;
-    studio_.change(state);
-  });
-  menu->popup(at);
 }
 
 void InputDock::pin(std::int64_t token) {
@@ -444,21 +255,6 @@ void InputDock::show_pointed() {
   editor_->set_marks(marks);
 }
 
-void InputDock::go_to(const QString& wanted, bool backwards) {
-  const auto columns = studio_.columns();
-  if (columns.empty() || wanted.isEmpty()) {
-    return;
-  }
-  const auto target = find_target(*columns.front()->trace, wanted.toStdString(), studio_.state().query, backwards);
-  if (target) {
-    studio_.pin(target->query, target->key);
-  } else {
-    Q_EMIT failed(QStringLiteral("%1: not in the text, and no token of 0 to %2")
-                      .arg(wanted)
-                      .arg(columns.front()->trace->length() - 1));
-  }
-}
-
 void InputDock::choose_file() {
   const QString path = QFileDialog::getOpenFileName(
       this, QStringLiteral("Open a text or an image"), {},
@@ -478,21 +274,17 @@ void InputDock::open(const std::filesystem::path& path) {
 }
 
 bool InputDock::open_text(const std::filesystem::path& path) {
-  const auto text = read_file(path, kLongestText);
-  if (!text) {
-    Q_EMIT failed(QString::fromStdString(text.error().describe()));
+  const auto input = text_of_file(path);
+  if (!input) {
+    Q_EMIT failed(QString::fromStdString(input.error().describe()));
     return false;
   }
-  models::Input input;
-  input.text = *text;
-  studio_.set_input(input);
+  studio_.set_input(*input);
   return true;
 }
 
 void InputDock::open_image(const std::filesystem::path& path) {
-  models::Input input;
-  input.image = path;
-  studio_.set_input(input);
+  studio_.set_input(image_of_file(path));
 }
 
 }  // namespace locus::workbench

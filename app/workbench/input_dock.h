@@ -8,22 +8,16 @@
 
 class QLabel;
 class QLayout;
-class QLineEdit;
 class QStackedWidget;
-class QToolButton;
 
 namespace locus::workbench {
 
 class ExactEditor;
+class FindField;
 class IdsPanel;
-class LiveEdit;
 class PatchPicture;
-class PositionRuler;
+class RulerLink;
 class TokenStrip;
-
-// What a file's name says it is.
-bool is_image(const std::filesystem::path& path);
-bool is_text(const std::filesystem::path& path);
 
 class InputDock : public QDockWidget {
   Q_OBJECT
@@ -36,7 +30,7 @@ class InputDock : public QDockWidget {
   void open_image(const std::filesystem::path& path);
   ExactEditor& editor() { return *editor_; }
   // The field for a text to find, a token or a cell to go to.
-  QLineEdit& find() { return *find_; }
+  FindField& find() { return *find_; }
   // The column whose tokens are shown.
   void set_column(std::size_t column);
 
@@ -52,19 +46,14 @@ class InputDock : public QDockWidget {
   void show_input();
   void show_page(QWidget* page);
   void show_tokens();
-  void show_positions();  // on the ruler: of the column with edits, beside the one whose tokens are shown
   void choose_file();
   void pin(std::int64_t token);  // the query; −1: none
   void show_menu(std::int64_t token, const QPoint& at);
   void show_pointed();  // and what is pinned: in the strip and in the text
   void add_ids_button(QLayout& layout, QWidget* bar);
-  void add_ruler(QLayout& layout, QWidget* bar);
   void connect_ids();
   void fill_lenders();
   void borrow(const Checkpoint& lender);
-  void go_to(const QString& wanted, bool backwards);
-  void add_generation(QLayout& layout, QWidget* bar);
-  void add_decoder(QLayout& layout, QWidget* bar);
   QWidget* make_bar(const std::filesystem::path& samples);
 
   Studio& studio_;
@@ -73,10 +62,9 @@ class InputDock : public QDockWidget {
   PatchPicture* picture_ = nullptr;
   IdsPanel* ids_ = nullptr;
   QLabel* count_ = nullptr;
-  QLineEdit* find_ = nullptr;
+  FindField* find_ = nullptr;
   TokenStrip* strip_ = nullptr;
-  PositionRuler* ruler_ = nullptr;
-  LiveEdit* pulled_ = nullptr;  // by the ruler
+  RulerLink* ruler_ = nullptr;
   std::size_t column_ = 0;
   bool filling_ = false;
 };

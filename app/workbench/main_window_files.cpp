@@ -13,6 +13,7 @@
 #include "app/workbench/help.h"
 #include "app/workbench/hub_dialog.h"
 #include "app/workbench/input_dock.h"
+#include "app/workbench/input_files.h"
 #include "app/workbench/main_window.h"
 #include "app/workbench/missing_dialog.h"
 #include "app/workbench/welcome.h"

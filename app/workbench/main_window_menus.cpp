@@ -10,6 +10,7 @@
 #include "app/viewport/canvas.h"
 #include "app/workbench/canvas_link.h"
 #include "app/workbench/export.h"
+#include "app/workbench/find_field.h"
 #include "app/workbench/help.h"
 #include "app/workbench/input_dock.h"
 #include "app/workbench/main_window.h"

@@ -1,0 +1,22 @@
+// DecoderField: what the decoder of an encoder–decoder has read, typed; seen while one is open.
+#pragma once
+
+#include <QLineEdit>
+
+#include "app/workbench/studio.h"
+
+namespace locus::workbench {
+
+class DecoderField : public QLineEdit {
+  Q_OBJECT
+
+ public:
+  DecoderField(Studio& studio, QWidget* parent);
+
+ private:
+  void show_read();
+
+  Studio& studio_;
+};
+
+}  // namespace locus::workbench

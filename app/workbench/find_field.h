@@ -1,0 +1,29 @@
+// FindField: a text to find, a token or a cell to go to. Enter: the next, Shift+Enter: the one before.
+#pragma once
+
+#include <QLineEdit>
+
+#include "app/workbench/studio.h"
+
+namespace locus::workbench {
+
+class FindField : public QLineEdit {
+  Q_OBJECT
+
+ public:
+  FindField(Studio& studio, QWidget* parent);
+
+ Q_SIGNALS:
+  void failed(const QString& message);
+  void left();  // Esc: the canvas takes the keyboard
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+
+ private:
+  void go_to(const QString& wanted, bool backwards);
+
+  Studio& studio_;
+};
+
+}  // namespace locus::workbench

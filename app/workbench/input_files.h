@@ -1,0 +1,20 @@
+// Files as the input: what a file's name says it is, and what is read from it.
+#pragma once
+
+#include <filesystem>
+
+#include "core/base/result.h"
+#include "models/model.h"
+
+namespace locus::workbench {
+
+// What a file's name says it is.
+bool is_image(const std::filesystem::path& path);
+bool is_text(const std::filesystem::path& path);
+
+// The bytes of a file as a text. Errors: kBadInput for more than 16 MiB; those of reading.
+Result<models::Input> text_of_file(const std::filesystem::path& path);
+// An image, which the model reads when it runs.
+models::Input image_of_file(const std::filesystem::path& path);
+
+}  // namespace locus::workbench
