@@ -1,0 +1,26 @@
+// Tables of the inspector: what they look like, and the room they take.
+#pragma once
+
+#include <QString>
+#include <QStringList>
+
+class QTableWidget;
+class QTableWidgetItem;
+class QWidget;
+
+namespace locus::workbench {
+
+QTableWidget* make_table(const char* name, const QString& accessible, QWidget* parent);
+// One column has the whole width; several have what they need each, and scroll sideways.
+void fit_columns(QTableWidget* table);
+// No more height than its rows need.
+void fit_height(QTableWidget* table);
+// Names of columns, which differ, as headers.
+void name_columns(QTableWidget* table, const QStringList& names);
+void set_text(QTableWidget* table, int row, int column, const QString& text);
+
+// Tokens with a bar behind each, as long as its share, which stands at the right.
+void draw_shares(QTableWidget* table);
+void set_share(QTableWidgetItem* token, double share, const QString& text);
+
+}  // namespace locus::workbench
