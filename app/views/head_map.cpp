@@ -46,9 +46,22 @@ Selection pick_head(const models::ModelInfo& model, const Hit& hit, std::size_t 
   return selection;
 }
 
+Selection pick_head(const ViewInput& input, const Hit& hit) {
+  return hit.panel < input.columns.size() ? pick_head(input.columns[hit.panel].trace->model(), hit, hit.panel)
+                                          : Selection{};
+}
+
 Place head_place(std::size_t panel, std::int64_t layer, std::int64_t head) {
   const auto cell = [](std::int64_t n) { return figure::Interval{static_cast<double>(n), static_cast<double>(n + 1)}; };
   return {panel, cell(head), cell(layer)};
+}
+
+std::vector<Place> head_places(const Selection& selection, std::size_t panels) {
+  std::vector<Place> places;
+  for (std::size_t panel = 0; selection.layer && selection.head.value_or(-1) >= 0 && panel < panels; ++panel) {
+    places.push_back(head_place(panel, *selection.layer, *selection.head));
+  }
+  return places;
 }
 
 }  // namespace locus::views

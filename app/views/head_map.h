@@ -22,7 +22,12 @@ figure::Panel head_map(std::shared_ptr<const Field> field, const figure::ColorSc
 // The head at a point of such a panel; opens it.
 Selection pick_head(const models::ModelInfo& model, const Hit& hit, std::size_t column);
 
+// The same where panel n is column n's; beyond them nothing is picked.
+Selection pick_head(const ViewInput& input, const Hit& hit);
+
 // That head's cell.
 Place head_place(std::size_t panel, std::int64_t layer, std::int64_t head);
+// The selected head's cell in each of `panels` such panels; none where no single head is selected.
+std::vector<Place> head_places(const Selection& selection, std::size_t panels);
 
 }  // namespace locus::views

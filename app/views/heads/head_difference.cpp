@@ -37,12 +37,7 @@ class HeadDifference final : public MeasuredView<HeadDifferenceAsk, Comparison> 
   // Opens the pair: the head in the first column and its partner in every other.
   Selection pick(const ViewInput& input, const Hit& hit) const override;
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
-    std::vector<Place> places;
-    for (std::size_t panel = 0; selection.layer && selection.head.value_or(-1) >= 0 && panel + 1 < input.columns.size();
-         ++panel) {
-      places.push_back(head_place(panel, *selection.layer, *selection.head));
-    }
-    return places;
+    return head_places(selection, std::max<std::size_t>(input.columns.size(), 1) - 1);
   }
 
  protected:

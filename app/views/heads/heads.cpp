@@ -195,11 +195,10 @@ std::vector<Place> Heads::places(const ViewInput& input, const Selection& select
   if (!options || !selection.layer || !selection.head || *selection.head < 0) {
     return places;
   }
+  if (!options->table) {
+    return head_places(selection, input.columns.size());
+  }
   for (std::size_t panel = 0; panel < input.columns.size(); ++panel) {
-    if (!options->table) {
-      places.push_back(head_place(panel, *selection.layer, *selection.head));
-      continue;
-    }
     const auto rows = kept(input, panel);
     if (!rows) {
       continue;

@@ -49,17 +49,9 @@ class KnockOut final : public MeasuredView<KnockOutAsk, KnockedOut> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override { return needs_model(column, info_.title); }
-  Selection pick(const ViewInput& input, const Hit& hit) const override {
-    return hit.panel < input.columns.size() ? pick_head(input.columns[hit.panel].trace->model(), hit, hit.panel)
-                                            : Selection{};
-  }
+  Selection pick(const ViewInput& input, const Hit& hit) const override { return pick_head(input, hit); }
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
-    std::vector<Place> places;
-    for (std::size_t panel = 0; selection.layer && selection.head.value_or(-1) >= 0 && panel < input.columns.size();
-         ++panel) {
-      places.push_back(head_place(panel, *selection.layer, *selection.head));
-    }
-    return places;
+    return head_places(selection, input.columns.size());
   }
 
  protected:

@@ -236,14 +236,7 @@ Selection AttentionGrid::pick(const ViewInput& input, const Hit& hit) const {
 }
 
 std::vector<Place> AttentionGrid::places(const ViewInput& input, const Selection& selection) const {
-  std::vector<Place> places;
-  if (!selection.layer || !selection.head || *selection.head < 0) {
-    return places;
-  }
-  for (std::size_t panel = 0; panel < input.columns.size(); ++panel) {
-    places.push_back(head_place(panel, *selection.layer, *selection.head));
-  }
-  return places;
+  return head_places(selection, input.columns.size());
 }
 
 std::optional<Camera> AttentionGrid::home(const ViewInput& input) const {
