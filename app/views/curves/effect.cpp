@@ -10,6 +10,7 @@
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
 #include "app/views/score_map.h"
+#include "app/views/text_strip.h"
 
 namespace locus::views {
 
@@ -119,25 +120,6 @@ std::string loss_note(const ViewInput& input, std::size_t column, const Effects&
                                : "loss " + short_number(made.loss) + " → " + short_number(made.loss_edited);
 }
 
-figure::Panel tinted(const ViewInput& input, std::size_t column, const std::vector<float>& values,
-                     const figure::ColorScale& scale) {
-  figure::TokenStrip strip;
-  strip.scale = scale;
-  strip.values = values;
-  for (const models::TokenInfo& token : input.columns[column].trace->tokens()) {
-    strip.tokens.push_back(token.label);
-  }
-  figure::Panel panel;
-  panel.title = input.columns[column].name;
-  panel.show_axes = false;
-  if (input.camera) {
-    panel.x.view = input.camera->x;
-  }
-  panel.y.view = input.camera ? input.camera->y : figure::Interval{-1, 0};
-  panel.layers.emplace_back(std::move(strip));
-  return panel;
-}
-
 Result<figure::Figure> EffectView::draw(const ViewInput& input, const Numbers& numbers) const {
   LOCUS_TRY(const std::string of, input.options.text("of", "loss"));
   LOCUS_TRY(const std::string as, input.options.text("as", "curve"));
@@ -159,9 +141,11 @@ Result<figure::Figure> EffectView::draw(const ViewInput& input, const Numbers& n
     const std::span<const std::shared_ptr<const Field>> all(rows);
     figure.columns = static_cast<int>(shown.size());
     for (std::size_t n = 0; n < shown.size(); ++n) {
-      figure::Panel panel = tinted(
-          input, shown[n], rows[n]->values,
+      const Column& column = input.columns[shown[n]];
+      figure::Panel panel = text_strip(
+          input, column, rows[n]->values,
           color_scale(whole, kl ? Sign::kPositive : Sign::kZeroCentred, input.scale.shared ? all : all.subspan(n, 1)));
+      panel.title = column.name;
       panel.note = loss_note(input, shown[n], *numbers[shown[n]]);
       panel.color_bar_label = input.scale.shared && n + 1 < shown.size() ? "" : kl ? label : "change of loss (nats)";
       figure.panels.push_back(std::move(panel));

@@ -8,6 +8,7 @@
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
 #include "app/views/score_map.h"
+#include "app/views/text_strip.h"
 
 namespace locus::views {
 
@@ -67,22 +68,9 @@ Result<std::vector<std::int64_t>> queries_of(const ViewInput& input) {
 
 figure::Panel text_panel(const ViewInput& input, const Column& column, std::int64_t query, const Field& row,
                          const figure::ColorScale& scale) {
-  figure::TokenStrip strip;
-  strip.scale = scale;
-  strip.selected = query;
-  strip.values = row.values;
-  for (const models::TokenInfo& token : column.trace->tokens()) {
-    strip.tokens.push_back(token.label);
-  }
-  figure::Panel panel;
+  figure::Panel panel = text_strip(input, column, row.values, scale, query);
   panel.title = column.name + " · " + head_label(column.trace->model(), input.layer, input.head);
   panel.note = "query " + std::to_string(query) + " (framed)";
-  panel.show_axes = false;
-  if (input.camera) {
-    panel.x.view = input.camera->x;
-  }
-  panel.y.view = input.camera ? input.camera->y : figure::Interval{-1, 0};
-  panel.layers.emplace_back(std::move(strip));
   return panel;
 }
 

@@ -1,0 +1,26 @@
+#include "app/views/text_strip.h"
+
+#include <utility>
+
+namespace locus::views {
+
+figure::Panel text_strip(const ViewInput& input, const Column& column, std::vector<float> values,
+                         const figure::ColorScale& scale, std::int64_t selected) {
+  figure::TokenStrip strip;
+  strip.scale = scale;
+  strip.selected = selected;
+  strip.values = std::move(values);
+  for (const models::TokenInfo& token : column.trace->tokens()) {
+    strip.tokens.push_back(token.label);
+  }
+  figure::Panel panel;
+  panel.show_axes = false;
+  if (input.camera) {
+    panel.x.view = input.camera->x;
+  }
+  panel.y.view = input.camera ? input.camera->y : figure::Interval{-1, 0};
+  panel.layers.emplace_back(std::move(strip));
+  return panel;
+}
+
+}  // namespace locus::views
