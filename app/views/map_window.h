@@ -1,0 +1,67 @@
+// The part of a (T, T) map that the screen shows, at the resolution it shows it: which cells these are, and fetching
+// them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "app/views/ask.h"
+#include "app/views/refined_map.h"
+#include "app/views/series.h"
+#include "app/views/view.h"
+
+namespace locus::views {
+
+// The cells of a map that are fetched, and the size of the field they come back as.
+struct MapWindow {
+  Range rows;
+  Range columns;
+  std::int64_t height = 0;  // of the field; equal to rows.size() when every cell is fetched
+  std::int64_t width = 0;
+
+  bool reduced() const { return height < rows.size() || width < columns.size(); }
+};
+
+// The cells that `camera` shows of a (length, length) map, with a margin of half a screen on each side so that panning
+// has something to show, and a field no finer than the screen. `panels` share the figure's size.
+MapWindow visible_window(const ViewInput& input, std::int64_t length, int panels);
+// The same of a (rows, columns) map.
+MapWindow visible_window(const ViewInput& input, std::int64_t rows, std::int64_t columns, int panels);
+
+// A field through the input's cache, if it has one: `what` it is, and the ask (ask.h) with everything it depends on
+// besides the trace.
+template <class Ask>
+Result<std::shared_ptr<const Field>> cached(const ViewInput& input, const Column& column, const std::string& what,
+                                            const Ask& ask, const std::function<Result<Field>()>& make) {
+  return analysed<Field>(input, column, {column.trace}, what + " " + ask_key(ask), make);
+}
+
+// (height, width) of the window: the map itself, or its exact reduction. Cells whose keys all come after their queries
+// are NaN in causal models. Errors as Trace::map, naming the column.
+Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column& column,
+                                           const models::MapRequest& request, const MapWindow& window);
+// The same, but with input.step_ms a large window is refined where the trace can sample, unless its reduction is in the
+// cache.
+Result<RefinedMap> fetch_refined(const ViewInput& input, const Column& column, const models::MapRequest& request,
+                                 const MapWindow& window);
+
+// More cells than are reduced at once.
+constexpr std::int64_t kAtOnceCells = std::int64_t{1} << 22;
+bool is_large(Range rows, Range columns);
+
+// (rows, columns) of a map that only comes in blocks of whole rows: the window's exact reduction.
+using RowBlock = std::function<Result<Field>(Range rows)>;
+Result<Field> fetch_blocks(const MapWindow& window, Reduction reduction, const RowBlock& block, StopToken stop);
+
+// NaN in every cell of these rows (empty: all) whose keys all come after its queries.
+void mask_future(Field& field, Range rows = {});
+
+// Row n of `rows` (queries, T), which is that of `query`, as it is drawn: keys after it are NaN in causal models.
+std::shared_ptr<const Field> query_row(const Column& column, const Field& rows, std::size_t n, std::int64_t query);
+
+// Rows and columns named as queries and keys, starting at the window's cells.
+void set_axes(Field& field, const MapWindow& window);
+
+}  // namespace locus::views
