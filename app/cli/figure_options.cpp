@@ -1,0 +1,164 @@
+#include "app/cli/figure_options.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "app/cli/settings_text.h"
+#include "app/views/view.h"
+#include "models/checkpoint/hub_cache.h"
+
+namespace locus::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where a PATH lies: as it is, or in the hub's cache.
+Result<fs::path> place_of(const std::string& word) {
+  LOCUS_TRY(const fs::path found, checkpoint::find_checkpoint(word));
+  return fs::absolute(found).lexically_normal();
+}
+
+// Type and parts of the figure, where they are given.
+Status read_paper(const FigureOptions& options, session::PaperState& paper) {
+  paper.text_pt = options.text_pt.value_or(paper.text_pt);
+  const Status left_out = session::leave_out(options.without, paper);
+  return left_out.ok() ? left_out : Status(usage("--without: " + left_out.error().message));
+}
+
+// The column that the others are compared with: one of them, or one more.
+void add_reference(session::CheckpointEntry entry, session::Session& session) {
+  auto& columns = session.checkpoints;
+  const auto known = std::find(columns.begin(), columns.end(), entry);
+  session.state.reference = known - columns.begin();
+  if (known == columns.end() || columns.size() < 2) {
+    session.state.reference = static_cast<std::int64_t>(columns.size());
+    columns.push_back(std::move(entry));
+  }
+}
+
+// The recipe that the command line spells out.
+Result<session::Recipe> recipe_of(const FigureOptions& options) {
+  if (options.words.size() < 2) {
+    return usage("figure: expected VIEW and PATH, or --recipe FILE (see locus figure --help)");
+  }
+  session::Recipe recipe;
+  session::Session& session = recipe.session;
+  session.state.view = options.words.front();
+  LOCUS_TRY(const views::View* view, views::find_view(session.state.view));
+  LOCUS_TRY(const models::Edits edits, options.edits.read());
+  for (std::size_t n = 1; n < options.words.size(); ++n) {
+    LOCUS_TRY(const fs::path path, place_of(options.words[n]));
+    session.checkpoints.push_back({path, options.overrides.read(), true, {}, edits});
+  }
+  if (!options.reference.empty()) {
+    LOCUS_TRY(const fs::path path, place_of(options.reference));
+    add_reference({path, options.overrides.read(), true}, session);
+  }
+  if (options.input.given()) {
+    LOCUS_TRY(session.input, options.input.read());
+  }
+  LOCUS_CHECK(options.state.read(session.state));
+  session.state.difference = session.state.difference || !options.reference.empty();
+  LOCUS_TRY(const auto pairs, split_pairs("--option", options.view_options));
+  LOCUS_TRY(session.state.options[session.state.view], views::parse_options(*view, pairs));
+  recipe.paper.width_mm = options.width_mm.value_or(0);
+  recipe.paper.dpi = options.dpi.value_or(300);
+  recipe.paper.dark = options.theme == "dark";
+  LOCUS_CHECK(read_paper(options, recipe.paper));
+  return recipe;
+}
+
+// PATHs beside --recipe say where its checkpoints are now, in its order. Errors: kUsage for another number of them,
+// kBadInput for a checkpoint that is not found.
+Status place_checkpoints(const FigureOptions& options, session::Recipe& recipe) {
+  std::vector<session::CheckpointEntry*> shown;
+  for (session::CheckpointEntry& entry : recipe.session.checkpoints) {
+    if (entry.shown) {
+      shown.push_back(&entry);
+    }
+  }
+  if (!options.words.empty() && options.words.size() != shown.size()) {
+    return usage("--recipe: expected no PATH, or one for each of its " + std::to_string(shown.size()) +
+                 " checkpoints, found " + std::to_string(options.words.size()));
+  }
+  for (std::size_t n = 0; n < shown.size(); ++n) {
+    fs::path& path = shown[n]->path;
+    if (!options.words.empty()) {
+      LOCUS_TRY(path, place_of(options.words[n]));
+    }
+    std::error_code code;
+    if (!fs::exists(path, code)) {
+      return bad_input("checkpoint " + path.filename().string() + ": expected it at " + path.string() +
+                           ", or by its name or SHA-256 beside the recipe, found it nowhere; say where it is: locus "
+                           "figure --recipe FILE PATH…",
+                       options.recipe);
+    }
+  }
+  return {};
+}
+
+Result<session::Recipe> read_recipe(const FigureOptions& options) {
+  std::error_code ignored;
+  if (!options.words.empty() && views::find_view(options.words.front()).ok() &&
+      !fs::exists(options.words.front(), ignored)) {
+    return usage("--recipe says which view is drawn: expected only PATHs beside it, found the view " +
+                 options.words.front());
+  }
+  const std::string other = options.input.given()           ? "INPUT"
+                            : !options.reference.empty()    ? "--reference"
+                            : !options.view_options.empty() ? "--option"
+                                                            : options.state.given();
+  if (!other.empty()) {
+    return usage(
+        "--recipe says what is drawn: expected no INPUT, --reference, --option or view's flag beside it, found " +
+        other);
+  }
+  LOCUS_TRY(const std::string text, read_recipe_text(options.recipe));
+  LOCUS_TRY(session::Recipe recipe, session::parse_recipe(text, options.recipe));
+  recipe.paper.width_mm = options.width_mm.value_or(recipe.paper.width_mm);
+  recipe.paper.dpi = options.dpi.value_or(recipe.paper.dpi);
+  recipe.paper.dark = options.theme.empty() ? recipe.paper.dark : options.theme == "dark";
+  LOCUS_CHECK(read_paper(options, recipe.paper));
+  LOCUS_CHECK(place_checkpoints(options, recipe));
+  return recipe;
+}
+
+std::string view_help() {
+  std::string text = "views:";
+  for (const views::View* view : views::views()) {
+    text += "\n  " + view->info().name + ": " + view->info().shows;
+    for (const views::Control& control : view->info().controls) {
+      text += "\n    --option " + control.name + "=" + to_text(control.fallback) + "  " + control.help;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+void FigureOptions::declare(Arguments& arguments) {
+  arguments.positionals("VIEW PATH", words, "a view, then checkpoints or traces: the columns that are compared");
+  input.declare(arguments);
+  overrides.declare(arguments);
+  edits.declare(arguments);
+  arguments.text("--recipe", recipe,
+                 "make this figure (or .recipe.json) again; PATHs say where its checkpoints are now");
+  state.declare(arguments);
+  arguments.text("--reference", reference,
+                 "a checkpoint, of the PATHs or another: shows what the others differ from it by");
+  arguments.repeated("--option", view_options, "an option of the view");
+  arguments.text("--out", out, "file to draw: .png, .svg or .pdf");
+  arguments.text("--data", data, "file for the numbers: .npy or .csv");
+  arguments.number("--width-mm", width_mm, {5, 5000}, "of the figure (default 84, a column; 174 for several panels)");
+  arguments.number("--dpi", dpi, {10, 5000}, "of a PNG (default 300)");
+  arguments.choice("--theme", theme, {"light", "dark"}, "of the figure");
+  arguments.number("--text-pt", text_pt, {4, 48}, "size of the figure's labels in points (default 7)");
+  arguments.text("--without", without, "what is not drawn: titles, labels, legend, with commas between them");
+  arguments.footer(view_help());
+}
+
+Result<session::Recipe> FigureOptions::read() const {
+  return recipe.empty() ? recipe_of(*this) : read_recipe(*this);
+}
+
+}  // namespace locus::cli

@@ -1,0 +1,38 @@
+// The command line of locus figure: its options, and the recipe that they spell out or name.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/cli/arguments.h"
+#include "app/cli/input_options.h"
+#include "app/cli/state_flags.h"
+#include "app/session/recipe.h"
+
+namespace locus::cli {
+
+struct FigureOptions {
+  std::vector<std::string> words;  // VIEW PATH…
+  InputOptions input;
+  OverrideOptions overrides;
+  EditOptions edits;
+  std::string recipe;
+  StateFlags state;
+  std::string reference;
+  std::vector<std::string> view_options;
+  std::string out;
+  std::string data;
+  std::optional<double> width_mm;
+  std::optional<double> dpi;
+  std::string theme;
+  std::optional<double> text_pt;
+  std::string without;
+
+  void declare(Arguments& arguments);
+  // What the figure is made of, spelled out or from --recipe. Errors: kUsage for words that do not go together,
+  // kBadInput for what is not found.
+  Result<session::Recipe> read() const;
+};
+
+}  // namespace locus::cli
