@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/position/option_values.h"
+
 namespace locus::position {
 
 Result<RopeOptions> RopeOptions::from(const Settings& settings) {
@@ -15,9 +17,7 @@ Result<RopeOptions> RopeOptions::from(const Settings& settings) {
   if (!(options.fraction > 0 && options.fraction <= 1)) {
     return bad_input("option fraction: expected a number in (0, 1], found " + to_text(SettingValue(options.fraction)));
   }
-  if (!(options.base > 1) || !std::isfinite(options.base)) {
-    return bad_input("option base: expected a number above 1, found " + to_text(SettingValue(options.base)));
-  }
+  LOCUS_CHECK(check_base(options.base));
   return options;
 }
 

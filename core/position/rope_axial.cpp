@@ -1,9 +1,10 @@
 #include "core/position/rope_axial.h"
 
 #include <array>
-#include <cmath>
 #include <numbers>
 #include <string>
+
+#include "core/position/option_values.h"
 
 namespace locus::position {
 
@@ -33,9 +34,7 @@ at::Tensor normalised(const at::Tensor& ids, std::int64_t prefix) {
 Result<RopeAxialOptions> RopeAxialOptions::from(const Settings& settings) {
   RopeAxialOptions options;
   LOCUS_TRY(options.base, settings.number("base", options.base));
-  if (!(options.base > 1) || !std::isfinite(options.base)) {
-    return bad_input("option base: expected a number above 1, found " + to_text(SettingValue(options.base)));
-  }
+  LOCUS_CHECK(check_base(options.base));
   LOCUS_TRY(options.normalised, second_of(settings, "coordinates", "index", "normalised"));
   LOCUS_TRY(options.rows_first, second_of(settings, "first", "columns", "rows"));
   LOCUS_TRY(const std::string layout, settings.text("layout", "interleaved"));

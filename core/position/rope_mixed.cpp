@@ -1,9 +1,9 @@
 #include "core/position/rope_mixed.h"
 
-#include <cmath>
 #include <numbers>
 #include <string>
 
+#include "core/position/option_values.h"
 #include "core/position/rope_axial.h"
 
 namespace locus::position {
@@ -11,9 +11,7 @@ namespace locus::position {
 Result<RopeMixedOptions> RopeMixedOptions::from(const Settings& settings) {
   RopeMixedOptions options;
   LOCUS_TRY(options.base, settings.number("base", options.base));
-  if (!(options.base > 1) || !std::isfinite(options.base)) {
-    return bad_input("option base: expected a number above 1, found " + to_text(SettingValue(options.base)));
-  }
+  LOCUS_CHECK(check_base(options.base));
   return options;
 }
 

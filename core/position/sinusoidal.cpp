@@ -1,7 +1,8 @@
 #include "core/position/sinusoidal.h"
 
-#include <cmath>
 #include <string>
+
+#include "core/position/option_values.h"
 
 namespace locus::position {
 
@@ -10,9 +11,7 @@ Result<SinusoidalOptions> SinusoidalOptions::from(const Settings& settings) {
   LOCUS_TRY(options.base, settings.number("base", options.base));
   LOCUS_TRY(const std::string layout, settings.text("layout", layout_name(options.layout)));
   LOCUS_TRY(options.layout, parse_pair_layout(layout));
-  if (!(options.base > 1) || !std::isfinite(options.base)) {
-    return bad_input("option base: expected a number above 1, found " + to_text(SettingValue(options.base)));
-  }
+  LOCUS_CHECK(check_base(options.base));
   return options;
 }
 

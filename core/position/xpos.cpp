@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/position/option_values.h"
+
 namespace locus::position {
 
 namespace {
@@ -20,9 +22,7 @@ Result<XposOptions> XposOptions::from(const Settings& settings) {
   LOCUS_TRY(options.layout, parse_pair_layout(layout));
   LOCUS_TRY(options.base, settings.number("base", options.base));
   LOCUS_TRY(options.scale_base, settings.number("scale_base", options.scale_base));
-  if (!(options.base > 1) || !std::isfinite(options.base)) {
-    return bad_input("option base: expected a number above 1, found " + to_text(SettingValue(options.base)));
-  }
+  LOCUS_CHECK(check_base(options.base));
   if (!(options.scale_base > 0) || !std::isfinite(options.scale_base)) {
     return bad_input("option scale_base: expected a number above 0, found " +
                      to_text(SettingValue(options.scale_base)));

@@ -7,22 +7,14 @@
 #include <limits>
 #include <utility>
 
+#include "core/position/option_values.h"
+
 namespace locus::position {
 namespace {
 
 constexpr double kEpsilon = 1e-5;
 constexpr std::int64_t kBlock = 4096;  // positions at a time without gradients
 constexpr double kDeviation = 0.02;
-
-Result<std::int64_t> whole(const Settings& settings, std::string_view option, std::int64_t low, std::int64_t high,
-                           std::int64_t fallback) {
-  LOCUS_TRY(const std::int64_t value, settings.integer(option, fallback));
-  if (value < low || value > high) {
-    return bad_input("option " + std::string(option) + ": expected " + std::to_string(low) + " to " +
-                     std::to_string(high) + ", found " + std::to_string(value));
-  }
-  return value;
-}
 
 at::Tensor normalise(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   return at::layer_norm(x, {x.size(-1)}, weight, bias, kEpsilon);
@@ -32,12 +24,12 @@ at::Tensor normalise(const at::Tensor& x, const at::Tensor& weight, const at::Te
 
 Result<SeqpeEncoderOptions> SeqpeEncoderOptions::from(const Settings& settings, const ModelShape& shape) {
   SeqpeEncoderOptions options;
-  LOCUS_TRY(options.base, whole(settings, "base", 2, 36, options.base));
-  LOCUS_TRY(options.dimensions, whole(settings, "dimensions", 1, 2, options.dimensions));
-  LOCUS_TRY(options.digits, whole(settings, "digits", 1, 52, options.dimensions == 1 ? 5 : 2));
-  LOCUS_TRY(options.width, whole(settings, "encoder_width", 1, 65536, shape.width));
-  LOCUS_TRY(options.heads, whole(settings, "encoder_heads", 1, 1024, shape.heads));
-  LOCUS_TRY(options.layers, whole(settings, "encoder_layers", 1, 64, options.layers));
+  LOCUS_TRY(options.base, whole_option(settings, "base", 2, 36, options.base));
+  LOCUS_TRY(options.dimensions, whole_option(settings, "dimensions", 1, 2, options.dimensions));
+  LOCUS_TRY(options.digits, whole_option(settings, "digits", 1, 52, options.dimensions == 1 ? 5 : 2));
+  LOCUS_TRY(options.width, whole_option(settings, "encoder_width", 1, 65536, shape.width));
+  LOCUS_TRY(options.heads, whole_option(settings, "encoder_heads", 1, 1024, shape.heads));
+  LOCUS_TRY(options.layers, whole_option(settings, "encoder_layers", 1, 64, options.layers));
   LOCUS_TRY(options.causal, settings.boolean("encoder_causal", options.causal));
   LOCUS_TRY(options.mask_padding, settings.boolean("mask_padding", options.mask_padding));
   LOCUS_TRY(const std::string places, settings.text("places", "running"));

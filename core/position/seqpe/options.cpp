@@ -4,27 +4,19 @@
 #include <string>
 #include <utility>
 
-#include "core/base/listed.h"
+#include "core/position/option_values.h"
 #include "core/position/seqpe/seqpe.h"
 
 namespace locus::position {
 namespace {
 
 constexpr std::int64_t kLongest = 20000;
-constexpr std::array<const char*, 4> kIntegrations{"sum", "mul", "bias", "input"};
-constexpr std::array<const char*, 3> kProjections{"single", "multi", "none"};
-
-template <std::size_t N>
-Result<std::size_t> choice(const Settings& settings, std::string_view option, const std::array<const char*, N>& names,
-                           std::size_t fallback) {
-  LOCUS_TRY(const std::string text, settings.text(option, names[fallback]));
-  for (std::size_t index = 0; index < N; ++index) {
-    if (text == names[index]) {
-      return index;
-    }
-  }
-  return bad_input("option " + std::string(option) + ": expected one of " + listed(names) + ", found " + text);
-}
+constexpr Choices<SeqpeIntegration, 4> kIntegrations{{{"sum", SeqpeIntegration::kSum},
+                                                      {"mul", SeqpeIntegration::kMul},
+                                                      {"bias", SeqpeIntegration::kBias},
+                                                      {"input", SeqpeIntegration::kInput}}};
+constexpr Choices<SeqpeProjection, 3> kProjections{
+    {{"single", SeqpeProjection::kSingle}, {"multi", SeqpeProjection::kMulti}, {"none", SeqpeProjection::kNone}}};
 
 Result<SeqpeTraining> training_from(const Settings& settings, const SeqpeEncoderOptions& encoder) {
   SeqpeTraining training;
@@ -59,10 +51,8 @@ Result<SeqpeTraining> training_from(const Settings& settings, const SeqpeEncoder
 
 Result<SeqpeOptions> SeqpeOptions::from(const Settings& settings, const ModelShape& shape) {
   SeqpeOptions options;
-  LOCUS_TRY(const std::size_t integration, choice(settings, "integration", kIntegrations, 2));
-  LOCUS_TRY(const std::size_t projection, choice(settings, "projection", kProjections, 0));
-  options.integration = static_cast<SeqpeIntegration>(integration);
-  options.projection = static_cast<SeqpeProjection>(projection);
+  LOCUS_TRY(options.integration, choice_option(settings, "integration", kIntegrations, options.integration));
+  LOCUS_TRY(options.projection, choice_option(settings, "projection", kProjections, options.projection));
   LOCUS_TRY(options.single_head, settings.boolean("single_head", options.single_head));
   LOCUS_TRY(options.bias_scale, settings.number("bias_scale", options.bias_scale));
   LOCUS_TRY(options.encoder, SeqpeEncoderOptions::from(settings, shape));
@@ -75,8 +65,8 @@ Result<SeqpeOptions> SeqpeOptions::from(const Settings& settings, const ModelSha
 }
 
 Settings SeqpeOptions::settings() const {
-  Settings settings{{"integration", std::string(kIntegrations[static_cast<std::size_t>(integration)])},
-                    {"projection", std::string(kProjections[static_cast<std::size_t>(projection)])},
+  Settings settings{{"integration", name_of(kIntegrations, integration)},
+                    {"projection", name_of(kProjections, projection)},
                     {"single_head", single_head},
                     {"bias_scale", bias_scale},
                     {"class_token", class_token}};

@@ -1,58 +1,22 @@
 #include <array>
-#include <cmath>
 #include <utility>
 
-#include "core/base/listed.h"
+#include "core/position/option_values.h"
 #include "core/position/tape/tape.h"
 
 namespace locus::position {
 namespace {
 
-template <class Value, std::size_t N>
-using Names = std::array<std::pair<std::string_view, Value>, N>;
-
-constexpr Names<TapeForm, 2> kForms{{{"model", TapeForm::kModel}, {"paper", TapeForm::kPaper}}};
-constexpr Names<TapeSoftmax, 2> kSoftmaxes{{{"head", TapeSoftmax::kHead}, {"block", TapeSoftmax::kBlock}}};
-constexpr Names<TapeMixing, 4> kMixings{{{"shared", TapeMixing::kShared},
-                                         {"full", TapeMixing::kFull},
-                                         {"vector", TapeMixing::kVector},
-                                         {"non-equivariant", TapeMixing::kNonEquivariant}}};
-constexpr Names<TapeStart, 2> kStarts{{{"rope", TapeStart::kRope}, {"fourier", TapeStart::kFourier}}};
-constexpr Names<TapeUpdates, 3> kUpdates{{{"both", TapeUpdates::kBoth},
-                                          {"attention", TapeUpdates::kAttention},
-                                          {"feed-forward", TapeUpdates::kFeedForward}}};
-
-template <class Value, std::size_t N>
-std::string name_of(const Names<Value, N>& names, Value value) {
-  for (const auto& [name, named] : names) {
-    if (named == value) {
-      return std::string(name);
-    }
-  }
-  return {};
-}
-
-template <class Value, std::size_t N>
-Result<Value> choice(const Settings& settings, std::string_view option, const Names<Value, N>& names, Value fallback) {
-  LOCUS_TRY(const std::string text, settings.text(option, name_of(names, fallback)));
-  for (const auto& [name, value] : names) {
-    if (name == text) {
-      return value;
-    }
-  }
-  const std::string known = listed(names, [](const auto& each) { return each.first; });
-  return bad_input("option " + std::string(option) + ": expected one of " + known + ", found " + text);
-}
-
-Result<std::int64_t> size_of(const Settings& settings, std::string_view option, std::int64_t least, std::int64_t most,
-                             std::int64_t fallback) {
-  LOCUS_TRY(const std::int64_t value, settings.integer(option, fallback));
-  if (value < least || value > most) {
-    return bad_input("option " + std::string(option) + ": expected " + std::to_string(least) + " to " +
-                     std::to_string(most) + ", found " + std::to_string(value));
-  }
-  return value;
-}
+constexpr Choices<TapeForm, 2> kForms{{{"model", TapeForm::kModel}, {"paper", TapeForm::kPaper}}};
+constexpr Choices<TapeSoftmax, 2> kSoftmaxes{{{"head", TapeSoftmax::kHead}, {"block", TapeSoftmax::kBlock}}};
+constexpr Choices<TapeMixing, 4> kMixings{{{"shared", TapeMixing::kShared},
+                                           {"full", TapeMixing::kFull},
+                                           {"vector", TapeMixing::kVector},
+                                           {"non-equivariant", TapeMixing::kNonEquivariant}}};
+constexpr Choices<TapeStart, 2> kStarts{{{"rope", TapeStart::kRope}, {"fourier", TapeStart::kFourier}}};
+constexpr Choices<TapeUpdates, 3> kUpdates{{{"both", TapeUpdates::kBoth},
+                                            {"attention", TapeUpdates::kAttention},
+                                            {"feed-forward", TapeUpdates::kFeedForward}}};
 
 Error misfit(const std::string& expected, const TapeOptions& options, std::int64_t head_width) {
   return bad_input("encoding tape: expected " + expected + ", found rows " + std::to_string(options.rows) +
@@ -63,27 +27,26 @@ Error misfit(const std::string& expected, const TapeOptions& options, std::int64
 
 Result<TapeOptions> TapeOptions::from(const Settings& settings) {
   TapeOptions options;
-  LOCUS_TRY(options.form, choice(settings, "form", kForms, options.form));
+  LOCUS_TRY(options.form, choice_option(settings, "form", kForms, options.form));
   const bool paper = options.form == TapeForm::kPaper;
-  LOCUS_TRY(options.softmax, choice(settings, "softmax", kSoftmaxes, paper ? TapeSoftmax::kBlock : TapeSoftmax::kHead));
-  LOCUS_TRY(options.mixing, choice(settings, "mixing", kMixings, options.mixing));
-  LOCUS_TRY(options.updates, choice(settings, "updates", kUpdates, options.updates));
-  LOCUS_TRY(options.start, choice(settings, "start", kStarts, options.start));
-  LOCUS_TRY(options.position_size, size_of(settings, "position_size", 0, 65536, options.position_size));
-  LOCUS_TRY(options.gate_width, size_of(settings, "gate_width", 0, 65536, options.gate_width));
+  LOCUS_TRY(options.softmax,
+            choice_option(settings, "softmax", kSoftmaxes, paper ? TapeSoftmax::kBlock : TapeSoftmax::kHead));
+  LOCUS_TRY(options.mixing, choice_option(settings, "mixing", kMixings, options.mixing));
+  LOCUS_TRY(options.updates, choice_option(settings, "updates", kUpdates, options.updates));
+  LOCUS_TRY(options.start, choice_option(settings, "start", kStarts, options.start));
+  LOCUS_TRY(options.position_size, whole_option(settings, "position_size", 0, 65536, options.position_size));
+  LOCUS_TRY(options.gate_width, whole_option(settings, "gate_width", 0, 65536, options.gate_width));
   LOCUS_TRY(options.scaled, settings.boolean("scaled", options.scaled));
   LOCUS_TRY(const std::string layout, settings.text("layout", layout_name(options.layout)));
   LOCUS_TRY(options.layout, parse_pair_layout(layout));
   LOCUS_TRY(options.base, settings.number("base", options.base));
   LOCUS_TRY(options.scaling, RopeScaling::from(settings));
-  LOCUS_TRY(options.rows, size_of(settings, "rows", 1, 1024, options.rows));
-  LOCUS_TRY(options.columns, size_of(settings, "columns", 1, 1024, options.columns));
+  LOCUS_TRY(options.rows, whole_option(settings, "rows", 1, 1024, options.rows));
+  LOCUS_TRY(options.columns, whole_option(settings, "columns", 1, 1024, options.columns));
   LOCUS_TRY(options.bandwidth, settings.number("bandwidth", options.bandwidth));
   LOCUS_TRY(options.reweighted, settings.boolean("reweighted", options.reweighted));
   LOCUS_TRY(options.seed, settings.integer("seed", options.seed));
-  if (!(options.base > 1) || !std::isfinite(options.base)) {
-    return bad_input("option base: expected a number above 1, found " + to_text(SettingValue(options.base)));
-  }
+  LOCUS_CHECK(check_base(options.base));
   return options;
 }
 
