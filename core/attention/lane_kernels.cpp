@@ -6,6 +6,8 @@
 #include <immintrin.h>
 #endif
 
+#include "core/base/instruction_sets.h"
+
 namespace locus::attention {
 
 namespace {
@@ -16,8 +18,7 @@ namespace plain {
 #undef LOCUS_LANE_WIDTH
 }  // namespace plain
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define LOCUS_LANE_TARGETS 1
+#if defined(LOCUS_VECTOR_TARGETS)
 namespace avx2 {
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,bmi,bmi2")
@@ -39,20 +40,11 @@ namespace avx512 {
 }  // namespace
 
 std::int64_t lane_kernel_versions() {
-#if defined(LOCUS_LANE_TARGETS)
-  __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                      __builtin_cpu_supports("avx512cd");
-  return avx512 ? 3 : avx2 ? 2 : 1;
-#else
-  return 1;
-#endif
+  return runnable_versions();
 }
 
 const LaneKernels& lane_kernels(std::int64_t version) {
-#if defined(LOCUS_LANE_TARGETS)
+#if defined(LOCUS_VECTOR_TARGETS)
   static constexpr std::array<const LaneKernels*, 3> kVersions{&plain::kKernels, &avx2::kKernels, &avx512::kKernels};
   return *kVersions[static_cast<std::size_t>(version)];
 #else

@@ -7,6 +7,8 @@
 #include <immintrin.h>
 #endif
 
+#include "core/base/instruction_sets.h"
+
 namespace locus::products {
 
 namespace {
@@ -19,8 +21,7 @@ namespace plain {
 #undef LOCUS_WIDTH
 }  // namespace plain
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define LOCUS_TARGETS 1
+#if defined(LOCUS_VECTOR_TARGETS)
 namespace avx2 {
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c,bmi,bmi2")
@@ -46,21 +47,11 @@ namespace avx512 {
 }  // namespace
 
 std::int64_t kernel_versions() {
-#if defined(LOCUS_TARGETS)
-  __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
-                    __builtin_cpu_supports("f16c");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                      __builtin_cpu_supports("avx512cd");
-  return avx512 ? 3 : avx2 ? 2 : 1;
-#else
-  return 1;
-#endif
+  return runnable_versions();
 }
 
 const Kernels& kernels(std::int64_t version) {
-#if defined(LOCUS_TARGETS)
+#if defined(LOCUS_VECTOR_TARGETS)
   static constexpr std::array<const Kernels*, 3> kVersions{&plain::kKernels, &avx2::kKernels, &avx512::kKernels};
   return *kVersions[static_cast<std::size_t>(version)];
 #else
