@@ -154,14 +154,14 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
   evaluation.metric = std::string(metric_name(task->metric()));
   const std::vector<std::string> splits = task->splits();
   LOCUS_TRY(const std::vector<std::size_t> chosen, chosen_splits(*task, options.splits));
+  MeasureOptions measuring;
+  measuring.seed = options.seed;
+  measuring.samples = options.samples;
+  measuring.device = device;
+  measuring.edit = edit;
+  measuring.stop = stop;
+  measuring.progress = progress;
   for (const std::size_t n : chosen) {
-    MeasureOptions measuring;
-    measuring.seed = options.seed;
-    measuring.samples = options.samples;
-    measuring.device = device;
-    measuring.edit = edit;
-    measuring.stop = stop;
-    measuring.progress = progress;
     auto measured = measure(*transformer, *task, n, measuring);
     if (!measured.ok() && (unfit || measured.error().code != ErrorCode::kBadInput)) {
       return unfit ? *unfit : measured.error();
@@ -175,13 +175,7 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
     }
   }
   if (options.map_samples > 0 && !task->map().rows.empty()) {
-    MeasureOptions measuring;
-    measuring.seed = options.seed;
     measuring.samples = options.map_samples;
-    measuring.device = device;
-    measuring.edit = edit;
-    measuring.stop = stop;
-    measuring.progress = progress;
     LOCUS_TRY(evaluation.map, measure_map(*transformer, *task, measuring));
   }
   if (options.record) {
