@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/result.h"
+#include "models/text/json.h"
 
 namespace locus::session {
 
@@ -21,12 +22,19 @@ class JsonReader {
   }
 
   bool has(const char* name) const { return object_.is_object() && object_.contains(name); }
-  void get(const char* name, bool& value) { read(name, "true or false", &nlohmann::json::is_boolean, value); }
-  void get(const char* name, std::string& value) { read(name, "a string", &nlohmann::json::is_string, value); }
-  void get(const char* name, std::int64_t& value) {
-    read(name, "a whole number", &nlohmann::json::is_number_integer, value);
+  // A field that is absent leaves the value as it is.
+  template <class T>
+  void get(const char* name, T& value) {
+    if (!has(name)) {
+      return;
+    }
+    const nlohmann::json& field = object_.at(name);
+    if (JsonKind<T>::is(field)) {
+      value = field.get<T>();
+    } else {
+      fail(where_ + "." + name, JsonKind<T>::kName, field);
+    }
   }
-  void get(const char* name, double& value) { read(name, "a number", &nlohmann::json::is_number, value); }
   template <class T>
   void get(const char* name, std::optional<T>& value) {
     if (has(name)) {
@@ -37,17 +45,8 @@ class JsonReader {
   JsonReader object(const std::string& name) const { return {object_.at(name), where_ + "." + name, error_}; }
   template <class Each>
   void each(const char* name, Each use) {
-    if (!has(name)) {
-      return;
-    }
-    const nlohmann::json& list = object_.at(name);
-    if (!list.is_array()) {
-      fail(where_ + "." + name, "a list", list);
-      return;
-    }
-    for (std::size_t n = 0; n < list.size() && !error_; ++n) {
-      use(JsonReader(list[n], where_ + "." + name + "[" + std::to_string(n) + "]", error_));
-    }
+    each_entry(name,
+               [&](const nlohmann::json& entry, const std::string& where) { use(JsonReader(entry, where, error_)); });
   }
   // The value of each member, which may be of any kind.
   template <class Each>
@@ -62,6 +61,26 @@ class JsonReader {
   // The entries of a list, which may be of any kind; `use` says whether it took one.
   template <class Each>
   void each_value(const char* name, const char* expected, Each use) {
+    each_entry(name, [&](const nlohmann::json& entry, const std::string& where) {
+      if (!use(entry)) {
+        fail(where, expected, entry);
+      }
+    });
+  }
+  const nlohmann::json& raw() const { return object_; }
+  void fail(const std::string& where, const std::string& expected, const nlohmann::json& found) {
+    if (!error_) {
+      error_ = bad_input(where + ": expected " + expected + ", found " + shown_value(found));
+    }
+  }
+  void fail(const Error& error) { error_ = error_ ? error_ : error; }
+  // A value of a file that is not what it can be, as a parameter says it, is the file's fault.
+  void refuse(const Error& error) { fail(bad_input(error.message, error.context)); }
+  const std::string& where() const { return where_; }
+
+ private:
+  template <class Each>
+  void each_entry(const char* name, Each use) {
     if (!has(name)) {
       return;
     }
@@ -71,38 +90,8 @@ class JsonReader {
       return;
     }
     for (std::size_t n = 0; n < list.size() && !error_; ++n) {
-      if (!use(list[n])) {
-        fail(where_ + "." + name + "[" + std::to_string(n) + "]", expected, list[n]);
-      }
+      use(list[n], where_ + "." + name + "[" + std::to_string(n) + "]");
     }
-  }
-  const nlohmann::json& raw() const { return object_; }
-  void fail(const std::string& where, const std::string& expected, const nlohmann::json& found) {
-    if (!error_) {
-      constexpr std::size_t kShown = 60;
-      error_ = bad_input(where + ": expected " + expected + ", found " +
-                         (found.is_primitive()
-                              ? found.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace).substr(0, kShown)
-                              : found.type_name()));
-    }
-  }
-  void fail(const Error& error) { error_ = error_ ? error_ : error; }
-  // A value of a file that is not what it can be, as a parameter says it, is the file's fault.
-  void refuse(const Error& error) { fail(bad_input(error.message, error.context)); }
-  const std::string& where() const { return where_; }
-
- private:
-  template <class T>
-  void read(const char* name, const char* expected, bool (nlohmann::json::*is)() const noexcept, T& value) {
-    if (!has(name)) {
-      return;
-    }
-    const nlohmann::json& field = object_.at(name);
-    if (!(field.*is)()) {
-      fail(where_ + "." + name, expected, field);
-      return;
-    }
-    value = field.get<T>();
   }
 
   const nlohmann::json& object_;

@@ -44,10 +44,11 @@ models::Input read_input(Reader reader, const std::filesystem::path& folder) {
     }
     list.emplace();
     reader.each_value(name, "a whole number", [&](const json& id) {
-      if (id.is_number_integer()) {
+      const bool whole = JsonKind<std::int64_t>::is(id);
+      if (whole) {
         list->push_back(id.get<std::int64_t>());
       }
-      return id.is_number_integer();
+      return whole;
     });
   };
   ids("ids", input.ids);

@@ -83,6 +83,16 @@ Result<nlohmann::json> parse_json(std::string_view text, const std::string& file
   return builder.finish();
 }
 
+bool JsonKind<std::int64_t>::is(const Json& value) {
+  return value.is_number_unsigned() ? value.get<std::uint64_t>() <= INT64_MAX : value.is_number_integer();
+}
+
+std::string shown_value(const Json& value) {
+  constexpr std::size_t kShown = 60;
+  return value.is_primitive() ? value.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, kShown)
+                              : value.type_name();
+}
+
 Result<JsonObject> JsonObject::of(const nlohmann::json& value, std::string where) {
   if (!value.is_object()) {
     return bad_input(std::string("expected an object, found ").append(value.type_name()), std::move(where));
@@ -93,42 +103,6 @@ Result<JsonObject> JsonObject::of(const nlohmann::json& value, std::string where
 const nlohmann::json* JsonObject::find(const std::string& name) const {
   const auto found = value_->find(name);
   return found == value_->end() || found->is_null() ? nullptr : &*found;
-}
-
-Result<bool> JsonObject::boolean(const std::string& name, bool fallback) const {
-  const Json* field = find(name);
-  if (field != nullptr && !field->is_boolean()) {
-    return wrong(name, "true or false");
-  }
-  return field == nullptr ? fallback : field->get<bool>();
-}
-
-Result<std::int64_t> JsonObject::integer(const std::string& name, std::int64_t fallback) const {
-  const Json* field = find(name);
-  if (field == nullptr) {
-    return fallback;
-  }
-  const bool fits = field->is_number_unsigned() ? field->get<std::uint64_t>() <= INT64_MAX : field->is_number_integer();
-  if (!fits) {
-    return wrong(name, "a whole number");
-  }
-  return field->get<std::int64_t>();
-}
-
-Result<double> JsonObject::number(const std::string& name, double fallback) const {
-  const Json* field = find(name);
-  if (field != nullptr && !field->is_number()) {
-    return wrong(name, "a number");
-  }
-  return field == nullptr ? fallback : field->get<double>();
-}
-
-Result<std::string> JsonObject::text(const std::string& name, const std::string& fallback) const {
-  const Json* field = find(name);
-  if (field != nullptr && !field->is_string()) {
-    return wrong(name, "a string");
-  }
-  return field == nullptr ? fallback : field->get<std::string>();
 }
 
 Result<JsonObject> JsonObject::object(const std::string& name) const {
@@ -150,12 +124,8 @@ Result<const nlohmann::json*> JsonObject::array(const std::string& name) const {
 
 Error JsonObject::wrong(const std::string& name, const std::string& expected) const {
   const Json* field = find(name);
-  std::string found = "nothing";
-  if (field != nullptr) {
-    found = field->is_primitive() ? field->dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 60)
-                                  : field->type_name();
-  }
-  return bad_input(name + ": expected " + expected + ", found " + found, where_);
+  return bad_input(name + ": expected " + expected + ", found " + (field == nullptr ? "nothing" : shown_value(*field)),
+                   where_);
 }
 
 }  // namespace locus

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/result.h"
 
@@ -13,6 +14,34 @@ namespace locus {
 // The document, read through checkpoint::read_json() with its limits: 64 levels, 4 million values and names, no name
 // twice in an object. Errors: kBadInput with `file` as context.
 Result<nlohmann::json> parse_json(std::string_view text, const std::string& file);
+
+// The kinds that fields of a document have: what errors call them, and whether a value is of that kind, so that
+// value.get<T>() is it.
+template <class T>
+struct JsonKind;
+template <>
+struct JsonKind<bool> {
+  static constexpr const char* kName = "true or false";
+  static bool is(const nlohmann::json& value) { return value.is_boolean(); }
+};
+template <>
+struct JsonKind<std::int64_t> {
+  static constexpr const char* kName = "a whole number";
+  static bool is(const nlohmann::json& value);  // that 64 bits hold
+};
+template <>
+struct JsonKind<double> {
+  static constexpr const char* kName = "a number";
+  static bool is(const nlohmann::json& value) { return value.is_number(); }
+};
+template <>
+struct JsonKind<std::string> {
+  static constexpr const char* kName = "a string";
+  static bool is(const nlohmann::json& value) { return value.is_string(); }
+};
+
+// How errors show a value: cut after 60 bytes; of a list or an object the kind alone.
+std::string shown_value(const nlohmann::json& value);
 
 // A JSON object with the name its fields are reported under ("tokenizer.json: model"). Absent and null fields give the
 // fallback; fields of another kind give kBadInput naming field, expected and found.
@@ -25,10 +54,10 @@ class JsonObject {
   // Null when the field is absent or null.
   const nlohmann::json* find(const std::string& name) const;
 
-  Result<bool> boolean(const std::string& name, bool fallback) const;
-  Result<std::int64_t> integer(const std::string& name, std::int64_t fallback) const;
-  Result<double> number(const std::string& name, double fallback) const;
-  Result<std::string> text(const std::string& name, const std::string& fallback) const;
+  Result<bool> boolean(const std::string& name, bool fallback) const { return read(name, fallback); }
+  Result<std::int64_t> integer(const std::string& name, std::int64_t fallback) const { return read(name, fallback); }
+  Result<double> number(const std::string& name, double fallback) const { return read(name, fallback); }
+  Result<std::string> text(const std::string& name, const std::string& fallback) const { return read(name, fallback); }
   // Errors also when the field is absent.
   Result<JsonObject> object(const std::string& name) const;
   // An empty array when absent.
@@ -38,6 +67,15 @@ class JsonObject {
 
  private:
   JsonObject(const nlohmann::json& value, std::string where) : value_(&value), where_(std::move(where)) {}
+  template <class T>
+  Result<T> read(const std::string& name, const T& fallback) const {
+    const nlohmann::json* const field = find(name);
+    if (field == nullptr) {
+      return fallback;
+    }
+    return JsonKind<T>::is(*field) ? Result<T>(field->get<T>()) : wrong(name, JsonKind<T>::kName);
+  }
+
   const nlohmann::json* value_;
   std::string where_;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/settings_json.h"
+#include "models/text/json.h"
 
 namespace locus::transformer {
 
@@ -52,19 +53,10 @@ class Reader {
  public:
   Reader(const json& object, std::string where) : object_(object), where_(std::move(where)) {}
 
-  void read(const char* field, std::int64_t& value, bool required = false) {
+  template <class T>
+  void read(const char* field, T& value, bool required = false) {
     if (const json* found = find(field, required)) {
-      found->is_number_integer() ? void(value = found->get<std::int64_t>()) : wrong(field, "a whole number", *found);
-    }
-  }
-  void read(const char* field, double& value) {
-    if (const json* found = find(field, false)) {
-      found->is_number() ? void(value = found->get<double>()) : wrong(field, "a number", *found);
-    }
-  }
-  void read(const char* field, bool& value) {
-    if (const json* found = find(field, false)) {
-      found->is_boolean() ? void(value = found->get<bool>()) : wrong(field, "true or false", *found);
+      JsonKind<T>::is(*found) ? void(value = found->get<T>()) : wrong(field, JsonKind<T>::kName, *found);
     }
   }
   template <class Names, class Value>
