@@ -1,0 +1,119 @@
+// The fields of a Spec under their names in the config.json of Locus' own checkpoints: writing (locus_config.cpp) and
+// reading (parse_locus_config.cpp) go through these lists.
+//
+// A visitor is called with each field as visit(name, value), and as visit.name(name, names, value) where the value is
+// one of a few that `names` are the words of.
+#pragma once
+
+#include <array>
+#include <utility>
+
+#include "models/transformer/spec.h"
+
+namespace locus::transformer {
+
+inline constexpr std::array<std::pair<const char*, Norm>, 2> kNorms{{{"rms", Norm::kRms}, {"layer", Norm::kLayer}}};
+inline constexpr std::array<std::pair<const char*, NormPlace>, 5> kPlaces{{{"pre", NormPlace::kPre},
+                                                                           {"post", NormPlace::kPost},
+                                                                           {"after", NormPlace::kAfter},
+                                                                           {"both", NormPlace::kBoth},
+                                                                           {"none", NormPlace::kNone}}};
+inline constexpr std::array<std::pair<const char*, QueryNormForm>, 4> kForms{{{"none", QueryNormForm::kNone},
+                                                                              {"head", QueryNormForm::kHead},
+                                                                              {"own", QueryNormForm::kOwn},
+                                                                              {"whole", QueryNormForm::kWhole}}};
+inline constexpr std::array<std::pair<const char*, Pool>, 5> kPools{{{"class", Pool::kClass},
+                                                                     {"patches", Pool::kPatches},
+                                                                     {"all", Pool::kAll},
+                                                                     {"class-and-patches", Pool::kClassAndPatches},
+                                                                     {"two-heads", Pool::kTwoHeads}}};
+inline constexpr std::array<std::pair<const char*, Router>, 4> kRouters{{{"softmax", Router::kSoftmax},
+                                                                         {"top-softmax", Router::kTopSoftmax},
+                                                                         {"sigmoid", Router::kSigmoid},
+                                                                         {"input-sigmoid", Router::kInputSigmoid}}};
+inline constexpr std::array<std::pair<const char*, QkvLayout>, 3> kLayouts{
+    {{"fused", QkvLayout::kFused}, {"per-head", QkvLayout::kPerHead}, {"separate", QkvLayout::kSeparate}}};
+
+// The fields of a layer.
+template <class Visit>
+void visit_layer(Visit& visit, LayerSpec& layer) {
+  AttentionSpec& attention = layer.attention;
+  visit("num_attention_heads", attention.heads);
+  visit("num_key_value_heads", attention.kv_heads);
+  visit("head_dim", attention.head_width);
+  visit("value_dim", attention.value_width);
+  visit("intermediate_size", layer.feed_forward.inner);
+  visit.name("attention_norm_place", kPlaces, layer.attention_norm);
+  visit.name("feed_forward_norm_place", kPlaces, layer.feed_forward_norm);
+  visit("hidden_act", layer.feed_forward.activation);
+  visit("gated", layer.feed_forward.gated);
+  visit.name("qkv", kLayouts, attention.qkv);
+  visit("query_bias", attention.query_bias);
+  visit("key_bias", attention.key_bias);
+  visit("value_bias", attention.value_bias);
+  visit("output_bias", attention.output_bias);
+  visit("feed_forward_bias", layer.feed_forward.bias);
+  visit("parallel_residual", layer.parallel);
+  visit("shared_norm", layer.shared_norm);
+  visit("residual_from_norm", layer.residual_from_norm);
+  visit("layer_scale", layer.layer_scale);
+  visit("window", attention.window);
+  visit("chunk", attention.chunk);
+  visit("sinks", attention.sinks);
+  visit("attention_scale", attention.scale);
+  visit("soft_cap", attention.soft_cap);
+  visit("query_tuning", attention.tuning);
+  visit("query_tuning_floor", attention.tuning_floor);
+  visit.name("query_norm", kForms, attention.norm.form);
+  visit.name("query_norm_kind", kNorms, attention.norm.norm);
+  visit("query_norm_weight", attention.norm.weight);
+  visit("query_norm_bias", attention.norm.bias);
+  visit("query_norm_eps", attention.norm.eps);
+  visit("latent_rank", attention.latent.rank);
+  visit("latent_query_rank", attention.latent.query_rank);
+  visit("latent_rotated", attention.latent.rotated);
+  visit("latent_eps", attention.latent.eps);
+  visit("feed_forward_clamp", layer.feed_forward.clamp);
+  visit("feed_forward_alpha", layer.feed_forward.alpha);
+  Experts& experts = layer.feed_forward.experts;
+  visit("num_experts", experts.count);
+  visit("num_experts_per_tok", experts.chosen);
+  visit.name("router", kRouters, experts.router);
+  visit("router_bias", experts.router_bias);
+  visit("router_correction", experts.correction);
+  visit("norm_topk_prob", experts.normalised);
+  visit("expert_groups", experts.groups);
+  visit("chosen_expert_groups", experts.chosen_groups);
+  visit("expert_factor", experts.factor);
+  visit("shared_expert_size", experts.shared);
+  visit("shared_expert_gate", experts.shared_gate);
+}
+
+// The fields of the whole model.
+template <class Visit>
+void visit_model(Visit& visit, Spec& spec) {
+  visit("max_position_embeddings", spec.trained_length);
+  visit.name("norm", kNorms, spec.norm);
+  visit("norm_bias", spec.norm_bias);
+  visit("norm_eps", spec.norm_eps);
+  visit("embedding_scale", spec.embedding_scale);
+  visit("embedding_norm", spec.embedding_norm);
+  visit("token_types", spec.token_types);
+  visit("embedding_width", spec.embedding_width);
+  visit("padding_id", spec.padding);
+  visit("residual_scale", spec.residual_scale);
+  visit("final_norm", spec.final_norm);
+  visit("tie_word_embeddings", spec.tied_head);
+  visit("head_bias", spec.head_bias);
+  visit("head", spec.head);
+  visit.name("pool", kPools, spec.pool);
+  visit("norm_after_pool", spec.norm_after_pool);
+  visit("head_transform", spec.head_transform);
+  visit("head_transform_bias", spec.head_transform_bias);
+  visit("head_transform_gelu", spec.head_transform_gelu);
+  visit("logit_scale", spec.logit_scale);
+  visit("logit_cap", spec.logit_cap);
+  visit("causal", spec.causal);
+}
+
+}  // namespace locus::transformer
