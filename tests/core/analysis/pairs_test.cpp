@@ -9,6 +9,7 @@
 #include "core/attention/score_field.h"
 #include "core/position/list.h"
 #include "tests/support/encodings.h"
+#include "tests/support/test_name.h"
 
 namespace locus::test {
 namespace {
@@ -221,12 +222,8 @@ class Pairs : public testing::TestWithParam<std::size_t> {
   const Layer layer_{cases()[GetParam()]};
 };
 
-INSTANTIATE_TEST_SUITE_P(All, Pairs, testing::Range<std::size_t>(0, cases().size()), [](const auto& info) {
-  std::string label = cases()[info.param].label;
-  std::replace_if(
-      label.begin(), label.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-  return label;
-});
+INSTANTIATE_TEST_SUITE_P(All, Pairs, testing::Range<std::size_t>(0, cases().size()),
+                         [](const auto& info) { return test::test_name(cases()[info.param].label); });
 
 TEST_P(Pairs, rowsAreThePairsAndTheRest) {
   const auto list = analysis::pair_list(layer_.source(), 3);

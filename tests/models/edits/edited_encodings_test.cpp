@@ -14,17 +14,9 @@ constexpr std::int64_t kTokens = 21;
 constexpr double kSameLogits = 2e-4;
 
 Spec spec_of(const std::string& encoding, const Settings& options = {}) {
-  Spec spec;
-  transformer::LayerSpec layer;
+  Spec spec = small_spec(2, encoding, options);
   spec.vocabulary = 40;
-  spec.width = 32;
   spec.trained_length = 32;
-  layer.attention.heads = 4;
-  layer.attention.head_width = 8;
-  layer.attention.kv_heads = 2;
-  layer.feed_forward.inner = 24;
-  spec.repeat(layer, 2);
-  spec.encodings = {{encoding, options}};
   return spec;
 }
 

@@ -10,21 +10,14 @@ constexpr std::int64_t kColumns = 3;
 constexpr std::int64_t kPatch = 8;
 
 transformer::Spec image_spec(const std::string& encoding, const Settings& options = {}) {
-  transformer::Spec spec;
-  transformer::LayerSpec layer;
+  transformer::Spec spec = small_spec(4, encoding, options);
   spec.vocabulary = 5;
-  spec.width = 32;
   spec.causal = false;
   spec.tied_head = false;
   spec.image.patch = kPatch;
   spec.image.rows = kRows;
   spec.image.columns = kColumns;
   spec.image.registers = 1;
-  layer.attention.heads = layer.attention.kv_heads = 4;
-  layer.attention.head_width = 8;
-  layer.feed_forward.inner = 24;
-  spec.repeat(layer, 2);
-  spec.encodings = {{encoding, options}};
   return spec;
 }
 

@@ -1,9 +1,8 @@
 // Every kind of edit on every layout that Locus opens, against brute force.
-#include <cctype>
-
 #include "tests/models/edits/twins.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/layouts.h"
+#include "tests/support/test_name.h"
 
 namespace locus::test {
 namespace {
@@ -35,12 +34,8 @@ TEST_P(EditedRuns, EqualWholeMapsChangedByHand) {
   expect_content(subject, subject.last(), subject.info.heads - 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, EditedRuns, testing::ValuesIn(layouts()), [](const auto& info) {
-  std::string name = info.param.name;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Layouts, EditedRuns, testing::ValuesIn(layouts()),
+                         [](const auto& info) { return test_name(info.param.name); });
 
 }  // namespace
 }  // namespace locus::test

@@ -1,9 +1,8 @@
 // Patches that change places, in every layout of image models.
-#include <cctype>
-
 #include "tests/models/edits/twins.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/layouts.h"
+#include "tests/support/test_name.h"
 
 namespace locus::test {
 namespace {
@@ -51,12 +50,8 @@ std::vector<Layout> image_layouts() {
   return images;
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, SwappedPatches, testing::ValuesIn(image_layouts()), [](const auto& info) {
-  std::string name = info.param.name;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Layouts, SwappedPatches, testing::ValuesIn(image_layouts()),
+                         [](const auto& info) { return test_name(info.param.name); });
 
 }  // namespace
 }  // namespace locus::test

@@ -164,6 +164,20 @@ inline void expect_twin(const Subject& subject, const Twin& twin) {
       << "the edit changes nothing";
 }
 
+// Two layers of four heads, of 8 channels each, with one encoding; what it reads is left to say.
+inline transformer::Spec small_spec(std::int64_t kv_heads, const std::string& encoding, const Settings& options) {
+  transformer::Spec spec;
+  transformer::LayerSpec layer;
+  spec.width = 32;
+  layer.attention.heads = 4;
+  layer.attention.head_width = 8;
+  layer.attention.kv_heads = kv_heads;
+  layer.feed_forward.inner = 24;
+  spec.repeat(layer, 2);
+  spec.encodings = {{encoding, options}};
+  return spec;
+}
+
 // Weights by the seed alone, so that specs which differ in an encoding's options have the same ones.
 inline std::unique_ptr<Transformer> model_of(const transformer::Spec& spec) {
   at::manual_seed(5);
