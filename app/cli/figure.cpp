@@ -1,4 +1,6 @@
 // locus figure: a view as a picture for a paper, and its numbers.
+#include <QImage>
+#include <QTemporaryDir>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -26,19 +28,44 @@ bool has_input(const models::Input& input) {
   return input.text || input.ids || input.image || input.pixels;
 }
 
+// What a model runs on where no view shows the run: token 0, or a white picture.
+class AnyInput {
+ public:
+  Result<models::Input> of(const models::Model& model) {
+    models::Input input;
+    if (!model.info().image) {
+      input.ids = std::vector<std::int64_t>{0};
+      return input;
+    }
+    QImage white(32, 32, QImage::Format_RGB32);
+    white.fill(Qt::white);
+    const QString path = folder_.filePath(QStringLiteral("white.png"));
+    if (!folder_.isValid() || !white.save(path)) {
+      return bad_input("expected a folder for temporary files, found none that can be written");
+    }
+    input.image = path.toStdString();
+    return input;
+  }
+
+ private:
+  QTemporaryDir folder_;
+};
+
 // Opens and runs everything; fills in the digests, with a warning where a recorded one differs.
 Result<std::vector<views::Column>> open_columns(session::Recipe& recipe, bool uses_input, const Context& context,
                                                 const StopToken& stop) {
-  models::Input input = recipe.session.input;
-  if (!uses_input && !has_input(input)) {
-    input.ids = std::vector<std::int64_t>{0};  // any run will do
-  }
+  const models::Input& input = recipe.session.input;
+  AnyInput any;
   using ModelPointer = std::shared_ptr<const models::Model>;
   using TracePointer = std::shared_ptr<const models::Trace>;
   session::ColumnMaker maker(
       [&](const fs::path& path, const models::OpenOptions& options, StopToken,
           const Progress&) -> Result<ModelPointer> { return open_model(path, options.overrides, context); },
       [&](const models::Model& model, const models::Input& typed) -> Result<TracePointer> {
+        if (!has_input(typed) && !uses_input) {
+          LOCUS_TRY(const models::Input enough, any.of(model));
+          return run_model(model, enough, {}, context, stop);
+        }
         if (!has_input(typed)) {
           return usage("expected an INPUT: --text, --text-file, --ids, --image or --pixels (only traces need none)");
         }

@@ -309,7 +309,8 @@ TEST(AnalysisViews, ABestMatchOpensThePair) {
   const Data data = exported("head-difference", input);
   for (std::int64_t n = 0; n < 16; ++n) {
     hit.x = static_cast<double>(n % 4) + 0.5;
-    hit.y = static_cast<double>(n / 4) + 0.5;
+    const std::int64_t row = n / 4;
+    hit.y = static_cast<double>(row) + 0.5;
     const Selection picked = view.pick(input, hit);
     ASSERT_TRUE(picked.open);
     ASSERT_EQ(picked.partners.size(), 2U);

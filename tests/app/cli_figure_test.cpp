@@ -3,6 +3,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/paths.h"
 #include "tests/support/run_locus.h"
 
 namespace {
@@ -23,7 +24,8 @@ TEST_F(CliFigure, DataIsTheMap) {
   ASSERT_EQ(bytes.substr(0, 6), "\x93NUMPY");
   EXPECT_NE(bytes.find("'shape': (7, 7)"), std::string::npos) << bytes.substr(0, 128);
   std::vector<float> values(49);
-  std::memcpy(values.data(), bytes.data() + bytes.size() - 49 * 4, 49 * 4);
+  const std::size_t size = values.size() * sizeof(float);
+  std::memcpy(values.data(), bytes.data() + bytes.size() - size, size);
   for (std::size_t row = 0; row < 7; ++row) {
     float sum = 0;
     for (std::size_t column = 0; column < 7; ++column) {
@@ -43,6 +45,20 @@ TEST_F(CliFigure, AllLayersAndHeadsMakeOneArray) {
       run_locus({"figure", "attention", path(), "--text", "one", "--layer", "all", "--head", "all", "--data", npy});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(read_text(npy).find("'shape': (2, 2, 3, 3)"), std::string::npos);
+}
+
+// Views of what lies beside checkpoints run any input, of image models too, and are made again without one.
+TEST_F(CliFigure, WhatShowsNoRunNeedsNoInput) {
+  const std::string folder = locus::test::source_dir() + "/assets/checkpoints/";
+  const std::string csv = file("errors.csv");
+  const auto outcome =
+      run_locus({"figure", "task-accuracy", folder + "shapes-learned", folder + "flip-flop-cope", "--data", csv});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(read_text(csv).find("shapes-learned error"), std::string::npos) << read_text(csv);
+  const std::string again = file("again.csv");
+  const auto repeated = run_locus({"figure", "--recipe", csv + ".recipe.json", "--data", again});
+  ASSERT_EQ(repeated.status, 0) << repeated.err;
+  EXPECT_EQ(read_text(again), read_text(csv));
 }
 
 TEST_F(CliFigure, RefusesWhatIsNotThere) {

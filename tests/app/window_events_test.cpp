@@ -325,7 +325,7 @@ class WindowEvents : public WindowTest {
       RandomHands hands(*window_, config_.path().toStdString(), seed);
       QElapsedTimer timer;
       timer.start();
-      while (timer.elapsed() < 1000 * seconds) {
+      while (timer.elapsed() < qint64{1000} * seconds) {
         hands.act();
         ++events;
         QCoreApplication::processEvents(QEventLoop::AllEvents, 5);

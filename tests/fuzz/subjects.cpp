@@ -184,7 +184,7 @@ class Collection {
     add_trace(keep(vit_, {"--image", folder / "picture.png"}, "vit"),
               {"attention", "attention-image", "attention-grid", "pe-dot-product-2d"});
     // Another program's: a stored map and a grid.
-    const std::vector<float> weights(2 * 13 * 13, 1.0F / 13);
+    const std::vector<float> weights(std::size_t{2} * 13 * 13, 1.0F / 13);
     must(checkpoint::write_safetensors(
         folder / "theirs.safetensors",
         {{"layers.0.attention", checkpoint::DType::kF32, {2, 13, 13}, std::as_bytes(std::span(weights))}},

@@ -25,18 +25,17 @@ inline std::shared_ptr<const models::Model> bundled(const std::string& name, std
 }
 
 inline views::Column column_of(std::shared_ptr<const models::Model> model, const models::Input& input,
-                               std::string name = {}) {
+                               const std::string& name = {}) {
   auto trace = model->run(input);
   EXPECT_TRUE(trace.ok()) << (trace.ok() ? "" : trace.error().describe());
-  return {name.empty() ? model->info().name : std::move(name), std::move(model),
-          trace.ok() ? *std::move(trace) : nullptr};
+  return {name.empty() ? model->info().name : name, std::move(model), trace.ok() ? *std::move(trace) : nullptr};
 }
 
 inline views::Column column_of(std::shared_ptr<const models::Model> model, const std::string& text,
-                               std::string name = {}) {
+                               const std::string& name = {}) {
   models::Input input;
   input.text = text;
-  return column_of(std::move(model), input, std::move(name));
+  return column_of(std::move(model), input, name);
 }
 
 }  // namespace locus::test

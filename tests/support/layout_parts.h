@@ -22,7 +22,7 @@ class Weights {
  public:
   Weights() { at::manual_seed(7); }
 
-  void add(const std::string& name, std::vector<std::int64_t> shape, double deviation = 0.3, double mean = 0) {
+  void add(const std::string& name, const std::vector<std::int64_t>& shape, double deviation = 0.3, double mean = 0) {
     tensors_[name] = at::randn(shape) * deviation + mean;
   }
   void linear(const std::string& name, std::int64_t out, std::int64_t in, bool bias = true) {

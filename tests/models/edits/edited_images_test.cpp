@@ -61,8 +61,10 @@ TEST(EditedImages, AnglesGoAlongTheAxisOfTheirPair) {
     const Subject subject = image_subject(*model);
     at::Tensor angles = at::zeros({subject.length(), 4}, at::kDouble);
     for (std::int64_t token = 2; token < subject.length(); ++token) {  // class and register tokens do not turn
-      const auto row = static_cast<double>((token - 2) / kColumns);
-      const auto column = static_cast<double>((token - 2) % kColumns);
+      const std::int64_t patch = token - 2;
+      const std::int64_t whole_rows = patch / kColumns;
+      const auto row = static_cast<double>(whole_rows);
+      const auto column = static_cast<double>(patch % kColumns);
       for (std::int64_t m = 0; m < 4; ++m) {
         angles[token][m] = 0.3 * static_cast<double>(m + 1) * ((m < 2) == rows_first ? row : column);
       }
@@ -87,8 +89,10 @@ TEST(EditedImages, AnglesGoAlongTheTrainedDirectionOfTheirPair) {
     const std::int64_t head = 3 - layer;
     at::Tensor angles = at::zeros({subject.length(), 4}, at::kDouble);
     for (std::int64_t token = 2; token < subject.length(); ++token) {
-      const auto row = static_cast<double>((token - 2) / kColumns);
-      const auto column = static_cast<double>((token - 2) % kColumns);
+      const std::int64_t patch = token - 2;
+      const std::int64_t whole_rows = patch / kColumns;
+      const auto row = static_cast<double>(whole_rows);
+      const auto column = static_cast<double>(patch % kColumns);
       for (std::int64_t m = 0; m < 4; ++m) {
         const double x = trained[0][layer][head * 4 + m].item<double>();
         const double y = trained[1][layer][head * 4 + m].item<double>();

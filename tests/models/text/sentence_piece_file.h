@@ -18,7 +18,7 @@ inline void put_varint(std::string& bytes, std::uint64_t value) {
 }
 
 inline void put_number(std::string& bytes, unsigned field, std::uint64_t value) {
-  put_varint(bytes, field * 8);
+  put_varint(bytes, std::uint64_t{field} * 8);
   put_varint(bytes, value);
 }
 

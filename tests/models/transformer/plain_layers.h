@@ -23,7 +23,7 @@ class PlainWeights {
   PlainWeights() { at::manual_seed(11); }
 
   // Normal around `mean`.
-  void add(const std::string& name, std::vector<std::int64_t> shape, double deviation = 0.3, double mean = 0) {
+  void add(const std::string& name, const std::vector<std::int64_t>& shape, double deviation = 0.3, double mean = 0) {
     tensors_[name] = at::randn(shape) * deviation + mean;
   }
   void linear(const std::string& name, std::int64_t out, std::int64_t in, bool bias) {

@@ -127,7 +127,7 @@ TEST(RowStore, GrowsWhenItIsFull) {
   }
   EXPECT_EQ(run.length(), 311);
   EXPECT_LE(copies, 5);
-  EXPECT_LT(run.store->bytes(), 2U * 311 * 3 * kWidth * sizeof(float));
+  EXPECT_LT(run.store->bytes(), std::size_t{2} * 311 * 3 * kWidth * sizeof(float));
 }
 
 }  // namespace
