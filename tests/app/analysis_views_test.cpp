@@ -103,8 +103,8 @@ TEST(AnalysisViews, DistanceBiasShowsEveryHeadBesideTheChosenOne) {
   ASSERT_EQ(figure->panels.size(), 2U);
   const auto& curve = std::get<figure::Curve>(figure->panels[1].layers[0]);
   ASSERT_EQ(curve.y.size(), 16U * 6);
-  EXPECT_NEAR(curve.y[6 * 6], at(heads, 6, 2), 1e-5);
-  EXPECT_NEAR((curve.y[6 * 6 + 4] - curve.y[6 * 6 + 3]) / 2, at(heads, 6, 3), 1e-5);
+  EXPECT_NEAR(curve.y[36], at(heads, 6, 2), 1e-5);
+  EXPECT_NEAR((curve.y[40] - curve.y[39]) / 2, at(heads, 6, 3), 1e-5);
   EXPECT_EQ(figure->panels[1].x.cell_names->at(6), "1.2");
 }
 

@@ -84,7 +84,7 @@ TEST(RefinedMap, BecomesExactBandByBandAndSaysHowFarItIs) {
   EXPECT_EQ(rows_to_refine(first), 100);
   // A sample is one of the pixel's cells, of its last query and first key.
   models::MapRequest request;
-  request.rows = {1899, 1900};  // the last row of pixel 75, of 25 rows each
+  request.rows = {1899, 1900};   // the last row of pixel 75, of 25 rows each
   request.columns = {775, 776};  // the first column of pixel 31
   EXPECT_TRUE(close(sample.at(75, 31), input.columns[0].trace->map(request)->at(0, 0)));
 

@@ -260,7 +260,8 @@ TEST(Offscreen, ThousandsOfThumbnailsAreOneDraw) {
     fields.push_back(mark.field);
     mark.x_begin = n % 50 * 20;
     mark.x_end = mark.x_begin + 16;
-    mark.y_begin = n / 50 * 12;
+    const int row = n / 50;
+    mark.y_begin = row * 12;
     mark.y_end = mark.y_begin + 12;
     Mark wrapped{mark, {0, 0, 1000, 500}};
     scene.marks.push_back(wrapped);

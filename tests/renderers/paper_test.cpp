@@ -117,7 +117,7 @@ TEST(Paper, APdfMapHasAPixelACell) {
   ASSERT_EQ(cells.size(), 400);
   for (std::int64_t r = 0; r < 20; ++r) {
     for (std::int64_t c = 0; c < 20; ++c) {
-      const auto index = static_cast<unsigned char>(cells[static_cast<qsizetype>(20 * r + c)]);
+      const auto index = static_cast<unsigned char>(cells[qsizetype{20 * r + c}]);
       const float value = map.field->at(r, c);
       EXPECT_EQ(index, std::isnan(value) ? 255 : std::lround(value * 254)) << r << ", " << c;
     }
