@@ -44,6 +44,7 @@ namespace {
 constexpr double kNarrowestMap = 8;
 constexpr double kNarrowestPlot = 14;
 constexpr double kWorthWrapping = 1.08;  // on screen a row of maps wraps for maps larger by so much
+constexpr double kWorthNumbers = 1.35;   // and words beside maps give way to numbers
 
 bool is_narrow(const Figure& figure, const Layout& layout) {
   for (std::size_t n = 0; n < figure.panels.size(); ++n) {
@@ -80,31 +81,62 @@ double smallest_map(const Layout& layout) {
   return smallest;
 }
 
-}  // namespace
-
-Layout lay_out(const Figure& figure, double width, double height, const Style& style, const TextMetrics& metrics) {
+// On screen: the grid that makes maps largest.
+Layout lay_out_maps(const Figure& figure, double width, double height, const Style& style, const TextMetrics& metrics) {
   Layout layout = lay_out_grid(figure, width, height, style, metrics);
   const auto count = static_cast<int>(figure.panels.size());
-  if (count < 2 || figure.columns < count) {
-    return layout;
-  }
-  if (height <= 0) {
-    for (int columns = count - 1; columns > 0 && is_narrow(figure, layout); --columns) {
-      layout = lay_out_grid(in_columns(figure, columns, height > 0), width, height, style, metrics);
-    }
-    return layout;
-  }
-  const bool maps =
-      std::all_of(figure.panels.begin(), figure.panels.end(), [](const Panel& panel) { return panel.equal_aspect; });
-  for (int rows = 2; maps && rows <= count; ++rows) {
+  for (int rows = 2; figure.columns >= count && rows <= count; ++rows) {
     const int columns = (count + rows - 1) / rows;
     if ((count + columns - 1) / columns != rows) {
       continue;  // fewer rows hold as many in a row
     }
-    Layout grid = lay_out_grid(in_columns(figure, columns, height > 0), width, height, style, metrics, Titles::kDense);
+    Layout grid = lay_out_grid(in_columns(figure, columns, true), width, height, style, metrics, Titles::kDense);
     if (smallest_map(grid) > kWorthWrapping * smallest_map(layout)) {
       layout = std::move(grid);
     }
+  }
+  return layout;
+}
+
+// The same without the words beside maps whose cells are too small for a name each; none where there are none.
+std::optional<Figure> without_words(const Figure& figure, const Layout& layout) {
+  const double least = layout.style.readable(layout.style.tick_text());
+  std::optional<Figure> numbered;
+  for (std::size_t n = 0; n < figure.panels.size(); ++n) {
+    const PanelLayout& place = layout.panels[n];
+    const auto drop = [&](Axis Panel::*axis, double length) {
+      const Axis& named = figure.panels[n].*axis;
+      if (named.cell_names && std::abs(named.view.high - named.view.low) * least > length) {
+        if (!numbered) {
+          numbered = figure;
+        }
+        (numbered->panels[n].*axis).cell_names.reset();
+      }
+    };
+    drop(&Panel::x, place.plot.width);
+    drop(&Panel::y, place.plot.height);
+  }
+  return numbered;
+}
+
+}  // namespace
+
+Layout lay_out(const Figure& figure, double width, double height, const Style& style, const TextMetrics& metrics) {
+  const auto count = static_cast<int>(figure.panels.size());
+  const bool maps =
+      std::all_of(figure.panels.begin(), figure.panels.end(), [](const Panel& panel) { return panel.equal_aspect; });
+  if (height > 0 && maps && count > 0) {
+    Layout layout = lay_out_maps(figure, width, height, style, metrics);
+    if (const auto numbered = without_words(figure, layout)) {
+      Layout larger = lay_out_maps(*numbered, width, height, style, metrics);
+      return smallest_map(larger) > kWorthNumbers * smallest_map(layout) ? larger : layout;
+    }
+    return layout;
+  }
+  Layout layout = lay_out_grid(figure, width, height, style, metrics);
+  const bool wraps = count > 1 && figure.columns >= count && height <= 0;
+  for (int columns = count - 1; wraps && columns > 0 && is_narrow(figure, layout); --columns) {
+    layout = lay_out_grid(in_columns(figure, columns, false), width, height, style, metrics);
   }
   return layout;
 }

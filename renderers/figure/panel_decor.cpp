@@ -60,7 +60,7 @@ AxisLabels cell_labels(const NamedCells& named, bool along_x, double smallest, c
   AxisLabels labels;
   labels.size = std::clamp(named.cell / 1.05, smallest, style.tick_text());
   for (std::int64_t n = named.cells.begin; n < named.cells.end; ++n) {
-    const std::string name = printable(named.names[static_cast<std::size_t>(n)]);
+    const std::string name = printable(name_of(named.names, static_cast<std::size_t>(n)));
     labels.ticks.push_back({static_cast<double>(n), static_cast<double>(n) + 0.5,
                             elided(metrics, name, labels.size, kLongestName * style.tick_text())});
   }
@@ -102,8 +102,8 @@ std::optional<AxisLabels> word_labels(const NamedCells& named, bool along_x, dou
   double width = 0;
   for (const Range& word : words) {
     const auto begin = static_cast<double>(word.begin);
-    const std::string text =
-        elided(metrics, printable(text_of(named.names, word)), size, kLongestName * style.tick_text());
+    const std::string whole = printable(text_of(named.names, whole_words(named.names, word)));
+    const std::string text = elided(metrics, whole, size, kLongestName * style.tick_text());
     labels.ticks.push_back({begin, begin, ""});
     labels.ticks.push_back({begin, static_cast<double>(word.begin + word.end) / 2, text, false});
     const double advance = metrics.width(text, size);

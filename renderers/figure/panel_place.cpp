@@ -111,8 +111,8 @@ void place_legend(const Panel& panel, const Style& style, const TextMetrics& met
 std::vector<double> advances_of(const TokenStrip& strip, const TextMetrics& metrics) {
   std::vector<double> advances;
   advances.reserve(strip.tokens.size());
-  for (const std::string& token : strip.tokens) {
-    advances.push_back(metrics.width(printable(token), 1) + 2 * kStripPad);
+  for (std::size_t n = 0; n < strip.tokens.size(); ++n) {
+    advances.push_back(metrics.width(printable(name_of(strip.tokens, n)), 1) + 2 * kStripPad);
   }
   return advances;
 }
@@ -206,7 +206,8 @@ std::vector<TokenBox> flow_tokens(const TokenStrip& strip, double width, double 
     const double y = static_cast<double>(row) * line;
     double x = 0;
     for (std::size_t n = lines[row]; n < end; ++n) {
-      const std::string text = elided(metrics, printable(strip.tokens[n]), size, std::max(width - 2 * pad, 0.0));
+      const std::string text =
+          elided(metrics, printable(name_of(strip.tokens, n)), size, std::max(width - 2 * pad, 0.0));
       const double advance = std::min(advances[n] * size, width);
       boxes.push_back({static_cast<std::int64_t>(n), {x, y, advance, height}, text});
       x += advance;

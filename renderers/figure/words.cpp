@@ -1,5 +1,6 @@
 #include "renderers/figure/words.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -9,6 +10,7 @@ namespace {
 
 // What tokenizers and Locus write for a space.
 constexpr std::array<const char*, 3> kSpaces = {" ", "·", "▁"};
+constexpr std::size_t kWrittenByte = 6;  // letters of <0xE7>
 
 bool is_space(const std::string& token) {
   for (const char* space : kSpaces) {
@@ -36,9 +38,8 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
 
 // One byte written as <0xE7>, at `at`.
 std::optional<char> written_byte(const std::string& text, std::size_t at) {
-  constexpr std::size_t kLength = 6;
   unsigned value = 0;
-  if (text.compare(at, 3, "<0x") != 0 || at + kLength > text.size() || text[at + kLength - 1] != '>') {
+  if (text.compare(at, 3, "<0x") != 0 || at + kWrittenByte > text.size() || text[at + kWrittenByte - 1] != '>') {
     return std::nullopt;
   }
   const auto [end, code] = std::from_chars(text.data() + at + 3, text.data() + at + 5, value, 16);
@@ -63,18 +64,44 @@ std::string with_characters(const std::string& text) {
   while (at < text.size()) {
     std::string bytes;
     for (auto byte = written_byte(text, at); byte && bytes.size() < 4;
-         byte = written_byte(text, at + 6 * bytes.size())) {
+         byte = written_byte(text, at + kWrittenByte * bytes.size())) {
       bytes += *byte;
     }
     const std::size_t length = bytes.empty() ? 0 : character_length(bytes);
     if (length > 1) {
       out += bytes.substr(0, length);
-      at += 6 * length;
+      at += kWrittenByte * length;
     } else {
       out += text[at++];
     }
   }
   return out;
+}
+
+// Every byte of a token that is nothing but written bytes; empty: it is something else.
+std::string bytes_of(const std::string& token) {
+  std::string bytes;
+  for (std::size_t at = 0; at < token.size(); at += kWrittenByte) {
+    const auto byte = written_byte(token, at);
+    if (!byte) {
+      return {};
+    }
+    bytes += *byte;
+  }
+  return bytes;
+}
+
+bool is_inner(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80;  // of a UTF-8 character
+}
+
+bool breaks_after(const std::vector<std::string>& tokens, std::int64_t n) {
+  return ends_line(tokens[static_cast<std::size_t>(n)]);
+}
+
+// Whether a word begins with the token: n ≥ 1.
+bool is_first(const std::vector<std::string>& tokens, std::int64_t n) {
+  return begins_word(tokens, static_cast<std::size_t>(n)) || (breaks_after(tokens, n - 1) && !breaks_after(tokens, n));
 }
 
 }  // namespace
@@ -90,15 +117,53 @@ bool ends_line(const std::string& token) {
 std::vector<Range> words_of(const std::vector<std::string>& tokens, Range cells) {
   std::vector<Range> words;
   for (std::int64_t n = cells.begin; n < cells.end; ++n) {
-    const auto at = static_cast<std::size_t>(n);
-    const auto breaks = [&](std::size_t token) { return ends_line(tokens[token]); };
-    const bool begins = words.empty() || begins_word(tokens, at) || (breaks(at - 1) && !breaks(at));
-    if (begins) {
+    if (words.empty() || is_first(tokens, n)) {
       words.push_back({n, n});
     }
     words.back().end = n + 1;
   }
   return words;
+}
+
+Range whole_words(const std::vector<std::string>& tokens, Range cells) {
+  while (cells.begin > 0 && !is_first(tokens, cells.begin)) {
+    --cells.begin;
+  }
+  while (cells.end < static_cast<std::int64_t>(tokens.size()) && !is_first(tokens, cells.end)) {
+    ++cells.end;
+  }
+  return cells;
+}
+
+std::string name_of(const std::vector<std::string>& tokens, std::size_t n) {
+  static constexpr std::array<const char*, 4> kParts = {"¹", "²", "³", "⁴"};
+  const std::string own = bytes_of(tokens[n]);
+  std::string bytes = own;    // from the first byte of the character that the token's first byte is part of
+  std::size_t own_begin = 0;  // of the token in them
+  std::size_t part = 0;       // of the character's tokens
+  while (!bytes.empty() && is_inner(bytes.front())) {
+    const std::string before = part + 1 < kParts.size() && part < n ? bytes_of(tokens[n - part - 1]) : std::string();
+    if (before.empty()) {
+      return tokens[n];
+    }
+    const auto first = std::find_if_not(before.rbegin(), before.rend(), is_inner);
+    const std::string taken = first == before.rend() ? before : std::string(first.base() - 1, before.end());
+    bytes = taken + bytes;
+    own_begin += taken.size();
+    ++part;
+  }
+  for (std::size_t next = n + 1; !bytes.empty() && character_length(bytes) == 0 && next < tokens.size(); ++next) {
+    const std::string more = bytes_of(tokens[next]);
+    if (more.empty() || bytes.size() > kParts.size()) {
+      break;
+    }
+    bytes += more;
+  }
+  const std::size_t length = bytes.empty() ? 0 : character_length(bytes);
+  if (length < 2 || own_begin + own.size() > length) {
+    return tokens[n];  // no character's, or of several
+  }
+  return bytes.substr(0, length) + (own.size() == length ? "" : kParts[part]);
 }
 
 std::string text_of(const std::vector<std::string>& tokens, Range cells) {

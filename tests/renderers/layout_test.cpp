@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renderers/figure/panel_decor.h"
 #include "renderers/figure/words.h"
 #include "renderers/text/typeface.h"
 #include "tests/support/sample_figures.h"
@@ -379,6 +380,66 @@ TEST(Layout, WordsOfBytesAreTheCharactersTheyMake) {
   EXPECT_EQ(text_of(tokens, {1, 4}), "第");
   EXPECT_EQ(text_of(tokens, {2, 4}), "<0xAC><0xAC>");  // no character
   EXPECT_EQ(text_of({"<0x", "<0xE7", "<0xE7>"}, {0, 3}), "<0x<0xE7<0xE7>");
+}
+
+TEST(Layout, TokensOfBytesAreNamedByTheirCharacter) {
+  const std::vector<std::string> tokens{"a",      "<0xE7>", "<0xAC>", "<0xAC>", "<0xC5><0xBC>",
+                                        "<0x0A>", "<0xAC>", "<0xC5>"};
+  const std::vector<std::string> wanted{"a", "第¹", "第²", "第³", "ż", "<0x0A>", "<0xAC>", "<0xC5>"};
+  for (std::size_t n = 0; n < tokens.size(); ++n) {
+    EXPECT_EQ(name_of(tokens, n), wanted[n]) << n;
+  }
+  // A token that ends one character and begins the next is neither.
+  EXPECT_EQ(name_of({"<0xE7>", "<0xAC><0xAC>", "<0xE4><0xBA>", "<0x8C>"}, 1), "第²");
+  EXPECT_EQ(name_of({"<0xC5>", "<0xBC><0xC5>", "<0x82>"}, 1), "<0xBC><0xC5>");
+  EXPECT_EQ(name_of({"<0xC5>", "<0xBC><0xC5>", "<0x82>"}, 2), "ł²");
+  // Texts and axes are written with them.
+  const text::Typeface typeface;
+  TokenStrip strip;
+  strip.tokens = {"<0xC5>", "<0xBC>"};
+  strip.values = {0, 1};
+  const auto boxes = flow_tokens(strip, 400, 12, Style::light(12), typeface);
+  ASSERT_EQ(boxes.size(), 2U);
+  EXPECT_EQ(boxes[0].text + boxes[1].text, "ż¹ż²");
+  Figure figure = samples::attention(8);
+  figure.panels[0].x.cell_names = figure.panels[0].y.cell_names =
+      std::make_shared<const std::vector<std::string>>(tokens);
+  const Layout layout = lay_out(figure, 900, 700, Style::light(12, 1), typeface);
+  EXPECT_TRUE(std::ranges::any_of(layout.panels[0].texts, [](const PlacedText& each) { return each.text == "第²"; }));
+}
+
+TEST(Layout, AWordThatTheEdgeOfAMapCutsIsNamedWhole) {
+  const std::vector<std::string> tokens{"o", "n", "e", "·", "<0xC5>", "<0xBC>", "e", "·", "s", "i", "x"};
+  EXPECT_EQ(text_of(tokens, whole_words(tokens, {5, 9})), "że six");
+  EXPECT_EQ(text_of(tokens, whole_words(tokens, {0, 4})), "one");
+  EXPECT_EQ(whole_words(tokens, {4, 8}), (Range{4, 8}));
+}
+
+// Tokens that are long words: three maps stand beside each other with numbers, not below each other with words.
+TEST(Layout, WordsLeaveTheirRoomToMapsThatTheyWouldHalve) {
+  const text::Typeface typeface;
+  const Figure one = samples::attention(64);
+  std::vector<std::string> names;
+  for (int n = 0; n < 64; ++n) {
+    names.emplace_back(n % 8 == 0 ? "▁incomprehensible" : "ness");
+  }
+  Figure figure;
+  figure.panels = {one.panels[0], one.panels[0], one.panels[0]};
+  figure.columns = 3;
+  for (Panel& panel : figure.panels) {
+    panel.x.cell_names = panel.y.cell_names = std::make_shared<const std::vector<std::string>>(names);
+  }
+  const Layout layout = lay_out(figure, 765, 510, Style::light(12, 1), typeface);
+  Figure counted = figure;
+  for (Panel& panel : counted.panels) {
+    panel.x.cell_names = panel.y.cell_names = nullptr;
+  }
+  const Layout numbers = lay_out(counted, 765, 510, Style::light(12, 1), typeface);
+  EXPECT_GE(layout.panels[0].plot.width, 0.74 * numbers.panels[0].plot.width);
+  // Where there is room for both, words stay.
+  const Layout large = lay_out(figure, 1800, 1000, Style::light(12, 1), typeface);
+  EXPECT_TRUE(std::ranges::any_of(large.panels[0].texts,
+                                  [](const PlacedText& each) { return each.text.starts_with("incompre"); }));
 }
 
 TEST(Layout, EmptyFiguresAndTinyCanvasesAreHarmless) {
