@@ -3,6 +3,7 @@
 #include <QKeyEvent>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "app/views/alignment.h"
 #include "app/views/images/patch_grid.h"
@@ -29,7 +30,12 @@ std::string token_line(const char* role, std::int64_t token, const std::string& 
 
 CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studio), canvas_(canvas) {
   connect(&studio_, &Studio::figure_changed, this, &CanvasLink::refresh);
-  connect(&studio_, &Studio::state_changed, this, &CanvasLink::refresh);
+  connect(&studio_, &Studio::state_changed, this, [this] {
+    if (const views::ViewInput input = studio_.view_input(); hover_.query && !hover_.key && !input.columns.empty()) {
+      inspect(input);  // a token of a tinted text, which may be that of another query now
+    }
+    refresh();
+  });
   connect(&studio_, &Studio::cells_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::runs_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::fingerprints_changed, this, &CanvasLink::refresh);
@@ -246,8 +252,13 @@ std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) cons
   }
   // Tokens as the column under the pointer counts them.
   const models::Trace& first = *input.columns.front().trace;
-  const std::int64_t query = hover_.query ? views::aligned(first, *hover_.query, trace) : views::kNone;
-  const std::int64_t key = hover_.key ? views::aligned_key(first, *hover_.key, trace) : views::kNone;
+  std::optional<std::int64_t> asked_query = hover_.query;
+  std::optional<std::int64_t> asked_key = hover_.key;
+  if (const std::int64_t shown = shown_query(input); shown >= 0 && asked_query && trace.image_grid().rows == 0) {
+    asked_key = std::exchange(asked_query, shown);  // a token of a tinted text
+  }
+  const std::int64_t query = asked_query ? views::aligned(first, *asked_query, trace) : views::kNone;
+  const std::int64_t key = asked_key ? views::aligned_key(first, *asked_key, trace) : views::kNone;
   if (trace.image_grid().rows > 0 && query != views::kNone && (key == views::kNone || key == query)) {
     lines.push_back(views::patch_label(trace.image_grid(), query));
   } else if (query != views::kNone) {
@@ -266,7 +277,7 @@ std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) cons
   const auto value = value_under_pointer();
   bool exact = false;
   for (const Cell& cell : studio_.cells()) {
-    if (hover_.query != cell.asked_query || hover_.key != cell.asked_key) {
+    if (asked_query != cell.asked_query || asked_key != cell.asked_key) {
       continue;
     }
     exact = true;

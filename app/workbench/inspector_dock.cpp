@@ -47,6 +47,13 @@ InspectorDock::InspectorDock(Studio& studio, QWidget* parent)
   setWidget(scroll);
   connect(&studio_, &Studio::cells_changed, this, &InspectorDock::show_cell);
   connect(&studio_, &Studio::state_changed, this, &InspectorDock::show_state);
+  for (const auto changed : {&Studio::state_changed, &Studio::pointed_changed}) {
+    connect(&studio_, changed, this, [this] {
+      if (studio_.cells().empty()) {
+        show_cell();
+      }
+    });
+  }
   connect(&studio_, &Studio::figure_changed, this, &InspectorDock::show_colors);
   connect(&studio_, &Studio::figure_changed, this, &InspectorDock::show_context);
   connect(&studio_, &Studio::fingerprints_changed, this, &InspectorDock::show_context);
@@ -55,6 +62,16 @@ InspectorDock::InspectorDock(Studio& studio, QWidget* parent)
   show_cell();
   show_state();
   show_predictions();
+}
+
+void InspectorDock::changeEvent(QEvent* event) {
+  QDockWidget::changeEvent(event);
+  if (event->type() == QEvent::FontChange && predictions_ != nullptr) {
+    fit_rows(cell_, fontMetrics());
+    fit_rows(predictions_, fontMetrics());
+    show_cell();
+    show_predictions();
+  }
 }
 
 QWidget* InspectorDock::make_cell() {
@@ -112,7 +129,7 @@ void InspectorDock::show_cell() {
   cell_->setColumnCount(columns);
   QStringList names;
   if (cells.empty()) {
-    set_text(cell_, 0, 0, QStringLiteral("point at a cell"));
+    show_query();
   }
   for (int n = 0; n < static_cast<int>(cells.size()); ++n) {
     const Cell& cell = cells[static_cast<std::size_t>(n)];
@@ -152,20 +169,39 @@ void InspectorDock::show_cell() {
   show_context();
 }
 
+std::pair<std::int64_t, std::int64_t> InspectorDock::asked() const {
+  if (!studio_.cells().empty()) {
+    return {studio_.cells().front().asked_query, studio_.cells().front().asked_key};
+  }
+  const std::int64_t pointed = studio_.pointed().query;
+  return {pointed >= 0 ? pointed : studio_.state().query, views::kNone};
+}
+
+// Without a key there are no values, but a token and its words.
+void InspectorDock::show_query() {
+  const std::int64_t query = asked().first;
+  const views::ViewInput input = studio_.view_input();
+  const std::shared_ptr<const models::Trace> trace = input.columns.empty() ? nullptr : input.columns.front().trace;
+  const bool known = trace && query >= 0 && query < trace->length();
+  set_text(cell_, 0, 0,
+           known ? QStringLiteral("%1  “%2”").arg(query).arg(QString::fromStdString(shown_token(*trace, query)))
+                 : QStringLiteral("point at a cell"));
+}
+
 // "query: …what is <b>your</b> name…", of the first column's text.
 void InspectorDock::show_context() {
   constexpr std::size_t kAround = 24;
   QStringList lines;
   const auto columns = studio_.columns();
-  if (!studio_.cells().empty() && !columns.empty()) {
-    const Cell& cell = studio_.cells().front();
+  const auto [asked_query, asked_key] = asked();
+  if (asked_query >= 0 && !columns.empty()) {
     const auto side = studio_.state().side;
     const std::shared_ptr<const models::Trace> own = columns.front()->trace;
     const auto encoder = side == models::Side::kDecoder ? nullptr : own->side(models::Side::kEncoder);
     const models::Trace& queries = encoder && side == models::Side::kEncoder ? *encoder : *own;
     const models::Trace& keys = encoder ? *encoder : *own;
     for (const auto& [role, token, trace] :
-         {std::tuple("query", cell.asked_query, &queries), std::tuple("key", cell.asked_key, &keys)}) {
+         {std::tuple("query", asked_query, &queries), std::tuple("key", asked_key, &keys)}) {
       const InContext words = in_context(*trace, token, kAround);
       if (!words.token.empty()) {
         const auto html = [](const std::string& text) {

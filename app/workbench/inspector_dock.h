@@ -3,6 +3,8 @@
 #pragma once
 
 #include <QDockWidget>
+#include <cstdint>
+#include <utility>
 
 #include "app/workbench/studio.h"
 
@@ -20,12 +22,19 @@ class InspectorDock : public QDockWidget {
  public:
   InspectorDock(Studio& studio, QWidget* parent);
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
   QWidget* make_cell();
   QWidget* make_colors();
   QWidget* make_predictions();
   void show_cell();
   void show_context();
+  // The query and the key that are inspected, as the first column counts them; a query alone where only it is chosen
+  // or pointed at; −1: none.
+  std::pair<std::int64_t, std::int64_t> asked() const;
+  void show_query();
   QString chosen_head();
   void show_state();
   void show_colors();  // which of their settings the figure heeds

@@ -46,6 +46,10 @@ class ShareDelegate final : public QStyledItemDelegate {
 
 }  // namespace
 
+void fit_rows(QTableWidget* table, const QFontMetrics& metrics) {
+  table->verticalHeader()->setDefaultSectionSize(metrics.height() + 6);
+}
+
 QTableWidget* make_table(const char* name, const QString& accessible, QWidget* parent) {
   auto* table = new QTableWidget(parent);
   table->setObjectName(QLatin1String(name));
@@ -54,7 +58,7 @@ QTableWidget* make_table(const char* name, const QString& accessible, QWidget* p
   table->setSelectionMode(QAbstractItemView::NoSelection);
   table->setFocusPolicy(Qt::TabFocus);  // arrow keys come to columns that are not seen
   table->setTabKeyNavigation(false);
-  table->verticalHeader()->setDefaultSectionSize(table->fontMetrics().height() + 6);
+  fit_rows(table, parent->fontMetrics());
   table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
   table->horizontalHeader()->setTextElideMode(Qt::ElideMiddle);  // names of columns differ at their ends
   table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);

@@ -4,6 +4,7 @@
 #include <QString>
 #include <QStringList>
 
+class QFontMetrics;
 class QTableWidget;
 class QTableWidgetItem;
 class QWidget;
@@ -11,6 +12,8 @@ class QWidget;
 namespace locus::workbench {
 
 QTableWidget* make_table(const char* name, const QString& accessible, QWidget* parent);
+// Rows as high as a line of text.
+void fit_rows(QTableWidget* table, const QFontMetrics& metrics);
 // One column has the whole width; several have what they need each, and scroll sideways.
 void fit_columns(QTableWidget* table);
 // No more height than its rows need.

@@ -5,6 +5,7 @@
 #include <QLineEdit>
 #include <QMouseEvent>
 #include <QScrollBar>
+#include <QTableWidget>
 
 #include "app/workbench/exact_editor.h"
 #include "app/workbench/token_strip.h"
@@ -114,6 +115,58 @@ TEST_F(WindowSelection, TheInspectorShowsTheWordsAroundTheCell) {
   const QString words = window_->findChild<QLabel*>(QStringLiteral("context"))->text();
   EXPECT_NE(words.indexOf(QStringLiteral("what is y<b>o</b>ur name")), -1) << words.toStdString();
   EXPECT_NE(words.indexOf(QStringLiteral("what <b>i</b>s your name")), -1) << words.toStdString();
+}
+
+TEST_F(WindowSelection, AQueryWithoutAKeyIsInTheInspectorWithItsWords) {
+  open("gentle");
+  type("what is your name");
+  ASSERT_TRUE(settle());
+  const auto row = [this] {
+    return window_->findChild<QTableWidget*>(QStringLiteral("cell"))->item(0, 0)->text().toStdString();
+  };
+  const auto words = [this] { return window_->findChild<QLabel*>(QStringLiteral("context"))->text(); };
+  EXPECT_EQ(row(), "point at a cell");
+  window_->studio().pin(8);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(row(), "8  “y”");
+  EXPECT_NE(words().indexOf(QStringLiteral("what is <b>y</b>our name")), -1) << words().toStdString();
+  Q_EMIT strip().hovered(5);
+  EXPECT_EQ(row(), "5  “i”");
+  Q_EMIT strip().hovered(-1);
+  EXPECT_EQ(row(), "8  “y”");
+  window_->studio().pin(views::kNone);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(row(), "point at a cell");
+}
+
+TEST_F(WindowSelection, ATokenOfATintedTextIsTheKeyOfTheShownQuery) {
+  open("gentle");
+  type("what is your name");
+  session::ViewState state = window_->studio().state();
+  state.view = "attention-text";
+  state.query = 12;
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  figure::Hit hit;
+  hit.token = 5;
+  Q_EMIT window_->canvas()->hovered(hit);
+  ASSERT_TRUE(settle());
+  const auto tooltip = [this] {
+    std::string all;
+    for (const std::string& line : window_->canvas()->content().tooltip) {
+      all += line + "\n";
+    }
+    return all;
+  };
+  EXPECT_TRUE(wait([&] { return tooltip().find("attention weight") != std::string::npos; })) << tooltip();
+  EXPECT_EQ(tooltip().find("query 12"), 0U) << tooltip();
+  EXPECT_NE(tooltip().find("key 5"), std::string::npos) << tooltip();
+  window_->studio().pin(9);  // the pointer rests, the text is tinted by another query
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(wait([&] { return tooltip().find("query 9") == 0; })) << tooltip();
+  ASSERT_EQ(window_->studio().cells().size(), 1U);
+  EXPECT_EQ(window_->studio().cells().front().query, 9);
+  EXPECT_EQ(window_->studio().cells().front().key, 5);
 }
 
 // Where one query's attention tints a picture or a text, what is pointed at is its key.

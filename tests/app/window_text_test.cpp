@@ -3,6 +3,7 @@
 
 #include <QClipboard>
 #include <QTextCursor>
+#include <QWheelEvent>
 #include <fstream>
 
 namespace locus::workbench {
@@ -69,6 +70,42 @@ TEST_F(WindowText, ShiftAndReturnIsALineFeed) {
   go_to(QStringLiteral("b"));
   press(&editor(), Qt::Key_Return, QStringLiteral("\r"), Qt::ShiftModifier);
   EXPECT_EQ(text(), "a\nb");
+}
+
+// Attention in the text: the wheel scrolls what is longer than the canvas, Ctrl and the wheel size its type.
+TEST_F(WindowText, TheWheelScrollsATintedTextAndSizesIt) {
+  open("gentle");
+  std::string text;
+  for (int n = 0; n < 150; ++n) {
+    text += "line " + std::to_string(n) + "\n";
+  }
+  window_->studio().set_text(text);
+  session::ViewState state = window_->studio().state();
+  state.view = "attention-text";
+  state.query = 0;
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  const auto place = [this]() -> const figure::PanelLayout& { return window_->canvas()->layout()->panels.front(); };
+  ASSERT_TRUE(wait([&] { return place().lines > place().lines_seen && place().first_line == 0; }));
+  const auto turn = [&](int delta, Qt::KeyboardModifiers keys) {
+    const QPointF at =
+        QPointF(place().plot.center_x(), place().plot.center_y()) / window_->canvas()->devicePixelRatio();
+    QWheelEvent wheel(at, window_->canvas()->mapToGlobal(at), {}, QPoint(0, delta), Qt::NoButton, keys,
+                      Qt::NoScrollPhase, false);
+    QCoreApplication::sendEvent(window_->canvas(), &wheel);
+    ASSERT_TRUE(settle());
+  };
+  for (int n = 0; n < 5; ++n) {
+    turn(-120, {});
+    ASSERT_TRUE(wait([&] { return place().first_line >= n + 1; })) << n;
+  }
+  const double size = place().token_size;
+  turn(120, Qt::ControlModifier);
+  ASSERT_TRUE(wait([&] { return place().token_size > 1.1 * size; })) << place().token_size;
+  turn(-120 * 1000, {});
+  ASSERT_TRUE(wait([&] { return place().first_line == place().lines - place().lines_seen; }));
+  turn(120 * 1000, {});
+  EXPECT_TRUE(wait([&] { return place().first_line == 0; }));
 }
 
 }  // namespace

@@ -159,9 +159,14 @@ Result<Data> AttentionText::table(const ViewInput& input, const Numbers& all) co
   return data;
 }
 
-// The type that fits, and as far down as shows the query.
-std::optional<Camera> AttentionText::home(const ViewInput& /*input*/) const {
-  return Camera{{0, 1}, {-1, 0}};
+// The type that fits, and as far down as shows the query; a camera's y begins with a line, of which there are no more
+// than tokens.
+std::optional<Camera> AttentionText::home(const ViewInput& input) const {
+  std::int64_t most = 0;
+  for (const Column& column : input.columns) {
+    most = std::max(most, column.trace->length());
+  }
+  return Camera{{0, 1}, {-1, static_cast<double>(most)}};
 }
 
 Selection AttentionText::pick(const ViewInput& input, const Hit& hit) const {
