@@ -183,9 +183,12 @@ void Canvas::draw_tooltip() {
     return;
   }
   ImGui::BeginTooltip();
+  // Nothing lies outside the canvas: what is wider has a second line.
+  ImGui::PushTextWrapPos(ImGui::GetIO().DisplaySize.x - 3 * ImGui::GetStyle().WindowPadding.x);
   for (const std::string& line : content_.tooltip) {
     ImGui::TextUnformatted(line.c_str());
   }
+  ImGui::PopTextWrapPos();
   const float letter = ImGui::GetFontSize();
   float labels = 0;
   for (const Bar& bar : content_.bars) {

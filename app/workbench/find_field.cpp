@@ -14,7 +14,11 @@ FindField::FindField(Studio& studio, QWidget* parent) : QLineEdit(parent), studi
       QStringLiteral("A text to find, the number of a token, or a query and a key (Ctrl+F); Enter: the next, "
                      "Shift+Enter: the one before"));
   setClearButtonEnabled(true);
-  setMaximumWidth(24 * parent->fontMetrics().averageCharWidth());
+}
+
+QSize FindField::sizeHint() const {
+  constexpr int kBeside = 16;  // its frame, and a letter
+  return {fontMetrics().horizontalAdvance(placeholderText()) + kBeside, QLineEdit::sizeHint().height()};
 }
 
 void FindField::keyPressEvent(QKeyEvent* event) {

@@ -12,6 +12,8 @@ class FindField : public QLineEdit {
 
  public:
   FindField(Studio& studio, QWidget* parent);
+  // As wide as what it says while it is empty: typing moves nothing beside it.
+  QSize sizeHint() const override;
 
  Q_SIGNALS:
   void failed(const QString& message);

@@ -2,6 +2,8 @@
 
 #include <QWidget>
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace locus::workbench {
 
@@ -44,22 +46,31 @@ int FlowLayout::flow(const QRect& rect, bool place) const {
   int x = room.x();
   int y = room.y();
   int line = 0;
+  std::vector<std::pair<QLayoutItem*, QRect>> of_line;
+  const auto end_line = [&] {
+    for (auto& [item, at] : of_line) {
+      if (place) {
+        item->setGeometry(at.translated(0, (line - at.height()) / 2));
+      }
+    }
+    of_line.clear();
+  };
   for (QLayoutItem* item : items_) {
     if (item->isEmpty()) {
       continue;  // hidden
     }
     const QSize size = item->sizeHint();
     if (x > room.x() && x + size.width() > room.right() + 1) {
+      end_line();
       x = room.x();
       y += line + kGapY;
       line = 0;
     }
-    if (place) {
-      item->setGeometry(QRect(QPoint(x, y), QSize(std::min(size.width(), std::max(room.width(), 1)), size.height())));
-    }
+    of_line.emplace_back(item, QRect(x, y, std::min(size.width(), std::max(room.width(), 1)), size.height()));
     x += size.width() + gap_px_;
     line = std::max(line, size.height());
   }
+  end_line();
   return y + line - rect.y() + margins.bottom();
 }
 

@@ -1,4 +1,4 @@
-// FlowLayout: widgets side by side, in as many lines as the width asks for.
+// FlowLayout: widgets side by side, in as many lines as the width asks for, those of a line about its middle.
 #pragma once
 
 #include <QLayout>

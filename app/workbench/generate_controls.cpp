@@ -20,7 +20,8 @@ void add_generate_controls(Studio& studio, QLayout& layout, QWidget* bar) {
   tokens->setObjectName(QStringLiteral("generate-count"));
   tokens->setRange(1, 1000);
   tokens->setValue(20);
-  tokens->setSuffix(QStringLiteral(" tokens"));
+  tokens->setPrefix(QStringLiteral("+"));
+  tokens->setToolTip(QStringLiteral("Tokens to generate"));
   tokens->setAccessibleName(QStringLiteral("Tokens to generate"));
   auto* temperature = new QDoubleSpinBox(bar);
   temperature->setObjectName(QStringLiteral("generate-temperature"));

@@ -28,7 +28,7 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr int kGapPx = 6;  // between the controls above the text
+constexpr int kGapPx = 4;  // between the controls above the text
 
 }  // namespace
 
@@ -120,6 +120,7 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
     button->setToolTip(QStringLiteral("Texts and an image to start from"));
     button->setPopupMode(QToolButton::InstantPopup);
     auto* menu = new QMenu(button);
+    menu->setObjectName(QStringLiteral("samples"));
     for (const auto& file : files) {
       QString name = QString::fromStdString(file.stem().string());
       name.replace(QLatin1Char('-'), QLatin1Char(' '));

@@ -4,6 +4,7 @@
 #include <QList>
 #include <QMainWindow>
 #include <QTimer>
+#include <array>
 #include <filesystem>
 #include <memory>
 
@@ -11,6 +12,7 @@
 #include "app/workbench/studio.h"
 #include "app/workbench/workbench.h"
 
+class QDialog;
 class QDockWidget;
 class QLabel;
 class QMenu;
@@ -132,6 +134,9 @@ class MainWindow : public QMainWindow {
   void fit_into_screen();
   void keep_layout();
   void set_scale(double scale);
+  std::array<int, 3> panel_sizes() const;  // the widths of the left and the right panels, the height of the lower one
+  void scale_panels();
+  void show_at_start(QDialog* dialog);
   void say_written(const Result<std::vector<std::filesystem::path>>& files);
   void ask_export_all();
   // What a figure or its recipe shows, as a step that undo() takes back. False: the file says nothing of it.
@@ -183,6 +188,8 @@ class MainWindow : public QMainWindow {
   std::vector<std::filesystem::path> opening_;  // asked for by the user; recent once they have opened
   bool dark_ = false;
   double scale_ = 1;
+  std::array<double, 3> panels_{};      // as panel_sizes(), of text of scale 1
+  std::array<int, 3> scaled_panels_{};  // what they were made by the last scale_panels()
   bool ui_hidden_ = false;
   QList<QDockWidget*> hidden_docks_;  // with the UI: they come back with it
 };

@@ -297,7 +297,7 @@ void MainWindow::show_welcome() {
   });
   connect(welcome, &Welcome::checkpoint_wanted, this, &MainWindow::ask_open_folder);
   connect(welcome, &Welcome::manual_wanted, this, [this] { show_manual(this); });
-  welcome->show();
+  show_at_start(welcome);
 }
 
 }  // namespace locus::workbench

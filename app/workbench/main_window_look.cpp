@@ -1,12 +1,15 @@
 // How the main window looks: theme, scale, what is hidden, the layout of the last time.
 #include <QApplication>
+#include <QDialog>
 #include <QDockWidget>
 #include <QMenuBar>
 #include <QScreen>
 #include <QSettings>
 #include <QStatusBar>
+#include <QTimer>
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <utility>
 
 #include "app/viewport/canvas.h"
@@ -26,6 +29,8 @@ namespace locus::workbench {
 namespace {
 
 constexpr QSize kUsualSize(1440, 900);
+constexpr int kBesideFigure = 24;  // pixels from the edges of the window
+constexpr int kFocusMs = 500;      // in which it has the keyboard, if it is given it
 
 }  // namespace
 
@@ -39,7 +44,34 @@ void MainWindow::set_theme(bool dark) {
   }
 }
 
+std::array<int, 3> MainWindow::panel_sizes() const {
+  return {checkpoints_->width(), inspector_->width(), input_->height()};
+}
+
+// Panels grow with their text, the map keeps most of the window; as the text shrinks again they give back what they
+// took.
+void MainWindow::scale_panels() {
+  const std::array<int, 3> room = {width() / 4, width() / 4, height() / 3};
+  std::array<int, 3> wanted{};
+  for (std::size_t n = 0; n < wanted.size(); ++n) {
+    wanted[n] = std::min(static_cast<int>(panels_[n] * scale_), std::max(room[n], static_cast<int>(panels_[n])));
+  }
+  for (int pass = 0; pass < 2; ++pass) {  // how many lines their controls take depends on their width
+    QApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+    resizeDocks({checkpoints_, inspector_}, {wanted[0], wanted[1]}, Qt::Horizontal);
+    resizeDocks({input_}, {wanted[2]}, Qt::Vertical);
+  }
+  QApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+  scaled_panels_ = panel_sizes();
+}
+
 void MainWindow::set_scale(double scale) {
+  constexpr int kMoved = 2;  // pixels, by which the user has made a panel larger or smaller
+  const std::array<int, 3> now = panel_sizes();
+  for (std::size_t n = 0; n < now.size(); ++n) {
+    panels_[n] = std::abs(now[n] - scaled_panels_[n]) > kMoved ? now[n] / scale_ : panels_[n];
+  }
+  scaled_panels_ = now;
   scale_ = std::clamp(scale, 0.6, 3.0);
   QFont font = QApplication::font();
   font.setPointSizeF(10 * scale_);
@@ -48,6 +80,24 @@ void MainWindow::set_scale(double scale) {
   if (link_ != nullptr) {
     link_->set_scale(scale_);
   }
+  if (isVisible()) {
+    QTimer::singleShot(0, this, &MainWindow::scale_panels);
+  }
+}
+
+// A dialog that nobody asked for lets the figure be seen, and waits until this window has the keyboard: window managers
+// give it to dialogs of such windows alone.
+void MainWindow::show_at_start(QDialog* dialog) {
+  dialog->adjustSize();
+  const QRect room = geometry();
+  dialog->move(room.right() - dialog->width() - kBesideFigure, room.top() + kBesideFigure);
+  if (isActiveWindow()) {
+    dialog->show();
+    return;
+  }
+  const auto show = [dialog] { dialog->show(); };
+  connect(qApp, &QGuiApplication::focusWindowChanged, dialog, show, Qt::SingleShotConnection);
+  QTimer::singleShot(kFocusMs, dialog, show);
 }
 
 // Hides what is shown around the figure, and brings back the same: a panel that was folded before stays so.

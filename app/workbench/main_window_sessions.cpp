@@ -57,8 +57,12 @@ bool MainWindow::save_session_to(const std::filesystem::path& path) {
 
 void MainWindow::new_session() {
   if (may_replace()) {
+    const bool kept = !studio_->checkpoints().empty() || !studio_->bookmarks().empty();
     studio_->restore({});
     show_title();
+    if (kept) {
+      say(QStringLiteral("a new session; the one before is under File > Earlier states"));
+    }
   }
 }
 
@@ -162,7 +166,7 @@ void MainWindow::offer_recovery() {
   const QPushButton* restore = box->addButton(QStringLiteral("&Restore it"), QMessageBox::AcceptRole);
   box->addButton(QStringLiteral("&Not now"), QMessageBox::RejectRole);
   connect(restore, &QPushButton::clicked, this, [this, file = *left] { return_to(file); });
-  box->show();
+  show_at_start(box);
 }
 
 void MainWindow::return_to(const std::filesystem::path& state) {

@@ -18,7 +18,10 @@ RulerLink::RulerLink(Studio& studio, PositionRuler& ruler, QObject* parent)
     edit.by = by;
     pulled_.show(edit);
   });
-  connect(&ruler_, &PositionRuler::ended, &pulled_, &LiveEdit::end);
+  connect(&ruler_, &PositionRuler::ended, this, [this] {
+    pulled_.end();
+    update();  // of a run that came while the token was pulled
+  });
 }
 
 QCheckBox* RulerLink::make_switch(QWidget* parent) {

@@ -172,6 +172,7 @@ TEST_F(WindowEdits, ATokenIsPulledAlongItsPositions) {
   window_->studio().undo();
   ASSERT_TRUE(settle());
   EXPECT_EQ(window_->studio().checkpoints().size(), 1U);
+  EXPECT_EQ(ruler.place_of(4), from);  // the line follows
   window_->studio().redo();
   ASSERT_TRUE(settle());
   ASSERT_EQ(window_->studio().columns().size(), 2U);

@@ -5,7 +5,10 @@
 #include <QAction>
 #include <QDockWidget>
 #include <QHeaderView>
+#include <QLineEdit>
 #include <QTableWidget>
+#include <array>
+#include <cstdlib>
 
 namespace locus::workbench {
 namespace {
@@ -118,6 +121,56 @@ TEST_F(WindowLayout, TextGrowsAndShrinksWithoutBreakingTheLayoutAndSurvives) {
     control(Qt::Key_Minus);
   }
   EXPECT_NEAR(QApplication::font().pointSizeF(), usual, 0.1);
+}
+
+TEST_F(WindowLayout, PanelsGiveBackWhatTheirTextTookAndRowsHoldIt) {
+  window_->resize(1280, 800);
+  open_four();
+  const auto rest = [this] {
+    ASSERT_TRUE(settle());
+    wait([] { return false; }, 300);
+  };
+  rest();
+  const auto sizes = [this] {
+    return std::array<int, 3>{dock("checkpoints-dock").width(), dock("inspector-dock").width(),
+                              dock("input-dock").height()};
+  };
+  const auto usual = sizes();
+  const double map = least_map();
+  for (int n = 0; n < 6; ++n) {
+    control(Qt::Key_Plus);
+    rest();
+  }
+  EXPECT_GT(sizes()[1], usual[1] * 1.15);  // its text is larger too
+  for (const char* name : {"cell", "predictions"}) {
+    const auto* table = window_->findChild<QTableWidget*>(QLatin1String(name));
+    EXPECT_GE(table->rowHeight(0), table->fontMetrics().height()) << name;
+  }
+  for (int n = 0; n < 6; ++n) {
+    control(Qt::Key_Minus);
+    rest();
+  }
+  for (std::size_t n = 0; n < usual.size(); ++n) {
+    EXPECT_NEAR(sizes()[n], usual[n], 4) << n;
+  }
+  EXPECT_NEAR(least_map(), map, 4);
+}
+
+TEST_F(WindowLayout, ControlsAboveTheTextStandOnOneLineAboutItsMiddle) {
+  window_->resize(1280, 800);
+  open("gentle-trained-on-long-texts");
+  open("steep");
+  window_->studio().set_text(std::string(238, 'a'));
+  ASSERT_TRUE(settle());
+  window_->resizeDocks({&dock("checkpoints-dock"), &dock("inspector-dock")}, {224, 243}, Qt::Horizontal);
+  const QWidget& find = *window_->findChild<QWidget*>(QStringLiteral("find"));
+  const QWidget& ruler = *window_->findChild<QWidget*>(QStringLiteral("show-ruler"));
+  EXPECT_TRUE(wait([&] { return std::abs(find.geometry().center().y() - ruler.geometry().center().y()) <= 1; }, 5000));
+  const int width = find.width();
+  window_->findChild<QLineEdit*>(QStringLiteral("find"))->setText(QStringLiteral("three"));
+  wait([] { return false; }, 100);
+  EXPECT_EQ(find.width(), width);
+  EXPECT_NEAR(find.geometry().center().y(), ruler.geometry().center().y(), 1);
 }
 
 TEST_F(WindowLayout, TheInspectorShowsEveryColumnReadably) {

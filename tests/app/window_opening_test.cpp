@@ -170,6 +170,7 @@ TEST_F(WindowOpening, TheFirstStartWelcomesAndHelpDoesItAgain) {
   ASSERT_NE(find<QDialog>("welcome"), nullptr);
   find<QPushButton>("welcome-text")->click();
   EXPECT_TRUE(wait([this] { return find<QPlainTextEdit>("editor")->hasFocus() || !window_->isActiveWindow(); }, 3000));
+  ASSERT_TRUE(wait([this] { return find<QDialog>("welcome")->isVisible(); }));
   find<QDialog>("welcome")->close();
   ASSERT_TRUE(wait([this] { return find<QDialog>("welcome") == nullptr; }));
   window_->close();
