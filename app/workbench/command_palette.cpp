@@ -92,12 +92,15 @@ void CommandPalette::refresh() {
     item->setData(kRole, static_cast<int>(n));
     item->setData(Qt::AccessibleDescriptionRole, command.hint);
   }
+  if (list_->count() == 0) {
+    (new QListWidgetItem(QStringLiteral("nothing has these words in its name"), list_))->setFlags(Qt::NoItemFlags);
+  }
   list_->setCurrentRow(0);
 }
 
 void CommandPalette::run_chosen() {
   const QListWidgetItem* item = list_->currentItem();
-  if (item == nullptr) {
+  if (item == nullptr || !item->data(kRole).isValid()) {
     return;
   }
   const auto run = commands_[static_cast<std::size_t>(item->data(kRole).toInt())].run;

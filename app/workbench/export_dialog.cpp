@@ -37,6 +37,7 @@ constexpr std::array kJournals = {
     Journal{"Nature page", 183},       Journal{"Elsevier column", 90},  Journal{"Elsevier page", 190},
     Journal{"Springer LNCS text", 122}};
 constexpr double kMillimetresPerInch = 25.4;
+constexpr double kMostOfScreen = 0.94;  // for the dialog and its frame
 
 // "All layers" and "all heads", where the view has them.
 struct Batch {
@@ -159,6 +160,17 @@ class PaperForm {
   QCheckBox* legend_ = nullptr;
 };
 
+// The dialog grows until the preview is seen whole, or the screen has no more room.
+void show_whole(QLabel& preview) {
+  QWidget* dialog = preview.window();
+  const QSize hidden = (preview.size() - preview.parentWidget()->size()).expandedTo({0, 0});
+  const QRect screen = preview.screen()->availableGeometry();
+  dialog->resize((dialog->size() + hidden).boundedTo(screen.size() * kMostOfScreen));
+  if (!screen.contains(dialog->geometry())) {
+    dialog->move(screen.center() - dialog->rect().center());
+  }
+}
+
 // Draws the figure as large on the screen as it will be on paper.
 void show_preview(Studio& studio, ExportJob job, const session::PaperState& paper, const QPointer<QLabel>& label) {
   const QScreen* screen = label->screen();
@@ -186,6 +198,7 @@ void show_preview(Studio& studio, ExportJob job, const session::PaperState& pape
         pixmap.setDevicePixelRatio(ratio);
         label->setPixmap(pixmap);
         label->adjustSize();
+        show_whole(*label);
       });
 }
 

@@ -12,6 +12,7 @@
 #include <QPointer>
 #include <QTextEdit>
 #include <algorithm>
+#include <cmath>
 
 #include "app/session/shared_options.h"
 #include "app/viewport/canvas.h"
@@ -138,6 +139,12 @@ std::vector<Command> MainWindow::commands() {
       add_menu(text_and_key(*action).first + QStringLiteral(": "), action->menu(), list);
     }
   }
+  if (QMenu* samples = input_->findChild<QMenu*>(QStringLiteral("samples"))) {
+    add_menu(QStringLiteral("Sample: "), samples, list);
+  }
+  for (auto* box : input_->findChildren<QCheckBox*>()) {
+    list.push_back({QStringLiteral("Input: ") + box->text(), box->toolTip(), [box] { box->toggle(); }});
+  }
   add_place_commands(list);
   add_option_commands(list);
   return list;
@@ -176,7 +183,7 @@ void MainWindow::show_canvas_menu(const CanvasPlace& place, const QPoint& at) {
     menu->addAction(text, this, run)->setObjectName(QLatin1String(name));
   };
   const views::Selection& there = place.selection;
-  if (place.value) {
+  if (place.value && !std::isnan(*place.value)) {
     const QString value = qt(general_text(static_cast<double>(*place.value), kFloatDigits));
     add("copy-value", QStringLiteral("Copy the value %1").arg(value),
         [value] { QApplication::clipboard()->setText(value); });

@@ -1,6 +1,7 @@
 // Everything by its name: the palette; menus at a place of the map and of the tokens; keys wherever one is.
 #include "tests/support/window.h"
 
+#include <QCheckBox>
 #include <QClipboard>
 #include <QLineEdit>
 #include <QListWidget>
@@ -73,6 +74,30 @@ TEST_F(WindowPalette, ReachesViewsHeadsOptionsFiguresAndCheckpoints) {
   EXPECT_EQ(window_->studio().state().view, "pe-dot-product");
   command("checkpoint steep");
   EXPECT_EQ(window_->studio().columns().size(), 1U);
+  command("input ruler");
+  EXPECT_TRUE(window_->findChild<QCheckBox*>(QStringLiteral("show-ruler"))->isChecked());
+}
+
+TEST_F(WindowPalette, SaysThatNothingIsFound) {
+  press(window_->canvas(), Qt::Key_K, {}, Qt::ControlModifier);
+  auto* line = window_->findChild<QLineEdit*>(QStringLiteral("palette-line"));
+  ASSERT_NE(line, nullptr);
+  line->setText(QStringLiteral("nobody calls it so"));
+  const auto* list = window_->findChild<QListWidget*>(QStringLiteral("palette-list"));
+  ASSERT_EQ(list->count(), 1);
+  EXPECT_FALSE(list->item(0)->flags().testFlag(Qt::ItemIsEnabled));
+  press(line, Qt::Key_Return);  // does nothing
+  EXPECT_NE(window_->findChild<QDialog*>(QStringLiteral("palette")), nullptr);
+}
+
+TEST_F(WindowPalette, AMaskedCellHasNoValueToCopy) {
+  open_two();
+  figure::Hit hit = cell(0);
+  hit.x = 7.5;
+  hit.y = 2.5;
+  Q_EMIT window_->canvas()->context_requested(hit, QPoint(100, 100));
+  EXPECT_EQ(menu_action("canvas-menu", "copy-value"), nullptr);
+  EXPECT_NE(menu_action("canvas-menu", "pin"), nullptr);
 }
 
 TEST_F(WindowPalette, TheMapsMenuCopiesPinsComparesAndOpensElsewhere) {
