@@ -12,6 +12,7 @@
 #include <QDialog>
 #include <QLineEdit>
 #include <QPointer>
+#include <QScrollArea>
 #include <QSet>
 
 #include "app/workbench/command_palette.h"
@@ -114,6 +115,11 @@ TEST_F(WindowKeyboard, TabComesToEveryControlAndShowsWhereItIs) {
     EXPECT_TRUE(chain.contains(each)) << "Tab does not come to " << description(each).toStdString();
     if (each == named("canvas-holder")) {
       continue;
+    }
+    for (QWidget* around = each->parentWidget(); around != nullptr; around = around->parentWidget()) {
+      if (auto* scroll = qobject_cast<QScrollArea*>(around)) {
+        scroll->ensureWidgetVisible(each);  // as Tab itself does
+      }
     }
     each->setFocus(Qt::TabFocusReason);
     EXPECT_TRUE(wait([&] { return each->hasFocus(); })) << "the window has lost the keyboard";
