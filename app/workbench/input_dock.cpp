@@ -28,7 +28,7 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr int kGapPx = 4;  // between the controls above the text
+constexpr int kGapPx = 3;  // between the controls above the text
 
 }  // namespace
 
@@ -148,6 +148,8 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   connect(find_, &FindField::left, this, &InputDock::left_editor);
   layout->addWidget(find_);
   count_ = new QLabel(bar);
+  // The first run leaves the controls in their lines, and the canvas its size.
+  count_->setMinimumWidth(fontMetrics().horizontalAdvance(QStringLiteral("0000 tokens")));
   layout->addWidget(count_);
   auto* ids = new QCheckBox(QStringLiteral("ids"), bar);
   ids->setToolTip(QStringLiteral("Show each token's id"));

@@ -51,7 +51,7 @@ std::array<int, 3> MainWindow::panel_sizes() const {
 // Panels grow with their text, the map keeps most of the window; as the text shrinks again they give back what they
 // took.
 void MainWindow::scale_panels() {
-  const std::array<int, 3> room = {width() / 4, width() / 4, height() / 3};
+  const std::array<int, 3> room = {width() / 4, width() / 4, height() / 4};
   std::array<int, 3> wanted{};
   for (std::size_t n = 0; n < wanted.size(); ++n) {
     wanted[n] = std::min(static_cast<int>(panels_[n] * scale_), std::max(room[n], static_cast<int>(panels_[n])));
