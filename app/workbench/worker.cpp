@@ -144,7 +144,7 @@ bool Worker::idle() const {
 void Worker::loop(const StopToken& closing) {
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
   while (auto job = take(closing)) {
-    run(*std::move(job));
+    run(*job);
   }
 }
 
@@ -170,7 +170,7 @@ std::optional<Worker::Job> Worker::take(const StopToken& closing) {
   return job;
 }
 
-void Worker::run(Job job) {
+void Worker::run(const Job& job) {
   StopToken stop;
   {
     const std::lock_guard lock(mutex_);

@@ -86,7 +86,7 @@ class Worker {
   void loop(const StopToken& closing);
   std::optional<Job> take(const StopToken& closing);
   std::vector<Job>::const_iterator next() const;  // with mutex_ held
-  void run(Job job);
+  void run(const Job& job);
   void finish(const Job& job, Deliver deliver);
   // The next result to hand over, of jobs up to number `last`.
   std::optional<Finished> take_finished(std::uint64_t last);

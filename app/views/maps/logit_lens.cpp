@@ -19,7 +19,7 @@ struct Lens : models::LogitLens {};
 std::size_t cached_bytes(const Lens& lens) {
   std::size_t bytes = sizeof(Lens) + views::cached_bytes(lens.probability) + 16 * lens.ids.size();
   for (const std::string& label : lens.labels) {
-    bytes += sizeof label + label.size();
+    bytes += sizeof(std::string) + label.size();
   }
   return bytes;
 }
