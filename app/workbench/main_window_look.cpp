@@ -208,19 +208,33 @@ void MainWindow::size_docks() {
   resizeDocks({figures_, checkpoints_}, {420, 300}, Qt::Vertical);
 }
 
-// No part of the window lies outside the screen that most of it is on.
+// No part of the window and its frame, which the window manager adds around a window that is shown, lies outside the
+// screen that most of it is on. One that wants all of the screen is maximised; one that lies inside stays where it is,
+// or where the window manager puts it.
 void MainWindow::fit_into_screen() {
   const QScreen* on = QGuiApplication::screenAt(geometry().center());
   on = on == nullptr ? QGuiApplication::primaryScreen() : on;
   if (on == nullptr || isMaximized() || isFullScreen()) {
     return;
   }
-  const QRect room = on->availableGeometry();
-  const QRect now = geometry();
-  const QSize size = now.size().boundedTo(room.size());
-  const QPoint at(std::clamp(now.x(), room.x(), room.right() + 1 - size.width()),
-                  std::clamp(now.y(), room.y(), room.bottom() + 1 - size.height()));
-  setGeometry(QRect(at, size));
+  const QSize usual_frame(10, 40);
+  const QSize frame = isVisible() ? frameGeometry().size() - size() : usual_frame;
+  const QRect screen = on->availableGeometry();
+  const QSize room = screen.size() - frame;
+  const bool wants_all = width() > room.width() && height() > room.height();
+  const QSize fitting = size().boundedTo(room);
+  if (fitting != size()) {
+    resize(fitting);
+  }
+  const QPoint now = frameGeometry().topLeft();
+  const QPoint at(std::clamp(now.x(), screen.x(), screen.x() + room.width() - fitting.width()),
+                  std::clamp(now.y(), screen.y(), screen.y() + room.height() - fitting.height()));
+  if (at != now) {
+    move(at);
+  }
+  if (wants_all) {
+    setWindowState(windowState() | Qt::WindowMaximized);
+  }
 }
 
 void MainWindow::keep_layout() {

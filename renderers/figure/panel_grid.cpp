@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace locus::figure {
 namespace {
@@ -183,9 +184,42 @@ void align_titles(Grid& grid) {
   }
 }
 
+bool names_the_same(const Axis& a, const Axis& b) {
+  return a.cell_names && b.cell_names && a.view.low == b.view.low && a.view.high == b.view.high &&
+         (a.cell_names == b.cell_names || *a.cell_names == *b.cell_names);
+}
+
+// The axis without words: another panel has them.
+Axis unnamed(Axis axis) {
+  axis.label.clear();
+  axis.cell_names = std::make_shared<const std::vector<std::string>>(axis.cell_names->size());
+  return axis;
+}
+
+// Tokens are named once a row and once a column of maps, whose cells stand in line, where all have the same: at the
+// left and below. Empty: the panel names its own.
+std::optional<Panel> without_repeated_names(const Grid& grid, std::size_t n) {
+  const std::vector<Panel>& panels = grid.figure.panels;
+  const Panel& panel = panels[n];
+  const std::size_t below = n + static_cast<std::size_t>(grid.columns);
+  const auto is_map = [](const Panel& each) { return each.equal_aspect && has_map(each); };
+  const bool named_below = below < panels.size() && is_map(panel) && is_map(panels[below]) &&
+                           panels[below].x.label == panel.x.label && names_the_same(panels[below].x, panel.x);
+  const bool named_left = grid.column_of(n) > 0 && is_map(panel) && is_map(panels[n - 1]) && panel.y.label.empty() &&
+                          names_the_same(panels[n - 1].y, panel.y);
+  if (!named_below && !named_left) {
+    return {};
+  }
+  Panel shorter = panel;
+  shorter.x = named_below ? unnamed(panel.x) : panel.x;
+  shorter.y = named_left ? unnamed(panel.y) : panel.y;
+  return shorter;
+}
+
 void measure_all(Grid& grid) {
   for (std::size_t n = 0; n < grid.decors.size(); ++n) {
-    const Panel& panel = grid.figure.panels[n];
+    const std::optional<Panel> shorter = without_repeated_names(grid, n);
+    const Panel& panel = shorter ? *shorter : grid.figure.panels[n];
     const Rect share{0, 0, share_width(grid, n), grid.plot_height[static_cast<std::size_t>(grid.row_of(n))]};
     const Rect plot = plot_rect(panel, share, grid.style);
     grid.decors[n] = measure(panel, plot.width, plot.height, grid.titles, grid.style, grid.metrics);

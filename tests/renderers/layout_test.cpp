@@ -353,6 +353,44 @@ TEST(Layout, ARowOfMapsWrapsIntoTheGridThatMakesThemLargest) {
   }
 }
 
+// Four maps of the same tokens: the lower row and the left column name them; one map of other tokens has its own, and
+// so has the map above it.
+TEST(Layout, MapsInLineNameTheirTokensOnce) {
+  const text::Typeface typeface;
+  Figure figure;
+  figure.columns = 2;
+  for (int n = 0; n < 4; ++n) {
+    Panel panel = samples::by_name("attention")->panels.front();
+    panel.y.label = n % 2 == 0 ? "query" : "";
+    figure.panels.push_back(std::move(panel));
+  }
+  const auto labels = [&](std::size_t n, bool along_x) {
+    const Layout layout = lay_out(figure, 900, 800, Style::light(11, 1), typeface);
+    const Rect plot = layout.panels[n].plot;
+    const auto& texts = layout.panels[n].texts;
+    return std::count_if(texts.begin(), texts.end(), [&](const PlacedText& text) {
+      return along_x ? text.at.y > plot.bottom() && text.at.x < plot.right() : text.at.x < plot.x;
+    });
+  };
+  const double shared = lay_out(figure, 900, 800, Style::light(11, 1), typeface).panels[0].plot.width;
+  EXPECT_EQ(labels(0, true), 0);
+  EXPECT_EQ(labels(1, true), 0);
+  EXPECT_GT(labels(2, true), 4);
+  EXPECT_GT(labels(3, true), 4);
+  EXPECT_GT(labels(0, false), 4);
+  EXPECT_EQ(labels(1, false), 0);
+  EXPECT_EQ(labels(3, false), 0);
+  auto others = std::make_shared<std::vector<std::string>>(*figure.panels[3].x.cell_names);
+  others->front() += "x";
+  figure.panels[3].x.cell_names = others;
+  figure.panels[3].y.cell_names = others;
+  EXPECT_GT(labels(1, true), 4);
+  EXPECT_GT(labels(3, true), 4);
+  EXPECT_GT(labels(3, false), 4);
+  EXPECT_EQ(labels(0, true), 0);
+  EXPECT_LT(lay_out(figure, 900, 800, Style::light(11, 1), typeface).panels[0].plot.width, shared);
+}
+
 TEST(Layout, TextsOfDifferentPanelsDoNotOverprint) {
   const text::Typeface typeface;
   for (const auto& [width, height] : std::vector<std::pair<double, double>>{{730, 520}, {500, 400}, {1400, 300}}) {
