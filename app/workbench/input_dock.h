@@ -33,6 +33,10 @@ class InputDock : public QDockWidget {
   FindField& find() { return *find_; }
   // The column whose tokens are shown.
   void set_column(std::size_t column);
+  // The input as ids, those of the text so far, with the keyboard in their editor.
+  void type_ids();
+  // The ids that a folder's tokenizer makes of the text typed last. What it lacks is said by failed().
+  void borrow_from(const std::filesystem::path& folder);
 
  Q_SIGNALS:
   void failed(const QString& message);
@@ -54,6 +58,8 @@ class InputDock : public QDockWidget {
   void connect_ids();
   void fill_lenders();
   void borrow(const Checkpoint& lender);
+  template <class Tokens>
+  void take_ids(const Tokens& tokens);
   QWidget* make_bar(const std::filesystem::path& samples);
 
   Studio& studio_;

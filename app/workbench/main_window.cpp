@@ -14,6 +14,7 @@
 #include <QUrl>
 #include <QVBoxLayout>
 #include <QVulkanInstance>
+#include <algorithm>
 
 #include "app/session/portable.h"
 #include "app/viewport/canvas.h"
@@ -39,6 +40,15 @@ constexpr int kJournalMs = 1500;  // from a change to its journal
 
 std::filesystem::path default_config_dir() {
   return QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation).toStdString() + "/locus";
+}
+
+// A text for a checkpoint that reads ids only.
+bool wants_ids(const Studio& studio) {
+  const std::vector<Checkpoint>& all = studio.checkpoints();
+  return studio.input().text && std::any_of(all.begin(), all.end(), [](const Checkpoint& each) {
+           const models::ModelInfo* info = each.info();
+           return each.entry.shown && info != nullptr && !info->image && !info->tokenizer;
+         });
 }
 
 }  // namespace
@@ -73,6 +83,8 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
     say(message, true);
     if (!session::missing_checkpoints(studio_->session(), false).empty()) {
       offer(QStringLiteral("Find it…"), [this] { ask_missing(); });
+    } else if (wants_ids(*studio_)) {
+      offer(QStringLiteral("Ids…"), [this] { input_->type_ids(); });
     }
   });
   connect(studio_.get(), &Studio::input_changed, this, [this] {  // it was of another input

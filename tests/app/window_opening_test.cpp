@@ -1,6 +1,7 @@
 // Ways to begin: the welcome, the hub's cache, ids without a tokenizer, what if.
 #include "tests/support/window.h"
 
+#include <QDockWidget>
 #include <QDoubleSpinBox>
 #include <QLabel>
 #include <QMenu>
@@ -12,7 +13,9 @@
 #include <fstream>
 
 #include "app/workbench/ids_panel.h"
+#include "app/workbench/input_dock.h"
 #include "app/workbench/what_if_dialog.h"
+#include "tests/support/paths.h"
 
 namespace locus::workbench {
 namespace {
@@ -62,7 +65,7 @@ TEST_F(WindowOpening, IdsAreTypedDrawnAndBorrowed) {
   EXPECT_EQ(window_->studio().input().ids, random_ids(9, 0, 256));
   auto* lenders = find<QMenu>("lenders");
   Q_EMIT lenders->aboutToShow();
-  ASSERT_EQ(lenders->actions().size(), 1);
+  ASSERT_EQ(lenders->actions().size(), 2);  // and a folder
   lenders->actions().front()->trigger();
   EXPECT_EQ(window_->studio().input().ids, (std::vector<std::int64_t>{97, 98}));
   find<QToolButton>("type-text")->click();
@@ -70,6 +73,43 @@ TEST_F(WindowOpening, IdsAreTypedDrawnAndBorrowed) {
   EXPECT_EQ(window_->studio().input().text, "ab");
   window_->studio().undo();  // to before the ids
   ASSERT_TRUE(settle());
+}
+
+// A checkpoint that reads ids only: the message has the button that helps, and any folder lends its tokenizer.
+TEST_F(WindowOpening, IdsOnlyIsSaidWithAWayOut) {
+  const QTemporaryDir temporary;
+  const fs::path folder = fs::path(temporary.path().toStdString()) / "ids-only";
+  const std::string lender = test::source_dir() + "/assets/checkpoints/text-words-rope";
+  fs::copy(lender, folder);
+  fs::remove(folder / "tokenizer.json");
+  opener_ = models::open;
+  window_.reset();
+  make_window();
+  type("the cat");
+  window_->open_path(folder);
+  ASSERT_TRUE(settle());
+  auto* help = find<QPushButton>("help-with-it");
+  ASSERT_TRUE(help->isVisible());
+  EXPECT_EQ(help->text(), QStringLiteral("Ids…"));
+  help->click();
+  EXPECT_TRUE(find<QPlainTextEdit>("ids-editor")->isVisible());
+  auto* input = dynamic_cast<InputDock*>(find<QDockWidget>("input-dock"));
+  ASSERT_NE(input, nullptr);
+  input->borrow_from(folder);
+  EXPECT_NE(window_->last_message().indexOf(QStringLiteral("expected tokenizer.json")), -1)
+      << window_->last_message().toStdString();
+  input->borrow_from(lender);
+  ASSERT_TRUE(settle());
+  const auto model = models::open(lender);
+  models::Input text;
+  text.text = "the cat";
+  const auto tokens = (*model)->tokenize(text);
+  std::vector<std::int64_t> expected;
+  for (const models::TokenInfo& token : *tokens) {
+    expected.push_back(token.id);
+  }
+  EXPECT_EQ(window_->studio().input().ids, expected);
+  EXPECT_EQ(window_->studio().columns().size(), 1U);
 }
 
 // Opens what is in the cache, but for what is called broken.
