@@ -36,9 +36,7 @@ class RandomHands {
  public:
   RandomHands(MainWindow& window, const std::filesystem::path& folder, unsigned seed)
       : window_(window), folder_(folder), random_(seed) {
-    // Dialogs and menus that wait for an answer get one.
-    QObject::connect(&answer_, &QTimer::timeout, &answer_, [this] { answer(); });
-    answer_.start(20);
+    answer_later();
   }
 
   void act() {
@@ -285,6 +283,15 @@ class RandomHands {
     QCoreApplication::processEvents(QEventLoop::AllEvents, 20);
   }
 
+  // Dialogs and menus that wait for an answer get one: also those that an answer opens, whose loop runs inside of it,
+  // where a timer that repeats would not be heard again.
+  void answer_later() {
+    QTimer::singleShot(20, &answers_, [this] {
+      answer_later();
+      answer();
+    });
+  }
+
   void answer() {
     if (QWidget* popup = QApplication::activePopupWidget()) {
       auto* menu = qobject_cast<QMenu*>(popup);
@@ -311,7 +318,7 @@ class RandomHands {
   MainWindow& window_;
   const std::filesystem::path folder_;
   std::mt19937 random_;
-  QTimer answer_;
+  QObject answers_;  // end with it
 };
 
 class WindowEvents : public WindowTest {
