@@ -22,6 +22,7 @@ struct EvaluateOptions {
   std::int64_t samples = 0;
   std::int64_t map_samples = 0;
   std::vector<std::string> splits;
+  std::vector<std::string> seeds;
   bool record = false;
   OverrideOptions overrides;
   EditOptions edits;
@@ -79,12 +80,12 @@ void print_map(const training::EvaluationMap& map, Console& console) {
   }
 }
 
-void print_rows(const std::vector<training::Evaluation>& rows, Console& console) {
+void print_rows(const std::vector<training::Evaluation>& rows, const std::string& interval, Console& console) {
   std::string head = cell("checkpoint", 28) + cell("encoding", 16);
   for (const auto& [split, value] : rows.front().splits) {
     head += cell(split, 26);
   }
-  console.print(head + "(" + rows.front().metric + ", 95 % interval)");
+  console.print(head + "(" + rows.front().metric + ", " + interval + ")");
   for (const training::Evaluation& row : rows) {
     std::string line = cell(row.checkpoint, 28) + cell(row.encoding, 16);
     for (std::size_t n = 0; n < row.splits.size(); ++n) {
@@ -109,9 +110,35 @@ std::string kept_rows(std::size_t count, const EvaluateOptions& options) {
          (options.record ? " and recorded" : "");
 }
 
+void print(const std::vector<training::Evaluation>& rows, const std::string& interval, const EvaluateOptions& options,
+           Console& console) {
+  if (!options.json) {
+    return print_rows(rows, interval, console);
+  }
+  Json list = Json::array();
+  for (const training::Evaluation& row : rows) {
+    list.push_back(row_json(row));
+  }
+  console.print(dump({{"task", options.task}, {"rows", list}}));
+}
+
+Status run_record_seeds(const EvaluateOptions& options, const Context& context) {
+  if (options.paths.size() != 1) {
+    return usage("evaluate --seeds: expected one PATH, which keeps the other seeds' results, found " +
+                 std::to_string(options.paths.size()));
+  }
+  const std::vector<std::filesystem::path> others(options.seeds.begin(), options.seeds.end());
+  LOCUS_TRY(const training::Evaluation row, training::record_seeds(options.paths.front(), others));
+  print({row}, "mean, least and largest of " + std::to_string(others.size() + 1) + " seeds", options, context.console);
+  return {};
+}
+
 Status run_evaluate(const EvaluateOptions& options, const Context& context) {
   if (options.paths.empty()) {
     return usage("evaluate: expected at least one PATH");
+  }
+  if (!options.seeds.empty()) {
+    return run_record_seeds(options, context);
   }
   training::EvaluateOptions evaluate;
   evaluate.task = options.task;
@@ -146,15 +173,7 @@ Status run_evaluate(const EvaluateOptions& options, const Context& context) {
   if (!measured.ok() && (measured.error().code != ErrorCode::kCancelled || rows.empty())) {
     return measured;
   }
-  if (options.json) {
-    Json list = Json::array();
-    for (const training::Evaluation& row : rows) {
-      list.push_back(row_json(row));
-    }
-    context.console.print(dump({{"task", options.task}, {"rows", list}}));
-  } else {
-    print_rows(rows, context.console);
-  }
+  print(rows, "95 % interval", options, context.console);
   return measured;
 }
 
@@ -170,6 +189,8 @@ Action declare_evaluate(Arguments& arguments) {
   arguments.repeated("--split", options->splits, "measure only this split: in, or another of the task", "NAME");
   arguments.flag("--record", options->record,
                  "write the first split's value into training.json as `reference`, and the map as `map`");
+  arguments.list("--seeds", options->seeds,
+                 "the same training with other seeds: keep what they came to in PATH's training.json, measure nothing");
   arguments.integer("--map", options->map_samples, {},
                     "sequences a cell of the task's map (addition: by operand lengths)");
   options->overrides.declare(arguments);

@@ -1,6 +1,9 @@
 // locus train as a user meets it: interrupted, killed, resumed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "tests/support/run_locus.h"
 #include "tests/support/signalled.h"
 
@@ -36,6 +39,36 @@ TEST_F(CliTrain, WritesWhatOtherSubCommandsOpen) {
   EXPECT_NE(outcome.out.find("6 steps"), std::string::npos) << outcome.out;
   EXPECT_NE(read_text(file("done") + "/training.json").find("locus train text --corpus corpus.txt"), std::string::npos);
   EXPECT_EQ(run_locus({"info", file("done")}).status, 0);
+}
+
+// A training and one with another seed: the first keeps what the second came to, and no other training.
+TEST_F(CliTrain, SeedsAreKeptWithOneOfThem) {
+  const auto trained = [](const std::string& out, const std::string& steps, const std::string& seed) {
+    auto words = arguments(out, steps);
+    *std::find(words.begin(), words.end(), "7") = seed;
+    words.insert(words.end(), {"--validate", file("corpus.txt")});
+    return run_locus(words).status;
+  };
+  ASSERT_EQ(trained("seed-7", "6", "7"), 0);
+  ASSERT_EQ(trained("seed-8", "6", "8"), 0);
+  ASSERT_EQ(trained("longer", "8", "9"), 0);
+  const std::string file_of_7 = file("seed-7") + "/training.json";
+  const std::string before = read_text(file_of_7);
+  expect_error(run_locus({"evaluate", "text", file("seed-7"), "--seeds", file("longer")}), 3, "another steps");
+  expect_error(run_locus({"evaluate", "text", file("seed-7"), "--seeds", file("seed-7")}), 3, "another seed than 7");
+  expect_error(run_locus({"evaluate", "text", file("seed-7"), file("seed-8"), "--seeds", file("longer")}), 2,
+               "one PATH");
+  EXPECT_EQ(read_text(file_of_7), before);
+  const auto outcome = run_locus({"evaluate", "text", file("seed-7"), "--seeds", file("seed-8"), "--json"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const auto row = nlohmann::json::parse(outcome.out).at("rows").at(0);
+  const auto record = nlohmann::json::parse(read_text(file_of_7));
+  const double first = record.at("splits").at("in");
+  const double other = nlohmann::json::parse(read_text(file("seed-8") + "/training.json")).at("splits").at("in");
+  ASSERT_NE(first, other);
+  EXPECT_EQ(record.at("seeds"), (nlohmann::json{{{"seed", 8}, {"splits", {{"in", other}}}}}));
+  EXPECT_DOUBLE_EQ(row.at("splits").at("in"), (first + other) / 2);
+  EXPECT_EQ(row.at("interval").at("in"), (nlohmann::json{std::min(first, other), std::max(first, other)}));
 }
 
 TEST_F(CliTrain, CtrlCSavesAndResumeGoesOn) {

@@ -1,9 +1,11 @@
 // `length-curve`: perplexity and bits per byte against context length.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "app/views/controls.h"
+#include "app/views/curves/task_groups.h"
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
 #include "models/analyses.h"
@@ -105,20 +107,44 @@ void mark_trained_lengths(const ViewInput& input, figure::Panel& panel) {
   }
 }
 
+// Of columns that are one training with several seeds: their mean, and the least and the largest as a band.
+figure::Curve curve_of(const ViewInput& input, const std::vector<PointsPointer>& list,
+                       const std::vector<std::size_t>& group, bool perplexity) {
+  figure::Curve curve;
+  curve.name = input.columns[group.front()].name;
+  const Points& first = *list[group.front()];
+  for (std::size_t point = 0; point < first.size(); ++point) {
+    std::vector<double> values;
+    for (const std::size_t n : group) {
+      if (list[n]->size() == first.size()) {
+        const models::LengthPoint& each = (*list[n])[point];
+        values.push_back(perplexity ? each.perplexity : each.bits_per_byte);
+      }
+    }
+    curve.x.push_back(static_cast<double>(first[point].length));
+    curve.y.push_back(std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()));
+    if (group.size() > 1) {
+      curve.low.push_back(*std::min_element(values.begin(), values.end()));
+      curve.high.push_back(*std::max_element(values.begin(), values.end()));
+    }
+  }
+  return curve;
+}
+
 figure::Panel curve_panel(const ViewInput& input, const std::vector<PointsPointer>& list, bool perplexity) {
   figure::Panel panel;
   Extent x;
   Extent y;
-  for (std::size_t n = 0; n < list.size(); ++n) {
-    figure::Curve curve;
-    curve.name = input.columns[n].name;
-    for (const models::LengthPoint& point : *list[n]) {
-      curve.x.push_back(static_cast<double>(point.length));
-      curve.y.push_back(perplexity ? point.perplexity : point.bits_per_byte);
-      x.add(curve.x.back());
-      y.add(curve.y.back());
+  std::size_t seeds = 1;
+  for (const std::vector<std::size_t>& group : columns_by_training(input.columns)) {
+    panel.layers.emplace_back(curve_of(input, list, group, perplexity));
+    const auto& curve = std::get<figure::Curve>(panel.layers.back());
+    seeds = std::max(seeds, group.size());
+    for (std::size_t n = 0; n < curve.x.size(); ++n) {
+      x.add(curve.x[n]);
+      y.add(group.size() > 1 ? curve.low[n] : curve.y[n]);
+      y.add(group.size() > 1 ? curve.high[n] : curve.y[n]);
     }
-    panel.layers.emplace_back(std::move(curve));
   }
   const figure::Interval lengths = x.padded(0);
   panel.x.label = "context (tokens)";
@@ -129,6 +155,7 @@ figure::Panel curve_panel(const ViewInput& input, const std::vector<PointsPointe
   panel.y.view = y.padded(0.1);
   if (!list.empty() && !list[0]->empty()) {
     panel.note = "the same " + std::to_string(list[0]->front().scored) + " tokens at every length";
+    panel.note += seeds > 1 ? "; bands: least and largest of " + std::to_string(seeds) + " seeds" : "";
   }
   mark_trained_lengths(input, panel);
   return panel;

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "app/views/controls.h"
-#include "app/views/curves/task_results.h"
+#include "app/views/curves/task_groups.h"
 #include "app/views/list.h"
 #include "app/views/score_map.h"
 #include "app/views/series.h"
@@ -29,7 +29,8 @@ class TaskAccuracy final : public View {
       .title = "Task accuracy",
       .shows =
           "The error of task checkpoints in the trained distribution and out of it, a group of bars a split, with "
-          "95 % intervals where they are known. Addition makes a map by the lengths of its operands.",
+          "95 % intervals where they are known; runs that differ in their seed alone are one bar, their mean, with the "
+          "least and the largest. Addition makes a map by the lengths of its operands.",
       .look_for =
           "Bars near 0 at \"in\" and high elsewhere: learned, but tied to trained lengths or densities. CoPE's "
           "counting "
@@ -37,7 +38,7 @@ class TaskAccuracy final : public View {
           "of right sums reaches beyond the trained lengths (Fig. 2). Numbers come from training.json of each "
           "checkpoint, or from "
           "what locus evaluate --json printed.",
-      .paper = "TAPE Fig. 2, CoPE Tables 2 and 4",
+      .paper = "TAPE Fig. 2, CoPE Tables 2 to 4 and Fig. 2",
       .uses_input = false,
       .controls = {words("file", "Results",
                          "A file that locus evaluate --json printed; empty: training.json of every "
@@ -45,6 +46,10 @@ class TaskAccuracy final : public View {
                    choice("as", "As",
                           "A map by the lengths of operands where there is one, bars, or a table of numbers",
                           {"auto", "bars", "table", "map"}),
+                   words("by", "By",
+                         "A group of bars a value of this setting of the training, a bar an encoding: variables, "
+                         "train_size, steps, encoding.gates; empty: a group a split"),
+                   words("split", "Split", "The split that is compared by a setting; empty: in"),
                    toggle("accuracy", "Accuracy", "The share that is right, as TAPE's Fig. 2 shows it, not the error"),
                    toggle("log", "Logarithmic", "A logarithmic axis of errors, for bars")},
   };
@@ -64,7 +69,13 @@ void turn_to_accuracy(Accuracy& row) {
 
 Result<std::vector<Accuracy>> TaskAccuracy::read(const ViewInput& input) const {
   LOCUS_CHECK(check(*this, input));
-  LOCUS_TRY(std::vector<Accuracy> list, read_accuracies(input));
+  LOCUS_TRY(std::vector<Accuracy> runs, read_accuracies(input));
+  LOCUS_TRY(const std::string setting, input.options.text("by", ""));
+  LOCUS_TRY(const std::string split, input.options.text("split", ""));
+  std::vector<Accuracy> list = join_seeds(std::move(runs));
+  if (!setting.empty()) {
+    LOCUS_TRY(list, grouped_by(list, setting, split.empty() ? "in" : split));
+  }
   LOCUS_TRY(const bool accuracy, input.options.boolean("accuracy", false));
   for (Accuracy& each : list) {
     if (accuracy && each.metric != "error") {
@@ -138,7 +149,7 @@ figure::Figure map_figure(const ViewInput& input, const std::vector<Accuracy>& l
 
 constexpr double kLeastBars = 6;  // that a plot has room for
 
-figure::Figure bar_figure(const std::vector<Accuracy>& list, bool logarithmic) {
+figure::Figure bar_figure(const std::vector<Accuracy>& list, const std::string& cells, bool logarithmic) {
   const std::vector<std::string> names = split_names(list);
   figure::Panel panel;
   Extent extent;
@@ -170,7 +181,7 @@ figure::Figure bar_figure(const std::vector<Accuracy>& list, bool logarithmic) {
   // A few bars keep the width of bars.
   const auto splits = static_cast<double>(names.size());
   const double room = std::max(0.0, kLeastBars / static_cast<double>(list.size()) - splits) / 2;
-  panel.x = {.label = "split",
+  panel.x = {.label = cells,
              .view = {-room, splits + room},
              .cell_names = std::make_shared<const std::vector<std::string>>(names)};
   panel.y.label = metric_label(list.front().metric);
@@ -179,17 +190,14 @@ figure::Figure bar_figure(const std::vector<Accuracy>& list, bool logarithmic) {
   if (panel.y.logarithmic) {
     panel.y.view.low = least / 3;
   }
-  const bool intervals = std::any_of(list.begin(), list.end(), [](const Accuracy& row) {
-    return std::any_of(row.splits.begin(), row.splits.end(), [](const Split& split) { return !std::isnan(split.low); });
-  });
-  panel.note = intervals ? "lines: 95 %" : "";
+  panel.note = interval_note(list);
   figure::Figure figure;
   figure.panels.push_back(std::move(panel));
   return figure;
 }
 
 // One row a checkpoint, one column a split.
-figure::Figure table_figure(const ViewInput& input, const std::vector<Accuracy>& list) {
+figure::Figure table_figure(const ViewInput& input, const std::vector<Accuracy>& list, const std::string& cells) {
   auto names = std::make_shared<const std::vector<std::string>>(split_names(list));
   auto checkpoints = std::make_shared<std::vector<std::string>>();
   auto texts = std::make_shared<std::vector<std::string>>();
@@ -206,7 +214,7 @@ figure::Figure table_figure(const ViewInput& input, const std::vector<Accuracy>&
   ViewInput whole = input;
   whole.ignore_first = false;
   figure::Panel panel;
-  panel.x = {.label = "split", .view = {0, static_cast<double>(field.columns)}, .cell_names = names};
+  panel.x = {.label = cells, .view = {0, static_cast<double>(field.columns)}, .cell_names = names};
   panel.y.view = {static_cast<double>(field.rows), 0};
   panel.y.cell_names = checkpoints;
   panel.color_bar_label = metric_label(list.front().metric);
@@ -239,11 +247,13 @@ Result<figure::Figure> TaskAccuracy::figure(const ViewInput& input) const {
   if (as == "map" || (as == "auto" && mapped)) {
     return map_figure(input, list);
   }
-  return as == "table" ? table_figure(input, list) : bar_figure(list, logarithmic);
+  LOCUS_TRY(const std::string setting, input.options.text("by", ""));
+  const std::string cells = setting.empty() ? "split" : metric_label(setting);
+  return as == "table" ? table_figure(input, list, cells) : bar_figure(list, cells, logarithmic);
 }
 
-// Bars: one row a split, in the order shown, its number first; value, low and high a checkpoint. Maps: the first
-// checkpoint's.
+// Bars: one row a split, in the order shown, its number first (a setting's value where that is a number); value, low
+// and high a checkpoint. Maps: the first checkpoint's.
 Result<Data> TaskAccuracy::data(const ViewInput& input) const {
   LOCUS_TRY(const std::vector<Accuracy> list, read(input));
   LOCUS_TRY(const std::string as, input.options.text("as", "auto"));
@@ -255,9 +265,11 @@ Result<Data> TaskAccuracy::data(const ViewInput& input) const {
     return Data{{list.front().map->rows, list.front().map->columns}, list.front().map->values, {}};
   }
   const std::vector<std::string> names = split_names(list);
-  std::vector<Series> series{{"split", {}}};
+  LOCUS_TRY(const std::string setting, input.options.text("by", ""));
+  std::vector<Series> series{{setting.empty() ? "split" : setting, {}}};
   for (std::size_t n = 0; n < names.size(); ++n) {
-    series[0].values.push_back(static_cast<double>(n));
+    const auto value = setting.empty() ? std::nullopt : parse_number<double>(names[n]);
+    series[0].values.push_back(value.value_or(setting.empty() ? static_cast<double>(n) : kNaN));
   }
   for (const Accuracy& each : list) {
     Series value{each.checkpoint + " " + each.metric, {}};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/base/atomic_file.h"
 #include "core/base/numbers.h"
@@ -160,7 +161,43 @@ Result<std::vector<Accuracy>> read_evaluation(const fs::path& path) {
   return list;
 }
 
-Result<Accuracy> read_training(const Column& column) {
+std::string text_of(const json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// Of what was asked for, not of what came out: the task's options by their own names, the encoding's with "encoding."
+// before them, the rest as training.json names it.
+std::map<std::string, std::string> settings_of(const json& record) {
+  static const std::set<std::string> results{"command", "data",     "steps_done", "tokens",    "metric",
+                                             "splits",  "interval", "map",        "reference", "seeds"};
+  std::map<std::string, std::string> settings;
+  for (const auto& [name, value] : record.items()) {
+    if (results.count(name) == 0 && value.is_primitive() && !value.is_null()) {
+      settings[name] = text_of(value);
+    }
+  }
+  settings.try_emplace("train_size", "new");  // new sequences in every step
+  const auto add = [&](const json& options, const std::string& prefix) {
+    if (options.is_object()) {
+      for (const auto& [name, value] : options.items()) {
+        settings[prefix + name] = text_of(value);
+      }
+    }
+  };
+  add(record.value("task_options", json()), "");
+  add(record.value("encoding", json()), "encoding.");
+  if (const auto name = settings.extract("encoding.name")) {
+    settings["encoding"] = name.mapped();
+  }
+  return settings;
+}
+
+struct Record {
+  std::string file;
+  json values;
+};
+
+Result<Record> read_record(const Column& column) {
   const models::ModelInfo& model = column.model ? column.model->info() : column.trace->model();
   const fs::path folder = model.files.empty() ? fs::path() : fs::path(model.files.front()).parent_path();
   std::error_code ignored;
@@ -169,8 +206,17 @@ Result<Accuracy> read_training(const Column& column) {
   }
   const std::string file = (folder / "training.json").string();
   LOCUS_TRY(const std::string text, read_file(file, kLongestFile));
-  LOCUS_TRY(const json record, parse_json(text, file));
-  if (!record.is_object() || !record.value("metric", json()).is_string()) {
+  LOCUS_TRY(json record, parse_json(text, file));
+  if (!record.is_object()) {
+    return malformed("a metric and splits", file);
+  }
+  return Record{file, std::move(record)};
+}
+
+Result<Accuracy> read_training(const Column& column) {
+  LOCUS_TRY(const Record read, read_record(column));
+  const auto& [file, record] = read;
+  if (!record.value("metric", json()).is_string()) {
     return malformed("a metric and splits", file);
   }
   LOCUS_TRY(std::vector<Split> splits, splits_of(record, file));
@@ -179,6 +225,14 @@ Result<Accuracy> read_training(const Column& column) {
   Accuracy accuracy{column.name, record.at("metric"), std::move(splits)};
   LOCUS_CHECK(read_map(record, file, accuracy));
   accuracy.trained = trained.is_number_integer() ? trained.get<std::int64_t>() : 0;
+  accuracy.settings = settings_of(record);
+  const json seeds = record.value("seeds", json::array());
+  for (const json& seed : seeds.is_array() ? seeds : json::array()) {
+    if (!seed.is_object()) {
+      return malformed("seeds, each with its splits", file);
+    }
+    LOCUS_TRY(accuracy.other_seeds.emplace_back(), splits_of(seed, file));
+  }
   return accuracy;
 }
 
@@ -195,6 +249,11 @@ Result<std::vector<Accuracy>> read_accuracies(const ViewInput& input) {
     list.push_back(std::move(each));
   }
   return list;
+}
+
+std::map<std::string, std::string> settings_of(const Column& column) {
+  const Result<Record> read = read_record(column);
+  return read.ok() ? settings_of(read->values) : std::map<std::string, std::string>();
 }
 
 std::vector<std::string> split_names(const std::vector<Accuracy>& list) {

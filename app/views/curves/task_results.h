@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ namespace locus::views {
 struct Split {
   std::string name;
   double value = std::numeric_limits<double>::quiet_NaN();
-  double low = std::numeric_limits<double>::quiet_NaN();  // 95 %; NaN when not known
+  double low = std::numeric_limits<double>::quiet_NaN();  // 95 %, or the least of some seeds; NaN when not known
   double high = std::numeric_limits<double>::quiet_NaN();
 };
 
@@ -28,11 +29,20 @@ struct Accuracy {
   std::optional<Field> map = std::nullopt;
   std::int64_t samples = 0;  // of each cell; 0: not known
   std::int64_t trained = 0;  // the longest operand of training; 0: not known
+  // What training.json says of the run, as text: "variables", "steps", "seed", "encoding", "encoding.gates"; empty
+  // where results came from a file.
+  std::map<std::string, std::string> settings = {};
+  std::vector<std::vector<Split>> other_seeds = {};  // `seeds` of training.json: the same training, another seed
+  std::int64_t seeds = 1;  // runs that are one row: the splits are their mean, low and high the least and the largest
 };
 
 // Of the file that option "file" names, or else of training.json beside each column's weights. Errors: kUnsupported
 // where a column has none, kBadInput for a file that is malformed, naming what is expected.
 Result<std::vector<Accuracy>> read_accuracies(const ViewInput& input);
+
+// What training.json beside a column's weights says of the run, as Accuracy::settings; empty where there is none that
+// can be read.
+std::map<std::string, std::string> settings_of(const Column& column);
 
 // The names of all splits, in the order they are met.
 std::vector<std::string> split_names(const std::vector<Accuracy>& list);

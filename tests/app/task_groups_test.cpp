@@ -1,0 +1,152 @@
+// Task results side by side: seeds as one row, rows by a setting, and what the command says of settings there are not.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "app/views/curves/task_groups.h"
+#include "tests/support/exported_views.h"
+#include "tests/support/paths.h"
+
+namespace locus::views {
+namespace {
+
+Accuracy run_of(const std::string& name, const std::string& encoding, std::map<std::string, std::string> settings,
+                double in, double longer) {
+  settings["encoding"] = encoding;
+  Accuracy row{name, "error", {{"in", in}, {"longer", longer}}};
+  row.settings = std::move(settings);
+  return row;
+}
+
+TEST(TaskGroups, SeedsAreOneRowWithTheirMeanAndRange) {
+  std::vector<Accuracy> runs{run_of("a", "cope", {{"seed", "1"}, {"steps", "10"}}, 0.1, 0.5),
+                             run_of("b", "rope", {{"seed", "1"}, {"steps", "10"}}, 0.4, 0.6),
+                             run_of("a2", "cope", {{"seed", "2"}, {"steps", "10"}}, 0.3, 0.2),
+                             run_of("c", "cope", {{"seed", "3"}, {"steps", "20"}}, 0.9, 0.9)};
+  runs[0].other_seeds = {{{"longer", 0.8}, {"in", 0.5}}};
+  const std::vector<Accuracy> joined = join_seeds(runs);
+  ASSERT_EQ(joined.size(), 3U);  // of c the steps differ too
+  EXPECT_EQ(joined[0].checkpoint, "a");
+  EXPECT_EQ(joined[0].seeds, 3);
+  EXPECT_NEAR(joined[0].splits[0].value, 0.3, 1e-12);
+  EXPECT_EQ(joined[0].splits[0].low, 0.1);
+  EXPECT_EQ(joined[0].splits[0].high, 0.5);
+  EXPECT_NEAR(joined[0].splits[1].value, 0.5, 1e-12);
+  EXPECT_EQ(joined[0].splits[1].low, 0.2);
+  EXPECT_EQ(joined[0].splits[1].high, 0.8);
+  EXPECT_EQ(interval_note(joined), "lines: least and largest of 3 seeds");
+  EXPECT_EQ(joined[1].seeds, 1);
+  EXPECT_TRUE(std::isnan(joined[1].splits[0].low));
+  EXPECT_EQ(joined[2].checkpoint, "c");
+}
+
+TEST(TaskGroups, ASeedWithoutASplitMakesNoMeanOfIt) {
+  std::vector<Accuracy> runs{run_of("a", "cope", {{"seed", "1"}}, 0.1, 0.5),
+                             run_of("b", "cope", {{"seed", "2"}}, 0.3, 0.2)};
+  runs[1].splits.pop_back();
+  const std::vector<Accuracy> joined = join_seeds(runs);
+  ASSERT_EQ(joined.size(), 1U);
+  EXPECT_NEAR(joined[0].splits[0].value, 0.2, 1e-12);
+  EXPECT_TRUE(std::isnan(joined[0].splits[1].value));
+}
+
+TEST(TaskGroups, ASettingsNumbersAscendAndWordsComeLast) {
+  const auto sized = [](const std::string& name, const std::string& encoding, const std::string& size, double in) {
+    return run_of(name, encoding, {{"train_size", size}}, in, 1);
+  };
+  const auto groups = grouped_by({sized("a", "cope", "new", 0.01), sized("b", "cope", "10000", 0.02),
+                                  sized("c", "relative", "900", 0.5), sized("d", "cope", "900", 0.3)},
+                                 "train_size", "in");
+  ASSERT_TRUE(groups.ok()) << groups.error().describe();
+  ASSERT_EQ(groups->size(), 2U);
+  EXPECT_EQ((*groups)[0].checkpoint, "cope");
+  EXPECT_EQ(split_names(*groups), (std::vector<std::string>{"900", "10000", "new"}));
+  EXPECT_EQ(find_split((*groups)[0], "900")->value, 0.3);
+  EXPECT_EQ(find_split((*groups)[0], "new")->value, 0.01);
+  EXPECT_EQ((*groups)[1].checkpoint, "relative");
+  EXPECT_EQ(find_split((*groups)[1], "900")->value, 0.5);
+  EXPECT_EQ(find_split((*groups)[1], "10000"), nullptr);
+}
+
+TEST(TaskGroups, EncodingsAreToldApartByTheOptionsThatDiffer) {
+  const auto gated = [](const std::string& name, const std::string& gates) {
+    return run_of(name, "cope", {{"variables", "3"}, {"encoding.gates", gates}, {"encoding.p_max", "64"}}, 0.1, 1);
+  };
+  const auto groups = grouped_by({gated("a", "key"), gated("b", "sep-key")}, "variables", "longer");
+  ASSERT_TRUE(groups.ok()) << groups.error().describe();
+  ASSERT_EQ(groups->size(), 2U);
+  EXPECT_EQ((*groups)[0].checkpoint, "cope gates=key");
+  EXPECT_EQ((*groups)[1].checkpoint, "cope gates=sep-key");
+  EXPECT_EQ(find_split((*groups)[1], "3")->value, 1);
+}
+
+TEST(TaskGroups, WhatCannotBeComparedIsSaid) {
+  const std::vector<Accuracy> runs{run_of("a", "cope", {{"variables", "3"}, {"steps", "10"}}, 0.1, 1),
+                                   run_of("b", "cope", {{"variables", "3"}, {"steps", "20"}}, 0.2, 1)};
+  const auto same = grouped_by(runs, "variables", "in");
+  ASSERT_FALSE(same.ok());
+  EXPECT_EQ(same.error().code, ErrorCode::kBadInput);
+  EXPECT_NE(same.error().message.find("one run of cope with variables 3, found a and b"), std::string::npos)
+      << same.error().message;
+  const auto none = grouped_by(runs, "letters", "in");
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().message.find("expected one of encoding, steps, variables"), std::string::npos)
+      << none.error().message;
+  const auto split = grouped_by(runs, "steps", "dense");
+  ASSERT_FALSE(split.ok());
+  EXPECT_NE(split.error().message.find("expected one of in, longer"), std::string::npos) << split.error().message;
+}
+
+// CoPE's Table 3 is such a figure: a group of bars a number of variables, a bar an encoding.
+TEST(TaskGroups, TheViewReadsSettingsFromTraining) {
+  ViewInput input;
+  for (const char* name : {"counting-cope", "counting-rope"}) {
+    models::Input symbol;
+    symbol.ids = {0};
+    input.columns.push_back(test::column_of(test::bundled(name), symbol, name));
+  }
+  input.options = {{"by", std::string("variables")}, {"split", std::string("shorter")}};
+  const Data data = test_views::exported("task-accuracy", input);
+  ASSERT_EQ(data.shape[0], 1);
+  EXPECT_EQ(data.columns.front(), "variables");
+  EXPECT_EQ(test_views::at(data, 0, 0), 3);
+  EXPECT_NEAR(test_views::at(data, 0, test_views::column_named(data, "cope error")), 0.111, 1e-6);
+  EXPECT_NEAR(test_views::at(data, 0, test_views::column_named(data, "rope error")), 0.3, 1e-6);
+}
+
+// text-rope with another RoPE base and another seed written beside it: other options of the encoding are no other seed.
+TEST(TaskGroups, ALengthCurveDrawsSeedsAsABand) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / ("locus_seed_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  fs::copy(test::source_dir() + "/assets/checkpoints/text-rope", folder / "text-rope-2", fs::copy_options::recursive);
+  std::ifstream in(folder / "text-rope-2" / "training.json");
+  nlohmann::json record = nlohmann::json::parse(in);
+  record["seed"] = 2;
+  std::ofstream(folder / "text-rope-2" / "training.json") << record;
+  ViewInput input = test_views::input_of();
+  models::OpenOptions slower;
+  slower.overrides.rope_base = 300;
+  for (const models::OpenOptions& options : {models::OpenOptions{}, slower}) {
+    const auto other = models::open((folder / "text-rope-2").string(), options);
+    ASSERT_TRUE(other.ok()) << other.error().describe();
+    input.columns.push_back(test::column_of(*other, test_views::kText));
+  }
+  EXPECT_EQ(columns_by_training(input.columns), (std::vector<std::vector<std::size_t>>{{0, 1}, {2}}));
+  input.options = {{"shortest", std::int64_t{8}}, {"longest", std::int64_t{16}}};
+  const auto figure = test_views::view_of("length-curve").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  const auto& band = std::get<figure::Curve>(figure->panels[0].layers[0]);
+  const auto& line = std::get<figure::Curve>(figure->panels[0].layers[1]);
+  EXPECT_EQ(band.low, band.y);  // the same weights
+  EXPECT_EQ(band.high, band.y);
+  EXPECT_TRUE(line.low.empty());
+  EXPECT_NE(figure->panels[0].note.find("2 seeds"), std::string::npos) << figure->panels[0].note;
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace locus::views
