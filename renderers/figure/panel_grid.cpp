@@ -204,7 +204,8 @@ std::optional<Panel> without_repeated_names(const Grid& grid, std::size_t n) {
   const std::size_t below = n + static_cast<std::size_t>(grid.columns);
   const auto is_map = [](const Panel& each) { return each.equal_aspect && has_map(each); };
   const bool named_below = below < panels.size() && is_map(panel) && is_map(panels[below]) &&
-                           panels[below].x.label == panel.x.label && names_the_same(panels[below].x, panel.x);
+                           (panel.x.label.empty() || panel.x.label == panels[below].x.label) &&
+                           names_the_same(panels[below].x, panel.x);
   const bool named_left = grid.column_of(n) > 0 && is_map(panel) && is_map(panels[n - 1]) && panel.y.label.empty() &&
                           names_the_same(panels[n - 1].y, panel.y);
   if (!named_below && !named_left) {

@@ -362,6 +362,7 @@ TEST(Layout, MapsInLineNameTheirTokensOnce) {
   for (int n = 0; n < 4; ++n) {
     Panel panel = samples::by_name("attention")->panels.front();
     panel.y.label = n % 2 == 0 ? "query" : "";
+    panel.x.label = n == 0 ? "" : "key";
     figure.panels.push_back(std::move(panel));
   }
   const auto labels = [&](std::size_t n, bool along_x) {
