@@ -9,7 +9,7 @@ namespace locus::figure {
 namespace {
 
 // What tokenizers and Locus write for a space.
-constexpr std::array<const char*, 3> kSpaces = {" ", "·", "▁"};
+constexpr std::array<const char*, 4> kSpaces = {" ", "·", "▁", "<0x09>"};
 constexpr std::size_t kWrittenByte = 6;  // letters of <0xE7>
 
 bool is_space(const std::string& token) {
@@ -91,6 +91,16 @@ std::string bytes_of(const std::string& token) {
   return bytes;
 }
 
+// Whether a character leaves a mark: no-break and other wide or narrow spaces, marks of direction and breaks do not.
+bool is_visible(const std::string& character) {
+  const auto last = static_cast<unsigned char>(character.back());
+  if (character.starts_with("\xC2")) {
+    return last > 0xA0 && last != 0xAD;
+  }
+  return !(character.starts_with("\xE2\x80") && (last <= 0x8F || (last >= 0xA8 && last <= 0xAF))) &&
+         character != "\xEF\xBB\xBF" && character != "\xE3\x80\x80";
+}
+
 bool is_inner(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80;  // of a UTF-8 character
 }
@@ -111,7 +121,7 @@ bool begins_word(const std::vector<std::string>& tokens, std::size_t n) {
 }
 
 bool ends_line(const std::string& token) {
-  return token.ends_with('\n') || token.ends_with("⏎");
+  return token.ends_with('\n') || token.ends_with("⏎") || token.ends_with("<0x0D>");
 }
 
 std::vector<Range> words_of(const std::vector<std::string>& tokens, Range cells) {
@@ -160,7 +170,7 @@ std::string name_of(const std::vector<std::string>& tokens, std::size_t n) {
     bytes += more;
   }
   const std::size_t length = bytes.empty() ? 0 : character_length(bytes);
-  if (length < 2 || own_begin + own.size() > length) {
+  if (length < 2 || own_begin + own.size() > length || !is_visible(bytes.substr(0, length))) {
     return tokens[n];  // no character's, or of several
   }
   return bytes.substr(0, length) + (own.size() == length ? "" : kParts[part]);
@@ -172,7 +182,7 @@ std::string text_of(const std::vector<std::string>& tokens, Range cells) {
     text += tokens[static_cast<std::size_t>(n)];
   }
   text = with_characters(text);
-  for (const char* space : {"·", "▁", "\n", "⏎"}) {
+  for (const char* space : {"·", "▁", "<0x09>", "<0x0D>", "\n", "⏎"}) {
     replace_all(text, space, " ");
   }
   const std::size_t first = text.find_first_not_of(' ');

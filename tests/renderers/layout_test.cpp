@@ -432,6 +432,9 @@ TEST(Layout, TokensOfBytesAreNamedByTheirCharacter) {
   EXPECT_EQ(name_of({"<0xE7>", "<0xAC><0xAC>", "<0xE4><0xBA>", "<0x8C>"}, 1), "第²");
   EXPECT_EQ(name_of({"<0xC5>", "<0xBC><0xC5>", "<0x82>"}, 1), "<0xBC><0xC5>");
   EXPECT_EQ(name_of({"<0xC5>", "<0xBC><0xC5>", "<0x82>"}, 2), "ł²");
+  // What leaves no mark is named by its bytes: a no-break space, a line separator.
+  EXPECT_EQ(name_of({"<0xC2>", "<0xA0>"}, 1), "<0xA0>");
+  EXPECT_EQ(name_of({"<0xE2>", "<0x80>", "<0xA8>"}, 0), "<0xE2>");
   // Texts and axes are written with them.
   const text::Typeface typeface;
   TokenStrip strip;

@@ -227,6 +227,7 @@ TEST(Page, WordsOfBytesAndOfTokens) {
   EXPECT_EQ(words({"The", "·har", "bour", "▁sle", "pt", "."}), (List{"The", "harbour", "slept."}));
   EXPECT_EQ(words({"in", "out"}), (List{"inout"}));  // no word begins: one
   EXPECT_EQ(words({"\n", "\n"}), (List{"⏎"}));
+  EXPECT_EQ(words({"a", "<0x09>", "b", "b", "<0x0D>", "⏎", "c"}), (List{"a", "bb", "c"}));
   EXPECT_EQ(words({}), List{});
 }
 
