@@ -116,7 +116,7 @@ class FakeTrace : public models::Trace {
     return sum;
   }
 
-  Result<Field> map(const models::MapRequest& request, StopToken /*stop*/) const override {
+  Result<Field> map(const models::MapRequest& request, StopToken stop) const override {
     if (request.layer < 0 || request.layer >= shape_.layers || request.head < -1 || request.head >= shape_.heads) {
       return bad_input("no such layer or head");
     }
@@ -130,6 +130,9 @@ class FakeTrace : public models::Trace {
     const Range columns = request.columns.empty() ? all : request.columns;
     Field field = Field::zeros(rows.size(), columns.size());
     for (std::int64_t r = 0; r < rows.size(); ++r) {
+      if (stop.stop_requested()) {
+        return cancelled();
+      }
       for (std::int64_t c = 0; c < columns.size(); ++c) {
         field.at(r, c) = static_cast<float>(value(request, rows.begin + r, columns.begin + c));
       }
