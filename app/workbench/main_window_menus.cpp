@@ -139,9 +139,11 @@ void MainWindow::make_view_menu() {
   dark_action_ = add_action(menu, QStringLiteral("&Dark theme"), {}, [this] { set_theme(!dark_); });
   dark_action_->setCheckable(true);
   add_action(menu, QStringLiteral("&Larger text"), QKeySequence(Qt::CTRL | Qt::Key_Plus),
-             [this] { set_scale(scale_ * kScaleStep); });
+             [this] { set_scale(scale_ * kScaleStep); })
+      ->setObjectName(QStringLiteral("larger-text"));
   add_action(menu, QStringLiteral("&Smaller text"), QKeySequence(Qt::CTRL | Qt::Key_Minus),
-             [this] { set_scale(scale_ / kScaleStep); });
+             [this] { set_scale(scale_ / kScaleStep); })
+      ->setObjectName(QStringLiteral("smaller-text"));
 }
 
 void MainWindow::make_go_menu() {

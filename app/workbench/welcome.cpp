@@ -1,29 +1,42 @@
 #include "app/workbench/welcome.h"
 
-#include <QCommandLinkButton>
 #include <QDialogButtonBox>
+#include <QEvent>
 #include <QLabel>
 #include <QPushButton>
+#include <QScreen>
 #include <QVBoxLayout>
+#include <algorithm>
 
 namespace locus::workbench {
+
+namespace {
+
+constexpr int kLetters = 55;  // of a line
+
+}  // namespace
 
 Welcome::Welcome(bool has_figures, QWidget* parent) : QDialog(parent) {
   setObjectName(QStringLiteral("welcome"));
   setAttribute(Qt::WA_DeleteOnClose);
   setWindowTitle(QStringLiteral("Getting started"));
   auto* layout = new QVBoxLayout(this);
-  auto* about = new QLabel(QStringLiteral("Locus shows how transformers address positions: what each head attends to, "
-                                          "and what its position encoding contributes. To begin with:"),
-                           this);
-  about->setWordWrap(true);
-  layout->addWidget(about);
+  const auto write = [&](const QString& text) {
+    auto* label = new QLabel(text, this);
+    label->setWordWrap(true);
+    layout->addWidget(label);
+  };
+  write(
+      QStringLiteral("Locus shows how transformers address positions: what each head attends to, and what its position "
+                     "encoding contributes. To begin with:"));
   const auto step = [&](const char* name, const QString& title, const QString& text, void (Welcome::*wanted)()) {
-    auto* button = new QCommandLinkButton(title, text, this);
+    auto* button = new QPushButton(title, this);
     button->setObjectName(QLatin1String(name));
     button->setAccessibleDescription(text);
+    layout->addSpacing(layout->spacing());
     layout->addWidget(button);
-    connect(button, &QCommandLinkButton::clicked, this, wanted);
+    write(text);
+    connect(button, &QPushButton::clicked, this, wanted);
   };
   if (has_figures) {
     step("welcome-figure", QStringLiteral("Look at a figure of the papers"),
@@ -43,6 +56,29 @@ Welcome::Welcome(bool has_figures, QWidget* parent) : QDialog(parent) {
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::close);
   layout->addWidget(buttons);
+}
+
+// Lines of some 50 letters, as high as they need, no larger than the screen.
+QSize Welcome::sizeHint() const {
+  const QSize room = screen()->availableGeometry().size();
+  const int width = std::min(fontMetrics().averageCharWidth() * kLetters, room.width());
+  return {width, std::min(layout()->totalHeightForWidth(width), room.height())};
+}
+
+void Welcome::fit() {
+  resize(sizeHint());
+  const QRect room = screen()->availableGeometry();
+  const QRect now = frameGeometry();
+  move(std::max(room.x(), std::min(now.x(), room.right() + 1 - now.width())),
+       std::max(room.y(), std::min(now.y(), room.bottom() + 1 - now.height())));
+}
+
+// The text has another size: its labels have it only when they have had the same event.
+void Welcome::changeEvent(QEvent* event) {
+  QDialog::changeEvent(event);
+  if (event->type() == QEvent::FontChange && isVisible()) {
+    QMetaObject::invokeMethod(this, &Welcome::fit, Qt::QueuedConnection);
+  }
 }
 
 }  // namespace locus::workbench

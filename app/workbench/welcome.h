@@ -11,12 +11,19 @@ class Welcome : public QDialog {
  public:
   // Without figures of a session to choose from, that step is left out.
   Welcome(bool has_figures, QWidget* parent);
+  QSize sizeHint() const override;
 
  Q_SIGNALS:
   void figure_wanted();      // of the bundled session
   void text_wanted();        // to type one
   void checkpoint_wanted();  // to open one's own
   void manual_wanted();
+
+ protected:
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void fit();
 };
 
 }  // namespace locus::workbench

@@ -211,6 +211,20 @@ TEST_F(WindowOpening, TheFirstStartWelcomesAndHelpDoesItAgain) {
   find<QPushButton>("welcome-text")->click();
   EXPECT_TRUE(wait([this] { return find<QPlainTextEdit>("editor")->hasFocus() || !window_->isActiveWindow(); }, 3000));
   ASSERT_TRUE(wait([this] { return find<QDialog>("welcome")->isVisible(); }));
+  // Larger text: all of it is read, on the screen.
+  auto* welcome = find<QDialog>("welcome");
+  const int height = welcome->height();
+  for (int n = 0; n < 6; ++n) {
+    find<QAction>("larger-text")->trigger();
+  }
+  ASSERT_TRUE(wait([&] { return welcome->height() > height * 3 / 2; })) << height << " " << welcome->height();
+  for (const QLabel* label : welcome->findChildren<QLabel*>()) {
+    EXPECT_GE(label->height(), label->heightForWidth(label->width())) << label->text().toStdString();
+  }
+  EXPECT_TRUE(welcome->screen()->availableGeometry().contains(welcome->frameGeometry()));
+  for (int n = 0; n < 6; ++n) {
+    find<QAction>("smaller-text")->trigger();
+  }
   find<QDialog>("welcome")->close();
   ASSERT_TRUE(wait([this] { return find<QDialog>("welcome") == nullptr; }));
   window_->close();
