@@ -78,7 +78,9 @@ Found find(const std::string& parameter, const families::Plan& plan, const famil
 std::vector<std::int64_t> stored_shape(const Parameter& parameter, const families::Binding& binding,
                                        const TensorInfo* tensor) {
   std::vector<std::int64_t> shape = parameter.shape;
-  shape.front() *= binding.piece.of;
+  if (!shape.empty()) {  // of a scalar there are no parts
+    shape.front() *= binding.piece.of;
+  }
   if (binding.layout == Layout::kTransposed) {
     std::reverse(shape.begin(), shape.end());
   }
