@@ -76,7 +76,6 @@ void MainWindow::set_scale(double scale) {
   QFont font = QApplication::font();
   font.setPointSizeF(10 * scale_);
   QApplication::setFont(font);
-  QApplication::setFont(font, "QDockWidgetTitle");  // the theme has one of its own
   settings_->setValue(QStringLiteral("scale"), scale_);
   if (link_ != nullptr) {
     link_->set_scale(scale_);

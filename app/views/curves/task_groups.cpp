@@ -157,6 +157,7 @@ Result<std::vector<Accuracy>> grouped_by(const std::vector<Accuracy>& list, cons
 
 std::vector<std::vector<std::size_t>> columns_by_training(const std::vector<Column>& columns) {
   std::vector<Settings> settings;
+  settings.reserve(columns.size());
   for (const Column& column : columns) {
     settings.push_back(settings_of(column));
   }
