@@ -15,9 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 using namespace locus::training;
 
-class TrainedEncoding : public testing::TestWithParam<std::string> {};
+class TrainedEncodings : public testing::TestWithParam<std::string> {};
 
-TEST_P(TrainedEncoding, OpensAgainAndMeasuresTheSame) {
+TEST_P(TrainedEncodings, OpensAgainAndMeasuresTheSame) {
   const fs::path folder = fs::path(testing::TempDir()) / ("locus_trained_" + GetParam());
   fs::remove_all(folder);
   fs::create_directories(folder);
@@ -57,7 +57,7 @@ std::vector<std::string> of_text() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TrainedEncoding, testing::ValuesIn(of_text()),
+INSTANTIATE_TEST_SUITE_P(All, TrainedEncodings, testing::ValuesIn(of_text()),
                          [](const auto& info) { return locus::test::test_name(info.param); });
 
 }  // namespace
