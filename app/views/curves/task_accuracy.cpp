@@ -100,8 +100,8 @@ std::string find_without_map(const std::vector<Accuracy>& list) {
   return found == list.end() ? "" : found->checkpoint;
 }
 
-// "mean accuracy 12.3 %, 50 sums a cell; framed: the lengths of training".
-std::string map_note(const Accuracy& row) {
+// "mean accuracy 12.3 %", and with all ", 50 sums a cell; framed: the lengths of training".
+std::string map_note(const Accuracy& row, bool says_all) {
   double sum = 0;
   std::int64_t count = 0;
   for (const float value : row.map->values) {
@@ -112,6 +112,9 @@ std::string map_note(const Accuracy& row) {
   }
   const double mean = sum / static_cast<double>(std::max<std::int64_t>(count, 1));
   std::string note = "mean " + metric_label(row.metric) + " " + fixed_text(100 * mean, 1) + " %";
+  if (!says_all) {
+    return note;
+  }
   note += row.samples > 0 ? ", " + std::to_string(row.samples) + " sums a cell" : "";
   return note + (row.trained > 0 ? "; framed: the lengths of training" : "");
 }
@@ -141,7 +144,9 @@ figure::Figure map_figure(const ViewInput& input, const std::vector<Accuracy>& l
       const auto end = static_cast<double>(row.trained + 1);
       panel.layers.emplace_back(figure::Box{{left, end}, {bottom, end}});
     }
-    panel.note = map_note(row);
+    const bool is_last = figure.panels.size() + 1 == list.size();
+    const bool is_alike = row.samples == list.back().samples && row.trained == list.back().trained;
+    panel.note = map_note(row, is_last || !is_alike);
     figure.panels.push_back(std::move(panel));
   }
   return figure;
