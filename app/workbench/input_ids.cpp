@@ -75,6 +75,7 @@ void InputDock::fill_lenders() {
 template <class Tokens>
 void InputDock::take_ids(const Tokens& tokens) {
   std::vector<std::int64_t> ids;
+  ids.reserve(tokens.size());
   for (const auto& token : tokens) {
     ids.push_back(token.id);
   }
