@@ -162,7 +162,7 @@ Result<Evaluation> evaluate(const std::filesystem::path& checkpoint, const Evalu
 
 // Keeps what other seeds of a training came to in `checkpoint`'s training.json, as `seeds`: [{"seed": n, "splits": …}]
 // beside its own. Nothing is measured. The row's splits are the means, its intervals the least and the largest. Errors:
-// kNotFound and kBadInput for a training.json that is missing or unfinished, kBadInput for a run that differs in more
+// kBadInput for a training.json that is missing or unfinished, for a run that differs in more
 // than its seed or has a seed already met; nothing is written then.
 Result<Evaluation> record_seeds(const std::filesystem::path& checkpoint,
                                 const std::vector<std::filesystem::path>& others);

@@ -26,11 +26,13 @@ Result<Run> read_run(const std::filesystem::path& checkpoint) {
   LOCUS_TRY(const std::string text, read_file(run.file, kLongestTraining));
   LOCUS_CHECK(parse_json(text, run.file.string()));
   run.record = ordered_json::parse(text);
-  const bool is_whole = run.record.is_object() && run.record.value("seed", ordered_json()).is_number_integer() &&
+  const ordered_json encoding = run.record.is_object() ? run.record.value("encoding", ordered_json()) : ordered_json();
+  const bool is_whole = encoding.is_object() && encoding.value("name", ordered_json()).is_string() &&
+                        run.record.value("seed", ordered_json()).is_number_integer() &&
                         run.record.value("metric", ordered_json()).is_string() &&
                         run.record.value("splits", ordered_json()).is_object() && !run.record["splits"].empty();
   if (!is_whole) {
-    return bad_input("expected a finished training: a seed, a metric and splits", run.file.string());
+    return bad_input("expected a finished training: an encoding, a seed, a metric and splits", run.file.string());
   }
   return run;
 }
@@ -59,7 +61,7 @@ std::string difference(const Run& a, const Run& b) {
 Evaluation summary_of(const std::filesystem::path& checkpoint, const Run& kept, const std::vector<Run>& others) {
   Evaluation row;
   row.checkpoint = checkpoint.filename().string();
-  row.encoding = kept.record.value("encoding", ordered_json::object()).value("name", "");
+  row.encoding = kept.record["encoding"]["name"];
   row.metric = kept.record["metric"];
   for (const auto& [name, value] : kept.record["splits"].items()) {
     double sum = value.get<double>();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/run_locus.h"
@@ -59,6 +60,10 @@ TEST_F(CliTrain, SeedsAreKeptWithOneOfThem) {
   expect_error(run_locus({"evaluate", "text", file("seed-7"), file("seed-8"), "--seeds", file("longer")}), 2,
                "one PATH");
   EXPECT_EQ(read_text(file_of_7), before);
+  fs::create_directories(file("odd"));
+  std::ofstream(file("odd") + "/training.json")
+      << R"({"encoding": "rope", "seed": 8, "metric": "error", "splits": {"in": 1}})";
+  expect_error(run_locus({"evaluate", "text", file("odd"), "--seeds", file("seed-8")}), 3, "an encoding, a seed");
   const auto outcome = run_locus({"evaluate", "text", file("seed-7"), "--seeds", file("seed-8"), "--json"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const auto row = nlohmann::json::parse(outcome.out).at("rows").at(0);
