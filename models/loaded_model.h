@@ -157,6 +157,8 @@ ModelInfo shape_info(const transformer::Transformer& model);
 // The spec under another base or scaling. Errors: kUnsupported where its encoding has none, kUsage for a scaling that
 // cannot be read.
 Status apply_overrides(const Overrides& overrides, transformer::Spec& spec);
+// As it is written most shortly, yarn:2 for yarn:2.0; of overrides that were applied.
+Overrides shortest(Overrides overrides);
 
 // Bytes that a run needs beside the weights: what the trace keeps, maps that are written, and the widest moment of one
 // layer.

@@ -45,6 +45,17 @@ struct LayerInfo {
   friend bool operator==(const LayerInfo&, const LayerInfo&) = default;
 };
 
+// The same checkpoint under another encoding setting ("what if"): a Llama's base, a scaling, …
+struct Overrides {
+  std::optional<double> rope_base;
+  std::string rope_scaling;  // "linear:4", "ntk:4", "dynamic:4", "yarn:4", "yarn-turns"; empty: the checkpoint's
+
+  friend bool operator==(const Overrides&, const Overrides&) = default;
+};
+
+// " base 10000 yarn:4"; empty without overrides.
+std::string label_of(const Overrides& overrides);
+
 // What `locus info` prints.
 struct ModelInfo {
   std::string name;      // the folder's or file's name
@@ -70,6 +81,7 @@ struct ModelInfo {
   bool has_gates = false;  // of any of the encodings, as the next two
   bool has_dot_product = false;
   std::string content;  // what "content" means for the first encoding that has one; empty: not offered
+  Overrides overrides;  // what it was opened with instead of what the checkpoint says
   std::vector<std::string> files;
   std::vector<std::string> missing;
   std::vector<std::string> unexpected;
@@ -83,16 +95,11 @@ struct ModelInfo {
   bool has_parts() const;
 };
 
+// The first encoding whose base turns queries and keys, which is what overrides reach; null: none.
+const EncodingUse* turning_encoding(const ModelInfo& info);
+
 // A layer's encoding, with its base where it has one, and which keys it sees: "rope base=10000, window 64", "none".
 std::string layer_text(const ModelInfo& info, std::int64_t layer);
-
-// The same checkpoint under another encoding setting ("what if"): a Llama's base, a scaling, …
-struct Overrides {
-  std::optional<double> rope_base;
-  std::string rope_scaling;  // "linear:4", "ntk:4", "dynamic:4", "yarn:4"; empty: as the checkpoint says
-
-  friend bool operator==(const Overrides&, const Overrides&) = default;
-};
 
 struct OpenOptions {
   Overrides overrides;

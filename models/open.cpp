@@ -1,13 +1,9 @@
 // open(): headers, config, family, shapes, tokenizer; then weights.
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <map>
 #include <utility>
 
 #include "core/base/atomic_file.h"
-#include "core/base/numbers.h"
-#include "core/position/list.h"
 #include "models/checkpoint/hub_cache.h"
 #include "models/guard.h"
 #include "models/loaded_model.h"
@@ -39,34 +35,6 @@ Result<families::Checkpoint> read_checkpoint(const fs::path& path) {
   }
   LOCUS_TRY(checkpoint.tensors, checkpoint::open_tensors(path));
   return checkpoint;
-}
-
-bool has_option(const std::string& encoding, std::string_view option) {
-  for (const position::Entry& entry : position::encodings()) {
-    if (entry.description.name == encoding) {
-      const auto& options = entry.description.options;
-      return std::any_of(options.begin(), options.end(), [&](const auto& known) { return known.name == option; });
-    }
-  }
-  return false;
-}
-
-// "linear:4" -> scaling linear, factor 4.
-Status apply_scaling(const std::string& text, Settings& options) {
-  const std::size_t colon = text.find(':');
-  const std::string kind = text.substr(0, colon);
-  const auto factor = parse_number<double>(colon == std::string::npos ? "" : text.substr(colon + 1));
-  const bool known = kind == "linear" || kind == "ntk" || kind == "dynamic" || kind == "yarn";
-  if (!known || !factor || !(*factor >= 1 && std::isfinite(*factor))) {
-    return usage("rope scaling: expected linear:S, ntk:S, dynamic:S or yarn:S with S at least 1, found " + text);
-  }
-  for (const char* name : {"attention_factor", "beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor",
-                           "original_max_position_embeddings", "max_position_embeddings"}) {
-    options.erase(name);
-  }
-  options.set("scaling", kind);
-  options.set("factor", *factor);
-  return {};
 }
 
 std::string dtype_name(checkpoint::DType dtype) {
@@ -213,6 +181,7 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   parts.info = make_info(checkpoint, plan, *parts.transformer, parts.fitting);
   parts.info.encoder_layers = parts.encoder ? parts.encoder->spec().depth() : 0;
   parts.info.family = std::string(family->name);
+  parts.info.overrides = shortest(options.overrides);
   LOCUS_CHECK(parts.info.image ? open_image(checkpoint, plan, parts) : open_text(checkpoint, parts));
 
   const double bytes = transformer::weight_bytes(parts.fitting).all();
@@ -229,58 +198,6 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
 }
 
 }  // namespace
-
-namespace {
-
-// Whether the encoding's base, where it has one, turns q and k: SeqPE's is that of its digits, mixed RoPE's only starts
-// its trained frequencies, CoPE turns nothing unless it goes with RoPE, nor does TAPE from random Fourier features.
-bool base_turns(const transformer::EncodingSpec& encoding) {
-  const auto option_is = [&encoding](std::string_view name, const char* usual, const char* value) {
-    const Result<std::string> found = encoding.options.text(name, usual);
-    return found.ok() && *found == value;
-  };
-  if (encoding.name == "cope") {
-    return option_is("with", "none", "rope");
-  }
-  if (encoding.name == "tape") {
-    return option_is("start", "rope", "rope");
-  }
-  return encoding.name != "seqpe" && encoding.name != "rope-mixed";
-}
-
-}  // namespace
-
-Status apply_overrides(const Overrides& overrides, transformer::Spec& spec) {
-  const auto turns = [](const transformer::EncodingSpec& encoding, std::string_view option) {
-    return has_option(encoding.name, option) && base_turns(encoding);
-  };
-  const std::string name = spec.encodings.empty() ? "none" : spec.encodings.front().name;
-  bool any_base = false;
-  bool any_scaling = false;
-  if (overrides.rope_base && (!(*overrides.rope_base > 1) || !std::isfinite(*overrides.rope_base))) {
-    return usage("rope base: expected a number above 1, found " + number_text(*overrides.rope_base));
-  }
-  // Every layer that turns obeys.
-  for (transformer::EncodingSpec& encoding : spec.encodings) {
-    if (overrides.rope_base && turns(encoding, "base")) {
-      any_base = true;
-      encoding.options.set("base", *overrides.rope_base);
-    }
-  }
-  if (overrides.rope_base && !any_base) {
-    return unsupported("rope base: the encoding " + name + " has no base");
-  }
-  for (transformer::EncodingSpec& encoding : spec.encodings) {
-    if (!overrides.rope_scaling.empty() && turns(encoding, "scaling")) {
-      any_scaling = true;
-      LOCUS_CHECK(apply_scaling(overrides.rope_scaling, encoding.options));
-    }
-  }
-  if (!overrides.rope_scaling.empty() && !any_scaling) {
-    return unsupported("rope scaling: the encoding " + name + " has no scaling");
-  }
-  return {};
-}
 
 Result<std::shared_ptr<const Model>> open(const fs::path& path, const OpenOptions& options, StopToken stop,
                                           const Progress& progress) {

@@ -122,7 +122,8 @@ struct EvaluateOptions {
   std::uint64_t seed = 0;
   std::int64_t samples = 0;         // sequences a split; 0: the task's own
   std::vector<std::string> splits;  // only these; empty: all
-  // Write into training.json: the first split's value as the checkpoint's `reference`, and the map as its `map`.
+  // Write into training.json: the first split's value as the checkpoint's `reference`, and the map as its `map`; with
+  // overrides all of it as an element of `what_if`.
   bool record = false;
   std::int64_t map_samples = 0;  // sequences a cell of the task's map; 0: no map
   models::Overrides overrides;   // another RoPE base or scaling than the checkpoint's
@@ -156,7 +157,7 @@ struct Evaluation {
   EvaluationMap map;                                   // without rows when not asked for, or the task has none
 };
 
-// Errors: kUsage for an unknown task or split, kBadInput when the checkpoint does not fit it (vocabulary).
+// Errors: kUsage for an unknown task or split and for `record` with edits, kBadInput when the checkpoint does not fit it (vocabulary).
 Result<Evaluation> evaluate(const std::filesystem::path& checkpoint, const EvaluateOptions& options,
                             const Progress& progress = {}, StopToken stop = {});
 

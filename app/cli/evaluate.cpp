@@ -187,8 +187,10 @@ Action declare_evaluate(Arguments& arguments) {
   arguments.list("--validate", options->validate, "task text: files to measure bits per byte on");
   arguments.integer("--samples", options->samples, {}, "sequences a split; 0: the task's own");
   arguments.repeated("--split", options->splits, "measure only this split: in, or another of the task", "NAME");
-  arguments.flag("--record", options->record,
-                 "write the first split's value into training.json as `reference`, and the map as `map`");
+  arguments.flag(
+      "--record", options->record,
+      "write the first split's value into training.json as `reference`, and the map as `map`; with --rope-base or "
+      "--rope-scaling all of it into `what_if`");
   arguments.list("--seeds", options->seeds,
                  "the same training with other seeds: keep what they came to in PATH's training.json, measure nothing");
   arguments.integer("--map", options->map_samples, {},

@@ -138,7 +138,9 @@ Result<models::Input> InputOptions::read() const {
 void OverrideOptions::declare(Arguments& arguments) {
   arguments.number("--rope-base", rope_base_, {kSmallestBase, kLargestBase},
                    "use another RoPE base than the checkpoint's");
-  arguments.text("--rope-scaling", rope_scaling_, "linear:S, ntk:S, dynamic:S or yarn:S instead of the checkpoint's");
+  arguments.text(
+      "--rope-scaling", rope_scaling_,
+      "linear:S, ntk:S, dynamic:S, yarn:S or yarn-turns (by the input's length) instead of the checkpoint's");
 }
 
 models::Overrides OverrideOptions::read() const {

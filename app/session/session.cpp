@@ -36,19 +36,8 @@ Result<Session> load_session(const std::filesystem::path& path) {
   return parse_session(document, path.string(), std::filesystem::absolute(path).parent_path());
 }
 
-std::string label_of(const models::Overrides& overrides) {
-  std::string label;
-  if (overrides.rope_base) {
-    label += " base " + to_text(SettingValue(*overrides.rope_base));
-  }
-  if (!overrides.rope_scaling.empty()) {
-    label += " " + overrides.rope_scaling;
-  }
-  return label;
-}
-
 std::string label_of(const CheckpointEntry& entry) {
-  return label_of(entry.overrides) + models::label_of(entry.edits) +
+  return models::label_of(entry.overrides) + models::label_of(entry.edits) +
          (entry.text ? " “" + beginning(*entry.text) + "”" : "");
 }
 

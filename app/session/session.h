@@ -80,9 +80,7 @@ Result<Session> load_session(const std::filesystem::path& path);
 Result<Session> parse_session(const nlohmann::json& document, const std::string& file,
                               const std::filesystem::path& folder);
 
-// " base 2000 ntk:4", behind a checkpoint's name; empty when it is as it is.
-std::string label_of(const models::Overrides& overrides);
-// The same of an entry, with its edits and the beginning of a text of its own.
+// " base 2000 ntk:4", behind a checkpoint's name: its overrides, its edits and the beginning of a text of its own.
 std::string label_of(const CheckpointEntry& entry);
 // What the entry's column runs on: a decoder's part is for encoder–decoders alone.
 models::Input input_of(const CheckpointEntry& entry, const models::Input& input, const models::ModelInfo& model);

@@ -22,6 +22,7 @@ constexpr int kPauseMs = 40;  // of a slider that moves, before its value runs
 constexpr double kLeastBase = 10;
 constexpr double kLargestBase = 1e7;
 constexpr double kLargestFactor = 64;
+constexpr const char* kByLength = "yarn-turns";  // the scaling without a factor: it follows the input's length
 
 int step_of(double value, double low, double high) {
   return static_cast<int>(std::lround(kSteps * std::log(value / low) / std::log(high / low)));
@@ -36,16 +37,15 @@ double value_at(int step, double low, double high) {
 }  // namespace
 
 OwnRotation own_rotation(const models::ModelInfo& info) {
-  for (const models::EncodingUse& use : info.encodings) {
-    if (use.name == "rope" || use.name == "xpos") {
-      OwnRotation own;
-      own.base = use.options.number("base", 10000).ok() ? *use.options.number("base", 10000) : 10000;
-      own.scaling = use.options.text("scaling", "none").ok() ? *use.options.text("scaling", "none") : "none";
-      own.factor = use.options.number("factor", 1).ok() ? *use.options.number("factor", 1) : 1;
-      return own;
-    }
+  const models::EncodingUse* const use = models::turning_encoding(info);
+  OwnRotation own;
+  if (use != nullptr) {
+    own.base = use->options.number("base", 10000).ok() ? *use->options.number("base", 10000) : 10000;
+    own.scaling = use->options.text("scaling", "none").ok() ? *use->options.text("scaling", "none") : "none";
+    own.factor = use->options.number("factor", 1).ok() ? *use->options.number("factor", 1) : 1;
+    own.scales = use->options.has("scaling");
   }
-  return {};
+  return own;
 }
 
 WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(parent), studio_(studio), id_(id) {
@@ -86,10 +86,10 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
   scaling_->setObjectName(QStringLiteral("what-if-scaling"));
   scaling_->setAccessibleName(QStringLiteral("Scaling"));
   scaling_->addItem(QStringLiteral("as the checkpoint (%1)").arg(QString::fromStdString(own_.scaling)), QString());
-  for (const char* kind : {"linear", "ntk", "dynamic", "yarn"}) {
+  for (const char* kind : {"linear", "ntk", "dynamic", "yarn", kByLength}) {
     scaling_->addItem(QLatin1String(kind), QLatin1String(kind));
   }
-  scaling_->setEnabled(own_.base > 0);
+  scaling_->setEnabled(own_.scales);
   const auto row = [&](const QString& label, QSlider* slider, QWidget* box) {
     auto* both = new QHBoxLayout;
     both->addWidget(slider, 1);
@@ -110,7 +110,11 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
   const auto move = [this] { moved_.start(); };
   connect(base_, &QDoubleSpinBox::valueChanged, this, move);
   connect(factor_, &QDoubleSpinBox::valueChanged, this, move);
-  connect(scaling_, &QComboBox::currentIndexChanged, this, move);
+  connect(scaling_, &QComboBox::currentIndexChanged, this, [this, move] {
+    findChild<QSlider*>(QStringLiteral("what-if-factor-slider"))->setEnabled(has_factor());
+    factor_->setEnabled(has_factor());
+    move();
+  });
 }
 
 // A slider that moves by factors, and the number beside it.
@@ -136,6 +140,10 @@ QSlider* WhatIfDialog::add_slider(const char* name, const QString& label, QDoubl
   return slider;
 }
 
+bool WhatIfDialog::has_factor() const {
+  return scaling_->currentData().toString() != QLatin1String(kByLength);
+}
+
 models::Overrides WhatIfDialog::overrides() const {
   models::Overrides overrides;
   if (base_->value() != own_.base) {
@@ -143,7 +151,7 @@ models::Overrides WhatIfDialog::overrides() const {
   }
   const std::string kind = scaling_->currentData().toString().toStdString();
   if (!kind.empty()) {
-    overrides.rope_scaling = kind + ":" + number_text(factor_->value());
+    overrides.rope_scaling = has_factor() ? kind + ":" + number_text(factor_->value()) : kind;
   }
   return overrides;
 }

@@ -21,6 +21,7 @@ struct OwnRotation {
   double base = 0;  // 0: no layer rotates
   std::string scaling = "none";
   double factor = 1;
+  bool scales = false;  // takes a scaling
 };
 OwnRotation own_rotation(const models::ModelInfo& info);
 
@@ -33,6 +34,7 @@ class WhatIfDialog : public QDialog {
  private:
   QSlider* add_slider(const char* name, const QString& label, QDoubleSpinBox* number, double low, double high);
   void apply();
+  bool has_factor() const;
   models::Overrides overrides() const;
 
   Studio& studio_;

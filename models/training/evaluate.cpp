@@ -1,7 +1,6 @@
 // evaluate(): a checkpoint's metric on a task.
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -14,13 +13,12 @@
 #include "models/text/json.h"
 #include "models/train.h"
 #include "models/training/measure.h"
+#include "models/training/record.h"
 #include "models/training/task.h"
 
 namespace locus::training {
 
 namespace {
-
-constexpr std::size_t kLongestRecord = std::size_t{16} << 20;
 
 // Whether any model of text can be asked: the others are of symbols that only their own training has given a meaning.
 bool reads_text(const std::string& task) {
@@ -47,40 +45,6 @@ Result<Settings> recorded_options(const std::filesystem::path& checkpoint, const
     return Settings();
   }
   return models::settings_from_json(record.value("task_options", nlohmann::json::object()), file.string());
-}
-
-// Values row by row as lists of rows.
-nlohmann::ordered_json rows_of(const EvaluationMap& map, const std::function<double(std::size_t)>& value) {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (std::size_t row = 0; row < map.rows.size(); ++row) {
-    nlohmann::ordered_json& cells = rows.emplace_back(nlohmann::ordered_json::array());
-    for (std::size_t column = 0; column < map.columns.size(); ++column) {
-      const double number = value(row * map.columns.size() + column);
-      cells.push_back(std::isnan(number) ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(number));
-    }
-  }
-  return rows;
-}
-
-// training.json's `reference`: what anybody can measure again with what is in the folder (and, of texts, a named file).
-Status write_reference(const std::filesystem::path& checkpoint, const Task& task, const EvaluateOptions& options,
-                       const Evaluation& evaluation) {
-  const std::filesystem::path file = checkpoint / "training.json";
-  LOCUS_TRY(const std::string text, read_file(file, kLongestRecord));
-  nlohmann::ordered_json record = nlohmann::ordered_json::parse(text, nullptr, false);
-  if (!record.is_object() || !std::isfinite(evaluation.splits.front().second)) {
-    return bad_input("expected a JSON object to write a finite reference into", file.string());
-  }
-  record["reference"] = {{"split", evaluation.splits.front().first},
-                         {"samples", options.samples},
-                         {"seed", options.seed},
-                         {"data", nlohmann::ordered_json::parse(task.data_json())},
-                         {"value", evaluation.splits.front().second}};
-  if (!evaluation.map.rows.empty()) {
-    record["map"] = nlohmann::ordered_json::parse(to_json(evaluation.map));
-    record["map"]["seed"] = options.seed;
-  }
-  return write_file(file, record.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 // The indices of the splits asked for.
@@ -179,27 +143,18 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
     LOCUS_TRY(evaluation.map, measure_map(*transformer, *task, measuring));
   }
   if (options.record) {
-    LOCUS_CHECK(write_reference(checkpoint, *task, options, evaluation));
+    LOCUS_CHECK(record_evaluation(checkpoint, *task, options, info.overrides, evaluation));
   }
   return evaluation;
 }
 
 }  // namespace
 
-std::string to_json(const EvaluationMap& map) {
-  const nlohmann::ordered_json json = {{"row", map.row_label},
-                                       {"rows", map.rows},
-                                       {"column", map.column_label},
-                                       {"columns", map.columns},
-                                       {"samples", map.samples},
-                                       {"values", rows_of(map, [&](std::size_t n) { return map.values[n]; })},
-                                       {"low", rows_of(map, [&](std::size_t n) { return map.intervals[n].first; })},
-                                       {"high", rows_of(map, [&](std::size_t n) { return map.intervals[n].second; })}};
-  return json.dump();
-}
-
 Result<Evaluation> evaluate(const std::filesystem::path& checkpoint, const EvaluateOptions& options,
                             const Progress& progress, StopToken stop) {
+  if (options.record && !options.edits.empty()) {
+    return usage("--record: expected the checkpoint without edits, found" + models::label_of(options.edits));
+  }
   LOCUS_TRY(std::shared_ptr<const models::Model> model,
             models::open(checkpoint, {options.overrides, options.device, 0}));
   if (!options.edits.empty()) {

@@ -7,14 +7,13 @@
 #include "core/base/atomic_file.h"
 #include "models/text/json.h"
 #include "models/train.h"
+#include "models/training/record.h"
 
 namespace locus::training {
 
 namespace {
 
 using nlohmann::ordered_json;
-
-constexpr std::size_t kLongestTraining = std::size_t{16} << 20;
 
 struct Run {
   std::filesystem::path file;  // training.json
@@ -23,7 +22,7 @@ struct Run {
 
 Result<Run> read_run(const std::filesystem::path& checkpoint) {
   Run run{checkpoint / "training.json", {}};
-  LOCUS_TRY(const std::string text, read_file(run.file, kLongestTraining));
+  LOCUS_TRY(const std::string text, read_file(run.file, kLongestRecord));
   LOCUS_CHECK(parse_json(text, run.file.string()));
   run.record = ordered_json::parse(text);
   const ordered_json encoding = run.record.is_object() ? run.record.value("encoding", ordered_json()) : ordered_json();
@@ -39,7 +38,8 @@ Result<Run> read_run(const std::filesystem::path& checkpoint) {
 
 // The first setting in which two trainings differ, but for their seed and what came of them; empty: none.
 std::string difference(const Run& a, const Run& b) {
-  static const std::set<std::string> free{"command", "seed", "seeds", "splits", "interval", "reference", "map"};
+  static const std::set<std::string> free{"command",  "seed",      "seeds", "splits",
+                                          "interval", "reference", "map",   "what_if"};
   for (const auto& [name, value] : a.record.items()) {
     if (free.count(name) == 0 && b.record.value(name, ordered_json()) != value) {
       return name;

@@ -76,6 +76,32 @@ TEST_F(CliTrain, SeedsAreKeptWithOneOfThem) {
   EXPECT_EQ(row.at("interval").at("in"), (nlohmann::json{std::min(first, other), std::max(first, other)}));
 }
 
+// What was measured with another scaling is recorded beside the checkpoint's own reference, an entry a scaling.
+TEST_F(CliTrain, WhatIfResultsAreKeptBesideTheReference) {
+  ASSERT_EQ(run_locus(arguments("what-if", "6")).status, 0);
+  const auto measured = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"evaluate", "text", file("what-if"), "--validate", file("corpus.txt"), "--record"});
+    return run_locus(words);
+  };
+  const auto record = [&] { return nlohmann::json::parse(read_text(file("what-if") + "/training.json")); };
+  ASSERT_EQ(measured({}).status, 0);
+  const auto reference = record().at("reference");
+  ASSERT_EQ(measured({"--rope-scaling", "yarn:2.0"}).status, 0);
+  ASSERT_EQ(measured({"--rope-base", "300"}).status, 0);
+  const auto again = measured({"--rope-scaling", "yarn:2", "--json"});
+  ASSERT_EQ(again.status, 0) << again.err;
+  EXPECT_EQ(record().at("reference"), reference);
+  const auto entries = record().at("what_if");
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(entries[0].at("rope_scaling"), "yarn:2");
+  EXPECT_EQ(entries[1].at("rope_base"), 300);
+  const auto row = nlohmann::json::parse(again.out).at("rows").at(0);
+  EXPECT_EQ(entries[0].at("splits"), row.at("splits"));
+  EXPECT_EQ(entries[0].at("interval"), row.at("interval"));
+  EXPECT_NE(entries[0].at("splits").at("in"), reference.at("value"));
+  expect_error(measured({"--edit", "head 0.0 zero"}), 2, "without edits");
+}
+
 TEST_F(CliTrain, CtrlCSavesAndResumeGoesOn) {
   const auto words = arguments("stopped", "1000000");
   const Outcome outcome = signalled(words, file("stopped") + "/training_state.safetensors", SIGINT);

@@ -120,6 +120,53 @@ TEST(TaskGroups, TheViewReadsSettingsFromTraining) {
   EXPECT_NEAR(test_views::at(data, 0, test_views::column_named(data, "rope error")), 0.3, 1e-6);
 }
 
+// A checkpoint that runs otherwise than it was trained has the results that were recorded of that, or none.
+TEST(TaskGroups, AWhatIfHasItsOwnResults) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / ("locus_what_if_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  fs::copy(test::source_dir() + "/assets/checkpoints/counting-rope", folder / "counting-rope",
+           fs::copy_options::recursive);
+  std::ifstream in(folder / "counting-rope" / "training.json");
+  nlohmann::json record = nlohmann::json::parse(in);
+  record["what_if"] = {{{"rope_scaling", "yarn:2"}, {"splits", {{"in", 0.75}}}},
+                       {{"rope_base", 300}, {"splits", {{"in", 0.5}}}},
+                       "no object"};
+  std::ofstream(folder / "counting-rope" / "training.json") << record;
+  models::Input symbol;
+  symbol.ids = {0};
+  ViewInput input;
+  const auto open = [&](std::optional<double> base, const std::string& scaling, const std::string& name) {
+    models::OpenOptions options;
+    options.overrides = {base, scaling};
+    const auto model = models::open((folder / "counting-rope").string(), options);
+    ASSERT_TRUE(model.ok()) << model.error().describe();
+    input.columns.push_back(test::column_of(*model, symbol, name));
+  };
+  open({}, "", "trained");
+  open({}, "yarn:2.0", "stretched");
+  open(300, "", "slower");
+  const auto results = read_accuracies(input);
+  ASSERT_TRUE(results.ok()) << results.error().describe();
+  const std::vector<Accuracy> rows = join_seeds(*results);
+  ASSERT_EQ(rows.size(), 3U);  // none is another seed
+  EXPECT_EQ(find_split(rows[0], "in")->value, record.at("splits").at("in").get<double>());
+  EXPECT_EQ(find_split(rows[1], "in")->value, 0.75);
+  EXPECT_EQ(rows[1].settings.at("rope_scaling"), "yarn:2");
+  EXPECT_EQ(find_split(rows[2], "in")->value, 0.5);
+  input.columns.clear();
+  open({}, "linear:2", "other");
+  EXPECT_EQ(read_accuracies(input).error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(read_accuracies(input).error().message.find("not with linear:2"), std::string::npos);
+  const auto edit = models::parse_edit("head 0.0 zero", 0);
+  ASSERT_TRUE(edit.ok()) << edit.error().describe();
+  const auto edited = test::bundled("counting-rope")->edited({*edit});
+  ASSERT_TRUE(edited.ok()) << edited.error().describe();
+  input.columns = {test::column_of(*edited, symbol, "edited")};
+  EXPECT_EQ(read_accuracies(input).error().code, ErrorCode::kUnsupported);
+  fs::remove_all(folder);
+}
+
 // text-rope with another RoPE base and another seed written beside it: other options of the encoding are no other seed.
 TEST(TaskGroups, ALengthCurveDrawsSeedsAsABand) {
   namespace fs = std::filesystem;

@@ -163,7 +163,13 @@ TEST_F(WindowOpening, WhatIfBeginsAtTheCheckpointsOwnValues) {
   EXPECT_EQ(own.base, 500000);
   EXPECT_EQ(own.scaling, "llama3");
   EXPECT_EQ(own.factor, 8);
+  EXPECT_TRUE(own.scales);
   EXPECT_EQ(own_rotation({}).base, 0);
+  info.encodings = {{"tape", {{"base", 300.0}, {"start", std::string("rope")}}, false, true, {}}};
+  EXPECT_EQ(own_rotation(info).base, 300);
+  EXPECT_FALSE(own_rotation(info).scales);
+  info.encodings[0].options.set("start", std::string("random"));
+  EXPECT_EQ(own_rotation(info).base, 0);
 }
 
 TEST_F(WindowOpening, WhatIfRunsAsItsSlidersMove) {
@@ -200,7 +206,7 @@ TEST_F(WindowOpening, WhatIfRunsAsItsSlidersMove) {
   ASSERT_EQ(window_->studio().checkpoints().size(), 2U);  // the same column
   EXPECT_EQ(asked.back(), *window_->studio().checkpoints()[1].entry.overrides.rope_base);
   EXPECT_EQ(window_->studio().checkpoints()[1].name,
-            "turning" + session::label_of(window_->studio().checkpoints()[1].entry.overrides));
+            "turning" + models::label_of(window_->studio().checkpoints()[1].entry.overrides));
   EXPECT_EQ(base->value(), asked.back());
 }
 

@@ -168,8 +168,8 @@ std::string text_of(const json& value) {
 // Of what was asked for, not of what came out: the task's options by their own names, the encoding's with "encoding."
 // before them, the rest as training.json names it.
 std::map<std::string, std::string> settings_of(const json& record) {
-  static const std::set<std::string> results{"command", "data",     "steps_done", "tokens",    "metric",
-                                             "splits",  "interval", "map",        "reference", "seeds"};
+  static const std::set<std::string> results{"command",  "data", "steps_done", "tokens", "metric", "splits",
+                                             "interval", "map",  "reference",  "seeds",  "what_if"};
   std::map<std::string, std::string> settings;
   for (const auto& [name, value] : record.items()) {
     if (results.count(name) == 0 && value.is_primitive() && !value.is_null()) {
@@ -213,20 +213,54 @@ Result<Record> read_record(const Column& column) {
   return Record{file, std::move(record)};
 }
 
+// Of a checkpoint that runs otherwise than it was trained what was measured so, in the form of a training.json's own
+// results. Errors: kUnsupported where that was not recorded.
+Result<json> results_of(const Column& column, const Record& read) {
+  const models::Overrides& overrides = (column.model ? column.model->info() : column.trace->model()).overrides;
+  const models::Edits edits = column.model ? column.model->edits() : column.trace->edits();
+  if (!edits.empty()) {
+    return unsupported("what is recorded is of the checkpoint without edits: give the results of locus evaluate --json",
+                       column.name);
+  }
+  if (overrides == models::Overrides()) {
+    return read.values;
+  }
+  const json list = read.values.value("what_if", json::array());
+  for (const json& entry : list.is_array() ? list : json::array()) {
+    const json base = entry.is_object() ? entry.value("rope_base", json()) : json();
+    const json scaling = entry.is_object() ? entry.value("rope_scaling", json()) : json();
+    if (base == (overrides.rope_base ? json(*overrides.rope_base) : json()) &&
+        scaling == (overrides.rope_scaling.empty() ? json() : json(overrides.rope_scaling))) {
+      json results = entry;
+      results["metric"] = read.values.at("metric");
+      return results;
+    }
+  }
+  return unsupported("what is recorded is of the checkpoint as it was trained, not with" + models::label_of(overrides) +
+                         ": locus evaluate --record with it measures that",
+                     column.name);
+}
+
 Result<Accuracy> read_training(const Column& column) {
   LOCUS_TRY(const Record read, read_record(column));
   const auto& [file, record] = read;
   if (!record.value("metric", json()).is_string()) {
     return malformed("a metric and splits", file);
   }
-  LOCUS_TRY(std::vector<Split> splits, splits_of(record, file));
+  LOCUS_TRY(const json results, results_of(column, read));
+  LOCUS_TRY(std::vector<Split> splits, splits_of(results, file));
   const json options = record.value("task_options", json());
   const json trained = options.is_object() ? options.value("length", json()) : json();
   Accuracy accuracy{column.name, record.at("metric"), std::move(splits)};
-  LOCUS_CHECK(read_map(record, file, accuracy));
+  LOCUS_CHECK(read_map(results, file, accuracy));
   accuracy.trained = trained.is_number_integer() ? trained.get<std::int64_t>() : 0;
   accuracy.settings = settings_of(record);
-  const json seeds = record.value("seeds", json::array());
+  for (const char* const name : {"rope_base", "rope_scaling"}) {
+    if (results.contains(name)) {
+      accuracy.settings[name] = text_of(results.at(name));
+    }
+  }
+  const json seeds = results.value("seeds", json::array());
   for (const json& seed : seeds.is_array() ? seeds : json::array()) {
     if (!seed.is_object()) {
       return malformed("seeds, each with its splits", file);

@@ -1,0 +1,121 @@
+// Overrides: what they reach, and what they say.
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "core/base/numbers.h"
+#include "core/position/list.h"
+#include "models/loaded_model.h"
+
+namespace locus::models {
+
+namespace {
+
+bool has_option(const std::string& encoding, std::string_view option) {
+  for (const position::Entry& entry : position::encodings()) {
+    if (entry.description.name == encoding) {
+      const auto& options = entry.description.options;
+      return std::any_of(options.begin(), options.end(), [&](const auto& known) { return known.name == option; });
+    }
+  }
+  return false;
+}
+
+// "linear:4" -> scaling linear, factor 4. The stretch of yarn-turns is the input's length over the trained one.
+Status apply_scaling(const std::string& text, Settings& options) {
+  const std::size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  const bool is_bare = text == "yarn-turns";
+  const auto factor = parse_number<double>(is_bare ? "1" : colon == std::string::npos ? "" : text.substr(colon + 1));
+  const bool known = kind == "linear" || kind == "ntk" || kind == "dynamic" || kind == "yarn" || is_bare;
+  if (!known || !factor || !(*factor >= 1 && std::isfinite(*factor))) {
+    return usage(
+        "rope scaling: expected linear:S, ntk:S, dynamic:S or yarn:S with S at least 1, or yarn-turns, found " + text);
+  }
+  for (const char* name : {"attention_factor", "beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor",
+                           "original_max_position_embeddings", "max_position_embeddings"}) {
+    options.erase(name);
+  }
+  options.set("scaling", kind);
+  options.set("factor", *factor);
+  return {};
+}
+
+// Whether the encoding's base, where it has one, turns q and k: SeqPE's is that of its digits, mixed RoPE's only starts
+// its trained frequencies, CoPE turns nothing unless it goes with RoPE, nor does TAPE from random Fourier features.
+bool base_turns(const std::string& encoding, const Settings& options) {
+  const auto option_is = [&options](std::string_view name, const char* usual, const char* value) {
+    const Result<std::string> found = options.text(name, usual);
+    return found.ok() && *found == value;
+  };
+  if (encoding == "cope") {
+    return option_is("with", "none", "rope");
+  }
+  if (encoding == "tape") {
+    return option_is("start", "rope", "rope");
+  }
+  return encoding != "seqpe" && encoding != "rope-mixed";
+}
+
+}  // namespace
+
+std::string label_of(const Overrides& overrides) {
+  std::string label;
+  if (overrides.rope_base) {
+    label += " base " + locus::to_text(SettingValue(*overrides.rope_base));
+  }
+  if (!overrides.rope_scaling.empty()) {
+    label += " " + overrides.rope_scaling;
+  }
+  return label;
+}
+
+Overrides shortest(Overrides overrides) {
+  const std::size_t colon = overrides.rope_scaling.find(':');
+  if (colon != std::string::npos) {
+    const auto factor = parse_number<double>(overrides.rope_scaling.substr(colon + 1));
+    overrides.rope_scaling.replace(colon + 1, std::string::npos, number_text(factor.value_or(1)));
+  }
+  return overrides;
+}
+
+const EncodingUse* turning_encoding(const ModelInfo& info) {
+  const auto found = std::find_if(info.encodings.begin(), info.encodings.end(), [](const EncodingUse& use) {
+    return has_option(use.name, "base") && base_turns(use.name, use.options);
+  });
+  return found == info.encodings.end() ? nullptr : &*found;
+}
+
+Status apply_overrides(const Overrides& overrides, transformer::Spec& spec) {
+  const auto turns = [](const transformer::EncodingSpec& encoding, std::string_view option) {
+    return has_option(encoding.name, option) && base_turns(encoding.name, encoding.options);
+  };
+  const std::string name = spec.encodings.empty() ? "none" : spec.encodings.front().name;
+  bool any_base = false;
+  bool any_scaling = false;
+  if (overrides.rope_base && (!(*overrides.rope_base > 1) || !std::isfinite(*overrides.rope_base))) {
+    return usage("rope base: expected a number above 1, found " + number_text(*overrides.rope_base));
+  }
+  // Every layer that turns obeys.
+  for (transformer::EncodingSpec& encoding : spec.encodings) {
+    if (overrides.rope_base && turns(encoding, "base")) {
+      any_base = true;
+      encoding.options.set("base", *overrides.rope_base);
+    }
+  }
+  if (overrides.rope_base && !any_base) {
+    return unsupported("rope base: the encoding " + name + " has no base");
+  }
+  for (transformer::EncodingSpec& encoding : spec.encodings) {
+    if (!overrides.rope_scaling.empty() && turns(encoding, "scaling")) {
+      any_scaling = true;
+      LOCUS_CHECK(apply_scaling(overrides.rope_scaling, encoding.options));
+    }
+  }
+  if (!overrides.rope_scaling.empty() && !any_scaling) {
+    return unsupported("rope scaling: the encoding " + name + " has no scaling");
+  }
+  return {};
+}
+
+}  // namespace locus::models
