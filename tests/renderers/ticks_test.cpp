@@ -89,6 +89,9 @@ TEST(Ticks, WithinADecadeThereAreSeveral) {
   TickRequest narrow = request(2, 9, 300);
   narrow.logarithmic = true;
   EXPECT_GE(make_ticks(narrow).size(), 2U);
+  TickRequest two = request(1, 100, 400);
+  two.logarithmic = true;
+  EXPECT_EQ(labels(make_ticks(two)), (std::vector<std::string>{"1", "2", "5", "10", "20", "50", "100"}));
 }
 
 TEST(Ticks, LabelsAreForPeople) {
@@ -97,6 +100,8 @@ TEST(Ticks, LabelsAreForPeople) {
   EXPECT_EQ(tick_label(0.25, 0.05), "0.25");
   EXPECT_EQ(tick_label(2e-5, 1e-5), "2×10⁻⁵");
   EXPECT_EQ(tick_label(1e-7, 1e-7), "10⁻⁷");
+  EXPECT_EQ(tick_label(-2e-5, 1e-5), "−2×10⁻⁵");
+  EXPECT_EQ(tick_label(-1e8, 1e8), "−10⁸");
   EXPECT_EQ(tick_label(0, 1e-9), "0");
 }
 

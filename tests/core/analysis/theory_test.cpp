@@ -92,10 +92,16 @@ TEST(Theory, tapaVarianceMeetsTheoremThreeFromBothSides) {
   const std::int64_t width = 4;
   const Samples samples(2 * width, 0);
   const auto tapa = encoding("tapa", {}, shape_of(1, 2 * width));
-  const double squared = 1.0;  // σ₀² = E|q_d k_d|² of unit Gaussians, and E[amplitude²]
-  for (const double distance : kDistances) {
-    const double variance = logits(*tapa, samples, distance).var().item<double>();
-    EXPECT_NEAR(variance / analysis::tapa_variance(distance, 0.1, width, 0.0, squared), 1.0, 0.03) << distance;
+  const double squared = 1.0;                  // σ₀² = E|q_d k_d|² of unit Gaussians, and E[amplitude²]
+  for (const double deviation : {1.0, 0.1}) {  // of the phase's σ_q σ_k: by 0.1 no cosine's mean has vanished
+    Samples turned = samples;
+    turned.query = samples.query.clone();
+    turned.query.slice(1, width).mul_(deviation);
+    for (const double distance : kDistances) {
+      const double variance = logits(*tapa, turned, distance).var().item<double>();
+      EXPECT_NEAR(variance / analysis::tapa_variance(distance, 0.1, width, 0.0, squared, deviation), 1.0, 0.03)
+          << distance;
+    }
   }
   const double far = logits(*tapa, samples, 100000).var().item<double>();
   EXPECT_GT(far, 0.97 * squared / 2);

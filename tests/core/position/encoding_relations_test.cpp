@@ -213,5 +213,18 @@ TEST(EncodingRelations, kerpleParametersStayAbove1Percent) {
   EXPECT_NEAR(logits[0][0][10][0].item<double>(), -0.01 * std::log1p(0.1), 1e-8);
 }
 
+// Eq. in §3 of the ALiBi paper where queries see what follows too (as encoders do): −m_h·|i − j|, m = 2^(−4), 2^(−8).
+TEST(EncodingRelations, alibiPenalisesWhatFollowsAsWhatPrecedes) {
+  position::ModelShape shape = shape_of(2, 8);
+  shape.causal = false;
+  const auto alibi = encoding("alibi", {}, shape);
+  const at::Tensor zero = at::zeros({1, 2, kTokens, 8});
+  const at::Tensor logits = whole_map(*alibi, prepare(*alibi, Positions::sequence(kTokens), zero, zero)).logits;
+  for (const auto& [i, j] : {std::pair{3, 10}, std::pair{10, 3}, std::pair{0, 23}, std::pair{7, 7}}) {
+    EXPECT_NEAR(logits[0][0][i][j].item<double>(), -std::abs(i - j) / 16.0, 1e-7) << i << ", " << j;
+    EXPECT_NEAR(logits[0][1][i][j].item<double>(), -std::abs(i - j) / 256.0, 1e-8) << i << ", " << j;
+  }
+}
+
 }  // namespace
 }  // namespace locus::test

@@ -229,17 +229,20 @@ TEST(Tape, SharedKeyHeadsAreRepeatedAndTilesAreSlices) {
 TEST(Tape, LongTextsGoThroughInBlocks) {
   const at::NoGradGuard no_gradients;
   position::TapeBlocks blocks{16, 2, 2, 2, position::PairLayout::kHalf};
-  const std::int64_t length = 1200;
   position::TapeMix mix{position::TapeMixing::kShared, false, at::randn({128, 32}), at::randn({32, 128})};
-  const at::Tensor e = at::randn({1, 32, length, 16, 2, 2});
-  const at::Tensor gate = at::randn({1, length, 128});
-  const at::Tensor last = mix(e.slice(2, length - 2), gate.slice(1, length - 2), blocks);
-  EXPECT_CLOSE(mix(e, gate, blocks).slice(2, length - 2), last, 1e-4);
+  const at::Tensor many = at::randn({1, 32, 4200, 16, 2, 2});  // 2,048 tokens are a block of them
+  const at::Tensor gate = at::randn({1, 4200, 128});
+  const at::Tensor mixed = mix(many, gate, blocks);
+  for (const std::int64_t row : {0, 2047, 2048, 4199}) {
+    const at::Tensor one = mix(many.slice(2, row, row + 1), gate.slice(1, row, row + 1), blocks);
+    EXPECT_CLOSE(mixed.slice(2, row, row + 1), one, 1e-4) << row;
+  }
 
+  const std::int64_t length = 1200;
   position::Prepared prepared;
   prepared.query = at::randn({1, 1, length, 32});
   prepared.key = at::randn({1, 1, length, 32});
-  const at::Tensor state = e.slice(1, 0, 1);
+  const at::Tensor state = many.slice(1, 0, 1).slice(2, 0, length);
   const at::Tensor whole = position::tape_contextualise(prepared, state, {0, length}, blocks, 0.3, true);
   for (const std::int64_t row : {0, 217, 600, 1199}) {
     const at::Tensor one = position::tape_contextualise(prepared, state, {row, row + 1}, blocks, 0.3, true);

@@ -243,6 +243,34 @@ TEST(Analyses, WhatIsWrongWithTheInputIsNoGapOfTheLengthCurve) {
   EXPECT_NE(unknown.error().describe().find("found 40"), std::string::npos) << unknown.error().describe();
 }
 
+// A program's own fault at one length is no gap either.
+TEST(Analyses, ARunThatFailsIsNoGapOfTheLengthCurve) {
+  class Failing : public models::Model {
+   public:
+    explicit Failing(std::shared_ptr<const models::Model> model) : model_(std::move(model)) {}
+    const models::ModelInfo& info() const override { return model_->info(); }
+    double macs(std::int64_t length) const override { return model_->macs(length); }
+    Result<std::vector<models::TokenInfo>> tokenize(const models::Input& input) const override {
+      return model_->tokenize(input);
+    }
+    Result<std::shared_ptr<const models::Trace>> run(const models::Input& input, const models::RunOptions& options,
+                                                     StopToken stop, const Progress& progress) const override {
+      return input.ids->size() > 16 ? internal("out of order") : model_->run(input, options, std::move(stop), progress);
+    }
+
+   private:
+    std::shared_ptr<const models::Model> model_;
+  };
+  const LearnedFolder folder;
+  const Failing model(test::open_model(folder.place.path(), {}));
+  std::vector<models::TokenInfo> tokens(60);
+  models::LengthCurveOptions options;
+  options.lengths = {16, 32};
+  const auto curve = models::length_curve(model, tokens, options);
+  ASSERT_FALSE(curve.ok());
+  EXPECT_EQ(curve.error().code, ErrorCode::kInternal);
+}
+
 // A model whose weights are all 0 finds each of its 40 tokens equally likely: perplexity 40, log₂ 40 bits a token. Of
 // tokens of three bytes each that is a third a byte.
 TEST(Analyses, PerplexityAndBitsPerByteOfAModelThatKnowsNothing) {

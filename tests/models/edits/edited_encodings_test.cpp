@@ -194,6 +194,28 @@ TEST(EditedEncodings, TokensStandWhereTheyAreMoved) {
   }
 }
 
+// A typed bias counts from the query back to the key, between tokens that stand between two positions too.
+TEST(EditedEncodings, ATypedBiasTakesDistancesThatAreNotWhole) {
+  const at::NoGradGuard no_grad;
+  const auto model = model_of(spec_of("rope"));
+  const Subject subject = subject_of(*model);
+  const auto logits = [&](const std::vector<std::string>& edits) {
+    const auto batch = edited(subject, edits_of(edits));
+    EXPECT_TRUE(batch.ok());
+    return map_of(subject, *batch, observed(subject, *batch), 0, Quantity::kLogit);
+  };
+  for (const std::string by : {"0.5", "3"}) {
+    const std::string moved = "shift 8:21 by " + by;
+    at::Tensor ids = at::arange(kTokens, at::kDouble);
+    ids.slice(0, 8).add_(std::stod(by));
+    const at::Tensor distance = ids.unsqueeze(1) - ids;
+    const at::Tensor change = (logits({moved, "bias 0.1 i/4-d/8"}) - logits({moved})).nan_to_num(0);
+    const at::Tensor wanted = at::tril(ids.unsqueeze(1) / 4 - distance / 8);
+    EXPECT_CLOSE(change[1], wanted, 1e-5) << by;
+    EXPECT_EQ(change[0].abs().max().item<double>(), 0);
+  }
+}
+
 TEST(EditedEncodings, WhatAnEncodingCannotTakeIsRefused) {
   const auto refused = [](const Spec& spec, const std::string& text, ErrorCode code) {
     const auto model = model_of(spec);

@@ -89,6 +89,21 @@ TEST(Preprocess, CropsTheMiddleAndFillsWithBlack) {
   EXPECT_EQ(red(cropped->shown, 9, 2), 14);
   EXPECT_EQ(red(cropped->shown, 5, 0), 0);
   EXPECT_EQ(red(cropped->shown, 5, 3), 0);
+  // Of an odd number of pixels too many the odd one goes on the right and below, of one too few it is filled on the
+  // left and above (Hugging Face's center_crop).
+  options.crop_width = options.crop_height = 2;
+  const auto odd = preprocess(gradient(5, 7), options, 2);
+  ASSERT_TRUE(odd.ok());
+  EXPECT_EQ(red(odd->shown, 0, 0), 1);
+  EXPECT_EQ(odd->shown.rgba[1], 2);  // green: the row
+  options.crop_width = options.crop_height = 6;
+  const auto filled = preprocess(gradient(3, 3), options, 6);
+  ASSERT_TRUE(filled.ok());
+  const auto blue = [&](std::int64_t at) {
+    return static_cast<int>(filled->shown.rgba[static_cast<std::size_t>(28 * at + 2)]);
+  };
+  EXPECT_EQ(std::vector<int>({blue(0), blue(1), blue(2), blue(3), blue(4), blue(5)}),
+            std::vector<int>({0, 0, 100, 100, 100, 0}));
 }
 
 // Shrinking by four with a triangle of half width four: the mean of a linear ramp stays its middle.

@@ -45,6 +45,9 @@ TEST(SentencePiece, UnigramTakesTheBestSum) {
   EXPECT_EQ(piece_ids(*tokenizer, "ab"), (Ids{3, 7}));   // ▁ ab: −5
   EXPECT_EQ(piece_ids(*tokenizer, "xya"), (Ids{3, 0, 4}));
   EXPECT_EQ(piece_ids(*tokenizer, ""), Ids());
+  // Of equal sums the one whose last piece begins first.
+  const auto equal = opened({{"▁", -1}, {"a", -1}, {"b", -1}, {"ab", -2}}, options_of(1));
+  EXPECT_EQ(piece_ids(*equal, "ab"), (Ids{3, 6}));
 }
 
 TEST(SentencePiece, BpeJoinsTheBestPairFirst) {
