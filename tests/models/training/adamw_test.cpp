@@ -12,7 +12,7 @@ namespace locus::training {
 namespace {
 
 // Algorithm 2 of Loshchilov & Hutter 2019 in float64, one number at a time.
-TEST(AdamW, StepsAreThePapers) {
+TEST(Adamw, StepsAreThePapers) {
   const AdamOptions options;
   const std::vector<double> gradients{0.3, -1.2, 0.05, 0.8};
   constexpr double kRate = 0.01;
@@ -49,7 +49,7 @@ TEST(AdamW, StepsAreThePapers) {
   }
 }
 
-TEST(AdamW, TheRateWarmsUpAndFallsToZero) {
+TEST(Adamw, TheRateWarmsUpAndFallsToZero) {
   TrainOptions options;
   options.learning_rate = 2;
   options.warmup = 4;
