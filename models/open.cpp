@@ -165,7 +165,9 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   LOCUS_TRY(const families::Checkpoint checkpoint, read_checkpoint(path));
   LOCUS_TRY(const families::Family* family, families::family_of(checkpoint));
   LOCUS_TRY(families::Plan plan, families::read_plan(*family, checkpoint));
+  const std::vector<transformer::EncodingSpec> own = plan.spec.encodings;
   LOCUS_CHECK(apply_overrides(options.overrides, plan.spec));
+  const bool is_other = !(plan.spec.encodings == own);
   const std::string where = checkpoint.config.file().empty() ? path.string() : checkpoint.config.file();
   Result<std::unique_ptr<transformer::Transformer>> created = transformer::Transformer::create(plan.spec, false);
   if (!created.ok()) {
@@ -181,7 +183,7 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   parts.info = make_info(checkpoint, plan, *parts.transformer, parts.fitting);
   parts.info.encoder_layers = parts.encoder ? parts.encoder->spec().depth() : 0;
   parts.info.family = std::string(family->name);
-  parts.info.overrides = shortest(options.overrides);
+  parts.info.overrides = is_other ? shortest(options.overrides) : Overrides();
   LOCUS_CHECK(parts.info.image ? open_image(checkpoint, plan, parts) : open_text(checkpoint, parts));
 
   const double bytes = transformer::weight_bytes(parts.fitting).all();

@@ -146,14 +146,16 @@ TEST(TaskGroups, AWhatIfHasItsOwnResults) {
   open({}, "", "trained");
   open({}, "yarn:2.0", "stretched");
   open(300, "", "slower");
+  open(10000, "", "its own");
   const auto results = read_accuracies(input);
   ASSERT_TRUE(results.ok()) << results.error().describe();
   const std::vector<Accuracy> rows = join_seeds(*results);
-  ASSERT_EQ(rows.size(), 3U);  // none is another seed
+  ASSERT_EQ(rows.size(), 4U);  // none is another seed
   EXPECT_EQ(find_split(rows[0], "in")->value, record.at("splits").at("in").get<double>());
   EXPECT_EQ(find_split(rows[1], "in")->value, 0.75);
   EXPECT_EQ(rows[1].settings.at("rope_scaling"), "yarn:2");
   EXPECT_EQ(find_split(rows[2], "in")->value, 0.5);
+  EXPECT_EQ(find_split(rows[3], "in")->value, find_split(rows[0], "in")->value);
   input.columns.clear();
   open({}, "linear:2", "other");
   EXPECT_EQ(read_accuracies(input).error().code, ErrorCode::kUnsupported);

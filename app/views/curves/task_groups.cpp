@@ -18,7 +18,7 @@ Settings without_seed(Settings settings) {
 }
 
 bool is_alike(const Accuracy& a, const Accuracy& b) {
-  return !a.settings.empty() && a.metric == b.metric && !a.map && !b.map &&
+  return a.settings != b.settings && a.metric == b.metric && !a.map && !b.map &&
          without_seed(a.settings) == without_seed(b.settings);
 }
 
