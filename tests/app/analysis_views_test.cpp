@@ -8,6 +8,9 @@
 #include <random>
 #include <tuple>
 
+#include "app/views/heads/heads_table.h"
+#include "app/views/series.h"
+#include "core/base/numbers.h"
 #include "tests/support/exported_views.h"
 
 namespace locus::views {
@@ -352,6 +355,60 @@ TEST(AnalysisViews, HeadDifferenceIsHalfTheAbsoluteDifferenceOfRows) {
   EXPECT_LE(matched, plain + 1e-4);
   input.columns.pop_back();
   EXPECT_EQ(view_of("head-difference").figure(input).error().code, ErrorCode::kUsage);
+}
+
+// text-rope was trained on 256 tokens: 10 % of them are 25, 75 to 99 % are 192 to 253.
+TEST(AnalysisViews, DistanceBiasTakesPercentOfTheTrainedLength) {
+  std::string text;
+  while (text.size() < 700) {
+    text += "So we beat on, boats against the current. ";
+  }
+  ViewInput input = input_of(text);
+  input.options = {{"unit", std::string("percent")},
+                   {"near-to", std::int64_t{10}},
+                   {"far-from", std::int64_t{75}},
+                   {"far-to", std::int64_t{99}},
+                   {"pairs", std::int64_t{100}}};
+  const auto figure = view_of("distance-bias").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  EXPECT_EQ(figure->panels[0].note.find("λ 0–25, Λ 192–253"), 0U) << figure->panels[0].note;
+}
+
+TEST(AnalysisViews, HeadsWithoutAStatisticComeLast) {
+  HeadRows rows(4);
+  const std::array<double, 4> values{0.5, kNaN, 2, kNaN};
+  for (std::size_t n = 0; n < rows.size(); ++n) {
+    rows[n].values.fill(0);
+    rows[n].values[3] = values[n];
+  }
+  HeadsOptions options;
+  options.statistic = 3;
+  EXPECT_EQ(sorted_heads(rows, options), (std::vector<std::size_t>{2, 0, 1, 3}));
+  options.ascending = true;
+  EXPECT_EQ(sorted_heads(rows, options), (std::vector<std::size_t>{0, 2, 1, 3}));
+}
+
+// Of sixteen heads 95 % are all: ⌈15.2⌉ of them.
+TEST(AnalysisViews, TheNullIsItsHeadsNinetyFivePercent) {
+  ViewInput input = pair_of();
+  input.columns.push_back(test::column_of(test::bundled("text-alibi"), kText));
+  input.options = {{"null", true}, {"rows", std::int64_t{16}}};
+  std::swap(input.columns[1], input.columns[2]);
+  const auto figure = view_of("head-difference").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  const auto values = [&](std::size_t panel) {
+    return std::get<figure::HeatMap>(figure->panels[panel].layers.front()).field->values;
+  };
+  const std::vector<float> null = values(1);
+  ASSERT_EQ(null.size(), 16U);
+  const double high = static_cast<double>(*std::max_element(null.begin(), null.end()));
+  const std::vector<float> own = values(0);
+  const auto above =
+      std::count_if(own.begin(), own.end(), [&](float value) { return static_cast<double>(value) > high; });
+  EXPECT_NE(figure->panels[0].note.find(std::to_string(above) + " of 16 heads above the null's 95 % (" +
+                                        short_number(high) + ")"),
+            std::string::npos)
+      << figure->panels[0].note;
 }
 
 }  // namespace

@@ -366,5 +366,67 @@ TEST(CurveViews, TheoryOfADistanceProfileIsMadeOfItsTwoSums) {
   EXPECT_EQ(exported("distance-profile", input).shape[1], 5);
 }
 
+TEST(CurveViews, ALengthCurveMarksTheTrainedLength) {
+  std::string text;
+  while (text.size() < 600) {
+    text += "So we beat on, boats against the current. ";
+  }
+  ViewInput input = input_of(text);
+  input.options = {{"shortest", std::int64_t{128}}, {"longest", std::int64_t{512}}, {"windows", std::int64_t{1}}};
+  const auto figure = view_of("length-curve").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  const auto* marker = std::get_if<figure::Marker>(&figure->panels[0].layers.back());
+  ASSERT_NE(marker, nullptr);
+  EXPECT_EQ(marker->at, 256);
+}
+
+// Waves are 6.3 and 11.2 tokens long: 8.55 is nearer to the first by difference and to the second by ratio.
+TEST(CurveViews, ADistancePicksTheWaveNearestInProportion) {
+  const ViewInput input = input_of();
+  Hit hit;
+  hit.x = 8.55;
+  const Selection selection = view_of("distance-profile").pick(input, hit);
+  ASSERT_TRUE(selection.option);
+  EXPECT_EQ(selection.option->second, SettingValue(std::string("1")));
+}
+
+// The R² in a theory's name, from the exported columns: every distance as often as it occurs.
+TEST(CurveViews, ATheorysShareIsOfCells) {
+  ViewInput input = input_of();
+  input.quantity = models::Quantity::kLogit;
+  input.options = {{"theory", std::string("llama")}};
+  const auto figure = view_of("distance-profile").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  const Data data = exported("distance-profile", input);
+  std::size_t theories = 0;
+  for (const figure::Layer& layer : figure->panels[0].layers) {
+    const auto* curve = std::get_if<figure::Curve>(&layer);
+    const std::size_t share = curve == nullptr ? std::string::npos : curve->name.find(", R² ");
+    if (share == std::string::npos) {
+      continue;
+    }
+    ++theories;
+    const std::int64_t foretold = column_named(data, curve->name.substr(0, share));
+    const std::int64_t mean = column_named(data, "text-rope mean");
+    const std::int64_t count = column_named(data, "text-rope count");
+    double cells = 0;
+    double sum = 0;
+    for (std::int64_t row = 0; row < data.shape[0]; ++row) {
+      cells += at(data, row, count);
+      sum += at(data, row, count) * at(data, row, mean);
+    }
+    double around = 0;
+    double missed = 0;
+    for (std::int64_t row = 0; row < data.shape[0]; ++row) {
+      around += at(data, row, count) * std::pow(at(data, row, mean) - sum / cells, 2);
+      missed += at(data, row, count) * std::pow(at(data, row, mean) - at(data, row, foretold), 2);
+    }
+    const double wanted = 1 - missed / around;
+    EXPECT_EQ(curve->name.substr(share),
+              std::string(", R² ") + (wanted < 0 ? "−" : "") + fixed_text(std::abs(wanted), 3));
+  }
+  EXPECT_GE(theories, 1U);
+}
+
 }  // namespace
 }  // namespace locus::views

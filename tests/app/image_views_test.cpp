@@ -8,6 +8,7 @@
 #include <string>
 #include <variant>
 
+#include "app/views/images/patch_grid.h"
 #include "app/views/view.h"
 #include "core/base/numbers.h"
 #include "tests/support/fake_model.h"
@@ -317,6 +318,58 @@ TEST(ImageViews, ColumnsOfOtherTokenizersAreAlignedByTheText) {
   const auto text = view_of("attention-text").figure(input);
   ASSERT_TRUE(text.ok()) << text.error().describe();
   EXPECT_EQ(std::get<figure::TokenStrip>(text->panels[1].layers[0]).selected, 4);
+}
+
+// Patches go row by row behind the prefix, on a grid that is no square.
+TEST(ImageViews, PatchesAreCountedRowByRow) {
+  const models::ImageGrid grid{kRows, kColumns, 1, 2};
+  Hit hit;
+  hit.x = 3.5;
+  hit.y = 1.5;
+  EXPECT_EQ(patch_at(grid, hit), kPrefix + kColumns + 3);
+  EXPECT_EQ(patch_place(grid, kPrefix + kColumns + 3)->x.low, 3);
+  EXPECT_EQ(patch_place(grid, kPrefix + kColumns + 3)->y.low, 1);
+  hit.x = 5.5;
+  EXPECT_FALSE(patch_at(grid, hit));
+}
+
+// Where nothing is chosen: the class token, or the patch in the middle where there is none.
+TEST(ImageViews, ThePatchInTheMiddleAsksWhereThereIsNoClassToken) {
+  class Bare : public test::FakeTrace {
+   public:
+    using FakeTrace::FakeTrace;
+    const models::ImageGrid& image_grid() const override { return bare_; }
+
+   private:
+    models::ImageGrid bare_{kRows, kColumns, 0, 2};
+  };
+  ViewInput input = image_input();
+  EXPECT_EQ(patch_query(input, input.columns[0]), 0);
+  test::FakeShape shape;
+  shape.rows = kRows;
+  shape.columns = kColumns;
+  shape.registers = 2;
+  input.columns[0].trace = std::make_shared<Bare>(shape, "");
+  EXPECT_EQ(patch_query(input, input.columns[0]), 2 + 1 * kColumns + 2);
+}
+
+TEST(ImageViews, TheStripSaysHowManyPositionsEndAtTheLargest) {
+  ViewInput input = text_input("The quick brown fox jumps");
+  test::FakeShape shape;
+  shape.gates = true;
+  shape.p_max = 5;
+  const auto trace = std::make_shared<test::FakeTrace>(shape, "The quick brown fox jumps");
+  input.columns[0].trace = trace;
+  input.query = 20;
+  const auto figure = view_of("positions").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  std::int64_t ends = 0;
+  for (std::int64_t key = 5; key <= 20; ++key) {
+    ends += trace->position(20, key) >= 5 ? 1 : 0;
+  }
+  ASSERT_GT(ends, 0);
+  EXPECT_NE(figure->panels.back().note.find("where " + std::to_string(ends) + " of these keys are"), std::string::npos)
+      << figure->panels.back().note;
 }
 
 }  // namespace

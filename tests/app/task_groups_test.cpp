@@ -109,6 +109,10 @@ TEST(TaskGroups, TheViewReadsSettingsFromTraining) {
     input.columns.push_back(test::column_of(test::bundled(name), symbol, name));
   }
   input.options = {{"by", std::string("variables")}, {"split", std::string("shorter")}};
+  // In distribution first, then as they are written.
+  const auto runs = read_accuracies(input);
+  ASSERT_TRUE(runs.ok()) << runs.error().describe();
+  EXPECT_EQ(split_names(*runs), (std::vector<std::string>{"in", "longer", "shorter"}));
   const Data data = test_views::exported("task-accuracy", input);
   ASSERT_EQ(data.shape[0], 1);
   EXPECT_EQ(data.columns.front(), "variables");
@@ -197,6 +201,42 @@ TEST(TaskGroups, ALengthCurveDrawsSeedsAsABand) {
   EXPECT_EQ(band.high, band.y);
   EXPECT_TRUE(line.low.empty());
   EXPECT_NE(figure->panels[0].note.find("2 seeds"), std::string::npos) << figure->panels[0].note;
+
+  // Other weights first, worse at some length: the band's edges are the least and the largest, whichever comes first.
+  fs::copy(folder / "text-rope-2", folder / "worse", fs::copy_options::recursive);
+  const std::uintmax_t size = fs::file_size(folder / "worse" / "model.safetensors");
+  std::fstream weights(folder / "worse" / "model.safetensors", std::ios::in | std::ios::out | std::ios::binary);
+  std::vector<char> tail(static_cast<std::size_t>(size / 4) * 2);
+  weights.seekg(-static_cast<std::streamoff>(tail.size()), std::ios::end);
+  weights.read(tail.data(), static_cast<std::streamsize>(tail.size()));
+  for (std::size_t n = 0; n < tail.size(); n += 2) {
+    tail[n] = static_cast<char>(tail[n] ^ 0x80);  // an eighth of a float16, up or down
+  }
+  weights.seekp(-static_cast<std::streamoff>(tail.size()), std::ios::end);
+  weights.write(tail.data(), static_cast<std::streamsize>(tail.size()));
+  weights.close();
+  record["seed"] = 3;
+  std::ofstream(folder / "worse" / "training.json") << record;
+  const auto worse = models::open((folder / "worse").string(), {});
+  ASSERT_TRUE(worse.ok()) << worse.error().describe();
+  ViewInput two = test_views::input_of();
+  two.options = input.options;
+  two.columns.insert(two.columns.begin(), test::column_of(*worse, test_views::kText, "worse"));
+  const auto uneven = test_views::view_of("length-curve").figure(two);
+  ASSERT_TRUE(uneven.ok()) << uneven.error().describe();
+  const auto& edges = std::get<figure::Curve>(uneven->panels[0].layers[0]);
+  const Data each = test_views::exported("length-curve", two);
+  bool any_worse = false;
+  for (std::size_t n = 0; n < edges.x.size(); ++n) {
+    const auto row = static_cast<std::int64_t>(n);
+    const double first = test_views::at(each, row, test_views::column_named(each, "worse bits per byte"));
+    const double second = test_views::at(each, row, test_views::column_named(each, "text-rope bits per byte"));
+    any_worse = any_worse || first > 1.001 * second;
+    EXPECT_NEAR(edges.high[n], std::max(first, second), 1e-5 * first);
+    EXPECT_NEAR(edges.low[n], std::min(first, second), 1e-5 * second);
+    EXPECT_NEAR(edges.y[n], (first + second) / 2, 1e-5 * first);
+  }
+  EXPECT_TRUE(any_worse);
   fs::remove_all(folder);
 }
 

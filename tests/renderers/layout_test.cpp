@@ -493,5 +493,53 @@ TEST(Layout, EmptyFiguresAndTinyCanvasesAreHarmless) {
   }
 }
 
+TEST(Layout, ColourBarsGrowUpwards) {
+  const text::Typeface typeface;
+  const Figure figure = *samples::by_name("attention");
+  const Layout layout = lay_out(figure, 560, 480, Style::light(12, 1), typeface);
+  const PanelLayout& panel = layout.panels[0];
+  ASSERT_GT(panel.color_bar.height, 0);
+  ASSERT_GE(panel.bar_ticks.size(), 2U);
+  for (const Tick& tick : panel.bar_ticks) {
+    const double wanted = panel.color_bar.bottom() - tick.at * panel.color_bar.height;
+    const bool is_beside = std::any_of(panel.texts.begin(), panel.texts.end(), [&](const PlacedText& text) {
+      return text.text == tick.label && text.at.x > panel.color_bar.x &&
+             std::abs(text.at.y - wanted) < text.size;  // the baseline is a little below
+    });
+    EXPECT_TRUE(is_beside) << tick.label;
+  }
+}
+
+TEST(Layout, LegendsOfSeveralRowsStandAboveThePlot) {
+  const text::Typeface typeface;
+  Figure figure;
+  Panel& panel = figure.panels.emplace_back();
+  for (int n = 0; n < 8; ++n) {
+    Curve curve;
+    curve.name = "a rather long name of curve " + std::to_string(n);
+    curve.x = {0, 1};
+    curve.y = {0, 1};
+    panel.layers.emplace_back(curve);
+  }
+  panel.x.view = panel.y.view = {0, 1};
+  const Layout layout = lay_out(figure, 560, 480, Style::light(12, 1), typeface);
+  const PanelLayout& place = layout.panels[0];
+  ASSERT_EQ(place.legend.size(), 8U);
+  EXPECT_GT(place.legend.back().swatch.y, place.legend.front().swatch.y);
+  for (const LegendEntry& entry : place.legend) {
+    EXPECT_LT(entry.swatch.bottom(), place.plot.y);
+    EXPECT_GT(entry.swatch.y, 0);
+  }
+}
+
+TEST(Layout, CharactersOfFourTokensAreNamed) {
+  const std::vector<std::string> tokens{"<0xF0>", "<0x9F>", "<0x98>", "<0x80>"};
+  const std::vector<std::string> wanted{"😀¹", "😀²", "😀³", "😀⁴"};
+  for (std::size_t n = 0; n < tokens.size(); ++n) {
+    EXPECT_EQ(name_of(tokens, n), wanted[n]);
+  }
+  EXPECT_EQ(text_of(tokens, {0, 4}), "😀");
+}
+
 }  // namespace
 }  // namespace locus::figure

@@ -23,6 +23,7 @@ struct FakeShape {
   double states = 1;  // what the positions' states are multiplied by
   std::size_t bytes_per_token = 1;
   bool rope = false;  // says that it rotates
+  double p_max = 0;   // says that positions end there; they do not
   // An image of this grid behind a class token and registers, instead of text; 4 pixels a patch.
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -36,6 +37,9 @@ class FakeTrace : public models::Trace {
     info_.family = "locus";
     info_.encoding = "alibi";
     info_.encodings = {{"alibi", {}, shape_.gates, true, "q·k/√D"}};
+    if (shape_.p_max > 0) {
+      info_.encodings[0].options.set("p_max", shape_.p_max);
+    }
     if (shape_.rope) {
       info_.encoding = "rope";
       info_.encodings = {{"rope", {{"base", 10000.0}, {"scaling", std::string("none")}}, false, true, "q·k/√D"}};

@@ -297,5 +297,34 @@ TEST(Tape, YarnStartIsRopesYarn) {
                rope->prepare(rope->begin(positions, 1), 0, projections).query, 1e-5);
 }
 
+// Eq. 7 by hand: one soft-max a block over scaled products, and the mean of e under it.
+TEST(Tape, ContextualisingIsAnAttentionABlock) {
+  const at::NoGradGuard no_gradients;
+  const position::TapeBlocks blocks{2, 2, 2, 2, position::PairLayout::kInterleaved};
+  constexpr std::int64_t kRows = 5;
+  position::Prepared prepared;
+  prepared.query = at::randn({1, 1, kRows, 8}, at::kDouble);  // (m, r) of two blocks, four numbers each
+  prepared.key = at::randn({1, 1, kRows, 8}, at::kDouble);
+  const at::Tensor e = at::randn({1, 1, kRows, 2, 2, 2}, at::kDouble);
+  const at::Tensor got = position::tape_contextualise(prepared, e, {0, kRows}, blocks, 0.3, true);
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    for (std::int64_t m = 0; m < 2; ++m) {
+      std::vector<double> weights;
+      double total = 0;
+      for (std::int64_t key = 0; key <= row; ++key) {
+        const at::Tensor q = prepared.query[0][0][row].slice(0, 4 * m, 4 * m + 4);
+        const at::Tensor k = prepared.key[0][0][key].slice(0, 4 * m, 4 * m + 4);
+        weights.push_back(std::exp(0.3 * (q * k).sum().item<double>()));
+        total += weights.back();
+      }
+      at::Tensor wanted = at::zeros({2, 2}, at::kDouble);
+      for (std::int64_t key = 0; key <= row; ++key) {
+        wanted += e[0][0][key][m] * (weights[static_cast<std::size_t>(key)] / total);
+      }
+      EXPECT_CLOSE(got[0][0][row][m], wanted, 1e-12) << row << ", " << m;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace locus
