@@ -204,10 +204,10 @@ TEST(EditedEncodings, ATypedBiasTakesDistancesThatAreNotWhole) {
     EXPECT_TRUE(batch.ok());
     return map_of(subject, *batch, observed(subject, *batch), 0, Quantity::kLogit);
   };
-  for (const std::string by : {"0.5", "3"}) {
-    const std::string moved = "shift 8:21 by " + by;
+  for (const auto& [by, tokens] : {std::pair("0.5", 0.5), std::pair("3", 3.0)}) {
+    const std::string moved = std::string("shift 8:21 by ") + by;
     at::Tensor ids = at::arange(kTokens, at::kDouble);
-    ids.slice(0, 8).add_(std::stod(by));
+    ids.slice(0, 8).add_(tokens);
     const at::Tensor distance = ids.unsqueeze(1) - ids;
     const at::Tensor change = (logits({moved, "bias 0.1 i/4-d/8"}) - logits({moved})).nan_to_num(0);
     const at::Tensor wanted = at::tril(ids.unsqueeze(1) / 4 - distance / 8);
