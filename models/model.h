@@ -95,7 +95,7 @@ struct ModelInfo {
   bool has_parts() const;
 };
 
-// The first encoding whose base turns queries and keys, which is what overrides reach; null: none.
+// The first encoding that overrides reach, whose base sets the waves of its positions; null: none.
 const EncodingUse* turning_encoding(const ModelInfo& info);
 
 // A layer's encoding, with its base where it has one, and which keys it sees: "rope base=10000, window 64", "none".

@@ -157,14 +157,15 @@ struct Evaluation {
   EvaluationMap map;                                   // without rows when not asked for, or the task has none
 };
 
-// Errors: kUsage for an unknown task or split and for `record` with edits, kBadInput when the checkpoint does not fit it (vocabulary).
+// Errors: kUsage for an unknown task or split and for `record` with edits, kBadInput when the checkpoint does not fit it
+// (vocabulary).
 Result<Evaluation> evaluate(const std::filesystem::path& checkpoint, const EvaluateOptions& options,
                             const Progress& progress = {}, StopToken stop = {});
 
 // Keeps what other seeds of a training came to in `checkpoint`'s training.json, as `seeds`: [{"seed": n, "splits": …}]
 // beside its own. Nothing is measured. The row's splits are the means, its intervals the least and the largest. Errors:
-// kBadInput for a training.json that is missing or unfinished, for a run that differs in more
-// than its seed or has a seed already met; nothing is written then.
+// kBadInput for a training.json that is missing or unfinished, for a run that differs in more than its seed or has a
+// seed already met; nothing is written then.
 Result<Evaluation> record_seeds(const std::filesystem::path& checkpoint,
                                 const std::vector<std::filesystem::path>& others);
 
