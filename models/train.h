@@ -157,8 +157,8 @@ struct Evaluation {
   EvaluationMap map;                                   // without rows when not asked for, or the task has none
 };
 
-// Errors: kUsage for an unknown task or split and for `record` with edits, kBadInput when the checkpoint does not fit it
-// (vocabulary).
+// Errors: kUsage for an unknown task or split and for `record` with edits, kBadInput when the checkpoint does not fit
+// it (vocabulary).
 Result<Evaluation> evaluate(const std::filesystem::path& checkpoint, const EvaluateOptions& options,
                             const Progress& progress = {}, StopToken stop = {});
 
