@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <string>
 #include <utility>
@@ -184,6 +185,9 @@ std::pair<double, double> bootstrap(const std::vector<std::pair<double, std::int
       const auto& [text_sum, text_count] = texts[draw(random)];
       sum += text_sum;
       count += static_cast<double>(text_count);
+    }
+    if (!std::isfinite(sum)) {
+      return {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
     }
     means.push_back(sum / count);
   }

@@ -69,13 +69,13 @@ Attended with_sinks(const Attention& attention, Attended attended, const at::Ten
     return attended;
   }
   const at::Tensor sinks = attention.sinks.view({1, -1, 1});
-  const at::Tensor left = at::sigmoid(log_sum_exp - sinks).unsqueeze(-1);
+  const at::Tensor left = at::sigmoid(log_sum_exp - sinks).to(attended.output.scalar_type()).unsqueeze(-1);
   attended.output = attended.output * left;
   if (attended.state_values.defined()) {
     attended.state_values = attended.state_values * left;
   }
   if (attended.log_sum_exp.defined()) {
-    attended.log_sum_exp = at::logaddexp(attended.log_sum_exp, sinks.to(at::kFloat));
+    attended.log_sum_exp = at::logaddexp(attended.log_sum_exp, sinks.to(attended.log_sum_exp.scalar_type()));
   }
   return attended;
 }
@@ -155,8 +155,10 @@ class Streaming {
     const Range all = options_.rows.empty() ? Range{0, query.size(2)} : options_.rows;
     const std::int64_t step = options_.row_block > 0 ? options_.row_block : kRowBlock;
     at::Tensor attended = at::empty({query.size(0), heads_, all.size(), values_.size(-1)}, query.options());
-    at::Tensor log_sum_exp = at::empty({query.size(0), heads_, all.size()}, query.options().dtype(at::kFloat));
+    at::Tensor log_sum_exp = at::empty({query.size(0), heads_, all.size()}, query.options().dtype(at::kDouble));
     std::vector<at::Tensor> chosen;
+    const double whole = options_.progress ? cells(all, step) : 0;
+    double done = 0;
     for (std::int64_t begin = all.begin; begin < all.end; begin += step) {
       const Range rows{begin, std::min(begin + step, all.end)};
       RowBlock block;
@@ -169,7 +171,9 @@ class Streaming {
           .copy_(choice.key.defined() ? gathered(values_, choice.key)
                                       : block.accumulated.div_(block.sum.clamp_min(kSmallestSum)));
       log_sum_exp.slice(2, rows.begin - all.begin, rows.end - all.begin)
-          .copy_(block.sum.log_().add_(block.maximum).squeeze(-1));
+          .copy_(block.sum.to(at::kDouble).log_().add_(block.maximum).squeeze(-1));
+      done += cells(rows, step);
+      report(options_.progress, done / std::max(whole, 1.0), {});
     }
     Attended result = split(attention_, attended, log_sum_exp);
     result.chosen = chosen.empty() ? at::Tensor() : at::cat(chosen, 2);
@@ -177,6 +181,16 @@ class Streaming {
   }
 
  private:
+  // The cells of all tiles that these rows visit.
+  double cells(Range rows, std::int64_t step) const {
+    double total = 0;
+    for (std::int64_t begin = rows.begin; begin < rows.end; begin += step) {
+      const Range block{begin, std::min(begin + step, rows.end)};
+      total += static_cast<double>(block.size()) * static_cast<double>(attention_.mask.columns(block, keys_).size());
+    }
+    return total;
+  }
+
   // All key blocks of one row block, from the diagonal leftwards. The first one holds the diagonal of every row, so
   // that no running maximum stays at −∞.
   Status visit(Range rows, RowBlock& block, Choice& choice) const {

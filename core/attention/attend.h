@@ -73,6 +73,9 @@ struct StreamingOptions {
   std::int64_t row_block = 0;     // 0: chosen for the length
   std::int64_t column_block = 0;  // at least row_block
   StopToken stop;
+  // Told the share of the work that is done, now and then in a long attention: on the calling thread, outside of loops
+  // over threads, so that what listens may do other work there.
+  Progress progress = {};
 };
 
 // Errors: kCancelled, between blocks.

@@ -14,6 +14,8 @@ namespace locus::attention {
 namespace {
 
 constexpr float kHidden = -std::numeric_limits<float>::infinity();
+// Between two words of how far it is: some 0.1 s of one core. Fewer would leave threads idle at the end of each part.
+constexpr double kPartCells = 1U << 26;
 
 // What one thread works with.
 struct Scratch {
@@ -27,7 +29,12 @@ struct Scratch {
 class Fused {
  public:
   Fused(const Attention& attention, RowProgram program, Range rows)
-      : value_(attention.value), state_(attention.state_values), program_(std::move(program)), rows_(rows) {
+      : value_(attention.value),
+        state_(attention.state_values),
+        mask_(attention.mask),
+        keys_(attention.prepared.key.size(2)),
+        program_(std::move(program)),
+        rows_(rows) {
     const at::Tensor& query = attention.prepared.query;
     batch_ = query.size(0);
     // Tokens before heads: what the output projection reads, without a copy.
@@ -38,15 +45,23 @@ class Fused {
     log_sum_exp_ = at::empty({batch_, program_.heads(), rows.size()}, query.options());
   }
 
-  Result<Attended> run(const StopToken& stop) {
+  Result<Attended> run(const StopToken& stop, const Progress& progress) {
     const std::int64_t blocks = (rows_.size() + kLanes - 1) / kLanes;
-    const std::int64_t heads = program_.heads();
-    LOCUS_CHECK(run_tasks<Scratch>(batch_ * heads * blocks, stop, [&](std::int64_t task, Scratch& scratch) {
-      // The longest rows first, so that no thread is left with a long one at the end; heads of one block together.
-      const std::int64_t block = blocks - 1 - task / (batch_ * heads);
-      const std::int64_t begin = rows_.begin + block * kLanes;
-      attend(task / heads % batch_, task % heads, {begin, std::min(begin + kLanes, rows_.end)}, scratch);
-    }));
+    const double whole = progress ? cells(0, blocks) : 0;
+    double done = 0;
+    for (std::int64_t from = 0; from < blocks;) {
+      std::int64_t to = blocks;
+      if (progress) {
+        double part = 0;
+        for (to = from; to < blocks && part < kPartCells; ++to) {
+          part += cells(to, to + 1);
+        }
+        done += part;
+      }
+      LOCUS_CHECK(run_blocks(blocks, from, to, stop));
+      report(progress, done / std::max(whole, 1.0), {});
+      from = to;
+    }
     Attended attended;
     attended.output = output_;
     attended.state_values = state_output_;
@@ -55,6 +70,31 @@ class Fused {
   }
 
  private:
+  // The longest rows first, so that no thread is left with a long one at the end; heads of one block together.
+  Range rows_of(std::int64_t block, std::int64_t blocks) const {
+    const std::int64_t begin = rows_.begin + (blocks - 1 - block) * kLanes;
+    return {begin, std::min(begin + kLanes, rows_.end)};
+  }
+
+  // The cells of these blocks, in all heads together.
+  double cells(std::int64_t from, std::int64_t to) const {
+    const std::int64_t blocks = (rows_.size() + kLanes - 1) / kLanes;
+    double total = 0;
+    for (std::int64_t block = from; block < to; ++block) {
+      const Range rows = rows_of(block, blocks);
+      total += static_cast<double>(rows.size()) * static_cast<double>(mask_.columns(rows, keys_).size());
+    }
+    return total * static_cast<double>(batch_ * program_.heads());
+  }
+
+  Status run_blocks(std::int64_t blocks, std::int64_t from, std::int64_t to, const StopToken& stop) {
+    const std::int64_t heads = program_.heads();
+    const std::int64_t each = batch_ * heads;
+    return run_tasks<Scratch>(each * (to - from), stop, [&](std::int64_t task, Scratch& scratch) {
+      attend(task / heads % batch_, task % heads, rows_of(from + task / each, blocks), scratch);
+    });
+  }
+
   void attend(std::int64_t batch, std::int64_t head, Range rows, Scratch& scratch) {
     const LaneKernels& kernels = lane_kernels();
     const TokenVectors value(value_, batch, head, program_.heads());
@@ -118,6 +158,8 @@ class Fused {
 
   const at::Tensor& value_;
   const at::Tensor& state_;
+  Mask mask_;
+  std::int64_t keys_;
   RowProgram program_;
   Range rows_;
   std::int64_t batch_ = 1;
@@ -143,7 +185,7 @@ std::optional<Result<Attended>> attend_fused(const Attention& attention, const S
     return std::nullopt;
   }
   const Range rows = options.rows.empty() ? Range{0, program->length()} : options.rows;
-  return Fused(attention, *std::move(program), rows).run(options.stop);
+  return Fused(attention, *std::move(program), rows).run(options.stop, options.progress);
 }
 
 }  // namespace locus::attention

@@ -20,9 +20,12 @@ constexpr std::int64_t kMostKeptFloats = std::int64_t{1} << 23;  // 32 MiB
 }  // namespace
 
 FusedScores::FusedScores(RowProgram program, const at::Tensor& log_sum_exp) : program_(std::move(program)) {
-  sums_ = log_sum_exp.defined() ? log_sum_exp.to(at::kCPU, at::kFloat).contiguous()
-                                : at::full({1, program_.heads(), program_.length()},
-                                           std::numeric_limits<double>::quiet_NaN(), at::kFloat);
+  if (log_sum_exp.defined()) {
+    sums_ = log_sum_exp.to(at::kCPU, at::kFloat).contiguous();
+    return;
+  }
+  sums_ = at::empty({1, program_.heads(), program_.length()}, at::kFloat);
+  known_ = std::vector<std::uint8_t>(static_cast<std::size_t>(sums_.numel()), 0);
 }
 
 bool FusedScores::has(Quantity quantity) const {
@@ -47,17 +50,17 @@ bool FusedScores::has(Quantity quantity) const {
 
 void FusedScores::row_sums(std::int64_t head, std::span<const std::int64_t> rows, RowScores& scores,
                            float* sums) const {
-  float* const known = sums_.data_ptr<float>() + head * program_.length();
-  bool all = true;
+  float* const own = sums_.data_ptr<float>() + head * program_.length();
+  std::uint8_t* const known = known_ ? known_->data() + head * program_.length() : nullptr;
+  const auto is_known = [&](std::int64_t row) { return known == nullptr || known[row] != 0; };
   {
     const std::lock_guard lock(mutex_);
     for (std::size_t n = 0; n < rows.size(); ++n) {
-      sums[n] = known[rows[n]];
-      all = all && !std::isnan(sums[n]);
+      sums[n] = own[rows[n]];
     }
-  }
-  if (all) {
-    return;
+    if (std::all_of(rows.begin(), rows.end(), is_known)) {
+      return;
+    }
   }
   const LaneKernels& kernels = lane_kernels();
   alignas(64) Lanes maximum;
@@ -75,7 +78,8 @@ void FusedScores::row_sums(std::int64_t head, std::span<const std::int64_t> rows
   }
   const std::lock_guard lock(mutex_);
   for (std::size_t n = 0; n < rows.size(); ++n) {
-    known[rows[n]] = sums[n] = std::log(sum[n]) + maximum[n];
+    own[rows[n]] = sums[n] = std::log(sum[n]) + maximum[n];
+    known[rows[n]] = 1;
   }
 }
 

@@ -45,7 +45,8 @@ struct HabitSums {
 
 class FusedScores {
  public:
-  // `log_sum_exp` (1, H, T) float32, or undefined: rows are summed when a weight of them is first asked for, and kept.
+  // `log_sum_exp` (1, H, T) float32, which may lie in a file and is read alone, or undefined: rows are summed when a
+  // weight of them is first asked for, and kept.
   FusedScores(RowProgram program, const at::Tensor& log_sum_exp);
 
   bool has(Quantity quantity) const;
@@ -94,7 +95,8 @@ class FusedScores {
   void keep(Kept kept) const;
 
   RowProgram program_;
-  mutable at::Tensor sums_;  // (1, H, T); NaN where not known yet
+  mutable at::Tensor sums_;                                 // (1, H, T)
+  mutable std::optional<std::vector<std::uint8_t>> known_;  // which of them, 1 or 0; none: all, and none is written
   mutable std::mutex mutex_;
   mutable std::list<Kept> kept_;  // newest first
   mutable std::int64_t kept_floats_ = 0;

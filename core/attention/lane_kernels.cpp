@@ -54,8 +54,8 @@ const LaneKernels& lane_kernels(std::int64_t version) {
 }
 
 const LaneKernels& lane_kernels() {
-  static const LaneKernels& widest = lane_kernels(lane_kernel_versions() - 1);
-  return widest;
+  static const LaneKernels& used = lane_kernels(used_version());
+  return used;
 }
 
 }  // namespace locus::attention

@@ -3,7 +3,7 @@
 // positions, pixels) are then plain vector additions, and a product needs no packing of the keys.
 //
 // A block is columns × 64 floats, row-major: s[j·64 + l] belongs to key j of the block and query (lane) l. Written once
-// for any vector width and compiled for AVX-512, AVX2 and neither; kernels() chooses what this CPU has.
+// for any vector width and compiled for AVX-512, AVX2 and neither.
 #pragma once
 
 #include <cstdint>
@@ -37,12 +37,14 @@ struct LaneKernels {
   void (*gelu_tanh)(float* s, std::int64_t columns, const float* row);
   // s = cap·tanh(s/cap).
   void (*soft_cap)(float* s, std::int64_t columns, float cap);
-  // CoPE, Eq. 4: from the last column to the first, sum[l] += gates[j][l]; positions[j][l] = min(sum[l], p_max).
+  // CoPE, Eq. 4: from the last column to the first, sum[l] += gates[j][l]; positions[j][l] = min(sum[l], p_max), NaN
+  // where a gate is.
   // sum (128) holds 64 sums, then what rounding added to each in excess; excess[j][l] is that of positions[j][l]: near
   // 64 a position alone rounds to 4e-6, which a steep z would show. Returns the smallest sum over the lanes < count.
   float (*count)(const float* gates, std::int64_t columns, float p_max, std::int64_t count, float* sum,
                  float* positions, float* excess);
-  // CoPE, Eq. 8: s[j][l] += z interpolated at positions[j][l] − excess[j][l]; positions ∈ [0, last]; z[p·64 + l].
+  // CoPE, Eq. 8: s[j][l] += z interpolated at positions[j][l] − excess[j][l]; positions ∈ [0, last] or NaN, which
+  // stays; z[p·64 + l].
   void (*interpolate)(float* s, const float* positions, const float* excess, const float* z, std::int32_t last,
                       std::int64_t columns);
   // s += slope · positions.
@@ -57,7 +59,7 @@ struct LaneKernels {
                  std::int64_t stride);
 };
 
-// Those of this CPU's widest vectors.
+// The kernels of the version that the program uses (core/base/instruction_sets.h).
 const LaneKernels& lane_kernels();
 // Every version this CPU can run, the plain one first: what tests compare.
 std::int64_t lane_kernel_versions();

@@ -78,8 +78,9 @@ Result<Field> ScoreField::preview(const Region& asked, std::int64_t height, std:
   const position::Prepared few = gathered(computed->prepared(), cells);
   at::Tensor sums;
   if (region.quantity == Quantity::kWeight) {
-    sums = at::zeros({1, source_->heads(), field.columns + field.rows});
-    sums.slice(2, field.columns).copy_(computed->log_sum_exp().index_select(2, index_of(cells.rows)));
+    const at::Tensor all = computed->log_sum_exp();
+    sums = at::zeros({1, source_->heads(), field.columns + field.rows}, all.options());
+    sums.slice(2, field.columns).copy_(all.index_select(2, index_of(cells.rows)));
   }
   at::Tensor carry;
   const ComputedScores source(computed->shared_encoding(), computed->layer(), few, sums, {}, computed->soft_cap());

@@ -159,7 +159,7 @@ void RowScores::set_sums(const float* sums) {
 }
 
 void RowScores::look_at_sums() {
-  saturated_ = *std::min_element(sums_.begin(), sums_.begin() + count_) >= p_max_;
+  saturated_ = std::all_of(sums_.begin(), sums_.begin() + count_, [&](float sum) { return sum >= p_max_; });
 }
 
 void RowScores::skip(Range columns) {

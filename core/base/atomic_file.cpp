@@ -53,6 +53,21 @@ int open_locked(const std::filesystem::path& path) {
   return descriptor;
 }
 
+// Where a chain of symbolic links ends, whether or not there is a file.
+Result<std::filesystem::path> link_target(const std::filesystem::path& path) {
+  constexpr int kMaxLinks = 40;  // as the system allows
+  std::filesystem::path target = path;
+  std::error_code code;
+  for (int n = 0; n < kMaxLinks; ++n) {
+    if (!std::filesystem::is_symlink(std::filesystem::symlink_status(target, code))) {
+      return target;
+    }
+    const std::filesystem::path next = std::filesystem::read_symlink(target, code);
+    target = next.is_absolute() ? next : target.parent_path() / next;
+  }
+  return bad_input("cannot write: expected a file or nothing, found links that lead to each other", path.string());
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int descriptor)
@@ -71,7 +86,16 @@ AtomicFile::~AtomicFile() {
   }
 }
 
-Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
+Status check_writable(const std::filesystem::path& path) {
+  struct stat found {};
+  const bool protects = ::stat(path.c_str(), &found) == 0 && (found.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0;
+  return protects ? bad_input("cannot write: expected a file that may be written, found one that is read-only",
+                              path.string())
+                  : Status();
+}
+
+Result<AtomicFile> AtomicFile::create(const std::filesystem::path& named) {
+  LOCUS_TRY(const std::filesystem::path path, link_target(named));
   struct stat old {};
   const bool replaces = ::stat(path.c_str(), &old) == 0;
   if (replaces && !S_ISREG(old.st_mode)) {
@@ -79,6 +103,7 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
                          std::string(S_ISDIR(old.st_mode) ? "a folder" : "a device"),
                      path.string());
   }
+  LOCUS_CHECK(check_writable(path));
   constexpr int kWriters = 100;  // of one name at a time
   int descriptor = -1;
   std::filesystem::path name;

@@ -14,10 +14,12 @@ namespace locus {
 
 // A file written beside its final name, as NAME.partial, and moved into place by commit(); without commit() nothing
 // changes on disk. It has the mode of the file that it replaces, a new one what the umask leaves. The partial file is
-// locked while it is written: one whose writer was killed is removed by the next write to that name.
+// locked while it is written: one whose writer was killed is removed by the next write to that name. A symbolic link
+// stays: what it leads to is replaced.
 class AtomicFile {
  public:
-  // Errors: kBadInput when the folder cannot be written, or the path is a device or a folder.
+  // Errors: kBadInput when the folder cannot be written, or the path is a device, a folder, or a file that is
+  // read-only.
   static Result<AtomicFile> create(const std::filesystem::path& path);
 
   AtomicFile(AtomicFile&& other) noexcept;
@@ -38,6 +40,10 @@ class AtomicFile {
   std::filesystem::path temporary_;
   int descriptor_ = -1;
 };
+
+// Errors: kBadInput for a file that nobody may write. Its mode alone counts: an administrator, who could write it
+// anyway, protected it too.
+Status check_writable(const std::filesystem::path& path);
 
 // Removes the partial files in a folder whose writers are gone.
 void remove_abandoned(const std::filesystem::path& folder);

@@ -21,6 +21,10 @@ Error cannot_lock(const std::filesystem::path& path) {
   return bad_input("cannot be locked: " + std::string(std::strerror(errno)), path.string());
 }
 
+Error not_a_file(const std::filesystem::path& path, const std::string& found) {
+  return bad_input("expected a lock file or nothing, found " + found, path.string());
+}
+
 // "process 4711 on HOST since 2024-05-01 12:00:00 UTC: locus train text"
 std::string holder(const std::string& work) {
   std::array<char, 256> host{};
@@ -62,10 +66,16 @@ FolderLock::~FolderLock() {
 Result<FolderLock> FolderLock::take(const std::filesystem::path& folder, const std::string& name,
                                     const std::string& work) {
   const std::filesystem::path path = folder / name;
-  while (true) {
-    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  constexpr int kTries = 100;  // of a file that others keep removing
+  for (int n = 0; n < kTries; ++n) {
+    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (descriptor < 0) {
-      return cannot_lock(path);
+      return errno == ELOOP ? not_a_file(path, "a symbolic link") : cannot_lock(path);
+    }
+    struct stat state {};
+    if (::fstat(descriptor, &state) == 0 && !S_ISREG(state.st_mode)) {
+      ::close(descriptor);
+      return not_a_file(path, "a device or a pipe");
     }
     if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
       const Error error =
@@ -85,6 +95,7 @@ Result<FolderLock> FolderLock::take(const std::filesystem::path& folder, const s
     }
     ::close(descriptor);
   }
+  return bad_input("cannot be locked: it is replaced all the time", path.string());
 }
 
 }  // namespace locus

@@ -1,7 +1,12 @@
-// Loops that are compiled for several instruction sets: plain, AVX2, AVX-512. Which of the versions this CPU can run.
+// Loops that are compiled for several instruction sets: plain, AVX2, AVX-512. Which of the versions this CPU can run,
+// and which one the program uses.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
 
 // Whether this compiler makes all three versions of a file; otherwise there is the plain one alone.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -11,18 +16,20 @@
 namespace locus {
 
 // How many, from the plain one on: 2 with AVX2, FMA, BMI2 and F16C, 3 with AVX-512 F, BW, DQ, VL and CD as well.
-inline std::int64_t runnable_versions() {
-#if defined(LOCUS_VECTOR_TARGETS)
-  __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
-                    __builtin_cpu_supports("f16c");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                      __builtin_cpu_supports("avx512cd");
-  return avx512 ? 3 : avx2 ? 2 : 1;
-#else
-  return 1;
-#endif
-}
+std::int64_t runnable_versions();
+
+// "plain", "avx2", "avx512".
+std::string_view version_name(std::int64_t version);
+
+// The version that a wish names, of the first `runnable` ones; the widest of them for an empty wish. Errors: kUsage for
+// a name that is none, and for a version that this CPU cannot run.
+Result<std::int64_t> wished_version(const std::string& wish, std::int64_t runnable);
+
+// What the environment variable LOCUS_KERNELS wishes, read once.
+Result<std::int64_t> chosen_version();
+
+// The version of every loop that is chosen at run time: chosen_version(), or the widest where that is an error, which
+// main() reports before any loop runs.
+std::int64_t used_version();
 
 }  // namespace locus

@@ -1,8 +1,11 @@
-// listed(): "a, b, c", as messages and tables name what there is.
+// listed(): "a, b, c", as messages and tables name what there is; listed_known(): the same, short.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <iterator>
 #include <string>
+#include <string_view>
 
 namespace locus {
 
@@ -14,6 +17,27 @@ std::string listed(const List& list, const Word& word = {}) {
     text.append(text.empty() ? "" : ", ").append(std::invoke(word, each));
   }
   return text;
+}
+
+constexpr std::size_t kMaxListed = 200;  // bytes of names in a message
+
+// The first names of what is known, as many as fit; behind them how many there are more, and the topic of the manual
+// that has them all: "a, b and 40 more: `locus help encodings`".
+template <class List, class Word = std::identity>
+std::string listed_known(const List& list, std::string_view topic, const Word& word = {}) {
+  std::string text;
+  std::size_t named = 0;
+  for (const auto& each : list) {
+    std::string next(text.empty() ? "" : ", ");
+    next.append(std::invoke(word, each));
+    if (text.size() + next.size() > kMaxListed) {
+      break;
+    }
+    text += next;
+    ++named;
+  }
+  const auto more = static_cast<std::size_t>(std::distance(std::begin(list), std::end(list))) - named;
+  return more == 0 ? text : text + " and " + std::to_string(more) + " more: `locus help " + std::string(topic) + "`";
 }
 
 }  // namespace locus

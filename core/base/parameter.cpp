@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 
 namespace locus {
 
@@ -22,7 +23,7 @@ std::string joined(const std::vector<std::string>& names, const char* last = ", 
 
 Error wrong(const Parameter& parameter, const std::string& found, const std::string& name) {
   return usage((name.empty() ? "option " + parameter.name : name) + ": expected " + expected(parameter) + ", found " +
-               (found.empty() ? "nothing" : found));
+               (found.empty() ? "nothing" : shown(found)));
 }
 
 std::string bounds(const Parameter& parameter, const std::string& what) {

@@ -5,13 +5,15 @@
 
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 
 namespace locus {
 
 namespace {
 
 Error wrong_kind(std::string_view name, std::string_view expected, const SettingValue& found) {
-  return bad_input("option " + std::string(name) + ": expected " + std::string(expected) + ", found " + to_text(found));
+  return bad_input("option " + std::string(name) + ": expected " + std::string(expected) + ", found " +
+                   shown(to_text(found)));
 }
 
 }  // namespace
@@ -89,7 +91,8 @@ Status Settings::only(std::initializer_list<std::string_view> known) const {
     if (std::find(known.begin(), known.end(), name) != known.end()) {
       continue;
     }
-    return bad_input("unknown option " + name + "; known: " + (known.size() == 0 ? "none" : listed(known)));
+    return bad_input("unknown option " + shown(name) +
+                     "; known: " + (known.size() == 0 ? "none" : listed_known(known, "encodings")));
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/listed.h"
+#include "core/base/shown.h"
 
 namespace locus::position {
 
@@ -12,8 +13,8 @@ Status check_known(const Description& description, const Settings& options) {
     if (std::any_of(description.options.begin(), description.options.end(), same)) {
       continue;
     }
-    const std::string known = listed(description.options, &OptionDescription::name);
-    return bad_input("encoding " + description.name + ": unknown option " + name +
+    const std::string known = listed_known(description.options, "encodings", &OptionDescription::name);
+    return bad_input("encoding " + description.name + ": unknown option " + shown(name) +
                      "; known: " + (known.empty() ? "none" : known));
   }
   return {};

@@ -161,9 +161,12 @@ kernel::PiecewiseLinear Fire::piecewise(std::int64_t layer) const {
   const std::vector<double> w2 = numbers(output_weight_.of(layer));
   const std::vector<double> b2 = numbers(output_bias_.of(layer));
   std::vector<double> knots;
+  double nothing = 0;  // NaN where a unit is no number: so is every sum that it is in
   for (std::size_t k = 0; k < w1.size(); ++k) {
-    if (w1[k] != 0) {
-      knots.push_back(-b1[k] / w1[k]);
+    nothing += 0 * (w1[k] + b1[k]);
+    const double knot = -b1[k] / w1[k];
+    if (std::isfinite(knot)) {
+      knots.push_back(knot);
     }
   }
   std::sort(knots.begin(), knots.end());
@@ -178,7 +181,7 @@ kernel::PiecewiseLinear Fire::piecewise(std::int64_t layer) const {
                                               : (knots[s - 1] + knots[s]) / 2;
     for (std::size_t h = 0; h < b2.size(); ++h) {
       double slope = 0;
-      double intercept = b2[h];
+      double intercept = b2[h] + nothing;
       for (std::size_t k = 0; k < w1.size(); ++k) {
         if (w1[k] * inside + b1[k] > 0) {
           slope += w2[h * w1.size() + k] * w1[k];

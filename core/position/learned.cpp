@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/shown.h"
 #include "core/position/layer_parameter.h"
 
 namespace locus::position {
@@ -33,12 +34,12 @@ Result<LearnedOptions> LearnedOptions::from(const Settings& settings) {
   LOCUS_TRY(options.grid_rows, settings.integer("grid_rows", 0));
   LOCUS_TRY(options.grid_columns, settings.integer("grid_columns", 0));
   if (beyond != "error" && beyond != "interpolate") {
-    return bad_input("option beyond: expected error or interpolate, found " + beyond);
+    return bad_input("option beyond: expected error or interpolate, found " + shown(beyond));
   }
   options.interpolate = beyond == "interpolate";
   LOCUS_TRY(const std::string resample, settings.text("resample", "bicubic"));
   if (resample != "bicubic" && resample != "bicubic-antialias") {
-    return bad_input("option resample: expected bicubic or bicubic-antialias, found " + resample);
+    return bad_input("option resample: expected bicubic or bicubic-antialias, found " + shown(resample));
   }
   options.antialias = resample == "bicubic-antialias";
   constexpr std::int64_t kLongest = std::int64_t{1} << 31;

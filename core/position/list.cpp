@@ -1,6 +1,7 @@
 #include "core/position/list.h"
 
 #include "core/base/listed.h"
+#include "core/base/shown.h"
 #include "core/position/alibi.h"
 #include "core/position/cope/cope.h"
 #include "core/position/disentangled.h"
@@ -77,8 +78,9 @@ Result<std::unique_ptr<PositionEncoding>> make_encoding(std::string_view name, c
       return entry.make(options, shape);
     }
   }
-  const std::string known = listed(encodings(), [](const Entry& entry) { return entry.description.name; });
-  return bad_input("unknown position encoding " + std::string(name) + "; known: " + known);
+  const std::string known =
+      listed_known(encodings(), "encodings", [](const Entry& entry) { return entry.description.name; });
+  return bad_input("unknown position encoding " + shown(name) + "; known: " + known);
 }
 
 }  // namespace locus::position

@@ -13,6 +13,7 @@
 #include "core/base/listed.h"
 #include "core/base/result.h"
 #include "core/base/settings.h"
+#include "core/base/shown.h"
 
 namespace locus::position {
 
@@ -40,7 +41,7 @@ Result<Value> choice_option(const Settings& settings, std::string_view option, c
     }
   }
   const std::string known = listed(choices, [](const auto& each) { return each.first; });
-  return bad_input("option " + std::string(option) + ": expected one of " + known + ", found " + found);
+  return bad_input("option " + std::string(option) + ": expected one of " + known + ", found " + shown(found));
 }
 
 // A whole number of `low` to `high`.

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/shown.h"
 #include "core/position/rope.h"
 #include "core/position/sinusoidal.h"
 
@@ -17,7 +18,7 @@ Result<RandpeOptions> RandpeOptions::from(const Settings& settings) {
   LOCUS_TRY(options.base, settings.number("base", options.base));
   const bool rope = options.over == "rope";
   if (!rope && options.over != "sinusoidal") {
-    return bad_input("option over: expected rope or sinusoidal, found " + options.over);
+    return bad_input("option over: expected rope or sinusoidal, found " + shown(options.over));
   }
   LOCUS_TRY(const std::string layout,
             settings.text("layout", layout_name(rope ? PairLayout::kHalf : PairLayout::kInterleaved)));

@@ -4,6 +4,7 @@
 #include <numbers>
 #include <string>
 
+#include "core/base/shown.h"
 #include "core/position/option_values.h"
 
 namespace locus::position {
@@ -14,7 +15,8 @@ namespace {
 Result<bool> second_of(const Settings& settings, const char* option, const char* first, const char* second) {
   LOCUS_TRY(const std::string word, settings.text(option, first));
   if (word != first && word != second) {
-    return bad_input("option " + std::string(option) + ": expected " + first + " or " + second + ", found " + word);
+    return bad_input("option " + std::string(option) + ": expected " + first + " or " + second + ", found " +
+                     shown(word));
   }
   return word == second;
 }

@@ -6,6 +6,7 @@
 #include <numbers>
 #include <string_view>
 
+#include "core/base/shown.h"
 #include "core/position/rotation.h"
 
 namespace locus::position {
@@ -27,7 +28,7 @@ Status check_values(const RopeScaling& scaling) {
   if (std::find(kKinds.begin(), kKinds.end(), scaling.kind) == kKinds.end()) {
     return bad_input(
         "option scaling: expected none, linear, ntk, dynamic, yarn, yarn-turns, llama3 or longrope, found " +
-        scaling.kind);
+        shown(scaling.kind));
   }
   LOCUS_CHECK(positive("factor", scaling.factor));
   LOCUS_CHECK(positive("attention_factor", scaling.attention_factor, true));

@@ -4,6 +4,8 @@
 #include <numbers>
 #include <string>
 
+#include "core/base/shown.h"
+
 namespace locus::position {
 
 std::string_view layout_name(PairLayout layout) {
@@ -17,7 +19,7 @@ Result<PairLayout> parse_pair_layout(std::string_view name) {
   if (name == "interleaved") {
     return PairLayout::kInterleaved;
   }
-  return bad_input("option layout: expected half or interleaved, found " + std::string(name));
+  return bad_input("option layout: expected half or interleaved, found " + shown(name));
 }
 
 at::Tensor inverse_frequencies(std::int64_t width, double base) {

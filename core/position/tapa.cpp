@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/shown.h"
 #include "core/position/distance_bias.h"
 #include "core/position/tile_kernels.h"
 
@@ -60,7 +61,7 @@ Result<TapaOptions> TapaOptions::from(const Settings& settings) {
   LOCUS_TRY(const std::string phase, settings.text("phase", "quadratic"));
   const auto known = std::find(kPhases.begin(), kPhases.end(), phase);
   if (known == kPhases.end()) {
-    return bad_input("option phase: expected quadratic, linear or general, found " + phase);
+    return bad_input("option phase: expected quadratic, linear or general, found " + shown(phase));
   }
   options.phase = static_cast<Phase>(known - kPhases.begin());
   if (!(options.alpha > 0) || !std::isfinite(options.alpha)) {

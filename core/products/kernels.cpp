@@ -61,8 +61,8 @@ const Kernels& kernels(std::int64_t version) {
 }
 
 const Kernels& kernels() {
-  static const Kernels& widest = kernels(kernel_versions() - 1);
-  return widest;
+  static const Kernels& used = kernels(used_version());
+  return used;
 }
 
 }  // namespace locus::products

@@ -44,7 +44,7 @@ struct Kernels {
       axpy;
 };
 
-// Those of this CPU's widest vectors.
+// The kernels of the version that the program uses (core/base/instruction_sets.h).
 const Kernels& kernels();
 // Every version this CPU can run, the plain one first: what tests compare.
 std::int64_t kernel_versions();

@@ -24,6 +24,7 @@ struct FakeShape {
   std::size_t bytes_per_token = 1;
   bool rope = false;  // says that it rotates
   double p_max = 0;   // says that positions end there; they do not
+  std::int64_t trained_length = 0;
   // An image of this grid behind a class token and registers, instead of text; 4 pixels a patch.
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -51,6 +52,7 @@ class FakeTrace : public models::Trace {
     info_.width = 64;
     info_.head_width = 16;
     info_.vocabulary = 256;
+    info_.trained_length = shape_.trained_length;
     info_.parameters = 123456;
     info_.dtype = "float32";
     info_.tokenizer = true;

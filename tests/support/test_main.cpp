@@ -3,12 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <clocale>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <set>
 #include <sstream>
 #include <string>
+#include <system_error>
 
+#include "core/base/instruction_sets.h"
 #include "tests/support/keep_driver.h"
 
 namespace {
@@ -50,10 +54,52 @@ int check_suites(const std::string& list) {
   return status;
 }
 
+// Programs that tests start choose their own kernels, and warn of slower ones, unless LOCUS_KERNELS says that a set of
+// kernels is tested. Whether this CPU can run that.
+bool can_run_kernels() {
+  if (std::getenv("LOCUS_KERNELS") == nullptr) {
+    ::unsetenv("OPENBLAS_CORETYPE");
+    return true;
+  }
+  const locus::Result<std::int64_t> chosen = locus::chosen_version();
+  if (!chosen.ok()) {
+    std::cerr << chosen.error().describe() << "\n";
+  }
+  return chosen.ok();
+}
+
+// A folder for what the tests of this process write, so that what an ended run or another checkout left is not met;
+// gone with the process.
+class OwnFolder {
+ public:
+  OwnFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "locus_tests_XXXXXX").string();
+    if (::mkdtemp(pattern.data()) != nullptr) {
+      path_ = pattern;
+      ::setenv("TEST_TMPDIR", (pattern + "/").c_str(), 1);  // testing::TempDir()
+    }
+  }
+  ~OwnFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) {
+      std::filesystem::remove_all(path_, ignored);
+    }
+  }
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+
+ private:
+  std::filesystem::path path_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::setlocale(LC_ALL, "");  // as a Qt program begins
+  constexpr int kSkipped = 77;  // as ctest is told
+  std::setlocale(LC_ALL, "");   // as a Qt program begins
+  if (!can_run_kernels()) {
+    return kSkipped;
+  }
   testing::InitGoogleTest(&argc, argv);
   constexpr const char* kSuites = "--locus_suites=";
   for (int n = 1; n < argc; ++n) {
@@ -62,6 +108,7 @@ int main(int argc, char** argv) {
     }
   }
   locus::test::keep_driver();
+  const OwnFolder folder;
   const int status = RUN_ALL_TESTS();
   if (testing::UnitTest::GetInstance()->test_to_run_count() == 0) {
     std::cerr << "no test matches the filter\n";

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/listed.h"
+#include "core/base/shown.h"
 #include "core/position/cope/cope.h"
 
 namespace locus::position {
@@ -16,7 +17,7 @@ Status one_of(std::string_view option, const std::string& found, std::initialize
   if (std::find(known.begin(), known.end(), found) != known.end()) {
     return {};
   }
-  return bad_input("option " + std::string(option) + ": expected one of " + listed(known) + ", found " + found);
+  return bad_input("option " + std::string(option) + ": expected one of " + listed(known) + ", found " + shown(found));
 }
 
 Status in_range(std::string_view option, std::int64_t found, std::int64_t low, std::int64_t high) {

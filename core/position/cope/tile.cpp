@@ -15,9 +15,10 @@ constexpr std::int64_t kTileRows = 16;
 
 // (1 − p + ⌊p⌋)·z[⌊p⌋] + (p − ⌊p⌋)·z[⌈p⌉]   (Eq. 8); indices carry no gradient, p does.
 at::Tensor interpolated(const at::Tensor& table, const at::Tensor& positions) {
-  const at::Tensor below = positions.detach().floor();
+  const at::Tensor places = positions.detach().nan_to_num(0);  // what is no number has no place, and stays NaN below
+  const at::Tensor below = places.floor();
   const at::Tensor low = table.gather(-1, below.to(at::kLong));
-  const at::Tensor high = table.gather(-1, positions.detach().ceil().to(at::kLong));
+  const at::Tensor high = table.gather(-1, places.ceil().to(at::kLong));
   return low + (positions - below) * (high - low);
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/shown.h"
 #include "core/position/option_values.h"
 
 namespace locus::position {
@@ -36,7 +37,7 @@ Result<SeqpeEncoderOptions> SeqpeEncoderOptions::from(const Settings& settings, 
   LOCUS_TRY(options.last_layernorm, settings.boolean("last_layernorm", options.last_layernorm));
   LOCUS_TRY(options.temperature, settings.number("temperature", options.temperature));
   if (places != "running" && places != "per-dimension") {
-    return bad_input("option places: expected running or per-dimension, found " + places);
+    return bad_input("option places: expected running or per-dimension, found " + shown(places));
   }
   options.running_places = places == "running";
   if (!(options.temperature > 0) || !std::isfinite(options.temperature)) {

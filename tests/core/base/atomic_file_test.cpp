@@ -71,6 +71,37 @@ TEST_F(AtomicFile, CommitReplacesTheOldFileWhole) {
   EXPECT_EQ(files(), 1U);
 }
 
+TEST_F(AtomicFile, ASymbolicLinkStaysAndItsTargetIsReplaced) {
+  ASSERT_TRUE(write_file(folder_ / "target.json", "old").ok());
+  std::filesystem::create_symlink("target.json", folder_ / "link.json");
+  std::filesystem::create_symlink(folder_ / "link.json", folder_ / "chain.json");
+  ASSERT_TRUE(write_file(folder_ / "chain.json", "new").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link.json"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "chain.json"));
+  EXPECT_EQ(*read_file(folder_ / "target.json", 100), "new");
+  // A link to nothing makes what it leads to.
+  std::filesystem::create_symlink("not-yet.json", folder_ / "early.json");
+  ASSERT_TRUE(write_file(folder_ / "early.json", "made").ok());
+  EXPECT_EQ(*read_file(folder_ / "not-yet.json", 100), "made");
+  std::filesystem::create_symlink("b", folder_ / "a");
+  std::filesystem::create_symlink("a", folder_ / "b");
+  const Status circle = write_file(folder_ / "a", "text");
+  ASSERT_FALSE(circle.ok());
+  EXPECT_NE(circle.error().message.find("links that lead to each other"), std::string::npos);
+}
+
+TEST_F(AtomicFile, AReadOnlyFileIsRefusedWhoeverAsks) {
+  const auto path = folder_ / "protected.json";
+  ASSERT_TRUE(write_file(path, "old").ok());
+  ASSERT_EQ(::chmod(path.c_str(), 0444), 0);
+  const Status status = write_file(path, "new");
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, locus::ErrorCode::kBadInput);
+  EXPECT_NE(status.error().message.find("read-only"), std::string::npos);
+  EXPECT_EQ(*read_file(path, 100), "old");
+  EXPECT_EQ(files(), 1U);
+}
+
 TEST_F(AtomicFile, AFullDiskIsAnErrorAndTheOldFileStays) {
   // /dev/full stands for a disk without room: every write to it fails.
   if (!std::filesystem::exists("/dev/full")) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,6 +85,23 @@ TEST_F(FolderLock, NeverHasTwoHolders) {
   }
   EXPECT_EQ(most, 1);
   EXPECT_GT(taken, 0);
+}
+
+// A link names another file than the one that was opened, for ever; a pipe would wait for its other end.
+TEST_F(FolderLock, WhatIsNoFileIsRefusedAndStays) {
+  std::filesystem::create_symlink(folder_ / "elsewhere", folder_ / kName);
+  const auto linked = take("locus train text");
+  ASSERT_FALSE(linked.ok());
+  EXPECT_EQ(linked.error().code, locus::ErrorCode::kBadInput);
+  EXPECT_EQ(linked.error().message, "expected a lock file or nothing, found a symbolic link");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / kName));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "elsewhere"));
+  std::filesystem::remove(folder_ / kName);
+  ASSERT_EQ(::mkfifo((folder_ / kName).c_str(), 0600), 0);
+  const auto pipe = take("locus train text");
+  ASSERT_FALSE(pipe.ok());
+  EXPECT_EQ(pipe.error().message, "expected a lock file or nothing, found a device or a pipe");
+  EXPECT_TRUE(std::filesystem::is_fifo(folder_ / kName));
 }
 
 TEST_F(FolderLock, AFolderThatIsNotThereIsAnError) {

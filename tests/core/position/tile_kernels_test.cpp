@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <numbers>
 #include <random>
 #include <vector>
@@ -37,6 +39,86 @@ TEST(TileKernels, GatesAreExactInEverySize) {
   }
 }
 
+// Far from 0 a gate is open or shut; what is no number stays none.
+TEST(TileKernels, GatesOfAnySizeAreOpenShutOrNothing) {
+  std::vector<float> x;
+  for (const float size : {88.0F, 200.0F, 1e4F, 1e10F, 1e20F, 1e30F, 3.4e38F, std::numeric_limits<float>::infinity()}) {
+    x.push_back(size);
+    x.push_back(-size);
+  }
+  x.push_back(std::nanf(""));
+  x.push_back(-std::nanf(""));
+  std::vector<float> gates(x.size());
+  std::vector<float> positions(x.size());
+  std::vector<float> logits(x.size());
+  const std::vector<float> zeros(x.size(), 0.0F);
+  kernel::CopeRow row{zeros.data(), x.data(), nullptr, 0, INFINITY, static_cast<std::int64_t>(x.size()), 0};
+  row.visible = row.columns;
+  row.logits = logits.data();
+  row.gates = gates.data();
+  row.positions = positions.data();
+  kernel::cope_row(row, 0.0F);
+  for (std::size_t n = 0; n < x.size(); ++n) {
+    if (std::isnan(x[n])) {
+      EXPECT_TRUE(std::isnan(gates[n])) << n;
+    } else {
+      EXPECT_NEAR(gates[n], x[n] > 0 ? 1 : 0, 2e-38) << x[n];
+    }
+  }
+}
+
+// A gate that is no number leaves all positions to its left without one: no entry of z is read for them, and their
+// logits are none. Forward in every form, and backward.
+template <class Number>
+void expect_nothing_from(std::size_t broken, const std::function<void(kernel::CopeRowOf<Number>&)>& run) {
+  constexpr std::size_t kColumns = 37;
+  const std::vector<Number> content(kColumns, 1);
+  std::vector<Number> gate_logits(kColumns, 0);
+  gate_logits[broken] = std::numeric_limits<Number>::quiet_NaN();
+  const std::vector<Number> z{0, 1, 2, 3, 4, 5};
+  std::vector<Number> logits(kColumns);
+  std::vector<Number> gates(kColumns);
+  std::vector<Number> positions(kColumns);
+  kernel::CopeRowOf<Number> row;
+  row.content = content.data();
+  row.gate_logits = gate_logits.data();
+  row.z = z.data();
+  row.p_max = 5;
+  row.columns = row.visible = kColumns;
+  row.logits = logits.data();
+  row.gates = gates.data();
+  row.positions = positions.data();
+  run(row);
+  for (std::size_t c = 0; c < kColumns; ++c) {
+    const Number position = static_cast<Number>(kColumns - c) / 2;
+    EXPECT_EQ(std::isnan(positions[c]), c <= broken) << c;
+    EXPECT_EQ(std::isnan(logits[c]), c <= broken) << c;
+    if (c > broken) {
+      EXPECT_NEAR(logits[c], 1 + std::min(position, Number{5}), 1e-5) << c;
+    }
+  }
+  kernel::CopeGradientRow<Number> back;
+  std::vector<Number> z_gradient(z.size());
+  back.logits = content.data();
+  back.gates = gates.data();
+  back.positions = positions.data();
+  back.z = z.data();
+  back.last = 5;
+  back.visible = kColumns;
+  back.gate_logits = gate_logits.data();
+  back.z_gradient = z_gradient.data();
+  kernel::cope_row_gradient(back);
+  EXPECT_TRUE(std::isnan(z_gradient[0]) && std::isnan(z_gradient[1]));
+}
+
+TEST(TileKernels, CopeRowsWithoutANumberHaveNoPosition) {
+  for (const std::size_t broken : {0, 5, 36}) {
+    expect_nothing_from<float>(broken, [](kernel::CopeRow& row) { kernel::cope_row(row, 0.0F); });
+    expect_nothing_from<float>(broken, [](kernel::CopeRow& row) { kernel::cope_row_exact(row, 0.0); });
+    expect_nothing_from<double>(broken, [](kernel::CopeRowOf<double>& row) { kernel::cope_row(row, 0.0); });
+  }
+}
+
 TEST(TileKernels, TurnsAreExactAtEveryDistance) {
   std::mt19937 random(3);
   std::uniform_real_distribution<float> phase(-40, 40);
@@ -51,8 +133,13 @@ TEST(TileKernels, TurnsAreExactAtEveryDistance) {
   }
   kernel::modulate(logits, amplitude.data(), phases.data(), distances.data());
   for (std::size_t n = 0; n < kColumns; ++n) {
-    const float turns = distances[n] * phases[n];  // rounded as the loop rounds it
-    ASSERT_NEAR(logits[n], 2 * std::cos(2 * std::numbers::pi * static_cast<double>(turns)), 2e-6) << turns;
+    // The turns are a product that is rounded, or exact where it is fused with what follows.
+    const float rounded = distances[n] * phases[n];
+    const double exact = static_cast<double>(distances[n]) * static_cast<double>(phases[n]);
+    const auto off = [&](double turns) {
+      return std::abs(static_cast<double>(logits[n]) - 2 * std::cos(2 * std::numbers::pi * turns));
+    };
+    ASSERT_LE(std::min(off(static_cast<double>(rounded)), off(exact)), 2e-6) << exact;
   }
 }
 
