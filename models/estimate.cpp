@@ -150,16 +150,35 @@ double available_bytes() {
   return std::isfinite(available) ? available : 0;
 }
 
+double LoadedModel::macs(std::int64_t length) const {
+  double total = 0;
+  for (const transformer::Transformer* model : {parts_.transformer.get(), parts_.encoder.get()}) {
+    if (model == nullptr) {
+      continue;
+    }
+    total += transformer::multiply_accumulates(model->spec(), length);
+    for (std::int64_t layer = 0; layer < model->spec().depth(); ++layer) {
+      total += model->layer_encoding(layer)->macs(model->encoding_layer(layer), length);
+    }
+  }
+  return total;
+}
+
 Estimate Model::estimate(std::int64_t /*length*/, const RunOptions& /*options*/) const {
   return {};
 }
 
+std::string duration_text(double ms) {
+  const double seconds = ms / 1000;
+  return seconds < 1       ? fixed_text(ms, 0) + " ms"
+         : seconds < 120   ? fixed_text(seconds, 0) + " s"
+         : seconds < 7200  ? fixed_text(seconds / 60, 0) + " min"
+         : seconds < 36000 ? fixed_text(seconds / 3600, 1) + " h"
+                           : fixed_text(seconds / 3600, 0) + " h";
+}
+
 std::string to_text(const Estimate& estimate) {
-  const double seconds = estimate.time_ms / 1000;
-  const std::string time = seconds < 1     ? fixed_text(estimate.time_ms, 0) + " ms"
-                           : seconds < 120 ? fixed_text(seconds, 0) + " s"
-                                           : fixed_text(seconds / 60, 0) + " min";
-  return "about " + time + " and " + megabytes(estimate.memory_mb);
+  return "about " + duration_text(estimate.time_ms) + " and " + megabytes(estimate.memory_mb);
 }
 
 Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) const {
@@ -184,6 +203,7 @@ Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) c
   double macs = transformer::run_macs(model.spec(), length, options.all_logits);
   macs += parts_.encoder ? transformer::run_macs(parts_.encoder->spec(), length, true) : 0;
   estimate.memory_mb = bytes_of(length) / 1e6;
+  estimate.weights_mb = weights / 1e6;
   estimate.time_ms = macs / rate;
   estimate.available_mb = available / 1e6;
   estimate.fits = available <= 0 || estimate.memory_mb <= estimate.available_mb;

@@ -5,20 +5,27 @@
 
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "core/base/result.h"
+#include "models/checkpoint/mapping_guard.h"
 
 namespace locus::models {
 
 // kTooLarge for memory that could not be had, otherwise kInternal with the first line of the message.
 Error error_of(const std::exception& exception);
 
-// work()'s Result, or what it threw as an Error.
+// work()'s Result, or what it threw as an Error; an error too where a mapped file shrank under it (kBadInput).
 template <class Work>
 auto guarded(Work&& work) -> decltype(work()) {
   try {
-    return work();
+    decltype(work()) result = work();
+    if (std::optional<Error> lost = checkpoint::lost_file(); lost && result.ok()) {
+      return *std::move(lost);
+    }
+    return result;
   } catch (const std::exception& exception) {
     return error_of(exception);
   }

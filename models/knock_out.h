@@ -26,12 +26,20 @@ struct KnockOutOptions {
   std::int64_t position = -1;  // kLogit: of the query that predicts it; −1: the last
 };
 
-// (L, H) of the run that `trace` is of, with the model's own edits; each head's run takes over the layers below it.
-// Errors: kUnsupported for traces of files, for models without a head, for a loss of models that do not predict the
+// (L, H) each.
+struct KnockOutEffects {
+  Field effect;
+  // The standard error of a mean change of loss over the T − 1 tokens, whose changes are taken pair by pair: s/√(T −
+  // 1). Empty for other measures, and of fewer than two changes.
+  Field error;
+};
+
+// The effects on the run that `trace` is of, with the model's own edits; each head's run takes over the layers below
+// it. Errors: kUnsupported for traces of files, for models without a head, for a loss of models that do not predict the
 // next token, and for what an encoding cannot take (content); kBadInput for a token or position that does not exist;
 // kTooLarge where logits of every token do not fit; kCancelled.
-Result<Field> knock_out(const Model& model, const Trace& trace, const KnockOutOptions& options, StopToken stop = {},
-                        const Progress& progress = {});
+Result<KnockOutEffects> knock_out(const Model& model, const Trace& trace, const KnockOutOptions& options,
+                                  StopToken stop = {}, const Progress& progress = {});
 
 // What the same edits do where the text says nothing: the effects on copies of the input whose tokens (special ones
 // stay; of an image the patches) are shuffled, deterministic in `seed`. Of a logit the token and position stay those of

@@ -8,6 +8,7 @@
 #include "models/guard.h"
 #include "models/recorded_trace.h"
 #include "models/threads.h"
+#include "models/transformer/check_numbers.h"
 
 namespace locus::models {
 
@@ -82,50 +83,6 @@ ModelInfo shape_info(const transformer::Transformer& model) {
   return info;
 }
 
-Status LoadedModel::load() {
-  LOCUS_TRY(const transformer::Transformer* loaded, ready());
-  (void)loaded;
-  parts_.info.warnings.insert(parts_.info.warnings.end(), value_warnings_.begin(), value_warnings_.end());
-  value_warnings_.clear();
-  return {};
-}
-
-Result<const transformer::Transformer*> LoadedModel::ready() const {
-  const std::lock_guard lock(mutex_);
-  if (!loaded_) {
-    LOCUS_CHECK(check_weights());
-    LOCUS_CHECK(guarded([&]() -> Status {
-      value_warnings_ = transformer::load(parts_.fitting);
-      parts_.transformer->to(at::Device(parts_.options.device));
-      if (parts_.encoder) {
-        parts_.encoder->to(at::Device(parts_.options.device));
-      }
-      return {};
-    }));
-    loaded_ = true;
-  }
-  return static_cast<const transformer::Transformer*>(parts_.transformer.get());
-}
-
-double LoadedModel::macs(std::int64_t length) const {
-  double total = 0;
-  for (const transformer::Transformer* model : {parts_.transformer.get(), parts_.encoder.get()}) {
-    if (model == nullptr) {
-      continue;
-    }
-    total += transformer::multiply_accumulates(model->spec(), length);
-    for (std::int64_t layer = 0; layer < model->spec().depth(); ++layer) {
-      total += model->layer_encoding(layer)->macs(model->encoding_layer(layer), length);
-    }
-  }
-  return total;
-}
-
-bool LoadedModel::has_weights() const {
-  const std::lock_guard lock(mutex_);
-  return loaded_;
-}
-
 transformer::ObserveOptions observe_options(const RunOptions& options, StopToken stop, const Progress& progress) {
   transformer::ObserveOptions observe;
   observe.hidden = options.keep.count("hidden") != 0 || options.keep.count("all") != 0;
@@ -134,6 +91,7 @@ transformer::ObserveOptions observe_options(const RunOptions& options, StopToken
   observe.all_logits = options.all_logits;
   observe.stop = std::move(stop);
   observe.progress = progress;
+  observe.pause = options.pause;
   return observe;
 }
 
@@ -230,7 +188,8 @@ Result<transformer::Observation> LoadedModel::observe(const transformer::Transfo
   const double part = options.past == nullptr ? 1 : 1 - static_cast<double>(options.past->tokens) / length;
   const ThreadsFor threads(part * transformer::run_macs(model.spec(), batch.positions.size(), options.all_logits));
   const auto begin = std::chrono::steady_clock::now();
-  LOCUS_TRY(transformer::Observation observation, model.observe(batch, options));
+  LOCUS_TRY(transformer::Observation observation,
+            transformer::with_cause(model.observe(batch, options), value_warnings_));
   const double elapsed_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   time_ms += elapsed_ms;
   if (observation.reused == 0 && elapsed_ms > kLongRunMs) {
@@ -258,11 +217,24 @@ Result<std::shared_ptr<const Trace>> LoadedModel::run(const Input& input, const 
     const at::NoGradGuard no_grad;
     LOCUS_TRY(Prepared prepared, prepare(input));
     LOCUS_CHECK(check_memory(prepared.longest(), options));
-    LOCUS_TRY(const transformer::Transformer* model, ready());
-    transformer::ObserveOptions wanted = observe_options(options, std::move(stop), progress);
+    LOCUS_TRY(const transformer::Transformer* model, ready(stop, progress));
+    // Both sides of an encoder–decoder take as long as they have layers.
+    const auto part = [&progress](double from, double to) -> Progress {
+      if (!progress) {
+        return {};
+      }
+      return [&progress, from, to](const ProgressReport& news) {
+        report(progress, from + (to - from) * news.fraction, news.what);
+      };
+    };
+    const auto read = static_cast<double>(parts_.encoder ? parts_.encoder->spec().depth() : 0);
+    const double encoded = read / (read + static_cast<double>(model->spec().depth()));
+    transformer::ObserveOptions wanted = observe_options(options, std::move(stop), part(0, encoded));
     Observed observed;
     double time_ms = 0;
     LOCUS_CHECK(observe_encoder(prepared, wanted, observed, time_ms));
+    wanted.progress = part(encoded, 1);
+    tell_early(prepared, options, wanted);
     const std::optional<transformer::Past> past = past_of(options.reuse, *model, prepared.batch);
     wanted.past = past ? &*past : nullptr;
     const std::optional<transformer::Below> below = below_of(options.reuse, *model, prepared.batch, edits_, options);
@@ -302,7 +274,7 @@ Status LoadedModel::edit_layers(transformer::Batch& batch, const ImageGrid& grid
 }
 
 TraceData LoadedModel::trace_data(const transformer::Transformer& model, Prepared prepared,
-                                  const transformer::Observation& observation) const {
+                                  const transformer::Observation& observation, std::int64_t layers) const {
   TraceData data;
   data.tokens = std::move(prepared.tokens);
   data.grid = prepared.grid;
@@ -318,7 +290,9 @@ TraceData LoadedModel::trace_data(const transformer::Transformer& model, Prepare
   }
   data.position_ids = prepared.batch.positions.ids;
   data.untouched_ids = prepared.untouched.ids;
-  (model.spec().head ? data.logits : data.hidden) = observation.logits.select(0, 0);
+  if (observation.logits.defined()) {
+    (model.spec().head ? data.logits : data.hidden) = observation.logits.select(0, 0);
+  }
   for (std::size_t n = 0; n < model.encodings().size(); ++n) {
     const transformer::LayerEncoding& used = model.encodings()[n];
     for (const position::Parameter& parameter : used.encoding->parameters()) {
@@ -326,8 +300,8 @@ TraceData LoadedModel::trace_data(const transformer::Transformer& model, Prepare
     }
   }
   data.rows = observation.rows;
-  for (std::size_t n = 0; n < observation.layers.size(); ++n) {
-    data.layers.push_back(trace_layer(observation.layers[n], static_cast<std::int64_t>(n), model, prepared.batch));
+  for (std::int64_t n = 0; n < layers; ++n) {
+    data.layers.push_back(trace_layer(observation.layers[static_cast<std::size_t>(n)], n, model, prepared.batch));
   }
   data.label = label_of(parts_.tokenizer, parts_.labels, parts_.info.image);
   return data;
@@ -335,7 +309,7 @@ TraceData LoadedModel::trace_data(const transformer::Transformer& model, Prepare
 
 std::shared_ptr<const RecordedTrace> LoadedModel::encoder_trace(Prepared prepared,
                                                                 const transformer::Observation& observation) const {
-  TraceData data = trace_data(*parts_.encoder, std::move(prepared), observation);
+  TraceData data = trace_data(*parts_.encoder, std::move(prepared), observation, parts_.encoder->spec().depth());
   data.model = shape_info(*parts_.encoder);
   data.model.name = parts_.info.name;
   data.model.family = parts_.info.family;
@@ -346,8 +320,7 @@ std::shared_ptr<const RecordedTrace> LoadedModel::encoder_trace(Prepared prepare
   return std::make_shared<const RecordedTrace>(std::move(data));
 }
 
-std::shared_ptr<const RecordedTrace> LoadedModel::cross_trace(const TraceData& decoder,
-                                                              const std::vector<TokenInfo>& keys,
+std::shared_ptr<const RecordedTrace> LoadedModel::cross_trace(const TraceData& decoder, const Prepared& read,
                                                               const transformer::Observation& observation) const {
   const transformer::Transformer& model = *parts_.transformer;
   const transformer::AttentionSpec& attention = *model.spec().first().cross;
@@ -360,7 +333,8 @@ std::shared_ptr<const RecordedTrace> LoadedModel::cross_trace(const TraceData& d
   data.model.kv_heads = attention.kv_heads;
   data.model.head_width = attention.head_width;
   data.tokens = decoder.tokens;
-  data.key_tokens = keys;
+  data.key_tokens = read.tokens;
+  data.key_text = read.text;
   data.text = decoder.text;
   data.input_ids = decoder.input_ids;
   data.position_ids = decoder.position_ids;
@@ -382,11 +356,13 @@ std::shared_ptr<const Trace> LoadedModel::trace_of(Prepared prepared, const Obse
   ModelInfo info = parts_.info;
   info.warnings.insert(info.warnings.end(), value_warnings_.begin(), value_warnings_.end());
   info.warnings.insert(info.warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
-  TraceData data = trace_data(*parts_.transformer, std::move(prepared), observed.own);
+  add_warnings(edits_, parts_.info, prepared.batch.edits.get(), info.warnings);
+  TraceData data =
+      trace_data(*parts_.transformer, std::move(prepared), observed.own, parts_.transformer->spec().depth());
   data.model = std::move(info);
   data.time_ms = time_ms;
   if (read) {
-    data.cross = cross_trace(data, read->tokens, observed.own);
+    data.cross = cross_trace(data, *read, observed.own);
     data.encoder = encoder_trace(std::move(*read), observed.encoder);
   }
   return std::make_shared<RecordedTrace>(std::move(data));

@@ -13,6 +13,7 @@
 #include "models/image/image.h"
 #include "models/model.h"
 #include "models/text/tokenizer.h"
+#include "models/timed_estimate.h"
 #include "models/transformer/transformer.h"
 #include "models/transformer/weights.h"
 
@@ -29,6 +30,7 @@ struct LoadedParts {
   std::shared_ptr<const text::Tokenizer> tokenizer;   // null: ids only
   image::Preprocessing preprocessing;
   std::optional<Error> unread;  // why texts (tokenizer) or pictures (preprocessing) are refused; ids and pixels are not
+  std::optional<Error> misfit;  // why nothing is computed, though it opens: tensors that the configuration has not
   std::map<std::int64_t, std::string> labels;  // of an image model's classes
   OpenOptions options;
 };
@@ -46,6 +48,8 @@ class LoadedModel : public Model {
   Result<std::vector<TokenInfo>> tokenize(const Input& input) const override;
   Result<std::shared_ptr<const Trace>> run(const Input& input, const RunOptions& options, StopToken stop,
                                            const Progress& progress) const override;
+  Status read_weights(const StopToken& stop, const Progress& progress) const override;
+  KeptPace* kept_pace() const override { return &shared_->pace; }
   Estimate estimate(std::int64_t length, const RunOptions& options) const override;
   Result<Generation> generate(const Input& input, const GenerateOptions& options, const RunOptions& run_options,
                               StopToken stop, const Progress& progress) const override;
@@ -80,8 +84,9 @@ class LoadedModel : public Model {
   Status edit_layers(transformer::Batch& batch, const ImageGrid& grid) const;
 
   // Loaded weights. What the first load says of values that are not finite is in every trace's model().warnings.
-  // Errors: kTooLarge.
-  Result<const transformer::Transformer*> ready() const;
+  // Errors: kTooLarge; kCancelled; kBadInput where the file holds tensors that the configuration does not have: what it
+  // says would not be what the weights were trained as.
+  Result<const transformer::Transformer*> ready(const StopToken& stop = {}, const Progress& progress = {}) const;
   // Of an encoder–decoder, once it is ready(); null for others.
   const transformer::Transformer* encoder() const { return parts_.encoder.get(); }
 
@@ -100,6 +105,8 @@ class LoadedModel : public Model {
   Picture denormalised(const at::Tensor& pixels) const;
   Result<std::shared_ptr<const position::PositionEncoding>> encoding_with(const Overrides& overrides,
                                                                           std::int64_t layer) const;
+  // Loads unless it is done; the mutex is held.
+  Status load_once(const StopToken& stop, const Progress& progress) const;
   // kTooLarge when the machine has no room for the weights; opening alone reads none.
   Status check_weights() const;
   // kTooLarge when a run over `length` tokens does not fit, saying what would.
@@ -116,11 +123,14 @@ class LoadedModel : public Model {
   Status observe_encoder(Prepared& prepared, const transformer::ObserveOptions& options, Observed& observed,
                          double& time_ms) const;
   std::shared_ptr<const Trace> trace_of(Prepared prepared, const Observed& observed, double time_ms) const;
+  // The trace of the first `layers` layers.
   TraceData trace_data(const transformer::Transformer& model, Prepared prepared,
-                       const transformer::Observation& observation) const;
+                       const transformer::Observation& observation, std::int64_t layers) const;
+  // Gives options.early traces of the layers that are done.
+  void tell_early(const Prepared& prepared, const RunOptions& options, transformer::ObserveOptions& wanted) const;
   std::shared_ptr<const RecordedTrace> encoder_trace(Prepared prepared,
                                                      const transformer::Observation& observation) const;
-  std::shared_ptr<const RecordedTrace> cross_trace(const TraceData& decoder, const std::vector<TokenInfo>& keys,
+  std::shared_ptr<const RecordedTrace> cross_trace(const TraceData& decoder, const Prepared& read,
                                                    const transformer::Observation& observation) const;
   bool has_weights() const;
 
@@ -132,6 +142,7 @@ class LoadedModel : public Model {
     bool loaded = false;
     std::vector<std::string> value_warnings;  // of a load at the first run; info() stays as it was shared
     std::atomic<double> rate = 0;             // multiply-accumulates a millisecond of the last long runs; 0: none yet
+    KeptPace pace;
   };
   LoadedModel(std::shared_ptr<Shared> shared, Edits edits)
       : shared_(std::move(shared)),

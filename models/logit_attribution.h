@@ -18,6 +18,7 @@ struct AttributionOptions {
   std::int64_t token = -1;     // an id (an image's class); −1: the likeliest there
   std::int64_t against = -1;   // whose logit is taken away; −1: none
   std::int64_t position = -1;  // of the query that predicts; −1: the last. An image has the one of its head
+  bool centred = false;        // less the mean over all outputs: what raises every logit alike changes no prediction
 };
 
 // Every norm's scale is frozen at the run's value, so the parts sum to the logit: |Σ parts − logit| ≤ 1e-4·(1 +
@@ -28,7 +29,7 @@ struct LogitAttribution {
   std::vector<double> biases;         // (L) of output projections, and of norms behind branches
   // "embedding" or "patches", "positions", "token type", "other biases"; "cap": what a cap of the logits takes away.
   std::vector<std::pair<std::string, double>> ends;
-  double logit = 0;  // as the run has it, less the other's
+  double logit = 0;  // as the run has it, less the other's, or where centred less the mean of all
   std::int64_t position = 0;
   std::string token;    // as Trace::top() has it
   std::string against;  // empty: none

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -128,6 +129,7 @@ class Trace;
 class Progressive;    // progressive.h
 class RecordedTrace;  // what this floor records; no other floor sees inside
 class LoadedModel;
+class KeptPace;  // timed_estimate.h
 
 struct RunOptions {
   // What to keep beside tokens and queries/keys: logits hidden attention q k q_content k_content gates positions
@@ -142,12 +144,19 @@ struct RunOptions {
   // all_logits, a trace that kept less). Implies continuable. Of a run over the same input with other edits (Model::
   // edited) the layers below the first one that they change, where it kept `hidden`.
   std::shared_ptr<const Trace> reuse;
+  // Called between parts of a run, on its thread, which may do other work meanwhile.
+  std::function<void()> pause = {};
+  // Told the layers of a long run that are done: a trace of these alone, without predictions, after the first layer and
+  // then at most once in `early_ms`. Not by encoder–decoders, and not where the run continues another.
+  std::function<void(std::shared_ptr<const Trace>)> early = {};
+  double early_ms = 500;
 };
 
 // What a run needs beside the loaded weights, from shapes and the machine's measured rate.
 struct Estimate {
   double time_ms = 0;
   double memory_mb = 0;
+  double weights_mb = 0;    // beside `memory_mb`: 16-bit weights of large models stay so
   double available_mb = 0;  // the limit less the weights, or what the machine could still give; 0: unknown
   bool fits = true;
   std::int64_t longest = 0;  // the largest length that fits; 0 where none does or `available_mb` is unknown
@@ -155,6 +164,8 @@ struct Estimate {
 
 // "about 12 s and 830 MB", for a person.
 std::string to_text(const Estimate& estimate);
+// "350 ms", "12 s", "4 min", "8.1 h".
+std::string duration_text(double ms);
 
 struct GenerateOptions {
   std::int64_t count = 20;
@@ -248,8 +259,10 @@ class Trace {
   virtual const ImageGrid& image_grid() const = 0;
   virtual Picture picture() const { return {}; }
   virtual const std::string& text() const = 0;  // the input text; empty for ids and images
-  virtual double time_ms() const = 0;           // of the forward pass
-  virtual std::int64_t memory_mb() const = 0;   // kept by this trace
+  // The text of the keys, which in cross-attention is the encoder's.
+  virtual const std::string& key_text() const { return text(); }
+  virtual double time_ms() const = 0;          // of the forward pass
+  virtual std::int64_t memory_mb() const = 0;  // kept by this trace
   // Tokens at the beginning that were taken over from an earlier run.
   virtual std::int64_t reused() const { return 0; }
   // Layers that were taken over from a run with other edits.
@@ -324,6 +337,12 @@ class Model {
   // take, text without tokenizer), kTooLarge, kCancelled. Safe from one worker thread at a time.
   virtual Result<std::shared_ptr<const Trace>> run(const Input& input, const RunOptions& options = {},
                                                    StopToken stop = {}, const Progress& progress = {}) const = 0;
+
+  // Reads the weights, unless they are there: run() does it by itself, this one says how far it is. Errors: kTooLarge,
+  // kCancelled.
+  virtual Status read_weights(const StopToken& /*stop*/, const Progress& /*progress*/) const { return {}; }
+  // Where timed_estimate() keeps what it has measured; null: nowhere.
+  virtual KeptPace* kept_pace() const { return nullptr; }
 
   // What run() would need over this many tokens; `reuse` is not counted on. Nothing is allocated.
   virtual Estimate estimate(std::int64_t length, const RunOptions& options = {}) const;

@@ -15,7 +15,9 @@ namespace locus::models {
 
 struct MovePoint {
   double by = 0;
-  double kl = kNaN;    // the mean over positions of KL(untouched ‖ moved), nats; of an image's classes
+  // The mean of KL(untouched ‖ moved), nats, over the positions that a move can reach: of causal models those from the
+  // first moved token on; of an image's classes.
+  double kl = kNaN;
   double loss = kNaN;  // the mean −log p of the actual next token, nats; NaN for models that do not predict it
   // What the last query (an image's class token, where it has one) gives the moved tokens in the head that is asked
   // for; NaN where none is.

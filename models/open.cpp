@@ -5,6 +5,7 @@
 
 #include "core/base/atomic_file.h"
 #include "models/checkpoint/hub_cache.h"
+#include "models/checkpoint/shown.h"
 #include "models/guard.h"
 #include "models/loaded_model.h"
 #include "models/text/json.h"
@@ -158,6 +159,25 @@ Status open_encoder(const families::Checkpoint& checkpoint, const families::Plan
   return {};
 }
 
+// Tensors that no parameter of this configuration is made of: biases beside `bias: false`, layers behind the last one.
+std::optional<Error> misfit_of(const families::Checkpoint& checkpoint, const transformer::Fitting& fitting) {
+  constexpr std::size_t kNamed = 3;
+  const std::vector<std::string>& names = fitting.unexpected;
+  if (names.empty()) {
+    return std::nullopt;
+  }
+  std::string list;
+  for (std::size_t n = 0; n < std::min(names.size(), kNamed); ++n) {
+    list += (n == 0 ? "" : ", ") + checkpoint::shown(names[n]);
+  }
+  if (names.size() > kNamed) {
+    list += " and " + std::to_string(names.size() - kNamed) + " more";
+  }
+  return bad_input(
+      "expected no tensors beside those that the configuration says, found " + list + "; locus info names them all",
+      checkpoint.path.string());
+}
+
 Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const OpenOptions& options) {
   if (options.device != "cpu" && !(options.device == "cuda" && at::hasCUDA())) {
     return unsupported("device " + options.device + " is not one that this build has");
@@ -180,6 +200,7 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   if (!plan.encoder.empty()) {
     LOCUS_CHECK(open_encoder(checkpoint, plan, where, parts));
   }
+  parts.misfit = misfit_of(checkpoint, parts.fitting);
   parts.info = make_info(checkpoint, plan, *parts.transformer, parts.fitting);
   parts.info.encoder_layers = parts.encoder ? parts.encoder->spec().depth() : 0;
   parts.info.family = std::string(family->name);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 #include "core/position/list.h"
 #include "models/loaded_model.h"
 
@@ -30,7 +31,8 @@ Status apply_scaling(const std::string& text, Settings& options) {
   const bool known = kind == "linear" || kind == "ntk" || kind == "dynamic" || kind == "yarn" || is_bare;
   if (!known || !factor || !(*factor >= 1 && std::isfinite(*factor))) {
     return usage(
-        "rope scaling: expected linear:S, ntk:S, dynamic:S or yarn:S with S at least 1, or yarn-turns, found " + text);
+        "rope scaling: expected linear:S, ntk:S, dynamic:S or yarn:S with S at least 1, or yarn-turns, found " +
+        shown(text));
   }
   for (const char* name : {"attention_factor", "beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor",
                            "original_max_position_embeddings", "max_position_embeddings"}) {

@@ -9,6 +9,7 @@
 
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 #include "core/position/disentangled.h"
 #include "models/guard.h"
 
@@ -75,7 +76,7 @@ Result<Quantity> parse_quantity(const std::string& name) {
     }
   }
   const std::string known = listed(kQuantities, [](const auto& each) { return each.first; });
-  return usage("unknown quantity " + name + "; known: " + known);
+  return usage("unknown quantity " + shown(name) + "; known: " + known);
 }
 
 std::string to_text(Side side) {
@@ -248,7 +249,8 @@ Result<Field> RecordedTrace::sink(std::int64_t index, std::int64_t head, Range r
     if (found->computed && found->sinks.defined()) {
       const at::Tensor sums = found->computed->log_sum_exp().select(0, 0).slice(1, rows.begin, rows.end);
       const at::Tensor shares = (found->sinks.to(sums.options()).unsqueeze(1) - sums).exp();  // (H, R)
-      const at::Tensor own = (head == kMeanHead ? shares.mean(0) : shares.select(0, head)).cpu().contiguous();
+      const at::Tensor own =
+          (head == kMeanHead ? shares.mean(0) : shares.select(0, head)).to(at::kCPU, at::kFloat).contiguous();
       std::copy_n(own.data_ptr<float>(), own.numel(), field.values.begin());
       return field;
     }

@@ -62,6 +62,7 @@ struct TraceData {
   std::vector<std::pair<std::string, at::Tensor>> encoding_parameters;
   std::vector<TraceLayer> layers;
   std::vector<TokenInfo> key_tokens;             // of cross-attention alone; its keys
+  std::string key_text;                          // that they stand for
   std::shared_ptr<const RecordedTrace> encoder;  // the other sides of an encoder–decoder's decoder
   std::shared_ptr<const RecordedTrace> cross;
   std::shared_ptr<transformer::RowStore> rows;  // where they lie, of a run that continued another
@@ -86,6 +87,7 @@ class RecordedTrace : public Trace, public Progressive {
   const ImageGrid& image_grid() const override { return data_.grid; }
   Picture picture() const override { return data_.picture; }
   const std::string& text() const override { return data_.text; }
+  const std::string& key_text() const override { return data_.key_tokens.empty() ? data_.text : data_.key_text; }
   double time_ms() const override { return data_.time_ms; }
   std::int64_t memory_mb() const override { return memory_mb_; }
   std::int64_t reused() const override { return data_.reused; }

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <thread>
 
+#include "core/base/instruction_sets.h"
+
 namespace locus::models {
 
 namespace {
@@ -59,13 +61,10 @@ int vector_bits(std::string_view kernels) {
   return among(kAvx512) ? 512 : among(kAvx2) ? 256 : 128;
 }
 
-int cpu_vector_bits() {
+// The vector width of the program's own loops: this CPU's widest, unless LOCUS_KERNELS chooses a narrower one.
+int own_vector_bits() {
 #if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
-    return 512;
-  }
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 256 : 128;
+  return 128 << used_version();
 #else
   return 0;
 #endif
@@ -136,7 +135,7 @@ std::string slower_kernels(const std::string& kernels, int cpu_bits, const char*
 
 Products products() {
   const std::string kernels = kernel_name();
-  return {kernels, slower_kernels(kernels, cpu_vector_bits(), std::getenv("OPENBLAS_CORETYPE"))};
+  return {kernels, slower_kernels(kernels, own_vector_bits(), std::getenv("OPENBLAS_CORETYPE"))};
 }
 
 }  // namespace locus::models

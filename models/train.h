@@ -92,6 +92,7 @@ struct TrainProgress {
   double tokens_per_second = 0;
   double seconds_left = 0;
   std::optional<double> validation;  // the task's metric on its first split, when just measured
+  std::string note = {};             // said once, before the first step: a resume that begins at step 0
 };
 using OnProgress = std::function<void(const TrainProgress&)>;
 
@@ -114,6 +115,9 @@ struct TrainSummary {
 // that make no model or task, kBadInput for files, for a folder that another training writes, for one that holds a run
 // or a checkpoint unless it is resumed or overwritten, and for a resume with other options or data; kTooLarge.
 Result<TrainSummary> train(const TrainOptions& options, const OnProgress& on_progress = {}, StopToken stop = {});
+
+// The files that a training writes into its folder, whatever its task.
+std::vector<std::filesystem::path> written_files(const std::filesystem::path& out);
 
 struct EvaluateOptions {
   std::string task;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 
+#include "core/base/numbers.h"
 #include "models/analyses/fields.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/guard.h"
@@ -23,19 +24,27 @@ constexpr double kTolerance = 1e-4;
 // What the maps of cross-attention are called.
 constexpr const char* kCross = "cross_attention";
 
-double difference(const at::Tensor& got, const at::Tensor& want) {
-  const at::Tensor both_masked = got.isnan().logical_and(want.isnan());
-  const at::Tensor relative = ((got - want).abs() / (want.abs() + 1)).masked_fill(both_masked, 0.0);
+// `masked`: the cells of a map that no query sees, which both may leave NaN; undefined where every number counts.
+double difference(const at::Tensor& got, const at::Tensor& want, const at::Tensor& masked) {
+  at::Tensor relative = (got - want).abs() / (want.abs() + 1);
+  if (masked.defined()) {
+    relative = relative.masked_fill(got.isnan().logical_and(want.isnan()).logical_and(masked), 0.0);
+  }
   const double largest = relative.max().item<double>();
   return largest == largest ? largest : std::numeric_limits<double>::infinity();
 }
 
+// (T, K) of a map (H, T, K): what the mask hides from each query.
+at::Tensor masked_cells(const attention::ScoreField& scores, const at::Tensor& map) {
+  return scores.mask().hidden({0, map.size(1)}, {0, map.size(2)}, at::kCPU);
+}
+
 class Comparison {
  public:
-  void add(const std::string& name, const at::Tensor& got, const at::Tensor& want) {
+  void add(const std::string& name, const at::Tensor& got, const at::Tensor& want, const at::Tensor& masked = {}) {
     VerifyRow row{name, std::numeric_limits<double>::infinity(), kTolerance, false};
     if (got.sizes() == want.sizes() && got.numel() > 0) {
-      row.difference = difference(got.to(at::kFloat), want.to(at::kFloat));
+      row.difference = difference(got.to(at::kFloat), want.to(at::kFloat), masked);
       row.passed = row.difference <= row.tolerance;
     }
     report_.passed = report_.passed && row.passed;
@@ -89,7 +98,8 @@ Status compare_layers(const TraceData& ours, const TraceData& theirs, const std:
       const Result<at::Tensor> mine = whole_map(*ours.layers[n].scores, quantity, stop);
       const Result<at::Tensor> other = whole_map(*theirs.layers[n].scores, quantity, stop);
       if (mine.ok() && other.ok()) {
-        comparison.add(prefix + (ours.key_tokens.empty() ? name : kCross), *mine, *other);
+        comparison.add(prefix + (ours.key_tokens.empty() ? name : kCross), *mine, *other,
+                       masked_cells(*ours.layers[n].scores, *mine));
       }
     }
   }
@@ -137,7 +147,7 @@ Status compare_expected(const TraceData& data, const checkpoint::Source& file, c
           std::pair{attention::Quantity::kP2c, "p2c"}}) {
       if (const at::Tensor want = stored(file, layer + what); want.defined()) {
         LOCUS_TRY(const at::Tensor map, whole_map(*data.layers[n].scores, quantity, stop));
-        comparison.add(layer + what, map, want.to(at::kFloat));
+        comparison.add(layer + what, map, want.to(at::kFloat), masked_cells(*data.layers[n].scores, map));
       }
     }
   }
@@ -209,6 +219,21 @@ Result<Replayed> replayed_outcome(const LoadedModel& loaded, const transformer::
   return replayed;
 }
 
+// A weight is exp(score − sum) of float32 numbers: where those lie further apart than a tolerance, it is undetermined.
+std::string undetermined(const TraceData& data) {
+  constexpr double kMaxScore = 4096;  // from here on float32 numbers lie 5e-4 apart
+  for (std::size_t n = 0; n < data.layers.size(); ++n) {
+    const at::Tensor sums = data.layers[n].computed ? data.layers[n].computed->log_sum_exp() : at::Tensor();
+    const double largest =
+        sums.defined() && sums.numel() > 0 ? sums.masked_fill(sums.isinf(), 0).abs().max().item<double>() : 0;
+    if (largest > kMaxScore) {
+      return "layer " + std::to_string(n) + ": scores reach " + general_text(largest, 3) +
+             ", where float32 is too coarse to tell the weights of neighbours";
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<VerifyReport> verify_expected(const Model& model, const std::filesystem::path& expected, StopToken stop) {
@@ -265,6 +290,7 @@ Result<VerifyReport> verify(const Model& model, const Input& input, const std::o
       LOCUS_CHECK(compare_trace(data, *against, comparison, stop));
     }
     VerifyReport report = comparison.take();
+    report.undetermined = undetermined(data);
     const std::vector<std::string>& warnings = data.model.warnings;
     report.warnings.assign(warnings.begin() + static_cast<std::ptrdiff_t>(model.info().warnings.size()),
                            warnings.end());

@@ -25,6 +25,8 @@ struct VerifyReport {
   std::vector<VerifyRow> rows;        // "logits …" first, then layer by layer
   bool passed = true;                 // all of them
   std::vector<std::string> warnings;  // those of the weights that info() does not have yet
+  // Where scores are too large for float32 to tell weights: why a difference is none of ours; empty: they are not.
+  std::string undetermined;
 };
 
 // Errors: those of run(), kTooLarge for more than 4096 tokens (whole maps are made), kBadInput for a trace of another

@@ -3,11 +3,14 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <random>
 #include <utility>
 
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
+#include "models/analyses/fields.h"
 #include "models/analyses/layer_reuse.h"
 #include "models/analyses/outputs.h"
 #include "models/analyses/rerun.h"
@@ -18,13 +21,29 @@ namespace locus::models {
 
 namespace {
 
+// A measure, and the standard error of a mean over tokens; NaN where it is none.
+struct Effect {
+  double value = 0;
+  double error = kNaN;
+};
+
+// A mean over pairs of losses: of the same token with the edit and without.
+Effect paired(const at::Tensor& changes) {
+  const auto count = static_cast<double>(changes.numel());
+  const double mean = changes.mean().item<double>();
+  if (count < 2) {
+    return {mean, kNaN};
+  }
+  return {mean, std::sqrt((changes - mean).square().sum().item<double>() / (count - 1) / count)};
+}
+
 // What a run's logits (R, V) are asked.
 class Probe {
  public:
   Probe(const KnockOutOptions& options, at::Tensor untouched, at::Tensor ids)
       : options_(options), untouched_(std::move(untouched)), ids_(std::move(ids)) {
     if (options_.measure == KnockOutMeasure::kLoss) {
-      own_loss_ = mean_loss(untouched_, ids_);
+      own_losses_ = token_losses(untouched_, ids_);
     } else if (options_.measure == KnockOutMeasure::kLogit) {
       const std::int64_t rows = untouched_.size(0);
       row_ = rows == 1 || options_.position < 0 ? rows - 1 : options_.position;
@@ -33,16 +52,16 @@ class Probe {
     }
   }
 
-  double operator()(const at::Tensor& logits) const {
+  Effect operator()(const at::Tensor& logits) const {
     switch (options_.measure) {
       case KnockOutMeasure::kLoss:
-        return mean_loss(logits, ids_) - own_loss_;
+        return paired(token_losses(logits, ids_) - own_losses_);
       case KnockOutMeasure::kKl:
-        return mean_divergence(untouched_, logits);
+        return {mean_divergence(untouched_, logits), kNaN};
       case KnockOutMeasure::kLogit:
-        return share(logits) - own_share_;
+        return {share(logits) - own_share_, kNaN};
     }
-    return kNaN;
+    return {kNaN, kNaN};
   }
 
  private:
@@ -55,7 +74,7 @@ class Probe {
   at::Tensor ids_;  // (T)
   std::int64_t row_ = 0;
   std::int64_t token_ = 0;
-  double own_loss_ = 0;
+  at::Tensor own_losses_;  // (T − 1) float64
   double own_share_ = 0;
 };
 
@@ -84,8 +103,8 @@ Result<Rerun> knock_out_run(const Model& model, const Trace& trace, const KnockO
 }
 
 // One head after the other.
-Result<Field> effects_of(const Rerun& run, const KnockOutOptions& options, const StopToken& stop,
-                         const Progress& progress) {
+Result<KnockOutEffects> effects_of(const Rerun& run, const KnockOutOptions& options, const StopToken& stop,
+                                   const Progress& progress) {
   const ModelInfo& info = run.loaded.info();
   const std::int64_t length = run.batch.positions.size();
   const bool last_alone =
@@ -94,9 +113,10 @@ Result<Field> effects_of(const Rerun& run, const KnockOutOptions& options, const
   const Probe probe(options, runs.first().logits.select(0, 0),
                     run.batch.ids.defined() ? run.batch.ids[0] : at::Tensor());
 
-  Field field = Field::zeros(info.layers, info.heads);
-  field.row_axis = {"layer", "", 0, 1};
-  field.column_axis = {"head", "", 0, 1};
+  KnockOutEffects made{layer_head_field(info.layers, info.heads, ""), {}};
+  if (options.measure == KnockOutMeasure::kLoss && length > 2) {
+    made.error = made.effect;
+  }
   for (std::int64_t layer = 0; layer < info.layers; ++layer) {
     for (std::int64_t head = 0; head < info.heads; ++head) {
       if (stop.stop_requested()) {
@@ -111,10 +131,14 @@ Result<Field> effects_of(const Rerun& run, const KnockOutOptions& options, const
       edit.to = options.to;
       edits.push_back(std::move(edit));
       LOCUS_TRY(const at::Tensor logits, runs.logits(edits, layer, run.data.grid.columns));
-      field.at(layer, head) = static_cast<float>(probe(logits));
+      const Effect effect = probe(logits);
+      made.effect.at(layer, head) = static_cast<float>(effect.value);
+      if (!made.error.values.empty()) {
+        made.error.at(layer, head) = static_cast<float>(effect.error);
+      }
     }
   }
-  return field;
+  return made;
 }
 
 // 0 … n − 1 in some order, the same on every machine.
@@ -167,9 +191,9 @@ Result<std::int64_t> likeliest(const Rerun& run, std::int64_t position, const St
 
 }  // namespace
 
-Result<Field> knock_out(const Model& model, const Trace& trace, const KnockOutOptions& options, StopToken stop,
-                        const Progress& progress) {
-  return guarded([&]() -> Result<Field> {
+Result<KnockOutEffects> knock_out(const Model& model, const Trace& trace, const KnockOutOptions& options,
+                                  StopToken stop, const Progress& progress) {
+  return guarded([&]() -> Result<KnockOutEffects> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const Rerun run, knock_out_run(model, trace, options));
     return effects_of(run, options, stop, progress);
@@ -202,7 +226,8 @@ Result<std::vector<Field>> knock_out_shuffled(const Model& model, const Trace& t
       } else {
         run.batch.pixels = shuffled_patches(own.pixels, run.transformer.spec().image.patch, random);
       }
-      LOCUS_TRY(fields.emplace_back(), effects_of(run, options, stop, part));
+      LOCUS_TRY(KnockOutEffects effects, effects_of(run, options, stop, part));
+      fields.push_back(std::move(effects.effect));
     }
     return fields;
   });
@@ -222,7 +247,7 @@ Result<std::int64_t> token_named(const Model& model, const std::string& word) {
     }
   }
   if (own.size() != 1) {
-    return usage("token: expected an id or a text of one token, found \"" + word + "\"" +
+    return usage("token: expected an id or a text of one token, found \"" + shown(word) + "\"" +
                  (own.empty() ? "" : ", which is " + std::to_string(own.size())));
   }
   return own.front().id;

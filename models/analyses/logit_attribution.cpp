@@ -40,6 +40,27 @@ double before_cap(double logit, double cap) {
   return cap * std::atanh(std::clamp(logit / cap, -kMost, kMost));
 }
 
+// A logit of a row, or the mean of all, and what a cap of the logits (0: none) added to it.
+struct Read {
+  double logit = 0;
+  double capped = 0;
+};
+
+Read read_output(const at::Tensor& logits, std::int64_t output, double cap) {
+  const auto capped = [&](double logit) { return cap > 0 ? logit - before_cap(logit, cap) : 0; };
+  if (output != transformer::kEveryOutput) {
+    const double logit = logits[output].item<double>();
+    return {logit, capped(logit)};
+  }
+  Read mean;
+  const auto* const values = logits.data_ptr<double>();
+  for (std::int64_t n = 0; n < logits.numel(); ++n) {
+    mean.logit += values[n] / static_cast<double>(logits.numel());
+    mean.capped += capped(values[n]) / static_cast<double>(logits.numel());
+  }
+  return mean;
+}
+
 }  // namespace
 
 Result<LogitAttribution> logit_attribution(const Model& model, const Trace& trace, const AttributionOptions& options,
@@ -65,13 +86,15 @@ Result<LogitAttribution> logit_attribution(const Model& model, const Trace& trac
     if (options.against >= 0) {
       outputs.push_back({options.against, -1});
       made.against = name(options.against);
+    } else if (options.centred) {  // against another token the mean cancels
+      outputs.push_back({transformer::kEveryOutput, -1});
     }
     const double cap = run.transformer.spec().logit_cap;
     double capped = 0;  // what the cap adds
     for (const transformer::OutputWeight& output : outputs) {
-      const double logit = logits[output.output].item<double>();
-      made.logit += output.weight * logit;
-      capped += cap > 0 ? output.weight * (logit - before_cap(logit, cap)) : 0;
+      const Read read = read_output(logits, output.output, cap);
+      made.logit += output.weight * read.logit;
+      capped += output.weight * read.capped;
     }
     LOCUS_TRY(transformer::DirectPath path,
               run.transformer.direct_path(run.batch, seen, rows_read(seen, observe), outputs));

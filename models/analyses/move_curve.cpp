@@ -100,7 +100,8 @@ Result<MovePoint> Mover::moved(Range tokens, double by) {
     const ModelInfo& info = run_.loaded.info();
     const bool predicts =
         info.causal && !info.image && run_.data.input_ids.defined() && run_.data.input_ids.size(0) > 1;
-    point.kl = mean_divergence(before_, after);
+    const std::int64_t reached = info.causal && !info.image ? tokens.begin + batch.positions.prefix : 0;
+    point.kl = mean_divergence(before_.slice(0, reached), after.slice(0, reached));
     point.loss = predicts ? mean_loss(after, run_.data.input_ids) : kNaN;
   }
   if (options_->layer >= 0) {

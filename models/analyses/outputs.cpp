@@ -10,16 +10,20 @@ constexpr std::int64_t kOutputRows = 256;  // whose soft-max is taken at once
 
 }  // namespace
 
-double mean_loss(const at::Tensor& logits, const at::Tensor& ids) {
-  double sum = 0;
+at::Tensor token_losses(const at::Tensor& logits, const at::Tensor& ids) {
   const std::int64_t count = ids.size(0) - 1;
+  at::Tensor losses = at::empty({count}, at::kDouble);
   for (std::int64_t begin = 0; begin < count; begin += kOutputRows) {
     const std::int64_t end = std::min(begin + kOutputRows, count);
     const at::Tensor rows = logits.slice(0, begin, end).to(at::kFloat);
     const at::Tensor own = rows.gather(1, ids.slice(0, begin + 1, end + 1).unsqueeze(1)).squeeze(1);
-    sum += (rows.logsumexp(-1) - own).sum(at::kDouble).item<double>();
+    losses.slice(0, begin, end).copy_(rows.logsumexp(-1) - own);
   }
-  return sum / static_cast<double>(count);
+  return losses;
+}
+
+double mean_loss(const at::Tensor& logits, const at::Tensor& ids) {
+  return token_losses(logits, ids).mean().item<double>();
 }
 
 double mean_divergence(const at::Tensor& first, const at::Tensor& second) {

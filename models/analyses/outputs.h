@@ -5,7 +5,10 @@
 
 namespace locus::models {
 
-// The mean over rows of −log p(the next row's id), nats; `ids` (R) int64, R ≥ 2.
+// −log p(the next row's id) of every row but the last, nats, (R − 1) float64; `ids` (R) int64, R ≥ 2.
+at::Tensor token_losses(const at::Tensor& logits, const at::Tensor& ids);
+
+// Their mean.
 double mean_loss(const at::Tensor& logits, const at::Tensor& ids);
 
 // The mean over rows of KL(first ‖ second), nats, in float64.

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string>
 
+#include "models/checkpoint/mapping_guard.h"
+
 namespace locus::checkpoint {
 
 namespace {
@@ -50,11 +52,14 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem
   if (address == MAP_FAILED) {
     return bad_input(std::string("cannot map: ") + strerror(errno), path.string());
   }
-  return std::shared_ptr<const MappedFile>(new MappedFile({static_cast<const std::byte*>(address), size}));
+  const std::span bytes{static_cast<const std::byte*>(address), size};
+  guard(bytes, path);
+  return std::shared_ptr<const MappedFile>(new MappedFile(bytes));
 }
 
 MappedFile::~MappedFile() {
   if (!bytes_.empty()) {
+    unguard(bytes_);
     ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   }
 }

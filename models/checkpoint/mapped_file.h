@@ -12,7 +12,8 @@ namespace locus::checkpoint {
 
 class MappedFile {
  public:
-  // Symbolic links are followed. Errors: kBadInput when there is no regular, readable file.
+  // A file that shrinks while it is mapped reads as zeros from there on: see mapping_guard.h. Symbolic links are
+  // followed. Errors: kBadInput when there is no regular, readable file.
   static Result<std::shared_ptr<const MappedFile>> open(const std::filesystem::path& path);
 
   MappedFile(const MappedFile&) = delete;

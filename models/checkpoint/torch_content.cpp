@@ -20,7 +20,7 @@ using Kind = PickleValue::Kind;
 
 constexpr int kDepthLimit = 64;
 constexpr std::size_t kStepLimit = 2'000'000;  // a value may be shared, so a walk can be longer than the pickle
-constexpr std::size_t kNameLimit = 4096;
+constexpr std::size_t kTensorNameLimit = 4096;
 constexpr std::size_t kNameBytesLimit = 64U << 20U;
 constexpr std::size_t kJsonLimit = 1U << 20U;
 constexpr std::array<std::string_view, 3> kWrappers{"model", "state_dict", "model_state_dict"};
@@ -37,8 +37,8 @@ class Walk {
       return bad_input(depth > kDepthLimit ? "nested deeper than " + std::to_string(kDepthLimit) + " levels"
                                            : "values shared too often");
     }
-    if (prefix.size() > kNameLimit) {
-      return bad_input("expected names of at most " + std::to_string(kNameLimit) + " bytes, found a longer one");
+    if (prefix.size() > kTensorNameLimit) {
+      return bad_input("expected names of at most " + std::to_string(kTensorNameLimit) + " bytes, found a longer one");
     }
     if (value.kind == Kind::kTensor) {
       name_bytes_ += prefix.size();
@@ -130,7 +130,7 @@ class Json {
     std::map<std::string, PickleId> entries;
     for (std::size_t n = 0; n + 1 < dict.items.size() && !full(); n += 2) {
       const PickleValue& name = pickle_.at(dict.items[n]);
-      if ((name.kind == Kind::kText && name.text.size() <= kNameLimit && is_utf8(name.text)) ||
+      if ((name.kind == Kind::kText && name.text.size() <= kTensorNameLimit && is_utf8(name.text)) ||
           name.kind == Kind::kInteger) {
         entries[name.kind == Kind::kText ? std::string(name.text) : std::to_string(name.integer)] = dict.items[n + 1];
       }
@@ -230,7 +230,7 @@ Result<TorchContent> read_torch_content(const Pickle& pickle) {
     for (std::size_t n = 0; n + 1 < root.items.size(); n += 2) {
       const PickleValue& name = pickle.at(root.items[n]);
       if (name.kind == Kind::kText && std::find(taken.begin(), taken.end(), root.items[n + 1]) == taken.end()) {
-        LOCUS_CHECK(walk.gather(root.items[n + 1], std::string(name.text.substr(0, kNameLimit))));
+        LOCUS_CHECK(walk.gather(root.items[n + 1], std::string(name.text.substr(0, kTensorNameLimit))));
       }
     }
     if (const std::size_t left = walk.tensors.size(); left > 0) {

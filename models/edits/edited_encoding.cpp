@@ -72,12 +72,13 @@ at::Tensor places_of(const position::Positions& positions, std::int64_t grid_col
 }
 
 EditedEncoding::EditedEncoding(std::shared_ptr<const position::PositionEncoding> own, std::vector<HeadEdits> heads,
-                               double soft_cap, std::int64_t grid_columns)
+                               double soft_cap, std::int64_t grid_columns, const attention::Mask& mask)
     : PositionEncoding(own->shape()),
       own_(std::move(own)),
       heads_(std::move(heads)),
       soft_cap_(soft_cap),
-      grid_columns_(grid_columns) {
+      grid_columns_(grid_columns),
+      mask_(mask) {
   for (const HeadEdits& head : heads_) {
     by_token_ =
         by_token_ || !head.edges.empty() || (head.to && *head.to != HeadTo::kUniform && *head.to != HeadTo::kContent);
@@ -149,15 +150,30 @@ position::TileScores EditedEncoding::score(const Prepared& prepared, const posit
     const HeadEdits& edits = heads_[static_cast<std::size_t>(head)];
     const std::int64_t n = head - tile.heads.begin;
     at::Tensor own = scores.logits.select(1, n);
-    if (edits.scale != 1) {
-      own.mul_(edits.scale);
-    }
-    for (const auto& formula : edits.biases) {
-      own.add_(bias(*formula, places, tile, head).to(own.options()));
+    if (edits.changes()) {
+      own.copy_(changed(edits, own, places, tile, head));
     }
     edit(edits, own, scores.content.defined() ? scores.content.select(1, n) : at::Tensor(), tile);
   }
   return scores;
+}
+
+at::Tensor EditedEncoding::changed(const HeadEdits& edits, const at::Tensor& logits, const at::Tensor& places,
+                                   const position::Tile& tile, std::int64_t head) const {
+  // Far below where float64 ends, so that no sum of a few makes an infinity: that is a masked cell.
+  constexpr double kLargest = 1e300;
+  at::Tensor sum = logits.to(at::kDouble).mul(std::clamp(edits.scale, -kLargest, kLargest)).clamp_(-kLargest, kLargest);
+  for (const auto& formula : edits.biases) {
+    const at::Tensor values = bias(*formula, places, tile, head);
+    sum.add_(at::where(values == kHidden, values, values.clamp(-kLargest, kLargest)));
+  }
+  const at::Tensor beyond = (sum.abs() > kMaxScore).logical_and_(sum != kHidden);
+  if (!beyond.any().item<bool>()) {
+    return sum;
+  }
+  const at::Tensor hidden = mask_.hidden(tile.rows, tile.columns, sum.device());
+  overflowed_ = overflowed_ || beyond.logical_and(hidden.logical_not()).any().item<bool>();
+  return at::where(sum == kHidden, sum, sum.clamp(-kMaxScore, kMaxScore));
 }
 
 at::Tensor EditedEncoding::bias(const BiasFormula& bias, const at::Tensor& places, const position::Tile& tile,

@@ -5,12 +5,14 @@
 // Letters: B batch, H heads, T tokens, R tile rows, K tile columns, M rotary pairs.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/attention/attend.h"
 #include "core/position/pair_form.h"
 #include "core/position/position_encoding.h"
 #include "models/edits/edits.h"
@@ -40,18 +42,25 @@ struct HeadEdits {
   std::vector<std::pair<Range, Range>> edges;  // queries, keys
   std::optional<HeadTo> to;                    // of the weights: not zero and mean
 
+  // Whether what the soft-max sees is another number, before cells are masked.
+  bool changes() const { return scale != 1 || !biases.empty(); }
   bool turns() const { return angles || !still.empty() || !dropped.empty(); }
-  bool scores() const { return scale != 1 || !biases.empty() || !edges.empty() || to; }
+  bool scores() const { return changes() || !edges.empty() || to; }
 };
+
+// Where edited scores stay: beyond it neither float32 sums nor differences of scores mean anything.
+inline constexpr double kMaxScore = 1e12;
 
 class EditedEncoding final : public position::PositionEncoding, public position::Paired {
  public:
   // `heads` has an entry a head. Logits are capped here (0: no cap), so that edits see what the soft-max sees.
-  // `grid_columns` of an image's patches; 0 for text.
+  // `grid_columns` of an image's patches; 0 for text. `mask`: the layer's.
   EditedEncoding(std::shared_ptr<const position::PositionEncoding> own, std::vector<HeadEdits> heads, double soft_cap,
-                 std::int64_t grid_columns);
+                 std::int64_t grid_columns, const attention::Mask& mask);
 
   const std::shared_ptr<const position::PositionEncoding>& own() const { return own_; }
+  // Whether a visible cell that was scored so far was held at ±kMaxScore.
+  bool overflowed() const { return overflowed_; }
 
   const position::Description& description() const override { return own_->description(); }
   Settings settings() const override { return own_->settings(); }
@@ -86,7 +95,10 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   Result<position::PairForm> pair_form(const position::Prepared& prepared, std::int64_t layer) const override;
 
  private:
-  // (R, K) float32 −∞ where masked.
+  // (B, R, K) scaled and biased in float64, held within ±kMaxScore; −∞ where a formula masks.
+  at::Tensor changed(const HeadEdits& edits, const at::Tensor& logits, const at::Tensor& places,
+                     const position::Tile& tile, std::int64_t head) const;
+  // (R, K) float64, −∞ where masked.
   at::Tensor bias(const BiasFormula& bias, const at::Tensor& places, const position::Tile& tile,
                   std::int64_t head) const;
   // Of one head, (B, R, K) in place.
@@ -96,8 +108,10 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   std::vector<HeadEdits> heads_;
   double soft_cap_;
   std::int64_t grid_columns_;
+  attention::Mask mask_;
   bool by_token_ = false;
   bool turns_ = false;
+  mutable std::atomic<bool> overflowed_{false};
 };
 
 // (T) float64: the ids of a text, the row-major index of an image's patches (0 before them).

@@ -13,8 +13,9 @@
 //
 // Everything counts from 0, ranges are [begin, end). Edits of one head combine in the order angles, pairs, scale, bias,
 // edge, head, whatever the list's; scales multiply, biases add, edges join, a dropped pair stays dropped, and of
-// several `angles`, `head` or `positions` of one place the last one holds. `positions` come before `shift`s, which add
-// up. Logits are those that the soft-max sees: after a cap, where the layer has one.
+// several `angles`, `head` or `positions` of one place the last one holds. A `head` edit decides over all others of its
+// head, but `mean` over none. `positions` come before `shift`s, which add up. Logits are those that the soft-max sees:
+// after a cap, where the layer has one; beyond ±1e12 they are held there.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ struct ModelInfo;
 
 enum class EditKind { kPositions, kShift, kHead, kEdge, kScale, kPairs, kBias, kAngles };
 
-// What a head is made to do. Replaced weights take no notice of the head's scale, bias and edges.
+// What a head is made to do.
 enum class HeadTo {
   kZero,      // its output is 0 before the output projection
   kMean,      // its output is its mean over the run's queries

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/shown.h"
 #include "models/edits/edit_value.h"
 #include "models/edits/fields.h"
 #include "models/text/json.h"
@@ -94,10 +95,8 @@ json value_of(const std::string& value) {
   return value;
 }
 
-std::string shown(const json& value) {
-  constexpr std::size_t kMost = 60;
-  const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-  return text.size() > kMost ? text.substr(0, kMost) + "…" : text;
+std::string shown_json(const json& value) {
+  return shown(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 }  // namespace
@@ -108,7 +107,7 @@ std::string field_name(std::size_t index, const std::string& field) {
 
 Result<Edit> edit_from_json(const json& value, std::size_t index) {
   const auto wrong = [&](const std::string& field, const std::string& expected, const json& found) {
-    return bad_input(field_name(index, field) + ": expected " + expected + ", found " + shown(found));
+    return bad_input(field_name(index, field) + ": expected " + expected + ", found " + shown_json(found));
   };
   if (!value.is_object()) {
     return wrong("", "an object with the field edit", value);
@@ -160,7 +159,7 @@ Result<Edits> parse_edits(const std::string& text, const std::string& file) {
   LOCUS_TRY(const json document, parse_json(text, file));
   const auto list = document.is_object() ? document.find("edits") : document.end();
   if (!document.is_object() || list == document.end() || !list->is_array() || document.size() != 1) {
-    return bad_input("expected an object with the one field edits, a list, found " + shown(document), file);
+    return bad_input("expected an object with the one field edits, a list, found " + shown_json(document), file);
   }
   if (list->size() > kMostEdits) {
     return bad_input(

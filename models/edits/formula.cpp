@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/base/listed.h"
+#include "core/base/shown.h"
 
 namespace locus::models {
 
@@ -21,7 +22,8 @@ constexpr std::array<std::string_view, 6> kAngles{"m", "M", "D", "base", "L", "T
 
 // "formula at character 3: unexpected operator; expected …".
 Error unreadable(const std::string& text, std::size_t place, const std::string& what) {
-  return bad_input("\"" + text + "\" at character " + std::to_string(std::min(place, text.size()) + 1) + ": " + what);
+  return bad_input("\"" + shown(text) + "\" at character " + std::to_string(std::min(place, text.size()) + 1) + ": " +
+                   what);
 }
 
 // An assignment would change what the next cell is computed of: one `=` that is part of no comparison.
@@ -38,6 +40,37 @@ std::size_t find_assignment(const std::string& text) {
     n += before ? 1 : 0;
   }
   return std::string::npos;
+}
+
+// A & or | that is no half of && or ||.
+std::size_t find_single(const std::string& text) {
+  for (std::size_t n = 0; n < text.size(); ++n) {
+    if (text[n] != '&' && text[n] != '|') {
+      continue;
+    }
+    if (n + 1 >= text.size() || text[n + 1] != text[n]) {
+      return n;
+    }
+    ++n;
+  }
+  return std::string::npos;
+}
+
+// "a && b" as "a &  b": operators of our own, at the same places.
+std::string with_own_logic(std::string text) {
+  for (std::size_t n = 0; n + 1 < text.size(); ++n) {
+    if ((text[n] == '&' || text[n] == '|') && text[n + 1] == text[n]) {
+      text[++n] = ' ';
+    }
+  }
+  return text;
+}
+
+double both(double left, double right) {
+  return left != 0 && right != 0 ? 1 : 0;
+}
+double either(double left, double right) {
+  return left != 0 || right != 0 ? 1 : 0;
 }
 
 }  // namespace
@@ -69,6 +102,9 @@ Result<Formula> Formula::compile(const std::string& text, std::span<const std::s
   if (const std::size_t place = text.find_first_of("\"\\"); place != std::string::npos) {
     return unreadable(text, place, "unexpected text; a formula is of numbers");
   }
+  if (const std::size_t place = find_single(text); place != std::string::npos) {
+    return unreadable(text, place, std::string("unexpected ") + text[place] + "; && and || are logical");
+  }
   auto compiled = std::make_shared<Compiled>();
   compiled->text = text;
   compiled->count = variables.size();
@@ -76,7 +112,10 @@ Result<Formula> Formula::compile(const std::string& text, std::span<const std::s
     for (std::size_t n = 0; n < variables.size(); ++n) {
       compiled->parser.DefineVar(std::string(variables[n]), &compiled->values[n]);
     }
-    compiled->parser.SetExpr(text);
+    // muParser's own && and || cut their operands down to whole numbers: 0.5 && 1 would be 0.
+    compiled->parser.DefineOprt("&", both, mu::prLAND);
+    compiled->parser.DefineOprt("|", either, mu::prLOR);
+    compiled->parser.SetExpr(with_own_logic(text));
     int results = 0;
     compiled->parser.Eval(results);
     if (results != 1) {
@@ -89,7 +128,8 @@ Result<Formula> Formula::compile(const std::string& text, std::span<const std::s
     const std::string names = listed(variables);
     const bool unknown = error.GetCode() == mu::ecUNASSIGNABLE_TOKEN;
     const auto place = static_cast<std::size_t>(std::max(0, static_cast<int>(error.GetPos())));
-    return unreadable(text, place, unknown ? "unknown name " + error.GetToken() + "; known: " + names : error.GetMsg());
+    return unreadable(
+        text, place, unknown ? "unknown name " + shown(error.GetToken()) + "; known: " + names : shown(error.GetMsg()));
   }
   return Formula(std::move(compiled));
 }

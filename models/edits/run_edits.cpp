@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/base/shown.h"
 #include "models/edits/edited_encoding.h"
 #include "models/edits/fields.h"
 
@@ -99,8 +100,10 @@ class LayerBinder {
       HeadEdits& head = heads_[n];
       const auto index = static_cast<std::int64_t>(n);
       if (head.to == HeadTo::kZero || head.to == HeadTo::kMean) {
-        (*head.to == HeadTo::kZero ? made.silent : made.averaged).push_back(index);
+        const bool zero = *head.to == HeadTo::kZero;
+        (zero ? made.silent : made.averaged).push_back(index);
         head.to.reset();
+        head = zero ? HeadEdits{} : head;  // whatever else is done to it: shown as it was
       } else if (head.to && *head.to != HeadTo::kContent) {
         made.replaced.push_back(index);
       }
@@ -111,8 +114,8 @@ class LayerBinder {
       encoded = encoded || head.turns() || head.scores();
     }
     if (encoded) {
-      made.encoding =
-          std::make_shared<const EditedEncoding>(layer_.encoding, heads_, layer_.soft_cap, layer_.grid_columns);
+      made.encoding = std::make_shared<const EditedEncoding>(layer_.encoding, heads_, layer_.soft_cap,
+                                                             layer_.grid_columns, layer_.mask);
     }
     return made;
   }
@@ -218,7 +221,7 @@ class LayerBinder {
     const Result<double> base = layer_.encoding->settings().number("base", 0);
     if (compiled->uses("base") && !(base.ok() && *base > 0)) {
       return bad_input(field_name(index, "formula") + ": expected no base, since encoding " +
-                       layer_.encoding->description().name + " has none, found \"" + edit.formula + "\"");
+                       layer_.encoding->description().name + " has none, found \"" + shown(edit.formula) + "\"");
     }
     at::Tensor theta = at::empty({form.pairs()}, at::kDouble);
     compiled->each(
@@ -305,7 +308,7 @@ Result<std::shared_ptr<const transformer::LayerEdits>> edited_layers(const Edits
     LOCUS_TRY(transformer::LayerEdit own,
               edited_layer(edits, info,
                            {n, model.layer_encoding(n), model.encoding_layer(n),
-                            model.block(n).spec().attention.soft_cap, positions, grid_columns}));
+                            model.block(n).spec().attention.soft_cap, positions, grid_columns, model.mask(n)}));
     layers->push_back(std::move(own));
   }
   return std::shared_ptr<const transformer::LayerEdits>(std::move(layers));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/position/positions.h"
@@ -25,11 +26,17 @@ struct LayerToEdit {
   double soft_cap = 0;
   const position::Positions& positions;
   std::int64_t grid_columns = 0;
+  attention::Mask mask{};
 };
 
 // What the layer does otherwise; nothing set where it is not edited. Errors: kBadInput for pairs that the encoding has
 // not, or angles that are no numbers; kUnsupported for what the encoding cannot take; with the edit's index and field.
 Result<transformer::LayerEdit> edited_layer(const Edits& edits, const ModelInfo& model, const LayerToEdit& layer);
+
+// What a reader should know after a run with these edits: those that have no effect on a head because another one
+// decides, and the first layer whose edited scores were held at what float32 can tell apart. `layers` may be null.
+void add_warnings(const Edits& edits, const ModelInfo& model, const transformer::LayerEdits* layers,
+                  std::vector<std::string>& warnings);
 
 // Of all layers of a loaded model; null where none is edited.
 Result<std::shared_ptr<const transformer::LayerEdits>> edited_layers(const Edits& edits, const ModelInfo& info,

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 #include "models/edits/edit_value.h"
 #include "models/edits/fields.h"
 
@@ -135,8 +136,8 @@ Result<Edit> parse_edit(const std::string& text, std::size_t index) {
   }
   LOCUS_TRY(Edit edit, edit_from_json(object, index));
   if (!words.empty()) {
-    return bad_input(field_name(index, "") + ": expected no more than \"" + to_text(edit) + "\", found " +
-                     std::string(words.rest()));
+    return bad_input(field_name(index, "") + ": expected no more than \"" + shown(to_text(edit)) + "\", found " +
+                     shown(words.rest()));
   }
   return edit;
 }

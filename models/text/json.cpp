@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/shown.h"
 #include "models/checkpoint/json_events.h"
 
 namespace locus {
@@ -88,8 +89,7 @@ bool JsonKind<std::int64_t>::is(const Json& value) {
 }
 
 std::string shown_value(const Json& value) {
-  constexpr std::size_t kShown = 60;
-  return value.is_primitive() ? value.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, kShown)
+  return value.is_primitive() ? locus::shown(value.dump(-1, ' ', false, Json::error_handler_t::replace))
                               : value.type_name();
 }
 

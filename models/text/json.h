@@ -40,7 +40,7 @@ struct JsonKind<std::string> {
   static bool is(const nlohmann::json& value) { return value.is_string(); }
 };
 
-// How errors show a value: cut after 60 bytes; of a list or an object the kind alone.
+// How errors show a value: cut by shown(); of a list or an object the kind alone.
 std::string shown_value(const nlohmann::json& value);
 
 // A JSON object with the name its fields are reported under ("tokenizer.json: model"). Absent and null fields give the

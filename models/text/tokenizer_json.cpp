@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/shown.h"
 #include "models/text/bpe/byte_level.h"
 #include "models/text/json.h"
 #include "models/text/steps/post_processor.h"
@@ -148,7 +149,7 @@ ModelResult parse_model(const JsonObject& object, bool bytes) {
     return parse_bpe(object, bytes);
   }
   if (bytes && (type == "Unigram" || type == "WordPiece" || type == "WordLevel")) {
-    return unsupported("model \"" + type + "\" with ByteLevel", object.where());
+    return unsupported("model \"" + shown(type) + "\" with ByteLevel", object.where());
   }
   if (type == "Unigram") {
     return parse_unigram(object);

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <utility>
 
+#include "core/base/shown.h"
 #include "models/text/base64.h"
 #include "models/text/bpe/byte_level.h"
 #include "models/text/json.h"
@@ -147,7 +148,7 @@ TokenizerResult parse_vocabulary_and_merges(std::string_view vocabulary, std::st
                                             const std::string& file, const TokenizerConfig& config) {
   const std::string& name = config.tokenizer_class;
   if (name.starts_with("CLIP")) {
-    return unsupported("tokenizer_class " + name, file);
+    return unsupported("tokenizer_class " + shown(name), file);
   }
   const std::string entries_file = file + "/vocab.json";
   const std::string merges_file = file + "/merges.txt";

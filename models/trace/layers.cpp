@@ -2,6 +2,7 @@
 #include <map>
 #include <utility>
 
+#include "core/base/numbers.h"
 #include "models/edits/run_edits.h"
 #include "models/trace/open_trace.h"
 
@@ -26,13 +27,14 @@ Result<at::Tensor> batch_of_one(const OpenTrace& trace, const std::string& name,
 }
 
 // Gives an edited layer the encoding that shows its scores as they were; what is left to cap them.
-Result<double> edit_layer(const OpenTrace& trace, std::int64_t index, double soft_cap, TraceLayer& layer) {
+Result<double> edit_layer(const OpenTrace& trace, std::int64_t index, double soft_cap, const attention::Mask& mask,
+                          TraceLayer& layer) {
   if (trace.data.edits.empty() || !layer.encoding) {
     return soft_cap;
   }
-  Result<transformer::LayerEdit> own =
-      edited_layer(trace.data.edits, trace.data.model,
-                   {index, layer.encoding, layer.encoding_layer, soft_cap, trace.positions, trace.data.grid.columns});
+  Result<transformer::LayerEdit> own = edited_layer(
+      trace.data.edits, trace.data.model,
+      {index, layer.encoding, layer.encoding_layer, soft_cap, trace.positions, trace.data.grid.columns, mask});
   if (!own.ok()) {
     return own.error().within(trace.file.metadata("locus.edits"));
   }
@@ -76,6 +78,39 @@ Result<std::optional<position::State>> state_of(const OpenTrace& trace, const Us
   return state;
 }
 
+constexpr std::int64_t kSummedAnew = 512;  // traces up to this many tokens: their sums are computed, not believed
+constexpr std::int64_t kCheckedRows = 64;
+
+// Whether what a trace says its rows sum to, `stored` (H, T), is what its queries and keys sum to: of all rows of a
+// short trace, of some in the middle and the last ones of a long one. Weights are exp(logit − sum), so that others make
+// rows that sum to anything. The tolerance is that of numbers kept as bfloat16.
+Status check_sums(const OpenTrace& trace, const std::string& name, const attention::Attention& attention,
+                  const at::Tensor& stored) {
+  constexpr double kTolerance = 2e-2;
+  const std::int64_t length = trace.length();
+  std::vector<Range> checked{{0, length}};
+  if (length > kSummedAnew) {
+    checked = {{length / 2, length / 2 + kCheckedRows}, {length - kCheckedRows, length}};
+  }
+  for (const Range& rows : checked) {
+    LOCUS_TRY(const attention::Attended attended, attention::attend_streaming(attention, {rows, 0, 0, {}}));
+    const at::Tensor own = attended.log_sum_exp.select(0, 0).to(at::kDouble);
+    const at::Tensor said = stored.slice(1, rows.begin, rows.end).to(at::kDouble);
+    const at::Tensor same = (own == said).logical_or_(own.isnan().logical_and(said.isnan()));
+    const at::Tensor fits = ((own - said).abs() <= kTolerance * (own.abs() + 1)).logical_or_(same);
+    if (!fits.all().item<bool>()) {
+      const auto place = fits.logical_not().flatten().to(at::kLong).argmax().item<std::int64_t>();
+      const std::int64_t head = place / rows.size();
+      const std::int64_t row = place % rows.size();
+      return bad_input("expected what q and k sum to, " + general_text(own[head][row].item<double>(), 6) + " of head " +
+                           std::to_string(head) + " at token " + std::to_string(rows.begin + row) + ", found " +
+                           general_text(said[head][row].item<double>(), 6),
+                       trace.file.where(name));
+    }
+  }
+  return {};
+}
+
 Result<std::shared_ptr<const attention::ComputedScores>> computed(const OpenTrace& trace, const TraceLayer& layer,
                                                                   const attention::Mask& mask, double soft_cap,
                                                                   const std::string& prefix) {
@@ -99,19 +134,22 @@ Result<std::shared_ptr<const attention::ComputedScores>> computed(const OpenTrac
   }
   LOCUS_TRY(at::Tensor sums, trace.file.float_tensor(prefix + "log_sum_exp", {model.heads, trace.length()}));
   at::Tensor chosen;
-  if (!sums.defined() && !layer.sinks.defined()) {
+  const at::Tensor nothing = at::empty({1, model.kv_heads, trace.keys(), 0});
+  const attention::Attention attention{*layer.encoding, prepared,   layer.encoding_layer, nothing, {}, mask,
+                                       soft_cap,        layer.sinks};
+  if (sums.defined() && !layer.encoding->hard_attention()) {
+    LOCUS_CHECK(check_sums(trace, prefix + "log_sum_exp", attention, sums));
+  }
+  if (!layer.sinks.defined()) {
     // A long head opens at once: its rows are summed as they are looked at.
     if (Computed unsummed =
             attention::ComputedScores::unsummed(layer.encoding, layer.encoding_layer, prepared, mask, soft_cap)) {
       return unsummed;
     }
   }
-  if (sums.defined() && !layer.encoding->hard_attention()) {
+  if (sums.defined() && !layer.encoding->hard_attention() && trace.length() > kSummedAnew) {
     sums = sums.unsqueeze(0);
   } else {
-    const at::Tensor nothing = at::empty({1, model.kv_heads, trace.keys(), 0});
-    const attention::Attention attention{*layer.encoding, prepared,   layer.encoding_layer, nothing, {}, mask,
-                                         soft_cap,        layer.sinks};
     LOCUS_TRY(const attention::Attended attended, attention::attend_streaming(attention));
     sums = attended.log_sum_exp;
     chosen = attended.chosen;
@@ -145,8 +183,8 @@ Result<TraceLayer> read_layer(const OpenTrace& trace, std::int64_t index) {
     layer.encoding_layer = trace.places[n].number;
   }
   const LayerInfo& info = trace.data.model.layer_info[n];
-  LOCUS_TRY(const double soft_cap, edit_layer(trace, index, info.soft_cap, layer));
   const attention::Mask mask{trace.data.model.causal, info.window, info.chunk};
+  LOCUS_TRY(const double soft_cap, edit_layer(trace, index, info.soft_cap, mask, layer));
   LOCUS_TRY(layer.sinks, trace.file.float_tensor(prefix + "sinks", {trace.data.model.heads}));
   LOCUS_CHECK(read_experts(trace, layer, prefix));
   LOCUS_TRY(layer.computed, computed(trace, layer, mask, soft_cap, prefix));

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/shown.h"
 #include "models/guard.h"
 #include "models/trace/open_trace.h"
 
@@ -22,7 +23,7 @@ OpenTrace begin_trace(const checkpoint::Source& source, const std::string& file,
 
 Result<TraceData> read_trace(OpenTrace opened) {
   if (const std::string format = opened.file.text("locus.format"); format != "trace/1") {
-    return bad_input("metadata locus.format: expected trace/1, found " + format, opened.file.path());
+    return bad_input("metadata locus.format: expected trace/1, found " + shown(format), opened.file.path());
   }
   LOCUS_CHECK(read_tokens(opened));
   LOCUS_CHECK(read_shape(opened));

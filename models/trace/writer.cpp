@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/base/listed.h"
+#include "core/base/shown.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/loaded_model.h"
 #include "models/recorded_trace.h"
@@ -33,7 +34,7 @@ class Writer {
   Status check() const {
     for (const std::string& name : keep_) {
       if (name != "all" && std::find(kKeepNames.begin(), kKeepNames.end(), name) == kKeepNames.end()) {
-        return usage("unknown tensor to keep: " + name + "; known: all, " + listed(kKeepNames));
+        return usage("unknown tensor to keep: " + shown(name) + "; known: all, " + listed(kKeepNames));
       }
     }
     std::int64_t maps = 0;
@@ -149,7 +150,7 @@ class Writer {
       const TraceLayer& layer = data_.layers[n];
       if (layer.computed && wants("q")) {
         add(prefix + "q", layer.computed->prepared().query.select(0, 0));
-        add(prefix + "log_sum_exp", layer.computed->log_sum_exp().select(0, 0));
+        add(prefix + "log_sum_exp", layer.computed->log_sum_exp().select(0, 0).to(at::kFloat));
       }
       if (layer.computed && wants("k")) {
         add(prefix + "k", layer.computed->prepared().key.select(0, 0));
@@ -167,7 +168,7 @@ class Writer {
     LOCUS_CHECK(add_if("q", prefix + "q", prepared.query));
     LOCUS_CHECK(add_if("k", prefix + "k", prepared.key));
     if (layer.computed && wants("q")) {
-      add(prefix + "log_sum_exp", layer.computed->log_sum_exp().select(0, 0));
+      add(prefix + "log_sum_exp", layer.computed->log_sum_exp().select(0, 0).to(at::kFloat));
     }
     if (layer.sinks.defined() && wants("q")) {
       add(prefix + "sinks", layer.sinks);

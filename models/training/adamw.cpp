@@ -20,6 +20,9 @@ double AdamW::step(double learning_rate, double clip) {
     }
   }
   const double norm = std::sqrt(squares);
+  if (!std::isfinite(norm)) {
+    return norm;
+  }
   const double shrink = clip > 0 && norm > clip ? clip / norm : 1;
   ++steps_;
   const double correction1 = 1 - std::pow(options_.beta1, static_cast<double>(steps_));

@@ -30,7 +30,8 @@ class AdamW {
 
   void add(const at::Tensor& value, double weight_decay);
   // One update from the parameters' gradients, which are then cleared: p −= lr·(m̂/(√v̂ + ε) + λp). The gradient is
-  // first scaled so that its norm is at most `clip` (0: not). Returns the norm before clipping.
+  // first scaled so that its norm is at most `clip` (0: not). Returns the norm before clipping; where that is not
+  // finite nothing is updated.
   double step(double learning_rate, double clip);
 
   // For saving and resuming, in the order of add().

@@ -1,9 +1,13 @@
 #include "models/training/claim.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/atomic_file.h"
+#include "core/base/input_files.h"
+#include "models/checkpoint/files_read.h"
 #include "models/training/folder.h"
 
 namespace locus::training {
@@ -27,18 +31,65 @@ std::string checkpoint_file(const fs::path& folder) {
   return first;
 }
 
-// Whether the run that is asked to go on is done.
-Result<bool> is_finished(const TrainOptions& options, const Task& task) {
+// Whether the run that is asked to go on is done; and why it begins anew, where there is nothing to go on from.
+Status find_run(const TrainOptions& options, const Task& task, Claim& claim) {
   LOCUS_TRY(const std::optional<RunRecord> record, read_record(options.out, options, task));
   if (has_state(options.out)) {
-    return false;
+    return {};
   }
   if (const std::string found = checkpoint_file(options.out); !record && !found.empty()) {
     return bad_input("expected a run to go on with, found a checkpoint (" + found +
                          ") of none; --overwrite replaces it, another folder keeps it",
                      options.out.string());
   }
-  return record && record->step >= options.steps;
+  claim.finished = record && record->step >= options.steps;
+  if (!claim.finished) {
+    const bool lost = record && record->step > 0;
+    claim.note = options.out.string() + ": holds no training_state.safetensors to go on from" +
+                 (lost ? ", though step " + std::to_string(record->step) + " is recorded" : "") + ": begins at step 0";
+  }
+  return {};
+}
+
+// Nothing that the run reads is removed. Errors: kUsage.
+Status check_inputs(const TrainOptions& options, const std::vector<fs::path>& removed) {
+  InputFiles inputs;
+  inputs.add(options.config);
+  for (const std::vector<CorpusFile>* const corpus : {&options.corpus, &options.validate}) {
+    for (const CorpusFile& file : *corpus) {
+      inputs.add(file.path);
+    }
+  }
+  if (!options.from.empty()) {
+    for (const fs::path& file : checkpoint::files_read(options.from)) {
+      inputs.add(file);
+    }
+  }
+  for (const fs::path& file : removed) {
+    LOCUS_CHECK(inputs.check(file, "--overwrite"));
+  }
+  return {};
+}
+
+// What is overwritten goes before the new run is named there, its record first: killed at any moment the folder holds
+// weights without a name, or none, and never the old ones under the new run's.
+Status remove_checkpoint(const TrainOptions& options) {
+  const fs::path& folder = options.out;
+  std::vector<fs::path> files = written_files(folder);
+  std::stable_partition(files.begin(), files.end(),
+                        [](const fs::path& file) { return file.filename() == "training.json"; });
+  const std::vector<fs::path> read = checkpoint::files_read(folder);
+  files.insert(files.end(), read.begin(), read.end());
+  LOCUS_CHECK(check_inputs(options, files));
+  LOCUS_CHECK(remove_state(folder));
+  for (const fs::path& file : files) {
+    std::error_code failure;
+    fs::remove(file, failure);
+    if (failure) {
+      return bad_input("cannot be removed: " + failure.message(), file.string());
+    }
+  }
+  return {};
 }
 
 Status check_free(const fs::path& folder) {
@@ -62,12 +113,12 @@ Result<Claim> claim(const TrainOptions& options, const Task& task) {
     return bad_input("cannot be made: " + failure.message(), options.out.string());
   }
   LOCUS_TRY(FolderLock lock, FolderLock::take(options.out, "training.lock", options.command));
-  Claim claim{std::move(lock)};
+  Claim claim{std::move(lock), false, {}};
   remove_abandoned(options.out);
   if (options.resume) {
-    LOCUS_TRY(claim.finished, is_finished(options, task));
+    LOCUS_CHECK(find_run(options, task, claim));
   } else {
-    LOCUS_CHECK(options.overwrite ? remove_state(options.out) : check_free(options.out));
+    LOCUS_CHECK(options.overwrite ? remove_checkpoint(options) : check_free(options.out));
   }
   if (!claim.finished && !has_state(options.out)) {
     LOCUS_CHECK(write_record(options.out, options, task, {}));

@@ -7,6 +7,7 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/listed.h"
+#include "core/base/shown.h"
 #include "models/guard.h"
 #include "models/loaded_model.h"
 #include "models/settings_json.h"
@@ -57,7 +58,7 @@ Result<std::vector<std::size_t>> chosen_splits(const Task& task, const std::vect
   for (const std::string& name : asked) {
     const auto found = std::find(all.begin(), all.end(), name);
     if (found == all.end()) {
-      return usage("unknown split " + name + "; known: " + listed(all));
+      return usage("unknown split " + shown(name) + "; known: " + listed_known(all, "training"));
     }
     chosen.push_back(static_cast<std::size_t>(found - all.begin()));
   }
@@ -127,7 +128,8 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
   measuring.progress = progress;
   for (const std::size_t n : chosen) {
     auto measured = measure(*transformer, *task, n, measuring);
-    if (!measured.ok() && (unfit || measured.error().code != ErrorCode::kBadInput)) {
+    const bool fitted = measured.ok() || fits_split(*transformer, *task, n, measuring.seed).ok();
+    if (!measured.ok() && (unfit || fitted || measured.error().code != ErrorCode::kBadInput)) {
       return unfit ? *unfit : measured.error();
     }
     // A split longer than the encoding can take has no value, which is a result too.

@@ -10,6 +10,7 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/settings_json.h"
 #include "models/text/json.h"
@@ -156,13 +157,19 @@ Status copy_into(const checkpoint::TensorSource& source, const std::string& name
   return {};
 }
 
+template <class Document>
+std::string dumped(const Document& value) {
+  return value.dump(-1, ' ', false, Document::error_handler_t::replace);
+}
+
 // What `file` says of a run, against what it would be now.
 Status check_same(const nlohmann::json& before, const ordered_json& now, const char* file) {
   for (const auto& [name, value] : now.items()) {
     const bool there = before.is_object() && before.contains(name);
     if (!there || before[name] != nlohmann::json(value)) {
       return bad_input("cannot resume with other options: " + name + " was " +
-                           (there ? before[name].dump() : std::string("nothing")) + ", now " + value.dump(),
+                           (there ? shown(dumped(before[name])) : std::string("nothing")) + ", now " +
+                           shown(dumped(value)),
                        file);
     }
   }
@@ -199,6 +206,15 @@ Status write_model(const std::filesystem::path& folder, transformer::Transformer
   LOCUS_CHECK(write_file(folder / "config.json", config.dump(2) + "\n"));
   LOCUS_CHECK(task.write_input_files(folder));
   return write_tensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
+}
+
+std::vector<std::filesystem::path> written_files(const std::filesystem::path& out) {
+  std::vector<std::filesystem::path> files;
+  for (const char* name : {"config.json", "model.safetensors", "tokenizer.json", "preprocessor_config.json",
+                           kRecordFile, "loss.csv", kStateFile}) {
+    files.push_back(out / name);
+  }
+  return files;
 }
 
 Status write_record(const std::filesystem::path& folder, const TrainOptions& options, const Task& task,

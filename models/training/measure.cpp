@@ -34,6 +34,13 @@ struct Sums {
     targets_squared += count.square().sum().item<double>();
   }
 
+  // Errors: kBadInput where the model said what is no number.
+  Status finite(const std::string& what) const {
+    return !std::isnan(nats) ? Status()
+                             : Status(bad_input(what + ": expected finite logits, found NaN: a weight is none, or "
+                                                       "values are larger than float32 holds"));
+  }
+
   // A ratio of sums; its deviation by linearisation over sequences. `bytes` of text a target.
   Measurement bits(double bytes) const {
     const double mean = nats / targets;
@@ -76,6 +83,14 @@ Judgement judge(const transformer::Transformer& model, const Examples& examples,
   return {loss.view(examples.targets.sizes()).cpu(), right.view(examples.targets.sizes()).to(at::kCPU, at::kFloat)};
 }
 
+Status fits_split(const transformer::Transformer& model, const Task& task, std::size_t split, std::uint64_t seed) {
+  const Examples examples = task.evaluation_examples(split, seed, 0, 1);
+  if (examples.size() == 0) {
+    return bad_input("split " + task.splits()[split] + " has nothing to measure");
+  }
+  return model.accepts(natural_positions(model, examples));
+}
+
 Result<Measurement> measure(const transformer::Transformer& model, const Task& task, std::size_t split,
                             const MeasureOptions& options) {
   const std::int64_t own = task.evaluation_count(split);
@@ -95,6 +110,7 @@ Result<Measurement> measure(const transformer::Transformer& model, const Task& t
     LOCUS_CHECK(model.accepts(positions));
     LOCUS_TRY(const transformer::Batch own, edited_batch(examples, positions, options));
     sums.add(judge(model, examples, own), (examples.targets != kIgnored).to(at::kDouble));
+    LOCUS_CHECK(sums.finite("split " + task.splits()[split]));
     first += examples.size();
     if (options.batch <= 0) {
       batch = std::max<std::int64_t>(kTokensAtOnce / positions.size(), 1);
@@ -125,6 +141,7 @@ Result<EvaluationMap> measure_map(const transformer::Transformer& model, const T
         Sums sums;
         LOCUS_TRY(const transformer::Batch own, edited_batch(examples, natural_positions(model, examples), options));
         sums.add(judge(model, examples, own), (examples.targets != kIgnored).to(at::kDouble));
+        LOCUS_CHECK(sums.finite("map"));
         cell = binomial(sums.wrong, sums.sequences);
       } else {
         cell.value = cell.low = cell.high = std::numeric_limits<double>::quiet_NaN();

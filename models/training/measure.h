@@ -41,6 +41,9 @@ struct MeasureOptions {
   Progress progress;
 };
 
+// Whether a split has sequences that the model's encoding takes, by the first of them. Errors: kBadInput.
+Status fits_split(const transformer::Transformer& model, const Task& task, std::size_t split, std::uint64_t seed);
+
 // Errors: kCancelled, what the encoding says of the split's length, and those of `options.edit`.
 Result<Measurement> measure(const transformer::Transformer& model, const Task& task, std::size_t split,
                             const MeasureOptions& options = {});

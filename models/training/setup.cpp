@@ -6,6 +6,7 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/listed.h"
+#include "core/base/shown.h"
 #include "core/position/list.h"
 #include "models/loaded_model.h"
 #include "models/model.h"
@@ -204,14 +205,14 @@ Status check_encoding(const TrainOptions& options, const std::string& encoding) 
       const auto is_it = [&name = name](const auto& option) { return option.name == name; };
       if (std::none_of(entry.description.options.begin(), entry.description.options.end(), is_it)) {
         return usage("--option: expected an option of " + encoding + " (" + (names.empty() ? "it has none" : names) +
-                     "), found " + name);
+                     "), found " + shown(name));
       }
     }
     return {};
   }
-  const std::string known =
-      listed(position::encodings(), [](const position::Entry& entry) { return entry.description.name; });
-  return usage("--encoding: expected one of " + known + ", found " + encoding);
+  const std::string known = listed_known(position::encodings(), "encodings",
+                                         [](const position::Entry& entry) { return entry.description.name; });
+  return usage("--encoding: expected one of " + known + ", found " + shown(encoding));
 }
 
 // The base's weights; what only the new encoding has keeps its initial values.
@@ -280,7 +281,7 @@ Status check(const TrainOptions& options) {
     return usage("freeze base: expected a checkpoint to train further, found none");
   }
   if (options.device != "cpu" && options.device != "cuda") {
-    return usage("device: expected cpu or cuda, found " + options.device);
+    return usage("device: expected cpu or cuda, found " + shown(options.device));
   }
   if (options.device == "cuda" && !at::hasCUDA()) {
     return unsupported("this LibTorch has no CUDA device to train on");

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/listed.h"
+#include "core/base/shown.h"
 
 namespace locus::training {
 
@@ -29,8 +30,9 @@ Result<std::unique_ptr<Task>> make_task(const std::string& name, const TaskReque
       return entry.make(request);
     }
   }
-  const std::string known = listed(task_list(), [](const TaskEntry& entry) { return entry.info.name; });
-  return usage("unknown task " + name + "; known: " + known);
+  const std::string known =
+      listed_known(task_list(), "training", [](const TaskEntry& entry) { return entry.info.name; });
+  return usage("unknown task " + shown(name) + "; known: " + known);
 }
 
 Result<std::unique_ptr<Task>> typed_task(const std::string& name, const TaskRequest& request, const Settings& typed) {

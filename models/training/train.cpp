@@ -10,6 +10,8 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/shown.h"
+#include "core/products/linear.h"
 #include "models/guard.h"
 #include "models/threads.h"
 #include "models/training/adamw.h"
@@ -69,7 +71,7 @@ class Trainer {
   Status start() {
     if (options_.resume) {
       LOCUS_TRY(const bool resumed, read_state(options_.out, model_, optimiser_, options_, record_));
-      static_cast<void>(resumed);
+      saved_ = resumed ? record_.step : 0;
     }
     return {};
   }
@@ -78,7 +80,12 @@ class Trainer {
   Result<TrainProgress> step(std::int64_t first) {
     const double rate = learning_rate_at(record_.step, options_);
     LOCUS_TRY(const double loss, backward());
-    optimiser_.step(rate, options_.clip);
+    if (!std::isfinite(loss)) {
+      return diverged("the loss");
+    }
+    if (!std::isfinite(optimiser_.step(rate, options_.clip))) {
+      return diverged("the gradient");
+    }
     ++record_.step;
     record_.curve.push_back({record_.step, loss, rate, std::numeric_limits<double>::quiet_NaN()});
     TrainProgress progress;
@@ -144,8 +151,23 @@ class Trainer {
     return std::optional<double>(measured->value);
   }
 
+  // What is NaN or infinite stays so: nothing of it is written.
+  Error diverged(const std::string& what) const {
+    return bad_input("training diverged: " + what + " after step " + std::to_string(record_.step) +
+                         " is NaN or infinite; " +
+                         (saved_ > 0 ? "what step " + std::to_string(saved_) + " saved is kept" : "nothing was saved") +
+                         "; begin again with a smaller --lr",
+                     options_.out.string());
+  }
+
   // The state goes last: a save that is cut off leaves the one before to resume from.
   Status save() {
+    for (const transformer::Parameter& parameter : model_.parameters()) {
+      if (!products::all_finite(parameter.value->detach())) {
+        return diverged(parameter.name);
+      }
+    }
+    saved_ = record_.step;
     LOCUS_CHECK(write_model(options_.out, model_, task_, options_.half));
     LOCUS_CHECK(write_record(options_.out, options_, task_, record_));
     return write_state(options_.out, model_, optimiser_, options_, record_);
@@ -179,7 +201,8 @@ class Trainer {
         summary.stopped = true;  // going on measures again
         return summary;
       }
-      if (!measured.ok() && measured.error().code != ErrorCode::kBadInput) {
+      const bool fitted = measured.ok() || fits_split(model_, task_, n, options_.seed).ok();
+      if (!measured.ok() && (fitted || measured.error().code != ErrorCode::kBadInput)) {
         return measured.error();
       }
       // A split longer than the encoding can take (a learned table) has no value, which is a result too.
@@ -207,6 +230,7 @@ class Trainer {
   AdamW optimiser_;
   RunRecord record_;
   std::int64_t parameters_ = 0;
+  std::int64_t saved_ = 0;  // the step of the last save
   Clock::time_point started_;
 };
 
@@ -247,6 +271,12 @@ Result<TrainSummary> train_checked(const TrainOptions& given, const OnProgress& 
     summary.was_finished = true;
     return summary;
   }
+  if (!claimed.note.empty() && on_progress) {
+    TrainProgress said;
+    said.steps = options.steps;
+    said.note = claimed.note;
+    on_progress(said);
+  }
   const at::Device device(options.device == "cuda" ? at::kCUDA : at::kCPU);
   const std::int64_t threads = models::bounded_threads(options.threads);
   LOCUS_TRY(const std::unique_ptr<Replicas> replicas,
@@ -274,7 +304,7 @@ Result<Decay> parse_decay(const std::string& name) {
   if (name == "constant") {
     return Decay::kConstant;
   }
-  return usage("decay: expected cosine, linear or constant, found " + name);
+  return usage("decay: expected cosine, linear or constant, found " + shown(name));
 }
 
 Result<TrainSummary> train(const TrainOptions& options, const OnProgress& on_progress, StopToken stop) {

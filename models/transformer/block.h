@@ -94,7 +94,7 @@ class Continued;
 struct LayerRecord {
   position::Prepared prepared;
   position::State state;   // entering the layer; its table is shared between layers unless the encoding updates it
-  at::Tensor log_sum_exp;  // (B, H, T) float32
+  at::Tensor log_sum_exp;  // (B, H, T) float32, or float64 where scores may be large
   at::Tensor chosen;       // (B, H, T) int64; hard attention only
   at::Tensor hidden;       // (B, T, C) entering the layer; only when asked
   at::Tensor value;        // (B, Hkv, T, Dv); only when asked

@@ -61,6 +61,20 @@ at::Tensor head_shares(const at::Tensor& heads, std::int64_t count, const Linear
   return shares;
 }
 
+// The mean of a (V, C) matrix over its rows, (1, C) float64, a block of rows at a time: the head of a large vocabulary
+// is stored in 16 bits, and twice four times its size would not fit beside it.
+at::Tensor mean_row(const at::Tensor& matrix) {
+  constexpr std::int64_t kRows = 4096;
+  const std::int64_t count = matrix.size(0);
+  at::Tensor sum = at::zeros({1, matrix.size(1)}, at::kDouble);
+  for (std::int64_t first = 0; first < count; first += kRows) {
+    const at::Tensor ids =
+        at::arange(first, std::min(count, first + kRows), at::TensorOptions(at::kLong).device(matrix.device()));
+    sum += doubled(products::rows(matrix, ids)).sum(0, true);
+  }
+  return sum / static_cast<double>(count);
+}
+
 }  // namespace
 
 at::Tensor Transformer::read_direction(const OutputWeight& output, const at::Tensor& rows, double& biases) const {
@@ -69,6 +83,10 @@ at::Tensor Transformer::read_direction(const OutputWeight& output, const at::Ten
   const auto weights_of = [&](const Linear& head, double share) {
     const at::Tensor& matrix = head.weight.defined() ? head.weight : embedding_;
     const double weight = output.weight * spec_.logit_scale * share;
+    if (output.output == kEveryOutput) {
+      biases += head.bias.defined() ? weight * head.bias.to(at::kDouble).mean().item<double>() : 0;
+      return mean_row(matrix) * weight;
+    }
     biases += head.bias.defined() ? weight * head.bias[output.output].item<double>() : 0;
     const at::Tensor id = at::full({1}, output.output, at::TensorOptions(at::kLong).device(matrix.device()));
     return doubled(products::rows(matrix, id)) * weight;

@@ -20,7 +20,8 @@
 
 namespace locus::transformer {
 
-// An output, and how often it counts: {token, 1}, {against, −1}.
+// An output, and how often it counts: {token, 1}, {against, −1}, {kEveryOutput, −1} for less the mean over all.
+inline constexpr std::int64_t kEveryOutput = -1;
 struct OutputWeight {
   std::int64_t output = 0;
   double weight = 1;

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 #include <utility>
+
+#include "core/base/numbers.h"
+#include "core/base/shown.h"
 
 namespace locus::transformer {
 
@@ -179,6 +183,9 @@ Status validate(const Spec& spec) {
   for (const LayerSpec& layer : spec.layers) {
     LOCUS_CHECK(check_feed_forward(layer.feed_forward));
   }
+  if (!(spec.norm_eps >= 0 && std::isfinite(spec.norm_eps))) {
+    return bad_input("epsilon of the norms: expected a number of at least 0, found " + general_text(spec.norm_eps, 6));
+  }
   LOCUS_CHECK(check_size("vocabulary", spec.vocabulary, kLargestSize));
   LOCUS_CHECK(check_size("embedding width", spec.token_width(), kLargestSize));
   LOCUS_CHECK(check_sharing(spec));
@@ -259,7 +266,7 @@ Result<Activation> parse_activation(const std::string& name) {
       known += (known.empty() ? "" : ", ") + std::string(kActivations[n].first);
     }
   }
-  return unsupported("activation " + name + " is not supported; known: " + known);
+  return unsupported("activation " + shown(name) + " is not supported; known: " + known);
 }
 
 }  // namespace locus::transformer

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/products/linear.h"
+#include "models/transformer/check_numbers.h"
 #include "models/transformer/continued.h"
 
 namespace locus::transformer {
@@ -235,6 +236,46 @@ at::Tensor Transformer::take_over(const Below& below, std::vector<position::Stat
   return below.hidden;
 }
 
+namespace {
+
+// Says how far a run is: layers by their number, and within each how much of its work is done.
+class LayerClock {
+ public:
+  LayerClock(const Spec& spec, std::int64_t length, const ObserveOptions& options)
+      : depth_(spec.depth()), options_(options) {
+    const double tokens = static_cast<double>(length) * multiply_accumulates(spec, 1);
+    const double cells = std::max(multiply_accumulates(spec, length) - tokens, 0.0);
+    share_ = cells / std::max(cells + tokens, 1.0);
+  }
+
+  void begin(std::int64_t layer) const { say(layer, 0); }
+  Progress within(std::int64_t layer) const {
+    if (!options_.progress && !options_.pause) {
+      return {};
+    }
+    return [this, layer](const ProgressReport& news) {
+      say(layer, (1 - share_) * kBeforeAttention + share_ * news.fraction);
+    };
+  }
+
+ private:
+  static constexpr double kBeforeAttention = 0.25;  // of a layer's products: 3C² of some 12C² make q, k and v
+
+  void say(std::int64_t layer, double part) const {
+    report(options_.progress, (static_cast<double>(layer) + part) / static_cast<double>(depth_),
+           "layer " + std::to_string(layer + 1) + " of " + std::to_string(depth_));
+    if (options_.pause) {
+      options_.pause();
+    }
+  }
+
+  std::int64_t depth_;
+  const ObserveOptions& options_;
+  double share_ = 0;  // of attention
+};
+
+}  // namespace
+
 Result<Observation> Transformer::observe(const Batch& batch, const ObserveOptions& options) const {
   const at::NoGradGuard no_grad;
   LOCUS_CHECK(accepts(batch.positions));
@@ -249,6 +290,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
   observation.reused = continued ? continued->tokens() : 0;
   const Range rows{observation.reused, batch.positions.size()};
   std::vector<position::State> states = continued ? continued->states() : begin(batch.positions, size);
+  const LayerClock clock(spec_, batch.positions.size(), options);
   const Attend attend = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
                             const at::Tensor& state_values) -> Result<attention::Attended> {
     if (options.values) {
@@ -256,7 +298,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     }
     LOCUS_TRY(attention::Attended attended,
               attention::attend_streaming(attention(batch, layer, prepared, value, state_values),
-                                          {rows, 0, 0, options.stop}));
+                                          {rows, 0, 0, options.stop, clock.within(layer)}));
     return edited(batch, layer, std::move(attended));
   };
   const Attend look = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
@@ -268,6 +310,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
                      ? take_over(*options.below, states, observation)
                      : embed(all ? batch : Batch{batch.ids.slice(1, rows.begin), {}, states.front().positions}, states);
   const std::int64_t depth = spec_.depth();
+  LOCUS_CHECK(check_numbers("embedding", x, rows.begin));
   const Range read = read_tokens(x.size(1), options);
   observation.writes.resize(options.writes ? blocks_.size() : 0);
   const auto written = [&](std::int64_t n) -> LayerWrites* {
@@ -283,8 +326,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     if (n < observation.kept_layers) {
       continue;
     }
-    report(options.progress, static_cast<double>(n) / static_cast<double>(depth),
-           "layer " + std::to_string(n + 1) + " of " + std::to_string(depth));
+    clock.begin(n);
     if (options.stop.stop_requested()) {
       return cancelled();
     }
@@ -305,9 +347,16 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
                            all_rows ? Range{} : left, continued ? &*continued : nullptr,
                            options.routing ? &record.routing : nullptr, looked ? &*looked : nullptr, written(n)}));
     x = all_rows && !left.empty() ? x.slice(1, left.begin, left.end) : x;
+    const std::string name = "layer " + std::to_string(n);
+    LOCUS_CHECK(check_sums(name, record.log_sum_exp));
+    LOCUS_CHECK(check_numbers(name, x, rows.begin + (n + 1 == depth ? left.begin : 0)));
+    if (options.layer_done && !continued) {
+      options.layer_done(observation, n);
+    }
   }
   observation.stream = options.writes ? x : at::Tensor();
   observation.logits = head(x);
+  LOCUS_CHECK(check_logits(observation.logits));
   observation.rows = continued ? continued->finish() : nullptr;
   return observation;
 }

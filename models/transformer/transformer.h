@@ -81,6 +81,8 @@ struct Below {
   std::vector<position::State> after;  // entering each further layer
 };
 
+struct Observation;
+
 struct ObserveOptions {
   bool hidden = false;
   bool values = false;
@@ -91,7 +93,10 @@ struct ObserveOptions {
   const Past* past = nullptr;  // taken over where that gives the same numbers; may be null. Not by edited runs
   const Below* below = nullptr;  // instead of a past; may be null
   StopToken stop;
-  Progress progress;
+  Progress progress;            // by the work that is done, within layers too
+  std::function<void()> pause;  // called between parts of the run, where its thread may do other work
+  // Told each layer that is done, when all that is kept of it is in `seen`. Not of a run that continues another.
+  std::function<void(const Observation& seen, std::int64_t layer)> layer_done;
 };
 
 struct Observation {

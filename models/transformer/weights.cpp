@@ -123,6 +123,14 @@ at::Tensor part_of(at::Tensor value, const Fitting::Part& part) {
   return value;
 }
 
+// Buffers that some version of the authors' code saved: computed anew from the configuration by every one.
+const std::vector<std::string>& buffers() {
+  static const std::vector<std::string> endings{
+      "rotary_emb.inv_freq", "rotary.inv_freq",           "rotary_emb.cos_cached", "rotary_emb.sin_cached",
+      "position_ids",        "embeddings.token_type_ids", "attn.masked_bias",      "attention.masked_bias"};
+  return endings;
+}
+
 bool ends_with_any(const std::string& name, const std::vector<std::string>& endings) {
   return std::any_of(endings.begin(), endings.end(), [&](const std::string& ending) {
     if (ending.ends_with('*')) {  // "text_model.*": all that begin so
@@ -171,7 +179,8 @@ Result<Fitting> fit(Transformer& model, const families::Plan& plan, const famili
   sources.insert(sources.end(), plan.further.begin(), plan.further.end());
   for (const checkpoint::Source& source : sources) {
     for (const TensorInfo& tensor : source->tensors()) {
-      if (used.count(&tensor) == 0 && !ends_with_any(tensor.name, plan.skipped)) {
+      if (used.count(&tensor) == 0 && !ends_with_any(tensor.name, plan.skipped) &&
+          !ends_with_any(tensor.name, buffers())) {
         fitting.unexpected.push_back(tensor.name);
       }
     }
@@ -242,10 +251,20 @@ WeightBytes weight_bytes(const Fitting& fitting, Storage storage) {
   return bytes;
 }
 
-std::vector<std::string> load(const Fitting& fitting, Storage storage) {
+std::vector<std::string> load(const Fitting& fitting, Storage storage, const StopToken& stop,
+                              const Progress& progress) {
   const at::NoGradGuard no_grad;
   std::vector<std::string> warnings;
+  const auto megabytes = [](double bytes) { return std::to_string(static_cast<std::int64_t>(bytes / 1e6)); };
+  const double whole = weight_bytes(fitting, storage).all();
+  double read = 0;
   for (const Fitting::Part& part : fitting.parts) {
+    if (stop.stop_requested()) {
+      break;
+    }
+    report(progress, read / std::max(whole, 1.0),
+           "reading the weights, " + megabytes(read) + " of " + megabytes(whole) + " MB");
+    read += static_cast<double>(count_of(part.parameter.shape)) * (stays_stored(fitting, part, storage) ? 2 : 4);
     at::Tensor value = part_of(to_tensor_as_stored(*part.tensor, part.source), part);
     value = stays_stored(fitting, part, storage) ? value : value.to(at::kFloat);
     if (!products::all_finite(value)) {

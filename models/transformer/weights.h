@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/progress.h"
 #include "core/base/result.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/checkpoint/tensor_table.h"
@@ -50,8 +51,10 @@ struct WeightBytes {
 WeightBytes weight_bytes(const Fitting& fitting, Storage storage = Storage::kBySize);
 
 // Gives the model its weights: mapped where the file holds float32 or they stay as stored, else converted to float32.
-// Returns a warning a tensor with values that are not finite.
-std::vector<std::string> load(const Fitting& fitting, Storage storage = Storage::kBySize);
+// Returns a warning a tensor with values that are not finite. Stopped between two tensors, it leaves the rest as it
+// was: load again.
+std::vector<std::string> load(const Fitting& fitting, Storage storage = Storage::kBySize, const StopToken& stop = {},
+                              const Progress& progress = {});
 
 // The model's weights as a checkpoint of this plan holds them, under its names: fit() and load() the other way round.
 // q, k and v of one matrix are written as three where the plan names three.

@@ -309,9 +309,12 @@ TEST(Families, EncoderDecodersGenerate) {
 // The folder of T5 with other tensors and another config.
 class OtherT5 {
  public:
-  explicit OtherT5(test::Tensors tensors, const std::string& field = "", const std::string& value = "") {
+  using Changes = std::vector<std::pair<std::string, std::string>>;  // what stands instead of a part of the config
+  explicit OtherT5(test::Tensors tensors, const Changes& changes = {}) {
     std::string config = *read_file(family_folder("t5") / "config.json", 1 << 20);
-    if (const std::size_t at = config.find(field); !field.empty() && at != std::string::npos) {
+    for (const auto& [field, value] : changes) {
+      const std::size_t at = config.find(field);
+      EXPECT_NE(at, std::string::npos) << field;
       config.replace(at, field.size(), value);
     }
     folder_.write("config.json", config);
@@ -334,7 +337,7 @@ TEST(Families, EncoderDecodersMayHaveTheirOwnHead) {
     named["module." + name] = tensor;
   }
   named["module.lm_head.weight"] = OtherT5::tensors().at("shared.weight") / std::sqrt(32.0);
-  const OtherT5 folder(named, "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false");
+  const OtherT5 folder(named, {{"\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false"}});
   const auto model = folder.open();
   ASSERT_TRUE(model.ok()) << model.error().describe();
   EXPECT_EQ((*model)->info().unexpected, std::vector<std::string>());
@@ -356,8 +359,9 @@ TEST(Families, EncoderDecodersFeedForwardsMayBeGated) {
     gated[before + "wi_0.weight"] = tensor;
     gated[before + "wi_1.weight"] = tensor.flip(0);
   }
-  const std::string field = "\"feed_forward_proj\": \"relu\"";
-  const OtherT5 folder(gated, field, "\"feed_forward_proj\": \"gated-gelu\"");
+  const OtherT5 folder(gated, {{"\"feed_forward_proj\": \"relu\"", "\"feed_forward_proj\": \"gated-gelu\""},
+                               {"\"dense_act_fn\": \"relu\"", "\"dense_act_fn\": \"gelu_new\""},
+                               {"\"is_gated_act\": false", "\"is_gated_act\": true"}});
   const auto model = folder.open();
   ASSERT_TRUE(model.ok()) << model.error().describe();
   EXPECT_EQ((*model)->info().unexpected, std::vector<std::string>());
@@ -374,18 +378,18 @@ TEST(Families, EncoderDecodersSayWhatDoesNotFit) {
   EXPECT_NE(missing.error().describe().find("decoder.block.1.layer.1.EncDecAttention.k.weight"), std::string::npos);
   const std::string field = "\"num_decoder_layers\": 2";
   for (const char* const count : {"0", "-1", "5000", "3000000000", "\"two\""}) {
-    const auto wrong = OtherT5(OtherT5::tensors(), field, "\"num_decoder_layers\": " + std::string(count)).open();
+    const auto wrong = OtherT5(OtherT5::tensors(), {{field, "\"num_decoder_layers\": " + std::string(count)}}).open();
     ASSERT_FALSE(wrong.ok()) << count;
     EXPECT_EQ(wrong.error().code, ErrorCode::kBadInput);
     EXPECT_NE(wrong.error().describe().find("num_decoder_layers"), std::string::npos) << wrong.error().describe();
   }
-  const auto shorter = OtherT5(OtherT5::tensors(), field, "\"num_decoder_layers\": 1").open();
+  const auto shorter = OtherT5(OtherT5::tensors(), {{field, "\"num_decoder_layers\": 1"}}).open();
   ASSERT_TRUE(shorter.ok()) << shorter.error().describe();
   EXPECT_EQ((*shorter)->info().layers, 1);
   EXPECT_EQ((*shorter)->info().encoder_layers, 2);
   EXPECT_EQ((*shorter)->info().unexpected.size(), 13U);  // what the second layer has
   const auto start =
-      OtherT5(OtherT5::tensors(), "\"decoder_start_token_id\": 0", "\"decoder_start_token_id\": 99").open();
+      OtherT5(OtherT5::tensors(), {{"\"decoder_start_token_id\": 0", "\"decoder_start_token_id\": 99"}}).open();
   ASSERT_TRUE(start.ok()) << start.error().describe();
   models::Input input;
   input.ids = {1};

@@ -425,5 +425,56 @@ TEST(Live, WhatDoesNotFitIsRefusedWithWhatWould) {
   EXPECT_TRUE(model->run(input, {}, {}, {}).ok());
 }
 
+// A run says how far it is within its layers, rests between its parts, and tells the layers that are done: their maps
+// are those of the whole run.
+TEST(Live, ALongRunTellsItsLayersAsTheyAreDone) {
+  for (const char* encoding : {"rope", "cope"}) {
+    const auto model = model_of(spec_of({encoding, {}}));
+    Input input;
+    input.ids = Ids(6000, 1);
+    for (std::size_t n = 0; n < input.ids->size(); ++n) {
+      (*input.ids)[n] = static_cast<std::int64_t>(n * n % 37);
+    }
+    RunOptions options;
+    int rests = 0;
+    std::vector<TracePointer> early;
+    options.pause = [&] { ++rests; };
+    options.early = [&](const TracePointer& trace) { early.push_back(trace); };
+    options.early_ms = 0;
+    std::vector<double> fractions;
+    const auto told = [&](const ProgressReport& news) { fractions.push_back(news.fraction); };
+    const auto whole = model->run(input, options, {}, told);
+    ASSERT_TRUE(whole.ok()) << whole.error().describe();
+    const std::int64_t layers = (*whole)->model().layers;
+    ASSERT_GE(layers, 2);
+    EXPECT_TRUE(std::is_sorted(fractions.begin(), fractions.end())) << encoding;
+    EXPECT_LE(fractions.back(), 1);
+    EXPECT_GT(static_cast<std::int64_t>(fractions.size()), 2 * layers) << encoding << ": none within a layer";
+    EXPECT_EQ(rests, static_cast<int>(fractions.size()));
+    ASSERT_EQ(static_cast<std::int64_t>(early.size()), layers - 1);
+    for (std::size_t n = 0; n < early.size(); ++n) {
+      EXPECT_EQ(early[n]->model().layers, static_cast<std::int64_t>(n) + 1);
+      EXPECT_EQ(early[n]->length(), 6000);
+      models::MapRequest request;
+      request.layer = static_cast<std::int64_t>(n);
+      request.rows = {5900, 6000};
+      request.columns = {5900, 6000};
+      const auto soon = early[n]->map(request);
+      const auto later = (*whole)->map(request);
+      ASSERT_TRUE(soon.ok()) << soon.error().describe();
+      EXPECT_EQ(soon->values, later->values) << encoding << " layer " << n;
+      request.layer = static_cast<std::int64_t>(n) + 1;
+      EXPECT_FALSE(early[n]->map(request).ok());
+    }
+    // The same numbers as a run that nobody watches: attention in parts is attention.
+    const auto alone = model->run(input, {}, {}, {});
+    ASSERT_TRUE(alone.ok());
+    models::MapRequest last;
+    last.layer = layers - 1;
+    last.rows = {5950, 6000};
+    EXPECT_EQ((*alone)->map(last)->values, (*whole)->map(last)->values) << encoding;
+  }
+}
+
 }  // namespace
 }  // namespace locus

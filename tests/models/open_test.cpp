@@ -51,6 +51,29 @@ TEST(Open, AnUnexpectedTensorIsReported) {
   const auto model = folder.open();
   ASSERT_TRUE(model.ok());
   EXPECT_EQ((*model)->info().unexpected, std::vector<std::string>{"model.layers.0.extra"});
+  // It is no model of this configuration: nothing is computed.
+  models::Input input;
+  input.ids = std::vector<std::int64_t>{1, 2, 3};
+  const auto trace = (*model)->run(input);
+  ASSERT_FALSE(trace.ok());
+  EXPECT_EQ(trace.error().code, ErrorCode::kBadInput);
+  EXPECT_NE(trace.error().describe().find(
+                "expected no tensors beside those that the configuration says, found model.layers.0.extra"),
+            std::string::npos)
+      << trace.error().describe();
+  EXPECT_FALSE((*model)->position_table({}, 0).ok());
+}
+
+TEST(Open, BuffersThatAreComputedAnewAreExpected) {
+  Folder folder;
+  folder.tensors["model.layers.0.self_attn.rotary_emb.inv_freq"] = at::ones({4});
+  folder.tensors["model.rotary_emb.inv_freq"] = at::ones({4});
+  const auto model = folder.open();
+  ASSERT_TRUE(model.ok());
+  EXPECT_TRUE((*model)->info().unexpected.empty());
+  models::Input input;
+  input.ids = std::vector<std::int64_t>{1, 2, 3};
+  EXPECT_TRUE((*model)->run(input).ok());
 }
 
 TEST(Open, AConfigThatContradictsTheWeightsIsRefused) {

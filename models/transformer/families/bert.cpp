@@ -8,12 +8,7 @@ namespace locus::families {
 
 namespace {
 
-Status finish_bert(const Checkpoint& checkpoint, Plan& plan) {
-  LOCUS_TRY(const std::string positions, checkpoint.config.text("position_embedding_type", "absolute"));
-  if (positions != "absolute") {
-    return unsupported("field position_embedding_type: expected absolute, found " + positions,
-                       checkpoint.config.file());
-  }
+Status finish_bert(const Checkpoint& /*checkpoint*/, Plan& plan) {
   plan.spec.encodings = {{"learned", {{"length", plan.spec.trained_length}}}};
   return {};
 }
@@ -43,6 +38,8 @@ Family bert(std::string_view name) {
                  {{"type_vocab_size"}, token_types, std::int64_t{2}},
                  {{"max_position_embeddings"}, trained_length, std::int64_t{512}},
                  {{"tie_word_embeddings"}, tied, true}},
+      .refused = {"is_decoder", "add_cross_attention"},
+      .settled = {{"position_embedding_type", {"absolute"}}},
       .prefixes = {"bert.", "", "module.bert."},
       .anchor = "embeddings.word_embeddings.weight",
       .names = {{"embedding.weight", "embeddings.word_embeddings.weight"},

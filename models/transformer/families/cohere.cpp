@@ -63,6 +63,12 @@ const Family kCohere = [] {
 
 const Family kCohere2 = [] {
   Family family = cohere("cohere2");
+  family.refused = {"use_qk_norm"};
+  family.settled = {{"position_embedding_type", {"rope_gptj"}},
+                    {"rotary_pct", {1.0}},
+                    {"use_gated_activation", {true}},
+                    {"use_parallel_block", {true}},
+                    {"order_of_interleaved_layers", {"local_attn_first"}}};
   family.finish = finish2;
   return family;
 }();

@@ -1,4 +1,5 @@
 // CoPE, the authors' repository: a `.pt` of {cfg, model}; `core.layers.N.attn.proj_query`, ReLU, LayerNorm.
+#include "core/base/shown.h"
 #include "models/transformer/families/list.h"
 
 namespace locus::families {
@@ -40,7 +41,7 @@ Status read_encoding(const Checkpoint& checkpoint, const Config& config, Plan& p
   }
   LOCUS_TRY(const std::int64_t every, config.integer("cope_layers", 1));
   if (kind != "cope" || every != 1) {
-    return unsupported("pos_emb " + kind + " with CoPE in every " + std::to_string(every) +
+    return unsupported("pos_emb " + shown(kind) + " with CoPE in every " + std::to_string(every) +
                            ". layer; Locus reads none, abs, and cope in every layer",
                        config.file());
   }

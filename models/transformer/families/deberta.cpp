@@ -1,6 +1,7 @@
 // DeBERTa v2 and v3: BERT whose logits are content to content, content to position and position to content.
 #include <algorithm>
 
+#include "core/base/shown.h"
 #include "models/transformer/families/bert.h"
 #include "models/transformer/families/list.h"
 #include "models/transformer/families/slots.h"
@@ -24,7 +25,7 @@ Result<std::vector<std::string>> position_parts(const Config& config) {
   }
   for (const std::string& part : parts) {
     if (part != "c2p" && part != "p2c") {
-      return unsupported("expected c2p and p2c, found " + part, config.context(kField));
+      return unsupported("expected c2p and p2c, found " + shown(part), config.context(kField));
     }
   }
   return parts;
@@ -50,6 +51,13 @@ Status refuse_others(const Config& config, const transformer::Spec& spec) {
   LOCUS_TRY(const bool biased, config.boolean("position_biased_input", true));
   LOCUS_TRY(const bool relative, config.boolean("relative_attention", false));
   LOCUS_TRY(const std::int64_t embedding, config.integer("embedding_size", spec.width));
+  const std::int64_t head = spec.first().attention.head_width;
+  LOCUS_TRY(const std::int64_t heads_width, config.integer("attention_head_size", head));
+  if (heads_width != head) {
+    return unsupported(
+        "expected hidden_size / num_attention_heads " + std::to_string(head) + ", found " + std::to_string(heads_width),
+        config.context("attention_head_size"));
+  }
   if (kernel > 0) {
     return unsupported("field conv_kernel_size: expected 0, found " + std::to_string(kernel), config.file());
   }
@@ -104,6 +112,8 @@ const Family kDebertaV2 = [] {
   family.skipped = {"pooler.dense.weight",
                     "pooler.dense.bias",
                     "position_ids",
+                    "classifier.*",
+                    "qa_outputs.*",
                     "mask_predictions.*",
                     "position_embeddings.weight",
                     "lm_predictions.lm_head.decoder.weight",

@@ -1,6 +1,8 @@
 // DeepSeek V2 and V3: latent attention with a decoupled part that turns, and experts after the first layers.
+#include <algorithm>
 #include <cmath>
 
+#include "core/base/shown.h"
 #include "models/transformer/families/list.h"
 #include "models/transformer/families/llama.h"
 #include "models/transformer/families/slots.h"
@@ -16,6 +18,21 @@ double magnitude(double mscale, double factor) {
   return factor > 1 ? 0.1 * mscale * std::log(factor) + 1 : 1;
 }
 
+// Files repeat what follows from other fields.
+Status check_repeated(const Config& config, const transformer::AttentionSpec& attention) {
+  for (const auto& [field, follows] :
+       {std::pair{"num_key_value_heads", attention.heads}, std::pair{"qk_head_dim", attention.head_width},
+        std::pair{"head_dim", attention.latent.rotated}}) {
+    LOCUS_TRY(const std::int64_t found, config.integer(field, follows));
+    if (found != follows) {
+      return unsupported(
+          "expected " + std::to_string(follows) + ", as other fields say, found " + std::to_string(found),
+          config.context(field));
+    }
+  }
+  return {};
+}
+
 Status finish_attention(const Config& config, Plan& plan, bool squares_scale) {
   LOCUS_TRY(const bool interleaved, config.boolean("rope_interleave", true));
   LOCUS_TRY(const Config scaling, group(config, config.has("rope_parameters") ? "rope_parameters" : "rope_scaling"));
@@ -24,6 +41,7 @@ Status finish_attention(const Config& config, Plan& plan, bool squares_scale) {
   LOCUS_TRY(const double mscale_all, scaling.number("mscale_all_dim", 0.0));
   LOCUS_TRY(const std::string type, scaling.text(spelled(scaling, {"rope_type", "type"}), "default"));
   const transformer::AttentionSpec& attention = plan.spec.first().attention;
+  LOCUS_CHECK(check_repeated(config, attention));
   const auto width = static_cast<double>(attention.head_width);
   LOCUS_CHECK(set_rope(config, plan, 10000.0, interleaved ? "interleaved" : "half",
                        static_cast<double>(attention.latent.rotated) / width));
@@ -46,6 +64,7 @@ Status finish_attention(const Config& config, Plan& plan, bool squares_scale) {
 }
 
 Status finish_experts(const Config& config, Plan& plan) {
+  LOCUS_CHECK(check_settled(config, {{"moe_layer_freq", {1.0}}}));
   LOCUS_TRY(const std::int64_t dense, config.integer("first_k_dense_replace", 0));
   LOCUS_TRY(const std::int64_t dense_inner, config.integer("intermediate_size"));
   LOCUS_TRY(const std::int64_t shared, integer_or(config, "n_shared_experts", 0, 0));
@@ -64,9 +83,11 @@ Status finish_v2(const Checkpoint& checkpoint, Plan& plan) {
   LOCUS_CHECK(finish_attention(config, plan, false));
   LOCUS_TRY(const std::string method, config.text("topk_method", "greedy"));
   LOCUS_TRY(const bool normalised, config.boolean("norm_topk_prob", false));
+  LOCUS_CHECK(check_settled(config, {{"scoring_func", {"softmax"}}}));
   if ((method != "greedy" && method != "group_limited_greedy") || normalised) {
-    return unsupported("expected topk_method greedy or group_limited_greedy without norm_topk_prob, found " + method,
-                       config.file());
+    return unsupported(
+        "expected topk_method greedy or group_limited_greedy without norm_topk_prob, found " + shown(method),
+        config.file());
   }
   plan.spec.each([&](std::int64_t, LayerSpec& layer) {
     if (method == "greedy") {
@@ -77,8 +98,15 @@ Status finish_v2(const Checkpoint& checkpoint, Plan& plan) {
 }
 
 Status finish_v3(const Checkpoint& checkpoint, Plan& plan) {
-  LOCUS_CHECK(finish_attention(checkpoint.config, plan, true));
-  return finish_experts(checkpoint.config, plan);
+  const Config& config = checkpoint.config;
+  LOCUS_CHECK(check_settled(config, {{"scoring_func", {"sigmoid"}}, {"topk_method", {"noaux_tc"}}}));
+  LOCUS_CHECK(finish_attention(config, plan, true));
+  // Layers behind the last one guess further tokens; no run needs them.
+  LOCUS_TRY(const std::int64_t further, integer_or(config, "num_nextn_predict_layers", 0, 0));
+  for (std::int64_t n = 0; n < std::min<std::int64_t>(further, 16); ++n) {
+    plan.skipped.push_back(layer_prefix("model.layers.", plan.spec.depth() + n) + "*");
+  }
+  return finish_experts(config, plan);
 }
 
 Family deepseek(std::string_view name) {

@@ -58,6 +58,7 @@ const Family kFalcon = [] {
                  {{"bias"}, feed_forward_bias, false},
                  {{"tie_word_embeddings"}, tied, true},
                  {{"max_position_embeddings"}, trained_length, std::int64_t{2048}}},
+      .refused = {"apply_residual_connection_post_layernorm"},
       .finish = finish_falcon,
       .prefixes = {"transformer.", "", "module.transformer."},
       .anchor = "word_embeddings.weight",

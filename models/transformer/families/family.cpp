@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "core/base/listed.h"
+#include "core/base/numbers.h"
+#include "models/checkpoint/shown.h"
 #include "models/transformer/families/unrecognised.h"
 
 namespace locus::families {
@@ -33,6 +36,61 @@ Result<Config> group(const Config& config, std::string_view field) {
   return config.has(field) ? config.object(field) : Result<Config>(Config());
 }
 
+namespace {
+
+std::string settled_text(const SettledValue& value) {
+  if (const auto* const flag = std::get_if<bool>(&value)) {
+    return *flag ? "true" : "false";
+  }
+  const auto* const number = std::get_if<double>(&value);
+  return number != nullptr ? general_text(*number, 6) : std::get<const char*>(value);
+}
+
+// What the config says there, as settled_text() would; its kind where that is none of the three.
+std::string found_text(const Config& config, std::string_view field) {
+  const std::string kind = config.kind(field);
+  if (kind == "true or false") {
+    const Result<bool> flag = config.boolean(field);
+    return settled_text(flag.ok() && *flag);
+  }
+  if (kind == "number") {
+    const Result<double> number = config.number(field);
+    return settled_text(number.ok() ? *number : 0);
+  }
+  const Result<std::string> text = config.text(field);
+  return text.ok() ? checkpoint::shown(*text) : (kind == "object" ? "an " : "a ") + kind;
+}
+
+const char* kind_of(const SettledValue& value) {
+  return std::holds_alternative<bool>(value)     ? "true or false"
+         : std::holds_alternative<double>(value) ? "number"
+                                                 : "text";
+}
+
+}  // namespace
+
+Status check_settled(const Config& config, const std::vector<Settled>& settled) {
+  for (const Settled& field : settled) {
+    if (!config.has(field.name)) {
+      continue;
+    }
+    const std::string found = found_text(config, field.name);
+    bool same = false;
+    bool kind = field.values.empty();
+    for (const SettledValue& value : field.values) {
+      kind = kind || config.kind(field.name) == kind_of(value);
+      same = same || (config.kind(field.name) == kind_of(value) && found == settled_text(value));
+    }
+    if (same) {
+      continue;
+    }
+    const std::string expected = field.values.empty() ? "none" : listed(field.values, settled_text);
+    const std::string message = "expected " + expected + ", found " + found;
+    return kind ? unsupported(message, config.context(field.name)) : bad_input(message, config.context(field.name));
+  }
+  return {};
+}
+
 std::string model_type(const Checkpoint& checkpoint) {
   return text_or_nothing(checkpoint.config, "model_type");
 }
@@ -61,6 +119,26 @@ Result<Settings> rope_options(const Config& config, double base) {
   return rope_options(config, scaling, configured);
 }
 
+// What each kind of scaling cannot be without. YaRN's mscale fields scale cos and sin where both are given; only
+// DeepSeek's table reads them.
+Status check_scaling(const Config& config, const Config& scaling, const std::string& type) {
+  std::vector<std::string_view> needed;
+  if (type != "longrope") {
+    needed.emplace_back("factor");
+  }
+  if (type == "llama3") {
+    needed.insert(needed.end(), {"low_freq_factor", "high_freq_factor"});
+  }
+  for (const std::string_view field : needed) {
+    LOCUS_TRY(const double value, scaling.number(field));
+    if (!(value > 0)) {
+      return bad_input("expected a number above 0, found " + general_text(value, 6), scaling.context(field));
+    }
+  }
+  const bool deepseek = text_or_nothing(config, "model_type").starts_with("deepseek");
+  return deepseek ? Status() : check_settled(scaling, {{"mscale", {0.0}}, {"mscale_all_dim", {0.0}}});
+}
+
 Result<Settings> rope_options(const Config& config, const Config& scaling, double base, std::string type) {
   LOCUS_TRY(const double theta, scaling.number("rope_theta", base));
   if (type.empty()) {
@@ -73,10 +151,11 @@ Result<Settings> rope_options(const Config& config, const Config& scaling, doubl
   }
   if (type != "linear" && type != "dynamic" && type != "yarn" && type != "llama3" && type != "longrope") {
     return unsupported(
-        "rope_scaling " + type + " is not supported; known: default, linear, dynamic, yarn, llama3, longrope",
+        "rope_scaling " + shown(type) + " is not supported; known: default, linear, dynamic, yarn, llama3, longrope",
         config.file());
   }
   options.set("scaling", type);
+  LOCUS_CHECK(check_scaling(config, scaling, type));
   LOCUS_TRY(const double factor, scaling.number("factor", 1.0));
   options.set("factor", factor);
   for (const std::string name : {"attention_factor", "beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor"}) {
@@ -130,7 +209,7 @@ Result<std::vector<std::string>> layer_types(const Config& config, std::int64_t 
   }
   for (const std::string& type : types) {
     if (type != "full_attention" && type != "sliding_attention" && type != "chunked_attention") {
-      return unsupported("expected full_attention, sliding_attention or chunked_attention, found " + type,
+      return unsupported("expected full_attention, sliding_attention or chunked_attention, found " + shown(type),
                          config.context(kField));
     }
   }
@@ -154,13 +233,36 @@ Status set_windows(const Config& config, transformer::Spec& spec, std::int64_t w
                    const std::function<bool(std::int64_t)>& windowed) {
   LOCUS_TRY(const std::vector<std::string> types, layer_types(config, spec.depth()));
   bool any = false;
+  bool chunked = false;
   spec.each([&](std::int64_t n, transformer::LayerSpec& layer) {
     const bool own = types.empty() ? windowed(n) : types[static_cast<std::size_t>(n)] == "sliding_attention";
+    chunked = chunked || (!types.empty() && types[static_cast<std::size_t>(n)] == "chunked_attention");
     layer.attention.window = own ? window : 0;
     any = any || own;
   });
+  if (chunked) {
+    return unsupported("expected full_attention and sliding_attention, found chunked_attention",
+                       config.context("layer_types"));
+  }
   if (any && window < 1) {
     return bad_input("expected at least 1, found " + std::to_string(window), config.context("sliding_window"));
+  }
+  return {};
+}
+
+Status set_late_windows(const Config& config, std::int64_t usual_window, transformer::Spec& spec) {
+  LOCUS_TRY(const bool windowed, config.boolean("use_sliding_window", false));
+  LOCUS_TRY(const std::int64_t window, config.integer("sliding_window", usual_window));
+  LOCUS_TRY(const std::int64_t first, config.integer("max_window_layers", 28));
+  if (windowed) {
+    return set_windows(config, spec, window, [&](std::int64_t n) { return n >= first; });
+  }
+  LOCUS_TRY(const std::vector<std::string> types, layer_types(config, spec.depth()));
+  for (const std::string& type : types) {
+    if (type != "full_attention") {
+      return bad_input("expected full_attention without use_sliding_window, found " + shown(type),
+                       config.context("layer_types"));
+    }
   }
   return {};
 }

@@ -121,6 +121,14 @@ struct Field {
   Fallback fallback = {};
 };
 
+// A field with a meaning that is not read, since every checkpoint of the family that is says the same: absent, or one
+// of these values. Without values it must be absent, or null. A dot leads into an object.
+using SettledValue = std::variant<bool, double, const char*>;
+struct Settled {
+  std::string_view name;
+  std::vector<SettledValue> values = {};
+};
+
 struct Family {
   std::string_view name;
   // Whether this checkpoint is one of this family; null: its model_type is the name.
@@ -131,6 +139,7 @@ struct Family {
   void (*fixed)(Draft& draft) = nullptr;  // what the config does not say
   std::vector<Field> fields = {};
   std::vector<std::string_view> refused = {};  // flags that must not be set
+  std::vector<Settled> settled = {};
   // Encodings, layers that differ, names that depend on the file. The plan's spec has its layers.
   Status (*finish)(const Checkpoint& checkpoint, Plan& plan) = nullptr;
   // The fields of config.json that say what finish() read; false where the family has no such encoding.
@@ -169,6 +178,10 @@ struct Written {
 // Empty where the family cannot say this spec: read back the fields must give the same one, but for how q, k and v lie.
 std::optional<Written> written(const Family& family, const transformer::Spec& spec);
 
+// Errors: kUnsupported for a field that says something else, naming it, what is expected and what was found; kBadInput
+// for one that is no such kind of value.
+Status check_settled(const Config& config, const std::vector<Settled>& settled);
+
 // A text field, or "" when it is absent or something else.
 std::string text_or_nothing(const Config& config, std::string_view field);
 
@@ -197,6 +210,7 @@ Result<transformer::Spec> spec_of(Draft draft, const Config& config);
 Result<std::int64_t> divided_heads(std::int64_t width, std::int64_t heads, const Config& config);
 
 // RoPE's options of a Hugging Face config: rope_theta, rope_scaling with rope_type or the old type, rope_parameters.
+// Errors: kUnsupported for a kind of scaling that is not known, kBadInput for one without the numbers that it needs.
 Result<Settings> rope_options(const Config& config, double base = 10000.0);
 // The same from this object of scaling alone; `type` instead of its own where that is not empty.
 Result<Settings> rope_options(const Config& config, const Config& scaling, double base, std::string type = {});
@@ -214,5 +228,8 @@ Result<std::vector<std::int64_t>> layer_list(const Config& config, std::string_v
 // The window of those layers for which `windowed` says so; by layer_types where the config has them. Errors: kBadInput.
 Status set_windows(const Config& config, transformer::Spec& spec, std::int64_t window,
                    const std::function<bool(std::int64_t layer)>& windowed);
+// Qwen's: windows only where use_sliding_window says so, in the layers from max_window_layers on. Errors: kBadInput,
+// also for layer_types that name a window without it.
+Status set_late_windows(const Config& config, std::int64_t usual_window, transformer::Spec& spec);
 
 }  // namespace locus::families

@@ -43,6 +43,7 @@ Family gpt2(std::string_view name) {
                  {{"tie_word_embeddings"}, tied, true},
                  {{"n_positions", "n_ctx"}, trained_length, std::int64_t{1024}}},
       .refused = {"scale_attn_by_inverse_layer_idx", "add_cross_attention"},
+      .settled = {{"scale_attn_weights", {true}}},
       .prefixes = {"transformer.", "", "module.transformer."},
       .anchor = "wte.weight",
       .names = {{"embedding.weight", "wte.weight"},

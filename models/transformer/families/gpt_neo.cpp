@@ -1,4 +1,5 @@
 // GPT-Neo (TinyStories): learned positions, scores that are not scaled, every second layer with a window.
+#include "core/base/shown.h"
 #include "models/transformer/families/list.h"
 #include "models/transformer/families/slots.h"
 
@@ -12,7 +13,7 @@ Result<std::vector<std::string>> kinds_of(const Config& config, std::int64_t lay
   LOCUS_TRY(std::vector<std::string> kinds, config.texts(kField));
   for (const std::string& kind : kinds) {
     if (kind != "global" && kind != "local") {
-      return bad_input("expected global or local, found " + kind, config.context(kField));
+      return bad_input("expected global or local, found " + shown(kind), config.context(kField));
     }
   }
   if (static_cast<std::int64_t>(kinds.size()) != layers) {

@@ -12,6 +12,9 @@ namespace {
 Status finish_gptj(const Checkpoint& checkpoint, Plan& plan) {
   const std::int64_t width = plan.spec.first().attention.head_width;
   LOCUS_TRY(const std::int64_t rotated, checkpoint.config.integer("rotary_dim", std::min<std::int64_t>(64, width)));
+  if (checkpoint.config.has_null("rotary_dim")) {
+    return unsupported("expected a number, found null", checkpoint.config.context("rotary_dim"));
+  }
   if (rotated < 1 || rotated > width) {
     return bad_input("expected 1 to " + std::to_string(width) + ", found " + std::to_string(rotated),
                      checkpoint.config.context("rotary_dim"));

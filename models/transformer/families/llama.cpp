@@ -1,6 +1,9 @@
 // Llama: `model.layers.N.self_attn.…`, RMSNorm, SwiGLU, half-rotate RoPE, grouped key heads.
 #include "models/transformer/families/llama.h"
 
+#include "core/base/numbers.h"
+
+#include "core/base/shown.h"
 #include "models/transformer/families/list.h"
 #include "models/transformer/families/slots.h"
 
@@ -23,13 +26,18 @@ Status finish_llama(const Checkpoint& checkpoint, Plan& plan) {
   // TAPE's authors train Llamas with other encodings too and write this field; their plain ones are called rope.
   const std::string encoding = text_or_nothing(checkpoint.config, "rpe_type");
   if (!encoding.empty() && encoding != "rope") {
-    return unsupported("field rpe_type: expected rope or one of TAPE's, found " + encoding, checkpoint.config.file());
+    return unsupported("field rpe_type: expected rope or one of TAPE's, found " + shown(encoding),
+                       checkpoint.config.file());
   }
   return set_rope(checkpoint.config, plan);
 }
 
 Status set_rope(const Config& config, Plan& plan, double base, const char* layout, double fraction) {
   LOCUS_TRY(Settings options, rope_options(config, base));
+  LOCUS_TRY(const double configured, rotated_fraction(config, fraction));
+  if (fraction == 1 && configured != 1) {
+    return unsupported("expected 1, found " + general_text(configured, 6), config.context("partial_rotary_factor"));
+  }
   if (layout != std::string_view("half")) {
     options.set("layout", std::string(layout));
   }

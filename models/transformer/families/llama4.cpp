@@ -19,16 +19,22 @@ Status finish_attention(const Config& config, transformer::Spec& spec) {
   LOCUS_TRY(const std::int64_t interval, integer_or(config, "no_rope_layer_interval", 4));
   LOCUS_TRY(const std::int64_t chunk, config.integer("attention_chunk_size", 8192));
   LOCUS_TRY(const bool normed, config.boolean("use_qk_norm", true));
+  LOCUS_TRY(const std::vector<std::string> types, layer_types(config, spec.depth()));
   LOCUS_TRY(const bool tuned, config.boolean("attn_temperature_tuning", true));
   LOCUS_TRY(const double tuning, config.number("attn_scale", 0.1));
   LOCUS_TRY(const double floor, config.number("floor_scale", 8192.0));
   if (chunk < 1 || !(floor > 0)) {
     return bad_input("expected an attention_chunk_size and a floor_scale above 0", config.file());
   }
+  if (std::count(types.begin(), types.end(), "sliding_attention") > 0) {
+    return unsupported("expected full_attention and chunked_attention, found sliding_attention",
+                       config.context("layer_types"));
+  }
   spec.each([&](std::int64_t n, LayerSpec& layer) {
     const bool own = turns.empty() ? (n + 1) % interval != 0 : turns[static_cast<std::size_t>(n)] != 0;
     layer.encoding = own ? 0 : -1;
-    layer.attention.chunk = own ? chunk : 0;
+    const bool chunked = types.empty() ? own : types[static_cast<std::size_t>(n)] == "chunked_attention";
+    layer.attention.chunk = chunked ? chunk : 0;
     layer.attention.tuning = own || !tuned ? 0 : tuning;
     layer.attention.tuning_floor = floor;
     if (own && normed) {

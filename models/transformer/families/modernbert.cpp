@@ -1,5 +1,6 @@
 // ModernBERT: both ways, windows to both sides in two layers of three, another base there, GeGLU, few biases.
 // NomicBERT: BERT's norms with RoPE and a gated feed-forward.
+#include "core/base/shown.h"
 #include "models/transformer/families/bert.h"
 #include "models/transformer/families/list.h"
 #include "models/transformer/families/slots.h"
@@ -12,6 +13,11 @@ using transformer::NormPlace;
 
 // Global layers turn by one base, local ones by another.
 Result<std::vector<transformer::EncodingSpec>> modernbert_encodings(const Config& config) {
+  for (const char* const group_of :
+       {"rope_scaling", "rope_parameters.full_attention", "rope_parameters.sliding_attention"}) {
+    LOCUS_TRY(const Config scaling, group(config, group_of));
+    LOCUS_CHECK(check_settled(scaling, {{"rope_type", {"default"}}, {"type", {"default"}}}));
+  }
   LOCUS_TRY(const double global, config.number("global_rope_theta", 160000.0));
   LOCUS_TRY(const double everywhere, config.number("rope_parameters.full_attention.rope_theta", global));
   const double usual = config.has_null("local_rope_theta") ? everywhere : 10000.0;
@@ -28,6 +34,8 @@ Status finish_modernbert(const Checkpoint& checkpoint, Plan& plan) {
   LOCUS_TRY(plan.spec.head_transform_bias, config.boolean("classifier_bias", false));
   LOCUS_TRY(plan.spec.head_bias, config.boolean("decoder_bias", true));
   LOCUS_TRY(plan.spec.encodings, modernbert_encodings(config));
+  LOCUS_TRY(const std::string activation, config.text("hidden_activation", "gelu"));
+  LOCUS_CHECK(check_settled(config, {{"classifier_activation", {activation.c_str()}}}));  // of the head's transform
   // |i − j| ≤ half of it, so half of it and the token itself to each side.
   LOCUS_CHECK(set_windows(config, plan.spec, wide / 2 + 1, [&](std::int64_t n) { return n % every != 0; }));
   plan.spec.each([](std::int64_t n, transformer::LayerSpec& layer) {
@@ -40,17 +48,17 @@ Status finish_modernbert(const Checkpoint& checkpoint, Plan& plan) {
 Status finish_nomic(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const bool prenorm, config.boolean("prenorm", false));
-  LOCUS_TRY(const double fraction, config.number("rotary_emb_fraction", 1.0));
+  LOCUS_TRY(const double fraction, config.number("rotary_emb_fraction", 0.0));
   LOCUS_TRY(const bool interleaved, config.boolean("rotary_emb_interleaved", false));
   LOCUS_TRY(const double base, config.number("rotary_emb_base", 10000.0));
-  LOCUS_TRY(const std::string activation, config.text("activation_function", "swiglu"));
+  LOCUS_TRY(const std::string activation, config.text("activation_function", "gelu_new"));
   LOCUS_TRY(const bool bias, config.boolean("mlp_fc1_bias", true));
   LOCUS_TRY(const bool down_bias, config.boolean("mlp_fc2_bias", true));
   if (prenorm || !(fraction > 0) || activation != "swiglu" || bias != down_bias) {
     return unsupported(
         "expected post-norm, a rotary_emb_fraction above 0, swiglu, and biases in both or none of fc1 and "
         "fc2, found " +
-            activation,
+            shown(activation),
         config.file());
   }
   plan.spec.encodings = {
@@ -118,12 +126,24 @@ const Family kNomicBert = [] {
                    {{"n_layer"}, layers},
                    {{"n_head"}, heads},
                    {{"n_inner"}, inner, kFollows},
-                   {{"layer_norm_epsilon"}, norm_eps, 1e-12},
+                   {{"layer_norm_epsilon"}, norm_eps, 1e-5},
                    {{"qkv_proj_bias"}, attention_bias, true},
                    {{"type_vocab_size"}, token_types, std::int64_t{2}},
                    {{"n_positions"}, trained_length, std::int64_t{0}},
                    {{"tie_word_embeddings"}, tied, true}};
   family.finish = finish_nomic;
+  family.refused = {"causal",
+                    "use_rms_norm",
+                    "parallel_block",
+                    "parallel_block_tied_norm",
+                    "is_decoder",
+                    "add_cross_attention",
+                    "scale_attn_by_inverse_layer_idx"};
+  family.settled = {{"scale_attn_weights", {true}},
+                    {"rotary_emb_scale_base"},
+                    {"rotary_scaling_factor"},
+                    {"rope_scaling"},
+                    {"moe_every_n_layers", {0.0}}};
   family.names = {{"embedding.weight", "embeddings.word_embeddings.weight"},
                   {"token_type.weight", "embeddings.token_type_embeddings.weight"},
                   {"embedding_norm", "emb_ln"},
@@ -137,7 +157,7 @@ const Family kNomicBert = [] {
   family.outside = {{"head_transform", "cls.predictions.transform.dense"},
                     {"head_norm", "cls.predictions.transform.layer_norm"},
                     {"head", "cls.predictions.decoder"}};
-  family.skipped = {"cls.predictions.decoder.weight"};
+  family.skipped = {"cls.predictions.decoder.weight", "pooler.dense.weight", "pooler.dense.bias", "classifier.*"};
   return family;
 }();
 

@@ -9,12 +9,6 @@ namespace {
 Status finish_mpt(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const Config attention, group(config, "attn_config"));
-  LOCUS_TRY(const bool alibi, attention.boolean("alibi", true));
-  LOCUS_TRY(const bool normed, attention.boolean("qk_ln", false));
-  LOCUS_TRY(const bool prefix, attention.boolean("prefix_lm", false));
-  if (!alibi || normed || prefix || attention.has("clip_qkv")) {
-    return unsupported("field attn_config: expected alibi, and neither clip_qkv, qk_ln nor prefix_lm", config.file());
-  }
   LOCUS_TRY(const double scale, attention.number("softmax_scale", 0.0));
   plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) { layer.attention.scale = scale; });
   plan.spec.encodings = {{"alibi", {}}};
@@ -42,6 +36,21 @@ const Family kMpt = [] {
                  {{"layer_norm_epsilon"}, norm_eps, 1e-5},
                  {{"tie_word_embeddings"}, tied, true},
                  {{"max_seq_len"}, trained_length, std::int64_t{2048}}},
+      .settled = {{"norm_type", {"low_precision_layernorm", "layernorm"}},
+                  {"logit_scale"},
+                  {"no_bias", {true}},
+                  {"expansion_ratio", {4.0}},
+                  {"attn_config.alibi", {true}},
+                  {"attn_config.alibi_bias_max", {8.0}},
+                  {"attn_config.attn_type", {"multihead_attention"}},
+                  {"attn_config.attn_uses_sequence_id", {false}},
+                  {"attn_config.clip_qkv"},
+                  {"attn_config.qk_ln", {false}},
+                  {"attn_config.qk_gn", {false}},
+                  {"attn_config.prefix_lm", {false}},
+                  {"attn_config.rope", {false}},
+                  {"attn_config.sliding_window_size", {-1.0}},
+                  {"ffn_config.ffn_type", {"mptmlp"}}},
       .finish = finish_mpt,
       .prefixes = {"transformer.", "", "module.transformer."},
       .anchor = "wte.weight",

@@ -1,5 +1,6 @@
 // OLMo 2: Llama with norms after the branches, and q and k normed whole. EXAONE 4: the same with q and k normed head by
 // head, windows with RoPE in most layers and neither in the others.
+#include "core/base/shown.h"
 #include "models/transformer/families/list.h"
 #include "models/transformer/families/llama.h"
 #include "models/transformer/families/slots.h"
@@ -32,7 +33,7 @@ Result<std::function<bool(std::int64_t)>> local_layers(const Config& config, std
   if (config.kind(kField) == "text") {
     LOCUS_TRY(const std::string letters, config.text(kField));
     if (letters.empty() || letters.find_first_not_of("LG") != letters.npos) {
-      return bad_input("expected the letters L and G, found " + letters, config.context(kField));
+      return bad_input("expected the letters L and G, found " + shown(letters), config.context(kField));
     }
     return std::function<bool(std::int64_t)>([letters, layers](std::int64_t n) {
       return n + 1 != layers && letters[static_cast<std::size_t>(n) % letters.size()] == 'L';

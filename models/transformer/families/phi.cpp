@@ -1,5 +1,6 @@
 // Phi (1, 1.5, 2): parallel branches of one LayerNorm, part of each head turned, a head bias. Phi-3: Llama with q|k|v
 // in one matrix, gate and up in another, and LongRoPE.
+#include "models/checkpoint/shown.h"
 #include "models/transformer/families/list.h"
 #include "models/transformer/families/llama.h"
 #include "models/transformer/families/slots.h"
@@ -26,9 +27,13 @@ Status finish_phi3(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const Config scaling, group(config, config.has("rope_parameters") ? "rope_parameters" : "rope_scaling"));
   LOCUS_TRY(const double base, config.number("rope_theta", 10000.0));
-  // Old files of this family say yarn and mean longrope.
-  const std::string type = scaling.has("short_factor") ? "longrope" : "";
-  LOCUS_TRY(Settings options, rope_options(config, scaling, base, type));
+  // Old files of this family say su or yarn and mean longrope, which is all that it has.
+  LOCUS_TRY(const std::string named, scaling.text(spelled(scaling, {"rope_type", "type"}), "default"));
+  if (named != "default" && named != "longrope" && named != "su" && named != "yarn") {
+    return unsupported("expected longrope, found " + checkpoint::shown(named),
+                       scaling.context(spelled(scaling, {"rope_type", "type"})));
+  }
+  LOCUS_TRY(Settings options, rope_options(config, scaling, base, named == "default" ? named : "longrope"));
   LOCUS_TRY(const double fraction, rotated_fraction(config, 1.0));
   options.set("fraction", fraction);
   plan.spec.encodings = {{"rope", std::move(options)}};

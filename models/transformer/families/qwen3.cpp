@@ -12,11 +12,7 @@ namespace {
 // A window only where use_sliding_window says so, in the layers from max_window_layers on.
 Status finish_windows(const Checkpoint& checkpoint, Plan& plan) {
   LOCUS_CHECK(finish_llama(checkpoint, plan));
-  const Config& config = checkpoint.config;
-  LOCUS_TRY(const bool windowed, config.boolean("use_sliding_window", false));
-  LOCUS_TRY(const std::int64_t window, config.integer("sliding_window", 0));
-  LOCUS_TRY(const std::int64_t first, config.integer("max_window_layers", 28));
-  return windowed ? set_windows(config, plan.spec, window, [&](std::int64_t n) { return n >= first; }) : Status();
+  return set_late_windows(checkpoint.config, 0, plan.spec);
 }
 
 // Layers that mlp_only_layers or decoder_sparse_step leave dense have one feed-forward of intermediate_size.

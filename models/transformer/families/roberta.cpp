@@ -32,8 +32,8 @@ Family roberta(std::string_view name) {
                     {"head_norm", "lm_head.layer_norm"},
                     {"head.bias", "lm_head.bias"},
                     {"head.weight", "lm_head.decoder.weight"}};
-  family.skipped = {"pooler.dense.weight", "pooler.dense.bias", "position_ids", "lm_head.decoder.weight",
-                    "lm_head.decoder.bias"};
+  family.skipped = {"pooler.dense.weight",  "pooler.dense.bias", "position_ids", "lm_head.decoder.weight",
+                    "lm_head.decoder.bias", "classifier.*",      "qa_outputs.*"};
   return family;
 }
 
@@ -69,7 +69,7 @@ const Family kElectra = [] {
                     {"head_norm", "generator_predictions.LayerNorm"},
                     {"head.bias", "generator_lm_head.bias"},
                     {"head.weight", "generator_lm_head.weight"}};
-  family.skipped = {"position_ids", "generator_lm_head.weight"};
+  family.skipped = {"position_ids", "generator_lm_head.weight", "classifier.*", "qa_outputs.*"};
   return family;
 }();
 
@@ -99,7 +99,7 @@ const Family kDistilbert = [] {
                   {"layers.N.feed_forward_norm", "transformer.layer.N.output_layer_norm"}};
   family.outside = {
       {"head_transform", "vocab_transform"}, {"head_norm", "vocab_layer_norm"}, {"head", "vocab_projector"}};
-  family.skipped = {"position_ids", "vocab_projector.weight"};
+  family.skipped = {"position_ids", "vocab_projector.weight", "pre_classifier.*", "classifier.*", "qa_outputs.*"};
   return family;
 }();
 

@@ -2,6 +2,7 @@
 // Instead of the two, one torch file of {model, pe_model, …}, as image training writes it.
 #include <utility>
 
+#include "core/base/shown.h"
 #include "models/transformer/families/gpt2.h"
 #include "models/transformer/families/list.h"
 #include "models/transformer/families/timm.h"
@@ -29,7 +30,7 @@ Result<std::string> integration(const Config& config) {
       return std::string(ours);
     }
   }
-  return bad_input("expected attn_scalar, attn_mul, attn_add or input_add, found " + method,
+  return bad_input("expected attn_scalar, attn_mul, attn_add or input_add, found " + shown(method),
                    config.context("PE_APPLY_METHOD"));
 }
 
@@ -46,7 +47,7 @@ Result<std::string> projection(const Config& config, bool has_projection) {
   }
   LOCUS_TRY(const std::string value, config.text(kField));
   if (value != "single" && value != "multi" && value != "none") {
-    return bad_input("expected single, multi, none, true or false, found " + value, config.context(kField));
+    return bad_input("expected single, multi, none, true or false, found " + shown(value), config.context(kField));
   }
   return value;
 }
@@ -56,9 +57,9 @@ Result<Settings> read_options(const Config& config, bool has_projection) {
   LOCUS_TRY(const bool scaled, config.boolean("SEQPE_SCALE_ATTN_WEIGHTS", true));
   LOCUS_TRY(const std::string activation, config.text("SEQPE_ACTIVATION_FUNCTION", "gelu_new"));
   if (type != "seq_pe" || !scaled || activation != "gelu_new") {
-    return unsupported(
-        "expected PE_TYPE seq_pe with scaled attention and gelu_new, found " + type + " with " + activation,
-        config.file());
+    return unsupported("expected PE_TYPE seq_pe with scaled attention and gelu_new, found " + shown(type) + " with " +
+                           shown(activation),
+                       config.file());
   }
   Settings options;
   LOCUS_TRY(const std::string how, integration(config));

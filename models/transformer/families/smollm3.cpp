@@ -10,10 +10,7 @@ namespace {
 Status finish_smollm3(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_CHECK(set_rope(config, plan, 2e6));
-  LOCUS_TRY(const bool windowed, config.boolean("use_sliding_window", false));
-  if (windowed) {
-    return unsupported("field use_sliding_window: Locus reads checkpoints without it", config.file());
-  }
+  LOCUS_CHECK(set_late_windows(config, 0, plan.spec));
   // Despite its name: 1 where a layer turns.
   LOCUS_TRY(const std::vector<std::int64_t> turns, layer_list(config, "no_rope_layers", plan.spec.depth()));
   LOCUS_TRY(const std::int64_t interval, integer_or(config, "no_rope_layer_interval", 4));
@@ -29,6 +26,7 @@ Status finish_smollm3(const Checkpoint& checkpoint, Plan& plan) {
 const Family kSmolLm3 = [] {
   Family family = llama("smollm3");
   family.set({{"tie_word_embeddings"}, slot::tied, true});
+  family.refused = {"use_sliding_window"};
   family.finish = finish_smollm3;
   return family;
 }();

@@ -2,6 +2,7 @@
 // distance buckets for all layers of each side. A file may hold the encoder alone.
 #include <cmath>
 
+#include "models/checkpoint/shown.h"
 #include "models/transformer/families/list.h"
 #include "models/transformer/families/slots.h"
 
@@ -58,6 +59,15 @@ Status read_feed_forward(const Config& config, Plan& plan) {
   if (!activation.ok()) {
     return activation.error().within(config.context("feed_forward_proj"));
   }
+  // Written files repeat what the class made of it; the same must be meant.
+  LOCUS_TRY(const std::string repeated, config.text("dense_act_fn", to_text(*activation)));
+  const auto same = transformer::parse_activation(repeated);
+  if (!same.ok() || *same != *activation) {
+    return unsupported(
+        "expected " + to_text(*activation) + " as feed_forward_proj says, found " + checkpoint::shown(repeated),
+        config.context("dense_act_fn"));
+  }
+  LOCUS_CHECK(check_settled(config, {{"is_gated_act", {gated}}}));
   plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
     layer.feed_forward.gated = gated;
     layer.feed_forward.activation = *activation;

@@ -150,6 +150,7 @@ Result<Plan> read_table(const Family& family, const Checkpoint& checkpoint, cons
       return unsupported("field " + std::string(flag) + ": Locus reads checkpoints without it", config.file());
     }
   }
+  LOCUS_CHECK(check_settled(config, family.settled));
   Plan plan;
   LOCUS_TRY(plan.spec, spec_of(std::move(draft), config));
   const std::string prefix =

@@ -1,4 +1,5 @@
 // TAPE: Llama with `rpe_type: adape` and its ablations; a state of positions that every layer renews.
+#include "core/base/shown.h"
 #include "models/transformer/families/list.h"
 #include "models/transformer/families/llama.h"
 
@@ -18,7 +19,7 @@ Status set_variant(const std::string& type, const Config& config, Settings& opti
     options.set("updates", std::string("feed-forward"));
   } else if (type != "adape" && type != "adayarn") {
     return unsupported(
-        "field rpe_type: expected adape, adawoeq, adavector, adattention, adamlp or adayarn, found " + type,
+        "field rpe_type: expected adape, adawoeq, adavector, adattention, adamlp or adayarn, found " + shown(type),
         config.file());
   }
   return {};

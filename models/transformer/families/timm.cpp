@@ -52,15 +52,61 @@ bool headless(const Config& config) {
   return classes.ok() && *classes == 0;
 }
 
+// What the head reads: "token", "avg", or "" where the file does not say. Errors: kUnsupported for another way.
+Result<std::string> pooling(const Checkpoint& checkpoint, const Config& arguments) {
+  const Config& says = arguments.has("global_pool") ? arguments : checkpoint.config;
+  LOCUS_CHECK(check_settled(says, {{"global_pool", {"token", "avg"}}}));
+  return says.text("global_pool", "");
+}
+
 // Class and register tokens, and what the head reads.
-Status read_prefix(const Checkpoint& checkpoint, transformer::Spec& spec) {
+Status read_prefix(const Checkpoint& checkpoint, const Config& arguments, transformer::Spec& spec) {
   spec.image.class_tokens = checkpoint.find("cls_token") != nullptr ? 1 : 0;
   if (checkpoint.find("reg_token") != nullptr) {
     LOCUS_TRY(spec.image.registers, size_of(checkpoint, "reg_token", 1));
   }
-  if (checkpoint.find("fc_norm.weight") != nullptr || spec.image.class_tokens == 0) {
+  const bool after = checkpoint.find("fc_norm.weight") != nullptr;
+  LOCUS_TRY(const std::string pool, pooling(checkpoint, arguments));
+  if (pool == "token" && spec.image.class_tokens == 0) {
+    return bad_input("expected avg for weights without cls_token, found token",
+                     checkpoint.config.context("global_pool"));
+  }
+  if (pool == "avg" || (pool.empty() && (after || spec.image.class_tokens == 0))) {
     spec.pool = transformer::Pool::kPatches;
-    spec.norm_after_pool = checkpoint.find("fc_norm.weight") != nullptr;
+    spec.norm_after_pool = after;
+  }
+  return {};
+}
+
+// Arguments that the tensors' names and shapes say too. Errors: kBadInput where they differ.
+Status check_arguments(const Checkpoint& checkpoint, const Config& arguments, const Draft& draft) {
+  const transformer::Spec& spec = draft.spec;
+  for (const auto& [field, there] :
+       {std::pair{"reg_tokens", spec.image.registers}, std::pair{"class_token", spec.image.class_tokens},
+        std::pair{"qkv_bias", std::int64_t{draft.qkv_bias}},
+        std::pair{"init_values", std::int64_t{draft.layer.layer_scale}}}) {
+    if (!arguments.has(field)) {
+      continue;
+    }
+    std::int64_t asked = 0;
+    if (arguments.kind(field) == "true or false") {
+      LOCUS_TRY(const bool flag, arguments.boolean(field));
+      asked = flag ? 1 : 0;
+    } else {
+      LOCUS_TRY(const double number, arguments.number(field));
+      const bool counts = field == std::string_view("reg_tokens");
+      asked = counts ? static_cast<std::int64_t>(std::clamp(number, -1.0, 1e6)) : number != 0 ? 1 : 0;
+    }
+    if (asked != there) {
+      return bad_input("expected " + std::to_string(there) + ", as the tensors have, found " + std::to_string(asked),
+                       arguments.context(field));
+    }
+  }
+  LOCUS_TRY(const std::int64_t classes, checkpoint.config.integer("num_classes", spec.vocabulary));
+  if (spec.head && classes != spec.vocabulary) {
+    return bad_input(
+        "expected " + std::to_string(spec.vocabulary) + ", as the head has, found " + std::to_string(classes),
+        checkpoint.config.context("num_classes"));
   }
   return {};
 }
@@ -85,7 +131,7 @@ Status read_shape(const Checkpoint& checkpoint, const Config& arguments, Draft& 
     LOCUS_TRY(const double ratio, arguments.number("mlp_ratio", 4.0));
     inner = static_cast<std::int64_t>(std::llround(ratio * static_cast<double>(spec.width)));
   }
-  LOCUS_CHECK(read_prefix(checkpoint, spec));
+  LOCUS_CHECK(read_prefix(checkpoint, arguments, spec));
   // SwiGLU packed: both of its matrices are rows of fc1.
   const checkpoint::TensorInfo* const down = checkpoint.find("blocks.0.mlp.fc2.weight");
   const checkpoint::TensorInfo* const up = checkpoint.find("blocks.0.mlp.fc1.weight");
@@ -98,7 +144,7 @@ Status read_shape(const Checkpoint& checkpoint, const Config& arguments, Draft& 
       checkpoint.find("blocks.0.gamma_1") != nullptr || checkpoint.find("blocks.0.ls1.gamma") != nullptr;
   LOCUS_TRY(draft.layer.attention.head_width,
             divided_heads(spec.width, draft.layer.attention.heads, checkpoint.config));
-  return {};
+  return check_arguments(checkpoint, arguments, draft);
 }
 
 // How timm turns a picture into pixels.
@@ -177,6 +223,15 @@ Status set_positions(const Checkpoint& checkpoint, transformer::Spec& spec) {
     return {};
   }
   LOCUS_TRY(const std::int64_t rows, size_of(checkpoint, "pos_embed", 1));
+  const std::int64_t before = spec.image.class_tokens + spec.image.registers;
+  const std::int64_t patches = spec.image.rows * spec.image.columns;
+  constexpr const char* kField = "model_args.no_embed_class";
+  LOCUS_TRY(const bool patches_alone, checkpoint.config.boolean(kField, rows == patches));
+  if (before > 0 && patches_alone != (rows == patches)) {
+    return bad_input("expected " + std::string(rows == patches ? "true" : "false") + ", as pos_embed has " +
+                         std::to_string(rows) + " rows",
+                     checkpoint.config.context(kField));
+  }
   Settings& options = spec.encodings.front().options;
   options.set("class_rows", std::max<std::int64_t>(rows - spec.image.rows * spec.image.columns, 0));
   options.set("resample", std::string("bicubic-antialias"));
@@ -208,6 +263,10 @@ Result<Plan> read_timm(const Checkpoint& checkpoint) {
   Draft draft;
   fix_vit(draft);
   LOCUS_TRY(const Config arguments, group(checkpoint.config, "model_args"));
+  // What changes the numbers and no tensor's name or shape.
+  LOCUS_CHECK(check_settled(
+      arguments,
+      {{"act_layer", {"gelu"}}, {"norm_layer", {"layernorm"}}, {"pre_norm", {false}}, {"qk_norm", {false}}}));
   LOCUS_CHECK(read_shape(checkpoint, arguments, draft));
   LOCUS_TRY(const std::int64_t size, image_size(checkpoint, arguments));
   LOCUS_CHECK(shape_grid(draft.spec, size, checkpoint.config));

@@ -38,7 +38,7 @@ std::string beside(const Checkpoint& checkpoint) {
 }
 
 std::string known_families() {
-  return listed(families(), &Family::name);
+  return listed_known(families(), "checkpoints", &Family::name);
 }
 
 }  // namespace

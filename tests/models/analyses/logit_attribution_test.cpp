@@ -56,6 +56,11 @@ void expect_sums(const models::Model& model, const models::Input& input) {
       const models::LogitAttribution one = attribution(model, **trace, options);
       EXPECT_NEAR(one.logit, wanted, 1e-4 * (1 + std::abs(wanted)));
       EXPECT_NEAR(sum_of(one), one.logit, 1e-4 * (1 + std::abs(one.logit))) << "at " << at;
+      options.centred = true;
+      const double mean = row.mean().item<double>();
+      const models::LogitAttribution above = attribution(model, **trace, options);
+      EXPECT_NEAR(above.logit, wanted - mean, 1e-4 * (1 + std::abs(wanted) + std::abs(mean)));
+      EXPECT_NEAR(sum_of(above), above.logit, 1e-4 * (1 + std::abs(wanted) + std::abs(mean))) << "at " << at;
       options.against = 2;
       const models::LogitAttribution both = attribution(model, **trace, options);
       const double less = row[2].item<double>();
@@ -199,6 +204,29 @@ TEST(LogitAttribution, AHeadsPartIsWhatItsColumnsWrite) {
   EXPECT_EQ(made.ends.front().first, "embedding");
   EXPECT_NEAR(made.ends.front().second, direction.dot(seen->layers[0].hidden[0][at].to(at::kDouble)).item<double>(),
               1e-4);
+}
+
+// What every logit has in common is taken away: a part is the mean of its parts of each difference from another token.
+TEST(LogitAttribution, CentredPartsAreTheMeanOverAllOtherTokens) {
+  const auto model = bundled("text-rope");
+  const auto trace = model->run(text());
+  models::AttributionOptions options{30, -1, 20, true};
+  const models::LogitAttribution centred = attribution(*model, **trace, options);
+  options.centred = false;
+  std::vector<double> sums(centred.heads.values.size() + 1, 0.0);
+  const std::int64_t vocabulary = model->info().vocabulary;
+  for (std::int64_t other = 0; other < vocabulary; ++other) {
+    options.against = other;
+    const models::LogitAttribution pair = attribution(*model, **trace, options);
+    for (std::size_t n = 0; n < pair.heads.values.size(); ++n) {
+      sums[n] += static_cast<double>(pair.heads.values[n]);
+    }
+    sums.back() += pair.feed_forwards.back();
+  }
+  for (std::size_t n = 0; n < centred.heads.values.size(); ++n) {
+    EXPECT_NEAR(static_cast<double>(centred.heads.values[n]), sums[n] / static_cast<double>(vocabulary), 1e-4);
+  }
+  EXPECT_NEAR(centred.feed_forwards.back(), sums.back() / static_cast<double>(vocabulary), 1e-4);
 }
 
 // Positions that are added to the tokens have a part of their own.

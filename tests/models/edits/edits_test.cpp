@@ -175,6 +175,9 @@ TEST(Edits, FormulasSayWhereTheyCannotBeRead) {
   EXPECT_EQ(wrong("(d+1").find("\"(d+1\" at character"), 0U);
   EXPECT_EQ(wrong("d = 3").find("\"d = 3\" at character 3: unexpected ="), 0U);
   EXPECT_EQ(wrong("d, h").find("\"d, h\" at character 2: expected one value"), 0U);
+  EXPECT_EQ(wrong("d & h").find("\"d & h\" at character 3: unexpected &; && and || are logical"), 0U);
+  EXPECT_EQ(wrong("d ||| h").find("\"d ||| h\" at character 5: unexpected |"), 0U);
+  EXPECT_LT(wrong(std::string(1900, '(')).size(), 300U);
   wrong("");
   wrong("\"text\"");
   wrong(std::string(3000, '1'));
@@ -191,6 +194,16 @@ TEST(Edits, FormulasAreNumbers) {
   EXPECT_DOUBLE_EQ(value("d < 64 ? 0 : -2", 64, 1), -2);
   EXPECT_DOUBLE_EQ(value("i - j == d && d >= 0 ? 7 : 1", 4, 1), 7);
   EXPECT_DOUBLE_EQ(value("T + L + min(i, j)", 4, 1), 87);
+  // What is not 0 is true, a fraction too.
+  EXPECT_DOUBLE_EQ(value("0.5 && 1", 4, 1), 1);
+  EXPECT_DOUBLE_EQ(value("0.5&&-0.25", 4, 1), 1);
+  EXPECT_DOUBLE_EQ(value("0 && 0.5", 4, 1), 0);
+  EXPECT_DOUBLE_EQ(value("0.25 || 0", 4, 1), 1);
+  EXPECT_DOUBLE_EQ(value("0||0", 4, 1), 0);
+  EXPECT_DOUBLE_EQ(value("d/8 && h/4 ? 3 : 2", 4, 1), 3);
+  EXPECT_DOUBLE_EQ(value("0 && 0 || 1", 4, 1), 1);
+  EXPECT_DOUBLE_EQ(value("1 || 0 && 0", 4, 1), 1);  // && binds first
+  EXPECT_DOUBLE_EQ(value("d>3&&d<5||d==9", 4, 1), 1);
   EXPECT_TRUE(!std::isfinite(value("ln(d)", 0, 1)));
   EXPECT_TRUE(!std::isfinite(value("1/d", 0, 1)));
 }

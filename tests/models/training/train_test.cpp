@@ -411,6 +411,90 @@ TEST_F(Train, ARunKilledBeforeItsFirstSaveIsResumed) {
   EXPECT_EQ(read(cut.out / "model.safetensors"), read(whole.out / "model.safetensors"));
 }
 
+// Killed at any moment the folder never holds old weights under the new run's name.
+TEST_F(Train, WhatIsOverwrittenIsGoneBeforeTheNewRunIsNamed) {
+  TrainOptions options = tiny(folder_, "out");
+  ASSERT_TRUE(train(options).ok());
+  const std::string first = read(options.out / "model.safetensors");
+  options.seed = 7;
+  options.overwrite = true;
+  options.threads = 1;
+  bool seen = false;
+  ASSERT_TRUE(train(options, [&](const TrainProgress& progress) {
+                if (progress.step == 1) {  // as a kill before the first save would leave it
+                  seen = true;
+                  EXPECT_FALSE(fs::exists(options.out / "model.safetensors"));
+                  EXPECT_FALSE(fs::exists(options.out / "config.json"));
+                  EXPECT_EQ(nlohmann::json::parse(read(options.out / "training.json")).at("seed"), 7);
+                }
+              }).ok());
+  EXPECT_TRUE(seen);
+  EXPECT_NE(read(options.out / "model.safetensors"), first);
+}
+
+TEST_F(Train, OverwritingNeverRemovesWhatTheRunReads) {
+  TrainOptions options = tiny(folder_, "out");
+  ASSERT_TRUE(train(options).ok());
+  const auto before = contents(options.out);
+  TrainOptions further = options;
+  further.overwrite = true;
+  further.from = options.out;
+  const auto refused = train(further);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUsage) << refused.error().describe();
+  EXPECT_TRUE(contents(options.out) == before);
+  further = options;
+  further.overwrite = true;
+  further.corpus.push_back({options.out / "loss.csv", ""});
+  EXPECT_FALSE(train(further).ok());
+  EXPECT_TRUE(contents(options.out) == before);
+}
+
+TEST_F(Train, AResumeWithoutAStateSaysThatItBeginsAnew) {
+  TrainOptions options = tiny(folder_, "out");
+  options.resume = true;
+  std::vector<std::string> notes;
+  const auto note = [&notes](const TrainProgress& progress) {
+    if (!progress.note.empty()) {
+      notes.push_back(progress.note);
+    }
+  };
+  std::stop_source stop;
+  ASSERT_TRUE(train(
+                  options,
+                  [&](const TrainProgress& progress) {
+                    note(progress);
+                    if (progress.step == 5) {
+                      stop.request_stop();
+                    }
+                  },
+                  stop.get_token())
+                  .ok());
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("holds no training_state.safetensors to go on from: begins at step 0"), std::string::npos);
+  notes.clear();
+  ASSERT_TRUE(fs::remove(options.out / "training_state.safetensors"));
+  ASSERT_TRUE(train(options, note).ok());
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("though step 5 is recorded: begins at step 0"), std::string::npos) << notes[0];
+  // With one nothing is said.
+  TrainOptions whole = tiny(folder_, "whole");
+  std::stop_source later;
+  ASSERT_TRUE(train(
+                  whole,
+                  [&](const TrainProgress& progress) {
+                    if (progress.step == 5) {
+                      later.request_stop();
+                    }
+                  },
+                  later.get_token())
+                  .ok());
+  notes.clear();
+  whole.resume = true;
+  ASSERT_TRUE(train(whole, note).ok());
+  EXPECT_TRUE(notes.empty());
+}
+
 TEST_F(Train, PartsOfABatchAddUpToTheBatch) {
   TrainOptions one = tiny(folder_, "one");
   one.threads = 1;

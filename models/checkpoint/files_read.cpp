@@ -1,0 +1,106 @@
+#include "models/checkpoint/files_read.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "core/base/atomic_file.h"
+#include "models/checkpoint/shard_index.h"
+
+namespace locus::checkpoint {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kIndexLimit = std::size_t{128} << 20;
+
+// What readers ask for by name, but for weights.
+constexpr std::array<std::string_view, 19> kNames{"config.json",
+                                                  "generation_config.json",
+                                                  "preprocessor_config.json",
+                                                  "pe_config.json",
+                                                  "tokenizer.json",
+                                                  "tokenizer_config.json",
+                                                  "special_tokens_map.json",
+                                                  "added_tokens.json",
+                                                  "vocab.json",
+                                                  "merges.txt",
+                                                  "tokenizer.model",
+                                                  "spiece.model",
+                                                  "spm.model",
+                                                  "vocab.txt",
+                                                  "training.json",
+                                                  "loss.csv",
+                                                  "training_state.safetensors",
+                                                  "expected.safetensors",
+                                                  "model_1.safetensors"};
+
+bool is_index(const std::string& name) {
+  return name.ends_with(".safetensors.index.json") || name.ends_with(".bin.index.json");
+}
+
+bool is_usual_weights(const std::string& name) {
+  return name == "model.safetensors" || name == "pytorch_model.bin" || is_index(name);
+}
+
+bool may_be_weights(const fs::path& file) {
+  const std::string ending = file.extension().string();
+  return ending == ".safetensors" || ending == ".bin" || ending == ".pt" || ending == ".pth";
+}
+
+void add_shards(const fs::path& index, std::vector<fs::path>& files) {
+  const auto text = read_file(index, kIndexLimit);
+  const auto parsed = text.ok() ? parse_shard_index(*text, index) : Result<ShardIndex>(text.error());
+  if (!parsed.ok()) {
+    return;  // opening it says why
+  }
+  for (const auto& [tensor, shard] : parsed->weight_map) {
+    if (files.empty() || files.back() != index.parent_path() / shard) {  // tensors of a shard mostly follow each other
+      files.push_back(index.parent_path() / shard);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<fs::path> files_read(const fs::path& checkpoint) {
+  std::vector<fs::path> files;
+  std::error_code code;
+  const bool folder = fs::is_directory(checkpoint, code);
+  if (!folder && !fs::exists(checkpoint, code)) {
+    return files;
+  }
+  std::vector<fs::path> weights;  // of a folder whose weights have no usual name
+  bool usual = !folder;
+  const fs::path where = folder ? checkpoint : checkpoint.has_parent_path() ? checkpoint.parent_path() : fs::path(".");
+  for (fs::directory_iterator entry(where, code), end; !code && entry != end; entry.increment(code)) {
+    const fs::path& file = entry->path();
+    const std::string name = file.filename().string();
+    if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) {
+      files.push_back(file);
+    } else if (folder && is_usual_weights(name)) {
+      usual = true;
+      files.push_back(file);
+    } else if (folder && may_be_weights(file)) {
+      weights.push_back(file);
+    }
+    if (folder && is_index(name)) {
+      add_shards(file, files);
+    }
+  }
+  if (!usual) {
+    files.insert(files.end(), weights.begin(), weights.end());
+  }
+  if (!folder) {
+    files.push_back(checkpoint);
+    if (is_index(checkpoint.filename().string())) {
+      add_shards(checkpoint, files);
+    }
+  }
+  return files;
+}
+
+}  // namespace locus::checkpoint
