@@ -24,6 +24,8 @@ namespace locus::figure {
 struct Interval {
   double low = 0;
   double high = 1;
+
+  friend bool operator==(const Interval&, const Interval&) = default;
 };
 
 struct Axis {
@@ -35,7 +37,16 @@ struct Axis {
   // n+1). Numeric ticks of a panel with a heat map of whole cells (integer first and step) also sit in the middle of
   // their cell.
   std::shared_ptr<const std::vector<std::string>> cell_names;
+  // Where the camera counts other tokens than this map: for each whole coordinate of the camera, from 0, the coordinate
+  // on this axis; rising, at least two. Null: both count the same.
+  std::shared_ptr<const std::vector<double>> of_camera = nullptr;
 };
+
+// From the camera's axis to this one and back; beyond the ends as the whole goes.
+double from_camera(const Axis& axis, double camera);
+double to_camera(const Axis& axis, double own);
+// What this axis shows of what the camera sees: at least a quarter of a cell.
+Interval from_camera(const Axis& axis, const Interval& camera);
 
 // A matrix of values as coloured cells. Cell (r, c) covers [column_axis.first + c·step, …) × [row_axis.first + r·step,
 // …) of the Field. The values are shared, never copied per frame: a renderer may keep a texture for as long as the
@@ -113,6 +124,7 @@ using Layer = std::variant<HeatMap, Bars, Curve, Marker, Box, TokenStrip, ImageL
 
 struct Panel {
   std::string title;
+  std::vector<std::string> names = {};  // parts of it, in their order, that are shortened where it has no room
   Axis x;
   Axis y;
   bool equal_aspect = false;   // one data unit is the same length on both axes
@@ -126,6 +138,7 @@ struct Panel {
 
 struct Figure {
   std::string title;
+  std::vector<std::string> names = {};  // as a panel's
   int columns = 1;
   std::vector<Panel> panels;
   std::string recipe;  // JSON, embedded in exports

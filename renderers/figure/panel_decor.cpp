@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renderers/figure/titles.h"
 #include "renderers/figure/words.h"
 
 namespace locus::figure {
@@ -11,8 +12,11 @@ namespace {
 constexpr double kWordNames = 0.85;      // so large are names of words
 constexpr double kSmallestNames = 0.75;  // token names may shrink to this part of the tick text
 constexpr double kLongestName = 10;      // in tick text sizes; what is longer is elided
+constexpr double kLongestBeginning = 6;  // the same of a label that several words share: its beginning finds the place
 constexpr double kWordLine = 1.3;        // the room of a word along its axis, in text sizes
-constexpr double kMostWords = 2;         // that share a label, on average; beyond, cells are counted
+constexpr double kMaxWords = 2;          // that share a label, on average; beyond, cells are counted
+constexpr double kMaxLetterWords = 6;    // the same where tokens are letters, whose numbers find no place in a text
+constexpr double kLettersAWord = 3;      // cells a word, at least, where they are
 constexpr double kMostTicks = 9;         // on an axis, however long: more are not read
 
 // Whether a map of whole cells is drawn along x (or y): its ticks then name cells.
@@ -85,9 +89,10 @@ std::vector<Range> legible_words(const NamedCells& named, double line) {
     groups[groups.size() - 2].end = groups.back().end;
     groups.pop_back();
   }
-  return groups.size() > 1 && static_cast<double>(words.size()) <= kMostWords * static_cast<double>(groups.size())
-             ? groups
-             : std::vector<Range>();
+  const auto count = static_cast<double>(words.size());
+  const bool letters = count * kLettersAWord <= static_cast<double>(named.cells.size());
+  const double most = letters ? kMaxLetterWords : kMaxWords;
+  return groups.size() > 1 && count <= most * static_cast<double>(groups.size()) ? groups : std::vector<Range>();
 }
 
 // Cells too small for a name each: words, each named between lines where it begins and where the next one does.
@@ -97,13 +102,16 @@ std::optional<AxisLabels> word_labels(const NamedCells& named, bool along_x, dou
   if (words.empty()) {
     return std::nullopt;
   }
+  const auto count = static_cast<double>(words_of(named.names, named.cells).size());
+  const bool shared = count > kMaxWords * static_cast<double>(words.size());
+  const double longest = (shared ? kLongestBeginning : kLongestName) * style.tick_text();
   AxisLabels labels;
   labels.size = size;
   double width = 0;
   for (const Range& word : words) {
     const auto begin = static_cast<double>(word.begin);
     const std::string whole = printable(text_of(named.names, whole_words(named.names, word)));
-    const std::string text = elided(metrics, whole, size, kLongestName * style.tick_text());
+    const std::string text = elided(metrics, whole, size, longest);
     labels.ticks.push_back({begin, begin, ""});
     labels.ticks.push_back({begin, static_cast<double>(word.begin + word.end) / 2, text, false});
     const double advance = metrics.width(text, size);
@@ -284,7 +292,8 @@ PanelDecor measure(const Panel& panel, double plot_width, double plot_height, Ti
       margins.top, decor.legend_rows * 1.35 * style.tick_text() + style.gap() / 2 * (decor.legend_rows > 0 ? 1 : 0));
   decor.title_size = titles == Titles::kUsual ? style.title_text() : style.note_text();
   const double title_width = plot_width + 2 * std::min(margins.left, margins.right);
-  decor.title = balanced(metrics, panel.title, decor.title_size, title_width, titles == Titles::kSmall ? 1 : 2);
+  decor.title =
+      title_lines(metrics, panel.title, panel.names, decor.title_size, title_width, titles == Titles::kSmall ? 1 : 2);
   if (!decor.title.empty()) {
     const double gap = decor.legend_rows > 0 || !axes ? style.gap() / 2 : 0;
     decor.title_above = margins.top + gap;

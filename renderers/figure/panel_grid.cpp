@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "renderers/figure/titles.h"
+
 namespace locus::figure {
 namespace {
 
@@ -297,7 +299,7 @@ Layout lay_out_grid(const Figure& figure, double width, double height, const Sty
   Layout layout{width, height, style, std::vector<PanelLayout>(figure.panels.size()), {}};
   const double pad = style.aligned(style.gap());
   const double title_size = 1.1 * style.title_text();
-  const auto title = wrapped(metrics, figure.title, title_size, width - 2 * pad, 2);
+  const auto title = title_lines(metrics, figure.title, figure.names, title_size, width - 2 * pad, 2);
   const double title_height =
       static_cast<double>(title.size()) * TextMetrics::line_height(title_size) + (title.empty() ? 0 : style.gap());
 

@@ -189,7 +189,11 @@ std::vector<Tick> make_ticks(const TickRequest& request) {
   return linear_ticks(request, low, high);
 }
 
-std::vector<Tick> color_bar_ticks(const ColorScale& scale, double length, const LabelRoom& room) {
+namespace {
+
+// The ticks of low … high along `length`, each at its share of it; what touches its lower neighbour is left out where
+// the transfer spaces them unevenly.
+std::vector<Tick> scale_ticks(const ColorScale& scale, double length, const LabelRoom& room) {
   TickRequest request;
   request.length = length;
   request.room = room;
@@ -202,7 +206,7 @@ std::vector<Tick> color_bar_ticks(const ColorScale& scale, double length, const 
   for (Tick& tick : ticks) {
     tick.at = static_cast<double>(normalised(scale, static_cast<float>(tick.value)));
   }
-  if (scale.transfer == Transfer::kGamma) {  // unevenly spaced: drop what touches its lower neighbour
+  if (scale.transfer == Transfer::kGamma) {
     double end = -1e300;
     std::vector<Tick> kept;
     for (Tick& tick : ticks) {
@@ -215,6 +219,49 @@ std::vector<Tick> color_bar_ticks(const ColorScale& scale, double length, const 
     ticks = std::move(kept);
   }
   return ticks;
+}
+
+std::string negative(const std::string& label) {
+  return "−" + label;
+}
+
+// A centred scale's: 0 in the middle, those of its magnitudes above, and their mirror images below.
+std::vector<Tick> centred_ticks(const ColorScale& scale, double length, const LabelRoom& room) {
+  const Magnitudes sides = magnitudes(scale);
+  ColorScale half = scale;
+  if (scale.transfer == Transfer::kLinear) {  // evenly spaced through 0
+    half.low = -sides.largest;
+    half.high = sides.largest;
+    return scale_ticks(half, length, room);
+  }
+  half.centred = false;
+  half.low = sides.least;
+  half.high = sides.largest;
+  std::vector<Tick> ticks;
+  Tick zero;
+  zero.at = 0.5;
+  zero.label = tick_label(0, 1);
+  for (Tick& tick : scale_ticks(half, length / 2, [&](const std::string& label) { return room(negative(label)); })) {
+    const double gap = (room(zero.label) + room(tick.label)) / 2;
+    if (tick.value == 0 || tick.at * length / 2 < gap) {
+      continue;
+    }
+    Tick below = tick;
+    below.value = -tick.value;
+    below.at = 0.5 - tick.at / 2;
+    below.label = tick.label.empty() ? "" : negative(tick.label);
+    ticks.insert(ticks.begin(), below);
+    tick.at = 0.5 + tick.at / 2;
+    ticks.push_back(std::move(tick));
+  }
+  ticks.insert(ticks.begin() + static_cast<std::ptrdiff_t>(ticks.size() / 2), zero);
+  return ticks;
+}
+
+}  // namespace
+
+std::vector<Tick> color_bar_ticks(const ColorScale& scale, double length, const LabelRoom& room) {
+  return scale.centred ? centred_ticks(scale, length, room) : scale_ticks(scale, length, room);
 }
 
 }  // namespace locus::figure

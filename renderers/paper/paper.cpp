@@ -6,6 +6,7 @@
 
 #include "core/base/atomic_file.h"
 #include "renderers/paper/formats.h"
+#include "renderers/paper/png_chunks.h"
 
 namespace locus::paper {
 namespace {
@@ -97,6 +98,9 @@ Result<std::string> read_recipe(const std::filesystem::path& file) {
   LOCUS_TRY(const std::string content, read_file(file, kMaxFileBytes));
   const QByteArray bytes = QByteArray::fromStdString(content);
   const bool is_png = bytes.startsWith("\x89PNG");
+  if (const Status whole = is_png ? check_png(content) : Status(); !whole.ok()) {
+    return whole.error().within(file.string());
+  }
   const auto recipe = is_png ? recipe_of_png(bytes) : recipe_of_xml(bytes);
   if (!recipe) {
     return bad_input("expected a PNG, SVG or PDF figure with an embedded recipe, found none", file.string());

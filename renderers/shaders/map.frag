@@ -11,7 +11,7 @@ layout(constant_id = 1) const uint kTransfer = 0u;
 
 layout(location = 0) in vec2 cell;            // of the level
 layout(location = 1) flat in ivec4 texels;    // the level's first texel, texels a strip, its last column and row
-layout(location = 2) flat in vec4 scale;      // low, 1 / range, gamma, opacity
+layout(location = 2) flat in vec4 scale;      // low, 1 / range, gamma, opacity; of magnitudes where centred
 layout(location = 3) flat in uvec4 choices;   // colormap, reduction, samples across and down
 layout(location = 4) flat in vec4 mask;       // premultiplied
 layout(location = 5) flat in vec2 extent;     // cells of the level a pixel covers
@@ -20,6 +20,7 @@ layout(location = 0) out vec4 out_color;  // premultiplied
 
 const uint kLog = 1u;
 const uint kGamma = 2u;
+const uint kCentred = 3u;  // and above: |value| by kTransfer − kCentred on each side of the middle
 const uint kMax = 1u;  // of Reduction
 const float kNone = -3.2e38;  // below: no value (FieldTextures writes it so)
 
@@ -79,12 +80,19 @@ float sampled() {
   return reduced();
 }
 
-float normalised(float value) {
-  if (kTransfer == kLog) {
+float share(uint transfer, float value) {
+  if (transfer == kLog) {
     return value > 0.0 ? clamp((log(value) - scale.x) * scale.y, 0.0, 1.0) : 0.0;
   }
   float t = clamp((value - scale.x) * scale.y, 0.0, 1.0);
-  return kTransfer == kGamma && t > 0.0 ? pow(t, scale.z) : t;
+  return transfer == kGamma && t > 0.0 ? pow(t, scale.z) : t;
+}
+
+float normalised(float value) {
+  if (kTransfer < kCentred) {
+    return share(kTransfer, value);
+  }
+  return 0.5 + 0.5 * sign(value) * share(kTransfer - kCentred, abs(value));
 }
 
 void main() {

@@ -55,8 +55,10 @@ Rect pixels_of(const Rect& rect) {
 void set_scale(const ColorScale& scale, double opacity, MapInstance& instance) {
   const bool logs = scale.transfer == Transfer::kLog;
   const auto bound = [&](float value) { return logs ? std::log(std::max(value, 1e-30F)) : value; };
-  const float range = bound(scale.high) - bound(scale.low);
-  instance.scale[0] = bound(scale.low);
+  const Magnitudes sides = magnitudes(scale);
+  const float low = bound(scale.centred ? sides.least : scale.low);
+  const float range = bound(scale.centred ? sides.largest : scale.high) - low;
+  instance.scale[0] = low;
   instance.scale[1] = range > 0 ? 1 / range : 0;
   instance.scale[2] = scale.gamma;
   instance.scale[3] = to_float(opacity);
@@ -139,12 +141,13 @@ void SceneBuilder::push(const ShapeInstance& instance, VkDescriptorSet set) {
   list_.shapes.push_back(instance);
 }
 
-void SceneBuilder::push(const MapInstance& instance, Transfer transfer, VkDescriptorSet set) {
+void SceneBuilder::push(const MapInstance& instance, const ColorScale& scale, VkDescriptorSet set) {
   Batch wanted;
   wanted.kind = Batch::Kind::kMaps;
   const bool square = instance.choices[2] == instance.choices[3];
   wanted.map.taps = square && instance.choices[2] <= 2 ? instance.choices[2] : 0;
-  wanted.map.transfer = transfer;
+  wanted.map.transfer = scale.transfer;
+  wanted.map.centred = scale.centred;
   wanted.map.opaque = instance.scale[3] >= 1 && (instance.colors[0] & 0xFFU) == 0xFF;
   wanted.set = set;
   batch(wanted, list_.maps.size());
@@ -278,7 +281,7 @@ void SceneBuilder::add_part(const MapMark& mark, const FieldPart& part) {
   instance.choices[3] = static_cast<std::uint32_t>(sampling.row_taps);
   instance.extent[0] = to_float(std::abs(1 / column));
   instance.extent[1] = to_float(std::abs(1 / row));
-  push(instance, mark.scale.transfer, part.texels->set());
+  push(instance, mark.scale, part.texels->set());
 }
 
 Status SceneBuilder::operator()(const MapMark& mark) {

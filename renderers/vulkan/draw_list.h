@@ -62,7 +62,7 @@ class SceneBuilder {
   double y(double canvas) const { return place_.y_px + canvas * place_.scale; }
   ShapeInstance shape(ShapeInstance::Kind kind, figure::Color color) const;
   void push(const ShapeInstance& instance, VkDescriptorSet set);
-  void push(const MapInstance& instance, figure::Transfer transfer, VkDescriptorSet set);
+  void push(const MapInstance& instance, const figure::ColorScale& scale, VkDescriptorSet set);
   void add_background(const figure::Scene& scene);
   void batch(const Batch& wanted, std::size_t index);
   void segment(figure::Point from, figure::Point to, double width, figure::Color color, bool flat);

@@ -197,7 +197,7 @@ Status Pipelines::need(const MapKind& kind) {
   PipelineHandle& pipeline = maps_[index(kind)];
   if (!pipeline) {
     const Program program{kMapVertex,          kMapFragment, map_attributes(),
-                          sizeof(MapInstance), !kind.opaque, {kind.taps, static_cast<std::uint32_t>(kind.transfer)}};
+                          sizeof(MapInstance), !kind.opaque, {kind.taps, transfer(kind)}};
     LOCUS_TRY(pipeline, make_pipeline(device_, program, map_layout_.get(), render_pass_, samples_));
   }
   return {};

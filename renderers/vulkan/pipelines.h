@@ -40,6 +40,7 @@ struct MapKind {
   bool opaque = false;     // nothing shows through: blending costs as much as sampling
   std::uint32_t taps = 0;  // samples along each axis of a pixel: 1, 2, or 0 for any number
   figure::Transfer transfer = figure::Transfer::kLinear;
+  bool centred = false;  // as figure::ColorScale has it
 
   bool operator==(const MapKind&) const = default;
 };
@@ -60,8 +61,13 @@ class Pipelines {
   VkPipeline maps(const MapKind& kind) const { return maps_[index(kind)].get(); }  // that need() has made
 
  private:
+  static constexpr std::size_t kTaps = 3;
+  static constexpr std::size_t kTransfers = 6;          // three, centred or not
+  static std::uint32_t transfer(const MapKind& kind) {  // as map.frag counts them
+    return static_cast<std::uint32_t>(kind.transfer) + (kind.centred ? 3U : 0U);
+  }
   static std::size_t index(const MapKind& kind) {
-    return (kind.opaque ? 9U : 0U) + 3 * kind.taps + static_cast<std::size_t>(kind.transfer);
+    return ((kind.opaque ? kTaps : 0) + kind.taps) * kTransfers + transfer(kind);
   }
 
   VkDevice device_ = VK_NULL_HANDLE;
@@ -71,7 +77,7 @@ class Pipelines {
   PipelineLayoutHandle map_layout_;
   PipelineHandle fills_;
   PipelineHandle shapes_;
-  std::array<PipelineHandle, 18> maps_;
+  std::array<PipelineHandle, 2 * kTaps * kTransfers> maps_;
 };
 
 }  // namespace locus::vulkan

@@ -67,6 +67,32 @@ TEST(Colormap, ValuesMapByTransferAndNanIsMasked) {
   EXPECT_EQ(color_of(scale, std::numeric_limits<float>::quiet_NaN()), 0x12345678U);
 }
 
+TEST(Colormap, CentredScalesCountMagnitudesOnBothSidesOfTheMiddle) {
+  ColorScale scale;
+  scale.colormap = "vik";
+  scale.centred = true;
+  scale.low = -2;
+  scale.high = 4;  // the larger end holds for both sides
+  EXPECT_EQ(normalised(scale, 0), 0.5F);
+  EXPECT_NEAR(normalised(scale, 2), 0.75F, 1e-6F);
+  EXPECT_NEAR(normalised(scale, -2), 0.25F, 1e-6F);
+  EXPECT_EQ(normalised(scale, -9), 0);
+  scale.transfer = Transfer::kGamma;
+  scale.gamma = 0.5F;
+  EXPECT_EQ(normalised(scale, 0), 0.5F);
+  EXPECT_NEAR(normalised(scale, 1), 0.75F, 1e-6F);  // √(1/4) of the upper half
+  EXPECT_NEAR(normalised(scale, -1), 0.25F, 1e-6F);
+  scale.transfer = Transfer::kLog;
+  EXPECT_EQ(normalised(scale, 0), 0.5F);
+  EXPECT_NEAR(normalised(scale, 0.04F), 0.75F, 1e-6F);  // two decades of the four below 4
+  EXPECT_NEAR(normalised(scale, -0.04F), 0.25F, 1e-6F);
+  EXPECT_EQ(normalised(scale, 1e-5F), 0.5F);
+  scale.low = 0.04F;  // the least magnitude
+  EXPECT_NEAR(normalised(scale, -0.4F), 0.25F, 1e-6F);
+  scale.low = scale.high = 0;
+  EXPECT_EQ(normalised(scale, 1), 0.5F);
+}
+
 TEST(Colormap, AnEmptyRangeIsItsLowEnd) {
   ColorScale scale;
   scale.low = scale.high = 3;

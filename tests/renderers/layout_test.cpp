@@ -457,6 +457,35 @@ TEST(Layout, AWordThatTheEdgeOfAMapCutsIsNamedWhole) {
   EXPECT_EQ(whole_words(tokens, {4, 8}), (Range{4, 8}));
 }
 
+// A text of letters is read by its words for three times as long as a text of words, which then is counted.
+TEST(Layout, MapsOfLettersNameTheWordsThatTheyMake) {
+  const text::Typeface typeface;
+  const std::string word = "read";
+  const auto named = [&](bool letters, int words) {
+    std::vector<std::string> names;
+    for (int n = 0; n < words; ++n) {
+      if (letters) {
+        for (const char letter : word) {
+          names.emplace_back(1, letter);
+        }
+        names.emplace_back("·");
+      } else {
+        names.push_back("·" + word);
+      }
+    }
+    Figure figure = samples::attention(static_cast<std::int64_t>(names.size()));
+    figure.panels[0].x.cell_names = figure.panels[0].y.cell_names =
+        std::make_shared<const std::vector<std::string>>(names);
+    const Layout layout = lay_out(figure, 560, 480, Style::light(12, 1), typeface);
+    return std::ranges::any_of(layout.panels[0].texts,
+                               [&](const PlacedText& each) { return each.text.starts_with(word); });
+  };
+  EXPECT_TRUE(named(true, 60));
+  EXPECT_TRUE(named(true, 120));  // more than three words a label
+  EXPECT_FALSE(named(true, 400));
+  EXPECT_FALSE(named(false, 120));
+}
+
 // Tokens that are long words: three maps stand beside each other with numbers, not below each other with words.
 TEST(Layout, WordsLeaveTheirRoomToMapsThatTheyWouldHalve) {
   const text::Typeface typeface;

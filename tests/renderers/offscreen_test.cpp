@@ -82,8 +82,14 @@ TEST(Offscreen, ShaderColoursAreTheCpusColours) {
   OffscreenDrawing drawing;
   const auto field = random_field(64, 48, 1);
   for (const Colormap& map : colormaps()) {
-    for (const Transfer transfer : {Transfer::kLinear, Transfer::kLog, Transfer::kGamma}) {
+    for (const auto& [transfer, centred] : {std::pair{Transfer::kLinear, false},
+                                            {Transfer::kLog, false},
+                                            {Transfer::kGamma, false},
+                                            {Transfer::kLinear, true},
+                                            {Transfer::kLog, true},
+                                            {Transfer::kGamma, true}}) {
       ColorScale scale{map.name, transfer == Transfer::kLog ? 0.01F : -0.8F, 1.1F, transfer, 0.45F, 0x336699FF};
+      scale.centred = centred;
       const PixelImage image = drawing.draw(map_scene(field, scale, 3, Reduction::kMax));
       for (std::int64_t r = 0; r < field->rows; ++r) {
         for (std::int64_t c = 0; c < field->columns; ++c) {

@@ -128,5 +128,31 @@ TEST(Ticks, ColourBarTicksFollowTheTransfer) {
   }
 }
 
+TEST(Ticks, ColourBarsOfCentredScalesAreMirrorImagesAroundZero) {
+  ColorScale scale;
+  scale.colormap = "vik";
+  scale.centred = true;
+  scale.low = -9;
+  scale.high = 9;
+  for (const Transfer transfer : {Transfer::kLinear, Transfer::kGamma, Transfer::kLog}) {
+    scale.transfer = transfer;
+    scale.gamma = 0.5F;
+    const auto ticks = color_bar_ticks(scale, 240, [](const std::string&) { return 16.0; });
+    ASSERT_GE(ticks.size(), 5U);
+    EXPECT_EQ(ticks.size() % 2, 1U);
+    for (std::size_t n = 0; n < ticks.size(); ++n) {
+      const Tick& mirror = ticks[ticks.size() - 1 - n];
+      EXPECT_DOUBLE_EQ(ticks[n].value, -mirror.value);
+      EXPECT_NEAR(ticks[n].at, static_cast<double>(normalised(scale, static_cast<float>(ticks[n].value))), 1e-6);
+      EXPECT_NEAR(ticks[n].at + mirror.at, 1, 1e-6);
+      EXPECT_EQ(ticks[n].label.starts_with("−"), ticks[n].value < 0 && !ticks[n].label.empty());
+      EXPECT_TRUE(n == 0 || ticks[n].at > ticks[n - 1].at);
+      EXPECT_TRUE(n == 0 || ticks[n].label.empty() || ticks[n - 1].label.empty() ||
+                  240 * (ticks[n].at - ticks[n - 1].at) > 15.9);
+    }
+    EXPECT_EQ(ticks[ticks.size() / 2].label, "0");
+  }
+}
+
 }  // namespace
 }  // namespace locus::figure
