@@ -1,6 +1,8 @@
 // locus: the workbench and the command line, one program.
 #include "app/cli/command_line.h"
 #if LOCUS_GUI
+#include <unistd.h>
+
 #include "app/cli/interrupt.h"
 #include "app/cli/paint.h"
 #include "app/session/session.h"
@@ -27,7 +29,14 @@ Result<int> draw_figures(const locus::cli::WorkbenchRequest& request, const locu
   }
   LOCUS_TRY(const auto painter, locus::cli::Painter::create());
   const locus::cli::Interrupt interrupt;
-  LOCUS_TRY(const auto rendered, locus::workbench::render_session(session, request.figures, interrupt.token()));
+  const auto drawn = locus::workbench::render_session(
+      session, request.figures, interrupt.token(), [&](const locus::ProgressReport& news) {
+        if (isatty(STDERR_FILENO) != 0) {  // elsewhere the files that are printed say it
+          context.console.progress(news.what);
+        }
+      });
+  context.console.end_progress();
+  LOCUS_TRY(const auto rendered, drawn);
   for (const std::string& warning : rendered.warnings) {
     context.console.warn(warning);
   }

@@ -117,6 +117,22 @@ void Arguments::positionals(const std::string& name, std::vector<std::string>& v
   app_.add_option(name, values, help)->type_name("");
 }
 
+void Arguments::files(const std::string& name, FileUse use, const std::string& value) {
+  files(name, use, [&value] { return value.empty() ? std::vector<std::string>() : std::vector<std::string>{value}; });
+}
+
+void Arguments::files(const std::string& name, FileUse use, const std::optional<std::string>& value) {
+  files(name, use, [&value] { return value ? std::vector<std::string>{*value} : std::vector<std::string>(); });
+}
+
+void Arguments::files(const std::string& name, FileUse use, const std::vector<std::string>& values) {
+  files(name, use, [&values] { return values; });
+}
+
+void Arguments::files(const std::string& name, FileUse use, std::function<std::vector<std::string>()> typed) {
+  files_.push_back({command_, name, use, std::move(typed)});
+}
+
 void Arguments::footer(const std::string& text) {
   app_.footer(text);
 }
@@ -131,14 +147,14 @@ Parser::Parser() : app_(std::make_unique<CLI::App>("Locus: see how a transformer
 Parser::~Parser() = default;
 
 Arguments Parser::root() {
-  return Arguments(*app_, table_, "");
+  return Arguments(*app_, table_, files_, "");
 }
 
 Arguments Parser::add_command(const std::string& name, const std::string& summary) {
   CLI::App* const app = app_->add_subcommand(name, summary);
   app->set_help_flag("-h,--help", "print this help");
   commands_.push_back(app);
-  return Arguments(*app, table_, name);
+  return Arguments(*app, table_, files_, name);
 }
 
 Result<Parsed> Parser::parse(int argc, const char* const* argv) {

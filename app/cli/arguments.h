@@ -33,12 +33,27 @@ struct Option {
   Parameter parameter;  // its kind, default, bounds and choices
 };
 
+// What an option's words are of.
+enum class FileUse {
+  kRead,        // a file
+  kCheckpoint,  // a checkpoint's folder or file, or its name in the hub's cache; also traces and sessions
+  kWritten      // a file
+};
+
+// The words typed for an option that names files.
+struct NamedFiles {
+  std::string command;  // empty: before the sub-command
+  std::string name;
+  FileUse use = FileUse::kRead;
+  std::function<std::vector<std::string>()> typed;  // once parsed; lives as long as what the options are read into
+};
+
 // Each function binds `value`, which must outlive parsing and keeps its value, the default, when the option is not
 // given.
 class Arguments {
  public:
-  Arguments(CLI::App& app, std::vector<Option>& table, std::string command)
-      : app_(app), table_(table), command_(std::move(command)) {}
+  Arguments(CLI::App& app, std::vector<Option>& table, std::vector<NamedFiles>& files, std::string command)
+      : app_(app), table_(table), files_(files), command_(std::move(command)) {}
 
   void flag(const std::string& name, bool& value, const std::string& help);
   void text(const std::string& name, std::string& value, const std::string& help);
@@ -58,6 +73,11 @@ class Arguments {
   void parameter(const std::string& name, const Parameter& parameter, std::optional<std::string>& typed);
   void positional(const std::string& name, std::string& value, bool required, const std::string& help);
   void positionals(const std::string& name, std::vector<std::string>& values, const std::string& help);
+  // Says that what is typed for an option names files: nothing that is read may be written (named_files.h).
+  void files(const std::string& name, FileUse use, const std::string& value);
+  void files(const std::string& name, FileUse use, const std::optional<std::string>& value);
+  void files(const std::string& name, FileUse use, const std::vector<std::string>& values);
+  void files(const std::string& name, FileUse use, std::function<std::vector<std::string>()> typed);
   // Shown at the end of --help.
   void footer(const std::string& text);
 
@@ -68,6 +88,7 @@ class Arguments {
 
   CLI::App& app_;
   std::vector<Option>& table_;
+  std::vector<NamedFiles>& files_;
   std::string command_;
 };
 
@@ -89,10 +110,13 @@ class Parser {
   Result<Parsed> parse(int argc, const char* const* argv);
   // Every option that was declared and takes a value it can refuse.
   const std::vector<Option>& options() const { return table_; }
+  // Every option whose words name files.
+  const std::vector<NamedFiles>& files() const { return files_; }
 
  private:
   std::unique_ptr<CLI::App> app_;
   std::vector<Option> table_;
+  std::vector<NamedFiles> files_;
   std::vector<CLI::App*> commands_;
 };
 

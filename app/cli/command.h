@@ -8,6 +8,7 @@
 
 #include "app/cli/arguments.h"
 #include "app/cli/console.h"
+#include "core/base/input_files.h"
 #include "core/base/result.h"
 
 namespace locus::cli {
@@ -24,6 +25,7 @@ struct Globals {
 struct Context {
   const Globals& globals;
   Console& console;
+  const InputFiles& inputs;    // what it reads: not to be written over
   const std::string& command;  // the command line as it can be recorded: file names instead of paths
 };
 

@@ -1,10 +1,15 @@
 #include "app/cli/command_line.h"
 
+#include <csignal>
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <optional>
 
+#include "app/cli/named_files.h"
+#include "core/base/instruction_sets.h"
 #include "models/checkpoint/hub_cache.h"
+#include "models/checkpoint/mapping_guard.h"
 #include "models/model.h"
 #include "models/threads.h"
 
@@ -17,6 +22,7 @@ void declare_globals(Arguments arguments, Globals& globals) {
   arguments.choice("--device", globals.device, {"cpu", "cuda"}, "where models run");
   arguments.text("--config-dir", globals.config_dir, "folder of settings, sessions and recent files");
   arguments.text("--log", globals.log, "append what is printed to this file");
+  arguments.files("--log", FileUse::kWritten, globals.log);
 }
 
 // Runs `work`, with what escapes it as an Error: memory that ran out is too large, anything else a bug of ours.
@@ -48,7 +54,9 @@ std::string recordable(int argc, char** argv) {
 
 Status run_action(const Action& action, const Context& context) {
   Result<Status> outcome = guarded([&] { return action(context); });
-  return outcome.ok() ? outcome.value() : Status(outcome.error());
+  const Status status = outcome.ok() ? outcome.value() : Status(outcome.error());
+  const std::optional<Error> lost = checkpoint::lost_file();
+  return status.ok() && lost ? Status(*lost) : status;
 }
 
 Result<int> run_workbench(int argc, char** argv, OpenWorkbench open_workbench, WorkbenchRequest request,
@@ -76,6 +84,7 @@ int run(int argc, char** argv, OpenWorkbench open_workbench, Console& console) {
   parser.root().text("--figures", request.figures, "draw the figures of a session into this folder, without a window");
   parser.root().positionals("PATH", request.paths,
                             "checkpoints, sessions, traces, texts or images to open in the workbench");
+  parser.root().files("PATH", FileUse::kCheckpoint, request.paths);
   std::vector<Action> actions;
   for (const Command& command : commands()) {
     Arguments arguments = parser.add_command(command.name, command.summary);
@@ -89,13 +98,22 @@ int run(int argc, char** argv, OpenWorkbench open_workbench, Console& console) {
   if (parsed->kind == Parsed::Kind::kPrinted) {
     return 0;
   }
+  const bool sub_command = parsed->kind == Parsed::Kind::kCommand;
+  const std::string command = sub_command ? commands()[parsed->command].name : "";
+  const InputFiles inputs = inputs_of(parser.files(), command);
+  if (const Status status = check_outputs(parser.files(), command, inputs); !status.ok()) {
+    return console.fail(status.error());
+  }
   if (const Status status = console.open_log(globals.log); !status.ok()) {
     return console.fail(status.error());
   }
+  if (const Result<std::int64_t> kernels = chosen_version(); !kernels.ok()) {
+    return console.fail(kernels.error());
+  }
   models::set_threads(models::bounded_threads(globals.threads));  // 0: all cores; LibTorch alone may start with one
   const std::string recorded = recordable(argc, argv);
-  const Context context{globals, console, recorded};
-  if (parsed->kind == Parsed::Kind::kNone) {
+  const Context context{globals, console, inputs, recorded};
+  if (!sub_command) {
     const Result<int> status = run_workbench(argc, argv, open_workbench, request, context);
     return status.ok() ? *status : console.fail(status.error());
   }
@@ -110,6 +128,7 @@ int run(int argc, char** argv, OpenWorkbench open_workbench, Console& console) {
 
 int run_command_line(int argc, char** argv, OpenWorkbench open_workbench) {
   hold_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file larger than the limit is an error of write(), which is told
   Console console;
   return console.finish(run(argc, argv, open_workbench, console));
 }

@@ -3,12 +3,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
 
+#include "core/base/atomic_file.h"
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 
 namespace locus::cli {
 
@@ -23,6 +26,7 @@ Status Console::open_log(const std::string& path) {
   if (path.empty()) {
     return {};
   }
+  LOCUS_CHECK(check_writable(path));
   log_.open(path, std::ios::app);
   if (!log_) {
     return bad_input("cannot be opened for writing", path);
@@ -104,29 +108,6 @@ void Console::log(const std::string& line) {
   }
 }
 
-namespace {
-
-// Bytes of the UTF-8 sequence that starts at `n`, 0 when it is not one.
-std::size_t sequence_length(const std::string& text, std::size_t n) {
-  const auto byte = static_cast<unsigned char>(text[n]);
-  const std::size_t length = byte < 0x80                   ? 1
-                             : byte >= 0xF0 && byte < 0xF5 ? 4
-                             : byte >= 0xE0                ? 3
-                             : byte >= 0xC2                ? 2
-                                                           : 0;
-  if (length == 0 || byte >= 0xF5 || n + length > text.size()) {
-    return 0;
-  }
-  for (std::size_t m = 1; m < length; ++m) {
-    if ((static_cast<unsigned char>(text[n + m]) & 0xC0) != 0x80) {
-      return 0;
-    }
-  }
-  return length;
-}
-
-}  // namespace
-
 void hold_standard_streams() {
   const char* const devices[] = {"/dev/null", "/dev/full", "/dev/full"};
   for (int stream = 0; stream < 3; ++stream) {
@@ -146,19 +127,11 @@ Error keeping(Error error, const std::string& kept) {
 }
 
 std::string one_line(const std::string& text) {
-  std::string line;
-  for (std::size_t n = 0; n < text.size();) {
-    const std::size_t length = sequence_length(text, n);
-    if (length == 0) {
-      line += "\xEF\xBF\xBD";
-      ++n;
-    } else {
-      const auto byte = static_cast<unsigned char>(text[n]);
-      line += byte < 0x20 || byte == 0x7F ? std::string(" ") : text.substr(n, length);
-      n += length;
-    }
-  }
-  return line;
+  constexpr std::size_t kMaxCharacters = 2000;  // quotes are far shorter: what is longer is a mistake of ours
+  std::string line = text;
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  return shown(line, kMaxCharacters);
 }
 
 std::string right(const std::string& text, std::size_t width) {

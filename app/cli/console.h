@@ -47,7 +47,8 @@ void hold_standard_streams();
 // `error`, with what was kept where it is the user's stop: "cancelled; no trace was written".
 Error keeping(Error error, const std::string& kept);
 
-// `text` on one line: control characters become spaces, invalid UTF-8 is replaced.
+// `text` on one line: its line ends and tabs become spaces, other controls and broken UTF-8 escapes
+// (core/base/shown.h).
 std::string one_line(const std::string& text);
 
 // `text` behind spaces, `width` characters in all.

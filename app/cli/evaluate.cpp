@@ -133,10 +133,23 @@ Status run_record_seeds(const EvaluateOptions& options, const Context& context) 
   return {};
 }
 
+// --record writes the checkpoints' own records: no file that is measured on.
+Status check_records(const EvaluateOptions& options) {
+  InputFiles measured;
+  for (const std::string& file : options.validate) {
+    measured.add(file);
+  }
+  for (const std::string& path : options.record ? options.paths : std::vector<std::string>()) {
+    LOCUS_CHECK(measured.check(std::filesystem::path(path) / "training.json", "--record"));
+  }
+  return {};
+}
+
 Status run_evaluate(const EvaluateOptions& options, const Context& context) {
   if (options.paths.empty()) {
     return usage("evaluate: expected at least one PATH");
   }
+  LOCUS_CHECK(check_records(options));
   if (!options.seeds.empty()) {
     return run_record_seeds(options, context);
   }
@@ -183,8 +196,10 @@ Action declare_evaluate(Arguments& arguments) {
   auto options = std::make_shared<EvaluateOptions>();
   arguments.positional("TASK", options->task, true, "what is measured; locus train --help lists the tasks");
   arguments.positionals("PATH", options->paths, "checkpoints");
+  arguments.files("PATH", FileUse::kCheckpoint, options->paths);
   arguments.repeated("--task-option", options->task_options, "an option of the task, instead of the trained one");
   arguments.list("--validate", options->validate, "task text: files to measure bits per byte on");
+  arguments.files("--validate", FileUse::kRead, options->validate);
   arguments.integer("--samples", options->samples, {}, "sequences a split; 0: the task's own");
   arguments.repeated("--split", options->splits, "measure only this split: in, or another of the task", "NAME");
   arguments.flag(
@@ -193,6 +208,7 @@ Action declare_evaluate(Arguments& arguments) {
       "--rope-scaling all of it into `what_if`");
   arguments.list("--seeds", options->seeds,
                  "the same training with other seeds: keep what they came to in PATH's training.json, measure nothing");
+  arguments.files("--seeds", FileUse::kCheckpoint, options->seeds);
   arguments.integer("--map", options->map_samples, {},
                     "sequences a cell of the task's map (addition: by operand lengths)");
   options->overrides.declare(arguments);

@@ -9,8 +9,10 @@
 #include "app/cli/figure_options.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/paint.h"
+#include "app/session/input_paths.h"
 #include "app/session/open_columns.h"
 #include "app/session/paper_input.h"
+#include "app/session/pins.h"
 #include "app/session/recipe.h"
 #include "app/session/view_input.h"
 #include "app/views/data_file.h"
@@ -164,7 +166,9 @@ class Drawing {
         session::Recipe one = recipe_;
         one.session.state.layer = layer;
         one.session.state.head = head;
-        LOCUS_CHECK(write_figure(painter, one, all_layers || all_heads ? session::numbered(file, layer, head) : file));
+        const fs::path own = all_layers || all_heads ? session::numbered(file, layer, head) : file;
+        LOCUS_CHECK(context_.inputs.check(own, "--out"));
+        LOCUS_CHECK(write_figure(painter, one, own));
       }
     }
     return {};
@@ -222,6 +226,7 @@ Status draw(session::Recipe recipe, const Painter* painter, const FigureOptions&
   LOCUS_CHECK(options.recipe.empty() ? check_traces(recipe.session.input, columns) : Status());
   LOCUS_CHECK(check_sides(recipe.session, columns));
   columns = session::on_side(std::move(columns), recipe.session.state.side);
+  session::settle_tokens(recipe.session.state, *columns.front().trace);
   for (const views::Column& column : columns) {
     LOCUS_CHECK(view->available(column));
   }
@@ -246,7 +251,15 @@ Status run_figure(const FigureOptions& options, const Context& context) {
     LOCUS_CHECK(views::check_data_name(options.data));
   }
   LOCUS_TRY(session::Recipe recipe, options.read());
-  const Status drawn = draw(std::move(recipe), painter.get(), options, context);
+  InputFiles inputs = context.inputs;
+  session::add_inputs(recipe.session, inputs);  // what a recipe names is read too
+  LOCUS_CHECK(inputs.check(options.out, "--out"));
+  if (!options.data.empty()) {
+    LOCUS_CHECK(inputs.check(options.data, "--data"));
+    LOCUS_CHECK(inputs.check(options.data + ".recipe.json", "--data"));
+  }
+  const Context guarding{context.globals, context.console, inputs, context.command};
+  const Status drawn = draw(std::move(recipe), painter.get(), options, guarding);
   // What a recipe asks for wrongly is no mistake of the command line.
   const bool of_file = !drawn.ok() && !options.recipe.empty() && drawn.error().code == ErrorCode::kUsage;
   return of_file ? Status(bad_input(drawn.error().describe(), options.recipe)) : drawn;

@@ -58,6 +58,7 @@ Result<session::Recipe> recipe_of(const FigureOptions& options) {
     LOCUS_TRY(session.input, options.input.read());
   }
   LOCUS_CHECK(options.state.read(session.state));
+  session::hand_out_heads(session.state, session.checkpoints);
   session.state.difference = session.state.difference || !options.reference.empty();
   LOCUS_TRY(const auto pairs, split_pairs("--option", options.view_options));
   LOCUS_TRY(session.state.options[session.state.view], views::parse_options(*view, pairs));
@@ -138,17 +139,24 @@ std::string view_help() {
 
 void FigureOptions::declare(Arguments& arguments) {
   arguments.positionals("VIEW PATH", words, "a view, then checkpoints or traces: the columns that are compared");
+  arguments.files("PATH", FileUse::kCheckpoint, words);
   input.declare(arguments);
   overrides.declare(arguments);
   edits.declare(arguments);
   arguments.text("--recipe", recipe,
                  "make this figure (or .recipe.json) again; PATHs say where its checkpoints are now");
+  arguments.files("--recipe", FileUse::kRead, recipe);
   state.declare(arguments);
   arguments.text("--reference", reference,
                  "a checkpoint, of the PATHs or another: shows what the others differ from it by");
+  arguments.files("--reference", FileUse::kCheckpoint, reference);
   arguments.repeated("--option", view_options, "an option of the view");
   arguments.text("--out", out, "file to draw: .png, .svg or .pdf");
   arguments.text("--data", data, "file for the numbers: .npy or .csv");
+  arguments.files("--out", FileUse::kWritten, out);
+  arguments.files("--data", FileUse::kWritten, [this] {
+    return data.empty() ? std::vector<std::string>() : std::vector<std::string>{data, data + ".recipe.json"};
+  });
   arguments.number("--width-mm", width_mm, {5, 5000}, "of the figure (default 84, a column; 174 for several panels)");
   arguments.number("--dpi", dpi, {10, 5000}, "of a PNG (default 300)");
   arguments.choice("--theme", theme, {"light", "dark"}, "of the figure");

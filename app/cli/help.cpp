@@ -38,10 +38,9 @@ Status print_found(const std::string& words, Console& console) {
     return usage("--search: nothing in the manual holds " + words);
   }
   for (const manual::Hit& hit : hits) {
-    console.print("locus help " + (hit.place.anchor.empty() ? hit.place.page : hit.place.anchor) + " — " + hit.heading);
-    if (!hit.excerpt.empty()) {
-      console.print("    " + one_line(hit.excerpt));
-    }
+    const std::string topic = hit.place.anchor.empty() ? hit.place.page : hit.place.anchor;
+    console.print("locus help " + topic + " — " + hit.heading +
+                  (hit.excerpt.empty() ? "" : ": " + one_line(hit.excerpt)));
   }
   return {};
 }

@@ -6,8 +6,10 @@
 #include "app/cli/command.h"
 #include "app/cli/input_options.h"
 #include "app/cli/json.h"
+#include "core/base/instruction_sets.h"
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 #include "models/model.h"
 #include "models/settings_json.h"
 #include "models/threads.h"
@@ -34,6 +36,7 @@ Json runtime_json() {
   return {{"torch", runtime.torch},
           {"blas", runtime.blas},
           {"kernels", models::products().kernels},
+          {"own_kernels", std::string(version_name(used_version()))},
           {"threads", runtime.threads}};
 }
 
@@ -91,7 +94,7 @@ Json info_json(const models::Model& model, std::int64_t length) {
 }
 
 std::string names_line(const std::vector<std::string>& names) {
-  return names.empty() ? "none" : listed(names);
+  return names.empty() ? "none" : listed(names, printable);
 }
 
 // An encoding and those of its options that are not what they are by default.
@@ -111,10 +114,11 @@ std::string encoding_line(const models::EncodingUse& use) {
   return line;
 }
 
-// "OpenBLAS, SkylakeX kernels, 2 threads"
+// "OpenBLAS, SkylakeX kernels; own kernels avx512; 2 threads"
 std::string products_line(const models::Runtime& runtime) {
   const std::string kernels = models::products().kernels;
-  return runtime.blas + (kernels.empty() ? "" : ", " + kernels + " kernels") + ", " + std::to_string(runtime.threads) +
+  return runtime.blas + (kernels.empty() ? "" : ", " + kernels + " kernels") + "; own kernels " +
+         std::string(version_name(used_version())) + "; " + std::to_string(runtime.threads) +
          (runtime.threads == 1 ? " thread" : " threads");
 }
 
@@ -232,6 +236,7 @@ Status run_info(const InfoOptions& options, const Context& context) {
 Action declare_info(Arguments& arguments) {
   auto options = std::make_shared<InfoOptions>();
   arguments.positional("PATH", options->path, false, "a checkpoint: a folder or a file");
+  arguments.files("PATH", FileUse::kCheckpoint, options->path);
   arguments.flag("--json", options->json, "print JSON");
   arguments.flag("--encodings", options->encodings, "list the position encodings instead");
   arguments.integer("--length", options->length, {}, "print FLOPs and MACs for this many tokens");

@@ -91,9 +91,12 @@ std::vector<std::string> split(const std::string& text, char separator) {
 void InputOptions::declare(Arguments& arguments) {
   arguments.text("--text", text_, "input text, with the special tokens of the checkpoint's tokenizer");
   arguments.text("--text-file", text_file_, "input text from a file or a pipe; -: standard input");
+  arguments.files("--text-file", FileUse::kRead, text_file_);
   arguments.text("--ids", ids_, "token ids, 1,2,3; nothing is added");
   arguments.text("--image", image_, "input image (PNG, JPEG, WebP, TIFF)");
+  arguments.files("--image", FileUse::kRead, image_);
   arguments.text("--pixels", pixels_, "safetensors file with pixel_values [3, H, W], already normalised");
+  arguments.files("--pixels", FileUse::kRead, pixels_);
   arguments.text("--decoder-text", decoder_text_, "what an encoder-decoder's decoder has read, behind its start token");
   arguments.text("--decoder-ids", decoder_ids_, "the same as token ids; with neither the start token alone");
   arguments.integer("--position-start", position_start_, {}, "position of the first token");
@@ -151,6 +154,7 @@ void EditOptions::declare(Arguments& arguments) {
   arguments.repeated("--edit", typed_, "change the run: 'head 3.1 zero', 'shift 40:41 by -32', 'bias all.all -d/8', …",
                      "EDIT");
   arguments.text("--edits", file_, "a JSON file of edits: {\"edits\": [{\"edit\": \"head\", …}, …]}");
+  arguments.files("--edits", FileUse::kRead, file_);
 }
 
 Result<models::Edits> EditOptions::read() const {

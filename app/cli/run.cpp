@@ -1,5 +1,6 @@
 // locus run: one forward pass; the prediction, and the trace on request.
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 
@@ -9,6 +10,7 @@
 #include "app/cli/json.h"
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 #include "models/model.h"
 #include "models/timed_estimate.h"
 
@@ -40,28 +42,45 @@ const std::set<std::string>& keepable() {
 Result<std::set<std::string>> parse_keep(const std::string& text) {
   std::set<std::string> keep;
   for (const std::string& name : split(text)) {
-    // `encoding.<parameter>` is open-ended: the trace writer knows the parameters.
-    if (keepable().count(name) == 0 && name.rfind("encoding", 0) != 0) {
-      return usage("--keep: unknown name " + name + "; known: " + listed(keepable()));
+    if (keepable().count(name) == 0) {
+      return usage("--keep: unknown name " + shown(name) + "; known: " + listed(keepable()));
     }
     keep.insert(name);
   }
   return keep.empty() ? std::set<std::string>{"logits"} : keep;
 }
 
-// Said before it starts: a run that takes longer than a person waits without wondering.
-void announce(const models::Model& model, const models::Input& input, std::int64_t generated,
-              const models::RunOptions& options, const StopToken& stop, Console& console) {
+// Reads the weights, and says before it starts what a run will take that takes longer than a person waits without
+// wondering. Returns how long that is, in milliseconds; 0 where the run says at once why there is none. Errors: those
+// of Model::read_weights().
+Result<double> announce(const models::Model& model, const models::Input& input, std::int64_t generated,
+                        const models::RunOptions& options, const StopToken& stop, Console& console) {
   constexpr double kLongMs = 5000;
   const auto tokens = model.tokenize(input);
-  if (!tokens.ok()) {
-    return;  // the run says it
+  const auto length = tokens.ok() ? static_cast<std::int64_t>(tokens->size()) + generated : 0;
+  if (!tokens.ok() || !model.estimate(length, options).fits) {
+    return 0.0;
   }
-  const auto length = static_cast<std::int64_t>(tokens->size()) + generated;
+  LOCUS_CHECK(model.read_weights(stop, [&](const ProgressReport& news) { console.progress(news.what); }));
+  console.end_progress();
   const models::Estimate estimate = models::timed_estimate(model, length, options, stop);
   if (estimate.fits && estimate.time_ms > kLongMs) {
     console.note(std::to_string(length) + " tokens: " + models::to_text(estimate));
   }
+  return estimate.time_ms;
+}
+
+// With each part that is done, how long the rest takes: first as it was expected to, then as its layers have.
+Progress with_time_left(const models::Model& model, double expected_ms, Console& console) {
+  const auto layers = static_cast<double>(std::max<std::int64_t>(model.info().layers, 1));
+  const auto begun = std::chrono::steady_clock::now();
+  return [expected_ms, layers, begun, &console](const ProgressReport& news) {
+    constexpr double kWorthSayingMs = 2000;
+    const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begun;
+    const double left = models::left_ms(expected_ms, news.fraction, elapsed.count(), 1 / layers);
+    const bool told = news.fraction >= 0 && left > kWorthSayingMs;
+    console.progress(news.what + (told ? ", about " + models::duration_text(left) + " left" : ""));
+  };
 }
 
 // What was read, of an encoder–decoder by its encoder.
@@ -105,6 +124,17 @@ void print_tokens(const models::Trace& trace, const std::string& whose, Console&
   console.print(line + (trace.tokens().size() > kShownTokens ? " …" : ""));
 }
 
+// A text that a model wrote, which may be any bytes: its lines stay.
+std::string printable_lines(const std::string& text) {
+  std::string lines;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines += (begin == 0 ? "" : "\n") + printable(std::string_view(text).substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
 void print_run(const models::Trace& trace, const models::Generation* generated, Console& console) {
   const std::shared_ptr<const models::Trace> encoder = trace.side(models::Side::kEncoder);
   if (encoder) {
@@ -120,7 +150,7 @@ void print_run(const models::Trace& trace, const models::Generation* generated, 
     for (const std::int64_t id : generated->ids) {
       ids += (ids.empty() ? "" : ",") + std::to_string(id);
     }
-    console.print("continuation: " + (generated->text.empty() ? ids : generated->text));
+    console.print("continuation: " + (generated->text.empty() ? ids : printable_lines(generated->text)));
   }
   console.print(fixed_text(trace.time_ms(), 1) + " ms, " + std::to_string(trace.memory_mb()) + " MB kept");
 }
@@ -136,8 +166,13 @@ Status run_model(const RunOptions& options, const Context& context) {
   LOCUS_TRY(const models::Edits edits, options.edits.read());
   LOCUS_TRY(const auto model, open_model(options.path, options.overrides.read(), context, edits));
   const Interrupt interrupt;
-  announce(*model, input, options.generate, run_options, interrupt.token(), context.console);
-  const Progress progress = [&](const ProgressReport& news) { context.console.progress(news.what); };
+  const std::string kept = options.trace.empty() ? "nothing was kept" : "no trace was written";
+  const auto expected_ms = announce(*model, input, options.generate, run_options, interrupt.token(), context.console);
+  if (!expected_ms) {
+    context.console.end_progress();
+    return keeping(expected_ms.error(), kept);
+  }
+  const Progress progress = with_time_left(*model, *expected_ms, context.console);
   models::Generation generation;
   const models::Generation* const shown = options.generate > 0 ? &generation : nullptr;
   Status ran = [&]() -> Status {
@@ -155,7 +190,7 @@ Status run_model(const RunOptions& options, const Context& context) {
   }
   context.console.end_progress();
   if (!ran.ok()) {
-    return keeping(ran.error(), options.trace.empty() ? "nothing was kept" : "no trace was written");
+    return keeping(ran.error(), kept);
   }
   const models::Trace* const trace = generation.trace.get();
   const std::vector<std::string>& warnings = trace->model().warnings;  // the first are those of opening, said before
@@ -175,10 +210,12 @@ Status run_model(const RunOptions& options, const Context& context) {
 Action declare_run(Arguments& arguments) {
   auto options = std::make_shared<RunOptions>();
   arguments.positional("PATH", options->path, true, "a checkpoint: a folder or a file");
+  arguments.files("PATH", FileUse::kCheckpoint, options->path);
   options->input.declare(arguments);
   options->overrides.declare(arguments);
   options->edits.declare(arguments);
   arguments.text("--trace", options->trace, "write a trace (safetensors)");
+  arguments.files("--trace", FileUse::kWritten, options->trace);
   arguments.text("--keep", options->keep, "what the trace holds: logits,attention,q,k,… or all (default logits)");
   arguments.integer("--generate", options->generate, {}, "continue the text by this many tokens");
   arguments.number("--temperature", options->temperature, {0, 1000}, "draw them at this temperature; 0: the likeliest");

@@ -2,6 +2,7 @@
 
 #include "app/cli/input_options.h"
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 
 namespace locus::cli {
 
@@ -39,7 +40,7 @@ Result<std::vector<std::pair<std::string, std::string>>> split_pairs(const std::
   for (const std::string& text : typed) {
     const auto equal = text.find('=');
     if (equal == std::string::npos || equal == 0) {
-      return usage(option + ": expected KEY=VALUE, found " + text);
+      return usage(option + ": expected KEY=VALUE, found " + shown(text));
     }
     pairs.emplace_back(text.substr(0, equal), text.substr(equal + 1));
   }

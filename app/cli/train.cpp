@@ -11,6 +11,7 @@
 #include "app/cli/paint.h"
 #include "app/cli/settings_text.h"
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 #include "models/checkpoint/hub_cache.h"
 #include "models/train.h"
 
@@ -19,6 +20,7 @@ namespace {
 
 constexpr double kMost = 4294967296;  // of layers, channels, steps
 constexpr double kSmallestRate = 1e-12;
+constexpr const char* kCurvePicture = "loss.png";
 
 struct TrainOptions {
   training::TrainOptions train;
@@ -46,13 +48,25 @@ Result<std::vector<training::CorpusFile>> corpus_of(const std::vector<std::strin
     for (const std::string& title : titles) {
       const auto equal = title.find('=');
       if (equal == std::string::npos) {
-        return usage("--title: expected FILE=TITLE, found " + title);
+        return usage("--title: expected FILE=TITLE, found " + shown(title));
       }
       if (title.substr(0, equal) == file.path.filename().string()) {
         file.title = title.substr(equal + 1);
       }
     }
     files.push_back(std::move(file));
+  }
+  return files;
+}
+
+// The files of a training in this folder.
+std::vector<std::string> written_into(const std::string& folder) {
+  std::vector<std::string> files;
+  if (!folder.empty()) {
+    for (const std::filesystem::path& file : training::written_files(folder)) {
+      files.push_back(file.string());
+    }
+    files.push_back((std::filesystem::path(folder) / kCurvePicture).string());
   }
   return files;
 }
@@ -64,7 +78,7 @@ Result<std::pair<std::int64_t, std::string>> numbered(const char* flag, const ch
   const char* const end = text.data() + std::min(colon, text.size());
   const auto read = std::from_chars(text.data(), end, number);
   if (colon == std::string::npos || colon + 1 == text.size() || read.ec != std::errc() || read.ptr != end) {
-    return usage(std::string(flag) + ": expected " + form + ", found " + text);
+    return usage(std::string(flag) + ": expected " + form + ", found " + shown(text));
   }
   return std::pair{number, text.substr(colon + 1)};
 }
@@ -87,7 +101,7 @@ Result<std::vector<std::pair<std::int64_t, std::int64_t>>> windows_of(const std:
     const char* const last = named.second.data() + named.second.size();
     const auto read = std::from_chars(named.second.data(), last, window);
     if (read.ec != std::errc() || read.ptr != last) {
-      return usage("--window: expected LAYER:KEYS, found " + part);
+      return usage("--window: expected LAYER:KEYS, found " + shown(part));
     }
     windows.emplace_back(named.first, window);
     begin = end + 1;
@@ -178,7 +192,9 @@ Status run_train(const TrainOptions& options, const Context& context) {
   const Interrupt interrupt;
   Console& console = context.console;
   const auto on_progress = [&console](const training::TrainProgress& progress) {
-    if (progress.validation) {
+    if (!progress.note.empty()) {
+      console.warn(progress.note);
+    } else if (progress.validation) {
       console.print(progress_line(progress) + "  validation " + fixed_text(*progress.validation, 4));
     } else {
       console.progress(progress_line(progress));
@@ -196,7 +212,7 @@ Status run_train(const TrainOptions& options, const Context& context) {
     console.print(summary.metric + " " + split + " " + fixed_text(value, 4));
   }
   if (!summary.curve.empty()) {
-    const Status drawn = draw_curve(summary.curve, train.out / "loss.png");
+    const Status drawn = draw_curve(summary.curve, train.out / kCurvePicture);
     if (!drawn.ok() && drawn.error().code != ErrorCode::kUnsupported) {
       return drawn;
     }
@@ -225,10 +241,14 @@ Action declare_train(Arguments& arguments) {
   arguments.positional("TASK", train.task, true, "what to learn; see below");
   arguments.list("--corpus", options->corpus, "task text: files to learn");
   arguments.list("--validate", options->validate, "task text: files to measure bits per byte on");
+  arguments.files("--corpus", FileUse::kRead, options->corpus);
+  arguments.files("--validate", FileUse::kRead, options->validate);
   arguments.list("--title", options->titles, "FILE=TITLE: what training.json calls a corpus file");
   arguments.text("--from", options->from, "train this checkpoint's weights further, its shape instead of the flags'");
+  arguments.files("--from", FileUse::kCheckpoint, options->from);
   arguments.flag("--freeze-base", train.freeze_base, "with --from: train the position encoding's parameters alone");
   arguments.text("--config", options->config, "take the model's shape from this config.json (model_type locus)");
+  arguments.files("--config", FileUse::kRead, options->config);
   arguments.text("--encoding", train.encoding,
                  "position encoding (locus info --encodings); without: that of --from or --config, else rope");
   arguments.repeated("--option", options->encoding_options, "an option of the encoding");
@@ -259,6 +279,7 @@ Action declare_train(Arguments& arguments) {
   arguments.integer("--save-every", train.save_every, {1, kMost}, "steps between saves and validations");
   arguments.choice("--dtype", options->dtype, {"float32", "float16"}, "of the written weights");
   arguments.text("--out", options->out, "folder to write");
+  arguments.files("--out", FileUse::kWritten, [&out = options->out] { return written_into(out); });
   arguments.flag("--resume", train.resume, "go on where a run with these options was stopped");
   arguments.flag("--overwrite", train.overwrite, "replace the run or checkpoint that --out holds");
   arguments.footer("tasks:" + names);

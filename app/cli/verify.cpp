@@ -145,7 +145,9 @@ Status run_verify(const VerifyOptions& options, const Context& context) {
   }
   print_report(report, options.json, context.console);
   if (!report.passed) {
-    const Error error = internal("what is shown does not explain what the model says; the differences are above");
+    const Error error = report.undetermined.empty()
+                            ? internal("what is shown does not explain what the model says; the differences are above")
+                            : bad_input(report.undetermined + "; the differences are above", path);
     return options.against ? bad_input("differs from this model's own run; the differences are above", *options.against)
                            : error;
   }
@@ -158,13 +160,16 @@ Action declare_verify(Arguments& arguments) {
   auto options = std::make_shared<VerifyOptions>();
   arguments.positionals("PATH", options->paths,
                         "a checkpoint: a folder or a file; without input a folder with expected.safetensors");
+  arguments.files("PATH", FileUse::kCheckpoint, options->paths);
   options->input.declare(arguments);
   options->overrides.declare(arguments);
   options->edits.declare(arguments);
   arguments.text("--against", options->against, "a trace of the same input by another program");
+  arguments.files("--against", FileUse::kCheckpoint, options->against);
   arguments.flag("--table", options->table, "Markdown: a line for each folder with expected.safetensors");
   arguments.text("--into", options->into,
                  "with --table: a file whose table between <!-- locus verify --table --> and <!-- end --> it becomes");
+  arguments.files("--into", FileUse::kWritten, options->into);
   arguments.flag("--json", options->json, "print JSON");
   return [options](const Context& context) { return run_verify(*options, context); };
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "app/manual/embedded.h"
+#include "core/base/shown.h"
 
 namespace locus::manual {
 
@@ -35,10 +36,12 @@ std::string title_of(std::string_view text) {
 // A table of the contents has a link to the page in the first cell of a row and what stands there in the last.
 std::vector<Page> read_pages() {
   std::vector<Page> pages{{kContents, title_of(embedded(kContents)), "every page", {}, embedded(kContents)}};
+  std::string part;
   std::string group;
   for (const Block& block : parse_blocks(embedded(kContents))) {
     if (block.kind == Block::Kind::kHeading) {
-      group = plain(block.line);
+      part = block.level < 3 ? plain(block.line) : part;
+      group = block.level < 3 ? part : part + ": " + plain(block.line);
     }
     for (const auto& row : block.rows) {
       if (!row.front().empty() && row.front().front().kind == Span::Kind::kLink) {
@@ -165,6 +168,23 @@ std::size_t level_of(std::string_view text) {
   return std::min(text.find_first_not_of('#'), text.size());
 }
 
+// What stands around the word, which the line holds, in so many bytes or a few less.
+std::string around(const std::string& line, const std::string& word) {
+  constexpr std::size_t kMaxLength = 90;
+  constexpr std::size_t kBefore = 30;
+  const auto is_inner = [&](std::size_t at) { return (static_cast<unsigned char>(line[at]) & 0xC0U) == 0x80; };
+  const std::size_t found = lower(line).find(word);
+  std::size_t begin = line.size() <= kMaxLength || found < kBefore ? 0 : found - kBefore;
+  while (begin > 0 && (is_inner(begin) || line[begin - 1] != ' ') && begin < found) {
+    ++begin;  // whole words
+  }
+  std::size_t end = std::min(begin + kMaxLength, line.size());
+  while (end < line.size() && end > begin && is_inner(end)) {
+    --end;
+  }
+  return (begin > 0 ? "…" : "") + line.substr(begin, end - begin) + (end < line.size() ? "…" : "");
+}
+
 std::string line_with(std::string_view text, const std::string& word) {
   for (const Block& block : parse_blocks(text)) {
     std::vector<std::string> lines{plain(block.line), block.text};
@@ -177,7 +197,7 @@ std::string line_with(std::string_view text, const std::string& word) {
     }
     for (const std::string& line : lines) {
       if (lower(line).find(word) != std::string::npos && block.kind != Block::Kind::kHeading) {
-        return line;
+        return around(line, word);
       }
     }
   }
@@ -198,7 +218,7 @@ Result<Place> find_topic(const std::string& topic) {
       return found->second;
     }
   }
-  return usage("unknown topic " + topic + "; nearest: " + nearest(name) + " (locus help lists all)");
+  return usage("unknown topic " + shown(topic) + "; nearest: " + nearest(name) + " (locus help lists all)");
 }
 
 std::string_view text_of(const Place& place) {

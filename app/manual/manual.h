@@ -18,7 +18,7 @@ struct Page {
   std::string name;     // "attention", of the file attention.md
   std::string title;    // its first heading
   std::string summary;  // what the contents say of it
-  std::string group;    // the heading of the contents it stands below
+  std::string group;    // the heading of the contents it stands below: "Reference", "Views: Look"
   std::string_view text;
 };
 
@@ -44,7 +44,7 @@ Place place_of(const std::string& page, const std::string& link);
 struct Hit {
   Place place;
   std::string heading;  // of the page and of the part
-  std::string excerpt;  // the line where it was found
+  std::string excerpt;  // of the line where the first word was found, what stands around it
 };
 
 // The parts of pages that hold every word, without regard to case: those whose headings hold them first.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 
 #include "app/session/portable.h"
 #include "app/session/state_fields.h"
@@ -95,6 +96,50 @@ void add_paper(Words& words, const PaperState& paper) {
   }
 }
 
+// The columns of a command line: those that are named, and one behind them that the others are compared with.
+struct Named {
+  std::vector<const CheckpointEntry*> columns;
+  const CheckpointEntry* reference = nullptr;  // null: one of the columns, or none
+};
+
+// What all named columns share is said once; a reference is said without edits.
+bool can_be_said(const Named& named) {
+  const CheckpointEntry& first = *named.columns.front();
+  const bool alike = std::all_of(named.columns.begin(), named.columns.end(), [&](const CheckpointEntry* entry) {
+    return !entry->text && entry->overrides == first.overrides && entry->edits == first.edits;
+  });
+  const CheckpointEntry* last = named.reference;
+  return alike && (last == nullptr || (!last->text && last->overrides == first.overrides && last->edits.empty()));
+}
+
+std::optional<Named> named_columns(const std::vector<const CheckpointEntry*>& columns, const ViewState& state) {
+  const auto last = static_cast<std::int64_t>(columns.size()) - 1;
+  const std::int64_t reference = state.reference < 0 ? last : std::min(state.reference, last);
+  Named named{columns, nullptr};
+  const bool plain = columns.front()->edits.empty();
+  if (can_be_said(named) && (!state.difference || reference == last || plain)) {
+    const bool by_name = state.difference && state.reference >= 0 && last > 0 && plain;
+    named.reference = by_name ? columns[static_cast<std::size_t>(reference)] : nullptr;
+    return named;
+  }
+  // Edited columns before the one that they are compared with.
+  named = {{columns.begin(), columns.end() - 1}, columns.back()};
+  if (!state.difference || reference != last || named.columns.empty() || !can_be_said(named)) {
+    return std::nullopt;
+  }
+  return named;
+}
+
+// The heads that columns have of their own, in the order of the command line.
+std::vector<views::HeadRef> own_heads(const std::vector<const CheckpointEntry*>& columns) {
+  std::vector<views::HeadRef> heads;
+  for (const CheckpointEntry* entry : columns) {
+    heads.push_back(entry->own.value_or(views::HeadRef{views::kNone, 0}));
+  }
+  const bool any = std::any_of(columns.begin(), columns.end(), [](const auto* entry) { return entry->own; });
+  return any ? heads : std::vector<views::HeadRef>();
+}
+
 }  // namespace
 
 Result<Words> command_words(const Recipe& recipe) {
@@ -102,31 +147,31 @@ Result<Words> command_words(const Recipe& recipe) {
   if (columns.empty()) {
     return unsupported("no checkpoint is shown");
   }
-  const bool alike = std::all_of(columns.begin(), columns.end(), [&](const CheckpointEntry* entry) {
-    return !entry->text && entry->overrides == columns.front()->overrides;
-  });
-  if (!alike) {
-    return unsupported(
-        "columns with what-if settings or texts of their own have no command line: export the figure, and draw it "
-        "again "
-        "with locus figure --recipe FILE");
-  }
   ViewState state = recipe.session.state;
+  const auto named = named_columns(columns, state);
+  if (!named) {
+    return unsupported(
+        "columns with what-if settings, edits or texts of their own have no command line: export the figure, and draw "
+        "it again with locus figure --recipe FILE");
+  }
+  state.unlinked = own_heads(columns);
   Words words{"figure", state.view};
-  for (const CheckpointEntry* entry : columns) {
+  for (const CheckpointEntry* entry : named->columns) {
     words.push_back(working_path(entry->path));
   }
-  const auto reference = static_cast<std::size_t>(std::max<std::int64_t>(state.reference, 0));
-  if (state.difference && state.reference >= 0 && columns.size() > 1) {
-    add(words, "--reference", working_path(columns[std::min(reference, columns.size() - 1)]->path));
+  if (named->reference != nullptr) {
+    add(words, "--reference", working_path(named->reference->path));
     state.difference = false;  // said by it
   }
-  const models::Overrides& overrides = columns.front()->overrides;
-  if (overrides.rope_base) {
-    add(words, "--rope-base", number_text(*overrides.rope_base));
+  const CheckpointEntry& first = *named->columns.front();
+  if (first.overrides.rope_base) {
+    add(words, "--rope-base", number_text(*first.overrides.rope_base));
   }
-  if (!overrides.rope_scaling.empty()) {
-    add(words, "--rope-scaling", overrides.rope_scaling);
+  if (!first.overrides.rope_scaling.empty()) {
+    add(words, "--rope-scaling", first.overrides.rope_scaling);
+  }
+  for (const models::Edit& edit : first.edits) {
+    add(words, "--edit", models::to_text(edit));
   }
   add_input(words, recipe.session.input);
   add_state(words, state);

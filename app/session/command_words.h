@@ -10,7 +10,7 @@
 namespace locus::session {
 
 // "figure", the view, its checkpoints and what differs from the defaults; --out is left to the caller. Errors:
-// kUnsupported for columns whose overrides or texts differ, which only a recipe can say.
+// kUnsupported for columns whose overrides, edits or texts differ, which only a recipe can say.
 Result<std::vector<std::string>> command_words(const Recipe& recipe);
 
 // The words behind "locus", quoted where a POSIX shell would read them otherwise.

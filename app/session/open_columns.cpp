@@ -80,7 +80,7 @@ Result<std::vector<views::Column>> ColumnMaker::columns(const std::vector<Checkp
       LOCUS_TRY(opened.trace, run(opened.model, input_of(entry, input, opened.model->info())));
     }
     const std::string name = opened.model ? opened.model->info().name + label_of(entry) : entry.path.stem().string();
-    columns.push_back({unique_name(name, taken), std::move(opened.model), std::move(opened.trace)});
+    columns.push_back({unique_name(name, taken), std::move(opened.model), std::move(opened.trace), entry.own});
   }
   return columns;
 }

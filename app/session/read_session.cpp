@@ -6,6 +6,7 @@
 #include "app/session/session.h"
 #include "app/session/state_json.h"
 #include "core/base/atomic_file.h"
+#include "core/base/shown.h"
 
 namespace locus::session {
 
@@ -56,6 +57,18 @@ models::Input read_input(Reader reader, const std::filesystem::path& folder) {
   return input;
 }
 
+// "head": [layer, head] of a column that has its own.
+std::optional<views::HeadRef> read_head(Reader& reader) {
+  const json& found = reader.raw().at("head");
+  const auto whole = [](const json& number) { return JsonKind<std::int64_t>::is(number); };
+  if (!found.is_array() || found.size() != 2 || !whole(found[0]) || !whole(found[1]) || found[0] < 0 ||
+      found[1] < views::kMean) {
+    reader.fail(reader.where() + ".head", "a layer and a head", found);
+    return std::nullopt;
+  }
+  return views::HeadRef{found[0].get<std::int64_t>(), found[1].get<std::int64_t>()};
+}
+
 CheckpointEntry read_checkpoint(Reader reader, const std::filesystem::path& folder) {
   CheckpointEntry entry;
   std::string path;
@@ -64,6 +77,9 @@ CheckpointEntry read_checkpoint(Reader reader, const std::filesystem::path& fold
   reader.get("rope_base", entry.overrides.rope_base);
   reader.get("rope_scaling", entry.overrides.rope_scaling);
   reader.get("text", entry.text);
+  if (reader.has("head")) {
+    entry.own = read_head(reader);
+  }
   if (reader.has("edits")) {
     const json list = {{"edits", reader.raw().at("edits")}};
     const auto edits = models::parse_edits(list.dump(-1, ' ', false, json::error_handler_t::replace), reader.where());
@@ -94,7 +110,8 @@ Result<Session> parse_session(const json& document, const std::string& file, con
   reader.get("locus", format);
   if (!error && format != kSessionFormat) {
     return bad_input(
-        "expected a session (\"locus\": \"" + std::string(kSessionFormat) + "\"), found \"" + format + "\"", file);
+        "expected a session (\"locus\": \"" + std::string(kSessionFormat) + "\"), found \"" + shown(format) + "\"",
+        file);
   }
   Session session;
   if (reader.has("input")) {
@@ -105,6 +122,7 @@ Result<Session> parse_session(const json& document, const std::string& file, con
   }
   reader.each("checkpoints",
               [&](const Reader& entry) { session.checkpoints.push_back(read_checkpoint(entry, folder)); });
+  hand_out_heads(session.state, session.checkpoints);
   reader.each("bookmarks", [&](Reader entry) {
     Bookmark bookmark;
     entry.get("name", bookmark.name);
@@ -116,6 +134,9 @@ Result<Session> parse_session(const json& document, const std::string& file, con
       bookmark.input = read_input(entry.object("input"), folder);
     }
     entry.each("columns", [&](const Reader& column) { bookmark.columns.push_back(read_checkpoint(column, folder)); });
+    if (!bookmark.columns.empty()) {
+      hand_out_heads(bookmark.state, bookmark.columns);
+    }
     session.bookmarks.push_back(std::move(bookmark));
   });
   if (error) {

@@ -10,6 +10,7 @@
 #include "app/session/portable.h"
 #include "app/session/state_json.h"
 #include "core/base/sha256.h"
+#include "core/base/shown.h"
 #include "models/text/json.h"
 
 namespace locus::session {
@@ -55,7 +56,7 @@ Status leave_out(const std::string& words, PaperState& paper) {
   for (std::string word; std::getline(list, word, ',');) {
     const auto part = std::find_if(kParts.begin(), kParts.end(), [&](const auto& each) { return each.first == word; });
     if (part == kParts.end()) {
-      return usage("expected titles, labels or legend, or several with commas between them, found " + word);
+      return usage("expected titles, labels or legend, or several with commas between them, found " + shown(word));
     }
     paper.*(part->second) = false;
   }
@@ -69,7 +70,7 @@ Status read_type_and_parts(const json& object, const std::string& file, PaperSta
   if (const auto size = object.find("text_pt"); size != object.end()) {
     const double points = size->is_number() ? size->get<double>() : 0;
     if (!(points >= kSmallestPt && points <= kLargestPt)) {
-      return bad_input("paper.text_pt: expected a number from 4 to 48, found " + size->dump(), file);
+      return bad_input("paper.text_pt: expected a number from 4 to 48, found " + shown_value(*size), file);
     }
     paper.text_pt = points;
   }

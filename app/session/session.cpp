@@ -36,6 +36,17 @@ Result<Session> load_session(const std::filesystem::path& path) {
   return parse_session(document, path.string(), std::filesystem::absolute(path).parent_path());
 }
 
+void hand_out_heads(ViewState& state, std::vector<CheckpointEntry>& checkpoints) {
+  auto head = state.unlinked.begin();
+  for (CheckpointEntry& entry : checkpoints) {
+    if (entry.shown && head != state.unlinked.end()) {
+      entry.own = head->layer == views::kNone ? std::nullopt : std::optional(*head);
+      ++head;
+    }
+  }
+  state.unlinked.clear();
+}
+
 std::string label_of(const CheckpointEntry& entry) {
   return models::label_of(entry.overrides) + models::label_of(entry.edits) +
          (entry.text ? " “" + beginning(*entry.text) + "”" : "");

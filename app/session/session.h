@@ -27,6 +27,8 @@ struct CheckpointEntry {
   std::optional<std::string> text{};
   // What its runs do otherwise than the checkpoint says.
   models::Edits edits{};
+  // The layer and head that its column shows, whatever the others do; empty: it follows them.
+  std::optional<views::HeadRef> own{};
 
   friend bool operator==(const CheckpointEntry&, const CheckpointEntry&) = default;
 };
@@ -36,11 +38,12 @@ struct ViewState {
   std::string view = "attention";
   std::int64_t layer = 0;
   std::int64_t head = 0;
-  // Heads of columns; see views::ViewInput.
-  std::vector<views::HeadRef> partners;
+  std::vector<views::HeadRef> partners;  // heads of columns; see views::ViewInput
+  // As typed, or in an older file: the heads that columns have of their own, by their place, layer kNone for those that
+  // follow. hand_out_heads() gives them to the columns' checkpoints.
   std::vector<views::HeadRef> unlinked;
-  std::int64_t query = views::kNone;
-  std::int64_t key = views::kNone;
+  views::Token query;
+  views::Token key;
   models::Side side = models::Side::kDecoder;  // of encoder–decoders
   models::Quantity quantity = models::Quantity::kWeight;
   Reduction reduction = Reduction::kMax;
@@ -50,6 +53,8 @@ struct ViewState {
   views::ScaleOptions scale;
   std::optional<views::Camera> camera;
   std::map<std::string, Settings> options;  // view name → its controls
+
+  friend bool operator==(const ViewState&, const ViewState&) = default;
 };
 
 // A named state: an entry of the list of figures, and a figure when there is no display.
@@ -79,6 +84,9 @@ Result<Session> load_session(const std::filesystem::path& path);
 // The same from a parsed file whose paths are relative to `folder`.
 Result<Session> parse_session(const nlohmann::json& document, const std::string& file,
                               const std::filesystem::path& folder);
+
+// Gives the shown ones of these checkpoints the heads that the state has for them by place; it has none then.
+void hand_out_heads(ViewState& state, std::vector<CheckpointEntry>& checkpoints);
 
 // " base 2000 ntk:4", behind a checkpoint's name: its overrides, its edits and the beginning of a text of its own.
 std::string label_of(const CheckpointEntry& entry);

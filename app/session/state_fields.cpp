@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "app/views/view.h"
+#include "core/base/shown.h"
 #include "renderers/figure/colormap.h"
 
 namespace locus::session {
@@ -15,6 +16,7 @@ using figure::Transfer;
 using models::Quantity;
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
+constexpr double kLargestByte = 1e15;
 constexpr double kLargest = 1e30;  // of what a float holds with room to spare
 
 Parameter toggle(const char* name, const char* label, const char* help, bool fallback = false) {
@@ -134,6 +136,48 @@ StateField camera_field(const char* name, const char* label, const char* flag, c
   return field;
 }
 
+// A token by its index, which files have where there is no text.
+StateField token_field(const char* name, const char* label, const char* help, const char* flag,
+                       views::Token ViewState::*token) {
+  StateField field;
+  field.parameter = index(name, label, help, {{"none", views::kNone}}, -1);
+  field.flag = flag;
+  field.place = Place::kCanvas;
+  field.get = [token](const ViewState& state) { return to_value((state.*token).index); };
+  field.put = [token](ViewState& state, const std::optional<SettingValue>& value) {
+    std::int64_t at = views::kNone;
+    from_value(value, at);
+    state.*token = at;
+  };
+  return field;
+}
+
+// The same token by what it stands for: where its bytes begin and end, and which of several tokens of these it is.
+StateField token_text_field(const char* name, const char* label, const char* help, views::Token ViewState::*token) {
+  StateField field;
+  field.parameter = numbers(name, label, help, 0);
+  field.place = Place::kCanvas;
+  field.group = 3;
+  field.one_group = true;
+  field.get = [token](const ViewState& state) -> std::optional<SettingValue> {
+    const auto& text = (state.*token).text;
+    if (!text) {
+      return std::nullopt;
+    }
+    return SettingValue(std::vector<double>{static_cast<double>(text->bytes.begin),
+                                            static_cast<double>(text->bytes.end), static_cast<double>(text->nth)});
+  };
+  field.put = [token](ViewState& state, const std::optional<SettingValue>& value) {
+    const auto* list = value ? std::get_if<std::vector<double>>(&*value) : nullptr;
+    (state.*token).text.reset();
+    if (list != nullptr) {
+      const auto at = [list](std::size_t n) { return static_cast<std::int64_t>(std::min(list->at(n), kLargestByte)); };
+      (state.*token).text = views::TokenText{{at(0), at(1)}, at(2)};
+    }
+  };
+  return field;
+}
+
 // A layer and a head for each column.
 StateField heads_field(const char* name, const char* label, const char* flag, const char* help,
                        std::vector<views::HeadRef> ViewState::*heads) {
@@ -174,7 +218,6 @@ Parameter mask_color() {
 StateFields make_fields() {
   constexpr Place kBar = Place::kBar;
   constexpr Place kColors = Place::kColors;
-  constexpr Place kCanvas = Place::kCanvas;
   const auto gamma = [](const ViewState& state) { return state.scale.transfer == Transfer::kGamma; };
   return {
       state_field(
@@ -186,7 +229,7 @@ StateFields make_fields() {
           index("head", "Head", "A head from 0, their mean, or all", {{"mean", views::kMean}, {"all", views::kAll}}),
           "--head", [](auto& s) -> auto& { return s.head; }, kBar),
       enumerated<Quantity>(
-          "quantity", "Show", "What a cell shows: the weight, or a part of the logit it comes from", "--quantity",
+          "quantity", "Quantity", "What a cell shows: the weight, or a part of the logit it comes from", "--quantity",
           {{"weight", Quantity::kWeight},
            {"logit", Quantity::kLogit},
            {"content", Quantity::kContent},
@@ -210,12 +253,12 @@ StateFields make_fields() {
           index("reference", "Reference", "The column, from 0, that differences are taken from",
                 {{"last", views::kNone}}, -1),
           "", [](auto& s) -> auto& { return s.reference; }, kBar),
-      state_field(
-          index("query", "Query", "A query token from 0; -1: none", {{"none", views::kNone}}, -1), "--query",
-          [](auto& s) -> auto& { return s.query; }, kCanvas),
-      state_field(
-          index("key", "Key", "A key token from 0; -1: none", {{"none", views::kNone}}, -1), "--key",
-          [](auto& s) -> auto& { return s.key; }, kCanvas),
+      token_field("query", "Query", "A query token from 0, as the first column counts; -1: none", "--query",
+                  &ViewState::query),
+      token_text_field("query_text", "Query's text", "The bytes of the text that the query stands for",
+                       &ViewState::query),
+      token_field("key", "Key", "A key token from 0, as the first column counts; -1: none", "--key", &ViewState::key),
+      token_text_field("key_text", "Key's text", "The bytes of the text that the key stands for", &ViewState::key),
       heads_field("partners", "Partners", "--partners",
                   "A layer and a head for each column, where heads of other numbers belong together",
                   &ViewState::partners),
@@ -273,7 +316,7 @@ Status put_checked(const StateField& field, ViewState& state, SettingValue value
     const bool fits = list->size() % field.group == 0 && (!field.one_group || list->size() == field.group);
     if (!fits) {
       return usage(name + ": expected " + (field.one_group ? "" : "groups of ") + std::to_string(field.group) +
-                   " numbers, found " + to_text(value));
+                   " numbers, found " + shown(to_text(value)));
     }
   }
   field.put(state, value);

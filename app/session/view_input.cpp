@@ -1,5 +1,7 @@
 #include "app/session/view_input.h"
 
+#include "app/session/pins.h"
+
 namespace locus::session {
 
 std::vector<views::Column> on_side(std::vector<views::Column> columns, models::Side side) {
@@ -15,14 +17,17 @@ std::vector<views::Column> on_side(std::vector<views::Column> columns, models::S
 views::ViewInput view_input(const ViewState& state, std::vector<views::Column> columns, const views::View& view) {
   views::ViewInput input;
   input.columns = on_side(std::move(columns), state.side);
+  ViewState settled = state;
+  if (!input.columns.empty()) {
+    settle_tokens(settled, *input.columns.front().trace);
+  }
   input.difference = state.difference && view.info().uses_difference;
   input.reference = state.reference;
   input.layer = state.layer;
   input.head = state.head;
   input.partners = state.partners;
-  input.unlinked = state.unlinked;
-  input.query = state.query;
-  input.key = state.key;
+  input.query = settled.query;
+  input.key = settled.key;
   input.quantity = state.quantity;
   input.reduction = state.reduction;
   input.ignore_first = state.ignore_first;

@@ -1,4 +1,6 @@
 // A session as the text of its file.
+#include <unordered_map>
+
 #include <nlohmann/json.hpp>
 
 #include "app/session/portable.h"
@@ -11,7 +13,22 @@ namespace {
 
 using nlohmann::json;
 
-json to_json(const models::Input& input, const std::filesystem::path& folder) {
+// Paths as a file in a folder names them. Each is looked up once: many figures share few checkpoints.
+class StoredPaths {
+ public:
+  explicit StoredPaths(const std::filesystem::path& folder) : folder_(folder) {}
+  const std::string& of(const std::filesystem::path& path) {
+    const auto known = known_.find(path.native());
+    return known != known_.end() ? known->second
+                                 : known_.emplace(path.native(), relative_path(path, folder_)).first->second;
+  }
+
+ private:
+  const std::filesystem::path& folder_;
+  std::unordered_map<std::string, std::string> known_;
+};
+
+json to_json(const models::Input& input, StoredPaths& paths) {
   json object = json::object();
   if (input.text) {
     object["text"] = *input.text;
@@ -20,10 +37,10 @@ json to_json(const models::Input& input, const std::filesystem::path& folder) {
     object["ids"] = *input.ids;
   }
   if (input.image) {
-    object["image"] = relative_path(*input.image, folder);
+    object["image"] = paths.of(*input.image);
   }
   if (input.pixels) {
-    object["pixels"] = relative_path(*input.pixels, folder);
+    object["pixels"] = paths.of(*input.pixels);
   }
   if (input.decoder_text) {
     object["decoder_text"] = *input.decoder_text;
@@ -37,8 +54,8 @@ json to_json(const models::Input& input, const std::filesystem::path& folder) {
   return object;
 }
 
-json to_json(const CheckpointEntry& entry, const std::filesystem::path& folder) {
-  json object{{"path", relative_path(entry.path, folder)}, {"shown", entry.shown}};
+json to_json(const CheckpointEntry& entry, StoredPaths& paths) {
+  json object{{"path", paths.of(entry.path)}, {"shown", entry.shown}};
   if (entry.overrides.rope_base) {
     object["rope_base"] = *entry.overrides.rope_base;
   }
@@ -47,6 +64,9 @@ json to_json(const CheckpointEntry& entry, const std::filesystem::path& folder) 
   }
   if (entry.text) {
     object["text"] = *entry.text;
+  }
+  if (entry.own) {
+    object["head"] = {entry.own->layer, entry.own->head};
   }
   if (!entry.edits.empty()) {
     object["edits"] = json::parse(models::to_json(entry.edits)).at("edits");
@@ -61,12 +81,13 @@ std::string to_json(const Session& session, const std::filesystem::path& folder)
 }
 
 std::string to_json(const Session& session, const std::filesystem::path& folder, const StateFields& fields) {
+  StoredPaths paths(folder);
   json object{{"locus", kSessionFormat},
-              {"input", to_json(session.input, folder)},
+              {"input", to_json(session.input, paths)},
               {"state", state_json(session.state, fields)}};
   object["checkpoints"] = json::array();
   for (const CheckpointEntry& entry : session.checkpoints) {
-    object["checkpoints"].push_back(to_json(entry, folder));
+    object["checkpoints"].push_back(to_json(entry, paths));
   }
   object["bookmarks"] = json::array();
   for (const Bookmark& bookmark : session.bookmarks) {
@@ -75,10 +96,10 @@ std::string to_json(const Session& session, const std::filesystem::path& folder,
       each["about"] = bookmark.about;
     }
     if (bookmark.input) {
-      each["input"] = to_json(*bookmark.input, folder);
+      each["input"] = to_json(*bookmark.input, paths);
     }
     for (const CheckpointEntry& column : bookmark.columns) {
-      each["columns"].push_back(to_json(column, folder));
+      each["columns"].push_back(to_json(column, paths));
     }
     object["bookmarks"].push_back(std::move(each));
   }

@@ -1,0 +1,34 @@
+#include "app/session/fitting.h"
+
+#include <algorithm>
+
+namespace locus::session {
+
+void fit_to(const std::vector<views::Column>& columns, const views::View& view, Session& session) {
+  const auto any_has = [&](models::Side side) {
+    return std::any_of(columns.begin(), columns.end(),
+                       [&](const views::Column& column) { return column.trace->side(side) != nullptr; });
+  };
+  ViewState& state = session.state;
+  models::Input& input = session.input;
+  if (!any_has(state.side)) {
+    state.side = models::Side::kDecoder;
+  }
+  if (!any_has(models::Side::kEncoder) && !any_has(models::Side::kCross)) {
+    input.decoder_text.reset();
+    input.decoder_ids.reset();
+  }
+  const bool traces = std::none_of(columns.begin(), columns.end(), [](const auto& column) { return column.model; });
+  if (traces) {
+    input = {};
+  }
+  if (input.text && input.text->empty()) {
+    input.text.reset();
+  }
+  if (state.partners.empty() || state.partners.front() != views::HeadRef{state.layer, state.head}) {
+    state.partners.clear();
+  }
+  std::erase_if(state.options, [&](const auto& options) { return options.first != view.info().name; });
+}
+
+}  // namespace locus::session

@@ -1,0 +1,32 @@
+// What a view's state says of tokens, kept where it is in the text: the chosen query and key, and the queries that
+// views keep by their numbers. Other tokens, or an insertion before them, give them other numbers.
+#pragma once
+
+#include <string>
+
+#include "app/session/session.h"
+#include "app/views/token.h"
+#include "models/model.h"
+
+namespace locus::session {
+
+// What the first column has read.
+struct Footing {
+  std::string text;
+  std::string key_text;
+  views::TokenTexts tokens;
+
+  friend bool operator==(const Footing&, const Footing&) = default;
+};
+
+Footing footing_of(const models::Trace& first);
+
+// From one text and its tokens to another. What has no place there is chosen no more; without a text in either, numbers
+// stay as they are.
+void follow(ViewState& state, const Footing& before, const Footing& now);
+
+// Gives a chosen token the index that the first column has for its text, and one of an index alone its text, where
+// there is one. Indices that do not exist stay as they are.
+void settle_tokens(ViewState& state, const models::Trace& first);
+
+}  // namespace locus::session
