@@ -8,17 +8,14 @@
 #include <cmath>
 
 #include "app/viewport/canvas_renderer.h"
+#include "app/viewport/imgui_color.h"
 
 namespace locus::viewport {
 
 namespace {
 
 constexpr double kTextPx = 13;  // of figures, at scale 1
-constexpr std::uint32_t kFocusColor = 0x3D7EC2FF;
-
-ImU32 imgui_color(std::uint32_t rrggbbaa) {
-  return IM_COL32(rrggbbaa >> 24, rrggbbaa >> 16 & 0xFF, rrggbbaa >> 8 & 0xFF, rrggbbaa & 0xFF);
-}
+constexpr int kDimmed = 150;    // of 255: how much of the background lies over a figure that is no longer asked for
 
 double length_of(const figure::Interval& interval) {
   return std::abs(interval.high - interval.low);
@@ -33,6 +30,13 @@ figure::Interval clamped(figure::Interval view, const figure::Interval& home) {
       std::min(std::max(length_of(view), std::min(Canvas::kSmallestView, home_high - home_low)), home_high - home_low);
   low = std::clamp(low, home_low, home_high - size);
   return home.low <= home.high ? figure::Interval{low, low + size} : figure::Interval{low + size, low};
+}
+
+void follow(const views::Camera& camera, figure::Panel& panel) {
+  if (panel.follows_camera) {
+    panel.x.view = figure::from_camera(panel.x, camera.x);
+    panel.y.view = figure::from_camera(panel.y, camera.y);
+  }
 }
 
 }  // namespace
@@ -56,8 +60,7 @@ void Canvas::set_content(Content content) {
   if (content_.home) {
     const views::Camera view = camera();
     for (figure::Panel& panel : shown_.panels) {
-      panel.x.view = panel.follows_camera ? view.x : panel.x.view;
-      panel.y.view = panel.follows_camera ? view.y : panel.y.view;
+      follow(view, panel);
     }
   }
   layout_stale_ = true;
@@ -82,9 +85,10 @@ std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
   const double text = kTextPx * content_.scale * dpr();
   imgui_.begin(width_px, height_px, static_cast<float>(std::round(text * 1.15)), content_.dark);
   const figure::Style style = content_.dark ? figure::Style::dark(text, 1) : figure::Style::light(text, 1);
-  const double height = std::max(1, height_px);
-  if (!layout_ || layout_stale_ || layout_->width != width_px || layout_->height != height) {
-    layout_ = figure::lay_out(shown_, width_px, height, style, typeface_);
+  const QSize size(width_px, std::max(1, height_px));
+  if (!layout_ || layout_stale_ || laid_out_ != size) {
+    lay_out(size.width(), size.height(), style);
+    laid_out_ = size;
     layout_stale_ = false;
   }
   for (const std::string& line : content_.tooltip) {
@@ -94,6 +98,8 @@ std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
     imgui_.need(bar.label + bar.text);
   }
   imgui_.need(content_.message);
+  imgui_.need(content_.note);
+  imgui_.need(content_.caption);
   if (imgui_.font_stale()) {
     imgui_.build_font();
   }
@@ -101,10 +107,17 @@ std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
 }
 
 void Canvas::draw_overlays() {
+  if (content_.dim) {
+    const int shade = content_.dark ? 0 : 255;
+    ImGui::GetBackgroundDrawList()->AddRectFilled(ImVec2(0, 0), ImGui::GetIO().DisplaySize,
+                                                  IM_COL32(shade, shade, shade, kDimmed));
+  }
   for (const Outline& outline : content_.outlines) {
     draw_outline(outline);
   }
+  draw_caption();
   draw_message();
+  draw_note();
   draw_tooltip();
   draw_focus();
 }
@@ -141,7 +154,7 @@ void Canvas::draw_outline(const Outline& outline) {
   list->PushClipRect(plot_from, plot_to, true);
   const ImU32 color = imgui_color(outline.color);
   const ImU32 halo = IM_COL32(0, 0, 0, 160);
-  if (outline.cross) {
+  if (outline.cross && panel.frame) {  // to the axes, where there are some
     const float x = (from.x + to.x) / 2;
     const float y = (from.y + to.y) / 2;
     const ImU32 faint = (color & 0x00FFFFFFU) | (0x90U << IM_COL32_A_SHIFT);
@@ -178,32 +191,20 @@ void Canvas::draw_message() {
   }
 }
 
-void Canvas::draw_tooltip() {
-  if (content_.tooltip.empty() || ImGui::GetIO().WantCaptureMouse) {
+void Canvas::draw_note() {
+  if (content_.note.empty()) {
     return;
   }
-  ImGui::BeginTooltip();
-  // Nothing lies outside the canvas: what is wider has a second line.
-  ImGui::PushTextWrapPos(ImGui::GetIO().DisplaySize.x - 3 * ImGui::GetStyle().WindowPadding.x);
-  for (const std::string& line : content_.tooltip) {
-    ImGui::TextUnformatted(line.c_str());
-  }
-  ImGui::PopTextWrapPos();
-  const float letter = ImGui::GetFontSize();
-  float labels = 0;
-  for (const Bar& bar : content_.bars) {
-    labels = std::max(labels, ImGui::CalcTextSize(bar.label.c_str()).x);
-  }
-  ImGui::PushStyleColor(ImGuiCol_PlotHistogram, imgui_color(kFocusColor));
-  for (const Bar& bar : content_.bars) {
-    ImGui::TextUnformatted(bar.label.c_str());
-    ImGui::SameLine(labels + letter);
-    ImGui::ProgressBar(static_cast<float>(bar.share), ImVec2(6 * letter, letter), "");
-    ImGui::SameLine();
-    ImGui::TextUnformatted(bar.text.c_str());
-  }
-  ImGui::PopStyleColor();
-  ImGui::EndTooltip();
+  const ImVec2 size = ImGui::GetIO().DisplaySize;
+  const float pad = ImGui::GetFontSize() / 2;
+  const float wrap = size.x * 0.8F;
+  const ImVec2 text = ImGui::CalcTextSize(content_.note.c_str(), nullptr, false, wrap);
+  const ImVec2 at((size.x - text.x) / 2, size.y - text.y - 2 * pad);
+  ImDrawList* list = ImGui::GetForegroundDrawList();
+  list->AddRectFilled(ImVec2(at.x - pad, at.y - pad), ImVec2(at.x + text.x + pad, at.y + text.y + pad),
+                      ImGui::GetColorU32(ImGuiCol_PopupBg), 4);
+  list->AddText(ImGui::GetFont(), ImGui::GetFontSize(), at, ImGui::GetColorU32(ImGuiCol_Text), content_.note.c_str(),
+                nullptr, wrap);
 }
 
 // ---- the camera
@@ -222,8 +223,7 @@ void Canvas::move_camera(views::Camera camera, bool finished) {
 void Canvas::show_camera(const views::Camera& camera, bool finished) {
   content_.camera = camera;
   for (figure::Panel& panel : shown_.panels) {
-    panel.x.view = panel.follows_camera ? camera.x : panel.x.view;
-    panel.y.view = panel.follows_camera ? camera.y : panel.y.view;
+    follow(camera, panel);
   }
   layout_stale_ = true;
   request_frames();

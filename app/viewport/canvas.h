@@ -5,6 +5,7 @@
 // releaseResources() of CanvasRenderer, so a lost device costs a flicker.
 #pragma once
 
+#include <QSize>
 #include <QStringList>
 #include <QVulkanWindow>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "app/viewport/canvas_room.h"
 #include "app/viewport/imgui_context.h"
 #include "app/views/view.h"
 #include "renderers/figure/figure.h"
@@ -46,6 +48,9 @@ struct Content {
   std::vector<std::string> tooltip;  // lines at the pointer; empty: none
   std::vector<Bar> bars;             // below them
   std::string badge;                 // in a corner: "reference: text-rope"
+  std::string note;                  // below the figure's middle: what of the figure is not there yet
+  bool dim = false;                  // the figure is no longer what was asked for
+  std::string caption;               // what the figure shows, in a line beside it; empty: none
   bool dark = false;
   double scale = 1;  // of text
 };
@@ -60,6 +65,8 @@ class Canvas : public QVulkanWindow {
   ~Canvas() override;
 
   const Content& content() const { return content_; }
+  // As they are seen: where the camera is.
+  const std::vector<figure::Panel>& shown_panels() const { return shown_.panels; }
   void set_content(Content content);
   QVulkanWindowRenderer* createRenderer() override;
 
@@ -73,6 +80,9 @@ class Canvas : public QVulkanWindow {
   const text::Typeface& typeface() const { return typeface_; }
   // Places of the last frame; null before the first.
   const figure::Layout* layout() const { return layout_ ? &*layout_ : nullptr; }
+  // The box at the pointer in the last frame (empty: none), and the lines of the caption beside the figure.
+  const figure::Rect& box() const { return box_; }
+  const PlacedCaption* caption() const { return caption_ ? &*caption_ : nullptr; }
   // Draws `frames` more frames: ImGui needs two to settle after an event.
   void request_frames(int frames = 3);
   bool take_frame_request();
@@ -125,7 +135,11 @@ class Canvas : public QVulkanWindow {
   void report_drag(const QPointF& from, const QPointF& to, bool finished);
   views::Camera camera() const;
   void draw_outline(const Outline& outline);
+  void lay_out(double width, double height, const figure::Style& style);
   void draw_message();
+  void draw_note();
+  void draw_caption();
+  std::vector<figure::Rect> box_areas() const;
   void draw_tooltip();
   void draw_focus();
   double dpr() const { return devicePixelRatio(); }
@@ -134,6 +148,9 @@ class Canvas : public QVulkanWindow {
   figure::Figure shown_;  // the figure with the camera put in
   std::optional<figure::Layout> layout_;
   bool layout_stale_ = true;
+  QSize laid_out_;  // the canvas's, when that was made
+  std::optional<PlacedCaption> caption_;
+  figure::Rect box_;
   text::Typeface typeface_;
   ImGuiBridge imgui_;
   int frames_wanted_ = 0;

@@ -89,8 +89,12 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
       report_drag(*press_, at, false);
     } else if (const figure::PanelLayout* panel = panel_at(*press_);
                panel != nullptr && !shows_text(hit_at(*press_)->panel)) {
-      const double dx = panel->x.value(last_.x() * dpr()) - panel->x.value(at.x() * dpr());
-      const double dy = panel->y.value(last_.y() * dpr()) - panel->y.value(at.y() * dpr());
+      const figure::Panel& pulled = shown_.panels[hit_at(*press_)->panel];
+      const auto along = [&](const figure::Axis& axis, const auto& scale, double from, double to) {
+        return figure::to_camera(axis, scale.value(from * dpr())) - figure::to_camera(axis, scale.value(to * dpr()));
+      };
+      const double dx = along(pulled.x, panel->x, last_.x(), at.x());
+      const double dy = along(pulled.y, panel->y, last_.y(), at.y());
       views::Camera moved = camera();
       moved.x = {moved.x.low + dx, moved.x.high + dx};
       moved.y = {moved.y.low + dy, moved.y.high + dy};
@@ -179,7 +183,10 @@ void Canvas::wheelEvent(QWheelEvent* event) {
   const double limit =
       kSmallestView / std::max(1e-9, std::min(std::abs(now.x.high - now.x.low), std::abs(now.y.high - now.y.low)));
   const double allowed = std::max(factor, std::min(1.0, limit));
-  move_camera({scaled(now.x, hit->x, allowed), scaled(now.y, hit->y, allowed)}, true);
+  const figure::Panel& panel = shown_.panels[hit->panel];
+  move_camera({scaled(now.x, figure::to_camera(panel.x, hit->x), allowed),
+               scaled(now.y, figure::to_camera(panel.y, hit->y), allowed)},
+              true);
 }
 
 bool Canvas::shows_text(std::size_t panel) const {

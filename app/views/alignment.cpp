@@ -28,34 +28,97 @@ std::vector<Overlap> overlaps_of(const Range& bytes, const models::Trace& with) 
   return list;
 }
 
-}  // namespace
+// The tokens of a map's rows, or of its columns, and the text they split.
+struct Split {
+  const std::vector<models::TokenInfo>& tokens;
+  const std::string& text;
 
-std::int64_t aligned(const models::Trace& from, std::int64_t token, const models::Trace& to) {
+  std::int64_t length() const { return static_cast<std::int64_t>(tokens.size()); }
+  const Range& bytes(std::int64_t n) const { return tokens[static_cast<std::size_t>(n)].bytes; }
+};
+
+Split queries_of(const models::Trace& trace) {
+  return {trace.tokens(), trace.text()};
+}
+
+Split keys_of(const models::Trace& trace) {
+  return {trace.key_tokens(), trace.key_text()};
+}
+
+bool share_text(const Split& a, const Split& b) {
+  return !a.text.empty() && a.text == b.text;
+}
+
+std::int64_t aligned(const Split& from, std::int64_t token, const Split& to) {
   if (token < 0 || token >= from.length()) {
     return kNone;
   }
   const std::int64_t same = token < to.length() ? token : kNone;
-  const Range bytes = from.tokens()[static_cast<std::size_t>(token)].bytes;
-  if (&from == &to || bytes.empty() || from.text() != to.text()) {
+  if (&from.tokens == &to.tokens || !share_text(from, to)) {
     return same;
   }
-  if (same != kNone && to.tokens()[static_cast<std::size_t>(same)].bytes == bytes) {
+  // Most columns split alike.
+  const Range& bytes = from.bytes(token);
+  if (!bytes.empty() && same != kNone && to.bytes(same) == bytes && (same == 0 || to.bytes(same - 1) != bytes)) {
     return same;
   }
-  // Special tokens have no bytes and may stand anywhere, so the order of the ends is no help.
-  for (std::int64_t n = 0; n < to.length(); ++n) {
-    if (to.tokens()[static_cast<std::size_t>(n)].bytes.contains(bytes.end - 1)) {
-      return n;
-    }
-  }
-  return kNone;
+  return token_of(to.tokens, *text_of(from.tokens, token));
 }
 
-std::int64_t aligned_key(const models::Trace& from, std::int64_t token, const models::Trace& to) {
-  if (!from.crosses() && !to.crosses()) {
-    return aligned(from, token, to);
+// Where a byte of the text is among these tokens, which begin where they begin; special tokens have no width of it.
+double coordinate_of(const TokenTexts& tokens, std::int64_t byte) {
+  const auto above = std::upper_bound(tokens.begin(), tokens.end(), byte,
+                                      [](std::int64_t at, const TokenText& each) { return at < each.bytes.begin; });
+  if (above == tokens.begin()) {
+    return 0;
   }
-  return token >= 0 && token < from.keys() && token < to.keys() ? token : kNone;
+  const TokenText& within = *(above - 1);
+  const auto place = static_cast<double>(above - tokens.begin() - 1);
+  const double size = std::max<double>(1, static_cast<double>(within.bytes.size()));
+  return place + std::min(1.0, static_cast<double>(byte - within.bytes.begin) / size);
+}
+
+AxisTable table_of(const Split& first, const Split& column) {
+  const auto same = [](const models::TokenInfo& a, const models::TokenInfo& b) { return a.bytes == b.bytes; };
+  if (&first.tokens == &column.tokens || !share_text(first, column) ||
+      std::equal(first.tokens.begin(), first.tokens.end(), column.tokens.begin(), column.tokens.end(), same)) {
+    return nullptr;
+  }
+  const TokenTexts own = texts_of(column.tokens);
+  auto table = std::make_shared<std::vector<double>>();
+  for (const TokenText& each : texts_of(first.tokens)) {
+    const double least = table->empty() ? 0 : table->back();
+    table->push_back(table->empty() ? 0 : std::max(least, coordinate_of(own, each.bytes.begin)));
+  }
+  table->push_back(static_cast<double>(own.size()));
+  return table;
+}
+
+std::int64_t own(const Split& first, const Token& token, const Split& column) {
+  if (token.text && &first.tokens != &column.tokens && share_text(first, column)) {
+    return token_of(column.tokens, *token.text);
+  }
+  return aligned(first, token.index, column);
+}
+
+std::optional<Token> as_token(const Split& column, std::int64_t own, const Split& first) {
+  const std::int64_t index = aligned(column, own, first);
+  if (&first.tokens == &column.tokens || !share_text(first, column)) {
+    return index == kNone ? std::nullopt : std::optional(Token(index));
+  }
+  const auto text = text_of(column.tokens, own);
+  const bool alike = text_of(first.tokens, index) == text;
+  return text ? std::optional(alike ? Token(index) : Token(index, text)) : std::nullopt;
+}
+
+}  // namespace
+
+std::int64_t aligned(const models::Trace& from, std::int64_t token, const models::Trace& to) {
+  return aligned(queries_of(from), token, queries_of(to));
+}
+
+std::int64_t aligned_key(const models::Trace& from, std::int64_t key, const models::Trace& to) {
+  return aligned(keys_of(from), key, keys_of(to));
 }
 
 bool same_tokens(const models::Trace& a, const models::Trace& b) {
@@ -103,16 +166,47 @@ Field laid_out(const Field& field, const models::Trace& from, const models::Trac
   return out;
 }
 
+std::int64_t own_token(const ViewInput& input, const Token& token, const Column& column) {
+  return own(queries_of(*input.columns.front().trace), token, queries_of(*column.trace));
+}
+
+std::int64_t own_key(const ViewInput& input, const Token& key, const Column& column) {
+  return own(keys_of(*input.columns.front().trace), key, keys_of(*column.trace));
+}
+
+AxisTable query_axis(const ViewInput& input, const Column& column) {
+  return table_of(queries_of(*input.columns.front().trace), queries_of(*column.trace));
+}
+
+AxisTable key_axis(const ViewInput& input, const Column& column) {
+  return table_of(keys_of(*input.columns.front().trace), keys_of(*column.trace));
+}
+
 std::int64_t query_of(const ViewInput& input, const Column& column) {
-  return aligned(*input.columns.front().trace, input.query, *column.trace);
+  return own_token(input, input.query, column);
 }
 
 std::int64_t key_of(const ViewInput& input, const Column& column) {
-  return aligned_key(*input.columns.front().trace, input.key, *column.trace);
+  return own_key(input, input.key, column);
 }
 
-std::int64_t to_first(const ViewInput& input, const Column& column, std::int64_t token) {
-  return aligned(*column.trace, token, *input.columns.front().trace);
+Result<std::int64_t> token_option(const ViewInput& input, const std::string& name, const Column& column) {
+  LOCUS_TRY(const std::int64_t typed, input.options.integer(name, kNone));
+  if (typed < 0 || typed >= input.columns.front().trace->length()) {
+    return typed;  // none, or one that does not exist anywhere
+  }
+  const std::int64_t own = own_token(input, typed, column);
+  return own == kNone ? Result<std::int64_t>(usage("option " + name + ": " + column.name + " has no token for token " +
+                                                   std::to_string(typed) + " of " + input.columns.front().name))
+                      : own;
+}
+
+std::optional<Token> token_at(const ViewInput& input, const Column& column, std::int64_t own) {
+  return as_token(queries_of(*column.trace), own, queries_of(*input.columns.front().trace));
+}
+
+std::optional<Token> key_at(const ViewInput& input, const Column& column, std::int64_t own) {
+  return as_token(keys_of(*column.trace), own, keys_of(*input.columns.front().trace));
 }
 
 }  // namespace locus::views

@@ -25,8 +25,11 @@ inline Control choice(std::string name, std::string label, std::string help, std
   const std::string first = choices.front();
   return {Control::Kind::kChoice, std::move(name), std::move(label), std::move(help), first, 0, 1, std::move(choices)};
 }
-inline Control words(std::string name, std::string label, std::string help) {
-  return {Control::Kind::kText, std::move(name), std::move(label), std::move(help), std::string(), 0, 1, {}};
+// `empty` is said in a field where nothing is typed: what holds then, and how it is typed otherwise.
+inline Control words(std::string name, std::string label, std::string help, std::string empty) {
+  Control control{Control::Kind::kText, std::move(name), std::move(label), std::move(help), std::string(), 0, 1, {}};
+  control.empty = std::move(empty);
+  return control;
 }
 
 }  // namespace locus::views

@@ -4,11 +4,12 @@
 #include <charconv>
 
 #include "app/views/controls.h"
+#include "core/base/shown.h"
 
 namespace locus::views {
 
 Control kept_queries_control(const std::string& what) {
-  return words("queries", "Queries", "Token numbers of queries " + what + ", such as 4 9 17");
+  return words("queries", "Queries", "Token numbers of queries " + what + ", such as 4 9 17", "none; 4 9 17");
 }
 
 Result<std::vector<std::int64_t>> kept_queries(const ViewInput& input) {
@@ -25,7 +26,7 @@ Result<std::vector<std::int64_t>> kept_queries(const ViewInput& input) {
     std::int64_t query = 0;
     const auto [stop, code] = std::from_chars(at, end, query);
     if (code != std::errc() || query < 0) {
-      return usage("option queries: expected token numbers such as 4 9 17, found " + text);
+      return usage("option queries: expected token numbers such as 4 9 17, found " + shown(text));
     }
     if (query < length && queries.size() < kMostQueries) {  // a shorter text has fewer
       queries.push_back(query);

@@ -20,16 +20,16 @@ const std::vector<const View*>& views() {
       &pair_profile_view(),
       &pair_plane_view(),
       &shift_stability_view(),
+      &knock_out_view(),
+      &move_view(),
+      &effect_view(),
       &length_curve_view(),
       &task_accuracy_view(),
       &training_curve_view(),
       &heads_view(),
       &head_difference_view(),
-      &knock_out_view(),
-      &move_view(),
       &logit_lens_view(),
       &logit_attribution_view(),
-      &effect_view(),
   };
   return list;
 }

@@ -7,14 +7,15 @@ namespace locus::views {
 
 namespace {
 
-std::string difference_title(const ViewInput& input, std::size_t column) {
-  return input.columns[column].name + " − " + input.columns[reference_of(input)].name;
+void name_difference(const ViewInput& input, std::size_t column, figure::Panel& panel) {
+  panel.names = {input.columns[column].name, input.columns[reference_of(input)].name};
+  panel.title = panel.names.front() + " − " + panel.names.back();
 }
 
 // Where a difference cannot be shown, why.
 figure::Panel reason_panel(const ViewInput& input, std::size_t column, const Error& reason) {
   figure::Panel panel;
-  panel.title = difference_title(input, column);
+  name_difference(input, column, panel);
   panel.show_axes = false;
   panel.note = reason.message;
   return panel;
@@ -90,8 +91,11 @@ Result<MapView::Difference> MapView::difference_of(const ViewInput& input, std::
 figure::Panel MapView::difference_panel(const ViewInput& input, const Difference& made, const MapWindow& window,
                                         const figure::ColorScale& scale) const {
   const Column& column = input.columns[made.column];
-  figure::Panel panel = map_panel(input, *column.trace, window, made.map, scale);
-  panel.title = difference_title(input, made.column);
+  const MapAxes axes = axes_of(input, column);
+  figure::Panel panel = map_panel(on_axes(input, axes), *column.trace, window, made.map, scale);
+  panel.x.of_camera = axes.x;
+  panel.y.of_camera = axes.y;
+  name_difference(input, made.column, panel);
   show_length(input, *column.trace, length(input, column), panel);
   const auto note = [&](const std::string& more) {
     panel.note += (panel.note.empty() || more.empty() ? "" : "; ") + more;

@@ -7,6 +7,7 @@
 
 #include "app/views/alignment.h"
 #include "app/views/controls.h"
+#include "app/views/trained_length.h"
 
 namespace locus::views {
 
@@ -85,13 +86,31 @@ std::vector<Place> MapView::places(const ViewInput& input, const Selection& sele
   return cell_places(input, selection);
 }
 
+MapAxes MapView::axes_of(const ViewInput& input, const Column& column) const {
+  const Column& first = input.columns.front();
+  const bool tokens = length(input, column) == column.trace->length() && length(input, first) == first.trace->length();
+  return tokens ? MapAxes{key_axis(input, column), query_axis(input, column)} : MapAxes{};
+}
+
+ViewInput MapView::on_axes(ViewInput input, const MapAxes& axes) {
+  if (input.camera) {
+    figure::Axis x;
+    figure::Axis y;
+    x.of_camera = axes.x;
+    y.of_camera = axes.y;
+    input.camera = Camera{figure::from_camera(x, input.camera->x), figure::from_camera(y, input.camera->y)};
+  }
+  return input;
+}
+
 std::optional<Camera> MapView::home(const ViewInput& input) const {
   std::int64_t longest = 1;
   std::int64_t widest = 1;
   double begin = 0;
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
-    longest = std::max(longest, length(input, input.columns[n]));
-    widest = std::max(widest, keys(input, input.columns[n]));
+    const MapAxes axes = axes_of(input, input.columns[n]);
+    longest = std::max(longest, axes.y ? 1 : length(input, input.columns[n]));
+    widest = std::max(widest, axes.x ? 1 : keys(input, input.columns[n]));
     const auto left = beside(of_column(input, n), input.columns[n]);
     begin = left.ok() && *left != nullptr ? std::min(begin, (*left)->column_axis.first) : begin;
   }
@@ -107,7 +126,8 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
   for (const Column& column : input.columns) {
     LOCUS_CHECK(available(column));
     LOCUS_TRY(left.emplace_back(), beside(of_column(input, maps.size()), column));
-    windows.push_back(visible_window(input, length(input, column), keys(input, column), panels));
+    const ViewInput seen = on_axes(input, axes_of(input, column));
+    windows.push_back(visible_window(seen, length(input, column), keys(input, column), panels));
     LOCUS_TRY(auto made, field(of_column(input, maps.size()), column, windows.back()));
     maps.push_back(std::move(made));
   }
@@ -124,9 +144,13 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     }
     const auto scale = color_scale(input, sign(input), input.scale.shared ? all : own);
     const Column& column = input.columns[n];
-    figure::Panel panel = map_panel(input, *column.trace, windows[n], maps[n], scale);
+    const MapAxes axes = axes_of(input, column);
+    figure::Panel panel = map_panel(on_axes(input, axes), *column.trace, windows[n], maps[n], scale);
+    panel.x.of_camera = axes.x;
+    panel.y.of_camera = axes.y;
     show_length(input, *column.trace, length(input, column), panel);
-    panel.title = column.name + (is_unlinked(input, n) ? " ⚮ " : " · ") + subtitle(of_column(input, n), column);
+    panel.title = column.name + (has_own_head(input, n) ? " ⚮ " : " · ") + subtitle(of_column(input, n), column);
+    panel.names = {column.name};
     // What all columns share is said once, so that the maps get the room.
     if (!input.scale.shared || n + 1 == maps.size()) {
       panel.color_bar_label = quantity(input) + (done.empty() ? "" : ", " + done);
@@ -136,6 +160,9 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     }
     if (left[n] != nullptr) {
       add_beside(input, left[n], scale, panel);
+    }
+    if (length(input, column) == column.trace->length() && names_tokens()) {
+      mark_trained_length(*column.trace, panel);
     }
     decorate(input, column, panel);
     figure.panels.push_back(std::move(panel));
@@ -229,7 +256,9 @@ Result<DataParts> MapView::data_parts(const ViewInput& input) const {
     ViewInput one = input;
     if (layers.size() * heads.size() > 1) {
       one.partners.clear();  // of one head
-      one.unlinked.clear();
+      for (Column& each : one.columns) {
+        each.own.reset();
+      }
     }
     one.layer = layers.begin + n / heads.size();
     one.head = heads.begin + n % heads.size();

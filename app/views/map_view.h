@@ -6,11 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "app/views/alignment.h"
 #include "app/views/data_file.h"
 #include "app/views/score_map.h"
 #include "app/views/view.h"
 
 namespace locus::views {
+
+// Axes of other tokens than the first column's; null: the same.
+struct MapAxes {
+  AxisTable x;
+  AxisTable y;
+};
 
 class MapView : public View {
  public:
@@ -28,6 +35,8 @@ class MapView : public View {
   virtual Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const = 0;
   // The whole map of the input's layer and head (never kAll), for export.
   virtual Result<Field> whole(const ViewInput& input, const Column& column) const = 0;
+  // Whether the axes are the run's tokens; otherwise positions, whatever stands there.
+  virtual bool names_tokens() const { return true; }
   // Rows of the whole map, and columns but in cross-attention.
   virtual std::int64_t length(const ViewInput& /*input*/, const Column& column) const { return column.trace->length(); }
   virtual Sign sign(const ViewInput& input) const = 0;
@@ -48,6 +57,10 @@ class MapView : public View {
   std::int64_t keys(const ViewInput& input, const Column& column) const {
     return column.trace->crosses() ? column.trace->keys() : length(input, column);
   }
+
+  // The camera counts the first column's tokens; other tokens of the same text have axes of their own.
+  MapAxes axes_of(const ViewInput& input, const Column& column) const;
+  static ViewInput on_axes(ViewInput input, const MapAxes& axes);
 
  private:
   // A column's map less the reference's.

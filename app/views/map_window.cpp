@@ -115,7 +115,7 @@ Range rows_looked_at(const ViewInput& input, const MapWindow& window) {
     const auto [low, high] = std::minmax(input.camera->y.low, input.camera->y.high);
     seen = Range{row_of(low), row_of(high) + 1}.clamped(seen);
   }
-  const std::int64_t pinned = input.query == kNone ? kNone : row_of(static_cast<double>(input.query));
+  const std::int64_t pinned = input.query == kNone ? kNone : row_of(static_cast<double>(input.query.index));
   return seen.contains(pinned) ? Range{pinned, seen.end} : seen;
 }
 

@@ -6,11 +6,13 @@
 #include "app/views/controls.h"
 #include "app/views/series.h"
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 
 namespace locus::views {
 
 Control band_control() {
-  return words("band", "Band", "Pairs that are framed: 3:7 are 3 to 6, 3 is one; a click on a pair chooses it");
+  return words("band", "Band", "Pairs that are framed: 3:7 are 3 to 6, 3 is one; a click on a pair chooses it",
+               "none; 3:7, or 3");
 }
 
 Result<std::optional<Range>> band_of(const ViewInput& input) {
@@ -28,7 +30,8 @@ Result<std::optional<Range>> parse_band(const std::string& option, const std::st
   const std::int64_t more = colon == std::string::npos ? 1 : 0;
   constexpr std::int64_t kMost = std::int64_t{1} << 20;
   if (!first || !last || *first < 0 || *first > kMost || *last > kMost || *last + more <= *first) {
-    return usage("option " + option + ": expected a pair, or a range a:b of pairs with 0 ≤ a < b, found " + text);
+    return usage("option " + option + ": expected a pair, or a range a:b of pairs with 0 ≤ a < b, found " +
+                 shown(text));
   }
   return std::optional<Range>(Range{*first, *last + more});
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/views/alignment.h"
+#include "renderers/figure/colormap.h"
 
 namespace locus::views {
 
@@ -37,6 +38,20 @@ ValueRange value_range(std::span<const std::shared_ptr<const Field>> fields, dou
   return {at(tail), at(1 - tail)};
 }
 
+// The range of signed values: as far on one side of 0 as on the other. A bound that the user sets holds for both sides;
+// under a log transfer a low end above 0 is the least magnitude that differs from 0.
+void set_magnitudes(const ScaleOptions& wanted, const ValueRange& range, figure::ColorScale& scale) {
+  const bool least = scale.transfer == figure::Transfer::kLog && wanted.low && *wanted.low > 0;
+  float largest = 0;
+  if (wanted.high || (wanted.low && !least)) {
+    largest = std::max(std::abs(wanted.high.value_or(0)), least ? 0 : std::abs(wanted.low.value_or(0)));
+  } else {
+    largest = std::max(std::abs(range.low), std::abs(range.high));
+  }
+  scale.high = largest > 0 ? largest : 1;
+  scale.low = least ? *wanted.low : -scale.high;
+}
+
 }  // namespace
 
 Sign sign_of(models::Quantity quantity) {
@@ -64,20 +79,23 @@ figure::ColorScale color_scale(const ViewInput& input, Sign sign,
   scale.colormap = sign == Sign::kZeroCentred ? kDiverging : kSequential;
   if (sign == Sign::kPositive) {
     range.low = 0;
-  } else if (sign == Sign::kZeroCentred) {
-    range.high = std::max(std::abs(range.low), std::abs(range.high));
-    range.low = -range.high;
   }
   scale.transfer = wanted.transfer;
   scale.gamma = wanted.gamma;
   scale.mask_color = wanted.mask_color;
-  scale.low = wanted.low.value_or(range.low);
-  scale.high = wanted.high.value_or(range.high);
   if (!wanted.colormap.empty()) {
     scale.colormap = wanted.colormap;
   }
+  const bool diverging = figure::colormaps()[figure::colormap_index(scale.colormap)].diverging;
+  scale.centred = sign == Sign::kZeroCentred || (sign == Sign::kAny && diverging);
+  if (scale.centred) {
+    set_magnitudes(wanted, range, scale);
+    return scale;
+  }
+  scale.low = wanted.low.value_or(range.low);
+  scale.high = wanted.high.value_or(range.high);
   if (scale.transfer == figure::Transfer::kLog && scale.low <= 0) {
-    scale.low = std::max(scale.high, 1e-30F) * 1e-4F;  // four decades below the largest value
+    scale.low = std::max(scale.high, 1e-30F) * figure::kLogReach;
   }
   if (!(scale.high > scale.low)) {
     scale.high = scale.low + 1;
@@ -174,12 +192,12 @@ Selection pick_cell(const ViewInput& input, const Hit& hit) {
   const auto query = static_cast<std::int64_t>(std::floor(hit.y));
   const auto key = static_cast<std::int64_t>(std::floor(hit.x));
   if (query >= 0 && query < trace.length() && key >= 0 && key < trace.keys()) {
-    const std::int64_t first_query = to_first(input, input.columns[column], query);
-    const std::int64_t first_key = aligned_key(trace, key, *input.columns.front().trace);
-    if (first_query != kNone && first_key != kNone) {
+    const auto query_token = token_at(input, input.columns[column], query);
+    const auto key_token = key_at(input, input.columns[column], key);
+    if (query_token && key_token) {
       selection.column = static_cast<std::int64_t>(column);
-      selection.query = first_query;
-      selection.key = first_key;
+      selection.query = query_token;
+      selection.key = key_token;
     }
   }
   return selection;
@@ -191,12 +209,10 @@ std::vector<Place> cell_places(const ViewInput& input, const Selection& selectio
     return places;
   }
   const auto cell = [](std::int64_t n) { return figure::Interval{static_cast<double>(n), static_cast<double>(n + 1)}; };
-  const models::Trace& first = *input.columns.front().trace;
   for (std::size_t panel = 0; panel < input.columns.size() + difference_panels(input); ++panel) {
     const std::size_t column = panel < input.columns.size() ? panel : compared_columns(input).front();
-    const models::Trace& own = *input.columns[column].trace;
-    const std::int64_t query = aligned(first, *selection.query, own);
-    const std::int64_t key = aligned_key(first, *selection.key, own);
+    const std::int64_t query = own_token(input, *selection.query, input.columns[column]);
+    const std::int64_t key = own_key(input, *selection.key, input.columns[column]);
     if (query != kNone && key != kNone) {
       places.push_back({panel, cell(key), cell(query)});
     }

@@ -14,7 +14,8 @@
 namespace locus::views {
 
 // The colours of a quantity over all these fields: weights, gates and positions from 0, signed quantities
-// (contribution, differences) zero-centred, logits from the smallest to the largest value.
+// (contribution, differences) zero-centred, logits from the smallest to the largest value, or zero-centred under a
+// diverging colormap.
 enum class Sign { kPositive, kAny, kZeroCentred };
 figure::ColorScale color_scale(const ViewInput& input, Sign sign, std::span<const std::shared_ptr<const Field>> fields);
 Sign sign_of(models::Quantity quantity);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/listed.h"
+#include "core/base/shown.h"
 
 namespace locus::views {
 
@@ -19,8 +20,8 @@ Error unknown_option(const View& view, const std::string& name) {
   for (const Control& control : view.info().controls) {
     known.push_back(control.name);
   }
-  return usage("view " + view.info().name + ": unknown option " + name +
-               "; known: " + (known.empty() ? "none" : listed(known)));
+  return usage("view " + view.info().name + ": unknown option " + shown(name) +
+               "; known: " + (known.empty() ? "none" : listed_known(known, view.info().name)));
 }
 
 Error no_such(const std::string& what, std::int64_t index, std::int64_t count, const Column& column) {
@@ -29,6 +30,22 @@ Error no_such(const std::string& what, std::int64_t index, std::int64_t count, c
 }
 
 }  // namespace
+
+std::string title_of(Group group) {
+  switch (group) {
+    case Group::kLook:
+      return "Look";
+    case Group::kPosition:
+      return "Position";
+    case Group::kFrequency:
+      return "Frequency";
+    case Group::kChange:
+      return "Change";
+    case Group::kMeasure:
+      return "Measure";
+  }
+  return {};
+}
 
 Status View::available(const Column& column) const {
   const bool image = column.trace->image_grid().rows > 0;
@@ -61,13 +78,13 @@ std::optional<Selection> View::step(const ViewInput& /*input*/, std::int64_t /*b
   return std::nullopt;
 }
 
-bool is_unlinked(const ViewInput& input, std::size_t column) {
-  return column < input.unlinked.size() && input.unlinked[column].layer != kNone;
+bool has_own_head(const ViewInput& input, std::size_t column) {
+  return column < input.columns.size() && input.columns[column].own.has_value();
 }
 
 HeadRef head_of_column(const ViewInput& input, std::size_t column) {
-  if (is_unlinked(input, column) && input.layer != kAll && input.head != kAll) {
-    return input.unlinked[column];
+  if (has_own_head(input, column) && input.layer != kAll && input.head != kAll) {
+    return *input.columns[column].own;
   }
   const HeadRef own{input.layer, input.head};
   const bool hold = column < input.partners.size() && input.partners.front() == own;
@@ -80,7 +97,9 @@ ViewInput of_column(const ViewInput& input, std::size_t column) {
   one.layer = head.layer;
   one.head = head.head;
   one.partners.clear();
-  one.unlinked.clear();
+  for (Column& each : one.columns) {
+    each.own.reset();
+  }
   return one;
 }
 
@@ -115,7 +134,7 @@ Result<const View*> find_view(const std::string& name) {
     }
     known.push_back(view->info().name);
   }
-  return usage("unknown view " + name + "; known: " + listed(known));
+  return usage("unknown view " + shown(name) + "; known: " + listed_known(known, "contents"));
 }
 
 Result<Settings> parse_options(const View& view, const std::vector<std::pair<std::string, std::string>>& typed) {
@@ -152,7 +171,7 @@ Status check(const View& view, const ViewInput& input) {
   }
   const models::Trace& first = *input.columns.front().trace;
   for (const auto& [what, token, length] :
-       {std::tuple("query", input.query, first.length()), std::tuple("key", input.key, first.keys())}) {
+       {std::tuple("query", input.query.index, first.length()), std::tuple("key", input.key.index, first.keys())}) {
     if (view.info().uses_query && (token < kNone || token >= length)) {
       return no_such(what, token, length, input.columns.front());
     }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "app/views/field_cache.h"
+#include "app/views/token.h"
 #include "core/base/parameter.h"
 #include "core/base/progress.h"
 #include "core/base/result.h"
@@ -28,11 +29,20 @@ namespace locus::views {
 
 // ---- what is looked at
 
+struct HeadRef {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+
+  friend bool operator==(const HeadRef&, const HeadRef&) = default;
+};
+
 // One run that is compared with the others, side by side.
 struct Column {
   std::string name;                            // above its panels; names of one input differ
   std::shared_ptr<const models::Model> model;  // null for a trace that was opened from a file
   std::shared_ptr<const models::Trace> trace;  // never null
+  // The layer and head it shows, whatever the others do; empty: it follows them.
+  std::optional<HeadRef> own{};
 };
 
 // How values become colours. What is left empty, the view chooses for its quantity and its data.
@@ -53,18 +63,12 @@ struct ScaleOptions {
 struct Camera {
   figure::Interval x;
   figure::Interval y;
+
+  friend bool operator==(const Camera&, const Camera&) = default;
 };
 
 constexpr std::int64_t kMean = models::kMeanHead;  // as a head: the mean over all heads
 constexpr std::int64_t kAll = -2;                  // as a layer or head of data(): every one
-constexpr std::int64_t kNone = -1;                 // as a query or key: none chosen
-
-struct HeadRef {
-  std::int64_t layer = 0;
-  std::int64_t head = 0;
-
-  friend bool operator==(const HeadRef&, const HeadRef&) = default;
-};
 
 struct ViewInput {
   std::vector<Column> columns;  // at least one
@@ -77,11 +81,8 @@ struct ViewInput {
   // Heads that belong together though their numbers differ, one a column. They hold while the first is the layer and
   // head above.
   std::vector<HeadRef> partners;
-  // Columns with a head of their own, whatever the layer and head above: one a column, layer kNone for those that
-  // follow.
-  std::vector<HeadRef> unlinked;
-  std::int64_t query = kNone;
-  std::int64_t key = kNone;
+  Token query;
+  Token key;
   models::Quantity quantity = models::Quantity::kWeight;
   Reduction reduction = Reduction::kMax;
   // Maps too large to reduce at once come from sampled cells and become exact in steps of about so many milliseconds,
@@ -103,9 +104,22 @@ struct ViewInput {
 // A parameter of a view: a widget in the workbench, `--option name=value` on the command line.
 using Control = Parameter;
 
+// What a view is for; a list of views has those of one kind below each other.
+enum class Group {
+  kLook,       // at what attends to what
+  kPosition,   // what positions alone do
+  kFrequency,  // what rotary pairs do
+  kChange,     // something, and see what it does
+  kMeasure,    // numbers of heads and models
+};
+// "Look", "Position", …: the heading of its views in menus and in the manual.
+std::string title_of(Group group);
+
 struct ViewInfo {
-  std::string name;      // "pe-dot-product", on the command line and in sessions
-  std::string title;     // "Position dot product"
+  std::string name;   // "pe-dot-product", on the command line and in sessions
+  std::string title;  // "Position dot product"
+  Group group = Group::kLook;
+  std::string caption;   // one line, for who has never seen it and knows no term of the field but "head"
   std::string shows;     // one or two sentences
   std::string look_for;  // what to look for, for a reader who has not seen one before
   std::string paper;     // "TAPE Fig. 7a and 8"; empty: none
@@ -150,8 +164,8 @@ using figure::Hit;
 struct Selection {
   std::optional<std::int64_t> layer;
   std::optional<std::int64_t> head;
-  std::optional<std::int64_t> query;
-  std::optional<std::int64_t> key;
+  std::optional<Token> query;
+  std::optional<Token> key;
   std::optional<std::int64_t> column;  // of ViewInput::columns
   std::vector<HeadRef> partners;       // of that head, as ViewInput has them
   bool open = false;                   // choosing it opens the `attention` view there
@@ -193,9 +207,9 @@ class View {
   virtual std::optional<Selection> step(const ViewInput& input, std::int64_t by) const;
 };
 
-// The layer and head that a column shows: its own where it is unlinked, its partner, or the input's.
+// The layer and head that a column shows: its own, its partner, or the input's.
 HeadRef head_of_column(const ViewInput& input, std::size_t column);
-bool is_unlinked(const ViewInput& input, std::size_t column);
+bool has_own_head(const ViewInput& input, std::size_t column);
 // The input with that column's layer and head.
 ViewInput of_column(const ViewInput& input, std::size_t column);
 

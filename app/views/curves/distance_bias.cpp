@@ -53,6 +53,8 @@ class DistanceBias final : public MeasuredView<DistanceBiasAsk, Bias> {
   ViewInfo info_{
       .name = "distance-bias",
       .title = "Distance bias",
+      .group = Group::kPosition,
+      .caption = "How much higher this head scores tokens that are near than tokens that are far.",
       .shows =
           "Δscore = s(λ) − s(Λ): the logit of a near pair of tokens minus that of a far one, over sampled pairs. "
           "Its mean μ, spread σ, μ/σ and the share above 0 tell how much a head prefers the near by itself.",
@@ -82,7 +84,8 @@ class DistanceBias final : public MeasuredView<DistanceBiasAsk, Bias> {
                    whole("seed", "Seed", "Of the sample", 1, 0, 1000000),
                    words("texts", "Folder of texts",
                          "Its .txt files are read instead of the input; two or more give "
-                         "the mean a 95 % interval"),
+                         "the mean a 95 % interval",
+                         "the input; a folder"),
                    whole("bins", "Bins", "Of the histogram", 60, 5, 500),
                    toggle("own-bins", "Own bins",
                           "As many bins over each checkpoint's own range, so that a narrow histogram is not one bar"),

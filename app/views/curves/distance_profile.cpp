@@ -9,6 +9,7 @@
 #include "app/views/measured_view.h"
 #include "app/views/pair_rows.h"
 #include "app/views/score_map.h"
+#include "app/views/trained_length.h"
 #include "core/base/numbers.h"
 #include "models/analyses.h"
 #include "models/pairs.h"
@@ -56,6 +57,8 @@ class DistanceProfile final : public MeasuredView<DistanceProfileAsk, DistanceCu
   ViewInfo info_{
       .name = "distance-profile",
       .title = "Distance profile",
+      .group = Group::kPosition,
+      .caption = "How high this head scores a token, on average, by how far back it is.",
       .shows =
           "The mean over queries, and the band from the 10 % to the 90 % quantile, by the distance Δ = i − j from "
           "query to key, |Δ| where both ways are seen. Weights can be divided by 1/(i+1), what a head without "
@@ -271,6 +274,7 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
   }
   panel.note += note;
   LOCUS_CHECK(mark_waves(input, panel));
+  mark_trained_distance(input.columns, panel);
   figure::Figure figure;
   figure.panels.push_back(std::move(panel));
   return figure;

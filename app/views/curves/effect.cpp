@@ -65,6 +65,8 @@ class EffectView final : public MeasuredView<EffectAsk, Effects> {
   ViewInfo info_{
       .name = "effect",
       .title = "Effect",
+      .group = Group::kChange,
+      .caption = "Which tokens became harder or easier to predict by the edits of a column.",
       .shows =
           "What a column's edits change in its prediction, token by token, against the run without them: the change of "
           "−log p of the token that came, or KL(untouched ‖ edited) of the whole distribution.",
@@ -145,6 +147,7 @@ Result<figure::Figure> EffectView::draw(const ViewInput& input, const Numbers& n
       figure::Panel panel = text_strip(
           input, column, rows[n]->values,
           color_scale(whole, kl ? Sign::kPositive : Sign::kZeroCentred, input.scale.shared ? all : all.subspan(n, 1)));
+      panel.names = {column.name};
       panel.title = column.name;
       panel.note = loss_note(input, shown[n], *numbers[shown[n]]);
       panel.color_bar_label = input.scale.shared && n + 1 < shown.size() ? "" : kl ? label : "change of loss (nats)";

@@ -41,6 +41,8 @@ class LengthCurve final : public MeasuredView<LengthCurveAsk, Points> {
   ViewInfo info_{
       .name = "length-curve",
       .title = "Length curve",
+      .group = Group::kMeasure,
+      .caption = "How well the model predicts as it sees more and more text: lower is better.",
       .shows =
           "Perplexity and bits per byte of the text against the tokens of context. The same tokens are scored at "
           "every length, so a curve moves with the context alone.",

@@ -9,6 +9,7 @@
 #include "app/views/measured_view.h"
 #include "app/views/score_map.h"
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 #include "models/move_curve.h"
 
 namespace locus::views {
@@ -49,6 +50,8 @@ class Move final : public MeasuredView<MoveAsk, MoveRows> {
   ViewInfo info_{
       .name = "move",
       .title = "Move",
+      .group = Group::kChange,
+      .caption = "How the prediction changes when some tokens are moved to other positions.",
       .shows =
           "What happens to the prediction when some tokens are moved to other positions: their ids change, what they "
           "may see does not. Every point, or cell of the map of tokens, is a run of its own.",
@@ -61,8 +64,9 @@ class Move final : public MeasuredView<MoveAsk, MoveRows> {
       .uses_head = true,
       .controls = {words("tokens", "Tokens",
                          "a:b, the tokens that move, b not among them; empty: the one in the middle, of a map the "
-                         "last 24"),
-                   words("by", "By", "from:to:step of the shift; empty: -16:16:1"),
+                         "last 24",
+                         "in the middle; a:b"),
+                   words("by", "By", "from:to:step of the shift; empty: -16:16:1", "-16:16:1"),
                    choice("as", "Show as", "curve: the tokens move together; map: each moves alone, tokens × shifts",
                           {"curve", "map"}),
                    choice("measure", "Measure",
@@ -119,7 +123,7 @@ Result<MoveAsk> Move::ask(const ViewInput& input, std::size_t column) const {
                       (*range[1] - *range[0]) / (range.size() == 3 ? *range[2] : 1) <= kMostRuns;
     if (!fits) {
       return usage("option by: expected from:to:step with from ≤ to and at most " + general_text(kMostRuns, 4) +
-                   " steps above 0, found " + by);
+                   " steps above 0, found " + shown(by));
     }
     ask.from = *range[0];
     ask.to = *range[1];
@@ -205,6 +209,7 @@ Result<figure::Figure> Move::draw_maps(const ViewInput& input, const Numbers& nu
       labels->push_back(trace.tokens()[static_cast<std::size_t>(token + prefix)].label);
     }
     figure::Panel panel;
+    panel.names = {input.columns[n].name};
     panel.title = moved_name(input, n, asked[n]);
     panel.x.label = "shift (positions)";
     panel.x.view = {asked[n].from, asked[n].from + asked[n].step * static_cast<double>(field.columns)};

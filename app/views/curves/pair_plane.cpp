@@ -21,7 +21,7 @@ constexpr std::size_t kParts = 4;           // of the text, coloured each its ow
 struct PairPlaneAsk {
   std::int64_t layer = 0;
   std::int64_t head = 0;
-  std::int64_t pair = -1;  // −1: the one of the largest energy
+  std::int64_t pair = -1;  // −1: the one of the largest norms
 };
 
 struct Plane : analysis::PairPlane {
@@ -56,6 +56,8 @@ class PairPlane final : public MeasuredView<PairPlaneAsk, Plane> {
   ViewInfo info_{
       .name = "pair-plane",
       .title = "Plane of a pair",
+      .group = Group::kFrequency,
+      .caption = "One rotary frequency of a head: which way its queries and keys point, before and after turning.",
       .shows =
           "One rotary pair of one head: every token's query and key as points of the pair's plane, before the rotation "
           "and as the score sees them, coloured by where the token stands or by what it is. The line from the middle "
@@ -68,7 +70,7 @@ class PairPlane final : public MeasuredView<PairPlaneAsk, Plane> {
       .paper = "",
       .uses_layer = true,
       .uses_head = true,
-      .controls = {whole("pair", "Pair", "Which pair; −1: the first of the band, or the one of the largest energy", -1,
+      .controls = {whole("pair", "Pair", "Which pair; −1: the first of the band, or the one of the largest norms", -1,
                          -1, 4095, "the largest"),
                    choice("color", "Colours", "Of points: where the token stands, or what it is",
                           {"position", "class"}),
@@ -184,7 +186,7 @@ Result<figure::Figure> PairPlane::draw(const ViewInput& input, const Numbers& nu
     const analysis::PairRow& row = plane.pairs.rows[static_cast<std::size_t>(plane.pair)];
     const ViewInput own = of_column(input, n);
     const std::string where = input.columns[n].name + ", " + head_label(trace.model(), own.layer, own.head) +
-                              ", wavelength " + short_number(row.wavelength) + "; concentration ";
+                              ", wavelength " + short_number(row.wavelength) + "; mean resultant length ";
     const auto add = [&](const analysis::PairPlane::Points& points, const std::string& title, bool legend,
                          const std::string& note) {
       figure::Panel panel = points_panel(trace, points, classes, legend);
@@ -193,7 +195,7 @@ Result<figure::Figure> PairPlane::draw(const ViewInput& input, const Numbers& nu
       figure.panels.push_back(std::move(panel));
     };
     add(plane.query, "queries, pair " + row.name, true, where + short_number(plane.query_concentration));
-    add(plane.key, "keys", false, "concentration " + short_number(plane.key_concentration));
+    add(plane.key, "keys", false, "mean resultant length " + short_number(plane.key_concentration));
     add(plane.turned_query, "queries, rotated", false, "");
     add(plane.turned_key, "keys, rotated", false, "");
   }

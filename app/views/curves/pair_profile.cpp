@@ -8,6 +8,7 @@
 #include "app/views/measured_view.h"
 #include "app/views/pair_rows.h"
 #include "app/views/score_map.h"
+#include "app/views/trained_length.h"
 #include "models/pairs.h"
 
 namespace locus::views {
@@ -55,6 +56,8 @@ class PairProfile final : public MeasuredView<PairProfileAsk, PairCurves> {
   ViewInfo info_{
       .name = "pair-profile",
       .title = "Profile of pairs",
+      .group = Group::kFrequency,
+      .caption = "What every rotary frequency adds to the score, by how far back a token is.",
       .shows =
           "Above, pairs × distance: what each rotary pair gives to the logit, averaged over all queries at that "
           "distance. "
@@ -68,7 +71,8 @@ class PairProfile final : public MeasuredView<PairProfileAsk, PairCurves> {
       .paper = "",
       .uses_layer = true,
       .uses_head = true,
-      .controls = {words("without", "Without", "One more curve: the mean logit without these pairs, a:b or one"),
+      .controls = {words("without", "Without", "One more curve: the mean logit without these pairs, a:b or one",
+                         "none; 3:7, or 3"),
                    choice("data", "Data",
                           "What is exported: the parts of all pairs, or the curves below with their counts",
                           {"parts", "curves"}),
@@ -154,6 +158,7 @@ Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& 
     const PairCurves& profile = *numbers[n];
     const ViewInput own = of_column(input, n);
     figure::Panel panel;
+    panel.names = {input.columns[n].name};
     panel.title = input.columns[n].name + " · " + head_label(input.columns[n].trace->model(), own.layer, own.head);
     panel.x.view = {0, static_cast<double>(profile.parts.columns)};
     panel.y = {.label = pair_label(profile.pairs),
@@ -194,6 +199,7 @@ Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& 
     if (input.columns[n].trace->model().layer_info[static_cast<std::size_t>(input.layer)].soft_cap > 0) {
       panel.note += "; logits before the cap";
     }
+    mark_trained_distance({&input.columns[n], 1}, panel);
     figure.panels.push_back(std::move(panel));
   }
   return figure;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "app/views/alignment.h"
 #include "app/views/controls.h"
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
@@ -49,6 +50,8 @@ class PairScores final : public MeasuredView<PairScoresAsk, Cell> {
   ViewInfo info_{
       .name = "pair-scores",
       .title = "Pairs of a cell",
+      .group = Group::kFrequency,
+      .caption = "One score, taken apart into the rotary frequencies that add up to it.",
       .shows =
           "One query and one key: what each rotary pair gives to their logit, from the fastest pair to the slowest, "
           "and "
@@ -71,13 +74,12 @@ Result<PairScoresAsk> PairScores::ask(const ViewInput& input, std::size_t column
   LOCUS_CHECK(needs_one_head(input));
   const HeadRef head = head_of_column(input, column);
   const std::int64_t last = input.columns[column].trace->length() - 1;
-  PairScoresAsk ask{head.layer, head.head, input.query == kNone ? last : input.query, input.key};
-  if (ask.key == kNone) {
-    ask.key = std::max<std::int64_t>(ask.query - 1, 0);
-  }
-  if (ask.query > last || ask.key > last) {
-    return usage("pair-scores: " + input.columns[column].name + " has tokens 0 to " + std::to_string(last) +
-                 ", found query " + std::to_string(ask.query) + " and key " + std::to_string(ask.key));
+  const Column& own = input.columns[column];
+  PairScoresAsk ask{head.layer, head.head, input.query.chosen() ? query_of(input, own) : last, 0};
+  ask.key = input.key.chosen() ? key_of(input, own) : std::max<std::int64_t>(ask.query - 1, 0);
+  if (ask.query == kNone || ask.key == kNone) {
+    return usage("pair-scores: " + own.name + " has tokens 0 to " + std::to_string(last) + ", none of them for query " +
+                 std::to_string(input.query.index) + " and key " + std::to_string(input.key.index));
   }
   return ask;
 }
@@ -210,6 +212,7 @@ Result<figure::Figure> PairScores::draw(const ViewInput& input, const Numbers& n
     };
     const std::vector<std::size_t> order = by_frequency(numbers[n]->pairs);
     figure::Panel panel = bars_panel(*numbers[n], order);
+    panel.names = {input.columns[n].name};
     panel.title = input.columns[n].name + " · " + head_label(input.columns[n].trace->model(), asked.layer, asked.head) +
                   " · query " + token(asked.query) + ", key " + token(asked.key);
     frame_band(placed(band, order), static_cast<std::int64_t>(order.size()), true, panel);

@@ -36,6 +36,8 @@ class ShiftStability final : public MeasuredView<ShiftStabilityAsk, Rows> {
   ViewInfo info_{
       .name = "shift-stability",
       .title = "Shift stability",
+      .group = Group::kChange,
+      .caption = "What changes inside when the same text starts at a later position.",
       .shows =
           "How much attention and the positions' dot products change, layer by layer, when the position ids of the "
           "same tokens start later, or when tokens are put in front. Row i is compared with the row of the same "

@@ -27,6 +27,8 @@ class TaskAccuracy final : public View {
   ViewInfo info_{
       .name = "task-accuracy",
       .title = "Task accuracy",
+      .group = Group::kMeasure,
+      .caption = "How often a model is wrong at its task, as in training and beyond it.",
       .shows =
           "The error of task checkpoints in the trained distribution and out of it, a group of bars a split, with "
           "95 % intervals where they are known; runs that differ in their seed alone are one bar, their mean, with the "
@@ -42,14 +44,16 @@ class TaskAccuracy final : public View {
       .uses_input = false,
       .controls = {words("file", "Results",
                          "A file that locus evaluate --json printed; empty: training.json of every "
-                         "checkpoint"),
+                         "checkpoint",
+                         "training.json; a file"),
                    choice("as", "As",
                           "A map by the lengths of operands where there is one, bars, or a table of numbers",
                           {"auto", "bars", "table", "map"}),
                    words("by", "By",
                          "A group of bars a value of this setting of the training, a bar an encoding: variables, "
-                         "train_size, steps, encoding.gates; empty: a group a split"),
-                   words("split", "Split", "The split that is compared by a setting; empty: in"),
+                         "train_size, steps, encoding.gates; empty: a group a split",
+                         "splits; steps"),
+                   words("split", "Split", "The split that is compared by a setting; empty: in", "in"),
                    toggle("accuracy", "Accuracy", "The share that is right, as TAPE's Fig. 2 shows it, not the error"),
                    toggle("log", "Logarithmic", "A logarithmic axis of errors, for bars")},
   };
@@ -132,6 +136,7 @@ figure::Figure map_figure(const ViewInput& input, const std::vector<Accuracy>& l
     const double left = field->column_axis.first;
     const double bottom = field->row_axis.first;
     figure::Panel panel;
+    panel.names = {row.checkpoint};
     panel.title = row.checkpoint;
     panel.equal_aspect = true;
     panel.x.label = "digits of the second operand";

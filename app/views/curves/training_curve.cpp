@@ -8,6 +8,7 @@
 #include "app/views/series.h"
 #include "core/base/atomic_file.h"
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 
 namespace locus::views {
 
@@ -37,6 +38,8 @@ class TrainingCurve final : public View {
   ViewInfo info_{
       .name = "training-curve",
       .title = "Training curve",
+      .group = Group::kMeasure,
+      .caption = "How the error fell while the model was trained: lower is better.",
       .shows =
           "How checkpoints learned: the loss of every step of their training, and the task's metric on held-out "
           "samples wherever it was measured, by the steps. Numbers come from loss.csv of each checkpoint, which locus "
@@ -98,9 +101,7 @@ Result<Training> read_training_of(const Column& column) {
     ++number;
     if (number == 1) {
       if (line != "step,loss,learning_rate,validation") {
-        return bad_input(
-            "line 1: expected step,loss,learning_rate,validation, found " + std::string(line.substr(0, 80)),
-            file.string());
+        return bad_input("line 1: expected step,loss,learning_rate,validation, found " + shown(line), file.string());
       }
       continue;
     }

@@ -51,6 +51,8 @@ class HeadDifference final : public MeasuredView<HeadDifferenceAsk, Comparison> 
   ViewInfo info_{
       .name = "head-difference",
       .title = "Difference of heads",
+      .group = Group::kMeasure,
+      .caption = "How differently the heads of two checkpoints attend to the same text.",
       .shows =
           "How differently each head of the first checkpoint and its partner in the second attend to this text: "
           "the mean over queries of ½ Σⱼ |A(i, j) − B(i, j)|, 0 for equal rows and 1 for disjoint ones. A third "

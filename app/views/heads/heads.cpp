@@ -40,6 +40,8 @@ class Heads final : public MeasuredView<HeadsAsk, HeadRows> {
   ViewInfo info_{
       .name = "heads",
       .title = "Table of heads",
+      .group = Group::kMeasure,
+      .caption = "Every head in numbers: how far back it looks, how sharply, and at what.",
       .shows =
           "Every head's numbers, sorted by the chosen one, or the chosen one as a map of layers × heads. Means over "
           "the queries of this text; induction is measured on random tokens given twice. A click chooses a head, "
@@ -49,8 +51,9 @@ class Heads final : public MeasuredView<HeadsAsk, HeadRows> {
           "weight on the token after the earlier occurrence. distance: Σ A |i − j|. rel. entropy: 1 is an even "
           "average. gates: the deviation of CoPE's gates, ½ at most: decided gates count some tokens only. bias: the "
           "mean of s(λ) − s(Λ) with the same vectors at a near and a far distance, which is the encoding alone. Rotary "
-          "heads: wavelength, around which their energy lies; carrier, how much of the mean logit over distance is "
-          "position alone; still, the part of pairs that never complete a turn; concentr., of the strongest pair.",
+          "heads: wavelength, around which their norms lie; carrier, how much of the mean logit over distance is "
+          "position alone; still, the part of pairs that never complete a turn; resultant, the mean resultant length "
+          "of the strongest pair.",
       .paper = "",
       .needs_text = true,
       .controls = {choice("as", "As", "A table of heads, or a map of layers × heads", {"table", "map"}),
@@ -80,7 +83,7 @@ figure::Panel table_panel(const HeadRows& rows, const std::vector<std::size_t>& 
     for (std::size_t r = 0; r < order.size(); ++r) {
       const double value = rows[order[r]].values[shown[c]];
       const std::size_t cell = r * shown.size() + c;
-      field.values[cell] = static_cast<float>(largest > 0 ? std::max(value, 0.0) / largest : 0.0);
+      field.values[cell] = static_cast<float>(largest > 0 ? std::abs(value) / largest : 0.0);
       field.values[cell] = std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : field.values[cell];
       (*texts)[cell] = short_number(value);
     }
@@ -119,9 +122,10 @@ Result<figure::Figure> Heads::draw(const ViewInput& input, const Numbers& all) c
     for (std::size_t n = 0; n < all.size(); ++n) {
       const auto order = shown_heads(*all[n], options);
       figure::Panel panel = table_panel(*all[n], order, shown);
+      panel.names = {input.columns[n].name};
       panel.title = input.columns[n].name;
       panel.note = rows_text(order.size(), all[n]->size(), options) + " by " +
-                   kHeadStatisticList[options.statistic].meaning + "; colours: share of the column's largest";
+                   kHeadStatisticList[options.statistic].meaning + "; colours: size as a share of the column's largest";
       figure.panels.push_back(std::move(panel));
     }
     return figure;
@@ -133,6 +137,7 @@ Result<figure::Figure> Heads::draw(const ViewInput& input, const Numbers& all) c
   const Sign sign = kHeadStatisticList[options.statistic].has_sign ? Sign::kZeroCentred : Sign::kPositive;
   for (std::size_t n = 0; n < all.size(); ++n) {
     figure::Panel panel = head_map(fields[n], head_scale(input, sign, fields, n));
+    panel.names = {input.columns[n].name};
     panel.title = input.columns[n].name;
     panel.color_bar_label = kHeadStatisticList[options.statistic].meaning;
     figure.panels.push_back(std::move(panel));

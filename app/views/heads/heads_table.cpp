@@ -22,10 +22,10 @@ const std::array<HeadStatistic, kHeadStatistics> kHeadStatisticList{{
     {"induction", "induction", "induction score"},
     {"gate-selectivity", "gates", "gate selectivity"},
     {"distance-bias", "bias", "counterfactual distance bias", true},
-    {"wavelength", "wavelength", "wavelength around which the energy of pairs lies (tokens)"},
+    {"wavelength", "wavelength", "wavelength around which the norms of pairs lie (tokens)"},
     {"carrier", "carrier", "R² of the carrier over distance", true},
     {"still-pairs", "still", "share of the variance from pairs that never complete a turn", true},
-    {"concentration", "concentr.", "concentration of the strongest pair"},
+    {"concentration", "resultant", "mean resultant length of the strongest pair"},
 }};
 
 Result<HeadRows> measure_heads(const Column& column, std::int64_t repeats, const StopToken& stop,

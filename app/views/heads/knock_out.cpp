@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <tuple>
 
+#include "app/views/alignment.h"
 #include "app/views/controls.h"
 #include "app/views/head_map.h"
 #include "app/views/list.h"
@@ -17,8 +19,11 @@ namespace locus::views {
 
 namespace {
 
+constexpr const char* kTo = "mean";  // what a head becomes unless it is said
+constexpr std::int64_t kCopies = 40;
+
 struct KnockOutAsk {
-  models::HeadTo to = models::HeadTo::kZero;
+  models::HeadTo to = models::HeadTo::kMean;
   models::KnockOutMeasure measure = models::KnockOutMeasure::kLoss;
   std::string token;
   std::int64_t at = -1;
@@ -31,18 +36,23 @@ struct KnockOutAsk {
 struct KnockedOut {
   Field effect;  // the mean over texts
   Field spread;  // their standard deviation; empty for a single one
+  Field margin;  // half the 95 % interval of the mean: over texts, of one over its tokens; empty where it has none
   Field low;     // what a shuffled text's effect is expected in; empty without null
   Field high;
   std::int64_t texts = 1;
 
   bool has_null() const { return !low.values.empty(); }
-  // Whether the cell's effect is such as a shuffled text has too.
-  bool expected(std::size_t cell) const {
+  // Whether a shuffled text has such an effect too.
+  bool without_order(std::size_t cell) const {
     return has_null() && effect.values[cell] >= low.values[cell] && effect.values[cell] <= high.values[cell];
+  }
+  // Whether the effect cannot be told from 0.
+  bool none(std::size_t cell) const {
+    return !margin.values.empty() && std::abs(effect.values[cell]) <= margin.values[cell];
   }
 };
 std::size_t cached_bytes(const KnockedOut& made) {
-  return sizeof made + 4 * sizeof(float) * made.effect.values.size();
+  return sizeof made + 5 * sizeof(float) * made.effect.values.size();
 }
 
 class KnockOut final : public MeasuredView<KnockOutAsk, KnockedOut> {
@@ -64,53 +74,55 @@ class KnockOut final : public MeasuredView<KnockOutAsk, KnockedOut> {
   ViewInfo info_{
       .name = "knock-out",
       .title = "Knock-out",
+      .group = Group::kChange,
+      .caption = "How much worse the model predicts when one head at a time is taken out.",
       .shows =
           "What happens to the prediction when one head after the other is silenced or made to attend otherwise: each "
           "cell is a run of its own, of this input.",
       .look_for =
           "Few heads with large effects: this text needs them. A head that attends strikingly and has no effect is not "
-          "needed here, or another stands in for it. A negative loss is a head that misleads on this text. Struck "
-          "cells are within what the same edit does to shuffled copies of the text: no sign that the text needs them. "
-          "A click opens the head, Enter shows its edit as a column.",
+          "needed here, or another stands in for it. A negative loss is a head that misleads on this text. A ring: the "
+          "effect cannot be told from 0. A stroke: the same edit does as much to shuffled copies of the text, so it is "
+          "not the text's order that needs the head. A click opens the head, Enter shows its edit as a column.",
       .paper = "",
-      .controls = {choice("to", "Head becomes",
-                          "zero: no output; mean: its mean over queries; uniform: equal weights; content: logits "
-                          "without positions; first: weight 1 on token 0",
-                          {"zero", "mean", "uniform", "content", "first"}),
-                   choice("measure", "Measure",
-                          "loss: of the actual next tokens; kl: KL(untouched ‖ edited) of the outputs; logit: a "
-                          "token's log-probability at a position",
-                          {"loss", "kl", "logit"}),
-                   words("token", "Token", "Of logit: an id, or a text of one token; empty: the likeliest"),
-                   whole("at", "Position", "Of logit: the query that predicts it; -1: the last", -1, -1, 1 << 20,
-                         "last"),
-                   whole("null", "Shuffled copies",
-                         "Of the text (an image: its patches), on which the same is measured: cells within their 95 % "
-                         "range are struck; 0: none",
-                         8, 0, 200, "none"),
-                   whole("seed", "Seed", "Of the shuffled copies", 1, 0, 1000000),
-                   words("texts", "Folder of texts",
-                         "Its .txt files are read instead of the input: cells are the mean over them"),
-                   choice("export", "Export", "What Export data writes, (L, H) each",
-                          {"effect", "spread", "null-low", "null-high"})},
+      .controls =
+          {choice("to", "Head becomes",
+                  "mean: its mean over queries; zero: no output; uniform: equal weights; content: logits "
+                  "without positions; first: weight 1 on token 0",
+                  {"mean", "zero", "uniform", "content", "first"}),
+           choice("measure", "Measure",
+                  "loss: of the actual next tokens; kl: KL(untouched ‖ edited) of the outputs; logit: a "
+                  "token's log-probability at a position",
+                  {"loss", "kl", "logit"}),
+           words("token", "Token", "Of logit: an id, or a text of one token; empty: the likeliest", "the likeliest"),
+           whole("at", "Position", "Of logit: the query that predicts it; -1: the last", -1, -1, 1 << 20, "last"),
+           whole("null", "Shuffled copies",
+                 "Of the text (an image: its patches), on which the same is measured: cells within their 95 % "
+                 "range have a stroke; 0: none",
+                 kCopies, 0, 200, "none"),
+           whole("seed", "Seed", "Of the shuffled copies", 1, 0, 1000000),
+           words("texts", "Folder of texts",
+                 "Its .txt files are read instead of the input: cells are the mean over them", "the input; a folder"),
+           choice("export", "Export", "What Export data writes, (L, H) each",
+                  {"effect", "margin", "spread", "null-low", "null-high"})},
   };
 };
 
-Result<KnockOutAsk> KnockOut::ask(const ViewInput& input, std::size_t /*column*/) const {
+Result<KnockOutAsk> KnockOut::ask(const ViewInput& input, std::size_t column) const {
   KnockOutAsk ask;
-  LOCUS_TRY(const std::string to, input.options.text("to", "zero"));
+  LOCUS_TRY(const std::string to, input.options.text("to", kTo));
   LOCUS_TRY(const std::string measure, input.options.text("measure", "loss"));
   LOCUS_TRY(const std::string token, input.options.text("token", ""));
-  LOCUS_TRY(const std::int64_t at, input.options.integer("at", -1));
-  ask.to = to == "mean"      ? models::HeadTo::kMean
+  LOCUS_TRY(const std::int64_t at, token_option(input, "at", input.columns[column]));
+  ask.to = to == "zero"      ? models::HeadTo::kZero
            : to == "uniform" ? models::HeadTo::kUniform
            : to == "content" ? models::HeadTo::kContent
            : to == "first"   ? models::HeadTo::kFirst
-                             : models::HeadTo::kZero;
+                             : models::HeadTo::kMean;
   ask.measure = measure == "kl"      ? models::KnockOutMeasure::kKl
                 : measure == "logit" ? models::KnockOutMeasure::kLogit
                                      : models::KnockOutMeasure::kLoss;
-  LOCUS_TRY(ask.null, input.options.integer("null", 8));
+  LOCUS_TRY(ask.null, input.options.integer("null", kCopies));
   LOCUS_TRY(const std::int64_t seed, input.options.integer("seed", 1));
   LOCUS_TRY(ask.folder, input.options.text("texts", ""));
   if (ask.null == 1) {
@@ -126,24 +138,32 @@ Result<KnockOutAsk> KnockOut::ask(const ViewInput& input, std::size_t /*column*/
   return ask;
 }
 
-// The mean over texts, and how they spread.
-void average(const std::vector<Field>& effects, KnockedOut& made) {
+// The mean over texts, how they spread, and the 95 % interval of that mean.
+void average(const std::vector<models::KnockOutEffects>& effects, std::int64_t tokens, KnockedOut& made) {
   const auto count = static_cast<double>(effects.size());
-  made.effect = effects.front();
-  made.spread = effects.size() > 1 ? effects.front() : Field();
+  made.effect = effects.front().effect;
+  if (effects.size() == 1) {
+    made.margin = effects.front().error;
+    for (float& each : made.margin.values) {
+      each *= static_cast<float>(analysis::t_quantile(tokens - 2));  // of T − 1 changes
+    }
+    return;
+  }
+  made.spread = made.margin = made.effect;
+  const double quantile = analysis::t_quantile(static_cast<std::int64_t>(effects.size()) - 1);
   for (std::size_t cell = 0; cell < made.effect.values.size(); ++cell) {
     double mean = 0;
     double squares = 0;
-    for (const Field& each : effects) {
-      mean += static_cast<double>(each.values[cell]) / count;
+    for (const models::KnockOutEffects& each : effects) {
+      mean += static_cast<double>(each.effect.values[cell]) / count;
     }
-    for (const Field& each : effects) {
-      squares += std::pow(static_cast<double>(each.values[cell]) - mean, 2);
+    for (const models::KnockOutEffects& each : effects) {
+      squares += std::pow(static_cast<double>(each.effect.values[cell]) - mean, 2);
     }
+    const double spread = std::sqrt(squares / (count - 1));
     made.effect.values[cell] = static_cast<float>(mean);
-    if (effects.size() > 1) {
-      made.spread.values[cell] = static_cast<float>(std::sqrt(squares / (count - 1)));
-    }
+    made.spread.values[cell] = static_cast<float>(spread);
+    made.margin.values[cell] = static_cast<float>(quantile * spread / std::sqrt(count));
   }
 }
 
@@ -167,7 +187,7 @@ Result<KnockedOut> KnockOut::measure(const KnockOutAsk& ask, const Work& work) c
   const auto count = static_cast<std::int64_t>(texts.size());
   const double whole = static_cast<double>(count + ask.null);
   double done = 0;
-  std::vector<Field> effects;
+  std::vector<models::KnockOutEffects> effects;
   std::vector<Field> null;
   for (std::int64_t n = 0; n < count; ++n) {
     const models::Trace& text = *texts[static_cast<std::size_t>(n)];
@@ -187,33 +207,93 @@ Result<KnockedOut> KnockOut::measure(const KnockOutAsk& ask, const Work& work) c
   }
   KnockedOut made;
   made.texts = count;
-  average(effects, made);
+  average(effects, texts.front()->length(), made);
   if (!null.empty()) {
     std::tie(made.low, made.high) = analysis::expected_range(null);
   }
   return made;
 }
 
-// A stroke through every cell that is such as a shuffled text has too.
-figure::Curve strokes(const KnockedOut& made) {
-  constexpr double kInset = 0.06;
-  constexpr double kLong = 0.3;  // of a cell; the number stands between the two halves
+figure::Curve marks() {
   figure::Curve lines;
   lines.color = 0x707070C0;
   lines.width_px = 1;
+  return lines;
+}
+
+template <class Draw>
+void each_marked(const KnockedOut& made, bool (KnockedOut::*marked)(std::size_t) const, const Draw& draw) {
   for (std::int64_t row = 0; row < made.effect.rows; ++row) {
     for (std::int64_t column = 0; column < made.effect.columns; ++column) {
-      if (made.expected(static_cast<std::size_t>(row * made.effect.columns + column))) {
-        const auto x = static_cast<double>(column);
-        const auto y = static_cast<double>(row);
-        for (const double from : {kInset, 1 - kLong}) {
-          lines.x.insert(lines.x.end(), {x + from, x + from + kLong - kInset, x});
-          lines.y.insert(lines.y.end(), {y + 1 - from, y + 1 - from - kLong + kInset, kNaN});
-        }
+      if ((made.*marked)(static_cast<std::size_t>(row * made.effect.columns + column))) {
+        draw(static_cast<double>(column), static_cast<double>(row));
       }
     }
   }
+}
+
+// A stroke through every cell whose effect shuffled texts have too.
+figure::Curve strokes(const KnockedOut& made) {
+  constexpr double kInset = 0.06;
+  constexpr double kLong = 0.3;  // of a cell; the number stands between the two halves
+  figure::Curve lines = marks();
+  each_marked(made, &KnockedOut::without_order, [&](double x, double y) {
+    for (const double from : {kInset, 1 - kLong}) {
+      lines.x.insert(lines.x.end(), {x + from, x + from + kLong - kInset, x});
+      lines.y.insert(lines.y.end(), {y + 1 - from, y + 1 - from - kLong + kInset, kNaN});
+    }
+  });
   return lines;
+}
+
+// A ring in the upper left corner of every cell whose effect cannot be told from 0.
+figure::Curve rings(const KnockedOut& made) {
+  constexpr int kSides = 16;
+  constexpr double kRadius = 0.07;
+  constexpr double kMiddle = 0.14;
+  figure::Curve lines = marks();
+  each_marked(made, &KnockedOut::none, [&](double x, double y) {
+    for (int n = 0; n <= kSides; ++n) {
+      const double angle = 2 * std::numbers::pi * n / kSides;
+      lines.x.push_back(x + kMiddle + kRadius * std::cos(angle));
+      lines.y.push_back(y + kMiddle + kRadius * std::sin(angle));
+    }
+    lines.x.push_back(x);
+    lines.y.push_back(kNaN);
+  });
+  return lines;
+}
+
+// How many cells have the marks, and which have none: "head 3.2, 1.0".
+std::string marks_note(const KnockedOut& made, const KnockOutAsk& asked) {
+  std::size_t none = 0;
+  std::size_t without_order = 0;
+  std::size_t beyond = 0;
+  std::string heads;
+  constexpr std::size_t kMaxNamed = 6;
+  for (std::size_t cell = 0; cell < made.effect.values.size(); ++cell) {
+    none += made.none(cell) ? 1 : 0;
+    without_order += made.without_order(cell) ? 1 : 0;
+    if (!made.none(cell) && !made.without_order(cell) && ++beyond <= kMaxNamed) {
+      const auto index = static_cast<std::int64_t>(cell);
+      heads += (heads.empty() ? "" : ", ") + std::to_string(index / made.effect.columns) + "." +
+               std::to_string(index % made.effect.columns);
+    }
+  }
+  const std::string of = " of " + std::to_string(made.effect.values.size());
+  std::string note;
+  if (!made.margin.values.empty()) {
+    note += "; ring: " + std::to_string(none) + of + ", the 95 % interval over " +
+            (made.texts > 1 ? "texts" : "tokens") + " holds 0";
+  }
+  if (made.has_null()) {
+    note +=
+        "; stroke: " + std::to_string(without_order) + of + " as in " + std::to_string(asked.null) + " shuffled copies";
+  }
+  if (!note.empty()) {
+    note += "; neither: " + std::to_string(beyond) + (beyond > 0 && beyond <= kMaxNamed ? " (head " + heads + ")" : "");
+  }
+  return note;
 }
 
 // What stands under the map.
@@ -227,21 +307,15 @@ std::string note_of(const KnockedOut& made, const KnockOutAsk& asked) {
   if (!made.spread.values.empty()) {
     note += " ± " + short_number(static_cast<double>(made.spread.values[static_cast<std::size_t>(index)])) + " over " +
             std::to_string(made.texts) + " texts";
+  } else if (!made.margin.values.empty()) {
+    note += " ± " + short_number(static_cast<double>(made.margin.values[static_cast<std::size_t>(index)]));
   }
-  if (made.has_null()) {
-    std::size_t struck = 0;
-    for (std::size_t cell = 0; cell < effect.values.size(); ++cell) {
-      struck += made.expected(cell) ? 1 : 0;
-    }
-    note += "; struck: " + std::to_string(struck) + " of " + std::to_string(effect.values.size()) +
-            " within the 95 % range of " + std::to_string(asked.null) + " shuffled copies";
-  }
-  return note;
+  return note + marks_note(made, asked);
 }
 
 Result<figure::Figure> KnockOut::draw(const ViewInput& input, const Numbers& numbers) const {
   LOCUS_TRY(const KnockOutAsk asked, ask(input, 0));
-  LOCUS_TRY(const std::string to, input.options.text("to", "zero"));
+  LOCUS_TRY(const std::string to, input.options.text("to", kTo));
   const bool kl = asked.measure == models::KnockOutMeasure::kKl;
   std::vector<std::shared_ptr<const Field>> effects;
   for (const auto& made : numbers) {
@@ -252,12 +326,15 @@ Result<figure::Figure> KnockOut::draw(const ViewInput& input, const Numbers& num
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     figure::Panel panel =
         head_map(effects[n], head_scale(input, kl ? Sign::kPositive : Sign::kZeroCentred, effects, n));
+    panel.names = {input.columns[n].name};
     panel.title = input.columns[n].name + " · " + to;
     panel.color_bar_label = kl                                                ? "mean KL (nats)"
                             : asked.measure == models::KnockOutMeasure::kLoss ? "change of loss (nats a token)"
                                                                               : "change of log-probability (nats)";
-    if (figure::Curve lines = strokes(*numbers[n]); !lines.x.empty()) {
-      panel.layers.emplace_back(std::move(lines));
+    for (figure::Curve& lines : std::vector<figure::Curve>{rings(*numbers[n]), strokes(*numbers[n])}) {
+      if (!lines.x.empty()) {
+        panel.layers.emplace_back(std::move(lines));
+      }
     }
     panel.note = note_of(*numbers[n], asked);
     figure.panels.push_back(std::move(panel));
@@ -268,13 +345,15 @@ Result<figure::Figure> KnockOut::draw(const ViewInput& input, const Numbers& num
 Result<Data> KnockOut::table(const ViewInput& input, const Numbers& numbers) const {
   LOCUS_TRY(const std::string what, input.options.text("export", "effect"));
   const KnockedOut& made = *numbers.front();
-  const Field& field = what == "spread"      ? made.spread
+  const Field& field = what == "margin"      ? made.margin
+                       : what == "spread"    ? made.spread
                        : what == "null-low"  ? made.low
                        : what == "null-high" ? made.high
                                              : made.effect;
   if (field.values.empty()) {
-    return usage(what == "spread" ? "knock-out: a spread needs a folder of at least two texts (texts=FOLDER)"
-                                  : "knock-out: " + what + " needs shuffled copies (null=8)");
+    return usage(what == "spread"   ? "knock-out: a spread needs a folder of at least two texts (texts=FOLDER)"
+                 : what == "margin" ? "knock-out: a margin needs measure=loss, or a folder of at least two texts"
+                                    : "knock-out: " + what + " needs shuffled copies (null=40)");
   }
   return Data{{field.rows, field.columns}, field.values, {}};
 }
@@ -287,7 +366,7 @@ const View& knock_out_view() {
 }
 
 std::string edit_of_cell(const View& view, const ViewInput& input, std::int64_t layer, std::int64_t head) {
-  const auto to = input.options.text("to", "zero");
+  const auto to = input.options.text("to", kTo);
   if (&view != &knock_out_view() || !to.ok() || layer < 0 || head < 0) {
     return {};
   }

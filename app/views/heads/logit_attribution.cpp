@@ -6,6 +6,7 @@
 #include <numeric>
 #include <span>
 
+#include "app/views/alignment.h"
 #include "app/views/controls.h"
 #include "app/views/data_file.h"
 #include "app/views/head_map.h"
@@ -28,6 +29,7 @@ struct AttributionAsk {
   std::string token;
   std::string against;
   std::int64_t at = -1;
+  bool raw = false;
 };
 
 struct Part {
@@ -69,11 +71,12 @@ class LogitAttributionView final : public MeasuredView<AttributionAsk, Attributi
   }
 
  protected:
-  Result<AttributionAsk> ask(const ViewInput& input, std::size_t /*column*/) const override {
+  Result<AttributionAsk> ask(const ViewInput& input, std::size_t column) const override {
     AttributionAsk ask;
     LOCUS_TRY(ask.token, input.options.text("token", ""));
     LOCUS_TRY(ask.against, input.options.text("against", ""));
-    LOCUS_TRY(ask.at, input.options.integer("at", -1));
+    LOCUS_TRY(ask.at, token_option(input, "at", input.columns[column]));
+    LOCUS_TRY(ask.raw, input.options.boolean("raw", false));
     return ask;
   }
   Result<Attribution> measure(const AttributionAsk& ask, const Work& work) const override;
@@ -92,23 +95,29 @@ class LogitAttributionView final : public MeasuredView<AttributionAsk, Attributi
   ViewInfo info_{
       .name = "logit-attribution",
       .title = "Logit attribution",
+      .group = Group::kMeasure,
+      .caption = "How much every head and layer speaks for, or against, the predicted token.",
       .shows =
-          "What each head, feed-forward, embedding and bias writes into one logit, or into the difference of two: the "
-          "run's stream is their sum, and with the norms' scales held at the run's values the logit is too.",
+          "What each head, feed-forward, embedding and bias writes into one logit, less the mean of all logits, or "
+          "into "
+          "the difference of two: the run's stream is their sum, and with the norms' scales held at the run's values "
+          "the logit is too.",
       .look_for =
           "Few strong parts: these wrote the prediction. Against the second-best token only what tells the two apart "
           "stays. A head with a large effect in knock-out and none here acts through later layers. A click opens the "
           "head.",
       .paper = "",
-      .controls = {words("token", "Token", "An id, or a text of one token; empty: the likeliest"),
-                   words("against", "Against", "The token whose logit is taken away; empty: none"),
-                   whole("at", "Position", "The query that predicts it; -1: the last", -1, -1, 1 << 20, "last")},
+      .controls = {words("token", "Token", "An id, or a text of one token; empty: the likeliest", "the likeliest"),
+                   words("against", "Against", "The token whose logit is taken away; empty: none", "none; a token"),
+                   whole("at", "Position", "The query that predicts it; -1: the last", -1, -1, 1 << 20, "last"),
+                   toggle("raw", "Raw logits", "Parts of the logit itself, not of what it has above the mean of all")},
   };
 };
 
 Result<Attribution> LogitAttributionView::measure(const AttributionAsk& ask, const Work& work) const {
   models::AttributionOptions options;
   options.position = ask.at;
+  options.centred = !ask.raw;
   if (!ask.token.empty()) {
     LOCUS_TRY(options.token, models::token_named(*work.column.model, ask.token));
   }
@@ -191,8 +200,13 @@ Result<figure::Figure> LogitAttributionView::draw(const ViewInput& input, const 
     const Attribution& made = *numbers[n];
     figure::Panel panel = attribution_panel(made, head_scale(input, Sign::kZeroCentred, all, n));
     const models::Trace& trace = *input.columns[n].trace;
-    panel.title = input.columns[n].name + " · " + made.token + (made.against.empty() ? "" : " − " + made.against);
-    panel.color_bar_label = made.against.empty() ? "part of the logit" : "part of the difference of logits";
+    panel.names = {input.columns[n].name};
+    panel.title =
+        input.columns[n].name + " · “" + made.token + "”" + (made.against.empty() ? "" : " − “" + made.against + "”");
+    LOCUS_TRY(const bool raw, input.options.boolean("raw", false));
+    panel.color_bar_label = !made.against.empty() ? "part of the difference of logits"
+                            : raw                 ? "part of the logit"
+                                                  : "part of the logit above the mean of all";
     const std::vector<Part> parts = parts_of(made);
     const double sum =
         std::accumulate(parts.begin(), parts.end(), 0.0, [](double so, const Part& part) { return so + part.value; });

@@ -50,7 +50,9 @@ class PairEnergy final : public MeasuredView<PairEnergyAsk, Energy> {
 
   ViewInfo info_{
       .name = "pair-energy",
-      .title = "Energy of pairs",
+      .title = "Norms of pairs",
+      .group = Group::kFrequency,
+      .caption = "How large queries and keys are in every rotary frequency: left turns fast, right slowly.",
       .shows =
           "How large the queries and keys of each rotary pair are: the mean over tokens of ‖q‖, ‖k‖ or their product, "
           "for every head of a layer, or every layer averaged over heads. Below, each pair's wavelength 2π/θ, with the "
@@ -171,6 +173,7 @@ Result<figure::Figure> PairEnergy::draw(const ViewInput& input, const Numbers& n
     ViewInput whole = input;
     whole.ignore_first = false;  // column 0 is a pair here, no sink
     figure::Panel panel;
+    panel.names = {input.columns[n].name};
     panel.title = input.columns[n].name +
                   (over == "layers" ? " · mean over heads" : " · layer " + std::to_string(ask(input, n)->layer));
     panel.x = {.label = "pair",

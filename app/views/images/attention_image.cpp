@@ -41,6 +41,8 @@ class AttentionImage final : public MeasuredView<AttentionImageAsk, Field> {
   ViewInfo info_{
       .name = "attention-image",
       .title = "Attention in the image",
+      .group = Group::kLook,
+      .caption = "The image itself, each patch tinted by how much the chosen patch attends to it.",
       .shows =
           "The image as the model saw it, each patch tinted by how much the query attends to it. A click chooses the "
           "query patch; without one it is the class token. What goes to the class token and registers is written "
@@ -209,6 +211,7 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
     figure::Panel panel = patch_panel(*column.trace, tile.patches, scale, options.opacity);
     const std::string where = options.rollout ? "rollout of " + std::to_string(column.trace->model().layers) + " layers"
                                               : head_label(column.trace->model(), input.layer, tile.head);
+    panel.names = {column.name};
     panel.title = options.all_heads
                       ? (input.columns.size() > 1 ? column.name + " · " : "") + "head " + std::to_string(tile.head)
                       : column.name + " · " + where;
@@ -228,6 +231,7 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
   const int across = heads <= kOneRow ? heads : static_cast<int>(std::ceil(std::sqrt(1.6 * heads)));
   figure.columns = options.all_heads ? (checkpoints > 1 ? heads : across) : count;
   if (options.all_heads) {
+    figure.names = {input.columns[0].name};
     figure.title = (checkpoints > 1 ? "" : input.columns[0].name + " · ") + "layer " + std::to_string(input.layer) +
                    ", every head · query: " +
                    patch_label(input.columns[0].trace->image_grid(), patch_query(input, input.columns[0]));
@@ -301,7 +305,7 @@ std::vector<Place> AttentionImage::places(const ViewInput& input, const Selectio
   std::size_t panel = 0;
   for (const Column& column : input.columns) {
     for (std::size_t n = heads_of(input, column, *options).size(); n > 0; --n, ++panel) {
-      if (const auto place = patch_place(column.trace->image_grid(), *selection.query)) {
+      if (const auto place = patch_place(column.trace->image_grid(), selection.query->index)) {
         places.push_back({panel, place->x, place->y});
       }
     }

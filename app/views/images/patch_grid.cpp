@@ -11,8 +11,8 @@ std::int64_t prefix_of(const models::ImageGrid& grid) {
 
 std::int64_t patch_query(const ViewInput& input, const Column& column) {
   const models::ImageGrid& grid = column.trace->image_grid();
-  if (input.query >= 0) {
-    return std::min(input.query, column.trace->length() - 1);
+  if (input.query.index >= 0) {
+    return std::min(input.query.index, column.trace->length() - 1);
   }
   return grid.cls > 0 ? 0 : prefix_of(grid) + grid.rows / 2 * grid.columns + grid.columns / 2;
 }

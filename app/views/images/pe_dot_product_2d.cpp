@@ -9,6 +9,7 @@
 #include "app/views/map_view.h"
 #include "app/views/measured_view.h"
 #include "app/views/score_map.h"
+#include "core/base/shown.h"
 
 namespace locus::views {
 
@@ -57,7 +58,7 @@ Result<std::vector<Anchor>> anchors_of(const ViewInput& input, const models::Ima
     const bool comma = row.ec == std::errc() && row.ptr != end && *row.ptr == ',';
     const auto column = std::from_chars(comma ? row.ptr + 1 : end, end, anchor.column);
     if (!comma || column.ec != std::errc() || anchor.row < 0 || anchor.column < 0) {
-      return usage("option anchors: expected row,column pairs such as 2,2 7,7, found " + text);
+      return usage("option anchors: expected row,column pairs such as 2,2 7,7, found " + shown(text));
     }
     at = column.ptr;
     anchors.push_back({std::min(anchor.row, grid.rows - 1), std::min(anchor.column, grid.columns - 1)});
@@ -149,6 +150,8 @@ class DotProduct2d final : public MeasuredView<PeDotProduct2dAsk, Field> {
   ViewInfo info_{
       .name = "pe-dot-product-2d",
       .title = "Position dot product, patches",
+      .group = Group::kPosition,
+      .caption = "How alike the model makes a few chosen patches and every other place of the image.",
       .shows =
           "The dot product of the encodings of a few anchor patches with those of every patch of the grid, a map an "
           "anchor. A click in a map moves its anchor there.",
@@ -161,18 +164,12 @@ class DotProduct2d final : public MeasuredView<PeDotProduct2dAsk, Field> {
       .uses_layer = true,
       .uses_head = true,
       .needs_image = true,
-      .controls = {cosine_control(),
-                   centred_control(),
+      .controls = {cosine_control(), centred_control(),
                    whole("side", "Grid side", "Patches along each side of a square grid; 0: the image's own grid", 0, 0,
                          64, "the image's"),
-                   {Control::Kind::kText,
-                    "anchors",
-                    "Anchors",
-                    "Row,column of each anchor, such as 2,2 7,7; a click in a map moves its anchor",
-                    std::string(),
-                    0,
-                    1,
-                    {}}},
+                   words("anchors", "Anchors",
+                         "Row,column of each anchor, such as 2,2 7,7; a click in a map moves its anchor",
+                         "some; 2,2 7,7")},
   };
 };
 
@@ -212,6 +209,7 @@ Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers&
   const auto most = static_cast<int>(*std::max_element(counts.begin(), counts.end()));
   figure.columns = counts.size() > 1 ? most : std::min(most, kMostAcross);
   if (counts.size() == 1) {
+    figure.names = {input.columns[0].name};
     figure.title = input.columns[0].name + " · " + head_label(input.columns[0].trace->model(), input.layer, input.head);
   }
   std::size_t panel = 0;

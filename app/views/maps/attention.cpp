@@ -88,6 +88,8 @@ class Attention final : public MapView {
   ViewInfo info_{
       .name = "attention",
       .title = "Attention",
+      .group = Group::kLook,
+      .caption = "One head: each row is a token that looks, each column a token that it looks at.",
       .shows =
           "One head, or the mean over the heads of a layer: rows are queries, columns are keys, query 0 on top. "
           "Grey cells are masked. Left of key 0 stands a layer's sink.",
@@ -104,7 +106,8 @@ class Attention final : public MapView {
       .uses_difference = true,
       .uses_cross = true,
       .controls = {words("pairs", "Pairs",
-                         "Logits of these rotary pairs alone, or weights with the others dropped: a:b, or one pair"),
+                         "Logits of these rotary pairs alone, or weights with the others dropped: a:b, or one pair",
+                         "all; 3:7, or 3"),
                    kept_queries_control("whose rows stand as curves below the map")},
   };
 };
@@ -174,12 +177,12 @@ Status Attention::append_rows(const ViewInput& input, figure::Figure& figure) co
     ProbeAsk ask{head.layer, head.head, input.quantity, {}, {}};
     LOCUS_TRY(ask.pairs, input.options.text("pairs", ""));
     for (const std::int64_t query : queries) {
-      const std::int64_t own = aligned(*input.columns[0].trace, query, *column.trace);
+      const std::int64_t own = own_token(input, query, column);
       ask.queries.push_back(own == kNone ? column.trace->length() - 1 : own);
     }
     LOCUS_TRY(const Column shown, with_pairs(of_column(input, n), column));
     LOCUS_TRY(const auto rows, cached(input, column, "probe", ask, [&] { return probe(ask, shown, input.stop); }));
-    figure.panels.push_back(probe_panel(input, column, ask, *rows));
+    figure.panels.push_back(probe_panel(on_axes(input, axes_of(input, column)), column, ask, *rows));
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include "app/views/list.h"
 #include "app/views/score_map.h"
 #include "app/views/series.h"
+#include "app/views/trained_length.h"
 #include "models/progressive.h"
 
 namespace locus::views {
@@ -28,6 +29,8 @@ class AttentionGrid final : public View {
   ViewInfo info_{
       .name = "attention-grid",
       .title = "All heads",
+      .group = Group::kLook,
+      .caption = "Every head as a small map: a row is a layer, a column a head. Click one to open it.",
       .shows = "The attention maps of every layer (rows) and head (columns). A click opens the head.",
       .look_for =
           "Heads that look alike do alike: diagonals (previous token), first columns (sinks), broad triangles "
@@ -173,6 +176,7 @@ figure::Panel grid_panel(const ViewInput& input, const Column& column, const Ref
   const auto heads = static_cast<double>(model.heads);
   const auto layers = static_cast<double>(model.layers);
   figure::Panel panel;
+  panel.names = {column.name};
   panel.title = column.name;
   panel.equal_aspect = true;
   panel.x = {.label = "head",
@@ -211,6 +215,7 @@ Result<figure::Figure> AttentionGrid::figure(const ViewInput& input) const {
     figure::Panel panel = grid_panel(input, input.columns[n], mosaics[n], scale);
     panel.color_bar_label = quantity_label(input.quantity) + (own_range ? " / largest of the head" : "") +
                             (done.empty() ? "" : ", " + done);
+    panel.note = beyond_text(*input.columns[n].trace);
     figure.panels.push_back(std::move(panel));
   }
   return figure;

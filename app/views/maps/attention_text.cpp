@@ -9,6 +9,7 @@
 #include "app/views/measured_view.h"
 #include "app/views/score_map.h"
 #include "app/views/text_strip.h"
+#include "app/views/trained_length.h"
 
 namespace locus::views {
 
@@ -39,6 +40,8 @@ class AttentionText final : public MeasuredView<AttentionTextAsk, Field> {
   ViewInfo info_{
       .name = "attention-text",
       .title = "Attention in the text",
+      .group = Group::kLook,
+      .caption = "The text itself, each token tinted by how much the chosen token attends to it.",
       .shows =
           "The text, each token tinted by how much the chosen query attends to it. A click chooses the query; "
           "without one it is the last token. Queries that are kept stand below each other.",
@@ -57,11 +60,12 @@ class AttentionText final : public MeasuredView<AttentionTextAsk, Field> {
 };
 
 // The rows of the figure: the kept queries, or the chosen one, or the last token.
-Result<std::vector<std::int64_t>> queries_of(const ViewInput& input) {
-  LOCUS_TRY(std::vector<std::int64_t> queries, kept_queries(input));
+Result<std::vector<Token>> queries_of(const ViewInput& input) {
+  LOCUS_TRY(const std::vector<std::int64_t> kept, kept_queries(input));
+  std::vector<Token> queries(kept.begin(), kept.end());
   if (queries.empty()) {
     const std::int64_t last = input.columns[0].trace->length() - 1;
-    queries.push_back(input.query >= 0 ? std::min(input.query, last) : last);
+    queries.push_back(input.query.index > last || !input.query.chosen() ? Token(last) : input.query);
   }
   return queries;
 }
@@ -69,22 +73,26 @@ Result<std::vector<std::int64_t>> queries_of(const ViewInput& input) {
 figure::Panel text_panel(const ViewInput& input, const Column& column, std::int64_t query, const Field& row,
                          const figure::ColorScale& scale) {
   figure::Panel panel = text_strip(input, column, row.values, scale, query);
+  panel.names = {column.name};
   panel.title = column.name + " · " + head_label(column.trace->model(), input.layer, input.head);
   panel.note = "query " + std::to_string(query) + " (framed)";
+  if (const std::string beyond = beyond_text(*column.trace); !beyond.empty()) {
+    panel.note += "; " + beyond;
+  }
   return panel;
 }
 
 // The column's token of a query, its last token where the text of the query is not in it.
-std::int64_t own_query(const ViewInput& input, const Column& column, std::int64_t query) {
-  const std::int64_t own = aligned(*input.columns[0].trace, query, *column.trace);
+std::int64_t own_query(const ViewInput& input, const Column& column, const Token& query) {
+  const std::int64_t own = own_token(input, query, column);
   return own == kNone ? column.trace->length() - 1 : own;
 }
 
 Result<AttentionTextAsk> AttentionText::ask(const ViewInput& input, std::size_t column) const {
   const auto [layer, head] = head_of_column(input, column);
   AttentionTextAsk ask{layer, head, input.quantity, {}};
-  LOCUS_TRY(const std::vector<std::int64_t> queries, queries_of(input));
-  for (const std::int64_t query : queries) {
+  LOCUS_TRY(const std::vector<Token> queries, queries_of(input));
+  for (const Token& query : queries) {
     ask.queries.push_back(own_query(input, input.columns[column], query));
   }
   return ask;
@@ -141,14 +149,15 @@ Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers
 }
 
 Result<Data> AttentionText::table(const ViewInput& input, const Numbers& all) const {
-  LOCUS_TRY(const std::vector<std::int64_t> queries, queries_of(input));
+  LOCUS_TRY(const std::vector<Token> queries, queries_of(input));
   const Field& rows = *all.front();
   Data data;
   data.shape = {rows.columns, rows.rows + 1};
   data.columns = {"key"};
-  for (const std::int64_t query : queries) {
-    data.columns.push_back(models::to_text(input.quantity) +
-                           (queries.size() > 1 ? " of query " + std::to_string(query) : ""));
+  for (const Token& query : queries) {
+    data.columns.push_back(
+        models::to_text(input.quantity) +
+        (queries.size() > 1 ? " of query " + std::to_string(own_query(input, input.columns.front(), query)) : ""));
   }
   for (std::int64_t key = 0; key < rows.columns; ++key) {
     data.values.push_back(static_cast<float>(key));
@@ -175,15 +184,15 @@ Selection AttentionText::pick(const ViewInput& input, const Hit& hit) const {
     return selection;
   }
   const std::size_t index = hit.panel % input.columns.size();
-  const std::int64_t token = to_first(input, input.columns[index], hit.token);
-  if (token == kNone) {
+  const auto token = token_at(input, input.columns[index], hit.token);
+  if (!token) {
     return selection;
   }
   selection.column = static_cast<std::int64_t>(index);
   selection.query = token;
   const auto keep = input.options.boolean("keep", false);
-  if (keep && *keep) {
-    selection.option = {"queries", toggled_query(input, token)};
+  if (keep && *keep && token->index >= 0) {
+    selection.option = {"queries", toggled_query(input, token->index)};
   }
   return selection;
 }

@@ -83,6 +83,7 @@ Control boundary_control(const std::string& fallback) {
   control.label = "Mark tokens with";
   control.help = "Keys whose token holds any of these characters are marked; \\n is a line feed, \\s a space";
   control.fallback = fallback;
+  control.empty = "none; .,\\n";
   return control;
 }
 

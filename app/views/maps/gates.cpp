@@ -15,6 +15,8 @@ class Gates final : public ContextualMap {
   ViewInfo info_{
       .name = "gates",
       .title = "Gates",
+      .group = Group::kPosition,
+      .caption = "Which tokens count as a step when this head measures how far back another one is.",
       .shows =
           "CoPE's gates g_ij: 1 where query i counts key j, 0 where it passes over it. A head's mean is not defined: "
           "head 0 stands for it.",

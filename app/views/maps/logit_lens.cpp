@@ -3,6 +3,7 @@
 #include <span>
 #include <utility>
 
+#include "app/views/alignment.h"
 #include "app/views/controls.h"
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
@@ -47,7 +48,7 @@ class LogitLensView final : public MeasuredView<LogitLensAsk, Lens> {
       if (layer >= 0 && layer < trace.model().layers && query >= 0 && query < trace.length()) {
         selection.column = static_cast<std::int64_t>(hit.panel);
         selection.layer = layer;
-        selection.query = query;
+        selection.query = token_at(input, input.columns[hit.panel], query);
       }
     }
     return selection;
@@ -55,9 +56,11 @@ class LogitLensView final : public MeasuredView<LogitLensAsk, Lens> {
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
     std::vector<Place> places;
     for (std::size_t panel = 0; selection.layer && selection.query && panel < input.columns.size(); ++panel) {
-      const auto x = static_cast<double>(*selection.query);
+      const auto x = static_cast<double>(own_token(input, *selection.query, input.columns[panel]));
       const auto y = static_cast<double>(*selection.layer);
-      places.push_back({panel, {x, x + 1}, {y, y + 1}});
+      if (x >= 0) {
+        places.push_back({panel, {x, x + 1}, {y, y + 1}});
+      }
     }
     return places;
   }
@@ -91,6 +94,8 @@ class LogitLensView final : public MeasuredView<LogitLensAsk, Lens> {
   ViewInfo info_{
       .name = "logit-lens",
       .title = "Logit lens",
+      .group = Group::kMeasure,
+      .caption = "What the model would say next if it stopped after each layer.",
       .shows =
           "What the model would predict at each position if it stopped before each layer: its final norm and head on "
           "the stream entering the layer. The last row is what it says.",
@@ -101,7 +106,8 @@ class LogitLensView final : public MeasuredView<LogitLensAsk, Lens> {
       .needs_text = true,
       .controls = {words("token", "Token",
                          "An id, or a text of one token: its probability and rank; empty: the "
-                         "likeliest token of each cell")},
+                         "likeliest token of each cell",
+                         "the likeliest")},
   };
 };
 
@@ -133,7 +139,8 @@ Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers
     }
     layers->push_back("out");
     figure::Panel panel;
-    panel.title = input.columns[n].name + (asked.token.empty() ? "" : " · " + lens.labels.front());
+    panel.names = {input.columns[n].name};
+    panel.title = input.columns[n].name + (asked.token.empty() ? "" : " · “" + lens.labels.front() + "”");
     panel.x = {.label = "position", .view = {0, static_cast<double>(field.columns)}, .cell_names = std::move(tokens)};
     panel.y = {.label = "layer", .view = {static_cast<double>(field.rows), 0}, .cell_names = std::move(layers)};
     figure::HeatMap map;

@@ -119,6 +119,7 @@ class DotProduct final : public MapView {
     return table->dot_product(input.head, all, all, similarity);
   }
   Sign sign(const ViewInput& /*input*/) const override { return Sign::kAny; }
+  bool names_tokens() const override { return false; }
   std::string quantity(const ViewInput& input) const override {
     return similarity_label(similarity_of(input, {0, 1}), "eᵢ", "eⱼ");
   }
@@ -149,6 +150,8 @@ class DotProduct final : public MapView {
   ViewInfo info_{
       .name = "pe-dot-product",
       .title = "Position dot product",
+      .group = Group::kPosition,
+      .caption = "How alike the model makes two positions, whatever stands there.",
       .shows =
           "The dot product of the encodings of positions i and j, in the state that enters the layer: those of the "
           "text, or of any length, base and scaling.",
@@ -257,6 +260,7 @@ Result<figure::Figure> DotProduct::figure(const ViewInput& input) const {
   figure.columns =
       one_column ? static_cast<int>(std::ceil(std::sqrt(static_cast<double>(layers)))) : static_cast<int>(layers);
   if (one_column) {
+    figure.names = {input.columns.front().name};
     figure.title = input.columns.front().name;
   }
   std::size_t last = 0;
@@ -266,6 +270,7 @@ Result<figure::Figure> DotProduct::figure(const ViewInput& input) const {
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
     for (std::size_t layer = 0; layer < layers; ++layer) {
       figure::Panel panel = std::move(figures[layer].panels[n]);
+      panel.names = {input.columns[n].name};
       panel.title = (layer == 0 && !one_column ? input.columns[n].name + " · " : "") + "layer " + std::to_string(layer);
       const bool leftmost = static_cast<int>(layer) % figure.columns == 0;
       panel.y.label = leftmost ? "position i" : "";

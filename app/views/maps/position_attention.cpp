@@ -87,6 +87,8 @@ class PositionAttention final : public MapView {
   ViewInfo info_{
       .name = "position-attention",
       .title = "Attention from position",
+      .group = Group::kPosition,
+      .caption = "Where this head would look if it knew only where tokens stand, not what they are.",
       .shows =
           "The soft-max of the position's part of the logit alone, each row scaled to a maximum of 1. A head's mean "
           "is not defined: head 0 stands for it.",

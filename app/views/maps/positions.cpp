@@ -30,6 +30,8 @@ class Positions final : public ContextualMap {
   ViewInfo info_{
       .name = "positions",
       .title = "Contextual positions",
+      .group = Group::kPosition,
+      .caption = "How far back each token is, counted in the steps that this head counts.",
       .shows =
           "CoPE's positions p_ij: how many counted keys lie from j to i, the token itself included, clamped at the "
           "largest position the model knows. Below, for the pinned query (the last token where none is): the distance "
@@ -202,8 +204,8 @@ Selection Positions::pick(const ViewInput& input, const Hit& hit) const {
   Selection selection;
   if (strip && strip->keys.contains(key)) {
     selection.column = static_cast<std::int64_t>(index);
-    selection.query = to_first(input, column, strip->query);
-    selection.key = to_first(input, column, key);
+    selection.query = token_at(input, column, strip->query);
+    selection.key = key_at(input, column, key);
   }
   return selection;
 }
@@ -212,8 +214,7 @@ std::vector<Place> Positions::places(const ViewInput& input, const Selection& se
   std::vector<Place> places = ContextualMap::places(input, selection);
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
     const auto strip = strip_of(input, input.columns[n]);
-    const std::int64_t key =
-        strip && selection.key ? aligned(*input.columns[0].trace, *selection.key, *input.columns[n].trace) : kNone;
+    const std::int64_t key = strip && selection.key ? own_key(input, *selection.key, input.columns[n]) : kNone;
     if (key != kNone && strip->keys.contains(key)) {
       const auto left = static_cast<double>(key);
       places.push_back({maps_of(input) + n, {left, left + 1}, {0, static_cast<double>(kStripRows)}});

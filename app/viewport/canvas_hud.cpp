@@ -1,0 +1,119 @@
+// What the Canvas says over its figure: the box at the pointer, and the line that says what the figure shows.
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/viewport/canvas.h"
+#include "app/viewport/imgui_color.h"
+
+namespace locus::viewport {
+
+namespace {
+
+constexpr double kCaptionText = 0.95;   // of the figure's text
+constexpr double kSmallestPart = 0.25;  // of the canvas's height: a caption below leaves the figure the rest
+constexpr float kLeastBoxLetters = 16;  // a narrower map does not make the box narrower
+
+}  // namespace
+
+// The figure laid out, with its caption in a margin of it or below it.
+void Canvas::lay_out(double width, double height, const figure::Style& style) {
+  layout_ = figure::lay_out(shown_, width, height, style, typeface_);
+  caption_.reset();
+  if (content_.caption.empty() || !content_.figure) {
+    return;
+  }
+  const double size = kCaptionText * style.text_size;
+  caption_ = caption_in_margins(content_.caption, size, *layout_, typeface_);
+  if (caption_) {
+    return;
+  }
+  PlacedCaption below = caption_below(content_.caption, size, width, height, typeface_);
+  if (below.area.height <= kSmallestPart * height) {
+    layout_ = figure::lay_out(shown_, width, below.area.y, style, typeface_);
+    caption_ = std::move(below);
+  }
+}
+
+void Canvas::draw_caption() {
+  if (!caption_ || !layout_ || !content_.note.empty()) {  // the note stands where a caption below the figure would
+    return;
+  }
+  ImDrawList* list = ImGui::GetBackgroundDrawList();
+  const ImU32 color = imgui_color(layout_->style.muted);
+  // ImGui's font is not quite the figure's: a line that is longer in it is made as long as it was measured.
+  const auto usual = static_cast<float>(caption_->size * 1.15);
+  double top = caption_->area.y;
+  for (const std::string& line : caption_->lines) {
+    const float wide = ImGui::GetFont()->CalcTextSizeA(usual, 1e6F, 0, line.c_str()).x;
+    const auto room = static_cast<float>(caption_->area.width);
+    const float size = wide > room ? usual * room / wide : usual;
+    list->AddText(ImGui::GetFont(), size, ImVec2(static_cast<float>(caption_->area.x), static_cast<float>(top)), color,
+                  line.c_str());
+    top += figure::TextMetrics::line_height(caption_->size);
+  }
+}
+
+// The areas that the box at the pointer may take: the map that is pointed at, its part of the grid, what is above and
+// below that, the canvas.
+std::vector<figure::Rect> Canvas::box_areas() const {
+  const ImVec2 size = ImGui::GetIO().DisplaySize;
+  const figure::Rect canvas{0, 0, static_cast<double>(size.x), static_cast<double>(size.y)};
+  const figure::PanelLayout* panel = panel_at(last_);
+  return panel == nullptr ? std::vector<figure::Rect>{canvas}
+                          : std::vector<figure::Rect>{
+                                panel->plot, panel->slot, {panel->slot.x, 0, panel->slot.width, canvas.height}, canvas};
+}
+
+void Canvas::draw_tooltip() {
+  box_ = {};
+  if (content_.tooltip.empty() || ImGui::GetIO().WantCaptureMouse) {
+    return;
+  }
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const float letter = ImGui::GetFontSize();
+  const std::vector<figure::Rect> areas = box_areas();
+  // What is wider than the map has a second line; nothing lies outside the canvas.
+  const auto most = static_cast<float>(areas.back().width) - 3 * style.WindowPadding.x;
+  const float wrap = std::min(most, std::max(static_cast<float>(areas.front().width) - 2 * style.WindowPadding.x,
+                                             kLeastBoxLetters * letter / 2));
+  float labels = 0;
+  float texts = 0;
+  for (const Bar& bar : content_.bars) {
+    labels = std::max(labels, ImGui::CalcTextSize(bar.label.c_str()).x);
+    texts = std::max(texts, ImGui::CalcTextSize(bar.text.c_str()).x);
+  }
+  const float bar_width = 6 * letter;
+  ImVec2 size(content_.bars.empty() ? 0 : labels + letter + bar_width + style.ItemSpacing.x + texts, 0);
+  for (const std::string& line : content_.tooltip) {
+    const ImVec2 own = ImGui::CalcTextSize(line.c_str(), nullptr, false, wrap);
+    size = {std::max(size.x, own.x), size.y + own.y + style.ItemSpacing.y};
+  }
+  size.y += static_cast<float>(content_.bars.size()) * (letter + style.ItemSpacing.y) - style.ItemSpacing.y;
+  const ImVec2 pointer = ImGui::GetIO().MousePos;
+  box_ = box_beside({static_cast<double>(pointer.x), static_cast<double>(pointer.y)},
+                    {static_cast<double>(std::ceil(size.x + 2 * style.WindowPadding.x)),
+                     static_cast<double>(std::ceil(size.y + 2 * style.WindowPadding.y))},
+                    areas);
+  ImGui::SetNextWindowPos(ImVec2(static_cast<float>(box_.x), static_cast<float>(box_.y)));
+  ImGui::SetNextWindowSize(ImVec2(static_cast<float>(box_.width), static_cast<float>(box_.height)));
+  ImGui::BeginTooltip();
+  ImGui::PushTextWrapPos(style.WindowPadding.x + wrap);
+  for (const std::string& line : content_.tooltip) {
+    ImGui::TextUnformatted(line.c_str());
+  }
+  ImGui::PopTextWrapPos();
+  ImGui::PushStyleColor(ImGuiCol_PlotHistogram, imgui_color(kFocusColor));
+  for (const Bar& bar : content_.bars) {
+    ImGui::TextUnformatted(bar.label.c_str());
+    ImGui::SameLine(style.WindowPadding.x + labels + letter);
+    ImGui::ProgressBar(static_cast<float>(bar.share), ImVec2(bar_width, letter), "");
+    ImGui::SameLine();
+    ImGui::TextUnformatted(bar.text.c_str());
+  }
+  ImGui::PopStyleColor();
+  ImGui::EndTooltip();
+}
+
+}  // namespace locus::viewport

@@ -1,0 +1,92 @@
+#include "app/viewport/canvas_room.h"
+
+#include <algorithm>
+
+namespace locus::viewport {
+
+namespace {
+
+constexpr double kBeside = 14;        // pixels from the pointer
+constexpr double kLeastLetters = 11;  // of a line in a margin, in text sizes of half a letter each
+constexpr int kMaxLines = 7;          // in a margin
+constexpr double kPad = 0.6;          // around a caption, in text sizes
+
+bool holds(const figure::Rect& area, const figure::Rect& box) {
+  return box.x >= area.x && box.y >= area.y && box.right() <= area.right() && box.bottom() <= area.bottom();
+}
+
+// Behind the point, or before it where there is no room, or as far as the area goes.
+double beside(double at, double size, double low, double high) {
+  if (at + kBeside + size <= high) {
+    return at + kBeside;
+  }
+  if (at - kBeside - size >= low) {
+    return at - kBeside - size;
+  }
+  return std::max(low, std::min(at + kBeside, high - size));
+}
+
+}  // namespace
+
+figure::Rect box_beside(const figure::Point& at, const figure::Point& size, const std::vector<figure::Rect>& areas) {
+  figure::Rect box;
+  for (const figure::Rect& area : areas) {
+    box = {beside(at.x, size.x, area.x, area.right()), beside(at.y, size.y, area.y, area.bottom()), size.x, size.y};
+    if (holds(area, box) && !box.contains(at.x, at.y)) {
+      return box;
+    }
+  }
+  return box;
+}
+
+Margins free_margins(const figure::Layout& layout, const figure::TextMetrics& metrics) {
+  double low = layout.width;
+  double high = 0;
+  const auto take = [&](double left, double right) {
+    low = std::min(low, left);
+    high = std::max(high, right);
+  };
+  const auto take_texts = [&](const std::vector<figure::PlacedText>& texts) {
+    for (const figure::PlacedText& text : texts) {
+      const double width = text.vertical ? text.size : metrics.width(text.text, text.size);
+      const double left = text.vertical ? text.at.x - text.size : text.at.x - text.align * width;
+      take(left, left + width + (text.vertical ? text.size : 0));
+    }
+  };
+  take_texts(layout.texts);
+  for (const figure::PanelLayout& panel : layout.panels) {
+    take(panel.plot.x, panel.plot.right());
+    if (panel.color_bar.width > 0) {
+      take(panel.color_bar.x, panel.color_bar.right());
+    }
+    take_texts(panel.texts);
+  }
+  return {{0, 0, std::max(low, 0.0), layout.height}, {high, 0, std::max(layout.width - high, 0.0), layout.height}};
+}
+
+std::optional<PlacedCaption> caption_in_margins(const std::string& text, double size, const figure::Layout& layout,
+                                                const figure::TextMetrics& metrics) {
+  const Margins margins = free_margins(layout, metrics);
+  const figure::Rect& area = margins.left.width >= margins.right.width ? margins.left : margins.right;
+  const double width = area.width - 2 * kPad * size;
+  if (width < kLeastLetters * size / 2) {
+    return std::nullopt;
+  }
+  std::vector<std::string> lines = figure::wrapped(metrics, text, size, width, kMaxLines);
+  const bool whole = !lines.empty() && !lines.back().ends_with("…");
+  const double height = static_cast<double>(lines.size()) * figure::TextMetrics::line_height(size);
+  if (!whole || height + 2 * kPad * size > area.height) {
+    return std::nullopt;
+  }
+  return PlacedCaption{{area.x + kPad * size, kPad * size, width, height}, std::move(lines), size, false};
+}
+
+PlacedCaption caption_below(const std::string& text, double size, double width, double height,
+                            const figure::TextMetrics& metrics) {
+  const double room = std::max(width - 2 * kPad * size, size);
+  std::vector<std::string> lines = figure::wrapped(metrics, text, size, room, 2);
+  const double high = static_cast<double>(lines.size()) * figure::TextMetrics::line_height(size) + kPad * size;
+  return {{kPad * size, height - high, room, high}, std::move(lines), size, true};
+}
+
+}  // namespace locus::viewport

@@ -1,0 +1,37 @@
+// Where there is room on the canvas: for the box at the pointer, and for a line that says what the figure shows.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "renderers/figure/geometry.h"
+#include "renderers/figure/layout.h"
+
+namespace locus::viewport {
+
+// The place of a box of that size beside a point, right below it where it can be: within the first of the areas that
+// holds it without covering the point, which the last one may do. Areas are not empty.
+figure::Rect box_beside(const figure::Point& at, const figure::Point& size, const std::vector<figure::Rect>& areas);
+
+// What is free beside everything that is drawn, over the canvas's whole height; empty where there is nothing.
+struct Margins {
+  figure::Rect left;
+  figure::Rect right;
+};
+Margins free_margins(const figure::Layout& layout, const figure::TextMetrics& metrics);
+
+// A text that is to stand in a margin, and else below the figure.
+struct PlacedCaption {
+  figure::Rect area;
+  std::vector<std::string> lines;
+  double size = 0;     // of its type
+  bool below = false;  // the figure gives it room
+};
+// In the wider margin that holds it in a few lines, at its top; none where neither does.
+std::optional<PlacedCaption> caption_in_margins(const std::string& text, double size, const figure::Layout& layout,
+                                                const figure::TextMetrics& metrics);
+// Along the canvas's lower edge, in as few lines as its width allows.
+PlacedCaption caption_below(const std::string& text, double size, double width, double height,
+                            const figure::TextMetrics& metrics);
+
+}  // namespace locus::viewport
