@@ -24,6 +24,10 @@ bool CanvasLink::eventFilter(QObject* object, QEvent* event) {
 }
 
 void CanvasLink::hover(const figure::Hit& hit) {
+  if (!can_point()) {
+    leave();
+    return;
+  }
   hover_hit_ = hit;
   const views::ViewInput input = studio_.view_input();
   const views::Selection before = hover_;
@@ -42,7 +46,7 @@ void CanvasLink::inspect(const views::ViewInput& input) {
     return;
   }
   const bool of_another_head = hover_.head && *hover_.head != input.head;
-  if (const std::int64_t query = shown_query(input); query >= 0 && !of_another_head) {
+  if (const views::Token query = shown_query(input); query.chosen() && !of_another_head) {
     studio_.inspect(query, *hover_.query);
   } else {
     studio_.inspect_pinned();
@@ -50,7 +54,7 @@ void CanvasLink::inspect(const views::ViewInput& input) {
 }
 
 // The query whose attention is shown where tokens are pointed at as keys; none in other views.
-std::int64_t CanvasLink::shown_query(const views::ViewInput& input) const {
+views::Token CanvasLink::shown_query(const views::ViewInput& input) const {
   const std::string& view = studio_.view().info().name;
   if (view == "attention-image") {
     return views::patch_query(input, input.columns.front());
@@ -58,7 +62,7 @@ std::int64_t CanvasLink::shown_query(const views::ViewInput& input) const {
   if (view != "attention-text") {
     return views::kNone;
   }
-  return input.query >= 0 ? input.query : input.columns.front().trace->length() - 1;
+  return input.query.chosen() ? input.query : views::Token(input.columns.front().trace->length() - 1);
 }
 
 void CanvasLink::leave() {
@@ -74,7 +78,7 @@ void CanvasLink::leave() {
 
 void CanvasLink::click(const figure::Hit& hit) {
   const views::ViewInput input = studio_.view_input();
-  if (input.columns.empty()) {
+  if (input.columns.empty() || !can_point()) {
     return;
   }
   views::Selection picked = studio_.view().pick(input, hit);
@@ -85,7 +89,8 @@ void CanvasLink::click(const figure::Hit& hit) {
 
 void CanvasLink::drag(const figure::Hit& from, const figure::Hit& to) {
   const views::ViewInput input = studio_.view_input();
-  const views::Selection picked = input.columns.empty() ? views::Selection() : studio_.view().drag(input, from, to);
+  const bool there = !input.columns.empty() && can_point();
+  const views::Selection picked = there ? studio_.view().drag(input, from, to) : views::Selection();
   if (!picked.option) {
     return;
   }
@@ -102,7 +107,7 @@ void CanvasLink::drag(const figure::Hit& from, const figure::Hit& to) {
 void CanvasLink::box(const figure::Hit& from, const figure::Hit& to, bool finished) {
   const views::ViewInput input = studio_.view_input();
   box_.reset();
-  if (!input.columns.empty() && from.panel == to.panel) {
+  if (!input.columns.empty() && can_point() && from.panel == to.panel) {
     const CanvasBox pulled{studio_.view().pick(input, from), studio_.view().pick(input, to)};
     const auto is_cell = [](const views::Selection& there) { return there.query && there.key && !there.open; };
     if (is_cell(pulled.from) && is_cell(pulled.to)) {
@@ -120,10 +125,10 @@ void CanvasLink::ask_menu(const std::optional<figure::Hit>& hit, const QPoint& g
     return;
   }
   CanvasPlace place;
-  if (hit) {
+  if (hit && can_point()) {
     hover(*hit);
     place = {hover_, value_under_pointer()};
-  } else if (studio_.state().query != views::kNone) {
+  } else if (studio_.state().query.chosen()) {
     place.selection.query = studio_.state().query;
     place.selection.key = studio_.state().key;
   }
@@ -182,7 +187,7 @@ void CanvasLink::reset() {
   fresh.layer = state.layer;
   fresh.head = state.head;
   fresh.quantity = state.quantity;
-  studio_.change(fresh);
+  studio_.reset_view(fresh);
   studio_.run_cancelled();
 }
 
@@ -200,36 +205,41 @@ void CanvasLink::unpin() {
 }
 
 void CanvasLink::move_layer(int by) {
+  if (const auto own = own_head()) {
+    const std::int64_t last = studio_.view_input().columns[column_].trace->model().layers - 1;
+    studio_.set_own_head(column_, views::HeadRef{std::clamp<std::int64_t>(own->layer + by, 0, last), own->head});
+    return;
+  }
   session::ViewState state = studio_.state();
-  const bool own = views::is_unlinked(studio_.view_input(), column_);
-  std::int64_t& layer = own ? state.unlinked[column_].layer : state.layer;
-  layer = std::max<std::int64_t>(0, layer + by);
+  state.layer = std::max<std::int64_t>(0, state.layer + by);
   studio_.change(state);
 }
 
 void CanvasLink::move_head(int by) {
+  if (const auto own = own_head()) {
+    const std::int64_t last = studio_.view_input().columns[column_].trace->model().heads - 1;
+    studio_.set_own_head(column_,
+                         views::HeadRef{own->layer, std::clamp<std::int64_t>(own->head + by, views::kMean, last)});
+    return;
+  }
   session::ViewState state = studio_.state();
-  const bool own = views::is_unlinked(studio_.view_input(), column_);
-  std::int64_t& head = own ? state.unlinked[column_].head : state.head;
-  head = std::max<std::int64_t>(views::kMean, head + by);
+  state.head = std::max<std::int64_t>(views::kMean, state.head + by);
   studio_.change(state);
+}
+
+// The chosen column's own layer and head, where it has one.
+std::optional<views::HeadRef> CanvasLink::own_head() const {
+  const auto columns = studio_.view_input().columns;
+  return column_ < columns.size() ? columns[column_].own : std::nullopt;
 }
 
 void CanvasLink::toggle_unlinked() {
   const views::ViewInput input = studio_.view_input();
-  if (column_ >= input.columns.size()) {
-    return;
+  if (column_ < input.columns.size()) {
+    studio_.set_own_head(column_, views::has_own_head(input, column_)
+                                      ? std::nullopt
+                                      : std::optional(views::head_of_column(input, column_)));
   }
-  session::ViewState state = studio_.state();
-  const views::HeadRef follows{views::kNone, 0};
-  state.unlinked.resize(input.columns.size(), follows);
-  const bool own = views::is_unlinked(input, column_);
-  state.unlinked[column_] = own ? follows : views::head_of_column(input, column_);
-  if (std::all_of(state.unlinked.begin(), state.unlinked.end(),
-                  [](const views::HeadRef& each) { return each.layer == views::kNone; })) {
-    state.unlinked.clear();
-  }
-  studio_.change(state);
 }
 
 }  // namespace locus::workbench

@@ -3,6 +3,7 @@
 #include <QKeyEvent>
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "app/views/alignment.h"
@@ -16,8 +17,8 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr double kPatienceMs = 300;  // then the figure of another view makes room for word of what is computed
-constexpr int kMoveMs = 700;         // the camera rests: the next move is another step for undo()
+constexpr int kPatienceMs = 300;  // then the figure is dimmed, under word of what is computed
+constexpr int kMoveMs = 700;      // the camera rests: the next move is another step for undo()
 constexpr std::uint32_t kHoverColor = 0xFFFFFFFF;
 constexpr std::uint32_t kPinColor = 0xFF9D2EFF;
 constexpr std::uint32_t kBoxColor = 0xFF4040FF;
@@ -37,7 +38,10 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studi
     refresh();
   });
   connect(&studio_, &Studio::cells_changed, this, &CanvasLink::refresh);
-  connect(&studio_, &Studio::runs_changed, this, &CanvasLink::refresh);
+  connect(&studio_, &Studio::runs_changed, this, [this] {
+    follow_column();
+    refresh();
+  });
   connect(&studio_, &Studio::fingerprints_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::pointed_changed, this, [this] {
     if (!hover_hit_) {
@@ -46,10 +50,12 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studi
   });
   connect(&studio_, &Studio::checkpoints_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::work_changed, this, [this] {
-    if (!studio_.figure() || late_ || is_late()) {
+    if (!studio_.figure() || late_ || is_stale() != stale_.isValid()) {
       refresh();
     }
   });
+  patience_.setInterval(kPatienceMs);  // and again, since what is said counts the time
+  connect(&patience_, &QTimer::timeout, this, &CanvasLink::refresh);
   connect(&canvas_, &viewport::Canvas::hovered, this, &CanvasLink::hover);
   connect(&canvas_, &viewport::Canvas::left, this, &CanvasLink::leave);
   connect(&canvas_, &viewport::Canvas::clicked, this, &CanvasLink::click);
@@ -78,6 +84,11 @@ void CanvasLink::set_dark(bool dark) {
   refresh();
 }
 
+void CanvasLink::set_captions(bool shown) {
+  captions_ = shown;
+  refresh();
+}
+
 void CanvasLink::set_scale(double scale) {
   scale_ = scale;
   refresh();
@@ -87,42 +98,69 @@ void CanvasLink::set_column(std::size_t column) {
   const std::size_t columns = studio_.columns().size();
   if (column < columns && column != column_) {
     column_ = column;
+    column_id_ = studio_.columns()[column]->id;
     Q_EMIT column_changed(column);
     refresh();
   }
 }
 
+// The chosen column has another place once one before it has come or gone.
+void CanvasLink::follow_column() {
+  const auto columns = studio_.columns();
+  const auto there =
+      std::find_if(columns.begin(), columns.end(), [this](const Checkpoint* each) { return each->id == column_id_; });
+  if (there != columns.end()) {
+    set_column(static_cast<std::size_t>(there - columns.begin()));
+  } else if (!columns.empty() && (studio_.find(column_id_) == nullptr || !studio_.find(column_id_)->entry.shown)) {
+    column_id_ = columns[std::min(column_, columns.size() - 1)]->id;
+    set_column(std::min(column_, columns.size() - 1));
+  }
+}
+
 // ---- what is shown
 
-bool CanvasLink::is_late() const {
-  if (!studio_.figure() || studio_.figure_is_current()) {
+bool CanvasLink::is_stale() const {
+  if (!studio_.figure() || studio_.figure_is_early() || studio_.checkpoints().empty()) {
     return false;
   }
+  return studio_.figure_is_stale() || studio_.waiting();
+}
+
+bool CanvasLink::can_point() const {
+  return studio_.figure() && !studio_.figure_is_early() && studio_.figure_state().view == studio_.state().view;
+}
+
+std::string CanvasLink::work() const {
+  if (const auto question = studio_.question()) {
+    return question_text(*question) + ".\nRun them, or only the first of them, below.";
+  }
   const Worker::State work = studio_.worker().state();
-  return late_ || (work.busy && work.elapsed_ms > kPatienceMs);
+  const std::string what = work.what.empty() ? "Drawing " + studio_.view().info().title : work.what;
+  if (!work.progress.what.empty() && work.progress.fraction >= 0) {
+    return what + "\n" + work.progress.what;
+  }
+  constexpr double kWorthCountingMs = 2000;
+  return what + (work.elapsed_ms > kWorthCountingMs ? "\nfor " + models::duration_text(work.elapsed_ms) : " …");
 }
 
 std::string CanvasLink::message() const {
-  const Worker::State work = studio_.worker().state();
-  const std::string busy = work.what.empty()
-                               ? "Drawing " + studio_.view().info().title + " …"
-                               : work.what + (work.progress.what.empty() ? " …" : ": " + work.progress.what);
   if (late_) {
-    return busy;
-  }
-  if (studio_.figure_error()) {
-    return studio_.figure_error()->describe();
+    return work();
   }
   if (studio_.figure()) {
     return {};
   }
+  if (studio_.question()) {
+    return work();
+  }
+  if (studio_.figure_error() && !studio_.waiting()) {
+    return studio_.figure_error()->describe();
+  }
   if (studio_.checkpoints().empty()) {
     return "Open a checkpoint: drop a folder here, or press Ctrl+O.";
   }
-  for (const Checkpoint& each : studio_.checkpoints()) {
-    if (each.entry.shown && (each.opening || each.running)) {
-      return (each.opening ? "Opening " : "Running ") + each.name + " …";
-    }
+  if (studio_.waiting()) {
+    return work();
   }
   for (const Checkpoint& each : studio_.checkpoints()) {
     if (each.entry.shown && each.error) {
@@ -132,23 +170,34 @@ std::string CanvasLink::message() const {
     }
   }
   if (!studio_.columns().empty()) {
-    return busy;  // the first figure of these runs
+    return work();  // the first figure of these runs
   }
   const bool any = std::any_of(studio_.checkpoints().begin(), studio_.checkpoints().end(),
                                [](const Checkpoint& each) { return each.entry.shown; });
   const auto& text = studio_.input().text;
   if (any && text && !text->empty()) {
-    return busy;  // it has just been typed
+    return work();  // it has just been typed
   }
   return any ? "Type a text below: the model runs on it as you type."
              : "Check a checkpoint on the left to see it here.";
 }
 
+// What of the figure is not as it seems.
+std::string CanvasLink::note() const {
+  if (!studio_.figure() || late_) {
+    return {};
+  }
+  if (studio_.figure_is_early()) {
+    const Worker::State work = studio_.worker().state();
+    return "layer " + std::to_string(studio_.figure_state().layer) + " of a run that goes on: " + work.progress.what;
+  }
+  return studio_.behind() && !studio_.waiting()
+             ? "the map of the input before: the run was cancelled, R starts it again"
+             : "";
+}
+
 // With Shift held every column shows the reference: what moves is what differs.
 std::shared_ptr<const figure::Figure> CanvasLink::shown_figure() const {
-  if (late_) {
-    return nullptr;
-  }
   const auto& made = studio_.figure();
   const std::size_t columns = studio_.columns().size();
   const auto across = static_cast<std::size_t>(made ? made->columns : 0);  // one more where a difference is shown
@@ -178,26 +227,26 @@ std::vector<viewport::Outline> CanvasLink::outlines(const views::ViewInput& inpu
     }
   };
   // A token alone is where its row and its column meet.
-  const auto cell = [](std::int64_t query, std::int64_t key) {
+  const auto cell = [](const views::Token& query, const views::Token& key) {
     views::Selection selection;
     selection.query = query;
-    selection.key = key == views::kNone ? query : key;
+    selection.key = key.chosen() ? key : query;
     return selection;
   };
   if (hover_hit_) {
     add(hover_, kHoverColor, true);
-  } else if (const Pointed& at = studio_.pointed(); at.query >= 0) {
+  } else if (const Pointed& at = studio_.pointed(); at.query.chosen()) {
     add(cell(at.query, at.key), kHoverColor, true);
   }
   views::Selection pinned;
   pinned.layer = input.layer;
   pinned.head = input.head;
-  if (input.query >= 0) {
+  if (input.query.chosen()) {
     const views::Selection at = cell(input.query, input.key);
     pinned.query = at.query;
     pinned.key = at.key;
   }
-  add(pinned, kPinColor, input.query >= 0 && input.key < 0);
+  add(pinned, kPinColor, input.query.chosen() && !input.key.chosen());
   if (box_) {
     const auto from = view.places(input, box_->from);
     const auto to = view.places(input, box_->to);
@@ -251,14 +300,13 @@ std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) cons
         views::head_label(input.columns[n].trace->model(), hover_.partners[n].layer, hover_.partners[n].head));
   }
   // Tokens as the column under the pointer counts them.
-  const models::Trace& first = *input.columns.front().trace;
-  std::optional<std::int64_t> asked_query = hover_.query;
-  std::optional<std::int64_t> asked_key = hover_.key;
-  if (const std::int64_t shown = shown_query(input); shown >= 0 && asked_query && trace.image_grid().rows == 0) {
+  std::optional<views::Token> asked_query = hover_.query;
+  std::optional<views::Token> asked_key = hover_.key;
+  if (const views::Token shown = shown_query(input); shown.chosen() && asked_query && trace.image_grid().rows == 0) {
     asked_key = std::exchange(asked_query, shown);  // a token of a tinted text
   }
-  const std::int64_t query = asked_query ? views::aligned(first, *asked_query, trace) : views::kNone;
-  const std::int64_t key = asked_key ? views::aligned_key(first, *asked_key, trace) : views::kNone;
+  const std::int64_t query = asked_query ? views::own_token(input, *asked_query, input.columns[column]) : views::kNone;
+  const std::int64_t key = asked_key ? views::own_key(input, *asked_key, input.columns[column]) : views::kNone;
   if (trace.image_grid().rows > 0 && query != views::kNone && (key == views::kNone || key == query)) {
     lines.push_back(views::patch_label(trace.image_grid(), query));
   } else if (query != views::kNone) {
@@ -284,8 +332,8 @@ std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) cons
     std::string line = studio_.cells().size() > 1 ? cell.column + ": " : "";
     bool first = true;
     for (const Cell::Value& each : cell.values) {
-      if (each.value && (each.label == "logit" || each.label == "attention weight" || each.label == "gate" ||
-                         each.label == "contextual position")) {
+      static const std::set<std::string> kShown{"logit", "weight", "gate", "position"};
+      if (each.value && kShown.contains(each.label)) {
         line += (first ? "" : ", ") + each.label + " " + value_text(*each.value);
         first = false;
       }
@@ -323,15 +371,27 @@ std::vector<viewport::Bar> CanvasLink::bars(const views::ViewInput& input) const
 }
 
 void CanvasLink::refresh() {
-  late_ = is_late();
+  if (!is_stale()) {
+    stale_.invalidate();
+    patience_.stop();
+  } else if (!stale_.isValid()) {
+    stale_.start();
+    patience_.start();
+  }
+  late_ = stale_.isValid() && stale_.elapsed() >= kPatienceMs;
   const views::ViewInput input = studio_.view_input();
   const views::View& view = studio_.view();
   viewport::Content content;
   content.figure = shown_figure();
   content.message = message();
+  content.note = note();
+  content.dim = late_;
   content.dark = dark_;
   content.scale = scale_;
-  if (!input.columns.empty() && studio_.figure() && studio_.figure_state().view == studio_.state().view) {
+  if (captions_ && studio_.figure_state().view == studio_.state().view) {
+    content.caption = view.info().caption;
+  }
+  if (!input.columns.empty() && can_point()) {
     content.home = view.home(input);
     content.camera = input.camera;
     content.outlines = outlines(input);

@@ -2,6 +2,7 @@
 // canvas (README, "Keys") are here.
 #pragma once
 
+#include <QElapsedTimer>
 #include <QObject>
 #include <QTimer>
 #include <optional>
@@ -31,6 +32,7 @@ class CanvasLink : public QObject {
 
   void set_dark(bool dark);
   void set_scale(double scale);
+  void set_captions(bool shown);  // a line beside the figure that says what it shows
   std::size_t column() const { return column_; }
   void set_column(std::size_t column);
 
@@ -62,7 +64,7 @@ class CanvasLink : public QObject {
  private:
   void hover(const figure::Hit& hit);
   void inspect(const views::ViewInput& input);
-  std::int64_t shown_query(const views::ViewInput& input) const;
+  views::Token shown_query(const views::ViewInput& input) const;
   void leave();
   void click(const figure::Hit& hit);
   void drag(const figure::Hit& from, const figure::Hit& to);
@@ -75,10 +77,17 @@ class CanvasLink : public QObject {
   bool press_plain(int key);
   bool press_in_list(int key);
   bool press_edit(int key);
+  std::optional<views::HeadRef> own_head() const;
   void set_camera(const views::Camera& camera);
   void set_flicker(bool on);
+  void follow_column();
   std::string message() const;
-  bool is_late() const;  // the figure of another view, or of other checkpoints, is still shown for too long
+  std::string note() const;
+  std::string work() const;  // what is done, and how long it takes
+  // Another figure is to take the place of the one that is shown.
+  bool is_stale() const;
+  // Whether points of the figure that is shown are places of the columns as they are.
+  bool can_point() const;
   std::vector<viewport::Outline> outlines(const views::ViewInput& input) const;
   std::vector<std::string> tooltip(const views::ViewInput& input) const;
   // What the head under the pointer does.
@@ -92,11 +101,16 @@ class CanvasLink : public QObject {
   views::Selection hover_;
   std::optional<CanvasBox> box_;  // that is being pulled
   std::size_t column_ = 0;
+  int column_id_ = 0;  // of its checkpoint, with which it goes
   bool flicker_ = false;
-  QTimer moving_;      // runs while the camera moves
-  bool late_ = false;  // stays so until the figure is there, however many runs that takes
+  QTimer moving_;  // runs while the camera moves
+  // Since when the figure is stale, however many runs that takes; after a while it is dimmed.
+  QElapsedTimer stale_;
+  QTimer patience_;
+  bool late_ = false;
   bool dark_ = false;
   double scale_ = 1;
+  bool captions_ = true;
 };
 
 }  // namespace locus::workbench

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "app/views/alignment.h"
-#include "app/views/score_map.h"
 #include "app/views/series.h"
 #include "app/workbench/token_words.h"
 #include "core/base/numbers.h"
@@ -54,19 +53,20 @@ Cell cell_of(const views::Column& column, const models::MapRequest& where, const
   cell.key = where.columns.begin;
   cell.query_token = shown_token(*column.trace, cell.query);
   cell.key_token = shown_key(*column.trace, cell.key);
+  cell.has_distance = !column.trace->crosses() && column.trace->image_grid().rows == 0;
   cell.pairs = strongest_pairs(*column.trace, where);
   const models::ModelInfo& model = column.trace->model();
   for (const models::Quantity quantity : kQuantities) {
     const bool of_gates = quantity == models::Quantity::kGate || quantity == models::Quantity::kPosition;
     const bool of_parts = quantity == models::Quantity::kC2p || quantity == models::Quantity::kP2c;
     if ((of_gates && !model.has_gates) || (of_parts && !model.has_parts())) {
-      cell.values.push_back({views::quantity_label(quantity), std::nullopt});
+      cell.values.push_back({models::to_text(quantity), std::nullopt});
       continue;
     }
     models::MapRequest request = where;
     request.quantity = quantity;
     const auto value = column.trace->map(request, stop);
-    cell.values.push_back({views::quantity_label(quantity),
+    cell.values.push_back({models::to_text(quantity),
                            value && !value->values.empty() ? std::optional(value->values.front()) : std::nullopt});
   }
   const auto sink = column.trace->sink(where.layer, where.head, where.rows, stop);
@@ -76,18 +76,18 @@ Cell cell_of(const views::Column& column, const models::MapRequest& where, const
 
 }  // namespace
 
-std::string value_text(float value) {
-  return std::isnan(value) ? "masked" : general_text(static_cast<double>(value), 5);
+std::string value_text(float value, int digits) {
+  return std::isnan(value) ? "masked" : general_text(static_cast<double>(value), digits);
 }
 
-Result<std::vector<Cell>> cell_values(const views::ViewInput& input, std::int64_t query, std::int64_t key,
+Result<std::vector<Cell>> cell_values(const views::ViewInput& input, const views::Token& query, const views::Token& key,
                                       const StopToken& stop) {
   const std::vector<views::Column>& columns = input.columns;
   std::vector<Cell> cells;
   for (std::size_t n = 0; n < columns.size(); ++n) {
     const views::Column& column = columns[n];
-    const std::int64_t own_query = views::aligned(*columns.front().trace, query, *column.trace);
-    const std::int64_t own_key = views::aligned_key(*columns.front().trace, key, *column.trace);
+    const std::int64_t own_query = views::own_token(input, query, column);
+    const std::int64_t own_key = views::own_key(input, key, column);
     if (own_query == views::kNone || own_key == views::kNone) {
       continue;
     }
@@ -98,6 +98,7 @@ Result<std::vector<Cell>> cell_values(const views::ViewInput& input, std::int64_
     where.rows = {own_query, own_query + 1};
     where.columns = {own_key, own_key + 1};
     cells.push_back(cell_of(column, where, stop));
+    cells.back().encoding = models::layer_text(column.trace->model(), where.layer);
     cells.back().asked_query = query;
     cells.back().asked_key = key;
     if (stop.stop_requested()) {

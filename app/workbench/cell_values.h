@@ -15,12 +15,14 @@ struct Cell {
   std::string column;
   std::int64_t query = 0;  // tokens of this column
   std::int64_t key = 0;
-  std::int64_t asked_query = 0;  // as the first column counts tokens
-  std::int64_t asked_key = 0;
+  std::string encoding;  // of the layer that is shown, and which keys it sees
+  views::Token asked_query;
+  views::Token asked_key;
   std::string query_token;
   std::string key_token;
+  bool has_distance = true;  // else query and key are tokens of two texts, or patches
   struct Value {
-    std::string label;
+    std::string label;           // as --quantity calls it
     std::optional<float> value;  // empty: this encoding has none
   };
   std::vector<Value> values;  // content, contribution, logit, weight, gate, position, c2p, p2c, the sink's weight
@@ -28,12 +30,12 @@ struct Cell {
 };
 
 // "0.25", "masked": as tooltips and the inspector show a value.
-std::string value_text(float value);
+std::string value_text(float value, int digits = 5);
 
 // One Cell a column whose run has this query and key; empty for the others. Values that the encoding does not have are
 // left empty. Errors: kCancelled.
 // The input says which columns and which head of each.
-Result<std::vector<Cell>> cell_values(const views::ViewInput& input, std::int64_t query, std::int64_t key,
+Result<std::vector<Cell>> cell_values(const views::ViewInput& input, const views::Token& query, const views::Token& key,
                                       const StopToken& stop);
 
 }  // namespace locus::workbench

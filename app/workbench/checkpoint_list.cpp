@@ -23,6 +23,17 @@ int last_of(const std::vector<const Checkpoint*>& columns, models::Side side, st
   return static_cast<int>(least) - 1;
 }
 
+std::optional<views::HeadRef> own_head(const Checkpoint& column, models::Side side) {
+  std::optional<views::HeadRef> own = column.entry.own;
+  if (own) {
+    const auto other = column.trace->side(side);
+    const models::ModelInfo& model = other ? other->model() : *column.info();
+    own->layer = std::clamp<std::int64_t>(own->layer, 0, model.layers - 1);
+    own->head = std::clamp<std::int64_t>(own->head, views::kMean, model.heads - 1);
+  }
+  return own;
+}
+
 }  // namespace
 
 bool are_siblings(const session::CheckpointEntry& a, const session::CheckpointEntry& b) {
@@ -88,10 +99,25 @@ std::vector<const Checkpoint*> CheckpointList::shown() const {
   return shown;
 }
 
-std::vector<views::Column> CheckpointList::view_columns() const {
+std::vector<views::Column> CheckpointList::view_columns(models::Side side) const {
   std::vector<views::Column> columns;
   for (const Checkpoint* each : shown()) {
-    columns.push_back({each->name, each->model, each->trace});
+    columns.push_back({each->name, each->model, each->trace, own_head(*each, side)});
+  }
+  return columns;
+}
+
+std::vector<views::Column> CheckpointList::early_columns(models::Side side) const {
+  std::vector<views::Column> columns;
+  for (const Checkpoint& each : list_) {
+    const auto& trace = each.running ? each.early : each.trace;
+    if (!each.entry.shown || (each.error && !each.running)) {
+      continue;
+    }
+    if (!trace || each.opening || each.question) {
+      return {};
+    }
+    columns.push_back({each.name, each.model, trace, own_head(each, side)});
   }
   return columns;
 }
@@ -99,7 +125,7 @@ std::vector<views::Column> CheckpointList::view_columns() const {
 std::vector<int> CheckpointList::shown_ids() const {
   std::vector<int> ids;
   for (const Checkpoint& each : list_) {
-    if (each.entry.shown && !each.error) {
+    if (each.entry.shown && (!each.error || each.behind())) {
       ids.push_back(each.id);
     }
   }
@@ -108,12 +134,17 @@ std::vector<int> CheckpointList::shown_ids() const {
 
 bool CheckpointList::running() const {
   return std::any_of(list_.begin(), list_.end(),
-                     [](const Checkpoint& each) { return each.entry.shown && each.running; });
+                     [](const Checkpoint& each) { return each.entry.shown && each.pending(); });
+}
+
+bool CheckpointList::behind() const {
+  return std::any_of(list_.begin(), list_.end(),
+                     [](const Checkpoint& each) { return each.entry.shown && each.behind(); });
 }
 
 bool CheckpointList::waiting() const {
   return std::any_of(list_.begin(), list_.end(),
-                     [](const Checkpoint& each) { return each.entry.shown && (each.opening || each.running); });
+                     [](const Checkpoint& each) { return each.entry.shown && (each.opening || each.pending()); });
 }
 
 int CheckpointList::largest_layer(models::Side side) const {

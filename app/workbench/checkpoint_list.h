@@ -10,6 +10,7 @@
 
 #include "app/session/session.h"
 #include "app/views/view.h"
+#include "app/workbench/question.h"
 #include "core/base/result.h"
 #include "models/model.h"
 
@@ -28,7 +29,21 @@ struct Checkpoint {
   bool opening = false;
   int lender = 0;  // opens the same weights: this one waits for it; 0: none
   bool running = false;
-  bool of_figure = false;  // opened for a figure, with which it goes
+  bool of_figure = false;                      // opened for a figure, with which it goes
+  std::shared_ptr<const models::Trace> early;  // the layers of an unfinished run that are done; null: none yet
+  std::optional<Question> question;            // what a long run would take, while it waits for an answer
+  models::Estimate agreed;                     // what the user has agreed to: less is not asked for again
+  // What was shown before the present runs began, which comes back when one of them is cancelled.
+  struct Before {
+    std::shared_ptr<const models::Trace> trace;
+    std::vector<models::Prediction> top;
+  };
+  std::optional<Before> before;
+
+  // It runs, or would.
+  bool pending() const { return running || question.has_value(); }
+  // What it shows is of another input: the run of the present one was cancelled.
+  bool behind() const { return trace && error && error->code == ErrorCode::kCancelled; }
 
   const models::ModelInfo* info() const { return trace ? &trace->model() : model ? &model->info() : nullptr; }
 };
@@ -52,10 +67,14 @@ class CheckpointList {
   std::vector<session::CheckpointEntry> shown_entries() const;
   // The shown ones that have run, in order.
   std::vector<const Checkpoint*> shown() const;
-  std::vector<views::Column> view_columns() const;  // the same, as views see them
-  std::vector<int> shown_ids() const;               // those that are or will be shown
-  bool running() const;                             // one of the shown
-  bool waiting() const;                             // one of the shown opens or runs
+  // The same, as views see them: heads of their own are among those of this side of encoder–decoders.
+  std::vector<views::Column> view_columns(models::Side side) const;
+  std::vector<int> shown_ids() const;  // those that are or will be shown
+  // What is done so far of the present runs, as far as all shown columns have some of it; empty where one has nothing.
+  std::vector<views::Column> early_columns(models::Side side) const;
+  bool running() const;  // one of the shown, or it would
+  bool waiting() const;  // one of the shown opens or runs
+  bool behind() const;   // one of the shown shows another input
   // That all of them have on this side of encoder–decoders; 0 when there are none.
   int largest_layer(models::Side side = models::Side::kDecoder) const;
   int largest_head(models::Side side = models::Side::kDecoder) const;

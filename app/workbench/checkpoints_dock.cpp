@@ -5,6 +5,7 @@
 #include <QLocale>
 #include <QMenu>
 #include <QPushButton>
+#include <QStyledItemDelegate>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -18,6 +19,18 @@ namespace {
 constexpr int kIdRole = Qt::UserRole;
 constexpr int kListed = 20;  // names of tensors shown
 const QString kUsualDetail = QStringLiteral("128 (32 a head)");
+
+// What is said of a checkpoint is read from its beginning; names differ at their ends.
+class SaidDelegate final : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+ protected:
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    QStyledItemDelegate::initStyleOption(option, index);
+    option->textElideMode = Qt::ElideRight;
+  }
+};
 
 QString joined(const std::vector<std::string>& names) {
   QStringList list;
@@ -95,6 +108,7 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   tree_->header()->setSectionResizeMode(1, QHeaderView::Interactive);
   tree_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   tree_->setTextElideMode(Qt::ElideMiddle);
+  tree_->setItemDelegateForColumn(1, new SaidDelegate(tree_));
   layout->addWidget(tree_);
 
   auto* buttons = new QGridLayout;
@@ -162,9 +176,10 @@ void CheckpointsDock::add_item(const Checkpoint& checkpoint, bool expanded) {
   if (checkpoint.opening) {
     item->setText(1, QStringLiteral("opening…"));
   } else if (checkpoint.error) {
-    const QString message = QString::fromStdString(checkpoint.error->describe());
+    // What is wrong; where stands above it.
+    const QString message = QString::fromStdString(checkpoint.error->message);
     item->setText(1, QStringLiteral("⚠ ") + message);
-    item->setToolTip(1, message);
+    item->setToolTip(1, QString::fromStdString(checkpoint.error->describe()));
   } else if (checkpoint.info() == nullptr) {
     item->setText(1, QStringLiteral("opens when shown"));
   }

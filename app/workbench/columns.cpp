@@ -6,8 +6,9 @@
 
 namespace locus::workbench {
 
-Columns::Columns(Worker& worker, const LiveInput& input, std::string device, session::Opener opener)
-    : opener_(worker, list_, std::move(device), std::move(opener)), runs_(worker, list_, input) {
+Columns::Columns(Worker& worker, const LiveInput& input, std::string device, session::Opener opener,
+                 const RunLimits& limits)
+    : opener_(worker, list_, std::move(device), std::move(opener)), runs_(worker, list_, input, limits) {
   connect(&opener_, &CheckpointOpener::ready, this, [this](int id) { runs_.run_if_idle(*list_.find(id)); });
   connect(&opener_, &CheckpointOpener::changed, this, &Columns::changed);
   connect(&opener_, &CheckpointOpener::runs_changed, this, &Columns::runs_changed);
@@ -16,6 +17,7 @@ Columns::Columns(Worker& worker, const LiveInput& input, std::string device, ses
   connect(&runs_, &CheckpointRuns::started, this, &Columns::started);
   connect(&runs_, &CheckpointRuns::changed, this, &Columns::changed);
   connect(&runs_, &CheckpointRuns::runs_changed, this, &Columns::runs_changed);
+  connect(&runs_, &CheckpointRuns::early_changed, this, &Columns::early_changed);
   connect(&runs_, &CheckpointRuns::updated, this, &Columns::updated);
   connect(&runs_, &CheckpointRuns::failed, this, &Columns::failed);
   connect(&runs_, &CheckpointRuns::too_large, this, &Columns::too_large);
@@ -71,6 +73,9 @@ void Columns::set_shown(int id, bool shown) {
   }
   checkpoint->entry.shown = shown;
   checkpoint->of_figure = false;  // somebody cares for it
+  if (!shown && checkpoint->question) {
+    runs_.drop(id);
+  }
   if (shown && checkpoint->model && !checkpoint->trace && !checkpoint->running) {
     runs_.run_if_idle(*checkpoint);
   } else if (shown && !checkpoint->model && !checkpoint->trace && !checkpoint->opening) {
@@ -123,6 +128,7 @@ void Columns::arrange(const std::vector<session::CheckpointEntry>& entries) {
     entry.shown = true;
     become(entry, entries);
     order.push_back(open(entry));
+    set_own_head(order.back(), entry.own);
   }
   for (Checkpoint& each : list_.all()) {
     each.of_figure = !own.contains(each.id);
@@ -146,6 +152,13 @@ void Columns::change_overrides(int id, const models::Overrides& overrides) {
     checkpoint->entry.overrides = overrides;
     checkpoint->opening = true;  // its present model has other overrides: nobody shares it
     load_again(*checkpoint);
+  }
+}
+
+void Columns::set_own_head(int id, const std::optional<views::HeadRef>& head) {
+  if (Checkpoint* checkpoint = list_.find(id); checkpoint != nullptr && checkpoint->entry.own != head) {
+    checkpoint->entry.own = head;
+    Q_EMIT changed();
   }
 }
 

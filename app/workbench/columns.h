@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +27,8 @@ class Columns : public QObject {
   Q_OBJECT
 
  public:
-  Columns(Worker& worker, const LiveInput& input, std::string device, session::Opener opener);
+  Columns(Worker& worker, const LiveInput& input, std::string device, session::Opener opener,
+          const RunLimits& limits = {});
 
   // Opens on the worker, once it is shown; a path that is open with the same overrides is shown instead. Returns its
   // id.
@@ -46,6 +48,8 @@ class Columns : public QObject {
 
   // The same column with other overrides; what it shows stays until the new run is there.
   void change_overrides(int id, const models::Overrides& overrides);
+  // The layer and head that its column shows, whatever the others do; empty: it follows them.
+  void set_own_head(int id, const std::optional<views::HeadRef>& head);
   // The same with other edits, by the same weights.
   void change_edits(int id, const models::Edits& edits);
 
@@ -60,13 +64,17 @@ class Columns : public QObject {
   // See CheckpointRuns.
   void run_all() { runs_.run_all(); }
   void run_cancelled() { runs_.run_cancelled(); }
+  void agree() { runs_.agree(); }
+  void decline() { runs_.decline(); }
+  void shorten_own_texts() { runs_.shorten_own_texts(); }
   void keep_run(int id, std::shared_ptr<const models::Trace> trace) { runs_.keep_run(id, std::move(trace)); }
 
  Q_SIGNALS:
-  void changed();       // which are open, their names and errors
-  void runs_changed();  // traces and predictions
-  void started();       // a run: what is drawn is of an older input
-  void updated();       // after the others: what the columns can show may have changed
+  void changed();        // which are open, their names and errors
+  void runs_changed();   // traces and predictions
+  void early_changed();  // more layers of a run are done
+  void started();        // a run: what is drawn is of an older input
+  void updated();        // after the others: what the columns can show may have changed
   void failed(const locus::Error& error);
   void too_large(const locus::Error& error);  // a run does not fit; what would
 

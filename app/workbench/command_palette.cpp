@@ -14,7 +14,8 @@ namespace {
 constexpr int kRole = Qt::UserRole;  // the index of the command
 constexpr int kWidthLetters = 70;
 constexpr int kLines = 14;
-constexpr int kWithin = 1000;  // what a word found within another counts
+constexpr int kWithin = 1000;            // what a word found within another counts
+constexpr int kElsewhere = 2 * kWithin;  // and one that is not in the name
 
 // How badly a word fits; empty: it does not occur.
 std::optional<int> misfit(const QString& name, const QString& word) {
@@ -25,7 +26,8 @@ std::optional<int> misfit(const QString& name, const QString& word) {
     // "2" is a layer's number, and no beginning of 21.
     const qsizetype end = at + word.size();
     const bool ends = end == name.size() || !name[end].isLetterOrNumber();
-    const int cost = (begins ? 0 : kWithin) + (ends ? 0 : 1);
+    // "Difference" before "View: Head difference".
+    const int cost = (begins ? 0 : kWithin) + (ends ? 0 : 1) + (at == 0 ? 0 : 2);
     best = best < 0 ? cost : std::min(best, cost);
   }
   return best < 0 ? std::nullopt : std::optional(best);
@@ -40,7 +42,10 @@ std::vector<std::size_t> found_commands(const std::vector<Command>& commands, co
     int cost = 0;
     bool all = true;
     for (const QString& word : words) {
-      const auto one = misfit(commands[n].name, word);
+      auto one = misfit(commands[n].name, word);
+      if (const auto other = misfit(commands[n].also, word); !one && other) {
+        one = kElsewhere + *other;
+      }
       all = all && one.has_value();
       cost += one.value_or(0);
     }

@@ -8,9 +8,11 @@
 #include <QListWidget>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <array>
 #include <utility>
 
+#include "app/workbench/help.h"
 #include "app/workbench/studio.h"
 
 namespace locus::workbench {
@@ -21,9 +23,9 @@ constexpr std::int64_t kUsualLength = 20;  // of what has not run yet
 constexpr int kTypingPauseMs = 150;        // before what is typed runs
 
 constexpr std::array<EditPreset, 15> kPresets{
-    {{"A head gives nothing", "head 0.0 zero"},
-     {"A head gives its mean", "head 0.0 mean"},
-     {"A head looks at all keys alike", "head 0.0 uniform"},
+    {{"A head gives nothing", "head {P} zero"},
+     {"A head gives its mean", "head {P} mean"},
+     {"A head looks at all keys alike", "head {P} uniform"},
      {"All heads without positions", "head all.all content"},
      {"A gap of 64 after token 10", "shift 10:{T} by 64"},
      {"Nobody sees the first token", "edge all.all queries 1:{T} keys 0:1"},
@@ -37,6 +39,19 @@ constexpr std::array<EditPreset, 15> kPresets{
      {"Rotation of the fast half alone", "angles all.all m < M/2 ? base^(-m/M) : 0"},
      {"A larger base", "angles all.all 500000^(-m/M)"}}};
 
+// "edits[2].head: expected …" without the field of a file that nobody sees here: the line is one edit.
+std::string own_words(const std::string& message) {
+  const std::size_t end = message.find(']');
+  if (!message.starts_with("edits[") || end == std::string::npos) {
+    return message;
+  }
+  std::string rest = message.substr(end + 1);
+  if (rest.starts_with(".edit: ") || rest.starts_with(": ")) {
+    return rest.substr(rest.find(' ') + 1);
+  }
+  return rest.starts_with(".") ? rest.substr(1) : rest;
+}
+
 }  // namespace
 
 EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(parent), studio_(studio), id_(id) {
@@ -46,10 +61,14 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
   const QString name = checkpoint == nullptr ? QString() : QString::fromStdString(checkpoint->name);
   setWindowTitle(QStringLiteral("Edits: %1").arg(name));
   auto* column = new QVBoxLayout(this);
-  auto* about = new QLabel(QStringLiteral("What the runs do otherwise than the checkpoint says, in a column beside the "
-                                          "untouched one. A line is an edit: see the page edits of the manual."),
-                           this);
+  auto* about =
+      new QLabel(QStringLiteral("What the runs do otherwise than the checkpoint says, in a column beside the "
+                                "untouched one. A line is an edit: see the page <a href=\"edits\">edits</a> of the "
+                                "manual."),
+                 this);
+  about->setObjectName(QStringLiteral("edits-about"));
   about->setWordWrap(true);
+  connect(about, &QLabel::linkActivated, this, [this](const QString& page) { show_manual_page(this, page); });
   column->addWidget(about);
   list_ = new QListWidget(this);
   list_->setObjectName(QStringLiteral("edits-list"));
@@ -66,10 +85,12 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
   line_ = new QLineEdit(this);
   line_->setObjectName(QStringLiteral("edits-line"));
   line_->setAccessibleName(QStringLiteral("Another edit"));
-  line_->setPlaceholderText(QStringLiteral("head 2.1 zero, shift 40:41 by -32, bias all.all -d/8 …"));
+  line_->setPlaceholderText(QStringLiteral("head %1 zero, shift 40:41 by -32, bias all.all -d/8 …")
+                                .arg(QString::fromStdString(shown_head())));
   line_->setMinimumWidth(48 * fontMetrics().averageCharWidth());
   column->addWidget(line_);
   says_ = new QLabel(this);
+  says_->setTextFormat(Qt::PlainText);
   says_->setObjectName(QStringLiteral("edits-error"));
   says_->setWordWrap(true);
   column->addWidget(says_);
@@ -108,12 +129,27 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
     if (index > 0) {
       const Checkpoint* of = studio_.find(id_);
       const std::int64_t length = of != nullptr && of->trace ? of->trace->length() : kUsualLength;
-      line_->setText(presets_->itemData(index).toString().replace(QStringLiteral("{T}"), QString::number(length)));
+      QString text = presets_->itemData(index).toString();
+      text.replace(QStringLiteral("{T}"), QString::number(length));
+      line_->setText(text.replace(QStringLiteral("{P}"), QString::fromStdString(shown_head())));
       line_->setFocus();
     }
   });
   connect(box, &QDialogButtonBox::rejected, this, &QDialog::close);
   line_->setFocus();
+}
+
+// "3.1" of the column, as the canvas shows it; its mean head is all of them.
+std::string EditsDialog::shown_head() const {
+  const auto shown = studio_.columns();
+  const views::ViewInput input = studio_.view_input();
+  for (std::size_t n = 0; n < std::min(shown.size(), input.columns.size()); ++n) {
+    if (shown[n]->id == id_) {
+      const views::HeadRef head = views::head_of_column(input, n);
+      return std::to_string(head.layer) + "." + (head.head < 0 ? "all" : std::to_string(head.head));
+    }
+  }
+  return "0.0";
 }
 
 void EditsDialog::add_row(const std::string& text, bool on) {
@@ -136,7 +172,7 @@ std::optional<models::Edit> EditsDialog::typed() {
     edit = fits.ok() ? edit : Result<models::Edit>(fits.error());
   }
   if (!edit.ok()) {
-    says_->setText(QString::fromStdString(edit.error().describe()));
+    says_->setText(QString::fromStdString(own_words(edit.error().message)));
     return std::nullopt;
   }
   return *edit;

@@ -20,7 +20,7 @@ namespace locus::workbench {
 class Studio;
 
 // An edit as it is offered to begin with: "ALiBi's bias", "bias all.all -d*2^(-8*h/H)". {T} stands for the number
-// of tokens.
+// of tokens, {P} for the layer and head that the column shows.
 struct EditPreset {
   const char* name;
   const char* text;
@@ -34,6 +34,7 @@ class EditsDialog : public QDialog {
   EditsDialog(Studio& studio, int id, QWidget* parent);
 
  private:
+  std::string shown_head() const;
   void add_row(const std::string& text, bool on);
   void take_typed();
   void remove_chosen();

@@ -5,6 +5,7 @@
 #include <QString>
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "app/workbench/export_job.h"
@@ -30,6 +31,9 @@ void export_all(Studio& studio, const std::filesystem::path& folder, const Expor
 void copy_figure(Studio& studio, const QSettings& settings, const Copied& done);
 void copy_command(Studio& studio, const Copied& done);
 void copy_latex(Studio& studio, const QSettings& settings, const Copied& done);
+
+// The words behind "locus" that are copied. Errors: those of command_words(), and kUsage where nothing is shown.
+Result<std::vector<std::string>> shown_command(const Studio& studio);
 
 // The text of that.
 std::string latex_of(const ExportJob& job);

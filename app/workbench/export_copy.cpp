@@ -7,6 +7,7 @@
 
 #include "app/session/command_words.h"
 #include "app/session/paper_input.h"
+#include "app/session/view_input.h"
 #include "app/views/score_map.h"
 #include "app/workbench/export.h"
 #include "app/workbench/export_dialog.h"
@@ -65,15 +66,16 @@ std::string beginning(const std::string& text) {
 }  // namespace
 
 std::string latex_of(const ExportJob& job) {
-  const session::ViewState& state = job.recipe.session.state;
   const views::ViewInfo& info = job.view->info();
   const std::string models = listed(job.columns, &views::Column::name);
+  const views::HeadRef head =
+      views::head_of_column(session::view_input(job.recipe.session.state, job.columns, *job.view), 0);
   std::string caption = info.title;
   const models::ModelInfo& first = job.columns.front().trace->model();
   if (info.uses_layer && info.uses_head) {
-    caption += ", " + views::head_label(first, state.layer, state.head);
+    caption += ", " + views::head_label(first, head.layer, head.head);
   } else if (info.uses_layer) {
-    caption += ", layer " + std::to_string(state.layer);
+    caption += ", layer " + std::to_string(head.layer);
   }
   caption += ": " + models + ".";
   if (const auto& text = job.recipe.session.input.text; text && info.uses_input) {
@@ -122,18 +124,19 @@ void copy_figure(Studio& studio, const QSettings& settings, const Copied& done) 
       });
 }
 
+Result<std::vector<std::string>> shown_command(const Studio& studio) {
+  LOCUS_TRY(const ExportJob job, export_job(studio, {}));
+  LOCUS_TRY(std::vector<std::string> words, session::command_words(job.recipe));
+  words.insert(words.end(), {"--out", suggested_name(job) + ".pdf"});
+  return words;
+}
+
 void copy_command(Studio& studio, const Copied& done) {
-  const auto job = export_job(studio, {});
-  if (!job) {
-    done(job.error());
-    return;
-  }
-  auto words = session::command_words(job->recipe);
+  const auto words = shown_command(studio);
   if (!words) {
     done(words.error());
     return;
   }
-  words->insert(words->end(), {"--out", suggested_name(*job) + ".pdf"});
   QApplication::clipboard()->setText(QString::fromStdString(session::shell_line(*words)));
   done({});
 }

@@ -7,17 +7,12 @@
 #include <QDoubleSpinBox>
 #include <QFormLayout>
 #include <QHBoxLayout>
-#include <QImage>
-#include <QLabel>
-#include <QPixmap>
-#include <QPointer>
 #include <QPushButton>
-#include <QScreen>
-#include <QScrollArea>
 #include <QSettings>
 #include <array>
 
 #include "app/session/paper_input.h"
+#include "app/workbench/export_preview.h"
 #include "app/workbench/studio.h"
 #include "renderers/paper/paper.h"
 
@@ -37,7 +32,6 @@ constexpr std::array kJournals = {
     Journal{"Nature page", 183},       Journal{"Elsevier column", 90},  Journal{"Elsevier page", 190},
     Journal{"Springer LNCS text", 122}};
 constexpr double kMillimetresPerInch = 25.4;
-constexpr double kMostOfScreen = 0.94;  // for the dialog and its frame
 
 // "All layers" and "all heads", where the view has them.
 struct Batch {
@@ -160,48 +154,6 @@ class PaperForm {
   QCheckBox* legend_ = nullptr;
 };
 
-// The dialog grows until the preview is seen whole, or the screen has no more room.
-void show_whole(QLabel& preview) {
-  QWidget* dialog = preview.window();
-  const QSize hidden = (preview.size() - preview.parentWidget()->size()).expandedTo({0, 0});
-  const QRect screen = preview.screen()->availableGeometry();
-  dialog->resize((dialog->size() + hidden).boundedTo(screen.size() * kMostOfScreen));
-  if (!screen.contains(dialog->geometry())) {
-    dialog->move(screen.center() - dialog->rect().center());
-  }
-}
-
-// Draws the figure as large on the screen as it will be on paper.
-void show_preview(Studio& studio, ExportJob job, const session::PaperState& paper, const QPointer<QLabel>& label) {
-  const QScreen* screen = label->screen();
-  const double ratio = label->devicePixelRatioF();
-  const double dpi = screen->physicalDotsPerInch() > 0 ? screen->physicalDotsPerInch() : 96;
-  job.recipe.paper = paper;
-  job.recipe.paper.dpi = dpi * ratio;
-  job.file = "preview.png";
-  studio.worker().submit<paper::Pixels>(
-      Priority::kTile, "preview", "Drawing the preview",
-      [job = std::move(job)](const StopToken& stop, const Progress& /*progress*/) -> Result<paper::Pixels> {
-        LOCUS_TRY(const figure::Figure figure, exported_figure(job, stop));
-        return paper::render(figure, paper_options(job));
-      },
-      [label, ratio](const Result<paper::Pixels>& pixels) {
-        if (!label) {
-          return;
-        }
-        if (!pixels) {
-          label->setText(QString::fromStdString(pixels.error().describe()));
-          return;
-        }
-        const QImage image(pixels->rgba.data(), pixels->width, pixels->height, QImage::Format_RGBA8888);
-        QPixmap pixmap = QPixmap::fromImage(image);
-        pixmap.setDevicePixelRatio(ratio);
-        label->setPixmap(pixmap);
-        label->adjustSize();
-        show_whole(*label);
-      });
-}
-
 }  // namespace
 
 session::PaperState kept_paper(const QSettings& settings) {
@@ -234,21 +186,13 @@ bool ask_figure(QWidget* parent, Studio& studio, QSettings& settings, ExportJob&
   now.width_mm = session::paper_width_mm(now, job.columns.size());
   const PaperForm paper(dialog, *form, now);
   const Batch batch(dialog, *form, job.view->info());
-  auto* scroll = new QScrollArea(&dialog);
-  scroll->setAccessibleName(QStringLiteral("Preview"));
-  auto* preview = new QLabel(QStringLiteral("Drawing the preview …"), scroll);
-  preview->setObjectName(QStringLiteral("preview"));
-  preview->setAccessibleName(QStringLiteral("The figure in its true size"));
-  preview->setAlignment(Qt::AlignCenter);
-  scroll->setWidget(preview);
-  scroll->setMinimumSize(420, 360);
-  row->addWidget(scroll, 1);
-  const QPointer<QLabel> label(preview);
-  const auto draw = [&studio, &job, &paper, label] { show_preview(studio, job, paper.read(), label); };
+  auto* preview = new ExportPreview(studio, &dialog);
+  row->addWidget(preview, 1);
+  const auto draw = [preview, &job, &paper] { preview->show_figure(job, paper.read()); };
   paper.on_change(dialog, draw);
   draw();
   const bool wanted = accepted(dialog, *form);
-  studio.worker().drop("preview");
+  preview->stop();
   if (wanted) {
     job.recipe.paper = paper.read();
     keep_paper(settings, job.recipe.paper);

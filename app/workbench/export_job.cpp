@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "app/session/fitting.h"
+#include "app/session/input_paths.h"
 #include "app/session/open_columns.h"
 #include "app/session/paper_input.h"
 #include "app/views/data_file.h"
@@ -65,12 +67,21 @@ Result<ExportJob> export_job(const Studio& studio, const std::filesystem::path& 
   if (job.columns.empty()) {
     return usage("there is nothing to export yet");
   }
+  if (studio.waiting() || studio.behind()) {
+    return usage("what is shown is of the input before: export when the present one has run");
+  }
   job.recipe.session = studio.session();
+  session::add_inputs(job.recipe.session, job.inputs);
+  job.inputs.add(studio.document().path());
   job.recipe.session.checkpoints.clear();  // what is not shown is no part of the figure
+  std::vector<views::Column> whole;        // with all their sides
   for (const Checkpoint* column : studio.columns()) {
     job.recipe.session.checkpoints.push_back(column->entry);
+    job.recipe.session.checkpoints.back().own = job.columns[whole.size()].own;
     job.files.push_back(files_of(column->entry, column->model.get()));
+    whole.push_back({column->name, column->model, column->trace});
   }
+  session::fit_to(whole, *job.view, job.recipe.session);
   job.file = file;
   return job;
 }
@@ -83,6 +94,7 @@ Result<figure::Figure> exported_figure(const ExportJob& job, const StopToken& st
 }
 
 Result<std::vector<std::filesystem::path>> run_export(ExportJob job, StopToken stop, const Progress& progress) {
+  LOCUS_CHECK(job.inputs.check(job.file, "export"));
   LOCUS_CHECK(fill_digests(job, stop, progress));
   session::ViewState& state = job.recipe.session.state;
   const models::ModelInfo& model = job.columns.front().trace->model();
@@ -92,6 +104,7 @@ Result<std::vector<std::filesystem::path>> run_export(ExportJob job, StopToken s
     report(progress, -1, job.file.filename().string());
     views::ViewInput input = input_of(job, stop);
     input.progress = progress;
+    LOCUS_CHECK(job.inputs.check(job.file.string() + ".recipe.json", "export"));
     LOCUS_TRY(const views::DataParts parts, job.view->data_parts(input));
     LOCUS_CHECK(views::write_data(parts, to_json(job.recipe), job.file, stop, progress));
     return std::vector<std::filesystem::path>{job.file};
@@ -105,6 +118,7 @@ Result<std::vector<std::filesystem::path>> run_export(ExportJob job, StopToken s
       const auto file = many ? session::numbered(job.file, state.layer, state.head) : job.file;
       report(progress, static_cast<double>(written.size()) / static_cast<double>(layers.size() * heads.size()),
              file.filename().string());
+      LOCUS_CHECK(job.inputs.check(file, "export"));
       LOCUS_CHECK(write_one(job, file, stop));
       written.push_back(file);
     }

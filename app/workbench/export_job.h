@@ -9,6 +9,7 @@
 
 #include "app/session/recipe.h"
 #include "app/views/view.h"
+#include "core/base/input_files.h"
 #include "core/base/progress.h"
 #include "renderers/paper/paper.h"
 
@@ -22,6 +23,7 @@ struct ExportJob {
   std::vector<std::vector<std::string>> files;  // of each checkpoint's weights, for its digest
   session::Recipe recipe;                       // digests are filled in by the job
   std::filesystem::path file;
+  InputFiles inputs;                         // what the window reads: not to be written over
   std::shared_ptr<views::FieldCache> cache;  // the window's: what has been measured for it is not measured again
   bool data = false;                         // numbers (.npy, .csv) instead of a picture
   bool all_layers = false;                   // a file a layer
@@ -31,7 +33,8 @@ struct ExportJob {
 // What the studio shows now. Errors: kUsage when there is nothing yet.
 Result<ExportJob> export_job(const Studio& studio, const std::filesystem::path& file);
 
-// Writes it; returns the files. Errors: the view's, kBadInput when a file cannot be written, kCancelled.
+// Writes it; returns the files. Errors: the view's, kUsage for a file that the window reads, kBadInput for
+// one that cannot be written, kCancelled.
 Result<std::vector<std::filesystem::path>> run_export(ExportJob job, StopToken stop, const Progress& progress);
 
 // The figure as it would be written, for the clipboard, and its paper.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 #include "app/session/view_input.h"
 #include "app/views/refined_map.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t kCacheBytes = 256U << 20;
 constexpr const char* kFigure = "figure";  // slots of the worker
+constexpr const char* kEarly = "early figure";
 constexpr const char* kCell = "cell";
 
 // The canvas as views are told of it, who put their panels into one row: a row that wraps on screen into the grid that
@@ -25,6 +27,18 @@ std::pair<int, int> unrolled(int width_px, int height_px, int panels) {
     best = side(columns) > side(best) ? columns : best;
   }
   return {width_px / best * std::max(panels, 1), panels > 1 ? height_px / rows(best) : height_px};
+}
+
+// The view's figure, on the worker: of columns that all have what the view shows.
+Result<std::shared_ptr<const figure::Figure>> figure_of(const views::View& view, views::ViewInput input, StopToken stop,
+                                                        const Progress& progress) {
+  input.stop = std::move(stop);
+  input.progress = progress;
+  for (const views::Column& column : input.columns) {
+    LOCUS_CHECK(view.available(column));
+  }
+  LOCUS_TRY(figure::Figure made, view.figure(input));
+  return std::make_shared<const figure::Figure>(std::move(made));
 }
 
 }  // namespace
@@ -42,7 +56,7 @@ const views::View& FigureScheduler::view() const {
 }
 
 views::ViewInput FigureScheduler::view_input() const {
-  views::ViewInput input = session::view_input(history_.state(), columns_.view_columns(), view());
+  views::ViewInput input = session::view_input(history_.state(), columns_.view_columns(history_.state().side), view());
   const int panels = static_cast<int>(input.columns.size() + views::difference_panels(input));
   std::tie(input.width_px, input.height_px) = unrolled(width_px_, height_px_, view().info().uses_camera ? panels : 1);
   input.cache = cache_;
@@ -63,7 +77,10 @@ bool FigureScheduler::is_current() const {
 
 void FigureScheduler::hold() {
   worker_.drop(kFigure);
+  worker_.drop(kEarly);
   pending_ = false;
+  drawing_ = false;
+  early_asked_ = -1;
 }
 
 void FigureScheduler::update() {
@@ -72,31 +89,73 @@ void FigureScheduler::update() {
     if (!columns_.running()) {
       figure_.reset();
       error_.reset();
+      early_layer_ = -1;
       Q_EMIT changed();
+      return;
     }
-    return;
   }
   if (columns_.running()) {
+    draw_early(true);
     return;
   }
+  worker_.drop(kEarly);
+  early_asked_ = -1;
   pending_ = true;
+  drawing_ = true;
   refining_ = true;
   draw(0, Worker::Clock::now());
 }
 
+void FigureScheduler::update_early() {
+  draw_early(false);
+}
+
+void FigureScheduler::draw_early(bool again) {
+  const std::vector<views::Column> columns = columns_.early_columns(history_.state().side);
+  if (columns.empty() || !columns_.running() || !view().info().uses_layer) {
+    return;
+  }
+  views::ViewInput input = view_input();
+  input.columns = columns;
+  std::int64_t done = columns.front().trace->model().layers;
+  for (const views::Column& column : columns) {
+    done = std::min(done, column.trace->model().layers);
+  }
+  session::ViewState state = history_.state();
+  input.layer = state.layer = std::min(state.layer, done - 1);
+  input.partners.clear();
+  for (views::Column& column : input.columns) {
+    column.own.reset();
+  }
+  if (input.layer == early_asked_ && !again) {
+    return;
+  }
+  early_asked_ = input.layer;
+  input.step_ms = 0;
+  worker_.submit<std::shared_ptr<const figure::Figure>>(
+      Priority::kTile, kEarly, "",
+      [view = &view(), input](StopToken stop, const Progress& progress) {
+        return figure_of(*view, input, std::move(stop), progress);
+      },
+      [this, state, ids = columns_.shown_ids()](Made made) {
+        if (made && columns_.running()) {
+          error_.reset();
+          figure_ = *made;
+          figure_state_ = state;
+          figure_ids_ = ids;
+          early_layer_ = state.layer;
+          Q_EMIT changed();
+        }
+      });
+}
+
 void FigureScheduler::draw(double step_ms, Worker::Clock::time_point since) {
+  views::ViewInput input = view_input();
+  input.step_ms = step_ms;
   worker_.submit<std::shared_ptr<const figure::Figure>>(
       step_ms > 0 ? Priority::kExact : Priority::kTile, kFigure, "Drawing " + view().info().title,
-      [view = &view(), input = view_input(), step_ms](StopToken stop, const Progress& progress) -> Made {
-        views::ViewInput watched = input;
-        watched.step_ms = step_ms;
-        watched.stop = std::move(stop);
-        watched.progress = progress;
-        for (const views::Column& column : watched.columns) {
-          LOCUS_CHECK(view->available(column));
-        }
-        LOCUS_TRY(figure::Figure made, view->figure(watched));
-        return std::make_shared<const figure::Figure>(std::move(made));
+      [view = &view(), input](StopToken stop, const Progress& progress) {
+        return figure_of(*view, input, std::move(stop), progress);
       },
       [this, state = history_.state(), ids = columns_.shown_ids(), step_ms, since](Made made) {
         const std::int64_t left = made.ok() ? views::rows_to_refine(**made) : 0;
@@ -114,9 +173,12 @@ void FigureScheduler::draw(double step_ms, Worker::Clock::time_point since) {
 
 void FigureScheduler::show(Made made, const session::ViewState& state, const std::vector<int>& ids) {
   const bool cancelled = !made && made.error().code == ErrorCode::kCancelled;
-  if (cancelled && figure_state_.view == state.view && figure_ids_ == ids) {
-    return;  // what is shown stays
+  drawing_ = false;
+  if (cancelled && figure_ && figure_state_.view == state.view && figure_ids_ == ids && early_layer_ < 0) {
+    Q_EMIT changed();  // what is shown stays
+    return;
   }
+  early_layer_ = -1;
   if (cancelled) {
     made = Error{ErrorCode::kCancelled, "Cancelled. Press R, or change something, to start again.", {}};
   }
@@ -130,7 +192,7 @@ void FigureScheduler::show(Made made, const session::ViewState& state, const std
 
 // ---- the cell
 
-void FigureScheduler::inspect(std::int64_t query, std::int64_t key) {
+void FigureScheduler::inspect(const views::Token& query, const views::Token& key) {
   hovered_ = {query, key};
   update_cells();
 }
@@ -144,7 +206,7 @@ void FigureScheduler::update_cells() {
   const session::ViewState& state = history_.state();
   const auto [query, key] = hovered_.value_or(std::pair(state.query, state.key));
   views::ViewInput input = view_input();
-  if (query < 0 || key < 0 || input.columns.empty()) {
+  if (!query.chosen() || !key.chosen() || input.columns.empty()) {
     worker_.drop(kCell);
     if (!cells_.empty()) {
       cells_.clear();

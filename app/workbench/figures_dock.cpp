@@ -3,6 +3,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QHBoxLayout>
+#include <QHash>
 #include <QListWidget>
 #include <QPainter>
 #include <QPushButton>
@@ -10,6 +11,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <utility>
 
@@ -23,15 +25,27 @@ constexpr int kAboutRole = Qt::UserRole;
 constexpr int kThereRole = Qt::UserRole + 1;  // its checkpoints are
 constexpr int kMargin = 4;
 
-QStringList missing_of(const session::Bookmark& bookmark) {
-  session::Session one;
-  one.bookmarks.push_back(bookmark);
-  QStringList paths;
-  for (const auto& path : missing_checkpoints(one)) {
-    paths << QString::fromStdString(path.string());
+// Which checkpoints are not there; each is looked for once.
+class Missing {
+ public:
+  QStringList of(const session::Bookmark& bookmark) {
+    QStringList paths;
+    for (const session::CheckpointEntry& entry : bookmark.columns) {
+      const QString path = QString::fromStdString(entry.path.string());
+      std::error_code code;
+      const auto known = there_.find(path);
+      const bool there =
+          known != there_.end() ? *known : *there_.insert(path, std::filesystem::exists(entry.path, code));
+      if (!there && !paths.contains(path)) {
+        paths << path;
+      }
+    }
+    return paths;
   }
-  return paths;
-}
+
+ private:
+  QHash<QString, bool> there_;
+};
 
 // A name and, below it, smaller, what is seen there, on as many lines as it needs.
 class FigureDelegate final : public QStyledItemDelegate {
@@ -124,11 +138,7 @@ FiguresDock::FiguresDock(Studio& studio, QWidget* parent)
   connect(list_, &QListWidget::itemClicked, this, &FiguresDock::choose);
   connect(list_, &QListWidget::itemActivated, this, &FiguresDock::choose);  // Enter
   connect(list_, &QListWidget::itemChanged, this, &FiguresDock::rename);
-  connect(list_, &QListWidget::currentRowChanged, this, [this](int row) {
-    for (QAction* action : of_chosen_) {
-      action->setEnabled(row >= 0);
-    }
-  });
+  connect(list_, &QListWidget::currentRowChanged, this, &FiguresDock::enable_tools);
   connect(&studio_, &Studio::state_changed, this, &FiguresDock::refresh);
   refresh();
 }
@@ -170,9 +180,27 @@ QWidget* FiguresDock::make_tools(QWidget* body) {
   return tools;
 }
 
+void FiguresDock::enable_tools() {
+  chosen_at_ = 0;
+  for (QAction* action : of_chosen_) {
+    action->setEnabled(list_->currentRow() >= 0);
+  }
+}
+
 void FiguresDock::set(std::vector<session::Bookmark> figures, int chosen) {
+  chosen_at_ = 0;
   studio_.set_bookmarks(std::move(figures));
   list_->setCurrentRow(std::min(chosen, list_->count() - 1));
+  chosen_at_ = studio_.undo_depth();
+}
+
+// The chosen figure is not what is shown once the step that chose it is undone: Update would replace it by something
+// else.
+void FiguresDock::follow_undo() {
+  if (list_->currentRow() >= 0 && studio_.undo_depth() < chosen_at_) {
+    list_->setCurrentRow(-1);
+    list_->clearSelection();
+  }
 }
 
 void FiguresDock::rename(const QListWidgetItem* item) {
@@ -227,9 +255,9 @@ void FiguresDock::erase_chosen() {
   }
 }
 
-void FiguresDock::add_item(const session::Bookmark& bookmark) {
-  const QStringList missing = missing_of(bookmark);
-  auto* item = new QListWidgetItem(QString::fromStdString(bookmark.name), list_);
+// Complete before the list has it: what is changed there is laid out anew.
+QListWidgetItem* FiguresDock::make_item(const session::Bookmark& bookmark, const QStringList& missing) {
+  auto* item = new QListWidgetItem(QString::fromStdString(bookmark.name));
   QString about = QString::fromStdString(bookmark.about);
   item->setFlags(item->flags() | Qt::ItemIsEditable);
   item->setToolTip(about);
@@ -245,19 +273,28 @@ void FiguresDock::add_item(const session::Bookmark& bookmark) {
   }
   item->setData(kAboutRole, about);
   item->setData(Qt::AccessibleDescriptionRole, about);
+  return item;
 }
 
 void FiguresDock::refresh() {
+  follow_undo();
   if (same_names(shown_, studio_.bookmarks())) {
     return;
   }
+  const int row = list_->currentRow();
+  const std::string chosen =
+      row >= 0 && row < static_cast<int>(shown_.size()) ? shown_[static_cast<std::size_t>(row)].name : "";
   shown_ = studio_.bookmarks();
   filling_ = true;
   list_->clear();
+  Missing missing;
   for (const session::Bookmark& bookmark : shown_) {
-    add_item(bookmark);
+    list_->addItem(make_item(bookmark, missing.of(bookmark)));
   }
   filling_ = false;
+  const bool there = row >= 0 && row < list_->count() && shown_[static_cast<std::size_t>(row)].name == chosen;
+  list_->setCurrentRow(there ? row : -1);
+  enable_tools();
 }
 
 void FiguresDock::choose(const QListWidgetItem* item) {
@@ -266,8 +303,10 @@ void FiguresDock::choose(const QListWidgetItem* item) {
     return;
   }
   const session::Bookmark bookmark = studio_.bookmarks()[row];
+  chosen_at_ = 0;
   studio_.show(bookmark);
-  if (const QStringList paths = missing_of(bookmark); !paths.isEmpty()) {
+  chosen_at_ = studio_.undo_depth();
+  if (const QStringList paths = Missing().of(bookmark); !paths.isEmpty()) {
     Q_EMIT missing(QString::fromStdString(bookmark.name), paths);
   }
 }

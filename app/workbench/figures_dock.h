@@ -23,7 +23,9 @@ class FiguresDock : public QDockWidget {
 
  private:
   void refresh();
-  void add_item(const session::Bookmark& bookmark);
+  void enable_tools();
+  void follow_undo();
+  static QListWidgetItem* make_item(const session::Bookmark& bookmark, const QStringList& missing);
   void choose(const QListWidgetItem* item);
   // What can be done to the chosen figure; undo() brings back what was there.
   QWidget* make_tools(QWidget* body);
@@ -38,6 +40,7 @@ class FiguresDock : public QDockWidget {
   QList<QAction*> of_chosen_;
   std::vector<session::Bookmark> shown_;
   bool filling_ = false;
+  std::size_t chosen_at_ = 0;  // the steps that could be undone once the figure was chosen
 };
 
 }  // namespace locus::workbench

@@ -1,7 +1,9 @@
 #include "app/workbench/find_field.h"
 
 #include <QKeyEvent>
+#include <algorithm>
 
+#include "app/views/alignment.h"
 #include "app/workbench/token_words.h"
 
 namespace locus::workbench {
@@ -32,17 +34,18 @@ void FindField::keyPressEvent(QKeyEvent* event) {
 }
 
 void FindField::go_to(const QString& wanted, bool backwards) {
-  const auto columns = studio_.columns();
-  if (columns.empty() || wanted.isEmpty()) {
+  const views::ViewInput input = studio_.view_input();
+  if (input.columns.empty() || wanted.isEmpty()) {
     return;
   }
-  const auto target = find_target(*columns.front()->trace, wanted.toStdString(), studio_.state().query, backwards);
+  const views::Column& column = input.columns[std::min(column_, input.columns.size() - 1)];
+  const auto target = find_target(*column.trace, wanted.toStdString(), views::query_of(input, column), backwards);
   if (target) {
-    studio_.pin(target->query, target->key);
+    studio_.pin(views::token_at(input, column, target->query).value_or(views::Token()),
+                views::key_at(input, column, target->key).value_or(views::Token()));
   } else {
-    Q_EMIT failed(QStringLiteral("%1: not in the text, and no token of 0 to %2")
-                      .arg(wanted)
-                      .arg(columns.front()->trace->length() - 1));
+    Q_EMIT failed(
+        QStringLiteral("%1: not in the text, and no token of 0 to %2").arg(wanted).arg(column.trace->length() - 1));
   }
 }
 

@@ -14,6 +14,8 @@ class FindField : public QLineEdit {
   FindField(Studio& studio, QWidget* parent);
   // As wide as what it says while it is empty: typing moves nothing beside it.
   QSize sizeHint() const override;
+  // The column whose tokens numbers count.
+  void set_column(std::size_t column) { column_ = column; }
 
  Q_SIGNALS:
   void failed(const QString& message);
@@ -26,6 +28,7 @@ class FindField : public QLineEdit {
   void go_to(const QString& wanted, bool backwards);
 
   Studio& studio_;
+  std::size_t column_ = 0;
 };
 
 }  // namespace locus::workbench

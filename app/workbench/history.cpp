@@ -31,6 +31,24 @@ Step History::exchange(std::vector<Step>& from, std::vector<Step>& to, Step now)
   return taken;
 }
 
+void History::each_of_input(const std::function<void(session::ViewState&)>& use) {
+  use(state_);
+  for (auto* steps : {&past_, &future_}) {
+    for (auto step = steps->rbegin(); step != steps->rend() && !step->input; ++step) {
+      use(step->state);
+    }
+  }
+}
+
+void History::each_of_columns(const std::function<void(session::ViewState&)>& use) {
+  use(state_);
+  for (auto* steps : {&past_, &future_}) {
+    for (auto step = steps->rbegin(); step != steps->rend() && !step->columns; ++step) {
+      use(step->state);
+    }
+  }
+}
+
 void History::clear() {
   past_.clear();
   future_.clear();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -32,9 +33,14 @@ class History {
   // The step that undo() or redo() would take; null: none.
   const Step* previous() const { return past_.empty() ? nullptr : &past_.back(); }
   const Step* next() const { return future_.empty() ? nullptr : &future_.back(); }
+  std::size_t depth() const { return past_.size(); }  // the steps that can be undone
   // Takes that step; `now` is what it replaces, with the same parts. Call only when there is one.
   Step undo(Step now) { return exchange(past_, future_, std::move(now)); }
   Step redo(Step now) { return exchange(future_, past_, std::move(now)); }
+
+  // The present state and those of the steps that are about the present input, or about the present columns.
+  void each_of_input(const std::function<void(session::ViewState&)>& use);
+  void each_of_columns(const std::function<void(session::ViewState&)>& use);
 
   // Forgets every step: another session.
   void clear();

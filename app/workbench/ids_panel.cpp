@@ -58,6 +58,7 @@ IdsPanel::IdsPanel(QWidget* parent) : QWidget(parent) {
   editor_->installEventFilter(this);
   layout->addWidget(editor_, 1);
   error_ = new QLabel(this);
+  error_->setTextFormat(Qt::PlainText);
   error_->setObjectName(QStringLiteral("ids-error"));
   error_->setWordWrap(true);
   error_->hide();

@@ -1,16 +1,21 @@
 #include "app/workbench/input_dock.h"
 
 #include <QCheckBox>
+#include <QCoreApplication>
 #include <QFileDialog>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QMainWindow>
 #include <QMenu>
 #include <QSplitter>
 #include <QStackedWidget>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "app/views/alignment.h"
+#include "app/views/trained_length.h"
 #include "app/workbench/decoder_field.h"
 #include "app/workbench/exact_editor.h"
 #include "app/workbench/find_field.h"
@@ -76,12 +81,14 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
       studio_.set_text(editor_->bytes());
     }
   });
-  const auto toggle = [this](std::int64_t token) { pin(studio_.state().query == token ? views::kNone : token); };
+  const auto toggle = [this](std::int64_t token) { pin(token == own(studio_.state().query) ? views::kNone : token); };
   connect(strip_, &TokenStrip::clicked, this, toggle);
   connect(picture_, &PatchPicture::clicked, this, toggle);
   connect(strip_, &TokenStrip::chosen, this, &InputDock::pin);
   connect(strip_, &TokenStrip::menu_requested, this, &InputDock::show_menu);
-  connect(strip_, &TokenStrip::hovered, this, [this](std::int64_t token) { studio_.point({token, views::kNone}); });
+  connect(strip_, &TokenStrip::hovered, this, [this](std::int64_t token) {
+    studio_.point({known(token), views::kNone});
+  });
   connect(&studio_, &Studio::pointed_changed, this, &InputDock::show_pointed);
   connect(&studio_, &Studio::input_changed, this, &InputDock::show_input);
   connect(&studio_, &Studio::runs_changed, this, &InputDock::show_tokens);
@@ -89,8 +96,6 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
     if (studio_.has_sides()) {
       show_tokens();  // of another side
     }
-    strip_->set_pinned(studio_.state().query);
-    picture_->set_pinned(studio_.state().query);
     show_pointed();
   });
   show_input();
@@ -155,7 +160,9 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   ids->setToolTip(QStringLiteral("Show each token's id"));
   connect(ids, &QCheckBox::toggled, this, [this](bool on) { strip_->set_show_ids(on); });
   layout->addWidget(ids);
-  layout->addWidget(ruler_->make_switch(bar));
+  QCheckBox* show_ruler = ruler_->make_switch(bar);
+  connect(show_ruler, &QCheckBox::toggled, this, &InputDock::make_room);
+  layout->addWidget(show_ruler);
   return bar;
 }
 
@@ -168,9 +175,32 @@ bool InputDock::eventFilter(QObject* object, QEvent* event) {
   return QDockWidget::eventFilter(object, event);
 }
 
+// The ruler's room is added to the panel, and given back with it: all that was added, or as much as the ruler had in a
+// panel that has been made larger since.
+void InputDock::make_room(bool ruler) {
+  if (ruler) {
+    before_ruler_ = height();
+    return;
+  }
+  const int shown = height();
+  const int own = findChild<QWidget*>(QStringLiteral("position-ruler"))->sizeHint().height();
+  QTimer::singleShot(0, this, [this, shown, own] {
+    constexpr int kLevels = 4;  // of layouts, each of which tells the next that it needs less
+    for (int level = 0; level < kLevels; ++level) {
+      QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+    }
+    auto* main = qobject_cast<QMainWindow*>(parentWidget());
+    if (main != nullptr && !isFloating() && shown > before_ruler_) {
+      const int added = shown - before_ruler_;
+      main->resizeDocks({this}, {shown - (added < 2 * own ? added : own)}, Qt::Vertical);
+    }
+  });
+}
+
 void InputDock::set_column(std::size_t column) {
   column_ = column;
   ruler_->set_column(column);
+  find_->set_column(column);
   show_tokens();
 }
 
@@ -188,6 +218,9 @@ void InputDock::show_input() {
   if (input.image) {
     picture_->set_file(QString::fromStdString(input.image->string()));
     show_page(picture_);
+    if (!picture_->error().isEmpty()) {
+      Q_EMIT failed(picture_->error());
+    }
     return;
   }
   if (input.ids) {
@@ -208,7 +241,6 @@ void InputDock::show_tokens() {
   const Checkpoint* shown = studio_.column(column_);
   const auto own = shown == nullptr ? nullptr : shown->trace->side(studio_.state().side);
   strip_->set_trace(own ? own : shown == nullptr ? nullptr : shown->trace);
-  strip_->set_pinned(studio_.state().query);
   if (shown != nullptr) {
     picture_->set_trace(shown->trace);
   }
@@ -218,42 +250,90 @@ void InputDock::show_tokens() {
   count_->setText(shown == nullptr ? QString()
                   : length == 1    ? QStringLiteral("1 token")
                                    : QStringLiteral("%1 tokens").arg(length));
+  show_beyond(shown == nullptr ? nullptr : own ? own : shown->trace);
+}
+
+// In the panel's title, which has the room that the controls have not.
+void InputDock::show_beyond(const std::shared_ptr<const models::Trace>& trace) {
+  const std::string beyond = trace ? views::beyond_text(*trace) : "";
+  const QString name = QStringLiteral("Input");
+  const QString title = beyond.empty() ? name : name + QStringLiteral(": ") + QString::fromStdString(beyond);
+  if (windowTitle() != title) {
+    setWindowTitle(title);
+    toggleViewAction()->setText(name);  // it is called so whatever is typed
+  }
 }
 
 void InputDock::show_menu(std::int64_t token, const QPoint& at) {
   const Checkpoint* shown = studio_.column(column_);
-  if (shown != nullptr && token < shown->trace->length()) {
-    show_token_menu(studio_, *shown->trace, token, at, this);
+  if (shown != nullptr) {
+    const views::ViewInput input = studio_.view_input();
+    const views::Column& column = input.columns[std::min(column_, input.columns.size() - 1)];
+    if (token < column.trace->length()) {
+      show_token_menu(studio_, *column.trace, token, {known(token), own(studio_.state().query)}, at, this);
+    }
   }
 }
 
 void InputDock::pin(std::int64_t token) {
-  studio_.pin(token);
+  studio_.pin(known(token));
+}
+
+// A token of the strip, as all columns know it.
+views::Token InputDock::known(std::int64_t token) const {
+  const views::ViewInput input = studio_.view_input();
+  if (token < 0 || input.columns.empty()) {
+    return {};
+  }
+  return views::token_at(input, input.columns[std::min(column_, input.columns.size() - 1)], token)
+      .value_or(views::Token());
+}
+
+// The strip's token for it; −1: none.
+std::int64_t InputDock::own(const views::Token& token) const {
+  const views::ViewInput input = studio_.view_input();
+  return input.columns.empty()
+             ? views::kNone
+             : views::own_token(input, token, input.columns[std::min(column_, input.columns.size() - 1)]);
+}
+
+std::int64_t InputDock::own_key(const views::Token& key) const {
+  const views::ViewInput input = studio_.view_input();
+  if (input.columns.empty()) {
+    return views::kNone;
+  }
+  const views::Column& column = input.columns[std::min(column_, input.columns.size() - 1)];
+  return column.trace->crosses() ? views::kNone : views::own_key(input, key, column);  // of another text
 }
 
 void InputDock::show_pointed() {
   constexpr std::size_t kLongestMarked = 1U << 20;  // beyond, finding the place would be felt
   const Pointed& at = studio_.pointed();
-  strip_->set_pointed(at.query, at.key);
+  const session::ViewState& state = studio_.state();
+  const std::int64_t pinned = own(state.query);
+  strip_->set_pinned(pinned);
+  picture_->set_pinned(pinned);
+  strip_->set_pointed(own(at.query), own_key(at.key));
   std::vector<ExactEditor::Mark> marks;
-  const auto columns = studio_.columns();
+  const views::ViewInput shown = studio_.view_input();
   const models::Input& input = studio_.input();
-  // A run of an older text has its tokens elsewhere.
-  if (!columns.empty() && input.text && input.text->size() < kLongestMarked &&
-      columns.front()->trace->text() == *input.text) {
-    const auto& tokens = columns.front()->trace->tokens();
-    const auto mark = [&](std::int64_t token, QPalette::ColorRole role) {
-      if (token >= 0 && token < static_cast<std::int64_t>(tokens.size())) {
-        const Range bytes = tokens[static_cast<std::size_t>(token)].bytes;
+  if (!shown.columns.empty() && input.text && input.text->size() < kLongestMarked) {
+    const models::Trace& first = *shown.columns.front().trace;
+    const auto mark = [&](const views::Token& token, const std::vector<models::TokenInfo>& tokens,
+                          const std::string& text, QPalette::ColorRole role) {
+      const auto part = token.text ? token.text : views::text_of(tokens, token.index);
+      // A run of an older text, and of a text of its own, has its tokens elsewhere.
+      if (part && text == *input.text) {
         QColor color = palette().color(role);
         color.setAlpha(100);
-        marks.push_back({static_cast<std::size_t>(bytes.begin), static_cast<std::size_t>(bytes.end), color});
+        marks.push_back(
+            {static_cast<std::size_t>(part->bytes.begin), static_cast<std::size_t>(part->bytes.end), color});
       }
     };
-    mark(at.query, QPalette::Highlight);
-    mark(at.key, QPalette::Link);
-    mark(studio_.state().query, QPalette::Highlight);
-    mark(studio_.state().key, QPalette::Link);
+    for (const auto& [query, key] : {std::pair(at.query, at.key), std::pair(state.query, state.key)}) {
+      mark(query, first.tokens(), first.text(), QPalette::Highlight);
+      mark(key, first.key_tokens(), first.key_text(), QPalette::Link);
+    }
   }
   editor_->set_marks(marks);
 }
@@ -276,10 +356,13 @@ void InputDock::open(const std::filesystem::path& path) {
   }
 }
 
-bool InputDock::open_text(const std::filesystem::path& path) {
-  const auto input = text_of_file(path);
+bool InputDock::open_text(const std::filesystem::path& path, bool any) {
+  const auto input = text_of_file(path, any);
   if (!input) {
     Q_EMIT failed(QString::fromStdString(input.error().describe()));
+    if (const auto all = text_of_file(path, true); all.ok() && !any) {
+      Q_EMIT no_text(QString::fromStdString(path.string()));
+    }
     return false;
   }
   studio_.set_input(*input);

@@ -26,7 +26,7 @@ class InputDock : public QDockWidget {
   InputDock(Studio& studio, const std::filesystem::path& samples, QWidget* parent);
 
   // False when it cannot be read; failed() says why.
-  bool open_text(const std::filesystem::path& path);
+  bool open_text(const std::filesystem::path& path, bool any = false);
   void open_image(const std::filesystem::path& path);
   ExactEditor& editor() { return *editor_; }
   // The field for a text to find, a token or a cell to go to.
@@ -40,7 +40,8 @@ class InputDock : public QDockWidget {
 
  Q_SIGNALS:
   void failed(const QString& message);
-  void left_editor();  // Esc: the canvas takes the keyboard
+  void no_text(const QString& path);  // after failed(): its bytes can be read all the same
+  void left_editor();                 // Esc: the canvas takes the keyboard
 
  protected:
   bool eventFilter(QObject* object, QEvent* event) override;
@@ -50,8 +51,12 @@ class InputDock : public QDockWidget {
   void show_input();
   void show_page(QWidget* page);
   void show_tokens();
+  void show_beyond(const std::shared_ptr<const models::Trace>& trace);
   void choose_file();
-  void pin(std::int64_t token);  // the query; −1: none
+  void pin(std::int64_t token);  // of the strip, as the query; −1: none
+  views::Token known(std::int64_t token) const;
+  std::int64_t own(const views::Token& token) const;
+  std::int64_t own_key(const views::Token& key) const;
   void show_menu(std::int64_t token, const QPoint& at);
   void show_pointed();  // and what is pinned: in the strip and in the text
   void add_ids_button(QLayout& layout, QWidget* bar);
@@ -61,6 +66,7 @@ class InputDock : public QDockWidget {
   template <class Tokens>
   void take_ids(const Tokens& tokens);
   QWidget* make_bar(const std::filesystem::path& samples);
+  void make_room(bool ruler);
 
   Studio& studio_;
   ExactEditor* editor_ = nullptr;
@@ -73,6 +79,7 @@ class InputDock : public QDockWidget {
   RulerLink* ruler_ = nullptr;
   std::size_t column_ = 0;
   bool filling_ = false;
+  int before_ruler_ = 0;  // the panel's height
 };
 
 }  // namespace locus::workbench

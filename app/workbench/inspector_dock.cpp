@@ -19,6 +19,7 @@ namespace locus::workbench {
 
 namespace {
 
+constexpr int kLeastWidth = 170;  // narrower, its numbers are cut
 constexpr int kGateRow = 7;
 constexpr int kPositionRow = 8;
 constexpr int kC2pRow = 9;
@@ -44,6 +45,7 @@ InspectorDock::InspectorDock(Studio& studio, QWidget* parent)
   scroll->setFocusPolicy(Qt::NoFocus);  // it follows what has the focus within it
   scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   scroll->setWidget(body);
+  scroll->setMinimumWidth(kLeastWidth);
   setWidget(scroll);
   connect(&studio_, &Studio::cells_changed, this, &InspectorDock::show_cell);
   connect(&studio_, &Studio::state_changed, this, &InspectorDock::show_state);
@@ -81,10 +83,10 @@ QWidget* InspectorDock::make_cell() {
   cell_ = make_table("cell", QStringLiteral("Values of the selected cell"), box);
   cell_->setRowCount(kEncodingRow + 1);
   cell_->setVerticalHeaderLabels({QStringLiteral("query"), QStringLiteral("key"), QStringLiteral("Δ = i − j"),
-                                  QStringLiteral("content logit"), QStringLiteral("position part"),
-                                  QStringLiteral("logit"), QStringLiteral("weight"), QStringLiteral("gate"),
-                                  QStringLiteral("position"), QStringLiteral("c2p"), QStringLiteral("p2c"),
-                                  QStringLiteral("sink"), QStringLiteral("encoding")});
+                                  QStringLiteral("content"), QStringLiteral("contribution"), QStringLiteral("logit"),
+                                  QStringLiteral("weight"), QStringLiteral("gate"), QStringLiteral("position"),
+                                  QStringLiteral("c2p"), QStringLiteral("p2c"), QStringLiteral("sink"),
+                                  QStringLiteral("encoding")});
   layout->addWidget(cell_);
   context_ = new QLabel(box);
   context_->setObjectName(QStringLiteral("context"));
@@ -128,6 +130,8 @@ void InspectorDock::show_cell() {
   const int columns = std::max(1, static_cast<int>(cells.size()));
   cell_->setColumnCount(columns);
   QStringList names;
+  constexpr std::size_t kWideColumns = 2;  // of so many, each has room for every digit
+  const int digits = cells.size() > kWideColumns ? 3 : 5;
   if (cells.empty()) {
     show_query();
   }
@@ -136,16 +140,13 @@ void InspectorDock::show_cell() {
     names << QString::fromStdString(cell.column);
     set_text(cell_, 0, n, QStringLiteral("%1  “%2”").arg(cell.query).arg(QString::fromStdString(cell.query_token)));
     set_text(cell_, 1, n, QStringLiteral("%1  “%2”").arg(cell.key).arg(QString::fromStdString(cell.key_token)));
-    set_text(cell_, 2, n, QString::number(cell.query - cell.key));
+    set_text(cell_, 2, n, cell.has_distance ? QString::number(cell.query - cell.key) : QStringLiteral("–"));
     for (int row = 0; row < static_cast<int>(cell.values.size()); ++row) {
       const auto& value = cell.values[static_cast<std::size_t>(row)].value;
-      set_text(cell_, 3 + row, n, value ? QString::fromStdString(value_text(*value)) : QStringLiteral("–"));
+      set_text(cell_, 3 + row, n, value ? QString::fromStdString(value_text(*value, digits)) : QStringLiteral("–"));
+      cell_->item(3 + row, n)->setToolTip(value ? QString::fromStdString(value_text(*value)) : QString());
     }
-    const auto shown = studio_.columns();
-    if (static_cast<std::size_t>(n) < shown.size()) {
-      const std::string obeyed = models::layer_text(*shown[static_cast<std::size_t>(n)]->info(), studio_.state().layer);
-      set_text(cell_, kEncodingRow, n, QString::fromStdString(obeyed));
-    }
+    set_text(cell_, kEncodingRow, n, QString::fromStdString(cell.encoding));
   }
   const auto columns_shown = studio_.columns();
   const auto any = [&](const auto& has) {
@@ -169,17 +170,17 @@ void InspectorDock::show_cell() {
   show_context();
 }
 
-std::pair<std::int64_t, std::int64_t> InspectorDock::asked() const {
+std::pair<views::Token, views::Token> InspectorDock::asked() const {
   if (!studio_.cells().empty()) {
     return {studio_.cells().front().asked_query, studio_.cells().front().asked_key};
   }
-  const std::int64_t pointed = studio_.pointed().query;
-  return {pointed >= 0 ? pointed : studio_.state().query, views::kNone};
+  const views::Token& pointed = studio_.pointed().query;
+  return {pointed.chosen() ? pointed : studio_.state().query, views::kNone};
 }
 
 // Without a key there are no values, but a token and its words.
 void InspectorDock::show_query() {
-  const std::int64_t query = asked().first;
+  const std::int64_t query = asked().first.index;
   const views::ViewInput input = studio_.view_input();
   const std::shared_ptr<const models::Trace> trace = input.columns.empty() ? nullptr : input.columns.front().trace;
   const bool known = trace && query >= 0 && query < trace->length();
@@ -192,17 +193,18 @@ void InspectorDock::show_query() {
 void InspectorDock::show_context() {
   constexpr std::size_t kAround = 24;
   QStringList lines;
-  const auto columns = studio_.columns();
   const auto [asked_query, asked_key] = asked();
-  if (asked_query >= 0 && !columns.empty()) {
-    const auto side = studio_.state().side;
-    const std::shared_ptr<const models::Trace> own = columns.front()->trace;
-    const auto encoder = side == models::Side::kDecoder ? nullptr : own->side(models::Side::kEncoder);
-    const models::Trace& queries = encoder && side == models::Side::kEncoder ? *encoder : *own;
-    const models::Trace& keys = encoder ? *encoder : *own;
-    for (const auto& [role, token, trace] :
-         {std::tuple("query", asked_query, &queries), std::tuple("key", asked_key, &keys)}) {
-      const InContext words = in_context(*trace, token, kAround);
+  const views::ViewInput input = studio_.view_input();
+  if (asked_query.chosen() && !input.columns.empty()) {
+    const models::Trace& first = *input.columns.front().trace;
+    const auto bytes = [](const views::Token& token, const std::vector<models::TokenInfo>& tokens) {
+      const auto own = token.text ? token.text : views::text_of(tokens, token.index);
+      return own ? own->bytes : Range();
+    };
+    for (const auto& [role, part, text] :
+         {std::tuple("query", bytes(asked_query, first.tokens()), &first.text()),
+          std::tuple("key", bytes(asked_key, first.key_tokens()), &first.key_text())}) {
+      const InContext words = in_context(*text, part, kAround);
       if (!words.token.empty()) {
         const auto html = [](const std::string& text) {
           return QString::fromStdString(text).simplified().toHtmlEscaped();

@@ -31,9 +31,8 @@ class InspectorDock : public QDockWidget {
   QWidget* make_predictions();
   void show_cell();
   void show_context();
-  // The query and the key that are inspected, as the first column counts them; a query alone where only it is chosen
-  // or pointed at; −1: none.
-  std::pair<std::int64_t, std::int64_t> asked() const;
+  // The query and the key that are inspected; a query alone where only it is chosen or pointed at.
+  std::pair<views::Token, views::Token> asked() const;
   void show_query();
   QString chosen_head();
   void show_state();

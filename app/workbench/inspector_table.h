@@ -14,7 +14,8 @@ namespace locus::workbench {
 QTableWidget* make_table(const char* name, const QString& accessible, QWidget* parent);
 // Rows as high as a line of text.
 void fit_rows(QTableWidget* table, const QFontMetrics& metrics);
-// One column has the whole width; several have what they need each, and scroll sideways.
+// One column stands beside the names of its rows; several share the width, below these names, and scroll sideways where
+// they are too many.
 void fit_columns(QTableWidget* table);
 // No more height than its rows need.
 void fit_height(QTableWidget* table);

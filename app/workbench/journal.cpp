@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <atomic>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
 #include <unistd.h>
 
 #include "core/base/atomic_file.h"
+#include "models/text/json.h"
 
 namespace locus::workbench {
 
@@ -17,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kFile = "file";
 constexpr const char* kEnding = ".locus.json";
 constexpr std::size_t kLongestState = 64U << 20;
 constexpr qsizetype kShownText = 32;
@@ -55,6 +58,15 @@ Status write_beside(const fs::path& file, const std::string& text) {
   return stream && !code ? Status() : Status(bad_input("cannot be written", file.string()));
 }
 
+// Sessions skip what they do not know: the file stands before their own members.
+std::string with_file(std::string text, const fs::path& of) {
+  if (!of.empty()) {
+    const std::string name = nlohmann::json(of.string()).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    text.insert(1, "\n  \"" + std::string(kFile) + "\": " + name + ",");
+  }
+  return text;
+}
+
 }  // namespace
 
 Journal::Journal(fs::path folder) : folder_(std::move(folder)) {
@@ -78,8 +90,8 @@ void Journal::discard() {
   written_.clear();
 }
 
-Status Journal::write(const session::Session& session) {
-  std::string text = to_json(session, file_.parent_path());
+Status Journal::write(const session::Session& session, const fs::path& of) {
+  std::string text = with_file(to_json(session, file_.parent_path()), of);
   if (text != written_) {
     LOCUS_CHECK(write_beside(file_, text));
     written_ = std::move(text);
@@ -130,8 +142,8 @@ std::vector<Journal::State> Journal::states() const {
   return states;
 }
 
-Status Journal::keep(const session::Session& session) {
-  const std::string text = to_json(session, folder_ / "states");
+Status Journal::keep(const session::Session& session, const fs::path& of) {
+  const std::string text = with_file(to_json(session, folder_ / "states"), of);
   const auto before = states();
   if (!before.empty()) {
     if (const auto newest = read_file(before.front().file, kLongestState); newest && *newest == text) {
@@ -149,6 +161,15 @@ void Journal::prune() const {
   for (std::size_t n = kMostStates; n < all.size(); ++n) {
     fs::remove(all[n].file, code);
   }
+}
+
+fs::path file_of(const fs::path& state) {
+  const auto text = read_file(state, kLongestState);
+  const auto document = text ? parse_json(*text, state.string()) : Result<nlohmann::json>(text.error());
+  const auto file = document && document->is_object() ? document->find(kFile) : nlohmann::json::const_iterator();
+  return document && document->is_object() && file != document->end() && file->is_string()
+             ? fs::path(file->get<std::string>())
+             : fs::path();
 }
 
 std::string summary_of(const Journal::State& state) {

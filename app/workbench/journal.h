@@ -28,9 +28,10 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // The session as it is now; nothing is written when it is what was written last. Not flushed to the disk: it
-  // outlives the program, not the machine. Errors: kBadInput when it cannot be written.
-  Status write(const session::Session& session);
+  // The session as it is now, and the file that it is of (empty: none); nothing is written when it is what was written
+  // last. Not flushed to the disk: it outlives the program, not the machine. Errors: kBadInput when it cannot be
+  // written.
+  Status write(const session::Session& session, const std::filesystem::path& of = {});
   // There is nothing to come back for: the session is in another file.
   void discard();
 
@@ -44,7 +45,7 @@ class Journal {
   // Newest first.
   std::vector<State> states() const;
   // Adds one, unless the newest is the same.
-  Status keep(const session::Session& session);
+  Status keep(const session::Session& session, const std::filesystem::path& of = {});
 
  private:
   std::filesystem::path state_file(std::filesystem::file_time_type time) const;
@@ -56,6 +57,8 @@ class Journal {
   std::string written_;
 };
 
+// The file that a state's session was of; empty: none, or one that is said nowhere.
+std::filesystem::path file_of(const std::filesystem::path& state);
 // "14:32, one two three …, 3 figures": what a state is, in a menu. Empty when it cannot be read.
 std::string summary_of(const Journal::State& state);
 

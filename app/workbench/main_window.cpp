@@ -15,6 +15,7 @@
 #include <QVBoxLayout>
 #include <QVulkanInstance>
 #include <algorithm>
+#include <array>
 
 #include "app/session/portable.h"
 #include "app/viewport/canvas.h"
@@ -24,8 +25,12 @@
 #include "app/workbench/help.h"
 #include "app/workbench/input_dock.h"
 #include "app/workbench/inspector_dock.h"
+#include "app/workbench/job_list.h"
 #include "app/workbench/options_bar.h"
+#include "app/workbench/question_bar.h"
+#include "app/workbench/theme.h"
 #include "app/workbench/view_bar.h"
+#include "core/base/shown.h"
 #include "models/threads.h"
 
 namespace locus::workbench {
@@ -36,6 +41,8 @@ constexpr int kMessageMs = 8000;
 constexpr int kMostMessages = 500;
 constexpr double kShowWorkAfterMs = 500;
 constexpr int kWorkIntervalMs = 200;
+constexpr int kProgressPx = 110;
+constexpr int kWorkLetters = 34;  // of what is done, in the status bar; the rest is on the canvas
 constexpr int kJournalMs = 1500;  // from a change to its journal
 
 std::filesystem::path default_config_dir() {
@@ -79,8 +86,11 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
   make_docks();
   make_status();
   make_menus();
+  connect(studio_.get(), &Studio::checkpoints_changed, this, &MainWindow::drop_failure);
+  connect(studio_.get(), &Studio::noticed, this, [this](const QString& message) { say(message); });
   connect(studio_.get(), &Studio::failed, this, [this](const QString& message) {
     say(message, true);
+    failure_ = holds(message) ? message : QString();
     if (!session::missing_checkpoints(studio_->session(), false).empty()) {
       offer(QStringLiteral("Find it…"), [this] { ask_missing(); });
     } else if (wants_ids(*studio_)) {
@@ -90,12 +100,16 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
   connect(studio_.get(), &Studio::input_changed, this, [this] {  // it was of another input
     statusBar()->clearMessage();
     help_->hide();
+    if (auto* box = findChild<QMessageBox*>(QStringLiteral("too-large"))) {
+      box->close();
+    }
   });
   connect(studio_.get(), &Studio::too_large, this, [this](const QString& message) {
     auto* box = findChild<QMessageBox*>(QStringLiteral("too-large"));
     if (box == nullptr) {  // one, however often one types on
       box = new QMessageBox(QMessageBox::Warning, QStringLiteral("Locus"), message, QMessageBox::Ok, this);
       box->setObjectName(QStringLiteral("too-large"));
+      box->setTextFormat(Qt::PlainText);
       box->setAttribute(Qt::WA_DeleteOnClose);
       box->setModal(false);
       const QPushButton* limit = box->addButton(QStringLiteral("&Memory limit…"), QMessageBox::ActionRole);
@@ -106,6 +120,7 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
   });
   connect(studio_.get(), &Studio::work_changed, this, &MainWindow::show_work);
   connect(studio_.get(), &Studio::runs_changed, this, &MainWindow::show_work);
+  connect(studio_.get(), &Studio::checkpoints_changed, this, &MainWindow::show_work);
   connect(studio_.get(), &Studio::figure_changed, this, &MainWindow::show_work);
   restore_layout();
   show_title();
@@ -179,6 +194,10 @@ void MainWindow::set_centre() {
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(canvas_holder_, 1);
+  auto* question = new QuestionBar(*studio_, centre);
+  connect(question, &QuestionBar::shortened, this, [this](const QString& message) { say(message); });
+  connect(question, &QuestionBar::declined, this, &MainWindow::say_cancelled);
+  column->addWidget(question);
   options_bar_ = new OptionsBar(*studio_, centre);
   column->addWidget(options_bar_);
   setCentralWidget(centre);
@@ -192,6 +211,9 @@ void MainWindow::make_docks() {
   input_ = new InputDock(*studio_, assets.empty() ? assets : assets / "samples", this);
   inspector_ = new InspectorDock(*studio_, this);
   figures_ = new FiguresDock(*studio_, this);
+  for (QDockWidget* dock : docks()) {
+    grow_title_with_text(*dock);
+  }
   place_docks();
   connect(figures_, &FiguresDock::keep_requested, this, &MainWindow::keep_view);
   connect(figures_, &FiguresDock::missing, this, [this](const QString& name, const QStringList& paths) {
@@ -203,6 +225,9 @@ void MainWindow::make_docks() {
   connect(checkpoints_, &CheckpointsDock::edits_requested, this, &MainWindow::ask_edits);
   connect(checkpoints_, &CheckpointsDock::own_text_requested, this, &MainWindow::ask_own_text);
   connect(input_, &InputDock::failed, this, [this](const QString& message) { say(message, true); });
+  connect(input_, &InputDock::no_text, this, [this](const QString& path) {
+    offer(QStringLiteral("Read its bytes"), [this, path] { input_->open_text(path.toStdString(), true); });
+  });
   connect(input_, &InputDock::left_editor, this, [this] {
     canvas_holder_->setFocus();
     if (canvas_ != nullptr) {
@@ -229,16 +254,16 @@ void MainWindow::make_docks() {
 void MainWindow::make_status() {
   work_ = new QLabel(this);
   progress_ = new QProgressBar(this);
-  progress_->setMaximumWidth(160);
+  progress_->setFixedWidth(kProgressPx);
   progress_->setTextVisible(false);
   progress_->setAccessibleName(QStringLiteral("Progress"));
   cancel_ = new QPushButton(QStringLiteral("Cancel"), this);
   cancel_->setObjectName(QStringLiteral("cancel"));
   connect(cancel_, &QPushButton::clicked, this, [this] {
     studio_->cancel();
-    say(QStringLiteral("cancelled"));
-    offer(QStringLiteral("Run again"), [this] { studio_->run_cancelled(); });
+    say_cancelled();
   });
+  auto* jobs = new JobButton(*studio_, this);
   help_ = new QPushButton(this);
   help_->setObjectName(QStringLiteral("help-with-it"));
   help_->hide();
@@ -247,11 +272,16 @@ void MainWindow::make_status() {
   latency_->setToolTip(QStringLiteral("From the change of the input to its figure; the forward passes of it"));
   memory_ = new QLabel(this);
   memory_->setToolTip(QStringLiteral("Kept for the views: queries, keys and recent fields"));
-  for (QWidget* widget : {static_cast<QWidget*>(work_), static_cast<QWidget*>(progress_),
-                          static_cast<QWidget*>(cancel_), static_cast<QWidget*>(help_), static_cast<QWidget*>(device_),
-                          static_cast<QWidget*>(latency_), static_cast<QWidget*>(memory_)}) {
+  // What is there only now and then keeps its room, at the edge: nothing moves under a hand that is on its way.
+  const std::array<QWidget*, 8> in_order{help_, device_, latency_, memory_, jobs, work_, progress_, cancel_};
+  for (QWidget* widget : in_order) {
     widget->setContentsMargins(6, 0, 6, 0);
     statusBar()->addPermanentWidget(widget);
+  }
+  for (QWidget* widget : {static_cast<QWidget*>(progress_), static_cast<QWidget*>(cancel_)}) {
+    QSizePolicy policy = widget->sizePolicy();
+    policy.setRetainSizeWhenHidden(true);
+    widget->setSizePolicy(policy);
   }
   const models::Products products = models::products();
   device_->setText(QString::fromStdString((options_.device == "cpu" ? "CPU" : options_.device) + " · " +
@@ -269,12 +299,15 @@ void MainWindow::show_work() {
   const bool shown = state.busy && state.elapsed_ms > kShowWorkAfterMs && !state.what.empty();
   work_->setVisible(shown);
   progress_->setVisible(shown);
-  cancel_->setVisible(shown);
+  cancel_->setVisible(shown || studio_->question());
   if (shown) {
     const QString what = QString::fromStdString(state.what);
-    work_->setText(state.progress.what.empty()
-                       ? what
-                       : QStringLiteral("%1: %2").arg(what, QString::fromStdString(state.progress.what)));
+    const QString all = state.progress.what.empty()
+                            ? what
+                            : QStringLiteral("%1: %2").arg(what, QString::fromStdString(state.progress.what));
+    const int room = kWorkLetters * fontMetrics().averageCharWidth();
+    work_->setText(fontMetrics().elidedText(all, Qt::ElideMiddle, room));
+    work_->setToolTip(all);
     progress_->setRange(0, state.progress.fraction < 0 ? 0 : 1000);
     progress_->setValue(static_cast<int>(state.progress.fraction * 1000));
   }
@@ -293,6 +326,11 @@ void MainWindow::show_work() {
   memory_->setText(QStringLiteral("%1 MB kept").arg(studio_->memory_mb()));
 }
 
+void MainWindow::say_cancelled() {
+  say(QStringLiteral("cancelled"));
+  offer(QStringLiteral("Run again"), [this] { studio_->run_cancelled(); });
+}
+
 void MainWindow::offer(const QString& words, std::function<void()> help) {
   help_->setText(words);
   help_->disconnect(this);
@@ -303,8 +341,30 @@ void MainWindow::offer(const QString& words, std::function<void()> help) {
   help_->show();
 }
 
-void MainWindow::say(const QString& message, bool failure) {
+// Whether a checkpoint that is shown still fails with this message.
+bool MainWindow::holds(const QString& failure) const {
+  const auto& all = studio_->checkpoints();
+  return std::any_of(all.begin(), all.end(), [&](const Checkpoint& each) {
+    return each.entry.shown && each.error && QString::fromStdString(each.error->describe()) == failure;
+  });
+}
+
+// What was said of a checkpoint that has been closed, hidden or opened since holds no more.
+void MainWindow::drop_failure() {
+  if (!failure_.isEmpty() && !holds(failure_)) {
+    failure_.clear();
+    statusBar()->clearMessage();
+    help_->hide();
+  }
+}
+
+void MainWindow::say(const QString& said, bool failure) {
+  constexpr std::size_t kMaxCharacters = 2000;
+  failure_.clear();
   help_->hide();
+  // What a file says stands in messages too: one line without controls.
+  const QString message = QString::fromStdString(
+      shown(QString(said).replace(QLatin1Char('\n'), QLatin1Char(' ')).toStdString(), kMaxCharacters));
   last_message_ = message;
   messages_ << (failure ? QStringLiteral("⚠ ") + message : message);
   if (messages_.size() > kMostMessages) {

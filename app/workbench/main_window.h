@@ -64,6 +64,7 @@ class MainWindow : public QMainWindow {
   void dropEvent(QDropEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   bool eventFilter(QObject* object, QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   static constexpr const char* kLastSession = "last.locus.json";
@@ -84,6 +85,9 @@ class MainWindow : public QMainWindow {
   std::vector<Command> commands();
   void add_place_commands(std::vector<Command>& list);
   void add_option_commands(std::vector<Command>& list);
+  void add_state_commands(std::vector<Command>& list);
+  bool can_be_set(const std::string& field) const;
+  bool can_be_shown(models::Quantity quantity) const;
   void show_palette();
   void show_canvas_menu(const CanvasPlace& place, const QPoint& at);
   void add_views_menu(QMenu& menu, const views::Selection& there);
@@ -125,6 +129,7 @@ class MainWindow : public QMainWindow {
   void ask_missing();
   void set_theme(bool dark);
   void set_ui_hidden(bool hidden);
+  void show_captions();
   QList<QDockWidget*> docks() const;
   void add_layouts(QMenu* menu);  // panels, each with its key, and layouts of them
   void set_layout(std::size_t preset);
@@ -136,6 +141,8 @@ class MainWindow : public QMainWindow {
   void set_scale(double scale);
   std::array<int, 3> panel_sizes() const;  // the widths of the left and the right panels, the height of the lower one
   void scale_panels();
+  void note_panel(const QObject* object);  // its size has changed
+  void restore_panels();
   void show_at_start(QDialog* dialog);
   void say_written(const Result<std::vector<std::filesystem::path>>& files);
   void ask_export_all();
@@ -144,6 +151,9 @@ class MainWindow : public QMainWindow {
   void choose_preferences();
   void show_work();
   void say(const QString& message, bool failure = false);
+  void say_cancelled();
+  bool holds(const QString& failure) const;
+  void drop_failure();
   // A button beside what was just said, that does something about it.
   void offer(const QString& words, std::function<void()> help);
   bool trigger_shortcut(const QKeyEvent& event);
@@ -168,10 +178,11 @@ class MainWindow : public QMainWindow {
   QMenu* states_menu_ = nullptr;
   QMenu* go_menu_ = nullptr;
   QMenu* bookmarks_menu_ = nullptr;
-  QMenu* views_menu_ = nullptr;
+  QList<QAction*> view_actions_;  // one a view
   QAction* undo_ = nullptr;
   QAction* redo_ = nullptr;
   QAction* dark_action_ = nullptr;
+  QAction* captions_action_ = nullptr;
   QAction* hide_action_ = nullptr;
   QLabel* latency_ = nullptr;
   QLabel* memory_ = nullptr;
@@ -182,6 +193,7 @@ class MainWindow : public QMainWindow {
   QPushButton* help_ = nullptr;  // see offer()
   QTimer work_timer_;
   QString last_message_;
+  QString failure_;       // of a checkpoint, while it stands in the status bar
   QStringList messages_;  // the last of this session
   std::unique_ptr<Journal> journal_;
   QTimer journal_timer_;
@@ -190,6 +202,8 @@ class MainWindow : public QMainWindow {
   double scale_ = 1;
   std::array<double, 3> panels_{};      // as panel_sizes(), of text of scale 1
   std::array<int, 3> scaled_panels_{};  // what they were made by the last scale_panels()
+  std::array<int, 3> chosen_panels_{};  // as panel_sizes(), while the window has had its size
+  QSize settled_;                       // that size
   bool ui_hidden_ = false;
   QList<QDockWidget*> hidden_docks_;  // with the UI: they come back with it
 };

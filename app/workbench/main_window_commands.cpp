@@ -4,6 +4,7 @@
 #include <QApplication>
 #include <QCheckBox>
 #include <QClipboard>
+#include <QComboBox>
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QMenu>
@@ -15,6 +16,7 @@
 #include <cmath>
 
 #include "app/session/shared_options.h"
+#include "app/session/state_fields.h"
 #include "app/viewport/canvas.h"
 #include "app/views/alignment.h"
 #include "app/views/kept_queries.h"
@@ -54,11 +56,13 @@ void add_menu(const QString& path, QMenu* menu, std::vector<Command>& list) {
       add_menu(path + text + QStringLiteral(": "), action->menu(), list);
     } else if (!action->isSeparator() && action->isEnabled() && !text.isEmpty()) {
       // The menu may be filled again before it is run.
-      list.push_back({path + text, key, [action = QPointer<QAction>(action)] {
+      list.push_back({path + text, key,
+                      [action = QPointer<QAction>(action)] {
                         if (action) {
                           action->trigger();
                         }
-                      }});
+                      },
+                      action->objectName()});
     }
   }
 }
@@ -84,12 +88,16 @@ void MainWindow::add_option_commands(std::vector<Command>& list) {
     const QString name = QStringLiteral("Option: ") + qt(control.label);
     const std::string view = studio_->view().info().name;
     for (const std::string& choice : control.choices) {
-      list.push_back({name + QStringLiteral(" = ") + qt(choice), {}, [=] {
-                        change([&](session::ViewState& s) { s.options[view].set(control.name, choice); });
-                      }});
+      list.push_back(
+          {name + QStringLiteral(" = ") + qt(choice),
+           {},
+           [=] { change([&](session::ViewState& s) { session::set_option(s, view, control.name, choice); }); },
+           qt(control.name)});
     }
     if (control.choices.empty()) {
-      list.push_back({name, {}, [this, control] {
+      list.push_back({name,
+                      {},
+                      [this, control] {
                         for (QWidget* box : findChildren<QWidget*>(QStringLiteral("option-") + qt(control.name))) {
                           if (auto* check = qobject_cast<QCheckBox*>(box); check != nullptr && check->isVisible()) {
                             check->toggle();
@@ -98,9 +106,88 @@ void MainWindow::add_option_commands(std::vector<Command>& list) {
                             box->setFocus(Qt::ShortcutFocusReason);
                           }
                         }
-                      }});
+                      },
+                      qt(control.name)});
     }
   }
+}
+
+// What the bar above the canvas and the colours of the inspector set.
+void MainWindow::add_state_commands(std::vector<Command>& list) {
+  const session::ViewState& state = studio_->state();
+  for (const session::StateField& field : session::state_fields()) {
+    const Parameter& parameter = field.parameter;
+    const bool place = parameter.name == "view" || parameter.name == "layer" || parameter.name == "head";
+    if (field.place == session::StateField::Place::kCanvas || place || parameter.name == "reference" ||
+        !can_be_set(parameter.name) || (field.applies && !field.applies(state))) {
+      continue;
+    }
+    const QString also = qt(parameter.name + " " + field.flag);
+    const auto type = [this, field](const std::string& word) {
+      session::ViewState changed = studio_->state();
+      if (session::type_field(field, changed, word, field.parameter.name).ok()) {
+        studio_->change(changed);
+      }
+    };
+    const QString label = qt(parameter.label);
+    if (parameter.kind == Parameter::Kind::kToggle) {
+      const auto value = field.get(state);
+      const bool on = value && *value == SettingValue(true);
+      const auto& words = parameter.choices;
+      const std::string other = words.empty() ? (on ? "false" : "true") : words[on ? 0 : 1];
+      list.push_back({label, on ? QStringLiteral("on: turn it off") : QStringLiteral("turn it on"),
+                      [type, other] { type(other); }, also});
+    } else if (parameter.kind == Parameter::Kind::kChoice) {
+      for (const std::string& choice : parameter.choices) {
+        const auto quantity = parameter.name == "quantity" ? models::parse_quantity(choice)
+                                                           : Result<models::Quantity>(usage("no quantity"));
+        if (quantity.ok() && !can_be_shown(*quantity)) {
+          continue;
+        }
+        // Called as in the bar and on the command line, and found by what stands beside the colours, too.
+        const QString longer = quantity.ok() ? QStringLiteral(" ") + qt(views::quantity_label(*quantity)) : QString();
+        list.push_back(
+            {label + QStringLiteral(" = ") + qt(choice), {}, [type, choice] { type(choice); }, also + longer});
+      }
+    } else {
+      list.push_back({label, qt(parameter.help),
+                      [this, name = parameter.name] {
+                        if (auto* box = findChild<QWidget*>(qt(name)); box != nullptr && box->isVisible()) {
+                          activateWindow();
+                          box->setFocus(Qt::ShortcutFocusReason);
+                        }
+                      },
+                      also});
+    }
+  }
+  const auto columns = studio_->view_input().columns;
+  for (std::size_t n = 0; n < columns.size() && columns.size() > 1 && can_be_set("difference"); ++n) {
+    list.push_back({QStringLiteral("Reference = ") + qt(columns[n].name),
+                    {},
+                    [this, n] {
+                      session::ViewState changed = studio_->state();
+                      changed.reference = static_cast<std::int64_t>(n);
+                      changed.difference = true;
+                      studio_->change(changed);
+                    },
+                    QStringLiteral("difference")});
+  }
+}
+
+// Whether the present view and its columns heed that field of the state.
+bool MainWindow::can_be_set(const std::string& field) const {
+  const views::ViewInfo& info = studio_->view().info();
+  return field == "quantity"     ? info.uses_quantity
+         : field == "side"       ? studio_->has_sides()
+         : field == "difference" ? info.uses_difference && studio_->columns().size() > 1
+                                 : true;
+}
+
+// Whether one of the columns has it: as in the list above the canvas.
+bool MainWindow::can_be_shown(models::Quantity quantity) const {
+  const auto* combo = findChild<QComboBox*>(QStringLiteral("quantity"));
+  const int row = combo == nullptr ? -1 : combo->findText(qt(models::to_text(quantity)));
+  return row >= 0 && combo->model()->flags(combo->model()->index(row, 0)).testFlag(Qt::ItemIsEnabled);
 }
 
 void MainWindow::add_place_commands(std::vector<Command>& list) {
@@ -143,10 +230,12 @@ std::vector<Command> MainWindow::commands() {
     add_menu(QStringLiteral("Sample: "), samples, list);
   }
   for (auto* box : input_->findChildren<QCheckBox*>()) {
-    list.push_back({QStringLiteral("Input: ") + box->text(), box->toolTip(), [box] { box->toggle(); }});
+    list.push_back(
+        {QStringLiteral("Input: ") + box->text(), box->toolTip(), [box] { box->toggle(); }, box->objectName()});
   }
   add_place_commands(list);
   add_option_commands(list);
+  add_state_commands(list);
   return list;
 }
 
@@ -162,6 +251,9 @@ bool MainWindow::eventFilter(QObject* object, QEvent* event) {
     const Qt::FocusReason reason = static_cast<QFocusEvent*>(event)->reason();
     canvas_->show_focus(reason != Qt::MouseFocusReason && reason != Qt::ActiveWindowFocusReason &&
                         reason != Qt::PopupFocusReason);
+  }
+  if (event->type() == QEvent::Resize) {
+    note_panel(object);
   }
   if (event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->text() == QStringLiteral("?")) {
     const auto* widget = qobject_cast<QWidget*>(object);
@@ -189,15 +281,15 @@ void MainWindow::show_canvas_menu(const CanvasPlace& place, const QPoint& at) {
         [value] { QApplication::clipboard()->setText(value); });
   }
   if (there.query && !there.open) {
-    const bool pinned = studio_->state().query == *there.query && studio_->state().key == there.key.value_or(-1);
+    const bool pinned = studio_->is_pinned(*there.query, there.key.value_or(views::kNone));
     add("pin", pinned ? QStringLiteral("Unpin") : QStringLiteral("Pin this cell"), [this, there, pinned] {
       pinned ? studio_->pin(views::kNone) : studio_->pin(*there.query, there.key.value_or(views::kNone));
     });
   }
   const auto& controls = studio_->view().info().controls;
   const bool keeps = std::ranges::any_of(controls, [](const auto& control) { return control.name == "queries"; });
-  if (there.query && keeps) {
-    const std::string text = views::toggled_query(studio_->view_input(), *there.query);
+  if (there.query && there.query->index >= 0 && keeps) {
+    const std::string text = views::toggled_query(studio_->view_input(), there.query->index);
     const auto now = studio_->view_input().options.text("queries", "");
     add("keep-row",
         now.ok() && text.size() < now->size() ? QStringLiteral("Take its row away")
@@ -225,7 +317,7 @@ void MainWindow::show_canvas_menu(const CanvasPlace& place, const QPoint& at) {
         studio_->change(state);
       });
     }
-    const bool own = views::is_unlinked(studio_->view_input(), column);
+    const bool own = views::has_own_head(studio_->view_input(), column);
     add("unlink",
         own ? QStringLiteral("Let %1 follow the others").arg(name)
             : QStringLiteral("Give %1 its own layer and head").arg(name),
@@ -249,11 +341,16 @@ void MainWindow::show_canvas_menu(const CanvasPlace& place, const QPoint& at) {
 void MainWindow::add_views_menu(QMenu& menu, const views::Selection& there) {
   QMenu* elsewhere = menu.addMenu(QStringLiteral("Open in"));
   const auto columns = studio_->view_input().columns;
+  const views::View* before = nullptr;
   for (const views::View* view : views::views()) {
     const views::ViewInfo& info = view->info();
     if (!info.uses_layer || columns.empty() || !view->available(columns.front()).ok()) {
       continue;
     }
+    if (before == nullptr || before->info().group != info.group) {
+      elsewhere->addSection(qt(views::title_of(info.group)));
+    }
+    before = view;
     QAction* action = elsewhere->addAction(qt(info.title), this, [this, there, name = info.name] {
       session::ViewState state = studio_->state();
       state.view = name;

@@ -26,14 +26,13 @@ struct EditedPlace {
   std::int64_t key = views::kNone;
 };
 
-// Places count the first column's tokens, an edit those of its own.
+// An edit counts the tokens of its own column.
 EditedPlace edited_place(const views::ViewInput& input, std::size_t column, const views::Selection& there) {
-  const models::Trace& first = *input.columns.front().trace;
-  const models::Trace& own = *input.columns[column].trace;
+  const views::Column& own = input.columns[column];
   const views::HeadRef shown = views::head_of_column(input, column);
   return {there.layer.value_or(shown.layer), there.head.value_or(shown.head),
-          there.query ? views::aligned(first, *there.query, own) : views::kNone,
-          there.key ? views::aligned(first, *there.key, own) : views::kNone};
+          there.query ? views::own_token(input, *there.query, own) : views::kNone,
+          there.key ? views::own_key(input, *there.key, own) : views::kNone};
 }
 
 Range between(std::int64_t a, std::int64_t b) {

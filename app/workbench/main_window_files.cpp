@@ -1,4 +1,5 @@
 // What the main window opens and saves, and the dialogs that ask for it.
+#include <QAbstractItemView>
 #include <QDir>
 #include <QFileDialog>
 #include <QInputDialog>
@@ -27,6 +28,29 @@ namespace {
 
 constexpr int kRecent = 10;
 constexpr std::size_t kLongestRecipe = std::size_t{64} << 20;
+
+// Its lists of files take more than one.
+void choose_several(QFileDialog& dialog) {
+  for (const char* name : {"listView", "treeView"}) {
+    if (auto* list = dialog.findChild<QAbstractItemView*>(QLatin1String(name))) {
+      list->setSelectionMode(QAbstractItemView::ExtendedSelection);
+    }
+  }
+}
+
+// The dialog names the folder that is looked at beside those that are chosen in it.
+QStringList chosen_folders(const QStringList& paths) {
+  QStringList list;
+  for (const QString& path : paths) {
+    const bool holds_another = std::any_of(paths.begin(), paths.end(), [&](const QString& other) {
+      return other != path && other.startsWith(path.endsWith(QLatin1Char('/')) ? path : path + QLatin1Char('/'));
+    });
+    if (!holds_another && !list.contains(path)) {
+      list << path;
+    }
+  }
+  return list;
+}
 
 }  // namespace
 
@@ -193,10 +217,18 @@ QString MainWindow::folder() const {
   return assets.empty() ? QString() : QString::fromStdString((assets / "checkpoints").string());
 }
 
+// Several at once, which the system's own dialog cannot: Ctrl and Shift choose more than one.
 void MainWindow::ask_open_folder() {
-  const QString path = QFileDialog::getExistingDirectory(this, QStringLiteral("Open a checkpoint folder"), folder());
-  if (!path.isEmpty()) {
-    open_path(path.toStdString());
+  QFileDialog dialog(this, QStringLiteral("Open checkpoint folders (Ctrl and Shift choose several)"), folder());
+  dialog.setObjectName(QStringLiteral("open-folders"));
+  dialog.setFileMode(QFileDialog::Directory);
+  dialog.setOption(QFileDialog::ShowDirsOnly);
+  dialog.setOption(QFileDialog::DontUseNativeDialog);
+  choose_several(dialog);
+  if (dialog.exec() == QDialog::Accepted) {
+    for (const QString& path : chosen_folders(dialog.selectedFiles())) {
+      open_path(path.toStdString());
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #include <QApplication>
 #include <QDialog>
 #include <QDockWidget>
+#include <QLayout>
 #include <QMenuBar>
 #include <QScreen>
 #include <QSettings>
@@ -56,13 +57,41 @@ void MainWindow::scale_panels() {
   for (std::size_t n = 0; n < wanted.size(); ++n) {
     wanted[n] = std::min(static_cast<int>(panels_[n] * scale_), std::max(room[n], static_cast<int>(panels_[n])));
   }
-  for (int pass = 0; pass < 2; ++pass) {  // how many lines their controls take depends on their width
+  // How many lines their controls take depends on their width, and how high a panel is on its title.
+  for (int pass = 0; pass < 3; ++pass) {
     QApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
     resizeDocks({checkpoints_, inspector_}, {wanted[0], wanted[1]}, Qt::Horizontal);
     resizeDocks({input_}, {wanted[2]}, Qt::Vertical);
   }
   QApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+  layout()->activate();
   scaled_panels_ = panel_sizes();
+}
+
+// What a panel was given while the window kept its size is what was wanted of it: a window that becomes smaller takes
+// from its panels, and one that becomes larger again gives it back.
+void MainWindow::note_panel(const QObject* object) {
+  if (size() == settled_ && (object == checkpoints_ || object == inspector_ || object == input_)) {
+    chosen_panels_ = panel_sizes();
+  }
+}
+
+void MainWindow::restore_panels() {
+  if (settled_.isValid()) {
+    resizeDocks({checkpoints_, inspector_}, {chosen_panels_[0], chosen_panels_[1]}, Qt::Horizontal);
+    resizeDocks({input_}, {chosen_panels_[2]}, Qt::Vertical);
+  } else {
+    chosen_panels_ = panel_sizes();
+  }
+  QApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+  settled_ = size();
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  if (isVisible()) {
+    QTimer::singleShot(0, this, &MainWindow::restore_panels);
+  }
 }
 
 void MainWindow::set_scale(double scale) {
@@ -76,6 +105,10 @@ void MainWindow::set_scale(double scale) {
   QFont font = QApplication::font();
   font.setPointSizeF(10 * scale_);
   QApplication::setFont(font);
+  for (QDockWidget* dock : docks()) {
+    dock->layout()->invalidate();  // its title has another height
+    dock->update();
+  }
   settings_->setValue(QStringLiteral("scale"), scale_);
   if (link_ != nullptr) {
     link_->set_scale(scale_);
@@ -110,6 +143,7 @@ void MainWindow::set_ui_hidden(bool hidden) {
   statusBar()->setVisible(!hidden);
   view_bar_->setVisible(!hidden);
   options_bar_->set_hidden(hidden);
+  show_captions();
   if (hidden) {
     hidden_docks_.clear();
     for (QDockWidget* dock : docks()) {
@@ -123,6 +157,14 @@ void MainWindow::set_ui_hidden(bool hidden) {
   }
   if (hidden && canvas_ != nullptr) {
     canvas_->show_focus(false);  // there is nowhere else that keys could go
+  }
+}
+
+void MainWindow::show_captions() {
+  const bool wanted = settings_->value(QStringLiteral("captions"), true).toBool();
+  captions_action_->setChecked(wanted);
+  if (link_ != nullptr) {
+    link_->set_captions(wanted && !ui_hidden_);
   }
 }
 
@@ -267,6 +309,7 @@ void MainWindow::restore_layout() {
   size_docks();
   restoreState(settings_->value(QStringLiteral("layout")).toByteArray());
   set_theme(settings_->value(QStringLiteral("dark"), false).toBool());
+  show_captions();
   set_scale(settings_->value(QStringLiteral("scale"), 1.0).toDouble());
   if (const int threads = settings_->value(QStringLiteral("threads"), 0).toInt();
       threads > 0 && options_.threads == 0) {

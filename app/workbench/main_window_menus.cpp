@@ -5,11 +5,13 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QSettings>
+#include <algorithm>
 #include <functional>
 
 #include "app/viewport/canvas.h"
 #include "app/workbench/canvas_link.h"
 #include "app/workbench/export.h"
+#include "app/workbench/figures_dock.h"
 #include "app/workbench/find_field.h"
 #include "app/workbench/help.h"
 #include "app/workbench/input_dock.h"
@@ -99,11 +101,18 @@ void MainWindow::make_export_menu(QMenu* menu) {
 
 void MainWindow::make_view_menu() {
   QMenu* menu = menuBar()->addMenu(QStringLiteral("&View"));
-  views_menu_ = menu;
   auto* group = new QActionGroup(this);
+  QMenu* kind = nullptr;  // those of one kind in a menu of their own
+  const views::View* before = nullptr;
   for (const views::View* view : views::views()) {
+    if (before == nullptr || before->info().group != view->info().group) {
+      kind = menu->addMenu(QString::fromStdString(views::title_of(view->info().group)));
+      kind->setToolTipsVisible(true);
+      connect(kind, &QMenu::aboutToShow, this, &MainWindow::fill_views);
+    }
+    before = view;
     const std::string name = view->info().name;
-    QAction* action = add_action(menu, QString::fromStdString(view->info().title), {}, [this, name] {
+    QAction* action = add_action(kind, QString::fromStdString(view->info().title), {}, [this, name] {
       session::ViewState state = studio_->state();
       state.view = name;
       state.camera.reset();
@@ -112,8 +121,8 @@ void MainWindow::make_view_menu() {
     action->setCheckable(true);
     action->setData(QString::fromStdString(name));
     group->addAction(action);
+    view_actions_ << action;
   }
-  connect(menu, &QMenu::aboutToShow, this, &MainWindow::fill_views);
   // Always: a disabled action's keys do nothing.
   connect(studio_.get(), &Studio::state_changed, this, [this] {
     undo_->setEnabled(studio_->can_undo());
@@ -136,14 +145,20 @@ void MainWindow::make_view_menu() {
              [this] { isFullScreen() ? showNormal() : showFullScreen(); });
   hide_action_ = add_action(menu, QStringLiteral("&Hide everything but the figure"), QKeySequence(Qt::CTRL | Qt::Key_B),
                             [this] { set_ui_hidden(!ui_hidden_); });
+  captions_action_ = add_action(menu, QStringLiteral("&Captions of views"), {}, [this] {
+    settings_->setValue(QStringLiteral("captions"), captions_action_->isChecked());
+    show_captions();
+  });
+  captions_action_->setObjectName(QStringLiteral("captions"));
+  captions_action_->setCheckable(true);
   dark_action_ = add_action(menu, QStringLiteral("&Dark theme"), {}, [this] { set_theme(!dark_); });
   dark_action_->setCheckable(true);
-  add_action(menu, QStringLiteral("&Larger text"), QKeySequence(Qt::CTRL | Qt::Key_Plus),
-             [this] { set_scale(scale_ * kScaleStep); })
-      ->setObjectName(QStringLiteral("larger-text"));
-  add_action(menu, QStringLiteral("&Smaller text"), QKeySequence(Qt::CTRL | Qt::Key_Minus),
-             [this] { set_scale(scale_ / kScaleStep); })
-      ->setObjectName(QStringLiteral("smaller-text"));
+  add_action(menu, QStringLiteral("&Larger text"), QKeySequence(Qt::CTRL | Qt::Key_Plus), [this] {
+    set_scale(scale_ * kScaleStep);
+  })->setObjectName(QStringLiteral("larger-text"));
+  add_action(menu, QStringLiteral("&Smaller text"), QKeySequence(Qt::CTRL | Qt::Key_Minus), [this] {
+    set_scale(scale_ / kScaleStep);
+  })->setObjectName(QStringLiteral("smaller-text"));
 }
 
 void MainWindow::make_go_menu() {
@@ -185,9 +200,9 @@ void MainWindow::make_help_menu() {
 
 void MainWindow::fill_views() {
   const auto columns = studio_->view_input().columns;
-  for (QAction* action : views_menu_->actions()) {
+  for (QAction* action : view_actions_) {
     const auto view = views::find_view(action->data().toString().toStdString());
-    if (!action->isCheckable() || !view) {
+    if (!view) {
       continue;
     }
     action->setChecked(*view == &studio_->view());
@@ -195,7 +210,6 @@ void MainWindow::fill_views() {
     action->setEnabled(available.ok());
     action->setToolTip(QString::fromStdString(available.ok() ? (*view)->info().shows : available.error().message));
   }
-  views_menu_->setToolTipsVisible(true);
 }
 
 void MainWindow::fill_recent() {
@@ -209,9 +223,18 @@ void MainWindow::fill_recent() {
 
 void MainWindow::fill_bookmarks() {
   bookmarks_menu_->clear();
-  for (const session::Bookmark& bookmark : studio_->bookmarks()) {
-    bookmarks_menu_->addAction(QString::fromStdString(bookmark.name), this,
-                               [this, bookmark] { studio_->show(bookmark); });
+  constexpr std::size_t kMaxEntries = 40;  // a menu is no list to look through: the panel is, and Ctrl+K finds by name
+  const auto& figures = studio_->bookmarks();
+  for (std::size_t n = 0; n < std::min(figures.size(), kMaxEntries); ++n) {
+    bookmarks_menu_->addAction(QString::fromStdString(figures[n].name), this,
+                               [this, bookmark = figures[n]] { studio_->show(bookmark); });
+  }
+  if (figures.size() > kMaxEntries) {
+    bookmarks_menu_->addAction(QStringLiteral("and %1 more, in the panel").arg(figures.size() - kMaxEntries), this,
+                               [this] {
+                                 figures_->show();
+                                 figures_->raise();
+                               });
   }
   if (bookmarks_menu_->isEmpty()) {
     bookmarks_menu_->addAction(QStringLiteral("none yet"))->setEnabled(false);

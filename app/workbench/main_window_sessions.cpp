@@ -7,6 +7,7 @@
 #include <QSettings>
 #include <algorithm>
 
+#include "app/session/input_paths.h"
 #include "app/workbench/main_window.h"
 
 namespace locus::workbench {
@@ -40,7 +41,11 @@ bool MainWindow::save_session_as() {
 }
 
 bool MainWindow::save_session_to(const std::filesystem::path& path) {
-  const Status saved = session::save_session(studio_->session(), path);
+  const session::Session session = studio_->session();
+  InputFiles inputs;
+  session::add_inputs(session, inputs);
+  const Status free = inputs.check(path, "session");
+  const Status saved = free ? session::save_session(session, path) : free;
   if (saved) {
     studio_->set_saved(path);
     remember(path);
@@ -110,7 +115,7 @@ bool MainWindow::may_replace() {
   if (session.checkpoints.empty() && session.bookmarks.empty()) {
     return true;
   }
-  if (const Status kept = journal_->keep(session); !kept) {
+  if (const Status kept = journal_->keep(session, studio_->document().path()); !kept) {
     return ask("This session cannot be kept as an earlier state: " + kept.error().describe() + ". Go on without it?",
                false) == Answer::kDiscard;
   }
@@ -142,7 +147,7 @@ bool MainWindow::may_close() {
 
 void MainWindow::keep_journal() {
   show_title();
-  if (const Status written = journal_->write(studio_->session()); !written) {
+  if (const Status written = journal_->write(studio_->session(), studio_->document().path()); !written) {
     say(QString::fromStdString(written.error().describe()), true);
   }
 }
@@ -174,7 +179,12 @@ void MainWindow::return_to(const std::filesystem::path& state) {
   if (!session) {
     say(QString::fromStdString(session.error().describe()), true);
   } else if (may_replace()) {
+    const std::filesystem::path file = file_of(state);
     studio_->restore(*session);
+    if (!file.empty()) {
+      const auto saved = session::load_session(file);  // what the state has and it has not are changes
+      studio_->set_saved(file, saved ? *saved : session::Session());
+    }
     show_title();
   }
 }

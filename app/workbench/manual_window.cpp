@@ -7,6 +7,7 @@
 #include <QScrollBar>
 #include <QShortcut>
 #include <QSplitter>
+#include <QStyledItemDelegate>
 #include <QToolButton>
 #include <QUrl>
 #include <QVBoxLayout>
@@ -47,6 +48,15 @@ QColor mixed(const QPalette& palette, double text) {
   const auto part = [text](int a, int b) { return static_cast<int>((1 - text) * a + text * b); };
   return {part(base.red(), ink.red()), part(base.green(), ink.green()), part(base.blue(), ink.blue())};
 }
+
+// A line an item, elided at the list's edge.
+class OneLineDelegate final : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    return {1, QStyledItemDelegate::sizeHint(option, index).height()};
+  }
+};
 
 }  // namespace
 
@@ -144,7 +154,8 @@ ManualWindow::ManualWindow(QWidget* parent) : QDialog(parent) {
   search_->setClearButtonEnabled(true);
   list_ = new QListWidget(this);
   list_->setAccessibleName(QStringLiteral("Pages"));
-  list_->setWordWrap(true);
+  list_->setItemDelegate(new OneLineDelegate(list_));
+  list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   page_ = new ManualPage(this);
   auto* back = new QToolButton(this);
   back->setText(QStringLiteral("← Back"));
@@ -222,12 +233,9 @@ void ManualWindow::list_found(const QString& words) {
   list_->clear();
   const std::vector<manual::Hit> hits = manual::search(words.toStdString());
   for (const manual::Hit& hit : hits) {
-    constexpr int kExcerpt = 90;
-    QString excerpt = QString::fromStdString(hit.excerpt).simplified();
-    if (excerpt.size() > kExcerpt) {
-      excerpt = excerpt.left(kExcerpt) + "…";
-    }
-    auto* item = new QListWidgetItem(QString::fromStdString(hit.heading) + "\n" + excerpt, list_);
+    const QString line = QString::fromStdString(hit.heading + (hit.excerpt.empty() ? "" : ": " + hit.excerpt));
+    auto* item = new QListWidgetItem(line.simplified(), list_);
+    item->setToolTip(line);
     item->setData(kPlaceRole, QString::fromStdString(hit.place.page));
     item->setData(kAnchorRole, QString::fromStdString(hit.place.anchor));
   }

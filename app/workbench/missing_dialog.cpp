@@ -16,6 +16,7 @@ MissingDialog::MissingDialog(const std::vector<std::filesystem::path>& missing, 
   resize(560, 320);
   auto* layout = new QVBoxLayout(this);
   text_ = new QLabel(this);
+  text_->setTextFormat(Qt::PlainText);
   text_->setWordWrap(true);
   layout->addWidget(text_);
   list_ = new QListWidget(this);

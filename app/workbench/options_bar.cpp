@@ -8,6 +8,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QSlider>
+#include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
 
@@ -18,9 +19,10 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr int kSteps = 1000;        // of a slider
-constexpr int kSliderLetters = 16;  // its length, in letters
-constexpr double kDecades = 6;      // of a slider that moves by factors and ends at 0
+constexpr int kSteps = 1000;         // of a slider
+constexpr int kSliderLetters = 16;   // its length, in letters
+constexpr int kMaxPartOfWindow = 4;  // the controls take no more than this part of its height
+constexpr double kDecades = 6;       // of a slider that moves by factors and ends at 0
 
 SettingValue value_of(const views::Control& control, const Settings& options) {
   const auto found = options.values().find(control.name);
@@ -58,6 +60,11 @@ double value_at(const views::Control& control, int step) {
   return control.kind == views::Control::Kind::kWhole ? std::round(value) : value;
 }
 
+// The strip of a map's one field takes little from the map.
+int field_height(const QFontMetrics& metrics) {
+  return metrics.height() + 2;
+}
+
 SettingValue typed(const views::Control& control, double value) {
   return control.kind == views::Control::Kind::kWhole ? SettingValue(static_cast<std::int64_t>(std::llround(value)))
                                                       : SettingValue(value);
@@ -68,11 +75,20 @@ SettingValue typed(const views::Control& control, double value) {
 OptionsBar::OptionsBar(Studio& studio, QWidget* parent) : QWidget(parent), studio_(studio) {
   setObjectName(QStringLiteral("options"));
   setAccessibleName(QStringLiteral("Options of the view"));
-  flow_ = new FlowLayout(this);
+  body_ = new QWidget;
+  flow_ = new FlowLayout(body_);
   flow_->setContentsMargins(6, 0, 6, 0);
-  QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
-  policy.setHeightForWidth(true);
-  setSizePolicy(policy);
+  body_->installEventFilter(this);
+  scroll_ = new QScrollArea(this);
+  scroll_->setWidgetResizable(true);
+  scroll_->setFrameShape(QFrame::NoFrame);
+  scroll_->setFocusPolicy(Qt::NoFocus);  // it follows what has the focus within it
+  scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll_->setWidget(body_);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(scroll_);
+  setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
   connect(&studio_, &Studio::state_changed, this, &OptionsBar::refresh);
   refresh();
   if (parent != nullptr) {
@@ -91,7 +107,37 @@ bool OptionsBar::gives_way() const {
          });
 }
 
+QSize OptionsBar::minimumSizeHint() const {
+  int line = 0;
+  for (int n = 0; n < flow_->count(); ++n) {
+    line = std::max(line, flow_->itemAt(n)->sizeHint().height());
+  }
+  return {0, line};
+}
+
+QSize OptionsBar::sizeHint() const {
+  const int most = std::max(minimumSizeHint().height(), window()->height() / kMaxPartOfWindow);
+  return {body_->sizeHint().width(), std::min(flow_->heightForWidth(std::max(width(), 1)), most)};
+}
+
+void OptionsBar::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::FontChange) {
+    for (auto* edit : findChildren<QLineEdit*>()) {
+      if (edit->objectName().startsWith(QStringLiteral("option-"))) {
+        edit->setFixedHeight(field_height(fontMetrics()));
+      }
+    }
+  }
+}
+
 bool OptionsBar::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == body_) {
+    if (event->type() == QEvent::LayoutRequest || event->type() == QEvent::Resize) {
+      updateGeometry();
+    }
+    return QWidget::eventFilter(watched, event);
+  }
   if (event->type() == QEvent::Resize && view_ != nullptr) {
     set_hidden(hidden_);
   }
@@ -179,8 +225,11 @@ QWidget* OptionsBar::make(const views::Control& control) {
     box = combo;
   } else if (control.kind == views::Control::Kind::kText) {
     auto* edit = new QLineEdit(group);
-    edit->setMinimumWidth(kSliderLetters * fontMetrics().averageCharWidth());
-    edit->setFixedHeight(fontMetrics().height() + 2);  // the strip of a map's one field takes little from the map
+    const QString empty = QString::fromStdString(control.empty);
+    edit->setPlaceholderText(empty);
+    const int shown = fontMetrics().horizontalAdvance(empty) + 2 * fontMetrics().averageCharWidth();
+    edit->setMinimumWidth(std::max(kSliderLetters * fontMetrics().averageCharWidth(), shown));
+    edit->setFixedHeight(field_height(fontMetrics()));
     connect(edit, &QLineEdit::editingFinished, this, [this, edit, control] {
       const std::string word = edit->text().toStdString();
       const auto& all = studio_.state().options;

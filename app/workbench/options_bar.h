@@ -1,7 +1,9 @@
-// OptionsBar: the controls of the view below the canvas, in as many lines as they need: labels before them, sliders
-// with their numbers, all reached and operated by keys.
+// OptionsBar: the controls of the view below the canvas, in as many lines as they need, labels before them, sliders
+// with their numbers, all reached and operated by keys. Of a low window they take a quarter and scroll, and never more
+// than a line where there is no more.
 #pragma once
 
+#include <QScrollArea>
 #include <QWidget>
 #include <functional>
 #include <vector>
@@ -20,9 +22,12 @@ class OptionsBar : public QWidget {
 
   // With the rest of what is around the figure.
   void set_hidden(bool hidden);
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;
 
  protected:
-  // Follows the window's height.
+  void changeEvent(QEvent* event) override;
+  // Follows the window's height, and how many lines the controls have.
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
@@ -33,7 +38,9 @@ class OptionsBar : public QWidget {
   QWidget* make_slider(const views::Control& control, QWidget* group);
 
   Studio& studio_;
-  FlowLayout* flow_ = nullptr;
+  QScrollArea* scroll_ = nullptr;
+  QWidget* body_ = nullptr;
+  FlowLayout* flow_ = nullptr;                                         // of it
   const views::View* view_ = nullptr;                                  // whose controls these are
   std::vector<std::function<void(const Settings& options)>> showing_;  // one a control: shows its value
   // A strip of words alone gives its line to the maps of a small screen, until one of them is set.

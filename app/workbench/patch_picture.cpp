@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/views/images/patch_grid.h"
+#include "models/image/image.h"
 
 namespace locus::workbench {
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int kLeastHeight = 48;
 constexpr int kHeight = 120;
+constexpr int kRoomPx = 8;         // beside what is said
 constexpr double kLeastPatch = 4;  // closer lines would hide the image
 
 }  // namespace
@@ -26,7 +28,16 @@ PatchPicture::PatchPicture(QWidget* parent) : QWidget(parent) {
 
 void PatchPicture::set_file(const QString& path) {
   trace_.reset();
-  image_.load(path);
+  error_.clear();
+  const auto picture = image::load_picture(path.toStdString());
+  if (picture.ok()) {
+    image_ = QImage(picture->rgba.data(), static_cast<int>(picture->width), static_cast<int>(picture->height),
+                    static_cast<int>(4 * picture->width), QImage::Format_RGBA8888)
+                 .copy();
+  } else {
+    image_ = {};
+    error_ = QString::fromStdString(picture.error().describe());
+  }
   update();
 }
 
@@ -67,7 +78,8 @@ void PatchPicture::paintEvent(QPaintEvent* /*event*/) {
   QPainter painter(this);
   if (image_.isNull()) {
     painter.setPen(palette().color(QPalette::PlaceholderText));
-    painter.drawText(rect(), Qt::AlignCenter, QStringLiteral("no image"));
+    painter.drawText(rect().adjusted(kRoomPx, 0, -kRoomPx, 0), Qt::AlignCenter | Qt::TextWordWrap,
+                     error_.isEmpty() ? QStringLiteral("no image") : error_);
     return;
   }
   painter.setRenderHint(QPainter::SmoothPixmapTransform);
@@ -119,8 +131,7 @@ bool PatchPicture::event(QEvent* event) {
     auto* help = static_cast<QHelpEvent*>(event);
     const auto token = token_at(help->pos());
     QToolTip::showText(help->globalPos(),
-                       token ? QString::fromStdString(views::patch_label(trace_->image_grid(), *token)) : QString(),
-                       this);
+                       token ? QString::fromStdString(views::patch_label(trace_->image_grid(), *token)) : error_, this);
     return true;
   }
   return QWidget::event(event);

@@ -19,6 +19,8 @@ class PatchPicture : public QWidget {
 
   // The file, until there is a run of it.
   void set_file(const QString& path);
+  // Why there is no image of the file; empty where there is one.
+  const QString& error() const { return error_; }
   // The image as the model saw it, and its grid; null: the file.
   void set_trace(std::shared_ptr<const models::Trace> trace);
   void set_pinned(std::int64_t token);  // −1: none
@@ -38,6 +40,7 @@ class PatchPicture : public QWidget {
   std::optional<std::int64_t> token_at(const QPointF& point) const;
 
   QImage image_;
+  QString error_;
   std::shared_ptr<const models::Trace> trace_;
   std::int64_t pinned_ = -1;
 };

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "app/views/trained_length.h"
 #include "app/workbench/token_words.h"
 #include "core/base/numbers.h"
 
@@ -186,6 +187,23 @@ void PositionRuler::paint_ids(QPainter& painter) const {
   }
 }
 
+// A line before the first id that was not seen in training.
+void PositionRuler::paint_trained(QPainter& painter) const {
+  const std::int64_t trained = trace_ ? views::beyond_trained(*trace_).trained : 0;
+  if (trained <= 0 || static_cast<double>(trained) < low_ || static_cast<double>(trained) > high_) {
+    return;
+  }
+  const int x = x_of(static_cast<double>(trained)) - 1;
+  painter.setPen(QPen(palette().color(QPalette::Link), 2));
+  painter.drawLine(x, 0, x, kRulerLines * line());
+  const QString text = QStringLiteral("trained length %1").arg(trained);
+  const int width = fontMetrics().horizontalAdvance(text);
+  const bool before = x - width - 2 * kRulerPadding > 0;
+  painter.drawText(QRect(before ? x - width - kRulerPadding : x + 2 * kRulerPadding, kRulerPadding, width + 1,
+                         fontMetrics().height()),
+                   Qt::AlignLeft | Qt::AlignVCenter, text);
+}
+
 void PositionRuler::paint_token(QPainter& painter, std::size_t token) const {
   const QRect box = box_of(token);
   if (box.right() < 0 || box.left() > viewport()->width()) {
@@ -221,6 +239,7 @@ void PositionRuler::paintEvent(QPaintEvent* /*event*/) {
   for (std::size_t n = 0; n < places_.size(); ++n) {
     paint_token(painter, n);
   }
+  paint_trained(painter);
   if (hasFocus()) {
     painter.setPen(QPen(palette().color(QPalette::Highlight), 2));
     painter.drawRect(viewport()->rect().adjusted(1, 1, -1, -1));

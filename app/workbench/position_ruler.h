@@ -61,6 +61,7 @@ class PositionRuler : public QAbstractScrollArea {
   QString text_of(std::size_t token) const;
   std::int64_t token_at(const QPoint& point) const;
   void paint_ids(QPainter& painter) const;
+  void paint_trained(QPainter& painter) const;
   void paint_token(QPainter& painter, std::size_t token) const;
   void move_by_key(int by, bool with_rest);
   Range with_rest(std::int64_t token) const;

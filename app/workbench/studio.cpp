@@ -28,17 +28,12 @@ std::vector<std::int64_t> ids_of(std::string typed) {
   return ids;
 }
 
-bool overlap(const figure::Interval& a, const figure::Interval& b) {
-  return std::max(std::min(a.low, a.high), std::min(b.low, b.high)) <
-         std::min(std::max(a.low, a.high), std::max(b.low, b.high));
-}
-
 }  // namespace
 
 Studio::Studio(const StudioOptions& options)
     : input_(options.debounce_ms),
       worker_([this] { wake(); }),
-      columns_(worker_, input_, options.device, options.opener),
+      columns_(worker_, input_, options.device, options.opener, options.limits),
       scheduler_(worker_, columns_.list(), history_, options.step_ms),
       fingerprints_(worker_) {
   columns_.set_memory_limit_mb(options.memory_limit_mb);
@@ -50,12 +45,16 @@ void Studio::connect_parts() {
   connect(&input_, &LiveInput::changed, this, &Studio::input_changed);
   connect(&input_, &LiveInput::due, &columns_, &Columns::run_all);
   connect(&columns_, &Columns::changed, this, &Studio::checkpoints_changed);
+  connect(&columns_, &Columns::runs_changed, this, &Studio::choose_side);
   connect(&columns_, &Columns::runs_changed, this, &Studio::runs_changed);
   connect(&columns_, &Columns::started, &scheduler_, &FigureScheduler::hold);
   connect(&columns_, &Columns::started, &fingerprints_, &Fingerprints::hold);
   connect(&fingerprints_, &Fingerprints::changed, this, &Studio::fingerprints_changed);
-  connect(&columns_, &Columns::updated, this,
-          [this] { change(state(), false); });  // layer and head may be out of range
+  connect(&columns_, &Columns::early_changed, &scheduler_, &FigureScheduler::update_early);
+  connect(&columns_, &Columns::updated, this, [this] {
+    follow();
+    change(state(), false);  // layer and head may be out of range
+  });
   connect(&columns_, &Columns::failed, this, &Studio::report);
   connect(&columns_, &Columns::too_large, this,
           [this](const Error& error) { Q_EMIT too_large(QString::fromStdString(error.describe())); });
@@ -89,6 +88,7 @@ void Studio::cancel() {
   input_.forget();
   scheduler_.stop_refining();
   worker_.cancel_all();
+  columns_.decline();
 }
 
 bool Studio::settled() const {
@@ -103,7 +103,9 @@ void Studio::remove(int id) {
 int Studio::open_beside(const session::CheckpointEntry& entry) {
   history_.push({state(), {}, columns_.list().shown_entries(), {}});
   Q_EMIT state_changed();  // undo is possible
-  return columns_.open(entry);
+  const int id = columns_.open(entry);
+  columns_.set_own_head(id, entry.own);  // it may have been open
+  return id;
 }
 
 void Studio::change_edits(int id, const models::Edits& edits, bool undoable) {
@@ -213,35 +215,6 @@ void Studio::generate(std::int64_t count, double temperature) {
 
 // ---- view
 
-session::ViewState Studio::clamped(session::ViewState state) const {
-  const auto shown = columns();
-  if (shown.empty()) {
-    return state;  // a restored session keeps its place until its checkpoints are there
-  }
-  const std::vector<views::Column> sides = session::on_side(columns_.list().view_columns(), state.side);
-  state.layer = std::clamp<std::int64_t>(state.layer, 0, columns_.list().largest_layer(state.side));
-  state.head = std::clamp<std::int64_t>(state.head, views::kMean, columns_.list().largest_head(state.side));
-  for (std::size_t n = 0; n < std::min(state.unlinked.size(), shown.size()); ++n) {
-    views::HeadRef& own = state.unlinked[n];
-    const models::ModelInfo& model = sides[n].trace->model();
-    own.layer = std::clamp<std::int64_t>(own.layer, views::kNone, model.layers - 1);
-    own.head = std::clamp<std::int64_t>(own.head, views::kMean, model.heads - 1);
-  }
-  const models::Trace& first = *sides.front().trace;
-  if (state.query >= first.length() || state.key >= first.keys()) {
-    state.query = views::kNone;
-    state.key = views::kNone;
-  }
-  const auto view = views::find_view(state.view);
-  if (state.camera && view) {
-    const auto home = (*view)->home(session::view_input(state, columns_.list().view_columns(), **view));
-    if (home && !(overlap(home->x, state.camera->x) && overlap(home->y, state.camera->y))) {
-      state.camera.reset();  // a shorter text has nothing there
-    }
-  }
-  return state;
-}
-
 void Studio::show_state() {
   Q_EMIT state_changed();
   scheduler_.update();
@@ -251,7 +224,7 @@ void Studio::show_state() {
 
 void Studio::change(session::ViewState state, bool undoable) {
   state = clamped(std::move(state));
-  if (undoable) {
+  if (undoable && !(state == this->state())) {  // else there is nothing to come back to
     history_.change(std::move(state));
   } else {
     history_.set(std::move(state));
@@ -266,10 +239,10 @@ void Studio::point(const Pointed& at) {
   }
 }
 
-void Studio::pin(std::int64_t query, std::int64_t key) {
+void Studio::pin(const views::Token& query, const views::Token& key) {
   session::ViewState pinned = state();
   pinned.query = query;
-  pinned.key = query == views::kNone ? views::kNone : key;
+  pinned.key = query.chosen() ? key : views::kNone;
   change(pinned);
 }
 
@@ -288,6 +261,9 @@ Step Studio::present_step(const Step& like) const {
 }
 
 void Studio::apply(const Step& step) {
+  if (step.input || step.columns) {
+    forget_footing();
+  }
   if (step.figures) {
     document_.set_figures(*step.figures);
   }
@@ -321,7 +297,7 @@ void Studio::redo() {
 // ---- sessions
 
 session::Session Studio::session() const {
-  return {columns_.list().entries(), input(), state(), bookmarks()};
+  return {columns_.list().entries(), input(), state_of_input(), bookmarks()};
 }
 
 void Studio::restore(const session::Session& session, const std::filesystem::path& file) {
@@ -329,6 +305,7 @@ void Studio::restore(const session::Session& session, const std::filesystem::pat
   worker_.drop(kGenerate);
   history_.clear();
   document_.set_figures(session.bookmarks);
+  forget_footing();
   history_.set(session.state);
   input_.put(session.input);
   Q_EMIT state_changed();
@@ -339,7 +316,7 @@ void Studio::restore(const session::Session& session, const std::filesystem::pat
 }
 
 session::Bookmark Studio::present(const std::string& name) const {
-  return {name, state(), input(), columns_.list().shown_entries(), {}};
+  return {name, state_of_input(), input(), columns_.list().shown_entries(), {}};
 }
 
 void Studio::add_bookmark(const std::string& name) {
@@ -357,6 +334,11 @@ void Studio::set_bookmarks(std::vector<session::Bookmark> figures) {
 void Studio::show(const session::Bookmark& bookmark) {
   Step back{state(), {}, {}, {}};
   Step step{bookmark.state, bookmark.input, {}, {}};
+  if (bookmark.columns.empty() && !bookmark.state.unlinked.empty()) {
+    back.columns = columns_.list().shown_entries();
+    step.columns = back.columns;
+    session::hand_out_heads(step.state, *step.columns);
+  }
   if (bookmark.input) {
     back.input = input();
   }

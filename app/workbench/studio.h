@@ -9,9 +9,11 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "app/session/pins.h"
 #include "app/session/session.h"
 #include "app/views/view.h"
 #include "app/workbench/columns.h"
@@ -30,12 +32,13 @@ struct StudioOptions {
   int debounce_ms = 60;  // between the last keystroke and the run
   double step_ms = 80;   // of a large map that becomes exact, between two pictures of it
   session::Opener opener = models::open;
+  RunLimits limits = {};  // of runs that nobody asked for
 };
 
-// What is pointed at, wherever: tokens as the first column counts them.
+// What is pointed at, wherever.
 struct Pointed {
-  std::int64_t query = views::kNone;
-  std::int64_t key = views::kNone;
+  views::Token query;
+  views::Token key;
 
   friend bool operator==(const Pointed&, const Pointed&) = default;
 };
@@ -47,7 +50,7 @@ class Studio : public QObject {
   explicit Studio(const StudioOptions& options);
 
   // ---- checkpoints: see Columns
-  int open(const session::CheckpointEntry& entry) { return columns_.open(entry); }
+  int open(const session::CheckpointEntry& entry);
   void remove(int id);
   void set_shown(int id, bool shown) { columns_.set_shown(id, shown); }
   const std::vector<Checkpoint>& checkpoints() const { return columns_.list().all(); }
@@ -60,6 +63,15 @@ class Studio : public QObject {
   bool has_sides() const;
   bool has_decoder() const;
   void run_cancelled() { columns_.run_cancelled(); }  // once more
+  // Runs that would take long wait for an answer: what they would take together, and for the first tokens what is
+  // quick for all of them. Empty: none waits.
+  std::optional<Question> question() const;
+  void agree() { columns_.agree(); }
+  void run_first();  // of the text, which undo() makes whole again
+  // Whether something shown is of another input than the present one, whose run was cancelled; or will be, when it has
+  // run.
+  bool behind() const { return columns_.list().behind(); }
+  bool waiting() const { return columns_.list().waiting(); }
   void change_overrides(int id, const models::Overrides& overrides) { columns_.change_overrides(id, overrides); }
   // One more column, as one step for undo().
   int open_beside(const session::CheckpointEntry& entry);
@@ -91,6 +103,7 @@ class Studio : public QObject {
   void change(session::ViewState state, bool undoable = true);
   void undo();
   void redo();
+  std::size_t undo_depth() const { return history_.depth(); }
   bool can_undo() const { return history_.previous() != nullptr; }
   bool can_redo() const { return history_.next() != nullptr; }
   const views::View& view() const { return scheduler_.view(); }
@@ -100,7 +113,11 @@ class Studio : public QObject {
   const session::ViewState& figure_state() const { return scheduler_.figure_state(); }
   const std::optional<Error>& figure_error() const { return scheduler_.error(); }
   bool figure_is_current() const { return scheduler_.is_current(); }
-  void inspect(std::int64_t query, std::int64_t key) { scheduler_.inspect(query, key); }
+  // An early figure shows the finished layers of an unfinished run: its points are no places of the columns. A stale
+  // one stands until another takes its place.
+  bool figure_is_early() const { return scheduler_.is_early(); }
+  bool figure_is_stale() const { return scheduler_.is_stale(); }
+  void inspect(const views::Token& query, const views::Token& key) { scheduler_.inspect(query, key); }
   void inspect_pinned() { scheduler_.inspect_pinned(); }
   const std::vector<Cell>& cells() const { return scheduler_.cells(); }
   // What that head of a column does: see Fingerprints. The column is the view's.
@@ -112,7 +129,13 @@ class Studio : public QObject {
   const Pointed& pointed() const { return pointed_; }
   void point(const Pointed& at);
   // Chooses a query, and with it a key (kNone: none); with query kNone neither.
-  void pin(std::int64_t query, std::int64_t key = views::kNone);
+  void pin(const views::Token& query, const views::Token& key = views::kNone);
+  // Whether these are the chosen ones.
+  bool is_pinned(const views::Token& query, const views::Token& key = views::kNone) const;
+  // Another view state in which no column has a layer and head of its own; undo() comes back here.
+  void reset_view(const session::ViewState& fresh);
+  // The layer and head that a column of the canvas shows, whatever the others do; empty: it follows them.
+  void set_own_head(std::size_t column, const std::optional<views::HeadRef>& head);
 
   // ---- sessions: see Document
   const Document& document() const { return document_; }
@@ -155,6 +178,7 @@ class Studio : public QObject {
   void pointed_changed();
   void work_changed();  // busy, progress
   void failed(const QString& message);
+  void noticed(const QString& message);    // something was chosen for the user, who may choose otherwise
   void too_large(const QString& message);  // a run does not fit; what would
 
  private:
@@ -162,15 +186,24 @@ class Studio : public QObject {
   void wake();
   void drain();
   session::ViewState clamped(session::ViewState state) const;
+  void follow();
+  session::ViewState state_of_input() const;
+  void forget_footing();
   void show_state();
   // The parts of the session that `like` has, as they are now.
   Step present_step(const Step& like) const;
   void apply(const Step& step);
   void report(const Error& error);
+  void choose_side();
 
+  std::set<int> opened_;  // by the user, and not seen yet
   LiveInput input_;
   History history_;
   Document document_;
+  // What the states of the history say of tokens and columns, they say of these; empty: of those to come.
+  std::optional<session::Footing> footing_;
+  std::optional<std::vector<int>> followed_ids_;
+  std::weak_ptr<const models::Trace> followed_;
   std::uint64_t draws_ = 0;  // seeds of generations
   double latency_ms_ = 0;
   Pointed pointed_;

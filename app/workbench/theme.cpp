@@ -2,6 +2,7 @@
 
 #include <QAbstractScrollArea>
 #include <QApplication>
+#include <QDockWidget>
 #include <QPainter>
 #include <QPalette>
 #include <QProxyStyle>
@@ -26,7 +27,8 @@ Colors colors(bool dark) {
           {0xE8, 0xEA, 0xEE}, {0x2F, 0x6F, 0xB5}, {0xFF, 0xFF, 0xFF}, {0xFF, 0xFF, 0xF0}};
 }
 
-constexpr int kFocusPx = 2;  // the frame of what has the keyboard
+constexpr int kFocusPx = 2;                        // the frame of what has the keyboard
+constexpr const char* kMadeWith = "title-height";  // of a panel: the line that Qt takes its title for
 
 // Fusion outlines its check boxes and fields darker than the window, which cannot be seen on a dark one.
 class Style final : public QProxyStyle {
@@ -75,6 +77,10 @@ class Style final : public QProxyStyle {
   }
 
   int pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const override {
+    if (metric == PM_DockWidgetTitleMargin && widget != nullptr && widget->property(kMadeWith).isValid()) {
+      const int more = QFontMetrics(QApplication::font()).height() - widget->property(kMadeWith).toInt();
+      return QProxyStyle::pixelMetric(metric, option, widget) + std::max(0, (more + 1) / 2);
+    }
     const bool frame = metric == PM_DefaultFrameWidth && qobject_cast<const QAbstractScrollArea*>(widget) != nullptr;
     return frame ? kFocusPx : QProxyStyle::pixelMetric(metric, option, widget);
   }
@@ -91,6 +97,9 @@ class Style final : public QProxyStyle {
 
   void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
                    const QWidget* widget) const override {
+    if (element == CE_DockWidgetTitle) {
+      painter->setFont(QApplication::font());  // Qt's is of the time when the panel was made
+    }
     QProxyStyle::drawControl(element, option, painter, widget);
     if (element == CE_PushButton || element == CE_CheckBox || element == CE_RadioButton) {
       frame_focus(*option, painter);
@@ -133,6 +142,10 @@ class Style final : public QProxyStyle {
 };
 
 }  // namespace
+
+void grow_title_with_text(QDockWidget& dock) {
+  dock.setProperty(kMadeWith, QFontMetrics(QApplication::font("QDockWidgetTitle")).height());
+}
 
 void apply_theme(QApplication& application, bool dark) {
   application.setStyle(new Style);

@@ -10,8 +10,8 @@
 
 namespace locus::workbench {
 
-void show_token_menu(Studio& studio, const models::Trace& trace, std::int64_t token, const QPoint& at,
-                     QWidget* parent) {
+void show_token_menu(Studio& studio, const models::Trace& trace, std::int64_t token, const TokenPlace& place,
+                     const QPoint& at, QWidget* parent) {
   const models::TokenInfo& info = trace.tokens()[static_cast<std::size_t>(token)];
   auto* menu = new QMenu(parent);
   menu->setObjectName(QStringLiteral("token-menu"));
@@ -24,18 +24,18 @@ void show_token_menu(Studio& studio, const models::Trace& trace, std::int64_t to
   add("copy-token", QStringLiteral("Copy “%1”").arg(label), copy(label));
   add("copy-id", QStringLiteral("Copy its id %1").arg(info.id), copy(QString::number(info.id)));
   menu->addSeparator();
-  const bool pinned = studio.state().query == token;
+  const bool pinned = place.pinned == token;
   add("pin-query", pinned ? QStringLiteral("Unpin") : QStringLiteral("Pin as query"),
-      [&studio, token, pinned] { studio.pin(pinned ? views::kNone : token); });
-  if (studio.state().query != views::kNone) {
-    add("pin-key", QStringLiteral("Pin as key of query %1").arg(studio.state().query),
-        [&studio, token] { studio.pin(studio.state().query, token); });
+      [&studio, known = place.token, pinned] { studio.pin(pinned ? views::Token() : known); });
+  if (place.pinned >= 0 && !trace.crosses()) {
+    add("pin-key", QStringLiteral("Pin as key of query %1").arg(place.pinned),
+        [&studio, known = place.token] { studio.pin(studio.state().query, known); });
   }
-  add("in-text", QStringLiteral("Show what it attends to in the text"), [&studio, token] {
+  add("in-text", QStringLiteral("Show what it attends to in the text"), [&studio, known = place.token] {
     session::ViewState state = studio.state();
     state.view = "attention-text";
     state.camera.reset();
-    state.query = token;
+    state.query = known;
     studio.change(state);
   });
   menu->popup(at);

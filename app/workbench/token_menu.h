@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "app/views/token.h"
 #include "models/model.h"
 
 class QPoint;
@@ -12,7 +13,13 @@ namespace locus::workbench {
 
 class Studio;
 
-// Pops up at `at`, on the screen, and goes when it is done.
-void show_token_menu(Studio& studio, const models::Trace& trace, std::int64_t token, const QPoint& at, QWidget* parent);
+struct TokenPlace {
+  views::Token token;       // as all columns know it
+  std::int64_t pinned = 0;  // the run's own token that is the chosen query; −1: none
+};
+
+// The menu of one token of a run: pops up at `at`, in screen coordinates, and deletes itself when it closes.
+void show_token_menu(Studio& studio, const models::Trace& trace, std::int64_t token, const TokenPlace& place,
+                     const QPoint& at, QWidget* parent);
 
 }  // namespace locus::workbench

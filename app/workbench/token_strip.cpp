@@ -44,8 +44,13 @@ void TokenStrip::set_trace(std::shared_ptr<const models::Trace> trace) {
       const auto counted = std::max<std::int64_t>(static_cast<std::int64_t>(n) - before, 0);
       show_positions_ = show_positions_ || trace_->tokens()[n].position != static_cast<double>(counted);
     }
+    beyond_ = trace_ ? views::beyond_trained(*trace_) : views::BeyondTrained();
     lay_out();
   }
+}
+
+bool TokenStrip::is_beyond(std::size_t token) const {
+  return beyond_.trained > 0 && trace_->tokens()[token].position >= static_cast<double>(beyond_.trained);
 }
 
 void TokenStrip::set_pinned(std::int64_t token) {
@@ -154,6 +159,13 @@ void TokenStrip::paintEvent(QPaintEvent* /*event*/) {
     if (special) {
       painter.setPen(palette().color(QPalette::Link));
       painter.drawRect(box.adjusted(0, 0, -1, -1));
+    }
+    if (is_beyond(n)) {  // underlined, and a bar where it begins
+      QColor color = palette().color(QPalette::Link);
+      painter.fillRect(QRect(box.left(), box.bottom() - 1, box.width() + kGap, 2), color);
+      if (n == 0 || !is_beyond(n - 1)) {
+        painter.fillRect(QRect(box.left() - kGap, box.top(), 2, box.height()), color);
+      }
     }
     const auto token = static_cast<std::int64_t>(n);
     if (token == query_ || token == key_) {
@@ -292,6 +304,9 @@ bool TokenStrip::viewportEvent(QEvent* event) {
                        .arg(info.position);
     text += info.bytes.empty() ? QStringLiteral("\nspecial: stands for no text")
                                : QStringLiteral("\nbytes %1 to %2").arg(info.bytes.begin).arg(info.bytes.end);
+    if (is_beyond(static_cast<std::size_t>(token))) {
+      text += QStringLiteral("\nbeyond the trained length of %1").arg(beyond_.trained);
+    }
     QToolTip::showText(help->globalPos(), text, viewport());
     return true;
   }

@@ -1,12 +1,13 @@
 // TokenStrip: the tokens of a run as chips, wrapped, with their position ids below where these do not simply count
-// from 0; the one under the pointer says what it is, a click pins it, and
-// with the focus the arrow keys move the pinned one.
+// from 0; those beyond the trained length are underlined. The one under the pointer says what it is, a click pins it,
+// and with the focus the arrow keys move the pinned one.
 #pragma once
 
 #include <QAbstractScrollArea>
 #include <memory>
 #include <vector>
 
+#include "app/views/trained_length.h"
 #include "models/model.h"
 
 namespace locus::workbench {
@@ -19,6 +20,8 @@ class TokenStrip : public QAbstractScrollArea {
 
   void set_trace(std::shared_ptr<const models::Trace> trace);
   void set_pinned(std::int64_t token);  // −1: none
+  std::int64_t pinned() const { return pinned_; }
+  std::int64_t pointed() const { return query_; }
   // Tokens that are pointed at elsewhere, framed; the query is scrolled to.
   void set_pointed(std::int64_t query, std::int64_t key);
   void set_show_ids(bool show);
@@ -54,6 +57,7 @@ class TokenStrip : public QAbstractScrollArea {
   void show_token(std::int64_t token);        // scrolls to it
   int row_height() const;
   QString position_of(std::size_t token) const;
+  bool is_beyond(std::size_t token) const;
 
   std::shared_ptr<const models::Trace> trace_;
   std::vector<Chip> chips_;
@@ -63,6 +67,7 @@ class TokenStrip : public QAbstractScrollArea {
   std::int64_t key_ = -1;
   bool show_ids_ = false;
   bool show_positions_ = false;
+  views::BeyondTrained beyond_;
 };
 
 }  // namespace locus::workbench

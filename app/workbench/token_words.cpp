@@ -61,11 +61,13 @@ std::vector<std::int64_t> found_tokens(const models::Trace& trace, const std::st
 }  // namespace
 
 InContext in_context(const models::Trace& trace, std::int64_t token, std::size_t around) {
-  const std::string& text = trace.text();
   if (token < 0 || token >= trace.length()) {
     return {};
   }
-  const Range bytes = trace.tokens()[static_cast<std::size_t>(token)].bytes;
+  return in_context(trace.text(), trace.tokens()[static_cast<std::size_t>(token)].bytes, around);
+}
+
+InContext in_context(const std::string& text, const Range& bytes, std::size_t around) {
   if (bytes.empty() || bytes.begin < 0 || static_cast<std::size_t>(bytes.end) > text.size()) {
     return {};
   }

@@ -17,6 +17,8 @@ struct InContext {
   std::string behind;
 };
 InContext in_context(const models::Trace& trace, std::int64_t token, std::size_t around);
+// The same of these bytes of a text.
+InContext in_context(const std::string& text, const Range& bytes, std::size_t around);
 
 // A token as it is read: its label, or for some of the bytes of a character that character with the part's number,
 // "第²".

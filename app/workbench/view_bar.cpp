@@ -22,6 +22,24 @@ constexpr std::array kSides = {models::Side::kDecoder, models::Side::kEncoder, m
 
 constexpr int kReferenceLetters = 14;  // of a name in its list, which is wider
 
+// Every view below the heading of its kind, which cannot be chosen.
+void fill_views(QComboBox& combo) {
+  const views::View* before = nullptr;
+  for (const views::View* view : views::views()) {
+    if (before == nullptr || before->info().group != view->info().group) {
+      combo.addItem(QString::fromStdString(views::title_of(view->info().group)));
+      auto* heading = qobject_cast<QStandardItemModel*>(combo.model())->item(combo.count() - 1);
+      heading->setFlags(Qt::NoItemFlags);
+      QFont font = combo.font();
+      font.setBold(true);
+      heading->setFont(font);
+    }
+    combo.addItem(QString::fromStdString(view->info().title), QString::fromStdString(view->info().name));
+    before = view;
+  }
+  combo.setMaxVisibleItems(combo.count());
+}
+
 void set_enabled(QComboBox* combo, int index, bool enabled, const QString& why) {
   auto* model = qobject_cast<QStandardItemModel*>(combo->model());
   QStandardItem* item = model == nullptr ? nullptr : model->item(index);
@@ -44,10 +62,7 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
   view_->setObjectName(QStringLiteral("view"));
   view_->setAccessibleName(QStringLiteral("View"));
   view_->setToolTip(QStringLiteral("What is drawn; F1 says what to look for in it"));
-  for (const views::View* view : views::views()) {
-    view_->addItem(QString::fromStdString(view->info().title), QString::fromStdString(view->info().name));
-    view_->setItemData(view_->count() - 1, QString::fromStdString(view->info().shows), Qt::ToolTipRole);
-  }
+  fill_views(*view_);
   addWidget(view_);
   label("  Layer");
   layer_ = new QSpinBox(this);
@@ -73,13 +88,13 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
     side_->addItem(QString::fromStdString(to_text(side)));
   }
   of_side_.push_back(addWidget(side_));
-  of_quantity_.push_back(label("  Show"));
+  of_quantity_.push_back(label("  Quantity"));
   quantity_ = new QComboBox(this);
   quantity_->setObjectName(QStringLiteral("quantity"));
   quantity_->setAccessibleName(QStringLiteral("Quantity"));
   quantity_->setToolTip(QStringLiteral("What a cell shows: the weight, or a part of the logit it comes from"));
-  for (const models::Quantity quantity : kQuantities) {
-    quantity_->addItem(QString::fromStdString(views::quantity_label(quantity)));
+  for (const models::Quantity quantity : kQuantities) {  // called as --quantity calls them
+    quantity_->addItem(QString::fromStdString(models::to_text(quantity)));
   }
   of_quantity_.push_back(addWidget(quantity_));
   label(" ");
@@ -149,11 +164,10 @@ void ViewBar::refresh() {
   if (!columns.empty()) {
     reference_->setCurrentIndex(static_cast<int>(views::reference_of(studio_.view_input())));
   }
-  for (int n = 0; n < view_->count(); ++n) {
-    const views::View& view = *views::views()[static_cast<std::size_t>(n)];
-    const Status available = columns.empty() ? Status() : view.available(columns.front());
-    set_enabled(view_, n, available.ok(),
-                QString::fromStdString(available.ok() ? view.info().shows : available.error().message));
+  for (const views::View* view : views::views()) {
+    const Status available = columns.empty() ? Status() : view->available(columns.front());
+    set_enabled(view_, view_->findData(QString::fromStdString(view->info().name)), available.ok(),
+                QString::fromStdString(available.ok() ? view->info().shows : available.error().message));
   }
   const bool gates = std::any_of(columns.begin(), columns.end(),
                                  [](const views::Column& column) { return column.trace->model().has_gates; });
@@ -170,7 +184,8 @@ void ViewBar::refresh() {
                         : of_gates   ? QStringLiteral("Only contextual encodings (CoPE) have gates and positions")
                         : of_content ? QStringLiteral("This encoding has no part that can be told from the content")
                                      : QString();
-    set_enabled(quantity_, n, (!of_parts || parts) && (!of_gates || gates) && (!of_content || content), why);
+    const bool possible = (!of_parts || parts) && (!of_gates || gates) && (!of_content || content);
+    set_enabled(quantity_, n, possible, possible ? QString::fromStdString(views::quantity_label(quantity)) : why);
   }
   filling_ = false;
 }

@@ -36,7 +36,12 @@ Welcome::Welcome(bool has_figures, QWidget* parent) : QDialog(parent) {
     layout->addSpacing(layout->spacing());
     layout->addWidget(button);
     write(text);
-    connect(button, &QPushButton::clicked, this, wanted);
+    // What is chosen is seen whole: dialogs that a choice opens are not below this one, and it does not come back.
+    connect(button, &QPushButton::clicked, this, [this, wanted] {
+      hide();
+      Q_EMIT(this->*wanted)();
+      close();
+    });
   };
   if (has_figures) {
     step("welcome-figure", QStringLiteral("Look at a figure of the papers"),

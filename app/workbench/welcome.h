@@ -1,4 +1,4 @@
-// Welcome: three steps to begin with, each a click. Shown at the first start and by Help > Getting started.
+// Welcome: steps to begin with, each a click, which closes it. Shown at the first start and by Help > Getting started.
 #pragma once
 
 #include <QDialog>

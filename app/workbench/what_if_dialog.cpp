@@ -57,6 +57,7 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
   setWindowTitle(QStringLiteral("What if: %1").arg(name));
   auto* form = new QFormLayout(this);
   says_ = new QLabel(this);
+  says_->setTextFormat(Qt::PlainText);
   says_->setObjectName(QStringLiteral("what-if-own"));
   says_->setWordWrap(true);
   says_->setText(

@@ -45,10 +45,11 @@ struct RenderedSession {
 // Draws every figure of a session (its bookmarks, or its state when it has none) as PNG and PDF into `folder`. A
 // checkpoint that is not there is left out with a warning, and so is a figure that cannot do without it. Opens
 // checkpoints and runs models on the calling thread. Needs a QGuiApplication (offscreen will do). Errors: those of the
-// session, of checkpoints that are there, and of views; kBadInput when the folder cannot be written.
+// session, of checkpoints that are there, and of views; kBadInput when the folder cannot be written. Says which figure
+// it is at.
 Result<RenderedSession> render_session(const std::filesystem::path& session, const std::filesystem::path& folder,
-                                       const StopToken& stop = {});
-// The same of one that is open; says which figure it is at.
+                                       const StopToken& stop = {}, const Progress& progress = {});
+// The same of one that is open.
 Result<RenderedSession> render_session(const session::Session& session, const std::filesystem::path& folder,
                                        const StopToken& stop, const Progress& progress);
 

@@ -4,6 +4,8 @@
 // whether it waits, runs or has finished without being delivered. Waiting jobs run by priority, then in the order they
 // came. Work sees only what was moved into it; its result travels back as a value and is handed over by drain(), on the
 // thread that calls it.
+//
+// A long job rests between its parts: waiting jobs of a more urgent priority run there, within it.
 #pragma once
 
 #include <chrono>
@@ -51,6 +53,13 @@ class Worker {
   // The slot's job is forgotten: stopped, and nothing delivered.
   void drop(const std::string& slot);
 
+  // Runs what waits and is more urgent than the job that calls this, and returns. Called by work, on the worker.
+  void rest();
+
+  // Hands `news` over as a result is, before the result, unless the job that calls this is replaced. Called by work, on
+  // the worker.
+  void tell(std::function<void()> news);
+
   // Hands over what has finished, one result after the other: what one delivery replaces or drops is not delivered any
   // more. Returns how many were. Call from one thread.
   int drain();
@@ -63,17 +72,35 @@ class Worker {
     double elapsed_ms = 0;
   };
   State state() const;
+
+  // The jobs for a list: the running one first, then the waiting ones in the order they will run, and the last hundred
+  // that ended. Jobs without a name ("") are not listed.
+  struct Listed {
+    enum class State { kWaiting, kRunning, kDone, kFailed, kCancelled };
+    std::uint64_t number = 0;
+    std::string what;
+    State state = State::kWaiting;
+    double elapsed_ms = 0;  // of the whole work that a step belongs to; 0 while it waits
+    ProgressReport progress;
+  };
+  std::vector<Listed> list() const;
+  // As cancel(slot), of that job alone.
+  void cancel_job(std::uint64_t number);
   // Nothing waits, runs, or is finished and undelivered.
   bool idle() const;
 
  private:
   using Deliver = std::function<void()>;
+  struct Ended {
+    Deliver deliver;
+    Listed::State state = Listed::State::kDone;
+  };
   struct Job {
     Priority priority = Priority::kForward;
     std::uint64_t number = 0;
     std::string slot;
     std::string what;
-    std::function<Deliver(StopToken, const Progress&)> work;
+    std::function<Ended(StopToken, const Progress&)> work;
     std::function<Deliver()> cancelled;
     std::optional<Clock::time_point> since;
   };
@@ -81,13 +108,26 @@ class Worker {
     std::uint64_t number = 0;
     std::string slot;
     Deliver deliver;
+    bool last = true;  // of the job
+  };
+  // A job that runs; those behind it in the list run within it, while it rests.
+  struct Running {
+    std::uint64_t number = 0;
+    Priority priority = Priority::kForward;
+    std::string slot;
+    std::string what;
+    ProgressReport progress;
+    Clock::time_point started;
+    std::stop_source stop;
   };
   void enqueue(Job job);
   void loop(const StopToken& closing);
   std::optional<Job> take(const StopToken& closing);
+  Job take_next();                                // with mutex_ held; one waits
   std::vector<Job>::const_iterator next() const;  // with mutex_ held
   void run(const Job& job);
-  void finish(const Job& job, Deliver deliver);
+  void finish(const Job& job, Ended ended);
+  void note(std::uint64_t number, const std::string& what, Listed::State state, double elapsed_ms);  // with mutex_ held
   // The next result to hand over, of jobs up to number `last`.
   std::optional<Finished> take_finished(std::uint64_t last);
   void forget(const std::string& slot);  // with mutex_ held
@@ -99,12 +139,9 @@ class Worker {
   std::vector<Finished> finished_;
   std::map<std::string, std::uint64_t> newest_;  // slot → number of its newest job
   std::uint64_t count_ = 0;
-  std::string running_slot_;
-  std::uint64_t running_number_ = 0;  // 0: nothing runs
-  std::stop_source running_stop_;
-  State state_;
-  Clock::time_point started_;
-  std::jthread thread_;  // last: started when everything above exists
+  std::vector<Running> running_;
+  std::vector<Listed> history_;  // oldest first
+  std::jthread thread_;          // last: started when everything above exists
 };
 
 // The error that a job's exception becomes; call in a catch block.
@@ -120,14 +157,18 @@ void Worker::submit(Priority priority, std::string slot, std::string what,
   job.slot = std::move(slot);
   job.what = std::move(what);
   job.since = since;
-  job.work = [work = std::move(work), handler](StopToken stop, const Progress& progress) -> Deliver {
+  job.work = [work = std::move(work), handler](StopToken stop, const Progress& progress) -> Ended {
     auto result = std::make_shared<std::optional<Result<T>>>();
     try {
       result->emplace(work(std::move(stop), progress));
     } catch (...) {
       result->emplace(error_of_current_exception());
     }
-    return [result, handler] { (*handler)(std::move(**result)); };
+    const Result<T>& made = **result;
+    const auto state = made.ok()                                    ? Listed::State::kDone
+                       : made.error().code == ErrorCode::kCancelled ? Listed::State::kCancelled
+                                                                    : Listed::State::kFailed;
+    return {[result, handler] { (*handler)(std::move(**result)); }, state};
   };
   job.cancelled = [handler]() -> Deliver { return [handler] { (*handler)(Result<T>(locus::cancelled())); }; };
   enqueue(std::move(job));

@@ -1,0 +1,48 @@
+// ExportPreview: a figure as it will be written, at first in its true size; nearer by the list below it, Ctrl and the
+// wheel, or Ctrl with + and −. It is drawn anew at every zoom, so that its type and its cells are judged as on paper.
+#pragma once
+
+#include <QPointF>
+#include <QWidget>
+
+#include "app/session/paper_input.h"
+#include "app/workbench/export_job.h"
+
+class QComboBox;
+class QLabel;
+class QScrollArea;
+
+namespace locus::workbench {
+
+class Studio;
+
+class ExportPreview : public QWidget {
+  Q_OBJECT
+
+ public:
+  ExportPreview(Studio& studio, QWidget* parent);
+
+  // Draws the job's figure on that paper; what is drawn before gives way to it.
+  void show_figure(const ExportJob& job, const session::PaperState& paper);
+  // Nothing more is drawn.
+  void stop();
+  double zoom() const;  // 1: true size
+
+ protected:
+  bool eventFilter(QObject* object, QEvent* event) override;
+
+ private:
+  void draw();
+  void step_zoom(int by, const QPointF& around);
+  void show_picture(const QPixmap& picture);
+
+  Studio& studio_;
+  ExportJob job_;
+  session::PaperState paper_;
+  QScrollArea* scroll_ = nullptr;
+  QLabel* label_ = nullptr;
+  QComboBox* zoom_ = nullptr;
+  QPointF around_{0.5, 0.5};  // of the visible part: what stays where it is as the zoom changes
+};
+
+}  // namespace locus::workbench

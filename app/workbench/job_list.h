@@ -1,0 +1,50 @@
+// JobButton: a button of the status bar that opens the list of work: what waits, runs, and ran, each with its time, and
+// Cancel for what is not over.
+#pragma once
+
+#include <QDialog>
+#include <QTimer>
+#include <QToolButton>
+
+#include "app/workbench/studio.h"
+
+class QTreeWidget;
+class QTreeWidgetItem;
+
+namespace locus::workbench {
+
+class JobList : public QDialog {
+  Q_OBJECT
+
+ public:
+  JobList(Studio& studio, QWidget* parent);
+
+  // As the worker has it now.
+  void refresh();
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
+
+ private:
+  void fill(QTreeWidgetItem* item, const Worker::Listed& job);
+
+  Studio& studio_;
+  QTreeWidget* tree_;
+  QTimer clock_;  // runs while the list is seen
+};
+
+class JobButton : public QToolButton {
+  Q_OBJECT
+
+ public:
+  JobButton(Studio& studio, QWidget* parent);
+
+ private:
+  void open();
+
+  Studio& studio_;
+  JobList* list_ = nullptr;  // once it was asked for
+};
+
+}  // namespace locus::workbench
