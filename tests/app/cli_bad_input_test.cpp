@@ -129,4 +129,25 @@ TEST_F(CliBadInput, ConfigOfAnotherWorld) {
   expect_error(run_locus({"info", folder.string()}), 4, "whisper");
 }
 
+// Layers behind the last one, of which nobody reads: `info` names them, nothing is computed.
+TEST_F(CliBadInput, TensorsThatTheConfigurationHasNot) {
+  const fs::path folder = copy("further");
+  std::string config = read_text(folder / "config.json");
+  replace(config, "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1");
+  write(folder / "config.json", config);
+  const auto info = run_locus({"info", folder.string()});
+  EXPECT_EQ(info.status, 0) << info.err;
+  EXPECT_NE(info.out.find("model.layers.1.mlp.up_proj.weight"), std::string::npos) << info.out;
+  const std::string why = "expected no tensors beside those that the configuration says, found model.layers.1.";
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"run", folder.string(), "--text", "one"},
+        {"figure", "attention", folder.string(), "--text", "one", "--data", file("further.npy")},
+        {"verify", folder.string(), "--text", "one"},
+        {"effect", folder.string(), "--text", "one", "--edit", "head 0.0 zero"},
+        {"evaluate", "text", folder.string(), "--validate", file("corpus.txt")},
+        {"train", "text", "--corpus", file("corpus.txt"), "--from", folder.string(), "--out", file("never")}}) {
+    expect_error(run_locus(line), 3, why);
+  }
+}
+
 }  // namespace

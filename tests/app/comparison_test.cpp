@@ -92,7 +92,7 @@ TEST(Comparison, UnlinkedColumnsShowTheirOwnHead) {
   ViewInput input = input_of_slopes({0.2, 0.2});
   input.layer = 1;
   input.head = 2;
-  input.unlinked = {{kNone, 0}, {0, 3}};
+  input.columns[1].own = HeadRef{0, 3};
   auto figure = attention().figure(input);
   ASSERT_TRUE(figure.ok()) << figure.error().describe();
   EXPECT_EQ(figure->panels[0].title, "a · layer 1, head 2");
@@ -102,7 +102,7 @@ TEST(Comparison, UnlinkedColumnsShowTheirOwnHead) {
   figure = attention().figure(input);
   EXPECT_EQ(figure->panels[0].title, "a · layer 2, head 2");
   EXPECT_EQ(figure->panels[1].title, "b ⚮ layer 0, head 3");
-  input.unlinked[1].layer = 9;
+  input.columns[1].own->layer = 9;
   EXPECT_EQ(attention().figure(input).error().code, ErrorCode::kUsage);
 }
 
@@ -155,14 +155,28 @@ TEST(Comparison, AColumnsOwnTextIsKeptInFilesAndNames) {
   input.text = "another";
   EXPECT_EQ(session::input_of(entry, input, {}).text, entry.text);
   session::Session session;
-  session.checkpoints = {entry};
-  session.state.unlinked = {{kNone, 0}, {2, kMean}};
+  session.checkpoints = {entry, entry};
+  session.checkpoints[1].own = HeadRef{2, kMean};
   session.state.reference = 1;
   const auto again = session::parse_session(nlohmann::json::parse(session::to_json(session, "/")), "s.json", "/");
   ASSERT_TRUE(again.ok()) << again.error().describe();
   EXPECT_EQ(again->checkpoints, session.checkpoints);
-  EXPECT_EQ(again->state.unlinked, session.state.unlinked);
   EXPECT_EQ(again->state.reference, 1);
+}
+
+// Files that say it of places, and the command line.
+TEST(Comparison, HeadsThatAreSaidByPlaceAreTheColumnsOwn) {
+  session::Session session;
+  session.checkpoints = {{"/there/a", {}, true}, {"/there/hidden", {}, false}, {"/there/b", {}, true}};
+  session.state.unlinked = {{kNone, 0}, {2, kMean}};
+  session.bookmarks.push_back({"one", session.state, {}, {session.checkpoints[0], session.checkpoints[2]}});
+  const auto read = session::parse_session(nlohmann::json::parse(session::to_json(session, "/")), "s.json", "/");
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  EXPECT_TRUE(read->state.unlinked.empty());
+  EXPECT_FALSE(read->checkpoints[0].own || read->checkpoints[1].own);
+  EXPECT_EQ(read->checkpoints[2].own, (HeadRef{2, kMean}));
+  EXPECT_TRUE(read->bookmarks[0].state.unlinked.empty());
+  EXPECT_EQ(read->bookmarks[0].columns[1].own, (HeadRef{2, kMean}));
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ TEST(EditViews, KnockOutOfATokenIsItsLogProbability) {
   const models::Trace& untouched = *input.columns.front().trace;
   const auto changed = edited(model, "head 1.2 zero")->run(text());
   ASSERT_TRUE(changed.ok());
-  input.options = Settings{{"measure", std::string("logit")}, {"null", std::int64_t{0}}};
+  input.options = Settings{{"to", std::string("zero")}, {"measure", std::string("logit")}, {"null", std::int64_t{0}}};
   const std::int64_t best = untouched.top(1).front().id;
   expect_near(at(exported("knock-out", input), 1, 2), share(**changed, best) - share(untouched, best), 1e-4);
   input.options.set("token", std::string("7"));
@@ -106,6 +106,7 @@ TEST(EditViews, KnockOutsNullIsTheEffectOnShuffledTexts) {
   ViewInput input = input_of();
   const Column& column = input.columns.front();
   models::KnockOutOptions options;
+  options.to = models::HeadTo::kMean;  // as the view has it
   const auto shuffled = models::knock_out_shuffled(*column.model, *column.trace, options, 4, 9);
   ASSERT_TRUE(shuffled.ok()) << shuffled.error().describe();
   ASSERT_EQ(shuffled->size(), 4U);
@@ -119,7 +120,7 @@ TEST(EditViews, KnockOutsNullIsTheEffectOnShuffledTexts) {
   EXPECT_EQ(exported("knock-out", input).values, low.values);
   input.options.set("export", std::string("null-high"));
   EXPECT_EQ(exported("knock-out", input).values, high.values);
-  // Cells within the range are struck, no others.
+  // Cells within the range have a stroke, no others.
   input.options.set("export", std::string("effect"));
   const Data effect = exported("knock-out", input);
   std::size_t struck = 0;
@@ -129,7 +130,43 @@ TEST(EditViews, KnockOutsNullIsTheEffectOnShuffledTexts) {
   const figure::Panel panel = view_of("knock-out").figure(input)->panels.front();
   ASSERT_TRUE(std::holds_alternative<figure::Curve>(panel.layers.back()));
   EXPECT_EQ(std::get<figure::Curve>(panel.layers.back()).x.size(), 6 * struck) << "two strokes a cell";
-  EXPECT_NE(panel.note.find("struck: " + std::to_string(struck) + " of "), std::string::npos) << panel.note;
+  EXPECT_NE(panel.note.find("stroke: " + std::to_string(struck) + " of "), std::string::npos) << panel.note;
+}
+
+// The interval is that of the tokens' changes of loss, taken pair by pair; a ring stands where it holds 0.
+TEST(EditViews, KnockOutsMarginIsTheIntervalOfPairedLosses) {
+  ViewInput input = input_of();
+  const auto model = input.columns.front().model;
+  input.options = Settings{{"null", std::int64_t{0}}};
+  const Data effect = exported("knock-out", input);
+  const figure::Panel panel = view_of("knock-out").figure(input)->panels.front();
+  input.options.set("export", std::string("margin"));
+  const Data margin = exported("knock-out", input);
+  const auto of_head = models::effect_of_edits(*edited(model, "head 1.2 mean"), text());
+  ASSERT_TRUE(of_head.ok());
+  const std::vector<double>& changes = of_head->delta;
+  const auto count = static_cast<double>(changes.size());
+  double mean = 0;
+  double squares = 0;
+  for (const double each : changes) {
+    mean += each / count;
+  }
+  for (const double each : changes) {
+    squares += (each - mean) * (each - mean);
+  }
+  const double half = 1.976 * std::sqrt(squares / (count - 1) / count);  // Student's 97.5 % quantile of about 152
+  ASSERT_NEAR(count, 153, 2);
+  expect_near(at(effect, 1, 2), mean, 2e-5);
+  EXPECT_NEAR(at(margin, 1, 2), half, 2e-3 * half);
+  std::size_t rings = 0;
+  for (std::size_t cell = 0; cell < effect.values.size(); ++cell) {
+    rings += std::abs(effect.values[cell]) <= margin.values[cell] ? 1 : 0;
+  }
+  EXPECT_NE(panel.note.find("ring: " + std::to_string(rings) + " of 16"), std::string::npos) << panel.note;
+  ASSERT_GT(rings, 0U);
+  EXPECT_EQ(std::get<figure::Curve>(panel.layers.back()).x.size(), 18 * rings);
+  input.options.set("measure", std::string("kl"));
+  EXPECT_FALSE(view_of("knock-out").data(input).ok()) << "a mean divergence has no interval around 0";
 }
 
 // A text of one letter is the same in any order, so its null is the effect itself.
@@ -142,7 +179,7 @@ TEST(EditViews, KnockOutsNullOfATextWithoutOrderIsItsEffect) {
     const auto effect = models::knock_out(*column.model, *column.trace, options);
     const auto shuffled = models::knock_out_shuffled(*column.model, *column.trace, options, 2, 1);
     ASSERT_TRUE(effect.ok() && shuffled.ok());
-    EXPECT_EQ((*shuffled)[1].values, effect->values);
+    EXPECT_EQ((*shuffled)[1].values, effect->effect.values);
   }
 }
 
@@ -179,8 +216,26 @@ TEST(EditViews, AnImagesNullShufflesItsPatches) {
   const auto effect = models::knock_out(*column.model, *column.trace, options);
   const auto shuffled = models::knock_out_shuffled(*column.model, *column.trace, options, 2, 1);
   ASSERT_TRUE(effect.ok() && shuffled.ok());
-  EXPECT_NE((*shuffled)[0].values, effect->values);
+  EXPECT_NE((*shuffled)[0].values, effect->effect.values);
   EXPECT_NE((*shuffled)[0].values, (*shuffled)[1].values);
+}
+
+// What stands before a moved token cannot know of it: those positions' zeros are no part of the mean.
+TEST(EditViews, AMovesDivergenceIsTheMeanOverThePositionsItReaches) {
+  ViewInput input = input_of();
+  const auto effect = models::effect_of_edits(*edited(input.columns.front().model, "shift 120:124 by 5"), text());
+  ASSERT_TRUE(effect.ok());
+  double sum = 0;
+  for (std::size_t n = 0; n < effect->kl.size(); ++n) {
+    if (n < 120) {
+      EXPECT_NEAR(effect->kl[n], 0, 1e-7) << n;
+    } else {
+      sum += effect->kl[n];
+    }
+  }
+  input.options = Settings{{"tokens", std::string("120:124")}, {"by", std::string("5:5:1")}};
+  const Data curve = exported("move", input);
+  expect_near(at(curve, 0, column_named(curve, "kl")), sum / static_cast<double>(effect->kl.size() - 120), 1e-5);
 }
 
 TEST(EditViews, AMapOfMovesHasTheCurveOfEachToken) {

@@ -74,6 +74,24 @@ TEST_F(Journal, PathsStayRightFromTheJournalToTheStates) {
   EXPECT_TRUE(std::filesystem::equivalent(session::load_session(*left)->checkpoints.front().path, checkpoint, code));
 }
 
+TEST_F(Journal, AStateKnowsTheFileItIsOf) {
+  const auto file = folder_ / "with \"quotes\".locus.json";
+  workbench::Journal journal(folder_);
+  ASSERT_TRUE(journal.keep(session_of("no file")).ok());
+  EXPECT_EQ(file_of(journal.states().front().file), "");
+  ASSERT_TRUE(journal.keep(session_of("own"), file).ok());
+  EXPECT_EQ(file_of(journal.states().front().file), file);
+  EXPECT_EQ(session::load_session(journal.states().front().file)->input.text, "own");
+  EXPECT_EQ(file_of(folder_ / "nowhere"), "");
+  std::filesystem::create_directories(folder_ / "journal");
+  ASSERT_TRUE(journal.write(session_of("now"), file).ok());
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ / "journal")) {
+    if (entry.path().extension() == ".json") {
+      EXPECT_EQ(file_of(entry.path()), file);
+    }
+  }
+}
+
 TEST_F(Journal, AFolderThatCannotBeWrittenIsAnError) {
   std::ofstream(folder_) << "a file";
   workbench::Journal journal(folder_);

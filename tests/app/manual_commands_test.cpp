@@ -131,7 +131,7 @@ void run_page(const locus::manual::Page& page, const Workplace& workplace) {
 TEST(ManualCommands, OfEveryViewRun) {
   const Workplace workplace;
   for (const auto& page : locus::manual::pages()) {
-    if (page.group == "Views") {
+    if (page.group.starts_with("Views")) {
       EXPECT_FALSE(commands_of(page.text).empty()) << page.name;
       run_page(page, workplace);
     }
@@ -141,7 +141,7 @@ TEST(ManualCommands, OfEveryViewRun) {
 TEST(ManualCommands, OfAllOtherPagesRun) {
   const Workplace workplace;
   for (const auto& page : locus::manual::pages()) {
-    if (page.group != "Views") {
+    if (!page.group.starts_with("Views")) {
       run_page(page, workplace);
     }
   }

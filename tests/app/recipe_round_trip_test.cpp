@@ -53,7 +53,7 @@ const std::map<std::string, Drawn>& figures() {
       {"training-curve", {"text-rope text-cope", R"("options": {"training-curve": {"of": "both"}})", R"("ids": [0])"}},
       {"heads", {"text-rope", R"("layer": 0)"}},
       {"head-difference", {"text-rope text-rope:2000", R"("layer": 0)"}},
-      {"knock-out", {"text-rope", R"("options": {"knock-out": {"to": "uniform", "measure": "kl"}})"}},
+      {"knock-out", {"text-rope", R"("options": {"knock-out": {"to": "uniform", "measure": "kl", "null": 8}})"}},
       {"move", {"text-rope text-rope:2000", R"("options": {"move": {"tokens": "8:10", "by": "-4:4:2"}})"}},
       {"logit-lens", {"text-rope", R"("options": {"logit-lens": {"token": "e"}})"}},
       {"logit-attribution",

@@ -57,7 +57,8 @@ TEST(StateFields, AFieldOfOneLineIsInFilesRecipesFlagsAndHelp) {
   CLI::App app;
   std::vector<cli::Option> table;
   cli::StateFlags flags(fields);
-  cli::Arguments arguments(app, table, "figure");
+  std::vector<cli::NamedFiles> files;
+  cli::Arguments arguments(app, table, files, "figure");
   flags.declare(arguments);
   EXPECT_NE(app.help().find("--tilt"), std::string::npos);
   EXPECT_NE(app.help().find("How far the map leans"), std::string::npos);
@@ -73,8 +74,8 @@ TEST(StateFields, EveryFieldIsReadBackAsItIsWritten) {
   state.layer = 3;
   state.head = views::kMean;
   state.partners = {{3, -1}, {2, 5}};
-  state.query = 9;
-  state.key = 4;
+  state.query = {9, views::TokenText{{12, 15}, 1}};
+  state.key = {4, views::TokenText{{5, 5}, 0}};
   state.quantity = models::Quantity::kContribution;
   state.side = models::Side::kCross;
   state.reduction = Reduction::kMean;

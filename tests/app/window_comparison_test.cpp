@@ -64,7 +64,7 @@ TEST_F(WindowComparison, AnUnlinkedColumnMovesAlone) {
   ASSERT_TRUE(key(Qt::Key_2));
   ASSERT_TRUE(key(Qt::Key_U));
   EXPECT_EQ(titles()[1], "steep · layer 1, head 0");
-  EXPECT_TRUE(window_->studio().state().unlinked.empty());
+  EXPECT_FALSE(window_->studio().columns()[1]->entry.own);
 }
 
 TEST_F(WindowComparison, AColumnReadsATextOfItsOwn) {

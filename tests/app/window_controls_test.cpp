@@ -26,6 +26,25 @@ TEST_F(WindowControls, UndoWorksAfterItsMenuWasSeen) {
   EXPECT_EQ(window_->studio().state().layer, 1);
 }
 
+// Keys that change nothing leave nothing to undo: one press of Ctrl+Z brings back what was there.
+TEST_F(WindowControls, UndoFromTheCanvasUndoesOneStepThatWasSeen) {
+  open("gentle");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  press(window_->canvas(), Qt::Key_Down);
+  press(window_->canvas(), Qt::Key_Down);
+  for (const Qt::Key key : {Qt::Key_Down, Qt::Key_Down, Qt::Key_F, Qt::Key_Escape, Qt::Key_N}) {
+    press(window_->canvas(), key);  // the last layer, no camera, no pin, no range
+  }
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(window_->studio().state().layer, 2);
+  press(window_->canvas(), Qt::Key_Z, {}, Qt::ControlModifier);
+  EXPECT_EQ(window_->studio().state().layer, 1);
+  press(window_->canvas(), Qt::Key_Z, {}, Qt::ControlModifier);
+  EXPECT_EQ(window_->studio().state().layer, 0);
+  ASSERT_TRUE(settle());
+}
+
 TEST_F(WindowControls, TurnsOfTheWheelAreOneStepForUndo) {
   open("gentle");
   type("one two three");

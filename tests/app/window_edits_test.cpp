@@ -14,6 +14,7 @@
 #include "app/session/shared_options.h"
 #include "app/workbench/edits_dialog.h"
 #include "app/workbench/live_edit.h"
+#include "app/workbench/manual_window.h"
 #include "app/workbench/position_ruler.h"
 #include "tests/support/paths.h"
 
@@ -80,6 +81,48 @@ TEST_F(WindowEdits, WhatIsTypedRunsBesideTheUntouched) {
   EXPECT_TRUE(line->text().isEmpty());
   list->item(0)->setCheckState(Qt::Unchecked);
   ASSERT_TRUE(wait([&] { return column(1).entry.edits.empty(); }));
+}
+
+TEST_F(WindowEdits, AnEditedColumnStartsWhereItsOriginalIs) {
+  window_->studio().set_own_head(0, views::HeadRef{2, 1});
+  ASSERT_TRUE(settle());
+  LiveEdit(window_->studio(), nullptr).make(column(0).id, *models::parse_edit("head 2.1 uniform", 0));
+  ASSERT_TRUE(wait([&] { return window_->studio().columns().size() == 2; }));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(column(1).entry.own, (views::HeadRef{2, 1}));
+  const auto& panels = window_->studio().figure()->panels;
+  ASSERT_EQ(panels.size(), 2U);
+  for (const figure::Panel& panel : panels) {
+    EXPECT_NE(panel.title.find("⚮ layer 2, head 1"), std::string::npos) << panel.title;
+  }
+}
+
+TEST_F(WindowEdits, TheDialogSpeaksOfTheLineAndOfTheHeadThatIsShown) {
+  session::ViewState state = window_->studio().state();
+  state.layer = 1;
+  state.head = 2;
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  EditsDialog dialog(window_->studio(), column(0).id, window_.get());
+  dialog.setAttribute(Qt::WA_DeleteOnClose, false);
+  dialog.show();
+  auto* presets = find<QComboBox>(dialog, "edits-presets");
+  auto* line = find<QLineEdit>(dialog, "edits-line");
+  auto* says = find<QLabel>(dialog, "edits-error");
+  Q_EMIT presets->activated(1);
+  EXPECT_EQ(line->text(), QStringLiteral("head 1.2 zero"));
+  EXPECT_NE(line->placeholderText().indexOf(QStringLiteral("head 1.2 ")), -1);
+  for (const char* words : {"head 99.0 zero", "nothing", "head 0.0 wave", "shift 0:99 by 1", "bias all.all d+"}) {
+    says->clear();
+    line->setText(QLatin1String(words));
+    ASSERT_TRUE(wait([&] { return !says->text().isEmpty(); })) << words;
+    EXPECT_EQ(says->text().indexOf(QStringLiteral("edits[")), -1) << says->text().toStdString();
+    EXPECT_NE(says->text().indexOf(QStringLiteral("xpected")), -1) << says->text().toStdString();
+  }
+  auto* about = find<QLabel>(dialog, "edits-about");
+  Q_EMIT about->linkActivated(QStringLiteral("edits"));
+  EXPECT_EQ(ManualWindow::of(window_.get()).page().place().page, "edits");
+  EXPECT_TRUE(ManualWindow::of(window_.get()).isVisible());
 }
 
 // Every preset can be read and has its place in the model; what is typed instead goes on from there.

@@ -13,6 +13,7 @@
 #include "app/session/recipe.h"
 #include "app/workbench/export.h"
 #include "app/workbench/export_dialog.h"
+#include "core/base/atomic_file.h"
 #include "renderers/paper/paper.h"
 #include "tests/support/paths.h"
 
@@ -54,6 +55,23 @@ class WindowExport : public WindowTest {
 
   QTemporaryDir files_;
 };
+
+TEST_F(WindowExport, NothingThatIsOpenIsOverwritten) {
+  const auto weights = folder() / "gentle" / "model.safetensors";
+  ASSERT_TRUE(write_file(weights, "weights").ok());
+  for (const char* name : {"figure.png", "numbers.npy"}) {
+    std::filesystem::create_symlink(weights, folder() / name);
+    auto job = export_job(window_->studio(), folder() / name);
+    ASSERT_TRUE(job.ok());
+    job->data = std::string(name) == "numbers.npy";
+    std::optional<Error> error;
+    submit_export(window_->studio(), *std::move(job),
+                  [&](const auto& files) { error = files.ok() ? internal("it was written") : files.error(); });
+    ASSERT_TRUE(wait([&] { return error.has_value(); }));
+    EXPECT_EQ(error->code, ErrorCode::kUsage) << error->describe();
+    EXPECT_EQ(*read_file(weights, 100), "weights");
+  }
+}
 
 TEST_F(WindowExport, DroppedFiguresAndRecipesOpenWhatTheyShow) {
   session::ViewState state = window_->studio().state();

@@ -1,6 +1,7 @@
 // The bundled session as a user finds it: every figure of the papers a click away, with the checkpoints it needs.
 #include "tests/support/window.h"
 
+#include <QAction>
 #include <QListWidget>
 #include <QMouseEvent>
 #include <QPushButton>
@@ -137,6 +138,43 @@ TEST_F(WindowFigures, AKeptViewComesBackWithItsTextAndColumns) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(window_->studio().columns().size(), 2U);
   EXPECT_EQ(window_->studio().input().text, "one two three");
+}
+
+// What is shown then is something else, which Update would put in its place.
+TEST_F(WindowFigures, AFigureThatWasUndoneIsChosenNoMore) {
+  opener_ = open_fake;
+  make_window();
+  open("gentle");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  window_->studio().add_bookmark("One");
+  window_->studio().add_bookmark("Other");
+  auto* update = window_->findChild<QAction*>(QStringLiteral("figure-update"));
+  EXPECT_FALSE(update->isEnabled());
+  click(0);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(list().currentRow(), 0);
+  EXPECT_TRUE(update->isEnabled());
+  session::ViewState state = window_->studio().state();
+  state.layer = 2;
+  window_->studio().change(state);
+  window_->studio().undo();  // of what was done since
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(list().currentRow(), 0);
+  window_->studio().undo();  // of the figure
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(list().currentRow(), -1);
+  EXPECT_FALSE(update->isEnabled());
+  click(1);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(list().currentRow(), 1);
+  EXPECT_TRUE(update->isEnabled());
+  window_->studio().undo();
+  window_->studio().undo();  // of keeping it
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(list().count(), 1);
+  EXPECT_EQ(list().currentRow(), -1);
+  EXPECT_FALSE(update->isEnabled());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "app/workbench/journal.h"
 #include "core/base/atomic_file.h"
 #include "tests/support/paths.h"
 
@@ -87,6 +88,34 @@ TEST_F(WindowKept, WhatAKilledProgramShowedIsOfferedAndRestored) {
   make_window();
   window_->open_first();
   EXPECT_EQ(window_->findChild<QMessageBox*>(QStringLiteral("recovery")), nullptr);
+}
+
+// Save goes to the file that the session was of, and what that file has not is a change.
+TEST_F(WindowKept, ARecoveredSessionKnowsItsFile) {
+  const auto file = folder() / "own.locus.json";
+  session::Session saved;
+  saved.input.text = "as saved";
+  ASSERT_TRUE(session::save_session(saved, file).ok());
+  {
+    Journal journal(folder());
+    session::Session typed = saved;
+    typed.input.text = "typed since";
+    ASSERT_TRUE(journal.keep(typed, file).ok());
+  }
+  for (QMenu* menu : window_->findChildren<QMenu*>()) {
+    if (menu->title().startsWith(QStringLiteral("Earlier"))) {
+      Q_EMIT menu->aboutToShow();
+      ASSERT_EQ(menu->actions().size(), 1);
+      menu->actions().front()->trigger();
+    }
+  }
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(text(), "typed since");
+  EXPECT_EQ(window_->studio().document().path(), file);
+  EXPECT_TRUE(window_->studio().has_changes());
+  press_save();
+  EXPECT_EQ(session::load_session(file)->input.text, "typed since");
+  EXPECT_FALSE(window_->studio().has_changes());
 }
 
 TEST_F(WindowKept, AProgramThatClosedLeavesNoJournal) {

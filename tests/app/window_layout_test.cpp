@@ -250,5 +250,70 @@ TEST_F(WindowLayout, OptionsOfEveryViewAreReachedAndOperatedByKeys) {
   EXPECT_TRUE(settle());
 }
 
+// No view asks for more than a small screen has, with its options, whatever width they are wrapped at; and a window
+// that was small gives its panels back what it took from them.
+TEST_F(WindowLayout, NoViewNeedsMoreThanSevenHundredPixels) {
+  open("gentle");
+  open("steep");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  constexpr int kMaxHeight = 700;
+  for (const int width : {1000, 1280}) {
+    for (const views::View* view : views::views()) {
+      session::ViewState state = window_->studio().state();
+      state.view = view->info().name;
+      window_->studio().change(state);
+      window_->resize(width, kMaxHeight);
+      EXPECT_TRUE(wait([&] { return window_->size() == QSize(width, kMaxHeight); }, 3000))
+          << view->info().name << ": " << window_->width() << " × " << window_->height();
+      wait([] { return false; }, 30);
+      EXPECT_LE(window_->minimumSizeHint().height(), kMaxHeight) << view->info().name;
+      EXPECT_LE(window_->height(), kMaxHeight) << view->info().name;
+      EXPECT_GE(window_->canvas()->height(), 200) << view->info().name;
+    }
+  }
+  window_->studio().cancel();
+  EXPECT_TRUE(settle());
+}
+
+TEST_F(WindowLayout, ASmallWindowGivesItsPanelsBackWhatItTook) {
+  auto* inspector = window_->findChild<QWidget*>(QStringLiteral("inspector-dock"));
+  auto* checkpoints = window_->findChild<QWidget*>(QStringLiteral("checkpoints-dock"));
+  open("gentle");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  window_->resize(1400, 800);
+  ASSERT_TRUE(wait([this] { return window_->width() == 1400; }));
+  wait([] { return false; }, 200);
+  const int before = inspector->width();
+  const int left = checkpoints->width();
+  window_->resize(700, 600);
+  ASSERT_TRUE(wait([this] { return window_->width() < 900; }));
+  wait([] { return false; }, 200);
+  EXPECT_GE(inspector->width(), 165);  // its numbers can be read
+  window_->resize(1400, 800);
+  EXPECT_TRUE(wait(
+      [&] { return std::abs(inspector->width() - before) <= 3 && std::abs(checkpoints->width() - left) <= 3; }, 5000))
+      << inspector->width() << " was " << before << ", " << checkpoints->width() << " was " << left;
+}
+
+TEST_F(WindowLayout, TheRulerGivesItsRoomBack) {
+  auto* input = window_->findChild<QWidget*>(QStringLiteral("input-dock"));
+  auto* show = window_->findChild<QAbstractButton*>(QStringLiteral("show-ruler"));
+  open("gentle");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  wait([] { return false; }, 200);
+  const int before = input->height();
+  for (int times = 0; times < 2; ++times) {
+    show->setChecked(true);
+    wait([] { return false; }, 200);
+    EXPECT_GE(input->height(), before);
+    show->setChecked(false);
+    EXPECT_TRUE(wait([&] { return std::abs(input->height() - before) <= 2; }, 3000))
+        << input->height() << " was " << before;
+  }
+}
+
 }  // namespace
 }  // namespace locus::workbench

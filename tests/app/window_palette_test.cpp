@@ -78,6 +78,32 @@ TEST_F(WindowPalette, ReachesViewsHeadsOptionsFiguresAndCheckpoints) {
   EXPECT_TRUE(window_->findChild<QCheckBox*>(QStringLiteral("show-ruler"))->isChecked());
 }
 
+TEST_F(WindowPalette, FindsWhatTheBarAndTheColoursSetByNameAndAlias) {
+  open_two();
+  const auto& state = window_->studio().state();
+  command("position contribution");
+  EXPECT_EQ(state.quantity, models::Quantity::kContribution);
+  command("quantity logit");
+  EXPECT_EQ(state.quantity, models::Quantity::kLogit);
+  command("gamma");
+  EXPECT_EQ(state.scale.transfer, figure::Transfer::kGamma);
+  command("difference");
+  EXPECT_TRUE(state.difference);
+  command("reference gentle");
+  EXPECT_EQ(state.reference, 0);
+  command("ignore-first");
+  EXPECT_TRUE(state.ignore_first);
+  command("magma");
+  EXPECT_EQ(state.scale.colormap, "magma");
+  command("percentile");
+  EXPECT_EQ(window_->focusWidget()->objectName(), QStringLiteral("scale.percentile"));
+}
+
+TEST_F(WindowPalette, WordsOfTheNameComeBeforeOthers) {
+  const std::vector<Command> list = {{"Show = weight", {}, {}, "scale"}, {"Scale = log", {}, {}, {}}};
+  EXPECT_EQ(found_commands(list, QStringLiteral("scale")), (std::vector<std::size_t>{1, 0}));
+}
+
 TEST_F(WindowPalette, SaysThatNothingIsFound) {
   press(window_->canvas(), Qt::Key_K, {}, Qt::ControlModifier);
   auto* line = window_->findChild<QLineEdit*>(QStringLiteral("palette-line"));
@@ -114,7 +140,7 @@ TEST_F(WindowPalette, TheMapsMenuCopiesPinsComparesAndOpensElsewhere) {
   EXPECT_TRUE(window_->studio().state().difference);
   EXPECT_EQ(window_->studio().state().reference, 1);
   menu_action("canvas-menu", "unlink")->trigger();
-  ASSERT_EQ(window_->studio().state().unlinked.size(), 2U);
+  EXPECT_TRUE(window_->studio().columns()[1]->entry.own);
   menu_action("canvas-menu", "open-in-distance-profile")->trigger();
   EXPECT_EQ(window_->studio().state().view, "distance-profile");
   window_->findChild<QMenu*>(QStringLiteral("canvas-menu"))->close();

@@ -158,7 +158,7 @@ TEST_F(WindowSelection, ATokenOfATintedTextIsTheKeyOfTheShownQuery) {
     }
     return all;
   };
-  EXPECT_TRUE(wait([&] { return tooltip().find("attention weight") != std::string::npos; })) << tooltip();
+  EXPECT_TRUE(wait([&] { return tooltip().find("weight") != std::string::npos; })) << tooltip();
   EXPECT_EQ(tooltip().find("query 12"), 0U) << tooltip();
   EXPECT_NE(tooltip().find("key 5"), std::string::npos) << tooltip();
   window_->studio().pin(9);  // the pointer rests, the text is tinted by another query

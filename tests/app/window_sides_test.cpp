@@ -36,7 +36,13 @@ TEST_F(WindowSides, AreChosenInTheBarAndTypedInTheDock) {
   window_->studio().set_ids({5, 9, 13, 2, 7});
   ASSERT_TRUE(settle());
   EXPECT_TRUE(side()->isVisible());
-  EXPECT_EQ(shape(), Shape(1, 1));  // the start token alone
+  // Its decoder has its start token alone: the encoder is what is there to be seen, and the window says so.
+  EXPECT_EQ(shape(), Shape(5, 5));
+  EXPECT_EQ(side()->currentText(), QStringLiteral("encoder"));
+  EXPECT_TRUE(window_->last_message().contains(QStringLiteral("encoder")));
+  EXPECT_FALSE(window_->studio().can_undo()) << "it was not the user who did that";
+  choose(0);
+  EXPECT_EQ(shape(), Shape(1, 1));
   decoder()->setText(QStringLiteral("0,4,8"));
   Q_EMIT decoder()->textEdited(decoder()->text());
   ASSERT_TRUE(settle());
@@ -60,6 +66,7 @@ TEST_F(WindowSides, AreChosenInTheBarAndTypedInTheDock) {
   EXPECT_EQ(shape(), Shape(3, 5));
   EXPECT_EQ(side()->currentText(), QStringLiteral("cross"));
 
+  // Only opening chooses: what was chosen since stays, whatever the decoder reads.
   decoder()->clear();
   Q_EMIT decoder()->textEdited(decoder()->text());
   ASSERT_TRUE(settle());

@@ -302,5 +302,124 @@ TEST(Worker, ClosingStopsWhatRunsAndForgetsWhatWaits) {
   EXPECT_LE(count_threads(), threads);
 }
 
+// A long job rests between its parts: what is more urgent runs there, within it, and the rest waits.
+TEST(Worker, UrgentJobsRunWithinAJobThatRests) {
+  Worker worker([] {});
+  std::atomic<int> previews = 0;
+  std::atomic<bool> began = false;
+  std::atomic<bool> submitted = false;
+  std::atomic<int> seen = -1;
+  std::vector<std::string> delivered;
+  const auto note = [&](const char* name) {
+    return [&delivered, name](const Result<int>& result) {
+      delivered.push_back(std::string(name) + (result.ok() ? "" : " failed"));
+    };
+  };
+  worker.submit<int>(
+      Priority::kForward, "long", "long",
+      [&](const StopToken&, const Progress&) -> Result<int> {
+        began = true;
+        while (!submitted) {
+          std::this_thread::sleep_for(100us);
+        }
+        worker.tell([&] { delivered.emplace_back("news"); });
+        worker.rest();
+        seen = previews.load();
+        return 1;
+      },
+      note("long"));
+  while (!began) {
+    std::this_thread::sleep_for(100us);
+  }
+  worker.submit<int>(
+      Priority::kForward, "other", "other", [](const StopToken&, const Progress&) -> Result<int> { return 2; },
+      note("other"));
+  worker.submit<int>(
+      Priority::kTile, "tile", "tile", [&](const StopToken&, const Progress&) -> Result<int> { return ++previews; },
+      note("tile"));
+  submitted = true;
+  ASSERT_TRUE(settle(worker));
+  EXPECT_EQ(seen, 1);
+  EXPECT_EQ(delivered, (std::vector<std::string>{"news", "tile", "long", "other"}));
+}
+
+// What is stopped is the job that is meant, whichever runs within which; news of a job that was replaced are not told.
+TEST(Worker, StopsTheOuterJobWhileAnotherRunsWithinIt) {
+  Worker worker([] {});
+  std::atomic<bool> outer_stopped = false;
+  std::atomic<bool> inner_stopped = true;
+  std::atomic<bool> inner_runs = false;
+  std::atomic<bool> go_on = false;
+  std::atomic<bool> outer_runs = false;
+  bool told = false;
+  worker.submit<int>(
+      Priority::kForward, "outer", "outer",
+      [&](const StopToken& stop, const Progress&) -> Result<int> {
+        outer_runs = true;
+        while (!inner_runs) {
+          worker.rest();
+        }
+        worker.tell([&] { told = true; });
+        outer_stopped = stop.stop_requested();
+        return cancelled();
+      },
+      [](const Result<int>&) {});
+  while (!outer_runs) {
+    std::this_thread::sleep_for(100us);
+  }
+  worker.submit<int>(
+      Priority::kTile, "inner", "inner",
+      [&](const StopToken& stop, const Progress&) -> Result<int> {
+        inner_runs = true;
+        while (!go_on) {
+          std::this_thread::sleep_for(100us);
+        }
+        inner_stopped = stop.stop_requested();
+        return 1;
+      },
+      [](const Result<int>&) {});
+  while (!inner_runs) {
+    std::this_thread::sleep_for(100us);
+  }
+  EXPECT_EQ(worker.state().what, "outer");  // what takes long
+  ASSERT_EQ(worker.list().size(), 2U);
+  worker.drop("outer");
+  go_on = true;
+  ASSERT_TRUE(settle(worker));
+  EXPECT_TRUE(outer_stopped);
+  EXPECT_FALSE(inner_stopped);
+  EXPECT_FALSE(told);
+}
+
+TEST(Worker, ListsWhatRunsWhatWaitsAndWhatFailed) {
+  Worker worker([] {});
+  const auto gate = block(worker);
+  const auto add = [&](const std::string& name, bool fails) {
+    worker.submit<int>(
+        Priority::kForward, name, name,
+        [fails](const StopToken&, const Progress&) -> Result<int> { return fails ? Result<int>(usage("no")) : 1; },
+        [](const Result<int>&) {});
+  };
+  add("fails", true);
+  add("cancelled", false);
+  add("", false);
+  using State = Worker::Listed::State;
+  auto list = worker.list();
+  ASSERT_EQ(list.size(), 3U);  // what has no name is nobody's business
+  EXPECT_EQ(list[0].state, State::kRunning);
+  EXPECT_EQ(list[1].what, "fails");
+  EXPECT_EQ(list[2].state, State::kWaiting);
+  worker.cancel_job(list[2].number);
+  gate->open();
+  ASSERT_TRUE(settle(worker));
+  list = worker.list();
+  std::erase_if(list, [](const Worker::Listed& each) { return each.what == "waiting"; });  // listed when it took long
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list[0].what, "fails");
+  EXPECT_EQ(list[0].state, State::kFailed);
+  EXPECT_EQ(list[1].what, "cancelled");
+  EXPECT_EQ(list[1].state, State::kCancelled);
+}
+
 }  // namespace
 }  // namespace locus::workbench

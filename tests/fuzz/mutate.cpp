@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 namespace locus::fuzz {
@@ -141,9 +143,65 @@ std::string escaped(const std::string& text) {
   return quoted + "\"";
 }
 
+// The values of one tensor of a safetensors file: bytes [begin, end) of the file, `width` a number.
+struct Values {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t width = 4;
+};
+
+constexpr std::size_t kLengthBytes = 8;
+
+// Where the values of floating-point tensors lie, by the header that our own writers make.
+std::vector<Values> values_of(std::string_view file) {
+  std::uint64_t length = 0;
+  if (file.size() < kLengthBytes) {
+    return {};
+  }
+  std::memcpy(&length, file.data(), kLengthBytes);
+  length = std::min<std::uint64_t>(length, file.size() - kLengthBytes);
+  const std::string header(file.substr(kLengthBytes, length));
+  constexpr std::string_view kOffsets = "\"data_offsets\":[";
+  std::vector<Values> list;
+  for (std::size_t at = header.find(kOffsets); at != std::string::npos; at = header.find(kOffsets, at + 1)) {
+    const std::size_t open = header.rfind('{', at);
+    const std::string entry = header.substr(open, header.find('}', at) - open);
+    const bool wide = entry.find("\"F64\"") != std::string::npos;
+    const bool half = entry.find("\"F16\"") != std::string::npos || entry.find("\"BF16\"") != std::string::npos;
+    if (!wide && !half && entry.find("\"F32\"") == std::string::npos) {
+      continue;
+    }
+    char* comma = nullptr;
+    const std::size_t first = std::strtoull(header.c_str() + at + kOffsets.size(), &comma, 10);
+    const std::size_t last = std::strtoull(comma + 1, nullptr, 10);
+    const std::size_t data = kLengthBytes + length;
+    if (first < last && data + last <= file.size()) {
+      list.push_back({data + first, data + last, wide ? 8U : half ? 2U : 4U});
+    }
+  }
+  return list;
+}
+
+// One number's bytes. bfloat16's are the upper half of float32's; as binary16 they are other numbers, most of them
+// large.
+std::string number_bytes(double value, std::size_t width) {
+  std::string bytes(width, '\0');
+  if (width == sizeof value) {
+    std::memcpy(bytes.data(), &value, width);
+    return bytes;
+  }
+  const auto narrow = static_cast<float>(value);
+  std::array<char, sizeof narrow> all{};
+  std::memcpy(all.data(), &narrow, sizeof narrow);
+  return {all.data() + sizeof narrow - width, width};
+}
+
 }  // namespace
 
 std::string Mutator::damaged(std::string_view file, Form form) {
+  if (form == Form::kNumbers) {
+    return numbers(std::string(file));
+  }
   if (form == Form::kBytes || random_() % 4 == 0) {
     return bytes(std::string(file));
   }
@@ -211,8 +269,38 @@ std::string Mutator::json(const std::string& text, int depth) {
                                  : std::string(kValues[below(kValues.size())]));
 }
 
+std::string Mutator::numbers(std::string file) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr std::array kNumbers{std::numeric_limits<double>::quiet_NaN(),
+                                kInfinity,
+                                -kInfinity,
+                                3e38,
+                                -3e38,
+                                1e30,
+                                -1e20,
+                                1e10,
+                                -1e5,
+                                1e-40,
+                                -0.0};
+  const std::vector<Values> tensors = values_of(file);
+  if (tensors.empty()) {
+    return bytes(std::move(file));
+  }
+  for (std::size_t n = 1 + below(3); n > 0; --n) {
+    const Values& values = tensors[below(tensors.size())];
+    const std::string number = number_bytes(kNumbers[below(kNumbers.size())], values.width);
+    const std::size_t all = (values.end - values.begin) / values.width;
+    const std::size_t most = random_() % 4 == 0 ? all : random_() % 2 == 0 ? 1 : std::min<std::size_t>(all, 64);
+    const std::size_t count = most == all ? all : 1 + below(most);
+    const std::size_t first = below(all - count + 1);
+    for (std::size_t k = first; k < first + count; ++k) {
+      file.replace(values.begin + k * values.width, values.width, number);
+    }
+  }
+  return file;
+}
+
 std::string Mutator::safetensors(std::string_view file) {
-  constexpr std::size_t kLengthBytes = 8;
   std::uint64_t length = 0;
   if (file.size() < kLengthBytes) {
     return std::string(file);

@@ -56,6 +56,7 @@ class Collection {
     add_traces();
     add_recipes();
     add_others();
+    add_numbers();
     return std::move(subjects_);
   }
 
@@ -221,6 +222,66 @@ class Collection {
     add_recipe("heads", llama_, ids);
     add_recipe("distance-profile", llama_, ids);
     add_recipe("attention-image", vit_, {"--image", folder_ / "pictures/a.png"}, {"--query", "1"});
+  }
+
+  // Weights and traces whose values are damaged: what runs, measures and draws them. Commands of one kind are spread
+  // over the checkpoints.
+  void add_numbers() {
+    const fs::path source = fs::path(test::source_dir()) / "assets/checkpoints";
+    const fs::path out = folder_ / "out.npy";
+    for (const char* name : {"text-cope", "text-rope", "text-tape", "text-seqpe", "text-learned", "text-alibi"}) {
+      if (!fs::exists(source / name)) {
+        continue;
+      }
+      const fs::path folder = fresh("numbers") / name;
+      fs::copy(source / name, folder, fs::copy_options::overwrite_existing | fs::copy_options::recursive);
+      const Command text{"--text", "ROMEO: I will not"};
+      const auto with = [&](Command command) {
+        command.insert(command.end(), text.begin(), text.end());
+        return command;
+      };
+      const fs::path weights = folder / "model.safetensors";
+      const std::vector<std::vector<Command>> kinds{
+          {with({"run", folder, "--json"}), with({"verify", folder})},
+          {with({"run", folder, "--generate", "3", "--json"}), with({"figure", "heads", folder, "--data", out})},
+          {with({"figure", "attention", folder, "--head", "mean", "--layer", "1", "--data", out}),
+           with({"figure", "logit-lens", folder, "--data", out})},
+          {with({"effect", folder, "--edit", "head 0.1 zero", "--edit", "scale 1.1 by 1e20", "--json"}),
+           with({"figure", "attention-grid", folder, "--data", out})},
+          {with({"figure", "distance-profile", folder, "--data", out}),
+           with({"figure", "position-attention", folder, "--data", out}),
+           with({"figure", "pe-dot-product", folder, "--data", out})},
+      };
+      for (const std::vector<Command>& commands : kinds) {
+        add(weights, Form::kNumbers, commands);
+      }
+    }
+    const fs::path traces = fresh("number-traces");
+    std::vector<fs::path> kept;
+    for (const auto& entry : fs::directory_iterator(folder_ / "traces")) {
+      if (entry.path().extension() == ".safetensors") {
+        kept.push_back(traces / entry.path().filename());
+        fs::copy_file(entry.path(), kept.back(), fs::copy_options::overwrite_existing);
+      }
+    }
+    for (const fs::path& trace : kept) {
+      const auto figure = [&](const char* view, const char* head) {
+        return Command{"figure", view, trace, "--head", head, "--data", out};
+      };
+      add(trace, Form::kNumbers, {figure("attention", "1"), figure("heads", "1"), figure("distance-profile", "1")});
+      add(trace, Form::kNumbers, {figure("attention", "mean"), figure("attention-grid", "1"), figure("gates", "1")});
+      add(trace, Form::kNumbers,
+          {figure("positions", "1"), figure("pe-dot-product", "1"), figure("distance-bias", "1")});
+    }
+    for (const test::Layout& layout : test::layouts()) {
+      if (layout.image || layout.family.empty()) {
+        continue;
+      }
+      const fs::path weights = folder_ / layout.name / "model.safetensors";
+      if (fs::exists(weights)) {
+        add(weights, Form::kNumbers, {{"run", weights.parent_path(), "--ids", "1,2,3,4,5", "--json"}});
+      }
+    }
   }
 
   void add_others() {

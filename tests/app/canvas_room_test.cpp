@@ -1,0 +1,86 @@
+// Room on the canvas: for the box at the pointer, for the caption of a view.
+#include "app/viewport/canvas_room.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "tests/support/sample_figures.h"
+
+namespace locus::viewport {
+namespace {
+
+using figure::Point;
+using figure::Rect;
+
+// Every letter is half as wide as its type is high.
+class Letters final : public figure::TextMetrics {
+ public:
+  double width(const std::string& text, double size) const override {
+    const auto letters = std::count_if(text.begin(), text.end(),
+                                       [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80; });
+    return 0.5 * size * static_cast<double>(letters);
+  }
+};
+
+bool within(const Rect& area, const Rect& box) {
+  return box.x >= area.x && box.y >= area.y && box.right() <= area.right() && box.bottom() <= area.bottom();
+}
+
+// Wherever the pointer is: in its map where it can be, never over the pointer there, and never outside the canvas.
+TEST(CanvasRoom, TheBoxStaysInItsMapAndBesideThePointer) {
+  std::mt19937 random(7);
+  const auto draw = [&](double low, double high) { return std::uniform_real_distribution<double>(low, high)(random); };
+  const Rect canvas{0, 0, 800, 600};
+  int in_map = 0;
+  for (int n = 0; n < 2000; ++n) {
+    const Rect map{draw(0, 400), draw(0, 300), draw(60, 400), draw(60, 300)};
+    const Point at{draw(map.x, map.right()), draw(map.y, map.bottom())};
+    const Point size{draw(20, 250), draw(20, 150)};
+    const Rect box = box_beside(at, size, {map, canvas});
+    EXPECT_TRUE(within(canvas, box));
+    EXPECT_EQ(box.width, size.x);
+    EXPECT_EQ(box.height, size.y);
+    in_map += within(map, box) ? 1 : 0;
+    EXPECT_FALSE(within(map, box) && box.contains(at.x, at.y));
+    // Half the map beside the pointer is room enough.
+    if (size.x + 14 <= map.width / 2 && size.y + 14 <= map.height / 2) {
+      EXPECT_TRUE(within(map, box));
+    }
+  }
+  EXPECT_GT(in_map, 200);
+}
+
+TEST(CanvasRoom, ACaptionTakesAMarginOrALineOfItsOwn) {
+  const Letters typeface;
+  const std::string caption = "One head: each row is a token that looks, each column a token that it looks at.";
+  const figure::Figure map = *samples::by_name("attention");
+  const figure::Style style = figure::Style::light(13, 1);
+  const figure::Layout wide = figure::lay_out(map, 900, 480, style, typeface);
+  const auto beside = caption_in_margins(caption, 12, wide, typeface);
+  ASSERT_TRUE(beside.has_value());
+  EXPECT_FALSE(beside->below);
+  std::string read;
+  for (const std::string& line : beside->lines) {
+    read += (read.empty() ? "" : " ") + line;
+    EXPECT_LE(typeface.width(line, 12), beside->area.width);
+  }
+  EXPECT_EQ(read, caption);
+  for (const figure::PanelLayout& panel : wide.panels) {
+    EXPECT_TRUE(beside->area.intersected(panel.plot).empty());
+    EXPECT_TRUE(beside->area.intersected(panel.color_bar).empty());
+  }
+  const Margins margins = free_margins(wide, typeface);
+  EXPECT_TRUE(within(margins.left, beside->area) || within(margins.right, beside->area));
+  // A map that fills the canvas leaves no margin.
+  const figure::Layout narrow = figure::lay_out(map, 480, 480, style, typeface);
+  EXPECT_FALSE(caption_in_margins(caption, 12, narrow, typeface).has_value());
+  const PlacedCaption below = caption_below(caption, 12, 900, 480, typeface);
+  EXPECT_EQ(below.lines.size(), 1U);
+  EXPECT_LT(below.area.height, 30);
+  EXPECT_DOUBLE_EQ(below.area.bottom(), 480);
+}
+
+}  // namespace
+}  // namespace locus::viewport
