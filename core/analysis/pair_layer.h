@@ -12,7 +12,7 @@
 
 #include "core/analysis/pairs.h"
 #include "core/attention/score_field.h"
-#include "core/position/pair_form.h"
+#include "core/position/shared/pair_form.h"
 
 namespace locus::analysis {
 

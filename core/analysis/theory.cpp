@@ -7,7 +7,7 @@
 #include <numbers>
 #include <utility>
 
-#include "core/position/rotation.h"
+#include "core/position/shared/rotation.h"
 
 namespace locus::analysis {
 

@@ -15,7 +15,7 @@
 #include "core/attention/lane_kernels.h"
 #include "core/base/range.h"
 #include "core/position/position_encoding.h"
-#include "core/position/row_form.h"
+#include "core/position/shared/row_form.h"
 
 namespace locus::attention {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/position/layer_parameter.h"
+#include "core/position/shared/layer_parameter.h"
 
 namespace locus::position {
 

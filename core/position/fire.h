@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "core/position/layer_parameter.h"
 #include "core/position/position_encoding.h"
-#include "core/position/tile_kernels.h"
+#include "core/position/shared/layer_parameter.h"
+#include "core/position/shared/tile_kernels.h"
 
 namespace locus::position {
 

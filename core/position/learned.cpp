@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/shown.h"
-#include "core/position/layer_parameter.h"
+#include "core/position/shared/layer_parameter.h"
 
 namespace locus::position {
 

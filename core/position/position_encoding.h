@@ -30,8 +30,8 @@
 #include "core/base/range.h"
 #include "core/base/result.h"
 #include "core/base/settings.h"
-#include "core/position/description.h"
-#include "core/position/positions.h"
+#include "core/position/shared/description.h"
+#include "core/position/shared/positions.h"
 
 namespace locus::position {
 

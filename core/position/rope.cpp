@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/position/option_values.h"
+#include "core/position/shared/option_values.h"
 
 namespace locus::position {
 

@@ -3,8 +3,8 @@
 #include <numbers>
 #include <string>
 
-#include "core/position/option_values.h"
 #include "core/position/rope_axial.h"
+#include "core/position/shared/option_values.h"
 
 namespace locus::position {
 

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "core/position/pair_form.h"
 #include "core/position/position_encoding.h"
-#include "core/position/rotation.h"
+#include "core/position/shared/pair_form.h"
+#include "core/position/shared/rotation.h"
 
 namespace locus::position {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/position/option_values.h"
+#include "core/position/shared/option_values.h"
 
 namespace locus::position {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/position/position_encoding.h"
-#include "core/position/rotation.h"
+#include "core/position/shared/rotation.h"
 
 namespace locus::position {
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "core/position/layer_parameter.h"
 #include "core/position/position_encoding.h"
+#include "core/position/shared/layer_parameter.h"
 
 namespace locus::position {
 

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "core/base/shown.h"
-#include "core/position/distance_bias.h"
-#include "core/position/tile_kernels.h"
+#include "core/position/shared/distance_bias.h"
+#include "core/position/shared/tile_kernels.h"
 
 namespace locus::position {
 

@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "core/position/layer_parameter.h"
-#include "core/position/pair_form.h"
 #include "core/position/position_encoding.h"
+#include "core/position/shared/layer_parameter.h"
+#include "core/position/shared/pair_form.h"
 
 namespace locus::position {
 

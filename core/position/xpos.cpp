@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/position/option_values.h"
+#include "core/position/shared/option_values.h"
 
 namespace locus::position {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/attention/attend.h"
-#include "core/position/pair_form.h"
+#include "core/position/shared/pair_form.h"
 #include "models/analyses/fields.h"
 #include "models/guard.h"
 

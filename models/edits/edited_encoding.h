@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/attention/attend.h"
-#include "core/position/pair_form.h"
 #include "core/position/position_encoding.h"
+#include "core/position/shared/pair_form.h"
 #include "models/edits/edits.h"
 #include "models/edits/formula.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/position/positions.h"
+#include "core/position/shared/positions.h"
 #include "models/edits/edits.h"
 #include "models/model.h"
 #include "models/transformer/transformer.h"

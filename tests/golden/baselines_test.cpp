@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "core/position/alibi.h"
-#include "core/position/rope_scaling.h"
-#include "core/position/rotation.h"
+#include "core/position/shared/rope_scaling.h"
+#include "core/position/shared/rotation.h"
 #include "core/position/t5.h"
 #include "core/position/xpos.h"
 #include "tests/support/encodings.h"

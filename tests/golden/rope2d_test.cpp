@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/position/rope_mixed.h"
-#include "core/position/rotation.h"
+#include "core/position/shared/rotation.h"
 #include "tests/support/encodings.h"
 #include "tests/support/golden.h"
 

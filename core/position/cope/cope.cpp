@@ -8,8 +8,8 @@
 
 #include "core/position/alibi.h"
 #include "core/position/cope/function.h"
-#include "core/position/distance_bias.h"
 #include "core/position/relative.h"
+#include "core/position/shared/distance_bias.h"
 
 namespace locus::position {
 

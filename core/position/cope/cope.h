@@ -8,10 +8,10 @@
 #include <string>
 
 #include "core/position/cope/tile.h"
-#include "core/position/layer_parameter.h"
 #include "core/position/position_encoding.h"
 #include "core/position/rope.h"
-#include "core/position/row_form.h"
+#include "core/position/shared/layer_parameter.h"
+#include "core/position/shared/row_form.h"
 
 namespace locus::position {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/position/tile_kernels.h"
+#include "core/position/shared/tile_kernels.h"
 
 namespace locus::position {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/position/tile_kernels.h"
+#include "core/position/shared/tile_kernels.h"
 
 namespace locus::position {
 

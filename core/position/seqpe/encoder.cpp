@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/base/shown.h"
-#include "core/position/option_values.h"
+#include "core/position/shared/option_values.h"
 
 namespace locus::position {
 namespace {

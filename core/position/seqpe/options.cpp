@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "core/position/option_values.h"
 #include "core/position/seqpe/seqpe.h"
+#include "core/position/shared/option_values.h"
 
 namespace locus::position {
 namespace {

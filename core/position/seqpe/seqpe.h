@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "core/position/position_encoding.h"
-#include "core/position/row_form.h"
 #include "core/position/seqpe/encoder.h"
 #include "core/position/seqpe/losses.h"
+#include "core/position/shared/row_form.h"
 
 namespace locus::position {
 

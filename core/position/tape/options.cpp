@@ -1,7 +1,7 @@
 #include <array>
 #include <utility>
 
-#include "core/position/option_values.h"
+#include "core/position/shared/option_values.h"
 #include "core/position/tape/tape.h"
 
 namespace locus::position {

@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include "core/position/rotation.h"
+#include "core/position/shared/rotation.h"
 
 namespace locus::position {
 

@@ -15,10 +15,10 @@
 #include <memory>
 #include <vector>
 
-#include "core/position/fourier_features.h"
-#include "core/position/pair_form.h"
 #include "core/position/position_encoding.h"
-#include "core/position/rope_scaling.h"
+#include "core/position/shared/fourier_features.h"
+#include "core/position/shared/pair_form.h"
+#include "core/position/shared/rope_scaling.h"
 #include "core/position/tape/state.h"
 #include "core/position/tape/update.h"
 

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "core/position/rotation.h"
+#include "core/position/shared/rotation.h"
 #include "tests/support/encodings.h"
 
 namespace locus::test {

@@ -1,8 +1,8 @@
 // Options and shapes that cannot work are refused with a line that names option, expected and found.
 #include <gtest/gtest.h>
 
-#include "core/position/fourier_features.h"
 #include "core/position/list.h"
+#include "core/position/shared/fourier_features.h"
 #include "tests/support/encodings.h"
 
 namespace locus::test {

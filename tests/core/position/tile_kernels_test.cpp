@@ -1,5 +1,5 @@
 // The loops of tiles against float64, value by value.
-#include "core/position/tile_kernels.h"
+#include "core/position/shared/tile_kernels.h"
 
 #include <gtest/gtest.h>
 

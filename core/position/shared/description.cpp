@@ -1,4 +1,4 @@
-#include "core/position/description.h"
+#include "core/position/shared/description.h"
 
 #include <algorithm>
 

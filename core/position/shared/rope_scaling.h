@@ -11,7 +11,7 @@
 
 #include "core/base/result.h"
 #include "core/base/settings.h"
-#include "core/position/description.h"
+#include "core/position/shared/description.h"
 
 namespace locus::position {
 

@@ -1,4 +1,4 @@
-#include "core/position/rope_scaling.h"
+#include "core/position/shared/rope_scaling.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/base/shown.h"
-#include "core/position/rotation.h"
+#include "core/position/shared/rotation.h"
 
 namespace locus::position {
 

@@ -1,4 +1,4 @@
-#include "core/position/positions.h"
+#include "core/position/shared/positions.h"
 
 #include <algorithm>
 

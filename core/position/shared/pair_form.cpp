@@ -1,4 +1,4 @@
-#include "core/position/pair_form.h"
+#include "core/position/shared/pair_form.h"
 
 #include <numeric>
 

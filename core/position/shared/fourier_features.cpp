@@ -1,4 +1,4 @@
-#include "core/position/fourier_features.h"
+#include "core/position/shared/fourier_features.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 

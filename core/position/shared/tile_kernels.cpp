@@ -1,4 +1,4 @@
-#include "core/position/tile_kernels.h"
+#include "core/position/shared/tile_kernels.h"
 
 #include <algorithm>
 #include <array>
@@ -80,20 +80,20 @@ template <class Number>
 }
 
 namespace plain {
-#include "core/position/tile_kernels.inc"
+#include "core/position/shared/tile_kernels.inc"
 }  // namespace plain
 
 #if defined(LOCUS_VECTOR_TARGETS)
 namespace avx2 {
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,bmi,bmi2")
-#include "core/position/tile_kernels.inc"
+#include "core/position/shared/tile_kernels.inc"
 #pragma GCC pop_options
 }  // namespace avx2
 namespace avx512 {
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512cd")
-#include "core/position/tile_kernels.inc"
+#include "core/position/shared/tile_kernels.inc"
 #pragma GCC pop_options
 }  // namespace avx512
 #endif

@@ -1,8 +1,8 @@
-#include "core/position/distance_bias.h"
+#include "core/position/shared/distance_bias.h"
 
 #include <ATen/Parallel.h>
 
-#include "core/position/tile_kernels.h"
+#include "core/position/shared/tile_kernels.h"
 
 namespace locus::position {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/position/position_encoding.h"
-#include "core/position/rotation.h"
+#include "core/position/shared/rotation.h"
 
 namespace locus::position {
 

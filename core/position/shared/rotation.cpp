@@ -1,4 +1,4 @@
-#include "core/position/rotation.h"
+#include "core/position/shared/rotation.h"
 
 #include <cmath>
 #include <numbers>
