@@ -7,8 +7,8 @@
 #include "models/checkpoint/hub_cache.h"
 #include "models/checkpoint/shown.h"
 #include "models/guard.h"
+#include "models/json/json.h"
 #include "models/loaded_model.h"
-#include "models/text/json.h"
 #include "models/transformer/families/family.h"
 
 namespace locus::models {

@@ -10,8 +10,8 @@
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
+#include "models/json/settings_json.h"
 #include "models/model.h"
-#include "models/settings_json.h"
 #include "models/threads.h"
 
 namespace locus::cli {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "models/text/json.h"
+#include "models/json/json.h"
 
 namespace locus::session {
 

@@ -11,7 +11,7 @@
 #include "app/session/state_json.h"
 #include "core/base/sha256.h"
 #include "core/base/shown.h"
-#include "models/text/json.h"
+#include "models/json/json.h"
 
 namespace locus::session {
 

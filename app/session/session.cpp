@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/atomic_file.h"
-#include "models/text/json.h"
+#include "models/json/json.h"
 
 namespace locus::session {
 

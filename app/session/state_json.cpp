@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/settings_json.h"
+#include "models/json/settings_json.h"
 
 namespace locus::session {
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/atomic_file.h"
-#include "models/text/json.h"
+#include "models/json/json.h"
 
 namespace locus::workbench {
 

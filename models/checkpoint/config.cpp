@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/base/atomic_file.h"
-#include "models/checkpoint/config_value.h"
 #include "models/checkpoint/shown.h"
+#include "models/json/config_value.h"
 
 namespace locus::checkpoint {
 

@@ -9,8 +9,8 @@
 #include <unordered_set>
 
 #include "core/base/numbers.h"
-#include "models/checkpoint/config_value.h"
 #include "models/checkpoint/shown.h"
+#include "models/json/config_value.h"
 
 namespace locus::checkpoint {
 

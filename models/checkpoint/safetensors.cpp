@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/base/checked.h"
-#include "models/checkpoint/json_events.h"
 #include "models/checkpoint/shown.h"
 #include "models/checkpoint/tensor_table.h"
+#include "models/json/json_events.h"
 
 namespace locus::checkpoint {
 

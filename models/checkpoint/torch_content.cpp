@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "models/checkpoint/json_events.h"
 #include "models/checkpoint/shown.h"
+#include "models/json/json_events.h"
 
 namespace locus::checkpoint {
 

@@ -6,7 +6,7 @@
 #include "core/base/shown.h"
 #include "models/edits/edit_value.h"
 #include "models/edits/fields.h"
-#include "models/text/json.h"
+#include "models/json/json.h"
 
 namespace locus::models {
 

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "models/image/image.h"
-#include "models/text/json.h"
+#include "models/json/json.h"
 
 namespace locus::image {
 namespace {

@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "core/base/atomic_file.h"
-#include "models/text/json.h"
+#include "models/json/json.h"
 #include "models/text/tokenizer_files.h"
 
 namespace locus::text {

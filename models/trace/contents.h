@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "models/checkpoint/tensor_source.h"
-#include "models/text/json.h"
+#include "models/json/json.h"
 #include "models/trace/sides.h"
 
 namespace locus::models::trace {

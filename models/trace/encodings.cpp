@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/position/list.h"
-#include "models/settings_json.h"
+#include "models/json/settings_json.h"
 #include "models/trace/open_trace.h"
 #include "models/transformer/weights.h"
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "core/base/atomic_file.h"
-#include "models/text/json.h"
+#include "models/json/json.h"
 #include "models/train.h"
 #include "models/training/record.h"
 

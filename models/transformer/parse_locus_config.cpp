@@ -4,8 +4,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "models/settings_json.h"
-#include "models/text/json.h"
+#include "models/json/json.h"
+#include "models/json/settings_json.h"
 #include "models/transformer/locus_config.h"
 #include "models/transformer/locus_fields.h"
 

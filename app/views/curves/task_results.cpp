@@ -8,7 +8,7 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/numbers.h"
-#include "models/text/json.h"
+#include "models/json/json.h"
 
 namespace locus::views {
 

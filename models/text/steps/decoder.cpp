@@ -4,9 +4,9 @@
 #include <functional>
 #include <utility>
 
+#include "models/json/json.h"
 #include "models/text/bpe/byte_level.h"
 #include "models/text/bpe/byte_name.h"
-#include "models/text/json.h"
 #include "models/text/mapped_text.h"
 #include "models/text/steps/split.h"
 #include "models/text/utf8.h"

@@ -3,8 +3,8 @@
 #include <functional>
 #include <utility>
 
+#include "models/json/json.h"
 #include "models/text/base64.h"
-#include "models/text/json.h"
 #include "models/text/sentence_piece/charsmap.h"
 #include "models/text/steps/split.h"
 #include "models/text/unicode.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "models/text/json.h"
+#include "models/json/json.h"
 
 namespace locus::text {
 namespace {

@@ -1,7 +1,7 @@
 // Locus's own checkpoints (`model_type: locus`): config.json as locus_config.h has it, tensors under Transformer's
 // parameter names.
 #include "core/base/atomic_file.h"
-#include "models/text/json.h"
+#include "models/json/json.h"
 #include "models/transformer/families/list.h"
 #include "models/transformer/locus_config.h"
 

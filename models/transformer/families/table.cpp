@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "models/settings_json.h"
+#include "models/json/settings_json.h"
 #include "models/transformer/families/family.h"
 #include "models/transformer/families/slots.h"
 #include "models/transformer/transformer.h"

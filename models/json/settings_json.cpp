@@ -1,4 +1,4 @@
-#include "models/settings_json.h"
+#include "models/json/settings_json.h"
 
 #include <cstdint>
 #include <limits>

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "models/checkpoint/json_events.h"
+#include "models/json/json_events.h"
 
 namespace locus::checkpoint {
 

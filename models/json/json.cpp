@@ -1,10 +1,10 @@
-#include "models/text/json.h"
+#include "models/json/json.h"
 
 #include <utility>
 #include <vector>
 
 #include "core/base/shown.h"
-#include "models/checkpoint/json_events.h"
+#include "models/json/json_events.h"
 
 namespace locus {
 namespace {

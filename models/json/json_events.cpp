@@ -1,4 +1,4 @@
-#include "models/checkpoint/json_events.h"
+#include "models/json/json_events.h"
 
 #include <cmath>
 #include <limits>

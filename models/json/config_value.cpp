@@ -1,4 +1,4 @@
-#include "models/checkpoint/config_value.h"
+#include "models/json/config_value.h"
 
 #include "models/checkpoint/shown.h"
 
