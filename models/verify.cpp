@@ -10,9 +10,9 @@
 #include "core/base/numbers.h"
 #include "models/analyses/fields.h"
 #include "models/checkpoint/tensor_source.h"
-#include "models/guard.h"
-#include "models/loaded_model.h"
-#include "models/recorded_trace.h"
+#include "models/run/guard.h"
+#include "models/run/loaded_model.h"
+#include "models/trace/recorded_trace.h"
 #include "models/transformer/weights.h"
 
 namespace locus::models {

@@ -9,7 +9,7 @@
 #include "core/base/numbers.h"
 #include "models/analyses/fields.h"
 #include "models/analyses/rerun.h"
-#include "models/guard.h"
+#include "models/run/guard.h"
 
 namespace locus::models {
 

@@ -5,7 +5,7 @@
 
 #include "core/attention/score_field.h"
 #include "models/analyses.h"
-#include "models/recorded_trace.h"
+#include "models/trace/recorded_trace.h"
 
 namespace locus::models {
 

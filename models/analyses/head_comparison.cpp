@@ -3,7 +3,7 @@
 
 #include "core/analysis/head_distance.h"
 #include "models/analyses/fields.h"
-#include "models/guard.h"
+#include "models/run/guard.h"
 
 namespace locus::models {
 

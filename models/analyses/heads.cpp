@@ -8,7 +8,7 @@
 #include "core/analysis/rollout.h"
 #include "core/base/numbers.h"
 #include "models/analyses/fields.h"
-#include "models/guard.h"
+#include "models/run/guard.h"
 
 namespace locus::models {
 

@@ -15,7 +15,7 @@
 #include "models/analyses/outputs.h"
 #include "models/analyses/rerun.h"
 #include "models/edits/run_edits.h"
-#include "models/guard.h"
+#include "models/run/guard.h"
 
 namespace locus::models {
 

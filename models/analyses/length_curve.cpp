@@ -7,8 +7,8 @@
 
 #include "core/base/numbers.h"
 #include "models/analyses/fields.h"
-#include "models/guard.h"
-#include "models/loaded_model.h"
+#include "models/run/guard.h"
+#include "models/run/loaded_model.h"
 
 namespace locus::models {
 

@@ -7,7 +7,7 @@
 
 #include "models/analyses/fields.h"
 #include "models/analyses/rerun.h"
-#include "models/guard.h"
+#include "models/run/guard.h"
 #include "models/transformer/direct_path.h"
 
 namespace locus::models {

@@ -8,7 +8,7 @@
 
 #include "models/analyses/fields.h"
 #include "models/analyses/rerun.h"
-#include "models/guard.h"
+#include "models/run/guard.h"
 
 namespace locus::models {
 

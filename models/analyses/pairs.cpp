@@ -6,7 +6,7 @@
 #include "core/attention/attend.h"
 #include "core/position/shared/pair_form.h"
 #include "models/analyses/fields.h"
-#include "models/guard.h"
+#include "models/run/guard.h"
 
 namespace locus::models {
 

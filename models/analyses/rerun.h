@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "models/loaded_model.h"
-#include "models/recorded_trace.h"
+#include "models/run/loaded_model.h"
+#include "models/trace/recorded_trace.h"
 
 namespace locus::models {
 

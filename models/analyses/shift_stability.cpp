@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "models/analyses/fields.h"
-#include "models/guard.h"
+#include "models/run/guard.h"
 
 namespace locus::models {
 

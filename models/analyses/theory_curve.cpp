@@ -10,7 +10,7 @@
 #include "core/position/rope.h"
 #include "core/position/tapa.h"
 #include "models/analyses/fields.h"
-#include "models/guard.h"
+#include "models/run/guard.h"
 
 namespace locus::models {
 

@@ -14,8 +14,8 @@
 #include "core/base/numbers.h"
 #include "core/base/system_files.h"
 #include "models/bench/rig.h"
-#include "models/guard.h"
 #include "models/model.h"
+#include "models/run/guard.h"
 
 namespace locus::models {
 

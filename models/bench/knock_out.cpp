@@ -6,7 +6,7 @@
 #include "models/analyses/layer_reuse.h"
 #include "models/analyses/outputs.h"
 #include "models/bench/rig.h"
-#include "models/loaded_model.h"
+#include "models/run/loaded_model.h"
 
 namespace locus::models {
 

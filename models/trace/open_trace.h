@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/position/position_encoding.h"
-#include "models/recorded_trace.h"
 #include "models/trace/contents.h"
+#include "models/trace/recorded_trace.h"
 
 namespace locus::models::trace {
 

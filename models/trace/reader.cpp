@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/shown.h"
-#include "models/guard.h"
+#include "models/run/guard.h"
 #include "models/trace/open_trace.h"
 
 namespace locus::models {

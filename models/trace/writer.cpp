@@ -9,8 +9,8 @@
 #include "core/base/shown.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/json/settings_json.h"
-#include "models/loaded_model.h"
-#include "models/recorded_trace.h"
+#include "models/run/loaded_model.h"
+#include "models/trace/recorded_trace.h"
 #include "models/trace/sides.h"
 
 namespace locus::models {

@@ -9,8 +9,8 @@
 #include "core/base/shown.h"
 #include "core/position/list.h"
 #include "models/json/json.h"
-#include "models/loaded_model.h"
 #include "models/model.h"
+#include "models/run/loaded_model.h"
 #include "models/transformer/locus_config.h"
 
 namespace locus::training {

@@ -12,7 +12,7 @@
 
 #include "core/base/shown.h"
 #include "core/products/linear.h"
-#include "models/guard.h"
+#include "models/run/guard.h"
 #include "models/threads.h"
 #include "models/training/adamw.h"
 #include "models/training/claim.h"

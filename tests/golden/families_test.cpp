@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/base/atomic_file.h"
-#include "models/loaded_model.h"
-#include "models/recorded_trace.h"
+#include "models/run/loaded_model.h"
+#include "models/trace/recorded_trace.h"
 #include "models/transformer/families/family.h"
 #include "models/transformer/weights.h"
 #include "models/verify.h"

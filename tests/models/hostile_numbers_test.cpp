@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "models/checkpoint/tensor_source.h"
-#include "models/recorded_trace.h"
+#include "models/trace/recorded_trace.h"
 #include "models/verify.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"

@@ -8,8 +8,8 @@
 
 #include "core/base/system_files.h"
 #include "core/position/list.h"
-#include "models/loaded_model.h"
-#include "models/recorded_trace.h"
+#include "models/run/loaded_model.h"
+#include "models/trace/recorded_trace.h"
 #include "tests/support/golden.h"
 
 namespace locus {

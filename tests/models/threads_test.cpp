@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "models/guard.h"
+#include "models/run/guard.h"
 
 namespace locus::models {
 namespace {

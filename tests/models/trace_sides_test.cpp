@@ -4,7 +4,7 @@
 #include <map>
 
 #include "models/checkpoint/tensor_source.h"
-#include "models/recorded_trace.h"
+#include "models/trace/recorded_trace.h"
 #include "models/trace/sides.h"
 #include "tests/support/checkpoint_folder.h"
 

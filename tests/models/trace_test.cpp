@@ -5,8 +5,8 @@
 
 #include "models/checkpoint/tensor_source.h"
 #include "models/progressive.h"
-#include "models/recorded_trace.h"
 #include "models/trace/is_trace.h"
+#include "models/trace/recorded_trace.h"
 #include "models/verify.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"

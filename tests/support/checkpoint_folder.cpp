@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "models/checkpoint/tensor_source.h"
-#include "models/recorded_trace.h"
+#include "models/trace/recorded_trace.h"
 
 namespace locus::test {
 

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "models/checkpoint/convert.h"
-#include "models/recorded_trace.h"
+#include "models/trace/recorded_trace.h"
 #include "models/transformer/weights.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/paths.h"

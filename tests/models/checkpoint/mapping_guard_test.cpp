@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "models/checkpoint/mapped_file.h"
-#include "models/guard.h"
+#include "models/run/guard.h"
 
 namespace locus::checkpoint {
 namespace {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "models/checkpoint/tensor_source.h"
-#include "models/loaded_model.h"
+#include "models/run/loaded_model.h"
 #include "tests/support/golden.h"
 
 namespace {

@@ -6,8 +6,8 @@
 
 #include <filesystem>
 
-#include "models/loaded_model.h"
-#include "models/recorded_trace.h"
+#include "models/run/loaded_model.h"
+#include "models/trace/recorded_trace.h"
 #include "models/transformer/transformer.h"
 #include "tests/support/golden.h"
 

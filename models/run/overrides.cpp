@@ -6,7 +6,7 @@
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "core/position/list.h"
-#include "models/loaded_model.h"
+#include "models/run/loaded_model.h"
 
 namespace locus::models {
 

@@ -2,8 +2,8 @@
 #include <chrono>
 #include <utility>
 
-#include "models/loaded_model.h"
-#include "models/recorded_trace.h"
+#include "models/run/loaded_model.h"
+#include "models/trace/recorded_trace.h"
 
 namespace locus::models {
 

@@ -2,9 +2,9 @@
 #include <utility>
 
 #include "core/position/list.h"
-#include "models/guard.h"
-#include "models/loaded_model.h"
-#include "models/recorded_trace.h"
+#include "models/run/guard.h"
+#include "models/run/loaded_model.h"
+#include "models/trace/recorded_trace.h"
 
 namespace locus::models {
 

@@ -6,9 +6,9 @@
 #include "core/base/atomic_file.h"
 #include "models/checkpoint/hub_cache.h"
 #include "models/checkpoint/shown.h"
-#include "models/guard.h"
 #include "models/json/json.h"
-#include "models/loaded_model.h"
+#include "models/run/guard.h"
+#include "models/run/loaded_model.h"
 #include "models/transformer/families/family.h"
 
 namespace locus::models {

@@ -6,9 +6,9 @@
 
 #include "models/checkpoint/tensor_source.h"
 #include "models/edits/edited_encoding.h"
-#include "models/guard.h"
 #include "models/image/load.h"
-#include "models/loaded_model.h"
+#include "models/run/guard.h"
+#include "models/run/loaded_model.h"
 
 namespace locus::models {
 

@@ -1,4 +1,4 @@
-#include "models/recorded_trace.h"
+#include "models/trace/recorded_trace.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "core/position/disentangled.h"
-#include "models/guard.h"
+#include "models/run/guard.h"
 
 namespace locus::models {
 

@@ -1,4 +1,4 @@
-#include "models/guard.h"
+#include "models/run/guard.h"
 
 #include <charconv>
 #include <string_view>

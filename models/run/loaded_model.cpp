@@ -1,13 +1,13 @@
-#include "models/loaded_model.h"
+#include "models/run/loaded_model.h"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "models/edits/run_edits.h"
-#include "models/guard.h"
-#include "models/recorded_trace.h"
+#include "models/run/guard.h"
 #include "models/threads.h"
+#include "models/trace/recorded_trace.h"
 #include "models/transformer/check_numbers.h"
 
 namespace locus::models {

@@ -10,7 +10,7 @@
 
 #include "core/base/numbers.h"
 #include "core/base/system_files.h"
-#include "models/loaded_model.h"
+#include "models/run/loaded_model.h"
 
 namespace locus::models {
 

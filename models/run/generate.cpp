@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "models/guard.h"
-#include "models/loaded_model.h"
+#include "models/run/guard.h"
+#include "models/run/loaded_model.h"
 
 namespace locus::models {
 

@@ -1,6 +1,6 @@
 // The weights of a loaded model: when they are read, and whether they are there.
-#include "models/guard.h"
-#include "models/loaded_model.h"
+#include "models/run/guard.h"
+#include "models/run/loaded_model.h"
 
 namespace locus::models {
 
