@@ -8,7 +8,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/json.h"
 #include "core/base/numbers.h"
-#include "models/bench.h"
+#include "models/api/bench.h"
 
 namespace locus::cli {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "app/cli/named_files.h"
 #include "core/base/instruction_sets.h"
+#include "models/api/model.h"
+#include "models/api/threads.h"
 #include "models/checkpoint/hub_cache.h"
 #include "models/checkpoint/mapping_guard.h"
-#include "models/model.h"
-#include "models/threads.h"
 
 namespace locus::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/json.h"
 #include "core/base/numbers.h"
-#include "models/effect.h"
+#include "models/api/effect.h"
 
 namespace locus::cli {
 namespace {

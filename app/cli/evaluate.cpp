@@ -8,8 +8,8 @@
 #include "app/cli/json.h"
 #include "app/cli/settings_text.h"
 #include "core/base/numbers.h"
+#include "models/api/train.h"
 #include "models/checkpoint/hub_cache.h"
-#include "models/train.h"
 
 namespace locus::cli {
 namespace {

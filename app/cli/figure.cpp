@@ -17,7 +17,7 @@
 #include "app/session/view_input.h"
 #include "app/views/data_file.h"
 #include "app/views/view.h"
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::cli {
 namespace {

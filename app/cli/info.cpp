@@ -10,9 +10,9 @@
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
+#include "models/api/model.h"
+#include "models/api/threads.h"
 #include "models/json/settings_json.h"
-#include "models/model.h"
-#include "models/threads.h"
 
 namespace locus::cli {
 namespace {

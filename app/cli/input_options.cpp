@@ -9,8 +9,8 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/numbers.h"
+#include "models/api/threads.h"
 #include "models/checkpoint/hub_cache.h"
-#include "models/threads.h"
 
 namespace locus::cli {
 

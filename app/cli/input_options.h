@@ -9,7 +9,7 @@
 
 #include "app/cli/arguments.h"
 #include "app/cli/command.h"
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::cli {
 

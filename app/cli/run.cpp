@@ -11,8 +11,8 @@
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
-#include "models/model.h"
-#include "models/timed_estimate.h"
+#include "models/api/model.h"
+#include "models/api/timed_estimate.h"
 
 namespace locus::cli {
 namespace {

@@ -12,8 +12,8 @@
 #include "app/cli/settings_text.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
+#include "models/api/train.h"
 #include "models/checkpoint/hub_cache.h"
-#include "models/train.h"
 
 namespace locus::cli {
 namespace {

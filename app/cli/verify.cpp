@@ -11,7 +11,7 @@
 #include "app/cli/json.h"
 #include "core/base/atomic_file.h"
 #include "core/base/numbers.h"
-#include "models/verify.h"
+#include "models/api/verify.h"
 
 namespace locus::cli {
 namespace {

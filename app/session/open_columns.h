@@ -12,7 +12,7 @@
 #include "app/views/view.h"
 #include "core/base/progress.h"
 #include "core/base/result.h"
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::session {
 

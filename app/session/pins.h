@@ -6,7 +6,7 @@
 
 #include "app/session/session.h"
 #include "app/views/token.h"
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::session {
 

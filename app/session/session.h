@@ -12,7 +12,7 @@
 #include "app/views/view.h"
 #include "core/base/result.h"
 #include "core/base/settings.h"
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::session {
 

@@ -15,7 +15,7 @@
 
 #include "core/base/field.h"
 #include "core/base/result.h"
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::views {
 

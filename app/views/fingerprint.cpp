@@ -2,7 +2,7 @@
 
 #include "app/views/series.h"
 #include "core/base/numbers.h"
-#include "models/analyses.h"
+#include "models/api/analyses.h"
 
 namespace locus::views {
 

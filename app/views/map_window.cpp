@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/progressive.h"
+#include "models/api/progressive.h"
 
 namespace locus::views {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/views/view.h"
-#include "models/pairs.h"
+#include "models/api/pairs.h"
 
 namespace locus::views {
 

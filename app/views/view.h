@@ -21,7 +21,7 @@
 #include "core/base/progress.h"
 #include "core/base/result.h"
 #include "core/base/settings.h"
-#include "models/model.h"
+#include "models/api/model.h"
 #include "renderers/figure/figure.h"
 #include "renderers/figure/layout.h"
 

@@ -9,7 +9,7 @@
 #include "app/views/series.h"
 #include "app/workbench/token_words.h"
 #include "core/base/numbers.h"
-#include "models/pairs.h"
+#include "models/api/pairs.h"
 
 namespace locus::workbench {
 

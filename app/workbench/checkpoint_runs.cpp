@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "models/timed_estimate.h"
+#include "models/api/timed_estimate.h"
 
 namespace locus::workbench {
 

@@ -8,7 +8,7 @@
 
 #include "app/workbench/manual_window.h"
 #include "app/workbench/studio.h"
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::workbench {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "core/base/result.h"
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::workbench {
 

@@ -31,7 +31,7 @@
 #include "app/workbench/theme.h"
 #include "app/workbench/view_bar.h"
 #include "core/base/shown.h"
-#include "models/threads.h"
+#include "models/api/threads.h"
 
 namespace locus::workbench {
 

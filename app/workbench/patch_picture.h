@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::workbench {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/range.h"
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::workbench {
 

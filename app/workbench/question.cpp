@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/timed_estimate.h"
+#include "models/api/timed_estimate.h"
 
 namespace locus::workbench {
 

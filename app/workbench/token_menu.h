@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "app/views/token.h"
-#include "models/model.h"
+#include "models/api/model.h"
 
 class QPoint;
 class QWidget;

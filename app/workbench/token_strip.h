@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/views/trained_length.h"
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::workbench {
 

@@ -5,7 +5,7 @@
 #include <QDialog>
 #include <QTimer>
 
-#include "models/model.h"
+#include "models/api/model.h"
 
 class QComboBox;
 class QDoubleSpinBox;

@@ -1,4 +1,4 @@
-#include "models/effect.h"
+#include "models/api/effect.h"
 
 #include <ATen/ATen.h>
 

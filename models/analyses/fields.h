@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/attention/score_field.h"
-#include "models/analyses.h"
+#include "models/api/analyses.h"
 #include "models/trace/recorded_trace.h"
 
 namespace locus::models {

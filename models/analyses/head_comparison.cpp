@@ -1,4 +1,4 @@
-// models/analyses.h: how the heads of two runs differ, and which correspond.
+// models/api/analyses.h: how the heads of two runs differ, and which correspond.
 #include <limits>
 
 #include "core/analysis/head_distance.h"

@@ -1,4 +1,4 @@
-// models/analyses.h: what one run's heads do.
+// models/api/analyses.h: what one run's heads do.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "models/knock_out.h"
+#include "models/api/knock_out.h"
 
 #include <ATen/ATen.h>
 

@@ -1,4 +1,4 @@
-// models/analyses.h: perplexity against context length, the same tokens scored at every length.
+// models/api/analyses.h: perplexity against context length, the same tokens scored at every length.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "models/logit_attribution.h"
+#include "models/api/logit_attribution.h"
 
 #include <ATen/ATen.h>
 

@@ -1,4 +1,4 @@
-#include "models/logit_lens.h"
+#include "models/api/logit_lens.h"
 
 #include <ATen/ATen.h>
 

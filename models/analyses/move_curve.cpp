@@ -1,4 +1,4 @@
-#include "models/move_curve.h"
+#include "models/api/move_curve.h"
 
 #include <ATen/ATen.h>
 

@@ -1,5 +1,5 @@
-// models/pairs.h
-#include "models/pairs.h"
+// models/api/pairs.h
+#include "models/api/pairs.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-// models/analyses.h: the same tokens run where they were not.
+// models/api/analyses.h: the same tokens run where they were not.
 #include <utility>
 
 #include "models/analyses/fields.h"

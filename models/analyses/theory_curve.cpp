@@ -1,4 +1,4 @@
-// models/analyses.h: what theory expects of a head, from the head's own queries and keys.
+// models/api/analyses.h: what theory expects of a head, from the head's own queries and keys.
 #include "core/analysis/theory.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // bench(): the list of groups, and how they are measured.
-#include "models/bench.h"
+#include "models/api/bench.h"
 
 #include <malloc.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/system_files.h"
+#include "models/api/model.h"
 #include "models/bench/rig.h"
-#include "models/model.h"
 #include "models/run/guard.h"
 
 namespace locus::models {

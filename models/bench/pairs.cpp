@@ -9,9 +9,9 @@
 #include "core/analysis/pairs.h"
 #include "core/attention/score_field.h"
 #include "core/position/list.h"
+#include "models/api/pairs.h"
 #include "models/bench/rig.h"
 #include "models/checkpoint/tensor_source.h"
-#include "models/pairs.h"
 
 namespace locus::models {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "models/bench.h"
+#include "models/api/bench.h"
 #include "models/transformer/spec.h"
 
 namespace locus::models {

@@ -14,9 +14,9 @@
 #include "core/analysis/head_statistics.h"
 #include "core/attention/score_field.h"
 #include "core/position/list.h"
+#include "models/api/progressive.h"
 #include "models/bench/rig.h"
 #include "models/checkpoint/tensor_source.h"
-#include "models/progressive.h"
 
 namespace locus::models {
 

@@ -1,9 +1,9 @@
 // Whether edits fit a model and a text.
 #include <algorithm>
 
+#include "models/api/model.h"
 #include "models/edits/fields.h"
 #include "models/edits/formula.h"
-#include "models/model.h"
 
 namespace locus::models {
 

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "models/api/model.h"
+#include "models/api/timed_estimate.h"
 #include "models/image/image.h"
-#include "models/model.h"
 #include "models/text/tokenizer.h"
-#include "models/timed_estimate.h"
 #include "models/transformer/transformer.h"
 #include "models/transformer/weights.h"
 

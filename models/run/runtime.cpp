@@ -6,8 +6,8 @@
 #include <torch/version.h>
 
 #include "core/position/list.h"
-#include "models/model.h"
-#include "models/threads.h"
+#include "models/api/model.h"
+#include "models/api/threads.h"
 
 namespace locus::models {
 

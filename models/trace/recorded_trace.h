@@ -12,8 +12,8 @@
 
 #include "core/attention/score_field.h"
 #include "core/position/position_encoding.h"
-#include "models/model.h"
-#include "models/progressive.h"
+#include "models/api/model.h"
+#include "models/api/progressive.h"
 
 namespace locus::transformer {
 class RowStore;

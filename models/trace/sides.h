@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::models {
 

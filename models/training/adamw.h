@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/train.h"
+#include "models/api/train.h"
 
 namespace locus::training {
 

@@ -5,7 +5,7 @@
 
 #include "core/base/folder_lock.h"
 #include "core/base/result.h"
-#include "models/train.h"
+#include "models/api/train.h"
 #include "models/training/task.h"
 
 namespace locus::training {

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "core/base/result.h"
-#include "models/train.h"
+#include "models/api/train.h"
 #include "models/training/task.h"
 
 namespace locus::training {

@@ -8,7 +8,7 @@
 #include <exception>
 #include <thread>
 
-#include "models/threads.h"
+#include "models/api/threads.h"
 
 namespace locus::training {
 

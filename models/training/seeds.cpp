@@ -5,8 +5,8 @@
 #include <set>
 
 #include "core/base/atomic_file.h"
+#include "models/api/train.h"
 #include "models/json/json.h"
-#include "models/train.h"
 #include "models/training/record.h"
 
 namespace locus::training {

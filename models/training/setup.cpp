@@ -8,8 +8,8 @@
 #include "core/base/listed.h"
 #include "core/base/shown.h"
 #include "core/position/list.h"
+#include "models/api/model.h"
 #include "models/json/json.h"
-#include "models/model.h"
 #include "models/run/loaded_model.h"
 #include "models/transformer/locus_config.h"
 

@@ -15,7 +15,7 @@
 
 #include "core/base/result.h"
 #include "core/base/settings.h"
-#include "models/train.h"
+#include "models/api/train.h"
 #include "models/training/random.h"
 #include "models/transformer/transformer.h"
 

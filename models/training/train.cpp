@@ -1,5 +1,5 @@
 // The trainer behind models/train.h.
-#include "models/train.h"
+#include "models/api/train.h"
 
 #include <ATen/ATen.h>
 
@@ -12,8 +12,8 @@
 
 #include "core/base/shown.h"
 #include "core/products/linear.h"
+#include "models/api/threads.h"
 #include "models/run/guard.h"
-#include "models/threads.h"
 #include "models/training/adamw.h"
 #include "models/training/claim.h"
 #include "models/training/draw.h"

@@ -6,7 +6,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/named_files.h"
-#include "models/train.h"
+#include "models/api/train.h"
 #include "tests/support/run_locus.h"
 
 namespace {

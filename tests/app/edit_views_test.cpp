@@ -9,9 +9,9 @@
 #include "app/views/data_file.h"
 #include "core/analysis/expected_range.h"
 #include "core/base/atomic_file.h"
-#include "models/effect.h"
-#include "models/knock_out.h"
-#include "models/move_curve.h"
+#include "models/api/effect.h"
+#include "models/api/knock_out.h"
+#include "models/api/move_curve.h"
 #include "tests/support/exported_views.h"
 
 namespace locus::views {

@@ -12,8 +12,8 @@
 #include "app/cli/command.h"
 #include "app/manual/embedded.h"
 #include "app/views/view.h"
-#include "models/model.h"
-#include "models/train.h"
+#include "models/api/model.h"
+#include "models/api/train.h"
 #include "models/transformer/families/family.h"
 #include "tests/support/run_locus.h"
 

@@ -7,7 +7,7 @@
 
 #include "app/views/view.h"
 #include "app/workbench/cell_values.h"
-#include "models/model.h"
+#include "models/api/model.h"
 #include "tests/support/paths.h"
 
 namespace locus::views {

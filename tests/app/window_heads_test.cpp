@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "app/workbench/fingerprints.h"
-#include "models/analyses.h"
+#include "models/api/analyses.h"
 #include "tests/support/bundled.h"
 
 namespace locus::workbench {

@@ -1,5 +1,5 @@
-// Attention at any length: every row of models/bench.h with its reference of the same run, and the forward pass against
-// eager PyTorch (Debian: python3-torch, the same OpenBLAS) as well, as a table.
+// Attention at any length: every row of models/api/bench.h with its reference of the same run, and the forward pass
+// against eager PyTorch (Debian: python3-torch, the same OpenBLAS) as well, as a table.
 //   attention_bench [GROUP] [REPETITIONS]     GROUP: rows of the groups whose name contains it
 #include <cstdio>
 #include <cstdlib>
@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "models/bench.h"
-#include "models/model.h"
+#include "models/api/bench.h"
+#include "models/api/model.h"
 #include "tests/bench/rows.h"
 #include "tests/support/paths.h"
 

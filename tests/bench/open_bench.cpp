@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "models/api/model.h"
 #include "models/checkpoint/tensor_source.h"
-#include "models/model.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "models/bench.h"
+#include "models/api/bench.h"
 
 namespace locus::bench {
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "core/base/atomic_file.h"
+#include "models/api/verify.h"
 #include "models/run/loaded_model.h"
 #include "models/trace/recorded_trace.h"
 #include "models/transformer/families/family.h"
 #include "models/transformer/weights.h"
-#include "models/verify.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"

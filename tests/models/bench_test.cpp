@@ -1,5 +1,5 @@
 // Every row of the benchmark can be had: a quick run, and what its rows say.
-#include "models/bench.h"
+#include "models/api/bench.h"
 
 #include <gtest/gtest.h>
 

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <limits>
 
+#include "models/api/verify.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/trace/recorded_trace.h"
-#include "models/verify.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"

@@ -9,7 +9,7 @@
 #include <stop_token>
 
 #include "core/base/system_files.h"
-#include "models/model.h"
+#include "models/api/model.h"
 #include "tests/support/checkpoint_folder.h"
 
 namespace locus {

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <limits>
 
-#include "models/model.h"
+#include "models/api/model.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"

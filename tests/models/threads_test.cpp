@@ -1,5 +1,5 @@
 // Threads by the work they are worth, and what is said of slow kernels.
-#include "models/threads.h"
+#include "models/api/threads.h"
 
 #include <ATen/Parallel.h>
 #include <dlfcn.h>

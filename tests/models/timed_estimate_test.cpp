@@ -1,5 +1,5 @@
 // The time of long runs, told from short ones.
-#include "models/timed_estimate.h"
+#include "models/api/timed_estimate.h"
 
 #include <gtest/gtest.h>
 

@@ -3,11 +3,11 @@
 
 #include <cmath>
 
+#include "models/api/progressive.h"
+#include "models/api/verify.h"
 #include "models/checkpoint/tensor_source.h"
-#include "models/progressive.h"
 #include "models/trace/is_trace.h"
 #include "models/trace/recorded_trace.h"
-#include "models/verify.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "models/verify.h"
+#include "models/api/verify.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/layouts.h"

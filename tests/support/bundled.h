@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "app/views/view.h"
-#include "models/model.h"
+#include "models/api/model.h"
 #include "tests/support/paths.h"
 
 namespace locus::test {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "models/model.h"
+#include "models/api/model.h"
 #include "tests/support/golden.h"
 
 namespace locus::test {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::test {
 

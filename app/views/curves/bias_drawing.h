@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/views/view.h"
-#include "models/analyses.h"
+#include "models/api/analyses.h"
 
 namespace locus::views {
 

@@ -1,5 +1,5 @@
 // `distance-bias`: histograms of short-range minus long-range scores.
-#include "models/analyses.h"
+#include "models/api/analyses.h"
 
 #include <algorithm>
 #include <cmath>

@@ -11,8 +11,8 @@
 #include "app/views/score_map.h"
 #include "app/views/trained_length.h"
 #include "core/base/numbers.h"
-#include "models/analyses.h"
-#include "models/pairs.h"
+#include "models/api/analyses.h"
+#include "models/api/pairs.h"
 
 namespace locus::views {
 

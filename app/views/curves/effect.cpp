@@ -1,5 +1,5 @@
 // `effect`: what edits change in the prediction, token by token: a curve, or the tint of the text.
-#include "models/effect.h"
+#include "models/api/effect.h"
 
 #include <algorithm>
 #include <cmath>

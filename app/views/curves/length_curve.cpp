@@ -8,7 +8,7 @@
 #include "app/views/curves/task_groups.h"
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
-#include "models/analyses.h"
+#include "models/api/analyses.h"
 
 namespace locus::views {
 

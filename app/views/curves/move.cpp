@@ -10,7 +10,7 @@
 #include "app/views/score_map.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
-#include "models/move_curve.h"
+#include "models/api/move_curve.h"
 
 namespace locus::views {
 

@@ -9,7 +9,7 @@
 #include "app/views/pair_rows.h"
 #include "app/views/score_map.h"
 #include "app/views/trained_length.h"
-#include "models/pairs.h"
+#include "models/api/pairs.h"
 
 namespace locus::views {
 

@@ -9,7 +9,7 @@
 #include "app/views/measured_view.h"
 #include "app/views/pair_rows.h"
 #include "app/views/score_map.h"
-#include "models/pairs.h"
+#include "models/api/pairs.h"
 
 namespace locus::views {
 

@@ -4,7 +4,7 @@
 #include "app/views/controls.h"
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
-#include "models/analyses.h"
+#include "models/api/analyses.h"
 
 namespace locus::views {
 

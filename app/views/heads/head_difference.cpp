@@ -9,7 +9,7 @@
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
 #include "app/views/score_map.h"
-#include "models/analyses.h"
+#include "models/api/analyses.h"
 
 namespace locus::views {
 

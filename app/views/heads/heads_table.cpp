@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "core/base/numbers.h"
-#include "models/analyses.h"
-#include "models/pairs.h"
+#include "models/api/analyses.h"
+#include "models/api/pairs.h"
 
 namespace locus::views {
 

@@ -13,7 +13,7 @@
 #include "app/views/measured_view.h"
 #include "app/views/text_folder.h"
 #include "core/base/numbers.h"
-#include "models/knock_out.h"
+#include "models/api/knock_out.h"
 
 namespace locus::views {
 

@@ -1,5 +1,5 @@
 // `logit-attribution`: what each part of a model writes into one logit.
-#include "models/logit_attribution.h"
+#include "models/api/logit_attribution.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include "app/views/head_map.h"
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
-#include "models/knock_out.h"
+#include "models/api/knock_out.h"
 
 namespace locus::views {
 

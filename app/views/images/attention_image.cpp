@@ -8,7 +8,7 @@
 #include "app/views/measured_view.h"
 #include "app/views/score_map.h"
 #include "core/base/numbers.h"
-#include "models/analyses.h"
+#include "models/api/analyses.h"
 
 namespace locus::views {
 

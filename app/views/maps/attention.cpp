@@ -10,7 +10,7 @@
 #include "app/views/map_view.h"
 #include "app/views/pair_rows.h"
 #include "app/views/series.h"
-#include "models/pairs.h"
+#include "models/api/pairs.h"
 
 namespace locus::views {
 

@@ -9,7 +9,7 @@
 #include "app/views/score_map.h"
 #include "app/views/series.h"
 #include "app/views/trained_length.h"
-#include "models/progressive.h"
+#include "models/api/progressive.h"
 
 namespace locus::views {
 

@@ -8,8 +8,8 @@
 #include "app/views/list.h"
 #include "app/views/measured_view.h"
 #include "app/views/score_map.h"
-#include "models/knock_out.h"
-#include "models/logit_lens.h"
+#include "models/api/knock_out.h"
+#include "models/api/logit_lens.h"
 
 namespace locus::views {
 

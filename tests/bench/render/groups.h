@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "models/bench.h"
+#include "models/api/bench.h"
 
 namespace locus::bench {
 

@@ -1,5 +1,5 @@
 // The analyses on a trained checkpoint, and on checkpoints whose answers are known.
-#include "models/analyses.h"
+#include "models/api/analyses.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Parts of a logit: they sum to it whatever the model's shape, and each is what brute force says.
-#include "models/logit_attribution.h"
+#include "models/api/logit_attribution.h"
 
 #include <cmath>
 #include <filesystem>

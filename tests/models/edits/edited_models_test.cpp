@@ -1,8 +1,8 @@
 // Edited models as the facade gives them: shared weights, reuse, traces on disk, verification, effects.
 #include <cmath>
 
-#include "models/effect.h"
-#include "models/verify.h"
+#include "models/api/effect.h"
+#include "models/api/verify.h"
 #include "tests/models/edits/twins.h"
 #include "tests/support/bundled.h"
 #include "tests/support/checkpoint_folder.h"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "models/api/model.h"
 #include "models/edits/formula.h"
-#include "models/model.h"
 
 namespace locus::test {
 namespace {

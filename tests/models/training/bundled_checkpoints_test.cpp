@@ -11,9 +11,9 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/sha256.h"
+#include "models/api/train.h"
 #include "models/checkpoint/convert.h"
 #include "models/checkpoint/tensor_source.h"
-#include "models/train.h"
 #include "tests/support/paths.h"
 
 namespace {

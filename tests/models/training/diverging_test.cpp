@@ -6,9 +6,9 @@
 #include <fstream>
 #include <limits>
 
+#include "models/api/train.h"
 #include "models/checkpoint/convert.h"
 #include "models/checkpoint/tensor_source.h"
-#include "models/train.h"
 #include "tests/support/checkpoint_folder.h"
 
 namespace locus {

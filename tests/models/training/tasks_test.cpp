@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "models/train.h"
+#include "models/api/train.h"
 #include "models/training/symbol_task.h"
 
 namespace {

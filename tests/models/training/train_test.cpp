@@ -1,4 +1,4 @@
-#include "models/train.h"
+#include "models/api/train.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

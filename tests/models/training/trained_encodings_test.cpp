@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/position/list.h"
-#include "models/train.h"
+#include "models/api/train.h"
 #include "tests/support/test_name.h"
 
 namespace {

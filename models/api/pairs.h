@@ -17,7 +17,7 @@
 #include "core/base/progress.h"
 #include "core/base/range.h"
 #include "core/base/result.h"
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::models {
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/base/progress.h"
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::models {
 

@@ -1,4 +1,4 @@
-#include "models/timed_estimate.h"
+#include "models/api/timed_estimate.h"
 
 #include <algorithm>
 #include <vector>

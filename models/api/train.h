@@ -14,7 +14,7 @@
 #include "core/base/progress.h"
 #include "core/base/result.h"
 #include "core/base/settings.h"
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::training {
 

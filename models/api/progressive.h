@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::models {
 

@@ -1,4 +1,4 @@
-#include "models/verify.h"
+#include "models/api/verify.h"
 
 #include <ATen/ATen.h>
 

@@ -1,4 +1,4 @@
-#include "models/threads.h"
+#include "models/api/threads.h"
 
 #include <ATen/Parallel.h>
 #include <dlfcn.h>

@@ -9,7 +9,7 @@
 #include "core/base/field.h"
 #include "core/base/progress.h"
 #include "core/base/result.h"
-#include "models/model.h"
+#include "models/api/model.h"
 
 namespace locus::models {
 
