@@ -9,7 +9,7 @@
 #include "models/json/json.h"
 #include "models/run/guard.h"
 #include "models/run/loaded_model.h"
-#include "models/transformer/families/family.h"
+#include "models/transformer/families/engine/family.h"
 
 namespace locus::models {
 

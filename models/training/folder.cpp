@@ -14,7 +14,7 @@
 #include "models/checkpoint/tensor_source.h"
 #include "models/json/json.h"
 #include "models/json/settings_json.h"
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
 #include "models/transformer/locus_config.h"
 #include "models/transformer/weights.h"
 

@@ -10,7 +10,7 @@
 #include "core/base/result.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/checkpoint/tensor_table.h"
-#include "models/transformer/families/family.h"
+#include "models/transformer/families/engine/family.h"
 #include "models/transformer/transformer.h"
 
 namespace locus::transformer {

@@ -14,7 +14,7 @@
 #include "app/views/view.h"
 #include "models/api/model.h"
 #include "models/api/train.h"
-#include "models/transformer/families/family.h"
+#include "models/transformer/families/engine/family.h"
 #include "tests/support/run_locus.h"
 
 namespace {

@@ -12,7 +12,7 @@
 #include "models/api/verify.h"
 #include "models/run/loaded_model.h"
 #include "models/trace/recorded_trace.h"
-#include "models/transformer/families/family.h"
+#include "models/transformer/families/engine/family.h"
 #include "models/transformer/weights.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"

@@ -1,5 +1,5 @@
 // BEiT: ViT whose patches have a learned bias for every offset of rows and columns, in each layer or one for all.
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
 #include "models/transformer/families/vit.h"
 
 namespace locus::families {

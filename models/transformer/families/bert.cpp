@@ -1,8 +1,8 @@
 // BERT as a masked language model: post-norm, both ways, learned positions; every token of segment 0.
 #include "models/transformer/families/bert.h"
 
-#include "models/transformer/families/list.h"
-#include "models/transformer/families/slots.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 
 namespace locus::families {
 

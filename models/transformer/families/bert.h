@@ -1,7 +1,7 @@
 // The BERT table: what every encoder with its layers starts from.
 #pragma once
 
-#include "models/transformer/families/family.h"
+#include "models/transformer/families/engine/family.h"
 
 namespace locus::families {
 

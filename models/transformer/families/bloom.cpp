@@ -1,6 +1,6 @@
 // BLOOM: ALiBi, a norm after the embedding, q|k|v interleaved per head, tied head.
-#include "models/transformer/families/list.h"
-#include "models/transformer/families/slots.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 
 namespace locus::families {
 

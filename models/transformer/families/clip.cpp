@@ -1,7 +1,7 @@
 // The image towers of CLIP and SigLIP: by themselves, or as the vision_model part of a file of both towers. Their
 // outcome is every token's state after the last norm, but for SigLIP's classifiers.
-#include "models/transformer/families/list.h"
-#include "models/transformer/families/slots.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 #include "models/transformer/families/vit.h"
 
 namespace locus::families {

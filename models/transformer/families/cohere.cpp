@@ -1,8 +1,8 @@
 // Cohere (Command R) and Cohere 2: parallel branches of one LayerNorm without bias, interleaved RoPE, scaled logits.
 // Cohere 2 windows most layers and leaves the others without positions.
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 #include "models/transformer/families/llama.h"
-#include "models/transformer/families/slots.h"
 
 namespace locus::families {
 

@@ -1,5 +1,5 @@
 // DeiT under Hugging Face's names: ViT with a distillation token, and a head of its own for it or none.
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
 #include "models/transformer/families/vit.h"
 
 namespace locus::families {

@@ -2,8 +2,8 @@
 // patches.
 #include <cmath>
 
-#include "models/transformer/families/list.h"
-#include "models/transformer/families/slots.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 #include "models/transformer/families/vit.h"
 
 namespace locus::families {

@@ -1,6 +1,6 @@
 // DINOv3's ViT: patches turned by where they stand in the picture, class and register tokens at no position.
-#include "models/transformer/families/list.h"
-#include "models/transformer/families/slots.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 #include "models/transformer/families/vit.h"
 
 namespace locus::families {

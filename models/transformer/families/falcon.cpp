@@ -1,8 +1,8 @@
 // Falcon in its three forms: grouped key heads with two norms (40B), one key head and one norm (7B), ALiBi and serial
 // (rw).
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 #include "models/transformer/families/llama.h"
-#include "models/transformer/families/slots.h"
 
 namespace locus::families {
 

@@ -2,9 +2,9 @@
 // scores and windows every second layer; Gemma 3 norms q and k, and its windowed layers turn by another base.
 #include <cmath>
 
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 #include "models/transformer/families/llama.h"
-#include "models/transformer/families/slots.h"
 
 namespace locus::families {
 

@@ -1,8 +1,8 @@
 // GPT-2: `[transformer.]h.N.…`, Conv1D weights [in, out], learned positions.
 #include "models/transformer/families/gpt2.h"
 
-#include "models/transformer/families/list.h"
-#include "models/transformer/families/slots.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 
 namespace locus::families {
 

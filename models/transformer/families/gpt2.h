@@ -1,7 +1,7 @@
 // The GPT-2 table without its positions: what SeqPE's GPT-2 shares.
 #pragma once
 
-#include "models/transformer/families/family.h"
+#include "models/transformer/families/engine/family.h"
 
 namespace locus::families {
 

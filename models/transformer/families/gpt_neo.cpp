@@ -1,7 +1,7 @@
 // GPT-Neo (TinyStories): learned positions, scores that are not scaled, every second layer with a window.
 #include "core/base/shown.h"
-#include "models/transformer/families/list.h"
-#include "models/transformer/families/slots.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 
 namespace locus::families {
 

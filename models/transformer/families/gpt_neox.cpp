@@ -1,6 +1,6 @@
 // GPT-NeoX and Pythia: partial half-rotate RoPE, parallel residual, q|k|v interleaved per head, untied head.
-#include "models/transformer/families/list.h"
-#include "models/transformer/families/slots.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 
 namespace locus::families {
 

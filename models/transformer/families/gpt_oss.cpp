@@ -1,7 +1,7 @@
 // gpt-oss: windows in every second layer, a sink a head, experts with clamped gates, YaRN whose ramp is not rounded.
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 #include "models/transformer/families/llama.h"
-#include "models/transformer/families/slots.h"
 
 namespace locus::families {
 

@@ -1,9 +1,9 @@
 // GPT-J: parallel branches of one LayerNorm, the first rotary_dim channels turned in interleaved pairs.
 #include <algorithm>
 
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 #include "models/transformer/families/llama.h"
-#include "models/transformer/families/slots.h"
 
 namespace locus::families {
 

@@ -1,7 +1,7 @@
 // Granite: Llama with four multipliers.
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 #include "models/transformer/families/llama.h"
-#include "models/transformer/families/slots.h"
 
 namespace locus::families {
 

@@ -4,8 +4,8 @@
 #include "core/base/numbers.h"
 
 #include "core/base/shown.h"
-#include "models/transformer/families/list.h"
-#include "models/transformer/families/slots.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 
 namespace locus::families {
 

@@ -1,7 +1,7 @@
 // The Llama table: what every family that keeps its names starts from.
 #pragma once
 
-#include "models/transformer/families/family.h"
+#include "models/transformer/families/engine/family.h"
 
 namespace locus::families {
 

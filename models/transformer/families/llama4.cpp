@@ -2,9 +2,9 @@
 // positions, its q tuned by how far along it is. Some layers are mixtures of experts.
 #include <algorithm>
 
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 #include "models/transformer/families/llama.h"
-#include "models/transformer/families/slots.h"
 
 namespace locus::families {
 

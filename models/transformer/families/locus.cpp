@@ -2,7 +2,7 @@
 // parameter names.
 #include "core/base/atomic_file.h"
 #include "models/json/json.h"
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
 #include "models/transformer/locus_config.h"
 
 namespace locus::families {

@@ -2,8 +2,8 @@
 // NomicBERT: BERT's norms with RoPE and a gated feed-forward.
 #include "core/base/shown.h"
 #include "models/transformer/families/bert.h"
-#include "models/transformer/families/list.h"
-#include "models/transformer/families/slots.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 
 namespace locus::families {
 

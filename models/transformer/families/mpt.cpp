@@ -1,6 +1,6 @@
 // MPT: ALiBi, no biases at all, LayerNorm without bias, q|k|v in one matrix.
-#include "models/transformer/families/list.h"
-#include "models/transformer/families/slots.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 
 namespace locus::families {
 

@@ -1,6 +1,6 @@
 // OPT: pre-norm, learned positions whose first two rows no token reads, ReLU.
-#include "models/transformer/families/list.h"
-#include "models/transformer/families/slots.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 
 namespace locus::families {
 

@@ -1,9 +1,9 @@
 // Phi (1, 1.5, 2): parallel branches of one LayerNorm, part of each head turned, a head bias. Phi-3: Llama with q|k|v
 // in one matrix, gate and up in another, and LongRoPE.
 #include "models/checkpoint/shown.h"
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 #include "models/transformer/families/llama.h"
-#include "models/transformer/families/slots.h"
 
 namespace locus::families {
 

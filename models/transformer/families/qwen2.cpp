@@ -1,5 +1,5 @@
 // Qwen2: Llama with biases on q, k and v, and a window from some layer on when `use_sliding_window` says so.
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
 #include "models/transformer/families/llama.h"
 
 namespace locus::families {

@@ -1,9 +1,9 @@
 // Qwen3: Llama with q and k normed head by head. Qwen3-MoE and Qwen2-MoE: experts in most layers.
 #include <algorithm>
 
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 #include "models/transformer/families/llama.h"
-#include "models/transformer/families/slots.h"
 
 namespace locus::families {
 

@@ -2,8 +2,8 @@
 // ELECTRA: BERT whose tokens are narrower than its layers; generators have a head, bare models none. DistilBERT: BERT
 // without token types.
 #include "models/transformer/families/bert.h"
-#include "models/transformer/families/list.h"
-#include "models/transformer/families/slots.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 
 namespace locus::families {
 

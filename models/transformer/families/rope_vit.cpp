@@ -1,5 +1,5 @@
 // RoPE-ViT: timm's names with LayerScale, axial or mixed RoPE, and for `use_ape` learned positions of the patches too.
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
 #include "models/transformer/families/timm.h"
 
 namespace locus::families {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "core/base/shown.h"
+#include "models/transformer/families/engine/list.h"
 #include "models/transformer/families/gpt2.h"
-#include "models/transformer/families/list.h"
 #include "models/transformer/families/timm.h"
 #include "models/transformer/transformer.h"
 

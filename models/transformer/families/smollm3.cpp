@@ -1,7 +1,7 @@
 // SmolLM3: Llama that leaves every fourth layer without positions.
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 #include "models/transformer/families/llama.h"
-#include "models/transformer/families/slots.h"
 
 namespace locus::families {
 

@@ -1,8 +1,8 @@
 // StableLM: Llama with LayerNorms and a quarter of each head turned; optionally parallel, optionally each head's q and
 // k normed by a vector of its own.
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 #include "models/transformer/families/llama.h"
-#include "models/transformer/families/slots.h"
 
 namespace locus::families {
 

@@ -1,7 +1,7 @@
 // StarCoder2: Llama's attention with biases, a plain feed-forward, LayerNorms, one window for all layers.
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 #include "models/transformer/families/llama.h"
-#include "models/transformer/families/slots.h"
 
 namespace locus::families {
 

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "models/checkpoint/shown.h"
-#include "models/transformer/families/list.h"
-#include "models/transformer/families/slots.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 
 namespace locus::families {
 

@@ -1,6 +1,6 @@
 // TAPE: Llama with `rpe_type: adape` and its ablations; a state of positions that every layer renews.
 #include "core/base/shown.h"
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
 #include "models/transformer/families/llama.h"
 
 namespace locus::families {

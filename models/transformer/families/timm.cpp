@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
 #include "models/transformer/families/vit.h"
 
 namespace locus::families {

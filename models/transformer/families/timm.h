@@ -1,7 +1,7 @@
 // ViT under timm's names without its positions: what DeiT, RoPE-ViT and SeqPE's ViT share.
 #pragma once
 
-#include "models/transformer/families/family.h"
+#include "models/transformer/families/engine/family.h"
 
 namespace locus::families {
 

@@ -1,8 +1,8 @@
 // ViT under Hugging Face's names: learned positions of class token and patches, a classifier on the class token.
 #include "models/transformer/families/vit.h"
 
-#include "models/transformer/families/list.h"
-#include "models/transformer/families/slots.h"
+#include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/slots.h"
 
 namespace locus::families {
 

@@ -1,7 +1,7 @@
 // What all vision families share.
 #pragma once
 
-#include "models/transformer/families/family.h"
+#include "models/transformer/families/engine/family.h"
 
 namespace locus::families {
 

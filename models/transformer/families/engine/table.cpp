@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "models/json/settings_json.h"
-#include "models/transformer/families/family.h"
-#include "models/transformer/families/slots.h"
+#include "models/transformer/families/engine/family.h"
+#include "models/transformer/families/engine/slots.h"
 #include "models/transformer/transformer.h"
 
 namespace locus::families {

@@ -1,7 +1,7 @@
 // Every family, in the order they are asked: those that extend another come before it.
 #pragma once
 
-#include "models/transformer/families/family.h"
+#include "models/transformer/families/engine/family.h"
 
 namespace locus::families {
 

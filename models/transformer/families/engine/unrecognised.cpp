@@ -1,10 +1,10 @@
-#include "models/transformer/families/unrecognised.h"
+#include "models/transformer/families/engine/unrecognised.h"
 
 #include <algorithm>
 
 #include "core/base/listed.h"
 #include "models/checkpoint/shown.h"
-#include "models/transformer/families/family.h"
+#include "models/transformer/families/engine/family.h"
 
 namespace locus::families {
 

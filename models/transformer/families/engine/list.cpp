@@ -1,4 +1,4 @@
-#include "models/transformer/families/list.h"
+#include "models/transformer/families/engine/list.h"
 
 namespace locus::families {
 

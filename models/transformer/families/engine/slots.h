@@ -1,7 +1,7 @@
 // Where fields of a config go: the slots that tables name.
 #pragma once
 
-#include "models/transformer/families/family.h"
+#include "models/transformer/families/engine/family.h"
 
 namespace locus::families::slot {
 

@@ -1,11 +1,11 @@
-#include "models/transformer/families/family.h"
+#include "models/transformer/families/engine/family.h"
 
 #include <utility>
 
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "models/checkpoint/shown.h"
-#include "models/transformer/families/unrecognised.h"
+#include "models/transformer/families/engine/unrecognised.h"
 
 namespace locus::families {
 
