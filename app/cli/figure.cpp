@@ -15,7 +15,7 @@
 #include "app/session/pins.h"
 #include "app/session/recipe.h"
 #include "app/session/view_input.h"
-#include "app/views/data_file.h"
+#include "app/views/plots/data_file.h"
 #include "app/views/view.h"
 #include "models/api/model.h"
 

@@ -8,7 +8,7 @@
 
 #include "app/views/alignment.h"
 #include "app/views/images/patch_grid.h"
-#include "app/views/score_map.h"
+#include "app/views/score_maps/score_map.h"
 #include "app/workbench/cell_values.h"
 #include "app/workbench/token_words.h"
 #include "core/base/numbers.h"

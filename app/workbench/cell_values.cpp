@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "app/views/alignment.h"
-#include "app/views/series.h"
+#include "app/views/plots/series.h"
 #include "app/workbench/token_words.h"
 #include "core/base/numbers.h"
 #include "models/api/pairs.h"

@@ -8,7 +8,7 @@
 #include "app/session/command_words.h"
 #include "app/session/paper_input.h"
 #include "app/session/view_input.h"
-#include "app/views/score_map.h"
+#include "app/views/score_maps/score_map.h"
 #include "app/workbench/export.h"
 #include "app/workbench/export_dialog.h"
 #include "core/base/listed.h"

@@ -6,7 +6,7 @@
 #include "app/session/input_paths.h"
 #include "app/session/open_columns.h"
 #include "app/session/paper_input.h"
-#include "app/views/data_file.h"
+#include "app/views/plots/data_file.h"
 #include "app/workbench/studio.h"
 
 namespace locus::workbench {

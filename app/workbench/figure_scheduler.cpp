@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "app/session/view_input.h"
-#include "app/views/refined_map.h"
+#include "app/views/score_maps/refined_map.h"
 
 namespace locus::workbench {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/views/fingerprint.h"
+#include "app/views/measured/fingerprint.h"
 #include "app/workbench/worker.h"
 
 namespace locus::workbench {

@@ -15,7 +15,7 @@
 #include <algorithm>
 
 #include "app/views/alignment.h"
-#include "app/views/trained_length.h"
+#include "app/views/plots/trained_length.h"
 #include "app/workbench/decoder_field.h"
 #include "app/workbench/exact_editor.h"
 #include "app/workbench/find_field.h"

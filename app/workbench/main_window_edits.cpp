@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "app/views/alignment.h"
-#include "app/views/score_map.h"
+#include "app/views/score_maps/score_map.h"
 #include "app/workbench/canvas_link.h"
 #include "app/workbench/edits_dialog.h"
 #include "app/workbench/live_edit.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "app/views/trained_length.h"
+#include "app/views/plots/trained_length.h"
 #include "app/workbench/token_words.h"
 #include "core/base/numbers.h"
 

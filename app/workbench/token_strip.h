@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "app/views/trained_length.h"
+#include "app/views/plots/trained_length.h"
 #include "models/api/model.h"
 
 namespace locus::workbench {

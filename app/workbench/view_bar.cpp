@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "app/views/score_map.h"
+#include "app/views/score_maps/score_map.h"
 
 namespace locus::workbench {
 

@@ -6,7 +6,7 @@
 
 #include "app/session/session.h"
 #include "app/session/view_input.h"
-#include "app/views/map_metrics.h"
+#include "app/views/score_maps/map_metrics.h"
 #include "app/views/view.h"
 #include "tests/support/fake_model.h"
 

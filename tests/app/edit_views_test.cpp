@@ -6,7 +6,7 @@
 #include <map>
 
 #include "app/session/open_columns.h"
-#include "app/views/data_file.h"
+#include "app/views/plots/data_file.h"
 #include "core/analysis/expected_range.h"
 #include "core/base/atomic_file.h"
 #include "models/api/effect.h"

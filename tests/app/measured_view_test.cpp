@@ -1,12 +1,12 @@
 // What is asked is measured once: for the figure and its data, whatever its colours, its size and its theme.
-#include "app/views/measured_view.h"
+#include "app/views/measured/measured_view.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/controls.h"
+#include "app/views/plots/controls.h"
 #include "tests/support/counting_trace.h"
 #include "tests/support/exported_views.h"
 #include "tests/support/fake_model.h"

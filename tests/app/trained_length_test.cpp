@@ -1,5 +1,5 @@
 // The trained length on axes, and what is said of texts that are longer.
-#include "app/views/trained_length.h"
+#include "app/views/plots/trained_length.h"
 
 #include <gtest/gtest.h>
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <variant>
 
-#include "app/views/data_file.h"
-#include "app/views/kept_queries.h"
-#include "app/views/score_map.h"
+#include "app/views/plots/data_file.h"
+#include "app/views/score_maps/kept_queries.h"
+#include "app/views/score_maps/score_map.h"
 #include "app/views/view.h"
 #include "core/base/atomic_file.h"
 #include "tests/support/bundled.h"

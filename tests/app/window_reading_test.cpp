@@ -23,7 +23,7 @@
 #include <set>
 
 #include "app/session/state_fields.h"
-#include "app/views/score_map.h"
+#include "app/views/score_maps/score_map.h"
 #include "app/workbench/export_preview.h"
 #include "app/workbench/token_strip.h"
 

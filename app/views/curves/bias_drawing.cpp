@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/series.h"
+#include "app/views/plots/series.h"
 
 namespace locus::views {
 

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <cstdint>
 
-#include "app/views/controls.h"
 #include "app/views/curves/bias_drawing.h"
 #include "app/views/list.h"
-#include "app/views/measured_view.h"
-#include "app/views/score_map.h"
-#include "app/views/text_folder.h"
+#include "app/views/measured/measured_view.h"
+#include "app/views/measured/text_folder.h"
+#include "app/views/plots/controls.h"
+#include "app/views/score_maps/score_map.h"
 
 namespace locus::analysis {
 

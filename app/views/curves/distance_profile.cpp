@@ -4,12 +4,12 @@
 #include <limits>
 #include <numeric>
 
-#include "app/views/controls.h"
 #include "app/views/list.h"
-#include "app/views/measured_view.h"
-#include "app/views/pair_rows.h"
-#include "app/views/score_map.h"
-#include "app/views/trained_length.h"
+#include "app/views/measured/measured_view.h"
+#include "app/views/measured/pair_rows.h"
+#include "app/views/plots/controls.h"
+#include "app/views/plots/trained_length.h"
+#include "app/views/score_maps/score_map.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"
 #include "models/api/pairs.h"

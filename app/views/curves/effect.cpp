@@ -5,12 +5,12 @@
 #include <cmath>
 #include <span>
 
-#include "app/views/controls.h"
-#include "app/views/data_file.h"
 #include "app/views/list.h"
-#include "app/views/measured_view.h"
-#include "app/views/score_map.h"
-#include "app/views/text_strip.h"
+#include "app/views/measured/measured_view.h"
+#include "app/views/plots/controls.h"
+#include "app/views/plots/data_file.h"
+#include "app/views/plots/text_strip.h"
+#include "app/views/score_maps/score_map.h"
 
 namespace locus::views {
 

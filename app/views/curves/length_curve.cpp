@@ -4,10 +4,10 @@
 #include <numeric>
 #include <set>
 
-#include "app/views/controls.h"
 #include "app/views/curves/task_groups.h"
 #include "app/views/list.h"
-#include "app/views/measured_view.h"
+#include "app/views/measured/measured_view.h"
+#include "app/views/plots/controls.h"
 #include "models/api/analyses.h"
 
 namespace locus::views {

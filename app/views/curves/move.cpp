@@ -4,10 +4,10 @@
 #include <optional>
 #include <span>
 
-#include "app/views/controls.h"
 #include "app/views/list.h"
-#include "app/views/measured_view.h"
-#include "app/views/score_map.h"
+#include "app/views/measured/measured_view.h"
+#include "app/views/plots/controls.h"
+#include "app/views/score_maps/score_map.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/api/move_curve.h"

@@ -4,11 +4,11 @@
 #include <numeric>
 
 #include "app/views/alignment.h"
-#include "app/views/controls.h"
 #include "app/views/list.h"
-#include "app/views/measured_view.h"
-#include "app/views/pair_rows.h"
-#include "app/views/score_map.h"
+#include "app/views/measured/measured_view.h"
+#include "app/views/measured/pair_rows.h"
+#include "app/views/plots/controls.h"
+#include "app/views/score_maps/score_map.h"
 #include "models/api/pairs.h"
 
 namespace locus::views {

@@ -1,9 +1,9 @@
 // `shift-stability`: what moves when the same tokens stand elsewhere, by layer.
 #include <limits>
 
-#include "app/views/controls.h"
 #include "app/views/list.h"
-#include "app/views/measured_view.h"
+#include "app/views/measured/measured_view.h"
+#include "app/views/plots/controls.h"
 #include "models/api/analyses.h"
 
 namespace locus::views {

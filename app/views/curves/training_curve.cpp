@@ -3,9 +3,9 @@
 #include <cmath>
 #include <string_view>
 
-#include "app/views/controls.h"
 #include "app/views/list.h"
-#include "app/views/series.h"
+#include "app/views/plots/controls.h"
+#include "app/views/plots/series.h"
 #include "core/base/atomic_file.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <limits>
 
-#include "app/views/controls.h"
-#include "app/views/head_map.h"
 #include "app/views/list.h"
-#include "app/views/measured_view.h"
-#include "app/views/score_map.h"
+#include "app/views/measured/measured_view.h"
+#include "app/views/plots/controls.h"
+#include "app/views/plots/head_map.h"
+#include "app/views/score_maps/score_map.h"
 #include "models/api/analyses.h"
 
 namespace locus::views {

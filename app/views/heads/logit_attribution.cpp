@@ -7,11 +7,11 @@
 #include <span>
 
 #include "app/views/alignment.h"
-#include "app/views/controls.h"
-#include "app/views/data_file.h"
-#include "app/views/head_map.h"
 #include "app/views/list.h"
-#include "app/views/measured_view.h"
+#include "app/views/measured/measured_view.h"
+#include "app/views/plots/controls.h"
+#include "app/views/plots/data_file.h"
+#include "app/views/plots/head_map.h"
 #include "models/api/knock_out.h"
 
 namespace locus::views {

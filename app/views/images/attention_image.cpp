@@ -5,8 +5,8 @@
 
 #include "app/views/images/patch_grid.h"
 #include "app/views/list.h"
-#include "app/views/measured_view.h"
-#include "app/views/score_map.h"
+#include "app/views/measured/measured_view.h"
+#include "app/views/score_maps/score_map.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"
 

@@ -3,12 +3,12 @@
 #include <charconv>
 #include <cmath>
 
-#include "app/views/controls.h"
 #include "app/views/images/patch_grid.h"
 #include "app/views/list.h"
-#include "app/views/map_view.h"
-#include "app/views/measured_view.h"
-#include "app/views/score_map.h"
+#include "app/views/measured/measured_view.h"
+#include "app/views/plots/controls.h"
+#include "app/views/score_maps/map_view.h"
+#include "app/views/score_maps/score_map.h"
 #include "core/base/shown.h"
 
 namespace locus::views {

@@ -4,12 +4,12 @@
 #include <memory>
 
 #include "app/views/alignment.h"
-#include "app/views/controls.h"
-#include "app/views/kept_queries.h"
 #include "app/views/list.h"
-#include "app/views/map_view.h"
-#include "app/views/pair_rows.h"
-#include "app/views/series.h"
+#include "app/views/measured/pair_rows.h"
+#include "app/views/plots/controls.h"
+#include "app/views/plots/series.h"
+#include "app/views/score_maps/kept_queries.h"
+#include "app/views/score_maps/map_view.h"
 #include "models/api/pairs.h"
 
 namespace locus::views {

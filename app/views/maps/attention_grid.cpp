@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/controls.h"
-#include "app/views/data_file.h"
-#include "app/views/head_map.h"
 #include "app/views/list.h"
-#include "app/views/score_map.h"
-#include "app/views/series.h"
-#include "app/views/trained_length.h"
+#include "app/views/plots/controls.h"
+#include "app/views/plots/data_file.h"
+#include "app/views/plots/head_map.h"
+#include "app/views/plots/series.h"
+#include "app/views/plots/trained_length.h"
+#include "app/views/score_maps/score_map.h"
 #include "models/api/progressive.h"
 
 namespace locus::views {

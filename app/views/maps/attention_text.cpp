@@ -3,13 +3,13 @@
 #include <limits>
 
 #include "app/views/alignment.h"
-#include "app/views/controls.h"
-#include "app/views/kept_queries.h"
 #include "app/views/list.h"
-#include "app/views/measured_view.h"
-#include "app/views/score_map.h"
-#include "app/views/text_strip.h"
-#include "app/views/trained_length.h"
+#include "app/views/measured/measured_view.h"
+#include "app/views/plots/controls.h"
+#include "app/views/plots/text_strip.h"
+#include "app/views/plots/trained_length.h"
+#include "app/views/score_maps/kept_queries.h"
+#include "app/views/score_maps/score_map.h"
 
 namespace locus::views {
 

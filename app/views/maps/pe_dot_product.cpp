@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/controls.h"
 #include "app/views/list.h"
-#include "app/views/map_view.h"
+#include "app/views/plots/controls.h"
+#include "app/views/score_maps/map_view.h"
 
 namespace locus::views {
 

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "app/views/list.h"
-#include "app/views/map_view.h"
 #include "app/views/maps/contextual_map.h"
+#include "app/views/score_maps/map_view.h"
 
 namespace locus::views {
 

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "app/views/alignment.h"
-#include "app/views/controls.h"
 #include "app/views/list.h"
 #include "app/views/maps/contextual_map.h"
+#include "app/views/plots/controls.h"
 #include "core/base/numbers.h"
 
 namespace locus::views {

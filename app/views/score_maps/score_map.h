@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "app/views/map_window.h"
-#include "app/views/refined_map.h"
+#include "app/views/score_maps/map_window.h"
+#include "app/views/score_maps/refined_map.h"
 #include "app/views/view.h"
 
 namespace locus::views {

@@ -25,8 +25,8 @@
 #include <utility>
 #include <vector>
 
-#include "app/views/ask.h"
-#include "app/views/series.h"
+#include "app/views/measured/ask.h"
+#include "app/views/plots/series.h"
 #include "app/views/view.h"
 
 namespace locus::views {

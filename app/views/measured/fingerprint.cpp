@@ -1,6 +1,6 @@
-#include "app/views/fingerprint.h"
+#include "app/views/measured/fingerprint.h"
 
-#include "app/views/series.h"
+#include "app/views/plots/series.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"
 

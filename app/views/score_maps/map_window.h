@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "app/views/ask.h"
-#include "app/views/refined_map.h"
-#include "app/views/series.h"
+#include "app/views/measured/ask.h"
+#include "app/views/plots/series.h"
+#include "app/views/score_maps/refined_map.h"
 #include "app/views/view.h"
 
 namespace locus::views {

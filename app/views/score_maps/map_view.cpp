@@ -1,4 +1,4 @@
-#include "app/views/map_view.h"
+#include "app/views/score_maps/map_view.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "app/views/alignment.h"
-#include "app/views/controls.h"
-#include "app/views/trained_length.h"
+#include "app/views/plots/controls.h"
+#include "app/views/plots/trained_length.h"
 
 namespace locus::views {
 

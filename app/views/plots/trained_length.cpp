@@ -1,4 +1,4 @@
-#include "app/views/trained_length.h"
+#include "app/views/plots/trained_length.h"
 
 #include <algorithm>
 #include <set>

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "app/views/measured_view.h"
+#include "app/views/measured/measured_view.h"
 
 namespace locus::views {
 

@@ -1,10 +1,10 @@
-#include "app/views/pair_rows.h"
+#include "app/views/measured/pair_rows.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/controls.h"
-#include "app/views/series.h"
+#include "app/views/plots/controls.h"
+#include "app/views/plots/series.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 

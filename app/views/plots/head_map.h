@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/views/score_map.h"
+#include "app/views/score_maps/score_map.h"
 #include "app/views/view.h"
 
 namespace locus::views {

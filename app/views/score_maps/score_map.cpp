@@ -1,4 +1,4 @@
-#include "app/views/score_map.h"
+#include "app/views/score_maps/score_map.h"
 
 #include <algorithm>
 #include <cmath>

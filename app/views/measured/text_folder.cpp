@@ -1,4 +1,4 @@
-#include "app/views/text_folder.h"
+#include "app/views/measured/text_folder.h"
 
 #include <algorithm>
 #include <filesystem>

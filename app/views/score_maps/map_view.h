@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "app/views/alignment.h"
-#include "app/views/data_file.h"
-#include "app/views/score_map.h"
+#include "app/views/plots/data_file.h"
+#include "app/views/score_maps/score_map.h"
 #include "app/views/view.h"
 
 namespace locus::views {

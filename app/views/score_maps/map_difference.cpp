@@ -1,7 +1,7 @@
 // What the maps of columns differ by, as panels.
 #include "app/views/alignment.h"
-#include "app/views/map_metrics.h"
-#include "app/views/map_view.h"
+#include "app/views/score_maps/map_metrics.h"
+#include "app/views/score_maps/map_view.h"
 
 namespace locus::views {
 

@@ -1,4 +1,4 @@
-#include "app/views/map_metrics.h"
+#include "app/views/score_maps/map_metrics.h"
 
 #include <cmath>
 

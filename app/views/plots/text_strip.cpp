@@ -1,4 +1,4 @@
-#include "app/views/text_strip.h"
+#include "app/views/plots/text_strip.h"
 
 #include <utility>
 

@@ -1,10 +1,10 @@
-#include "app/views/refined_map.h"
+#include "app/views/score_maps/refined_map.h"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "app/views/series.h"
+#include "app/views/plots/series.h"
 
 namespace locus::views {
 

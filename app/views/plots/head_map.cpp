@@ -1,9 +1,9 @@
-#include "app/views/head_map.h"
+#include "app/views/plots/head_map.h"
 
 #include <cmath>
 #include <span>
 
-#include "app/views/series.h"
+#include "app/views/plots/series.h"
 
 namespace locus::views {
 

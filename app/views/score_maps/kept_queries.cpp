@@ -1,9 +1,9 @@
-#include "app/views/kept_queries.h"
+#include "app/views/score_maps/kept_queries.h"
 
 #include <algorithm>
 #include <charconv>
 
-#include "app/views/controls.h"
+#include "app/views/plots/controls.h"
 #include "core/base/shown.h"
 
 namespace locus::views {

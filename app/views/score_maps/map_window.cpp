@@ -1,4 +1,4 @@
-#include "app/views/map_window.h"
+#include "app/views/score_maps/map_window.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "app/views/data_file.h"
+#include "app/views/plots/data_file.h"
 
 #include <algorithm>
 #include <array>

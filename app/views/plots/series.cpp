@@ -1,4 +1,4 @@
-#include "app/views/series.h"
+#include "app/views/plots/series.h"
 
 #include <algorithm>
 #include <cmath>
