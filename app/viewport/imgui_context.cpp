@@ -74,7 +74,7 @@ ImVec4 color(std::uint32_t rrggbb, float alpha = 1) {
           static_cast<float>(rrggbb & 0xFF) / 255, alpha};
 }
 
-// The colours of the window around the canvas (app/workbench/theme.cpp).
+// The colours of the window around the canvas (app/workbench/widgets/theme.cpp).
 void apply_colors(bool dark, ImGuiStyle& style) {
   const ImVec4 accent = color(dark ? 0x3D7EC2 : 0x2F6FB5);
   const ImVec4 button = color(dark ? 0x33363C : 0xE8EAEE);

@@ -9,8 +9,8 @@
 #include "app/views/alignment.h"
 #include "app/views/images/patch_grid.h"
 #include "app/views/score_maps/score_map.h"
-#include "app/workbench/cell_values.h"
-#include "app/workbench/token_words.h"
+#include "app/workbench/studio/cell_values.h"
+#include "app/workbench/studio/token_words.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "app/viewport/canvas.h"
-#include "app/workbench/studio.h"
+#include "app/workbench/studio/studio.h"
 
 namespace locus::workbench {
 

@@ -4,7 +4,7 @@
 #include <QDockWidget>
 #include <QHash>
 
-#include "app/workbench/studio.h"
+#include "app/workbench/studio/studio.h"
 
 class QPushButton;
 class QTreeWidget;

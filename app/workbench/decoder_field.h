@@ -3,7 +3,7 @@
 
 #include <QLineEdit>
 
-#include "app/workbench/studio.h"
+#include "app/workbench/studio/studio.h"
 
 namespace locus::workbench {
 

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "app/workbench/help.h"
-#include "app/workbench/studio.h"
+#include "app/workbench/studio/studio.h"
 
 namespace locus::workbench {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "app/workbench/export_job.h"
-#include "app/workbench/studio.h"
+#include "app/figures/export_job.h"
+#include "app/workbench/studio/studio.h"
 
 class QSettings;
 class QWidget;

@@ -13,7 +13,7 @@
 
 #include "app/session/paper_input.h"
 #include "app/workbench/export_preview.h"
-#include "app/workbench/studio.h"
+#include "app/workbench/studio/studio.h"
 #include "renderers/paper/paper.h"
 
 namespace locus::workbench {

@@ -1,7 +1,7 @@
 // The dialogs of an export: sizes, type and parts of a figure, with a preview at its true size; what of the data.
 #pragma once
 
-#include "app/workbench/export_job.h"
+#include "app/figures/export_job.h"
 
 class QSettings;
 class QWidget;

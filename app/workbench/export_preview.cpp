@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <array>
 
-#include "app/workbench/studio.h"
+#include "app/workbench/studio/studio.h"
 #include "renderers/paper/paper.h"
 
 namespace locus::workbench {

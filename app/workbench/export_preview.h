@@ -5,8 +5,8 @@
 #include <QPointF>
 #include <QWidget>
 
+#include "app/figures/export_job.h"
 #include "app/session/paper_input.h"
-#include "app/workbench/export_job.h"
 
 class QComboBox;
 class QLabel;

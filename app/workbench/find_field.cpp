@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "app/views/alignment.h"
-#include "app/workbench/token_words.h"
+#include "app/workbench/studio/token_words.h"
 
 namespace locus::workbench {
 

@@ -5,7 +5,7 @@
 #include <QSpinBox>
 #include <QToolButton>
 
-#include "app/workbench/studio.h"
+#include "app/workbench/studio/studio.h"
 
 namespace locus::workbench {
 

@@ -6,8 +6,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "app/workbench/manual_window.h"
-#include "app/workbench/studio.h"
+#include "app/workbench/studio/studio.h"
+#include "app/workbench/widgets/manual_window.h"
 #include "models/api/model.h"
 
 namespace locus::workbench {

@@ -9,7 +9,7 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
-#include "app/workbench/studio.h"
+#include "app/workbench/studio/studio.h"
 
 namespace locus::workbench {
 

@@ -9,7 +9,7 @@
 #include <QVBoxLayout>
 #include <random>
 
-#include "app/workbench/flow_layout.h"
+#include "app/workbench/widgets/flow_layout.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {

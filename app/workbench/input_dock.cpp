@@ -17,9 +17,7 @@
 #include "app/views/alignment.h"
 #include "app/views/plots/trained_length.h"
 #include "app/workbench/decoder_field.h"
-#include "app/workbench/exact_editor.h"
 #include "app/workbench/find_field.h"
-#include "app/workbench/flow_layout.h"
 #include "app/workbench/generate_controls.h"
 #include "app/workbench/ids_panel.h"
 #include "app/workbench/input_files.h"
@@ -28,6 +26,8 @@
 #include "app/workbench/ruler_link.h"
 #include "app/workbench/token_menu.h"
 #include "app/workbench/token_strip.h"
+#include "app/workbench/widgets/exact_editor.h"
+#include "app/workbench/widgets/flow_layout.h"
 
 namespace locus::workbench {
 

@@ -4,9 +4,9 @@
 #include <QMenu>
 #include <QToolButton>
 
-#include "app/workbench/exact_editor.h"
 #include "app/workbench/ids_panel.h"
 #include "app/workbench/input_dock.h"
+#include "app/workbench/widgets/exact_editor.h"
 #include "models/text/tokenizer.h"
 
 namespace locus::workbench {

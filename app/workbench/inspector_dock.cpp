@@ -10,10 +10,10 @@
 #include <cmath>
 #include <utility>
 
-#include "app/workbench/cell_values.h"
 #include "app/workbench/inspector_table.h"
-#include "app/workbench/state_form.h"
-#include "app/workbench/token_words.h"
+#include "app/workbench/studio/cell_values.h"
+#include "app/workbench/studio/token_words.h"
+#include "app/workbench/widgets/state_form.h"
 
 namespace locus::workbench {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "app/workbench/studio.h"
+#include "app/workbench/studio/studio.h"
 
 class QGroupBox;
 class QLabel;

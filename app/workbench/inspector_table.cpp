@@ -7,7 +7,7 @@
 #include <QTableWidget>
 #include <algorithm>
 
-#include "app/workbench/short_names.h"
+#include "app/workbench/widgets/short_names.h"
 
 namespace locus::workbench {
 

@@ -6,7 +6,7 @@
 #include <QTimer>
 #include <QToolButton>
 
-#include "app/workbench/studio.h"
+#include "app/workbench/studio/studio.h"
 
 class QTreeWidget;
 class QTreeWidgetItem;

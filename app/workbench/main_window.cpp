@@ -28,8 +28,8 @@
 #include "app/workbench/job_list.h"
 #include "app/workbench/options_bar.h"
 #include "app/workbench/question_bar.h"
-#include "app/workbench/theme.h"
 #include "app/workbench/view_bar.h"
+#include "app/workbench/widgets/theme.h"
 #include "core/base/shown.h"
 #include "models/api/threads.h"
 

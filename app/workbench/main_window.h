@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "app/workbench/journal.h"
-#include "app/workbench/studio.h"
+#include "app/workbench/studio/journal.h"
+#include "app/workbench/studio/studio.h"
 #include "app/workbench/workbench.h"
 
 class QDialog;

@@ -26,7 +26,7 @@
 #include "app/workbench/help.h"
 #include "app/workbench/input_dock.h"
 #include "app/workbench/main_window.h"
-#include "app/workbench/token_words.h"
+#include "app/workbench/studio/token_words.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {

@@ -6,8 +6,8 @@
 #include "app/views/score_maps/score_map.h"
 #include "app/workbench/canvas_link.h"
 #include "app/workbench/edits_dialog.h"
-#include "app/workbench/live_edit.h"
 #include "app/workbench/main_window.h"
+#include "app/workbench/studio/live_edit.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {

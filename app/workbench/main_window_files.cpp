@@ -8,7 +8,6 @@
 
 #include "app/session/portable.h"
 #include "app/session/recipe.h"
-#include "app/workbench/exact_editor.h"
 #include "app/workbench/export.h"
 #include "app/workbench/figures_dock.h"
 #include "app/workbench/help.h"
@@ -19,6 +18,7 @@
 #include "app/workbench/missing_dialog.h"
 #include "app/workbench/welcome.h"
 #include "app/workbench/what_if_dialog.h"
+#include "app/workbench/widgets/exact_editor.h"
 #include "core/base/atomic_file.h"
 #include "renderers/paper/paper.h"
 

@@ -22,8 +22,8 @@
 #include "app/workbench/main_window.h"
 #include "app/workbench/options_bar.h"
 #include "app/workbench/preferences.h"
-#include "app/workbench/theme.h"
 #include "app/workbench/view_bar.h"
+#include "app/workbench/widgets/theme.h"
 
 namespace locus::workbench {
 

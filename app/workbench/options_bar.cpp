@@ -13,7 +13,7 @@
 #include <cmath>
 
 #include "app/session/shared_options.h"
-#include "app/workbench/flow_layout.h"
+#include "app/workbench/widgets/flow_layout.h"
 
 namespace locus::workbench {
 

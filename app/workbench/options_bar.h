@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "app/workbench/studio.h"
+#include "app/workbench/studio/studio.h"
 
 namespace locus::workbench {
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "app/views/plots/trained_length.h"
-#include "app/workbench/token_words.h"
+#include "app/workbench/studio/token_words.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {

@@ -3,7 +3,7 @@
 #include <QLabel>
 #include <QPushButton>
 
-#include "app/workbench/flow_layout.h"
+#include "app/workbench/widgets/flow_layout.h"
 
 namespace locus::workbench {
 

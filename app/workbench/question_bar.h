@@ -4,7 +4,7 @@
 
 #include <QFrame>
 
-#include "app/workbench/studio.h"
+#include "app/workbench/studio/studio.h"
 
 class QLabel;
 class QPushButton;

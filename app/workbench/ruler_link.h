@@ -5,9 +5,9 @@
 #include <QObject>
 #include <cstddef>
 
-#include "app/workbench/live_edit.h"
 #include "app/workbench/position_ruler.h"
-#include "app/workbench/studio.h"
+#include "app/workbench/studio/live_edit.h"
+#include "app/workbench/studio/studio.h"
 
 class QCheckBox;
 class QWidget;

@@ -5,8 +5,8 @@
 #include <QMenu>
 #include <functional>
 
-#include "app/workbench/studio.h"
-#include "app/workbench/token_words.h"
+#include "app/workbench/studio/studio.h"
+#include "app/workbench/studio/token_words.h"
 
 namespace locus::workbench {
 

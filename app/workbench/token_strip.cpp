@@ -10,7 +10,7 @@
 #include <QToolTip>
 #include <algorithm>
 
-#include "app/workbench/token_words.h"
+#include "app/workbench/studio/token_words.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/workbench/studio.h"
+#include "app/workbench/studio/studio.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {

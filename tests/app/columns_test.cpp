@@ -1,4 +1,4 @@
-#include "app/workbench/columns.h"
+#include "app/workbench/studio/columns.h"
 
 #include <gtest/gtest.h>
 

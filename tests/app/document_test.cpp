@@ -1,4 +1,4 @@
-#include "app/workbench/document.h"
+#include "app/workbench/studio/document.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/workbench/exact_text.h"
+#include "app/workbench/widgets/exact_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "app/workbench/figure_scheduler.h"
+#include "app/workbench/studio/figure_scheduler.h"
 
 #include <gtest/gtest.h>
 
-#include "app/workbench/columns.h"
+#include "app/workbench/studio/columns.h"
 #include "tests/support/event_loop.h"
 #include "tests/support/fake_model.h"
 

@@ -1,4 +1,4 @@
-#include "app/workbench/history.h"
+#include "app/workbench/studio/history.h"
 
 #include <gtest/gtest.h>
 

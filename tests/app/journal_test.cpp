@@ -1,4 +1,4 @@
-#include "app/workbench/journal.h"
+#include "app/workbench/studio/journal.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "app/workbench/live_input.h"
+#include "app/workbench/studio/live_input.h"
 
 #include <gtest/gtest.h>
 

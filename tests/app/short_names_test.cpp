@@ -1,4 +1,4 @@
-#include "app/workbench/short_names.h"
+#include "app/workbench/widgets/short_names.h"
 
 #include <gtest/gtest.h>
 

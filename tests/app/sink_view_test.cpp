@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "app/views/view.h"
-#include "app/workbench/cell_values.h"
+#include "app/workbench/studio/cell_values.h"
 #include "models/api/model.h"
 #include "tests/support/paths.h"
 

@@ -1,4 +1,4 @@
-#include "app/workbench/token_words.h"
+#include "app/workbench/studio/token_words.h"
 
 #include <gtest/gtest.h>
 

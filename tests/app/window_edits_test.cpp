@@ -13,9 +13,9 @@
 
 #include "app/session/shared_options.h"
 #include "app/workbench/edits_dialog.h"
-#include "app/workbench/live_edit.h"
-#include "app/workbench/manual_window.h"
 #include "app/workbench/position_ruler.h"
+#include "app/workbench/studio/live_edit.h"
+#include "app/workbench/widgets/manual_window.h"
 #include "tests/support/paths.h"
 
 namespace locus::workbench {

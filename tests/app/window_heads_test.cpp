@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "app/workbench/fingerprints.h"
+#include "app/workbench/studio/fingerprints.h"
 #include "models/api/analyses.h"
 #include "tests/support/bundled.h"
 

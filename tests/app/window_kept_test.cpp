@@ -11,7 +11,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "app/workbench/journal.h"
+#include "app/workbench/studio/journal.h"
 #include "core/base/atomic_file.h"
 #include "tests/support/paths.h"
 

@@ -8,7 +8,7 @@
 #include <QTextDocumentFragment>
 #include <QTextFragment>
 
-#include "app/workbench/manual_window.h"
+#include "app/workbench/widgets/manual_window.h"
 #include "tests/support/window.h"
 
 namespace locus::workbench {

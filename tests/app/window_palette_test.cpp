@@ -10,7 +10,7 @@
 #include <QSpinBox>
 
 #include "app/workbench/command_palette.h"
-#include "app/workbench/manual_window.h"
+#include "app/workbench/widgets/manual_window.h"
 
 namespace locus::workbench {
 namespace {

@@ -7,8 +7,8 @@
 #include <QScrollBar>
 #include <QTableWidget>
 
-#include "app/workbench/exact_editor.h"
 #include "app/workbench/token_strip.h"
+#include "app/workbench/widgets/exact_editor.h"
 
 namespace locus::workbench {
 namespace {

@@ -4,7 +4,7 @@
 #include <QDoubleSpinBox>
 #include <QLineEdit>
 
-#include "app/workbench/state_form.h"
+#include "app/workbench/widgets/state_form.h"
 #include "tests/support/window.h"
 
 namespace locus::workbench {

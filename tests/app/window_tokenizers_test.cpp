@@ -3,8 +3,8 @@
 
 #include <QPainter>
 
-#include "app/workbench/exact_editor.h"
 #include "app/workbench/token_strip.h"
+#include "app/workbench/widgets/exact_editor.h"
 
 namespace locus::workbench {
 namespace {

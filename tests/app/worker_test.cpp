@@ -1,4 +1,4 @@
-#include "app/workbench/worker.h"
+#include "app/workbench/studio/worker.h"
 
 #include <gtest/gtest.h>
 

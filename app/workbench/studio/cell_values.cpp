@@ -1,0 +1,111 @@
+#include "app/workbench/studio/cell_values.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "app/views/alignment.h"
+#include "app/views/plots/series.h"
+#include "app/workbench/studio/token_words.h"
+#include "core/base/numbers.h"
+#include "models/api/pairs.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr std::array kQuantities = {
+    models::Quantity::kContent, models::Quantity::kContribution, models::Quantity::kLogit, models::Quantity::kWeight,
+    models::Quantity::kGate,    models::Quantity::kPosition,     models::Quantity::kC2p,   models::Quantity::kP2c};
+
+// The rotary pairs that give most to the cell's logit, with their wavelengths and signs.
+std::string strongest_pairs(const models::Trace& trace, const models::MapRequest& where) {
+  constexpr std::size_t kShown = 3;
+  if (where.head < 0) {
+    return {};
+  }
+  const auto list = models::pair_list(trace, where.layer, where.head);
+  const auto cell =
+      list ? models::pair_parts(trace, where.layer, where.head, where.rows.begin, where.columns.begin) : list.error();
+  if (!cell) {
+    return {};
+  }
+  std::vector<std::size_t> order(cell->parts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return std::abs(cell->parts[a]) > std::abs(cell->parts[b]); });
+  std::string text;
+  for (std::size_t n = 0; n < std::min(kShown, order.size()); ++n) {
+    const analysis::PairRow& row = list->rows[order[n]];
+    const double part = cell->parts[order[n]];
+    text += (n > 0 ? ", " : "") + row.name;
+    text += std::isfinite(row.wavelength) ? " (λ " + views::short_number(row.wavelength) + ") " : " ";
+    text += (part > 0 ? "+" : "") + views::short_number(part);
+  }
+  return text;
+}
+
+Cell cell_of(const views::Column& column, const models::MapRequest& where, const StopToken& stop) {
+  Cell cell;
+  cell.column = column.name;
+  cell.query = where.rows.begin;
+  cell.key = where.columns.begin;
+  cell.query_token = shown_token(*column.trace, cell.query);
+  cell.key_token = shown_key(*column.trace, cell.key);
+  cell.has_distance = !column.trace->crosses() && column.trace->image_grid().rows == 0;
+  cell.pairs = strongest_pairs(*column.trace, where);
+  const models::ModelInfo& model = column.trace->model();
+  for (const models::Quantity quantity : kQuantities) {
+    const bool of_gates = quantity == models::Quantity::kGate || quantity == models::Quantity::kPosition;
+    const bool of_parts = quantity == models::Quantity::kC2p || quantity == models::Quantity::kP2c;
+    if ((of_gates && !model.has_gates) || (of_parts && !model.has_parts())) {
+      cell.values.push_back({models::to_text(quantity), std::nullopt});
+      continue;
+    }
+    models::MapRequest request = where;
+    request.quantity = quantity;
+    const auto value = column.trace->map(request, stop);
+    cell.values.push_back({models::to_text(quantity),
+                           value && !value->values.empty() ? std::optional(value->values.front()) : std::nullopt});
+  }
+  const auto sink = column.trace->sink(where.layer, where.head, where.rows, stop);
+  cell.values.push_back({"weight of the sink", sink ? std::optional(sink->values.front()) : std::nullopt});
+  return cell;
+}
+
+}  // namespace
+
+std::string value_text(float value, int digits) {
+  return std::isnan(value) ? "masked" : general_text(static_cast<double>(value), digits);
+}
+
+Result<std::vector<Cell>> cell_values(const views::ViewInput& input, const views::Token& query, const views::Token& key,
+                                      const StopToken& stop) {
+  const std::vector<views::Column>& columns = input.columns;
+  std::vector<Cell> cells;
+  for (std::size_t n = 0; n < columns.size(); ++n) {
+    const views::Column& column = columns[n];
+    const std::int64_t own_query = views::own_token(input, query, column);
+    const std::int64_t own_key = views::own_key(input, key, column);
+    if (own_query == views::kNone || own_key == views::kNone) {
+      continue;
+    }
+    models::MapRequest where;
+    const views::HeadRef head = views::head_of_column(input, n);
+    where.layer = head.layer;
+    where.head = head.head;
+    where.rows = {own_query, own_query + 1};
+    where.columns = {own_key, own_key + 1};
+    cells.push_back(cell_of(column, where, stop));
+    cells.back().encoding = models::layer_text(column.trace->model(), where.layer);
+    cells.back().asked_query = query;
+    cells.back().asked_key = key;
+    if (stop.stop_requested()) {
+      return cancelled();
+    }
+  }
+  return cells;
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,80 @@
+#include "app/workbench/widgets/exact_editor.h"
+
+#include <QKeyEvent>
+#include <QMimeData>
+#include <QScrollBar>
+#include <QTextBlock>
+#include <QTextCursor>
+#include <algorithm>
+
+#include "app/workbench/widgets/exact_text.h"
+
+namespace locus::workbench {
+
+ExactEditor::ExactEditor(QWidget* parent) : QPlainTextEdit(parent) {}
+
+std::string ExactEditor::bytes() const {
+  return to_bytes(document()->toRawText());
+}
+
+void ExactEditor::set_bytes(const std::string& bytes, bool undoable) {
+  if (!undoable) {
+    setPlainText(to_document(bytes));
+    return;
+  }
+  QTextCursor all(document());
+  all.select(QTextCursor::Document);
+  all.insertText(to_document(bytes));
+}
+
+void ExactEditor::set_marks(const std::vector<Mark>& marks) {
+  QList<QTextEdit::ExtraSelection> selections;
+  const std::string text = marks.empty() ? std::string() : bytes();
+  for (const Mark& mark : marks) {
+    if (mark.end > text.size() || mark.begin >= mark.end) {
+      continue;
+    }
+    QTextEdit::ExtraSelection selection;
+    selection.format.setBackground(mark.color);
+    selection.cursor = QTextCursor(document());
+    const qsizetype begin = to_document(std::string_view(text).substr(0, mark.begin)).size();
+    const qsizetype length = to_document(std::string_view(text).substr(mark.begin, mark.end - mark.begin)).size();
+    selection.cursor.setPosition(static_cast<int>(begin));
+    selection.cursor.setPosition(static_cast<int>(begin + length), QTextCursor::KeepAnchor);
+    selections << selection;
+  }
+  setExtraSelections(selections);
+  if (!selections.isEmpty() && !hasFocus()) {
+    const QRect place = cursorRect(selections.front().cursor);
+    const bool seen = place.top() >= 0 && place.bottom() <= viewport()->height();
+    if (!seen) {
+      const int line = selections.front().cursor.block().firstLineNumber();
+      verticalScrollBar()->setValue(std::max(0, line - 1));
+    }
+  }
+}
+
+void ExactEditor::keyPressEvent(QKeyEvent* event) {
+  const bool enter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
+  if (enter && event->modifiers().testFlag(Qt::ShiftModifier)) {
+    textCursor().insertBlock();  // a line feed like any other; Qt's would be a line separator, U+2028
+    event->accept();
+    return;
+  }
+  QPlainTextEdit::keyPressEvent(event);
+}
+
+QMimeData* ExactEditor::createMimeDataFromSelection() const {
+  auto* data = new QMimeData;
+  data->setText(QString::fromStdString(to_bytes(textCursor().selectedText())));
+  return data;
+}
+
+void ExactEditor::insertFromMimeData(const QMimeData* source) {
+  if (source->hasText()) {
+    textCursor().insertText(to_document(source->text().toStdString()));
+    ensureCursorVisible();
+  }
+}
+
+}  // namespace locus::workbench
