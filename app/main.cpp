@@ -6,7 +6,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/paint.h"
 #include "app/session/session.h"
-#include "app/workbench/workbench.h"
+#include "app/workbench/window/workbench.h"
 #endif
 
 namespace {

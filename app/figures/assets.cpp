@@ -1,7 +1,7 @@
 #include <array>
 #include <system_error>
 
-#include "app/workbench/workbench.h"
+#include "app/workbench/window/workbench.h"
 
 namespace locus::workbench {
 

@@ -11,7 +11,7 @@
 #include "app/session/session.h"
 #include "app/session/view_input.h"
 #include "app/views/view.h"
-#include "app/workbench/workbench.h"
+#include "app/workbench/window/workbench.h"
 #include "renderers/paper/paper.h"
 
 namespace locus::workbench {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "app/session/command_words.h"
-#include "app/workbench/export.h"
+#include "app/workbench/export/export.h"
 #include "app/workbench/studio/studio.h"
 #include "tests/support/event_loop.h"
 #include "tests/support/paths.h"

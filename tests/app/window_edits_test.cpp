@@ -12,8 +12,8 @@
 #include <QPushButton>
 
 #include "app/session/shared_options.h"
-#include "app/workbench/edits_dialog.h"
-#include "app/workbench/position_ruler.h"
+#include "app/workbench/docks/edits_dialog.h"
+#include "app/workbench/input/position_ruler.h"
 #include "app/workbench/studio/live_edit.h"
 #include "app/workbench/widgets/manual_window.h"
 #include "tests/support/paths.h"

@@ -11,8 +11,8 @@
 #include <QSettings>
 
 #include "app/session/recipe.h"
-#include "app/workbench/export.h"
-#include "app/workbench/export_dialog.h"
+#include "app/workbench/export/export.h"
+#include "app/workbench/export/export_dialog.h"
 #include "core/base/atomic_file.h"
 #include "renderers/paper/paper.h"
 #include "tests/support/paths.h"

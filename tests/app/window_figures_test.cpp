@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "app/session/portable.h"
-#include "app/workbench/missing_dialog.h"
+#include "app/workbench/window/missing_dialog.h"
 #include "tests/support/paths.h"
 
 namespace locus::workbench {

@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "app/workbench/patch_picture.h"
+#include "app/workbench/input/patch_picture.h"
 
 namespace locus::workbench {
 namespace {

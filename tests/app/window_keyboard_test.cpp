@@ -15,8 +15,8 @@
 #include <QScrollArea>
 #include <QSet>
 
-#include "app/workbench/command_palette.h"
-#include "app/workbench/token_strip.h"
+#include "app/workbench/input/token_strip.h"
+#include "app/workbench/window/command_palette.h"
 
 namespace locus::workbench {
 namespace {

@@ -8,8 +8,8 @@
 #include <ctime>
 #include <fstream>
 
-#include "app/workbench/input_dock.h"
-#include "app/workbench/input_files.h"
+#include "app/workbench/input/input_dock.h"
+#include "app/workbench/input/input_files.h"
 #include "tests/support/window.h"
 
 namespace locus::workbench {

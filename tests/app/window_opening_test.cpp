@@ -12,9 +12,9 @@
 #include <QTreeWidget>
 #include <fstream>
 
-#include "app/workbench/ids_panel.h"
-#include "app/workbench/input_dock.h"
-#include "app/workbench/what_if_dialog.h"
+#include "app/workbench/docks/what_if_dialog.h"
+#include "app/workbench/input/ids_panel.h"
+#include "app/workbench/input/input_dock.h"
 #include "tests/support/paths.h"
 
 namespace locus::workbench {

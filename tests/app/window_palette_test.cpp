@@ -9,8 +9,8 @@
 #include <QScrollArea>
 #include <QSpinBox>
 
-#include "app/workbench/command_palette.h"
 #include "app/workbench/widgets/manual_window.h"
+#include "app/workbench/window/command_palette.h"
 
 namespace locus::workbench {
 namespace {

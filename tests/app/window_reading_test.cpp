@@ -24,8 +24,8 @@
 
 #include "app/session/state_fields.h"
 #include "app/views/score_maps/score_map.h"
-#include "app/workbench/export_preview.h"
-#include "app/workbench/token_strip.h"
+#include "app/workbench/export/export_preview.h"
+#include "app/workbench/input/token_strip.h"
 
 namespace locus::workbench {
 namespace {

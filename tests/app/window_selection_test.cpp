@@ -7,7 +7,7 @@
 #include <QScrollBar>
 #include <QTableWidget>
 
-#include "app/workbench/token_strip.h"
+#include "app/workbench/input/token_strip.h"
 #include "app/workbench/widgets/exact_editor.h"
 
 namespace locus::workbench {

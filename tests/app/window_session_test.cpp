@@ -5,8 +5,8 @@
 #include <QPointer>
 
 #include "app/session/portable.h"
-#include "app/workbench/export.h"
-#include "app/workbench/missing_dialog.h"
+#include "app/workbench/export/export.h"
+#include "app/workbench/window/missing_dialog.h"
 #include "renderers/paper/paper.h"
 
 namespace locus::workbench {

@@ -3,7 +3,7 @@
 
 #include <QPainter>
 
-#include "app/workbench/token_strip.h"
+#include "app/workbench/input/token_strip.h"
 #include "app/workbench/widgets/exact_editor.h"
 
 namespace locus::workbench {

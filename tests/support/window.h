@@ -4,7 +4,7 @@
 
 #include <vulkan/vulkan.h>  // before Qt's, which hides the functions' prototypes
 
-#include "app/workbench/main_window.h"
+#include "app/workbench/window/main_window.h"
 
 #include <gtest/gtest.h>
 

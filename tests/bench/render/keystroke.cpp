@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "app/viewport/canvas.h"
-#include "app/workbench/main_window.h"
-#include "app/workbench/workbench.h"
+#include "app/workbench/window/main_window.h"
+#include "app/workbench/window/workbench.h"
 #include "core/base/atomic_file.h"
 #include "tests/bench/render/groups.h"
 #include "tests/bench/rows.h"

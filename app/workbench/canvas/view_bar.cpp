@@ -1,0 +1,220 @@
+#include "app/workbench/canvas/view_bar.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QLabel>
+#include <QSpinBox>
+#include <QStandardItemModel>
+#include <algorithm>
+#include <array>
+
+#include "app/views/score_maps/score_map.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr std::array kQuantities = {
+    models::Quantity::kWeight, models::Quantity::kLogit,    models::Quantity::kContent, models::Quantity::kContribution,
+    models::Quantity::kGate,   models::Quantity::kPosition, models::Quantity::kC2p,     models::Quantity::kP2c};
+
+constexpr std::array kSides = {models::Side::kDecoder, models::Side::kEncoder, models::Side::kCross};
+
+constexpr int kReferenceLetters = 14;  // of a name in its list, which is wider
+
+// Every view below the heading of its kind, which cannot be chosen.
+void fill_views(QComboBox& combo) {
+  const views::View* before = nullptr;
+  for (const views::View* view : views::views()) {
+    if (before == nullptr || before->info().group != view->info().group) {
+      combo.addItem(QString::fromStdString(views::title_of(view->info().group)));
+      auto* heading = qobject_cast<QStandardItemModel*>(combo.model())->item(combo.count() - 1);
+      heading->setFlags(Qt::NoItemFlags);
+      QFont font = combo.font();
+      font.setBold(true);
+      heading->setFont(font);
+    }
+    combo.addItem(QString::fromStdString(view->info().title), QString::fromStdString(view->info().name));
+    before = view;
+  }
+  combo.setMaxVisibleItems(combo.count());
+}
+
+void set_enabled(QComboBox* combo, int index, bool enabled, const QString& why) {
+  auto* model = qobject_cast<QStandardItemModel*>(combo->model());
+  QStandardItem* item = model == nullptr ? nullptr : model->item(index);
+  if (item != nullptr) {
+    item->setEnabled(enabled);
+    item->setToolTip(why);
+  }
+}
+
+}  // namespace
+
+ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("View"), parent), studio_(studio) {
+  setObjectName(QStringLiteral("view-bar"));
+  setMovable(false);
+  const auto label = [this](const char* text) {
+    return addWidget(new QLabel(QStringLiteral(" ") + QLatin1String(text) + QStringLiteral(" "), this));
+  };
+  label("View");
+  view_ = new QComboBox(this);
+  view_->setObjectName(QStringLiteral("view"));
+  view_->setAccessibleName(QStringLiteral("View"));
+  view_->setToolTip(QStringLiteral("What is drawn; F1 says what to look for in it"));
+  fill_views(*view_);
+  addWidget(view_);
+  label("  Layer");
+  layer_ = new QSpinBox(this);
+  layer_->setObjectName(QStringLiteral("layer"));
+  layer_->setAccessibleName(QStringLiteral("Layer"));
+  layer_->setToolTip(QStringLiteral("Layer, from 0; arrows up and down on the canvas"));
+  addWidget(layer_);
+  label("  Head");
+  head_ = new QSpinBox(this);
+  head_->setObjectName(QStringLiteral("head"));
+  head_->setAccessibleName(QStringLiteral("Head"));
+  head_->setMinimum(static_cast<int>(views::kMean));
+  head_->setSpecialValueText(QStringLiteral("mean"));
+  head_->setToolTip(QStringLiteral("Head, from 0, or the mean of all; arrows left and right on the canvas"));
+  addWidget(head_);
+  of_side_.push_back(label("  Side"));
+  side_ = new QComboBox(this);
+  side_->setObjectName(QStringLiteral("side"));
+  side_->setAccessibleName(QStringLiteral("Side"));
+  side_->setToolTip(QStringLiteral(
+      "Of an encoder-decoder: the maps of its decoder, of its encoder, or of the decoder (rows) over the encoder"));
+  for (const models::Side side : kSides) {
+    side_->addItem(QString::fromStdString(to_text(side)));
+  }
+  of_side_.push_back(addWidget(side_));
+  of_quantity_.push_back(label("  Quantity"));
+  quantity_ = new QComboBox(this);
+  quantity_->setObjectName(QStringLiteral("quantity"));
+  quantity_->setAccessibleName(QStringLiteral("Quantity"));
+  quantity_->setToolTip(QStringLiteral("What a cell shows: the weight, or a part of the logit it comes from"));
+  for (const models::Quantity quantity : kQuantities) {  // called as --quantity calls them
+    quantity_->addItem(QString::fromStdString(models::to_text(quantity)));
+  }
+  of_quantity_.push_back(addWidget(quantity_));
+  label(" ");
+  difference_ = new QCheckBox(QStringLiteral("Difference"), this);
+  difference_->setObjectName(QStringLiteral("difference"));
+  difference_->setToolTip(QStringLiteral(
+      "What differs from the reference: of two columns one more map, of more in place of their own maps"));
+  of_difference_ = addWidget(difference_);
+  reference_ = new QComboBox(this);
+  reference_->setObjectName(QStringLiteral("reference"));
+  reference_->setAccessibleName(QStringLiteral("Reference of differences"));
+  reference_->setToolTip(
+      QStringLiteral("The column that differences are taken from, and that Shift flickers to on the canvas"));
+  reference_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  reference_->setMinimumContentsLength(kReferenceLetters);
+  of_reference_ = addWidget(reference_);
+
+  connect(view_, &QComboBox::activated, this, &ViewBar::apply);
+  connect(layer_, &QSpinBox::valueChanged, this, &ViewBar::apply);
+  connect(head_, &QSpinBox::valueChanged, this, &ViewBar::apply);
+  connect(side_, &QComboBox::activated, this, &ViewBar::apply);
+  connect(quantity_, &QComboBox::activated, this, &ViewBar::apply);
+  connect(difference_, &QCheckBox::toggled, this, &ViewBar::apply);
+  connect(reference_, &QComboBox::activated, this, &ViewBar::apply);
+  connect(&studio_, &Studio::state_changed, this, &ViewBar::refresh);
+  connect(&studio_, &Studio::runs_changed, this, &ViewBar::refresh);
+  refresh();
+}
+
+void ViewBar::refresh() {
+  filling_ = true;
+  const session::ViewState& state = studio_.state();
+  const views::ViewInfo& info = studio_.view().info();
+  view_->setCurrentIndex(view_->findData(QString::fromStdString(info.name)));
+  layer_->setRange(0, std::max(studio_.largest_layer(), static_cast<int>(state.layer)));
+  layer_->setValue(static_cast<int>(state.layer));
+  head_->setMaximum(std::max(studio_.largest_head(), static_cast<int>(state.head)));
+  head_->setValue(static_cast<int>(state.head));
+  layer_->setEnabled(info.uses_layer);
+  head_->setEnabled(info.uses_head);
+  for (QAction* action : of_side_) {
+    action->setVisible(studio_.has_sides());
+  }
+  side_->setCurrentIndex(static_cast<int>(state.side));
+  for (QAction* action : of_quantity_) {
+    action->setVisible(info.uses_quantity);
+  }
+  of_difference_->setVisible(info.uses_difference);
+  quantity_->setCurrentIndex(
+      static_cast<int>(std::find(kQuantities.begin(), kQuantities.end(), state.quantity) - kQuantities.begin()));
+  const auto columns = studio_.view_input().columns;
+  difference_->setEnabled(columns.size() > 1);
+  difference_->setChecked(state.difference);
+  of_reference_->setVisible(info.uses_difference && columns.size() > 1);
+  QStringList names;
+  for (const views::Column& column : columns) {
+    names << QStringLiteral("from ") + QString::fromStdString(column.name);
+  }
+  if (names != names_) {  // else its list may be open
+    names_ = names;
+    reference_->clear();
+    for (const QString& name : names) {
+      reference_->addItem(name);
+      reference_->setItemData(reference_->count() - 1, name, Qt::ToolTipRole);
+    }
+  }
+  if (!columns.empty()) {
+    reference_->setCurrentIndex(static_cast<int>(views::reference_of(studio_.view_input())));
+  }
+  for (const views::View* view : views::views()) {
+    const Status available = columns.empty() ? Status() : view->available(columns.front());
+    set_enabled(view_, view_->findData(QString::fromStdString(view->info().name)), available.ok(),
+                QString::fromStdString(available.ok() ? view->info().shows : available.error().message));
+  }
+  const bool gates = std::any_of(columns.begin(), columns.end(),
+                                 [](const views::Column& column) { return column.trace->model().has_gates; });
+  const bool content = std::any_of(columns.begin(), columns.end(),
+                                   [](const views::Column& column) { return !column.trace->model().content.empty(); });
+  const bool parts = std::any_of(columns.begin(), columns.end(),
+                                 [](const views::Column& column) { return column.trace->model().has_parts(); });
+  for (int n = 0; n < quantity_->count(); ++n) {
+    const models::Quantity quantity = kQuantities[static_cast<std::size_t>(n)];
+    const bool of_gates = quantity == models::Quantity::kGate || quantity == models::Quantity::kPosition;
+    const bool of_content = quantity == models::Quantity::kContent || quantity == models::Quantity::kContribution;
+    const bool of_parts = quantity == models::Quantity::kC2p || quantity == models::Quantity::kP2c;
+    const QString why = of_parts     ? QStringLiteral("Only disentangled attention (DeBERTa) has these parts")
+                        : of_gates   ? QStringLiteral("Only contextual encodings (CoPE) have gates and positions")
+                        : of_content ? QStringLiteral("This encoding has no part that can be told from the content")
+                                     : QString();
+    const bool possible = (!of_parts || parts) && (!of_gates || gates) && (!of_content || content);
+    set_enabled(quantity_, n, possible, possible ? QString::fromStdString(views::quantity_label(quantity)) : why);
+  }
+  filling_ = false;
+}
+
+void ViewBar::apply() {
+  if (filling_) {
+    return;
+  }
+  session::ViewState state = studio_.state();
+  const std::string view = view_->currentData().toString().toStdString();
+  if (view != state.view) {
+    state.view = view;
+    state.camera.reset();  // its units are the old view's
+  }
+  const models::Side side = kSides[static_cast<std::size_t>(std::max(0, side_->currentIndex()))];
+  if (side != state.side) {
+    state.side = side;
+    state.camera.reset();  // other tokens
+    state.query = state.key = views::kNone;
+  }
+  state.layer = layer_->value();
+  state.head = head_->value();
+  state.quantity = kQuantities[static_cast<std::size_t>(std::max(0, quantity_->currentIndex()))];
+  state.difference = difference_->isChecked();
+  const int last = reference_->count() - 1;
+  if (last > 0 && (state.reference != views::kNone || reference_->currentIndex() != last)) {
+    state.reference = reference_->currentIndex();  // else the last, whichever that will be
+  }
+  studio_.change(state);
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,262 @@
+#include "app/workbench/docks/checkpoints_dock.h"
+
+#include <QGridLayout>
+#include <QHeaderView>
+#include <QLocale>
+#include <QMenu>
+#include <QPushButton>
+#include <QStyledItemDelegate>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "core/base/numbers.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr int kIdRole = Qt::UserRole;
+constexpr int kListed = 20;  // names of tensors shown
+const QString kUsualDetail = QStringLiteral("128 (32 a head)");
+
+// What is said of a checkpoint is read from its beginning; names differ at their ends.
+class SaidDelegate final : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+ protected:
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    QStyledItemDelegate::initStyleOption(option, index);
+    option->textElideMode = Qt::ElideRight;
+  }
+};
+
+QString joined(const std::vector<std::string>& names) {
+  QStringList list;
+  for (std::size_t n = 0; n < names.size() && n < kListed; ++n) {
+    list << QString::fromStdString(names[n]);
+  }
+  if (names.size() > kListed) {
+    list << QStringLiteral("… and %1 more").arg(names.size() - kListed);
+  }
+  return list.join(QLatin1Char('\n'));
+}
+
+QString options_text(const Settings& options) {
+  QStringList list;
+  for (const auto& [name, value] : options.values()) {
+    list << QString::fromStdString(name + ": " + to_text(value));
+  }
+  return list.join(QLatin1Char('\n'));
+}
+
+void add_row(QTreeWidgetItem* parent, const QString& name, const QString& value, const QString& tip = {}) {
+  auto* row = new QTreeWidgetItem(parent, {name, value});
+  row->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
+  row->setToolTip(1, tip.isEmpty() ? value : tip);
+}
+
+void add_details(QTreeWidgetItem* item, const models::ModelInfo& info) {
+  add_row(item, QStringLiteral("family"), QString::fromStdString(info.family));
+  for (const models::EncodingUse& encoding : info.encodings) {
+    add_row(item, QStringLiteral("encoding"), QString::fromStdString(encoding.name), options_text(encoding.options));
+  }
+  for (std::int64_t n = 0; !info.uniform() && n < info.layers; ++n) {
+    add_row(item, QStringLiteral("layer %1").arg(n), QString::fromStdString(models::layer_text(info, n)));
+  }
+  add_row(item, QStringLiteral("layers × heads"), QStringLiteral("%1 × %2").arg(info.layers).arg(info.heads),
+          QStringLiteral("%1 key heads").arg(info.kv_heads));
+  add_row(item, QStringLiteral("width"), QStringLiteral("%1 (%2 a head)").arg(info.width).arg(info.head_width));
+  add_row(item, QStringLiteral("parameters"), QString::fromStdString(short_count(static_cast<double>(info.parameters))),
+          QLocale(QLocale::English).toString(static_cast<qlonglong>(info.parameters)));
+  if (info.trained_length > 0) {
+    add_row(item, QStringLiteral("trained length"), QString::number(info.trained_length));
+  }
+  add_row(item, QStringLiteral("dtype"), QString::fromStdString(info.dtype));
+  if (!info.missing.empty()) {
+    add_row(item, QStringLiteral("missing"), QStringLiteral("%1 tensors").arg(info.missing.size()),
+            joined(info.missing));
+  }
+  if (!info.unexpected.empty()) {
+    add_row(item, QStringLiteral("unexpected"), QStringLiteral("%1 tensors").arg(info.unexpected.size()),
+            joined(info.unexpected));
+  }
+  for (const std::string& warning : info.warnings) {
+    add_row(item, QStringLiteral("warning"), QString::fromStdString(warning));
+  }
+}
+
+}  // namespace
+
+CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
+    : QDockWidget(QStringLiteral("Checkpoints"), parent), studio_(studio) {
+  setObjectName(QStringLiteral("checkpoints-dock"));
+  auto* body = new QWidget(this);
+  auto* layout = new QVBoxLayout(body);
+  layout->setContentsMargins(4, 4, 4, 4);
+  tree_ = new QTreeWidget(body);
+  tree_->setObjectName(QStringLiteral("checkpoints"));
+  tree_->setAccessibleName(QStringLiteral("Open checkpoints; checked ones are compared"));
+  tree_->setColumnCount(2);
+  tree_->setHeaderHidden(true);
+  tree_->setAlternatingRowColors(true);
+  tree_->setContextMenuPolicy(Qt::CustomContextMenu);
+  // What an encoding is called is always seen whole; a name too long for the rest is shortened in its middle.
+  tree_->header()->setStretchLastSection(false);
+  tree_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+  tree_->header()->setSectionResizeMode(1, QHeaderView::Interactive);
+  tree_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  tree_->setTextElideMode(Qt::ElideMiddle);
+  tree_->setItemDelegateForColumn(1, new SaidDelegate(tree_));
+  layout->addWidget(tree_);
+
+  auto* buttons = new QGridLayout;
+  auto* open = new QPushButton(QStringLiteral("&Open…"), body);
+  open->setToolTip(
+      QStringLiteral("Open a checkpoint folder or file (Ctrl+O); dropping it on the window does the same"));
+  what_if_ = new QPushButton(QStringLiteral("What &if…"), body);
+  what_if_->setObjectName(QStringLiteral("run-what-if"));
+  what_if_->setToolTip(QStringLiteral("The same checkpoint with another RoPE base or scaling, as its own column"));
+  remove_ = new QPushButton(QStringLiteral("&Close"), body);
+  remove_->setToolTip(QStringLiteral("Close the selected checkpoint and free its memory"));
+  edits_ = new QPushButton(QStringLiteral("&Edits…"), body);
+  edits_->setObjectName(QStringLiteral("edit-runs"));
+  edits_->setToolTip(QStringLiteral(
+      "The same checkpoint with moved tokens, silenced heads, cut edges or a typed bias, as its own column"));
+  buttons->addWidget(open, 0, 0);
+  buttons->addWidget(remove_, 0, 1);
+  buttons->addWidget(what_if_, 1, 0);
+  buttons->addWidget(edits_, 1, 1);
+  layout->addLayout(buttons);
+  setWidget(body);
+
+  connect(open, &QPushButton::clicked, this, &CheckpointsDock::open_requested);
+  connect(what_if_, &QPushButton::clicked, this, [this] { Q_EMIT what_if_requested(selected_id()); });
+  connect(edits_, &QPushButton::clicked, this, [this] { Q_EMIT edits_requested(selected_id()); });
+  connect(remove_, &QPushButton::clicked, this, [this] { studio_.remove(selected_id()); });
+  connect(tree_, &QTreeWidget::itemChanged, this, &CheckpointsDock::item_changed);
+  const auto remember = [this](const QTreeWidgetItem* item, bool open) {
+    if (!filling_) {
+      expanded_[item->data(0, kIdRole).toInt()] = open;
+      fit_columns();
+    }
+  };
+  connect(tree_, &QTreeWidget::itemExpanded, this, [remember](QTreeWidgetItem* item) { remember(item, true); });
+  connect(tree_, &QTreeWidget::itemCollapsed, this, [remember](QTreeWidgetItem* item) { remember(item, false); });
+  connect(tree_, &QTreeWidget::customContextMenuRequested, this, &CheckpointsDock::show_menu);
+  connect(tree_, &QTreeWidget::itemSelectionChanged, this, [this] {
+    remove_->setEnabled(selected_id() != 0);
+    const Checkpoint* checkpoint = studio_.find(selected_id());
+    what_if_->setEnabled(checkpoint != nullptr && checkpoint->model != nullptr);
+    edits_->setEnabled(what_if_->isEnabled() && checkpoint->model->info().encoder_layers == 0);
+  });
+  connect(&studio_, &Studio::checkpoints_changed, this, &CheckpointsDock::refresh);
+  refresh();
+}
+
+int CheckpointsDock::selected_id() const {
+  const QTreeWidgetItem* item = tree_->currentItem();
+  while (item != nullptr && item->parent() != nullptr) {
+    item = item->parent();
+  }
+  return item == nullptr ? 0 : item->data(0, kIdRole).toInt();
+}
+
+void CheckpointsDock::add_item(const Checkpoint& checkpoint, bool expanded) {
+  auto* item = new QTreeWidgetItem(tree_);
+  item->setText(0, QString::fromStdString(checkpoint.name));
+  item->setData(0, kIdRole, checkpoint.id);
+  item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
+  item->setCheckState(0, checkpoint.entry.shown ? Qt::Checked : Qt::Unchecked);
+  item->setToolTip(0, QString::fromStdString(checkpoint.entry.path.string()));
+  QFont bold = item->font(0);
+  bold.setBold(true);
+  item->setFont(0, bold);
+  if (checkpoint.opening) {
+    item->setText(1, QStringLiteral("opening…"));
+  } else if (checkpoint.error) {
+    // What is wrong; where stands above it.
+    const QString message = QString::fromStdString(checkpoint.error->message);
+    item->setText(1, QStringLiteral("⚠ ") + message);
+    item->setToolTip(1, QString::fromStdString(checkpoint.error->describe()));
+  } else if (checkpoint.info() == nullptr) {
+    item->setText(1, QStringLiteral("opens when shown"));
+  }
+  if (const models::ModelInfo* info = checkpoint.info()) {
+    if (item->text(1).isEmpty()) {
+      item->setText(
+          1,
+          QStringLiteral("%1, %2 × %3").arg(QString::fromStdString(info->encoding)).arg(info->layers).arg(info->heads));
+      item->setToolTip(1, QStringLiteral("encoding, layers × heads"));
+    }
+    add_details(item, *info);
+    item->setExpanded(expanded);
+  }
+}
+
+void CheckpointsDock::refresh() {
+  filling_ = true;
+  const int selected = selected_id();
+  tree_->clear();
+  // One checkpoint has the room to say everything; of several the user chooses.
+  const bool one = studio_.checkpoints().size() == 1;
+  for (const Checkpoint& checkpoint : studio_.checkpoints()) {
+    add_item(checkpoint, expanded_.value(checkpoint.id, one));
+    if (checkpoint.id == selected || tree_->currentItem() == nullptr) {
+      tree_->setCurrentItem(tree_->topLevelItem(tree_->topLevelItemCount() - 1));
+    }
+  }
+  filling_ = false;
+  fit_columns();
+  Q_EMIT tree_->itemSelectionChanged();
+}
+
+void CheckpointsDock::fit_columns() {
+  const QFontMetrics metrics(tree_->font());
+  int width = 0;
+  for (int n = 0; n < tree_->topLevelItemCount(); ++n) {
+    const QTreeWidgetItem* item = tree_->topLevelItem(n);
+    const QString text = item->text(1);
+    const bool message = text.startsWith(QChar(0x26A0));  // it has its tooltip
+    width = std::max(width, metrics.horizontalAdvance(message || item->isExpanded() ? kUsualDetail : text));
+  }
+  tree_->header()->resizeSection(1, width + 2 * metrics.averageCharWidth());
+}
+
+void CheckpointsDock::item_changed(QTreeWidgetItem* item) {
+  if (!filling_ && item->parent() == nullptr) {
+    const int id = item->data(0, kIdRole).toInt();
+    const bool shown = item->checkState(0) == Qt::Checked;
+    // Later: the tree is rebuilt by this change, and must not be within its own signal.
+    QMetaObject::invokeMethod(
+        this, [this, id, shown] { studio_.set_shown(id, shown); }, Qt::QueuedConnection);
+  }
+}
+
+void CheckpointsDock::show_menu(const QPoint& at) {
+  const int id = selected_id();
+  if (id == 0) {
+    return;
+  }
+  QMenu menu(this);
+  QAction* what_if = menu.addAction(QStringLiteral("What if…"));
+  what_if->setEnabled(what_if_->isEnabled());
+  QAction* edits = menu.addAction(QStringLiteral("Edits…"));
+  edits->setEnabled(edits_->isEnabled());
+  QAction* own_text = menu.addAction(QStringLiteral("Another column with its own text…"));
+  own_text->setEnabled(what_if_->isEnabled());
+  QAction* close = menu.addAction(QStringLiteral("Close"));
+  const QAction* chosen = menu.exec(tree_->viewport()->mapToGlobal(at));
+  if (chosen == what_if) {
+    Q_EMIT what_if_requested(id);
+  } else if (chosen == edits) {
+    Q_EMIT edits_requested(id);
+  } else if (chosen == own_text) {
+    Q_EMIT own_text_requested(id);
+  } else if (chosen == close) {
+    studio_.remove(id);
+  }
+}
+
+}  // namespace locus::workbench

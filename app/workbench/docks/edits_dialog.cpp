@@ -1,0 +1,233 @@
+#include "app/workbench/docks/edits_dialog.h"
+
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QPushButton>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "app/workbench/studio/studio.h"
+#include "app/workbench/window/help.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr std::int64_t kUsualLength = 20;  // of what has not run yet
+constexpr int kTypingPauseMs = 150;        // before what is typed runs
+
+constexpr std::array<EditPreset, 15> kPresets{
+    {{"A head gives nothing", "head {P} zero"},
+     {"A head gives its mean", "head {P} mean"},
+     {"A head looks at all keys alike", "head {P} uniform"},
+     {"All heads without positions", "head all.all content"},
+     {"A gap of 64 after token 10", "shift 10:{T} by 64"},
+     {"Nobody sees the first token", "edge all.all queries 1:{T} keys 0:1"},
+     {"The fastest pairs stand still", "pairs all.all 0:4 still"},
+     {"ALiBi's bias", "bias all.all -d*2^(-8*h/H)"},
+     {"Kerple's bias", "bias all.all -ln(1+d)"},
+     {"A FIRE-like bias", "bias all.all -0.5*ln(0.1*d+1)/ln(0.1*max(i,L)+1)"},
+     {"A soft window", "bias all.all d < 64 ? 0 : -2"},
+     {"Positions interpolated by 4", "angles all.all base^(-m/M)/4"},
+     {"NTK-aware scaling by 4", "angles all.all (base*4^(D/(D-2)))^(-m/M)"},
+     {"Rotation of the fast half alone", "angles all.all m < M/2 ? base^(-m/M) : 0"},
+     {"A larger base", "angles all.all 500000^(-m/M)"}}};
+
+// "edits[2].head: expected …" without the field of a file that nobody sees here: the line is one edit.
+std::string own_words(const std::string& message) {
+  const std::size_t end = message.find(']');
+  if (!message.starts_with("edits[") || end == std::string::npos) {
+    return message;
+  }
+  std::string rest = message.substr(end + 1);
+  if (rest.starts_with(".edit: ") || rest.starts_with(": ")) {
+    return rest.substr(rest.find(' ') + 1);
+  }
+  return rest.starts_with(".") ? rest.substr(1) : rest;
+}
+
+}  // namespace
+
+EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(parent), studio_(studio), id_(id) {
+  setObjectName(QStringLiteral("edits"));
+  setAttribute(Qt::WA_DeleteOnClose);
+  const Checkpoint* checkpoint = studio_.find(id_);
+  const QString name = checkpoint == nullptr ? QString() : QString::fromStdString(checkpoint->name);
+  setWindowTitle(QStringLiteral("Edits: %1").arg(name));
+  auto* column = new QVBoxLayout(this);
+  auto* about =
+      new QLabel(QStringLiteral("What the runs do otherwise than the checkpoint says, in a column beside the "
+                                "untouched one. A line is an edit: see the page <a href=\"edits\">edits</a> of the "
+                                "manual."),
+                 this);
+  about->setObjectName(QStringLiteral("edits-about"));
+  about->setWordWrap(true);
+  connect(about, &QLabel::linkActivated, this, [this](const QString& page) { show_manual_page(this, page); });
+  column->addWidget(about);
+  list_ = new QListWidget(this);
+  list_->setObjectName(QStringLiteral("edits-list"));
+  list_->setAccessibleName(QStringLiteral("Edits"));
+  column->addWidget(list_, 1);
+  presets_ = new QComboBox(this);
+  presets_->setObjectName(QStringLiteral("edits-presets"));
+  presets_->setAccessibleName(QStringLiteral("Begin with"));
+  presets_->addItem(QStringLiteral("Begin with…"));
+  for (const EditPreset& preset : kPresets) {
+    presets_->addItem(QLatin1String(preset.name), QLatin1String(preset.text));
+  }
+  column->addWidget(presets_);
+  line_ = new QLineEdit(this);
+  line_->setObjectName(QStringLiteral("edits-line"));
+  line_->setAccessibleName(QStringLiteral("Another edit"));
+  line_->setPlaceholderText(QStringLiteral("head %1 zero, shift 40:41 by -32, bias all.all -d/8 …")
+                                .arg(QString::fromStdString(shown_head())));
+  line_->setMinimumWidth(48 * fontMetrics().averageCharWidth());
+  column->addWidget(line_);
+  says_ = new QLabel(this);
+  says_->setTextFormat(Qt::PlainText);
+  says_->setObjectName(QStringLiteral("edits-error"));
+  says_->setWordWrap(true);
+  column->addWidget(says_);
+  auto* buttons = new QHBoxLayout;
+  auto* keep = new QPushButton(QStringLiteral("&Keep this edit"), this);
+  keep->setObjectName(QStringLiteral("edits-keep"));
+  auto* remove = new QPushButton(QStringLiteral("&Remove"), this);
+  remove->setObjectName(QStringLiteral("edits-remove"));
+  auto* box = new QDialogButtonBox(QDialogButtonBox::Close, this);
+  for (QPushButton* button : {keep, remove}) {
+    button->setAutoDefault(false);
+    buttons->addWidget(button);
+  }
+  box->button(QDialogButtonBox::Close)->setAutoDefault(false);
+  buttons->addStretch(1);
+  buttons->addWidget(box);
+  column->addLayout(buttons);
+  if (checkpoint != nullptr && !checkpoint->entry.edits.empty()) {
+    column_ = id_;
+    for (const models::Edit& edit : checkpoint->entry.edits) {
+      add_row(models::to_text(edit), true);
+    }
+  }
+  moved_.setSingleShot(true);
+  moved_.setInterval(kTypingPauseMs);
+  connect(&moved_, &QTimer::timeout, this, &EditsDialog::apply);
+  connect(line_, &QLineEdit::textChanged, this, [this] { moved_.start(); });
+  connect(line_, &QLineEdit::returnPressed, this, &EditsDialog::take_typed);
+  connect(keep, &QPushButton::clicked, this, &EditsDialog::take_typed);
+  connect(remove, &QPushButton::clicked, this, &EditsDialog::remove_chosen);
+  connect(list_, &QListWidget::itemChanged, this, [this] {
+    typing_ = false;
+    moved_.start();
+  });
+  connect(presets_, &QComboBox::activated, this, [this](int index) {
+    if (index > 0) {
+      const Checkpoint* of = studio_.find(id_);
+      const std::int64_t length = of != nullptr && of->trace ? of->trace->length() : kUsualLength;
+      QString text = presets_->itemData(index).toString();
+      text.replace(QStringLiteral("{T}"), QString::number(length));
+      line_->setText(text.replace(QStringLiteral("{P}"), QString::fromStdString(shown_head())));
+      line_->setFocus();
+    }
+  });
+  connect(box, &QDialogButtonBox::rejected, this, &QDialog::close);
+  line_->setFocus();
+}
+
+// "3.1" of the column, as the canvas shows it; its mean head is all of them.
+std::string EditsDialog::shown_head() const {
+  const auto shown = studio_.columns();
+  const views::ViewInput input = studio_.view_input();
+  for (std::size_t n = 0; n < std::min(shown.size(), input.columns.size()); ++n) {
+    if (shown[n]->id == id_) {
+      const views::HeadRef head = views::head_of_column(input, n);
+      return std::to_string(head.layer) + "." + (head.head < 0 ? "all" : std::to_string(head.head));
+    }
+  }
+  return "0.0";
+}
+
+void EditsDialog::add_row(const std::string& text, bool on) {
+  auto* row = new QListWidgetItem(QString::fromStdString(text), list_);
+  row->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
+  row->setCheckState(on ? Qt::Checked : Qt::Unchecked);
+}
+
+std::optional<models::Edit> EditsDialog::typed() {
+  const std::string text = line_->text().trimmed().toStdString();
+  says_->clear();
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  const Checkpoint* checkpoint = studio_.find(id_);
+  auto edit = models::parse_edit(text, static_cast<std::size_t>(list_->count()));
+  if (edit.ok() && checkpoint != nullptr && checkpoint->info() != nullptr) {
+    const Status fits =
+        models::check_edits({*edit}, *checkpoint->info(), checkpoint->trace ? checkpoint->trace->length() : 0);
+    edit = fits.ok() ? edit : Result<models::Edit>(fits.error());
+  }
+  if (!edit.ok()) {
+    says_->setText(QString::fromStdString(own_words(edit.error().message)));
+    return std::nullopt;
+  }
+  return *edit;
+}
+
+models::Edits EditsDialog::edits() {
+  models::Edits edits;
+  for (int row = 0; row < list_->count(); ++row) {
+    const auto edit = models::parse_edit(list_->item(row)->text().toStdString(), static_cast<std::size_t>(row));
+    if (edit.ok() && list_->item(row)->checkState() == Qt::Checked) {
+      edits.push_back(*edit);
+    }
+  }
+  if (const auto more = typed()) {
+    edits.push_back(*more);
+  }
+  return edits;
+}
+
+void EditsDialog::take_typed() {
+  const auto edit = typed();
+  if (!edit) {
+    return;
+  }
+  add_row(models::to_text(*edit), true);
+  line_->clear();
+  typing_ = false;
+  moved_.start();
+}
+
+void EditsDialog::remove_chosen() {
+  delete list_->takeItem(list_->currentRow());
+  typing_ = false;
+  moved_.start();
+}
+
+void EditsDialog::apply() {
+  const Checkpoint* checkpoint = studio_.find(id_);
+  if (checkpoint == nullptr) {
+    close();
+    return;
+  }
+  const models::Edits wanted = edits();
+  if (studio_.find(column_) != nullptr) {
+    studio_.change_edits(column_, wanted, !std::exchange(typing_, true));
+    return;
+  }
+  if (wanted.empty()) {
+    return;
+  }
+  session::CheckpointEntry entry = checkpoint->entry;
+  entry.shown = true;
+  entry.edits = wanted;
+  column_ = studio_.open_beside(entry);
+  typing_ = true;
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,304 @@
+#include "app/workbench/docks/inspector_dock.h"
+
+#include <QGroupBox>
+#include <QHeaderView>
+#include <QLabel>
+#include <QScrollArea>
+#include <QTableWidget>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "app/workbench/docks/inspector_table.h"
+#include "app/workbench/studio/cell_values.h"
+#include "app/workbench/studio/token_words.h"
+#include "app/workbench/widgets/state_form.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr int kLeastWidth = 170;  // narrower, its numbers are cut
+constexpr int kGateRow = 7;
+constexpr int kPositionRow = 8;
+constexpr int kC2pRow = 9;
+constexpr int kP2cRow = 10;
+constexpr int kSinkRow = 11;
+constexpr int kEncodingRow = 12;
+
+}  // namespace
+
+InspectorDock::InspectorDock(Studio& studio, QWidget* parent)
+    : QDockWidget(QStringLiteral("Inspector"), parent), studio_(studio) {
+  setObjectName(QStringLiteral("inspector-dock"));
+  auto* body = new QWidget(this);
+  auto* layout = new QVBoxLayout(body);
+  layout->setContentsMargins(4, 4, 4, 4);
+  layout->addWidget(make_cell());
+  layout->addWidget(make_predictions());
+  layout->addWidget(make_colors());
+  layout->addStretch(1);
+  auto* scroll = new QScrollArea(this);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setFocusPolicy(Qt::NoFocus);  // it follows what has the focus within it
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->setWidget(body);
+  scroll->setMinimumWidth(kLeastWidth);
+  setWidget(scroll);
+  connect(&studio_, &Studio::cells_changed, this, &InspectorDock::show_cell);
+  connect(&studio_, &Studio::state_changed, this, &InspectorDock::show_state);
+  for (const auto changed : {&Studio::state_changed, &Studio::pointed_changed}) {
+    connect(&studio_, changed, this, [this] {
+      if (studio_.cells().empty()) {
+        show_cell();
+      }
+    });
+  }
+  connect(&studio_, &Studio::figure_changed, this, &InspectorDock::show_colors);
+  connect(&studio_, &Studio::figure_changed, this, &InspectorDock::show_context);
+  connect(&studio_, &Studio::fingerprints_changed, this, &InspectorDock::show_context);
+  connect(&studio_, &Studio::runs_changed, this, &InspectorDock::show_predictions);
+  connect(&studio_, &Studio::runs_changed, this, &InspectorDock::show_cell);  // which rows there are
+  show_cell();
+  show_state();
+  show_predictions();
+}
+
+void InspectorDock::changeEvent(QEvent* event) {
+  QDockWidget::changeEvent(event);
+  if (event->type() == QEvent::FontChange && predictions_ != nullptr) {
+    fit_rows(cell_, fontMetrics());
+    fit_rows(predictions_, fontMetrics());
+    show_cell();
+    show_predictions();
+  }
+}
+
+QWidget* InspectorDock::make_cell() {
+  auto* box = new QGroupBox(QStringLiteral("Cell"), this);
+  auto* layout = new QVBoxLayout(box);
+  layout->setContentsMargins(4, 4, 4, 4);
+  cell_ = make_table("cell", QStringLiteral("Values of the selected cell"), box);
+  cell_->setRowCount(kEncodingRow + 1);
+  cell_->setVerticalHeaderLabels({QStringLiteral("query"), QStringLiteral("key"), QStringLiteral("Δ = i − j"),
+                                  QStringLiteral("content"), QStringLiteral("contribution"), QStringLiteral("logit"),
+                                  QStringLiteral("weight"), QStringLiteral("gate"), QStringLiteral("position"),
+                                  QStringLiteral("c2p"), QStringLiteral("p2c"), QStringLiteral("sink"),
+                                  QStringLiteral("encoding")});
+  layout->addWidget(cell_);
+  context_ = new QLabel(box);
+  context_->setObjectName(QStringLiteral("context"));
+  context_->setWordWrap(true);
+  context_->setTextFormat(Qt::RichText);
+  context_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  layout->addWidget(context_);
+  return box;
+}
+
+QWidget* InspectorDock::make_predictions() {
+  auto* box = new QGroupBox(QStringLiteral("Next token"), this);
+  predictions_box_ = box;
+  auto* layout = new QVBoxLayout(box);
+  layout->setContentsMargins(4, 4, 4, 4);
+  predictions_title_ = new QLabel(box);
+  predictions_title_->setWordWrap(true);
+  layout->addWidget(predictions_title_);
+  predictions_ = make_table("predictions", QStringLiteral("Most likely next tokens"), box);
+  predictions_->horizontalHeader()->hide();
+  predictions_->verticalHeader()->hide();
+  draw_shares(predictions_);
+  layout->addWidget(predictions_);
+  return box;
+}
+
+QWidget* InspectorDock::make_colors() {
+  auto* box = new QGroupBox(QStringLiteral("Colours"), this);
+  colors_box_ = box;
+  auto* layout = new QVBoxLayout(box);
+  layout->setContentsMargins(0, 0, 0, 0);
+  colors_ = new StateForm(session::state_fields(), session::StateField::Place::kColors, box);
+  layout->addWidget(colors_);
+  connect(colors_, &StateForm::changed, this, [this] { studio_.change(colors_->edited(studio_.state())); });
+  return box;
+}
+
+void InspectorDock::show_cell() {
+  const auto& cells = studio_.cells();
+  cell_->clearContents();
+  const int columns = std::max(1, static_cast<int>(cells.size()));
+  cell_->setColumnCount(columns);
+  QStringList names;
+  constexpr std::size_t kWideColumns = 2;  // of so many, each has room for every digit
+  const int digits = cells.size() > kWideColumns ? 3 : 5;
+  if (cells.empty()) {
+    show_query();
+  }
+  for (int n = 0; n < static_cast<int>(cells.size()); ++n) {
+    const Cell& cell = cells[static_cast<std::size_t>(n)];
+    names << QString::fromStdString(cell.column);
+    set_text(cell_, 0, n, QStringLiteral("%1  “%2”").arg(cell.query).arg(QString::fromStdString(cell.query_token)));
+    set_text(cell_, 1, n, QStringLiteral("%1  “%2”").arg(cell.key).arg(QString::fromStdString(cell.key_token)));
+    set_text(cell_, 2, n, cell.has_distance ? QString::number(cell.query - cell.key) : QStringLiteral("–"));
+    for (int row = 0; row < static_cast<int>(cell.values.size()); ++row) {
+      const auto& value = cell.values[static_cast<std::size_t>(row)].value;
+      set_text(cell_, 3 + row, n, value ? QString::fromStdString(value_text(*value, digits)) : QStringLiteral("–"));
+      cell_->item(3 + row, n)->setToolTip(value ? QString::fromStdString(value_text(*value)) : QString());
+    }
+    set_text(cell_, kEncodingRow, n, QString::fromStdString(cell.encoding));
+  }
+  const auto columns_shown = studio_.columns();
+  const auto any = [&](const auto& has) {
+    return std::any_of(columns_shown.begin(), columns_shown.end(),
+                       [&](const Checkpoint* column) { return has(*column->info()); });
+  };
+  const bool gates = any([](const models::ModelInfo& info) { return info.has_gates; });
+  const bool parts = any([](const models::ModelInfo& info) { return info.has_parts(); });
+  const bool sinks = any([](const models::ModelInfo& info) {
+    return std::any_of(info.layer_info.begin(), info.layer_info.end(),
+                       [](const models::LayerInfo& layer) { return layer.sink; });
+  });
+  cell_->setRowHidden(kGateRow, !gates);
+  cell_->setRowHidden(kPositionRow, !gates);
+  cell_->setRowHidden(kC2pRow, !parts);
+  cell_->setRowHidden(kP2cRow, !parts);
+  cell_->setRowHidden(kSinkRow, !sinks);
+  name_columns(cell_, names);
+  fit_columns(cell_);
+  fit_height(cell_);
+  show_context();
+}
+
+std::pair<views::Token, views::Token> InspectorDock::asked() const {
+  if (!studio_.cells().empty()) {
+    return {studio_.cells().front().asked_query, studio_.cells().front().asked_key};
+  }
+  const views::Token& pointed = studio_.pointed().query;
+  return {pointed.chosen() ? pointed : studio_.state().query, views::kNone};
+}
+
+// Without a key there are no values, but a token and its words.
+void InspectorDock::show_query() {
+  const std::int64_t query = asked().first.index;
+  const views::ViewInput input = studio_.view_input();
+  const std::shared_ptr<const models::Trace> trace = input.columns.empty() ? nullptr : input.columns.front().trace;
+  const bool known = trace && query >= 0 && query < trace->length();
+  set_text(cell_, 0, 0,
+           known ? QStringLiteral("%1  “%2”").arg(query).arg(QString::fromStdString(shown_token(*trace, query)))
+                 : QStringLiteral("point at a cell"));
+}
+
+// "query: …what is <b>your</b> name…", of the first column's text.
+void InspectorDock::show_context() {
+  constexpr std::size_t kAround = 24;
+  QStringList lines;
+  const auto [asked_query, asked_key] = asked();
+  const views::ViewInput input = studio_.view_input();
+  if (asked_query.chosen() && !input.columns.empty()) {
+    const models::Trace& first = *input.columns.front().trace;
+    const auto bytes = [](const views::Token& token, const std::vector<models::TokenInfo>& tokens) {
+      const auto own = token.text ? token.text : views::text_of(tokens, token.index);
+      return own ? own->bytes : Range();
+    };
+    for (const auto& [role, part, text] :
+         {std::tuple("query", bytes(asked_query, first.tokens()), &first.text()),
+          std::tuple("key", bytes(asked_key, first.key_tokens()), &first.key_text())}) {
+      const InContext words = in_context(*text, part, kAround);
+      if (!words.token.empty()) {
+        const auto html = [](const std::string& text) {
+          return QString::fromStdString(text).simplified().toHtmlEscaped();
+        };
+        const bool spaced = words.before.ends_with(' ') || words.token.starts_with(' ');
+        const bool apart = words.behind.starts_with(' ') || words.token.ends_with(' ');
+        lines << QStringLiteral("%1: %2%3<b>%4</b>%5%6")
+                     .arg(QLatin1String(role), html(words.before), spaced ? QStringLiteral(" ") : QString(),
+                          html(words.token).isEmpty() ? QStringLiteral("␣") : html(words.token),
+                          apart ? QStringLiteral(" ") : QString(), html(words.behind));
+      }
+    }
+  }
+  for (const Cell& cell : studio_.cells()) {
+    if (!cell.pairs.empty()) {
+      const QString of =
+          studio_.cells().size() > 1 ? QString::fromStdString(cell.column).toHtmlEscaped() + ", " : QString();
+      lines << of + QStringLiteral("pairs: ") + QString::fromStdString(cell.pairs).toHtmlEscaped();
+    }
+  }
+  if (const QString head = chosen_head(); !head.isEmpty()) {
+    lines << head;
+  }
+  context_->setText(lines.join(QStringLiteral("<br>")));
+  context_->setVisible(!lines.isEmpty());
+}
+
+// "head 1.2: previous 0.82, …", where heads are what is chosen among; empty elsewhere, and while it is measured.
+QString InspectorDock::chosen_head() {
+  const session::ViewState& state = studio_.state();
+  const views::ViewInput input = studio_.view_input();
+  views::Selection chosen;
+  chosen.layer = state.layer;
+  chosen.head = state.head;
+  const views::View& view = studio_.view();
+  if (input.columns.empty() || state.head < 0 || view.info().uses_head || view.places(input, chosen).empty()) {
+    return {};
+  }
+  const auto print = studio_.fingerprint(input.columns.front(), state.layer, state.head);
+  return print && *print ? QStringLiteral("head %1.%2: %3")
+                               .arg(state.layer)
+                               .arg(state.head)
+                               .arg(QString::fromStdString(words_of(**print)))
+                         : QString();
+}
+
+void InspectorDock::show_state() {
+  colors_->show_state(studio_.state());
+}
+
+void InspectorDock::show_colors() {
+  const auto& figure = studio_.figure();
+  if (!figure) {
+    return;  // what was possible stays so while the next is made
+  }
+  const auto colored = [](const figure::Layer& layer) {
+    return std::holds_alternative<figure::HeatMap>(layer) || std::holds_alternative<figure::TokenStrip>(layer);
+  };
+  colors_box_->setEnabled(std::any_of(figure->panels.begin(), figure->panels.end(), [&](const figure::Panel& panel) {
+    return std::any_of(panel.layers.begin(), panel.layers.end(), colored);
+  }));
+}
+
+void InspectorDock::show_predictions() {
+  const auto columns = studio_.columns();
+  const bool image = !columns.empty() && columns.front()->trace->image_grid().rows > 0;
+  const bool any =
+      std::any_of(columns.begin(), columns.end(), [](const Checkpoint* each) { return !each->top.empty(); });
+  predictions_box_->setTitle(image ? QStringLiteral("What the image shows") : QStringLiteral("Next token"));
+  predictions_title_->setVisible(!any);
+  predictions_title_->setText(columns.empty()       ? QStringLiteral("Nothing has run yet.")
+                              : columns.size() == 1 ? QStringLiteral("This trace holds no predictions.")
+                                                    : QStringLiteral("These traces hold no predictions."));
+  predictions_->clear();
+  predictions_->setColumnCount(std::max(1, static_cast<int>(columns.size())));
+  predictions_->setRowCount(0);
+  QStringList names;
+  for (int n = 0; n < static_cast<int>(columns.size()); ++n) {
+    const Checkpoint& column = *columns[static_cast<std::size_t>(n)];
+    names << QString::fromStdString(column.name);
+    predictions_->setRowCount(std::max(predictions_->rowCount(), static_cast<int>(column.top.size())));
+    for (int row = 0; row < static_cast<int>(column.top.size()); ++row) {
+      const models::Prediction& each = column.top[static_cast<std::size_t>(row)];
+      const QString share = QStringLiteral("%1 %").arg(static_cast<double>(each.probability) * 100, 0, 'f', 1);
+      set_text(predictions_, row, n, QString::fromStdString(each.token));
+      QTableWidgetItem* item = predictions_->item(row, n);
+      item->setToolTip(QStringLiteral("%1  %2, id %3").arg(item->text(), share).arg(each.id));
+      set_share(item, static_cast<double>(each.probability), share);
+      item->setData(Qt::AccessibleDescriptionRole, share);
+    }
+  }
+  name_columns(predictions_, names);
+  fit_columns(predictions_);
+  fit_height(predictions_);
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,160 @@
+#include "app/workbench/docks/inspector_table.h"
+
+#include <QHeaderView>
+#include <QPainter>
+#include <QScrollBar>
+#include <QStyledItemDelegate>
+#include <QTableWidget>
+#include <algorithm>
+
+#include "app/workbench/widgets/short_names.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr int kShareRole = Qt::UserRole;
+constexpr int kShareTextRole = Qt::UserRole + 1;
+constexpr int kShareMargin = 4;
+constexpr int kLeastLetters = 6;  // of a column of values
+constexpr int kShortestName = 6;  // of a column, in letters
+constexpr int kLongestName = 18;
+constexpr int kWithoutScroll = 4;  // columns that the narrowest panel shows
+constexpr double kSmall = 0.8;     // the type of a row's name above its values
+
+// The values of a row below its name, which runs across all columns: several columns have the width that names beside
+// them would take.
+class NamedRowDelegate final : public QStyledItemDelegate {
+ public:
+  explicit NamedRowDelegate(QTableWidget* table) : QStyledItemDelegate(table), table_(*table) {}
+  void set_stacked(bool stacked) { stacked_ = stacked; }
+  static int name_height(const QFontMetrics& metrics) { return static_cast<int>(kSmall * metrics.height()); }
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    if (!stacked_) {
+      QStyledItemDelegate::paint(painter, option, index);
+      return;
+    }
+    const int above = name_height(option.fontMetrics);
+    QStyleOptionViewItem value = option;
+    value.rect.setTop(option.rect.top() + above);
+    QStyledItemDelegate::paint(painter, value, index);
+    const QTableWidgetItem* name = table_.verticalHeaderItem(index.row());
+    painter->save();
+    painter->setClipRect(option.rect);  // every cell its part of it
+    QFont font = option.font;
+    font.setPointSizeF(kSmall * font.pointSizeF());
+    painter->setFont(font);
+    painter->setPen(option.palette.color(QPalette::PlaceholderText));
+    const QRect line(table_.columnViewportPosition(0) + kShareMargin, option.rect.top() + 1, table_.viewport()->width(),
+                     above);
+    painter->drawText(line, Qt::AlignLeft | Qt::AlignVCenter, name == nullptr ? QString() : name->text());
+    painter->restore();
+  }
+
+ private:
+  QTableWidget& table_;
+  bool stacked_ = false;
+};
+
+// A token, its probability at the right, and behind both a bar as long as that.
+class ShareDelegate final : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const double share = std::clamp(index.data(kShareRole).toDouble(), 0.0, 1.0);
+    QColor color = option.palette.color(QPalette::Highlight);
+    color.setAlpha(90);
+    QRect bar = option.rect.adjusted(1, 2, -1, -2);
+    bar.setWidth(static_cast<int>(bar.width() * share));
+    painter->fillRect(bar, color);
+    const QString text = index.data(kShareTextRole).toString();
+    painter->setPen(option.palette.color(QPalette::Text));
+    painter->drawText(option.rect.adjusted(0, 0, -kShareMargin, 0), Qt::AlignRight | Qt::AlignVCenter, text);
+    QStyleOptionViewItem token = option;
+    token.rect.setRight(option.rect.right() - option.fontMetrics.horizontalAdvance(text) - 2 * kShareMargin);
+    QStyledItemDelegate::paint(painter, token, index);
+  }
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const int share = option.fontMetrics.horizontalAdvance(index.data(kShareTextRole).toString());
+    return QStyledItemDelegate::sizeHint(option, index) + QSize(share + 3 * kShareMargin, 0);
+  }
+};
+
+}  // namespace
+
+void fit_rows(QTableWidget* table, const QFontMetrics& metrics) {
+  table->verticalHeader()->setDefaultSectionSize(metrics.height() + 6);
+}
+
+QTableWidget* make_table(const char* name, const QString& accessible, QWidget* parent) {
+  auto* table = new QTableWidget(parent);
+  table->setObjectName(QLatin1String(name));
+  table->setAccessibleName(accessible);
+  table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  table->setSelectionMode(QAbstractItemView::NoSelection);
+  table->setFocusPolicy(Qt::TabFocus);  // arrow keys come to columns that are not seen
+  table->setTabKeyNavigation(false);
+  fit_rows(table, parent->fontMetrics());
+  table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
+  table->horizontalHeader()->setTextElideMode(Qt::ElideMiddle);  // names of columns differ at their ends
+  table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  table->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+  table->setShowGrid(false);
+  table->setAlternatingRowColors(true);
+  table->setItemDelegate(new NamedRowDelegate(table));
+  return table;
+}
+
+void fit_columns(QTableWidget* table) {
+  const bool several = table->columnCount() > 1;
+  QHeaderView& header = *table->horizontalHeader();
+  header.setMinimumSectionSize(kLeastLetters * table->fontMetrics().averageCharWidth());
+  header.setSectionResizeMode(QHeaderView::Stretch);
+  fit_rows(table, table->fontMetrics());
+  if (auto* named = dynamic_cast<NamedRowDelegate*>(table->itemDelegate())) {
+    named->set_stacked(several);
+    table->verticalHeader()->setVisible(!several);
+    const int usual = table->verticalHeader()->defaultSectionSize();
+    const int name = several ? NamedRowDelegate::name_height(table->fontMetrics()) : 0;
+    table->verticalHeader()->setDefaultSectionSize(usual + name);
+  }
+}
+
+void name_columns(QTableWidget* table, const QStringList& names) {
+  const int count = std::max(1, static_cast<int>(names.size()));
+  const int letters = table->viewport()->width() / count / table->fontMetrics().averageCharWidth() - 1;
+  const QStringList shown = short_names(names, std::clamp(letters, kShortestName, kLongestName));
+  for (int n = 0; n < static_cast<int>(names.size()); ++n) {
+    auto* header = new QTableWidgetItem(shown[n]);
+    header->setToolTip(names[n]);
+    table->setHorizontalHeaderItem(n, header);
+  }
+  table->horizontalHeader()->setVisible(names.size() > 1);
+}
+
+void fit_height(QTableWidget* table) {
+  int height = table->horizontalHeader()->isHidden() ? 4 : table->horizontalHeader()->sizeHint().height() + 4;
+  height += table->columnCount() > kWithoutScroll ? table->horizontalScrollBar()->sizeHint().height() : 0;
+  for (int row = 0; row < table->rowCount(); ++row) {
+    height += table->isRowHidden(row) ? 0 : table->rowHeight(row);
+  }
+  table->setFixedHeight(height);
+}
+
+void set_text(QTableWidget* table, int row, int column, const QString& text) {
+  auto* item = new QTableWidgetItem(text);
+  item->setToolTip(text);
+  table->setItem(row, column, item);
+}
+
+void draw_shares(QTableWidget* table) {
+  table->setItemDelegate(new ShareDelegate(table));  // its rows have no names
+}
+
+void set_share(QTableWidgetItem* token, double share, const QString& text) {
+  token->setData(kShareRole, share);
+  token->setData(kShareTextRole, text);
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,165 @@
+// What goes to the clipboard.
+#include <QApplication>
+#include <QClipboard>
+#include <QImage>
+#include <QMimeData>
+#include <QSettings>
+
+#include "app/session/command_words.h"
+#include "app/session/paper_input.h"
+#include "app/session/view_input.h"
+#include "app/views/score_maps/score_map.h"
+#include "app/workbench/export/export.h"
+#include "app/workbench/export/export_dialog.h"
+#include "core/base/listed.h"
+#include "core/base/numbers.h"
+#include "core/base/sha256.h"
+#include "renderers/paper/paper.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr double kScreenDpi = 192;
+constexpr std::size_t kHashLetters = 12;  // of a recipe's SHA-256, as far as it is said
+constexpr std::size_t kInputBytes = 60;   // of the text, in a caption
+
+struct Copy {
+  paper::Pixels pixels;
+  std::string svg;
+};
+
+std::string latex_text(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '\\':
+        out += "\\textbackslash{}";
+        break;
+      case '~':
+        out += "\\textasciitilde{}";
+        break;
+      case '^':
+        out += "\\textasciicircum{}";
+        break;
+      case '\n':
+      case '\r':
+      case '\t':
+        out += ' ';
+        break;
+      default:
+        out += std::string("#$%&_{}").find(c) != std::string::npos ? std::string("\\") + c : std::string(1, c);
+    }
+  }
+  return out;
+}
+
+// The text's beginning, cut between characters.
+std::string beginning(const std::string& text) {
+  std::size_t end = std::min(text.size(), kInputBytes);
+  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
+    --end;
+  }
+  return text.substr(0, end) + (end < text.size() ? "…" : "");
+}
+
+}  // namespace
+
+std::string latex_of(const ExportJob& job) {
+  const views::ViewInfo& info = job.view->info();
+  const std::string models = listed(job.columns, &views::Column::name);
+  const views::HeadRef head =
+      views::head_of_column(session::view_input(job.recipe.session.state, job.columns, *job.view), 0);
+  std::string caption = info.title;
+  const models::ModelInfo& first = job.columns.front().trace->model();
+  if (info.uses_layer && info.uses_head) {
+    caption += ", " + views::head_label(first, head.layer, head.head);
+  } else if (info.uses_layer) {
+    caption += ", layer " + std::to_string(head.layer);
+  }
+  caption += ": " + models + ".";
+  if (const auto& text = job.recipe.session.input.text; text && info.uses_input) {
+    caption += " Text: “" + beginning(*text) + "”.";
+  }
+  const std::string name = suggested_name(job);
+  const double width = session::paper_width_mm(job.recipe.paper, job.columns.size());
+  return "\\begin{figure}\n  \\centering\n  \\includegraphics[width=" + number_text(width) + "mm]{" + name +
+         ".pdf}\n  \\caption{" + latex_text(caption) + " Recipe " +
+         sha256(to_json(job.recipe)).substr(0, kHashLetters) + " (Locus " + LOCUS_VERSION +
+         ").}\n  \\label{fig:" + name + "}\n\\end{figure}\n";
+}
+
+void copy_figure(Studio& studio, const QSettings& settings, const Copied& done) {
+  auto job = export_job(studio, "clipboard.png");
+  if (!job) {
+    done(job.error());
+    return;
+  }
+  job->recipe.paper = kept_paper(settings);
+  job->recipe.paper.dpi = kScreenDpi;
+  studio.worker().submit<Copy>(
+      Priority::kExact, "copy", "Copying the figure",
+      [job = *std::move(job)](const StopToken& stop, const Progress& /*progress*/) -> Result<Copy> {
+        Copy copy;
+        LOCUS_TRY(const figure::Figure figure, exported_figure(job, stop));
+        LOCUS_TRY(copy.pixels, paper::render(figure, paper_options(job)));
+        ExportJob whole = job;
+        whole.file = "clipboard.svg";  // keeps every cell
+        LOCUS_TRY(const figure::Figure drawing, exported_figure(whole, stop));
+        LOCUS_TRY(copy.svg, paper::encode(drawing, paper::Format::kSvg, paper_options(job)));
+        return copy;
+      },
+      [done](const Result<Copy>& copy) {
+        if (!copy) {
+          done(copy.error());
+          return;
+        }
+        const paper::Pixels& pixels = copy->pixels;
+        const QImage image(pixels.rgba.data(), pixels.width, pixels.height, QImage::Format_RGBA8888);
+        auto* both = new QMimeData;
+        both->setImageData(image.copy());
+        both->setData(QStringLiteral("image/svg+xml"), QByteArray::fromStdString(copy->svg));
+        QApplication::clipboard()->setMimeData(both);
+        done({});
+      });
+}
+
+Result<std::vector<std::string>> shown_command(const Studio& studio) {
+  LOCUS_TRY(const ExportJob job, export_job(studio, {}));
+  LOCUS_TRY(std::vector<std::string> words, session::command_words(job.recipe));
+  words.insert(words.end(), {"--out", suggested_name(job) + ".pdf"});
+  return words;
+}
+
+void copy_command(Studio& studio, const Copied& done) {
+  const auto words = shown_command(studio);
+  if (!words) {
+    done(words.error());
+    return;
+  }
+  QApplication::clipboard()->setText(QString::fromStdString(session::shell_line(*words)));
+  done({});
+}
+
+void copy_latex(Studio& studio, const QSettings& settings, const Copied& done) {
+  auto job = export_job(studio, {});
+  if (!job) {
+    done(job.error());
+    return;
+  }
+  job->recipe.paper = kept_paper(settings);
+  studio.worker().submit<std::string>(
+      Priority::kExact, "copy", "Copying the figure's LaTeX",
+      [job = *std::move(job)](const StopToken& stop, const Progress& progress) mutable -> Result<std::string> {
+        LOCUS_CHECK(fill_digests(job, stop, progress));  // as in the recipe of the file
+        return latex_of(job);
+      },
+      [done](const Result<std::string>& text) {
+        if (text) {
+          QApplication::clipboard()->setText(QString::fromStdString(*text));
+        }
+        done(text ? Status() : Status(text.error()));
+      });
+}
+
+}  // namespace locus::workbench

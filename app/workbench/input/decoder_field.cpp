@@ -1,0 +1,45 @@
+#include "app/workbench/input/decoder_field.h"
+
+#include <QStringList>
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr int kDecoderLetters = 24;  // of what a decoder has read
+
+}  // namespace
+
+DecoderField::DecoderField(Studio& studio, QWidget* parent) : QLineEdit(parent), studio_(studio) {
+  setObjectName(QStringLiteral("decoder-text"));
+  setAccessibleName(QStringLiteral("What the decoder has read"));
+  setPlaceholderText(QStringLiteral("decoder: its start token"));
+  setToolTip(
+      QStringLiteral("What the decoder of an encoder-decoder has read, behind its start token; ids where there is no "
+                     "tokenizer. The text below is the encoder's"));
+  setClearButtonEnabled(true);
+  setMinimumWidth(kDecoderLetters * parent->fontMetrics().averageCharWidth());
+  connect(this, &QLineEdit::textEdited, &studio_,
+          [this](const QString& text) { studio_.set_decoder_input(text.toStdString()); });
+  connect(&studio_, &Studio::input_changed, this, &DecoderField::show_read);
+  connect(&studio_, &Studio::checkpoints_changed, this, &DecoderField::show_read);
+  show_read();
+}
+
+void DecoderField::show_read() {
+  const models::Input& input = studio_.input();
+  QString read = QString::fromStdString(input.decoder_text.value_or(""));
+  if (input.decoder_ids) {
+    QStringList ids;
+    for (const std::int64_t id : *input.decoder_ids) {
+      ids << QString::number(id);
+    }
+    read = ids.join(QLatin1Char(','));
+  }
+  if (!hasFocus() && text() != read) {
+    setText(read);
+  }
+  setVisible(studio_.has_decoder());
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,154 @@
+#include "app/workbench/input/ids_panel.h"
+
+#include <QKeyEvent>
+#include <QLabel>
+#include <QMenu>
+#include <QPlainTextEdit>
+#include <QSpinBox>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <random>
+
+#include "app/workbench/widgets/flow_layout.h"
+#include "core/base/numbers.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr const char* kBetween = " \t\r\n,;[]()";
+constexpr int kMostRandom = 100'000;
+constexpr int kUsualCount = 64;
+
+}  // namespace
+
+Result<std::vector<std::int64_t>> parse_ids(const std::string& typed, std::int64_t vocabulary) {
+  std::vector<std::int64_t> ids;
+  for (std::size_t at = typed.find_first_not_of(kBetween); at != std::string::npos;) {
+    const std::size_t end = std::min(typed.find_first_of(kBetween, at), typed.size());
+    const std::string word = typed.substr(at, end - at);
+    const auto id = parse_number<std::int64_t>(word);
+    if (!id || *id < 0 || *id >= vocabulary) {
+      return bad_input("expected ids from 0 to " + std::to_string(vocabulary - 1) + ", found " + word);
+    }
+    ids.push_back(*id);
+    at = typed.find_first_not_of(kBetween, end);
+  }
+  return ids;
+}
+
+std::vector<std::int64_t> random_ids(std::int64_t count, std::uint64_t seed, std::int64_t vocabulary) {
+  std::mt19937_64 draws(seed);
+  std::vector<std::int64_t> ids;
+  for (std::int64_t n = 0; n < count && vocabulary > 0; ++n) {
+    ids.push_back(static_cast<std::int64_t>(draws() % static_cast<std::uint64_t>(vocabulary)));
+  }
+  return ids;
+}
+
+IdsPanel::IdsPanel(QWidget* parent) : QWidget(parent) {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  editor_ = new QPlainTextEdit(this);
+  editor_->setObjectName(QStringLiteral("ids-editor"));
+  editor_->setAccessibleName(QStringLiteral("Input ids"));
+  editor_->setPlaceholderText(QStringLiteral("Ids, with spaces or commas between them: 12, 7, 301"));
+  editor_->setTabChangesFocus(true);
+  editor_->setMinimumHeight(2 * editor_->fontMetrics().lineSpacing() + 12);
+  editor_->installEventFilter(this);
+  layout->addWidget(editor_, 1);
+  error_ = new QLabel(this);
+  error_->setTextFormat(Qt::PlainText);
+  error_->setObjectName(QStringLiteral("ids-error"));
+  error_->setWordWrap(true);
+  error_->hide();
+  layout->addWidget(error_);
+
+  auto* bar = new QWidget(this);
+  auto* row = new FlowLayout(bar);
+  row->setContentsMargins(0, 0, 0, 0);
+  auto* random = new QToolButton(bar);
+  random->setObjectName(QStringLiteral("random-ids"));
+  random->setText(QStringLiteral("Random ids"));
+  random->setToolTip(QStringLiteral("Ids drawn one by one, all equally likely; the same seed gives the same"));
+  random->setFocusPolicy(Qt::StrongFocus);
+  auto* count = new QSpinBox(bar);
+  count->setObjectName(QStringLiteral("random-count"));
+  count->setRange(1, kMostRandom);
+  count->setValue(kUsualCount);
+  count->setSuffix(QStringLiteral(" ids"));
+  count->setAccessibleName(QStringLiteral("Number of random ids"));
+  auto* seed = new QSpinBox(bar);
+  seed->setObjectName(QStringLiteral("random-seed"));
+  seed->setMaximum(1'000'000);
+  seed->setPrefix(QStringLiteral("seed "));
+  seed->setAccessibleName(QStringLiteral("Seed of the random ids"));
+  auto* borrow = new QToolButton(bar);
+  borrow->setObjectName(QStringLiteral("borrow"));
+  borrow->setText(QStringLiteral("Borrow a tokenizer from…"));
+  borrow->setToolTip(
+      QStringLiteral("The ids that another checkpoint's tokenizer makes of the text that was typed last"));
+  borrow->setPopupMode(QToolButton::InstantPopup);
+  borrow->setFocusPolicy(Qt::StrongFocus);
+  lenders_ = new QMenu(borrow);
+  lenders_->setObjectName(QStringLiteral("lenders"));
+  borrow->setMenu(lenders_);
+  for (QWidget* widget : {static_cast<QWidget*>(random), static_cast<QWidget*>(count), static_cast<QWidget*>(seed),
+                          static_cast<QWidget*>(borrow)}) {
+    row->addWidget(widget);
+  }
+  layout->addWidget(bar);
+  connect(editor_, &QPlainTextEdit::textChanged, this, &IdsPanel::read);
+  connect(random, &QToolButton::clicked, this, [this, count, seed] {
+    const auto ids = random_ids(count->value(), static_cast<std::uint64_t>(seed->value()), vocabulary_);
+    set_ids(ids);
+    Q_EMIT changed(ids);
+  });
+}
+
+void IdsPanel::take_focus() {
+  editor_->setFocus();
+}
+
+void IdsPanel::set_vocabulary(std::int64_t vocabulary) {
+  vocabulary_ = vocabulary;
+}
+
+void IdsPanel::set_ids(const std::vector<std::int64_t>& ids) {
+  const auto now = parse_ids(editor_->toPlainText().toStdString(), vocabulary_);
+  if (now && *now == ids) {
+    return;  // as it was typed
+  }
+  QStringList words;
+  for (const std::int64_t id : ids) {
+    words << QString::number(id);
+  }
+  filling_ = true;
+  editor_->setPlainText(words.join(QStringLiteral(", ")));
+  filling_ = false;
+  error_->hide();
+}
+
+void IdsPanel::read() {
+  if (filling_) {
+    return;
+  }
+  const auto ids = parse_ids(editor_->toPlainText().toStdString(), vocabulary_);
+  error_->setVisible(!ids.ok());
+  if (ids) {
+    Q_EMIT changed(*ids);
+  } else {
+    error_->setText(QString::fromStdString(ids.error().message));
+  }
+}
+
+bool IdsPanel::eventFilter(QObject* object, QEvent* event) {
+  if (object == editor_ && event->type() == QEvent::KeyPress &&
+      static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+    Q_EMIT left();
+    return true;
+  }
+  return QWidget::eventFilter(object, event);
+}
+
+}  // namespace locus::workbench

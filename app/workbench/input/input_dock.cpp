@@ -1,0 +1,376 @@
+#include "app/workbench/input/input_dock.h"
+
+#include <QCheckBox>
+#include <QCoreApplication>
+#include <QFileDialog>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QMainWindow>
+#include <QMenu>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QTimer>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "app/views/alignment.h"
+#include "app/views/plots/trained_length.h"
+#include "app/workbench/input/decoder_field.h"
+#include "app/workbench/input/find_field.h"
+#include "app/workbench/input/generate_controls.h"
+#include "app/workbench/input/ids_panel.h"
+#include "app/workbench/input/input_files.h"
+#include "app/workbench/input/patch_picture.h"
+#include "app/workbench/input/position_ruler.h"
+#include "app/workbench/input/ruler_link.h"
+#include "app/workbench/input/token_menu.h"
+#include "app/workbench/input/token_strip.h"
+#include "app/workbench/widgets/exact_editor.h"
+#include "app/workbench/widgets/flow_layout.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr int kGapPx = 3;  // between the controls above the text
+
+}  // namespace
+
+InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidget* parent)
+    : QDockWidget(QStringLiteral("Input"), parent), studio_(studio) {
+  setObjectName(QStringLiteral("input-dock"));
+  auto* body = new QWidget(this);
+  auto* layout = new QVBoxLayout(body);
+  layout->setContentsMargins(4, 4, 4, 4);
+  auto* ruler = new PositionRuler(body);
+  ruler_ = new RulerLink(studio_, *ruler, this);
+  layout->addWidget(make_bar(samples));
+
+  editor_ = new ExactEditor(body);
+  editor_->setObjectName(QStringLiteral("editor"));
+  editor_->setAccessibleName(QStringLiteral("Input text"));
+  editor_->setPlaceholderText(QStringLiteral("Type a text: the model runs on it as you type."));
+  editor_->setTabChangesFocus(true);
+  editor_->setMinimumHeight(2 * editor_->fontMetrics().lineSpacing() + 12);  // a low window keeps room for the map
+  editor_->installEventFilter(this);
+  picture_ = new PatchPicture(body);
+  stack_ = new QStackedWidget(body);
+  stack_->addWidget(editor_);
+  stack_->addWidget(picture_);
+  ids_ = new IdsPanel(body);
+  stack_->addWidget(ids_);
+  strip_ = new TokenStrip(body);
+  auto* splitter = new QSplitter(Qt::Vertical, body);
+  splitter->addWidget(stack_);
+  auto* tokens = new QWidget(body);
+  auto* below = new QVBoxLayout(tokens);
+  below->setContentsMargins(0, 0, 0, 0);
+  below->addWidget(ruler);
+  below->addWidget(strip_, 1);
+  splitter->addWidget(tokens);
+  splitter->setStretchFactor(0, 1);
+  splitter->setStretchFactor(1, 1);
+  splitter->setChildrenCollapsible(false);
+  layout->addWidget(splitter, 1);
+  setWidget(body);
+
+  connect_ids();
+  connect(editor_, &ExactEditor::textChanged, this, [this] {
+    if (!filling_) {
+      studio_.set_text(editor_->bytes());
+    }
+  });
+  const auto toggle = [this](std::int64_t token) { pin(token == own(studio_.state().query) ? views::kNone : token); };
+  connect(strip_, &TokenStrip::clicked, this, toggle);
+  connect(picture_, &PatchPicture::clicked, this, toggle);
+  connect(strip_, &TokenStrip::chosen, this, &InputDock::pin);
+  connect(strip_, &TokenStrip::menu_requested, this, &InputDock::show_menu);
+  connect(strip_, &TokenStrip::hovered, this, [this](std::int64_t token) {
+    studio_.point({known(token), views::kNone});
+  });
+  connect(&studio_, &Studio::pointed_changed, this, &InputDock::show_pointed);
+  connect(&studio_, &Studio::input_changed, this, &InputDock::show_input);
+  connect(&studio_, &Studio::runs_changed, this, &InputDock::show_tokens);
+  connect(&studio_, &Studio::state_changed, this, [this] {
+    if (studio_.has_sides()) {
+      show_tokens();  // of another side
+    }
+    show_pointed();
+  });
+  show_input();
+}
+
+QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
+  auto* bar = new QWidget(this);
+  auto* layout = new FlowLayout(bar, kGapPx);  // in as many lines as larger text takes: it never widens the window
+  layout->setContentsMargins(0, 0, 0, 0);
+  auto* open = new QToolButton(bar);
+  open->setText(QStringLiteral("Open…"));
+  open->setToolTip(QStringLiteral("Open a text or an image; dropping it on the window does the same"));
+  connect(open, &QToolButton::clicked, this, &InputDock::choose_file);
+  layout->addWidget(open);
+
+  std::vector<std::filesystem::path> files;
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(samples, code)) {
+    if (entry.is_regular_file(code)) {
+      files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  if (!files.empty()) {
+    auto* button = new QToolButton(bar);
+    button->setText(QStringLiteral("Samples"));
+    button->setToolTip(QStringLiteral("Texts and an image to start from"));
+    button->setPopupMode(QToolButton::InstantPopup);
+    auto* menu = new QMenu(button);
+    menu->setObjectName(QStringLiteral("samples"));
+    for (const auto& file : files) {
+      QString name = QString::fromStdString(file.stem().string());
+      name.replace(QLatin1Char('-'), QLatin1Char(' '));
+      menu->addAction(name, this, [this, file] { this->open(file); });
+    }
+    button->setMenu(menu);
+    layout->addWidget(button);
+  }
+  auto* text = new QToolButton(bar);
+  text->setObjectName(QStringLiteral("type-text"));
+  text->setText(QStringLiteral("Type a text"));
+  text->setToolTip(QStringLiteral("Run a text again, and no longer the image"));
+  connect(text, &QToolButton::clicked, this, [this] {
+    studio_.set_text(editor_->bytes());
+    editor_->setFocus();
+  });
+  connect(&studio_, &Studio::input_changed, text, [this, text] { text->setVisible(!studio_.input().text); });
+  text->hide();
+  layout->addWidget(text);
+  add_ids_button(*layout, bar);
+  add_generate_controls(studio_, *layout, bar);
+  layout->addWidget(new DecoderField(studio_, bar));
+  find_ = new FindField(studio_, bar);
+  connect(find_, &FindField::failed, this, &InputDock::failed);
+  connect(find_, &FindField::left, this, &InputDock::left_editor);
+  layout->addWidget(find_);
+  count_ = new QLabel(bar);
+  // The first run leaves the controls in their lines, and the canvas its size.
+  count_->setMinimumWidth(fontMetrics().horizontalAdvance(QStringLiteral("0000 tokens")));
+  layout->addWidget(count_);
+  auto* ids = new QCheckBox(QStringLiteral("ids"), bar);
+  ids->setToolTip(QStringLiteral("Show each token's id"));
+  connect(ids, &QCheckBox::toggled, this, [this](bool on) { strip_->set_show_ids(on); });
+  layout->addWidget(ids);
+  QCheckBox* show_ruler = ruler_->make_switch(bar);
+  connect(show_ruler, &QCheckBox::toggled, this, &InputDock::make_room);
+  layout->addWidget(show_ruler);
+  return bar;
+}
+
+bool InputDock::eventFilter(QObject* object, QEvent* event) {
+  if (object == editor_ && event->type() == QEvent::KeyPress &&
+      static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+    Q_EMIT left_editor();
+    return true;
+  }
+  return QDockWidget::eventFilter(object, event);
+}
+
+// The ruler's room is added to the panel, and given back with it: all that was added, or as much as the ruler had in a
+// panel that has been made larger since.
+void InputDock::make_room(bool ruler) {
+  if (ruler) {
+    before_ruler_ = height();
+    return;
+  }
+  const int shown = height();
+  const int own = findChild<QWidget*>(QStringLiteral("position-ruler"))->sizeHint().height();
+  QTimer::singleShot(0, this, [this, shown, own] {
+    constexpr int kLevels = 4;  // of layouts, each of which tells the next that it needs less
+    for (int level = 0; level < kLevels; ++level) {
+      QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+    }
+    auto* main = qobject_cast<QMainWindow*>(parentWidget());
+    if (main != nullptr && !isFloating() && shown > before_ruler_) {
+      const int added = shown - before_ruler_;
+      main->resizeDocks({this}, {shown - (added < 2 * own ? added : own)}, Qt::Vertical);
+    }
+  });
+}
+
+void InputDock::set_column(std::size_t column) {
+  column_ = column;
+  ruler_->set_column(column);
+  find_->set_column(column);
+  show_tokens();
+}
+
+// Pages that are not seen take no room from the map.
+void InputDock::show_page(QWidget* page) {
+  for (int n = 0; n < stack_->count(); ++n) {
+    QWidget* each = stack_->widget(n);
+    each->setSizePolicy(QSizePolicy::Expanding, each == page ? QSizePolicy::Expanding : QSizePolicy::Ignored);
+  }
+  stack_->setCurrentWidget(page);
+}
+
+void InputDock::show_input() {
+  const models::Input& input = studio_.input();
+  if (input.image) {
+    picture_->set_file(QString::fromStdString(input.image->string()));
+    show_page(picture_);
+    if (!picture_->error().isEmpty()) {
+      Q_EMIT failed(picture_->error());
+    }
+    return;
+  }
+  if (input.ids) {
+    ids_->set_ids(*input.ids);
+    show_page(ids_);
+    return;
+  }
+  show_page(editor_);
+  const std::string text = input.text.value_or("");
+  if (text != editor_->bytes()) {
+    filling_ = true;
+    editor_->set_bytes(text, true);
+    filling_ = false;
+  }
+}
+
+void InputDock::show_tokens() {
+  const Checkpoint* shown = studio_.column(column_);
+  const auto own = shown == nullptr ? nullptr : shown->trace->side(studio_.state().side);
+  strip_->set_trace(own ? own : shown == nullptr ? nullptr : shown->trace);
+  if (shown != nullptr) {
+    picture_->set_trace(shown->trace);
+  }
+  ruler_->update();
+  show_pointed();
+  const std::int64_t length = shown == nullptr ? 0 : own ? own->length() : shown->trace->length();
+  count_->setText(shown == nullptr ? QString()
+                  : length == 1    ? QStringLiteral("1 token")
+                                   : QStringLiteral("%1 tokens").arg(length));
+  show_beyond(shown == nullptr ? nullptr : own ? own : shown->trace);
+}
+
+// In the panel's title, which has the room that the controls have not.
+void InputDock::show_beyond(const std::shared_ptr<const models::Trace>& trace) {
+  const std::string beyond = trace ? views::beyond_text(*trace) : "";
+  const QString name = QStringLiteral("Input");
+  const QString title = beyond.empty() ? name : name + QStringLiteral(": ") + QString::fromStdString(beyond);
+  if (windowTitle() != title) {
+    setWindowTitle(title);
+    toggleViewAction()->setText(name);  // it is called so whatever is typed
+  }
+}
+
+void InputDock::show_menu(std::int64_t token, const QPoint& at) {
+  const Checkpoint* shown = studio_.column(column_);
+  if (shown != nullptr) {
+    const views::ViewInput input = studio_.view_input();
+    const views::Column& column = input.columns[std::min(column_, input.columns.size() - 1)];
+    if (token < column.trace->length()) {
+      show_token_menu(studio_, *column.trace, token, {known(token), own(studio_.state().query)}, at, this);
+    }
+  }
+}
+
+void InputDock::pin(std::int64_t token) {
+  studio_.pin(known(token));
+}
+
+// A token of the strip, as all columns know it.
+views::Token InputDock::known(std::int64_t token) const {
+  const views::ViewInput input = studio_.view_input();
+  if (token < 0 || input.columns.empty()) {
+    return {};
+  }
+  return views::token_at(input, input.columns[std::min(column_, input.columns.size() - 1)], token)
+      .value_or(views::Token());
+}
+
+// The strip's token for it; −1: none.
+std::int64_t InputDock::own(const views::Token& token) const {
+  const views::ViewInput input = studio_.view_input();
+  return input.columns.empty()
+             ? views::kNone
+             : views::own_token(input, token, input.columns[std::min(column_, input.columns.size() - 1)]);
+}
+
+std::int64_t InputDock::own_key(const views::Token& key) const {
+  const views::ViewInput input = studio_.view_input();
+  if (input.columns.empty()) {
+    return views::kNone;
+  }
+  const views::Column& column = input.columns[std::min(column_, input.columns.size() - 1)];
+  return column.trace->crosses() ? views::kNone : views::own_key(input, key, column);  // of another text
+}
+
+void InputDock::show_pointed() {
+  constexpr std::size_t kLongestMarked = 1U << 20;  // beyond, finding the place would be felt
+  const Pointed& at = studio_.pointed();
+  const session::ViewState& state = studio_.state();
+  const std::int64_t pinned = own(state.query);
+  strip_->set_pinned(pinned);
+  picture_->set_pinned(pinned);
+  strip_->set_pointed(own(at.query), own_key(at.key));
+  std::vector<ExactEditor::Mark> marks;
+  const views::ViewInput shown = studio_.view_input();
+  const models::Input& input = studio_.input();
+  if (!shown.columns.empty() && input.text && input.text->size() < kLongestMarked) {
+    const models::Trace& first = *shown.columns.front().trace;
+    const auto mark = [&](const views::Token& token, const std::vector<models::TokenInfo>& tokens,
+                          const std::string& text, QPalette::ColorRole role) {
+      const auto part = token.text ? token.text : views::text_of(tokens, token.index);
+      // A run of an older text, and of a text of its own, has its tokens elsewhere.
+      if (part && text == *input.text) {
+        QColor color = palette().color(role);
+        color.setAlpha(100);
+        marks.push_back(
+            {static_cast<std::size_t>(part->bytes.begin), static_cast<std::size_t>(part->bytes.end), color});
+      }
+    };
+    for (const auto& [query, key] : {std::pair(at.query, at.key), std::pair(state.query, state.key)}) {
+      mark(query, first.tokens(), first.text(), QPalette::Highlight);
+      mark(key, first.key_tokens(), first.key_text(), QPalette::Link);
+    }
+  }
+  editor_->set_marks(marks);
+}
+
+void InputDock::choose_file() {
+  const QString path = QFileDialog::getOpenFileName(
+      this, QStringLiteral("Open a text or an image"), {},
+      QStringLiteral(
+          "Texts and images (*.txt *.md *.py *.csv *.json *.png *.jpg *.jpeg *.webp *.tif *.tiff);;All files (*)"));
+  if (!path.isEmpty()) {
+    open(path.toStdString());
+  }
+}
+
+void InputDock::open(const std::filesystem::path& path) {
+  if (is_image(path)) {
+    open_image(path);
+  } else {
+    open_text(path);
+  }
+}
+
+bool InputDock::open_text(const std::filesystem::path& path, bool any) {
+  const auto input = text_of_file(path, any);
+  if (!input) {
+    Q_EMIT failed(QString::fromStdString(input.error().describe()));
+    if (const auto all = text_of_file(path, true); all.ok() && !any) {
+      Q_EMIT no_text(QString::fromStdString(path.string()));
+    }
+    return false;
+  }
+  studio_.set_input(*input);
+  return true;
+}
+
+void InputDock::open_image(const std::filesystem::path& path) {
+  studio_.set_input(image_of_file(path));
+}
+
+}  // namespace locus::workbench

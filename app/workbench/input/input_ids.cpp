@@ -1,0 +1,113 @@
+// The input as ids: how the dock comes to them and where they come from.
+#include <QFileDialog>
+#include <QLayout>
+#include <QMenu>
+#include <QToolButton>
+
+#include "app/workbench/input/ids_panel.h"
+#include "app/workbench/input/input_dock.h"
+#include "app/workbench/widgets/exact_editor.h"
+#include "models/text/tokenizer.h"
+
+namespace locus::workbench {
+
+void InputDock::add_ids_button(QLayout& layout, QWidget* bar) {
+  auto* button = new QToolButton(bar);
+  button->setObjectName(QStringLiteral("type-ids"));
+  button->setText(QStringLiteral("Ids…"));
+  button->setToolTip(
+      QStringLiteral("Run ids instead of a text: typed, random, or from the tokenizer of another checkpoint"));
+  connect(button, &QToolButton::clicked, this, &InputDock::type_ids);
+  connect(&studio_, &Studio::input_changed, button, [this, button] { button->setVisible(!studio_.input().ids); });
+  layout.addWidget(button);
+}
+
+void InputDock::type_ids() {
+  std::vector<std::int64_t> ids;
+  const auto columns = studio_.columns();
+  if (!columns.empty() && columns.front()->trace->image_grid().rows == 0) {
+    for (const models::TokenInfo& token : columns.front()->trace->tokens()) {
+      ids.push_back(token.id);
+    }
+  }
+  models::Input input;
+  input.ids = std::move(ids);
+  studio_.set_input(input);
+  ids_->take_focus();
+}
+
+void InputDock::connect_ids() {
+  connect(ids_, &IdsPanel::changed, &studio_, &Studio::set_ids);
+  connect(ids_, &IdsPanel::left, this, &InputDock::left_editor);
+  connect(&ids_->lenders(), &QMenu::aboutToShow, this, &InputDock::fill_lenders);
+  const auto bound = [this] {
+    std::int64_t least = 0;
+    for (const Checkpoint& each : studio_.checkpoints()) {
+      const models::ModelInfo* info = each.entry.shown ? each.info() : nullptr;
+      least = info == nullptr ? least : least == 0 ? info->vocabulary : std::min(least, info->vocabulary);
+    }
+    ids_->set_vocabulary(least);
+  };
+  connect(&studio_, &Studio::checkpoints_changed, ids_, bound);  // also where nothing has run yet
+}
+
+// The open checkpoints that read text, and any folder.
+void InputDock::fill_lenders() {
+  QMenu& menu = ids_->lenders();
+  menu.clear();
+  for (const Checkpoint& each : studio_.checkpoints()) {
+    if (each.model && each.model->info().tokenizer) {
+      menu.addAction(QString::fromStdString(each.name), this, [this, id = each.id] {
+        if (const Checkpoint* lender = studio_.find(id)) {
+          borrow(*lender);
+        }
+      });
+    }
+  }
+  menu.addAction(QStringLiteral("A checkpoint's folder…"), this, [this] {
+    const QString folder = QFileDialog::getExistingDirectory(this, QStringLiteral("A folder with a tokenizer"));
+    if (!folder.isEmpty()) {
+      borrow_from(folder.toStdString());
+    }
+  });
+}
+
+template <class Tokens>
+void InputDock::take_ids(const Tokens& tokens) {
+  std::vector<std::int64_t> ids;
+  ids.reserve(tokens.size());
+  for (const auto& token : tokens) {
+    ids.push_back(token.id);
+  }
+  ids_->set_ids(ids);
+  studio_.set_ids(ids);
+}
+
+void InputDock::borrow(const Checkpoint& lender) {
+  models::Input input;
+  input.text = editor_->bytes();
+  const auto tokens = lender.model->tokenize(input);
+  if (tokens) {
+    take_ids(*tokens);
+  } else {
+    Q_EMIT failed(QString::fromStdString(tokens.error().describe()));
+  }
+}
+
+void InputDock::borrow_from(const std::filesystem::path& folder) {
+  const auto tokenizer = text::open_tokenizer(folder);
+  if (!tokenizer || !*tokenizer) {
+    Q_EMIT failed(QString::fromStdString(
+        tokenizer ? folder.string() + ": expected tokenizer.json, tokenizer.model, vocab.json or vocab.txt, found none"
+                  : tokenizer.error().describe()));
+    return;
+  }
+  const auto tokens = (*tokenizer)->encode(editor_->bytes());
+  if (tokens) {
+    take_ids(*tokens);
+  } else {
+    Q_EMIT failed(QString::fromStdString(tokens.error().describe()));
+  }
+}
+
+}  // namespace locus::workbench

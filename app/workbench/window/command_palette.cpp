@@ -1,0 +1,133 @@
+#include "app/workbench/window/command_palette.h"
+
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <optional>
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr int kRole = Qt::UserRole;  // the index of the command
+constexpr int kWidthLetters = 70;
+constexpr int kLines = 14;
+constexpr int kWithin = 1000;            // what a word found within another counts
+constexpr int kElsewhere = 2 * kWithin;  // and one that is not in the name
+
+// How badly a word fits; empty: it does not occur.
+std::optional<int> misfit(const QString& name, const QString& word) {
+  int best = -1;
+  for (qsizetype at = name.indexOf(word, 0, Qt::CaseInsensitive); at >= 0;
+       at = name.indexOf(word, at + 1, Qt::CaseInsensitive)) {
+    const bool begins = at == 0 || !name[at - 1].isLetterOrNumber();
+    // "2" is a layer's number, and no beginning of 21.
+    const qsizetype end = at + word.size();
+    const bool ends = end == name.size() || !name[end].isLetterOrNumber();
+    // "Difference" before "View: Head difference".
+    const int cost = (begins ? 0 : kWithin) + (ends ? 0 : 1) + (at == 0 ? 0 : 2);
+    best = best < 0 ? cost : std::min(best, cost);
+  }
+  return best < 0 ? std::nullopt : std::optional(best);
+}
+
+}  // namespace
+
+std::vector<std::size_t> found_commands(const std::vector<Command>& commands, const QString& typed) {
+  const QStringList words = typed.split(QLatin1Char(' '), Qt::SkipEmptyParts);
+  std::vector<std::pair<int, std::size_t>> found;
+  for (std::size_t n = 0; n < commands.size(); ++n) {
+    int cost = 0;
+    bool all = true;
+    for (const QString& word : words) {
+      auto one = misfit(commands[n].name, word);
+      if (const auto other = misfit(commands[n].also, word); !one && other) {
+        one = kElsewhere + *other;
+      }
+      all = all && one.has_value();
+      cost += one.value_or(0);
+    }
+    if (all) {
+      found.emplace_back(cost, n);
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::size_t> order;
+  order.reserve(found.size());
+  for (const auto& [cost, n] : found) {
+    order.push_back(n);
+  }
+  return order;
+}
+
+CommandPalette::CommandPalette(std::vector<Command> commands, QWidget* parent)
+    : QDialog(parent), commands_(std::move(commands)) {
+  setObjectName(QStringLiteral("palette"));
+  setAttribute(Qt::WA_DeleteOnClose);
+  setWindowTitle(QStringLiteral("Commands"));
+  auto* layout = new QVBoxLayout(this);
+  line_ = new QLineEdit(this);
+  line_->setObjectName(QStringLiteral("palette-line"));
+  line_->setAccessibleName(QStringLiteral("Find a command"));
+  line_->setPlaceholderText(
+      QStringLiteral("a view, layer 2, head 5, an option, a figure, a checkpoint, a menu's entry"));
+  line_->installEventFilter(this);
+  layout->addWidget(line_);
+  list_ = new QListWidget(this);
+  list_->setObjectName(QStringLiteral("palette-list"));
+  list_->setAccessibleName(QStringLiteral("Commands that were found"));
+  list_->setUniformItemSizes(true);
+  list_->setFocusPolicy(Qt::NoFocus);  // the line has the keys
+  layout->addWidget(list_);
+  resize(kWidthLetters * fontMetrics().averageCharWidth(), kLines * (fontMetrics().height() + 6));
+  connect(line_, &QLineEdit::textChanged, this, &CommandPalette::refresh);
+  connect(line_, &QLineEdit::returnPressed, this, &CommandPalette::run_chosen);
+  connect(list_, &QListWidget::itemClicked, this, &CommandPalette::run_chosen);
+  refresh();
+}
+
+void CommandPalette::refresh() {
+  list_->clear();
+  for (const std::size_t n : found_commands(commands_, line_->text())) {
+    const Command& command = commands_[n];
+    const QString hint = command.hint.isEmpty() ? QString() : QStringLiteral("    ") + command.hint;
+    auto* item = new QListWidgetItem(command.name + hint, list_);
+    item->setData(kRole, static_cast<int>(n));
+    item->setData(Qt::AccessibleDescriptionRole, command.hint);
+  }
+  if (list_->count() == 0) {
+    (new QListWidgetItem(QStringLiteral("nothing has these words in its name"), list_))->setFlags(Qt::NoItemFlags);
+  }
+  list_->setCurrentRow(0);
+}
+
+void CommandPalette::run_chosen() {
+  const QListWidgetItem* item = list_->currentItem();
+  if (item == nullptr || !item->data(kRole).isValid()) {
+    return;
+  }
+  const auto run = commands_[static_cast<std::size_t>(item->data(kRole).toInt())].run;
+  accept();
+  run();
+}
+
+bool CommandPalette::eventFilter(QObject* object, QEvent* event) {
+  if (object == line_ && event->type() == QEvent::KeyPress) {
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    const int page = kLines - 2;
+    const int by = key == Qt::Key_Down       ? 1
+                   : key == Qt::Key_Up       ? -1
+                   : key == Qt::Key_PageDown ? page
+                   : key == Qt::Key_PageUp   ? -page
+                                             : 0;
+    if (by != 0 && list_->count() > 0) {
+      list_->setCurrentRow(std::clamp(list_->currentRow() + by, 0, list_->count() - 1));
+      return true;
+    }
+  }
+  return QDialog::eventFilter(object, event);
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,95 @@
+#include "app/workbench/window/help.h"
+
+#include <QDialog>
+#include <QDialogButtonBox>
+#include <QTextBrowser>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "app/workbench/studio/studio.h"
+#include "app/workbench/widgets/manual_window.h"
+#include "models/api/model.h"
+
+namespace locus::workbench {
+
+namespace {
+
+QString text(const std::string& words) {
+  return QString::fromStdString(words).toHtmlEscaped();
+}
+
+void show_page(QWidget* parent, const QString& title, const QString& html) {
+  auto* dialog = new QDialog(parent);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(title);
+  dialog->resize(640, 560);
+  auto* layout = new QVBoxLayout(dialog);
+  auto* page = new QTextBrowser(dialog);
+  page->setAccessibleName(title);
+  page->setHtml(html);
+  layout->addWidget(page);
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, dialog);
+  layout->addWidget(buttons);
+  QObject::connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::accept);
+  dialog->show();
+}
+
+}  // namespace
+
+void show_view_help(QWidget* parent, const Studio& studio) {
+  ManualWindow& manual = ManualWindow::of(parent);
+  std::vector<std::string> encodings;
+  for (const Checkpoint* column : studio.columns()) {
+    const std::string& name = column->info()->encoding;
+    if (std::find(encodings.begin(), encodings.end(), name) == encodings.end()) {
+      encodings.push_back(name);
+    }
+  }
+  manual.page().set_encodings(std::move(encodings));
+  manual.page().open({studio.view().info().name, {}});
+}
+
+void show_messages(QWidget* parent, const QStringList& messages) {
+  QString html = messages.isEmpty() ? QStringLiteral("<p>None yet.</p>") : QString();
+  for (const QString& message : messages) {
+    html += QStringLiteral("<p>%1</p>").arg(message.toHtmlEscaped());
+  }
+  show_page(parent, QStringLiteral("Messages of this session"), html);
+}
+
+void show_keys(QWidget* parent) {
+  ManualWindow::of(parent).page().open({"keys", {}});
+}
+
+void show_manual(QWidget* parent) {
+  ManualWindow::of(parent).page().open({"contents", {}});
+}
+
+// In front of the window and its dialogs, which may be what asks for it.
+void show_manual_page(QWidget* parent, const QString& page) {
+  QWidget* window = parent;
+  while (window->parentWidget() != nullptr) {
+    window = window->parentWidget();
+  }
+  ManualWindow::of(window).page().open({page.toStdString(), {}});
+}
+
+void show_encodings(QWidget* parent) {
+  ManualWindow::of(parent).page().open({"encodings", {}});
+}
+
+void show_caution(QWidget* parent) {
+  ManualWindow::of(parent).page().open({"caution", {}});
+}
+
+void show_about(QWidget* parent) {
+  const models::Runtime runtime = models::runtime();
+  show_page(parent, QStringLiteral("About Locus"),
+            QStringLiteral("<h2>Locus %1</h2><p>A microscope for how transformers address positions.</p>"
+                           "<p>LibTorch %2, %3, %4 threads%5<br>Qt %6</p><p>Apache License 2.0</p>")
+                .arg(QStringLiteral(LOCUS_VERSION), text(runtime.torch), text(runtime.blas))
+                .arg(runtime.threads)
+                .arg(runtime.cuda ? QStringLiteral(", CUDA") : QString(), QString::fromLatin1(qVersion())));
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,64 @@
+#include "app/workbench/window/preferences.h"
+
+#include <QComboBox>
+#include <QDialog>
+#include <QDialogButtonBox>
+#include <QFormLayout>
+#include <QSpinBox>
+#include <QThread>
+#include <cmath>
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr int kMostMegabytes = 1 << 20;
+
+QSpinBox* spin_box(QDialog& dialog, const char* name, int low, int high, int value, const char* help) {
+  auto* box = new QSpinBox(&dialog);
+  box->setObjectName(QString::fromLatin1(name).toLower().replace(QLatin1Char(' '), QLatin1Char('-')));
+  box->setAccessibleName(QString::fromLatin1(name));
+  box->setRange(low, high);
+  box->setValue(value);
+  box->setToolTip(QString::fromUtf8(help));
+  return box;
+}
+
+}  // namespace
+
+std::optional<Preferences> ask_preferences(QWidget* parent, const Preferences& now) {
+  QDialog dialog(parent);
+  dialog.setObjectName(QStringLiteral("preferences"));
+  dialog.setWindowTitle(QStringLiteral("Preferences"));
+  auto* form = new QFormLayout(&dialog);
+  auto* threads =
+      spin_box(dialog, "Threads", 1, QThread::idealThreadCount(), now.threads, "How many processor cores models use");
+  auto* memory = spin_box(dialog, "Memory limit", 0, kMostMegabytes, static_cast<int>(now.memory_limit_mb),
+                          "Of checkpoints opened from now on and their runs; 0: as much as the machine has");
+  memory->setSuffix(QStringLiteral(" MB"));
+  memory->setSpecialValueText(QStringLiteral("as much as there is"));
+  memory->setSingleStep(1024);
+  auto* scale = spin_box(dialog, "Text size", 60, 300, static_cast<int>(std::lround(100 * now.scale)),
+                         "Of text and controls; Ctrl and + or −");
+  scale->setSuffix(QStringLiteral(" %"));
+  scale->setSingleStep(10);
+  auto* theme = new QComboBox(&dialog);
+  theme->setObjectName(QStringLiteral("theme"));
+  theme->setAccessibleName(QStringLiteral("Theme"));
+  theme->addItems({QStringLiteral("light"), QStringLiteral("dark")});
+  theme->setCurrentIndex(now.dark ? 1 : 0);
+  form->addRow(QStringLiteral("&Threads"), threads);
+  form->addRow(QStringLiteral("&Memory limit"), memory);
+  form->addRow(QStringLiteral("Text &size"), scale);
+  form->addRow(QStringLiteral("T&heme"), theme);
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, &dialog);
+  form->addRow(buttons);
+  QObject::connect(buttons, &QDialogButtonBox::accepted, &dialog, &QDialog::accept);
+  QObject::connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
+  if (dialog.exec() != QDialog::Accepted) {
+    return std::nullopt;
+  }
+  return Preferences{threads->value(), memory->value(), scale->value() / 100.0, theme->currentIndex() == 1};
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,67 @@
+#include "app/workbench/window/question_bar.h"
+
+#include <QLabel>
+#include <QPushButton>
+
+#include "app/workbench/widgets/flow_layout.h"
+
+namespace locus::workbench {
+
+QuestionBar::QuestionBar(Studio& studio, QWidget* parent) : QFrame(parent), studio_(studio) {
+  setObjectName(QStringLiteral("question"));
+  setAccessibleName(QStringLiteral("A run that would take long"));
+  setFrameShape(QFrame::StyledPanel);
+  setBackgroundRole(QPalette::ToolTipBase);
+  setForegroundRole(QPalette::ToolTipText);
+  setAutoFillBackground(true);
+  auto* layout = new FlowLayout(this);  // in as many lines as a narrow window takes
+  layout->setContentsMargins(8, 4, 8, 4);
+  says_ = new QLabel(this);
+  says_->setObjectName(QStringLiteral("question-says"));
+  says_->setForegroundRole(QPalette::ToolTipText);
+  layout->addWidget(says_);
+  const auto add = [&](const char* name, const QString& words, const QString& tip) {
+    auto* button = new QPushButton(words, this);
+    button->setObjectName(QLatin1String(name));
+    button->setToolTip(tip);
+    button->setAutoDefault(false);
+    button->setFocusPolicy(Qt::TabFocus);  // a click leaves the keyboard where it is
+    layout->addWidget(button);
+    return button;
+  };
+  run_ = add("question-run", QStringLiteral("Run"), QStringLiteral("Run all of it; Cancel stops it at any time"));
+  first_ = add("question-first", {}, QStringLiteral("Keep that much of the text; Ctrl+Z brings all of it back"));
+  auto* cancel = add("question-cancel", QStringLiteral("Cancel"), QStringLiteral("Leave what is shown as it is"));
+  connect(run_, &QPushButton::clicked, this, [this] { studio_.agree(); });
+  connect(first_, &QPushButton::clicked, this, [this] {
+    const auto question = studio_.question();
+    studio_.run_first();
+    if (question) {
+      Q_EMIT shortened(QStringLiteral("the first %1 tokens; Ctrl+Z brings the whole text back")
+                           .arg(QString::fromStdString(grouped(question->first))));
+    }
+  });
+  connect(cancel, &QPushButton::clicked, this, [this] {
+    studio_.cancel();
+    Q_EMIT declined();
+  });
+  connect(&studio_, &Studio::checkpoints_changed, this, &QuestionBar::refresh);
+  connect(&studio_, &Studio::runs_changed, this, &QuestionBar::refresh);
+  connect(&studio_, &Studio::work_changed, this, &QuestionBar::refresh);
+  QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
+  policy.setHeightForWidth(true);
+  setSizePolicy(policy);
+  refresh();
+}
+
+void QuestionBar::refresh() {
+  const auto question = studio_.question();
+  if (question) {
+    says_->setText(QString::fromStdString(question_text(*question)) + QStringLiteral("."));
+    first_->setText(QStringLiteral("First %1 tokens").arg(QString::fromStdString(grouped(question->first))));
+    first_->setVisible(question->first > 0);
+  }
+  setVisible(question.has_value());
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,60 @@
+#include <QApplication>
+#include <QLocale>
+#include <QLoggingCategory>
+#include <QVulkanInstance>
+#include <optional>
+
+#include "app/viewport/canvas.h"
+#include "app/workbench/window/main_window.h"
+#include "app/workbench/window/workbench.h"
+#include "core/base/numbers.h"
+#include "renderers/paper/qt_start.h"
+
+namespace locus::workbench {
+
+namespace {
+
+Q_LOGGING_CATEGORY(kStart, "locus.start", QtWarningMsg)
+
+// For who measures the start (QT_LOGGING_RULES="locus.start.debug=true"): when the first figure is on the canvas.
+void report_first_figure(viewport::Canvas* canvas) {
+  if (canvas == nullptr || !kStart().isDebugEnabled()) {
+    return;
+  }
+  auto* once = new QObject(canvas);
+  QObject::connect(canvas, &viewport::Canvas::frame_drawn, once, [canvas, once] {
+    if (canvas->figure() != nullptr) {
+      qCDebug(kStart, "first figure drawn");
+      once->deleteLater();
+    }
+  });
+}
+
+}  // namespace
+
+int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
+  std::optional<paper::QtStart> start;
+  start.emplace(
+      "no window can be opened",
+      "without one, locus info, run, figure, verify, train, evaluate and bench work, and locus --figures FOLDER "
+      "draws a session (locus --help)",
+      options.fail);
+  QApplication application(argc, argv);
+  start.reset();
+  use_plain_numbers();
+  QLocale::setDefault(QLocale::c());  // what is typed and shown in fields has a decimal point
+  QApplication::setApplicationName(QStringLiteral("Locus"));
+  QApplication::setApplicationVersion(QStringLiteral(LOCUS_VERSION));
+  QVulkanInstance vulkan;
+  const bool drawn = vulkan.create();
+  StudioOptions studio;
+  studio.device = options.device;
+  studio.memory_limit_mb = options.memory_limit_mb;
+  MainWindow window(options, drawn ? &vulkan : nullptr, studio);
+  report_first_figure(window.canvas());
+  window.show();
+  window.open_first();
+  return QApplication::exec();
+}
+
+}  // namespace locus::workbench
