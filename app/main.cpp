@@ -5,8 +5,11 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/paint.h"
+#include "app/figures/assets.h"
+#include "app/figures/render_session.h"
 #include "app/session/session.h"
-#include "app/workbench/window/workbench.h"
+#include "app/workbench/window/run_workbench.h"
+#include "renderers/paper/paper.h"
 #endif
 
 namespace {
@@ -17,7 +20,7 @@ using locus::Result;
 
 // The figures of the session among the paths, or of the bundled one.
 Result<int> draw_figures(const locus::cli::WorkbenchRequest& request, const locus::cli::Context& context) {
-  std::filesystem::path session = locus::workbench::bundled_session();
+  std::filesystem::path session = locus::figures::bundled_session();
   for (const std::string& path : request.paths) {
     if (!locus::session::is_session(path)) {
       return locus::usage("--figures: expected a session (.locus.json), found " + path);
@@ -29,8 +32,9 @@ Result<int> draw_figures(const locus::cli::WorkbenchRequest& request, const locu
   }
   LOCUS_TRY(const auto painter, locus::cli::Painter::create());
   const locus::cli::Interrupt interrupt;
-  const auto drawn = locus::workbench::render_session(
-      session, request.figures, interrupt.token(), [&](const locus::ProgressReport& news) {
+  LOCUS_TRY(const auto opened, locus::session::load_session(session));
+  const auto drawn = locus::figures::render_session(
+      opened, request.figures, locus::paper::export_figure, interrupt.token(), [&](const locus::ProgressReport& news) {
         if (isatty(STDERR_FILENO) != 0) {  // elsewhere the files that are printed say it
           context.console.progress(news.what);
         }

@@ -8,10 +8,10 @@
 
 #include "app/cli/named_files.h"
 #include "core/base/instruction_sets.h"
+#include "core/base/mapping_guard.h"
 #include "models/api/model.h"
 #include "models/api/threads.h"
 #include "models/checkpoint/hub_cache.h"
-#include "models/checkpoint/mapping_guard.h"
 
 namespace locus::cli {
 namespace {
@@ -55,7 +55,7 @@ std::string recordable(int argc, char** argv) {
 Status run_action(const Action& action, const Context& context) {
   Result<Status> outcome = guarded([&] { return action(context); });
   const Status status = outcome.ok() ? outcome.value() : Status(outcome.error());
-  const std::optional<Error> lost = checkpoint::lost_file();
+  const std::optional<Error> lost = lost_file();
   return status.ok() && lost ? Status(*lost) : status;
 }
 

@@ -9,12 +9,11 @@
 #include "app/cli/figure_options.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/paint.h"
+#include "app/figures/figure_job.h"
 #include "app/session/input_paths.h"
 #include "app/session/open_columns.h"
-#include "app/session/paper_input.h"
 #include "app/session/pins.h"
 #include "app/session/recipe.h"
-#include "app/session/view_input.h"
 #include "app/views/plots/data_file.h"
 #include "app/views/view.h"
 #include "models/api/model.h"
@@ -127,86 +126,6 @@ Status check_sides(const session::Session& session, const std::vector<views::Col
   return {};
 }
 
-class Drawing {
- public:
-  Drawing(session::Recipe recipe, std::vector<views::Column> columns, const views::View& view, const Context& context,
-          StopToken stop)
-      : recipe_(std::move(recipe)),
-        columns_(std::move(columns)),
-        view_(view),
-        context_(context),
-        stop_(std::move(stop)) {}
-
-  // Files written so far.
-  int written() const { return written_; }
-
-  Status write_data(const fs::path& file) {
-    views::ViewInput input = session::view_input(recipe_.session.state, columns_, view_);
-    input.cache = cache_;
-    input.stop = stop_;
-    LOCUS_TRY(const views::DataParts parts, view_.data_parts(input));
-    LOCUS_CHECK(views::write_data(parts, to_json(recipe_), file, stop_));
-    say(file);
-    return {};
-  }
-
-  // One file, or one a layer and head where all are asked for.
-  Status write_figures(const Painter& painter, const fs::path& file) {
-    const session::ViewState& state = recipe_.session.state;
-    const bool all_layers = view_.info().uses_layer && state.layer == views::kAll;
-    const bool all_heads = view_.info().uses_head && state.head == views::kAll;
-    const models::ModelInfo& model = columns_.front().trace->model();
-    const Range layers = all_layers ? Range{0, model.layers} : Range{state.layer, state.layer + 1};
-    const Range heads = all_heads ? Range{0, model.heads} : Range{state.head, state.head + 1};
-    for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
-      for (std::int64_t head = heads.begin; head < heads.end; ++head) {
-        if (stop_.stop_requested()) {
-          return cancelled();
-        }
-        session::Recipe one = recipe_;
-        one.session.state.layer = layer;
-        one.session.state.head = head;
-        const fs::path own = all_layers || all_heads ? session::numbered(file, layer, head) : file;
-        LOCUS_CHECK(context_.inputs.check(own, "--out"));
-        LOCUS_CHECK(write_figure(painter, one, own));
-      }
-    }
-    return {};
-  }
-
- private:
-  void say(const fs::path& file) {
-    ++written_;
-    context_.console.print(file.string());
-  }
-
-  Status write_figure(const Painter& painter, const session::Recipe& recipe, const fs::path& file) {
-    PaintOptions paint;
-    paint.width_mm = session::paper_width_mm(recipe.paper, columns_.size());
-    paint.dpi = recipe.paper.dpi;
-    paint.dark = recipe.paper.dark;
-    paint.text_pt = recipe.paper.text_pt;
-    views::ViewInput input = session::paper_input(recipe, columns_, view_, file);
-    input.cache = cache_;
-    input.stop = stop_;
-    LOCUS_TRY(figure::Figure figure, view_.figure(input));
-    figure = session::on_paper(std::move(figure), recipe.paper);
-    figure.recipe = to_json(recipe);
-    LOCUS_CHECK(painter.write(figure, file, paint));
-    say(file);
-    return {};
-  }
-
-  session::Recipe recipe_;
-  std::vector<views::Column> columns_;
-  const views::View& view_;
-  const Context& context_;
-  StopToken stop_;
-  // The data are of what the figure measured.
-  std::shared_ptr<views::FieldCache> cache_ = std::make_shared<views::FieldCache>(kCacheBytes);
-  int written_ = 0;
-};
-
 std::string written_so_far(int files) {
   return files == 0 ? "nothing was drawn"
                     : std::to_string(files) + (files == 1 ? " file was" : " files were") + " written";
@@ -230,12 +149,25 @@ Status draw(session::Recipe recipe, const Painter* painter, const FigureOptions&
   for (const views::Column& column : columns) {
     LOCUS_CHECK(view->available(column));
   }
-  Drawing drawing(std::move(recipe), std::move(columns), *view, context, interrupt.token());
-  Status status = painter ? drawing.write_figures(*painter, options.out) : Status();
+  figures::FigureJob job{view, std::move(columns), std::move(recipe), {}, context.inputs, "--out"};
+  job.cache = std::make_shared<views::FieldCache>(kCacheBytes);  // the data are of what the figure measured
+  int written = 0;
+  const auto say = [&](const fs::path& file) {
+    ++written;
+    context.console.print(file.string());
+  };
+  const auto paint = [painter](const figure::Figure& figure, const fs::path& file, const paper::PaperOptions& paper) {
+    return painter->write(figure, file, paper);
+  };
+  Status status = painter != nullptr ? write_figures(job, options.out, paint, say, interrupt.token()) : Status();
   if (status.ok() && !options.data.empty()) {
-    status = drawing.write_data(options.data);
+    job.output = "--data";
+    status = write_data(job, options.data, interrupt.token());
+    if (status.ok()) {
+      say(options.data);
+    }
   }
-  return status.ok() ? status : Status(keeping(status.error(), written_so_far(drawing.written())));
+  return status.ok() ? status : Status(keeping(status.error(), written_so_far(written)));
 }
 
 Status run_figure(const FigureOptions& options, const Context& context) {

@@ -28,13 +28,8 @@ class QtPainter final : public Painter {
     return format.ok() ? Status() : Status(format.error());
   }
   Status write(const figure::Figure& figure, const std::filesystem::path& file,
-               const PaintOptions& options) const override {
-    paper::PaperOptions paper;
-    paper.width_mm = options.width_mm;
-    paper.dpi = options.dpi;
-    paper.dark = options.dark;
-    paper.text_pt = options.text_pt;
-    return paper::export_figure(figure, file, paper);
+               const paper::PaperOptions& options) const override {
+    return paper::export_figure(figure, file, options);
   }
 
  private:

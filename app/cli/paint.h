@@ -7,15 +7,9 @@
 
 #include "core/base/result.h"
 #include "renderers/figure/figure.h"
+#include "renderers/paper/paper.h"
 
 namespace locus::cli {
-
-struct PaintOptions {
-  double width_mm = 84;
-  double dpi = 300;
-  bool dark = false;
-  double text_pt = 7;
-};
 
 class Painter {
  public:
@@ -25,7 +19,7 @@ class Painter {
   // kUsage unless the name ends in .png, .svg or .pdf.
   virtual Status check(const std::filesystem::path& file) const = 0;
   virtual Status write(const figure::Figure& figure, const std::filesystem::path& file,
-                       const PaintOptions& options) const = 0;
+                       const paper::PaperOptions& options) const = 0;
 };
 
 // The recipe (JSON) of a figure made by Locus, or of a .json file. Errors: kBadInput when there is none; kUnsupported

@@ -1,9 +1,9 @@
 #include <array>
 #include <system_error>
 
-#include "app/workbench/window/workbench.h"
+#include "app/figures/assets.h"
 
-namespace locus::workbench {
+namespace locus::figures {
 
 // build/<preset>/locus of a source tree, or <prefix>/bin/locus with <prefix>/share/locus/assets.
 std::filesystem::path assets_folder() {
@@ -23,4 +23,4 @@ std::filesystem::path bundled_session() {
   return folder.empty() ? folder : folder / "sessions" / "first-light.locus.json";
 }
 
-}  // namespace locus::workbench
+}  // namespace locus::figures

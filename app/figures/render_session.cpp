@@ -1,3 +1,5 @@
+#include "app/figures/render_session.h"
+
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -11,10 +13,8 @@
 #include "app/session/session.h"
 #include "app/session/view_input.h"
 #include "app/views/view.h"
-#include "app/workbench/window/workbench.h"
-#include "renderers/paper/paper.h"
 
-namespace locus::workbench {
+namespace locus::figures {
 
 namespace {
 
@@ -59,6 +59,7 @@ struct Workshop {
   session::ColumnMaker maker;
   std::shared_ptr<views::FieldCache> cache;
   std::map<std::vector<std::string>, std::string> digests;  // of files, which are read once
+  InputFiles inputs;
   StopToken stop;
 
   Result<std::string> digest(const std::vector<std::string>& files) {
@@ -72,75 +73,41 @@ struct Workshop {
 };
 
 // One figure of the session, with everything to draw it again.
-class Drawing {
- public:
-  static Result<Drawing> make(const session::Bookmark& bookmark, std::vector<session::CheckpointEntry> entries,
-                              const models::Input& input, Workshop& workshop) {
-    Drawing drawing;
-    drawing.recipe_.session.state = bookmark.state;
-    session::hand_out_heads(drawing.recipe_.session.state, entries);
-    LOCUS_TRY(drawing.view_, views::find_view(bookmark.state.view));
-    LOCUS_TRY(drawing.columns_, workshop.maker.columns(entries, input));
-    for (std::size_t n = 0; n < entries.size(); ++n) {  // all are shown
-      const views::Column& column = drawing.columns_[n];
-      LOCUS_CHECK(drawing.view_->available(column));
-      LOCUS_TRY(drawing.recipe_.digests.emplace_back(), workshop.digest(files_of(entries[n], column.model.get())));
-    }
-    session::ViewState& state = drawing.recipe_.session.state;
-    if (const auto sides = session::on_side(drawing.columns_, state.side); !sides.empty()) {
-      session::settle_tokens(state, *sides.front().trace);  // as `locus figure` does, whose file is the same
-    }
-    drawing.recipe_.session.checkpoints = entries;
-    drawing.recipe_.session.input = input;
-    drawing.cache_ = workshop.cache;
-    drawing.stop_ = workshop.stop;
-    // Figures of several panels beside each other have a page's width.
-    LOCUS_TRY(const figure::Figure figure, drawing.figure("any.png"));
-    drawing.recipe_.paper.width_mm = figure.columns > 1 ? session::kPageMm : kPanelMm;
-    return drawing;
+Result<FigureJob> job_of(const session::Bookmark& bookmark, std::vector<session::CheckpointEntry> entries,
+                         const models::Input& input, Workshop& workshop) {
+  FigureJob job;
+  session::ViewState& state = job.recipe.session.state;
+  state = bookmark.state;
+  session::hand_out_heads(state, entries);
+  LOCUS_TRY(job.view, views::find_view(state.view));
+  LOCUS_TRY(job.columns, workshop.maker.columns(entries, input));
+  for (std::size_t n = 0; n < entries.size(); ++n) {  // all are shown
+    LOCUS_CHECK(job.view->available(job.columns[n]));
+    LOCUS_TRY(job.recipe.digests.emplace_back(), workshop.digest(files_of(entries[n], job.columns[n].model.get())));
   }
-
-  Status write(const std::filesystem::path& file) const {
-    LOCUS_TRY(figure::Figure figure, this->figure(file));
-    figure.recipe = to_json(recipe_);
-    paper::PaperOptions paper;
-    paper.width_mm = recipe_.paper.width_mm;
-    paper.dpi = recipe_.paper.dpi;
-    return paper::export_figure(figure, file, paper);
+  if (const auto sides = session::on_side(job.columns, state.side); !sides.empty()) {
+    session::settle_tokens(state, *sides.front().trace);  // as `locus figure` does, whose file is the same
   }
-
- private:
-  Result<figure::Figure> figure(const std::filesystem::path& file) const {
-    views::ViewInput input = session::paper_input(recipe_, columns_, *view_, file);
-    input.cache = cache_;
-    input.stop = stop_;
-    return view_->figure(input);
-  }
-
-  const views::View* view_ = nullptr;
-  std::vector<views::Column> columns_;
-  session::Recipe recipe_;
-  std::shared_ptr<views::FieldCache> cache_;
-  StopToken stop_;
-};
+  job.recipe.session.checkpoints = std::move(entries);
+  job.recipe.session.input = input;
+  job.inputs = workshop.inputs;
+  job.output = bookmark.name;
+  job.cache = workshop.cache;
+  // Figures of several panels beside each other have a page's width.
+  LOCUS_TRY(const figure::Figure figure, make_figure(job, "any.png", workshop.stop));
+  job.recipe.paper.width_mm = figure.columns > 1 ? session::kPageMm : kPanelMm;
+  return job;
+}
 
 }  // namespace
 
-Result<RenderedSession> render_session(const std::filesystem::path& path, const std::filesystem::path& folder,
-                                       const StopToken& stop, const Progress& progress) {
-  LOCUS_TRY(const session::Session session, session::load_session(path));
-  return render_session(session, folder, stop, progress);
-}
-
 Result<RenderedSession> render_session(const session::Session& session, const std::filesystem::path& folder,
-                                       const StopToken& stop, const Progress& progress) {
+                                       const WriteFigure& write, const StopToken& stop, const Progress& progress) {
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   if (code) {
     return bad_input("cannot make the folder: " + code.message(), folder.string());
   }
-  InputFiles inputs;
-  session::add_inputs(session, inputs);
   std::vector<session::Bookmark> figures = session.bookmarks;
   if (figures.empty()) {
     figures.push_back({session.state.view, session.state});
@@ -152,7 +119,9 @@ Result<RenderedSession> render_session(const session::Session& session, const st
                                          }),
                     std::make_shared<views::FieldCache>(std::size_t{256} << 20),
                     {},
+                    {},
                     stop};
+  session::add_inputs(session, workshop.inputs);
   RenderedSession rendered;
   std::set<std::string> taken;  // names of files: figures that are called alike keep one each
   for (const session::Bookmark& each : figures) {
@@ -166,16 +135,16 @@ Result<RenderedSession> render_session(const session::Session& session, const st
       rendered.warnings.push_back(each.name + ": not drawn");
       continue;
     }
-    const auto drawing = Drawing::make(each, entries, each.input.value_or(session.input), workshop);
+    const auto job = job_of(each, entries, each.input.value_or(session.input), workshop);
     rendered.stopped = stop.stop_requested();
     if (rendered.stopped) {
       return rendered;
     }
-    if (!drawing && complete) {
-      return drawing.error().within(each.name);
+    if (!job && complete) {
+      return job.error().within(each.name);
     }
-    if (!drawing) {
-      rendered.warnings.push_back(each.name + ": not drawn: " + drawing.error().describe());
+    if (!job) {
+      rendered.warnings.push_back(each.name + ": not drawn: " + job.error().describe());
       continue;
     }
     std::string name = file_name(each.name);
@@ -183,13 +152,17 @@ Result<RenderedSession> render_session(const session::Session& session, const st
       name = file_name(each.name) + "-" + std::to_string(n);
     }
     for (const char* ending : {".png", ".pdf"}) {
-      const auto file = folder / (name + ending);
-      LOCUS_CHECK(inputs.check(file, each.name));
-      LOCUS_CHECK(drawing->write(file));
-      rendered.files.push_back(file);
+      const Status written = write_figures(
+          *job, folder / (name + ending), write,
+          [&](const std::filesystem::path& file) { rendered.files.push_back(file); }, stop);
+      rendered.stopped = !written && written.error().code == ErrorCode::kCancelled;
+      if (rendered.stopped) {
+        return rendered;
+      }
+      LOCUS_CHECK(written);
     }
   }
   return rendered;
 }
 
-}  // namespace locus::workbench
+}  // namespace locus::figures

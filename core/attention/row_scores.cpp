@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/position/shared/distance_bias.h"
+#include "core/position/shared/additive_bias.h"
 
 namespace locus::attention {
 

@@ -1,8 +1,12 @@
 #include "core/base/system_files.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <limits>
 
 #include "core/base/numbers.h"
 
@@ -33,6 +37,48 @@ bool names_open_file(const std::filesystem::path& path, int descriptor) {
   struct stat named {};
   return ::fstat(descriptor, &open) == 0 && ::lstat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
          open.st_ino == named.st_ino;
+}
+
+namespace {
+
+// A number from a control group's file; 0 when there is none or it says "max".
+double number_of(const char* path) {
+  std::ifstream file(path);
+  double value = 0;
+  return file >> value ? value : 0;
+}
+
+// What a control group may still be given; files that are merely cached make room. Infinite without a limit.
+double left_in_group() {
+  const double limit = number_of("/sys/fs/cgroup/memory.max");
+  if (limit <= 0) {
+    return std::numeric_limits<double>::infinity();
+  }
+  double cached = 0;
+  std::ifstream statistics("/sys/fs/cgroup/memory.stat");
+  std::string name;
+  for (double value = 0; statistics >> name >> value;) {
+    cached += name == "inactive_file" || name == "active_file" ? value : 0;
+  }
+  return std::max(limit - number_of("/sys/fs/cgroup/memory.current") + cached, 1.0);
+}
+
+// What a limit of this process (ulimit) leaves, given what it has in use; infinite without one.
+double left_of(int resource, const char* used) {
+  rlimit limit{};
+  if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return std::max(static_cast<double>(limit.rlim_cur) - system_bytes("/proc/self/status", used), 1.0);
+}
+
+}  // namespace
+
+double available_bytes() {
+  const double machine = system_bytes("/proc/meminfo", "MemAvailable");
+  const double available = std::min({machine > 0 ? machine : std::numeric_limits<double>::infinity(), left_in_group(),
+                                     left_of(RLIMIT_AS, "VmSize"), left_of(RLIMIT_DATA, "VmData")});
+  return std::isfinite(available) ? available : 0;
 }
 
 }  // namespace locus

@@ -17,4 +17,8 @@ double system_bytes(const std::string& path, const std::string& key);
 // Whether `path` still names the file that `descriptor` is open on, not a link to it: another may have removed it.
 bool names_open_file(const std::filesystem::path& path, int descriptor);
 
+// Bytes that the machine could still give this process: its free memory, within the limits of its control group and of
+// itself (ulimit). 0 when the system does not say.
+double available_bytes();
+
 }  // namespace locus

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/position/shared/distance_bias.h"
+#include "core/position/shared/additive_bias.h"
 
 namespace locus::position {
 

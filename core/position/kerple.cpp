@@ -1,6 +1,6 @@
 #include "core/position/kerple.h"
 
-#include "core/position/shared/distance_bias.h"
+#include "core/position/shared/additive_bias.h"
 
 namespace locus::position {
 

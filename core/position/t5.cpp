@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/position/shared/distance_bias.h"
+#include "core/position/shared/additive_bias.h"
 
 namespace locus::position {
 

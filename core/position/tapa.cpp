@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "core/base/shown.h"
-#include "core/position/shared/distance_bias.h"
+#include "core/position/shared/additive_bias.h"
 #include "core/position/shared/tile_kernels.h"
 
 namespace locus::position {

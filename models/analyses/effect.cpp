@@ -6,10 +6,10 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/guarded.h"
 #include "core/base/numbers.h"
 #include "models/analyses/fields.h"
 #include "models/analyses/rerun.h"
-#include "models/run/guard.h"
 
 namespace locus::models {
 

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "core/analysis/head_distance.h"
+#include "core/base/guarded.h"
 #include "models/analyses/fields.h"
-#include "models/run/guard.h"
 
 namespace locus::models {
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/analysis/rollout.h"
+#include "core/base/guarded.h"
 #include "core/base/numbers.h"
 #include "models/analyses/fields.h"
-#include "models/run/guard.h"
 
 namespace locus::models {
 

@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "core/base/guarded.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/analyses/fields.h"
@@ -15,7 +16,6 @@
 #include "models/analyses/outputs.h"
 #include "models/analyses/rerun.h"
 #include "models/edits/run_edits.h"
-#include "models/run/guard.h"
 
 namespace locus::models {
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "models/api/edits.h"
 #include "models/api/model.h"
-#include "models/edits/edits.h"
 #include "models/transformer/transformer.h"
 
 namespace locus::models {

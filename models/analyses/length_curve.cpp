@@ -5,9 +5,9 @@
 #include <numbers>
 #include <optional>
 
+#include "core/base/guarded.h"
 #include "core/base/numbers.h"
 #include "models/analyses/fields.h"
-#include "models/run/guard.h"
 #include "models/run/loaded_model.h"
 
 namespace locus::models {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/guarded.h"
 #include "models/analyses/fields.h"
 #include "models/analyses/rerun.h"
-#include "models/run/guard.h"
 #include "models/transformer/direct_path.h"
 
 namespace locus::models {

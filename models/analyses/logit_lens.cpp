@@ -6,9 +6,9 @@
 #include <cmath>
 #include <map>
 
+#include "core/base/guarded.h"
 #include "models/analyses/fields.h"
 #include "models/analyses/rerun.h"
-#include "models/run/guard.h"
 
 namespace locus::models {
 

@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "core/attention/score_field.h"
+#include "core/base/guarded.h"
 #include "models/analyses/outputs.h"
 #include "models/analyses/rerun.h"
 #include "models/edits/run_edits.h"
-#include "models/run/guard.h"
 
 namespace locus::models {
 

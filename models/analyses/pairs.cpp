@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/attention/attend.h"
+#include "core/base/guarded.h"
 #include "core/position/shared/pair_form.h"
 #include "models/analyses/fields.h"
-#include "models/run/guard.h"
 
 namespace locus::models {
 

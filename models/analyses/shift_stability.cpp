@@ -1,8 +1,8 @@
 // models/api/analyses.h: the same tokens run where they were not.
 #include <utility>
 
+#include "core/base/guarded.h"
 #include "models/analyses/fields.h"
-#include "models/run/guard.h"
 
 namespace locus::models {
 

@@ -6,11 +6,11 @@
 #include <random>
 #include <utility>
 
+#include "core/base/guarded.h"
 #include "core/base/numbers.h"
 #include "core/position/rope.h"
 #include "core/position/tapa.h"
 #include "models/analyses/fields.h"
-#include "models/run/guard.h"
 
 namespace locus::models {
 

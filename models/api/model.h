@@ -19,7 +19,7 @@
 #include "core/base/reduction.h"
 #include "core/base/result.h"
 #include "core/base/settings.h"
-#include "models/edits/edits.h"
+#include "models/api/edits.h"
 
 namespace locus::models {
 

@@ -10,12 +10,12 @@
 #include <fstream>
 #include <thread>
 
+#include "core/base/guarded.h"
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/system_files.h"
 #include "models/api/model.h"
 #include "models/bench/rig.h"
-#include "models/run/guard.h"
 
 namespace locus::models {
 

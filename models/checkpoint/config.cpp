@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/atomic_file.h"
-#include "models/checkpoint/shown.h"
+#include "core/base/shown.h"
 #include "models/json/config_value.h"
 
 namespace locus::checkpoint {

@@ -9,7 +9,7 @@
 #include <unordered_set>
 
 #include "core/base/numbers.h"
-#include "models/checkpoint/shown.h"
+#include "core/base/shown.h"
 #include "models/json/config_value.h"
 
 namespace locus::checkpoint {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "models/checkpoint/mapping_guard.h"
+#include "core/base/mapping_guard.h"
 
 namespace locus::checkpoint {
 
@@ -53,13 +53,13 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem
     return bad_input(std::string("cannot map: ") + strerror(errno), path.string());
   }
   const std::span bytes{static_cast<const std::byte*>(address), size};
-  guard(bytes, path);
+  guard_mapping(bytes, path);
   return std::shared_ptr<const MappedFile>(new MappedFile(bytes));
 }
 
 MappedFile::~MappedFile() {
   if (!bytes_.empty()) {
-    unguard(bytes_);
+    unguard_mapping(bytes_);
     ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   }
 }

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "models/checkpoint/shown.h"
+#include "core/base/shown.h"
 #include "models/checkpoint/tensor_table.h"
 
 namespace locus::checkpoint {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/checked.h"
-#include "models/checkpoint/shown.h"
+#include "core/base/shown.h"
 #include "models/checkpoint/tensor_table.h"
 #include "models/json/json_events.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/checked.h"
-#include "models/checkpoint/shown.h"
+#include "core/base/shown.h"
 #include "models/checkpoint/tensor_table.h"
 #include "models/json/json_events.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/atomic_file.h"
-#include "models/checkpoint/shown.h"
+#include "core/base/shown.h"
 #include "models/checkpoint/tensor_table.h"
 #include "models/json/json_events.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/checked.h"
-#include "models/checkpoint/shown.h"
+#include "core/base/shown.h"
 
 namespace locus::checkpoint {
 

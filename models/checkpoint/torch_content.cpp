@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "models/checkpoint/shown.h"
+#include "core/base/shown.h"
 #include "models/json/json_events.h"
 
 namespace locus::checkpoint {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/base/checked.h"
+#include "core/base/shown.h"
 #include "models/checkpoint/pickle.h"
-#include "models/checkpoint/shown.h"
 #include "models/checkpoint/tensor_table.h"
 #include "models/checkpoint/torch_content.h"
 #include "models/checkpoint/zip_records.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/checkpoint/shown.h"
+#include "core/base/shown.h"
 
 namespace locus::checkpoint {
 

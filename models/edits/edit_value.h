@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/result.h"
-#include "models/edits/edits.h"
+#include "models/api/edits.h"
 
 namespace locus::models {
 

@@ -15,7 +15,7 @@
 #include "core/attention/attend.h"
 #include "core/position/position_encoding.h"
 #include "core/position/shared/pair_form.h"
-#include "models/edits/edits.h"
+#include "models/api/edits.h"
 #include "models/edits/formula.h"
 
 namespace locus::models {

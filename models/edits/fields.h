@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "core/base/listed.h"
-#include "models/edits/edits.h"
+#include "models/api/edits.h"
 
 namespace locus::models {
 

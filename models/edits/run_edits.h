@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/position/shared/positions.h"
+#include "models/api/edits.h"
 #include "models/api/model.h"
-#include "models/edits/edits.h"
 #include "models/transformer/transformer.h"
 
 namespace locus::models {

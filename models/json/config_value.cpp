@@ -1,6 +1,6 @@
 #include "models/json/config_value.h"
 
-#include "models/checkpoint/shown.h"
+#include "core/base/shown.h"
 
 namespace locus::checkpoint {
 

@@ -1,10 +1,7 @@
 // What a run needs, before it starts: memory from shapes, time from multiply-accumulates and the machine's rate.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <string>
 
@@ -62,37 +59,6 @@ double kept_numbers(const transformer::Spec& spec, const transformer::AttentionS
   return numbers + (keeps(options, "hidden") ? static_cast<double>(spec.width) : 0);
 }
 
-// A number from a control group's file; 0 when there is none or it says "max".
-double number_of(const char* path) {
-  std::ifstream file(path);
-  double value = 0;
-  return file >> value ? value : 0;
-}
-
-// What a control group may still be given; files that are merely cached make room. Infinite without a limit.
-double left_in_group() {
-  const double limit = number_of("/sys/fs/cgroup/memory.max");
-  if (limit <= 0) {
-    return std::numeric_limits<double>::infinity();
-  }
-  double cached = 0;
-  std::ifstream statistics("/sys/fs/cgroup/memory.stat");
-  std::string name;
-  for (double value = 0; statistics >> name >> value;) {
-    cached += name == "inactive_file" || name == "active_file" ? value : 0;
-  }
-  return std::max(limit - number_of("/sys/fs/cgroup/memory.current") + cached, 1.0);
-}
-
-// What a limit of this process (ulimit) leaves, given what it has in use; infinite without one.
-double left_of(int resource, const char* used) {
-  rlimit limit{};
-  if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return std::numeric_limits<double>::infinity();
-  }
-  return std::max(static_cast<double>(limit.rlim_cur) - system_bytes("/proc/self/status", used), 1.0);
-}
-
 std::string megabytes(double value) {
   return value < 10'000 ? fixed_text(value, 0) + " MB" : fixed_text(value / 1000, 1) + " GB";
 }
@@ -141,13 +107,6 @@ double run_bytes(const transformer::Transformer& model, std::int64_t length, con
   const auto heads = static_cast<double>(spec.first().attention.heads);
   const double maps = map_layers > 0 ? (map_layers + 1) * heads * tokens * tokens : 0;
   return kFloat * (kept + working + rows * static_cast<double>(spec.vocabulary) + maps);
-}
-
-double available_bytes() {
-  const double machine = system_bytes("/proc/meminfo", "MemAvailable");
-  const double available = std::min({machine > 0 ? machine : std::numeric_limits<double>::infinity(), left_in_group(),
-                                     left_of(RLIMIT_AS, "VmSize"), left_of(RLIMIT_DATA, "VmData")});
-  return std::isfinite(available) ? available : 0;
 }
 
 double LoadedModel::macs(std::int64_t length) const {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "models/run/guard.h"
+#include "core/base/guarded.h"
 #include "models/run/loaded_model.h"
 
 namespace locus::models {

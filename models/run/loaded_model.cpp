@@ -4,9 +4,9 @@
 #include <chrono>
 #include <utility>
 
+#include "core/base/guarded.h"
 #include "models/api/threads.h"
 #include "models/edits/run_edits.h"
-#include "models/run/guard.h"
 #include "models/trace/recorded_trace.h"
 #include "models/transformer/check_numbers.h"
 

@@ -14,8 +14,8 @@
 #include "models/api/timed_estimate.h"
 #include "models/image/image.h"
 #include "models/text/tokenizer.h"
+#include "models/transformer/families/engine/weights.h"
 #include "models/transformer/transformer.h"
-#include "models/transformer/weights.h"
 
 namespace locus::models {
 
@@ -186,8 +186,5 @@ std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& tra
 std::optional<transformer::Below> below_of(const std::shared_ptr<const Trace>& trace,
                                            const transformer::Transformer& model, const transformer::Batch& batch,
                                            const Edits& edits, const RunOptions& options);
-
-// Bytes that the machine could still give; 0 when it does not say.
-double available_bytes();
 
 }  // namespace locus::models

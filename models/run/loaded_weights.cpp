@@ -1,5 +1,5 @@
 // The weights of a loaded model: when they are read, and whether they are there.
-#include "models/run/guard.h"
+#include "core/base/guarded.h"
 #include "models/run/loaded_model.h"
 
 namespace locus::models {

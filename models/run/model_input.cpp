@@ -4,10 +4,10 @@
 #include <fstream>
 #include <utility>
 
+#include "core/base/guarded.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/edits/edited_encoding.h"
 #include "models/image/load.h"
-#include "models/run/guard.h"
 #include "models/run/loaded_model.h"
 
 namespace locus::models {

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "core/base/atomic_file.h"
+#include "core/base/guarded.h"
+#include "core/base/shown.h"
 #include "models/checkpoint/hub_cache.h"
-#include "models/checkpoint/shown.h"
 #include "models/json/json.h"
-#include "models/run/guard.h"
 #include "models/run/loaded_model.h"
 #include "models/transformer/families/engine/family.h"
 
@@ -168,7 +168,7 @@ std::optional<Error> misfit_of(const families::Checkpoint& checkpoint, const tra
   }
   std::string list;
   for (std::size_t n = 0; n < std::min(names.size(), kNamed); ++n) {
-    list += (n == 0 ? "" : ", ") + checkpoint::shown(names[n]);
+    list += (n == 0 ? "" : ", ") + shown(names[n]);
   }
   if (names.size() > kNamed) {
     list += " and " + std::to_string(names.size() - kNamed) + " more";

@@ -1,8 +1,8 @@
 // The encodings of positions without a run.
 #include <utility>
 
+#include "core/base/guarded.h"
 #include "core/position/list.h"
-#include "models/run/guard.h"
 #include "models/run/loaded_model.h"
 #include "models/trace/recorded_trace.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/transformer/weights.h"
+#include "models/transformer/families/engine/weights.h"
 
 namespace locus::models::trace {
 

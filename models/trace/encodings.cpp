@@ -4,7 +4,7 @@
 #include "core/position/list.h"
 #include "models/json/settings_json.h"
 #include "models/trace/open_trace.h"
-#include "models/transformer/weights.h"
+#include "models/transformer/families/engine/weights.h"
 
 namespace locus::models::trace {
 

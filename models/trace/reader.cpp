@@ -3,8 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/guarded.h"
 #include "core/base/shown.h"
-#include "models/run/guard.h"
 #include "models/trace/open_trace.h"
 
 namespace locus::models {

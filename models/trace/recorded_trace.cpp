@@ -7,11 +7,11 @@
 #include <set>
 #include <string_view>
 
+#include "core/base/guarded.h"
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "core/position/disentangled.h"
-#include "models/run/guard.h"
 
 namespace locus::models {
 

@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "core/base/checked.h"
-#include "models/checkpoint/shown.h"
+#include "core/base/shown.h"
 #include "models/trace/open_trace.h"
 
 namespace locus::models::trace {
@@ -20,14 +20,14 @@ constexpr std::int64_t kLargestCount = std::int64_t{1} << 53;
 Status read_mask(OpenTrace& trace, LayerInfo& all) {
   const std::string causal = trace.file.text("causal");
   if (!causal.empty() && causal != "true" && causal != "false") {
-    return bad_input("expected true or false, found " + checkpoint::shown(causal, 40), trace.file.metadata("causal"));
+    return bad_input("expected true or false, found " + shown(causal, 40), trace.file.metadata("causal"));
   }
   trace.data.model.causal = causal != "false" && !trace.file.crosses();
   const std::string window = trace.file.text("window");
   std::int64_t& width = all.window;
   const auto [end, code] = std::from_chars(window.data(), window.data() + window.size(), width);
   if (!window.empty() && (code != std::errc() || end != window.data() + window.size() || width < 0)) {
-    return bad_input("expected a whole number of tokens (0: none), found " + checkpoint::shown(window, 40),
+    return bad_input("expected a whole number of tokens (0: none), found " + shown(window, 40),
                      trace.file.metadata("window"));
   }
   return {};

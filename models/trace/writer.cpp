@@ -7,9 +7,9 @@
 
 #include "core/base/listed.h"
 #include "core/base/shown.h"
+#include "core/base/system_files.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/json/settings_json.h"
-#include "models/run/loaded_model.h"
 #include "models/trace/recorded_trace.h"
 #include "models/trace/sides.h"
 

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "core/base/atomic_file.h"
+#include "core/base/guarded.h"
 #include "core/base/listed.h"
 #include "core/base/shown.h"
 #include "models/api/train.h"
 #include "models/json/json.h"
 #include "models/json/settings_json.h"
-#include "models/run/guard.h"
 #include "models/run/loaded_model.h"
 #include "models/training/measure.h"
 #include "models/training/record.h"

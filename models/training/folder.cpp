@@ -15,8 +15,8 @@
 #include "models/json/json.h"
 #include "models/json/settings_json.h"
 #include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/weights.h"
 #include "models/transformer/locus_config.h"
-#include "models/transformer/weights.h"
 
 namespace locus::training {
 

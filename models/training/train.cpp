@@ -10,10 +10,10 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/guarded.h"
 #include "core/base/shown.h"
 #include "core/products/linear.h"
 #include "models/api/threads.h"
-#include "models/run/guard.h"
 #include "models/training/adamw.h"
 #include "models/training/claim.h"
 #include "models/training/draw.h"

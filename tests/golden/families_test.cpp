@@ -13,7 +13,7 @@
 #include "models/run/loaded_model.h"
 #include "models/trace/recorded_trace.h"
 #include "models/transformer/families/engine/family.h"
-#include "models/transformer/weights.h"
+#include "models/transformer/families/engine/weights.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "models/checkpoint/tensor_source.h"
-#include "models/transformer/weights.h"
+#include "models/transformer/families/engine/weights.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"
 #include "tests/support/rounding.h"

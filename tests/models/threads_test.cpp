@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "models/run/guard.h"
+#include "core/base/guarded.h"
 
 namespace locus::models {
 namespace {

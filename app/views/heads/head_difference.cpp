@@ -7,7 +7,7 @@
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
 #include "app/views/plots/controls.h"
-#include "app/views/plots/head_map.h"
+#include "app/views/score_maps/head_map.h"
 #include "app/views/score_maps/score_map.h"
 #include "models/api/analyses.h"
 

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "app/workbench/studio/studio.h"
-#include "app/workbench/window/help.h"
+#include "app/workbench/widgets/manual_window.h"
 
 namespace locus::workbench {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "models/edits/edits.h"
+#include "models/api/edits.h"
 
 class QComboBox;
 class QLabel;

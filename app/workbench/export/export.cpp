@@ -3,24 +3,36 @@
 #include <QFileDialog>
 #include <QSettings>
 
+#include "app/figures/render_session.h"
 #include "app/workbench/export/export_dialog.h"
-#include "app/workbench/window/workbench.h"
+#include "renderers/paper/paper.h"
 
 namespace locus::workbench {
 
-void submit_export(Studio& studio, ExportJob job, const Exported& done) {
-  using Files = std::vector<std::filesystem::path>;
-  const std::string what = "Writing " + job.file.filename().string();
+using Files = std::vector<std::filesystem::path>;
+
+void submit_export(Studio& studio, figures::FigureJob job, const std::filesystem::path& file, Contents contents,
+                   const Exported& done) {
+  const std::string what = "Writing " + file.filename().string();
   studio.worker().submit<Files>(
       Priority::kExact, "export", what,
-      [job = std::move(job)](StopToken stop, const Progress& progress) -> Result<Files> {
-        return run_export(job, std::move(stop), progress);
+      [job = std::move(job), file, contents](const StopToken& stop, const Progress& progress) mutable -> Result<Files> {
+        LOCUS_CHECK(job.inputs.check(file, job.output));
+        LOCUS_CHECK(figures::fill_digests(job, stop, progress));
+        if (contents == Contents::kNumbers) {
+          LOCUS_CHECK(figures::write_data(job, file, stop, progress));
+          return Files{file};
+        }
+        Files files;
+        const auto written = [&](const std::filesystem::path& each) { files.push_back(each); };
+        LOCUS_CHECK(figures::write_figures(job, file, paper::export_figure, written, stop, progress));
+        return files;
       },
       [done](const Result<Files>& files) { done(files); });
 }
 
 void export_figure(QWidget* parent, Studio& studio, QSettings& settings, const Exported& done) {
-  auto job = export_job(studio, {});
+  auto job = shown_job(studio);
   if (!job) {
     done(job.error());
     return;
@@ -29,16 +41,15 @@ void export_figure(QWidget* parent, Studio& studio, QSettings& settings, const E
     return;
   }
   const QString file = QFileDialog::getSaveFileName(parent, QStringLiteral("Export figure"),
-                                                    QString::fromStdString(suggested_name(*job) + ".pdf"),
+                                                    QString::fromStdString(figures::suggested_name(*job) + ".pdf"),
                                                     QStringLiteral("Figures (*.pdf *.svg *.png)"));
   if (!file.isEmpty()) {
-    job->file = file.toStdString();
-    submit_export(studio, *std::move(job), done);
+    submit_export(studio, *std::move(job), file.toStdString(), Contents::kFigure, done);
   }
 }
 
 void export_data(QWidget* parent, Studio& studio, const Exported& done) {
-  auto job = export_job(studio, {});
+  auto job = shown_job(studio);
   if (!job) {
     done(job.error());
     return;
@@ -47,20 +58,19 @@ void export_data(QWidget* parent, Studio& studio, const Exported& done) {
     return;
   }
   const QString file = QFileDialog::getSaveFileName(parent, QStringLiteral("Export data"),
-                                                    QString::fromStdString(suggested_name(*job) + ".npy"),
+                                                    QString::fromStdString(figures::suggested_name(*job) + ".npy"),
                                                     QStringLiteral("Numbers (*.npy *.csv)"));
   if (!file.isEmpty()) {
-    job->file = file.toStdString();
-    submit_export(studio, *std::move(job), done);
+    submit_export(studio, *std::move(job), file.toStdString(), Contents::kNumbers, done);
   }
 }
 
 void export_all(Studio& studio, const std::filesystem::path& folder, const Exported& done) {
-  using Files = std::vector<std::filesystem::path>;
   studio.worker().submit<Files>(
       Priority::kExact, "export", "Writing the figures of the session",
       [session = studio.session(), folder](const StopToken& stop, const Progress& progress) -> Result<Files> {
-        LOCUS_TRY(const RenderedSession rendered, render_session(session, folder, stop, progress));
+        LOCUS_TRY(const figures::RenderedSession rendered,
+                  figures::render_session(session, folder, paper::export_figure, stop, progress));
         if (rendered.stopped) {
           return cancelled();
         }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/figures/export_job.h"
+#include "app/workbench/export/shown_job.h"
 #include "app/workbench/studio/studio.h"
 
 class QSettings;
@@ -16,7 +16,7 @@ class QWidget;
 
 namespace locus::workbench {
 
-// What became of an export, on the window's thread; never called when the user thought better of it.
+// What became of an export, on the window's thread; never called when the user cancelled it.
 using Exported = std::function<void(const Result<std::vector<std::filesystem::path>>&)>;
 using Copied = std::function<void(const Status&)>;
 
@@ -36,9 +36,12 @@ void copy_latex(Studio& studio, const QSettings& settings, const Copied& done);
 Result<std::vector<std::string>> shown_command(const Studio& studio);
 
 // The text of that.
-std::string latex_of(const ExportJob& job);
+std::string latex_of(const figures::FigureJob& job);
 
-// Hands a job to the worker.
-void submit_export(Studio& studio, ExportJob job, const Exported& done);
+enum class Contents { kFigure, kNumbers };
+
+// Hands a job to the worker, which writes it to that file.
+void submit_export(Studio& studio, figures::FigureJob job, const std::filesystem::path& file, Contents contents,
+                   const Exported& done);
 
 }  // namespace locus::workbench

@@ -65,7 +65,7 @@ std::string beginning(const std::string& text) {
 
 }  // namespace
 
-std::string latex_of(const ExportJob& job) {
+std::string latex_of(const figures::FigureJob& job) {
   const views::ViewInfo& info = job.view->info();
   const std::string models = listed(job.columns, &views::Column::name);
   const views::HeadRef head =
@@ -81,7 +81,7 @@ std::string latex_of(const ExportJob& job) {
   if (const auto& text = job.recipe.session.input.text; text && info.uses_input) {
     caption += " Text: “" + beginning(*text) + "”.";
   }
-  const std::string name = suggested_name(job);
+  const std::string name = figures::suggested_name(job);
   const double width = session::paper_width_mm(job.recipe.paper, job.columns.size());
   return "\\begin{figure}\n  \\centering\n  \\includegraphics[width=" + number_text(width) + "mm]{" + name +
          ".pdf}\n  \\caption{" + latex_text(caption) + " Recipe " +
@@ -90,7 +90,7 @@ std::string latex_of(const ExportJob& job) {
 }
 
 void copy_figure(Studio& studio, const QSettings& settings, const Copied& done) {
-  auto job = export_job(studio, "clipboard.png");
+  auto job = shown_job(studio);
   if (!job) {
     done(job.error());
     return;
@@ -101,12 +101,11 @@ void copy_figure(Studio& studio, const QSettings& settings, const Copied& done) 
       Priority::kExact, "copy", "Copying the figure",
       [job = *std::move(job)](const StopToken& stop, const Progress& /*progress*/) -> Result<Copy> {
         Copy copy;
-        LOCUS_TRY(const figure::Figure figure, exported_figure(job, stop));
-        LOCUS_TRY(copy.pixels, paper::render(figure, paper_options(job)));
-        ExportJob whole = job;
-        whole.file = "clipboard.svg";  // keeps every cell
-        LOCUS_TRY(const figure::Figure drawing, exported_figure(whole, stop));
-        LOCUS_TRY(copy.svg, paper::encode(drawing, paper::Format::kSvg, paper_options(job)));
+        const paper::PaperOptions paper = paper_options(job);
+        LOCUS_TRY(const figure::Figure figure, make_figure(job, "clipboard.png", stop));
+        LOCUS_TRY(copy.pixels, paper::render(figure, paper));
+        LOCUS_TRY(const figure::Figure drawing, make_figure(job, "clipboard.svg", stop));  // keeps every cell
+        LOCUS_TRY(copy.svg, paper::encode(drawing, paper::Format::kSvg, paper));
         return copy;
       },
       [done](const Result<Copy>& copy) {
@@ -125,9 +124,9 @@ void copy_figure(Studio& studio, const QSettings& settings, const Copied& done) 
 }
 
 Result<std::vector<std::string>> shown_command(const Studio& studio) {
-  LOCUS_TRY(const ExportJob job, export_job(studio, {}));
+  LOCUS_TRY(const figures::FigureJob job, shown_job(studio));
   LOCUS_TRY(std::vector<std::string> words, session::command_words(job.recipe));
-  words.insert(words.end(), {"--out", suggested_name(job) + ".pdf"});
+  words.insert(words.end(), {"--out", figures::suggested_name(job) + ".pdf"});
   return words;
 }
 
@@ -142,7 +141,7 @@ void copy_command(Studio& studio, const Copied& done) {
 }
 
 void copy_latex(Studio& studio, const QSettings& settings, const Copied& done) {
-  auto job = export_job(studio, {});
+  auto job = shown_job(studio);
   if (!job) {
     done(job.error());
     return;

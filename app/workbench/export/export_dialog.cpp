@@ -46,9 +46,10 @@ struct Batch {
     form.addRow(QStringLiteral("Write"), layers);
     form.addRow(QString(), heads);
   }
-  void read(ExportJob& job) const {
-    job.all_layers = layers->isChecked();
-    job.all_heads = heads->isChecked();
+  void read(figures::FigureJob& job) const {
+    session::ViewState& state = job.recipe.session.state;
+    state.layer = layers->isChecked() ? views::kAll : state.layer;
+    state.head = heads->isChecked() ? views::kAll : state.head;
   }
 };
 
@@ -175,7 +176,7 @@ void keep_paper(QSettings& settings, const session::PaperState& paper) {
   settings.setValue(QStringLiteral("paper/without"), QString::fromStdString(session::parts_left_out(paper)));
 }
 
-bool ask_figure(QWidget* parent, Studio& studio, QSettings& settings, ExportJob& job) {
+bool ask_figure(QWidget* parent, Studio& studio, QSettings& settings, figures::FigureJob& job) {
   QDialog dialog(parent);
   dialog.setObjectName(QStringLiteral("export-figure-dialog"));
   dialog.setWindowTitle(QStringLiteral("Export figure"));
@@ -201,8 +202,7 @@ bool ask_figure(QWidget* parent, Studio& studio, QSettings& settings, ExportJob&
   return wanted;
 }
 
-bool ask_data(QWidget* parent, ExportJob& job) {
-  job.data = true;
+bool ask_data(QWidget* parent, figures::FigureJob& job) {
   if (!job.view->info().uses_layer && !job.view->info().uses_head) {
     return true;
   }

@@ -1,7 +1,7 @@
 // The dialogs of an export: sizes, type and parts of a figure, with a preview at its true size; what of the data.
 #pragma once
 
-#include "app/figures/export_job.h"
+#include "app/figures/figure_job.h"
 
 class QSettings;
 class QWidget;
@@ -14,8 +14,8 @@ class Studio;
 session::PaperState kept_paper(const QSettings& settings);
 void keep_paper(QSettings& settings, const session::PaperState& paper);
 
-// Asks for what belongs into `job`; false when the user thought better of it.
-bool ask_figure(QWidget* parent, Studio& studio, QSettings& settings, ExportJob& job);
-bool ask_data(QWidget* parent, ExportJob& job);
+// Asks for what belongs into `job`; false when the user cancelled.
+bool ask_figure(QWidget* parent, Studio& studio, QSettings& settings, figures::FigureJob& job);
+bool ask_data(QWidget* parent, figures::FigureJob& job);
 
 }  // namespace locus::workbench

@@ -80,7 +80,7 @@ double ExportPreview::zoom() const {
   return zoom_->currentData().toDouble();
 }
 
-void ExportPreview::show_figure(const ExportJob& job, const session::PaperState& paper) {
+void ExportPreview::show_figure(const figures::FigureJob& job, const session::PaperState& paper) {
   job_ = job;
   paper_ = paper;
   draw();
@@ -93,14 +93,13 @@ void ExportPreview::stop() {
 void ExportPreview::draw() {
   const double dots = screen()->physicalDotsPerInch();
   const double ratio = devicePixelRatioF();
-  ExportJob job = job_;
+  figures::FigureJob job = job_;
   job.recipe.paper = paper_;
   job.recipe.paper.dpi = (dots > 0 ? dots : kUsualDpi) * ratio * zoom();
-  job.file = "preview.png";
   studio_.worker().submit<paper::Pixels>(
       Priority::kTile, kPreviewSlot, "Drawing the preview",
       [job = std::move(job)](const StopToken& stop, const Progress& /*progress*/) -> Result<paper::Pixels> {
-        LOCUS_TRY(const figure::Figure figure, exported_figure(job, stop));
+        LOCUS_TRY(const figure::Figure figure, make_figure(job, "preview.png", stop));
         return paper::render(figure, paper_options(job));
       },
       [preview = QPointer<ExportPreview>(this), ratio](const Result<paper::Pixels>& pixels) {

@@ -5,7 +5,7 @@
 #include <QPointF>
 #include <QWidget>
 
-#include "app/figures/export_job.h"
+#include "app/figures/figure_job.h"
 #include "app/session/paper_input.h"
 
 class QComboBox;
@@ -23,7 +23,7 @@ class ExportPreview : public QWidget {
   ExportPreview(Studio& studio, QWidget* parent);
 
   // Draws the job's figure on that paper; what is drawn before gives way to it.
-  void show_figure(const ExportJob& job, const session::PaperState& paper);
+  void show_figure(const figures::FigureJob& job, const session::PaperState& paper);
   // Nothing more is drawn.
   void stop();
   double zoom() const;  // 1: true size
@@ -37,7 +37,7 @@ class ExportPreview : public QWidget {
   void show_picture(const QPixmap& picture);
 
   Studio& studio_;
-  ExportJob job_;
+  figures::FigureJob job_;
   session::PaperState paper_;
   QScrollArea* scroll_ = nullptr;
   QLabel* label_ = nullptr;

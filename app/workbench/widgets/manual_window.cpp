@@ -145,6 +145,14 @@ ManualWindow& ManualWindow::of(QWidget* parent) {
   return *window;
 }
 
+void show_manual_page(QWidget* parent, const QString& page) {
+  QWidget* window = parent;
+  while (window->parentWidget() != nullptr) {
+    window = window->parentWidget();
+  }
+  ManualWindow::of(window).page().open({page.toStdString(), {}});
+}
+
 ManualWindow::ManualWindow(QWidget* parent) : QDialog(parent) {
   setWindowTitle(QStringLiteral("Locus: the manual"));
   resize(1000, 720);

@@ -65,15 +65,6 @@ void show_manual(QWidget* parent) {
   ManualWindow::of(parent).page().open({"contents", {}});
 }
 
-// In front of the window and its dialogs, which may be what asks for it.
-void show_manual_page(QWidget* parent, const QString& page) {
-  QWidget* window = parent;
-  while (window->parentWidget() != nullptr) {
-    window = window->parentWidget();
-  }
-  ManualWindow::of(window).page().open({page.toStdString(), {}});
-}
-
 void show_encodings(QWidget* parent) {
   ManualWindow::of(parent).page().open({"encodings", {}});
 }

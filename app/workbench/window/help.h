@@ -12,7 +12,6 @@ class Studio;
 // The page of the view, and the equations of the encodings that are shown.
 void show_view_help(QWidget* parent, const Studio& studio);
 void show_manual(QWidget* parent);
-void show_manual_page(QWidget* parent, const QString& page);
 // What the status bar has said, oldest first.
 void show_messages(QWidget* parent, const QStringList& messages);
 void show_keys(QWidget* parent);

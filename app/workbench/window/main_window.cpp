@@ -1,4 +1,5 @@
 #include "app/workbench/window/main_window.h"
+#include "app/figures/assets.h"
 
 #include <QApplication>
 #include <QCloseEvent>
@@ -207,7 +208,7 @@ void MainWindow::make_docks() {
   view_bar_ = new ViewBar(*studio_, this);
   addToolBar(Qt::TopToolBarArea, view_bar_);
   checkpoints_ = new CheckpointsDock(*studio_, this);
-  const auto assets = assets_folder();
+  const auto assets = figures::assets_folder();
   input_ = new InputDock(*studio_, assets.empty() ? assets : assets / "samples", this);
   inspector_ = new InspectorDock(*studio_, this);
   figures_ = new FiguresDock(*studio_, this);

@@ -10,7 +10,7 @@
 
 #include "app/workbench/studio/journal.h"
 #include "app/workbench/studio/studio.h"
-#include "app/workbench/window/workbench.h"
+#include "app/workbench/window/run_workbench.h"
 
 class QDialog;
 class QDockWidget;

@@ -6,6 +6,7 @@
 #include <QSettings>
 #include <algorithm>
 
+#include "app/figures/assets.h"
 #include "app/session/portable.h"
 #include "app/session/recipe.h"
 #include "app/workbench/docks/figures_dock.h"
@@ -132,7 +133,8 @@ bool MainWindow::open_session(const std::filesystem::path& path) {
     return false;
   }
   std::error_code code;
-  const bool own = !std::filesystem::equivalent(path, bundled_session(), code) && path != config_file(kLastSession);
+  const bool own =
+      !std::filesystem::equivalent(path, figures::bundled_session(), code) && path != config_file(kLastSession);
   studio_->restore(*session, own ? std::filesystem::absolute(path, code) : std::filesystem::path());
   show_title();
   if (!session::missing_checkpoints(*session, false).empty()) {
@@ -156,8 +158,8 @@ void MainWindow::open_first() {
     const bool only_inputs = std::all_of(options_.paths.begin(), options_.paths.end(), [&](const auto& path) {
       return std::filesystem::is_regular_file(path, code) && (is_text(path) || is_image(path));
     });
-    if (only_inputs && !bundled_session().empty()) {
-      open_session(bundled_session());
+    if (only_inputs && !figures::bundled_session().empty()) {
+      open_session(figures::bundled_session());
     }
     for (const auto& path : options_.paths) {
       open_path(path);
@@ -169,8 +171,8 @@ void MainWindow::open_first() {
     if (const auto saved = session::load_session(file); !file.empty() && saved) {
       studio_->set_saved(file, *saved);
     }
-  } else if (std::filesystem::exists(bundled_session(), code)) {
-    open_session(bundled_session());
+  } else if (std::filesystem::exists(figures::bundled_session(), code)) {
+    open_session(figures::bundled_session());
   }
   if (studio_->input() == models::Input{}) {
     studio_->set_text("The quick brown fox jumps over the lazy dog.");
@@ -213,7 +215,7 @@ QString MainWindow::folder() const {
   if (!recent.isEmpty()) {
     return QString::fromStdString(std::filesystem::path(recent.front().toStdString()).parent_path().string());
   }
-  const auto assets = assets_folder();
+  const auto assets = figures::assets_folder();
   return assets.empty() ? QString() : QString::fromStdString((assets / "checkpoints").string());
 }
 
@@ -309,10 +311,10 @@ void MainWindow::ask_what_if(int id) {
 }
 
 void MainWindow::show_welcome() {
-  auto* welcome = new Welcome(!bundled_session().empty(), this);
+  auto* welcome = new Welcome(!figures::bundled_session().empty(), this);
   connect(welcome, &Welcome::figure_wanted, this, [this] {
     const auto& figures = studio_->bookmarks();
-    if (figures.empty() && !open_session(bundled_session())) {
+    if (figures.empty() && !open_session(figures::bundled_session())) {
       return;
     }
     if (!studio_->bookmarks().empty()) {

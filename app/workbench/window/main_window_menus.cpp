@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "app/figures/assets.h"
 #include "app/viewport/canvas.h"
 #include "app/workbench/canvas/canvas_link.h"
 #include "app/workbench/docks/figures_dock.h"
@@ -62,8 +63,9 @@ void MainWindow::make_file_menu() {
   states_menu_ = menu->addMenu(QStringLiteral("Earlier s&tates"));
   connect(states_menu_, &QMenu::aboutToShow, this, &MainWindow::fill_states);
   add_action(menu, QStringLiteral("&Find missing checkpoints…"), {}, [this] { ask_missing(); });
-  if (!bundled_session().empty()) {
-    add_action(menu, QStringLiteral("Open the &bundled session"), {}, [this] { open_session(bundled_session()); });
+  if (!figures::bundled_session().empty()) {
+    add_action(menu, QStringLiteral("Open the &bundled session"), {},
+               [this] { open_session(figures::bundled_session()); });
   }
   menu->addSeparator();
   make_export_menu(menu);

@@ -6,7 +6,7 @@
 
 #include "app/viewport/canvas.h"
 #include "app/workbench/window/main_window.h"
-#include "app/workbench/window/workbench.h"
+#include "app/workbench/window/run_workbench.h"
 #include "core/base/numbers.h"
 #include "renderers/paper/qt_start.h"
 

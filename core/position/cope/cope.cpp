@@ -9,7 +9,7 @@
 #include "core/position/alibi.h"
 #include "core/position/cope/function.h"
 #include "core/position/relative.h"
-#include "core/position/shared/distance_bias.h"
+#include "core/position/shared/additive_bias.h"
 
 namespace locus::position {
 

@@ -1,6 +1,6 @@
 // Phi (1, 1.5, 2): parallel branches of one LayerNorm, part of each head turned, a head bias. Phi-3: Llama with q|k|v
 // in one matrix, gate and up in another, and LongRoPE.
-#include "models/checkpoint/shown.h"
+#include "core/base/shown.h"
 #include "models/transformer/families/engine/list.h"
 #include "models/transformer/families/engine/slots.h"
 #include "models/transformer/families/llama.h"
@@ -30,7 +30,7 @@ Status finish_phi3(const Checkpoint& checkpoint, Plan& plan) {
   // Old files of this family say su or yarn and mean longrope, which is all that it has.
   LOCUS_TRY(const std::string named, scaling.text(spelled(scaling, {"rope_type", "type"}), "default"));
   if (named != "default" && named != "longrope" && named != "su" && named != "yarn") {
-    return unsupported("expected longrope, found " + checkpoint::shown(named),
+    return unsupported("expected longrope, found " + shown(named),
                        scaling.context(spelled(scaling, {"rope_type", "type"})));
   }
   LOCUS_TRY(Settings options, rope_options(config, scaling, base, named == "default" ? named : "longrope"));

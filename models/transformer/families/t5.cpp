@@ -2,7 +2,7 @@
 // distance buckets for all layers of each side. A file may hold the encoder alone.
 #include <cmath>
 
-#include "models/checkpoint/shown.h"
+#include "core/base/shown.h"
 #include "models/transformer/families/engine/list.h"
 #include "models/transformer/families/engine/slots.h"
 
@@ -64,7 +64,7 @@ Status read_feed_forward(const Config& config, Plan& plan) {
   const auto same = transformer::parse_activation(repeated);
   if (!same.ok() || *same != *activation) {
     return unsupported(
-        "expected " + to_text(*activation) + " as feed_forward_proj says, found " + checkpoint::shown(repeated),
+        "expected " + to_text(*activation) + " as feed_forward_proj says, found " + shown(repeated),
         config.context("dense_act_fn"));
   }
   LOCUS_CHECK(check_settled(config, {{"is_gated_act", {gated}}}));

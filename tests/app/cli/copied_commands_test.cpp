@@ -193,7 +193,7 @@ TEST_F(CopiedCommands, RecipesSayNothingOfWhatIsNotShown) {
   studio_.set_shown(t5_, false);
   open(family("roberta"));
   ASSERT_TRUE(settle());
-  const auto job = export_job(studio_, {});
+  const auto job = shown_job(studio_);
   ASSERT_TRUE(job.ok());
   EXPECT_EQ(job->recipe.session.state.side, models::Side::kDecoder);
   EXPECT_FALSE(job->recipe.session.input.decoder_ids);

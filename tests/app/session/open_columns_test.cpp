@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "app/workbench/window/workbench.h"
+#include "app/workbench/window/run_workbench.h"
 #include "tests/support/bundled.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/run_locus.h"

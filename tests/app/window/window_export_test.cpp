@@ -36,11 +36,12 @@ class WindowExport : public WindowTest {
   }
   std::filesystem::path folder() const { return files_.path().toStdString(); }
   std::filesystem::path write(const char* name, bool data = false) {
-    auto job = export_job(window_->studio(), folder() / name);
+    auto job = shown_job(window_->studio());
     EXPECT_TRUE(job.ok());
-    job->data = data;
     std::optional<bool> written;
-    submit_export(window_->studio(), *std::move(job), [&](const auto& files) { written = files.ok(); });
+    const Contents contents = data ? Contents::kNumbers : Contents::kFigure;
+    submit_export(window_->studio(), *std::move(job), folder() / name, contents,
+                  [&](const auto& files) { written = files.ok(); });
     EXPECT_TRUE(wait([&] { return written.has_value(); }));
     EXPECT_TRUE(written.value_or(false)) << name;
     return folder() / name;
@@ -61,11 +62,11 @@ TEST_F(WindowExport, NothingThatIsOpenIsOverwritten) {
   ASSERT_TRUE(write_file(weights, "weights").ok());
   for (const char* name : {"figure.png", "numbers.npy"}) {
     std::filesystem::create_symlink(weights, folder() / name);
-    auto job = export_job(window_->studio(), folder() / name);
+    auto job = shown_job(window_->studio());
     ASSERT_TRUE(job.ok());
-    job->data = std::string(name) == "numbers.npy";
+    const Contents contents = std::string(name) == "numbers.npy" ? Contents::kNumbers : Contents::kFigure;
     std::optional<Error> error;
-    submit_export(window_->studio(), *std::move(job),
+    submit_export(window_->studio(), *std::move(job), folder() / name, contents,
                   [&](const auto& files) { error = files.ok() ? internal("it was written") : files.error(); });
     ASSERT_TRUE(wait([&] { return error.has_value(); }));
     EXPECT_EQ(error->code, ErrorCode::kUsage) << error->describe();
@@ -108,7 +109,7 @@ TEST_F(WindowExport, DroppedFiguresAndRecipesOpenWhatTheyShow) {
 }
 
 TEST_F(WindowExport, WhatIsNotShownIsNoPartOfARecipe) {
-  const auto job = export_job(window_->studio(), "x.png");
+  const auto job = shown_job(window_->studio());
   ASSERT_TRUE(job.ok());
   ASSERT_EQ(job->recipe.session.checkpoints.size(), 2U);
   EXPECT_EQ(job->recipe.session.checkpoints[1].path.filename(), "steep");

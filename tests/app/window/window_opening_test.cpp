@@ -12,6 +12,7 @@
 #include <QTreeWidget>
 #include <fstream>
 
+#include "app/figures/assets.h"
 #include "app/workbench/docks/what_if_dialog.h"
 #include "app/workbench/input/ids_panel.h"
 #include "app/workbench/input/input_dock.h"
@@ -245,8 +246,8 @@ TEST_F(WindowOpening, TheFirstStartWelcomesAndHelpDoesItAgain) {
   EXPECT_EQ(find<QDialog>("welcome"), nullptr);
   find<QAction>("getting-started")->trigger();
   ASSERT_NE(find<QDialog>("welcome"), nullptr);
-  ASSERT_EQ(find<QPushButton>("welcome-figure") == nullptr, bundled_session().empty());
-  if (bundled_session().empty()) {
+  ASSERT_EQ(find<QPushButton>("welcome-figure") == nullptr, figures::bundled_session().empty());
+  if (figures::bundled_session().empty()) {
     GTEST_SKIP() << "the assets are not beside this program";
   }
   find<QPushButton>("welcome-figure")->click();

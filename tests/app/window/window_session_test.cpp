@@ -35,12 +35,12 @@ TEST_F(WindowSession, TheFigureIsExportedWithItsRecipe) {
   type("one two");
   ASSERT_TRUE(settle());
   const auto file = std::filesystem::path(config_.path().toStdString()) / "figure.svg";
-  auto job = export_job(window_->studio(), file);
+  auto job = shown_job(window_->studio());
   ASSERT_TRUE(job.ok()) << job.error().describe();
   job->recipe.paper = {84, 300, false};
-  job->all_heads = true;
+  job->recipe.session.state.head = views::kAll;
   std::vector<std::filesystem::path> files;
-  submit_export(window_->studio(), *std::move(job), [&](const auto& written) {
+  submit_export(window_->studio(), *std::move(job), file, Contents::kFigure, [&](const auto& written) {
     ASSERT_TRUE(written.ok()) << written.error().describe();
     files = *written;
   });

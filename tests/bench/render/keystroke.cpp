@@ -16,7 +16,7 @@
 
 #include "app/viewport/canvas.h"
 #include "app/workbench/window/main_window.h"
-#include "app/workbench/window/workbench.h"
+#include "app/workbench/window/run_workbench.h"
 #include "core/base/atomic_file.h"
 #include "tests/bench/render/groups.h"
 #include "tests/bench/rows.h"

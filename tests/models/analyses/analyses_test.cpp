@@ -9,7 +9,7 @@
 
 #include "models/checkpoint/convert.h"
 #include "models/trace/recorded_trace.h"
-#include "models/transformer/weights.h"
+#include "models/transformer/families/engine/weights.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/paths.h"
 

@@ -1,4 +1,4 @@
-#include "models/checkpoint/mapping_guard.h"
+#include "core/base/mapping_guard.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "models/checkpoint/mapped_file.h"
-#include "models/run/guard.h"
+#include "core/base/guarded.h"
 
 namespace locus::checkpoint {
 namespace {

@@ -1,5 +1,5 @@
 // Edits as data: read, written, refused.
-#include "models/edits/edits.h"
+#include "models/api/edits.h"
 
 #include <gtest/gtest.h>
 

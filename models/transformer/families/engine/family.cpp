@@ -4,7 +4,7 @@
 
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
-#include "models/checkpoint/shown.h"
+#include "core/base/shown.h"
 #include "models/transformer/families/engine/unrecognised.h"
 
 namespace locus::families {
@@ -58,7 +58,7 @@ std::string found_text(const Config& config, std::string_view field) {
     return settled_text(number.ok() ? *number : 0);
   }
   const Result<std::string> text = config.text(field);
-  return text.ok() ? checkpoint::shown(*text) : (kind == "object" ? "an " : "a ") + kind;
+  return text.ok() ? shown(*text) : (kind == "object" ? "an " : "a ") + kind;
 }
 
 const char* kind_of(const SettledValue& value) {

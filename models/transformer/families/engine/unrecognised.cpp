@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/listed.h"
-#include "models/checkpoint/shown.h"
+#include "core/base/shown.h"
 #include "models/transformer/families/engine/family.h"
 
 namespace locus::families {
@@ -15,7 +15,7 @@ constexpr std::size_t kNamed = 3;  // of many, as many are shown
 std::string list_of(const std::vector<std::string>& names) {
   std::string list;
   for (std::size_t n = 0; n < std::min(names.size(), kNamed); ++n) {
-    list += (n == 0 ? "" : ", ") + checkpoint::shown(names[n], 60);
+    list += (n == 0 ? "" : ", ") + shown(names[n], 60);
   }
   return list + (names.size() > kNamed ? ", …" : "");
 }
@@ -57,7 +57,7 @@ Error unrecognised(const Checkpoint& checkpoint) {
   }
   const std::string type = model_type(checkpoint);
   if (!type.empty()) {
-    return unsupported("expected a family that Locus reads, found model_type " + checkpoint::shown(type, 80) +
+    return unsupported("expected a family that Locus reads, found model_type " + shown(type, 80) +
                            "; known: " + known_families(),
                        checkpoint.path.string());
   }

@@ -10,16 +10,16 @@
 
 #include "core/base/result.h"
 
-namespace locus::checkpoint {
+namespace locus {
 
-// From now on until unguard(): a fault within `bytes`, a mapping of `path`, does not end the program. The first call
-// installs the handler; faults elsewhere do what they did before.
-void guard(std::span<const std::byte> bytes, const std::filesystem::path& path);
+// From now on until unguard_mapping(): a fault within `bytes`, a mapping of `path`, does not end the program. The first
+// call installs the handler; faults elsewhere do what they did before.
+void guard_mapping(std::span<const std::byte> bytes, const std::filesystem::path& path);
 // Before the mapping goes. A file that was lost is forgotten.
-void unguard(std::span<const std::byte> bytes);
+void unguard_mapping(std::span<const std::byte> bytes);
 
 // A file that was lost and is still mapped, as the error of all that was read from it: kBadInput. None is the rule, and
 // costs one load.
 std::optional<Error> lost_file();
 
-}  // namespace locus::checkpoint
+}  // namespace locus

@@ -1,4 +1,4 @@
-#include "models/checkpoint/mapping_guard.h"
+#include "core/base/mapping_guard.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <mutex>
 #include <string>
 
-namespace locus::checkpoint {
+namespace locus {
 
 namespace {
 
@@ -76,7 +76,7 @@ void install() {
 
 }  // namespace
 
-void guard(std::span<const std::byte> bytes, const std::filesystem::path& path) {
+void guard_mapping(std::span<const std::byte> bytes, const std::filesystem::path& path) {
   static const bool installed = [] {
     install();
     return true;
@@ -94,7 +94,7 @@ void guard(std::span<const std::byte> bytes, const std::filesystem::path& path) 
   }
 }
 
-void unguard(std::span<const std::byte> bytes) {
+void unguard_mapping(std::span<const std::byte> bytes) {
   const std::lock_guard lock(mutex);
   for (Mapping& mapping : mappings) {
     if (!bytes.empty() && mapping.begin.load() == reinterpret_cast<std::uintptr_t>(bytes.data())) {
@@ -119,4 +119,4 @@ std::optional<Error> lost_file() {
   return std::nullopt;
 }
 
-}  // namespace locus::checkpoint
+}  // namespace locus

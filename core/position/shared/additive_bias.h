@@ -24,7 +24,7 @@ at::Tensor from_diagonals(const at::Tensor& values, std::int64_t rows, std::int6
 at::Tensor distance_map(const Positions& positions, const Tile& tile, const DistanceFunction& f);
 
 // logits (B, h, R, K) + f(Δ). Writes into `logits` where no gradient is needed and `overwrite` allows it.
-at::Tensor add_distance_bias(const at::Tensor& logits, const Positions& positions, const Tile& tile,
+at::Tensor add_bias(const at::Tensor& logits, const Positions& positions, const Tile& tile,
                              const DistanceFunction& f, bool overwrite);
 
 // Whether the fused loops of tile_kernels.h may handle a tile made from `logits`: float32 on the CPU without gradient.

@@ -1,11 +1,11 @@
-#include "models/run/guard.h"
+#include "core/base/guarded.h"
 
 #include <charconv>
 #include <string_view>
 
 #include "core/base/numbers.h"
 
-namespace locus::models {
+namespace locus {
 
 namespace {
 
@@ -36,4 +36,4 @@ Error error_of(const std::exception& exception) {
   return internal(message);
 }
 
-}  // namespace locus::models
+}  // namespace locus

@@ -1,4 +1,4 @@
-#include "app/views/plots/head_map.h"
+#include "app/views/score_maps/head_map.h"
 
 #include <cmath>
 #include <span>

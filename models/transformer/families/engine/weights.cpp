@@ -1,4 +1,4 @@
-#include "models/transformer/weights.h"
+#include "models/transformer/families/engine/weights.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,18 +1,16 @@
 // The one place where exceptions of LibTorch and the standard library become Errors.
 #pragma once
 
-#include <ATen/ATen.h>
-
 #include <exception>
 #include <new>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "core/base/mapping_guard.h"
 #include "core/base/result.h"
-#include "models/checkpoint/mapping_guard.h"
 
-namespace locus::models {
+namespace locus {
 
 // kTooLarge for memory that could not be had, otherwise kInternal with the first line of the message.
 Error error_of(const std::exception& exception);
@@ -22,7 +20,7 @@ template <class Work>
 auto guarded(Work&& work) -> decltype(work()) {
   try {
     decltype(work()) result = work();
-    if (std::optional<Error> lost = checkpoint::lost_file(); lost && result.ok()) {
+    if (std::optional<Error> lost = lost_file(); lost && result.ok()) {
       return *std::move(lost);
     }
     return result;
@@ -31,4 +29,4 @@ auto guarded(Work&& work) -> decltype(work()) {
   }
 }
 
-}  // namespace locus::models
+}  // namespace locus

@@ -1,4 +1,4 @@
-#include "core/position/shared/distance_bias.h"
+#include "core/position/shared/additive_bias.h"
 
 #include <ATen/Parallel.h>
 
@@ -65,7 +65,7 @@ at::Tensor distance_map(const Positions& positions, const Tile& tile, const Dist
   return f(tile_distances(positions, tile).flatten()).unflatten(-1, {rows, columns});
 }
 
-at::Tensor add_distance_bias(const at::Tensor& logits, const Positions& positions, const Tile& tile,
+at::Tensor add_bias(const at::Tensor& logits, const Positions& positions, const Tile& tile,
                              const DistanceFunction& f, bool overwrite) {
   if (const at::Tensor distances = diagonal_distances(positions, tile); distances.defined()) {
     const at::Tensor bias = f(distances).to(logits.options());
@@ -87,7 +87,7 @@ TileScores score_with_bias(const PositionEncoding& encoding, const Prepared& pre
                            const Wanted& wanted, const DistanceFunction& f) {
   TileScores scores;
   const at::Tensor content = scaled_dot(prepared.query, prepared.key, tile, encoding.scale());
-  scores.logits = add_distance_bias(content, prepared.positions, tile, f, !wanted.content);
+  scores.logits = add_bias(content, prepared.positions, tile, f, !wanted.content);
   if (wanted.content) {
     scores.content = content;
   }

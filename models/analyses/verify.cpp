@@ -7,13 +7,13 @@
 #include <optional>
 #include <tuple>
 
+#include "core/base/guarded.h"
 #include "core/base/numbers.h"
 #include "models/analyses/fields.h"
 #include "models/checkpoint/tensor_source.h"
-#include "models/run/guard.h"
 #include "models/run/loaded_model.h"
 #include "models/trace/recorded_trace.h"
-#include "models/transformer/weights.h"
+#include "models/transformer/families/engine/weights.h"
 
 namespace locus::models {
 

@@ -1,0 +1,92 @@
+#include "app/figures/figure_job.h"
+
+#include <algorithm>
+
+#include "app/session/paper_input.h"
+#include "app/session/view_input.h"
+#include "app/views/plots/data_file.h"
+
+namespace locus::figures {
+
+Status fill_digests(FigureJob& job, const StopToken& stop, const Progress& progress) {
+  job.recipe.digests.assign(job.files.size(), "");
+  for (std::size_t n = 0; n < job.files.size(); ++n) {
+    report(progress, -1, "reading checkpoint " + std::to_string(n + 1) + " of " + std::to_string(job.files.size()));
+    if (stop.stop_requested()) {
+      return cancelled();
+    }
+    LOCUS_TRY(job.recipe.digests[n], session::checkpoint_digest(job.files[n]));
+  }
+  return {};
+}
+
+paper::PaperOptions paper_options(const FigureJob& job) {
+  paper::PaperOptions options;
+  options.width_mm = session::paper_width_mm(job.recipe.paper, job.columns.size());
+  options.dpi = job.recipe.paper.dpi;
+  options.dark = job.recipe.paper.dark;
+  options.text_pt = job.recipe.paper.text_pt;
+  return options;
+}
+
+Result<figure::Figure> make_figure(const FigureJob& job, const std::filesystem::path& file, const StopToken& stop) {
+  views::ViewInput input = session::paper_input(job.recipe, job.columns, *job.view, file);
+  input.cache = job.cache;
+  input.stop = stop;
+  LOCUS_TRY(figure::Figure figure, job.view->figure(input));
+  figure = session::on_paper(std::move(figure), job.recipe.paper);
+  figure.recipe = to_json(job.recipe);
+  return figure;
+}
+
+Status write_figures(const FigureJob& job, const std::filesystem::path& file, const WriteFigure& write,
+                     const Written& written, const StopToken& stop, const Progress& progress) {
+  const views::ViewInfo& view = job.view->info();
+  const session::ViewState& state = job.recipe.session.state;
+  const models::ModelInfo& model = job.columns.front().trace->model();
+  const bool all_layers = view.uses_layer && state.layer == views::kAll;
+  const bool all_heads = view.uses_head && state.head == views::kAll;
+  const Range layers = all_layers ? Range{0, model.layers} : Range{state.layer, state.layer + 1};
+  const Range heads = all_heads ? Range{0, model.heads} : Range{state.head, state.head + 1};
+  const auto count = static_cast<double>(layers.size() * heads.size());
+  FigureJob one = job;
+  int done = 0;
+  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
+    for (std::int64_t head = heads.begin; head < heads.end; ++head) {
+      const auto own = all_layers || all_heads ? session::numbered(file, layer, head) : file;
+      report(progress, done++ / count, own.filename().string());
+      LOCUS_CHECK(job.inputs.check(own, job.output));
+      one.recipe.session.state.layer = layer;
+      one.recipe.session.state.head = head;
+      LOCUS_TRY(const figure::Figure figure, make_figure(one, own, stop));
+      if (stop.stop_requested()) {
+        return cancelled();
+      }
+      LOCUS_CHECK(write(figure, own, paper_options(one)));
+      written(own);
+    }
+  }
+  return {};
+}
+
+Status write_data(const FigureJob& job, const std::filesystem::path& file, const StopToken& stop,
+                  const Progress& progress) {
+  LOCUS_CHECK(job.inputs.check(file, job.output));
+  LOCUS_CHECK(job.inputs.check(file.string() + ".recipe.json", job.output));
+  report(progress, -1, file.filename().string());
+  views::ViewInput input = session::view_input(job.recipe.session.state, job.columns, *job.view);
+  input.cache = job.cache;
+  input.stop = stop;
+  input.progress = progress;
+  LOCUS_TRY(const views::DataParts parts, job.view->data_parts(input));
+  return views::write_data(parts, to_json(job.recipe), file, stop, progress);
+}
+
+std::string suggested_name(const FigureJob& job) {
+  std::string name = job.columns.front().name + "-" + job.view->info().name;
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return c <= ' ' || c == '/' || c == ':' || c >= 0x80; }, '-');
+  return name;
+}
+
+}  // namespace locus::figures
