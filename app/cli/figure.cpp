@@ -14,6 +14,7 @@
 #include "app/session/open_columns.h"
 #include "app/session/pins.h"
 #include "app/session/recipe.h"
+#include "app/session/view_input.h"
 #include "app/views/plots/data_file.h"
 #include "app/views/view.h"
 #include "models/api/model.h"
@@ -149,7 +150,12 @@ Status draw(session::Recipe recipe, const Painter* painter, const FigureOptions&
   for (const views::Column& column : columns) {
     LOCUS_CHECK(view->available(column));
   }
-  figures::FigureJob job{view, std::move(columns), std::move(recipe), {}, context.inputs, "--out"};
+  figures::FigureJob job;
+  job.view = view;
+  job.columns = std::move(columns);
+  job.recipe = std::move(recipe);
+  job.inputs = context.inputs;
+  job.output = "--out";
   job.cache = std::make_shared<views::FieldCache>(kCacheBytes);  // the data are of what the figure measured
   int written = 0;
   const auto say = [&](const fs::path& file) {

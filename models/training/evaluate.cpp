@@ -166,7 +166,7 @@ Result<Evaluation> evaluate(const std::filesystem::path& checkpoint, const Evalu
   if (loaded == nullptr) {
     return internal("open() gave a model that is not a LoadedModel");
   }
-  return models::guarded([&] { return evaluate_opened(*loaded, checkpoint, options, progress, stop); });
+  return guarded([&] { return evaluate_opened(*loaded, checkpoint, options, progress, stop); });
 }
 
 }  // namespace locus::training

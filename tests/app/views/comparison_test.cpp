@@ -8,12 +8,15 @@
 #include "app/session/view_input.h"
 #include "app/views/score_maps/map_metrics.h"
 #include "app/views/view.h"
+#include "tests/support/exported_views.h"
 #include "tests/support/fake_model.h"
 
 namespace locus::views {
 namespace {
 
-constexpr const char* kText = "one two three";
+using test_views::view_of;
+
+constexpr const char* kThreeWords = "one two three";
 
 ViewInput input_of_slopes(const std::vector<double>& slopes) {
   ViewInput input;
@@ -21,7 +24,7 @@ ViewInput input_of_slopes(const std::vector<double>& slopes) {
     test::FakeShape shape;
     shape.slope = slopes[n];
     input.columns.push_back(
-        {std::string(1, static_cast<char>('a' + n)), nullptr, std::make_shared<test::FakeTrace>(shape, kText)});
+        {std::string(1, static_cast<char>('a' + n)), nullptr, std::make_shared<test::FakeTrace>(shape, kThreeWords)});
   }
   return input;
 }
@@ -35,17 +38,13 @@ const figure::HeatMap& shown_map(const figure::Figure& figure, std::size_t panel
   return std::get<figure::HeatMap>(figure.panels.at(panel).layers.front());
 }
 
-const View& attention() {
-  return **find_view("attention");
-}
-
 TEST(Comparison, OfThreeColumnsEveryOtherShowsWhatItDiffersFromTheReferenceBy) {
   ViewInput input = input_of_slopes({0.2, 0.5, 0.9});
   input.difference = true;
   for (const std::int64_t reference : {0, 1, 2, -1}) {
     input.reference = reference;
     const std::size_t from = reference < 0 ? 2 : static_cast<std::size_t>(reference);
-    const auto figure = attention().figure(input);
+    const auto figure = view_of("attention").figure(input);
     ASSERT_TRUE(figure.ok()) << figure.error().describe();
     ASSERT_EQ(figure->panels.size(), 3U);
     EXPECT_EQ(figure->columns, 3);
@@ -63,7 +62,7 @@ TEST(Comparison, OfThreeColumnsEveryOtherShowsWhatItDiffersFromTheReferenceBy) {
     EXPECT_EQ(shown_map(*figure, from).scale.low, 0.0F);
     EXPECT_EQ(figure->panels[from].color_bar_label, "attention weight");
     EXPECT_EQ(figure->panels[last].color_bar_label, "difference of attention weight");
-    const auto data = attention().data(input);
+    const auto data = view_of("attention").data(input);
     ASSERT_TRUE(data.ok()) << data.error().describe();
     const auto cell = static_cast<std::size_t>(9 * input.columns[0].trace->length() + 4);
     EXPECT_NEAR(static_cast<double>(data->values[cell]), weight(input, first, 9, 4) - weight(input, from, 9, 4), 1e-6);
@@ -74,7 +73,7 @@ TEST(Comparison, OfTwoColumnsTheFirstMayBeTheReference) {
   ViewInput input = input_of_slopes({0.2, 0.5});
   input.difference = true;
   input.reference = 0;
-  const auto figure = attention().figure(input);
+  const auto figure = view_of("attention").figure(input);
   ASSERT_TRUE(figure.ok()) << figure.error().describe();
   ASSERT_EQ(figure->panels.size(), 3U);
   EXPECT_EQ(figure->panels[2].title, "b − a");
@@ -84,8 +83,8 @@ TEST(Comparison, OfTwoColumnsTheFirstMayBeTheReference) {
   hit.panel = 2;
   hit.x = 4.5;
   hit.y = 9.5;
-  EXPECT_EQ(attention().pick(input, hit).column, 1);
-  EXPECT_EQ(attention().places(input, attention().pick(input, hit)).size(), 3U);
+  EXPECT_EQ(view_of("attention").pick(input, hit).column, 1);
+  EXPECT_EQ(view_of("attention").places(input, view_of("attention").pick(input, hit)).size(), 3U);
 }
 
 TEST(Comparison, UnlinkedColumnsShowTheirOwnHead) {
@@ -93,17 +92,17 @@ TEST(Comparison, UnlinkedColumnsShowTheirOwnHead) {
   input.layer = 1;
   input.head = 2;
   input.columns[1].own = HeadRef{0, 3};
-  auto figure = attention().figure(input);
+  auto figure = view_of("attention").figure(input);
   ASSERT_TRUE(figure.ok()) << figure.error().describe();
   EXPECT_EQ(figure->panels[0].title, "a · layer 1, head 2");
   EXPECT_EQ(figure->panels[1].title, "b ⚮ layer 0, head 3");
   EXPECT_NEAR(static_cast<double>(shown_map(*figure, 1).field->at(9, 4)), weight(input, 1, 9, 4), 1e-6);
   input.layer = 2;  // the others move on
-  figure = attention().figure(input);
+  figure = view_of("attention").figure(input);
   EXPECT_EQ(figure->panels[0].title, "a · layer 2, head 2");
   EXPECT_EQ(figure->panels[1].title, "b ⚮ layer 0, head 3");
   input.columns[1].own->layer = 9;
-  EXPECT_EQ(attention().figure(input).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(view_of("attention").figure(input).error().code, ErrorCode::kUsage);
 }
 
 Field field_of(std::vector<float> values, std::int64_t columns) {
@@ -134,7 +133,7 @@ TEST(Comparison, APinnedQuerysRowHasItsOwnNumbers) {
   ViewInput input = input_of_slopes({0.2, 0.5});
   input.difference = true;
   input.query = 9;
-  const auto figure = attention().figure(input);
+  const auto figure = view_of("attention").figure(input);
   ASSERT_TRUE(figure.ok()) << figure.error().describe();
   double absolute = 0;
   for (std::int64_t j = 0; j <= 9; ++j) {

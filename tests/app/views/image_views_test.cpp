@@ -12,6 +12,7 @@
 #include "app/views/view.h"
 #include "core/base/numbers.h"
 #include "tests/support/fake_model.h"
+#include "tests/support/fake_views.h"
 
 namespace locus::views {
 namespace {
@@ -20,37 +21,16 @@ constexpr std::int64_t kRows = 3;
 constexpr std::int64_t kColumns = 5;
 constexpr std::int64_t kPrefix = 3;  // class token and two registers
 
-ViewInput image_input() {
-  test::FakeShape shape;
-  shape.rows = kRows;
-  shape.columns = kColumns;
-  shape.registers = 2;
-  ViewInput input;
-  input.columns.push_back(
-      {"fake", std::make_shared<test::FakeModel>(shape), std::make_shared<test::FakeTrace>(shape, "")});
-  return input;
-}
+using namespace test_views;
 
-ViewInput text_input(const std::string& text) {
+// With a model, as image models have one.
+ViewInput fake_open_text(const std::string& text) {
   test::FakeShape shape;
   shape.gates = true;
   ViewInput input;
   input.columns.push_back(
       {"fake", std::make_shared<test::FakeModel>(shape), std::make_shared<test::FakeTrace>(shape, text)});
   return input;
-}
-
-const test::FakeTrace& fake(const ViewInput& input) {
-  return static_cast<const test::FakeTrace&>(*input.columns[0].trace);
-}
-
-const View& view_of(const std::string& name) {
-  return **find_view(name);
-}
-
-// |a − b| ≤ 1e-5·(1 + |b|)
-void expect_near(float a, double b) {
-  EXPECT_LE(std::abs(static_cast<double>(a) - b), 1e-5 * (1 + std::abs(b))) << a << " and " << b;
 }
 
 figure::Hit hit_at(std::size_t panel, double x, double y) {
@@ -62,15 +42,15 @@ figure::Hit hit_at(std::size_t panel, double x, double y) {
 }
 
 TEST(ImageViews, PatchesAreTheQuerysRowWithoutClassTokenAndRegisters) {
-  ViewInput input = image_input();
+  ViewInput input = fake_image();
   for (const std::int64_t query : {kNone, kPrefix + 7}) {
     input.query = query;
     const auto data = view_of("attention-image").data(input);
     ASSERT_TRUE(data.ok()) << data.error().describe();
     ASSERT_EQ(data->shape, (std::vector<std::int64_t>{kRows, kColumns}));
     for (std::int64_t n = 0; n < kRows * kColumns; ++n) {
-      expect_near(data->values[static_cast<std::size_t>(n)],
-                  fake(input).weight(0, 0, query == kNone ? 0 : query, kPrefix + n));
+      expect_close(data->values[static_cast<std::size_t>(n)],
+                   fake(input).weight(0, 0, query == kNone ? 0 : query, kPrefix + n));
     }
   }
   input.layer = kAll;
@@ -78,12 +58,12 @@ TEST(ImageViews, PatchesAreTheQuerysRowWithoutClassTokenAndRegisters) {
   const auto all = view_of("attention-image").data(input);
   ASSERT_TRUE(all.ok()) << all.error().describe();
   ASSERT_EQ(all->shape, (std::vector<std::int64_t>{3, 4, kRows, kColumns}));
-  expect_near(all->values[static_cast<std::size_t>((2 * 4 + 3) * 15 + 4)],
-              fake(input).weight(2, 3, kPrefix + 7, kPrefix + 4));
+  expect_close(all->values[static_cast<std::size_t>((2 * 4 + 3) * 15 + 4)],
+               fake(input).weight(2, 3, kPrefix + 7, kPrefix + 4));
 }
 
 TEST(ImageViews, TheImageLiesUnderTheWholeGridAndTheQueryIsFramed) {
-  ViewInput input = image_input();
+  ViewInput input = fake_image();
   input.query = kPrefix + 7;  // row 1, column 2
   const auto figure = view_of("attention-image").figure(input);
   ASSERT_TRUE(figure.ok()) << figure.error().describe();
@@ -103,7 +83,7 @@ TEST(ImageViews, TheImageLiesUnderTheWholeGridAndTheQueryIsFramed) {
 }
 
 TEST(ImageViews, AClickOnAPatchMakesItTheQuery) {
-  ViewInput input = image_input();
+  ViewInput input = fake_image();
   const Selection picked = view_of("attention-image").pick(input, hit_at(0, 4.5, 2.1));
   EXPECT_EQ(picked.query, kPrefix + 14);
   EXPECT_FALSE(view_of("attention-image").pick(input, hit_at(0, 5.5, 2.1)).query.has_value());
@@ -117,14 +97,14 @@ TEST(ImageViews, AClickOnAPatchMakesItTheQuery) {
 }
 
 TEST(ImageViews, AnchorsAgainstTheGrid) {
-  ViewInput input = image_input();
+  ViewInput input = fake_image();
   input.options.set("anchors", std::string("0,0 2,3"));
   const auto data = view_of("pe-dot-product-2d").data(input);
   ASSERT_TRUE(data.ok()) << data.error().describe();
   ASSERT_EQ(data->shape, (std::vector<std::int64_t>{2, kRows, kColumns}));
   for (std::int64_t n = 0; n < kRows * kColumns; ++n) {
-    expect_near(data->values[static_cast<std::size_t>(n)], std::cos(static_cast<double>(n) / 10));
-    expect_near(data->values[static_cast<std::size_t>(15 + n)], std::cos(static_cast<double>(13 - n) / 10));
+    expect_close(data->values[static_cast<std::size_t>(n)], std::cos(static_cast<double>(n) / 10));
+    expect_close(data->values[static_cast<std::size_t>(15 + n)], std::cos(static_cast<double>(13 - n) / 10));
   }
   const Selection moved = view_of("pe-dot-product-2d").pick(input, hit_at(1, 4.2, 1.2));
   ASSERT_TRUE(moved.option.has_value());
@@ -147,7 +127,7 @@ TEST(ImageViews, CentredAnchorsAreComparedWithoutTheMeanState) {
     }
     return value;
   };
-  ViewInput input = image_input();
+  ViewInput input = fake_image();
   input.layer = 2;  // where all states have a part in common
   input.options.set("anchors", std::string("0,0 2,3"));
   input.options.set("centred", true);
@@ -163,7 +143,7 @@ TEST(ImageViews, CentredAnchorsAreComparedWithoutTheMeanState) {
         const std::int64_t a = anchors[anchor];
         const double expected = centred(a, n) / (cosine ? std::sqrt(centred(a, a) * centred(n, n)) : 1);
         const float value = data->values[anchor * kCount + static_cast<std::size_t>(n)];
-        expect_near(value, expected);
+        expect_close(value, expected);
         EXPECT_EQ(map.field->values[static_cast<std::size_t>(n)], value);
       }
       EXPECT_EQ(figure->panels.back().color_bar_label, cosine ? "centred cosine" : "⟨e − ē, eₐ − ē⟩");
@@ -173,7 +153,7 @@ TEST(ImageViews, CentredAnchorsAreComparedWithoutTheMeanState) {
 
 // Two checkpoints whose states differ by a factor of 5: in a shared range the weaker is almost one colour.
 TEST(ImageViews, ARowOfAnchorsMayHaveItsOwnColours) {
-  ViewInput input = image_input();
+  ViewInput input = fake_image();
   test::FakeShape shape;
   shape.rows = kRows;
   shape.columns = kColumns;
@@ -205,23 +185,23 @@ TEST(ImageViews, ARowOfAnchorsMayHaveItsOwnColours) {
 }
 
 TEST(ImageViews, AnotherSideComesFromTheModelsEncoding) {
-  ViewInput input = image_input();
+  ViewInput input = fake_image();
   input.options.set("anchors", std::string("6,6"));
   input.options.set("side", std::int64_t{7});
   const auto data = view_of("pe-dot-product-2d").data(input);
   ASSERT_TRUE(data.ok()) << data.error().describe();
   ASSERT_EQ(data->shape, (std::vector<std::int64_t>{1, 7, 7}));
-  expect_near(data->values[3], std::cos(45.0 / 10));
+  expect_close(data->values[3], std::cos(45.0 / 10));
 }
 
 TEST(ImageViews, DotProductsOfAnyLengthAndBase) {
-  ViewInput input = text_input("twelve bytes");
+  ViewInput input = fake_open_text("twelve bytes");
   input.options.set("length", std::int64_t{40});
   input.options.set("base", 500.0);
   const auto data = view_of("pe-dot-product").data(input);
   ASSERT_TRUE(data.ok()) << data.error().describe();
   ASSERT_EQ(data->shape, (std::vector<std::int64_t>{40, 40}));
-  expect_near(data->values[35 * 40 + 5], std::cos(30 * 1000.0 / 500));
+  expect_close(data->values[35 * 40 + 5], std::cos(30 * 1000.0 / 500));
   const auto figure = view_of("pe-dot-product").figure(input);
   ASSERT_TRUE(figure.ok()) << figure.error().describe();
   EXPECT_EQ(figure->panels[0].x.view.high, 40);
@@ -233,7 +213,7 @@ TEST(ImageViews, DotProductsOfAnyLengthAndBase) {
 }
 
 TEST(ImageViews, TheStripShowsDistanceGatePositionAndAttention) {
-  ViewInput input = text_input("one two. three four.");
+  ViewInput input = fake_open_text("one two. three four.");
   input.query = 10;
   input.options.set("strip", std::int64_t{4});
   const auto figure = view_of("positions").figure(input);
@@ -247,10 +227,10 @@ TEST(ImageViews, TheStripShowsDistanceGatePositionAndAttention) {
   const double largest_weight = std::max({fake(input).weight(0, 0, 10, 7), fake(input).weight(0, 0, 10, 8),
                                           fake(input).weight(0, 0, 10, 9), fake(input).weight(0, 0, 10, 10)});
   for (std::int64_t c = 0; c < 4; ++c) {
-    expect_near(strip.field->at(0, c), (3.0 - static_cast<double>(c)) / 3);
-    expect_near(strip.field->at(1, c), fake(input).gate(10, 7 + c) / largest_gate);
-    expect_near(strip.field->at(2, c), fake(input).position(10, 7 + c) / fake(input).position(10, 7));
-    expect_near(strip.field->at(3, c), fake(input).weight(0, 0, 10, 7 + c) / largest_weight);
+    expect_close(strip.field->at(0, c), (3.0 - static_cast<double>(c)) / 3);
+    expect_close(strip.field->at(1, c), fake(input).gate(10, 7 + c) / largest_gate);
+    expect_close(strip.field->at(2, c), fake(input).position(10, 7 + c) / fake(input).position(10, 7));
+    expect_close(strip.field->at(3, c), fake(input).weight(0, 0, 10, 7 + c) / largest_weight);
   }
   EXPECT_EQ(strip.texts->front(), "3");
   EXPECT_FALSE(figure->panels[1].follows_camera);
@@ -258,7 +238,7 @@ TEST(ImageViews, TheStripShowsDistanceGatePositionAndAttention) {
 }
 
 TEST(ImageViews, GatesOfMarkedTokensAreComparedWithTheOthers) {
-  ViewInput input = text_input("a é. b");
+  ViewInput input = fake_open_text("a é. b");
   input.options.set("boundary", std::string(".\\s"));
   const auto figure = view_of("gates").figure(input);
   ASSERT_TRUE(figure.ok()) << figure.error().describe();
@@ -280,7 +260,7 @@ TEST(ImageViews, GatesOfMarkedTokensAreComparedWithTheOthers) {
 }
 
 TEST(ImageViews, SeveralQueriesStandBelowEachOther) {
-  ViewInput input = text_input("one two three");
+  ViewInput input = fake_open_text("one two three");
   input.options.set("queries", std::string("4 9"));
   const auto figure = view_of("attention-text").figure(input);
   ASSERT_TRUE(figure.ok()) << figure.error().describe();
@@ -289,8 +269,8 @@ TEST(ImageViews, SeveralQueriesStandBelowEachOther) {
   const auto data = view_of("attention-text").data(input);
   ASSERT_TRUE(data.ok());
   ASSERT_EQ(data->shape, (std::vector<std::int64_t>{13, 3}));
-  expect_near(data->values[3 * 2 + 1], fake(input).weight(0, 0, 4, 2));
-  expect_near(data->values[3 * 2 + 2], fake(input).weight(0, 0, 9, 2));
+  expect_close(data->values[3 * 2 + 1], fake(input).weight(0, 0, 4, 2));
+  expect_close(data->values[3 * 2 + 2], fake(input).weight(0, 0, 9, 2));
   input.options.set("keep", true);
   figure::Hit hit;
   hit.token = 4;
@@ -298,7 +278,7 @@ TEST(ImageViews, SeveralQueriesStandBelowEachOther) {
 }
 
 TEST(ImageViews, ColumnsOfOtherTokenizersAreAlignedByTheText) {
-  ViewInput input = text_input("one two three");
+  ViewInput input = fake_open_text("one two three");
   test::FakeShape pairs;
   pairs.bytes_per_token = 2;
   input.columns.push_back({"pairs", nullptr, std::make_shared<test::FakeTrace>(pairs, "one two three")});
@@ -343,7 +323,7 @@ TEST(ImageViews, ThePatchInTheMiddleAsksWhereThereIsNoClassToken) {
    private:
     models::ImageGrid bare_{kRows, kColumns, 0, 2};
   };
-  ViewInput input = image_input();
+  ViewInput input = fake_image();
   EXPECT_EQ(patch_query(input, input.columns[0]), 0);
   test::FakeShape shape;
   shape.rows = kRows;
@@ -354,7 +334,7 @@ TEST(ImageViews, ThePatchInTheMiddleAsksWhereThereIsNoClassToken) {
 }
 
 TEST(ImageViews, TheStripSaysHowManyPositionsEndAtTheLargest) {
-  ViewInput input = text_input("The quick brown fox jumps");
+  ViewInput input = fake_open_text("The quick brown fox jumps");
   test::FakeShape shape;
   shape.gates = true;
   shape.p_max = 5;

@@ -8,14 +8,17 @@
 #include "app/views/view.h"
 #include "app/workbench/studio/cell_values.h"
 #include "models/api/model.h"
+#include "tests/support/exported_views.h"
 #include "tests/support/paths.h"
 
 namespace locus::views {
 namespace {
 
+using test_views::view_of;
+
 constexpr std::int64_t kTokens = 20;
 
-ViewInput input_of(const std::string& family) {
+ViewInput run_of(const std::string& family) {
   static const models::OpenOptions defaults;  // a temporary one is a false alarm of GCC 12
   auto model = models::open(test::source_dir() + "/tests/golden/families/" + family, defaults);
   EXPECT_TRUE(model.ok()) << model.error().describe();
@@ -31,10 +34,6 @@ ViewInput input_of(const std::string& family) {
   return input;
 }
 
-const View& attention() {
-  return **find_view("attention");
-}
-
 std::vector<const figure::HeatMap*> heat_maps(const figure::Panel& panel) {
   std::vector<const figure::HeatMap*> maps;
   for (const figure::Layer& layer : panel.layers) {
@@ -46,10 +45,10 @@ std::vector<const figure::HeatMap*> heat_maps(const figure::Panel& panel) {
 }
 
 TEST(SinkView, TheSinkStandsLeftOfKeyZero) {
-  ViewInput input = input_of("gpt_oss");
+  ViewInput input = run_of("gpt_oss");
   for (const std::int64_t head : {std::int64_t{2}, kMean}) {
     input.head = head;
-    const auto figure = attention().figure(input);
+    const auto figure = view_of("attention").figure(input);
     ASSERT_TRUE(figure.ok()) << figure.error().describe();
     const figure::Panel& panel = figure->panels.front();
     const auto maps = heat_maps(panel);
@@ -78,29 +77,29 @@ TEST(SinkView, TheSinkStandsLeftOfKeyZero) {
     });
     EXPECT_NE(named, panel.layers.end());
     EXPECT_NE(panel.note.find("left of key 0: the sink"), std::string::npos) << panel.note;
-    EXPECT_EQ(attention().home(input)->x.low, -1);
+    EXPECT_EQ(view_of("attention").home(input)->x.low, -1);
   }
-  const auto data = attention().data(input);
+  const auto data = view_of("attention").data(input);
   ASSERT_TRUE(data.ok());
   EXPECT_EQ(data->shape, (std::vector<std::int64_t>{kTokens, kTokens}));
 }
 
 TEST(SinkView, OnlyWeightsOfLayersWithASinkHaveIt) {
-  ViewInput input = input_of("gpt_oss");
+  ViewInput input = run_of("gpt_oss");
   input.quantity = models::Quantity::kLogit;
-  const auto logits = attention().figure(input);
+  const auto logits = view_of("attention").figure(input);
   ASSERT_TRUE(logits.ok());
   EXPECT_EQ(heat_maps(logits->panels.front()).size(), 1U);
   EXPECT_EQ(logits->panels.front().x.view.low, 0);
-  const ViewInput plain = input_of("smollm3");
-  const auto figure = attention().figure(plain);
+  const ViewInput plain = run_of("smollm3");
+  const auto figure = view_of("attention").figure(plain);
   ASSERT_TRUE(figure.ok());
   EXPECT_EQ(heat_maps(figure->panels.front()).size(), 1U);
-  EXPECT_EQ(attention().home(plain)->x.low, 0);
+  EXPECT_EQ(view_of("attention").home(plain)->x.low, 0);
 }
 
 TEST(SinkView, TheInspectorSaysTheSinksWeight) {
-  ViewInput input = input_of("gpt_oss");
+  ViewInput input = run_of("gpt_oss");
   input.head = 1;
   const auto cells = workbench::cell_values(input, 6, 2, {});
   ASSERT_TRUE(cells.ok());
@@ -109,12 +108,12 @@ TEST(SinkView, TheInspectorSaysTheSinksWeight) {
   const auto sink = input.columns.front().trace->sink(0, 1, {6, 7});
   ASSERT_TRUE(values.back().value.has_value());
   EXPECT_EQ(*values.back().value, sink->values.front());
-  const auto none = workbench::cell_values(input_of("smollm3"), 6, 2, {});
+  const auto none = workbench::cell_values(run_of("smollm3"), 6, 2, {});
   EXPECT_FALSE(none->front().values.back().value.has_value());
 }
 
 TEST(SinkView, DebertasPartsAreInTheInspectorAndTheMap) {
-  ViewInput input = input_of("deberta-v2");
+  ViewInput input = run_of("deberta-v2");
   const auto cells = workbench::cell_values(input, 3, 9, {});
   ASSERT_TRUE(cells.ok());
   const auto& values = cells->front().values;
@@ -124,12 +123,12 @@ TEST(SinkView, DebertasPartsAreInTheInspectorAndTheMap) {
   EXPECT_NEAR(value(6) + value(7), value(1), 1e-5);             // the contribution
   for (const models::Quantity quantity : {models::Quantity::kC2p, models::Quantity::kP2c}) {
     input.quantity = quantity;
-    const auto figure = attention().figure(input);
+    const auto figure = view_of("attention").figure(input);
     ASSERT_TRUE(figure.ok()) << figure.error().describe();
     EXPECT_EQ(heat_maps(figure->panels.front()).front()->scale.colormap, "vik");
   }
-  input.columns = input_of("qwen3").columns;
-  EXPECT_EQ(attention().figure(input).error().code, ErrorCode::kUnsupported);
+  input.columns = run_of("qwen3").columns;
+  EXPECT_EQ(view_of("attention").figure(input).error().code, ErrorCode::kUnsupported);
 }
 
 }  // namespace

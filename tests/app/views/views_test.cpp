@@ -16,48 +16,12 @@
 #include "core/base/atomic_file.h"
 #include "tests/support/bundled.h"
 #include "tests/support/fake_model.h"
+#include "tests/support/fake_views.h"
 
 namespace locus::views {
 namespace {
 
-constexpr const char* kText = "one two three. four five six seven";
-
-ViewInput text_input(const std::string& text = kText, bool gates = true) {
-  test::FakeShape shape;
-  shape.gates = gates;
-  ViewInput input;
-  input.columns.push_back({"fake", nullptr, std::make_shared<test::FakeTrace>(shape, text)});
-  return input;
-}
-
-// A grid of 3 × 5 patches behind a class token and two registers.
-ViewInput image_input() {
-  test::FakeShape shape;
-  shape.rows = 3;
-  shape.columns = 5;
-  shape.registers = 2;
-  ViewInput input;
-  input.columns.push_back(
-      {"fake", std::make_shared<test::FakeModel>(shape), std::make_shared<test::FakeTrace>(shape, "")});
-  return input;
-}
-
-const test::FakeTrace& fake(const ViewInput& input, std::size_t column = 0) {
-  return static_cast<const test::FakeTrace&>(*input.columns[column].trace);
-}
-
-const View& view_of(const std::string& name) {
-  return **find_view(name);
-}
-
-// |a − b| ≤ 1e-5·(1 + |b|), or both NaN.
-void expect_near(double a, double b) {
-  if (std::isnan(b)) {
-    EXPECT_TRUE(std::isnan(a));
-    return;
-  }
-  EXPECT_LE(std::abs(a - b), 1e-5 * (1 + std::abs(b))) << a << " and " << b;
-}
+using namespace test_views;
 
 TEST(Views, NamesAreUniqueAndEveryViewExplainsItself) {
   std::set<std::string> names;
@@ -75,17 +39,18 @@ TEST(Views, NamesAreUniqueAndEveryViewExplainsItself) {
 ViewInput input_for(const View& view) {
   ViewInput real;
   for (const double base : {10000.0, 500.0}) {
-    real.columns.push_back(test::column_of(test::bundled("text-rope", base), kText, "base " + std::to_string(base)));
+    real.columns.push_back(
+        test::column_of(test::bundled("text-rope", base), kSentences, "base " + std::to_string(base)));
   }
   if (view.info().name == "task-accuracy") {
     real.columns.pop_back();  // nothing is recorded with that base
   }
-  return view.available(real.columns[0]).ok() ? real : text_input();
+  return view.available(real.columns[0]).ok() ? real : fake_text();
 }
 
 TEST(Views, EveryViewDrawsAndExportsWhatItShows) {
   for (const View* view : views()) {
-    const ViewInput input = view->info().needs_image ? image_input() : input_for(*view);
+    const ViewInput input = view->info().needs_image ? fake_image() : input_for(*view);
     const auto figure = view->figure(input);
     ASSERT_TRUE(figure.ok()) << view->info().name << ": " << figure.error().describe();
     EXPECT_FALSE(figure->panels.empty()) << view->info().name;
@@ -102,18 +67,18 @@ TEST(Views, EveryViewDrawsAndExportsWhatItShows) {
 
 TEST(Views, TracesThatKeepNoQueriesAndKeysAreRefusedByName) {
   for (const char* const name : {"distance-bias", "heads"}) {
-    const auto figure = view_of(name).figure(text_input());
+    const auto figure = view_of(name).figure(fake_text());
     ASSERT_FALSE(figure.ok()) << name;
     EXPECT_EQ(figure.error().code, ErrorCode::kUnsupported);
     EXPECT_NE(figure.error().describe().find("fake"), std::string::npos);
   }
   for (const char* const name : {"shift-stability", "length-curve"}) {
-    EXPECT_EQ(view_of(name).available(text_input().columns[0]).error().code, ErrorCode::kUnsupported) << name;
+    EXPECT_EQ(view_of(name).available(fake_text().columns[0]).error().code, ErrorCode::kUnsupported) << name;
   }
 }
 
 TEST(Views, AttentionDataIsTheTracesMap) {
-  ViewInput input = text_input();
+  ViewInput input = fake_text();
   const std::int64_t length = fake(input).length();
   input.layer = kAll;
   input.head = kAll;
@@ -125,7 +90,7 @@ TEST(Views, AttentionDataIsTheTracesMap) {
       for (std::int64_t i = 0; i < length; i += 3) {
         for (std::int64_t j = 0; j < length; ++j) {
           const auto index = static_cast<std::size_t>(((layer * 4 + head) * length + i) * length + j);
-          expect_near(static_cast<double>(data->values[index]), fake(input).weight(layer, head, i, j));
+          expect_close(static_cast<double>(data->values[index]), fake(input).weight(layer, head, i, j));
         }
       }
     }
@@ -133,29 +98,29 @@ TEST(Views, AttentionDataIsTheTracesMap) {
 }
 
 TEST(Views, AttentionMasksTheFutureAndKeepsZeroOnTop) {
-  const ViewInput input = text_input();
+  const ViewInput input = fake_text();
   const auto figure = view_of("attention").figure(input);
   ASSERT_TRUE(figure.ok());
   const figure::Panel& panel = figure->panels.front();
   EXPECT_GT(panel.y.view.low, panel.y.view.high);
   const Field& field = *std::get<figure::HeatMap>(panel.layers.front()).field;
   EXPECT_TRUE(std::isnan(field.at(3, 4)));
-  expect_near(static_cast<double>(field.at(4, 3)), fake(input).weight(0, 0, 4, 3));
+  expect_close(static_cast<double>(field.at(4, 3)), fake(input).weight(0, 0, 4, 3));
 }
 
 TEST(Views, DifferenceIsFirstMinusSecond) {
-  ViewInput input = text_input();
+  ViewInput input = fake_text();
   test::FakeShape other;
   other.slope = 0.5;
-  input.columns.push_back({"other", nullptr, std::make_shared<test::FakeTrace>(other, kText)});
+  input.columns.push_back({"other", nullptr, std::make_shared<test::FakeTrace>(other, kSentences)});
   input.difference = true;
   const auto data = view_of("attention").data(input);
   ASSERT_TRUE(data.ok());
   const std::int64_t length = fake(input).length();
   for (std::int64_t i = 0; i < length; ++i) {
     const auto index = static_cast<std::size_t>(i * length + i / 2);
-    expect_near(static_cast<double>(data->values[index]),
-                fake(input, 0).weight(0, 0, i, i / 2) - fake(input, 1).weight(0, 0, i, i / 2));
+    expect_close(static_cast<double>(data->values[index]),
+                 fake(input, 0).weight(0, 0, i, i / 2) - fake(input, 1).weight(0, 0, i, i / 2));
   }
   const auto figure = view_of("attention").figure(input);
   ASSERT_TRUE(figure.ok());
@@ -166,11 +131,11 @@ TEST(Views, DifferenceIsFirstMinusSecond) {
 
 // The second run has tokens of two bytes: half of each of its weights stands for either byte.
 TEST(Views, DifferenceOfOtherTokensIsAlignedByText) {
-  ViewInput input = text_input();
+  ViewInput input = fake_text();
   test::FakeShape other;
   other.slope = 0.5;
   other.bytes_per_token = 2;
-  input.columns.push_back({"pairs", nullptr, std::make_shared<test::FakeTrace>(other, kText)});
+  input.columns.push_back({"pairs", nullptr, std::make_shared<test::FakeTrace>(other, kSentences)});
   input.difference = true;
   const auto data = view_of("attention").data(input);
   ASSERT_TRUE(data.ok()) << data.error().describe();
@@ -179,8 +144,8 @@ TEST(Views, DifferenceOfOtherTokensIsAlignedByText) {
   for (std::int64_t i = 0; i < length; ++i) {
     for (std::int64_t j = 0; j <= i; ++j) {
       const double second = fake(input, 1).weight(0, 0, i / 2, j / 2) / 2;
-      expect_near(static_cast<double>(data->values[static_cast<std::size_t>(i * length + j)]),
-                  fake(input, 0).weight(0, 0, i, j) - second);
+      expect_close(static_cast<double>(data->values[static_cast<std::size_t>(i * length + j)]),
+                   fake(input, 0).weight(0, 0, i, j) - second);
     }
   }
   const auto figure = view_of("attention").figure(input);
@@ -188,18 +153,18 @@ TEST(Views, DifferenceOfOtherTokensIsAlignedByText) {
   ASSERT_EQ(figure->panels.size(), 3U);
   EXPECT_NE(figure->panels[2].note.find("aligned by text"), std::string::npos) << figure->panels[2].note;
   const Field& shown = *std::get<figure::HeatMap>(figure->panels[2].layers.front()).field;
-  expect_near(static_cast<double>(shown.at(9, 4)),
-              static_cast<double>(data->values[static_cast<std::size_t>(9 * length + 4)]));
+  expect_close(static_cast<double>(shown.at(9, 4)),
+               static_cast<double>(data->values[static_cast<std::size_t>(9 * length + 4)]));
 
   input.quantity = models::Quantity::kLogit;  // no shares of a whole: a byte's value is that of its pair
   const auto logits = view_of("attention").data(input);
   ASSERT_TRUE(logits.ok());
-  expect_near(static_cast<double>(logits->values[static_cast<std::size_t>(9 * length + 4)]),
-              fake(input, 0).logit(0, 0, 9, 4) - fake(input, 1).logit(0, 0, 4, 2));
+  expect_close(static_cast<double>(logits->values[static_cast<std::size_t>(9 * length + 4)]),
+               fake(input, 0).logit(0, 0, 9, 4) - fake(input, 1).logit(0, 0, 4, 2));
 }
 
 TEST(Views, WithoutATextInCommonTheDifferenceSaysWhy) {
-  ViewInput input = text_input();
+  ViewInput input = fake_text();
   input.columns.push_back({"other", nullptr, std::make_shared<test::FakeTrace>(test::FakeShape{}, "short")});
   input.difference = true;
   const auto figure = view_of("attention").figure(input);
@@ -210,8 +175,8 @@ TEST(Views, WithoutATextInCommonTheDifferenceSaysWhy) {
 }
 
 TEST(Views, PartnersGiveEveryColumnItsOwnHead) {
-  ViewInput input = text_input();
-  input.columns.push_back({"other", nullptr, std::make_shared<test::FakeTrace>(test::FakeShape{}, kText)});
+  ViewInput input = fake_text();
+  input.columns.push_back({"other", nullptr, std::make_shared<test::FakeTrace>(test::FakeShape{}, kSentences)});
   input.layer = 1;
   input.head = 2;
   input.partners = {{1, 2}, {0, 3}};
@@ -220,7 +185,7 @@ TEST(Views, PartnersGiveEveryColumnItsOwnHead) {
   EXPECT_EQ(figure->panels[0].title, "fake · layer 1, head 2");
   EXPECT_EQ(figure->panels[1].title, "other · layer 0, head 3");
   const Field& second = *std::get<figure::HeatMap>(figure->panels[1].layers.front()).field;
-  expect_near(static_cast<double>(second.at(9, 4)), fake(input, 1).weight(0, 3, 9, 4));
+  expect_close(static_cast<double>(second.at(9, 4)), fake(input, 1).weight(0, 3, 9, 4));
   input.head = 1;  // another head than the pair's: the partners are of no concern
   EXPECT_EQ(view_of("attention").figure(input)->panels[1].title, "other · layer 1, head 1");
   input.head = 2;
@@ -229,8 +194,8 @@ TEST(Views, PartnersGiveEveryColumnItsOwnHead) {
 }
 
 TEST(Views, EveryLayerOfTheDotProductStandsSideBySide) {
-  ViewInput input = text_input();
-  input.columns.push_back({"other", nullptr, std::make_shared<test::FakeTrace>(test::FakeShape{}, kText)});
+  ViewInput input = fake_text();
+  input.columns.push_back({"other", nullptr, std::make_shared<test::FakeTrace>(test::FakeShape{}, kSentences)});
   input.options = {{"layers", true}};
   const View& view = view_of("pe-dot-product");
   const auto figure = view.figure(input);
@@ -238,7 +203,7 @@ TEST(Views, EveryLayerOfTheDotProductStandsSideBySide) {
   ASSERT_EQ(figure->panels.size(), 6U);
   EXPECT_EQ(figure->columns, 3);
   const auto& last = std::get<figure::HeatMap>(figure->panels[5].layers.front());
-  expect_near(static_cast<double>(last.field->at(9, 4)), std::cos(0.5) + 0.02);
+  expect_close(static_cast<double>(last.field->at(9, 4)), std::cos(0.5) + 0.02);
   const auto& first = std::get<figure::HeatMap>(figure->panels[0].layers.front());
   EXPECT_EQ(first.scale.high, last.scale.high);  // one range for all
   EXPECT_EQ(last.scale.high, 1.02F);
@@ -256,7 +221,7 @@ TEST(Views, EveryLayerOfTheDotProductStandsSideBySide) {
 }
 
 TEST(Views, LongMapsAreReducedToTheScreenExactly) {
-  ViewInput input = text_input(std::string(300, 'x'));
+  ViewInput input = fake_text(std::string(300, 'x'));
   input.width_px = 100;
   input.height_px = 100;
   const auto figure = view_of("attention").figure(input);
@@ -270,11 +235,11 @@ TEST(Views, LongMapsAreReducedToTheScreenExactly) {
       largest = std::max(largest, fake(input).weight(0, 0, i, j));
     }
   }
-  expect_near(static_cast<double>(map.field->at(50, 49)), largest);
+  expect_close(static_cast<double>(map.field->at(50, 49)), largest);
 }
 
 TEST(Views, ZoomedMapsCoverTheCamera) {
-  ViewInput input = text_input(std::string(300, 'x'));
+  ViewInput input = fake_text(std::string(300, 'x'));
   input.width_px = 50;
   input.height_px = 50;
   input.camera = Camera{{100, 120}, {140, 120}};
@@ -286,39 +251,39 @@ TEST(Views, ZoomedMapsCoverTheCamera) {
   EXPECT_DOUBLE_EQ(field.column_axis.step, 1);  // every cell can be told apart
   const auto row = static_cast<std::int64_t>(130 - field.row_axis.first);
   const auto column = static_cast<std::int64_t>(110 - field.column_axis.first);
-  expect_near(static_cast<double>(field.at(row, column)), fake(input).weight(0, 0, 130, 110));
+  expect_close(static_cast<double>(field.at(row, column)), fake(input).weight(0, 0, 130, 110));
 }
 
 TEST(Views, PositionAttentionHasRowMaximumOne) {
-  const ViewInput input = text_input();
+  const ViewInput input = fake_text();
   const auto data = view_of("position-attention").data(input);
   ASSERT_TRUE(data.ok());
   const std::int64_t length = fake(input).length();
   for (std::int64_t i = 0; i < length; ++i) {
     for (std::int64_t j = 0; j <= i; ++j) {
       // The nearest key has the largest contribution.
-      expect_near(static_cast<double>(data->values[static_cast<std::size_t>(i * length + j)]),
-                  std::exp(fake(input).contribution(0, i, j)));
+      expect_close(static_cast<double>(data->values[static_cast<std::size_t>(i * length + j)]),
+                   std::exp(fake(input).contribution(0, i, j)));
     }
   }
 }
 
 // What the analyses measure needs the queries and keys that a run keeps; the numbers are those of curve_views_test.
 TEST(Views, ATraceWithoutQueriesAndKeysHasNoDistanceProfile) {
-  const auto data = view_of("distance-profile").data(text_input());
+  const auto data = view_of("distance-profile").data(fake_text());
   ASSERT_FALSE(data.ok());
   EXPECT_EQ(data.error().code, ErrorCode::kUnsupported);
 }
 
 TEST(Views, GatesNeedAContextualEncoding) {
-  const ViewInput input = text_input(kText, false);
+  const ViewInput input = fake_text(kSentences, false);
   const auto figure = view_of("gates").figure(input);
   ASSERT_FALSE(figure.ok());
   EXPECT_EQ(figure.error().code, ErrorCode::kUnsupported);
 }
 
 TEST(Views, PickAndPlacesAreInverse) {
-  ViewInput input = text_input();
+  ViewInput input = fake_text();
   figure::Hit hit;
   hit.x = 3.4;
   hit.y = 7.9;
@@ -349,7 +314,7 @@ TEST(Views, OptionsAreCheckedAgainstTheControls) {
 }
 
 TEST(Views, LayersAndHeadsOutOfRangeAreUsageErrors) {
-  ViewInput input = text_input();
+  ViewInput input = fake_text();
   input.layer = 3;
   EXPECT_EQ(view_of("attention").figure(input).error().code, ErrorCode::kUsage);
   input.layer = 0;
@@ -360,7 +325,7 @@ TEST(Views, LayersAndHeadsOutOfRangeAreUsageErrors) {
 }
 
 TEST(Views, TheCacheGivesTheSameFieldForTheSameInputs) {
-  ViewInput input = text_input();
+  ViewInput input = fake_text();
   input.cache = std::make_shared<FieldCache>(1 << 20);
   const auto field_of = [&] {
     return std::get<figure::HeatMap>(view_of("attention").figure(input)->panels.front().layers.front()).field;
@@ -373,7 +338,7 @@ TEST(Views, TheCacheGivesTheSameFieldForTheSameInputs) {
 }
 
 TEST(Views, RowsOfKeptQueriesAreCurvesBelowTheMap) {
-  const auto trace = std::make_shared<test::FakeTrace>(test::FakeShape{}, kText);
+  const auto trace = std::make_shared<test::FakeTrace>(test::FakeShape{}, kSentences);
   ViewInput input;
   input.columns.push_back({"fake", nullptr, trace});
   input.options.set("queries", std::string("5 9"));
@@ -411,7 +376,7 @@ TEST(Views, NpyAndCsvHoldShapeAndValues) {
 // A trace that counts the maps it has computed.
 class CountingTrace final : public test::FakeTrace {
  public:
-  CountingTrace() : FakeTrace({}, kText) {}
+  CountingTrace() : FakeTrace({}, kSentences) {}
   Result<Field> map(const models::MapRequest& request, StopToken stop) const override {
     ++maps;
     return FakeTrace::map(request, std::move(stop));
