@@ -193,7 +193,7 @@ std::string summary_of(const Journal::State& state) {
   }
   const auto shown = std::count_if(session->checkpoints.begin(), session->checkpoints.end(),
                                    [](const session::CheckpointEntry& entry) { return entry.shown; });
-  line += QStringLiteral("  · %1 columns, %2 figures").arg(shown).arg(session->bookmarks.size());
+  line += QStringLiteral("  · columns: %1, figures: %2").arg(shown).arg(session->bookmarks.size());
   return line.toStdString();
 }
 
