@@ -311,7 +311,7 @@ Result<TrainSummary> train(const TrainOptions& options, const OnProgress& on_pro
   try {
     return train_checked(options, on_progress, stop);
   } catch (const std::exception& exception) {
-    Error error = models::error_of(exception);
+    Error error = error_of(exception);
     if (error.code == ErrorCode::kTooLarge) {
       error.message += " for a batch of " + std::to_string(options.batch) + " sequences";
     }

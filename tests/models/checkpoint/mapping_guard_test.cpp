@@ -11,8 +11,8 @@
 #include <string>
 #include <thread>
 
-#include "models/checkpoint/mapped_file.h"
 #include "core/base/guarded.h"
+#include "models/checkpoint/mapped_file.h"
 
 namespace locus::checkpoint {
 namespace {
@@ -49,14 +49,14 @@ TEST_F(MappingGuard, AFileThatShrinksReadsAsZerosAndIsLost) {
     EXPECT_EQ(lost->code, ErrorCode::kBadInput);
     EXPECT_EQ(lost->context, file_.string());
     // What was made meanwhile is refused, whatever it is.
-    const auto refused = models::guarded([]() -> Result<int> { return 7; });
+    const auto refused = guarded([]() -> Result<int> { return 7; });
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().context, file_.string());
-    const Status other = models::guarded([]() -> Status { return usage("first"); });
+    const Status other = guarded([]() -> Status { return usage("first"); });
     EXPECT_EQ(other.error().message, "first");
   }
   EXPECT_FALSE(lost_file()) << "the mapping is gone";
-  EXPECT_TRUE(models::guarded([]() -> Result<int> { return 7; }).ok());
+  EXPECT_TRUE(guarded([]() -> Result<int> { return 7; }).ok());
 }
 
 TEST_F(MappingGuard, OthersAndOtherThreadsReadOn) {
