@@ -6,7 +6,7 @@ namespace locus::models {
 
 Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string& what) {
   LOCUS_TRY(const TraceData* const data, data_of(trace));
-  const LoadedModel* const loaded = model.loaded();
+  const LoadedModel* const loaded = loaded_model_of(model);
   const ModelInfo& info = model.info();
   if (loaded == nullptr || loaded->encoder() != nullptr || (!data->input_ids.defined() && !data->pixels.defined())) {
     return unsupported(what + ": expected a checkpoint of one side that can be run again", info.name);

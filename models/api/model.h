@@ -126,10 +126,6 @@ struct Input {
 };
 
 class Trace;
-class Progressive;    // progressive.h
-class RecordedTrace;  // what this floor records; no other floor sees inside
-class LoadedModel;
-class KeptPace;  // timed_estimate.h
 
 struct RunOptions {
   // What to keep beside tokens and queries/keys: logits hidden attention q k q_content k_content gates positions
@@ -279,6 +275,15 @@ class Trace {
   // are left out of the mean.
   virtual Result<Field> overview(const MapRequest& request, std::int64_t height, std::int64_t width,
                                  Reduction reduction, StopToken stop = {}) const = 0;
+  // Overviews that appear at once and become exact band by band: one exact cell for each pixel of overview(), to be
+  // shown as sampled. Errors: kUnsupported where single cells cannot be had sooner than all of them (stored maps; CoPE
+  // with a network or Shaw's term); those of overview().
+  virtual Result<Field> preview(const MapRequest& request, std::int64_t height, std::int64_t width,
+                                StopToken stop = {}) const;
+  // The pixel rows `band` (empty: all) of overview(): (|band|, width). Errors: those of overview(); kBadInput for a
+  // band that is not within its rows.
+  virtual Result<Field> overview_band(const MapRequest& request, std::int64_t height, std::int64_t width,
+                                      Reduction reduction, Range band, StopToken stop = {}) const;
   // ⟨e_i, e_j⟩ of the state entering `layer`; head kMeanHead averages. kUnsupported where the encoding has none.
   virtual Result<Field> dot_product(std::int64_t layer, std::int64_t head, Range rows, Range columns,
                                     const Similarity& similarity) const = 0;
@@ -290,10 +295,6 @@ class Trace {
   // The share of each query's attention that the layer's sink takes, (|rows|, 1): a learned logit beside the keys', so
   // that rows of the map sum to 1 less this. Errors: kUnsupported for layers without one, and map()'s.
   virtual Result<Field> sink(std::int64_t layer, std::int64_t head, Range rows, StopToken stop = {}) const;
-
-  // This trace, where its overviews appear from sampled cells; where it has the tensors of a run; null otherwise.
-  virtual const Progressive* progressive() const { return nullptr; }
-  virtual const RecordedTrace* recorded() const { return nullptr; }
 };
 
 // ---- positions without a run
@@ -341,8 +342,6 @@ class Model {
   // Reads the weights, unless they are there: run() does it by itself, this one says how far it is. Errors: kTooLarge,
   // kCancelled.
   virtual Status read_weights(const StopToken& /*stop*/, const Progress& /*progress*/) const { return {}; }
-  // Where timed_estimate() keeps what it has measured; null: nowhere.
-  virtual KeptPace* kept_pace() const { return nullptr; }
 
   // What run() would need over this many tokens; `reuse` is not counted on. Nothing is allocated.
   virtual Estimate estimate(std::int64_t length, const RunOptions& options = {}) const;
@@ -365,9 +364,6 @@ class Model {
   // cannot take.
   virtual Result<std::shared_ptr<const PositionTable>> position_table(const PositionRequest& request,
                                                                       std::int64_t layer) const;
-
-  // This model, where it has weights in memory or mapped: what open() gives. Null otherwise.
-  virtual const LoadedModel* loaded() const { return nullptr; }
 };
 
 // Opens a checkpoint folder or file. Headers are read and validated first, then weights. Errors: kBadInput with file,

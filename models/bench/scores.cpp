@@ -14,7 +14,7 @@
 #include "core/analysis/head_statistics.h"
 #include "core/attention/score_field.h"
 #include "core/position/list.h"
-#include "models/api/progressive.h"
+#include "models/api/model.h"
 #include "models/bench/rig.h"
 #include "models/checkpoint/tensor_source.h"
 
@@ -207,7 +207,7 @@ class Scores {
     double weight_ms = 0;
     double tile_ms = 0;
     const auto preview = [&](models::Quantity quantity) {
-      return status_of(trace->progressive()->preview({0, 0, quantity, {}, {}}, kPixels, kPixels));
+      return status_of(trace->preview({0, 0, quantity, {}, {}}, kPixels, kPixels));
     };
     LOCUS_TRY(
         const double megabytes, Rig::peak_megabytes([&]() -> Status {

@@ -53,6 +53,10 @@ std::function<std::string(std::int64_t)> label_of(std::shared_ptr<const text::To
 
 }  // namespace
 
+const LoadedModel* loaded_model_of(const Model& model) {
+  return dynamic_cast<const LoadedModel*>(&model);
+}
+
 ModelInfo shape_info(const transformer::Transformer& model) {
   const transformer::Spec& spec = model.spec();
   const transformer::AttentionSpec& attention = spec.first().attention;
@@ -122,7 +126,7 @@ transformer::LayerRecord record_of(const TraceLayer& layer) {
 
 std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& trace,
                                          const transformer::Transformer& model, const transformer::Batch& batch) {
-  const auto* recorded = trace != nullptr ? trace->recorded() : nullptr;
+  const auto* recorded = trace != nullptr ? recorded_of(*trace) : nullptr;
   // An encoding belongs to one model, so it tells whose trace this is.
   if (recorded == nullptr || recorded->data().layers.empty() || recorded->data().of_model != model.layer_encoding(0) ||
       !batch.ids.defined() || !recorded->data().input_ids.defined() || !recorded->data().edits.empty()) {
@@ -148,7 +152,7 @@ std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& tra
 std::optional<transformer::Below> below_of(const std::shared_ptr<const Trace>& trace,
                                            const transformer::Transformer& model, const transformer::Batch& batch,
                                            const Edits& edits, const RunOptions& options) {
-  const auto* recorded = trace != nullptr ? trace->recorded() : nullptr;
+  const auto* recorded = trace != nullptr ? recorded_of(*trace) : nullptr;
   if (recorded == nullptr || recorded->data().of_model != model.layer_encoding(0) || batch.memory.defined()) {
     return std::nullopt;
   }

@@ -19,6 +19,7 @@
 
 namespace locus::models {
 
+class RecordedTrace;
 struct TraceData;
 
 struct LoadedParts {
@@ -35,6 +36,23 @@ struct LoadedParts {
   OpenOptions options;
 };
 
+// A model's pace, measured once: estimates of the same text agree.
+class KeptPace {
+ public:
+  std::optional<Pace> get() const {
+    const std::lock_guard lock(mutex_);
+    return pace_;
+  }
+  void set(const Pace& pace) {
+    const std::lock_guard lock(mutex_);
+    pace_ = pace;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<Pace> pace_;
+};
+
 class LoadedModel : public Model {
  public:
   explicit LoadedModel(LoadedParts parts) : LoadedModel(std::make_shared<Shared>(std::move(parts)), {}) {}
@@ -43,13 +61,13 @@ class LoadedModel : public Model {
   Status load();
 
   const ModelInfo& info() const override { return parts_.info; }
-  const LoadedModel* loaded() const override { return this; }
   double macs(std::int64_t length) const override;
   Result<std::vector<TokenInfo>> tokenize(const Input& input) const override;
   Result<std::shared_ptr<const Trace>> run(const Input& input, const RunOptions& options, StopToken stop,
                                            const Progress& progress) const override;
   Status read_weights(const StopToken& stop, const Progress& progress) const override;
-  KeptPace* kept_pace() const override { return &shared_->pace; }
+  // Where timed_estimate() keeps what it has measured.
+  KeptPace& kept_pace() const { return shared_->pace; }
   Estimate estimate(std::int64_t length, const RunOptions& options) const override;
   Result<Generation> generate(const Input& input, const GenerateOptions& options, const RunOptions& run_options,
                               StopToken stop, const Progress& progress) const override;
@@ -161,6 +179,9 @@ class LoadedModel : public Model {
   std::vector<std::string>& value_warnings_;
   std::atomic<double>& rate_;
 };
+
+// The model as a LoadedModel, which is what open() gives; null for any other.
+const LoadedModel* loaded_model_of(const Model& model);
 
 // What a model's spec and encodings say of it.
 ModelInfo shape_info(const transformer::Transformer& model);

@@ -121,6 +121,10 @@ std::string layer_text(const ModelInfo& info, std::int64_t layer) {
   return text;
 }
 
+const RecordedTrace* recorded_of(const Trace& trace) {
+  return dynamic_cast<const RecordedTrace*>(&trace);
+}
+
 RecordedTrace::RecordedTrace(TraceData data) : data_(std::move(data)) {
   MemoryCount count;
   count.add(data_.logits);
@@ -221,6 +225,16 @@ Result<Field> RecordedTrace::dot_product(std::int64_t index, std::int64_t head, 
     }
     return dot_product_field(vectors, head, data_.model.heads, rows, columns, similarity);
   });
+}
+
+Result<Field> Trace::preview(const MapRequest& /*request*/, std::int64_t /*height*/, std::int64_t /*width*/,
+                             StopToken /*stop*/) const {
+  return unsupported("this trace has no single cells");
+}
+
+Result<Field> Trace::overview_band(const MapRequest& /*request*/, std::int64_t /*height*/, std::int64_t /*width*/,
+                                   Reduction /*reduction*/, Range /*band*/, StopToken /*stop*/) const {
+  return unsupported("this trace has no bands of an overview");
 }
 
 Result<Field> Trace::sink(std::int64_t layer, std::int64_t /*head*/, Range /*rows*/, StopToken /*stop*/) const {

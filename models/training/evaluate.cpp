@@ -162,11 +162,11 @@ Result<Evaluation> evaluate(const std::filesystem::path& checkpoint, const Evalu
   if (!options.edits.empty()) {
     LOCUS_TRY(model, model->edited(options.edits));
   }
-  const auto* const loaded = model->loaded();
+  const auto* const loaded = models::loaded_model_of(*model);
   if (loaded == nullptr) {
     return internal("open() gave a model that is not a LoadedModel");
   }
-  return models::guarded([&] { return evaluate_opened(*loaded, checkpoint, options, progress, stop); });
+  return guarded([&] { return evaluate_opened(*loaded, checkpoint, options, progress, stop); });
 }
 
 }  // namespace locus::training

@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "models/api/progressive.h"
 #include "models/api/verify.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/trace/is_trace.h"
@@ -126,8 +125,6 @@ TEST(Trace, QueriesAndKeysAloneAreEnough) {
   ASSERT_TRUE(opened.ok()) << opened.error().describe();
   const models::Trace& trace = **opened;
   EXPECT_EQ(trace.length(), kLength);
-  const models::Progressive* progressive = trace.progressive();
-  ASSERT_NE(progressive, nullptr);
   const at::Tensor hidden = at::ones({kLength, kLength}, at::kBool).triu(1);
   for (std::int64_t head = 0; head < 4; ++head) {
     const at::Tensor logits = (at::matmul(query[head], key[head / 2].t()) / 4).masked_fill(hidden, -INFINITY);
@@ -145,7 +142,7 @@ TEST(Trace, QueriesAndKeysAloneAreEnough) {
         }
       };
       const auto map = trace.map(request);
-      const auto sampled = progressive->preview(request, kPixels, kPixels);
+      const auto sampled = trace.preview(request, kPixels, kPixels);
       const auto maximum = trace.overview(request, kPixels, kPixels, Reduction::kMax);
       ASSERT_TRUE(map.ok() && sampled.ok() && maximum.ok());
       for (std::int64_t row = 0; row < kLength; ++row) {
