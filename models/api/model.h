@@ -59,11 +59,9 @@ std::string label_of(const Overrides& overrides);
 
 // What `locus info` prints.
 struct ModelInfo {
-  std::string name;      // the folder's or file's name
-  std::string family;    // gpt2 llama mistral qwen2 gpt_neox bloom bert vit vit-timm rope-vit tape seqpe-gpt2 seqpe-vit
-                         // cope locus
-  std::string encoding;  // of the first of `encodings`
-  Settings encoding_options;
+  std::string name;    // the folder's or file's name
+  std::string family;  // gpt2 llama mistral qwen2 gpt_neox bloom bert vit vit-timm rope-vit tape seqpe-gpt2 seqpe-vit
+                       // cope locus
   std::vector<EncodingUse> encodings;
   std::vector<LayerInfo> layer_info;  // one a layer
   std::int64_t layers = 0;
@@ -79,15 +77,17 @@ struct ModelInfo {
   bool causal = true;
   bool image = false;      // takes an image, not text
   bool tokenizer = false;  // takes text; otherwise ids only
-  bool has_gates = false;  // of any of the encodings, as the next two
-  bool has_dot_product = false;
-  std::string content;  // what "content" means for the first encoding that has one; empty: not offered
-  Overrides overrides;  // what it was opened with instead of what the checkpoint says
+  Overrides overrides;     // what it was opened with instead of what the checkpoint says
   std::vector<std::string> files;
-  std::vector<std::string> missing;
   std::vector<std::string> unexpected;
   std::vector<std::string> warnings;  // a trace's has those of the weights too, which large checkpoints read at a run
 
+  // The first of the encodings; one without a name where a trace file names none.
+  const EncodingUse& first_encoding() const;
+  // Whether any of the encodings has them; what "content" means for the first that offers it, empty: none does.
+  bool has_gates() const;
+  bool has_dot_product() const;
+  std::string content() const;
   // A layer's own encoding; null: none.
   const EncodingUse* encoding_of(std::int64_t layer) const;
   // Whether all layers have the same encoding, window and chunk.

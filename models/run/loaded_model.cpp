@@ -7,6 +7,7 @@
 #include "core/base/guarded.h"
 #include "models/api/threads.h"
 #include "models/edits/run_edits.h"
+#include "models/run/model_info.h"
 #include "models/trace/recorded_trace.h"
 #include "models/transformer/check_numbers.h"
 
@@ -55,36 +56,6 @@ std::function<std::string(std::int64_t)> label_of(std::shared_ptr<const text::To
 
 const LoadedModel* loaded_model_of(const Model& model) {
   return dynamic_cast<const LoadedModel*>(&model);
-}
-
-ModelInfo shape_info(const transformer::Transformer& model) {
-  const transformer::Spec& spec = model.spec();
-  const transformer::AttentionSpec& attention = spec.first().attention;
-  ModelInfo info;
-  for (std::size_t n = 0; n < std::max<std::size_t>(spec.encodings.size(), 1); ++n) {
-    const position::PositionEncoding& encoding = *model.encodings()[n].encoding;
-    const position::Description& what = encoding.description();
-    info.encodings.push_back({what.name, encoding.settings(), what.has_gates, what.has_dot_product, what.content});
-    info.has_gates = info.has_gates || what.has_gates;
-    info.has_dot_product = info.has_dot_product || what.has_dot_product;
-    info.content = info.content.empty() ? what.content : info.content;
-  }
-  info.encoding = info.encodings.front().name;
-  info.encoding_options = info.encodings.front().options;
-  for (const transformer::LayerSpec& layer : spec.layers) {
-    info.layer_info.push_back({spec.encodings.empty() ? 0 : layer.encoding, layer.attention.window,
-                               layer.attention.chunk, layer.attention.soft_cap, layer.attention.sinks});
-  }
-  info.layers = spec.depth();
-  info.heads = attention.heads;
-  info.kv_heads = attention.kv_heads;
-  info.width = spec.width;
-  info.head_width = attention.head_width;
-  info.vocabulary = spec.vocabulary;
-  info.trained_length = spec.trained_length;
-  info.causal = spec.causal;
-  info.image = spec.is_image();
-  return info;
 }
 
 transformer::ObserveOptions observe_options(const RunOptions& options, StopToken stop, const Progress& progress) {
@@ -314,28 +285,15 @@ TraceData LoadedModel::trace_data(const transformer::Transformer& model, Prepare
 std::shared_ptr<const RecordedTrace> LoadedModel::encoder_trace(Prepared prepared,
                                                                 const transformer::Observation& observation) const {
   TraceData data = trace_data(*parts_.encoder, std::move(prepared), observation, parts_.encoder->spec().depth());
-  data.model = shape_info(*parts_.encoder);
-  data.model.name = parts_.info.name;
-  data.model.family = parts_.info.family;
-  data.model.parameters = parts_.info.parameters;
-  data.model.dtype = parts_.info.dtype;
-  data.model.tokenizer = parts_.info.tokenizer;
-  data.model.files = parts_.info.files;
+  data.model = encoder_info(parts_.info, *parts_.encoder);
   return std::make_shared<const RecordedTrace>(std::move(data));
 }
 
 std::shared_ptr<const RecordedTrace> LoadedModel::cross_trace(const TraceData& decoder, const Prepared& read,
                                                               const transformer::Observation& observation) const {
   const transformer::Transformer& model = *parts_.transformer;
-  const transformer::AttentionSpec& attention = *model.spec().first().cross;
   TraceData data;
-  data.model = decoder.model;
-  data.model.warnings.clear();
-  data.model.encoder_layers = 0;
-  set_cross_encoding(data.model);
-  data.model.heads = attention.heads;
-  data.model.kv_heads = attention.kv_heads;
-  data.model.head_width = attention.head_width;
+  data.model = cross_info(decoder.model, *model.spec().first().cross);
   data.tokens = decoder.tokens;
   data.key_tokens = read.tokens;
   data.key_text = read.text;

@@ -183,9 +183,6 @@ class LoadedModel : public Model {
 // The model as a LoadedModel, which is what open() gives; null for any other.
 const LoadedModel* loaded_model_of(const Model& model);
 
-// What a model's spec and encodings say of it.
-ModelInfo shape_info(const transformer::Transformer& model);
-
 // The spec under another base or scaling. Errors: kUnsupported where its encoding has none, kUsage for a scaling that
 // cannot be read.
 Status apply_overrides(const Overrides& overrides, transformer::Spec& spec);

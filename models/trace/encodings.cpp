@@ -78,9 +78,6 @@ Status read_encoding(OpenTrace& trace, json object, const std::vector<std::int64
     used.start = used.encoding->begin(trace.positions, 1);
     known.has_dot_product = used.complete && description.has_dot_product;
   }
-  model.has_gates = model.has_gates || known.has_gates;
-  model.has_dot_product = model.has_dot_product || known.has_dot_product;
-  model.content = model.content.empty() ? known.content : model.content;
   return {};
 }
 
@@ -127,10 +124,6 @@ Status read_encodings(OpenTrace& trace) {
   if (!list.is_null() && !without.empty()) {
     LOCUS_CHECK(read_encoding(trace, json{{"name", "none"}}, without, from));
     trace.data.model.encodings.pop_back();
-  }
-  if (!trace.data.model.encodings.empty()) {
-    trace.data.model.encoding = trace.data.model.encodings.front().name;
-    trace.data.model.encoding_options = trace.data.model.encodings.front().options;
   }
   return {};
 }

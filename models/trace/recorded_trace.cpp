@@ -83,6 +83,25 @@ std::string to_text(Side side) {
   return side == Side::kEncoder ? "encoder" : side == Side::kCross ? "cross" : "decoder";
 }
 
+const EncodingUse& ModelInfo::first_encoding() const {
+  static const EncodingUse kUnnamed;
+  return encodings.empty() ? kUnnamed : encodings.front();
+}
+
+bool ModelInfo::has_gates() const {
+  return std::any_of(encodings.begin(), encodings.end(), [](const EncodingUse& each) { return each.has_gates; });
+}
+
+bool ModelInfo::has_dot_product() const {
+  return std::any_of(encodings.begin(), encodings.end(), [](const EncodingUse& each) { return each.has_dot_product; });
+}
+
+std::string ModelInfo::content() const {
+  const auto found =
+      std::find_if(encodings.begin(), encodings.end(), [](const EncodingUse& each) { return !each.content.empty(); });
+  return found == encodings.end() ? std::string() : found->content;
+}
+
 const EncodingUse* ModelInfo::encoding_of(std::int64_t layer) const {
   const auto n = static_cast<std::size_t>(layer);
   const std::int64_t own = layer >= 0 && n < layer_info.size() ? layer_info[n].encoding : 0;
@@ -312,11 +331,8 @@ Status RecordedTrace::write(const std::filesystem::path& path, const std::set<st
 
 void set_cross_encoding(ModelInfo& info) {
   info.encodings = {{"none", {}, false, false, "q·k"}};
-  info.encoding = "none";
-  info.encoding_options = {};
   info.layer_info.assign(static_cast<std::size_t>(info.layers), LayerInfo{});
-  info.content = info.encodings.front().content;
-  info.causal = info.has_gates = info.has_dot_product = false;
+  info.causal = false;
 }
 
 std::string trace_name(const std::string& parameter, std::size_t encoding, const std::vector<std::int64_t>& layers) {

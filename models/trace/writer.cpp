@@ -211,7 +211,7 @@ class Writer {
     const EncodingUse* const own = data_.model.encoding_of(index);
     const TraceLayer& layer = data_.layers[static_cast<std::size_t>(index)];
     nlohmann::json encoding = to_json(own == nullptr ? Settings() : own->options);
-    encoding["name"] = own == nullptr ? data_.model.encoding : own->name;
+    encoding["name"] = own == nullptr ? data_.model.first_encoding().name : own->name;
     if (layer.encoding) {
       encoding["scale"] = layer.encoding->scale();
     }

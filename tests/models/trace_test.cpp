@@ -67,7 +67,7 @@ TEST(Trace, WrittenAndOpenedAgainItShowsTheSame) {
     ASSERT_TRUE(written.ok()) << written.error().describe();
     const auto opened = models::open_trace(path);
     ASSERT_TRUE(opened.ok()) << opened.error().describe();
-    EXPECT_EQ((*opened)->model().encoding, "rope");
+    EXPECT_EQ((*opened)->model().first_encoding().name, "rope");
     EXPECT_EQ((*opened)->length(), 7);
     EXPECT_EQ((*opened)->top(3)[0].id, trace->top(3)[0].id);
     expect_same_maps(**opened, *trace);
