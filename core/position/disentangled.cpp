@@ -78,6 +78,7 @@ const Description& Disentangled::about() {
                   {"norm", "true", "P is normed by a LayerNorm"},
                   {"norm_eps", "1e-7", "of that norm"}},
       .scores = true,
+      .has_parts = true,
   };
   return description;
 }

@@ -32,7 +32,8 @@ struct EncodingUse {
   Settings options;
   bool has_gates = false;  // CoPE
   bool has_dot_product = false;
-  std::string content;  // what "content" means for it; empty: not offered
+  std::string content;     // what "content" means for it; empty: not offered
+  bool has_parts = false;  // DeBERTa's c2p and p2c
 };
 
 // What a layer has of its own.
@@ -87,13 +88,12 @@ struct ModelInfo {
   // Whether any of the encodings has them; what "content" means for the first that offers it, empty: none does.
   bool has_gates() const;
   bool has_dot_product() const;
+  bool has_parts() const;
   std::string content() const;
   // A layer's own encoding; null: none.
   const EncodingUse* encoding_of(std::int64_t layer) const;
   // Whether all layers have the same encoding, window and chunk.
   bool uniform() const;
-  // Whether c2p and p2c are quantities of any of the encodings (DeBERTa's).
-  bool has_parts() const;
 };
 
 // The first encoding that overrides reach, whose base sets the waves of its positions; null: none.

@@ -66,12 +66,13 @@ Status read_encoding(OpenTrace& trace, json object, const std::vector<std::int64
   UsedEncoding& used = trace.encodings.back();
   LOCUS_CHECK(read_parameters(trace, **made, index, layers, used));
   const position::Description& description = (*made)->description();
+  EncodingUse& known = model.encodings.back();
+  known.has_parts = description.has_parts;
   if (!used.complete && description.scores) {
     model.warnings.push_back("the trace lacks tensors of its encoding: only stored maps can be shown");
     return {};
   }
   used.encoding = std::move(*made);
-  EncodingUse& known = model.encodings.back();
   known.has_gates = description.has_gates;
   known.content = description.content;
   if (used.encoding->accepts(trace.positions).ok()) {

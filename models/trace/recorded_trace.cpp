@@ -11,7 +11,6 @@
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
-#include "core/position/disentangled.h"
 
 namespace locus::models {
 
@@ -115,9 +114,7 @@ bool ModelInfo::uniform() const {
 }
 
 bool ModelInfo::has_parts() const {
-  const std::string& disentangled = position::Disentangled::about().name;
-  return std::any_of(encodings.begin(), encodings.end(),
-                     [&](const EncodingUse& each) { return each.name == disentangled; });
+  return std::any_of(encodings.begin(), encodings.end(), [](const EncodingUse& each) { return each.has_parts; });
 }
 
 std::string layer_text(const ModelInfo& info, std::int64_t layer) {

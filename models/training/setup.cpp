@@ -114,16 +114,16 @@ void choose_encoding(const TrainOptions& options, const transformer::Spec* base,
     });
   }
   transformer::EncodingSpec& encoding = spec.encodings.front();
-  const auto fallback = [&](const char* name, SettingValue value) {
+  const auto fallback = [&](const std::string& name, SettingValue value) {
     if (!encoding.options.has(name) && !options.encoding_options.has(name)) {
       encoding.options.set(name, std::move(value));
     }
   };
-  if (before != nullptr && before->name == "rope" && encoding.name == "tape") {
-    // TAPE begins as the very rotation it replaces.
-    for (const auto& [name, value] : before->options.values()) {
-      if (name == "base" || name == "layout") {
-        fallback(name.c_str(), value);
+  const position::Description* const known = position::find_description(encoding.name);
+  if (known != nullptr && before != nullptr && before->name == known->begins_as) {
+    for (const std::string& name : known->taken_over) {
+      if (before->options.has(name)) {
+        fallback(name, before->options.values().at(name));
       }
     }
   }
@@ -136,13 +136,10 @@ void choose_encoding(const TrainOptions& options, const transformer::Spec* base,
     encoding.options.set(name, value);
   }
   const transformer::ImageStem image = task.image();
-  if (image.patch > 0 && encoding.name == "learned") {
-    fallback("class_rows", std::int64_t{1});
-    fallback("grid_rows", image.rows);
-    fallback("grid_columns", image.columns);
-    fallback("beyond", std::string("interpolate"));
-  } else if (image.patch > 0 && encoding.name == "seqpe") {
-    fallback("dimensions", std::int64_t{2});
+  if (image.patch > 0 && known != nullptr && known->grid_options != nullptr) {
+    for (const auto& [name, value] : known->grid_options(image.rows, image.columns).values()) {
+      fallback(name, value);
+    }
   }
 }
 

@@ -39,6 +39,10 @@ const Description& Tape::about() {
       .rotates = true,
       .updates = true,
       .has_dot_product = true,
+      .has_waves = true,
+      .waves_where = {"start", "rope"},
+      .begins_as = "rope",
+      .taken_over = {"base", "layout"},
   };
   return description;
 }
