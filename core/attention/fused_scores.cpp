@@ -114,11 +114,6 @@ void FusedScores::keep(Kept kept) const {
   }
 }
 
-std::int64_t FusedScores::kept_bytes() const {
-  const std::lock_guard lock(mutex_);
-  return kept_floats_ * static_cast<std::int64_t>(sizeof(float));
-}
-
 void FusedScores::count_to(std::int64_t column, std::int64_t head, std::int64_t first_row, RowScores& scores,
                            bool keep_sums) const {
   const auto skip = [&](std::int64_t from, std::int64_t to) {

@@ -64,8 +64,6 @@ class FusedScores {
   Result<std::vector<HabitSums>> habits(const StopToken& stop) const;
   // (1, H, T) of every row. Errors: kCancelled.
   Result<at::Tensor> log_sum_exp(const StopToken& stop = {}) const;
-  // Bytes of the gate sums that are kept for viewed rows.
-  std::int64_t kept_bytes() const;
 
  private:
   struct Scratch;

@@ -142,13 +142,6 @@ bool Formula::uses(std::string_view variable) const {
   return compiled_->used.find(variable) != compiled_->used.end();
 }
 
-double Formula::operator()(std::span<const double> values) const {
-  double result = 0;
-  each(
-      1, [&](std::int64_t, double* own) { std::copy(values.begin(), values.end(), own); }, &result);
-  return result;
-}
-
 void Formula::each(std::int64_t count, const std::function<void(std::int64_t n, double* values)>& set,
                    double* results) const {
   const std::lock_guard lock(compiled_->mutex);
