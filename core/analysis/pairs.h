@@ -108,7 +108,7 @@ struct PairPlane {
 Result<PairPlane> pair_plane(const PairSource& source, std::int64_t head, std::int64_t pair);
 
 // One number a head for what its frequencies do.
-struct PairHabits {
+struct PairStatistics {
   // exp(Σ e_m ln λ_m / Σ e_m), λ_m the wavelength and e_m the mean of ‖q^m‖·‖k^m‖: the wavelength around which its
   // energy lies, in tokens.
   double centroid = 0;
@@ -117,6 +117,6 @@ struct PairHabits {
   double concentration = 0;  // of queries times of keys, in the pair of the largest e_m
 };
 // One entry a head; NaN where a number has no meaning.
-Result<std::vector<PairHabits>> pair_habits(const PairSource& source, StopToken stop = {});
+Result<std::vector<PairStatistics>> pair_statistics(const PairSource& source, StopToken stop = {});
 
 }  // namespace locus::analysis

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostEdits = 4096;
+constexpr std::size_t kMaxEdits = 4096;
 constexpr std::int64_t kLargestIndex = std::int64_t{1} << 40;
 
 bool is_index(const json& value) {
@@ -161,9 +161,9 @@ Result<Edits> parse_edits(const std::string& text, const std::string& file) {
   if (!document.is_object() || list == document.end() || !list->is_array() || document.size() != 1) {
     return bad_input("expected an object with the one field edits, a list, found " + shown_json(document), file);
   }
-  if (list->size() > kMostEdits) {
-    return bad_input(
-        "edits: expected at most " + std::to_string(kMostEdits) + ", found " + std::to_string(list->size()), file);
+  if (list->size() > kMaxEdits) {
+    return bad_input("edits: expected at most " + std::to_string(kMaxEdits) + ", found " + std::to_string(list->size()),
+                     file);
   }
   Edits edits;
   for (const json& value : *list) {

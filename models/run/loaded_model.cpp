@@ -95,8 +95,9 @@ transformer::LayerRecord record_of(const TraceLayer& layer) {
 
 }  // namespace
 
-std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& trace,
-                                         const transformer::Transformer& model, const transformer::Batch& batch) {
+std::optional<transformer::ReusedTokens> reused_tokens_of(const std::shared_ptr<const Trace>& trace,
+                                                          const transformer::Transformer& model,
+                                                          const transformer::Batch& batch) {
   const auto* recorded = trace != nullptr ? recorded_of(*trace) : nullptr;
   // An encoding belongs to one model, so it tells whose trace this is.
   if (recorded == nullptr || recorded->data().layers.empty() || recorded->data().of_model != model.layer_encoding(0) ||
@@ -107,22 +108,23 @@ std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& tra
   const std::int64_t shorter = std::min(data.input_ids.size(0), batch.ids.size(1));
   const at::Tensor same = batch.ids[0].narrow(0, 0, shorter).eq(data.input_ids.narrow(0, 0, shorter)).cpu() &
                           batch.positions.ids.narrow(0, 0, shorter).eq(data.position_ids.narrow(0, 0, shorter)).cpu();
-  transformer::Past past;
-  past.rows = data.rows;
+  transformer::ReusedTokens reused;
+  reused.rows = data.rows;
   // The last row is always computed: its logits are not kept with the layers.
-  past.tokens = std::min(same.to(at::kLong).cumprod(0).sum().item<std::int64_t>(), batch.ids.size(1) - 1);
+  reused.tokens = std::min(same.to(at::kLong).cumprod(0).sum().item<std::int64_t>(), batch.ids.size(1) - 1);
   for (const TraceLayer& layer : data.layers) {
-    if (past.tokens < 1 || !layer.computed || !layer.state || !layer.value.defined()) {
+    if (reused.tokens < 1 || !layer.computed || !layer.state || !layer.value.defined()) {
       return std::nullopt;
     }
-    past.layers.push_back(record_of(layer));
+    reused.layers.push_back(record_of(layer));
   }
-  return past;
+  return reused;
 }
 
-std::optional<transformer::Below> below_of(const std::shared_ptr<const Trace>& trace,
-                                           const transformer::Transformer& model, const transformer::Batch& batch,
-                                           const Edits& edits, const RunOptions& options) {
+std::optional<transformer::ReusedLayers> reused_layers_of(const std::shared_ptr<const Trace>& trace,
+                                                          const transformer::Transformer& model,
+                                                          const transformer::Batch& batch, const Edits& edits,
+                                                          const RunOptions& options) {
   const auto* recorded = trace != nullptr ? recorded_of(*trace) : nullptr;
   if (recorded == nullptr || recorded->data().of_model != model.layer_encoding(0) || batch.memory.defined()) {
     return std::nullopt;
@@ -136,7 +138,7 @@ std::optional<transformer::Below> below_of(const std::shared_ptr<const Trace>& t
     return std::nullopt;
   }
   const bool routing = options.keep.count("experts") != 0 || options.keep.count("all") != 0;
-  transformer::Below below;
+  transformer::ReusedLayers reused;
   for (std::int64_t n = 0; n < depth; ++n) {
     const TraceLayer& layer = data.layers[static_cast<std::size_t>(n)];
     const bool routed = model.block(n).spec().feed_forward.experts.count > 0;
@@ -145,13 +147,13 @@ std::optional<transformer::Below> below_of(const std::shared_ptr<const Trace>& t
       return std::nullopt;
     }
     if (n < first) {
-      below.layers.push_back(record_of(layer));
+      reused.layers.push_back(record_of(layer));
     } else {
-      below.after.push_back(*layer.state);
+      reused.after.push_back(*layer.state);
     }
   }
-  below.hidden = data.layers[static_cast<std::size_t>(first)].hidden.unsqueeze(0);
-  return below;
+  reused.hidden = data.layers[static_cast<std::size_t>(first)].hidden.unsqueeze(0);
+  return reused;
 }
 
 Result<transformer::Observation> LoadedModel::observe(const transformer::Transformer& model,
@@ -160,7 +162,8 @@ Result<transformer::Observation> LoadedModel::observe(const transformer::Transfo
                                                       double& time_ms) const {
   constexpr double kLongRunMs = 50;  // shorter ones tell more of the overhead than of the rate
   const auto length = static_cast<double>(batch.positions.size());
-  const double part = options.past == nullptr ? 1 : 1 - static_cast<double>(options.past->tokens) / length;
+  const double part =
+      options.reused_tokens == nullptr ? 1 : 1 - static_cast<double>(options.reused_tokens->tokens) / length;
   const ThreadsFor threads(part * transformer::run_macs(model.spec(), batch.positions.size(), options.all_logits));
   const auto begin = std::chrono::steady_clock::now();
   LOCUS_TRY(transformer::Observation observation,
@@ -180,7 +183,7 @@ Status LoadedModel::observe_encoder(Prepared& prepared, const transformer::Obser
     return {};
   }
   transformer::ObserveOptions wanted = options;
-  wanted.past = nullptr;
+  wanted.reused_tokens = nullptr;
   LOCUS_TRY(observed.encoder, observe(*parts_.encoder, prepared.encoder->batch, wanted, time_ms));
   prepared.batch.memory = observed.encoder.logits;
   return {};
@@ -210,10 +213,11 @@ Result<std::shared_ptr<const Trace>> LoadedModel::run(const Input& input, const 
     LOCUS_CHECK(observe_encoder(prepared, wanted, observed, time_ms));
     wanted.progress = part(encoded, 1);
     tell_early(prepared, options, wanted);
-    const std::optional<transformer::Past> past = past_of(options.reuse, *model, prepared.batch);
-    wanted.past = past ? &*past : nullptr;
-    const std::optional<transformer::Below> below = below_of(options.reuse, *model, prepared.batch, edits_, options);
-    wanted.below = below ? &*below : nullptr;
+    const std::optional<transformer::ReusedTokens> tokens = reused_tokens_of(options.reuse, *model, prepared.batch);
+    wanted.reused_tokens = tokens ? &*tokens : nullptr;
+    const std::optional<transformer::ReusedLayers> layers =
+        reused_layers_of(options.reuse, *model, prepared.batch, edits_, options);
+    wanted.reused_layers = layers ? &*layers : nullptr;
     LOCUS_TRY(observed.own, observe(*model, prepared.batch, wanted, time_ms));
     return trace_of(std::move(prepared), observed, time_ms);
   });

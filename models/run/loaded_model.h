@@ -197,12 +197,14 @@ double run_bytes(const transformer::Transformer& model, std::int64_t length, con
 transformer::ObserveOptions observe_options(const RunOptions& options, StopToken stop, const Progress& progress);
 
 // What of an earlier trace a run over `batch` may take over; empty when nothing.
-std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& trace,
-                                         const transformer::Transformer& model, const transformer::Batch& batch);
+std::optional<transformer::ReusedTokens> reused_tokens_of(const std::shared_ptr<const Trace>& trace,
+                                                          const transformer::Transformer& model,
+                                                          const transformer::Batch& batch);
 
 // The layers that a run over `batch` with `edits` may take over of an earlier, otherwise edited one; empty when none.
-std::optional<transformer::Below> below_of(const std::shared_ptr<const Trace>& trace,
-                                           const transformer::Transformer& model, const transformer::Batch& batch,
-                                           const Edits& edits, const RunOptions& options);
+std::optional<transformer::ReusedLayers> reused_layers_of(const std::shared_ptr<const Trace>& trace,
+                                                          const transformer::Transformer& model,
+                                                          const transformer::Batch& batch, const Edits& edits,
+                                                          const RunOptions& options);
 
 }  // namespace locus::models

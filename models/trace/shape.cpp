@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kMostLayers = 4096;
+constexpr std::int64_t kMaxLayers = 4096;
 // Sizes that metadata names beyond these are a corrupt file, not a model.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 53;
@@ -97,7 +97,7 @@ Status read_shape(OpenTrace& trace) {
     const char* begin = info.name.data() + before.size();
     if (info.name.rfind(before, 0) == 0 &&
         std::from_chars(begin, info.name.data() + info.name.size(), layer).ec == std::errc() && layer >= 0 &&
-        layer < kMostLayers) {
+        layer < kMaxLayers) {
       model.layers = std::max(model.layers, layer + 1);
     }
   }

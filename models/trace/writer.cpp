@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 11> kKeepNames{"logits",    "hidden",    
                                                       "k",         "q_content",      "k_content", "gates",
                                                       "positions", "position_state", "experts"};
 // Maps are made whole before they are written; more than this is a mistake.
-constexpr std::int64_t kMostBytes = std::int64_t{16} << 30;
+constexpr std::int64_t kMaxBytes = std::int64_t{16} << 30;
 
 class Writer {
  public:
@@ -45,7 +45,7 @@ class Writer {
                          static_cast<double>(trace_.length()) * static_cast<double>(trace_.keys());
     const double available = available_bytes();
     const double most =
-        available > 0 ? std::min(available, static_cast<double>(kMostBytes)) : static_cast<double>(kMostBytes);
+        available > 0 ? std::min(available, static_cast<double>(kMaxBytes)) : static_cast<double>(kMaxBytes);
     if (bytes > most) {
       return too_large("maps of " + std::to_string(static_cast<std::int64_t>(bytes / 1e9)) + " GB, of at most " +
                        std::to_string(static_cast<std::int64_t>(most / 1e9)) +

@@ -163,7 +163,7 @@ Status choose_layers(const TrainOptions& options, transformer::Spec& spec) {
   }
   std::int64_t period = 0;
   for (const auto& [layer, window] : options.windows) {
-    if (layer < 0 || layer >= transformer::kMostLayers || window < 0) {
+    if (layer < 0 || layer >= transformer::kMaxLayers || window < 0) {
       return usage("window: expected a layer and a number of keys of at least 0, found " + std::to_string(layer) +
                    " and " + std::to_string(window));
     }
@@ -261,8 +261,8 @@ Status check(const TrainOptions& options) {
     return usage("batch: expected a multiple of gradient parts " + std::to_string(options.gradient_parts) + ", found " +
                  std::to_string(options.batch));
   }
-  if (options.train_size < 0 || options.train_size > kMostTrainSequences) {
-    return usage("train size: expected 0 to " + std::to_string(kMostTrainSequences) + ", found " +
+  if (options.train_size < 0 || options.train_size > kMaxTrainSequences) {
+    return usage("train size: expected 0 to " + std::to_string(kMaxTrainSequences) + ", found " +
                  std::to_string(options.train_size));
   }
   if (options.warmup < 0 || options.length < 0 || options.inner < 0 || options.kv_heads < 0 ||

@@ -214,8 +214,8 @@ Result<Spec> parse_locus_config(const json& config, const std::string& file) {
   reader.read("num_attention_heads", layer.attention.heads, true);
   layer.attention.kv_heads = layer.attention.heads;
   layer.attention.head_width = layer.attention.heads > 0 ? spec.width / layer.attention.heads : 0;
-  constexpr std::int64_t kMostWidth = std::int64_t{1} << 24;
-  layer.feed_forward.inner = spec.width > 0 && spec.width <= kMostWidth ? 4 * spec.width : 0;
+  constexpr std::int64_t kMaxWidth = std::int64_t{1} << 24;
+  layer.feed_forward.inner = spec.width > 0 && spec.width <= kMaxWidth ? 4 * spec.width : 0;
   read_old_fields(reader, layer);
   Reading reading{reader};
   visit_layer(reading, layer);

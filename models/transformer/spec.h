@@ -217,7 +217,7 @@ struct Spec {
 };
 
 // More layers than any model has: what is checked before a list of them is made.
-constexpr std::int64_t kMostLayers = 4096;
+constexpr std::int64_t kMaxLayers = 4096;
 
 // kBadInput naming the first field that makes no model: a zero or negative size, H not a multiple of Hkv, layers of one
 // encoding that differ in heads, …

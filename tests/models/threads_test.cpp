@@ -90,7 +90,7 @@ TEST_F(Threads, MemoryThatIsNotThereIsSaidWithoutTheLibrarysWords) {
       "[enforce fail at alloc_cpu.cpp:66] . DefaultCPUAllocator: can't allocate memory: you tried to "
       "allocate 4294967296 bytes. Error code 12 (Cannot allocate memory)\nframe #0: c10::foo"));
   EXPECT_EQ(error.code, ErrorCode::kTooLarge);
-  EXPECT_EQ(error.describe(), "not enough memory: 4295 MB more are not there");
+  EXPECT_EQ(error.describe(), "not enough memory: could not allocate 4295 MB");
   EXPECT_EQ(error_of(std::bad_alloc()).describe(), "not enough memory");
 }
 
