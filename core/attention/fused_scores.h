@@ -60,7 +60,7 @@ class FusedScores {
   // Writes visible cells (rows[r], columns[c]) into field.at(r, c), both ascending. Errors: kCancelled.
   Status sample(const Rectangle& rectangle, std::span<const std::int64_t> rows, std::span<const std::int64_t> columns,
                 Field& field, const StopToken& stop) const;
-  // One entry a head, of all rows in one pass. Errors: kCancelled.
+  // One entry per head, of all rows in one pass. Errors: kCancelled.
   Result<std::vector<StatisticSums>> statistics(const StopToken& stop) const;
   // (1, H, T) of every row. Errors: kCancelled.
   Result<at::Tensor> log_sum_exp(const StopToken& stop = {}) const;

@@ -29,7 +29,7 @@ void add(StatisticSums& sums, const StatisticSums& other) {
   sums.cells += other.cells;
 }
 
-// Those of hidden cells are 0.
+// Adds the gates of a chunk, which are 0 in hidden cells.
 void add_gates(const float* gates, std::int64_t columns, std::int64_t lanes, StatisticSums& sums) {
   for (std::int64_t column = 0; column < columns; ++column) {
     float sum = 0;
@@ -100,7 +100,7 @@ StatisticSums FusedScores::block_statistics(std::int64_t head, Range rows, Scrat
 Result<std::vector<StatisticSums>> FusedScores::statistics(const StopToken& stop) const {
   const std::int64_t blocks = (program_.length() + kLanes - 1) / kLanes;
   const std::int64_t heads = program_.heads();
-  // Of every block by itself: summed in their order whatever the threads.
+  // Each block is summed by itself, then all in their order: the same whatever the threads.
   std::vector<StatisticSums> parts(static_cast<std::size_t>(heads * blocks));
   LOCUS_CHECK(run_tasks<Scratch>(heads * blocks, stop, [&](std::int64_t task, Scratch& scratch) {
     const std::int64_t begin = (blocks - 1 - task / heads) * kLanes;  // the longest first

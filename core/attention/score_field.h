@@ -50,8 +50,8 @@ class ComputedScores : public ScoreSource {
   // (see Attended); prepared.query (1, H, T, W).
   ComputedScores(std::shared_ptr<const position::PositionEncoding> encoding, std::int64_t layer,
                  position::Prepared prepared, at::Tensor log_sum_exp, at::Tensor chosen = {}, double soft_cap = 0);
-  // Of queries and keys alone: rows are summed when their weights are first asked for. Null where only a run over all
-  // of them can tell (see fused_scores.h).
+  // Made of queries and keys alone: rows are summed when their weights are first asked for. Null where only a run over
+  // all of them can tell (see fused_scores.h).
   static std::shared_ptr<const ComputedScores> unsummed(std::shared_ptr<const position::PositionEncoding> encoding,
                                                         std::int64_t layer, position::Prepared prepared,
                                                         const Mask& mask, double soft_cap = 0);

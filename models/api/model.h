@@ -64,7 +64,7 @@ struct ModelInfo {
   std::string family;  // gpt2 llama mistral qwen2 gpt_neox bloom bert vit vit-timm rope-vit tape seqpe-gpt2 seqpe-vit
                        // cope locus
   std::vector<EncodingUse> encodings;
-  std::vector<LayerInfo> layer_info;  // one a layer
+  std::vector<LayerInfo> layer_info;  // one per layer
   std::int64_t layers = 0;
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
@@ -210,7 +210,7 @@ struct ImageGrid {
 struct Picture {
   std::int64_t width = 0;
   std::int64_t height = 0;
-  std::shared_ptr<const std::vector<std::uint8_t>> rgba;  // 8 bits a channel, row-major; null when empty
+  std::shared_ptr<const std::vector<std::uint8_t>> rgba;  // 8 bits per channel, row-major; null when empty
 };
 
 constexpr std::int64_t kMeanHead = -1;
@@ -384,7 +384,7 @@ struct Runtime {
 };
 Runtime runtime();
 
-// One row an encoding, for `locus info --encodings` and Help.
+// One row per encoding, for `locus info --encodings` and Help.
 struct EncodingInfo {
   std::string name;
   std::string title;

@@ -34,7 +34,7 @@ Result<analysis::PairProfile> pair_profile(const Trace& trace, std::int64_t laye
 
 Result<analysis::PairPlane> pair_plane(const Trace& trace, std::int64_t layer, std::int64_t head, std::int64_t pair);
 
-// One entry a head of every layer; layers without pairs, and all of a run without any, have none.
+// One entry per head of every layer; layers without pairs, and all of a run without any, have none.
 Result<std::vector<std::vector<analysis::PairStatistics>>> pair_statistics(const Trace& trace, StopToken stop = {},
                                                                            const Progress& progress = {});
 

@@ -16,7 +16,7 @@ namespace locus::models {
 
 class Formula {
  public:
-  // Of these variables. Errors: kBadInput naming the place in the formula.
+  // A formula of these variables. Errors: kBadInput naming the place in the formula.
   static Result<Formula> compile(const std::string& text, std::span<const std::string_view> variables);
 
   const std::string& text() const;

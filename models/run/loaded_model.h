@@ -105,7 +105,7 @@ class LoadedModel : public Model {
   // Errors: kTooLarge; kCancelled; kBadInput where the file holds tensors that the configuration does not have: what it
   // says would not be what the weights were trained as.
   Result<const transformer::Transformer*> ready(const StopToken& stop = {}, const Progress& progress = {}) const;
-  // Of an encoder–decoder, once it is ready(); null for others.
+  // The encoder of an encoder–decoder, once it is ready(); null for others.
   const transformer::Transformer* encoder() const { return parts_.encoder.get(); }
 
  private:

@@ -14,17 +14,17 @@ struct LoadedParts;
 // What a model's spec and encodings say of it.
 ModelInfo shape_info(const transformer::Transformer& model);
 
-// Of a checkpoint whose parts are there: the shape, and what its files say.
+// The info of a checkpoint whose parts are there: the shape, and what its files say.
 ModelInfo checkpoint_info(const LoadedParts& parts, const families::Checkpoint& checkpoint, const families::Plan& plan,
                           std::string_view family);
 
-// Of the encoder in an encoder–decoder that `whole` describes.
+// The info of the encoder in an encoder–decoder that `whole` describes.
 ModelInfo encoder_info(const ModelInfo& whole, const transformer::Transformer& encoder);
 
-// Of a decoder's cross-attention.
+// The info of a decoder's cross-attention.
 ModelInfo cross_info(const ModelInfo& decoder, const transformer::AttentionSpec& cross);
 
-// Of the first layers of a model.
+// The info of the first layers of a model.
 ModelInfo first_layers(ModelInfo info, std::int64_t layers);
 
 }  // namespace locus::models

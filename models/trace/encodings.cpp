@@ -84,14 +84,14 @@ Status read_encoding(OpenTrace& trace, json object, const std::vector<std::int64
 
 }  // namespace
 
-// The metadata's encodings: `layer_encodings` with an entry a layer, else `encoding` for all. Layers with the same
+// The metadata's encodings: `layer_encodings` with an entry per layer, else `encoding` for all. Layers with the same
 // entry share one.
 Status read_encodings(OpenTrace& trace) {
   LOCUS_TRY(json one, trace.file.value("encoding"));
   one = trace.file.crosses() ? json{{"name", "none"}} : std::move(one);
   LOCUS_TRY(const json list, trace.file.value("layer_encodings"));
   if (!list.is_null() && (!list.is_array() || list.size() != trace.data.model.layer_info.size())) {
-    return bad_input("expected a list of " + std::to_string(trace.data.model.layers) + " entries, one a layer",
+    return bad_input("expected a list of " + std::to_string(trace.data.model.layers) + " entries, one per layer",
                      trace.file.metadata("layer_encodings"));
   }
   if (one.is_null() && list.is_null() && trace.file.find("layers.0.q") != nullptr &&

@@ -284,7 +284,7 @@ Result<Field> RecordedTrace::sink(std::int64_t index, std::int64_t head, Range r
       std::copy_n(own.data_ptr<float>(), own.numel(), field.values.begin());
       return field;
     }
-    // Of a stored map: what its rows lack of 1.
+    // A stored map tells the sink by what its rows lack of 1.
     for (std::int64_t row = 0; row < rows.size(); ++row) {
       const Range one{rows.begin + row, rows.begin + row + 1};
       LOCUS_TRY(const Field weights, found->scores->map({attention::Quantity::kWeight, head, one, {}}, stop));

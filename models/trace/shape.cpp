@@ -33,7 +33,7 @@ Status read_mask(OpenTrace& trace, LayerInfo& all) {
   return {};
 }
 
-// A metadata list with an entry a layer; nothing where there is none.
+// A metadata list with an entry per layer; nothing where there is none.
 template <class Take>
 Status read_list(OpenTrace& trace, const char* name, const char* expected, const Take& take) {
   LOCUS_TRY(const json list, trace.file.value(name));
@@ -45,12 +45,12 @@ Status read_list(OpenTrace& trace, const char* name, const char* expected, const
     good = take(trace.data.model.layer_info[n], list[n]);
   }
   return good ? Status()
-              : Status(bad_input(
-                    "expected a list of " + std::to_string(trace.data.model.layers) + " " + expected + ", one a layer",
-                    trace.file.metadata(name)));
+              : Status(bad_input("expected a list of " + std::to_string(trace.data.model.layers) + " " + expected +
+                                     ", one per layer",
+                                 trace.file.metadata(name)));
 }
 
-// Windows, chunks, caps and sinks: lists of the metadata with an entry a layer; without, one window for all.
+// Windows, chunks, caps and sinks: lists of the metadata with an entry per layer; without, one window for all.
 Status read_layer_info(OpenTrace& trace) {
   LayerInfo all;
   LOCUS_CHECK(read_mask(trace, all));

@@ -17,7 +17,7 @@ class Continued {
                                         const ObserveOptions& options);
 
   std::int64_t tokens() const { return reused_->tokens; }
-  // Of the tokens after the reused ones, entering layer 0: an encoding's each, in the model's order.
+  // The state of the tokens after the reused ones, entering layer 0: an encoding's each, in the model's order.
   const std::vector<position::State>& states() const { return after_; }
   // Puts what is reused before the queries, keys, values and state of the tokens after it.
   void take_over(std::int64_t layer, LayerRecord& now);

@@ -116,7 +116,7 @@ Result<EncodingSpec> read_encoding(const json& object, const std::string& file) 
   return encoding;
 }
 
-// One object for all layers, or a list with an entry a layer; layers with the same entry share the encoding.
+// One object for all layers, or a list with an entry per layer; layers with the same entry share the encoding.
 Status read_encodings(const json& found, Spec& spec, const std::string& file) {
   spec.encodings.clear();
   if (!found.is_array()) {
@@ -126,7 +126,7 @@ Status read_encodings(const json& found, Spec& spec, const std::string& file) {
   }
   if (found.size() != spec.layers.size()) {
     return bad_input("field position_encoding: expected a list of " + std::to_string(spec.layers.size()) +
-                         " entries, one a layer, found " + std::to_string(found.size()),
+                         " entries, one per layer, found " + std::to_string(found.size()),
                      file);
   }
   for (std::size_t n = 0; n < found.size(); ++n) {

@@ -334,7 +334,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     if (options.hidden) {
       record.hidden = all ? x : continued->hidden(n, x);
     }
-    // Of the last layer's output only the rows that the head reads, unless all tokens' experts are asked for, or where
+    // The last layer computes only the rows that the head reads, unless all tokens' experts are asked for, or where
     // they look at an encoder.
     const bool all_rows = options.routing || cross_encoding_ != nullptr;
     const Range left = n + 1 == depth ? read : Range{};

@@ -130,7 +130,7 @@ class Transformer {
   const Spec& spec() const { return spec_; }
   // The first of the spec's encodings: that of models which have but one.
   const position::PositionEncoding& encoding() const { return *encodings_.front().encoding; }
-  // Those of the spec in their order, then none for the layers without.
+  // The encodings of the spec in their order, then none for the layers without.
   const std::vector<LayerEncoding>& encodings() const { return encodings_; }
   // A layer's own: its index in encodings(), itself, and the layer's number among those that have it.
   std::int64_t slot(std::int64_t layer) const { return places_[static_cast<std::size_t>(layer)].slot; }

@@ -56,7 +56,7 @@ TEST_F(Threads, SmallWorkHasOneAndLeavesTheRestAsItWas) {
   EXPECT_EQ(at::get_num_threads(), 2);
 }
 
-// OpenBLAS counts one number a process: what ends first must not leave the other's.
+// OpenBLAS counts one number per process: what ends first must not leave the other's.
 TEST_F(Threads, SmallWorksThatOverlapLeaveAllThreadsInTheEnd) {
   set_product_threads(2);
   auto first = std::make_unique<ThreadsFor>(1);

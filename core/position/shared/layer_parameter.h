@@ -37,7 +37,7 @@ class LayerParameter {
   }
 
   bool empty() const { return values_.empty(); }
-  // Of `layer`. Precondition: !empty().
+  // The tensor of `layer`. Precondition: !empty().
   const at::Tensor& of(std::int64_t layer) const {
     return values_.at(per_layer_ ? static_cast<std::size_t>(layer) : 0);
   }
