@@ -56,11 +56,11 @@ Status read_layer_info(OpenTrace& trace) {
   LOCUS_CHECK(read_mask(trace, all));
   trace.data.model.layer_info.assign(static_cast<std::size_t>(trace.data.model.layers), all);
   LOCUS_CHECK(read_list(trace, "windows", "whole numbers of at least 0", [](LayerInfo& layer, const json& value) {
-    layer.window = value.is_number_integer() ? value.get<std::int64_t>() : -1;
+    layer.window = whole_number(value, 0, INT64_MAX).value_or(-1);
     return layer.window >= 0;
   }));
   LOCUS_CHECK(read_list(trace, "chunks", "whole numbers of at least 0", [](LayerInfo& layer, const json& value) {
-    layer.chunk = value.is_number_integer() ? value.get<std::int64_t>() : -1;
+    layer.chunk = whole_number(value, 0, INT64_MAX).value_or(-1);
     return layer.chunk >= 0;
   }));
   LOCUS_CHECK(read_list(trace, "soft_caps", "numbers of at least 0", [](LayerInfo& layer, const json& value) {
