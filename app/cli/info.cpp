@@ -62,7 +62,7 @@ Json info_json(const models::Model& model, std::int64_t length) {
   Json json = {
       {"name", info.name},
       {"family", info.family},
-      {"encoding", encoding_json(info.encoding, info.encoding_options)},
+      {"encoding", encoding_json(info.first_encoding().name, info.first_encoding().options)},
       {"encodings", encodings_json(info)},
       {"layer_encodings", layer_list(info, [](const models::LayerInfo& layer) { return layer.encoding; })},
       {"windows", layer_list(info, [](const models::LayerInfo& layer) { return layer.window; })},
@@ -80,7 +80,7 @@ Json info_json(const models::Model& model, std::int64_t length) {
       {"image", info.image},
       {"tokenizer", info.tokenizer},
       {"files", info.files},
-      {"missing", info.missing},
+      {"missing", Json::array()},  // a checkpoint with missing tensors does not open
       {"unexpected", info.unexpected},
       {"warnings", info.warnings},
       {"runtime", runtime_json()},
@@ -166,7 +166,6 @@ void print_info(const models::Model& model, std::int64_t length, Console& consol
   row("dtype", info.dtype);
   row("tokenizer", info.image ? "none (an image model)" : info.tokenizer ? "yes" : "none: give --ids");
   row("files", names_line(info.files));
-  row("missing", names_line(info.missing));
   row("unexpected", names_line(info.unexpected));
   row("products", products_line(models::runtime()));
   if (length > 0) {

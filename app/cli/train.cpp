@@ -266,7 +266,7 @@ Action declare_train(Arguments& arguments) {
   arguments.integer("--batch", train.batch, {1, kMost}, "sequences a step");
   arguments.integer("--grad-accum", train.gradient_parts, {1, kMost},
                     "run the batch in this many parts, for less memory");
-  arguments.integer("--train-size", train.train_size, {0, training::kMostTrainSequences},
+  arguments.integer("--train-size", train.train_size, {0, training::kMaxTrainSequences},
                     "different sequences to learn from, again and again; 0: new ones in every step");
   arguments.integer("--steps", train.steps, {1, kMost}, "updates");
   arguments.number("--lr", train.learning_rate, {kSmallestRate, 1000}, "largest learning rate");

@@ -20,7 +20,7 @@ struct ComplexSpan {
 // Sums correlations of several couples of sequences. One thread at a time; copies share their tables.
 class Correlator {
  public:
-  // Of sequences of at most `length` entries, for lags up to `lags` < length.
+  // For sequences of at most `length` entries, for lags up to `lags` < length.
   Correlator(std::int64_t length, std::int64_t lags);
 
   void begin();  // forgets what was added

@@ -38,7 +38,7 @@ struct DistanceBiasOptions {
 };
 
 struct DistanceBias {
-  std::vector<float> differences;  // one a pair
+  std::vector<float> differences;  // one per pair
   double mean = 0;
   double deviation = 0;       // of the differences
   double positive_share = 0;  // P(Δscore > 0)

@@ -40,7 +40,7 @@ std::shared_ptr<const attention::FusedScores> fused_of(const attention::ScoreFie
   return computed != nullptr ? computed->fused(field.mask()) : nullptr;
 }
 
-HeadStatistics statistics_of(const attention::HabitSums& sums, double queries, bool gates) {
+HeadStatistics statistics_of(const attention::StatisticSums& sums, double queries, bool gates) {
   const double mean = sums.gates / sums.cells;
   const double variance = std::max(sums.gate_squares / sums.cells - mean * mean, 0.0);
   return {sums.entropy / queries,
@@ -107,8 +107,8 @@ Result<std::vector<HeadStatistics>> head_statistics(const attention::ScoreField&
   const auto queries = static_cast<double>(length - 1);
   std::vector<HeadStatistics> statistics;
   if (const auto fused = fused_of(field); fused != nullptr && fused->has(attention::Quantity::kWeight)) {
-    LOCUS_TRY(const std::vector<attention::HabitSums> habits, fused->habits(stop));
-    for (const attention::HabitSums& head : habits) {
+    LOCUS_TRY(const std::vector<attention::StatisticSums> sums, fused->statistics(stop));
+    for (const attention::StatisticSums& head : sums) {
       statistics.push_back(statistics_of(head, queries, fused->has(attention::Quantity::kGate)));
     }
     return statistics;

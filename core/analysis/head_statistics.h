@@ -1,4 +1,4 @@
-// One number a head for each habit a reader looks for: how spread it is, how far it looks, whether it is a
+// One number per head for each habit a reader looks for: how spread it is, how far it looks, whether it is a
 // previous-token, sink or induction head, how decided its gates are. For the view `heads`.
 #pragma once
 
@@ -25,12 +25,12 @@ struct HeadStatistics {
   double gate_selectivity = 0;  // CoPE: standard deviation of g_ij over visible cells, ½ at most; NaN without gates
 };
 
-// One entry a head. Errors: the field's own, kCancelled.
+// One entry per head. Errors: the field's own, kCancelled.
 Result<std::vector<HeadStatistics>> head_statistics(const attention::ScoreField& field, StopToken stop = {});
 
 // On an input whose second half repeats its first (`period` tokens each): mean over the second half of the weight on
-// the token that followed the earlier occurrence, A_i,i−period+1. One entry a head. Errors: kBadInput unless 1 < period
-// < T.
+// the token that followed the earlier occurrence, A_i,i−period+1. One entry per head. Errors: kBadInput unless 1 <
+// period < T.
 Result<std::vector<double>> induction_scores(const attention::ScoreField& field, std::int64_t period,
                                              StopToken stop = {});
 

@@ -73,11 +73,11 @@ struct PairLayer {
   Result<Places> places() const;
 };
 
-// The unrotated queries and keys of one head as complex numbers, one a token: real parts, then imaginary ones.
+// The unrotated queries and keys of one head as complex numbers, one per token: real parts, then imaginary ones.
 struct Unrotated {
   std::vector<double> query_real, query_imaginary, key_real, key_imaginary;
 };
-// Of a pair that is a plane. Errors: kUnsupported where it is none.
+// The components of a pair that is a plane. Errors: kUnsupported where it is none.
 Result<Unrotated> unrotated(const PairLayer& layer, std::int64_t head, std::int64_t pair);
 
 }  // namespace locus::analysis

@@ -180,9 +180,9 @@ Result<PairPlane> pair_plane(const PairSource& source, std::int64_t head, std::i
   return plane;
 }
 
-Result<std::vector<PairHabits>> pair_habits(const PairSource& source, StopToken stop) {
+Result<std::vector<PairStatistics>> pair_statistics(const PairSource& source, StopToken stop) {
   LOCUS_TRY(const Field energy, pair_energy(source, PairNorm::kProduct, stop));
-  std::vector<PairHabits> habits;
+  std::vector<PairStatistics> statistics;
   for (std::int64_t head = 0; head < energy.rows; ++head) {
     LOCUS_TRY(const PairProfile profile, pair_profile(source, head, stop));
     double weight = 0;
@@ -195,15 +195,15 @@ Result<std::vector<PairHabits>> pair_habits(const PairSource& source, StopToken 
       logarithm += own * std::log(wavelength);
       strongest = energy.at(head, pair) > energy.at(head, strongest) ? pair : strongest;
     }
-    PairHabits own{weight > 0 ? std::exp(logarithm / weight) : kNaN, profile.explained, profile.still_share, kNaN};
+    PairStatistics own{weight > 0 ? std::exp(logarithm / weight) : kNaN, profile.explained, profile.still_share, kNaN};
     if (const auto plane = pair_plane(source, head, strongest)) {
       own.concentration = plane->query_concentration * plane->key_concentration;
     } else if (plane.error().code != ErrorCode::kUnsupported) {
       return plane.error();
     }
-    habits.push_back(own);
+    statistics.push_back(own);
   }
-  return habits;
+  return statistics;
 }
 
 }  // namespace locus::analysis

@@ -107,8 +107,8 @@ struct PairPlane {
 // hold its unrotated queries and keys).
 Result<PairPlane> pair_plane(const PairSource& source, std::int64_t head, std::int64_t pair);
 
-// One number a head for what its frequencies do.
-struct PairHabits {
+// One number per head for what its frequencies do.
+struct PairStatistics {
   // exp(Σ e_m ln λ_m / Σ e_m), λ_m the wavelength and e_m the mean of ‖q^m‖·‖k^m‖: the wavelength around which its
   // energy lies, in tokens.
   double centroid = 0;
@@ -116,7 +116,7 @@ struct PairHabits {
   double still_share = 0;    // PairProfile::still_share
   double concentration = 0;  // of queries times of keys, in the pair of the largest e_m
 };
-// One entry a head; NaN where a number has no meaning.
-Result<std::vector<PairHabits>> pair_habits(const PairSource& source, StopToken stop = {});
+// One entry per head; NaN where a number has no meaning.
+Result<std::vector<PairStatistics>> pair_statistics(const PairSource& source, StopToken stop = {});
 
 }  // namespace locus::analysis

@@ -116,21 +116,6 @@ double rope_reach(const RopeMoments& moments, std::int64_t head_width) {
   return std::sqrt(static_cast<double>(head_width)) / 2 * std::hypot(moments.mu, moments.nu);
 }
 
-RopeSums rope_sum_bounds(double distance, std::int64_t head_width, double base) {
-  const double width = static_cast<double>(head_width);
-  const double slowest = 1 / base;  // θ_0
-  const double logarithm = std::abs(std::log(slowest));
-  if (!(slowest < 0.1 && width > 4 * logarithm && distance > 1)) {
-    return {0.5, 0.5};
-  }
-  // ε(α) = α + 4πλθ_0^α/D is least where its derivative vanishes, or at the end of α > 0.
-  const double factor = 2 * kTurn * distance / width;
-  const double alpha = std::max(std::log(factor * logarithm) / logarithm, 0.0);
-  const double rest = alpha + factor * std::pow(slowest, alpha);
-  return {std::min(0.5, 2 / (slowest * logarithm * distance * std::numbers::pi) + rest),
-          std::min(0.5, 2 / logarithm + rest)};
-}
-
 double tapa_mean_cosine(double distance, double alpha, std::int64_t phase_width, double deviation_product) {
   return mean_cosine(power(distance, alpha), phase_width, deviation_product);
 }

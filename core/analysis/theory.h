@@ -57,10 +57,6 @@ std::vector<double> rope_mean_scores(const std::vector<double>& distances, const
 // Theorem 2.1: what E[logit] comes near to, far out, is anything within ± √D/2·√(μ₀² + ν₀²).
 double rope_reach(const RopeMoments& moments, std::int64_t head_width);
 
-// Lemma C.1 (Eq. 25, 26), the smallest over α: what |C_D(λ)| and |S_D(λ)| of the paper's angles cannot exceed. Holds
-// for θ_0 < 1/10, D > 4·|ln θ_0| and λ > 1; 1/2, which always holds, elsewhere and where the lemma says more.
-RopeSums rope_sum_bounds(double distance, std::int64_t head_width, double base);
-
 // E[cos(2π λ^α q_P·k_P/√d)] = (1 + (2π λ^α s/√d)²)^(−d/2) for independent Gaussian q_P and k_P of width d = (1−θ)D with
 // s the product of their standard deviations; 1 at λ = 0. The bound of Theorem 3.2 falls with the same power of λ.
 double tapa_mean_cosine(double distance, double alpha, std::int64_t phase_width, double deviation_product = 1.0);

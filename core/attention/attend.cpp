@@ -129,10 +129,10 @@ struct RowBlock {
       return;
     }
     const at::Tensor raised = at::maximum(maximum, block_maximum);
-    const at::Tensor shrink = (maximum - raised).exp_();
+    const at::Tensor rescale = (maximum - raised).exp_();
     logits.sub_(raised).exp_();
-    sum.mul_(shrink).add_(logits.sum(-1, true));
-    accumulated.mul_(shrink).add_(grouped_product(logits, values));
+    sum.mul_(rescale).add_(logits.sum(-1, true));
+    accumulated.mul_(rescale).add_(grouped_product(logits, values));
     maximum = raised;
   }
 };

@@ -23,7 +23,7 @@ struct Scratch {
   LaneBuffer output;  // columns of V and of the state × 64
   alignas(64) std::array<float, kLanes> maximum{};
   alignas(64) std::array<float, kLanes> sum{};
-  alignas(64) std::array<float, kLanes> shrink{};
+  alignas(64) std::array<float, kLanes> rescale{};
 };
 
 class Fused {
@@ -112,9 +112,9 @@ class Fused {
       if (!scores.all_visible(columns)) {
         kernels.hide(scores.logits(), columns.size(), columns.begin, scores.first(), scores.last(), kHidden);
       }
-      if (kernels.soften(scores.logits(), columns.size(), scratch.maximum.data(), scratch.sum.data(),
-                         scratch.shrink.data())) {
-        kernels.scale(output, value.width + state.width, scratch.shrink.data());
+      if (kernels.online_softmax_step(scores.logits(), columns.size(), scratch.maximum.data(), scratch.sum.data(),
+                                      scratch.rescale.data())) {
+        kernels.scale(output, value.width + state.width, scratch.rescale.data());
       }
       take(scores.logits(), value, columns, output);
       take(scores.logits(), state, columns, output + value.width * kLanes);
@@ -136,17 +136,17 @@ class Fused {
     for (std::int64_t lane = 0; lane < rows.size(); ++lane) {
       const auto n = static_cast<std::size_t>(lane);
       sums[lane] = std::log(scratch.sum[n]) + scratch.maximum[n];
-      scratch.shrink[n] = 1.0F / scratch.sum[n];
+      scratch.rescale[n] = 1.0F / scratch.sum[n];
     }
     const std::int64_t width = value_.size(-1);
     const LaneKernels& kernels = lane_kernels();
     float* const output = scratch.output.data();
     if (width > 0) {
-      kernels.scale(output, width, scratch.shrink.data());
+      kernels.scale(output, width, scratch.rescale.data());
       kernels.unpack(output, width, 0, rows.size(), place(output_, batch, head, first), output_.stride(2));
     }
     if (state_.defined()) {
-      kernels.scale(output + width * kLanes, state_.size(-1), scratch.shrink.data());
+      kernels.scale(output + width * kLanes, state_.size(-1), scratch.rescale.data());
       kernels.unpack(output + width * kLanes, state_.size(-1), 0, rows.size(), place(state_output_, batch, head, first),
                      state_output_.stride(2));
     }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::int64_t kKeepStep = 512;
-constexpr std::int64_t kMostKeptFloats = std::int64_t{1} << 23;  // 32 MiB
+constexpr std::int64_t kMaxKeptFloats = std::int64_t{1} << 23;  // 32 MiB
 
 }  // namespace
 
@@ -65,7 +65,7 @@ void FusedScores::row_sums(std::int64_t head, std::span<const std::int64_t> rows
   const LaneKernels& kernels = lane_kernels();
   alignas(64) Lanes maximum;
   alignas(64) Lanes sum{};
-  alignas(64) Lanes shrink;
+  alignas(64) Lanes rescale;
   maximum.fill(-kInfinity);
   scores.begin(program_, 0, head, rows);
   for (std::int64_t end = scores.visible().end; end > scores.visible().begin; end -= kChunk) {
@@ -74,7 +74,7 @@ void FusedScores::row_sums(std::int64_t head, std::span<const std::int64_t> rows
     if (!scores.all_visible(columns)) {
       kernels.hide(scores.logits(), columns.size(), columns.begin, scores.first(), scores.last(), -kInfinity);
     }
-    kernels.soften(scores.logits(), columns.size(), maximum.data(), sum.data(), shrink.data());
+    kernels.online_softmax_step(scores.logits(), columns.size(), maximum.data(), sum.data(), rescale.data());
   }
   const std::lock_guard lock(mutex_);
   for (std::size_t n = 0; n < rows.size(); ++n) {
@@ -108,15 +108,10 @@ void FusedScores::keep(Kept kept) const {
   const std::lock_guard lock(mutex_);
   kept_floats_ += static_cast<std::int64_t>(kept.sums->size());
   kept_.push_front(std::move(kept));
-  while (kept_floats_ > kMostKeptFloats && kept_.size() > 1) {
+  while (kept_floats_ > kMaxKeptFloats && kept_.size() > 1) {
     kept_floats_ -= static_cast<std::int64_t>(kept_.back().sums->size());
     kept_.pop_back();
   }
-}
-
-std::int64_t FusedScores::kept_bytes() const {
-  const std::lock_guard lock(mutex_);
-  return kept_floats_ * static_cast<std::int64_t>(sizeof(float));
 }
 
 void FusedScores::count_to(std::int64_t column, std::int64_t head, std::int64_t first_row, RowScores& scores,

@@ -31,7 +31,7 @@ struct Rectangle {
 };
 
 // Sums over one head's queries i ≥ 1, weights A_ij; of gates over all visible cells. See analysis/head_statistics.h.
-struct HabitSums {
+struct StatisticSums {
   double entropy = 0;       // −Σ_j A_ij ln A_ij
   double relative = 0;      // that divided by ln of the number of keys seen
   double distance = 0;      // Σ_j A_ij |i − j|
@@ -60,12 +60,10 @@ class FusedScores {
   // Writes visible cells (rows[r], columns[c]) into field.at(r, c), both ascending. Errors: kCancelled.
   Status sample(const Rectangle& rectangle, std::span<const std::int64_t> rows, std::span<const std::int64_t> columns,
                 Field& field, const StopToken& stop) const;
-  // One entry a head, of all rows in one pass. Errors: kCancelled.
-  Result<std::vector<HabitSums>> habits(const StopToken& stop) const;
+  // One entry per head, of all rows in one pass. Errors: kCancelled.
+  Result<std::vector<StatisticSums>> statistics(const StopToken& stop) const;
   // (1, H, T) of every row. Errors: kCancelled.
   Result<at::Tensor> log_sum_exp(const StopToken& stop = {}) const;
-  // Bytes of the gate sums that are kept for viewed rows.
-  std::int64_t kept_bytes() const;
 
  private:
   struct Scratch;
@@ -79,7 +77,7 @@ class FusedScores {
   // key.
   void sample_head(const Rectangle& rectangle, std::int64_t head, std::span<const std::int64_t> rows,
                    std::span<const std::int64_t> columns, Scratch& scratch) const;
-  HabitSums block_habits(std::int64_t head, Range rows, Scratch& scratch) const;
+  StatisticSums block_statistics(std::int64_t head, Range rows, Scratch& scratch) const;
   // Brings the sums of a row block to where `column` is the next one to count.
   void count_to(std::int64_t column, std::int64_t head, std::int64_t first_row, RowScores& scores,
                 bool keep_sums) const;

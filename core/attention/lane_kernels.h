@@ -20,9 +20,9 @@ struct LaneKernels {
   // s[j][l] = value unless begin[l] ≤ first + j < end[l].
   void (*hide)(float* s, std::int64_t columns, std::int64_t first, const std::int32_t* begin, const std::int32_t* end,
                float value);
-  // One more block of a running soft-max: s becomes exp(s − maximum); maximum and sum (64) are renewed, shrink (64) is
+  // One more block of a running soft-max: s becomes exp(s − maximum); maximum and sum (64) are renewed, rescale (64) is
   // what earlier terms are to be multiplied with. Returns whether any lane's maximum rose.
-  bool (*soften)(float* s, std::int64_t columns, float* maximum, float* sum, float* shrink);
+  bool (*online_softmax_step)(float* s, std::int64_t columns, float* maximum, float* sum, float* rescale);
   // s[j][l] = exp(s[j][l] − shift[l]).
   void (*exponentiate)(float* s, std::int64_t columns, const float* shift);
   // s[j][l] = x[j][l] · sign + y[l]; with sign −1 a difference.
@@ -52,8 +52,10 @@ struct LaneKernels {
   // acc[l] = Σ_j or max_j of s[j][l] and what acc held.
   void (*sum)(const float* s, std::int64_t columns, float* acc);
   void (*maximum)(const float* s, std::int64_t columns, float* acc);
-  // Of logarithms s of weights: entropy[l] = −Σ_j e^s·s, distance[l] = Σ_j e^s·|token[l] − (first + j)|; s becomes e^s.
-  void (*habits)(float* s, std::int64_t columns, float first, const float* token, float* entropy, float* distance);
+  // From logarithms s of weights: entropy[l] = −Σ_j e^s·s, distance[l] = Σ_j e^s·|token[l] − (first + j)|; s becomes
+  // e^s.
+  void (*attention_statistics)(float* s, std::int64_t columns, float first, const float* token, float* entropy,
+                               float* distance);
   // out[l·stride + j] = s[j][l], begin ≤ l < end.
   void (*unpack)(const float* s, std::int64_t columns, std::int64_t begin, std::int64_t end, float* out,
                  std::int64_t stride);

@@ -1,4 +1,4 @@
-// ScoreField::preview(): one cell a pixel.
+// ScoreField::preview(): one cell per pixel.
 #include <algorithm>
 #include <limits>
 #include <vector>

@@ -12,7 +12,7 @@ namespace locus::attention {
 
 class Reducer {
  public:
-  // Of the pixels' rows only `band`.
+  // Takes the rows `band` of the pixels alone.
   Reducer(Pixels rows, Pixels columns, Range band, Reduction reduction);
 
   // The rows of the map that the band covers.

@@ -41,7 +41,7 @@ struct TokenVectors {
   std::int64_t width = 0;
 
   TokenVectors() = default;
-  // Of query head `head` of `heads`, which share the tensor's heads in groups; nothing where undefined.
+  // The vectors of query head `head` of `heads`, which share the tensor's heads in groups; nothing where undefined.
   TokenVectors(const at::Tensor& tensor, std::int64_t batch, std::int64_t head, std::int64_t heads);
   const float* at(std::int64_t token) const { return data + token * token_stride; }
 };

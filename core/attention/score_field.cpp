@@ -15,7 +15,7 @@ namespace locus::attention {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr std::int64_t kMostCells = std::int64_t{1} << 28;
+constexpr std::int64_t kMaxCells = std::int64_t{1} << 28;
 constexpr std::int64_t kFieldRows = 256;
 constexpr std::int64_t kFieldColumns = 2048;
 
@@ -113,7 +113,7 @@ Result<at::Tensor> ScoreField::tile(const Region& region, Range rows, Range colu
 Result<Field> ScoreField::map(const Region& asked, StopToken stop) const {
   const at::NoGradGuard no_grad;
   LOCUS_TRY(const Region region, checked(asked));
-  if (region.rows.size() > kMostCells / region.columns.size()) {
+  if (region.rows.size() > kMaxCells / region.columns.size()) {
     return too_large("a map of " + std::to_string(region.rows.size()) + " × " + std::to_string(region.columns.size()) +
                      " cells; ask for an overview");
   }

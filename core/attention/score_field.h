@@ -50,8 +50,8 @@ class ComputedScores : public ScoreSource {
   // (see Attended); prepared.query (1, H, T, W).
   ComputedScores(std::shared_ptr<const position::PositionEncoding> encoding, std::int64_t layer,
                  position::Prepared prepared, at::Tensor log_sum_exp, at::Tensor chosen = {}, double soft_cap = 0);
-  // Of queries and keys alone: rows are summed when their weights are first asked for. Null where only a run over all
-  // of them can tell (see fused_scores.h).
+  // Made of queries and keys alone: rows are summed when their weights are first asked for. Null where only a run over
+  // all of them can tell (see fused_scores.h).
   static std::shared_ptr<const ComputedScores> unsummed(std::shared_ptr<const position::PositionEncoding> encoding,
                                                         std::int64_t layer, position::Prepared prepared,
                                                         const Mask& mask, double soft_cap = 0);
@@ -112,9 +112,6 @@ struct Region {
   Range columns;
 };
 
-// Which way a profile runs: a value a query, or a value a key.
-enum class Along { kRows, kColumns };
-
 class ScoreField {
  public:
   ScoreField(std::shared_ptr<const ScoreSource> source, Mask mask);
@@ -131,9 +128,6 @@ class ScoreField {
   // kTooLarge; kBadInput for pixel rows that do not exist.
   Result<Field> overview(const Region& region, std::int64_t height, std::int64_t width, Reduction reduction,
                          StopToken stop = {}, Range pixel_rows = {}) const;
-  // The exact mean or maximum of each row's visible cells (|rows| × 1), or of each column's (1 × |columns|): which
-  // queries look hardest, which keys are looked at. Memory O(T). Errors: those of overview().
-  Result<Field> profile(const Region& region, Along along, Reduction reduction, StopToken stop = {}) const;
   // One exact cell for each of those pixels: of its last row and first column, which a causal mask hides last.
   // kUnsupported where single cells cannot be had sooner than all of them.
   Result<Field> preview(const Region& region, std::int64_t height, std::int64_t width, StopToken stop = {}) const;

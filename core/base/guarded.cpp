@@ -9,7 +9,7 @@ namespace locus {
 
 namespace {
 
-// ": 512 MB more are not there", of a message that says how many bytes were asked for; empty of one that does not.
+// ": could not allocate 512 MB", of a message that says how many bytes were asked for; empty of one that does not.
 std::string wanted_of(const std::string& message) {
   constexpr std::string_view kBefore = "tried to allocate ";
   const std::size_t found = message.find(kBefore);
@@ -18,7 +18,7 @@ std::string wanted_of(const std::string& message) {
   }
   double bytes = 0;
   std::from_chars(message.data() + found + kBefore.size(), message.data() + message.size(), bytes);
-  return bytes >= 1e6 ? ": " + fixed_text(bytes / 1e6, 0) + " MB more are not there" : "";
+  return bytes >= 1e6 ? ": could not allocate " + fixed_text(bytes / 1e6, 0) + " MB" : "";
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace locus::position {
 namespace {
 
 constexpr double kInitialDeviation = 0.02;
-constexpr std::int64_t kMost = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxBuckets = std::int64_t{1} << 20;
 
 }  // namespace
 
@@ -22,14 +22,14 @@ Result<DisentangledOptions> DisentangledOptions::from(const Settings& settings) 
   LOCUS_TRY(options.p2c, settings.boolean("p2c", options.p2c));
   LOCUS_TRY(options.norm, settings.boolean("norm", options.norm));
   LOCUS_TRY(options.norm_eps, settings.number("norm_eps", options.norm_eps));
-  if (options.buckets < 0 || options.buckets > kMost || options.buckets == 1) {
-    return bad_input("option buckets: expected 0 or 2 to " + std::to_string(kMost) + ", found " +
+  if (options.buckets < 0 || options.buckets > kMaxBuckets || options.buckets == 1) {
+    return bad_input("option buckets: expected 0 or 2 to " + std::to_string(kMaxBuckets) + ", found " +
                      std::to_string(options.buckets));
   }
   // The logarithm between the last exact distance and M − 1 must grow.
   const std::int64_t least = options.buckets > 0 ? options.buckets / 2 + 2 : 1;
-  if (options.max_distance < least || options.max_distance > kMost) {
-    return bad_input("option max_distance: expected " + std::to_string(least) + " to " + std::to_string(kMost) +
+  if (options.max_distance < least || options.max_distance > kMaxBuckets) {
+    return bad_input("option max_distance: expected " + std::to_string(least) + " to " + std::to_string(kMaxBuckets) +
                      ", found " + std::to_string(options.max_distance));
   }
   if (!(options.norm_eps > 0) || !std::isfinite(options.norm_eps)) {
@@ -78,6 +78,7 @@ const Description& Disentangled::about() {
                   {"norm", "true", "P is normed by a LayerNorm"},
                   {"norm_eps", "1e-7", "of that norm"}},
       .scores = true,
+      .has_parts = true,
   };
   return description;
 }

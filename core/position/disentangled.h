@@ -10,7 +10,7 @@
 namespace locus::position {
 
 struct DisentangledOptions {
-  std::int64_t buckets = 256;       // S: relative positions to each side; 0: one a distance
+  std::int64_t buckets = 256;       // S: relative positions to each side; 0: one per distance
   std::int64_t max_distance = 512;  // M: farther keys share the last bucket; without buckets S itself
   bool c2p = true;                  // a query's content meets the relative position
   bool p2c = true;                  // a key's content meets it

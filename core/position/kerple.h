@@ -1,4 +1,4 @@
-// Kerple: kernelised relative biases with two trained numbers a head, logarithmic or a power of the distance.
+// Kerple: kernelised relative biases with two trained numbers per head, logarithmic or a power of the distance.
 #pragma once
 
 #include <memory>

@@ -83,6 +83,12 @@ const Description& Learned::about() {
                   {"resample", "bicubic", "how a grid is made another: bicubic, or bicubic-antialias"}},
       .embeds = true,
       .has_dot_product = true,
+      .grid_options = [](std::int64_t rows, std::int64_t columns) -> Settings {
+        return {{"class_rows", std::int64_t{1}},
+                {"grid_rows", rows},
+                {"grid_columns", columns},
+                {"beyond", std::string("interpolate")}};
+      },
   };
   return description;
 }

@@ -1,4 +1,4 @@
-// Learned absolute positions: a trained row a position, added to the token embeddings (GPT-2 `wpe`, ViT `pos_embed`).
+// Learned absolute positions: a trained row per position, added to the token embeddings (GPT-2 `wpe`, ViT `pos_embed`).
 #pragma once
 
 #include <memory>

@@ -1,5 +1,7 @@
 #include "core/position/list.h"
 
+#include <algorithm>
+
 #include "core/base/listed.h"
 #include "core/base/shown.h"
 #include "core/position/alibi.h"
@@ -69,14 +71,27 @@ const std::vector<Entry>& encodings() {
   return list;
 }
 
+namespace {
+
+const Entry* find_entry(std::string_view name) {
+  const auto found = std::find_if(encodings().begin(), encodings().end(),
+                                  [&](const Entry& entry) { return entry.description.name == name; });
+  return found == encodings().end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const Description* find_description(std::string_view name) {
+  const Entry* const entry = find_entry(name);
+  return entry == nullptr ? nullptr : &entry->description;
+}
+
 Result<std::unique_ptr<PositionEncoding>> make_encoding(std::string_view name, const Settings& options,
                                                         const ModelShape& shape) {
-  for (const Entry& entry : encodings()) {
-    if (entry.description.name == name) {
-      LOCUS_CHECK(check_known(entry.description, options));
-      LOCUS_CHECK(check_shape(shape));
-      return entry.make(options, shape);
-    }
+  if (const Entry* const entry = find_entry(name)) {
+    LOCUS_CHECK(check_known(entry->description, options));
+    LOCUS_CHECK(check_shape(shape));
+    return entry->make(options, shape);
   }
   const std::string known =
       listed_known(encodings(), "encodings", [](const Entry& entry) { return entry.description.name; });

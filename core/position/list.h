@@ -22,6 +22,9 @@ struct Entry {
 // In the order they are shown.
 const std::vector<Entry>& encodings();
 
+// What the encoding called `name` says of itself; null for an unknown name.
+const Description* find_description(std::string_view name);
+
 // The encoding called `name` with `options`. Errors: kBadInput for an unknown name, option or value.
 Result<std::unique_ptr<PositionEncoding>> make_encoding(std::string_view name, const Settings& options,
                                                         const ModelShape& shape);

@@ -5,39 +5,6 @@
 
 namespace locus::position {
 
-namespace {
-
-std::string shape_text(at::IntArrayRef sizes) {
-  std::string text;
-  for (const std::int64_t size : sizes) {
-    text += (text.empty() ? "(" : ", ") + std::to_string(size);
-  }
-  return text.empty() ? "()" : text + ")";
-}
-
-Status has_shape(const char* name, const at::Tensor& tensor, at::IntArrayRef expected) {
-  if (tensor.defined() && tensor.sizes() == expected) {
-    return {};
-  }
-  return bad_input(std::string(name) + ": expected shape " + shape_text(expected) + ", found " +
-                   (tensor.defined() ? shape_text(tensor.sizes()) : "nothing"));
-}
-
-}  // namespace
-
-Status check_projections(const ModelShape& shape, const Projections& projections, std::int64_t tokens) {
-  const std::int64_t batch = projections.query.defined() && projections.query.dim() > 0 ? projections.query.size(0) : 1;
-  LOCUS_CHECK(has_shape("query", projections.query, {batch, shape.heads, tokens, shape.head_width}));
-  LOCUS_CHECK(has_shape("key", projections.key, {batch, shape.kv_heads, tokens, shape.head_width}));
-  if (projections.value.defined()) {
-    LOCUS_CHECK(has_shape("value", projections.value, {batch, shape.kv_heads, tokens, shape.head_width}));
-  }
-  if (projections.hidden.defined()) {
-    LOCUS_CHECK(has_shape("hidden", projections.hidden, {batch, tokens, shape.width}));
-  }
-  return {};
-}
-
 Status PositionEncoding::accepts(const Positions& positions) const {
   if (positions.dimensions() != 1) {
     return bad_input("encoding " + description().name +

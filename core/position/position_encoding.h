@@ -67,10 +67,6 @@ struct Projections {
   at::Tensor hidden;  // (B, T, C), the attention's input; for CoPE's separate gate keys
 };
 
-// kBadInput, naming the tensor with expected and found shape, unless q, k and what else is there fit `shape` and
-// `tokens`.
-Status check_projections(const ModelShape& shape, const Projections& projections, std::int64_t tokens);
-
 // Per-token tensors of one layer from which any score tile is made: O(T), what a trace keeps.
 struct Prepared {
   at::Tensor query;          // (B, H, T, W) as the score sees it (rotated where the encoding rotates); W is D, or wider

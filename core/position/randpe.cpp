@@ -48,6 +48,7 @@ const Description& Randpe::about() {
       .embeds = true,
       .rotates = true,
       .has_dot_product = true,
+      .has_waves = true,
   };
   return description;
 }

@@ -24,10 +24,10 @@ Result<RelativeGridOptions> RelativeGridOptions::from(const Settings& settings) 
   LOCUS_TRY(options.grid_columns, settings.integer("grid_columns", 0));
   LOCUS_TRY(options.per_layer, settings.boolean("per_layer", options.per_layer));
   LOCUS_TRY(options.shared, settings.boolean("shared", options.shared));
-  constexpr std::int64_t kMost = 16384;
-  if (options.grid_rows < 0 || options.grid_rows > kMost || options.grid_columns < 0 || options.grid_columns > kMost ||
-      (options.grid_rows == 0) != (options.grid_columns == 0)) {
-    return bad_input("options grid_rows and grid_columns: expected both from 1 to " + std::to_string(kMost) +
+  constexpr std::int64_t kMaxSide = 16384;
+  if (options.grid_rows < 0 || options.grid_rows > kMaxSide || options.grid_columns < 0 ||
+      options.grid_columns > kMaxSide || (options.grid_rows == 0) != (options.grid_columns == 0)) {
+    return bad_input("options grid_rows and grid_columns: expected both from 1 to " + std::to_string(kMaxSide) +
                      ", found " + std::to_string(options.grid_rows) + " × " + std::to_string(options.grid_columns));
   }
   if (!options.per_layer && !options.shared) {

@@ -66,6 +66,7 @@ const Description& Rope::about() {
       .options = RopeOptions::described(),
       .rotates = true,
       .has_dot_product = true,
+      .has_waves = true,
   };
   return description;
 }

@@ -81,6 +81,7 @@ const Description& RopeAxial::about() {
                   {"layout", "interleaved", "pairs are channels (2m, 2m + 1); half: (m, m + D/2)"}},
       .rotates = true,
       .has_dot_product = true,
+      .has_waves = true,
   };
   return description;
 }

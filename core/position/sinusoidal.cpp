@@ -31,6 +31,7 @@ const Description& Sinusoidal::about() {
                   {"layout", "interleaved", "interleaved: sin, cos, sin, cos …; half: all sines, then all cosines"}},
       .embeds = true,
       .has_dot_product = true,
+      .has_waves = true,
   };
   return description;
 }

@@ -59,6 +59,7 @@ const Description& Xpos::about() {
                   {"scale_base", "512", "tokens over which pair m fades by ζ_m"}},
       .rotates = true,
       .scores = true,
+      .has_waves = true,
   };
   return description;
 }

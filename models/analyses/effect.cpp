@@ -34,7 +34,7 @@ void append(std::vector<double>& list, const at::Tensor& values) {
   list.insert(list.end(), flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel());
 }
 
-// Of logits (R, V) of one input; `ids` (T) are those of tokens that are predicted one by one, or undefined.
+// The effect on logits (R, V) of one input; `ids` (T) are those of tokens that are predicted one by one, or undefined.
 EffectNumbers numbers_of(const at::Tensor& untouched, const at::Tensor& edited, const at::Tensor& ids) {
   EffectNumbers effect;
   const std::int64_t rows = untouched.size(0);

@@ -5,7 +5,7 @@
 namespace locus::models {
 
 Result<const TraceData*> data_of(const Trace& trace) {
-  const auto* const recorded = trace.recorded();
+  const auto* const recorded = recorded_of(trace);
   if (recorded == nullptr) {
     return unsupported("this trace keeps no queries and keys");
   }

@@ -15,7 +15,7 @@ Result<const TraceData*> data_of(const Trace& trace);
 // Errors: kBadInput for a layer that does not exist, kUnsupported for one without scores.
 Result<const attention::ScoreField*> scores_of(const Trace& trace, std::int64_t layer);
 
-// One a layer.
+// One per layer.
 Result<std::vector<const attention::ScoreField*>> all_scores(const Trace& trace);
 
 void report_layer(const Progress& progress, std::size_t layer, std::size_t layers);

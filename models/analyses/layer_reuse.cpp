@@ -26,15 +26,15 @@ Result<at::Tensor> LayerReuse::logits(const Edits& edits, std::int64_t layer, st
                  model_->block(layer).spec().attention.soft_cap, batch_.positions, grid_columns, model_->mask(layer)}));
   transformer::Batch batch = batch_;
   batch.edits = std::make_shared<const transformer::LayerEdits>(std::move(layers));
-  transformer::Below below;
-  below.layers.assign(first_.layers.begin(), first_.layers.begin() + layer);
-  below.hidden = first_.layers[static_cast<std::size_t>(layer)].hidden;
+  transformer::ReusedLayers reused;
+  reused.layers.assign(first_.layers.begin(), first_.layers.begin() + layer);
+  reused.hidden = first_.layers[static_cast<std::size_t>(layer)].hidden;
   for (std::size_t n = static_cast<std::size_t>(layer); n < first_.layers.size(); ++n) {
-    below.after.push_back(first_.layers[n].state);
+    reused.after.push_back(first_.layers[n].state);
   }
   transformer::ObserveOptions options;
   options.all_logits = all_logits_;
-  options.below = &below;
+  options.reused_layers = &reused;
   options.stop = stop_;
   LOCUS_TRY(const transformer::Observation seen, model_->observe(batch, options));
   return seen.logits.select(0, 0);

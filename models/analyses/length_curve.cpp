@@ -77,7 +77,7 @@ Result<Score> score_window(const Model& model, const std::vector<TokenInfo>& tok
 
 // Whether a run of this length fails whatever its tokens: too much for the machine, or for the encoding's positions.
 bool is_beyond(const Model& model, const Error& error, std::int64_t start, std::int64_t length) {
-  const LoadedModel* const loaded = model.loaded();
+  const LoadedModel* const loaded = loaded_model_of(model);
   if (error.code != ErrorCode::kBadInput || loaded == nullptr) {
     return error.code == ErrorCode::kTooLarge;
   }

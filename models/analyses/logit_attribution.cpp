@@ -36,8 +36,8 @@ Range rows_read(const transformer::Observation& seen, const transformer::Observe
 
 // What cap·tanh(x/cap) is `logit` of.
 double before_cap(double logit, double cap) {
-  constexpr double kMost = 1 - 1e-7;  // a logit of float32 may be the cap itself
-  return cap * std::atanh(std::clamp(logit / cap, -kMost, kMost));
+  constexpr double kMaxShare = 1 - 1e-7;  // a logit of float32 may be the cap itself
+  return cap * std::atanh(std::clamp(logit / cap, -kMaxShare, kMaxShare));
 }
 
 // A logit of a row, or the mean of all, and what a cap of the logits (0: none) added to it.

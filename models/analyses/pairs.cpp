@@ -94,9 +94,9 @@ Result<analysis::PairPlane> pair_plane(const Trace& trace, std::int64_t layer, s
   });
 }
 
-Result<std::vector<std::vector<analysis::PairHabits>>> pair_habits(const Trace& trace, StopToken stop,
-                                                                   const Progress& progress) {
-  using Layers = std::vector<std::vector<analysis::PairHabits>>;
+Result<std::vector<std::vector<analysis::PairStatistics>>> pair_statistics(const Trace& trace, StopToken stop,
+                                                                           const Progress& progress) {
+  using Layers = std::vector<std::vector<analysis::PairStatistics>>;
   return guarded([&]() -> Result<Layers> {
     LOCUS_TRY(const TraceData* data, data_of(trace));
     Layers layers;
@@ -104,12 +104,12 @@ Result<std::vector<std::vector<analysis::PairHabits>>> pair_habits(const Trace& 
       report_layer(progress, layer, data->layers.size());
       layers.emplace_back();
       const Result<analysis::PairSource> source = source_of(trace, static_cast<std::int64_t>(layer));
-      auto habits = source ? analysis::pair_habits(*source, stop) : source.error();
-      if (!habits && habits.error().code != ErrorCode::kUnsupported) {
-        return habits.error();
+      auto statistics = source ? analysis::pair_statistics(*source, stop) : source.error();
+      if (!statistics && statistics.error().code != ErrorCode::kUnsupported) {
+        return statistics.error();
       }
-      if (habits) {
-        layers.back() = *std::move(habits);
+      if (statistics) {
+        layers.back() = *std::move(statistics);
       }
     }
     return layers;

@@ -6,7 +6,7 @@ namespace locus::models {
 
 Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string& what) {
   LOCUS_TRY(const TraceData* const data, data_of(trace));
-  const LoadedModel* const loaded = model.loaded();
+  const LoadedModel* const loaded = loaded_model_of(model);
   const ModelInfo& info = model.info();
   if (loaded == nullptr || loaded->encoder() != nullptr || (!data->input_ids.defined() && !data->pixels.defined())) {
     return unsupported(what + ": expected a checkpoint of one side that can be run again", info.name);
@@ -26,9 +26,9 @@ Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string
 }
 
 Status check_logits(const Rerun& run, const std::string& what) {
-  constexpr double kMostLogits = 2e9;
+  constexpr double kMaxLogits = 2e9;
   const std::int64_t vocabulary = run.loaded.info().vocabulary;
-  if (static_cast<double>(run.length()) * static_cast<double>(vocabulary) > kMostLogits) {
+  if (static_cast<double>(run.length()) * static_cast<double>(vocabulary) > kMaxLogits) {
     return too_large(what + ": logits of " + std::to_string(run.length()) + " tokens × " + std::to_string(vocabulary) +
                      "; take a shorter text");
   }

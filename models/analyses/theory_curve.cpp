@@ -132,7 +132,7 @@ Result<Curves> theory_curves(const Trace& trace, std::int64_t layer, std::int64_
       return tapa_curves(*tapa, sampled, distances);
     }
     return unsupported("theory curve: there is one for rope and tapa; " + trace.model().name + " has " +
-                       trace.model().encoding);
+                       trace.model().first_encoding().name);
   });
 }
 

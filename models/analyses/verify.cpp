@@ -267,7 +267,7 @@ Result<VerifyReport> verify(const Model& model, const Input& input, const std::o
                             StopToken stop, const Progress& progress) {
   return guarded([&]() -> Result<VerifyReport> {
     const at::NoGradGuard no_grad;
-    const LoadedModel* const loaded = model.loaded();
+    const LoadedModel* const loaded = loaded_model_of(model);
     if (loaded == nullptr) {
       return unsupported("verification needs the weights of a checkpoint", model.info().name);
     }

@@ -41,7 +41,7 @@ Result<analysis::DistanceProfile> distance_profile(const Trace& trace, std::int6
 // What theory expects of a head's logits at a distance.
 struct TheoryCurve {
   std::string name;               // "one μ₀, ν₀ (LLaMA: λθ)"
-  std::vector<double> mean;       // one a distance
+  std::vector<double> mean;       // one per distance
   std::vector<double> deviation;  // the root of the variance (TAPA, Theorem 3.3); empty: not foretold
   std::string note;               // what else the theory says of it, in a few words
 };

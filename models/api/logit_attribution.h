@@ -35,7 +35,7 @@ struct LogitAttribution {
   std::string against;  // empty: none
 };
 
-// Of the run that `trace` is of, with the model's edits. Errors: kUnsupported for traces of files, models without a
+// The attribution for `trace`'s run, with the model's edits. Errors: kUnsupported for traces of files, models without a
 // head and heads with a layer of their own before the logits; kBadInput for a token or position that does not exist;
 // kCancelled.
 Result<LogitAttribution> logit_attribution(const Model& model, const Trace& trace, const AttributionOptions& options,

@@ -20,7 +20,7 @@ struct LogitLens {
   std::vector<std::int64_t> ranks;  // (L+1)·T: of the token among all, from 1
 };
 
-// Of the run that `trace` is of, with the model's edits; `token` −1: the likeliest of each cell. Errors: kUnsupported
+// The logit lens of `trace`'s run, with the model's edits; `token` −1: the likeliest of each cell. Errors: kUnsupported
 // for traces of files, images and models without a head; kBadInput for a token outside the vocabulary; kTooLarge,
 // kCancelled.
 Result<LogitLens> logit_lens(const Model& model, const Trace& trace, std::int64_t token = -1, StopToken stop = {},

@@ -32,7 +32,8 @@ struct EncodingUse {
   Settings options;
   bool has_gates = false;  // CoPE
   bool has_dot_product = false;
-  std::string content;  // what "content" means for it; empty: not offered
+  std::string content;     // what "content" means for it; empty: not offered
+  bool has_parts = false;  // DeBERTa's c2p and p2c
 };
 
 // What a layer has of its own.
@@ -59,13 +60,11 @@ std::string label_of(const Overrides& overrides);
 
 // What `locus info` prints.
 struct ModelInfo {
-  std::string name;      // the folder's or file's name
-  std::string family;    // gpt2 llama mistral qwen2 gpt_neox bloom bert vit vit-timm rope-vit tape seqpe-gpt2 seqpe-vit
-                         // cope locus
-  std::string encoding;  // of the first of `encodings`
-  Settings encoding_options;
+  std::string name;    // the folder's or file's name
+  std::string family;  // gpt2 llama mistral qwen2 gpt_neox bloom bert vit vit-timm rope-vit tape seqpe-gpt2 seqpe-vit
+                       // cope locus
   std::vector<EncodingUse> encodings;
-  std::vector<LayerInfo> layer_info;  // one a layer
+  std::vector<LayerInfo> layer_info;  // one per layer
   std::int64_t layers = 0;
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
@@ -79,21 +78,22 @@ struct ModelInfo {
   bool causal = true;
   bool image = false;      // takes an image, not text
   bool tokenizer = false;  // takes text; otherwise ids only
-  bool has_gates = false;  // of any of the encodings, as the next two
-  bool has_dot_product = false;
-  std::string content;  // what "content" means for the first encoding that has one; empty: not offered
-  Overrides overrides;  // what it was opened with instead of what the checkpoint says
+  Overrides overrides;     // what it was opened with instead of what the checkpoint says
   std::vector<std::string> files;
-  std::vector<std::string> missing;
   std::vector<std::string> unexpected;
   std::vector<std::string> warnings;  // a trace's has those of the weights too, which large checkpoints read at a run
 
+  // The first of the encodings; one without a name where a trace file names none.
+  const EncodingUse& first_encoding() const;
+  // Whether any of the encodings has them; what "content" means for the first that offers it, empty: none does.
+  bool has_gates() const;
+  bool has_dot_product() const;
+  bool has_parts() const;
+  std::string content() const;
   // A layer's own encoding; null: none.
   const EncodingUse* encoding_of(std::int64_t layer) const;
   // Whether all layers have the same encoding, window and chunk.
   bool uniform() const;
-  // Whether c2p and p2c are quantities of any of the encodings (DeBERTa's).
-  bool has_parts() const;
 };
 
 // The first encoding that overrides reach, whose base sets the waves of its positions; null: none.
@@ -126,10 +126,6 @@ struct Input {
 };
 
 class Trace;
-class Progressive;    // progressive.h
-class RecordedTrace;  // what this floor records; no other floor sees inside
-class LoadedModel;
-class KeptPace;  // timed_estimate.h
 
 struct RunOptions {
   // What to keep beside tokens and queries/keys: logits hidden attention q k q_content k_content gates positions
@@ -214,7 +210,7 @@ struct ImageGrid {
 struct Picture {
   std::int64_t width = 0;
   std::int64_t height = 0;
-  std::shared_ptr<const std::vector<std::uint8_t>> rgba;  // 8 bits a channel, row-major; null when empty
+  std::shared_ptr<const std::vector<std::uint8_t>> rgba;  // 8 bits per channel, row-major; null when empty
 };
 
 constexpr std::int64_t kMeanHead = -1;
@@ -279,6 +275,15 @@ class Trace {
   // are left out of the mean.
   virtual Result<Field> overview(const MapRequest& request, std::int64_t height, std::int64_t width,
                                  Reduction reduction, StopToken stop = {}) const = 0;
+  // Overviews that appear at once and become exact band by band: one exact cell for each pixel of overview(), to be
+  // shown as sampled. Errors: kUnsupported where single cells cannot be had sooner than all of them (stored maps; CoPE
+  // with a network or Shaw's term); those of overview().
+  virtual Result<Field> preview(const MapRequest& request, std::int64_t height, std::int64_t width,
+                                StopToken stop = {}) const;
+  // The pixel rows `band` (empty: all) of overview(): (|band|, width). Errors: those of overview(); kBadInput for a
+  // band that is not within its rows.
+  virtual Result<Field> overview_band(const MapRequest& request, std::int64_t height, std::int64_t width,
+                                      Reduction reduction, Range band, StopToken stop = {}) const;
   // ⟨e_i, e_j⟩ of the state entering `layer`; head kMeanHead averages. kUnsupported where the encoding has none.
   virtual Result<Field> dot_product(std::int64_t layer, std::int64_t head, Range rows, Range columns,
                                     const Similarity& similarity) const = 0;
@@ -290,10 +295,6 @@ class Trace {
   // The share of each query's attention that the layer's sink takes, (|rows|, 1): a learned logit beside the keys', so
   // that rows of the map sum to 1 less this. Errors: kUnsupported for layers without one, and map()'s.
   virtual Result<Field> sink(std::int64_t layer, std::int64_t head, Range rows, StopToken stop = {}) const;
-
-  // This trace, where its overviews appear from sampled cells; where it has the tensors of a run; null otherwise.
-  virtual const Progressive* progressive() const { return nullptr; }
-  virtual const RecordedTrace* recorded() const { return nullptr; }
 };
 
 // ---- positions without a run
@@ -341,8 +342,6 @@ class Model {
   // Reads the weights, unless they are there: run() does it by itself, this one says how far it is. Errors: kTooLarge,
   // kCancelled.
   virtual Status read_weights(const StopToken& /*stop*/, const Progress& /*progress*/) const { return {}; }
-  // Where timed_estimate() keeps what it has measured; null: nowhere.
-  virtual KeptPace* kept_pace() const { return nullptr; }
 
   // What run() would need over this many tokens; `reuse` is not counted on. Nothing is allocated.
   virtual Estimate estimate(std::int64_t length, const RunOptions& options = {}) const;
@@ -365,9 +364,6 @@ class Model {
   // cannot take.
   virtual Result<std::shared_ptr<const PositionTable>> position_table(const PositionRequest& request,
                                                                       std::int64_t layer) const;
-
-  // This model, where it has weights in memory or mapped: what open() gives. Null otherwise.
-  virtual const LoadedModel* loaded() const { return nullptr; }
 };
 
 // Opens a checkpoint folder or file. Headers are read and validated first, then weights. Errors: kBadInput with file,
@@ -388,7 +384,7 @@ struct Runtime {
 };
 Runtime runtime();
 
-// One row an encoding, for `locus info --encodings` and Help.
+// One row per encoding, for `locus info --encodings` and Help.
 struct EncodingInfo {
   std::string name;
   std::string title;

@@ -34,9 +34,9 @@ Result<analysis::PairProfile> pair_profile(const Trace& trace, std::int64_t laye
 
 Result<analysis::PairPlane> pair_plane(const Trace& trace, std::int64_t layer, std::int64_t head, std::int64_t pair);
 
-// One entry a head of every layer; layers without pairs, and all of a run without any, have none.
-Result<std::vector<std::vector<analysis::PairHabits>>> pair_habits(const Trace& trace, StopToken stop = {},
-                                                                   const Progress& progress = {});
+// One entry per head of every layer; layers without pairs, and all of a run without any, have none.
+Result<std::vector<std::vector<analysis::PairStatistics>>> pair_statistics(const Trace& trace, StopToken stop = {},
+                                                                           const Progress& progress = {});
 
 // The same run with the logits of `layer` made of the pairs of this range alone (M is the rest), and weights of these
 // logits; every other layer is as it was. Errors: kUnsupported for TAPA, whose logit is no sum of pairs, and for layers

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
-#include <optional>
 
 #include "core/base/progress.h"
 #include "models/api/model.h"
@@ -16,23 +14,6 @@ struct Pace {
   double fixed_ms = 0;  // of a run, however short: a large model's weights are read once
   double token_ms = 0;  // of those that grow with the tokens
   double cell_ms = 0;   // of those that grow with the cells
-};
-
-// A model's pace, measured once: estimates of the same text agree.
-class KeptPace {
- public:
-  std::optional<Pace> get() const {
-    const std::lock_guard lock(mutex_);
-    return pace_;
-  }
-  void set(const Pace& pace) {
-    const std::lock_guard lock(mutex_);
-    pace_ = pace;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::optional<Pace> pace_;
 };
 
 // estimate(), whose memory includes the weights, and whose time is work from shapes times the model's pace where a run

@@ -35,7 +35,7 @@ struct CurvePoint {
   double validation = 0;  // NaN when not measured
 };
 
-constexpr std::int64_t kMostTrainSequences = 1 << 24;  // whose order is kept in memory
+constexpr std::int64_t kMaxTrainSequences = 1 << 24;  // whose order is kept in memory
 
 struct TrainOptions {
   std::string task = "text";

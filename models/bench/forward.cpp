@@ -154,8 +154,8 @@ class Forward {
 
   // One token more, everything before it taken over.
   Status append(std::int64_t length) {
-    LOCUS_TRY(transformer::Past past, begun(length));
-    const auto appended = [&] { return grow_by_one(past); };
+    LOCUS_TRY(transformer::ReusedTokens reused, begun(length));
+    const auto appended = [&] { return grow_by_one(reused); };
     std::vector<at::Tensor> weights;
     for (const transformer::Parameter& parameter : model_->parameters()) {
       if (parameter.name.rfind("position.", 0) != 0) {  // of that table a token reads one row
@@ -170,9 +170,9 @@ class Forward {
 
   // What it saves that the rows before it lie where they are.
   Status append_in_place(std::int64_t length) {
-    LOCUS_TRY(transformer::Past past, begun(length));
-    LOCUS_TRY(transformer::Past copied, begun(length));
-    const auto appended = [&] { return grow_by_one(past); };
+    LOCUS_TRY(transformer::ReusedTokens reused, begun(length));
+    LOCUS_TRY(transformer::ReusedTokens copied, begun(length));
+    const auto appended = [&] { return grow_by_one(reused); };
     const auto copying = [&] {
       copied.rows.reset();
       return grow_by_one(copied);
@@ -183,26 +183,26 @@ class Forward {
     return {};
   }
 
-  Result<transformer::Past> begun(std::int64_t length) const {
+  Result<transformer::ReusedTokens> begun(std::int64_t length) const {
     transformer::ObserveOptions options;
     options.values = true;
     LOCUS_TRY(transformer::Observation whole,
               model_->observe({random_ids(length), {}, model_->positions(length)}, options));
-    return transformer::Past{std::move(whole.layers), length, whole.rows};
+    return transformer::ReusedTokens{std::move(whole.layers), length, whole.rows};
   }
 
-  // The past becomes the run of one token more. Ids before it are not looked at.
-  Status grow_by_one(transformer::Past& past) const {
+  // `reused` becomes the run of one more token. Ids before it are not looked at.
+  Status grow_by_one(transformer::ReusedTokens& reused) const {
     transformer::ObserveOptions options;
     options.values = true;
-    options.past = &past;
-    const std::int64_t length = past.tokens + 1;
+    options.reused_tokens = &reused;
+    const std::int64_t length = reused.tokens + 1;
     LOCUS_TRY(transformer::Observation longer,
               model_->observe({random_ids(length), {}, model_->positions(length)}, options));
-    if (longer.reused != past.tokens) {
+    if (longer.reused != reused.tokens) {
       return internal("an appended token that ran everything again");
     }
-    past = {std::move(longer.layers), length, longer.rows};
+    reused = {std::move(longer.layers), length, longer.rows};
     return {};
   }
 

@@ -7,6 +7,7 @@
 #include "models/analyses/outputs.h"
 #include "models/bench/rig.h"
 #include "models/run/loaded_model.h"
+#include "models/run/model_info.h"
 
 namespace locus::models {
 

@@ -14,7 +14,7 @@
 #include "core/analysis/head_statistics.h"
 #include "core/attention/score_field.h"
 #include "core/position/list.h"
-#include "models/api/progressive.h"
+#include "models/api/model.h"
 #include "models/bench/rig.h"
 #include "models/checkpoint/tensor_source.h"
 
@@ -77,7 +77,7 @@ class Scores {
     LOCUS_CHECK(rows_of("rope", "RoPE", 2, 600));
     LOCUS_CHECK(rows_of("cope", "CoPE", 5, 1500));
     LOCUS_CHECK(any_length());
-    LOCUS_CHECK(habits());
+    LOCUS_CHECK(statistics());
     return long_head();
   }
 
@@ -132,12 +132,12 @@ class Scores {
   }
 
   // All statistics of one head, as the table of heads shows them for each.
-  Status habits() {
+  Status statistics() {
     const std::int64_t length = rig_.quick() ? 2048 : 20'000;
     LOCUS_TRY(const Head head, random_head("rope", length));
     const auto fused = [&] { return status_of(analysis::head_statistics(*head.field)); };
     const auto eager = [&]() -> Status {
-      eager_habits(head, length);
+      eager_statistics(head, length);
       return {};
     };
     LOCUS_TRY(const Timed times, rig_.time(fused, eager));
@@ -147,7 +147,7 @@ class Scores {
     return {};
   }
 
-  void eager_habits(const Head& head, std::int64_t length) const {
+  void eager_statistics(const Head& head, std::int64_t length) const {
     constexpr std::int64_t kBlock = 100;
     for (std::int64_t begin = 0; begin < length; begin += kBlock) {
       const Range rows{begin, std::min(begin + kBlock, length)};
@@ -207,7 +207,7 @@ class Scores {
     double weight_ms = 0;
     double tile_ms = 0;
     const auto preview = [&](models::Quantity quantity) {
-      return status_of(trace->progressive()->preview({0, 0, quantity, {}, {}}, kPixels, kPixels));
+      return status_of(trace->preview({0, 0, quantity, {}, {}}, kPixels, kPixels));
     };
     LOCUS_TRY(
         const double megabytes, Rig::peak_megabytes([&]() -> Status {

@@ -100,8 +100,8 @@ class Stored {
 
   // One token more after `length`, everything before it taken over.
   Status append(std::int64_t length) {
-    LOCUS_TRY(transformer::Past stored, begun(stored_, length));
-    LOCUS_TRY(transformer::Past converted, begun(converted_, length));
+    LOCUS_TRY(transformer::ReusedTokens stored, begun(stored_, length));
+    LOCUS_TRY(transformer::ReusedTokens converted, begun(converted_, length));
     LOCUS_TRY(const Timed times,
               rig_.time([&] { return grow(stored_, stored); }, [&] { return grow(converted_, converted); }));
     rig_.add({"bfloat16 weights: appended token, T = " + std::to_string(length), times.milliseconds, "ms",
@@ -110,22 +110,22 @@ class Stored {
     return {};
   }
 
-  static Result<transformer::Past> begun(const Model& model, std::int64_t length) {
+  static Result<transformer::ReusedTokens> begun(const Model& model, std::int64_t length) {
     transformer::ObserveOptions options;
     options.values = true;
     LOCUS_TRY(transformer::Observation whole,
               model->observe({random_ids(model, length), {}, model->positions(length)}, options));
-    return transformer::Past{std::move(whole.layers), length, whole.rows};
+    return transformer::ReusedTokens{std::move(whole.layers), length, whole.rows};
   }
 
-  static Status grow(const Model& model, transformer::Past& past) {
+  static Status grow(const Model& model, transformer::ReusedTokens& reused) {
     transformer::ObserveOptions options;
     options.values = true;
-    options.past = &past;
-    const std::int64_t length = past.tokens + 1;
+    options.reused_tokens = &reused;
+    const std::int64_t length = reused.tokens + 1;
     LOCUS_TRY(transformer::Observation longer,
               model->observe({random_ids(model, length), {}, model->positions(length)}, options));
-    past = {std::move(longer.layers), length, longer.rows};
+    reused = {std::move(longer.layers), length, longer.rows};
     return {};
   }
 

@@ -229,19 +229,6 @@ Result<Config> Config::object(std::string_view path) const {
   });
 }
 
-Result<std::vector<Config>> Config::objects(std::string_view path) const {
-  return get<std::vector<Config>>(
-      path, "a list of objects", [&](const ConfigValue& value) -> std::optional<std::vector<Config>> {
-        std::int64_t index = 0;
-        return as_list<Config>(value, [&](const ConfigValue& each) -> std::optional<Config> {
-          if (!std::holds_alternative<Object>(each.value)) {
-            return std::nullopt;
-          }
-          return Config({value_, &each}, file_, prefix_ + std::string(path) + "[" + std::to_string(index++) + "].");
-        });
-      });
-}
-
 Result<std::int64_t> Config::integer(std::string_view path, std::int64_t fallback) const {
   return has(path) ? integer(path) : fallback;
 }
@@ -263,30 +250,6 @@ Result<std::int64_t> Config::integer_in(std::string_view path, std::int64_t leas
                      context(path));
   }
   return value;
-}
-
-Result<Settings> Config::settings(std::initializer_list<std::string_view> skip) const {
-  Settings settings;
-  for (const auto& [name, value] : std::get<Object>(value_->value)) {
-    if (is_null(value) || std::find(skip.begin(), skip.end(), name) != skip.end()) {
-      continue;
-    }
-    if (const auto boolean = as<bool>(value)) {
-      settings.set(name, *boolean);
-    } else if (const auto integer = as<std::int64_t>(value)) {
-      settings.set(name, *integer);
-    } else if (const auto number = as<double>(value)) {
-      settings.set(name, *number);
-    } else if (const auto text = as<std::string>(value)) {
-      settings.set(name, *text);
-    } else if (const auto numbers = as_list<double>(value, as_number)) {
-      settings.set(name, *numbers);
-    } else {
-      return bad_input("expected a number, a word, true, false or a list of numbers, found " + value.describe(),
-                       context(name));
-    }
-  }
-  return settings;
 }
 
 }  // namespace locus::checkpoint

@@ -7,14 +7,12 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/base/settings.h"
 
 namespace locus::checkpoint {
 
@@ -56,8 +54,6 @@ class Config {
   Result<std::vector<std::int64_t>> integers(std::string_view path) const;
   Result<std::vector<std::string>> texts(std::string_view path) const;
   Result<Config> object(std::string_view path) const;
-  // A list of objects.
-  Result<std::vector<Config>> objects(std::string_view path) const;
 
   // The value of an optional field: `fallback` when it is absent, an error when it is of another kind.
   Result<std::int64_t> integer(std::string_view path, std::int64_t fallback) const;
@@ -67,10 +63,6 @@ class Config {
 
   // A whole number of at least `least` and at most `most`.
   Result<std::int64_t> integer_in(std::string_view path, std::int64_t least, std::int64_t most) const;
-
-  // This object's fields as settings, without those named in `skip` and those that are null. Errors: kBadInput for a
-  // field that is an object or a list of anything but numbers.
-  Result<Settings> settings(std::initializer_list<std::string_view> skip = {}) const;
 
  private:
   Config(std::shared_ptr<const ConfigValue> value, std::string file, std::string prefix);

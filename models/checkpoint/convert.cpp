@@ -125,13 +125,6 @@ void for_rows(const TensorInfo& tensor, std::int64_t count, const Visit& visit) 
 
 }  // namespace
 
-float half_to_float(std::uint16_t bits) {
-  return half_value(bits);
-}
-float bfloat16_to_float(std::uint16_t bits) {
-  return bfloat16_value(bits);
-}
-
 Status to_float(const TensorInfo& tensor, std::span<float> out) {
   const std::int64_t count = tensor.elements();
   if (out.size() != static_cast<std::size_t>(count)) {

@@ -64,7 +64,7 @@ struct PickleTensor {
 struct Pickle {
   std::vector<PickleValue> values;
   PickleId root = 0;
-  std::vector<PickleStorage> storages;    // one a key
+  std::vector<PickleStorage> storages;    // one per key
   std::vector<PickleTensor> tensors;      // not yet checked against the storages' bytes
   std::unordered_set<std::string> names;  // "MODULE NAME", what the values' texts may point into
   std::vector<std::string> inert;         // "module.name" of each name that is not understood, once

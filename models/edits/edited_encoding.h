@@ -53,7 +53,7 @@ inline constexpr double kMaxScore = 1e12;
 
 class EditedEncoding final : public position::PositionEncoding, public position::Paired {
  public:
-  // `heads` has an entry a head. Logits are capped here (0: no cap), so that edits see what the soft-max sees.
+  // `heads` has an entry per head. Logits are capped here (0: no cap), so that edits see what the soft-max sees.
   // `grid_columns` of an image's patches; 0 for text. `mask`: the layer's.
   EditedEncoding(std::shared_ptr<const position::PositionEncoding> own, std::vector<HeadEdits> heads, double soft_cap,
                  std::int64_t grid_columns, const attention::Mask& mask);
@@ -101,7 +101,7 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   // (R, K) float64, −∞ where masked.
   at::Tensor bias(const BiasFormula& bias, const at::Tensor& places, const position::Tile& tile,
                   std::int64_t head) const;
-  // Of one head, (B, R, K) in place.
+  // Edits the logits of one head, (B, R, K), in place.
   void edit(const HeadEdits& head, at::Tensor logits, const at::Tensor& content, const position::Tile& tile) const;
 
   std::shared_ptr<const position::PositionEncoding> own_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "core/base/shown.h"
 #include "models/edits/edit_value.h"
@@ -14,22 +15,22 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostEdits = 4096;
+constexpr std::size_t kMaxEdits = 4096;
 constexpr std::int64_t kLargestIndex = std::int64_t{1} << 40;
 
-bool is_index(const json& value) {
-  return value.is_number_integer() && value >= 0 && value <= kLargestIndex;
+std::optional<std::int64_t> index_of(const json& value) {
+  return whole_number(value, 0, kLargestIndex);
 }
 
 // Each puts the value into `out`, or says what it expects.
 using Expected = std::string;
 
 Expected read_value(const json& value, Range& out) {
-  const bool pair = value.is_array() && value.size() == 2 && is_index(value[0]) && is_index(value[1]);
+  const bool pair = value.is_array() && value.size() == 2 && index_of(value[0]) && index_of(value[1]);
   if (!pair || value[0] >= value[1]) {
     return "[begin, end] of whole numbers from 0 with begin < end";
   }
-  out = {value[0].get<std::int64_t>(), value[1].get<std::int64_t>()};
+  out = {*index_of(value[0]), *index_of(value[1])};
   return {};
 }
 
@@ -45,10 +46,11 @@ Expected read_value(const json& value, Places& out) {
     return {};
   }
   for (const json& index : value.is_array() ? value : json::array({value})) {
-    if (!is_index(index)) {
+    const std::optional<std::int64_t> number = index_of(index);
+    if (!number) {
       return expected;
     }
-    out.indices.push_back(index.get<std::int64_t>());
+    out.indices.push_back(*number);
   }
   return out.indices.empty() ? expected : Expected();
 }
@@ -161,9 +163,9 @@ Result<Edits> parse_edits(const std::string& text, const std::string& file) {
   if (!document.is_object() || list == document.end() || !list->is_array() || document.size() != 1) {
     return bad_input("expected an object with the one field edits, a list, found " + shown_json(document), file);
   }
-  if (list->size() > kMostEdits) {
-    return bad_input(
-        "edits: expected at most " + std::to_string(kMostEdits) + ", found " + std::to_string(list->size()), file);
+  if (list->size() > kMaxEdits) {
+    return bad_input("edits: expected at most " + std::to_string(kMaxEdits) + ", found " + std::to_string(list->size()),
+                     file);
   }
   Edits edits;
   for (const json& value : *list) {

@@ -26,7 +26,7 @@ struct EditForm {
   std::span<const EditField> fields;
 };
 
-// Of a kind. The table of all of them is in fields.cpp.
+// The form of a kind. The table of all of them is in fields.cpp.
 const EditForm& form_of(EditKind kind);
 // Null for a name that is none; names() has the known ones, with commas between them.
 const EditForm* find_form(std::string_view name);

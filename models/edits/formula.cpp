@@ -16,7 +16,7 @@ namespace locus::models {
 namespace {
 
 constexpr std::size_t kLongest = 2000;
-constexpr std::size_t kMostVariables = 8;
+constexpr std::size_t kMaxVariables = 8;
 constexpr std::array<std::string_view, 7> kBias{"d", "i", "j", "h", "H", "T", "L"};
 constexpr std::array<std::string_view, 6> kAngles{"m", "M", "D", "base", "L", "T"};
 
@@ -77,7 +77,7 @@ double either(double left, double right) {
 
 struct Formula::Compiled {
   std::string text;
-  std::array<double, kMostVariables> values{};
+  std::array<double, kMaxVariables> values{};
   std::size_t count = 0;
   mu::Parser parser;
   std::set<std::string, std::less<>> used;
@@ -140,13 +140,6 @@ const std::string& Formula::text() const {
 
 bool Formula::uses(std::string_view variable) const {
   return compiled_->used.find(variable) != compiled_->used.end();
-}
-
-double Formula::operator()(std::span<const double> values) const {
-  double result = 0;
-  each(
-      1, [&](std::int64_t, double* own) { std::copy(values.begin(), values.end(), own); }, &result);
-  return result;
 }
 
 void Formula::each(std::int64_t count, const std::function<void(std::int64_t n, double* values)>& set,

@@ -16,15 +16,14 @@ namespace locus::models {
 
 class Formula {
  public:
-  // Of these variables. Errors: kBadInput naming the place in the formula.
+  // A formula of these variables. Errors: kBadInput naming the place in the formula.
   static Result<Formula> compile(const std::string& text, std::span<const std::string_view> variables);
 
   const std::string& text() const;
   // Whether the value follows this variable.
   bool uses(std::string_view variable) const;
-  // One value; a number a variable, in the order of compile(). May be called by several threads.
-  double operator()(std::span<const double> values) const;
-  // results[n] of n = 0 … count − 1, whose variables `set` writes: those of n alone that differ from n − 1's.
+  // results[n] of n = 0 … count − 1, whose variables `set` writes in the order of compile(): those of n alone that
+  // differ from n − 1's. May be called by several threads.
   void each(std::int64_t count, const std::function<void(std::int64_t n, double* values)>& set, double* results) const;
 
  private:

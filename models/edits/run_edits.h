@@ -38,7 +38,7 @@ Result<transformer::LayerEdit> edited_layer(const Edits& edits, const ModelInfo&
 void add_warnings(const Edits& edits, const ModelInfo& model, const transformer::LayerEdits* layers,
                   std::vector<std::string>& warnings);
 
-// Of all layers of a loaded model; null where none is edited.
+// The edits of all layers of a loaded model; null where none is edited.
 Result<std::shared_ptr<const transformer::LayerEdits>> edited_layers(const Edits& edits, const ModelInfo& info,
                                                                      const transformer::Transformer& model,
                                                                      const position::Positions& positions,

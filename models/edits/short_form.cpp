@@ -156,15 +156,15 @@ std::string to_text(const Edit& edit) {
 }
 
 std::string label_of(const Edits& edits) {
-  constexpr std::size_t kMost = 60;
+  constexpr std::size_t kMaxLength = 60;
   std::string text;
   for (const Edit& edit : edits) {
     text += (text.empty() ? " " : ", ") + to_text(edit);
   }
-  if (text.size() <= kMost) {
+  if (text.size() <= kMaxLength) {
     return text;
   }
-  std::size_t cut = kMost;
+  std::size_t cut = kMaxLength;
   while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) {  // no half of a character
     --cut;
   }

@@ -16,7 +16,7 @@ namespace locus::image {
 struct Decoded {
   std::int64_t width = 0;  // as stored, before orientation; at most the header's
   std::int64_t height = 0;
-  std::vector<std::uint8_t> rgba;  // 8 bits a channel, row-major
+  std::vector<std::uint8_t> rgba;  // 8 bits per channel, row-major
   std::string warning;             // what is wrong in a file whose picture is whole; empty
 };
 

@@ -15,7 +15,7 @@ namespace locus::image {
 
 namespace {
 
-constexpr int kMostScans = 500;  // of a progressive file; each decodes the whole picture again
+constexpr int kMaxScans = 500;  // of a progressive file; each decodes the whole picture again
 
 // Whether pixels are missing or not those that were stored, as against remarks on the rest of the file.
 bool spoils_pixels(int code) {
@@ -134,7 +134,7 @@ class JpegDecoder {
   }
   static void on_progress(j_common_ptr file) {
     JpegDecoder& self = of(file);
-    if (self.file_.input_scan_number > kMostScans) {
+    if (self.file_.input_scan_number > kMaxScans) {
       ERREXIT(file, JERR_BAD_PROGRESSION);
     }
   }

@@ -14,7 +14,7 @@ namespace locus::image {
 
 namespace {
 
-constexpr tmsize_t kMostAllocated = tmsize_t{1} << 30;
+constexpr tmsize_t kMaxAllocated = tmsize_t{1} << 30;
 
 // The file in memory, as libtiff's client, and what libtiff says of it.
 struct Client {
@@ -74,7 +74,7 @@ using File = std::unique_ptr<TIFF, decltype(&TIFFClose)>;
 File open(Client& client) {
   const std::unique_ptr<TIFFOpenOptions, decltype(&TIFFOpenOptionsFree)> options(TIFFOpenOptionsAlloc(),
                                                                                  TIFFOpenOptionsFree);
-  TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), kMostAllocated);
+  TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), kMaxAllocated);
   TIFFOpenOptionsSetErrorHandlerExtR(options.get(), take_error, &client);
   TIFFOpenOptionsSetWarningHandlerExtR(options.get(), ignore_warning, &client);
   // m: no mapping, the bytes are in memory already.

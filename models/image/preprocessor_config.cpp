@@ -12,10 +12,9 @@ using Json = nlohmann::json;
 constexpr std::int64_t kLargestSide = 16384;
 
 Result<std::int64_t> side(const JsonObject& object, const std::string& name, const Json& value) {
-  if (!value.is_number_integer() || value.get<std::int64_t>() < 1 || value.get<std::int64_t>() > kLargestSide) {
-    return object.wrong(name, "pixels from 1 to " + std::to_string(kLargestSide));
-  }
-  return value.get<std::int64_t>();
+  const std::optional<std::int64_t> pixels = whole_number(value, 1, kLargestSide);
+  return pixels ? Result<std::int64_t>(*pixels)
+                : object.wrong(name, "pixels from 1 to " + std::to_string(kLargestSide));
 }
 
 struct Extent {

@@ -88,6 +88,14 @@ bool JsonKind<std::int64_t>::is(const Json& value) {
   return value.is_number_unsigned() ? value.get<std::uint64_t>() <= INT64_MAX : value.is_number_integer();
 }
 
+std::optional<std::int64_t> whole_number(const Json& value, std::int64_t least, std::int64_t most) {
+  if (!JsonKind<std::int64_t>::is(value)) {
+    return std::nullopt;
+  }
+  const auto number = value.get<std::int64_t>();
+  return number >= least && number <= most ? std::optional(number) : std::nullopt;
+}
+
 std::string shown_value(const Json& value) {
   return value.is_primitive() ? locus::shown(value.dump(-1, ' ', false, Json::error_handler_t::replace))
                               : value.type_name();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,9 @@ struct JsonKind<std::string> {
 // How errors show a value: cut by shown(); of a list or an object the kind alone.
 std::string shown_value(const nlohmann::json& value);
 
+// The value where it is a whole number of `least` … `most`.
+std::optional<std::int64_t> whole_number(const nlohmann::json& value, std::int64_t least, std::int64_t most);
+
 // A JSON object with the name its fields are reported under ("tokenizer.json: model"). Absent and null fields give the
 // fallback; fields of another kind give kBadInput naming field, expected and found.
 class JsonObject {
@@ -54,10 +58,20 @@ class JsonObject {
   // Null when the field is absent or null.
   const nlohmann::json* find(const std::string& name) const;
 
-  Result<bool> boolean(const std::string& name, bool fallback) const { return read(name, fallback); }
-  Result<std::int64_t> integer(const std::string& name, std::int64_t fallback) const { return read(name, fallback); }
-  Result<double> number(const std::string& name, double fallback) const { return read(name, fallback); }
-  Result<std::string> text(const std::string& name, const std::string& fallback) const { return read(name, fallback); }
+  // A field of one of JsonKind's kinds; without a fallback an error also when it is absent.
+  template <class T>
+  Result<T> get(const std::string& name) const {
+    const nlohmann::json* const field = find(name);
+    return field != nullptr && JsonKind<T>::is(*field) ? Result<T>(field->get<T>()) : wrong(name, JsonKind<T>::kName);
+  }
+  template <class T>
+  Result<T> get(const std::string& name, const T& fallback) const {
+    return find(name) == nullptr ? Result<T>(fallback) : get<T>(name);
+  }
+  Result<bool> boolean(const std::string& name, bool fallback) const { return get(name, fallback); }
+  Result<std::int64_t> integer(const std::string& name, std::int64_t fallback) const { return get(name, fallback); }
+  Result<double> number(const std::string& name, double fallback) const { return get(name, fallback); }
+  Result<std::string> text(const std::string& name, const std::string& fallback) const { return get(name, fallback); }
   // Errors also when the field is absent.
   Result<JsonObject> object(const std::string& name) const;
   // An empty array when absent.
@@ -67,14 +81,6 @@ class JsonObject {
 
  private:
   JsonObject(const nlohmann::json& value, std::string where) : value_(&value), where_(std::move(where)) {}
-  template <class T>
-  Result<T> read(const std::string& name, const T& fallback) const {
-    const nlohmann::json* const field = find(name);
-    if (field == nullptr) {
-      return fallback;
-    }
-    return JsonKind<T>::is(*field) ? Result<T>(field->get<T>()) : wrong(name, JsonKind<T>::kName);
-  }
 
   const nlohmann::json* value_;
   std::string where_;

@@ -1,10 +1,11 @@
 #include "models/json/settings_json.h"
 
 #include <cstdint>
-#include <limits>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "models/json/json.h"
 
 namespace locus::models {
 
@@ -24,9 +25,7 @@ std::optional<SettingValue> value_from_json(const nlohmann::json& member) {
   if (member.is_boolean()) {
     return SettingValue(member.get<bool>());
   }
-  const bool huge = member.is_number_unsigned() &&
-                    member.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  if (member.is_number_integer() && !huge) {
+  if (JsonKind<std::int64_t>::is(member)) {
     return SettingValue(member.get<std::int64_t>());
   }
   if (member.is_number()) {
@@ -49,9 +48,7 @@ std::optional<SettingValue> value_from_json(const nlohmann::json& member) {
 }
 
 Result<Settings> settings_from_json(const nlohmann::json& object, const std::string& context) {
-  if (!object.is_object()) {
-    return bad_input(std::string("expected an object, found ") + object.type_name(), context);
-  }
+  LOCUS_CHECK(JsonObject::of(object, context));
   Settings settings;
   for (const auto& [name, member] : object.items()) {
     if (!member.is_null()) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "models/run/loaded_model.h"
+#include "models/run/model_info.h"
 #include "models/trace/recorded_trace.h"
 
 namespace locus::models {
@@ -21,9 +22,7 @@ void LoadedModel::tell_early(const Prepared& prepared, const RunOptions& options
       return;
     }
     TraceData data = trace_data(*parts_.transformer, prepared, seen, layer + 1);
-    data.model = parts_.info;
-    data.model.layers = layer + 1;
-    data.model.layer_info.resize(static_cast<std::size_t>(layer + 1));
+    data.model = first_layers(parts_.info, layer + 1);
     options.early(std::make_shared<const RecordedTrace>(std::move(data)));
     last = Clock::now();
   };

@@ -13,7 +13,7 @@ namespace locus::models {
 
 namespace {
 
-// Of a matrix product's rate, what a first run reaches; later runs say themselves.
+// The share of a matrix product's rate that a first run reaches; later runs are measured.
 constexpr double kUsualEfficiency = 0.6;
 // attend_streaming()'s widest tile.
 constexpr std::int64_t kTileRows = 128;
@@ -52,7 +52,7 @@ double kept_numbers(const transformer::Spec& spec, const transformer::AttentionS
   // Rotating encodings keep q and k twice: as the score sees them, and before.
   numbers += encoding.rotates ? query + key : 0;
   numbers += encoding.has_gates ? key : 0;
-  // A state of 2D numbers a head, before a layer and after it.
+  // A state of 2D numbers per head, before a layer and after it.
   numbers += encoding.updates ? 2 * query : 0;
   const auto value = static_cast<double>(attention.kv_heads * attention.values());
   numbers += options.continuable || options.reuse ? value : 0;
@@ -155,7 +155,7 @@ Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) c
   const double learned = rate_;
   const double rate = learned > 0 ? learned : kUsualEfficiency * product_rate();
   Estimate estimate;
-  // Of an encoder–decoder both sides, as if they were of one length.
+  // Both sides of an encoder–decoder count, as if they were of one length.
   const auto bytes_of = [&](std::int64_t tokens) {
     return run_bytes(model, tokens, options) + (parts_.encoder ? run_bytes(*parts_.encoder, tokens, options) : 0);
   };

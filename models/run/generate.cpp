@@ -78,7 +78,7 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
     RunOptions each = kept;
     each.all_logits = false;
     transformer::ObserveOptions wanted = observe_options(each, stop, options.count == 0 ? progress : Progress());
-    std::optional<transformer::Past> past = past_of(run_options.reuse, *model, prepared.batch);
+    std::optional<transformer::ReusedTokens> reused = reused_tokens_of(run_options.reuse, *model, prepared.batch);
     std::vector<std::int64_t> ids;
     for (const TokenInfo& token : prepared.tokens) {
       ids.push_back(token.id);
@@ -91,14 +91,14 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
     for (std::int64_t n = 0;; ++n) {
       report(progress, static_cast<double>(n) / static_cast<double>(options.count + 1),
              "token " + std::to_string(n) + " of " + std::to_string(options.count));
-      wanted.past = past ? &*past : nullptr;
+      wanted.reused_tokens = reused ? &*reused : nullptr;
       LOCUS_TRY(observation, observe(*model, prepared.batch, wanted, time_ms));
       if (n == options.count) {
         break;
       }
       const at::Tensor last = observation.logits[0][observation.logits.size(1) - 1].cpu();
       ids.push_back(next_id(last, options.temperature, random));
-      past = transformer::Past{std::move(observation.layers), prompt + n, observation.rows};
+      reused = transformer::ReusedTokens{std::move(observation.layers), prompt + n, observation.rows};
       const at::Tensor added = at::full({1, 1}, ids.back(), prepared.batch.ids.options());
       prepared.batch.ids = at::cat({prepared.batch.ids, added}, 1);
       prepared.batch.positions = positions.slice({0, prompt + n + 1});

@@ -7,6 +7,7 @@
 #include "core/base/guarded.h"
 #include "models/api/threads.h"
 #include "models/edits/run_edits.h"
+#include "models/run/model_info.h"
 #include "models/trace/recorded_trace.h"
 #include "models/transformer/check_numbers.h"
 
@@ -53,34 +54,8 @@ std::function<std::string(std::int64_t)> label_of(std::shared_ptr<const text::To
 
 }  // namespace
 
-ModelInfo shape_info(const transformer::Transformer& model) {
-  const transformer::Spec& spec = model.spec();
-  const transformer::AttentionSpec& attention = spec.first().attention;
-  ModelInfo info;
-  for (std::size_t n = 0; n < std::max<std::size_t>(spec.encodings.size(), 1); ++n) {
-    const position::PositionEncoding& encoding = *model.encodings()[n].encoding;
-    const position::Description& what = encoding.description();
-    info.encodings.push_back({what.name, encoding.settings(), what.has_gates, what.has_dot_product, what.content});
-    info.has_gates = info.has_gates || what.has_gates;
-    info.has_dot_product = info.has_dot_product || what.has_dot_product;
-    info.content = info.content.empty() ? what.content : info.content;
-  }
-  info.encoding = info.encodings.front().name;
-  info.encoding_options = info.encodings.front().options;
-  for (const transformer::LayerSpec& layer : spec.layers) {
-    info.layer_info.push_back({spec.encodings.empty() ? 0 : layer.encoding, layer.attention.window,
-                               layer.attention.chunk, layer.attention.soft_cap, layer.attention.sinks});
-  }
-  info.layers = spec.depth();
-  info.heads = attention.heads;
-  info.kv_heads = attention.kv_heads;
-  info.width = spec.width;
-  info.head_width = attention.head_width;
-  info.vocabulary = spec.vocabulary;
-  info.trained_length = spec.trained_length;
-  info.causal = spec.causal;
-  info.image = spec.is_image();
-  return info;
+const LoadedModel* loaded_model_of(const Model& model) {
+  return dynamic_cast<const LoadedModel*>(&model);
 }
 
 transformer::ObserveOptions observe_options(const RunOptions& options, StopToken stop, const Progress& progress) {
@@ -120,9 +95,10 @@ transformer::LayerRecord record_of(const TraceLayer& layer) {
 
 }  // namespace
 
-std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& trace,
-                                         const transformer::Transformer& model, const transformer::Batch& batch) {
-  const auto* recorded = trace != nullptr ? trace->recorded() : nullptr;
+std::optional<transformer::ReusedTokens> reused_tokens_of(const std::shared_ptr<const Trace>& trace,
+                                                          const transformer::Transformer& model,
+                                                          const transformer::Batch& batch) {
+  const auto* recorded = trace != nullptr ? recorded_of(*trace) : nullptr;
   // An encoding belongs to one model, so it tells whose trace this is.
   if (recorded == nullptr || recorded->data().layers.empty() || recorded->data().of_model != model.layer_encoding(0) ||
       !batch.ids.defined() || !recorded->data().input_ids.defined() || !recorded->data().edits.empty()) {
@@ -132,23 +108,24 @@ std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& tra
   const std::int64_t shorter = std::min(data.input_ids.size(0), batch.ids.size(1));
   const at::Tensor same = batch.ids[0].narrow(0, 0, shorter).eq(data.input_ids.narrow(0, 0, shorter)).cpu() &
                           batch.positions.ids.narrow(0, 0, shorter).eq(data.position_ids.narrow(0, 0, shorter)).cpu();
-  transformer::Past past;
-  past.rows = data.rows;
+  transformer::ReusedTokens reused;
+  reused.rows = data.rows;
   // The last row is always computed: its logits are not kept with the layers.
-  past.tokens = std::min(same.to(at::kLong).cumprod(0).sum().item<std::int64_t>(), batch.ids.size(1) - 1);
+  reused.tokens = std::min(same.to(at::kLong).cumprod(0).sum().item<std::int64_t>(), batch.ids.size(1) - 1);
   for (const TraceLayer& layer : data.layers) {
-    if (past.tokens < 1 || !layer.computed || !layer.state || !layer.value.defined()) {
+    if (reused.tokens < 1 || !layer.computed || !layer.state || !layer.value.defined()) {
       return std::nullopt;
     }
-    past.layers.push_back(record_of(layer));
+    reused.layers.push_back(record_of(layer));
   }
-  return past;
+  return reused;
 }
 
-std::optional<transformer::Below> below_of(const std::shared_ptr<const Trace>& trace,
-                                           const transformer::Transformer& model, const transformer::Batch& batch,
-                                           const Edits& edits, const RunOptions& options) {
-  const auto* recorded = trace != nullptr ? trace->recorded() : nullptr;
+std::optional<transformer::ReusedLayers> reused_layers_of(const std::shared_ptr<const Trace>& trace,
+                                                          const transformer::Transformer& model,
+                                                          const transformer::Batch& batch, const Edits& edits,
+                                                          const RunOptions& options) {
+  const auto* recorded = trace != nullptr ? recorded_of(*trace) : nullptr;
   if (recorded == nullptr || recorded->data().of_model != model.layer_encoding(0) || batch.memory.defined()) {
     return std::nullopt;
   }
@@ -161,7 +138,7 @@ std::optional<transformer::Below> below_of(const std::shared_ptr<const Trace>& t
     return std::nullopt;
   }
   const bool routing = options.keep.count("experts") != 0 || options.keep.count("all") != 0;
-  transformer::Below below;
+  transformer::ReusedLayers reused;
   for (std::int64_t n = 0; n < depth; ++n) {
     const TraceLayer& layer = data.layers[static_cast<std::size_t>(n)];
     const bool routed = model.block(n).spec().feed_forward.experts.count > 0;
@@ -170,13 +147,13 @@ std::optional<transformer::Below> below_of(const std::shared_ptr<const Trace>& t
       return std::nullopt;
     }
     if (n < first) {
-      below.layers.push_back(record_of(layer));
+      reused.layers.push_back(record_of(layer));
     } else {
-      below.after.push_back(*layer.state);
+      reused.after.push_back(*layer.state);
     }
   }
-  below.hidden = data.layers[static_cast<std::size_t>(first)].hidden.unsqueeze(0);
-  return below;
+  reused.hidden = data.layers[static_cast<std::size_t>(first)].hidden.unsqueeze(0);
+  return reused;
 }
 
 Result<transformer::Observation> LoadedModel::observe(const transformer::Transformer& model,
@@ -185,7 +162,8 @@ Result<transformer::Observation> LoadedModel::observe(const transformer::Transfo
                                                       double& time_ms) const {
   constexpr double kLongRunMs = 50;  // shorter ones tell more of the overhead than of the rate
   const auto length = static_cast<double>(batch.positions.size());
-  const double part = options.past == nullptr ? 1 : 1 - static_cast<double>(options.past->tokens) / length;
+  const double part =
+      options.reused_tokens == nullptr ? 1 : 1 - static_cast<double>(options.reused_tokens->tokens) / length;
   const ThreadsFor threads(part * transformer::run_macs(model.spec(), batch.positions.size(), options.all_logits));
   const auto begin = std::chrono::steady_clock::now();
   LOCUS_TRY(transformer::Observation observation,
@@ -205,7 +183,7 @@ Status LoadedModel::observe_encoder(Prepared& prepared, const transformer::Obser
     return {};
   }
   transformer::ObserveOptions wanted = options;
-  wanted.past = nullptr;
+  wanted.reused_tokens = nullptr;
   LOCUS_TRY(observed.encoder, observe(*parts_.encoder, prepared.encoder->batch, wanted, time_ms));
   prepared.batch.memory = observed.encoder.logits;
   return {};
@@ -235,10 +213,11 @@ Result<std::shared_ptr<const Trace>> LoadedModel::run(const Input& input, const 
     LOCUS_CHECK(observe_encoder(prepared, wanted, observed, time_ms));
     wanted.progress = part(encoded, 1);
     tell_early(prepared, options, wanted);
-    const std::optional<transformer::Past> past = past_of(options.reuse, *model, prepared.batch);
-    wanted.past = past ? &*past : nullptr;
-    const std::optional<transformer::Below> below = below_of(options.reuse, *model, prepared.batch, edits_, options);
-    wanted.below = below ? &*below : nullptr;
+    const std::optional<transformer::ReusedTokens> tokens = reused_tokens_of(options.reuse, *model, prepared.batch);
+    wanted.reused_tokens = tokens ? &*tokens : nullptr;
+    const std::optional<transformer::ReusedLayers> layers =
+        reused_layers_of(options.reuse, *model, prepared.batch, edits_, options);
+    wanted.reused_layers = layers ? &*layers : nullptr;
     LOCUS_TRY(observed.own, observe(*model, prepared.batch, wanted, time_ms));
     return trace_of(std::move(prepared), observed, time_ms);
   });
@@ -310,28 +289,15 @@ TraceData LoadedModel::trace_data(const transformer::Transformer& model, Prepare
 std::shared_ptr<const RecordedTrace> LoadedModel::encoder_trace(Prepared prepared,
                                                                 const transformer::Observation& observation) const {
   TraceData data = trace_data(*parts_.encoder, std::move(prepared), observation, parts_.encoder->spec().depth());
-  data.model = shape_info(*parts_.encoder);
-  data.model.name = parts_.info.name;
-  data.model.family = parts_.info.family;
-  data.model.parameters = parts_.info.parameters;
-  data.model.dtype = parts_.info.dtype;
-  data.model.tokenizer = parts_.info.tokenizer;
-  data.model.files = parts_.info.files;
+  data.model = encoder_info(parts_.info, *parts_.encoder);
   return std::make_shared<const RecordedTrace>(std::move(data));
 }
 
 std::shared_ptr<const RecordedTrace> LoadedModel::cross_trace(const TraceData& decoder, const Prepared& read,
                                                               const transformer::Observation& observation) const {
   const transformer::Transformer& model = *parts_.transformer;
-  const transformer::AttentionSpec& attention = *model.spec().first().cross;
   TraceData data;
-  data.model = decoder.model;
-  data.model.warnings.clear();
-  data.model.encoder_layers = 0;
-  set_cross_encoding(data.model);
-  data.model.heads = attention.heads;
-  data.model.kv_heads = attention.kv_heads;
-  data.model.head_width = attention.head_width;
+  data.model = cross_info(decoder.model, *model.spec().first().cross);
   data.tokens = decoder.tokens;
   data.key_tokens = read.tokens;
   data.key_text = read.text;

@@ -19,6 +19,7 @@
 
 namespace locus::models {
 
+class RecordedTrace;
 struct TraceData;
 
 struct LoadedParts {
@@ -35,6 +36,23 @@ struct LoadedParts {
   OpenOptions options;
 };
 
+// A model's pace, measured once: estimates of the same text agree.
+class KeptPace {
+ public:
+  std::optional<Pace> get() const {
+    const std::lock_guard lock(mutex_);
+    return pace_;
+  }
+  void set(const Pace& pace) {
+    const std::lock_guard lock(mutex_);
+    pace_ = pace;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<Pace> pace_;
+};
+
 class LoadedModel : public Model {
  public:
   explicit LoadedModel(LoadedParts parts) : LoadedModel(std::make_shared<Shared>(std::move(parts)), {}) {}
@@ -43,13 +61,13 @@ class LoadedModel : public Model {
   Status load();
 
   const ModelInfo& info() const override { return parts_.info; }
-  const LoadedModel* loaded() const override { return this; }
   double macs(std::int64_t length) const override;
   Result<std::vector<TokenInfo>> tokenize(const Input& input) const override;
   Result<std::shared_ptr<const Trace>> run(const Input& input, const RunOptions& options, StopToken stop,
                                            const Progress& progress) const override;
   Status read_weights(const StopToken& stop, const Progress& progress) const override;
-  KeptPace* kept_pace() const override { return &shared_->pace; }
+  // Where timed_estimate() keeps what it has measured.
+  KeptPace& kept_pace() const { return shared_->pace; }
   Estimate estimate(std::int64_t length, const RunOptions& options) const override;
   Result<Generation> generate(const Input& input, const GenerateOptions& options, const RunOptions& run_options,
                               StopToken stop, const Progress& progress) const override;
@@ -87,7 +105,7 @@ class LoadedModel : public Model {
   // Errors: kTooLarge; kCancelled; kBadInput where the file holds tensors that the configuration does not have: what it
   // says would not be what the weights were trained as.
   Result<const transformer::Transformer*> ready(const StopToken& stop = {}, const Progress& progress = {}) const;
-  // Of an encoder–decoder, once it is ready(); null for others.
+  // The encoder of an encoder–decoder, once it is ready(); null for others.
   const transformer::Transformer* encoder() const { return parts_.encoder.get(); }
 
  private:
@@ -162,8 +180,8 @@ class LoadedModel : public Model {
   std::atomic<double>& rate_;
 };
 
-// What a model's spec and encodings say of it.
-ModelInfo shape_info(const transformer::Transformer& model);
+// The model as a LoadedModel, which is what open() gives; null for any other.
+const LoadedModel* loaded_model_of(const Model& model);
 
 // The spec under another base or scaling. Errors: kUnsupported where its encoding has none, kUsage for a scaling that
 // cannot be read.
@@ -179,12 +197,14 @@ double run_bytes(const transformer::Transformer& model, std::int64_t length, con
 transformer::ObserveOptions observe_options(const RunOptions& options, StopToken stop, const Progress& progress);
 
 // What of an earlier trace a run over `batch` may take over; empty when nothing.
-std::optional<transformer::Past> past_of(const std::shared_ptr<const Trace>& trace,
-                                         const transformer::Transformer& model, const transformer::Batch& batch);
+std::optional<transformer::ReusedTokens> reused_tokens_of(const std::shared_ptr<const Trace>& trace,
+                                                          const transformer::Transformer& model,
+                                                          const transformer::Batch& batch);
 
 // The layers that a run over `batch` with `edits` may take over of an earlier, otherwise edited one; empty when none.
-std::optional<transformer::Below> below_of(const std::shared_ptr<const Trace>& trace,
-                                           const transformer::Transformer& model, const transformer::Batch& batch,
-                                           const Edits& edits, const RunOptions& options);
+std::optional<transformer::ReusedLayers> reused_layers_of(const std::shared_ptr<const Trace>& trace,
+                                                          const transformer::Transformer& model,
+                                                          const transformer::Batch& batch, const Edits& edits,
+                                                          const RunOptions& options);
 
 }  // namespace locus::models

@@ -6,9 +6,9 @@
 #include "core/base/atomic_file.h"
 #include "core/base/guarded.h"
 #include "core/base/shown.h"
-#include "models/checkpoint/hub_cache.h"
 #include "models/json/json.h"
 #include "models/run/loaded_model.h"
+#include "models/run/model_info.h"
 #include "models/transformer/families/engine/family.h"
 
 namespace locus::models {
@@ -38,49 +38,6 @@ Result<families::Checkpoint> read_checkpoint(const fs::path& path) {
   return checkpoint;
 }
 
-std::string dtype_name(checkpoint::DType dtype) {
-  static const std::map<checkpoint::DType, std::string> names{{checkpoint::DType::kF64, "float64"},
-                                                              {checkpoint::DType::kF32, "float32"},
-                                                              {checkpoint::DType::kF16, "float16"},
-                                                              {checkpoint::DType::kBF16, "bfloat16"}};
-  const auto found = names.find(dtype);
-  return found == names.end() ? std::string(checkpoint::to_text(dtype)) : found->second;
-}
-
-// The dtype of most weights.
-std::string main_dtype(const transformer::Fitting& fitting) {
-  std::map<checkpoint::DType, std::int64_t> elements;
-  for (const auto& part : fitting.parts) {
-    elements[part.tensor->dtype] += part.tensor->elements();
-  }
-  const auto most = std::max_element(elements.begin(), elements.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == elements.end() ? "" : dtype_name(most->first);
-}
-
-ModelInfo make_info(const families::Checkpoint& checkpoint, const families::Plan& plan,
-                    const transformer::Transformer& model, const transformer::Fitting& fitting) {
-  ModelInfo info = shape_info(model);
-  fs::path shown = fs::path(checkpoint.path).lexically_normal();
-  info.name = checkpoint::hub_name(shown);
-  if (info.name.empty()) {
-    info.name = shown.has_filename() ? shown.filename().string() : shown.parent_path().filename().string();
-  }
-  info.parameters = fitting.parameters;
-  info.dtype = main_dtype(fitting);
-  info.unexpected = fitting.unexpected;
-  info.warnings = plan.warnings;
-  std::vector<checkpoint::Source> sources{checkpoint.tensors};
-  sources.insert(sources.end(), plan.further.begin(), plan.further.end());
-  for (const checkpoint::Source& source : sources) {
-    for (const fs::path& file : source->files()) {
-      info.files.push_back(file.string());
-    }
-    info.warnings.insert(info.warnings.end(), source->warnings().begin(), source->warnings().end());
-  }
-  return info;
-}
-
 std::map<std::int64_t, std::string> read_labels(const families::Config& config) {
   std::map<std::int64_t, std::string> labels;
   const Result<checkpoint::Config> named = families::group(config, "id2label");
@@ -93,29 +50,30 @@ std::map<std::int64_t, std::string> read_labels(const families::Config& config) 
 }
 
 // A file beside the weights that cannot be read leaves what does not need it.
-void go_without(const Error& error, const std::string& what, LoadedParts& parts) {
-  parts.info.warnings.push_back(error.describe() + " (" + what + ")");
+std::vector<std::string> go_without(const Error& error, const std::string& what, LoadedParts& parts) {
   parts.unread = error;
+  return {error.describe() + " (" + what + ")"};
 }
 
-Status open_text(const families::Checkpoint& checkpoint, LoadedParts& parts) {
+// What there is to warn of, as from open_image().
+Result<std::vector<std::string>> open_text(const families::Checkpoint& checkpoint, LoadedParts& parts) {
   Result<std::shared_ptr<const text::Tokenizer>> tokenizer = text::open_tokenizer(checkpoint.folder);
   if (tokenizer.ok()) {
     parts.tokenizer = *std::move(tokenizer);
   } else {
-    go_without(tokenizer.error(), "the tokenizer is not read: no texts, only ids", parts);
-    return {};
+    return go_without(tokenizer.error(), "the tokenizer is not read: no texts, only ids", parts);
   }
   LOCUS_TRY(const std::string named, checkpoint.config.text("tokenizer", ""));
   if (!parts.tokenizer && named == "bytes") {
     parts.tokenizer = text::byte_tokenizer();
   }
-  parts.info.tokenizer = parts.tokenizer != nullptr;
-  if (parts.tokenizer && parts.tokenizer->vocabulary() > parts.info.vocabulary) {
-    parts.info.warnings.push_back("the tokenizer has " + std::to_string(parts.tokenizer->vocabulary()) +
-                                  " tokens, the model only " + std::to_string(parts.info.vocabulary));
+  const std::int64_t vocabulary = parts.transformer->spec().vocabulary;
+  std::vector<std::string> warnings;
+  if (parts.tokenizer && parts.tokenizer->vocabulary() > vocabulary) {
+    warnings.push_back("the tokenizer has " + std::to_string(parts.tokenizer->vocabulary()) +
+                       " tokens, the model only " + std::to_string(vocabulary));
   }
-  return {};
+  return warnings;
 }
 
 Result<image::Preprocessing> read_preprocessor(const fs::path& file) {
@@ -123,7 +81,8 @@ Result<image::Preprocessing> read_preprocessor(const fs::path& file) {
   return image::parse_preprocessor(text, file.string());
 }
 
-Status open_image(const families::Checkpoint& checkpoint, const families::Plan& plan, LoadedParts& parts) {
+Result<std::vector<std::string>> open_image(const families::Checkpoint& checkpoint, const families::Plan& plan,
+                                            LoadedParts& parts) {
   parts.labels = read_labels(checkpoint.config);
   const transformer::ImageStem& stem = parts.transformer->spec().image;
   image::Preprocessing standard;
@@ -133,15 +92,14 @@ Status open_image(const families::Checkpoint& checkpoint, const families::Plan& 
   const fs::path file = checkpoint.folder / "preprocessor_config.json";
   std::error_code failure;
   if (!fs::exists(file, failure)) {
-    return {};
+    return std::vector<std::string>();
   }
   const Result<image::Preprocessing> read = read_preprocessor(file);
-  if (read.ok()) {
-    parts.preprocessing = *read;
-  } else {
-    go_without(read.error(), "how pictures are prepared is not read: no images, only pixels", parts);
+  if (!read.ok()) {
+    return go_without(read.error(), "how pictures are prepared is not read: no images, only pixels", parts);
   }
-  return {};
+  parts.preprocessing = *read;
+  return std::vector<std::string>();
 }
 
 // The encoder beside a decoder: the weights of both are one fitting.
@@ -187,7 +145,6 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   LOCUS_TRY(families::Plan plan, families::read_plan(*family, checkpoint));
   const std::vector<transformer::EncodingSpec> own = plan.spec.encodings;
   LOCUS_CHECK(apply_overrides(options.overrides, plan.spec));
-  const bool is_other = !(plan.spec.encodings == own);
   const std::string where = checkpoint.config.file().empty() ? path.string() : checkpoint.config.file();
   Result<std::unique_ptr<transformer::Transformer>> created = transformer::Transformer::create(plan.spec, false);
   if (!created.ok()) {
@@ -196,16 +153,16 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   LoadedParts parts;
   parts.transformer = std::move(*created);
   parts.options = options;
+  parts.options.overrides = plan.spec.encodings == own ? Overrides() : shortest(options.overrides);
   LOCUS_TRY(parts.fitting, transformer::fit(*parts.transformer, plan, checkpoint));
   if (!plan.encoder.empty()) {
     LOCUS_CHECK(open_encoder(checkpoint, plan, where, parts));
   }
   parts.misfit = misfit_of(checkpoint, parts.fitting);
-  parts.info = make_info(checkpoint, plan, *parts.transformer, parts.fitting);
-  parts.info.encoder_layers = parts.encoder ? parts.encoder->spec().depth() : 0;
-  parts.info.family = std::string(family->name);
-  parts.info.overrides = is_other ? shortest(options.overrides) : Overrides();
-  LOCUS_CHECK(parts.info.image ? open_image(checkpoint, plan, parts) : open_text(checkpoint, parts));
+  LOCUS_TRY(const std::vector<std::string> warnings,
+            plan.spec.is_image() ? open_image(checkpoint, plan, parts) : open_text(checkpoint, parts));
+  parts.info = checkpoint_info(parts, checkpoint, plan, family->name);
+  parts.info.warnings.insert(parts.info.warnings.end(), warnings.begin(), warnings.end());
 
   const double bytes = transformer::weight_bytes(parts.fitting).all();
   if (options.memory_limit_mb > 0 && bytes > 1e6 * static_cast<double>(options.memory_limit_mb)) {

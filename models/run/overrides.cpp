@@ -12,14 +12,10 @@ namespace locus::models {
 
 namespace {
 
-bool has_option(const std::string& encoding, std::string_view option) {
-  for (const position::Entry& entry : position::encodings()) {
-    if (entry.description.name == encoding) {
-      const auto& options = entry.description.options;
-      return std::any_of(options.begin(), options.end(), [&](const auto& known) { return known.name == option; });
-    }
-  }
-  return false;
+// `option` is "base" or "scaling".
+bool can_override(const std::string& encoding, std::string_view option, const Settings& options) {
+  const position::Description* const known = position::find_description(encoding);
+  return known != nullptr && position::can_override(*known, option, options);
 }
 
 // "linear:4" -> scaling linear, factor 4. The stretch of yarn-turns is the input's length over the trained one.
@@ -41,22 +37,6 @@ Status apply_scaling(const std::string& text, Settings& options) {
   options.set("scaling", kind);
   options.set("factor", *factor);
   return {};
-}
-
-// Whether the encoding's base, where it has one, turns q and k: SeqPE's is that of its digits, mixed RoPE's only starts
-// its trained frequencies, CoPE turns nothing unless it goes with RoPE, nor does TAPE from random Fourier features.
-bool base_turns(const std::string& encoding, const Settings& options) {
-  const auto option_is = [&options](std::string_view name, const char* usual, const char* value) {
-    const Result<std::string> found = options.text(name, usual);
-    return found.ok() && *found == value;
-  };
-  if (encoding == "cope") {
-    return option_is("with", "none", "rope");
-  }
-  if (encoding == "tape") {
-    return option_is("start", "rope", "rope");
-  }
-  return encoding != "seqpe" && encoding != "rope-mixed";
 }
 
 }  // namespace
@@ -82,16 +62,12 @@ Overrides shortest(Overrides overrides) {
 }
 
 const EncodingUse* turning_encoding(const ModelInfo& info) {
-  const auto found = std::find_if(info.encodings.begin(), info.encodings.end(), [](const EncodingUse& use) {
-    return has_option(use.name, "base") && base_turns(use.name, use.options);
-  });
+  const auto found = std::find_if(info.encodings.begin(), info.encodings.end(),
+                                  [](const EncodingUse& use) { return can_override(use.name, "base", use.options); });
   return found == info.encodings.end() ? nullptr : &*found;
 }
 
 Status apply_overrides(const Overrides& overrides, transformer::Spec& spec) {
-  const auto turns = [](const transformer::EncodingSpec& encoding, std::string_view option) {
-    return has_option(encoding.name, option) && base_turns(encoding.name, encoding.options);
-  };
   const std::string name = spec.encodings.empty() ? "none" : spec.encodings.front().name;
   bool any_base = false;
   bool any_scaling = false;
@@ -100,7 +76,7 @@ Status apply_overrides(const Overrides& overrides, transformer::Spec& spec) {
   }
   // Every layer that turns obeys.
   for (transformer::EncodingSpec& encoding : spec.encodings) {
-    if (overrides.rope_base && turns(encoding, "base")) {
+    if (overrides.rope_base && can_override(encoding.name, "base", encoding.options)) {
       any_base = true;
       encoding.options.set("base", *overrides.rope_base);
     }
@@ -109,7 +85,7 @@ Status apply_overrides(const Overrides& overrides, transformer::Spec& spec) {
     return unsupported("rope base: the encoding " + name + " has no base");
   }
   for (transformer::EncodingSpec& encoding : spec.encodings) {
-    if (!overrides.rope_scaling.empty() && turns(encoding, "scaling")) {
+    if (!overrides.rope_scaling.empty() && can_override(encoding.name, "scaling", encoding.options)) {
       any_scaling = true;
       LOCUS_CHECK(apply_scaling(overrides.rope_scaling, encoding.options));
     }

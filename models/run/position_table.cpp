@@ -10,7 +10,7 @@ namespace locus::models {
 
 namespace {
 
-constexpr std::int64_t kMostPositions = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxPositions = std::int64_t{1} << 20;
 
 class VectorTable final : public PositionTable {
  public:
@@ -72,8 +72,8 @@ Result<std::shared_ptr<const PositionTable>> LoadedModel::position_table(const P
           parts_.info.name);
     }
     const std::int64_t count = grid ? request.rows * request.columns : request.length;
-    if (count < 1 || count > kMostPositions || request.rows > kMostPositions || request.columns > kMostPositions) {
-      return bad_input("positions: expected 1 to " + std::to_string(kMostPositions) + ", found " +
+    if (count < 1 || count > kMaxPositions || request.rows > kMaxPositions || request.columns > kMaxPositions) {
+      return bad_input("positions: expected 1 to " + std::to_string(kMaxPositions) + ", found " +
                        std::to_string(count));
     }
     LOCUS_TRY(const auto encoding, encoding_with(request.overrides, layer));

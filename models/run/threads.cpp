@@ -45,7 +45,7 @@ void set_blas_threads(int threads) {
   }
 }
 
-// Of this thread alone; at::set_num_threads() would set those of threads to come, too.
+// Sets the threads of this thread's loops alone; at::set_num_threads() would set those of threads to come, too.
 void set_loop_threads(int threads) {
   if (auto* const set = found<void(int)>("omp_set_num_threads")) {
     set(threads);

@@ -40,7 +40,7 @@ class Tokenizer {
   virtual std::string kind() const = 0;
 };
 
-// One token a byte, ids 0…255. No files needed.
+// One token per byte, ids 0…255. No files needed.
 std::shared_ptr<const Tokenizer> byte_tokenizer();
 
 // Writes the tokenizer.json of byte_tokenizer() into `folder`: Hugging Face's form of a byte-level BPE without merges

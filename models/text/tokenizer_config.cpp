@@ -21,9 +21,7 @@ Result<Json> read_object(const std::filesystem::path& path) {
   }
   LOCUS_TRY(const std::string text, read_file(path, kConfigLimit));
   LOCUS_TRY(Json value, parse_json(text, path.string()));
-  if (!value.is_object()) {
-    return bad_input(std::string("expected an object, found ").append(value.type_name()), path.string());
-  }
+  LOCUS_CHECK(JsonObject::of(value, path.string()));
   return value;
 }
 

@@ -234,17 +234,16 @@ Result<PipelineParts> parse_parts(const JsonObject& document, const std::string&
 }  // namespace
 
 Result<Vocabulary> parse_vocabulary(const Json& value, const std::string& where, bool bytes) {
-  if (!value.is_object()) {
-    return bad_input(std::string("vocab: expected an object, found ").append(value.type_name()), where);
-  }
+  LOCUS_CHECK(JsonObject::of(value, where + ": vocab"));
   Vocabulary vocabulary;
   for (const auto& [entry, id] : value.items()) {
-    if (!id.is_number_integer() || id.get<std::int64_t>() < 0 || id.get<std::int64_t>() > kLargestId) {
+    const std::optional<std::int64_t> number = whole_number(id, 0, kLargestId);
+    if (!number) {
       return bad_input("vocab: \"" + entry.substr(0, 80) + "\": expected an id, found " +
                            id.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 40),
                        where);
     }
-    vocabulary.add(bytes ? from_byte_level(entry).value_or(entry) : entry, id.get<std::int32_t>());
+    vocabulary.add(bytes ? from_byte_level(entry).value_or(entry) : entry, static_cast<std::int32_t>(*number));
   }
   return vocabulary;
 }

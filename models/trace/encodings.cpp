@@ -66,34 +66,32 @@ Status read_encoding(OpenTrace& trace, json object, const std::vector<std::int64
   UsedEncoding& used = trace.encodings.back();
   LOCUS_CHECK(read_parameters(trace, **made, index, layers, used));
   const position::Description& description = (*made)->description();
+  EncodingUse& known = model.encodings.back();
+  known.has_parts = description.has_parts;
   if (!used.complete && description.scores) {
     model.warnings.push_back("the trace lacks tensors of its encoding: only stored maps can be shown");
     return {};
   }
   used.encoding = std::move(*made);
-  EncodingUse& known = model.encodings.back();
   known.has_gates = description.has_gates;
   known.content = description.content;
   if (used.encoding->accepts(trace.positions).ok()) {
     used.start = used.encoding->begin(trace.positions, 1);
     known.has_dot_product = used.complete && description.has_dot_product;
   }
-  model.has_gates = model.has_gates || known.has_gates;
-  model.has_dot_product = model.has_dot_product || known.has_dot_product;
-  model.content = model.content.empty() ? known.content : model.content;
   return {};
 }
 
 }  // namespace
 
-// The metadata's encodings: `layer_encodings` with an entry a layer, else `encoding` for all. Layers with the same
+// The metadata's encodings: `layer_encodings` with an entry per layer, else `encoding` for all. Layers with the same
 // entry share one.
 Status read_encodings(OpenTrace& trace) {
   LOCUS_TRY(json one, trace.file.value("encoding"));
   one = trace.file.crosses() ? json{{"name", "none"}} : std::move(one);
   LOCUS_TRY(const json list, trace.file.value("layer_encodings"));
   if (!list.is_null() && (!list.is_array() || list.size() != trace.data.model.layer_info.size())) {
-    return bad_input("expected a list of " + std::to_string(trace.data.model.layers) + " entries, one a layer",
+    return bad_input("expected a list of " + std::to_string(trace.data.model.layers) + " entries, one per layer",
                      trace.file.metadata("layer_encodings"));
   }
   if (one.is_null() && list.is_null() && trace.file.find("layers.0.q") != nullptr &&
@@ -127,10 +125,6 @@ Status read_encodings(OpenTrace& trace) {
   if (!list.is_null() && !without.empty()) {
     LOCUS_CHECK(read_encoding(trace, json{{"name", "none"}}, without, from));
     trace.data.model.encodings.pop_back();
-  }
-  if (!trace.data.model.encodings.empty()) {
-    trace.data.model.encoding = trace.data.model.encodings.front().name;
-    trace.data.model.encoding_options = trace.data.model.encodings.front().options;
   }
   return {};
 }

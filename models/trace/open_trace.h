@@ -44,7 +44,7 @@ struct OpenTrace {
 Status read_tokens(OpenTrace& trace);
 // Layers, heads and widths: from the tensors, and from the metadata what they do not tell; masks and logits.
 Status read_shape(OpenTrace& trace);
-// The metadata's encodings: `layer_encodings` with an entry a layer, else `encoding` for all. Layers with the same
+// The metadata's encodings: `layer_encodings` with an entry per layer, else `encoding` for all. Layers with the same
 // entry share one.
 Status read_encodings(OpenTrace& trace);
 Status read_edits(OpenTrace& trace);

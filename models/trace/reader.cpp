@@ -13,7 +13,7 @@ namespace {
 
 using trace::OpenTrace;
 
-// Of a side of an encoder–decoder, or of a trace without sides. `keys`: the encoder's tokens, for cross-attention.
+// Opens a side of an encoder–decoder, or a trace without sides. `keys`: the encoder's tokens, for cross-attention.
 OpenTrace begin_trace(const checkpoint::Source& source, const std::string& file, SideNames names,
                       std::vector<TokenInfo> keys = {}) {
   OpenTrace opened{trace::TraceContents(source, file, names), {}, {}, {}, {}};

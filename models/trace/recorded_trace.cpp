@@ -11,7 +11,6 @@
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
-#include "core/position/disentangled.h"
 
 namespace locus::models {
 
@@ -83,6 +82,25 @@ std::string to_text(Side side) {
   return side == Side::kEncoder ? "encoder" : side == Side::kCross ? "cross" : "decoder";
 }
 
+const EncodingUse& ModelInfo::first_encoding() const {
+  static const EncodingUse kUnnamed;
+  return encodings.empty() ? kUnnamed : encodings.front();
+}
+
+bool ModelInfo::has_gates() const {
+  return std::any_of(encodings.begin(), encodings.end(), [](const EncodingUse& each) { return each.has_gates; });
+}
+
+bool ModelInfo::has_dot_product() const {
+  return std::any_of(encodings.begin(), encodings.end(), [](const EncodingUse& each) { return each.has_dot_product; });
+}
+
+std::string ModelInfo::content() const {
+  const auto found =
+      std::find_if(encodings.begin(), encodings.end(), [](const EncodingUse& each) { return !each.content.empty(); });
+  return found == encodings.end() ? std::string() : found->content;
+}
+
 const EncodingUse* ModelInfo::encoding_of(std::int64_t layer) const {
   const auto n = static_cast<std::size_t>(layer);
   const std::int64_t own = layer >= 0 && n < layer_info.size() ? layer_info[n].encoding : 0;
@@ -96,9 +114,7 @@ bool ModelInfo::uniform() const {
 }
 
 bool ModelInfo::has_parts() const {
-  const std::string& disentangled = position::Disentangled::about().name;
-  return std::any_of(encodings.begin(), encodings.end(),
-                     [&](const EncodingUse& each) { return each.name == disentangled; });
+  return std::any_of(encodings.begin(), encodings.end(), [](const EncodingUse& each) { return each.has_parts; });
 }
 
 std::string layer_text(const ModelInfo& info, std::int64_t layer) {
@@ -119,6 +135,10 @@ std::string layer_text(const ModelInfo& info, std::int64_t layer) {
     text += each.sink ? ", sink" : "";
   }
   return text;
+}
+
+const RecordedTrace* recorded_of(const Trace& trace) {
+  return dynamic_cast<const RecordedTrace*>(&trace);
 }
 
 RecordedTrace::RecordedTrace(TraceData data) : data_(std::move(data)) {
@@ -223,6 +243,16 @@ Result<Field> RecordedTrace::dot_product(std::int64_t index, std::int64_t head, 
   });
 }
 
+Result<Field> Trace::preview(const MapRequest& /*request*/, std::int64_t /*height*/, std::int64_t /*width*/,
+                             StopToken /*stop*/) const {
+  return unsupported("this trace has no single cells");
+}
+
+Result<Field> Trace::overview_band(const MapRequest& /*request*/, std::int64_t /*height*/, std::int64_t /*width*/,
+                                   Reduction /*reduction*/, Range /*band*/, StopToken /*stop*/) const {
+  return unsupported("this trace has no bands of an overview");
+}
+
 Result<Field> Trace::sink(std::int64_t layer, std::int64_t /*head*/, Range /*rows*/, StopToken /*stop*/) const {
   return unsupported("layer " + std::to_string(layer) + " has no sink");
 }
@@ -254,7 +284,7 @@ Result<Field> RecordedTrace::sink(std::int64_t index, std::int64_t head, Range r
       std::copy_n(own.data_ptr<float>(), own.numel(), field.values.begin());
       return field;
     }
-    // Of a stored map: what its rows lack of 1.
+    // A stored map tells the sink by what its rows lack of 1.
     for (std::int64_t row = 0; row < rows.size(); ++row) {
       const Range one{rows.begin + row, rows.begin + row + 1};
       LOCUS_TRY(const Field weights, found->scores->map({attention::Quantity::kWeight, head, one, {}}, stop));
@@ -298,11 +328,8 @@ Status RecordedTrace::write(const std::filesystem::path& path, const std::set<st
 
 void set_cross_encoding(ModelInfo& info) {
   info.encodings = {{"none", {}, false, false, "q·k"}};
-  info.encoding = "none";
-  info.encoding_options = {};
   info.layer_info.assign(static_cast<std::size_t>(info.layers), LayerInfo{});
-  info.content = info.encodings.front().content;
-  info.causal = info.has_gates = info.has_dot_product = false;
+  info.causal = false;
 }
 
 std::string trace_name(const std::string& parameter, std::size_t encoding, const std::vector<std::int64_t>& layers) {

@@ -13,7 +13,6 @@
 #include "core/attention/score_field.h"
 #include "core/position/position_encoding.h"
 #include "models/api/model.h"
-#include "models/api/progressive.h"
 
 namespace locus::transformer {
 class RowStore;
@@ -70,13 +69,11 @@ struct TraceData {
   std::function<std::string(std::int64_t)> label;
 };
 
-class RecordedTrace : public Trace, public Progressive {
+class RecordedTrace : public Trace {
  public:
   explicit RecordedTrace(TraceData data);
 
   const TraceData& data() const { return data_; }
-  const Progressive* progressive() const override { return this; }
-  const RecordedTrace* recorded() const override { return this; }
 
   const ModelInfo& model() const override { return data_.model; }
   const std::vector<TokenInfo>& tokens() const override { return data_.tokens; }
@@ -113,6 +110,9 @@ class RecordedTrace : public Trace, public Progressive {
   TraceData data_;
   std::int64_t memory_mb_ = 0;
 };
+
+// The trace as a RecordedTrace, which all traces of this floor are; null for any other.
+const RecordedTrace* recorded_of(const Trace& trace);
 
 // What a model is to its cross-attention: no positions, no windows, no mask.
 void set_cross_encoding(ModelInfo& info);

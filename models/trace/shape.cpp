@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kMostLayers = 4096;
+constexpr std::int64_t kMaxLayers = 4096;
 // Sizes that metadata names beyond these are a corrupt file, not a model.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 53;
@@ -33,7 +33,7 @@ Status read_mask(OpenTrace& trace, LayerInfo& all) {
   return {};
 }
 
-// A metadata list with an entry a layer; nothing where there is none.
+// A metadata list with an entry per layer; nothing where there is none.
 template <class Take>
 Status read_list(OpenTrace& trace, const char* name, const char* expected, const Take& take) {
   LOCUS_TRY(const json list, trace.file.value(name));
@@ -45,22 +45,22 @@ Status read_list(OpenTrace& trace, const char* name, const char* expected, const
     good = take(trace.data.model.layer_info[n], list[n]);
   }
   return good ? Status()
-              : Status(bad_input(
-                    "expected a list of " + std::to_string(trace.data.model.layers) + " " + expected + ", one a layer",
-                    trace.file.metadata(name)));
+              : Status(bad_input("expected a list of " + std::to_string(trace.data.model.layers) + " " + expected +
+                                     ", one per layer",
+                                 trace.file.metadata(name)));
 }
 
-// Windows, chunks, caps and sinks: lists of the metadata with an entry a layer; without, one window for all.
+// Windows, chunks, caps and sinks: lists of the metadata with an entry per layer; without, one window for all.
 Status read_layer_info(OpenTrace& trace) {
   LayerInfo all;
   LOCUS_CHECK(read_mask(trace, all));
   trace.data.model.layer_info.assign(static_cast<std::size_t>(trace.data.model.layers), all);
   LOCUS_CHECK(read_list(trace, "windows", "whole numbers of at least 0", [](LayerInfo& layer, const json& value) {
-    layer.window = value.is_number_integer() ? value.get<std::int64_t>() : -1;
+    layer.window = whole_number(value, 0, INT64_MAX).value_or(-1);
     return layer.window >= 0;
   }));
   LOCUS_CHECK(read_list(trace, "chunks", "whole numbers of at least 0", [](LayerInfo& layer, const json& value) {
-    layer.chunk = value.is_number_integer() ? value.get<std::int64_t>() : -1;
+    layer.chunk = whole_number(value, 0, INT64_MAX).value_or(-1);
     return layer.chunk >= 0;
   }));
   LOCUS_CHECK(read_list(trace, "soft_caps", "numbers of at least 0", [](LayerInfo& layer, const json& value) {
@@ -97,7 +97,7 @@ Status read_shape(OpenTrace& trace) {
     const char* begin = info.name.data() + before.size();
     if (info.name.rfind(before, 0) == 0 &&
         std::from_chars(begin, info.name.data() + info.name.size(), layer).ec == std::errc() && layer >= 0 &&
-        layer < kMostLayers) {
+        layer < kMaxLayers) {
       model.layers = std::max(model.layers, layer + 1);
     }
   }

@@ -15,7 +15,7 @@ namespace locus::models {
 
 class SideNames {
  public:
-  // Of a trace without sides: everything is called as it is.
+  // For a trace without sides: everything is called as it is.
   SideNames() = default;
   explicit SideNames(Side side) : side_(side) {}
 

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 11> kKeepNames{"logits",    "hidden",    
                                                       "k",         "q_content",      "k_content", "gates",
                                                       "positions", "position_state", "experts"};
 // Maps are made whole before they are written; more than this is a mistake.
-constexpr std::int64_t kMostBytes = std::int64_t{16} << 30;
+constexpr std::int64_t kMaxBytes = std::int64_t{16} << 30;
 
 class Writer {
  public:
@@ -45,7 +45,7 @@ class Writer {
                          static_cast<double>(trace_.length()) * static_cast<double>(trace_.keys());
     const double available = available_bytes();
     const double most =
-        available > 0 ? std::min(available, static_cast<double>(kMostBytes)) : static_cast<double>(kMostBytes);
+        available > 0 ? std::min(available, static_cast<double>(kMaxBytes)) : static_cast<double>(kMaxBytes);
     if (bytes > most) {
       return too_large("maps of " + std::to_string(static_cast<std::int64_t>(bytes / 1e9)) + " GB, of at most " +
                        std::to_string(static_cast<std::int64_t>(most / 1e9)) +
@@ -211,7 +211,7 @@ class Writer {
     const EncodingUse* const own = data_.model.encoding_of(index);
     const TraceLayer& layer = data_.layers[static_cast<std::size_t>(index)];
     nlohmann::json encoding = to_json(own == nullptr ? Settings() : own->options);
-    encoding["name"] = own == nullptr ? data_.model.encoding : own->name;
+    encoding["name"] = own == nullptr ? data_.model.first_encoding().name : own->name;
     if (layer.encoding) {
       encoding["scale"] = layer.encoding->scale();
     }

@@ -115,7 +115,7 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
   };
   Evaluation evaluation;
   evaluation.checkpoint = info.name;
-  evaluation.encoding = info.encoding;
+  evaluation.encoding = info.first_encoding().name;
   evaluation.metric = std::string(metric_name(task->metric()));
   const std::vector<std::string> splits = task->splits();
   LOCUS_TRY(const std::vector<std::size_t> chosen, chosen_splits(*task, options.splits));
@@ -162,7 +162,7 @@ Result<Evaluation> evaluate(const std::filesystem::path& checkpoint, const Evalu
   if (!options.edits.empty()) {
     LOCUS_TRY(model, model->edited(options.edits));
   }
-  const auto* const loaded = model->loaded();
+  const auto* const loaded = models::loaded_model_of(*model);
   if (loaded == nullptr) {
     return internal("open() gave a model that is not a LoadedModel");
   }

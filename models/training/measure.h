@@ -17,7 +17,7 @@ struct Judgement {
   at::Tensor right;
 };
 Judgement judge(const transformer::Transformer& model, const Examples& examples, at::Device device);
-// Of the examples' own batch, which may be edited.
+// The same of a batch of these examples, which may be edited.
 Judgement judge(const transformer::Transformer& model, const Examples& examples, const transformer::Batch& batch);
 
 // The mean over the split with its 95 % interval: Wilson's for errors, the normal one over sequences for bits.

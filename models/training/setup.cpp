@@ -47,7 +47,7 @@ Result<Base> base_of(const TrainOptions& options) {
   if (!options.from.empty()) {
     const models::OpenOptions as_it_is;
     LOCUS_TRY(base.opened, models::open(options.from, as_it_is));
-    const auto* const loaded = base.opened->loaded();
+    const auto* const loaded = models::loaded_model_of(*base.opened);
     if (loaded == nullptr) {
       return internal("open() gave a model that is not a LoadedModel");
     }
@@ -114,16 +114,16 @@ void choose_encoding(const TrainOptions& options, const transformer::Spec* base,
     });
   }
   transformer::EncodingSpec& encoding = spec.encodings.front();
-  const auto fallback = [&](const char* name, SettingValue value) {
+  const auto fallback = [&](const std::string& name, SettingValue value) {
     if (!encoding.options.has(name) && !options.encoding_options.has(name)) {
       encoding.options.set(name, std::move(value));
     }
   };
-  if (before != nullptr && before->name == "rope" && encoding.name == "tape") {
-    // TAPE begins as the very rotation it replaces.
-    for (const auto& [name, value] : before->options.values()) {
-      if (name == "base" || name == "layout") {
-        fallback(name.c_str(), value);
+  const position::Description* const known = position::find_description(encoding.name);
+  if (known != nullptr && before != nullptr && before->name == known->begins_as) {
+    for (const std::string& name : known->taken_over) {
+      if (before->options.has(name)) {
+        fallback(name, before->options.values().at(name));
       }
     }
   }
@@ -136,13 +136,10 @@ void choose_encoding(const TrainOptions& options, const transformer::Spec* base,
     encoding.options.set(name, value);
   }
   const transformer::ImageStem image = task.image();
-  if (image.patch > 0 && encoding.name == "learned") {
-    fallback("class_rows", std::int64_t{1});
-    fallback("grid_rows", image.rows);
-    fallback("grid_columns", image.columns);
-    fallback("beyond", std::string("interpolate"));
-  } else if (image.patch > 0 && encoding.name == "seqpe") {
-    fallback("dimensions", std::int64_t{2});
+  if (image.patch > 0 && known != nullptr && known->grid_options != nullptr) {
+    for (const auto& [name, value] : known->grid_options(image.rows, image.columns).values()) {
+      fallback(name, value);
+    }
   }
 }
 
@@ -166,7 +163,7 @@ Status choose_layers(const TrainOptions& options, transformer::Spec& spec) {
   }
   std::int64_t period = 0;
   for (const auto& [layer, window] : options.windows) {
-    if (layer < 0 || layer >= transformer::kMostLayers || window < 0) {
+    if (layer < 0 || layer >= transformer::kMaxLayers || window < 0) {
       return usage("window: expected a layer and a number of keys of at least 0, found " + std::to_string(layer) +
                    " and " + std::to_string(window));
     }
@@ -264,8 +261,8 @@ Status check(const TrainOptions& options) {
     return usage("batch: expected a multiple of gradient parts " + std::to_string(options.gradient_parts) + ", found " +
                  std::to_string(options.batch));
   }
-  if (options.train_size < 0 || options.train_size > kMostTrainSequences) {
-    return usage("train size: expected 0 to " + std::to_string(kMostTrainSequences) + ", found " +
+  if (options.train_size < 0 || options.train_size > kMaxTrainSequences) {
+    return usage("train size: expected 0 to " + std::to_string(kMaxTrainSequences) + ", found " +
                  std::to_string(options.train_size));
   }
   if (options.warmup < 0 || options.length < 0 || options.inner < 0 || options.kv_heads < 0 ||

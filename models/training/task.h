@@ -81,7 +81,7 @@ class Task {
                                 std::int64_t /*count*/) const {
     return {};
   }
-  // Bytes of text that a counted target stands for, on average over a split: bits a byte are bits a target over it.
+  // Bytes of text that a counted target stands for, on average over a split: bits per byte are bits per target over it.
   virtual double bytes_per_target(std::size_t /*split*/) const { return 1; }
 
   // What checkpoints trained on it read their input with: the tokenizer, or preprocessor_config.json.

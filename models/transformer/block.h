@@ -64,7 +64,7 @@ struct LayerWeights {
   Linear query, key, value;                             // kSeparate
   Linear query_down, query_up, latent_down, latent_up;  // latent attention
   NormWeights query_latent_norm, latent_norm;
-  std::vector<NormWeights> query_norm, key_norm;  // one, or one a head
+  std::vector<NormWeights> query_norm, key_norm;  // one, or one per head
   at::Tensor sinks;                               // (H)
   Linear output;
   at::Tensor attention_scale;
@@ -127,11 +127,11 @@ struct CrossRun {
 struct LayerRun {
   const position::PositionEncoding& encoding;  // the layer's own
   std::int64_t encoding_layer = 0;             // its number among the layers of that encoding
-  position::State& state;                      // of that encoding; of a continued run, of the tokens after the past
+  position::State& state;  // of that encoding; of a continued run, of the tokens after the reused ones
   const Attend& attend;
   LayerRecord* record = nullptr;    // may be null
   Range output_rows = {};           // of the last layer only the output of these rows of x; empty: all, not the last
-  Continued* continued = nullptr;   // may be null; x is then that of the tokens after the past
+  Continued* continued = nullptr;   // may be null; x is then that of the tokens after the reused ones
   Routing* routing = nullptr;       // may be null
   const CrossRun* cross = nullptr;  // of layers with cross-attention
   LayerWrites* writes = nullptr;    // may be null

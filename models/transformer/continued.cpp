@@ -35,29 +35,30 @@ bool same_values(const at::Tensor& a, const at::Tensor& b) {
 
 }  // namespace
 
-std::optional<Continued> Continued::begin(const Transformer& model, const Past& past, const Batch& batch,
+std::optional<Continued> Continued::begin(const Transformer& model, const ReusedTokens& reused, const Batch& batch,
                                           const ObserveOptions& options) {
   const Spec& spec = model.spec();
   const std::int64_t length = batch.positions.size();
-  if (!spec.causal || spec.is_image() || spec.crosses() || options.all_logits || past.tokens < 1 ||
-      past.tokens >= length || static_cast<std::int64_t>(past.layers.size()) != spec.depth()) {
+  if (!spec.causal || spec.is_image() || spec.crosses() || options.all_logits || reused.tokens < 1 ||
+      reused.tokens >= length || static_cast<std::int64_t>(reused.layers.size()) != spec.depth()) {
     return std::nullopt;
   }
-  for (const LayerRecord& layer : past.layers) {
+  for (const LayerRecord& layer : reused.layers) {
     if (!layer.value.defined() || (options.hidden && !layer.hidden.defined())) {
       return std::nullopt;
     }
   }
-  for (std::size_t n = 0; options.routing && n < past.layers.size(); ++n) {
-    if (spec.layers[n].feed_forward.experts.count > 0 && !past.layers[n].routing.experts.defined()) {
+  for (std::size_t n = 0; options.routing && n < reused.layers.size(); ++n) {
+    if (spec.layers[n].feed_forward.experts.count > 0 && !reused.layers[n].routing.experts.defined()) {
       return std::nullopt;
     }
   }
-  Continued continued(model, past, length);
+  Continued continued(model, reused, length);
   for (const LayerEncoding& used : model.encodings()) {
     // One that no layer has was only added to the embeddings, which are not taken over.
     if (used.layers.empty()) {
-      continued.after_.push_back(used.encoding->begin(batch.positions.slice({past.tokens, length}), batch.ids.size(0)));
+      continued.after_.push_back(
+          used.encoding->begin(batch.positions.slice({reused.tokens, length}), batch.ids.size(0)));
       continued.shared_.emplace_back();
     } else if (!continued.add(*used.encoding, continued.of(used.layers.front()), batch)) {
       return std::nullopt;
@@ -67,7 +68,7 @@ std::optional<Continued> Continued::begin(const Transformer& model, const Past& 
 }
 
 bool Continued::add(const position::PositionEncoding& encoding, const LayerRecord& first, const Batch& batch) {
-  const std::int64_t tokens = past_->tokens;
+  const std::int64_t tokens = reused_->tokens;
   const std::int64_t length = batch.positions.size();
   // Begun one token early: where the angles follow the length (dynamic NTK, stretched tables), that token says so.
   const bool updates = encoding.description().updates;
@@ -98,42 +99,42 @@ bool Continued::add(const position::PositionEncoding& encoding, const LayerRecor
 }
 
 void Continued::take_over(std::int64_t layer, LayerRecord& now) {
-  const LayerRecord& past = of(layer);
+  const LayerRecord& earlier = of(layer);
   const Prepared after = now.prepared;
   for (std::size_t n = 0; n < kPrepared.size(); ++n) {
     const auto member = kPrepared[n];
     // Tensors that are one (a content that is the query itself) stay one.
     std::size_t first = 0;
     while (first < n && !(same_values(after.*member, after.*kPrepared[first]) &&
-                          same_values(past.prepared.*member, past.prepared.*kPrepared[first]))) {
+                          same_values(earlier.prepared.*member, earlier.prepared.*kPrepared[first]))) {
       ++first;
     }
     now.prepared.*member = first < n
                                ? now.prepared.*kPrepared[first]
-                               : rows_.join({layer, static_cast<int>(n)}, past.prepared.*member, after.*member, 2);
+                               : rows_.join({layer, static_cast<int>(n)}, earlier.prepared.*member, after.*member, 2);
   }
-  now.prepared.positions = joined(past.prepared.positions, past_->tokens, after.positions);
-  now.value = rows_.join({layer, kValue}, past.value, now.value, 2);
+  now.prepared.positions = joined(earlier.prepared.positions, reused_->tokens, after.positions);
+  now.value = rows_.join({layer, kValue}, earlier.value, now.value, 2);
   const Shared& shared = shared_[static_cast<std::size_t>(model_->slot(layer))];
   if (!shared.updates) {
     now.state = shared.whole;
     return;
   }
   const position::State own = now.state;
-  now.state.positions = joined(past.state.positions, past_->tokens, own.positions);
+  now.state.positions = joined(earlier.state.positions, reused_->tokens, own.positions);
   now.state.table = own.table.defined()
-                        ? rows_.join({layer, kTable}, past.state.table, own.table, token_axis(own.table, true))
+                        ? rows_.join({layer, kTable}, earlier.state.table, own.table, token_axis(own.table, true))
                         : at::Tensor();
 }
 
 void Continued::take_over_rows(std::int64_t layer, LayerRecord& now) const {
-  now.log_sum_exp = joined(of(layer).log_sum_exp, past_->tokens, now.log_sum_exp, 2);
-  now.chosen = joined(of(layer).chosen, past_->tokens, now.chosen, 2);
+  now.log_sum_exp = joined(of(layer).log_sum_exp, reused_->tokens, now.log_sum_exp, 2);
+  now.chosen = joined(of(layer).chosen, reused_->tokens, now.chosen, 2);
 }
 
 void Continued::take_over_routing(std::int64_t layer, Routing& now) const {
-  now.experts = joined(of(layer).routing.experts, past_->tokens, now.experts, 1);
-  now.weights = joined(of(layer).routing.weights, past_->tokens, now.weights, 1);
+  now.experts = joined(of(layer).routing.experts, reused_->tokens, now.experts, 1);
+  now.weights = joined(of(layer).routing.weights, reused_->tokens, now.weights, 1);
 }
 
 at::Tensor Continued::hidden(std::int64_t layer, const at::Tensor& after) {

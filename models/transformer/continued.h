@@ -11,15 +11,15 @@ namespace locus::transformer {
 
 class Continued {
  public:
-  // Empty where the past does not give the same numbers: models that attend both ways or look at an encoder, logits of
-  // every row, angles that follow the length, a past that kept less.
-  static std::optional<Continued> begin(const Transformer& model, const Past& past, const Batch& batch,
+  // Empty where the earlier run does not give the same numbers: models that attend both ways or look at an encoder,
+  // logits of every row, angles that follow the length, a run that kept less.
+  static std::optional<Continued> begin(const Transformer& model, const ReusedTokens& reused, const Batch& batch,
                                         const ObserveOptions& options);
 
-  std::int64_t tokens() const { return past_->tokens; }
-  // Of the tokens after the past, entering layer 0: an encoding's each, in the model's order.
+  std::int64_t tokens() const { return reused_->tokens; }
+  // The state of the tokens after the reused ones, entering layer 0: an encoding's each, in the model's order.
   const std::vector<position::State>& states() const { return after_; }
-  // Puts the past's before the queries, keys, values and state of the tokens after it.
+  // Puts what is reused before the queries, keys, values and state of the tokens after it.
   void take_over(std::int64_t layer, LayerRecord& now);
   // The same for what the attention left of each row.
   void take_over_rows(std::int64_t layer, LayerRecord& now) const;
@@ -37,14 +37,14 @@ class Continued {
     position::State whole;  // of all tokens, where no layer renews it
   };
 
-  Continued(const Transformer& model, const Past& past, std::int64_t length)
-      : model_(&model), past_(&past), rows_(past.rows, past.tokens, length) {}
+  Continued(const Transformer& model, const ReusedTokens& reused, std::int64_t length)
+      : model_(&model), reused_(&reused), rows_(reused.rows, reused.tokens, length) {}
   // Takes an encoding's state over; whether that gives the same numbers.
   bool add(const position::PositionEncoding& encoding, const LayerRecord& first, const Batch& batch);
-  const LayerRecord& of(std::int64_t layer) const { return past_->layers[static_cast<std::size_t>(layer)]; }
+  const LayerRecord& of(std::int64_t layer) const { return reused_->layers[static_cast<std::size_t>(layer)]; }
 
   const Transformer* model_;
-  const Past* past_;
+  const ReusedTokens* reused_;
   std::vector<position::State> after_;
   std::vector<Shared> shared_;
   ContinuedRows rows_;

@@ -24,6 +24,6 @@ struct LayerEdit {
   // Changes the outputs of silent and averaged heads, in place.
   void change_output(attention::Attended& attended) const;
 };
-using LayerEdits = std::vector<LayerEdit>;  // an entry a layer
+using LayerEdits = std::vector<LayerEdit>;  // an entry per layer
 
 }  // namespace locus::transformer

@@ -12,7 +12,7 @@ namespace locus::transformer {
 
 // Fields whose values are Spec{}'s are written too, so that the file says everything. Layers that are not as the first
 // one are in `layers`, a list with an object a layer of the fields that differ; `position_encoding` is one object, or a
-// list with an entry a layer (null: none).
+// list with an entry per layer (null: none).
 nlohmann::ordered_json locus_config(const Spec& spec);
 
 // Missing fields take Spec{}'s values, but for vocabulary, width, layers and heads, which must be there; kv_heads

@@ -1,4 +1,4 @@
-// RowStore: the tensors, a row a token, of runs that continue each other, so that one token more does not copy those
+// RowStore: the tensors, a row per token, of runs that continue each other, so that one token more does not copy those
 // before it.
 //
 // A run's tensors are views of the first T rows of buffers that have room for more. A run that takes over `count` rows
@@ -44,7 +44,7 @@ class RowStore {
 // One run's way of taking over rows.
 class ContinuedRows {
  public:
-  // Of `length` rows, `count` are those that the run of `past` has; null where its tensors are in no store.
+  // `count` of the `length` rows are those that the run of `past` has; null where its tensors are in no store.
   ContinuedRows(std::shared_ptr<RowStore> past, std::int64_t count, std::int64_t length);
 
   // `before`'s first `count` rows and `after`, along `axis`; undefined where either is. Each slot once a run.

@@ -169,13 +169,13 @@ std::int64_t most_keys(const AttentionSpec& attention, std::int64_t length) {
 }  // namespace
 
 Status validate(const LayerSpec& layer, std::int64_t count) {
-  LOCUS_CHECK(check_size("layers", count, kMostLayers));
+  LOCUS_CHECK(check_size("layers", count, kMaxLayers));
   LOCUS_CHECK(check_attention(layer.attention));
   return check_feed_forward(layer.feed_forward);
 }
 
 Status validate(const Spec& spec) {
-  LOCUS_CHECK(check_size("layers", spec.depth(), kMostLayers));
+  LOCUS_CHECK(check_size("layers", spec.depth(), kMaxLayers));
   for (const LayerSpec& layer : spec.layers) {
     LOCUS_CHECK(check_attention(layer.attention));
   }

@@ -43,7 +43,7 @@ struct QueryNorm {
   friend bool operator==(const QueryNorm&, const QueryNorm&) = default;
 };
 
-// Multi-head latent attention (DeepSeek): k and v of all heads come from one latent vector a token, and the first
+// Multi-head latent attention (DeepSeek): k and v of all heads come from one latent vector per token, and the first
 // `rotated` channels of every head's k are one part that all heads share. A head's channels are [rotated | plain].
 struct Latent {
   std::int64_t rank = 0;        // of k and v; 0: no latent attention
@@ -163,7 +163,7 @@ struct Spec {
   std::vector<EncodingSpec> encodings = std::vector<EncodingSpec>(1);
   bool causal = true;
 
-  // Of all norms that stand around branches, embedding and head.
+  // The form of all norms that stand around branches, embedding and head.
   Norm norm = Norm::kRms;
   bool norm_bias = true;  // of a LayerNorm
   double norm_eps = 1e-5;
@@ -193,7 +193,7 @@ struct Spec {
 
   std::int64_t trained_length = 0;  // tokens; 0 when unknown
 
-  // Of the embedding and of what the head multiplies.
+  // The width of the embedding and of what the head multiplies.
   std::int64_t token_width() const { return embedding_width > 0 ? embedding_width : width; }
   bool is_image() const { return image.patch > 0; }
   // Whether its layers look at the states of an encoder: all of them, or none.
@@ -217,12 +217,12 @@ struct Spec {
 };
 
 // More layers than any model has: what is checked before a list of them is made.
-constexpr std::int64_t kMostLayers = 4096;
+constexpr std::int64_t kMaxLayers = 4096;
 
 // kBadInput naming the first field that makes no model: a zero or negative size, H not a multiple of Hkv, layers of one
 // encoding that differ in heads, …
 Status validate(const Spec& spec);
-// Of one layer and their count alone, before a list is made of them.
+// The same for one layer and their count alone, before a list is made of them.
 Status validate(const LayerSpec& layer, std::int64_t count);
 
 // Multiply-accumulates of a forward pass over T tokens (T patches and class tokens of an image), logits of all rows;

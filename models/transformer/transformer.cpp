@@ -224,16 +224,16 @@ Result<at::Tensor> Transformer::replay(const Batch& batch, const GivenWeights& w
   return run_whole(batch, own, cross);
 }
 
-at::Tensor Transformer::take_over(const Below& below, std::vector<position::State>& states,
+at::Tensor Transformer::take_over(const ReusedLayers& reused, std::vector<position::State>& states,
                                   Observation& observation) const {
-  const auto first = static_cast<std::int64_t>(below.layers.size());
-  std::copy(below.layers.begin(), below.layers.end(), observation.layers.begin());
+  const auto first = static_cast<std::int64_t>(reused.layers.size());
+  std::copy(reused.layers.begin(), reused.layers.end(), observation.layers.begin());
   observation.kept_layers = first;
   // Each encoding's state is what enters the next layer that has it.
   for (std::int64_t n = spec_.depth() - 1; n >= first; --n) {
-    states[static_cast<std::size_t>(slot(n))] = below.after[static_cast<std::size_t>(n - first)];
+    states[static_cast<std::size_t>(slot(n))] = reused.after[static_cast<std::size_t>(n - first)];
   }
-  return below.hidden;
+  return reused.hidden;
 }
 
 namespace {
@@ -284,8 +284,8 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
   observation.layers.resize(blocks_.size());
   observation.cross.resize(cross_encoding_ ? blocks_.size() : 0);
   std::optional<Continued> continued;
-  if (options.past != nullptr && !batch.edits && options.below == nullptr) {
-    continued = Continued::begin(*this, *options.past, batch, options);
+  if (options.reused_tokens != nullptr && !batch.edits && options.reused_layers == nullptr) {
+    continued = Continued::begin(*this, *options.reused_tokens, batch, options);
   }
   observation.reused = continued ? continued->tokens() : 0;
   const Range rows{observation.reused, batch.positions.size()};
@@ -306,8 +306,8 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     return attention::attend_streaming(cross_attention(layer, prepared, value), {{}, 0, 0, options.stop});
   };
   const bool all = observation.reused == 0;
-  at::Tensor x = options.below != nullptr
-                     ? take_over(*options.below, states, observation)
+  at::Tensor x = options.reused_layers != nullptr
+                     ? take_over(*options.reused_layers, states, observation)
                      : embed(all ? batch : Batch{batch.ids.slice(1, rows.begin), {}, states.front().positions}, states);
   const std::int64_t depth = spec_.depth();
   LOCUS_CHECK(check_numbers("embedding", x, rows.begin));
@@ -334,7 +334,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     if (options.hidden) {
       record.hidden = all ? x : continued->hidden(n, x);
     }
-    // Of the last layer's output only the rows that the head reads, unless all tokens' experts are asked for, or where
+    // The last layer computes only the rows that the head reads, unless all tokens' experts are asked for, or where
     // they look at an encoder.
     const bool all_rows = options.routing || cross_encoding_ != nullptr;
     const Range left = n + 1 == depth ? read : Range{};

@@ -67,7 +67,7 @@ class RowStore;
 
 // What observe() may take over: the records, values included, of a run whose first `tokens` ids and positions are those
 // of the new batch.
-struct Past {
+struct ReusedTokens {
   std::vector<LayerRecord> layers;
   std::int64_t tokens = 0;
   std::shared_ptr<RowStore> rows = nullptr;  // where they lie; null where in no store
@@ -75,7 +75,7 @@ struct Past {
 
 // What observe() may take over of a run of the same batch whose first layers were edited as the new one's: their
 // records, and what enters the layer after them.
-struct Below {
+struct ReusedLayers {
   std::vector<LayerRecord> layers;
   at::Tensor hidden;                   // (B, T, C)
   std::vector<position::State> after;  // entering each further layer
@@ -86,12 +86,13 @@ struct Observation;
 struct ObserveOptions {
   bool hidden = false;
   bool values = false;
-  bool routing = false;        // which experts the tokens went to
-  bool all_logits = false;     // of every token instead of the last one (text); classes of an image are one row always
-  Range read = {};             // logits of these tokens instead (text; without a past)
-  bool writes = false;         // what each layer writes into the rows that the head reads
-  const Past* past = nullptr;  // taken over where that gives the same numbers; may be null. Not by edited runs
-  const Below* below = nullptr;  // instead of a past; may be null
+  bool routing = false;     // which experts the tokens went to
+  bool all_logits = false;  // of every token instead of the last one (text); classes of an image are one row always
+  Range read = {};          // logits of these tokens instead (text; without reused tokens)
+  bool writes = false;      // what each layer writes into the rows that the head reads
+  // Taken over where that gives the same numbers; may be null. Not by edited runs.
+  const ReusedTokens* reused_tokens = nullptr;
+  const ReusedLayers* reused_layers = nullptr;  // instead of tokens; may be null
   StopToken stop;
   Progress progress;            // by the work that is done, within layers too
   std::function<void()> pause;  // called between parts of the run, where its thread may do other work
@@ -105,9 +106,9 @@ struct Observation {
   at::Tensor logits;  // (B, T or 1, V); (B, 1, classes) for images; (B, T, C) states of a model without head
   std::vector<LayerWrites> writes;  // of each layer; only when asked
   at::Tensor stream;                // (B, R, C) that the head read; only when asked for writes
-  std::int64_t reused = 0;          // tokens taken over from the past
-  std::int64_t kept_layers = 0;     // layers taken over from below
-  std::shared_ptr<RowStore> rows;   // for a next run's Past
+  std::int64_t reused = 0;          // tokens that were reused
+  std::int64_t kept_layers = 0;     // layers that were reused
+  std::shared_ptr<RowStore> rows;   // for a next run's ReusedTokens
 };
 
 struct DirectPath;
@@ -129,7 +130,7 @@ class Transformer {
   const Spec& spec() const { return spec_; }
   // The first of the spec's encodings: that of models which have but one.
   const position::PositionEncoding& encoding() const { return *encodings_.front().encoding; }
-  // Those of the spec in their order, then none for the layers without.
+  // The encodings of the spec in their order, then none for the layers without.
   const std::vector<LayerEncoding>& encodings() const { return encodings_; }
   // A layer's own: its index in encodings(), itself, and the layer's number among those that have it.
   std::int64_t slot(std::int64_t layer) const { return places_[static_cast<std::size_t>(layer)].slot; }
@@ -200,7 +201,8 @@ class Transformer {
                                        const at::Tensor& value) const;
   at::Tensor embed(const Batch& batch, const std::vector<position::State>& states) const;
   // What enters the first layer that is run, and the states there.
-  at::Tensor take_over(const Below& below, std::vector<position::State>& states, Observation& observation) const;
+  at::Tensor take_over(const ReusedLayers& reused, std::vector<position::State>& states,
+                       Observation& observation) const;
   at::Tensor embed_image(const Batch& batch) const;
   at::Tensor norm(const at::Tensor& x, const NormWeights& weights) const;
   // Embedding, all layers, head.

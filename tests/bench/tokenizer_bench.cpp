@@ -1,5 +1,5 @@
-// Tokenizers in bytes a second. With LOCUS_TEST_DATA set, the published vocabularies below its tokenizers/; always the
-// byte-level BPE of a vocabulary learnt here from the text itself.
+// Tokenizers in bytes per second. With LOCUS_TEST_DATA set, the published vocabularies below its tokenizers/; always
+// the byte-level BPE of a vocabulary learnt here from the text itself.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 

@@ -18,13 +18,11 @@ void use(const locus::Result<locus::checkpoint::Config>& config, int depth) {
     (void)config->text(name);
     (void)config->boolean(name, true);
     (void)config->numbers(name);
-    (void)config->objects(name);
     locus::fuzz::require(config->has(name));
     if (depth < 4) {
       use(config->object(name), depth + 1);
     }
   }
-  (void)config->settings({"name"});
 }
 
 }  // namespace

@@ -227,7 +227,7 @@ TEST(Families, EncoderDecodersHaveThreeSides) {
   EXPECT_TRUE(cross->crosses());
   EXPECT_EQ(cross->key_tokens().back().id, encoder->tokens().back().id);
   EXPECT_FALSE(encoder->model().causal);
-  EXPECT_EQ(cross->model().encoding, "none");
+  EXPECT_EQ(cross->model().first_encoding().name, "none");
   EXPECT_CLOSE(data_of(*encoder).hidden, golden["encoder.hidden"], kFamiliesTolerance);
   for (std::size_t n = 0; n < 2; ++n) {
     const std::string prefix = ".layers." + std::to_string(n) + ".";

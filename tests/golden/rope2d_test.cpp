@@ -48,7 +48,8 @@ TEST(Rope2d, tokensWithoutPositionAreNeverTurned) {
   for (const std::string name : {"rope-axial", "rope-mixed"}) {
     const auto image = encoding(name, {}, shape_of(2, 16));
     const at::Tensor query = at::randn({1, 2, 17, 16});
-    const Positions shifted = Positions::grid(3, 5, 2).shifted(7);
+    Positions shifted = Positions::grid(3, 5, 2);
+    shifted.ids = shifted.ids + 7;
     const position::Prepared prepared = prepare(*image, shifted, query, query);
     EXPECT_TRUE(prepared.query.slice(2, 0, 2).equal(query.slice(2, 0, 2))) << name;
     EXPECT_FALSE(prepared.query.slice(2, 2, 3).equal(query.slice(2, 2, 3))) << name;

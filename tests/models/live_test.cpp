@@ -9,6 +9,7 @@
 #include "core/base/system_files.h"
 #include "core/position/list.h"
 #include "models/run/loaded_model.h"
+#include "models/run/model_info.h"
 #include "models/trace/recorded_trace.h"
 #include "tests/support/golden.h"
 

@@ -195,8 +195,8 @@ TEST(Open, OverridesChangeTheEncoding) {
   options.overrides.rope_scaling = "linear:4";
   const auto model = models::open(folder.place.path(), options);
   ASSERT_TRUE(model.ok()) << model.error().describe();
-  EXPECT_EQ(*(*model)->info().encoding_options.number("base", 0), 500.0);
-  EXPECT_EQ(*(*model)->info().encoding_options.number("factor", 0), 4.0);
+  EXPECT_EQ(*(*model)->info().first_encoding().options.number("base", 0), 500.0);
+  EXPECT_EQ(*(*model)->info().first_encoding().options.number("factor", 0), 4.0);
   options.overrides.rope_scaling = "linear:x";
   EXPECT_EQ(models::open(folder.place.path(), options).error().code, ErrorCode::kUsage);
 }

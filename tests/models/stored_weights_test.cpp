@@ -90,8 +90,8 @@ TEST_P(StoredWeights, AppendTheSameTokens) {
   options.values = true;
   auto run = stored.model->observe({ids.slice(1, 0, kLength - 1), {}, stored.model->positions(kLength - 1)}, options);
   ASSERT_TRUE(run.ok());
-  const transformer::Past past{std::move(run->layers), kLength - 1, run->rows};
-  options.past = &past;
+  const transformer::ReusedTokens reused{std::move(run->layers), kLength - 1, run->rows};
+  options.reused_tokens = &reused;
   const auto longer = stored.model->observe({ids, {}, stored.model->positions(kLength)}, options);
   ASSERT_TRUE(longer.ok());
   EXPECT_CLOSE(longer->logits.select(1, -1), logits(*converted.model, ids).select(1, -1), bound(*converted.model, ids));

@@ -56,7 +56,7 @@ TEST_F(Threads, SmallWorkHasOneAndLeavesTheRestAsItWas) {
   EXPECT_EQ(at::get_num_threads(), 2);
 }
 
-// OpenBLAS counts one number a process: what ends first must not leave the other's.
+// OpenBLAS counts one number per process: what ends first must not leave the other's.
 TEST_F(Threads, SmallWorksThatOverlapLeaveAllThreadsInTheEnd) {
   set_product_threads(2);
   auto first = std::make_unique<ThreadsFor>(1);
@@ -90,7 +90,7 @@ TEST_F(Threads, MemoryThatIsNotThereIsSaidWithoutTheLibrarysWords) {
       "[enforce fail at alloc_cpu.cpp:66] . DefaultCPUAllocator: can't allocate memory: you tried to "
       "allocate 4294967296 bytes. Error code 12 (Cannot allocate memory)\nframe #0: c10::foo"));
   EXPECT_EQ(error.code, ErrorCode::kTooLarge);
-  EXPECT_EQ(error.describe(), "not enough memory: 4295 MB more are not there");
+  EXPECT_EQ(error.describe(), "not enough memory: could not allocate 4295 MB");
   EXPECT_EQ(error_of(std::bad_alloc()).describe(), "not enough memory");
 }
 

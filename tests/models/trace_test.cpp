@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "models/api/progressive.h"
 #include "models/api/verify.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/trace/is_trace.h"
@@ -68,7 +67,7 @@ TEST(Trace, WrittenAndOpenedAgainItShowsTheSame) {
     ASSERT_TRUE(written.ok()) << written.error().describe();
     const auto opened = models::open_trace(path);
     ASSERT_TRUE(opened.ok()) << opened.error().describe();
-    EXPECT_EQ((*opened)->model().encoding, "rope");
+    EXPECT_EQ((*opened)->model().first_encoding().name, "rope");
     EXPECT_EQ((*opened)->length(), 7);
     EXPECT_EQ((*opened)->top(3)[0].id, trace->top(3)[0].id);
     expect_same_maps(**opened, *trace);
@@ -126,8 +125,6 @@ TEST(Trace, QueriesAndKeysAloneAreEnough) {
   ASSERT_TRUE(opened.ok()) << opened.error().describe();
   const models::Trace& trace = **opened;
   EXPECT_EQ(trace.length(), kLength);
-  const models::Progressive* progressive = trace.progressive();
-  ASSERT_NE(progressive, nullptr);
   const at::Tensor hidden = at::ones({kLength, kLength}, at::kBool).triu(1);
   for (std::int64_t head = 0; head < 4; ++head) {
     const at::Tensor logits = (at::matmul(query[head], key[head / 2].t()) / 4).masked_fill(hidden, -INFINITY);
@@ -145,7 +142,7 @@ TEST(Trace, QueriesAndKeysAloneAreEnough) {
         }
       };
       const auto map = trace.map(request);
-      const auto sampled = progressive->preview(request, kPixels, kPixels);
+      const auto sampled = trace.preview(request, kPixels, kPixels);
       const auto maximum = trace.overview(request, kPixels, kPixels, Reduction::kMax);
       ASSERT_TRUE(map.ok() && sampled.ok() && maximum.ok());
       for (std::int64_t row = 0; row < kLength; ++row) {

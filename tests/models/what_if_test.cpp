@@ -115,7 +115,7 @@ TEST_P(WhatIf, AScalingIsThatOfAConfig) {
   ASSERT_TRUE(plain.ok());
   // NTK-aware scaling is a larger base: base·s^(D/(D−2)), D the channels that turn.
   const double turned = static_cast<double>((*plain)->info().head_width) *
-                        (*plain)->info().encoding_options.number("fraction", 1.0).value();
+                        (*plain)->info().first_encoding().options.number("fraction", 1.0).value();
   models::Overrides larger;
   larger.rope_base = 1e4 * std::pow(3.0, turned / (turned - 2));
   EXPECT_CLOSE(scaled("ntk"), outputs(larger), 1e-6);

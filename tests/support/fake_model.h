@@ -36,14 +36,12 @@ class FakeTrace : public models::Trace {
   FakeTrace(FakeShape shape, std::string text) : shape_(std::move(shape)), text_(std::move(text)) {
     info_.name = shape_.name;
     info_.family = "locus";
-    info_.encoding = "alibi";
     info_.encodings = {{"alibi", {}, shape_.gates, true, "q·k/√D"}};
     if (shape_.p_max > 0) {
       info_.encodings[0].options.set("p_max", shape_.p_max);
     }
     if (shape_.rope) {
-      info_.encoding = "rope";
-      info_.encodings = {{"rope", {{"base", 10000.0}, {"scaling", std::string("none")}}, false, true, "q·k/√D"}};
+      info_.encodings = {{"rope", {{"base", 10000.0}, {"scaling", std::string("none")}}, shape_.gates, true, "q·k/√D"}};
     }
     info_.layer_info.resize(static_cast<std::size_t>(shape_.layers));
     info_.layers = shape_.layers;
@@ -56,9 +54,6 @@ class FakeTrace : public models::Trace {
     info_.parameters = 123456;
     info_.dtype = "float32";
     info_.tokenizer = true;
-    info_.has_gates = shape_.gates;
-    info_.has_dot_product = true;
-    info_.content = "q·k/√D";
     if (shape_.rows > 0) {
       make_image();
       return;

@@ -10,7 +10,7 @@ namespace locus::samples {
 
 // Causal attention of `tokens` positions: a decaying diagonal, a first-token column, NaN above the diagonal.
 std::shared_ptr<const Field> causal_attention(std::int64_t tokens, float slope = 0.3F);
-// A value a cell, smooth in both directions, in [−1, 1].
+// A value per cell, smooth in both directions, in [−1, 1].
 std::shared_ptr<const Field> waves(std::int64_t rows, std::int64_t columns);
 
 figure::Figure attention(std::int64_t tokens);  // one head with token names

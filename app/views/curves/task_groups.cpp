@@ -166,7 +166,8 @@ std::vector<std::vector<std::size_t>> columns_by_training(const std::vector<Colu
     const models::Trace& first = *columns[a].trace;
     const models::Trace& second = *columns[b].trace;
     return seed_of(a) != seed_of(b) && without_seed(settings[a]) == without_seed(settings[b]) &&
-           first.model().encoding_options == second.model().encoding_options && first.edits() == second.edits();
+           first.model().first_encoding().options == second.model().first_encoding().options &&
+           first.edits() == second.edits();
   };
   std::vector<std::vector<std::size_t>> groups;
   for (std::size_t n = 0; n < columns.size(); ++n) {

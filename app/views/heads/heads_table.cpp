@@ -44,15 +44,15 @@ Result<HeadRows> measure_heads(const Column& column, std::int64_t repeats, const
       induction = *std::move(map);
     }
   }
-  LOCUS_TRY(const auto pairs, models::pair_habits(*column.trace, stop, progress));
+  LOCUS_TRY(const auto pairs, models::pair_statistics(*column.trace, stop, progress));
   HeadRows rows;
   for (const models::HeadRow& each : table) {
     const analysis::HeadStatistics& s = each.statistics;
     const double repeated = induction ? static_cast<double>(induction->at(each.layer, each.head))
                                       : std::numeric_limits<double>::quiet_NaN();
     const auto& layer = pairs[static_cast<std::size_t>(each.layer)];
-    const analysis::PairHabits own =
-        layer.empty() ? analysis::PairHabits{kNaN, kNaN, kNaN, kNaN} : layer[static_cast<std::size_t>(each.head)];
+    const analysis::PairStatistics own =
+        layer.empty() ? analysis::PairStatistics{kNaN, kNaN, kNaN, kNaN} : layer[static_cast<std::size_t>(each.head)];
     rows.push_back(
         {each.layer,
          each.head,

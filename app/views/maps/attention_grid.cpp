@@ -5,11 +5,10 @@
 #include "app/views/list.h"
 #include "app/views/plots/controls.h"
 #include "app/views/plots/data_file.h"
-#include "app/views/score_maps/head_map.h"
 #include "app/views/plots/series.h"
 #include "app/views/plots/trained_length.h"
+#include "app/views/score_maps/head_map.h"
 #include "app/views/score_maps/score_map.h"
-#include "models/api/progressive.h"
 
 namespace locus::views {
 
@@ -92,7 +91,7 @@ class Mosaic {
 
   Result<RefinedMap> made() const {
     const AttentionGridAsk ask{input_.quantity, size_, input_.reduction, own_range_};
-    if (input_.step_ms && is_large(window_.rows, window_.columns) && column_.trace->progressive() != nullptr) {
+    if (input_.step_ms && is_large(window_.rows, window_.columns)) {
       auto map = refine(input_, column_, refinement(std::string(kGrid) + " " + ask_key(ask)));
       if (map.ok() || map.error().code != ErrorCode::kUnsupported) {
         return map;
@@ -111,8 +110,7 @@ class Mosaic {
     return *field;
   }
   Result<Field> sampled_thumbnail(const models::MapRequest& request) const {
-    const models::Progressive& progressive = *column_.trace->progressive();
-    LOCUS_TRY(Field field, progressive.preview(request, window_.height, window_.width, input_.stop));
+    LOCUS_TRY(Field field, column_.trace->preview(request, window_.height, window_.width, input_.stop));
     set_axes(field, window_);
     if (model().causal) {
       mask_future(field);

@@ -113,8 +113,9 @@ void mark_boundaries(const std::vector<bool>& marked, figure::Panel& panel) {
 
 Status ContextualMap::available(const Column& column) const {
   LOCUS_CHECK(View::available(column));
-  if (!column.trace->model().has_gates) {
-    return unsupported(info().title + " are CoPE's; " + column.name + " has " + column.trace->model().encoding);
+  if (!column.trace->model().has_gates()) {
+    return unsupported(info().title + " are CoPE's; " + column.name + " has " +
+                       column.trace->model().first_encoding().name);
   }
   return {};
 }

@@ -45,9 +45,9 @@ class PositionAttention final : public MapView {
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
     LOCUS_CHECK(View::available(column));
-    if (column.trace->model().content.empty()) {
+    if (column.trace->model().content().empty()) {
       return unsupported("position alone cannot be told from the content in " + column.name + " (" +
-                         column.trace->model().encoding + ")");
+                         column.trace->model().first_encoding().name + ")");
     }
     return {};
   }

@@ -40,8 +40,9 @@ void add_beside(const ViewInput& input, const std::shared_ptr<const Field>& left
 
 Status needs_dot_product(const Column& column) {
   const models::ModelInfo& model = column.trace->model();
-  if (!model.has_dot_product) {
-    return unsupported("the encoding of " + column.name + " (" + model.encoding + ") has no vector for a position");
+  if (!model.has_dot_product()) {
+    return unsupported("the encoding of " + column.name + " (" + model.first_encoding().name +
+                       ") has no vector for a position");
   }
   return {};
 }

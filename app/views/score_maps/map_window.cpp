@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/api/progressive.h"
-
 namespace locus::views {
 
 namespace {
@@ -142,10 +140,9 @@ Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column&
 
 Result<RefinedMap> fetch_refined(const ViewInput& input, const Column& column, const models::MapRequest& request,
                                  const MapWindow& window) {
-  const models::Progressive* progressive = column.trace->progressive();
   const std::string key = std::string(kMap) + " " + ask_key(MapAsk{request, window, input.reduction});
   const bool wanted = input.step_ms && window.reduced() && is_large(window.rows, window.columns) &&
-                      progressive != nullptr && !(input.cache && input.cache->peek<Field>({column.trace}, key));
+                      !(input.cache && input.cache->peek<Field>({column.trace}, key));
   if (wanted) {
     const models::MapRequest part = within(request, window);
     const bool causal = column.trace->model().causal;
@@ -156,7 +153,7 @@ Result<RefinedMap> fetch_refined(const ViewInput& input, const Column& column, c
                         (window.height + kMostBands - 1) / kMostBands);
     how.first = rows_looked_at(input, window);
     how.sample = [&]() -> Result<Field> {
-      LOCUS_TRY(Field field, progressive->preview(part, window.height, window.width, input.stop));
+      LOCUS_TRY(Field field, column.trace->preview(part, window.height, window.width, input.stop));
       set_axes(field, window);
       if (causal) {
         mask_future(field);
@@ -165,7 +162,7 @@ Result<RefinedMap> fetch_refined(const ViewInput& input, const Column& column, c
     };
     how.replace = [&](Range band, Field& field) -> Status {
       LOCUS_TRY(const Field rows,
-                progressive->overview_band(part, window.height, window.width, input.reduction, band, input.stop));
+                column.trace->overview_band(part, window.height, window.width, input.reduction, band, input.stop));
       std::copy(rows.values.begin(), rows.values.end(), field.values.begin() + band.begin * field.columns);
       if (causal) {
         mask_future(field, band);

@@ -170,9 +170,10 @@ void ViewBar::refresh() {
                 QString::fromStdString(available.ok() ? view->info().shows : available.error().message));
   }
   const bool gates = std::any_of(columns.begin(), columns.end(),
-                                 [](const views::Column& column) { return column.trace->model().has_gates; });
-  const bool content = std::any_of(columns.begin(), columns.end(),
-                                   [](const views::Column& column) { return !column.trace->model().content.empty(); });
+                                 [](const views::Column& column) { return column.trace->model().has_gates(); });
+  const bool content = std::any_of(columns.begin(), columns.end(), [](const views::Column& column) {
+    return !column.trace->model().content().empty();
+  });
   const bool parts = std::any_of(columns.begin(), columns.end(),
                                  [](const views::Column& column) { return column.trace->model().has_parts(); });
   for (int n = 0; n < quantity_->count(); ++n) {

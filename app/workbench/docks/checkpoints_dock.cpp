@@ -74,10 +74,6 @@ void add_details(QTreeWidgetItem* item, const models::ModelInfo& info) {
     add_row(item, QStringLiteral("trained length"), QString::number(info.trained_length));
   }
   add_row(item, QStringLiteral("dtype"), QString::fromStdString(info.dtype));
-  if (!info.missing.empty()) {
-    add_row(item, QStringLiteral("missing"), QStringLiteral("%1 tensors").arg(info.missing.size()),
-            joined(info.missing));
-  }
   if (!info.unexpected.empty()) {
     add_row(item, QStringLiteral("unexpected"), QStringLiteral("%1 tensors").arg(info.unexpected.size()),
             joined(info.unexpected));
@@ -185,9 +181,10 @@ void CheckpointsDock::add_item(const Checkpoint& checkpoint, bool expanded) {
   }
   if (const models::ModelInfo* info = checkpoint.info()) {
     if (item->text(1).isEmpty()) {
-      item->setText(
-          1,
-          QStringLiteral("%1, %2 × %3").arg(QString::fromStdString(info->encoding)).arg(info->layers).arg(info->heads));
+      item->setText(1, QStringLiteral("%1, %2 × %3")
+                           .arg(QString::fromStdString(info->first_encoding().name))
+                           .arg(info->layers)
+                           .arg(info->heads));
       item->setToolTip(1, QStringLiteral("encoding, layers × heads"));
     }
     add_details(item, *info);

@@ -153,7 +153,7 @@ void InspectorDock::show_cell() {
     return std::any_of(columns_shown.begin(), columns_shown.end(),
                        [&](const Checkpoint* column) { return has(*column->info()); });
   };
-  const bool gates = any([](const models::ModelInfo& info) { return info.has_gates; });
+  const bool gates = any([](const models::ModelInfo& info) { return info.has_gates(); });
   const bool parts = any([](const models::ModelInfo& info) { return info.has_parts(); });
   const bool sinks = any([](const models::ModelInfo& info) {
     return std::any_of(info.layer_info.begin(), info.layer_info.end(),

@@ -59,7 +59,7 @@ Cell cell_of(const views::Column& column, const models::MapRequest& where, const
   for (const models::Quantity quantity : kQuantities) {
     const bool of_gates = quantity == models::Quantity::kGate || quantity == models::Quantity::kPosition;
     const bool of_parts = quantity == models::Quantity::kC2p || quantity == models::Quantity::kP2c;
-    if ((of_gates && !model.has_gates) || (of_parts && !model.has_parts())) {
+    if ((of_gates && !model.has_gates()) || (of_parts && !model.has_parts())) {
       cell.values.push_back({models::to_text(quantity), std::nullopt});
       continue;
     }

@@ -40,7 +40,7 @@ void show_view_help(QWidget* parent, const Studio& studio) {
   ManualWindow& manual = ManualWindow::of(parent);
   std::vector<std::string> encodings;
   for (const Checkpoint* column : studio.columns()) {
-    const std::string& name = column->info()->encoding;
+    const std::string& name = column->info()->first_encoding().name;
     if (std::find(encodings.begin(), encodings.end(), name) == encodings.end()) {
       encodings.push_back(name);
     }

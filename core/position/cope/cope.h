@@ -83,9 +83,9 @@ class Cope final : public PositionEncoding, public RowFormed {
   Description description_;
   LayerParameter embedding_;      // (D, p_max + 1)
   LayerParameter relative_;       // (relative_length, D)
-  LayerParameter gate_key_;       // (Hkv·D, C), one a layer
-  LayerParameter gate_bias_;      // (Hkv·D), one a layer; empty without gate_bias
-  LayerParameter slopes_;         // (H) learned, one a layer
+  LayerParameter gate_key_;       // (Hkv·D, C), one per layer
+  LayerParameter gate_bias_;      // (Hkv·D), one per layer; empty without gate_bias
+  LayerParameter slopes_;         // (H) learned, one per layer
   LayerParameter hidden_weight_;  // (hidden, 1)
   LayerParameter hidden_bias_;    // (hidden)
   LayerParameter output_weight_;  // (D, hidden)

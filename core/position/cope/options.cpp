@@ -127,6 +127,8 @@ const Description& Cope::about() {
       .options = described(),
       .scores = true,
       .has_gates = true,
+      .has_waves = true,
+      .waves_where = {"with", "rope"},
   };
   return description;
 }

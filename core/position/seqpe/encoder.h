@@ -28,7 +28,8 @@ struct SeqpeEncoderOptions {
   std::int64_t layers = 2;      // N
   bool causal = true;           // over the digits and the class token; otherwise bidirectional
   bool mask_padding = false;    // padding zeros are not attended
-  bool running_places = true;  // O has n·k rows, one a token; otherwise k rows that restart with every dimension (§3.2)
+  bool running_places =
+      true;  // O has n·k rows, one per token; otherwise k rows that restart with every dimension (§3.2)
   bool last_layernorm = true;
   double temperature = 1.0;
 

@@ -51,6 +51,9 @@ const Description& Seqpe::about() {
       .embeds = true,
       .rotates = true,
       .has_dot_product = true,
+      .grid_options = [](std::int64_t, std::int64_t) -> Settings {
+        return {{"dimensions", std::int64_t{2}}};
+      },
   };
   return description;
 }

@@ -106,7 +106,7 @@ class Seqpe final : public PositionEncoding, public RowFormed {
   SeqpeOptions options_;
   SeqpeEncoder encoder_;
   at::Tensor class_position_;            // (1, 1, d); undefined without class_token
-  std::vector<Projection> projections_;  // one, one a layer, or none
+  std::vector<Projection> projections_;  // one, one per layer, or none
   mutable std::mutex mutex_;
   mutable std::deque<Table> tables_;
 };

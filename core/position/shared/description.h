@@ -1,7 +1,9 @@
 // What an encoding says of itself: `locus info --encodings`, Help and the README's table are made of this.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/settings.h"
@@ -20,6 +22,11 @@ struct OptionDescription {
   std::string meaning;   // "RoPE's base; θ_m = base^(−2m/D)"
 };
 
+struct OptionValue {
+  std::string option;
+  std::string value;
+};
+
 struct Description {
   std::string name;      // as config.json and the command line say it: "rope"
   std::string title;     // "Rotary position embedding (RoPE)"
@@ -35,7 +42,20 @@ struct Description {
   bool updates = false;          // has a state that every layer renews
   bool has_dot_product = false;  // ⟨e_i, e_j⟩ is defined
   bool has_gates = false;        // CoPE: gates and contextual positions
+  bool has_parts = false;        // DeBERTa: c2p and p2c
+  // Its options base and scaling, where it lists them, set the waves of its positions, so that another RoPE base or
+  // scaling reaches it; where `waves_where` names an option, only while that has the value.
+  bool has_waves = false;
+  OptionValue waves_where = {};
+  // Options that images are trained with, of a grid of patches; null: none.
+  Settings (*grid_options)(std::int64_t rows, std::int64_t columns) = nullptr;
+  // The encoding that it begins as, and the options that it then takes over from it.
+  std::string begins_as = {};
+  std::vector<std::string> taken_over = {};
 };
+
+// Whether another RoPE base or scaling (`option`: "base", "scaling") reaches an encoding with these options.
+bool can_override(const Description& description, std::string_view option, const Settings& options);
 
 // An Error naming the first option in `options` that `description` does not list, with those it lists.
 Status check_known(const Description& description, const Settings& options);

@@ -17,8 +17,8 @@ namespace locus::position {
 // kTooLarge, naming the option, when a table of rows × columns would take more than 4 GiB: a wrong number in a
 // config.json must not be allocated before a tensor contradicts it.
 inline Status check_table(const char* option, std::int64_t rows, std::int64_t columns) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 30;
-  if (rows <= kMost / columns) {
+  constexpr std::int64_t kMaxElements = std::int64_t{1} << 30;
+  if (rows <= kMaxElements / columns) {
     return {};
   }
   return too_large("option " + std::string(option) + ": a table of " + std::to_string(rows) + " × " +
@@ -37,7 +37,7 @@ class LayerParameter {
   }
 
   bool empty() const { return values_.empty(); }
-  // Of `layer`. Precondition: !empty().
+  // The tensor of `layer`. Precondition: !empty().
   const at::Tensor& of(std::int64_t layer) const {
     return values_.at(per_layer_ ? static_cast<std::size_t>(layer) : 0);
   }

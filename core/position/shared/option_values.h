@@ -55,7 +55,7 @@ inline Result<std::int64_t> whole_option(const Settings& settings, std::string_v
   return value;
 }
 
-// Of frequencies base^(−2m/D): finite and above 1.
+// kBadInput unless the base of frequencies base^(−2m/D) is finite and above 1.
 inline Status check_base(double base) {
   if (!(base > 1) || !std::isfinite(base)) {
     return bad_input("option base: expected a number above 1, found " + to_text(SettingValue(base)));

@@ -49,11 +49,11 @@ struct PairForm {
 class Paired {
  public:
   virtual ~Paired() = default;
-  // Of `layer` over these tokens. Errors: kUnsupported where its options leave none.
+  // The pairs of `layer` over these tokens. Errors: kUnsupported where its options leave none.
   virtual Result<PairForm> pair_form(const Prepared& prepared, std::int64_t layer) const = 0;
 };
 
-// Of any encoding. Errors: kUnsupported, saying what the encoding does instead.
+// The pairs of any encoding. Errors: kUnsupported, saying what the encoding does instead.
 Result<PairForm> pair_form(const PositionEncoding& encoding, const Prepared& prepared, std::int64_t layer);
 
 // Which channels the pairs 0 … pairs − 1 of a rotation are, in this layout; and the channels from `begin` on.

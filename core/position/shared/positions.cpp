@@ -20,8 +20,4 @@ Positions Positions::slice(Range range) const {
   return {ids.slice(0, range.begin, range.end), left};
 }
 
-Positions Positions::shifted(double offset) const {
-  return {ids + offset, prefix};
-}
-
 }  // namespace locus::position

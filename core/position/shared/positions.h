@@ -24,8 +24,6 @@ struct Positions {
   std::int64_t dimensions() const { return ids.dim() == 2 ? ids.size(1) : 1; }
   // The tokens [range.begin, range.end).
   Positions slice(Range range) const;
-  // Every id moved by `offset` (the prefix too, which nothing reads).
-  Positions shifted(double offset) const;
 };
 
 }  // namespace locus::position

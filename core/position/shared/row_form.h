@@ -30,7 +30,7 @@ struct RowForm {
 class RowFormed {
  public:
   virtual ~RowFormed() = default;
-  // Of `layer`, equal to score() up to rounding; nothing where only score() can.
+  // The form of a layer's scores, equal to score() up to rounding; nothing where only score() can.
   virtual std::optional<RowForm> row_form(const Prepared& prepared, std::int64_t layer) const = 0;
 };
 
@@ -43,7 +43,7 @@ inline RowForm dot_product_form(const PositionEncoding& encoding, const Prepared
   return form;
 }
 
-// Of any encoding.
+// The form of any encoding's scores; nothing where only score() can.
 inline std::optional<RowForm> row_form(const PositionEncoding& encoding, const Prepared& prepared, std::int64_t layer) {
   if (const auto* formed = dynamic_cast<const RowFormed*>(&encoding)) {
     return formed->row_form(prepared, layer);

@@ -3,8 +3,8 @@
 // e (B, H, T, M, L, R): each head of each token has M blocks of L vectors in R dimensions. The head's D channels are M
 // blocks of W = D/M; block m meets e_m through φ in Eq. 6,
 //   α_ij = Σ_m q_imᵀ φ(e_im e_jmᵀ) k_jm
-//     W = L: φ the identity,              q̂_im = e_imᵀ q_im           (R numbers a block)
-//     L = 1: φ(s) = s·I, vector embedding, q̂_im = q_im ⊗ e_im         (W·R numbers a block)
+//     W = L: φ the identity,              q̂_im = e_imᵀ q_im           (R numbers per block)
+//     L = 1: φ(s) = s·I, vector embedding, q̂_im = q_im ⊗ e_im         (W·R numbers per block)
 // so that α_ij = ⟨q̂_i, k̂_j⟩ and the score stays a plain dot product. With L = R = 2 and
 //   e_im = [[cos, sin], [−sin, cos]](i·θ_m)
 // this is RoPE: the matrix the paper prints in Eq. 2 is its transpose, which would turn the other way.

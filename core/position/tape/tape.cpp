@@ -39,6 +39,10 @@ const Description& Tape::about() {
       .rotates = true,
       .updates = true,
       .has_dot_product = true,
+      .has_waves = true,
+      .waves_where = {"start", "rope"},
+      .begins_as = "rope",
+      .taken_over = {"base", "layout"},
   };
   return description;
 }
@@ -164,7 +168,7 @@ State Tape::begin(const Positions& positions, std::int64_t batch) const {
 }
 
 Prepared Tape::prepare(const State& state, std::int64_t /*layer*/, const Projections& projections) const {
-  // Every query head has its own state, so a key shared by a group of heads becomes one key a head.
+  // Every query head has its own state, so a key shared by a group of heads becomes one key per head.
   const std::int64_t group = shape_.heads / projections.key.size(1);
   const at::Tensor key = group == 1 ? projections.key : projections.key.repeat_interleave(group, 1);
   Prepared prepared;

@@ -24,7 +24,8 @@ enum class TapeMixing {
   kNonEquivariant,  // heads and the R axis (paper: F = H·R), or heads and channels (the authors' code: F = H·D)
 };
 
-// Weights of one layer's mixing, the axes as TapeMixing says. Full mixing has one matrix a head: (H, I, F), (H, F, I).
+// Weights of one layer's mixing, the axes as TapeMixing says. Full mixing has one matrix per head: (H, I, F), (H, F,
+// I).
 struct TapeMix {
   TapeMixing mixing = TapeMixing::kShared;
   bool on_channels = false;  // kVector, and kNonEquivariant of the authors' code: mix (cos, sin) channels

@@ -35,10 +35,6 @@ constexpr std::array<std::int16_t, 0x144> kBytes = make_bytes();
 
 }  // namespace
 
-char32_t byte_level_character(std::uint8_t byte) {
-  return kCharacters[byte];
-}
-
 std::string to_byte_level(std::string_view bytes) {
   std::string entry;
   for (const char byte : bytes) {

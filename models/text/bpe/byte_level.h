@@ -10,9 +10,6 @@
 
 namespace locus::text {
 
-// The character that stands for a byte.
-char32_t byte_level_character(std::uint8_t byte);
-
 // The bytes as a byte-level vocabulary spells them.
 std::string to_byte_level(std::string_view bytes);
 

@@ -18,10 +18,11 @@ Result<std::vector<std::int64_t>> template_ids(const JsonObject& object, const s
     LOCUS_TRY(const Json* const ids, token.array("ids"));
     std::vector<std::int64_t> result;
     for (const Json& id : *ids) {
-      if (!id.is_number_integer() || id.get<std::int64_t>() < 0) {
+      const std::optional<std::int64_t> number = whole_number(id, 0, INT64_MAX);
+      if (!number) {
         return token.wrong("ids", "a list of ids");
       }
-      result.push_back(id.get<std::int64_t>());
+      result.push_back(*number);
     }
     return result;
   }
@@ -66,10 +67,9 @@ Status add_template(const JsonObject& object, PipelineParts& parts) {
 // ["[SEP]", 102]
 Result<std::int64_t> named_id(const JsonObject& object, const std::string& name) {
   LOCUS_TRY(const Json* const pair, object.array(name));
-  if (pair->size() != 2 || !(*pair)[1].is_number_integer() || (*pair)[1].get<std::int64_t>() < 0) {
-    return object.wrong(name, "[token, id]");
-  }
-  return (*pair)[1].get<std::int64_t>();
+  const std::optional<std::int64_t> id =
+      pair->size() == 2 ? whole_number((*pair)[1], 0, INT64_MAX) : std::optional<std::int64_t>();
+  return id ? Result<std::int64_t>(*id) : object.wrong(name, "[token, id]");
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ class Passkey final : public SymbolTask {
     return static_cast<std::int64_t>(kHiding.size() + kReminder.size() + kQuestion.size()) + 2 * digits;
   }
 
-  // Of any length, so that the distance is no hint.
+  // The filler has any length, so that the distance is no hint.
   Line training_line(Random& random) const override {
     return line(random.between(shortest(digits_), lengths_[0]), random);
   }

@@ -7,7 +7,7 @@ namespace locus::families {
 
 namespace {
 
-// attention_layers, an entry a layer.
+// attention_layers, an entry per layer.
 Result<std::vector<std::string>> kinds_of(const Config& config, std::int64_t layers) {
   constexpr const char* kField = "attention_layers";
   LOCUS_TRY(std::vector<std::string> kinds, config.texts(kField));
@@ -18,7 +18,7 @@ Result<std::vector<std::string>> kinds_of(const Config& config, std::int64_t lay
   }
   if (static_cast<std::int64_t>(kinds.size()) != layers) {
     return bad_input(
-        "expected " + std::to_string(layers) + " entries, one a layer, found " + std::to_string(kinds.size()),
+        "expected " + std::to_string(layers) + " entries, one per layer, found " + std::to_string(kinds.size()),
         config.context(kField));
   }
   return kinds;

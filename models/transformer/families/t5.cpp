@@ -63,9 +63,8 @@ Status read_feed_forward(const Config& config, Plan& plan) {
   LOCUS_TRY(const std::string repeated, config.text("dense_act_fn", to_text(*activation)));
   const auto same = transformer::parse_activation(repeated);
   if (!same.ok() || *same != *activation) {
-    return unsupported(
-        "expected " + to_text(*activation) + " as feed_forward_proj says, found " + shown(repeated),
-        config.context("dense_act_fn"));
+    return unsupported("expected " + to_text(*activation) + " as feed_forward_proj says, found " + shown(repeated),
+                       config.context("dense_act_fn"));
   }
   LOCUS_CHECK(check_settled(config, {{"is_gated_act", {gated}}}));
   plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
@@ -88,8 +87,8 @@ Status add_decoder(const Config& config, const std::string& prefix, Plan& plan) 
   plan.spec = encoder.spec;
   plan.spec.causal = plan.spec.head = true;
   LOCUS_TRY(const std::int64_t layers, integer_or(config, "num_decoder_layers", encoder.spec.depth()));
-  if (layers > transformer::kMostLayers) {
-    return bad_input("expected 1 to " + std::to_string(transformer::kMostLayers) + ", found " + std::to_string(layers),
+  if (layers > transformer::kMaxLayers) {
+    return bad_input("expected 1 to " + std::to_string(transformer::kMaxLayers) + ", found " + std::to_string(layers),
                      config.context("num_decoder_layers"));
   }
   transformer::LayerSpec layer = encoder.spec.first();

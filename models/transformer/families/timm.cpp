@@ -216,7 +216,7 @@ const std::vector<Name> kNames{{"patch", "patch_embed.proj"},
                                {"final_norm", "fc_norm"},
                                {"head", "head"}};
 
-// pos_embed has a row a patch, and before them one for the class token, one for it and each register, or none.
+// pos_embed has a row per patch, and before them one for the class token, one for it and each register, or none.
 Status set_positions(const Checkpoint& checkpoint, transformer::Spec& spec) {
   learned_grid(spec);
   if (spec.image.registers == 0 && spec.image.class_tokens == 1 && !spec.layers.front().layer_scale && spec.head) {

@@ -466,11 +466,11 @@ TEST(Pairs, whatDoesNotExistIsRefused) {
             ErrorCode::kCancelled);
 }
 
-TEST(Pairs, habitsSummariseEnergyAndProfile) {
+TEST(Pairs, statisticsSummariseEnergyAndProfile) {
   const Layer layer(Case{"", "rope", {}, pairs_at(8, 1, 8)});
-  const auto habits = analysis::pair_habits(layer.source());
-  ASSERT_TRUE(habits.ok());
-  ASSERT_EQ(habits->size(), 4U);
+  const auto statistics = analysis::pair_statistics(layer.source());
+  ASSERT_TRUE(statistics.ok());
+  ASSERT_EQ(statistics->size(), 4U);
   const auto energy = analysis::pair_energy(layer.source(), analysis::PairNorm::kProduct);
   const auto profile = analysis::pair_profile(layer.source(), 2);
   double weight = 0;
@@ -482,11 +482,11 @@ TEST(Pairs, habitsSummariseEnergyAndProfile) {
            std::log(2 * std::numbers::pi * std::pow(10000.0, static_cast<double>(m) / 8));
     strongest = energy->at(2, m) > energy->at(2, strongest) ? m : strongest;
   }
-  expect_near((*habits)[2].centroid, std::exp(sum / weight), 1e-6, "centroid");
-  EXPECT_EQ((*habits)[2].explained, profile->explained);
-  EXPECT_EQ((*habits)[2].still_share, profile->still_share);
+  expect_near((*statistics)[2].centroid, std::exp(sum / weight), 1e-6, "centroid");
+  EXPECT_EQ((*statistics)[2].explained, profile->explained);
+  EXPECT_EQ((*statistics)[2].still_share, profile->still_share);
   const auto plane = analysis::pair_plane(layer.source(), 2, strongest);
-  EXPECT_DOUBLE_EQ((*habits)[2].concentration, plane->query_concentration * plane->key_concentration);
+  EXPECT_DOUBLE_EQ((*statistics)[2].concentration, plane->query_concentration * plane->key_concentration);
 }
 
 TEST(Pairs, theStateOfTapeMayBeAnything) {

@@ -160,23 +160,6 @@ TEST(Theory, ropeMeanFollowsEachPairsOwnMoments) {
   }
 }
 
-TEST(Theory, theSumsStayWithinLemmaC1) {
-  int useful = 0;
-  for (const std::int64_t width : {64, 128, 512, 4096}) {
-    for (const double base : {11.0, 100.0, 1e4, 1e6}) {
-      for (double distance = 1.5; distance < 1e7; distance *= 1.37) {
-        const auto sums = analysis::rope_sums(distance, width, base, analysis::AngleConvention::kPaper);
-        const auto bounds = analysis::rope_sum_bounds(distance, width, base);
-        EXPECT_LE(std::abs(sums.cosine), bounds.cosine + 1e-12) << width << " " << base << " " << distance;
-        EXPECT_LE(std::abs(sums.sine), bounds.sine + 1e-12) << width << " " << base << " " << distance;
-        useful += bounds.sine < 0.5 ? 1 : 0;
-      }
-    }
-  }
-  EXPECT_GT(useful, 50);
-  EXPECT_EQ(analysis::rope_sum_bounds(100, 8, 1e4).cosine, 0.5);  // D is too small for the lemma
-}
-
 TEST(Theory, theConventionsDifferByAWholeTurn) {
   const double turn = 6.283185307179586;
   const analysis::RopeSums paper = analysis::rope_sums(50, 64, 1e4, analysis::AngleConvention::kPaper);

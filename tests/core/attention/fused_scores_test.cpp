@@ -198,42 +198,6 @@ TEST(FusedScores, OverviewsAndPreviewsEqualBruteForce) {
   }
 }
 
-TEST(FusedScores, ProfilesEqualBruteForce) {
-  constexpr std::int64_t kLength = 290;
-  // Relative CoPE goes tile by tile, the others are fused.
-  for (const Mask& mask : {Mask{true, 0}, Mask{true, 33}}) {
-    for (const Case& each : {Case{"rope", {}}, Case{"cope", {}}, Case{"cope", {{"with", "relative"}}}}) {
-      const FusedLayer layer(each.name, each.options, kLength, mask);
-      const ScoreField field = layer.field(mask);
-      const attention::Region region{Quantity::kLogit, 1, {17, 280}, {3, 250}};
-      const at::Tensor want = layer.whole(Quantity::kLogit, 1, mask)
-                                  .slice(0, region.rows.begin, region.rows.end)
-                                  .slice(1, region.columns.begin, region.columns.end);
-      for (const attention::Along along : {attention::Along::kRows, attention::Along::kColumns}) {
-        const std::int64_t over = along == attention::Along::kRows ? 1 : 0;
-        const at::Tensor mean = want.nanmean(over);
-        const at::Tensor maximum = want.nan_to_num(-INFINITY).amax(over);
-        const auto got_mean = field.profile(region, along, Reduction::kMean);
-        const auto got_maximum = field.profile(region, along, Reduction::kMax);
-        ASSERT_TRUE(got_mean.ok() && got_maximum.ok());
-        ASSERT_EQ(got_mean->values.size(), static_cast<std::size_t>(mean.numel()));
-        EXPECT_EQ(got_mean->rows, over == 1 ? region.rows.size() : 1);
-        for (std::int64_t n = 0; n < mean.numel(); ++n) {
-          const auto at = static_cast<std::size_t>(n);
-          EXPECT_TRUE(close(got_mean->values[at], mean[n].item<float>())) << each.name << n;
-          const float largest = maximum[n].item<float>();
-          EXPECT_TRUE(close(got_maximum->values[at], std::isinf(largest) ? std::nanf("") : largest)) << each.name << n;
-        }
-      }
-      std::stop_source stop;
-      stop.request_stop();
-      const auto stopped = field.profile(region, attention::Along::kColumns, Reduction::kMean, stop.get_token());
-      ASSERT_FALSE(stopped.ok());
-      EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
-    }
-  }
-}
-
 TEST(FusedScores, UnsummedRowsAreSummedWhenLookedAt) {
   const Mask mask{true, 0};
   const FusedLayer layer("cope", {}, 200, mask);
@@ -366,12 +330,12 @@ TEST(FusedScores, EveryVectorWidthGivesTheSame) {
     EXPECT_TRUE(at::allclose(s, want, 1e-5, 1e-5)) << version;
     at::Tensor maximum = at::full({64}, -std::numeric_limits<float>::infinity());
     at::Tensor sum = at::zeros({64});
-    at::Tensor shrink = at::zeros({64});
+    at::Tensor rescale = at::zeros({64});
     at::Tensor gates = want.clone();
     kernels.gate(gates.data_ptr<float>(), 13);
     EXPECT_TRUE(at::allclose(gates, at::sigmoid(want), 1e-6, 1e-7)) << version;
-    EXPECT_TRUE(kernels.soften(s.data_ptr<float>(), 13, maximum.data_ptr<float>(), sum.data_ptr<float>(),
-                               shrink.data_ptr<float>()));
+    EXPECT_TRUE(kernels.online_softmax_step(s.data_ptr<float>(), 13, maximum.data_ptr<float>(), sum.data_ptr<float>(),
+                                            rescale.data_ptr<float>()));
     EXPECT_TRUE(at::allclose(sum.log() + maximum, at::logsumexp(want, 0), 1e-5, 1e-5)) << version;
     at::Tensor positions = at::empty({13, 64});
     at::Tensor sums = at::zeros({2, 64});

@@ -120,20 +120,6 @@ TEST(EncodingOptions, gridEncodingsRefuseSequences) {
   }
 }
 
-TEST(EncodingOptions, projectionsOfAnotherShape) {
-  const position::ModelShape shape = shape_of(4, 8, 2);
-  position::Projections projections = random_projections(shape, 1, 6);
-  EXPECT_TRUE(check_projections(shape, projections, 6).ok());
-  EXPECT_FALSE(check_projections(shape, projections, 7).ok());
-  projections.key = at::randn({1, 4, 6, 8});
-  const Status wrong = check_projections(shape, projections, 6);
-  ASSERT_FALSE(wrong.ok());
-  EXPECT_NE(wrong.error().describe().find("key"), std::string::npos);
-  projections.key = at::randn({1, 2, 6, 8});
-  projections.query = at::randn({4, 6, 8});
-  EXPECT_FALSE(check_projections(shape, projections, 6).ok());
-}
-
 TEST(EncodingOptions, fourierFeaturesDependOnDistancesAlone) {
   EXPECT_FALSE(position::FourierFeatures::sample({2, 1, 3}, 1.0, true, 1).ok());
   EXPECT_FALSE(position::FourierFeatures::sample({0, 1, 4}, 1.0, true, 1).ok());

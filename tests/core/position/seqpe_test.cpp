@@ -222,7 +222,7 @@ TEST(Seqpe, TablesAreKeptButNeverStale) {
   const Positions positions = Positions::sequence(kLength);
   const at::Tensor first = encoding->begin(positions, 1).table;
   EXPECT_TRUE(encoding->begin(positions, 2).table.is_same(first));
-  EXPECT_FALSE(encoding->begin(positions.shifted(1), 1).table.is_same(first));
+  EXPECT_FALSE(encoding->begin(Positions::sequence(kLength, 1), 1).table.is_same(first));
   weight(*encoding, "encoder.out_proj.bias").add_(1.0);  // as an optimiser does
   EXPECT_CLOSE(encoding->begin(positions, 1).table, first + 1.0, 1e-5);
   for (const position::Parameter& parameter : encoding->parameters()) {

@@ -271,7 +271,7 @@ TEST(Analyses, ARunThatFailsIsNoGapOfTheLengthCurve) {
   EXPECT_EQ(curve.error().code, ErrorCode::kInternal);
 }
 
-// A model whose weights are all 0 finds each of its 40 tokens equally likely: perplexity 40, log₂ 40 bits a token. Of
+// A model whose weights are all 0 finds each of its 40 tokens equally likely: perplexity 40, log₂ 40 bits per token. Of
 // tokens of three bytes each that is a third a byte.
 TEST(Analyses, PerplexityAndBitsPerByteOfAModelThatKnowsNothing) {
   const LearnedFolder folder;

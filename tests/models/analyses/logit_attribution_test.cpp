@@ -46,7 +46,7 @@ void expect_sums(const models::Model& model, const models::Input& input) {
   run.all_logits = true;
   const auto trace = model.run(input, run);
   ASSERT_TRUE(trace.ok()) << trace.error().describe();
-  const at::Tensor logits = (*trace)->recorded()->data().logits.to(at::kDouble);
+  const at::Tensor logits = models::recorded_of(**trace)->data().logits.to(at::kDouble);
   const bool image = model.info().image;
   for (const std::int64_t at : image ? std::vector<std::int64_t>{-1} : std::vector<std::int64_t>{-1, 2, 0}) {
     const at::Tensor row = logits[image ? 0 : at < 0 ? logits.size(0) - 1 : at];
@@ -86,7 +86,7 @@ TEST(LogitAttribution, PartsSumToTheLogitOnEveryLayout) {
     } else {
       input.ids = written.ids;
     }
-    const auto ready = model->loaded()->ready();
+    const auto ready = models::loaded_model_of(*model)->ready();
     ASSERT_TRUE(ready.ok());
     if ((*ready)->spec().head && !(*ready)->spec().head_transform) {
       expect_sums(*model, input);
@@ -113,7 +113,7 @@ TEST(LogitAttribution, PartsSumToTheLogitOfEveryFamily) {
       continue;
     }
     const models::Model& model = **opened;
-    const auto ready = model.loaded()->ready();
+    const auto ready = models::loaded_model_of(model)->ready();
     ASSERT_TRUE(ready.ok()) << ready.error().describe();
     const transformer::Spec& spec = (*ready)->spec();
     if (!spec.head || spec.head_transform) {
@@ -162,9 +162,9 @@ TEST(LogitAttribution, PartsSumToTheLogitUnderEncodingsThatCount) {
 TEST(LogitAttribution, AHeadsPartIsWhatItsColumnsWrite) {
   const at::NoGradGuard no_grad;
   const auto model = bundled("text-rope");
-  const transformer::Transformer& transformer = **model->loaded()->ready();
+  const transformer::Transformer& transformer = **models::loaded_model_of(*model)->ready();
   ASSERT_EQ(transformer.spec().norm, transformer::Norm::kRms);
-  const auto prepared = model->loaded()->prepare(text());
+  const auto prepared = models::loaded_model_of(*model)->prepare(text());
   ASSERT_TRUE(prepared.ok());
   const Subject subject{transformer, model->info(), prepared->batch, 0};
   transformer::ObserveOptions observe;

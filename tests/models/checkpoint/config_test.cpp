@@ -35,7 +35,7 @@ std::string config_refusal(const Result<Config>& config) {
 TEST(Config, TypedFields) {
   const Config config = json(R"({"hidden_size": 64, "eps": 1e-5, "whole": 4.0, "tied": true, "act": "gelu",
       "none": null, "rope_scaling": {"factor": 8, "deep": {"list": [1, 2.5]}}, "names": ["a", "b"],
-      "id2label": {"0": "cat"}, "a.b": 7, "layers": [{"n": 1}, {"n": 2}]})");
+      "id2label": {"0": "cat"}, "a.b": 7})");
   EXPECT_EQ(*config.integer("hidden_size"), 64);
   EXPECT_EQ(*config.number("hidden_size"), 64.0);
   EXPECT_EQ(*config.number("eps"), 1e-5);
@@ -58,19 +58,16 @@ TEST(Config, TypedFields) {
   EXPECT_EQ(config.kind("none"), "nothing");
   const Config scaling = *config.object("rope_scaling");
   EXPECT_EQ(scaling.names(), (std::vector<std::string>{"factor", "deep"}));
-  EXPECT_EQ(*(*config.objects("layers"))[1].integer("n"), 2);
   EXPECT_TRUE(Config().names().empty());
 }
 
 TEST(Config, ErrorsNameFileAndField) {
   const Config config = json(R"({"rope_scaling": {"factor": "four", "list": [1, "x"]}, "half": 2.5, "list": [3.5],
-      "layers": [{"n": "one"}], "big": 18446744073709551615})");
+      "big": 18446744073709551615})");
   EXPECT_EQ(config.number("rope_scaling.factor").error().describe(),
             "config.json: field rope_scaling.factor: expected a number, found the text \"four\"");
   EXPECT_EQ(config.object("rope_scaling")->number("factor").error().describe(),
             "config.json: field rope_scaling.factor: expected a number, found the text \"four\"");
-  EXPECT_EQ((*config.objects("layers"))[0].integer("n").error().describe(),
-            "config.json: field layers[0].n: expected a whole number, found the text \"one\"");
   EXPECT_EQ(config.integer("half").error().describe(),
             "config.json: field half: expected a whole number, found the number 2.5");
   EXPECT_EQ(config.integer("half", 3).ok(), false);
@@ -83,17 +80,6 @@ TEST(Config, ErrorsNameFileAndField) {
   EXPECT_EQ(config.integer_in("rope_scaling.factor", 1, 9).ok(), false);
   EXPECT_EQ(json(R"({"n": 0})").integer_in("n", 1, 9).error().describe(),
             "config.json: field n: expected a whole number from 1 to 9, found 0");
-}
-
-TEST(Config, BecomesSettings) {
-  const Config config =
-      json(R"({"name": "alibi", "slopes": [0.5, 1], "base": 1e4, "heads": 4, "on": true, "no": null})");
-  const Settings settings = *config.settings({"name"});
-  EXPECT_EQ(
-      settings,
-      (Settings{{"slopes", std::vector<double>{0.5, 1}}, {"base", 1e4}, {"heads", std::int64_t{4}}, {"on", true}}));
-  EXPECT_EQ(json(R"({"o": {"p": {"q": 1}}})").object("o")->settings().error().describe(),
-            "config.json: field o.p: expected a number, a word, true, false or a list of numbers, found an object");
 }
 
 TEST(Config, RefusesMalformedJson) {

@@ -48,7 +48,6 @@ TEST(Convert, AllHalves) {
     }
     ASSERT_EQ(std::bit_cast<std::uint32_t>(found[bits]), std::bit_cast<std::uint32_t>(static_cast<float>(expected)))
         << bits;
-    ASSERT_EQ(half_to_float(static_cast<std::uint16_t>(bits)), found[bits]);
   }
 }
 

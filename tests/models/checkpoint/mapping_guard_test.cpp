@@ -11,8 +11,8 @@
 #include <string>
 #include <thread>
 
-#include "models/checkpoint/mapped_file.h"
 #include "core/base/guarded.h"
+#include "models/checkpoint/mapped_file.h"
 
 namespace locus::checkpoint {
 namespace {

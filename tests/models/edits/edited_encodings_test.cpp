@@ -2,6 +2,7 @@
 #include <set>
 
 #include "core/position/list.h"
+#include "models/run/model_info.h"
 #include "tests/models/edits/twins.h"
 #include "tests/support/encodings.h"
 #include "tests/support/rounding.h"
@@ -351,20 +352,20 @@ TEST(EditedEncodings, LayersBelowTheLowestEditAreTakenOver) {
     for (const std::int64_t layer : {1, 3}) {
       const auto batch = edited(subject, edits_of({"head " + place(layer, 1) + "uniform", "scale 3.2 by 2"}));
       ASSERT_TRUE(batch.ok());
-      transformer::Below below;
-      below.hidden = plain->layers[static_cast<std::size_t>(layer)].hidden;
+      transformer::ReusedLayers reused;
+      reused.hidden = plain->layers[static_cast<std::size_t>(layer)].hidden;
       for (std::int64_t n = 0; n < 4; ++n) {
         const transformer::LayerRecord& record = plain->layers[static_cast<std::size_t>(n)];
         if (n < layer) {
-          below.layers.push_back(record);
+          reused.layers.push_back(record);
         } else {
-          below.after.push_back(record.state);
+          reused.after.push_back(record.state);
         }
       }
       const auto whole = model->observe(*batch, options);
-      options.below = &below;
+      options.reused_layers = &reused;
       const auto part = model->observe(*batch, options);
-      options.below = nullptr;
+      options.reused_layers = nullptr;
       ASSERT_TRUE(whole.ok() && part.ok());
       EXPECT_EQ(part->kept_layers, layer);
       EXPECT_TRUE(at::equal(whole->logits, part->logits));

@@ -39,7 +39,7 @@ std::shared_ptr<const models::Trace> run(const models::Model& model, const model
 }
 
 const at::Tensor& logits(const models::Trace& trace) {
-  return trace.recorded()->data().logits;
+  return models::recorded_of(trace)->data().logits;
 }
 
 TEST(EditedModels, TheUntouchedModelStaysAsItIsBitForBit) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -187,7 +189,12 @@ TEST(Edits, FormulasAreNumbers) {
   const auto value = [](const std::string& text, double d, double h) {
     const auto formula = Formula::compile(text, models::bias_variables());
     EXPECT_TRUE(formula.ok()) << (formula.ok() ? "" : formula.error().describe());
-    return (*formula)(std::array{d, d + 3, 3.0, h, 8.0, 20.0, 64.0});
+    double result = 0;
+    const auto set = [&](std::int64_t, double* values) {
+      std::ranges::copy(std::array{d, d + 3, 3.0, h, 8.0, 20.0, 64.0}, values);
+    };
+    formula->each(1, set, &result);
+    return result;
   };
   EXPECT_DOUBLE_EQ(value("-d*2^(-8*h/H)", 5, 2), -5 * std::exp2(-2));
   EXPECT_DOUBLE_EQ(value("d < 64 ? 0 : -2", 63, 1), 0);

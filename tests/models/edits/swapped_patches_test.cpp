@@ -31,7 +31,7 @@ TEST_P(SwappedPatches, AreSwappedPixels) {
     write_tensors(*input.pixels, {{"pixel_values", image}});
     const auto trace = own.run(input);
     EXPECT_TRUE(trace.ok()) << (trace.ok() ? "" : trace.error().describe());
-    return trace.ok() ? (*trace)->recorded()->data().logits.clone() : at::Tensor();
+    return trace.ok() ? models::recorded_of(**trace)->data().logits.clone() : at::Tensor();
   };
   const auto moved = model->edited(edits_of({"shift 2:3 by 11", "positions 13:14 start 2"}));
   ASSERT_TRUE(moved.ok()) << moved.error().describe();

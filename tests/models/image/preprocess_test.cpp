@@ -89,7 +89,7 @@ TEST(Preprocess, CropsTheMiddleAndFillsWithBlack) {
   EXPECT_EQ(red(cropped->shown, 9, 2), 14);
   EXPECT_EQ(red(cropped->shown, 5, 0), 0);
   EXPECT_EQ(red(cropped->shown, 5, 3), 0);
-  // Of an odd number of pixels too many the odd one goes on the right and below, of one too few it is filled on the
+  // The odd one of an odd number of pixels too many goes on the right and below, of one too few it is filled on the
   // left and above (Hugging Face's center_crop).
   options.crop_width = options.crop_height = 2;
   const auto odd = preprocess(gradient(5, 7), options, 2);

@@ -45,7 +45,7 @@ TEST(SentencePiece, UnigramTakesTheBestSum) {
   EXPECT_EQ(piece_ids(*tokenizer, "ab"), (Ids{3, 7}));   // ▁ ab: −5
   EXPECT_EQ(piece_ids(*tokenizer, "xya"), (Ids{3, 0, 4}));
   EXPECT_EQ(piece_ids(*tokenizer, ""), Ids());
-  // Of equal sums the one whose last piece begins first.
+  // Among equal sums the one wins whose last piece begins first.
   const auto equal = opened({{"▁", -1}, {"a", -1}, {"b", -1}, {"ab", -2}}, options_of(1));
   EXPECT_EQ(piece_ids(*equal, "ab"), (Ids{3, 6}));
 }
@@ -55,7 +55,7 @@ TEST(SentencePiece, BpeJoinsTheBestPairFirst) {
   EXPECT_EQ(piece_ids(*tokenizer, "abc"), (Ids{11}));  // bc, then ▁a, then ▁abc
   EXPECT_EQ(piece_ids(*tokenizer, "babcab abc"), (Ids{3, 5, 10, 7, 11}));
   EXPECT_EQ(piece_ids(*tokenizer, "xya"), (Ids{3, 0, 4}));
-  // Of equal scores the leftmost; a character that is no piece still becomes part of one.
+  // Among equal scores the leftmost wins; a character that is no piece still becomes part of one.
   const auto equal = opened({{"aa", -1}, {"xyz", -3}, {"xy", -2}, {"a", -4}}, options_of(2));
   EXPECT_EQ(piece_ids(*equal, "aaa"), (Ids{0, 3, 6}));
   EXPECT_EQ(piece_ids(*equal, "xyzx"), (Ids{0, 4, 0}));

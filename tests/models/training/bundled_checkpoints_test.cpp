@@ -23,7 +23,7 @@ using locus::training::evaluate;
 using locus::training::EvaluateOptions;
 using nlohmann::json;
 
-// Texts are not bundled with what was trained on them: those checkpoints record their bits a byte on this one.
+// Texts are not bundled with what was trained on them: those checkpoints record their bits per byte on this one.
 const fs::path kHeldOut = fs::path(locus::test::source_dir()) / "assets" / "samples" / "held-out.txt";
 constexpr double kTolerance = 2e-3;
 

@@ -199,7 +199,7 @@ TEST_F(Train, TapeFromRopeBeginsIdenticalAndLeavesTheBaseAlone) {
   const auto model = locus::models::open(tuned.out, locus::models::OpenOptions());
   const auto original = locus::models::open(base.out, locus::models::OpenOptions());
   ASSERT_TRUE(model.ok() && original.ok());
-  EXPECT_EQ((*model)->info().encoding, "tape");
+  EXPECT_EQ((*model)->info().first_encoding().name, "tape");
   EXPECT_EQ((*model)->info().layers, 2);
   const auto weights = [](const locus::models::Model& opened) {
     std::map<std::string, at::Tensor> all;

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "models/run/loaded_model.h"
+#include "models/run/model_info.h"
 #include "models/trace/recorded_trace.h"
 #include "models/transformer/transformer.h"
 #include "tests/support/golden.h"

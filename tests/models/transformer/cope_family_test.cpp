@@ -89,7 +89,7 @@ void expect_family(const Kind& kind, const std::string& fields) {
                                         "}");
   const auto model = folder.open("cope");
   ASSERT_TRUE(model);
-  EXPECT_TRUE(model->info().has_gates);
+  EXPECT_TRUE(model->info().has_gates());
   const at::Tensor ids = at::arange(kLength, at::kLong) * 7 % kVocabulary;
   EXPECT_CLOSE(logits_of(*model, ids), logits_by_hand(weights, kind, ids), 1e-4) << fields;
 }

@@ -204,7 +204,7 @@ Result<std::vector<std::string>> layer_types(const Config& config, std::int64_t 
   LOCUS_TRY(std::vector<std::string> types, config.texts(kField));
   if (static_cast<std::int64_t>(types.size()) != layers) {
     return bad_input(
-        "expected " + std::to_string(layers) + " entries, one a layer, found " + std::to_string(types.size()),
+        "expected " + std::to_string(layers) + " entries, one per layer, found " + std::to_string(types.size()),
         config.context(kField));
   }
   for (const std::string& type : types) {
@@ -223,7 +223,7 @@ Result<std::vector<std::int64_t>> layer_list(const Config& config, std::string_v
   LOCUS_TRY(std::vector<std::int64_t> list, config.integers(field));
   if (static_cast<std::int64_t>(list.size()) != layers) {
     return bad_input(
-        "expected " + std::to_string(layers) + " entries, one a layer, found " + std::to_string(list.size()),
+        "expected " + std::to_string(layers) + " entries, one per layer, found " + std::to_string(list.size()),
         config.context(field));
   }
   return list;

@@ -221,9 +221,10 @@ Result<double> rotated_fraction(const Config& config, double fallback);
 Result<std::int64_t> integer_or(const Config& config, std::string_view field, std::int64_t fallback,
                                 std::int64_t least = 1);
 
-// config.json's layer_types, one a layer; none where the field is absent. Errors: kBadInput for another length or kind.
+// config.json's layer_types, one per layer; none where the field is absent. Errors: kBadInput for another length or
+// kind.
 Result<std::vector<std::string>> layer_types(const Config& config, std::int64_t layers);
-// A list of numbers with an entry a layer; none where the field is absent.
+// A list of numbers with an entry per layer; none where the field is absent.
 Result<std::vector<std::int64_t>> layer_list(const Config& config, std::string_view field, std::int64_t layers);
 // The window of those layers for which `windowed` says so; by layer_types where the config has them. Errors: kBadInput.
 Status set_windows(const Config& config, transformer::Spec& spec, std::int64_t window,

@@ -101,17 +101,17 @@ Result<transformer::Spec> spec_of(Draft draft, const Config& config) {
   transformer::AttentionSpec& attention = draft.layer.attention;
   attention.kv_heads = attention.kv_heads == kFollows ? attention.heads : attention.kv_heads;
   if (attention.latent.rank > 0) {
-    constexpr std::int64_t kMostWidth = std::int64_t{1} << 23;
+    constexpr std::int64_t kMaxWidth = std::int64_t{1} << 23;
     const std::int64_t rotated = attention.latent.rotated;
-    const bool sizes = rotated > 0 && rotated <= kMostWidth && draft.plain_width > 0 && draft.plain_width <= kMostWidth;
+    const bool sizes = rotated > 0 && rotated <= kMaxWidth && draft.plain_width > 0 && draft.plain_width <= kMaxWidth;
     attention.head_width = sizes ? rotated + draft.plain_width : 0;
   }
   if (attention.head_width == kFollows) {
     LOCUS_TRY(attention.head_width, divided_heads(draft.spec.width, attention.heads, config));
   }
   if (draft.layer.feed_forward.inner == kFollows) {
-    constexpr std::int64_t kMostWidth = std::int64_t{1} << 24;
-    draft.layer.feed_forward.inner = draft.spec.width > 0 && draft.spec.width <= kMostWidth ? 4 * draft.spec.width : 0;
+    constexpr std::int64_t kMaxWidth = std::int64_t{1} << 24;
+    draft.layer.feed_forward.inner = draft.spec.width > 0 && draft.spec.width <= kMaxWidth ? 4 * draft.spec.width : 0;
   }
   if (attention.norm.form != transformer::QueryNormForm::kNone) {
     attention.norm.eps = draft.spec.norm_eps;

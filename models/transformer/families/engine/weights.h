@@ -27,7 +27,7 @@ struct Fitting {
   std::vector<std::string> unexpected;  // tensors that no parameter uses and that are not known buffers
   std::int64_t parameters = 0;          // elements
 
-  // Those of another model of the same checkpoint; what both read is counted once.
+  // Adds the parts of another model of the same checkpoint; what both read is counted once.
   void add(Fitting other);
 };
 

@@ -1,4 +1,4 @@
-// FusedScores::habits(): what head_statistics() needs of every weight and gate, in one pass over the rows.
+// FusedScores::statistics(): what head_statistics() needs of every weight and gate, in one pass over the rows.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@ double weight_of(const float* weights, Range columns, std::int64_t token, std::i
   return columns.contains(token) ? static_cast<double>(weights[(token - columns.begin) * kLanes + lane]) : 0;
 }
 
-void add(HabitSums& sums, const HabitSums& other) {
+void add(StatisticSums& sums, const StatisticSums& other) {
   sums.entropy += other.entropy;
   sums.relative += other.relative;
   sums.distance += other.distance;
@@ -29,8 +29,8 @@ void add(HabitSums& sums, const HabitSums& other) {
   sums.cells += other.cells;
 }
 
-// Those of hidden cells are 0.
-void add_gates(const float* gates, std::int64_t columns, std::int64_t lanes, HabitSums& sums) {
+// Adds the gates of a chunk, which are 0 in hidden cells.
+void add_gates(const float* gates, std::int64_t columns, std::int64_t lanes, StatisticSums& sums) {
   for (std::int64_t column = 0; column < columns; ++column) {
     float sum = 0;
     float squares = 0;
@@ -46,7 +46,7 @@ void add_gates(const float* gates, std::int64_t columns, std::int64_t lanes, Hab
 
 }  // namespace
 
-HabitSums FusedScores::block_habits(std::int64_t head, Range rows, Scratch& scratch) const {
+StatisticSums FusedScores::block_statistics(std::int64_t head, Range rows, Scratch& scratch) const {
   const LaneKernels& kernels = lane_kernels();
   const auto tokens = tokens_of(rows);
   RowScores& scores = scratch.scores;
@@ -60,7 +60,7 @@ HabitSums FusedScores::block_habits(std::int64_t head, Range rows, Scratch& scra
   alignas(64) Lanes distance{};
   std::array<double, kLanes> entropies{};
   const std::int64_t skipped = rows.begin == 0 ? 1 : 0;  // the first query has no choice
-  HabitSums sums;
+  StatisticSums sums;
   for (std::int64_t end = scores.visible().end; end > scores.visible().begin; end -= kChunk) {
     const Range chunk{std::max(scores.visible().begin, end - kChunk), end};
     scores.chunk(chunk, wanted);
@@ -71,8 +71,8 @@ HabitSums FusedScores::block_habits(std::int64_t head, Range rows, Scratch& scra
     if (wanted.gates && !scores.all_visible(chunk)) {  // a window hides keys that are counted
       kernels.hide(scores.gates(), chunk.size(), chunk.begin, scores.first(), scores.last(), 0);
     }
-    kernels.habits(weights, chunk.size(), static_cast<float>(chunk.begin), here.data(), entropy.data(),
-                   distance.data());
+    kernels.attention_statistics(weights, chunk.size(), static_cast<float>(chunk.begin), here.data(), entropy.data(),
+                                 distance.data());
     for (std::int64_t lane = skipped; lane < rows.size(); ++lane) {
       const auto n = static_cast<std::size_t>(lane);
       const std::int64_t token = rows.begin + lane;
@@ -97,17 +97,17 @@ HabitSums FusedScores::block_habits(std::int64_t head, Range rows, Scratch& scra
   return sums;
 }
 
-Result<std::vector<HabitSums>> FusedScores::habits(const StopToken& stop) const {
+Result<std::vector<StatisticSums>> FusedScores::statistics(const StopToken& stop) const {
   const std::int64_t blocks = (program_.length() + kLanes - 1) / kLanes;
   const std::int64_t heads = program_.heads();
-  // Of every block by itself: summed in their order whatever the threads.
-  std::vector<HabitSums> parts(static_cast<std::size_t>(heads * blocks));
+  // Each block is summed by itself, then all in their order: the same whatever the threads.
+  std::vector<StatisticSums> parts(static_cast<std::size_t>(heads * blocks));
   LOCUS_CHECK(run_tasks<Scratch>(heads * blocks, stop, [&](std::int64_t task, Scratch& scratch) {
     const std::int64_t begin = (blocks - 1 - task / heads) * kLanes;  // the longest first
     parts[static_cast<std::size_t>(task)] =
-        block_habits(task % heads, {begin, std::min(begin + kLanes, program_.length())}, scratch);
+        block_statistics(task % heads, {begin, std::min(begin + kLanes, program_.length())}, scratch);
   }));
-  std::vector<HabitSums> sums(static_cast<std::size_t>(heads));
+  std::vector<StatisticSums> sums(static_cast<std::size_t>(heads));
   for (std::size_t task = 0; task < parts.size(); ++task) {
     add(sums[task % sums.size()], parts[task]);
   }

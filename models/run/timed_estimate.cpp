@@ -1,7 +1,10 @@
 #include "models/api/timed_estimate.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
+
+#include "models/run/loaded_model.h"
 
 namespace locus::models {
 
@@ -106,12 +109,12 @@ Estimate timed_estimate(const Model& model, std::int64_t length, const RunOption
   if (!estimate.fits || !may_be_long || model.info().image) {
     return estimate;
   }
-  KeptPace* const kept = model.kept_pace();
-  std::optional<Pace> pace = kept == nullptr ? std::nullopt : kept->get();
+  const LoadedModel* const loaded = loaded_model_of(model);
+  std::optional<Pace> pace = loaded == nullptr ? std::nullopt : loaded->kept_pace().get();
   if (!pace) {
     pace = measured(model, stop);
-    if (kept != nullptr && pace && !stop.stop_requested()) {
-      kept->set(*pace);
+    if (loaded != nullptr && pace && !stop.stop_requested()) {
+      loaded->kept_pace().set(*pace);
     }
   }
   if (pace) {

@@ -1,0 +1,128 @@
+#include "models/run/model_info.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/checkpoint/hub_cache.h"
+#include "models/run/loaded_model.h"
+#include "models/trace/recorded_trace.h"
+
+namespace locus::models {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string dtype_name(checkpoint::DType dtype) {
+  static const std::map<checkpoint::DType, std::string> names{{checkpoint::DType::kF64, "float64"},
+                                                              {checkpoint::DType::kF32, "float32"},
+                                                              {checkpoint::DType::kF16, "float16"},
+                                                              {checkpoint::DType::kBF16, "bfloat16"}};
+  const auto found = names.find(dtype);
+  return found == names.end() ? std::string(checkpoint::to_text(dtype)) : found->second;
+}
+
+// The dtype of most weights.
+std::string main_dtype(const transformer::Fitting& fitting) {
+  std::map<checkpoint::DType, std::int64_t> elements;
+  for (const auto& part : fitting.parts) {
+    elements[part.tensor->dtype] += part.tensor->elements();
+  }
+  const auto most = std::max_element(elements.begin(), elements.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == elements.end() ? "" : dtype_name(most->first);
+}
+
+std::string name_of(const fs::path& checkpoint) {
+  const fs::path shown = checkpoint.lexically_normal();
+  std::string name = checkpoint::hub_name(shown);
+  if (name.empty()) {
+    name = shown.has_filename() ? shown.filename().string() : shown.parent_path().filename().string();
+  }
+  return name;
+}
+
+}  // namespace
+
+ModelInfo shape_info(const transformer::Transformer& model) {
+  const transformer::Spec& spec = model.spec();
+  const transformer::AttentionSpec& attention = spec.first().attention;
+  ModelInfo info;
+  for (std::size_t n = 0; n < std::max<std::size_t>(spec.encodings.size(), 1); ++n) {
+    const position::PositionEncoding& encoding = *model.encodings()[n].encoding;
+    const position::Description& what = encoding.description();
+    info.encodings.push_back(
+        {what.name, encoding.settings(), what.has_gates, what.has_dot_product, what.content, what.has_parts});
+  }
+  for (const transformer::LayerSpec& layer : spec.layers) {
+    info.layer_info.push_back({spec.encodings.empty() ? 0 : layer.encoding, layer.attention.window,
+                               layer.attention.chunk, layer.attention.soft_cap, layer.attention.sinks});
+  }
+  info.layers = spec.depth();
+  info.heads = attention.heads;
+  info.kv_heads = attention.kv_heads;
+  info.width = spec.width;
+  info.head_width = attention.head_width;
+  info.vocabulary = spec.vocabulary;
+  info.trained_length = spec.trained_length;
+  info.causal = spec.causal;
+  info.image = spec.is_image();
+  return info;
+}
+
+ModelInfo checkpoint_info(const LoadedParts& parts, const families::Checkpoint& checkpoint, const families::Plan& plan,
+                          std::string_view family) {
+  ModelInfo info = shape_info(*parts.transformer);
+  info.name = name_of(checkpoint.path);
+  info.family = std::string(family);
+  info.parameters = parts.fitting.parameters;
+  info.encoder_layers = parts.encoder ? parts.encoder->spec().depth() : 0;
+  info.dtype = main_dtype(parts.fitting);
+  info.tokenizer = parts.tokenizer != nullptr;
+  info.overrides = parts.options.overrides;
+  info.unexpected = parts.fitting.unexpected;
+  info.warnings = plan.warnings;
+  std::vector<checkpoint::Source> sources{checkpoint.tensors};
+  sources.insert(sources.end(), plan.further.begin(), plan.further.end());
+  for (const checkpoint::Source& source : sources) {
+    for (const fs::path& file : source->files()) {
+      info.files.push_back(file.string());
+    }
+    info.warnings.insert(info.warnings.end(), source->warnings().begin(), source->warnings().end());
+  }
+  return info;
+}
+
+ModelInfo encoder_info(const ModelInfo& whole, const transformer::Transformer& encoder) {
+  ModelInfo info = shape_info(encoder);
+  info.name = whole.name;
+  info.family = whole.family;
+  info.parameters = whole.parameters;
+  info.dtype = whole.dtype;
+  info.tokenizer = whole.tokenizer;
+  info.files = whole.files;
+  return info;
+}
+
+ModelInfo cross_info(const ModelInfo& decoder, const transformer::AttentionSpec& cross) {
+  ModelInfo info = decoder;
+  info.warnings.clear();
+  info.encoder_layers = 0;
+  info.heads = cross.heads;
+  info.kv_heads = cross.kv_heads;
+  info.head_width = cross.head_width;
+  set_cross_encoding(info);
+  return info;
+}
+
+ModelInfo first_layers(ModelInfo info, std::int64_t layers) {
+  info.layers = layers;
+  info.layer_info.resize(static_cast<std::size_t>(layers));
+  return info;
+}
+
+}  // namespace locus::models
