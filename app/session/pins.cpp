@@ -92,7 +92,7 @@ void follow(ViewState& state, const Footing& before, const Footing& now) {
   }
 }
 
-void settle_tokens(ViewState& state, const models::Trace& first) {
+void settle_tokens(views::ViewParameters& state, const models::Trace& first) {
   settle(state.query, first.tokens(), first.text());
   settle(state.key, first.key_tokens(), first.key_text());
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "app/views/field_cache.h"
+#include "app/views/parameters.h"
 #include "app/views/token.h"
 #include "core/base/parameter.h"
 #include "core/base/progress.h"
@@ -29,13 +30,6 @@ namespace locus::views {
 
 // ---- what is looked at
 
-struct HeadRef {
-  std::int64_t layer = 0;
-  std::int64_t head = 0;
-
-  friend bool operator==(const HeadRef&, const HeadRef&) = default;
-};
-
 // One run that is compared with the others, side by side.
 struct Column {
   std::string name;                            // above its panels; names of one input differ
@@ -45,52 +39,11 @@ struct Column {
   std::optional<HeadRef> own{};
 };
 
-// How values become colours. What is left empty, the view chooses for its quantity and its data.
-struct ScaleOptions {
-  std::string colormap;       // empty: viridis, and a zero-centred one for signed values
-  std::optional<float> low;   // empty: from the data
-  std::optional<float> high;  // empty: from the data
-  double percentile = 100;    // a range from the data covers this central share of the values, (0, 100]
-  bool shared = true;         // one range for all columns
-  figure::Transfer transfer = figure::Transfer::kLinear;
-  float gamma = 0.5F;  // for Transfer::kGamma
-  std::uint32_t mask_color = 0xD0D0D0FF;
-
-  friend bool operator==(const ScaleOptions&, const ScaleOptions&) = default;
-};
-
-// The visible part of the axes, in the view's own units; empty: everything.
-struct Camera {
-  figure::Interval x;
-  figure::Interval y;
-
-  friend bool operator==(const Camera&, const Camera&) = default;
-};
-
-constexpr std::int64_t kMean = models::kMeanHead;  // as a head: the mean over all heads
-constexpr std::int64_t kAll = -2;                  // as a layer or head of data(): every one
-
-struct ViewInput {
+struct ViewInput : ViewParameters {
   std::vector<Column> columns;  // at least one
-  // With two columns one more panel, the other minus the reference; with more every column but the reference shows its
-  // difference from it instead of its map.
-  bool difference = false;
-  std::int64_t reference = kNone;  // a column; kNone: the last
-  std::int64_t layer = 0;
-  std::int64_t head = 0;  // or kMean
-  // Heads that belong together though their numbers differ, one a column. They hold while the first is the layer and
-  // head above.
-  std::vector<HeadRef> partners;
-  Token query;
-  Token key;
-  models::Quantity quantity = models::Quantity::kWeight;
-  Reduction reduction = Reduction::kMax;
   // Maps too large to reduce at once come from sampled cells and become exact in steps of about so many milliseconds,
   // 0 the sample alone; they say how far they are. Empty: every map is exact.
   std::optional<double> step_ms;
-  bool ignore_first = false;  // the range of colours leaves out key 0, where attention often sinks
-  ScaleOptions scale;
-  std::optional<Camera> camera;
   Settings options;     // the view's own controls
   int width_px = 1024;  // of the whole figure: how many cells can be told apart
   int height_px = 768;
