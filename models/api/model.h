@@ -207,6 +207,8 @@ struct ImageGrid {
   std::int64_t columns = 0;
   std::int64_t cls = 0;        // leading class tokens
   std::int64_t registers = 0;  // leading register tokens after them
+
+  friend bool operator==(const ImageGrid&, const ImageGrid&) = default;
 };
 
 // The image as the model saw it: resized and cropped, before normalisation. Empty for text, and for traces of images
@@ -225,6 +227,8 @@ struct MapRequest {
   Quantity quantity = Quantity::kWeight;
   Range rows;     // queries; empty: all
   Range columns;  // keys; empty: all
+
+  friend bool operator==(const MapRequest&, const MapRequest&) = default;
 };
 
 // The three kinds of maps of an encoder–decoder: of the decoder's tokens among themselves, of the encoder's, and of the
@@ -238,6 +242,8 @@ std::string to_text(Side side);
 struct Similarity {
   bool cosine = false;  // divided by their lengths
   Range centred;        // the mean state of these positions is subtracted first; empty: none is
+
+  friend bool operator==(const Similarity&, const Similarity&) = default;
 };
 
 // An immutable record of one run. Scores are computed on request from the kept queries and keys, never stored as T×T

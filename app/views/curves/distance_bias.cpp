@@ -30,19 +30,21 @@ using Bias = analysis::DistanceBias;
 constexpr std::int64_t kPairsOfEveryHead = 500;  // at most, of each, in the figure
 
 // Of one head.
-struct DistanceBiasAsk {
+struct DistanceBiasKey {
   std::int64_t layer = 0;
   analysis::DistanceBiasOptions options;
   std::string folder;  // of texts; empty: the input
+
+  friend bool operator==(const DistanceBiasKey&, const DistanceBiasKey&) = default;
 };
 
-class DistanceBias final : public MeasuredView<DistanceBiasAsk, Bias> {
+class DistanceBias final : public MeasuredView<DistanceBiasKey, Bias> {
  public:
   const ViewInfo& info() const override { return info_; }
 
  protected:
-  Result<DistanceBiasAsk> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Bias> measure(const DistanceBiasAsk& ask, const Work& work) const override;
+  Result<DistanceBiasKey> measure_key(const ViewInput& input, std::size_t column) const override;
+  Result<Bias> measure(const DistanceBiasKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& list) const override;
   Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
@@ -140,28 +142,28 @@ Result<analysis::DistanceBiasOptions> options_of(const ViewInput& input, const C
   return options;
 }
 
-Result<DistanceBiasAsk> DistanceBias::ask(const ViewInput& input, std::size_t column) const {
-  DistanceBiasAsk ask;
-  ask.layer = input.layer;
-  LOCUS_TRY(ask.options, options_of(input, input.columns[column], *this));
-  LOCUS_TRY(ask.folder, input.options.text("texts", ""));
-  return ask;
+Result<DistanceBiasKey> DistanceBias::measure_key(const ViewInput& input, std::size_t column) const {
+  DistanceBiasKey key;
+  key.layer = input.layer;
+  LOCUS_TRY(key.options, options_of(input, input.columns[column], *this));
+  LOCUS_TRY(key.folder, input.options.text("texts", ""));
+  return key;
 }
 
-Result<Bias> DistanceBias::measure(const DistanceBiasAsk& ask, const Work& work) const {
-  Traces texts{work.column.trace};
-  if (!ask.folder.empty()) {
-    LOCUS_TRY(const auto read, texts_of(ask.folder, work));
+Result<Bias> DistanceBias::measure(const DistanceBiasKey& key, const MeasureContext& context) const {
+  Traces texts{context.column.trace};
+  if (!key.folder.empty()) {
+    LOCUS_TRY(const auto read, texts_of(key.folder, context));
     texts = *read;
   }
-  return models::distance_bias(texts, ask.layer, ask.options, work.stop, work.progress);
+  return models::distance_bias(texts, key.layer, key.options, context.stop, context.progress);
 }
 
 Result<std::vector<DistanceBias::Numbers>> DistanceBias::every_head(const ViewInput& input, std::int64_t most) const {
   std::vector<Numbers> list;
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
     const models::ModelInfo& model = input.columns[n].trace->model();
-    LOCUS_TRY(DistanceBiasAsk each, ask(input, n));
+    LOCUS_TRY(DistanceBiasKey each, measure_key(input, n));
     each.options.pairs = std::min(each.options.pairs, most);
     Numbers& heads = list.emplace_back();
     for (each.layer = 0; each.layer < model.layers; ++each.layer) {
@@ -194,8 +196,8 @@ Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers&
   // A text that is too short for what is asked says what that was: it is what the controls show.
   const auto ranges = [&](std::size_t n) {
     const Bias& bias = *list[n];
-    const auto asked = options_of(input, input.columns[n], *this);
-    const std::string wanted = asked && bias.shortened ? " of " + range_text(asked->far) : "";
+    const auto options = options_of(input, input.columns[n], *this);
+    const std::string wanted = options && bias.shortened ? " of " + range_text(options->far) : "";
     return "λ " + range_text(bias.near) + ", Λ " + range_text(bias.far) +
            (bias.shortened ? " (the largest" + wanted + " that fit)" : "");
   };

@@ -24,15 +24,17 @@ std::size_t cached_bytes(const Effects& made) {
 }
 
 // Of columns side by side those with edits are shown; where none has any, their effect is 0 and says so.
-struct EffectAsk {
+struct EffectKey {
   bool shown = false;
+
+  friend bool operator==(const EffectKey&, const EffectKey&) = default;
 };
 
 bool is_edited(const Column& column) {
   return column.model && !column.model->edits().empty();
 }
 
-class EffectView final : public MeasuredView<EffectAsk, Effects> {
+class EffectView final : public MeasuredView<EffectKey, Effects> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
@@ -46,16 +48,16 @@ class EffectView final : public MeasuredView<EffectAsk, Effects> {
   std::optional<Camera> home(const ViewInput& input) const override;
 
  protected:
-  Result<EffectAsk> ask(const ViewInput& input, std::size_t column) const override {
-    return EffectAsk{is_edited(input.columns[column]) ||
+  Result<EffectKey> measure_key(const ViewInput& input, std::size_t column) const override {
+    return EffectKey{is_edited(input.columns[column]) ||
                      std::none_of(input.columns.begin(), input.columns.end(), is_edited)};
   }
-  Result<Effects> measure(const EffectAsk& ask, const Work& work) const override {
-    if (!ask.shown) {
+  Result<Effects> measure(const EffectKey& key, const MeasureContext& context) const override {
+    if (!key.shown) {
       return Effects{};
     }
     LOCUS_TRY(models::EffectOnTrace made,
-              models::effect_on(*work.column.model, *work.column.trace, work.stop, work.progress));
+              models::effect_on(*context.column.model, *context.column.trace, context.stop, context.progress));
     return Effects{std::move(made), true};
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;

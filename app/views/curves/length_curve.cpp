@@ -17,22 +17,24 @@ namespace {
 using Points = std::vector<models::LengthPoint>;
 using PointsPointer = std::shared_ptr<const Points>;
 
-struct LengthCurveAsk {
+struct LengthCurveKey {
   std::vector<std::int64_t> lengths;
   std::int64_t scored = 0;
   std::int64_t windows = 0;
+
+  friend bool operator==(const LengthCurveKey&, const LengthCurveKey&) = default;
 };
 
-class LengthCurve final : public MeasuredView<LengthCurveAsk, Points> {
+class LengthCurve final : public MeasuredView<LengthCurveKey, Points> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override;
 
  protected:
-  Result<LengthCurveAsk> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Points> measure(const LengthCurveAsk& ask, const Work& work) const override {
-    return models::length_curve(*work.column.model, work.column.trace->tokens(), {ask.lengths, ask.scored, ask.windows},
-                                work.stop, work.progress);
+  Result<LengthCurveKey> measure_key(const ViewInput& input, std::size_t column) const override;
+  Result<Points> measure(const LengthCurveKey& key, const MeasureContext& context) const override {
+    return models::length_curve(*context.column.model, context.column.trace->tokens(),
+                                {key.lengths, key.scored, key.windows}, context.stop, context.progress);
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& list) const override;
   Result<Data> table(const ViewInput& input, const Numbers& list) const override;
@@ -72,9 +74,9 @@ Status LengthCurve::available(const Column& column) const {
   return {};
 }
 
-Result<LengthCurveAsk> LengthCurve::ask(const ViewInput& input, std::size_t column) const {
+Result<LengthCurveKey> LengthCurve::measure_key(const ViewInput& input, std::size_t column) const {
   const std::int64_t tokens = input.columns[column].trace->length();
-  LengthCurveAsk options;
+  LengthCurveKey options;
   LOCUS_TRY(options.scored, input.options.integer("scored", 16));
   LOCUS_TRY(options.windows, input.options.integer("windows", 16));
   LOCUS_TRY(const std::int64_t shortest, input.options.integer("shortest", 0));

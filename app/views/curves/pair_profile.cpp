@@ -17,9 +17,11 @@ namespace {
 
 constexpr std::int64_t kMostColumns = 2048;  // of the map on screen: more distances are averaged
 
-struct PairProfileAsk {
+struct PairProfileKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;
+
+  friend bool operator==(const PairProfileKey&, const PairProfileKey&) = default;
 };
 
 struct PairCurves : analysis::PairProfile {};
@@ -28,7 +30,7 @@ std::size_t cached_bytes(const PairCurves& profile) {
   return sizeof profile + views::cached_bytes(profile.parts) + pair_bytes(profile.pairs) + curves * sizeof(double);
 }
 
-class PairProfile final : public MeasuredView<PairProfileAsk, PairCurves> {
+class PairProfile final : public MeasuredView<PairProfileKey, PairCurves> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
@@ -37,16 +39,17 @@ class PairProfile final : public MeasuredView<PairProfileAsk, PairCurves> {
   }
 
  protected:
-  Result<PairProfileAsk> ask(const ViewInput& input, std::size_t column) const override {
+  Result<PairProfileKey> measure_key(const ViewInput& input, std::size_t column) const override {
     const HeadRef head = head_of_column(input, column);
     LOCUS_CHECK(needs_one_head(input));
     LOCUS_CHECK(band_of(input));
     LOCUS_TRY(const std::string dropped, input.options.text("without", ""));
     LOCUS_CHECK(parse_band("without", dropped));
-    return PairProfileAsk{head.layer, head.head};
+    return PairProfileKey{head.layer, head.head};
   }
-  Result<PairCurves> measure(const PairProfileAsk& ask, const Work& work) const override {
-    LOCUS_TRY(auto profile, models::pair_profile(*work.column.trace, ask.layer, ask.head, work.stop, work.progress));
+  Result<PairCurves> measure(const PairProfileKey& key, const MeasureContext& context) const override {
+    LOCUS_TRY(auto profile,
+              models::pair_profile(*context.column.trace, key.layer, key.head, context.stop, context.progress));
     return PairCurves{std::move(profile)};
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;

@@ -14,11 +14,13 @@ namespace locus::views {
 
 namespace {
 
-struct HeadsAsk {
+struct HeadsKey {
   std::int64_t repeats = 0;  // random inputs for the induction score
+
+  friend bool operator==(const HeadsKey&, const HeadsKey&) = default;
 };
 
-class Heads final : public MeasuredView<HeadsAsk, HeadRows> {
+class Heads final : public MeasuredView<HeadsKey, HeadRows> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
@@ -26,12 +28,12 @@ class Heads final : public MeasuredView<HeadsAsk, HeadRows> {
   std::optional<Selection> step(const ViewInput& input, std::int64_t by) const override;
 
  protected:
-  Result<HeadsAsk> ask(const ViewInput& input, std::size_t /*column*/) const override {
+  Result<HeadsKey> measure_key(const ViewInput& input, std::size_t /*column*/) const override {
     LOCUS_TRY(const HeadsOptions options, heads_options(input));
-    return HeadsAsk{options.repeats};
+    return HeadsKey{options.repeats};
   }
-  Result<HeadRows> measure(const HeadsAsk& ask, const Work& work) const override {
-    return measure_heads(work.column, ask.repeats, work.stop, work.progress);
+  Result<HeadRows> measure(const HeadsKey& key, const MeasureContext& context) const override {
+    return measure_heads(context.column, key.repeats, context.stop, context.progress);
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
   Result<Data> table(const ViewInput& input, const Numbers& all) const override;

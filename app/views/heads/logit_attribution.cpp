@@ -25,11 +25,13 @@ std::size_t cached_bytes(const Attribution& made) {
          64 * made.ends.size();
 }
 
-struct AttributionAsk {
+struct AttributionKey {
   std::string token;
   std::string against;
   std::int64_t at = -1;
   bool raw = false;
+
+  friend bool operator==(const AttributionKey&, const AttributionKey&) = default;
 };
 
 struct Part {
@@ -61,7 +63,7 @@ std::vector<Part> parts_of(const Attribution& made) {
   return parts;
 }
 
-class LogitAttributionView final : public MeasuredView<AttributionAsk, Attribution> {
+class LogitAttributionView final : public MeasuredView<AttributionKey, Attribution> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override { return needs_model(column, info_.title); }
@@ -71,15 +73,15 @@ class LogitAttributionView final : public MeasuredView<AttributionAsk, Attributi
   }
 
  protected:
-  Result<AttributionAsk> ask(const ViewInput& input, std::size_t column) const override {
-    AttributionAsk ask;
-    LOCUS_TRY(ask.token, input.options.text("token", ""));
-    LOCUS_TRY(ask.against, input.options.text("against", ""));
-    LOCUS_TRY(ask.at, token_option(input, "at", input.columns[column]));
-    LOCUS_TRY(ask.raw, input.options.boolean("raw", false));
-    return ask;
+  Result<AttributionKey> measure_key(const ViewInput& input, std::size_t column) const override {
+    AttributionKey key;
+    LOCUS_TRY(key.token, input.options.text("token", ""));
+    LOCUS_TRY(key.against, input.options.text("against", ""));
+    LOCUS_TRY(key.at, token_option(input, "at", input.columns[column]));
+    LOCUS_TRY(key.raw, input.options.boolean("raw", false));
+    return key;
   }
-  Result<Attribution> measure(const AttributionAsk& ask, const Work& work) const override;
+  Result<Attribution> measure(const AttributionKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& /*input*/, const Numbers& numbers) const override {
     Series values{"value", {}};
@@ -114,18 +116,18 @@ class LogitAttributionView final : public MeasuredView<AttributionAsk, Attributi
   };
 };
 
-Result<Attribution> LogitAttributionView::measure(const AttributionAsk& ask, const Work& work) const {
+Result<Attribution> LogitAttributionView::measure(const AttributionKey& key, const MeasureContext& context) const {
   models::AttributionOptions options;
-  options.position = ask.at;
-  options.centred = !ask.raw;
-  if (!ask.token.empty()) {
-    LOCUS_TRY(options.token, models::token_named(*work.column.model, ask.token));
+  options.position = key.at;
+  options.centred = !key.raw;
+  if (!key.token.empty()) {
+    LOCUS_TRY(options.token, models::token_named(*context.column.model, key.token));
   }
-  if (!ask.against.empty()) {
-    LOCUS_TRY(options.against, models::token_named(*work.column.model, ask.against));
+  if (!key.against.empty()) {
+    LOCUS_TRY(options.against, models::token_named(*context.column.model, key.against));
   }
-  LOCUS_TRY(models::LogitAttribution made,
-            models::logit_attribution(*work.column.model, *work.column.trace, options, work.stop, work.progress));
+  LOCUS_TRY(models::LogitAttribution made, models::logit_attribution(*context.column.model, *context.column.trace,
+                                                                     options, context.stop, context.progress));
   return Attribution{std::move(made)};
 }
 

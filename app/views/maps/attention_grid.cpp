@@ -5,9 +5,9 @@
 #include "app/views/list.h"
 #include "app/views/plots/controls.h"
 #include "app/views/plots/data_file.h"
-#include "app/views/score_maps/head_map.h"
 #include "app/views/plots/series.h"
 #include "app/views/plots/trained_length.h"
+#include "app/views/score_maps/head_map.h"
 #include "app/views/score_maps/score_map.h"
 #include "models/api/progressive.h"
 
@@ -67,13 +67,14 @@ void place(Field& mosaic, const Field& thumb, std::int64_t layer, std::int64_t h
   }
 }
 
-struct AttentionGridAsk {
+struct AttentionGridKey {
   models::Quantity quantity = models::Quantity::kWeight;
   std::int64_t size = 0;  // of a thumbnail
   Reduction reduction = Reduction::kMax;
   bool own_range = false;
+
+  friend bool operator==(const AttentionGridKey&, const AttentionGridKey&) = default;
 };
-constexpr const char* kGrid = "grid";
 
 // (L·s, H·s): thumbnails of s × s cells; head n covers [n, n+1) of the column axis, layer n of the row axis.
 class Mosaic {
@@ -91,14 +92,14 @@ class Mosaic {
   }
 
   Result<RefinedMap> made() const {
-    const AttentionGridAsk ask{input_.quantity, size_, input_.reduction, own_range_};
+    const MeasureKey key("grid", AttentionGridKey{input_.quantity, size_, input_.reduction, own_range_});
     if (input_.step_ms && is_large(window_.rows, window_.columns) && column_.trace->progressive() != nullptr) {
-      auto map = refine(input_, column_, refinement(std::string(kGrid) + " " + ask_key(ask)));
+      auto map = refine(input_, column_, refinement(key));
       if (map.ok() || map.error().code != ErrorCode::kUnsupported) {
         return map;
       }
     }
-    return exact_map(cached(input_, column_, kGrid, ask, [&] { return all(&Mosaic::exact_thumbnail); }));
+    return exact_map(cached(input_, column_, key, [&] { return all(&Mosaic::exact_thumbnail); }));
   }
 
  private:
@@ -145,7 +146,7 @@ class Mosaic {
   }
 
   // Layer by layer, the visible ones first.
-  Refinement refinement(const std::string& key) const {
+  Refinement refinement(const MeasureKey& key) const {
     Refinement how;
     how.key = key;
     how.rows = model().layers * size_;

@@ -36,7 +36,7 @@ Wanted wanted_of(const ViewInput& input) {
   return wanted;
 }
 
-struct PeDotProductAsk {
+struct PeDotProductKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   models::Similarity similarity;
@@ -45,6 +45,8 @@ struct PeDotProductAsk {
   std::string scaling;
   MapWindow window;
   Reduction reduction = Reduction::kMax;
+
+  friend bool operator==(const PeDotProductKey&, const PeDotProductKey&) = default;
 };
 
 // The encodings of other positions than the run's.
@@ -86,7 +88,7 @@ class DotProduct final : public MapView {
   Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override {
     const Wanted wanted = wanted_of(input);
     const models::Similarity similarity = similarity_of(input, {0, length(input, column)});
-    const PeDotProductAsk ask{input.layer,
+    const PeDotProductKey key{input.layer,
                               input.head,
                               similarity,
                               wanted.length,
@@ -94,7 +96,7 @@ class DotProduct final : public MapView {
                               wanted.overrides.rope_scaling,
                               window,
                               input.reduction};
-    return exact_map(cached(input, column, info_.name, ask, [&]() -> Result<Field> {
+    return exact_map(cached(input, column, {info_.name, key}, [&]() -> Result<Field> {
       std::shared_ptr<const models::PositionTable> table;
       if (!wanted.of_run()) {
         LOCUS_TRY(table, table_of(input, column));

@@ -54,6 +54,8 @@ class Positions final : public ContextualMap {
 struct Strip {
   std::int64_t query = 0;
   Range keys;
+
+  friend bool operator==(const Strip&, const Strip&) = default;
 };
 
 std::optional<Strip> strip_of(const ViewInput& input, const Column& column) {
@@ -81,19 +83,21 @@ std::string share_text(float value) {
   return text.starts_with("0.") ? text.substr(1) : text;
 }
 
-struct StripAsk {
+struct StripKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   Strip strip;
+
+  friend bool operator==(const StripKey&, const StripKey&) = default;
 };
 
 // (4, keys): distance, gate, position and attention of one query.
-Result<Field> strip_values(const StripAsk& ask, const Column& column, const StopToken& stop) {
-  const Strip& strip = ask.strip;
+Result<Field> strip_values(const StripKey& key, const Column& column, const StopToken& stop) {
+  const Strip& strip = key.strip;
   Field values = Field::zeros(kStripRows, strip.keys.size());
   models::MapRequest request;
-  request.layer = ask.layer;
-  request.head = ask.head;
+  request.layer = key.layer;
+  request.head = key.head;
   request.rows = {strip.query, strip.query + 1};
   request.columns = strip.keys;
   for (std::int64_t c = 0; c < values.columns; ++c) {
@@ -180,9 +184,9 @@ Status Positions::append_rows(const ViewInput& input, figure::Figure& figure) co
     if (!strip) {
       return {};
     }
-    const StripAsk ask{input.layer, head_of(input), *strip};
+    const StripKey key{input.layer, head_of(input), *strip};
     LOCUS_TRY(const auto values,
-              cached(input, column, "strip", ask, [&] { return strip_values(ask, column, input.stop); }));
+              cached(input, column, {"strip", key}, [&] { return strip_values(key, column, input.stop); }));
     figure.panels.push_back(strip_panel(input, column, *strip, *values));
   }
   return {};

@@ -11,7 +11,7 @@ namespace locus::views {
 // A result computed from these traces, through the input's cache if it has one; errors name `column`.
 template <class T>
 Result<std::shared_ptr<const T>> analysed(const ViewInput& input, const Column& column, const Traces& traces,
-                                          const std::string& key, const std::function<Result<T>()>& make) {
+                                          const MeasureKey& key, const std::function<Result<T>()>& make) {
   const auto named = [&]() -> Result<T> {
     auto made = make();
     const bool said = made.ok() || !made.error().context.empty() || made.error().code == ErrorCode::kCancelled;

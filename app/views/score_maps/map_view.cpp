@@ -62,11 +62,6 @@ models::Similarity similarity_of(const ViewInput& input, Range positions) {
   return {cosine && *cosine, centred && *centred ? positions : Range{}};
 }
 
-std::string key_of(const models::Similarity& similarity) {
-  return std::string(similarity.cosine ? "cosine" : "raw") + " " + std::to_string(similarity.centred.begin) + " " +
-         std::to_string(similarity.centred.end);
-}
-
 std::string similarity_label(const models::Similarity& similarity, const std::string& first,
                              const std::string& second) {
   const std::string less = similarity.centred.empty() ? "" : " − ē";

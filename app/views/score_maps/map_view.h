@@ -83,13 +83,12 @@ class MapView : public View {
 };
 
 // What the views of position dot products share: kUnsupported for an encoding without a vector for a position; their
-// options "cosine" and "centred", the latter over `positions`; those options as the key of a cache; and what is
-// multiplied: "⟨eᵢ, eⱼ⟩", "cosine of eᵢ − ē and eⱼ − ē".
+// options "cosine" and "centred", the latter over `positions`; and what is multiplied: "⟨eᵢ, eⱼ⟩", "cosine of eᵢ − ē
+// and eⱼ − ē".
 Status needs_dot_product(const Column& column);
 Control cosine_control();
 Control centred_control();
 models::Similarity similarity_of(const ViewInput& input, Range positions);
-std::string key_of(const models::Similarity& similarity);
 std::string similarity_label(const models::Similarity& similarity, const std::string& first, const std::string& second);
 
 // The axes of a panel whose map is not of the run's tokens: its own size, and numbers instead of names.

@@ -90,13 +90,17 @@ std::shared_ptr<const Field> query_row(const Column& column, const Field& rows, 
 
 namespace {
 
-constexpr const char* kMap = "map";
-
-struct MapAsk {
+struct MapKey {
   models::MapRequest request;
   MapWindow window;
   Reduction reduction = Reduction::kMax;
+
+  friend bool operator==(const MapKey&, const MapKey&) = default;
 };
+
+MeasureKey map_key(const ViewInput& input, const models::MapRequest& request, const MapWindow& window) {
+  return {"map", MapKey{request, window, input.reduction}};
+}
 
 models::MapRequest within(models::MapRequest request, const MapWindow& window) {
   request.rows = window.rows;
@@ -127,7 +131,7 @@ bool is_large(Range rows, Range columns) {
 
 Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column& column,
                                            const models::MapRequest& request, const MapWindow& window) {
-  return cached(input, column, kMap, MapAsk{request, window, input.reduction}, [&]() -> Result<Field> {
+  return cached(input, column, map_key(input, request, window), [&]() -> Result<Field> {
     const models::MapRequest part = within(request, window);
     LOCUS_TRY(Field field, window.reduced()
                                ? column.trace->overview(part, window.height, window.width, input.reduction, input.stop)
@@ -143,7 +147,7 @@ Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column&
 Result<RefinedMap> fetch_refined(const ViewInput& input, const Column& column, const models::MapRequest& request,
                                  const MapWindow& window) {
   const models::Progressive* progressive = column.trace->progressive();
-  const std::string key = std::string(kMap) + " " + ask_key(MapAsk{request, window, input.reduction});
+  const MeasureKey key = map_key(input, request, window);
   const bool wanted = input.step_ms && window.reduced() && is_large(window.rows, window.columns) &&
                       progressive != nullptr && !(input.cache && input.cache->peek<Field>({column.trace}, key));
   if (wanted) {
