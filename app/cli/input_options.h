@@ -69,7 +69,4 @@ Result<std::shared_ptr<const models::Trace>> run_model(const models::Model& mode
                                                        const models::RunOptions& options, const Context& context,
                                                        StopToken stop = {});
 
-// "a,b,c" -> {a, b, c}, empty parts left out.
-std::vector<std::string> split(const std::string& text, char separator = ',');
-
 }  // namespace locus::cli

@@ -9,6 +9,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/json.h"
 #include "core/base/listed.h"
+#include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/api/model.h"
@@ -41,7 +42,8 @@ const std::set<std::string>& keepable() {
 
 Result<std::set<std::string>> parse_keep(const std::string& text) {
   std::set<std::string> keep;
-  for (const std::string& name : split(text)) {
+  for (const std::string_view part : split_words(text, ",")) {
+    const std::string name(part);
     if (keepable().count(name) == 0) {
       return usage("--keep: unknown name " + shown(name) + "; known: " + listed(keepable()));
     }

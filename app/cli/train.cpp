@@ -1,6 +1,5 @@
 // locus train: a small model with any position encoding, on a task.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -10,6 +9,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/paint.h"
 #include "app/cli/settings_text.h"
+#include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/api/train.h"
@@ -74,13 +74,11 @@ std::vector<std::string> written_into(const std::string& folder) {
 // "4:none" -> 4 and "none".
 Result<std::pair<std::int64_t, std::string>> numbered(const char* flag, const char* form, const std::string& text) {
   const std::size_t colon = text.find(':');
-  std::int64_t number = 0;
-  const char* const end = text.data() + std::min(colon, text.size());
-  const auto read = std::from_chars(text.data(), end, number);
-  if (colon == std::string::npos || colon + 1 == text.size() || read.ec != std::errc() || read.ptr != end) {
+  const auto number = parse_number<std::int64_t>(text.substr(0, colon));
+  if (colon == std::string::npos || colon + 1 == text.size() || !number) {
     return usage(std::string(flag) + ": expected " + form + ", found " + shown(text));
   }
-  return std::pair{number, text.substr(colon + 1)};
+  return std::pair{*number, text.substr(colon + 1)};
 }
 
 Result<std::vector<std::pair<std::int64_t, std::string>>> every_of(const std::vector<std::string>& texts) {
@@ -93,18 +91,13 @@ Result<std::vector<std::pair<std::int64_t, std::string>>> every_of(const std::ve
 
 Result<std::vector<std::pair<std::int64_t, std::int64_t>>> windows_of(const std::string& text) {
   std::vector<std::pair<std::int64_t, std::int64_t>> windows;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string part = text.substr(begin, end - begin);
-    LOCUS_TRY(const auto named, numbered("--window", "LAYER:KEYS", part));
-    std::int64_t window = 0;
-    const char* const last = named.second.data() + named.second.size();
-    const auto read = std::from_chars(named.second.data(), last, window);
-    if (read.ec != std::errc() || read.ptr != last) {
+  for (const std::string_view part : split_terminated(text)) {
+    LOCUS_TRY(const auto named, numbered("--window", "LAYER:KEYS", std::string(part)));
+    const auto window = parse_number<std::int64_t>(named.second);
+    if (!window) {
       return usage("--window: expected LAYER:KEYS, found " + shown(part));
     }
-    windows.emplace_back(named.first, window);
-    begin = end + 1;
+    windows.emplace_back(named.first, *window);
   }
   return windows;
 }

@@ -8,6 +8,7 @@
 #include "app/views/measured/measured_view.h"
 #include "app/views/plots/controls.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/api/move_curve.h"
@@ -78,17 +79,6 @@ class Move final : public MeasuredView<MoveKey, MoveRows> {
   };
 };
 
-// The numbers between colons.
-std::vector<std::optional<double>> numbers_of(const std::string& text) {
-  std::vector<std::optional<double>> list;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(':', begin), text.size());
-    list.push_back(parse_number<double>(text.substr(begin, end - begin)));
-    begin = end + 1;
-  }
-  return list;
-}
-
 Result<MoveKey> Move::measure_key(const ViewInput& input, std::size_t column) const {
   const models::Trace& trace = *input.columns[column].trace;
   LOCUS_TRY(const std::string tokens, input.options.text("tokens", ""));
@@ -109,27 +99,29 @@ Result<MoveKey> Move::measure_key(const ViewInput& input, std::size_t column) co
     key.head = head;
   }
   if (!tokens.empty()) {
-    const auto range = numbers_of(tokens);
-    const bool fits = range.size() == 2 && range[0] && range[1] && *range[0] >= 0 && *range[0] < *range[1] &&
-                      *range[1] <= static_cast<double>(movable) && std::floor(*range[0]) == *range[0] &&
-                      std::floor(*range[1]) == *range[1];
+    const auto range = parse_numbers<double>(split(tokens, ":"));
+    const bool fits = range && range->size() == 2 && (*range)[0] >= 0 && (*range)[0] < (*range)[1] &&
+                      (*range)[1] <= static_cast<double>(movable) && std::floor((*range)[0]) == (*range)[0] &&
+                      std::floor((*range)[1]) == (*range)[1];
     if (!fits) {
       return usage("option tokens: expected a:b within 0 to " + std::to_string(movable) + ", found " + tokens);
     }
-    key.tokens = {static_cast<std::int64_t>(*range[0]), static_cast<std::int64_t>(*range[1])};
+    key.tokens = {static_cast<std::int64_t>((*range)[0]), static_cast<std::int64_t>((*range)[1])};
   }
   if (!by.empty()) {
-    const auto range = numbers_of(by);
-    const bool fits = (range.size() == 2 || range.size() == 3) && range[0] && range[1] && range.back() &&
-                      *range[0] <= *range[1] && (range.size() == 2 || *range[2] > 0) &&
-                      (*range[1] - *range[0]) / (range.size() == 3 ? *range[2] : 1) <= kMostRuns;
+    auto range = parse_numbers<double>(split(by, ":"));
+    if (range && range->size() == 2) {
+      range->push_back(1);
+    }
+    const bool fits = range && range->size() == 3 && (*range)[0] <= (*range)[1] && (*range)[2] > 0 &&
+                      ((*range)[1] - (*range)[0]) / (*range)[2] <= kMostRuns;
     if (!fits) {
       return usage("option by: expected from:to:step with from ≤ to and at most " + general_text(kMostRuns, 4) +
                    " steps above 0, found " + shown(by));
     }
-    key.from = *range[0];
-    key.to = *range[1];
-    key.step = range.size() == 3 ? *range[2] : 1;
+    key.from = (*range)[0];
+    key.to = (*range)[1];
+    key.step = (*range)[2];
   }
   const double runs = (std::floor((key.to - key.from) / key.step) + 1) * static_cast<double>(key.tokens.size());
   if (key.each && runs > kMostRuns) {

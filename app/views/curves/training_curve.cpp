@@ -7,7 +7,7 @@
 #include "app/views/plots/controls.h"
 #include "app/views/plots/series.h"
 #include "core/base/atomic_file.h"
-#include "core/base/numbers.h"
+#include "core/base/lists.h"
 #include "core/base/shown.h"
 
 namespace locus::views {
@@ -58,12 +58,7 @@ class TrainingCurve final : public View {
 
 // "step,loss,learning_rate,validation", of which the last may be empty.
 Status read_row(std::string_view line, const std::string& where, Training& into) {
-  std::vector<std::string_view> fields;
-  for (std::size_t begin = 0; begin <= line.size();) {
-    const std::size_t end = std::min(line.find(',', begin), line.size());
-    fields.push_back(line.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  const std::vector<std::string_view> fields = split(line);
   const auto step = fields.empty() ? std::nullopt : parse_number<double>(fields[0]);
   const auto loss = fields.size() == 4 ? parse_number<double>(fields[1]) : std::nullopt;
   const bool measured = fields.size() == 4 && !fields[3].empty();

@@ -1,6 +1,5 @@
 // `pe-dot-product-2d`: how alike the encodings of all patches are to those of a few anchors.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "app/views/images/patch_grid.h"
@@ -9,6 +8,7 @@
 #include "app/views/plots/controls.h"
 #include "app/views/score_maps/map_view.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/lists.h"
 #include "core/base/shown.h"
 
 namespace locus::views {
@@ -47,23 +47,12 @@ std::vector<Anchor> default_anchors(const models::ImageGrid& grid) {
 Result<std::vector<Anchor>> anchors_of(const ViewInput& input, const models::ImageGrid& grid) {
   LOCUS_TRY(const std::string text, input.options.text("anchors", ""));
   std::vector<Anchor> anchors;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  const auto skip = [&] {
-    while (at != end && (*at == ' ' || *at == ';')) {
-      ++at;
-    }
-  };
-  for (skip(); at != end; skip()) {
-    Anchor anchor;
-    const auto row = std::from_chars(at, end, anchor.row);
-    const bool comma = row.ec == std::errc() && row.ptr != end && *row.ptr == ',';
-    const auto column = std::from_chars(comma ? row.ptr + 1 : end, end, anchor.column);
-    if (!comma || column.ec != std::errc() || anchor.row < 0 || anchor.column < 0) {
+  for (const std::string_view word : split_words(text, " ;")) {
+    const auto place = parse_numbers<std::int64_t>(split(word));
+    if (!place || place->size() != 2 || place->front() < 0 || place->back() < 0) {
       return usage("option anchors: expected row,column pairs such as 2,2 7,7, found " + shown(text));
     }
-    at = column.ptr;
-    anchors.push_back({std::min(anchor.row, grid.rows - 1), std::min(anchor.column, grid.columns - 1)});
+    anchors.push_back({std::min(place->front(), grid.rows - 1), std::min(place->back(), grid.columns - 1)});
     if (anchors.size() > kMostAnchors) {
       return usage("option anchors: expected at most " + std::to_string(kMostAnchors) + " pairs");
     }
