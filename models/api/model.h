@@ -4,6 +4,7 @@
 // Letters: T tokens, H query heads, L layers, C channels, V vocabulary.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -15,6 +16,7 @@
 
 #include "core/base/field.h"
 #include "core/base/progress.h"
+#include "core/base/quantity.h"
 #include "core/base/range.h"
 #include "core/base/reduction.h"
 #include "core/base/result.h"
@@ -22,6 +24,11 @@
 #include "models/api/edits.h"
 
 namespace locus::models {
+
+using locus::kMeanHead;
+using locus::parse_quantity;
+using locus::Quantity;
+using locus::to_text;
 
 // ---- a checkpoint
 // -------------------------------------------------------------------------------------------------------------
@@ -195,12 +202,6 @@ struct Prediction {
   float probability = 0;
 };
 
-enum class Quantity { kWeight, kLogit, kContent, kContribution, kGate, kPosition, kC2p, kP2c };
-
-// "weight", "logit", … and back. Errors: kUsage for an unknown name, with the known ones.
-std::string to_text(Quantity quantity);
-Result<Quantity> parse_quantity(const std::string& name);
-
 // The patch grid of an image input; rows == 0 for text.
 struct ImageGrid {
   std::int64_t rows = 0;
@@ -219,8 +220,6 @@ struct Picture {
   std::shared_ptr<const std::vector<std::uint8_t>> rgba;  // 8 bits a channel, row-major; null when empty
 };
 
-constexpr std::int64_t kMeanHead = -1;
-
 struct MapRequest {
   std::int64_t layer = 0;
   std::int64_t head = 0;  // or kMeanHead: the mean over all heads (weights only)
@@ -234,6 +233,7 @@ struct MapRequest {
 // The three kinds of maps of an encoder–decoder: of the decoder's tokens among themselves, of the encoder's, and of the
 // decoder's (queries) over the encoder's (keys).
 enum class Side { kDecoder, kEncoder, kCross };
+inline constexpr std::array kSides{Side::kDecoder, Side::kEncoder, Side::kCross};
 
 // "decoder", "encoder", "cross".
 std::string to_text(Side side);
