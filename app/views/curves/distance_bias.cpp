@@ -9,8 +9,8 @@
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
 #include "app/views/measured/text_folder.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 
 namespace locus::analysis {
 

@@ -7,9 +7,9 @@
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
 #include "app/views/measured/pair_rows.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/trained_length.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"
 #include "models/api/pairs.h"
@@ -76,22 +76,9 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
       .uses_layer = true,
       .uses_head = true,
       .uses_quantity = true,
-      .controls = {{Control::Kind::kToggle,
-                    "baseline",
-                    "Relative to uniform",
-                    "Divide weights by 1/(i+1), the weight of an even average over all keys",
-                    true,
-                    0,
-                    1,
-                    {}},
-                   {Control::Kind::kToggle,
-                    "log-distance",
-                    "Logarithmic Δ",
-                    "A logarithmic axis of distances",
-                    false,
-                    0,
-                    1,
-                    {}},
+      .controls = {toggle("baseline", "Relative to uniform",
+                          "Divide weights by 1/(i+1), the weight of an even average over all keys", true),
+                   toggle("log-distance", "Logarithmic Δ", "A logarithmic axis of distances"),
                    whole("skip-first", "Leave out first keys",
                          "Keys at the start of the text that are left out: attention sinks", 0, 0, 64, "none"),
                    choice("theory", "Theory",
@@ -178,7 +165,7 @@ figure::Curve theory_line(const std::string& name, const models::TheoryCurve& ex
 Result<DistanceCurves> DistanceProfile::measure(const DistanceProfileKey& key, const MeasureContext& context) const {
   const std::int64_t length = context.column.trace->length();
   analysis::DistanceProfileOptions options;
-  options.quantity = static_cast<attention::Quantity>(key.quantity);
+  options.quantity = key.quantity;
   options.head = key.head;
   options.bins = length;  // every distance for itself
   options.skip_keys = key.skip;

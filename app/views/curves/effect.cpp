@@ -7,10 +7,10 @@
 
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/data_file.h"
 #include "app/views/plots/text_strip.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 
 namespace locus::views {
 

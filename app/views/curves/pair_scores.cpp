@@ -7,8 +7,8 @@
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
 #include "app/views/measured/pair_rows.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 #include "models/api/pairs.h"
 
 namespace locus::views {

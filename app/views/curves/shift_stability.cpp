@@ -3,7 +3,7 @@
 
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
-#include "app/views/plots/controls.h"
+#include "core/base/controls.h"
 #include "models/api/analyses.h"
 
 namespace locus::views {

@@ -6,9 +6,9 @@
 
 #include "app/views/curves/task_groups.h"
 #include "app/views/list.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/series.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 #include "core/base/numbers.h"
 
 namespace locus::views {

@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "app/views/list.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/series.h"
 #include "core/base/atomic_file.h"
+#include "core/base/controls.h"
 #include "core/base/lists.h"
 #include "core/base/shown.h"
 

@@ -6,9 +6,9 @@
 #include "app/views/heads/heads_table.h"
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/head_map.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 
 namespace locus::views {
 

@@ -10,8 +10,8 @@
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
 #include "app/views/measured/text_folder.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/head_map.h"
+#include "core/base/controls.h"
 #include "core/base/numbers.h"
 #include "models/api/knock_out.h"
 

@@ -9,9 +9,9 @@
 #include "app/views/alignment.h"
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/data_file.h"
 #include "app/views/score_maps/head_map.h"
+#include "core/base/controls.h"
 #include "models/api/knock_out.h"
 
 namespace locus::views {

@@ -7,6 +7,7 @@
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"
 
@@ -59,17 +60,10 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
       .uses_query = true,
       .uses_quantity = true,
       .needs_image = true,
-      .controls =
-          {{Control::Kind::kToggle, "all-heads", "All heads", "One image a head of the layer", false, 0, 1, {}},
-           {Control::Kind::kToggle,
-            "rollout",
-            "Rollout",
-            "Attention through all layers and residuals (Abnar and Zuidema 2020), instead of one head",
-            false,
-            0,
-            1,
-            {}},
-           {Control::Kind::kNumber, "opacity", "Tint", "How much of the image the tint covers", 0.6, 0.0, 1.0, {}}},
+      .controls = {toggle("all-heads", "All heads", "One image a head of the layer"),
+                   toggle("rollout", "Rollout",
+                          "Attention through all layers and residuals (Abnar and Zuidema 2020), instead of one head"),
+                   number("opacity", "Tint", "How much of the image the tint covers", 0.6, 0.0, 1.0)},
   };
 };
 

@@ -5,9 +5,9 @@
 #include "app/views/images/patch_grid.h"
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/map_view.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 #include "core/base/lists.h"
 #include "core/base/shown.h"
 

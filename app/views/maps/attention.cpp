@@ -6,10 +6,10 @@
 #include "app/views/alignment.h"
 #include "app/views/list.h"
 #include "app/views/measured/pair_rows.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/series.h"
 #include "app/views/score_maps/kept_queries.h"
 #include "app/views/score_maps/map_view.h"
+#include "core/base/controls.h"
 #include "models/api/pairs.h"
 
 namespace locus::views {

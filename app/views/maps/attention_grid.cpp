@@ -3,12 +3,12 @@
 #include <cmath>
 
 #include "app/views/list.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/data_file.h"
 #include "app/views/plots/series.h"
 #include "app/views/plots/trained_length.h"
 #include "app/views/score_maps/head_map.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 #include "models/api/progressive.h"
 
 namespace locus::views {

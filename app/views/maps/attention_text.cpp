@@ -5,11 +5,11 @@
 #include "app/views/alignment.h"
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/text_strip.h"
 #include "app/views/plots/trained_length.h"
 #include "app/views/score_maps/kept_queries.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 
 namespace locus::views {
 

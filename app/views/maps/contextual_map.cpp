@@ -1,5 +1,6 @@
 #include "app/views/maps/contextual_map.h"
 
+#include "core/base/controls.h"
 #include "core/base/numbers.h"
 
 namespace locus::views {
@@ -77,13 +78,10 @@ std::vector<bool> marked_tokens(const models::Trace& trace, const std::string& p
 }
 
 Control boundary_control(const std::string& fallback) {
-  Control control;
-  control.kind = Control::Kind::kText;
-  control.name = "boundary";
-  control.label = "Mark tokens with";
-  control.help = "Keys whose token holds any of these characters are marked; \\n is a line feed, \\s a space";
+  Control control = words("boundary", "Mark tokens with",
+                          "Keys whose token holds any of these characters are marked; \\n is a line feed, \\s a space",
+                          "none; .,\\n");
   control.fallback = fallback;
-  control.empty = "none; .,\\n";
   return control;
 }
 

@@ -6,8 +6,8 @@
 #include "app/views/alignment.h"
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 #include "models/api/knock_out.h"
 #include "models/api/logit_lens.h"
 

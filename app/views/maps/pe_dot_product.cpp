@@ -3,14 +3,21 @@
 #include <cmath>
 
 #include "app/views/list.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/map_view.h"
+#include "core/base/controls.h"
 
 namespace locus::views {
 
 namespace {
 
 constexpr const char* kOwn = "as it is";
+
+Control base_control() {
+  Control control = number("base", "Base", "RoPE's base instead of the checkpoint's; 0: as it is", 0.0, 0, 1e8);
+  control.logarithmic = true;
+  control.lowest = "as it is";
+  return control;
+}
 
 // What the controls ask for instead of the run's own positions.
 struct Wanted {
@@ -168,29 +175,13 @@ class DotProduct final : public MapView {
       .uses_camera = true,
       .uses_difference = true,
       .controls = {toggle("layers", "Every layer", "One map a layer, from the first to the last, in one colour range"),
-                   cosine_control(),
-                   centred_control(),
-                   views::whole("length", "Length", "Positions 0 to this; 0: those of the text", 0, 0, 65536,
+                   cosine_control(), centred_control(),
+                   locus::whole("length", "Length", "Positions 0 to this; 0: those of the text", 0, 0, 65536,
                                 "the text's"),
-                   {Control::Kind::kNumber,
-                    "base",
-                    "Base",
-                    "RoPE's base instead of the checkpoint's; 0: as it is",
-                    0.0,
-                    0,
-                    1e8,
-                    {},
-                    true,
-                    "as it is"},
-                   {Control::Kind::kChoice,
-                    "scaling",
-                    "Scaling",
-                    "RoPE's scaling instead of the checkpoint's",
-                    std::string(kOwn),
-                    0,
-                    1,
-                    {kOwn, "linear", "ntk", "dynamic", "yarn"}},
-                   {Control::Kind::kNumber, "factor", "Factor", "The factor of that scaling", 4.0, 1, 64, {}}},
+                   base_control(),
+                   choice("scaling", "Scaling", "RoPE's scaling instead of the checkpoint's",
+                          {kOwn, "linear", "ntk", "dynamic", "yarn"}),
+                   number("factor", "Factor", "The factor of that scaling", 4.0, 1, 64)},
   };
 };
 

@@ -5,7 +5,7 @@
 #include "app/views/alignment.h"
 #include "app/views/list.h"
 #include "app/views/maps/contextual_map.h"
-#include "app/views/plots/controls.h"
+#include "core/base/controls.h"
 #include "core/base/numbers.h"
 
 namespace locus::views {
@@ -46,7 +46,7 @@ class Positions final : public ContextualMap {
       .uses_camera = true,
       .uses_difference = true,
       .controls = {boundary_control(""),
-                   views::whole("strip", "Keys in the strip",
+                   locus::whole("strip", "Keys in the strip",
                                 "How many keys before the query the strip shows; 0: no strip", 16, 0, 64, "no strip")},
   };
 };

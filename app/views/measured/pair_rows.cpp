@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/plots/controls.h"
 #include "app/views/plots/series.h"
+#include "core/base/controls.h"
 #include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"

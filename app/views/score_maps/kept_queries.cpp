@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/views/plots/controls.h"
+#include "core/base/controls.h"
 #include "core/base/lists.h"
 #include "core/base/shown.h"
 

@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "app/views/alignment.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/trained_length.h"
+#include "core/base/controls.h"
 
 namespace locus::views {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/plots/controls.h"
+#include "core/base/controls.h"
 #include "tests/support/counting_trace.h"
 #include "tests/support/exported_views.h"
 #include "tests/support/fake_model.h"
