@@ -72,10 +72,8 @@ struct ViewInfo {
   std::string name;   // "pe-dot-product", on the command line and in sessions
   std::string title;  // "Position dot product"
   Group group = Group::kLook;
-  std::string caption;   // one line, for who has never seen it and knows no term of the field but "head"
-  std::string shows;     // one or two sentences
-  std::string look_for;  // what to look for, for a reader who has not seen one before
-  std::string paper;     // "TAPE Fig. 7a and 8"; empty: none
+  std::string caption;  // one line, for who has never seen it and knows no term of the field but "head"
+  std::string shows;    // one or two sentences; the rest is in its page of the manual
   bool uses_layer = false;
   bool uses_head = false;
   bool uses_query = false;

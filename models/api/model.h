@@ -400,8 +400,6 @@ struct EncodingInfo {
   std::string title;
   std::string paper;
   std::string equation;
-  std::string content;
-  std::string look_for;
   struct Item {
     std::string name;
     std::string shape;  // options: the default

@@ -60,13 +60,6 @@ class DistanceBias final : public MeasuredView<DistanceBiasKey, Bias> {
       .shows =
           "Δscore = s(λ) − s(Λ): the logit of a near pair of tokens minus that of a far one, over sampled pairs. "
           "Its mean μ, spread σ, μ/σ and the share above 0 tell how much a head prefers the near by itself.",
-      .look_for =
-          "A histogram right of 0 is a head that prefers near keys whatever they say: RoPE's bias. TAPA's stands at 0 "
-          "and is wide. Counterfactual pairs score the same two vectors at both distances, so only the encoding is "
-          "left. TAPA, Eq. (4)–(6): RoPE's mean score falls with λ; the paper's figure has μ ≈ 4.1, σ ≈ 0.85 for RoPE "
-          "and μ ≈ 0.03, σ ≈ 3.3 for TAPA. The 95 % interval of μ draws whole texts anew (bootstrap): pairs of one "
-          "text are not independent, so a single text has none.",
-      .paper = "TAPA Fig. 1",
       .uses_layer = true,
       .uses_head = true,
       .needs_text = true,

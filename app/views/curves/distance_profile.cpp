@@ -65,14 +65,6 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
           "The mean over queries, and the band from the 10 % to the 90 % quantile, by the distance Δ = i − j from "
           "query to key, |Δ| where both ways are seen. Weights can be divided by 1/(i+1), what a head without "
           "preferences gives each of the keys it sees.",
-      .look_for =
-          "A fall at short distances is locality; a flat line is none; waves are the encoding's own rotation. "
-          "Compare columns: the same text under another encoding. Theory, over logits: RoPE's mean score is "
-          "√D·(μ₀ C(λ) + ν₀ S(λ)), C(λ) = 1/D Σ cos λθ_d and S(λ) with sin (Eq. 24), if one μ₀ and ν₀ stood for all "
-          "pairs (Assumption 2.1); the second curve has each pair's own. Both are of the head's own unrotated queries "
-          "and keys, and R² says how much of the mean's variation over distance each explains; the paper turns by "
-          "2πλθ. TAPA's is E[amplitude]·(1 + (2πΔ^α s/√d)²)^(−d/2), with the deviation of Theorem 3.3.",
-      .paper = "TAPA §2",
       .uses_layer = true,
       .uses_head = true,
       .uses_quantity = true,

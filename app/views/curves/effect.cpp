@@ -72,14 +72,6 @@ class EffectView final : public MeasuredView<EffectKey, Effects> {
       .shows =
           "What a column's edits change in its prediction, token by token, against the run without them: the change of "
           "−log p of the token that came, or KL(untouched ‖ edited) of the whole distribution.",
-      .look_for =
-          "Above 0: tokens that got harder to predict, which needed what was taken away. Below: tokens that it stood "
-          "in "
-          "the way of. A few tall tokens say more than the mean: ask what they have in common, a repetition, a "
-          "quotation, "
-          "a "
-          "name.",
-      .paper = "",
       .uses_camera = true,
       .needs_text = true,
       .controls = {choice("of", "Of", "loss: the change of −log p of the actual token; kl: of all outputs there",

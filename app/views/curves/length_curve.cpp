@@ -48,12 +48,6 @@ class LengthCurve final : public MeasuredView<LengthCurveKey, Points> {
       .shows =
           "Perplexity and bits per byte of the text against the tokens of context. The same tokens are scored at "
           "every length, so a curve moves with the context alone.",
-      .look_for =
-          "A curve that falls and then stays flat uses what it sees and survives what it has not been trained on; one "
-          "that rises beyond the trained length (dashed line) breaks there. exp(−1/n Σ ln p(token | context)) is the "
-          "perplexity; bits per byte divides by the bytes of the scored tokens and can be compared between tokenizers. "
-          "The text should be some times longer than the longest length: then more windows are scored.",
-      .paper = "TAPA Table 1, SeqPE Table I, CoPE Fig. 3",
       .needs_text = true,
       .controls = {choice("measure", "Measure", "What is drawn; the data hold both",
                           {"bits-per-byte", "perplexity", "both"}),

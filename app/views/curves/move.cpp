@@ -58,11 +58,6 @@ class Move final : public MeasuredView<MoveKey, MoveRows> {
       .shows =
           "What happens to the prediction when some tokens are moved to other positions: their ids change, what they "
           "may see does not. Every point, or cell of the map of tokens, is a run of its own.",
-      .look_for =
-          "A flat line: the encoding, or this text, does not care where the tokens stand. A cliff at a small shift: "
-          "something looks a fixed number of positions back. Ripples: rotary pairs that come round again. The weight "
-          "that the last query gives a token as it moves is how a head follows, or loses, its key.",
-      .paper = "",
       .uses_layer = true,
       .uses_head = true,
       .controls = {words("tokens", "Tokens",

@@ -65,11 +65,6 @@ class PairPlane final : public MeasuredView<PairPlaneKey, Plane> {
           "and as the score sees them, coloured by where the token stands or by what it is. The line from the middle "
           "leads to their mean. Concentration is |mean of q/|q||: 1 where all point one way, 0 where they point all "
           "ways.",
-      .look_for =
-          "A cloud away from the middle has a carrier: its mean query and mean key alone give a logit that swings with "
-          "distance. Clouds of one class apart from the others: the pair tells classes apart. Rotated, a concentrated "
-          "cloud becomes a ring, or an arc where the pair's wave is longer than the text.",
-      .paper = "",
       .uses_layer = true,
       .uses_head = true,
       .controls = {whole("pair", "Pair", "Which pair; −1: the first of the band, or the one of the largest norms", -1,

@@ -67,11 +67,6 @@ class PairProfile final : public MeasuredView<PairProfileKey, PairCurves> {
           "Below, their sum, the mean logit; the carrier, which the mean query and the mean key alone would give; and "
           "R², "
           "how much of the mean logit's variation over distance the carrier explains: 1 is position alone.",
-      .look_for =
-          "Stripes are waves: a pair whose queries and keys have a direction of their own swings with its wavelength, "
-          "whatever the text says. A pair that is flat gives the same at every distance. An R² near 1 is a head that "
-          "addresses by position; a carrier that is flat where the logit is not, one that addresses by content.",
-      .paper = "",
       .uses_layer = true,
       .uses_head = true,
       .controls = {words("without", "Without", "One more curve: the mean logit without these pairs, a:b or one",

@@ -59,11 +59,6 @@ class PairScores final : public MeasuredView<PairScoresKey, Cell> {
           "and "
           "the running sum that ends at the logit. Below, what the same query and key would give at other distances, "
           "pair by pair and in sum. Without a query it is the last token, without a key the one before the query.",
-      .look_for =
-          "One or two tall bars: the logit hangs on those frequencies. Many small ones that add up: content, compared "
-          "in "
-          "all pairs at once. A sum that falls away from the cell's own distance: a match that only holds here.",
-      .paper = "",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,

@@ -44,12 +44,6 @@ class ShiftStability final : public MeasuredView<ShiftStabilityKey, Rows> {
           "How much attention and the positions' dot products change, layer by layer, when the position ids of the "
           "same tokens start later, or when tokens are put in front. Row i is compared with the row of the same "
           "token.",
-      .look_for =
-          "Attention: the mean over heads and queries of Σⱼ |A'(i, j) − A(i, j)|, or over cells, × 10⁻²; the columns "
-          "of tokens put in front are left out. Dot products: 100·Σ|P' − P| / Σ|P| over j ≤ i, P = ⟨eᵢ, eⱼ⟩. Under "
-          "later ids a relative encoding (RoPE, ALiBi) and TAPE (Prop. 4.2) stay at 0; a learned table does not. "
-          "Tokens in front change the text itself: what TAPE's positions then do is its Table 8.",
-      .paper = "TAPE Table 8",
       .needs_text = true,
       .controls = {choice("move", "Move", "ids: position ids start later; tokens: tokens are put in front",
                           {"ids", "tokens"}),

@@ -33,14 +33,6 @@ class TaskAccuracy final : public View {
           "The error of task checkpoints in the trained distribution and out of it, a group of bars a split, with "
           "95 % intervals where they are known; runs that differ in their seed alone are one bar, their mean, with the "
           "least and the largest. Addition makes a map by the lengths of its operands.",
-      .look_for =
-          "Bars near 0 at \"in\" and high elsewhere: learned, but tied to trained lengths or densities. CoPE's "
-          "counting "
-          "keeps its error low where relative positions do not (Tables 3 and 4); on addition TAPE's square "
-          "of right sums reaches beyond the trained lengths (Fig. 2). Numbers come from training.json of each "
-          "checkpoint, or from "
-          "what locus evaluate --json printed.",
-      .paper = "TAPE Fig. 2, CoPE Tables 2 to 4 and Fig. 2",
       .uses_input = false,
       .controls = {words("file", "Results",
                          "A file that locus evaluate --json printed; empty: training.json of every "

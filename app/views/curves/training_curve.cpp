@@ -44,10 +44,6 @@ class TrainingCurve final : public View {
           "How checkpoints learned: the loss of every step of their training, and the task's metric on held-out "
           "samples wherever it was measured, by the steps. Numbers come from loss.csv of each checkpoint, which locus "
           "train writes.",
-      .look_for =
-          "Which encoding learns sooner, and whether its advantage at the end is one of speed alone. Plateaus that end "
-          "at once: the task is solved by something that is found, not refined.",
-      .paper = "CoPE Fig. 5 and 6",
       .uses_input = false,
       .controls = {choice("of", "Of", "The metric on held-out samples, the training's loss, or both, a panel each",
                           {"validation", "loss", "both"}),

@@ -59,12 +59,6 @@ class HeadDifference final : public MeasuredView<HeadDifferenceKey, Comparison> 
           "How differently each head of the first checkpoint and its partner in the second attend to this text: "
           "the mean over queries of ½ Σⱼ |A(i, j) − B(i, j)|, 0 for equal rows and 1 for disjoint ones. A third "
           "checkpoint that is another seed of the first can give the null: what differs by chance alone.",
-      .look_for =
-          "Index with index for checkpoints of one ancestry (fine-tuned, another scaling). Best match for others: "
-          "heads have no order, so every head gets the partner that makes the sum smallest (Hungarian method), named "
-          "in its cell and under the pointer. Heads above the null's 95 % differ by more than a seed does. A click "
-          "opens the pair.",
-      .paper = "",
       .needs_text = true,
       .controls = {choice("match", "Partners", "index: head with the same index; best: the best match over all heads",
                           {"index", "best"}),

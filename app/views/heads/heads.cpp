@@ -48,15 +48,6 @@ class Heads final : public MeasuredView<HeadsKey, HeadRows> {
           "Every head's numbers, sorted by the chosen one, or the chosen one as a map of layers × heads. Means over "
           "the queries of this text; induction is measured on random tokens given twice. A click chooses a head, "
           "a double click or Enter opens it.",
-      .look_for =
-          "previous: A(i, i−1), a previous-token head. first: A(i, 0), a sink. induction: in a text that repeats, the "
-          "weight on the token after the earlier occurrence. distance: Σ A |i − j|. rel. entropy: 1 is an even "
-          "average. gates: the deviation of CoPE's gates, ½ at most: decided gates count some tokens only. bias: the "
-          "mean of s(λ) − s(Λ) with the same vectors at a near and a far distance, which is the encoding alone. Rotary "
-          "heads: wavelength, around which their norms lie; carrier, how much of the mean logit over distance is "
-          "position alone; still, the part of pairs that never complete a turn; resultant, the mean resultant length "
-          "of the strongest pair.",
-      .paper = "",
       .needs_text = true,
       .controls = {choice("as", "As", "A table of heads, or a map of layers × heads", {"table", "map"}),
                    choice("statistic", "Sorted by", "The statistic of the map, and what the table is sorted by",

@@ -81,12 +81,6 @@ class KnockOut final : public MeasuredView<KnockOutKey, KnockedOut> {
       .shows =
           "What happens to the prediction when one head after the other is silenced or made to attend otherwise: each "
           "cell is a run of its own, of this input.",
-      .look_for =
-          "Few heads with large effects: this text needs them. A head that attends strikingly and has no effect is not "
-          "needed here, or another stands in for it. A negative loss is a head that misleads on this text. A ring: the "
-          "effect cannot be told from 0. A stroke: the same edit does as much to shuffled copies of the text, so it is "
-          "not the text's order that needs the head. A click opens the head, Enter shows its edit as a column.",
-      .paper = "",
       .controls =
           {choice("to", "Head becomes",
                   "mean: its mean over queries; zero: no output; uniform: equal weights; content: logits "

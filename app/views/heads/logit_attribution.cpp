@@ -104,11 +104,6 @@ class LogitAttributionView final : public MeasuredView<AttributionKey, Attributi
           "into "
           "the difference of two: the run's stream is their sum, and with the norms' scales held at the run's values "
           "the logit is too.",
-      .look_for =
-          "Few strong parts: these wrote the prediction. Against the second-best token only what tells the two apart "
-          "stays. A head with a large effect in knock-out and none here acts through later layers. A click opens the "
-          "head.",
-      .paper = "",
       .controls = {words("token", "Token", "An id, or a text of one token; empty: the likeliest", "the likeliest"),
                    words("against", "Against", "The token whose logit is taken away; empty: none", "none; a token"),
                    whole("at", "Position", "The query that predicts it; -1: the last", -1, -1, 1 << 20, "last"),

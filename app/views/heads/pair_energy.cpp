@@ -60,13 +60,6 @@ class PairEnergy final : public MeasuredView<PairEnergyKey, Energy> {
           "for every head of a layer, or every layer averaged over heads. Below, each pair's wavelength 2π/θ, with the "
           "lines of the text's and of the trained length: pairs above a line never complete a turn over so many "
           "tokens.",
-      .look_for =
-          "Bright bands at long wavelengths that all heads share: pairs that hardly turn, which heads may use as if "
-          "they "
-          "had no position. A few bright pairs at the shortest wavelengths: heads that look at a neighbour. A large "
-          "norm "
-          "says that a pair can matter, not that it does: queries and keys may be at right angles.",
-      .paper = "",
       .uses_layer = true,
       .uses_head = true,
       .controls = {choice("of", "Of", "What is averaged: norms of queries, of keys, or their product",

@@ -50,11 +50,6 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
           "The image as the model saw it, each patch tinted by how much the query attends to it. A click chooses the "
           "query patch; without one it is the class token. What goes to the class token and registers is written "
           "under the image.",
-      .look_for =
-          "From a patch: whether a head looks at its neighbours, along rows or columns, or at like things anywhere. "
-          "From the class token: what the label rests on. Rollout follows attention through all layers; a single "
-          "layer's map does not say what the input patches contributed.",
-      .paper = "",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,

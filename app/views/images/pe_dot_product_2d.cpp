@@ -148,12 +148,6 @@ class DotProduct2d final : public MeasuredView<PeDotProduct2dKey, Field> {
       .shows =
           "The dot product of the encodings of a few anchor patches with those of every patch of the grid, a map an "
           "anchor. A click in a map moves its anchor there.",
-      .look_for =
-          "A bright spot at the anchor that fades evenly in both directions: the encoding knows the grid is one. "
-          "Stripes mean that it knows rows or columns only; a larger side shows whether the picture carries over to "
-          "resolutions that were not trained. A map of one colour may only mean that all states have much in common: "
-          "centred compares what is left without it.",
-      .paper = "SeqPE Fig. 3",
       .uses_layer = true,
       .uses_head = true,
       .needs_image = true,

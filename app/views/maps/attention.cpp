@@ -93,11 +93,6 @@ class Attention final : public MapView {
       .shows =
           "One head, or the mean over the heads of a layer: rows are queries, columns are keys, query 0 on top. "
           "Grey cells are masked. Left of key 0 stands a layer's sink.",
-      .look_for =
-          "A bright diagonal is attention to the token itself, one just below it to the previous token; a bright "
-          "first column is a sink; stripes parallel to the diagonal are distances that the head prefers "
-          "whatever the text says.",
-      .paper = "TAPE Fig. 7b",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,

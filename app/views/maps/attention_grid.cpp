@@ -32,10 +32,6 @@ class AttentionGrid final : public View {
       .group = Group::kLook,
       .caption = "Every head as a small map: a row is a layer, a column a head. Click one to open it.",
       .shows = "The attention maps of every layer (rows) and head (columns). A click opens the head.",
-      .look_for =
-          "Heads that look alike do alike: diagonals (previous token), first columns (sinks), broad triangles "
-          "(an average of everything before).",
-      .paper = "",
       .uses_quantity = true,
       .uses_camera = true,
       .uses_cross = true,

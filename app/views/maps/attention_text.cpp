@@ -47,8 +47,6 @@ class AttentionText final : public MeasuredView<AttentionTextKey, Field> {
       .shows =
           "The text, each token tinted by how much the chosen query attends to it. A click chooses the query; "
           "without one it is the last token. Queries that are kept stand below each other.",
-      .look_for = "Which words a prediction draws on: repeated names, the verb's subject, the start of a quotation.",
-      .paper = "",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,

@@ -101,10 +101,6 @@ class LogitLensView final : public MeasuredView<LogitLensKey, Lens> {
       .shows =
           "What the model would predict at each position if it stopped before each layer: its final norm and head on "
           "the stream entering the layer. The last row is what it says.",
-      .look_for =
-          "The layer at which the answer appears, and whether it stays: positions decided early and late. Lower layers "
-          "often predict the token that stands there. A token chosen by hand shows its rank instead.",
-      .paper = "",
       .needs_text = true,
       .controls = {words("token", "Token",
                          "An id, or a text of one token: its probability and rank; empty: the "

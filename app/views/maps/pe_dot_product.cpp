@@ -164,11 +164,6 @@ class DotProduct final : public MapView {
       .shows =
           "The dot product of the encodings of positions i and j, in the state that enters the layer: those of the "
           "text, or of any length, base and scaling.",
-      .look_for =
-          "A ridge on the diagonal that falls off evenly: near positions are alike, and what counts is the "
-          "distance. TAPE starts as RoPE in layer 0 and changes with the text; a learned encoding shows its "
-          "trained range. Beyond the dashed lines no position was trained: does the pattern go on?",
-      .paper = "TAPE Fig. 7a and 8, SeqPE Fig. 2",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,

@@ -94,10 +94,6 @@ class PositionAttention final : public MapView {
       .shows =
           "The soft-max of the position's part of the logit alone, each row scaled to a maximum of 1. A head's mean "
           "is not defined: head 0 stands for it.",
-      .look_for =
-          "Where the head would look if all contents were alike. For CoPE the pattern follows the text; for "
-          "relative encodings it is the same in every row.",
-      .paper = "CoPE Fig. 4",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,

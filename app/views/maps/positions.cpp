@@ -36,10 +36,6 @@ class Positions final : public ContextualMap {
           "CoPE's positions p_ij: how many counted keys lie from j to i, the token itself included, clamped at the "
           "largest position the model knows. Below, for the pinned query (the last token where none is): the distance "
           "in tokens, gate, position and attention of the keys before it.",
-      .look_for =
-          "Steps: the position changes where a gate opens and stays where it is shut. Plain relative positions "
-          "would be straight stripes, as the first row of the strip counts.",
-      .paper = "CoPE Fig. 1",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,

@@ -57,8 +57,6 @@ class Counting final : public MeasuredView<CountingKey, Field> {
                  .group = Group::kLook,
                  .caption = "",
                  .shows = "",
-                 .look_for = "",
-                 .paper = "",
                  .uses_layer = true,
                  .controls = {words("word", "", "", "")}};
 };
