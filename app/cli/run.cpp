@@ -33,21 +33,15 @@ struct RunOptions {
   bool json = false;
 };
 
-const std::set<std::string>& keepable() {
-  static const std::set<std::string> names = {"logits",    "hidden",         "attention", "q",
-                                              "k",         "gates",          "positions", "q_content",
-                                              "k_content", "position_state", "experts",   "all"};
-  return names;
-}
-
 Result<std::set<std::string>> parse_keep(const std::string& text) {
+  std::set<std::string_view> known(models::kKeepNames.begin(), models::kKeepNames.end());
+  known.insert("all");
   std::set<std::string> keep;
-  for (const std::string_view part : split_words(text, ",")) {
-    const std::string name(part);
-    if (keepable().count(name) == 0) {
-      return usage("--keep: unknown name " + shown(name) + "; known: " + listed(keepable()));
+  for (const std::string_view name : split_words(text, ",")) {
+    if (!known.contains(name)) {
+      return usage("--keep: unknown name " + shown(name) + "; known: " + listed(known));
     }
-    keep.insert(name);
+    keep.emplace(name);
   }
   return keep.empty() ? std::set<std::string>{"logits"} : keep;
 }

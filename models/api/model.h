@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/field.h"
@@ -138,10 +139,14 @@ class RecordedTrace;  // what this floor records; no other floor sees inside
 class LoadedModel;
 class KeptPace;  // timed_estimate.h
 
+// The tensors that a trace keeps where it is told to.
+inline constexpr std::array<std::string_view, 11> kKeepNames{"logits",    "hidden",         "attention", "q",
+                                                             "k",         "q_content",      "k_content", "gates",
+                                                             "positions", "position_state", "experts"};
+
 struct RunOptions {
-  // What to keep beside tokens and queries/keys: logits hidden attention q k q_content k_content gates positions
-  // position_state experts, or "all". q and k are always kept for the views; `attention` and others T×T only for
-  // writing a trace.
+  // What to keep beside tokens and queries/keys: some of kKeepNames, or "all". q and k are always kept for the views;
+  // `attention` and others T×T only for writing a trace.
   std::set<std::string> keep{"logits"};
   bool all_logits = false;  // (T, V) instead of the last row only (implied when keep is written to a file)
   // Keep the values too, so that a later run may continue this one.
