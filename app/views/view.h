@@ -156,6 +156,12 @@ class View {
   // In views that are lists of heads: the head `by` rows below the input's, with the option that brings it into view;
   // empty where there is none, and in other views.
   virtual std::optional<Selection> step(const ViewInput& input, std::int64_t by) const;
+  // In views that tint tokens or patches by the attention of one query: that query, whose keys pick() gives as queries;
+  // none in other views.
+  virtual Token tinting_query(const ViewInput& input) const;
+  // In views whose cells are runs with an edit each: "head 3.1 zero", in models/edits' short form; empty for no single
+  // head, and in other views.
+  virtual std::string edit_of_cell(const ViewInput& input, std::int64_t layer, std::int64_t head) const;
 };
 
 // The layer and head that a column shows: its own, its partner, or the input's.

@@ -1,6 +1,4 @@
 // `knock-out`: which heads a prediction needs, beside what the same edits do where the text says nothing.
-#include "app/views/heads/knock_out.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -64,6 +62,11 @@ class KnockOut final : public MeasuredView<KnockOutKey, KnockedOut> {
   Selection pick(const ViewInput& input, const Hit& hit) const override { return pick_head(input, hit); }
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
     return head_places(selection, input.columns.size());
+  }
+  std::string edit_of_cell(const ViewInput& input, std::int64_t layer, std::int64_t head) const override {
+    const auto to = input.options.text("to", kTo);
+    return to.ok() && layer >= 0 && head >= 0 ? "head " + std::to_string(layer) + "." + std::to_string(head) + " " + *to
+                                              : std::string();
   }
 
  protected:
@@ -359,14 +362,6 @@ Result<Data> KnockOut::table(const ViewInput& input, const Numbers& numbers) con
 const View& knock_out_view() {
   static const KnockOut view;
   return view;
-}
-
-std::string edit_of_cell(const View& view, const ViewInput& input, std::int64_t layer, std::int64_t head) {
-  const auto to = input.options.text("to", kTo);
-  if (&view != &knock_out_view() || !to.ok() || layer < 0 || head < 0) {
-    return {};
-  }
-  return "head " + std::to_string(layer) + "." + std::to_string(head) + " " + *to;
 }
 
 }  // namespace locus::views

@@ -31,6 +31,7 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
+  Token tinting_query(const ViewInput& input) const override { return patch_query(input, input.columns.front()); }
 
  protected:
   Result<AttentionImageKey> measure_key(const ViewInput& input, std::size_t column) const override;

@@ -30,6 +30,9 @@ class AttentionText final : public MeasuredView<AttentionTextKey, Field> {
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
   std::optional<Camera> home(const ViewInput& input) const override;
+  Token tinting_query(const ViewInput& input) const override {
+    return input.query.chosen() ? input.query : Token(input.columns.front().trace->length() - 1);
+  }
 
  protected:
   Result<AttentionTextKey> measure_key(const ViewInput& input, std::size_t column) const override;
