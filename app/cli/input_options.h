@@ -48,7 +48,7 @@ class OverrideOptions {
 class EditOptions {
  public:
   void declare(Arguments& arguments);
-  // Those of the file, then those that were typed. Errors: kBadInput, naming the file, the edit's index and field.
+  // The edits of the file, then those that were typed. Errors: kBadInput, naming the file, the edit's index and field.
   Result<models::Edits> read() const;
 
  private:

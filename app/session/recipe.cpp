@@ -165,7 +165,7 @@ Result<std::string> checkpoint_digest(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     std::error_code failure;
     bytes += std::filesystem::file_size(file, failure);
-    if (failure || bytes > kMostHashedBytes) {
+    if (failure || bytes > kMaxHashedBytes) {
       return std::string();
     }
   }

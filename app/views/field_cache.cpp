@@ -6,7 +6,7 @@ namespace locus::views {
 
 namespace {
 
-constexpr std::size_t kMostEntries = 1024;  // small results weigh little, but there may be many
+constexpr std::size_t kMaxEntries = 1024;  // small results weigh little, but there may be many
 
 }  // namespace
 
@@ -52,7 +52,7 @@ void FieldCache::trim() {
       ++entry;
     }
   }
-  while ((bytes_ > limit_bytes_ || entries_.size() > kMostEntries) && entries_.size() > 1) {
+  while ((bytes_ > limit_bytes_ || entries_.size() > kMaxEntries) && entries_.size() > 1) {
     bytes_ -= entries_.back().bytes;
     entries_.pop_back();
   }

@@ -89,7 +89,7 @@ struct ViewInfo {
 
 // ---- what a view gives
 
-// Numbers for NPY (shape) and CSV (one column a name), at full resolution, whatever the figure shows.
+// Numbers for NPY (shape) and CSV (one column per name), at full resolution, whatever the figure shows.
 struct Data {
   std::vector<std::int64_t> shape;
   std::vector<float> values;          // row-major
@@ -142,9 +142,9 @@ class View {
   virtual Status available(const Column& column) const;
   // Errors: kUsage for a parameter out of range or an unknown option, what the traces report, kCancelled.
   virtual Result<figure::Figure> figure(const ViewInput& input) const = 0;
-  // Of the first column; of the difference when `difference` is set. Errors as figure().
+  // The numbers of the first column, or of the difference when `difference` is set. Errors as figure().
   virtual Result<Data> data(const ViewInput& input) const = 0;
-  // data() in parts, one a map where there is one a head; in one otherwise. The errors of a part come with it.
+  // data() in parts, one per map where there is one per head; in one otherwise. The errors of a part come with it.
   virtual Result<DataParts> data_parts(const ViewInput& input) const;
   virtual Selection pick(const ViewInput& input, const Hit& hit) const;
   // What pulling the pointer from one place to another chooses, in views that are not zoomed: by default nothing.

@@ -29,7 +29,7 @@ using Bias = analysis::DistanceBias;
 
 constexpr std::int64_t kPairsOfEveryHead = 500;  // at most, of each, in the figure
 
-// Of one head.
+// The bias of one head.
 struct DistanceBiasKey {
   std::int64_t layer = 0;
   analysis::DistanceBiasOptions options;
@@ -49,7 +49,7 @@ class DistanceBias final : public MeasuredView<DistanceBiasKey, Bias> {
   Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
  private:
-  // Of every head of every column, layer by layer, of at most so many pairs each.
+  // The bias of every head of every column, layer by layer, over at most so many pairs each.
   Result<std::vector<Numbers>> every_head(const ViewInput& input, std::int64_t most = INT64_MAX) const;
 
   ViewInfo info_{

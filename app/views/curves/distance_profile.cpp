@@ -18,7 +18,7 @@ namespace locus::views {
 
 namespace {
 
-constexpr std::int64_t kMostRows = 512;  // queries that are read; of more, some evenly apart
+constexpr std::int64_t kMaxRows = 512;  // queries that are read; of more, some evenly apart
 
 struct DistanceProfileKey {
   std::int64_t layer = 0;
@@ -31,7 +31,7 @@ struct DistanceProfileKey {
   friend bool operator==(const DistanceProfileKey&, const DistanceProfileKey&) = default;
 };
 
-// One value a distance Δ = 0 … T−1.
+// One value per distance Δ = 0 … T−1.
 struct DistanceCurves {
   analysis::DistanceProfile scores;
   std::vector<models::TheoryCurve> theory;  // of the logit; none where there is none
@@ -161,7 +161,7 @@ Result<DistanceCurves> DistanceProfile::measure(const DistanceProfileKey& key, c
   options.head = key.head;
   options.bins = length;  // every distance for itself
   options.skip_keys = key.skip;
-  options.cell_limit = kMostRows * length;
+  options.cell_limit = kMaxRows * length;
   options.relative_to_uniform = key.baseline;
   DistanceCurves profile;
   LOCUS_TRY(profile.scores,

@@ -23,7 +23,7 @@ std::size_t cached_bytes(const Effects& made) {
   return sizeof made + 8 * (made.kl.size() + made.delta.size()) + 64 * (made.top.size() + made.top_edited.size());
 }
 
-// Of columns side by side those with edits are shown; where none has any, their effect is 0 and says so.
+// Columns with edits are shown; where none has any, their effect is 0 and says so.
 struct EffectKey {
   bool shown = false;
 
@@ -80,8 +80,8 @@ class EffectView final : public MeasuredView<EffectKey, Effects> {
   };
 };
 
-// One value a token: what happened to its own prediction (loss), or to the prediction after it (kl). NaN where there is
-// none.
+// One value per token: what happened to its own prediction (loss), or to the prediction after it (kl). NaN where there
+// is none.
 std::vector<double> by_token(const Effects& made, bool kl, std::size_t tokens) {
   std::vector<double> values(tokens, std::nan(""));
   const std::vector<double>& list = kl ? made.kl : made.delta;
@@ -177,7 +177,7 @@ Result<figure::Figure> EffectView::draw(const ViewInput& input, const Numbers& n
   return figure;
 }
 
-// A row a position: what came after it, how that changed, and the likeliest there before and after.
+// One row per position: what came after it, how that changed, and the likeliest there before and after.
 Result<Data> EffectView::table(const ViewInput& input, const Numbers& numbers) const {
   LOCUS_TRY(const std::vector<std::size_t> shown, shown_columns(input, numbers, true));
   const Effects& made = *numbers[shown.front()];

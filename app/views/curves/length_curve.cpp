@@ -105,7 +105,7 @@ void mark_trained_lengths(const ViewInput& input, figure::Panel& panel) {
   }
 }
 
-// Of columns that are one training with several seeds: their mean, and the least and the largest as a band.
+// The curve of columns that are one training with several seeds: their mean, and the least and the largest as a band.
 figure::Curve curve_of(const ViewInput& input, const std::vector<PointsPointer>& list,
                        const std::vector<std::size_t>& group, bool perplexity) {
   figure::Curve curve;

@@ -20,7 +20,7 @@ namespace {
 // Rows of points: one of all tokens that move together, or one of each that moves alone.
 using MoveRows = std::vector<std::vector<models::MovePoint>>;
 
-constexpr double kMostRuns = 4096;
+constexpr double kMaxRuns = 4096;
 constexpr std::int64_t kMapTokens = 24;  // of a map without a choice: the last ones
 
 struct MoveKey {
@@ -109,9 +109,9 @@ Result<MoveKey> Move::measure_key(const ViewInput& input, std::size_t column) co
       range->push_back(1);
     }
     const bool fits = range && range->size() == 3 && (*range)[0] <= (*range)[1] && (*range)[2] > 0 &&
-                      ((*range)[1] - (*range)[0]) / (*range)[2] <= kMostRuns;
+                      ((*range)[1] - (*range)[0]) / (*range)[2] <= kMaxRuns;
     if (!fits) {
-      return usage("option by: expected from:to:step with from ≤ to and at most " + general_text(kMostRuns, 4) +
+      return usage("option by: expected from:to:step with from ≤ to and at most " + general_text(kMaxRuns, 4) +
                    " steps above 0, found " + shown(by));
     }
     key.from = (*range)[0];
@@ -119,8 +119,8 @@ Result<MoveKey> Move::measure_key(const ViewInput& input, std::size_t column) co
     key.step = (*range)[2];
   }
   const double runs = (std::floor((key.to - key.from) / key.step) + 1) * static_cast<double>(key.tokens.size());
-  if (key.each && runs > kMostRuns) {
-    return usage("move: expected at most " + general_text(kMostRuns, 4) + " runs, found " + general_text(runs, 7) +
+  if (key.each && runs > kMaxRuns) {
+    return usage("move: expected at most " + general_text(kMaxRuns, 4) + " runs, found " + general_text(runs, 7) +
                  "; choose fewer tokens, or a larger step");
   }
   return key;

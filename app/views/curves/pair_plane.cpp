@@ -15,8 +15,8 @@ namespace locus::views {
 
 namespace {
 
-constexpr std::int64_t kMostPoints = 4096;  // that are drawn; more are thinned evenly
-constexpr std::size_t kParts = 4;           // of the text, coloured each its own
+constexpr std::int64_t kMaxPoints = 4096;  // that are drawn; more are thinned evenly
+constexpr std::size_t kParts = 4;          // of the text, coloured each its own
 
 struct PairPlaneKey {
   std::int64_t layer = 0;
@@ -138,7 +138,7 @@ figure::Panel points_panel(const models::Trace& trace, const analysis::PairPlane
   const double reach = extent.from_zero().high;
   const std::vector<std::string> names = group_names(classes, length);
   std::vector<figure::Curve> groups(names.size());
-  const std::int64_t step = std::max<std::int64_t>(1, (length + kMostPoints - 1) / kMostPoints);
+  const std::int64_t step = std::max<std::int64_t>(1, (length + kMaxPoints - 1) / kMaxPoints);
   for (std::int64_t t = 0; t < length; t += step) {
     const auto n = static_cast<std::size_t>(t);
     const std::size_t group =

@@ -15,7 +15,7 @@ namespace locus::views {
 
 namespace {
 
-constexpr std::int64_t kMostColumns = 2048;  // of the map on screen: more distances are averaged
+constexpr std::int64_t kMaxColumns = 2048;  // of the map on screen: more distances are averaged
 
 struct PairProfileKey {
   std::int64_t layer = 0;
@@ -81,7 +81,7 @@ class PairProfile final : public MeasuredView<PairProfileKey, PairCurves> {
 // Distances in groups no finer than the screen; means over cells.
 std::shared_ptr<const Field> shown_parts(const PairCurves& profile) {
   const std::int64_t distances = profile.parts.columns;
-  const std::int64_t columns = std::min(distances, kMostColumns);
+  const std::int64_t columns = std::min(distances, kMaxColumns);
   Field field = Field::zeros(profile.parts.rows, columns);
   field.row_axis = profile.parts.row_axis;
   field.column_axis = profile.parts.column_axis;

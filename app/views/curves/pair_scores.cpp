@@ -15,7 +15,7 @@ namespace locus::views {
 
 namespace {
 
-constexpr std::int64_t kMostDistances = 512;  // that the same query and key are asked for
+constexpr std::int64_t kMaxDistances = 512;  // that the same query and key are asked for
 
 struct PairScoresKey {
   std::int64_t layer = 0;
@@ -83,7 +83,7 @@ Result<PairScoresKey> PairScores::measure_key(const ViewInput& input, std::size_
 
 Result<Cell> PairScores::measure(const PairScoresKey& at, const MeasureContext& context) const {
   const std::int64_t length = context.column.trace->length();
-  const std::int64_t step = std::max<std::int64_t>(1, (length + kMostDistances - 1) / kMostDistances);
+  const std::int64_t step = std::max<std::int64_t>(1, (length + kMaxDistances - 1) / kMaxDistances);
   std::vector<double> distances;
   for (std::int64_t n = 0; n < length; n += step) {
     distances.push_back(static_cast<double>(n));

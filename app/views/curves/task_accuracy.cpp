@@ -115,7 +115,7 @@ std::string map_note(const Accuracy& row, bool says_all) {
   return note + (row.trained > 0 ? "; framed: the lengths of training" : "");
 }
 
-// A panel a checkpoint, in one range of colours: what all share is said once.
+// One panel per checkpoint, in one range of colours: what all share is said once.
 figure::Figure map_figure(const ViewInput& input, const std::vector<Accuracy>& list) {
   ViewInput whole = input;
   whole.ignore_first = false;
@@ -198,7 +198,7 @@ figure::Figure bar_figure(const std::vector<Accuracy>& list, const std::string& 
   return figure;
 }
 
-// One row a checkpoint, one column a split.
+// One row per checkpoint, one column per split.
 figure::Figure table_figure(const ViewInput& input, const std::vector<Accuracy>& list, const std::string& cells) {
   auto names = std::make_shared<const std::vector<std::string>>(split_names(list));
   auto checkpoints = std::make_shared<std::vector<std::string>>();
@@ -254,7 +254,7 @@ Result<figure::Figure> TaskAccuracy::figure(const ViewInput& input) const {
   return as == "table" ? table_figure(input, list, cells) : bar_figure(list, cells, logarithmic);
 }
 
-// Bars: one row a split, in the order shown, its number first (a setting's value where that is a number); value, low
+// Bars: one row per split, in the order shown, its number first (a setting's value where that is a number); value, low
 // and high a checkpoint. Maps: the first checkpoint's.
 Result<Data> TaskAccuracy::data(const ViewInput& input) const {
   LOCUS_TRY(const std::vector<Accuracy> list, read(input));

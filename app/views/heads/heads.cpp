@@ -1,4 +1,4 @@
-// `heads`: one number a head for each habit a reader looks for, as a table or as a map over layers and heads.
+// `heads`: one number per head for each habit a reader looks for, as a table or as a map over layers and heads.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -46,7 +46,7 @@ class PairEnergy final : public MeasuredView<PairEnergyKey, Energy> {
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 
  private:
-  // One row a layer, NaN for layers without pairs; of the head, or the mean over heads.
+  // One row per layer, NaN for layers without pairs; of the head, or the mean over heads.
   Result<std::shared_ptr<const Field>> by_layer(const ViewInput& input, std::size_t column, std::int64_t pairs,
                                                 std::vector<analysis::PairList>& lists) const;
 

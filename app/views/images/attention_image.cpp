@@ -25,7 +25,7 @@ struct AttentionImageKey {
   friend bool operator==(const AttentionImageKey&, const AttentionImageKey&) = default;
 };
 
-// Measures (layers · heads, T): a row a head, layer by layer.
+// Measures (layers · heads, T): a row per head, layer by layer.
 class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
  public:
   const ViewInfo& info() const override { return info_; }

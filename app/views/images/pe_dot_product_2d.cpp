@@ -15,8 +15,8 @@ namespace locus::views {
 
 namespace {
 
-constexpr std::size_t kMostAnchors = 16;
-constexpr int kMostAcross = 3;  // maps of one checkpoint beside each other
+constexpr std::size_t kMaxAnchors = 16;
+constexpr int kMaxAcross = 3;  // maps of one checkpoint beside each other
 
 struct Anchor {
   std::int64_t row = 0;
@@ -53,8 +53,8 @@ Result<std::vector<Anchor>> anchors_of(const ViewInput& input, const models::Ima
       return usage("option anchors: expected row,column pairs such as 2,2 7,7, found " + shown(text));
     }
     anchors.push_back({std::min(place->front(), grid.rows - 1), std::min(place->back(), grid.columns - 1)});
-    if (anchors.size() > kMostAnchors) {
-      return usage("option anchors: expected at most " + std::to_string(kMostAnchors) + " pairs");
+    if (anchors.size() > kMaxAnchors) {
+      return usage("option anchors: expected at most " + std::to_string(kMaxAnchors) + " pairs");
     }
   }
   return anchors.empty() ? default_anchors(grid) : anchors;
@@ -185,7 +185,7 @@ Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers&
       panel.equal_aspect = true;
       panel.title = "(" + std::to_string(anchors[n].row) + ", " + std::to_string(anchors[n].column) + ")";
       if (n == 0 && input.columns.size() > 1) {
-        panel.y.label = input.columns[c].name;  // a row a checkpoint
+        panel.y.label = input.columns[c].name;  // a row per checkpoint
       }
       panel.x.view = {0, static_cast<double>(grid.columns)};
       panel.y.view = {static_cast<double>(grid.rows), 0};
@@ -194,7 +194,7 @@ Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers&
     counts.push_back(anchors.size());
   }
   const auto most = static_cast<int>(*std::max_element(counts.begin(), counts.end()));
-  figure.columns = counts.size() > 1 ? most : std::min(most, kMostAcross);
+  figure.columns = counts.size() > 1 ? most : std::min(most, kMaxAcross);
   if (counts.size() == 1) {
     figure.names = {input.columns[0].name};
     figure.title = input.columns[0].name + " · " + head_label(input.columns[0].trace->model(), input.layer, input.head);

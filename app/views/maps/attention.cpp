@@ -40,7 +40,7 @@ class Attention final : public MapView {
     return shown.trace->map(request(input), input.stop);
   }
   // The share of a sink that the layer has, wide enough to be seen beside many keys.
-  Result<std::shared_ptr<const Field>> beside(const ViewInput& input, const Column& column) const override {
+  Result<std::shared_ptr<const Field>> sink_column(const ViewInput& input, const Column& column) const override {
     const std::vector<models::LayerInfo>& layers = column.trace->model().layer_info;
     const auto layer = static_cast<std::size_t>(input.layer);
     if (input.quantity != models::Quantity::kWeight || input.layer < 0 || layer >= layers.size() ||
@@ -61,7 +61,7 @@ class Attention final : public MapView {
     return quantity_label(input.quantity) + (pairs.ok() && !pairs->empty() ? " of pairs " + *pairs : "");
   }
 
-  // The rows of kept queries as curves, a panel a column.
+  // The rows of kept queries as curves, a panel per column.
   Status append_rows(const ViewInput& input, figure::Figure& figure) const override;
 
   // The column as it is, or its run with the chosen rotary pairs alone. The run is kept, so that its maps can be.

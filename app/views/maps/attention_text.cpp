@@ -24,7 +24,7 @@ struct AttentionTextKey {
   friend bool operator==(const AttentionTextKey&, const AttentionTextKey&) = default;
 };
 
-// Measures (queries, T): a row a query.
+// Measures (queries, T): a row per query.
 class AttentionText final : public MeasuredView<AttentionTextKey, Field> {
  public:
   const ViewInfo& info() const override { return info_; }
@@ -38,7 +38,7 @@ class AttentionText final : public MeasuredView<AttentionTextKey, Field> {
   Result<AttentionTextKey> measure_key(const ViewInput& input, std::size_t column) const override;
   Result<Field> measure(const AttentionTextKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
-  // [T, 1 + queries]: the key, and a column a query.
+  // [T, 1 + queries]: the key, and a column per query.
   Result<Data> table(const ViewInput& input, const Numbers& all) const override;
 
  private:

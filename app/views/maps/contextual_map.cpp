@@ -8,7 +8,7 @@ namespace locus::views {
 namespace {
 
 constexpr std::uint32_t kBoundaryColor = 0xFFFFFFA0;
-constexpr std::size_t kMostBoundaries = 200;  // more lines than this hide the map
+constexpr std::size_t kMaxBoundaries = 200;  // more lines than this hide the map
 
 // The characters of UTF-8 text, each as its bytes.
 std::vector<std::string> characters(const std::string& text) {
@@ -104,7 +104,7 @@ void mark_boundaries(const std::vector<bool>& marked, figure::Panel& panel) {
           figure::Marker{figure::Marker::Direction::kVertical, static_cast<double>(n) + 0.5, "", kBoundaryColor, true});
     }
   }
-  if (lines.size() <= kMostBoundaries) {
+  if (lines.size() <= kMaxBoundaries) {
     panel.layers.insert(panel.layers.end(), lines.begin(), lines.end());
   }
 }

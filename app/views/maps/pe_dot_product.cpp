@@ -81,7 +81,7 @@ class DotProduct final : public MapView {
     LOCUS_CHECK(View::available(column));
     return needs_dot_product(column);
   }
-  // With option "layers" a row of panels a column, a panel a layer.
+  // With option "layers" a row of panels per column, a panel per layer.
   Result<figure::Figure> figure(const ViewInput& input) const override;
   // Positions beyond the text are no tokens.
   Selection pick(const ViewInput& input, const Hit& hit) const override;
@@ -212,7 +212,7 @@ void share_range(const ViewInput& input, figure::Figure& figure) {
   }
 }
 
-// A panel a column that says why there is none.
+// One panel per column that says why there is none.
 figure::Figure nothing_to_show(std::size_t columns, const Error& reason) {
   figure::Panel panel;
   panel.show_axes = false;

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLongestText = std::size_t{16} << 20;
-constexpr std::size_t kMostTexts = 1000;
+constexpr std::size_t kMaxTexts = 1000;
 
 Result<std::vector<fs::path>> texts_in(const std::string& folder) {
   std::vector<fs::path> files;
@@ -23,10 +23,10 @@ Result<std::vector<fs::path>> texts_in(const std::string& folder) {
       files.push_back(entry->path());
     }
   }
-  if (code || files.empty() || files.size() > kMostTexts) {
+  if (code || files.empty() || files.size() > kMaxTexts) {
     return bad_input(
         code ? code.message()
-             : "expected 1 to " + std::to_string(kMostTexts) + " .txt files, found " + std::to_string(files.size()),
+             : "expected 1 to " + std::to_string(kMaxTexts) + " .txt files, found " + std::to_string(files.size()),
         folder);
   }
   std::sort(files.begin(), files.end());

@@ -21,7 +21,7 @@ Result<std::vector<std::int64_t>> kept_queries(const ViewInput& input) {
     return usage("option queries: expected token numbers such as 4 9 17, found " + shown(text));
   }
   for (const std::int64_t query : *numbers) {
-    if (query < length && queries.size() < kMostQueries) {  // a shorter text has fewer
+    if (query < length && queries.size() < kMaxQueries) {  // a shorter text has fewer
       queries.push_back(query);
     }
   }

@@ -15,7 +15,7 @@ namespace {
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr std::int64_t kBlockCells = 1 << 22;  // of a row block: 16 MiB
 constexpr std::int64_t kBandQueries = 1024;    // of a band that is made exact: enough for all threads
-constexpr std::int64_t kMostBands = 64;        // more would be finer than a person sees
+constexpr std::int64_t kMaxBands = 64;         // more would be finer than a person sees
 
 struct AxisWindow {
   Range cells;
@@ -157,7 +157,7 @@ Result<RefinedMap> fetch_refined(const ViewInput& input, const Column& column, c
     how.key = key;
     how.rows = window.height;
     how.band = std::max((kBandQueries * window.height + window.rows.size() - 1) / window.rows.size(),
-                        (window.height + kMostBands - 1) / kMostBands);
+                        (window.height + kMaxBands - 1) / kMaxBands);
     how.first = rows_looked_at(input, window);
     how.sample = [&]() -> Result<Field> {
       LOCUS_TRY(Field field, progressive->preview(part, window.height, window.width, input.stop));

@@ -187,7 +187,7 @@ std::string CanvasLink::message() const {
              : "Check a checkpoint on the left to see it here.";
 }
 
-// What of the figure is not as it seems.
+// Says what in the figure is not as it seems.
 std::string CanvasLink::note() const {
   if (!studio_.figure() || late_) {
     return {};

@@ -17,7 +17,7 @@ namespace locus::workbench {
 namespace {
 
 constexpr const char* kBetween = " \t\r\n,;[]()";
-constexpr int kMostRandom = 100'000;
+constexpr int kMaxRandom = 100'000;
 constexpr int kUsualCount = 64;
 
 }  // namespace
@@ -71,7 +71,7 @@ IdsPanel::IdsPanel(QWidget* parent) : QWidget(parent) {
   random->setFocusPolicy(Qt::StrongFocus);
   auto* count = new QSpinBox(bar);
   count->setObjectName(QStringLiteral("random-count"));
-  count->setRange(1, kMostRandom);
+  count->setRange(1, kMaxRandom);
   count->setValue(kUsualCount);
   count->setSuffix(QStringLiteral(" ids"));
   count->setAccessibleName(QStringLiteral("Number of random ids"));

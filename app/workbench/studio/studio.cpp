@@ -42,7 +42,7 @@ void Studio::connect_parts() {
   connect(&columns_, &Columns::started, &fingerprints_, &Fingerprints::hold);
   connect(&fingerprints_, &Fingerprints::changed, this, &Studio::fingerprints_changed);
   connect(&columns_, &Columns::early_changed, &scheduler_, &FigureScheduler::update_early);
-  connect(&columns_, &Columns::updated, this, [this] {
+  connect(&columns_, &Columns::extent_changed, this, [this] {
     follow();
     change(state(), false);  // layer and head may be out of range
   });
