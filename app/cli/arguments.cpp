@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iostream>
 
+#include "core/base/controls.h"
+
 namespace locus::cli {
 
 namespace {
@@ -49,18 +51,18 @@ void Arguments::checked(const std::string& name, const Parameter& parameter, con
 }
 
 void Arguments::integer(const std::string& name, std::int64_t& value, Bounds bounds, const std::string& help) {
-  const Parameter parameter{Parameter::Kind::kWhole, name, name, help, value, bounds.low, bounds.high, {}};
-  checked(name, parameter, "N", [&value](const SettingValue& given) { value = std::get<std::int64_t>(given); });
+  checked(name, whole(name, name, help, value, bounds.low, bounds.high), "N",
+          [&value](const SettingValue& given) { value = std::get<std::int64_t>(given); });
 }
 
 void Arguments::number(const std::string& name, double& value, Bounds bounds, const std::string& help) {
-  const Parameter parameter{Parameter::Kind::kNumber, name, name, help, value, bounds.low, bounds.high, {}};
-  checked(name, parameter, "X", [&value](const SettingValue& given) { value = std::get<double>(given); });
+  checked(name, locus::number(name, name, help, value, bounds.low, bounds.high), "X",
+          [&value](const SettingValue& given) { value = std::get<double>(given); });
 }
 
 void Arguments::number(const std::string& name, std::optional<double>& value, Bounds bounds, const std::string& help) {
-  const Parameter parameter{Parameter::Kind::kNumber, name, name, help, std::string(), bounds.low, bounds.high, {}};
-  checked(name, parameter, "X", [&value](const SettingValue& given) { value = std::get<double>(given); });
+  checked(name, locus::number(name, name, help, std::string(), bounds.low, bounds.high), "X",
+          [&value](const SettingValue& given) { value = std::get<double>(given); });
 }
 
 void Arguments::list(const std::string& name, std::vector<std::string>& values, const std::string& help) {

@@ -59,7 +59,7 @@ std::string cell(const std::string& text, std::size_t width) {
   return padded(text, width - 1) + " ";
 }
 
-// Percent of errors, a line a row.
+// Percent of errors, a line per row.
 void print_map(const training::EvaluationMap& map, Console& console) {
   if (map.rows.empty()) {
     return;

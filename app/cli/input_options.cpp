@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <sstream>
 
 #include "core/base/atomic_file.h"
+#include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "models/api/threads.h"
 #include "models/checkpoint/hub_cache.h"
@@ -25,16 +25,13 @@ Result<std::vector<std::int64_t>> parse_ids(const std::string& text, const std::
     return bad_input("empty input: expected at least one id", flag);
   }
   std::vector<std::int64_t> ids;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string part = text.substr(begin, end - begin);
+  for (const std::string_view part : split(text)) {
     const auto id = parse_number<std::int64_t>(part);
     if (!id || *id < 0) {
       return usage(flag + ": expected whole numbers from 0 separated by commas, found " +
-                   (part.empty() ? "nothing between two of them, or at an end" : part));
+                   (part.empty() ? "nothing between two of them, or at an end" : std::string(part)));
     }
     ids.push_back(*id);
-    begin = end + 1;
   }
   return ids;
 }
@@ -76,17 +73,6 @@ Result<std::string> nonempty(std::string text, const std::string& where) {
 }
 
 }  // namespace
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) {
-    if (!part.empty()) {
-      parts.push_back(part);
-    }
-  }
-  return parts;
-}
 
 void InputOptions::declare(Arguments& arguments) {
   arguments.text("--text", text_, "input text, with the special tokens of the checkpoint's tokenizer");

@@ -48,7 +48,7 @@ class OverrideOptions {
 class EditOptions {
  public:
   void declare(Arguments& arguments);
-  // Those of the file, then those that were typed. Errors: kBadInput, naming the file, the edit's index and field.
+  // The edits of the file, then those that were typed. Errors: kBadInput, naming the file, the edit's index and field.
   Result<models::Edits> read() const;
 
  private:
@@ -68,8 +68,5 @@ Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::p
 Result<std::shared_ptr<const models::Trace>> run_model(const models::Model& model, const models::Input& input,
                                                        const models::RunOptions& options, const Context& context,
                                                        StopToken stop = {});
-
-// "a,b,c" -> {a, b, c}, empty parts left out.
-std::vector<std::string> split(const std::string& text, char separator = ',');
 
 }  // namespace locus::cli

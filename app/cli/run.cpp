@@ -9,6 +9,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/json.h"
 #include "core/base/listed.h"
+#include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/api/model.h"
@@ -32,20 +33,15 @@ struct RunOptions {
   bool json = false;
 };
 
-const std::set<std::string>& keepable() {
-  static const std::set<std::string> names = {"logits",    "hidden",         "attention", "q",
-                                              "k",         "gates",          "positions", "q_content",
-                                              "k_content", "position_state", "experts",   "all"};
-  return names;
-}
-
 Result<std::set<std::string>> parse_keep(const std::string& text) {
+  std::set<std::string_view> known(models::kKeepNames.begin(), models::kKeepNames.end());
+  known.insert("all");
   std::set<std::string> keep;
-  for (const std::string& name : split(text)) {
-    if (keepable().count(name) == 0) {
-      return usage("--keep: unknown name " + shown(name) + "; known: " + listed(keepable()));
+  for (const std::string_view name : split_words(text, ",")) {
+    if (!known.contains(name)) {
+      return usage("--keep: unknown name " + shown(name) + "; known: " + listed(known));
     }
-    keep.insert(name);
+    keep.emplace(name);
   }
   return keep.empty() ? std::set<std::string>{"logits"} : keep;
 }

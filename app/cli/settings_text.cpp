@@ -1,6 +1,8 @@
 #include "app/cli/settings_text.h"
 
-#include "app/cli/input_options.h"
+#include <algorithm>
+
+#include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 
@@ -19,15 +21,12 @@ SettingValue to_setting(const std::string& text) {
     return *number;
   }
   if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
-    std::vector<double> numbers;
-    for (const std::string& part : split(text.substr(1, text.size() - 2))) {
-      const auto number = parse_number<double>(part.substr(part.find_first_not_of(' ')));
-      if (!number) {
-        return text;
-      }
-      numbers.push_back(*number);
+    std::vector<std::string_view> parts = split_words(std::string_view(text).substr(1, text.size() - 2), ",");
+    for (std::string_view& part : parts) {
+      part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
     }
-    return numbers;
+    const auto numbers = parse_numbers<double>(parts);
+    return numbers ? SettingValue(*numbers) : SettingValue(text);
   }
   return text;
 }

@@ -22,7 +22,7 @@ class StateFlags {
 
  private:
   const session::StateFields& fields_;
-  std::vector<std::optional<std::string>> typed_;  // one a field; empty: not given
+  std::vector<std::optional<std::string>> typed_;  // one per field; empty: not given
 };
 
 }  // namespace locus::cli

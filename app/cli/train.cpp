@@ -1,6 +1,5 @@
 // locus train: a small model with any position encoding, on a task.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -10,6 +9,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/paint.h"
 #include "app/cli/settings_text.h"
+#include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/api/train.h"
@@ -18,7 +18,7 @@
 namespace locus::cli {
 namespace {
 
-constexpr double kMost = 4294967296;  // of layers, channels, steps
+constexpr double kMax = 4294967296;  // of layers, channels, steps
 constexpr double kSmallestRate = 1e-12;
 constexpr const char* kCurvePicture = "loss.png";
 
@@ -74,13 +74,11 @@ std::vector<std::string> written_into(const std::string& folder) {
 // "4:none" -> 4 and "none".
 Result<std::pair<std::int64_t, std::string>> numbered(const char* flag, const char* form, const std::string& text) {
   const std::size_t colon = text.find(':');
-  std::int64_t number = 0;
-  const char* const end = text.data() + std::min(colon, text.size());
-  const auto read = std::from_chars(text.data(), end, number);
-  if (colon == std::string::npos || colon + 1 == text.size() || read.ec != std::errc() || read.ptr != end) {
+  const auto number = parse_number<std::int64_t>(text.substr(0, colon));
+  if (colon == std::string::npos || colon + 1 == text.size() || !number) {
     return usage(std::string(flag) + ": expected " + form + ", found " + shown(text));
   }
-  return std::pair{number, text.substr(colon + 1)};
+  return std::pair{*number, text.substr(colon + 1)};
 }
 
 Result<std::vector<std::pair<std::int64_t, std::string>>> every_of(const std::vector<std::string>& texts) {
@@ -93,18 +91,13 @@ Result<std::vector<std::pair<std::int64_t, std::string>>> every_of(const std::ve
 
 Result<std::vector<std::pair<std::int64_t, std::int64_t>>> windows_of(const std::string& text) {
   std::vector<std::pair<std::int64_t, std::int64_t>> windows;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string part = text.substr(begin, end - begin);
-    LOCUS_TRY(const auto named, numbered("--window", "LAYER:KEYS", part));
-    std::int64_t window = 0;
-    const char* const last = named.second.data() + named.second.size();
-    const auto read = std::from_chars(named.second.data(), last, window);
-    if (read.ec != std::errc() || read.ptr != last) {
+  for (const std::string_view part : split_terminated(text)) {
+    LOCUS_TRY(const auto named, numbered("--window", "LAYER:KEYS", std::string(part)));
+    const auto window = parse_number<std::int64_t>(named.second);
+    if (!window) {
       return usage("--window: expected LAYER:KEYS, found " + shown(part));
     }
-    windows.emplace_back(named.first, window);
-    begin = end + 1;
+    windows.emplace_back(named.first, *window);
   }
   return windows;
 }
@@ -257,26 +250,26 @@ Action declare_train(Arguments& arguments) {
   arguments.text("--window", options->windows,
                  "LAYER:KEYS,…: how many keys a query sees, a pattern of layers that repeats (0: all); 0:64,1:0");
   arguments.repeated("--task-option", options->task_options, "an option of the task");
-  arguments.integer("--layers", train.layers, {1, kMost}, "layers");
-  arguments.integer("--heads", train.heads, {1, kMost}, "query heads");
-  arguments.integer("--kv-heads", train.kv_heads, {0, kMost}, "key heads; 0: as many as query heads");
-  arguments.integer("--width", train.width, {1, kMost}, "channels");
-  arguments.integer("--inner", train.inner, {0, kMost}, "channels of the feed-forward; 0: 8/3 of the width");
-  arguments.integer("--length", train.length, {0, kMost}, "tokens of a training sequence; 0: the task's own");
-  arguments.integer("--batch", train.batch, {1, kMost}, "sequences a step");
-  arguments.integer("--grad-accum", train.gradient_parts, {1, kMost},
+  arguments.integer("--layers", train.layers, {1, kMax}, "layers");
+  arguments.integer("--heads", train.heads, {1, kMax}, "query heads");
+  arguments.integer("--kv-heads", train.kv_heads, {0, kMax}, "key heads; 0: as many as query heads");
+  arguments.integer("--width", train.width, {1, kMax}, "channels");
+  arguments.integer("--inner", train.inner, {0, kMax}, "channels of the feed-forward; 0: 8/3 of the width");
+  arguments.integer("--length", train.length, {0, kMax}, "tokens of a training sequence; 0: the task's own");
+  arguments.integer("--batch", train.batch, {1, kMax}, "sequences a step");
+  arguments.integer("--grad-accum", train.gradient_parts, {1, kMax},
                     "run the batch in this many parts, for less memory");
   arguments.integer("--train-size", train.train_size, {0, training::kMaxTrainSequences},
                     "different sequences to learn from, again and again; 0: new ones in every step");
-  arguments.integer("--steps", train.steps, {1, kMost}, "updates");
+  arguments.integer("--steps", train.steps, {1, kMax}, "updates");
   arguments.number("--lr", train.learning_rate, {kSmallestRate, 1000}, "largest learning rate");
-  arguments.integer("--warmup", train.warmup, {0, kMost}, "steps of linear warm-up");
+  arguments.integer("--warmup", train.warmup, {0, kMax}, "steps of linear warm-up");
   arguments.choice("--decay", options->decay, {"cosine", "linear", "constant"},
                    "of the learning rate, to 0 at the end");
   arguments.number("--weight-decay", train.weight_decay, {0, 1000}, "of matrices");
   arguments.number("--clip", train.clip, {}, "largest norm of the gradient; 0: none");
   arguments.integer("--seed", options->seed, {}, "of weights and batches");
-  arguments.integer("--save-every", train.save_every, {1, kMost}, "steps between saves and validations");
+  arguments.integer("--save-every", train.save_every, {1, kMax}, "steps between saves and validations");
   arguments.choice("--dtype", options->dtype, {"float32", "float16"}, "of the written weights");
   arguments.text("--out", options->out, "folder to write");
   arguments.files("--out", FileUse::kWritten, [&out = options->out] { return written_into(out); });

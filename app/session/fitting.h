@@ -1,4 +1,4 @@
-// What of a session belongs to a figure: what none of its columns has is no part of it.
+// The parts of a session that belong to a figure: what none of its columns has is no part of it.
 #pragma once
 
 #include <vector>

@@ -9,7 +9,7 @@ namespace locus::session {
 
 namespace {
 
-constexpr int kMostCells = 8192;  // along an axis of a figure that keeps every cell
+constexpr int kMaxCells = 8192;  // along an axis of a figure that keeps every cell
 
 bool is_png(const std::filesystem::path& file) {
   std::string ending = file.extension().string();
@@ -28,7 +28,7 @@ views::ViewInput paper_input(const Recipe& recipe, std::vector<views::Column> co
                              const std::filesystem::path& file) {
   const double pixels = paper_width_mm(recipe.paper, columns.size()) / 25.4 * recipe.paper.dpi;
   views::ViewInput input = view_input(recipe.session.state, std::move(columns), view);
-  input.width_px = is_png(file) ? static_cast<int>(std::clamp(pixels, 64.0, 65536.0)) : kMostCells;
+  input.width_px = is_png(file) ? static_cast<int>(std::clamp(pixels, 64.0, 65536.0)) : kMaxCells;
   input.height_px = input.width_px;
   return input;
 }

@@ -1,8 +1,8 @@
 #include "app/session/pins.h"
 
-#include <algorithm>
 #include <optional>
-#include <sstream>
+
+#include "core/base/lists.h"
 
 namespace locus::session {
 
@@ -33,17 +33,18 @@ std::int64_t follow_number(std::int64_t n, const Footing& before, const Footing&
 
 // "4 9 17" as the present tokens count.
 std::string follow_numbers(const std::string& typed, const Footing& before, const Footing& now) {
-  std::string spaced = typed;
-  std::replace(spaced.begin(), spaced.end(), ',', ' ');
-  std::istringstream numbers(spaced);
+  const auto numbers = parse_numbers<std::int64_t>(split_words(typed, " ,"));
+  if (!numbers) {
+    return typed;  // the view says so
+  }
   std::string text;
-  for (std::int64_t n = 0; numbers >> n;) {
+  for (const std::int64_t n : *numbers) {
     const std::int64_t index = follow_number(n, before, now);
     if (index != views::kNone) {
       text += (text.empty() ? "" : " ") + std::to_string(index);
     }
   }
-  return numbers.eof() ? text : typed;  // else no numbers, which the view says
+  return text;
 }
 
 void settle(views::Token& token, const std::vector<models::TokenInfo>& tokens, const std::string& text) {
@@ -92,7 +93,7 @@ void follow(ViewState& state, const Footing& before, const Footing& now) {
   }
 }
 
-void settle_tokens(ViewState& state, const models::Trace& first) {
+void settle_tokens(views::ViewParameters& state, const models::Trace& first) {
   settle(state.query, first.tokens(), first.text());
   settle(state.key, first.key_tokens(), first.key_text());
 }

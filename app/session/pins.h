@@ -27,6 +27,6 @@ void follow(ViewState& state, const Footing& before, const Footing& now);
 
 // Gives a chosen token the index that the first column has for its text, and one of an index alone its text, where
 // there is one. Indices that do not exist stay as they are.
-void settle_tokens(ViewState& state, const models::Trace& first);
+void settle_tokens(views::ViewParameters& state, const models::Trace& first);
 
 }  // namespace locus::session

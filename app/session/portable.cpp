@@ -86,7 +86,7 @@ fs::path find_weights(const std::string& sha256, const fs::path& folder) {
     for (fs::directory_iterator entry(parent, code), end; !code && entry != end; entry.increment(code)) {
       std::error_code failure;
       const fs::path weights = entry->is_directory(failure) ? weights_of(entry->path()) : fs::path();
-      if (weights.empty() || fs::file_size(weights, failure) > kMostHashedBytes || failure) {
+      if (weights.empty() || fs::file_size(weights, failure) > kMaxHashedBytes || failure) {
         continue;
       }
       const auto digest = sha256_of_file(weights.string());

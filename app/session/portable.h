@@ -12,7 +12,7 @@
 namespace locus::session {
 
 // Larger files of weights are not hashed.
-inline constexpr std::uintmax_t kMostHashedBytes = std::uintmax_t{1} << 30;
+inline constexpr std::uintmax_t kMaxHashedBytes = std::uintmax_t{1} << 30;
 
 // What a file at `path` is called in a file of `folder`: relative to it, with slashes; the whole path where there is no
 // way from one to the other.

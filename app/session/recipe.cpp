@@ -4,11 +4,11 @@
 #include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 
 #include "app/session/portable.h"
 #include "app/session/state_json.h"
+#include "core/base/lists.h"
 #include "core/base/sha256.h"
 #include "core/base/shown.h"
 #include "models/json/json.h"
@@ -52,8 +52,7 @@ std::string parts_left_out(const PaperState& paper) {
 }
 
 Status leave_out(const std::string& words, PaperState& paper) {
-  std::stringstream list(words);
-  for (std::string word; std::getline(list, word, ',');) {
+  for (const std::string_view word : split_terminated(words)) {
     const auto part = std::find_if(kParts.begin(), kParts.end(), [&](const auto& each) { return each.first == word; });
     if (part == kParts.end()) {
       return usage("expected titles, labels or legend, or several with commas between them, found " + shown(word));
@@ -166,7 +165,7 @@ Result<std::string> checkpoint_digest(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     std::error_code failure;
     bytes += std::filesystem::file_size(file, failure);
-    if (failure || bytes > kMostHashedBytes) {
+    if (failure || bytes > kMaxHashedBytes) {
       return std::string();
     }
   }

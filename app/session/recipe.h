@@ -42,7 +42,7 @@ std::string to_json(const Recipe& recipe);
 // checkpoint that is found nowhere is no error here.
 Result<Recipe> parse_recipe(const std::string& text, const std::string& file);
 
-// SHA-256 of a checkpoint: of its one file, or of the list of its files' digests, a line each. Empty when they are
+// SHA-256 of a checkpoint: of its one file, or of the list of its files' digests, one line each. Empty when they are
 // larger than a gigabyte together.
 Result<std::string> checkpoint_digest(const std::vector<std::string>& files);
 

@@ -34,25 +34,13 @@ struct CheckpointEntry {
 };
 
 // What the canvas shows, apart from the runs themselves.
-struct ViewState {
+struct ViewState : views::ViewParameters {
   std::string view = "attention";
-  std::int64_t layer = 0;
-  std::int64_t head = 0;
-  std::vector<views::HeadRef> partners;  // heads of columns; see views::ViewInput
   // As typed, or in an older file: the heads that columns have of their own, by their place, layer kNone for those that
   // follow. hand_out_heads() gives them to the columns' checkpoints.
   std::vector<views::HeadRef> unlinked;
-  views::Token query;
-  views::Token key;
   models::Side side = models::Side::kDecoder;  // of encoder–decoders
-  models::Quantity quantity = models::Quantity::kWeight;
-  Reduction reduction = Reduction::kMax;
-  bool difference = false;
-  std::int64_t reference = views::kNone;
-  bool ignore_first = false;
-  views::ScaleOptions scale;
-  std::optional<views::Camera> camera;
-  std::map<std::string, Settings> options;  // view name → its controls
+  std::map<std::string, Settings> options;     // view name → its controls
 
   friend bool operator==(const ViewState&, const ViewState&) = default;
 };

@@ -11,7 +11,7 @@ namespace locus::session {
 namespace {
 
 constexpr const char* kShared = "band";
-// Of which one alone is on: a picture a head, or one of them all.
+// Pairs of options of which one alone is on: a picture per head, or one of them all.
 constexpr std::array<std::pair<const char*, const char*>, 1> kEither{{{"all-heads", "rollout"}}};
 
 // The other of two, where the view has it.

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "app/views/view.h"
+#include "core/base/controls.h"
 #include "core/base/shown.h"
 #include "renderers/figure/colormap.h"
 
@@ -13,24 +14,10 @@ namespace {
 
 using Place = StateField::Place;
 using figure::Transfer;
-using models::Quantity;
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 constexpr double kLargestByte = 1e15;
 constexpr double kLargest = 1e30;  // of what a float holds with room to spare
-
-Parameter toggle(const char* name, const char* label, const char* help, bool fallback = false) {
-  return {Parameter::Kind::kToggle, name, label, help, fallback, 0, 1, {}};
-}
-
-Parameter whole(const char* name, const char* label, const char* help, std::int64_t fallback, double low, double high) {
-  return {Parameter::Kind::kWhole, name, label, help, fallback, low, high, {}};
-}
-
-// The first choice is the fallback.
-Parameter choice(const char* name, const char* label, const char* help, const std::vector<std::string>& choices) {
-  return {Parameter::Kind::kChoice, name, label, help, choices.front(), 0, 1, choices};
-}
 
 Parameter index(const char* name, const char* label, const char* help,
                 std::vector<std::pair<std::string, std::int64_t>> words, double low = 0) {
@@ -39,20 +26,21 @@ Parameter index(const char* name, const char* label, const char* help,
   return parameter;
 }
 
-Parameter number(const char* name, const char* label, const char* help, SettingValue fallback, double low,
-                 double high) {
-  return {Parameter::Kind::kNumber, name, label, help, std::move(fallback), low, high, {}};
-}
-
-Parameter numbers(const char* name, const char* label, const char* help, double low) {
-  return {Parameter::Kind::kList, name, label, help, std::vector<double>(), low, kEndless, {}};
-}
-
 Parameter typed_toggle(const char* name, const char* label, const char* help, bool fallback, const char* off,
                        const char* on) {
   Parameter parameter = toggle(name, label, help, fallback);
   parameter.choices = {off, on};
   return parameter;
+}
+
+// The values of an enumeration with their names.
+template <class Values, class Enum = typename Values::value_type>
+std::vector<std::pair<std::string, Enum>> named(const Values& values) {
+  std::vector<std::pair<std::string, Enum>> list;
+  for (const Enum value : values) {
+    list.emplace_back(to_text(value), value);
+  }
+  return list;
 }
 
 // A choice between the values of an enumeration.
@@ -230,21 +218,11 @@ StateFields make_fields() {
           "--head", [](auto& s) -> auto& { return s.head; }, kBar),
       enumerated<Quantity>(
           "quantity", "Quantity", "What a cell shows: the weight, or a part of the logit it comes from", "--quantity",
-          {{"weight", Quantity::kWeight},
-           {"logit", Quantity::kLogit},
-           {"content", Quantity::kContent},
-           {"contribution", Quantity::kContribution},
-           {"gate", Quantity::kGate},
-           {"position", Quantity::kPosition},
-           {"c2p", Quantity::kC2p},
-           {"p2c", Quantity::kP2c}},
-          [](auto& s) -> auto& { return s.quantity; }, kBar),
+          named(kQuantities), [](auto& s) -> auto& { return s.quantity; }, kBar),
       enumerated<models::Side>(
           "side", "Side",
           "Of an encoder-decoder: the maps of its decoder, of its encoder, or of the decoder over the encoder",
-          "--side",
-          {{"decoder", models::Side::kDecoder}, {"encoder", models::Side::kEncoder}, {"cross", models::Side::kCross}},
-          [](auto& s) -> auto& { return s.side; }, kBar),
+          "--side", named(models::kSides), [](auto& s) -> auto& { return s.side; }, kBar),
       state_field(
           toggle("difference", "Difference",
                  "What differs from the reference: of two columns one more panel, of more in place of their maps"),

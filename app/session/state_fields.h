@@ -1,6 +1,7 @@
 // The fields of a ViewState, each one line of one list: its name in files, its flag, its widget, what it may be and
-// what it means. To add one: a member of ViewState and a line in state_fields.cpp. Sessions and recipes, the flags and
-// the help of `locus figure`, the docks of the window and its help are loops over this list; undo keeps whole states.
+// what it means. To add one: a member of ViewParameters (of ViewState where no view sees it) and a line in
+// state_fields.cpp. Sessions and recipes, the flags and the help of `locus figure`, the docks of the window and its
+// help are loops over this list; undo keeps whole states.
 #pragma once
 
 #include <functional>

@@ -86,7 +86,7 @@ class Canvas : public QVulkanWindow {
   // Draws `frames` more frames: ImGui needs two to settle after an event.
   void request_frames(int frames = 3);
   bool take_frame_request();
-  // One cell a device pixel, around the middle.
+  // One cell per device pixel, around the middle.
   void zoom_to_cells();
   // A frame around it, while it has the keyboard's focus.
   void show_focus(bool shown);

@@ -6,20 +6,20 @@ namespace locus::views {
 
 namespace {
 
-constexpr std::size_t kMostEntries = 1024;  // small results weigh little, but there may be many
+constexpr std::size_t kMaxEntries = 1024;  // small results weigh little, but there may be many
 
 }  // namespace
 
-std::list<FieldCache::Entry>::iterator FieldCache::entry_of(const Traces& traces, const std::string& key,
+std::list<FieldCache::Entry>::iterator FieldCache::entry_of(const Traces& traces, const MeasureKey& key,
                                                             std::type_index type) {
   return std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.key == key && entry.type == type &&
+    return entry.type == type && entry.key == key &&
            std::equal(entry.traces.begin(), entry.traces.end(), traces.begin(), traces.end(),
-                      [](const auto& kept, const auto& asked) { return kept.lock() == asked; });
+                      [](const auto& kept, const auto& wanted) { return kept.lock() == wanted; });
   });
 }
 
-std::shared_ptr<const void> FieldCache::find(const Traces& traces, const std::string& key, std::type_index type) {
+std::shared_ptr<const void> FieldCache::find(const Traces& traces, const MeasureKey& key, std::type_index type) {
   const std::lock_guard lock(mutex_);
   const auto entry = entry_of(traces, key, type);
   if (entry == entries_.end()) {
@@ -29,7 +29,7 @@ std::shared_ptr<const void> FieldCache::find(const Traces& traces, const std::st
   return entries_.front().result;
 }
 
-void FieldCache::keep(const Traces& traces, const std::string& key, std::type_index type,
+void FieldCache::keep(const Traces& traces, const MeasureKey& key, std::type_index type,
                       std::shared_ptr<const void> result, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (const auto before = entry_of(traces, key, type); before != entries_.end()) {
@@ -52,7 +52,7 @@ void FieldCache::trim() {
       ++entry;
     }
   }
-  while ((bytes_ > limit_bytes_ || entries_.size() > kMostEntries) && entries_.size() > 1) {
+  while ((bytes_ > limit_bytes_ || entries_.size() > kMaxEntries) && entries_.size() > 1) {
     bytes_ -= entries_.back().bytes;
     entries_.pop_back();
   }

@@ -7,12 +7,12 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <type_traits>
 #include <typeindex>
 #include <utility>
 #include <vector>
 
+#include "app/views/measure_key.h"
 #include "core/base/field.h"
 #include "core/base/result.h"
 #include "models/api/model.h"
@@ -47,30 +47,30 @@ class FieldCache {
  public:
   explicit FieldCache(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
-  // The result made from `traces` under `key`, which names every other input; made by `make` when it is not there.
+  // The result made from `traces` under `key`; made by `make` when it is not there.
   // Errors are not kept.
   template <class T>
-  Result<std::shared_ptr<const T>> get(const Traces& traces, const std::string& key,
+  Result<std::shared_ptr<const T>> get(const Traces& traces, const MeasureKey& key,
                                        const std::function<Result<T>()>& make);
   // The same, or null when it is not there: for threads that must not compute.
   template <class T>
-  std::shared_ptr<const T> peek(const Traces& traces, const std::string& key);
+  std::shared_ptr<const T> peek(const Traces& traces, const MeasureKey& key);
   // Keeps a result, in place of the one that was there.
   template <class T>
-  std::shared_ptr<const T> put(const Traces& traces, const std::string& key, T made);
+  std::shared_ptr<const T> put(const Traces& traces, const MeasureKey& key, T made);
   std::size_t size_bytes() const;
 
  private:
   struct Entry {
     std::vector<std::weak_ptr<const models::Trace>> traces;  // do not keep a run alive; an expired one never matches
-    std::string key;
+    MeasureKey key;
     std::type_index type;
     std::shared_ptr<const void> result;
     std::size_t bytes = 0;
   };
-  std::list<Entry>::iterator entry_of(const Traces& traces, const std::string& key, std::type_index type);
-  std::shared_ptr<const void> find(const Traces& traces, const std::string& key, std::type_index type);
-  void keep(const Traces& traces, const std::string& key, std::type_index type, std::shared_ptr<const void> result,
+  std::list<Entry>::iterator entry_of(const Traces& traces, const MeasureKey& key, std::type_index type);
+  std::shared_ptr<const void> find(const Traces& traces, const MeasureKey& key, std::type_index type);
+  void keep(const Traces& traces, const MeasureKey& key, std::type_index type, std::shared_ptr<const void> result,
             std::size_t bytes);
   void trim();  // this and entry_of() with mutex_ held
 
@@ -81,12 +81,12 @@ class FieldCache {
 };
 
 template <class T>
-std::shared_ptr<const T> FieldCache::peek(const Traces& traces, const std::string& key) {
+std::shared_ptr<const T> FieldCache::peek(const Traces& traces, const MeasureKey& key) {
   return std::static_pointer_cast<const T>(find(traces, key, typeid(T)));
 }
 
 template <class T>
-Result<std::shared_ptr<const T>> FieldCache::get(const Traces& traces, const std::string& key,
+Result<std::shared_ptr<const T>> FieldCache::get(const Traces& traces, const MeasureKey& key,
                                                  const std::function<Result<T>()>& make) {
   if (auto found = peek<T>(traces, key)) {
     return found;
@@ -96,7 +96,7 @@ Result<std::shared_ptr<const T>> FieldCache::get(const Traces& traces, const std
 }
 
 template <class T>
-std::shared_ptr<const T> FieldCache::put(const Traces& traces, const std::string& key, T made) {
+std::shared_ptr<const T> FieldCache::put(const Traces& traces, const MeasureKey& key, T made) {
   auto result = std::make_shared<const T>(std::move(made));
   keep(traces, key, typeid(T), result, cached_bytes(*result));
   return result;

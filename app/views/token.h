@@ -14,7 +14,7 @@ namespace locus::views {
 
 constexpr std::int64_t kNone = -1;  // as a query or key: none chosen
 
-// What of a text a token stands for.
+// The part of a text that a token stands for.
 struct TokenText {
   Range bytes;           // empty: a special token, which stands before this byte
   std::int64_t nth = 0;  // of several tokens of the same bytes, from 0

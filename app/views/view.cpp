@@ -78,6 +78,14 @@ std::optional<Selection> View::step(const ViewInput& /*input*/, std::int64_t /*b
   return std::nullopt;
 }
 
+Token View::tinting_query(const ViewInput& /*input*/) const {
+  return kNone;
+}
+
+std::string View::edit_of_cell(const ViewInput& /*input*/, std::int64_t /*layer*/, std::int64_t /*head*/) const {
+  return {};
+}
+
 bool has_own_head(const ViewInput& input, std::size_t column) {
   return column < input.columns.size() && input.columns[column].own.has_value();
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "app/views/field_cache.h"
+#include "app/views/parameters.h"
 #include "app/views/token.h"
 #include "core/base/parameter.h"
 #include "core/base/progress.h"
@@ -29,13 +30,6 @@ namespace locus::views {
 
 // ---- what is looked at
 
-struct HeadRef {
-  std::int64_t layer = 0;
-  std::int64_t head = 0;
-
-  friend bool operator==(const HeadRef&, const HeadRef&) = default;
-};
-
 // One run that is compared with the others, side by side.
 struct Column {
   std::string name;                            // above its panels; names of one input differ
@@ -45,52 +39,11 @@ struct Column {
   std::optional<HeadRef> own{};
 };
 
-// How values become colours. What is left empty, the view chooses for its quantity and its data.
-struct ScaleOptions {
-  std::string colormap;       // empty: viridis, and a zero-centred one for signed values
-  std::optional<float> low;   // empty: from the data
-  std::optional<float> high;  // empty: from the data
-  double percentile = 100;    // a range from the data covers this central share of the values, (0, 100]
-  bool shared = true;         // one range for all columns
-  figure::Transfer transfer = figure::Transfer::kLinear;
-  float gamma = 0.5F;  // for Transfer::kGamma
-  std::uint32_t mask_color = 0xD0D0D0FF;
-
-  friend bool operator==(const ScaleOptions&, const ScaleOptions&) = default;
-};
-
-// The visible part of the axes, in the view's own units; empty: everything.
-struct Camera {
-  figure::Interval x;
-  figure::Interval y;
-
-  friend bool operator==(const Camera&, const Camera&) = default;
-};
-
-constexpr std::int64_t kMean = models::kMeanHead;  // as a head: the mean over all heads
-constexpr std::int64_t kAll = -2;                  // as a layer or head of data(): every one
-
-struct ViewInput {
+struct ViewInput : ViewParameters {
   std::vector<Column> columns;  // at least one
-  // With two columns one more panel, the other minus the reference; with more every column but the reference shows its
-  // difference from it instead of its map.
-  bool difference = false;
-  std::int64_t reference = kNone;  // a column; kNone: the last
-  std::int64_t layer = 0;
-  std::int64_t head = 0;  // or kMean
-  // Heads that belong together though their numbers differ, one a column. They hold while the first is the layer and
-  // head above.
-  std::vector<HeadRef> partners;
-  Token query;
-  Token key;
-  models::Quantity quantity = models::Quantity::kWeight;
-  Reduction reduction = Reduction::kMax;
   // Maps too large to reduce at once come from sampled cells and become exact in steps of about so many milliseconds,
   // 0 the sample alone; they say how far they are. Empty: every map is exact.
   std::optional<double> step_ms;
-  bool ignore_first = false;  // the range of colours leaves out key 0, where attention often sinks
-  ScaleOptions scale;
-  std::optional<Camera> camera;
   Settings options;     // the view's own controls
   int width_px = 1024;  // of the whole figure: how many cells can be told apart
   int height_px = 768;
@@ -119,10 +72,8 @@ struct ViewInfo {
   std::string name;   // "pe-dot-product", on the command line and in sessions
   std::string title;  // "Position dot product"
   Group group = Group::kLook;
-  std::string caption;   // one line, for who has never seen it and knows no term of the field but "head"
-  std::string shows;     // one or two sentences
-  std::string look_for;  // what to look for, for a reader who has not seen one before
-  std::string paper;     // "TAPE Fig. 7a and 8"; empty: none
+  std::string caption;  // one line, for who has never seen it and knows no term of the field but "head"
+  std::string shows;    // one or two sentences; the rest is in its page of the manual
   bool uses_layer = false;
   bool uses_head = false;
   bool uses_query = false;
@@ -138,7 +89,7 @@ struct ViewInfo {
 
 // ---- what a view gives
 
-// Numbers for NPY (shape) and CSV (one column a name), at full resolution, whatever the figure shows.
+// Numbers for NPY (shape) and CSV (one column per name), at full resolution, whatever the figure shows.
 struct Data {
   std::vector<std::int64_t> shape;
   std::vector<float> values;          // row-major
@@ -191,9 +142,9 @@ class View {
   virtual Status available(const Column& column) const;
   // Errors: kUsage for a parameter out of range or an unknown option, what the traces report, kCancelled.
   virtual Result<figure::Figure> figure(const ViewInput& input) const = 0;
-  // Of the first column; of the difference when `difference` is set. Errors as figure().
+  // The numbers of the first column, or of the difference when `difference` is set. Errors as figure().
   virtual Result<Data> data(const ViewInput& input) const = 0;
-  // data() in parts, one a map where there is one a head; in one otherwise. The errors of a part come with it.
+  // data() in parts, one per map where there is one per head; in one otherwise. The errors of a part come with it.
   virtual Result<DataParts> data_parts(const ViewInput& input) const;
   virtual Selection pick(const ViewInput& input, const Hit& hit) const;
   // What pulling the pointer from one place to another chooses, in views that are not zoomed: by default nothing.
@@ -205,6 +156,12 @@ class View {
   // In views that are lists of heads: the head `by` rows below the input's, with the option that brings it into view;
   // empty where there is none, and in other views.
   virtual std::optional<Selection> step(const ViewInput& input, std::int64_t by) const;
+  // In views that tint tokens or patches by the attention of one query: that query, whose keys pick() gives as queries;
+  // none in other views.
+  virtual Token tinting_query(const ViewInput& input) const;
+  // In views whose cells are runs with an edit each: "head 3.1 zero", in models/edits' short form; empty for no single
+  // head, and in other views.
+  virtual std::string edit_of_cell(const ViewInput& input, std::int64_t layer, std::int64_t head) const;
 };
 
 // The layer and head that a column shows: its own, its partner, or the input's.

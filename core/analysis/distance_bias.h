@@ -35,6 +35,8 @@ struct DistanceBiasOptions {
   std::int64_t skip_keys = 0;  // leave out the first keys of every text (attention sinks)
   std::uint64_t seed = 1;
   std::int64_t resamples = 1000;  // of the bootstrap
+
+  friend bool operator==(const DistanceBiasOptions&, const DistanceBiasOptions&) = default;
 };
 
 struct DistanceBias {

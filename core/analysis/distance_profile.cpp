@@ -44,8 +44,7 @@ Status check(const attention::ScoreField& field, const DistanceProfileOptions& o
                      std::to_string(options.head));
   }
   if (mean && options.quantity != attention::Quantity::kWeight) {
-    return unsupported("the mean over heads is defined for weights only, not for the " +
-                       attention::describe(options.quantity));
+    return unsupported("the mean over heads is defined for weights only, not for the " + describe(options.quantity));
   }
   if (options.bins < 1 || options.low < 0 || options.high > 1 || options.low > options.high || options.skip_keys < 0) {
     return bad_input("distance profile: expected bins ≥ 1, 0 ≤ low ≤ high ≤ 1 and skip_keys ≥ 0");

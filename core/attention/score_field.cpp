@@ -56,28 +56,6 @@ Field empty_band(const Region& region, std::int64_t rows, std::int64_t columns, 
   return field;
 }
 
-std::string describe(Quantity quantity) {
-  switch (quantity) {
-    case Quantity::kWeight:
-      return "attention weight";
-    case Quantity::kLogit:
-      return "logit";
-    case Quantity::kContent:
-      return "content logit";
-    case Quantity::kContribution:
-      return "position contribution";
-    case Quantity::kGate:
-      return "gate";
-    case Quantity::kPosition:
-      return "position";
-    case Quantity::kC2p:
-      return "content-to-position part";
-    case Quantity::kP2c:
-      return "position-to-content part";
-  }
-  return {};
-}
-
 ScoreField::ScoreField(std::shared_ptr<const ScoreSource> source, Mask mask) : source_(std::move(source)), mask_(mask) {
   if (const auto* computed = source_->computed()) {
     fused_ = computed->fused(mask);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 
@@ -49,21 +50,6 @@ std::optional<bool> parse_toggle(const Parameter& parameter, const std::string& 
   return parameter.choices.empty() && (on || text == "0" || text == "off") ? std::optional(on) : std::nullopt;
 }
 
-// "0,64", "0 64", "0:64".
-std::optional<std::vector<double>> parse_list(const std::string& text) {
-  std::vector<double> numbers;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find_first_of(",: ", begin), text.size());
-    const auto number = parse_number<double>(std::string_view(text).substr(begin, end - begin));
-    if (!number) {
-      return std::nullopt;
-    }
-    numbers.push_back(*number);
-    begin = end + 1;
-  }
-  return numbers;
-}
-
 std::optional<SettingValue> parse_kind(const Parameter& parameter, const std::string& text) {
   const auto value = [](const auto& parsed) { return parsed ? std::optional<SettingValue>(*parsed) : std::nullopt; };
   switch (parameter.kind) {
@@ -81,7 +67,7 @@ std::optional<SettingValue> parse_kind(const Parameter& parameter, const std::st
     case Kind::kNumber:
       return value(parse_number<double>(text));
     case Kind::kList:
-      return value(parse_list(text));
+      return value(parse_numbers<double>(split(text, ",: ")));
     case Kind::kChoice:
     case Kind::kText:
       break;

@@ -4,6 +4,7 @@
 // Letters: T tokens, H query heads, L layers, C channels, V vocabulary.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -11,10 +12,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/field.h"
 #include "core/base/progress.h"
+#include "core/base/quantity.h"
 #include "core/base/range.h"
 #include "core/base/reduction.h"
 #include "core/base/result.h"
@@ -22,6 +25,11 @@
 #include "models/api/edits.h"
 
 namespace locus::models {
+
+using locus::kMeanHead;
+using locus::parse_quantity;
+using locus::Quantity;
+using locus::to_text;
 
 // ---- a checkpoint
 // -------------------------------------------------------------------------------------------------------------
@@ -127,10 +135,14 @@ struct Input {
 
 class Trace;
 
+// The tensors that a trace keeps where it is told to.
+inline constexpr std::array<std::string_view, 11> kKeepNames{"logits",    "hidden",         "attention", "q",
+                                                             "k",         "q_content",      "k_content", "gates",
+                                                             "positions", "position_state", "experts"};
+
 struct RunOptions {
-  // What to keep beside tokens and queries/keys: logits hidden attention q k q_content k_content gates positions
-  // position_state experts, or "all". q and k are always kept for the views; `attention` and others T×T only for
-  // writing a trace.
+  // What to keep beside tokens and queries/keys: some of kKeepNames, or "all". q and k are always kept for the views;
+  // `attention` and others T×T only for writing a trace.
   std::set<std::string> keep{"logits"};
   bool all_logits = false;  // (T, V) instead of the last row only (implied when keep is written to a file)
   // Keep the values too, so that a later run may continue this one.
@@ -191,18 +203,14 @@ struct Prediction {
   float probability = 0;
 };
 
-enum class Quantity { kWeight, kLogit, kContent, kContribution, kGate, kPosition, kC2p, kP2c };
-
-// "weight", "logit", … and back. Errors: kUsage for an unknown name, with the known ones.
-std::string to_text(Quantity quantity);
-Result<Quantity> parse_quantity(const std::string& name);
-
 // The patch grid of an image input; rows == 0 for text.
 struct ImageGrid {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t cls = 0;        // leading class tokens
   std::int64_t registers = 0;  // leading register tokens after them
+
+  friend bool operator==(const ImageGrid&, const ImageGrid&) = default;
 };
 
 // The image as the model saw it: resized and cropped, before normalisation. Empty for text, and for traces of images
@@ -213,19 +221,20 @@ struct Picture {
   std::shared_ptr<const std::vector<std::uint8_t>> rgba;  // 8 bits per channel, row-major; null when empty
 };
 
-constexpr std::int64_t kMeanHead = -1;
-
 struct MapRequest {
   std::int64_t layer = 0;
   std::int64_t head = 0;  // or kMeanHead: the mean over all heads (weights only)
   Quantity quantity = Quantity::kWeight;
   Range rows;     // queries; empty: all
   Range columns;  // keys; empty: all
+
+  friend bool operator==(const MapRequest&, const MapRequest&) = default;
 };
 
 // The three kinds of maps of an encoder–decoder: of the decoder's tokens among themselves, of the encoder's, and of the
 // decoder's (queries) over the encoder's (keys).
 enum class Side { kDecoder, kEncoder, kCross };
+inline constexpr std::array kSides{Side::kDecoder, Side::kEncoder, Side::kCross};
 
 // "decoder", "encoder", "cross".
 std::string to_text(Side side);
@@ -234,6 +243,8 @@ std::string to_text(Side side);
 struct Similarity {
   bool cosine = false;  // divided by their lengths
   Range centred;        // the mean state of these positions is subtracted first; empty: none is
+
+  friend bool operator==(const Similarity&, const Similarity&) = default;
 };
 
 // An immutable record of one run. Scores are computed on request from the kept queries and keys, never stored as T×T
@@ -390,8 +401,6 @@ struct EncodingInfo {
   std::string title;
   std::string paper;
   std::string equation;
-  std::string content;
-  std::string look_for;
   struct Item {
     std::string name;
     std::string shape;  // options: the default

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/edits/edit_value.h"
@@ -46,24 +47,18 @@ json index_of(std::string_view word) {
 }
 
 json range_of(std::string_view word) {
-  const std::size_t colon = word.find(':');
-  if (colon == std::string_view::npos) {
-    return word;
-  }
-  const auto begin = parse_number<std::int64_t>(word.substr(0, colon));
-  const auto end = parse_number<std::int64_t>(word.substr(colon + 1));
-  return begin && end ? json{*begin, *end} : json(word);
+  const auto range = parse_range(word);
+  return range ? json{range->begin, range->end} : json(word);
 }
 
 json places_of(std::string_view word) {
-  if (word.find(',') == std::string_view::npos) {
+  const std::vector<std::string_view> parts = split(word);
+  if (parts.size() == 1) {
     return index_of(word);
   }
   json list = json::array();
-  for (std::size_t begin = 0; begin <= word.size();) {
-    const std::size_t end = std::min(word.find(',', begin), word.size());
-    list.push_back(index_of(word.substr(begin, end - begin)));
-    begin = end + 1;
+  for (const std::string_view part : parts) {
+    list.push_back(index_of(part));
   }
   return list;
 }

@@ -30,8 +30,6 @@ EncodingInfo info_of(const position::Description& description) {
   info.title = description.title;
   info.paper = description.paper;
   info.equation = description.equation;
-  info.content = description.content;
-  info.look_for = description.look_for;
   for (const position::ParameterDescription& parameter : description.parameters) {
     info.parameters.push_back({parameter.name, parameter.shape, parameter.meaning});
   }

@@ -1,14 +1,12 @@
 #include "models/trace/recorded_trace.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
 #include <string_view>
 
 #include "core/base/guarded.h"
-#include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 
@@ -16,26 +14,8 @@ namespace locus::models {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Quantity>, 8> kQuantities{{
-    {"weight", Quantity::kWeight},
-    {"logit", Quantity::kLogit},
-    {"content", Quantity::kContent},
-    {"contribution", Quantity::kContribution},
-    {"gate", Quantity::kGate},
-    {"position", Quantity::kPosition},
-    {"c2p", Quantity::kC2p},
-    {"p2c", Quantity::kP2c},
-}};
-
-// The facade's enums and core's have the same order; the facade must not include ATen.
-attention::Quantity core_quantity(Quantity quantity) {
-  return static_cast<attention::Quantity>(static_cast<int>(quantity));
-}
-static_assert(static_cast<int>(Quantity::kP2c) == static_cast<int>(attention::Quantity::kP2c));
-static_assert(kMeanHead == attention::kMeanHead);
-
 attention::Region region_of(const MapRequest& request) {
-  return {core_quantity(request.quantity), request.head, request.rows, request.columns};
+  return {request.quantity, request.head, request.rows, request.columns};
 }
 
 // Bytes of the tensors, each storage counted once.
@@ -63,20 +43,6 @@ Field field_of(const at::Tensor& values, Range rows, Range columns) {
 }
 
 }  // namespace
-
-std::string to_text(Quantity quantity) {
-  return std::string(kQuantities[static_cast<std::size_t>(quantity)].first);
-}
-
-Result<Quantity> parse_quantity(const std::string& name) {
-  for (const auto& [text, quantity] : kQuantities) {
-    if (text == name) {
-      return quantity;
-    }
-  }
-  const std::string known = listed(kQuantities, [](const auto& each) { return each.first; });
-  return usage("unknown quantity " + shown(name) + "; known: " + known);
-}
 
 std::string to_text(Side side) {
   return side == Side::kEncoder ? "encoder" : side == Side::kCross ? "cross" : "decoder";

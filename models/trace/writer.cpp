@@ -1,9 +1,7 @@
 #include <algorithm>
-#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <string_view>
 
 #include "core/base/listed.h"
 #include "core/base/shown.h"
@@ -17,9 +15,6 @@ namespace locus::models {
 
 namespace {
 
-constexpr std::array<std::string_view, 11> kKeepNames{"logits",    "hidden",         "attention", "q",
-                                                      "k",         "q_content",      "k_content", "gates",
-                                                      "positions", "position_state", "experts"};
 // Maps are made whole before they are written; more than this is a mistake.
 constexpr std::int64_t kMaxBytes = std::int64_t{16} << 30;
 

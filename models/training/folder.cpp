@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/atomic_file.h"
+#include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/checkpoint/tensor_source.h"
@@ -109,11 +110,8 @@ std::string curve_csv(const std::vector<CurvePoint>& curve) {
 
 // A row of loss.csv; empty where one of the first three cells is no number.
 std::optional<CurvePoint> curve_point(const std::string& line) {
-  std::istringstream row(line);
-  std::vector<std::string> cells(4);
-  for (std::string& cell : cells) {
-    std::getline(row, cell, ',');
-  }
+  std::vector<std::string_view> cells = split(line);
+  cells.resize(4);
   const auto step = parse_number<std::int64_t>(cells[0]);
   const auto loss = parse_number<double>(cells[1]);
   const auto rate = parse_number<double>(cells[2]);

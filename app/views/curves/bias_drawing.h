@@ -17,7 +17,7 @@ struct BiasBins {
   std::vector<double> counts;
 };
 
-// One a column: over the range of all of them, or each over its `own`.
+// One per column: over the range of all of them, or each over its `own`.
 std::vector<BiasBins> bias_histograms(const std::vector<BiasPointer>& list, std::int64_t count, bool own);
 
 // "μ 4.12 [4.05, 4.20], σ 0.853, μ/σ 4.83, P(>0) 1.00"
@@ -26,7 +26,7 @@ std::string bias_line(const analysis::DistanceBias& bias);
 // μ as a tick and μ ± σ as a line for every head, "0.0", "0.1", … "3.3"; a list of all heads a column, layer by layer.
 figure::Panel bias_strip(const ViewInput& input, const std::vector<std::vector<BiasPointer>>& columns);
 
-// A row a head: layer, head, and μ and σ of every column.
+// One row per head: layer, head, and μ and σ of every column.
 Data bias_table(const ViewInput& input, const std::vector<std::vector<BiasPointer>>& columns);
 
 }  // namespace locus::views

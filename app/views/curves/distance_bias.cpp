@@ -9,8 +9,8 @@
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
 #include "app/views/measured/text_folder.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 
 namespace locus::analysis {
 
@@ -29,25 +29,27 @@ using Bias = analysis::DistanceBias;
 
 constexpr std::int64_t kPairsOfEveryHead = 500;  // at most, of each, in the figure
 
-// Of one head.
-struct DistanceBiasAsk {
+// The bias of one head.
+struct DistanceBiasKey {
   std::int64_t layer = 0;
   analysis::DistanceBiasOptions options;
   std::string folder;  // of texts; empty: the input
+
+  friend bool operator==(const DistanceBiasKey&, const DistanceBiasKey&) = default;
 };
 
-class DistanceBias final : public MeasuredView<DistanceBiasAsk, Bias> {
+class DistanceBias final : public MeasuredView<DistanceBiasKey, Bias> {
  public:
   const ViewInfo& info() const override { return info_; }
 
  protected:
-  Result<DistanceBiasAsk> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Bias> measure(const DistanceBiasAsk& ask, const Work& work) const override;
+  Result<DistanceBiasKey> measure_key(const ViewInput& input, std::size_t column) const override;
+  Result<Bias> measure(const DistanceBiasKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& list) const override;
   Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
  private:
-  // Of every head of every column, layer by layer, of at most so many pairs each.
+  // The bias of every head of every column, layer by layer, over at most so many pairs each.
   Result<std::vector<Numbers>> every_head(const ViewInput& input, std::int64_t most = INT64_MAX) const;
 
   ViewInfo info_{
@@ -58,13 +60,6 @@ class DistanceBias final : public MeasuredView<DistanceBiasAsk, Bias> {
       .shows =
           "Δscore = s(λ) − s(Λ): the logit of a near pair of tokens minus that of a far one, over sampled pairs. "
           "Its mean μ, spread σ, μ/σ and the share above 0 tell how much a head prefers the near by itself.",
-      .look_for =
-          "A histogram right of 0 is a head that prefers near keys whatever they say: RoPE's bias. TAPA's stands at 0 "
-          "and is wide. Counterfactual pairs score the same two vectors at both distances, so only the encoding is "
-          "left. TAPA, Eq. (4)–(6): RoPE's mean score falls with λ; the paper's figure has μ ≈ 4.1, σ ≈ 0.85 for RoPE "
-          "and μ ≈ 0.03, σ ≈ 3.3 for TAPA. The 95 % interval of μ draws whole texts anew (bootstrap): pairs of one "
-          "text are not independent, so a single text has none.",
-      .paper = "TAPA Fig. 1",
       .uses_layer = true,
       .uses_head = true,
       .needs_text = true,
@@ -140,28 +135,28 @@ Result<analysis::DistanceBiasOptions> options_of(const ViewInput& input, const C
   return options;
 }
 
-Result<DistanceBiasAsk> DistanceBias::ask(const ViewInput& input, std::size_t column) const {
-  DistanceBiasAsk ask;
-  ask.layer = input.layer;
-  LOCUS_TRY(ask.options, options_of(input, input.columns[column], *this));
-  LOCUS_TRY(ask.folder, input.options.text("texts", ""));
-  return ask;
+Result<DistanceBiasKey> DistanceBias::measure_key(const ViewInput& input, std::size_t column) const {
+  DistanceBiasKey key;
+  key.layer = input.layer;
+  LOCUS_TRY(key.options, options_of(input, input.columns[column], *this));
+  LOCUS_TRY(key.folder, input.options.text("texts", ""));
+  return key;
 }
 
-Result<Bias> DistanceBias::measure(const DistanceBiasAsk& ask, const Work& work) const {
-  Traces texts{work.column.trace};
-  if (!ask.folder.empty()) {
-    LOCUS_TRY(const auto read, texts_of(ask.folder, work));
+Result<Bias> DistanceBias::measure(const DistanceBiasKey& key, const MeasureContext& context) const {
+  Traces texts{context.column.trace};
+  if (!key.folder.empty()) {
+    LOCUS_TRY(const auto read, texts_of(key.folder, context));
     texts = *read;
   }
-  return models::distance_bias(texts, ask.layer, ask.options, work.stop, work.progress);
+  return models::distance_bias(texts, key.layer, key.options, context.stop, context.progress);
 }
 
 Result<std::vector<DistanceBias::Numbers>> DistanceBias::every_head(const ViewInput& input, std::int64_t most) const {
   std::vector<Numbers> list;
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
     const models::ModelInfo& model = input.columns[n].trace->model();
-    LOCUS_TRY(DistanceBiasAsk each, ask(input, n));
+    LOCUS_TRY(DistanceBiasKey each, measure_key(input, n));
     each.options.pairs = std::min(each.options.pairs, most);
     Numbers& heads = list.emplace_back();
     for (each.layer = 0; each.layer < model.layers; ++each.layer) {
@@ -194,8 +189,8 @@ Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers&
   // A text that is too short for what is asked says what that was: it is what the controls show.
   const auto ranges = [&](std::size_t n) {
     const Bias& bias = *list[n];
-    const auto asked = options_of(input, input.columns[n], *this);
-    const std::string wanted = asked && bias.shortened ? " of " + range_text(asked->far) : "";
+    const auto options = options_of(input, input.columns[n], *this);
+    const std::string wanted = options && bias.shortened ? " of " + range_text(options->far) : "";
     return "λ " + range_text(bias.near) + ", Λ " + range_text(bias.far) +
            (bias.shortened ? " (the largest" + wanted + " that fit)" : "");
   };

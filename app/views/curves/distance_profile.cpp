@@ -7,9 +7,9 @@
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
 #include "app/views/measured/pair_rows.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/trained_length.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"
 #include "models/api/pairs.h"
@@ -18,18 +18,20 @@ namespace locus::views {
 
 namespace {
 
-constexpr std::int64_t kMostRows = 512;  // queries that are read; of more, some evenly apart
+constexpr std::int64_t kMaxRows = 512;  // queries that are read; of more, some evenly apart
 
-struct DistanceProfileAsk {
+struct DistanceProfileKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   models::Quantity quantity = models::Quantity::kWeight;
   bool baseline = true;
   std::int64_t skip = 0;
   std::string theory;
+
+  friend bool operator==(const DistanceProfileKey&, const DistanceProfileKey&) = default;
 };
 
-// One value a distance Δ = 0 … T−1.
+// One value per distance Δ = 0 … T−1.
 struct DistanceCurves {
   analysis::DistanceProfile scores;
   std::vector<models::TheoryCurve> theory;  // of the logit; none where there is none
@@ -42,14 +44,14 @@ std::size_t cached_bytes(const DistanceCurves& profile) {
          3 * views::cached_bytes(scores.mean) * profile.theory.size();
 }
 
-class DistanceProfile final : public MeasuredView<DistanceProfileAsk, DistanceCurves> {
+class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCurves> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
 
  protected:
-  Result<DistanceProfileAsk> ask(const ViewInput& input, std::size_t column) const override;
-  Result<DistanceCurves> measure(const DistanceProfileAsk& ask, const Work& work) const override;
+  Result<DistanceProfileKey> measure_key(const ViewInput& input, std::size_t column) const override;
+  Result<DistanceCurves> measure(const DistanceProfileKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& profiles) const override;
   Result<Data> table(const ViewInput& input, const Numbers& profiles) const override;
 
@@ -63,33 +65,12 @@ class DistanceProfile final : public MeasuredView<DistanceProfileAsk, DistanceCu
           "The mean over queries, and the band from the 10 % to the 90 % quantile, by the distance Δ = i − j from "
           "query to key, |Δ| where both ways are seen. Weights can be divided by 1/(i+1), what a head without "
           "preferences gives each of the keys it sees.",
-      .look_for =
-          "A fall at short distances is locality; a flat line is none; waves are the encoding's own rotation. "
-          "Compare columns: the same text under another encoding. Theory, over logits: RoPE's mean score is "
-          "√D·(μ₀ C(λ) + ν₀ S(λ)), C(λ) = 1/D Σ cos λθ_d and S(λ) with sin (Eq. 24), if one μ₀ and ν₀ stood for all "
-          "pairs (Assumption 2.1); the second curve has each pair's own. Both are of the head's own unrotated queries "
-          "and keys, and R² says how much of the mean's variation over distance each explains; the paper turns by "
-          "2πλθ. TAPA's is E[amplitude]·(1 + (2πΔ^α s/√d)²)^(−d/2), with the deviation of Theorem 3.3.",
-      .paper = "TAPA §2",
       .uses_layer = true,
       .uses_head = true,
       .uses_quantity = true,
-      .controls = {{Control::Kind::kToggle,
-                    "baseline",
-                    "Relative to uniform",
-                    "Divide weights by 1/(i+1), the weight of an even average over all keys",
-                    true,
-                    0,
-                    1,
-                    {}},
-                   {Control::Kind::kToggle,
-                    "log-distance",
-                    "Logarithmic Δ",
-                    "A logarithmic axis of distances",
-                    false,
-                    0,
-                    1,
-                    {}},
+      .controls = {toggle("baseline", "Relative to uniform",
+                          "Divide weights by 1/(i+1), the weight of an even average over all keys", true),
+                   toggle("log-distance", "Logarithmic Δ", "A logarithmic axis of distances"),
                    whole("skip-first", "Leave out first keys",
                          "Keys at the start of the text that are left out: attention sinks", 0, 0, 64, "none"),
                    choice("theory", "Theory",
@@ -99,31 +80,31 @@ class DistanceProfile final : public MeasuredView<DistanceProfileAsk, DistanceCu
   };
 };
 
-Result<DistanceProfileAsk> DistanceProfile::ask(const ViewInput& input, std::size_t /*column*/) const {
-  DistanceProfileAsk ask;
-  ask.layer = input.layer;
-  ask.head = input.head;
-  ask.quantity = input.quantity;
-  LOCUS_TRY(ask.baseline, input.options.boolean("baseline", true));
-  LOCUS_TRY(ask.skip, input.options.integer("skip-first", 0));
-  LOCUS_TRY(ask.theory, input.options.text("theory", "none"));
-  ask.baseline = ask.baseline && ask.quantity == models::Quantity::kWeight;
-  if (ask.quantity != models::Quantity::kLogit || ask.head == kMean) {
-    ask.theory = "none";  // it is of one head's mean logit
+Result<DistanceProfileKey> DistanceProfile::measure_key(const ViewInput& input, std::size_t /*column*/) const {
+  DistanceProfileKey key;
+  key.layer = input.layer;
+  key.head = input.head;
+  key.quantity = input.quantity;
+  LOCUS_TRY(key.baseline, input.options.boolean("baseline", true));
+  LOCUS_TRY(key.skip, input.options.integer("skip-first", 0));
+  LOCUS_TRY(key.theory, input.options.text("theory", "none"));
+  key.baseline = key.baseline && key.quantity == models::Quantity::kWeight;
+  if (key.quantity != models::Quantity::kLogit || key.head == kMean) {
+    key.theory = "none";  // it is of one head's mean logit
   }
-  return ask;
+  return key;
 }
 
 // Encodings that have no theory have no curves.
-Result<std::vector<models::TheoryCurve>> theory_of(const DistanceProfileAsk& ask, const Work& work) {
+Result<std::vector<models::TheoryCurve>> theory_of(const DistanceProfileKey& key, const MeasureContext& context) {
   std::vector<models::TheoryCurve> none;
-  if (ask.theory == "none") {
+  if (key.theory == "none") {
     return none;
   }
-  std::vector<double> distances(static_cast<std::size_t>(work.column.trace->length()));
+  std::vector<double> distances(static_cast<std::size_t>(context.column.trace->length()));
   std::iota(distances.begin(), distances.end(), 0.0);
-  const auto angle = ask.theory == "paper" ? models::TheoryAngle::kPaper : models::TheoryAngle::kLlama;
-  auto curves = models::theory_curves(*work.column.trace, ask.layer, ask.head, distances, angle);
+  const auto angle = key.theory == "paper" ? models::TheoryAngle::kPaper : models::TheoryAngle::kLlama;
+  auto curves = models::theory_curves(*context.column.trace, key.layer, key.head, distances, angle);
   if (!curves && curves.error().code == ErrorCode::kUnsupported) {
     return none;
   }
@@ -173,18 +154,19 @@ figure::Curve theory_line(const std::string& name, const models::TheoryCurve& ex
   return line;
 }
 
-Result<DistanceCurves> DistanceProfile::measure(const DistanceProfileAsk& ask, const Work& work) const {
-  const std::int64_t length = work.column.trace->length();
+Result<DistanceCurves> DistanceProfile::measure(const DistanceProfileKey& key, const MeasureContext& context) const {
+  const std::int64_t length = context.column.trace->length();
   analysis::DistanceProfileOptions options;
-  options.quantity = static_cast<attention::Quantity>(ask.quantity);
-  options.head = ask.head;
+  options.quantity = key.quantity;
+  options.head = key.head;
   options.bins = length;  // every distance for itself
-  options.skip_keys = ask.skip;
-  options.cell_limit = kMostRows * length;
-  options.relative_to_uniform = ask.baseline;
+  options.skip_keys = key.skip;
+  options.cell_limit = kMaxRows * length;
+  options.relative_to_uniform = key.baseline;
   DistanceCurves profile;
-  LOCUS_TRY(profile.scores, models::distance_profile(*work.column.trace, ask.layer, options, work.stop, work.progress));
-  LOCUS_TRY(profile.theory, theory_of(ask, work));
+  LOCUS_TRY(profile.scores,
+            models::distance_profile(*context.column.trace, key.layer, options, context.stop, context.progress));
+  LOCUS_TRY(profile.theory, theory_of(key, context));
   return profile;
 }
 

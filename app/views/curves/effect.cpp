@@ -7,10 +7,10 @@
 
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/data_file.h"
 #include "app/views/plots/text_strip.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 
 namespace locus::views {
 
@@ -23,16 +23,18 @@ std::size_t cached_bytes(const Effects& made) {
   return sizeof made + 8 * (made.kl.size() + made.delta.size()) + 64 * (made.top.size() + made.top_edited.size());
 }
 
-// Of columns side by side those with edits are shown; where none has any, their effect is 0 and says so.
-struct EffectAsk {
+// Columns with edits are shown; where none has any, their effect is 0 and says so.
+struct EffectKey {
   bool shown = false;
+
+  friend bool operator==(const EffectKey&, const EffectKey&) = default;
 };
 
 bool is_edited(const Column& column) {
   return column.model && !column.model->edits().empty();
 }
 
-class EffectView final : public MeasuredView<EffectAsk, Effects> {
+class EffectView final : public MeasuredView<EffectKey, Effects> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
@@ -46,16 +48,16 @@ class EffectView final : public MeasuredView<EffectAsk, Effects> {
   std::optional<Camera> home(const ViewInput& input) const override;
 
  protected:
-  Result<EffectAsk> ask(const ViewInput& input, std::size_t column) const override {
-    return EffectAsk{is_edited(input.columns[column]) ||
+  Result<EffectKey> measure_key(const ViewInput& input, std::size_t column) const override {
+    return EffectKey{is_edited(input.columns[column]) ||
                      std::none_of(input.columns.begin(), input.columns.end(), is_edited)};
   }
-  Result<Effects> measure(const EffectAsk& ask, const Work& work) const override {
-    if (!ask.shown) {
+  Result<Effects> measure(const EffectKey& key, const MeasureContext& context) const override {
+    if (!key.shown) {
       return Effects{};
     }
     LOCUS_TRY(models::EffectOnTrace made,
-              models::effect_on(*work.column.model, *work.column.trace, work.stop, work.progress));
+              models::effect_on(*context.column.model, *context.column.trace, context.stop, context.progress));
     return Effects{std::move(made), true};
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
@@ -70,14 +72,6 @@ class EffectView final : public MeasuredView<EffectAsk, Effects> {
       .shows =
           "What a column's edits change in its prediction, token by token, against the run without them: the change of "
           "−log p of the token that came, or KL(untouched ‖ edited) of the whole distribution.",
-      .look_for =
-          "Above 0: tokens that got harder to predict, which needed what was taken away. Below: tokens that it stood "
-          "in "
-          "the way of. A few tall tokens say more than the mean: ask what they have in common, a repetition, a "
-          "quotation, "
-          "a "
-          "name.",
-      .paper = "",
       .uses_camera = true,
       .needs_text = true,
       .controls = {choice("of", "Of", "loss: the change of −log p of the actual token; kl: of all outputs there",
@@ -86,8 +80,8 @@ class EffectView final : public MeasuredView<EffectAsk, Effects> {
   };
 };
 
-// One value a token: what happened to its own prediction (loss), or to the prediction after it (kl). NaN where there is
-// none.
+// One value per token: what happened to its own prediction (loss), or to the prediction after it (kl). NaN where there
+// is none.
 std::vector<double> by_token(const Effects& made, bool kl, std::size_t tokens) {
   std::vector<double> values(tokens, std::nan(""));
   const std::vector<double>& list = kl ? made.kl : made.delta;
@@ -183,7 +177,7 @@ Result<figure::Figure> EffectView::draw(const ViewInput& input, const Numbers& n
   return figure;
 }
 
-// A row a position: what came after it, how that changed, and the likeliest there before and after.
+// One row per position: what came after it, how that changed, and the likeliest there before and after.
 Result<Data> EffectView::table(const ViewInput& input, const Numbers& numbers) const {
   LOCUS_TRY(const std::vector<std::size_t> shown, shown_columns(input, numbers, true));
   const Effects& made = *numbers[shown.front()];

@@ -7,7 +7,7 @@
 #include "app/views/curves/task_groups.h"
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
-#include "app/views/plots/controls.h"
+#include "core/base/controls.h"
 #include "models/api/analyses.h"
 
 namespace locus::views {
@@ -17,22 +17,24 @@ namespace {
 using Points = std::vector<models::LengthPoint>;
 using PointsPointer = std::shared_ptr<const Points>;
 
-struct LengthCurveAsk {
+struct LengthCurveKey {
   std::vector<std::int64_t> lengths;
   std::int64_t scored = 0;
   std::int64_t windows = 0;
+
+  friend bool operator==(const LengthCurveKey&, const LengthCurveKey&) = default;
 };
 
-class LengthCurve final : public MeasuredView<LengthCurveAsk, Points> {
+class LengthCurve final : public MeasuredView<LengthCurveKey, Points> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override;
 
  protected:
-  Result<LengthCurveAsk> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Points> measure(const LengthCurveAsk& ask, const Work& work) const override {
-    return models::length_curve(*work.column.model, work.column.trace->tokens(), {ask.lengths, ask.scored, ask.windows},
-                                work.stop, work.progress);
+  Result<LengthCurveKey> measure_key(const ViewInput& input, std::size_t column) const override;
+  Result<Points> measure(const LengthCurveKey& key, const MeasureContext& context) const override {
+    return models::length_curve(*context.column.model, context.column.trace->tokens(),
+                                {key.lengths, key.scored, key.windows}, context.stop, context.progress);
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& list) const override;
   Result<Data> table(const ViewInput& input, const Numbers& list) const override;
@@ -46,12 +48,6 @@ class LengthCurve final : public MeasuredView<LengthCurveAsk, Points> {
       .shows =
           "Perplexity and bits per byte of the text against the tokens of context. The same tokens are scored at "
           "every length, so a curve moves with the context alone.",
-      .look_for =
-          "A curve that falls and then stays flat uses what it sees and survives what it has not been trained on; one "
-          "that rises beyond the trained length (dashed line) breaks there. exp(−1/n Σ ln p(token | context)) is the "
-          "perplexity; bits per byte divides by the bytes of the scored tokens and can be compared between tokenizers. "
-          "The text should be some times longer than the longest length: then more windows are scored.",
-      .paper = "TAPA Table 1, SeqPE Table I, CoPE Fig. 3",
       .needs_text = true,
       .controls = {choice("measure", "Measure", "What is drawn; the data hold both",
                           {"bits-per-byte", "perplexity", "both"}),
@@ -72,9 +68,9 @@ Status LengthCurve::available(const Column& column) const {
   return {};
 }
 
-Result<LengthCurveAsk> LengthCurve::ask(const ViewInput& input, std::size_t column) const {
+Result<LengthCurveKey> LengthCurve::measure_key(const ViewInput& input, std::size_t column) const {
   const std::int64_t tokens = input.columns[column].trace->length();
-  LengthCurveAsk options;
+  LengthCurveKey options;
   LOCUS_TRY(options.scored, input.options.integer("scored", 16));
   LOCUS_TRY(options.windows, input.options.integer("windows", 16));
   LOCUS_TRY(const std::int64_t shortest, input.options.integer("shortest", 0));
@@ -109,7 +105,7 @@ void mark_trained_lengths(const ViewInput& input, figure::Panel& panel) {
   }
 }
 
-// Of columns that are one training with several seeds: their mean, and the least and the largest as a band.
+// The curve of columns that are one training with several seeds: their mean, and the least and the largest as a band.
 figure::Curve curve_of(const ViewInput& input, const std::vector<PointsPointer>& list,
                        const std::vector<std::size_t>& group, bool perplexity) {
   figure::Curve curve;

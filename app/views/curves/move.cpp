@@ -6,8 +6,9 @@
 
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
+#include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/api/move_curve.h"
@@ -19,10 +20,10 @@ namespace {
 // Rows of points: one of all tokens that move together, or one of each that moves alone.
 using MoveRows = std::vector<std::vector<models::MovePoint>>;
 
-constexpr double kMostRuns = 4096;
+constexpr double kMaxRuns = 4096;
 constexpr std::int64_t kMapTokens = 24;  // of a map without a choice: the last ones
 
-struct MoveAsk {
+struct MoveKey {
   Range tokens;
   double from = 0;
   double to = 0;
@@ -31,16 +32,18 @@ struct MoveAsk {
   bool outputs = true;      // of what the model says; otherwise
   std::int64_t layer = -1;  // of this head's weight
   std::int64_t head = 0;
+
+  friend bool operator==(const MoveKey&, const MoveKey&) = default;
 };
 
-class Move final : public MeasuredView<MoveAsk, MoveRows> {
+class Move final : public MeasuredView<MoveKey, MoveRows> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override { return needs_model(column, info_.title); }
 
  protected:
-  Result<MoveAsk> ask(const ViewInput& input, std::size_t column) const override;
-  Result<MoveRows> measure(const MoveAsk& ask, const Work& work) const override;
+  Result<MoveKey> measure_key(const ViewInput& input, std::size_t column) const override;
+  Result<MoveRows> measure(const MoveKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 
@@ -55,11 +58,6 @@ class Move final : public MeasuredView<MoveAsk, MoveRows> {
       .shows =
           "What happens to the prediction when some tokens are moved to other positions: their ids change, what they "
           "may see does not. Every point, or cell of the map of tokens, is a run of its own.",
-      .look_for =
-          "A flat line: the encoding, or this text, does not care where the tokens stand. A cliff at a small shift: "
-          "something looks a fixed number of positions back. Ripples: rotary pairs that come round again. The weight "
-          "that the last query gives a token as it moves is how a head follows, or loses, its key.",
-      .paper = "",
       .uses_layer = true,
       .uses_head = true,
       .controls = {words("tokens", "Tokens",
@@ -76,82 +74,73 @@ class Move final : public MeasuredView<MoveAsk, MoveRows> {
   };
 };
 
-// The numbers between colons.
-std::vector<std::optional<double>> numbers_of(const std::string& text) {
-  std::vector<std::optional<double>> list;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(':', begin), text.size());
-    list.push_back(parse_number<double>(text.substr(begin, end - begin)));
-    begin = end + 1;
-  }
-  return list;
-}
-
-Result<MoveAsk> Move::ask(const ViewInput& input, std::size_t column) const {
+Result<MoveKey> Move::measure_key(const ViewInput& input, std::size_t column) const {
   const models::Trace& trace = *input.columns[column].trace;
   LOCUS_TRY(const std::string tokens, input.options.text("tokens", ""));
   LOCUS_TRY(const std::string by, input.options.text("by", ""));
   LOCUS_TRY(const std::string as, input.options.text("as", "curve"));
   LOCUS_TRY(const std::string measure, input.options.text("measure", "kl"));
   const std::int64_t movable = trace.length() - trace.image_grid().cls - trace.image_grid().registers;
-  MoveAsk ask;
-  ask.each = as == "map";
-  ask.tokens =
-      ask.each ? Range{std::max<std::int64_t>(movable - kMapTokens, 0), movable} : Range{movable / 2, movable / 2 + 1};
-  ask.from = -16;
-  ask.to = 16;
+  MoveKey key;
+  key.each = as == "map";
+  key.tokens =
+      key.each ? Range{std::max<std::int64_t>(movable - kMapTokens, 0), movable} : Range{movable / 2, movable / 2 + 1};
+  key.from = -16;
+  key.to = 16;
   if (measure == "weight") {
     const auto [layer, head] = head_of_column(input, column);
-    ask.outputs = false;
-    ask.layer = layer;
-    ask.head = head;
+    key.outputs = false;
+    key.layer = layer;
+    key.head = head;
   }
   if (!tokens.empty()) {
-    const auto range = numbers_of(tokens);
-    const bool fits = range.size() == 2 && range[0] && range[1] && *range[0] >= 0 && *range[0] < *range[1] &&
-                      *range[1] <= static_cast<double>(movable) && std::floor(*range[0]) == *range[0] &&
-                      std::floor(*range[1]) == *range[1];
+    const auto range = parse_numbers<double>(split(tokens, ":"));
+    const bool fits = range && range->size() == 2 && (*range)[0] >= 0 && (*range)[0] < (*range)[1] &&
+                      (*range)[1] <= static_cast<double>(movable) && std::floor((*range)[0]) == (*range)[0] &&
+                      std::floor((*range)[1]) == (*range)[1];
     if (!fits) {
       return usage("option tokens: expected a:b within 0 to " + std::to_string(movable) + ", found " + tokens);
     }
-    ask.tokens = {static_cast<std::int64_t>(*range[0]), static_cast<std::int64_t>(*range[1])};
+    key.tokens = {static_cast<std::int64_t>((*range)[0]), static_cast<std::int64_t>((*range)[1])};
   }
   if (!by.empty()) {
-    const auto range = numbers_of(by);
-    const bool fits = (range.size() == 2 || range.size() == 3) && range[0] && range[1] && range.back() &&
-                      *range[0] <= *range[1] && (range.size() == 2 || *range[2] > 0) &&
-                      (*range[1] - *range[0]) / (range.size() == 3 ? *range[2] : 1) <= kMostRuns;
+    auto range = parse_numbers<double>(split(by, ":"));
+    if (range && range->size() == 2) {
+      range->push_back(1);
+    }
+    const bool fits = range && range->size() == 3 && (*range)[0] <= (*range)[1] && (*range)[2] > 0 &&
+                      ((*range)[1] - (*range)[0]) / (*range)[2] <= kMaxRuns;
     if (!fits) {
-      return usage("option by: expected from:to:step with from ≤ to and at most " + general_text(kMostRuns, 4) +
+      return usage("option by: expected from:to:step with from ≤ to and at most " + general_text(kMaxRuns, 4) +
                    " steps above 0, found " + shown(by));
     }
-    ask.from = *range[0];
-    ask.to = *range[1];
-    ask.step = range.size() == 3 ? *range[2] : 1;
+    key.from = (*range)[0];
+    key.to = (*range)[1];
+    key.step = (*range)[2];
   }
-  const double runs = (std::floor((ask.to - ask.from) / ask.step) + 1) * static_cast<double>(ask.tokens.size());
-  if (ask.each && runs > kMostRuns) {
-    return usage("move: expected at most " + general_text(kMostRuns, 4) + " runs, found " + general_text(runs, 7) +
+  const double runs = (std::floor((key.to - key.from) / key.step) + 1) * static_cast<double>(key.tokens.size());
+  if (key.each && runs > kMaxRuns) {
+    return usage("move: expected at most " + general_text(kMaxRuns, 4) + " runs, found " + general_text(runs, 7) +
                  "; choose fewer tokens, or a larger step");
   }
-  return ask;
+  return key;
 }
 
-Result<MoveRows> Move::measure(const MoveAsk& ask, const Work& work) const {
+Result<MoveRows> Move::measure(const MoveKey& key, const MeasureContext& context) const {
   models::MoveOptions options;
-  options.tokens = ask.tokens;
-  options.outputs = ask.outputs;
-  options.layer = ask.layer;
-  options.head = ask.head;
-  const auto count = static_cast<std::int64_t>(std::floor((ask.to - ask.from) / ask.step + 1e-9)) + 1;
+  options.tokens = key.tokens;
+  options.outputs = key.outputs;
+  options.layer = key.layer;
+  options.head = key.head;
+  const auto count = static_cast<std::int64_t>(std::floor((key.to - key.from) / key.step + 1e-9)) + 1;
   for (std::int64_t n = 0; n < count; ++n) {
-    options.by.push_back(ask.from + static_cast<double>(n) * ask.step);
+    options.by.push_back(key.from + static_cast<double>(n) * key.step);
   }
-  if (ask.each) {
-    return models::move_map(*work.column.model, *work.column.trace, options, work.stop, work.progress);
+  if (key.each) {
+    return models::move_map(*context.column.model, *context.column.trace, options, context.stop, context.progress);
   }
   LOCUS_TRY(std::vector<models::MovePoint> curve,
-            models::move_curve(*work.column.model, *work.column.trace, options, work.stop, work.progress));
+            models::move_curve(*context.column.model, *context.column.trace, options, context.stop, context.progress));
   return MoveRows{std::move(curve)};
 }
 
@@ -166,16 +155,16 @@ std::string measure_label(const std::string& measure) {
 }
 
 // "text-rope", "text-rope · layer 0, head 3".
-std::string moved_name(const ViewInput& input, std::size_t column, const MoveAsk& asked) {
+std::string moved_name(const ViewInput& input, std::size_t column, const MoveKey& key) {
   return input.columns[column].name +
-         (asked.layer < 0 ? "" : " · " + head_label(input.columns[column].trace->model(), asked.layer, asked.head));
+         (key.layer < 0 ? "" : " · " + head_label(input.columns[column].trace->model(), key.layer, key.head));
 }
 
 // (tokens, shifts) of one measure.
-Field map_of_moves(const MoveRows& rows, const MoveAsk& asked, const std::string& measure) {
+Field map_of_moves(const MoveRows& rows, const MoveKey& key, const std::string& measure) {
   Field field = Field::zeros(static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(rows.front().size()));
-  field.row_axis = {"token", "token", static_cast<double>(asked.tokens.begin), 1};
-  field.column_axis = {"shift", "positions", asked.from, asked.step};
+  field.row_axis = {"token", "token", static_cast<double>(key.tokens.begin), 1};
+  field.column_axis = {"shift", "positions", key.from, key.step};
   field.quantity = measure;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     for (std::size_t n = 0; n < rows[row].size(); ++n) {
@@ -188,11 +177,11 @@ Field map_of_moves(const MoveRows& rows, const MoveAsk& asked, const std::string
 
 Result<figure::Figure> Move::draw_maps(const ViewInput& input, const Numbers& numbers) const {
   LOCUS_TRY(const std::string measure, input.options.text("measure", "kl"));
-  std::vector<MoveAsk> asked;
+  std::vector<MoveKey> keys;
   std::vector<std::shared_ptr<const Field>> fields;
   for (std::size_t n = 0; n < numbers.size(); ++n) {
-    LOCUS_TRY(asked.emplace_back(), ask(input, n));
-    fields.push_back(std::make_shared<const Field>(map_of_moves(*numbers[n], asked[n], measure)));
+    LOCUS_TRY(keys.emplace_back(), measure_key(input, n));
+    fields.push_back(std::make_shared<const Field>(map_of_moves(*numbers[n], keys[n], measure)));
   }
   ViewInput whole = input;
   whole.ignore_first = false;  // column 0 is a shift, no sink
@@ -201,7 +190,7 @@ Result<figure::Figure> Move::draw_maps(const ViewInput& input, const Numbers& nu
   figure.columns = static_cast<int>(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const Field& field = *fields[n];
-    const Range& tokens = asked[n].tokens;
+    const Range& tokens = keys[n].tokens;
     const models::Trace& trace = *input.columns[n].trace;
     const std::int64_t prefix = trace.image_grid().cls + trace.image_grid().registers;
     auto labels = std::make_shared<std::vector<std::string>>();
@@ -210,9 +199,9 @@ Result<figure::Figure> Move::draw_maps(const ViewInput& input, const Numbers& nu
     }
     figure::Panel panel;
     panel.names = {input.columns[n].name};
-    panel.title = moved_name(input, n, asked[n]);
+    panel.title = moved_name(input, n, keys[n]);
     panel.x.label = "shift (positions)";
-    panel.x.view = {asked[n].from, asked[n].from + asked[n].step * static_cast<double>(field.columns)};
+    panel.x.view = {keys[n].from, keys[n].from + keys[n].step * static_cast<double>(field.columns)};
     panel.y = {.label = trace.model().image ? "moved patch" : "moved token",
                .view = {static_cast<double>(tokens.end), static_cast<double>(tokens.begin)},
                .cell_names = std::move(labels)};
@@ -221,8 +210,8 @@ Result<figure::Figure> Move::draw_maps(const ViewInput& input, const Numbers& nu
     map.scale = color_scale(whole, measure == "loss" ? Sign::kAny : Sign::kPositive,
                             input.scale.shared ? all : all.subspan(n, 1));
     panel.layers.emplace_back(std::move(map));
-    if (asked[n].from <= 0 && asked[n].to >= 0) {  // where they stood
-      panel.layers.emplace_back(figure::Box{{0, asked[n].step}, {panel.y.view.high, panel.y.view.low}, 0});
+    if (keys[n].from <= 0 && keys[n].to >= 0) {  // where they stood
+      panel.layers.emplace_back(figure::Box{{0, keys[n].step}, {panel.y.view.high, panel.y.view.low}, 0});
     }
     panel.color_bar_label = measure_label(measure);
     panel.note = "framed: where they stand";
@@ -233,15 +222,15 @@ Result<figure::Figure> Move::draw_maps(const ViewInput& input, const Numbers& nu
 
 Result<figure::Figure> Move::draw(const ViewInput& input, const Numbers& numbers) const {
   LOCUS_TRY(const std::string measure, input.options.text("measure", "kl"));
-  LOCUS_TRY(const MoveAsk asked, ask(input, 0));
-  if (asked.each) {
+  LOCUS_TRY(const MoveKey key, measure_key(input, 0));
+  if (key.each) {
     return draw_maps(input, numbers);
   }
   figure::Panel panel;
   Extent x;
   Extent y;
   for (std::size_t n = 0; n < numbers.size(); ++n) {
-    LOCUS_TRY(const MoveAsk own, ask(input, n));
+    LOCUS_TRY(const MoveKey own, measure_key(input, n));
     figure::Curve curve;
     curve.name = moved_name(input, n, own);
     for (const models::MovePoint& point : numbers[n]->front()) {
@@ -259,10 +248,10 @@ Result<figure::Figure> Move::draw(const ViewInput& input, const Numbers& numbers
   panel.y.view = measure == "loss" ? y.padded(0.1) : y.from_zero();
   std::string moved;
   const auto& tokens = input.columns.front().trace->tokens();
-  for (std::int64_t n = asked.tokens.begin; n < std::min(asked.tokens.end, asked.tokens.begin + 8); ++n) {
+  for (std::int64_t n = key.tokens.begin; n < std::min(key.tokens.end, key.tokens.begin + 8); ++n) {
     moved += (moved.empty() ? "" : " ") + tokens[static_cast<std::size_t>(n)].label;
   }
-  panel.note = "moves " + std::to_string(asked.tokens.begin) + ":" + std::to_string(asked.tokens.end) +
+  panel.note = "moves " + std::to_string(key.tokens.begin) + ":" + std::to_string(key.tokens.end) +
                (input.columns.front().trace->model().image ? "" : ", " + moved);
   figure::Figure figure;
   figure.panels.push_back(std::move(panel));
@@ -271,18 +260,18 @@ Result<figure::Figure> Move::draw(const ViewInput& input, const Numbers& numbers
 
 Result<Data> Move::table(const ViewInput& input, const Numbers& numbers) const {
   LOCUS_TRY(const std::string measure, input.options.text("measure", "kl"));
-  LOCUS_TRY(const MoveAsk asked, ask(input, 0));
-  if (asked.each) {
-    const Field field = map_of_moves(*numbers.front(), asked, measure);
+  LOCUS_TRY(const MoveKey key, measure_key(input, 0));
+  if (key.each) {
+    const Field field = map_of_moves(*numbers.front(), key, measure);
     return Data{{field.rows, field.columns}, field.values, {}};
   }
   std::vector<Series> series{{"by", {}}, {"kl", {}}, {"loss", {}}};
-  if (asked.layer >= 0) {
+  if (key.layer >= 0) {
     series = {{"by", {}}, {"weight", {}}};
   }
   for (const models::MovePoint& point : numbers.front()->front()) {
     series[0].values.push_back(point.by);
-    if (asked.layer >= 0) {
+    if (key.layer >= 0) {
       series[1].values.push_back(point.weight);
     } else {
       series[1].values.push_back(point.kl);

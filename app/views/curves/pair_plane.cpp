@@ -7,21 +7,23 @@
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
 #include "app/views/measured/pair_rows.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 #include "models/api/pairs.h"
 
 namespace locus::views {
 
 namespace {
 
-constexpr std::int64_t kMostPoints = 4096;  // that are drawn; more are thinned evenly
-constexpr std::size_t kParts = 4;           // of the text, coloured each its own
+constexpr std::int64_t kMaxPoints = 4096;  // that are drawn; more are thinned evenly
+constexpr std::size_t kParts = 4;          // of the text, coloured each its own
 
-struct PairPlaneAsk {
+struct PairPlaneKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   std::int64_t pair = -1;  // −1: the one of the largest norms
+
+  friend bool operator==(const PairPlaneKey&, const PairPlaneKey&) = default;
 };
 
 struct Plane : analysis::PairPlane {
@@ -32,23 +34,23 @@ std::size_t cached_bytes(const Plane& plane) {
   return sizeof plane + pair_bytes(plane.pairs) + 8 * plane.query.real.size() * sizeof(float);
 }
 
-class PairPlane final : public MeasuredView<PairPlaneAsk, Plane> {
+class PairPlane final : public MeasuredView<PairPlaneKey, Plane> {
  public:
   const ViewInfo& info() const override { return info_; }
 
  protected:
-  Result<PairPlaneAsk> ask(const ViewInput& input, std::size_t column) const override {
+  Result<PairPlaneKey> measure_key(const ViewInput& input, std::size_t column) const override {
     LOCUS_CHECK(needs_one_head(input));
     const HeadRef head = head_of_column(input, column);
-    PairPlaneAsk ask{head.layer, head.head, -1};
-    LOCUS_TRY(ask.pair, input.options.integer("pair", -1));
+    PairPlaneKey key{head.layer, head.head, -1};
+    LOCUS_TRY(key.pair, input.options.integer("pair", -1));
     LOCUS_TRY(const std::optional<Range> band, band_of(input));
-    if (ask.pair < 0 && band) {
-      ask.pair = band->begin;
+    if (key.pair < 0 && band) {
+      key.pair = band->begin;
     }
-    return ask;
+    return key;
   }
-  Result<Plane> measure(const PairPlaneAsk& ask, const Work& work) const override;
+  Result<Plane> measure(const PairPlaneKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 
@@ -63,11 +65,6 @@ class PairPlane final : public MeasuredView<PairPlaneAsk, Plane> {
           "and as the score sees them, coloured by where the token stands or by what it is. The line from the middle "
           "leads to their mean. Concentration is |mean of q/|q||: 1 where all point one way, 0 where they point all "
           "ways.",
-      .look_for =
-          "A cloud away from the middle has a carrier: its mean query and mean key alone give a logit that swings with "
-          "distance. Clouds of one class apart from the others: the pair tells classes apart. Rotated, a concentrated "
-          "cloud becomes a ring, or an arc where the pair's wave is longer than the text.",
-      .paper = "",
       .uses_layer = true,
       .uses_head = true,
       .controls = {whole("pair", "Pair", "Which pair; −1: the first of the band, or the one of the largest norms", -1,
@@ -78,18 +75,18 @@ class PairPlane final : public MeasuredView<PairPlaneAsk, Plane> {
   };
 };
 
-Result<Plane> PairPlane::measure(const PairPlaneAsk& ask, const Work& work) const {
-  const models::Trace& trace = *work.column.trace;
+Result<Plane> PairPlane::measure(const PairPlaneKey& key, const MeasureContext& context) const {
+  const models::Trace& trace = *context.column.trace;
   Plane plane;
-  LOCUS_TRY(plane.pairs, models::pair_list(trace, ask.layer, ask.head));
-  plane.pair = ask.pair;
-  if (ask.pair < 0) {
-    LOCUS_TRY(const Field energy, models::pair_energy(trace, ask.layer, analysis::PairNorm::kProduct, work.stop));
+  LOCUS_TRY(plane.pairs, models::pair_list(trace, key.layer, key.head));
+  plane.pair = key.pair;
+  if (key.pair < 0) {
+    LOCUS_TRY(const Field energy, models::pair_energy(trace, key.layer, analysis::PairNorm::kProduct, context.stop));
     for (std::int64_t pair = plane.pair = 0; pair < plane.pairs.pairs; ++pair) {
-      plane.pair = energy.at(ask.head, pair) > energy.at(ask.head, plane.pair) ? pair : plane.pair;
+      plane.pair = energy.at(key.head, pair) > energy.at(key.head, plane.pair) ? pair : plane.pair;
     }
   }
-  LOCUS_TRY(static_cast<analysis::PairPlane&>(plane), models::pair_plane(trace, ask.layer, ask.head, plane.pair));
+  LOCUS_TRY(static_cast<analysis::PairPlane&>(plane), models::pair_plane(trace, key.layer, key.head, plane.pair));
   return plane;
 }
 
@@ -141,7 +138,7 @@ figure::Panel points_panel(const models::Trace& trace, const analysis::PairPlane
   const double reach = extent.from_zero().high;
   const std::vector<std::string> names = group_names(classes, length);
   std::vector<figure::Curve> groups(names.size());
-  const std::int64_t step = std::max<std::int64_t>(1, (length + kMostPoints - 1) / kMostPoints);
+  const std::int64_t step = std::max<std::int64_t>(1, (length + kMaxPoints - 1) / kMaxPoints);
   for (std::int64_t t = 0; t < length; t += step) {
     const auto n = static_cast<std::size_t>(t);
     const std::size_t group =

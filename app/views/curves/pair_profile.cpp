@@ -6,20 +6,22 @@
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
 #include "app/views/measured/pair_rows.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/trained_length.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 #include "models/api/pairs.h"
 
 namespace locus::views {
 
 namespace {
 
-constexpr std::int64_t kMostColumns = 2048;  // of the map on screen: more distances are averaged
+constexpr std::int64_t kMaxColumns = 2048;  // of the map on screen: more distances are averaged
 
-struct PairProfileAsk {
+struct PairProfileKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;
+
+  friend bool operator==(const PairProfileKey&, const PairProfileKey&) = default;
 };
 
 struct PairCurves : analysis::PairProfile {};
@@ -28,7 +30,7 @@ std::size_t cached_bytes(const PairCurves& profile) {
   return sizeof profile + views::cached_bytes(profile.parts) + pair_bytes(profile.pairs) + curves * sizeof(double);
 }
 
-class PairProfile final : public MeasuredView<PairProfileAsk, PairCurves> {
+class PairProfile final : public MeasuredView<PairProfileKey, PairCurves> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
@@ -37,16 +39,17 @@ class PairProfile final : public MeasuredView<PairProfileAsk, PairCurves> {
   }
 
  protected:
-  Result<PairProfileAsk> ask(const ViewInput& input, std::size_t column) const override {
+  Result<PairProfileKey> measure_key(const ViewInput& input, std::size_t column) const override {
     const HeadRef head = head_of_column(input, column);
     LOCUS_CHECK(needs_one_head(input));
     LOCUS_CHECK(band_of(input));
     LOCUS_TRY(const std::string dropped, input.options.text("without", ""));
     LOCUS_CHECK(parse_band("without", dropped));
-    return PairProfileAsk{head.layer, head.head};
+    return PairProfileKey{head.layer, head.head};
   }
-  Result<PairCurves> measure(const PairProfileAsk& ask, const Work& work) const override {
-    LOCUS_TRY(auto profile, models::pair_profile(*work.column.trace, ask.layer, ask.head, work.stop, work.progress));
+  Result<PairCurves> measure(const PairProfileKey& key, const MeasureContext& context) const override {
+    LOCUS_TRY(auto profile,
+              models::pair_profile(*context.column.trace, key.layer, key.head, context.stop, context.progress));
     return PairCurves{std::move(profile)};
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
@@ -64,11 +67,6 @@ class PairProfile final : public MeasuredView<PairProfileAsk, PairCurves> {
           "Below, their sum, the mean logit; the carrier, which the mean query and the mean key alone would give; and "
           "R², "
           "how much of the mean logit's variation over distance the carrier explains: 1 is position alone.",
-      .look_for =
-          "Stripes are waves: a pair whose queries and keys have a direction of their own swings with its wavelength, "
-          "whatever the text says. A pair that is flat gives the same at every distance. An R² near 1 is a head that "
-          "addresses by position; a carrier that is flat where the logit is not, one that addresses by content.",
-      .paper = "",
       .uses_layer = true,
       .uses_head = true,
       .controls = {words("without", "Without", "One more curve: the mean logit without these pairs, a:b or one",
@@ -83,7 +81,7 @@ class PairProfile final : public MeasuredView<PairProfileAsk, PairCurves> {
 // Distances in groups no finer than the screen; means over cells.
 std::shared_ptr<const Field> shown_parts(const PairCurves& profile) {
   const std::int64_t distances = profile.parts.columns;
-  const std::int64_t columns = std::min(distances, kMostColumns);
+  const std::int64_t columns = std::min(distances, kMaxColumns);
   Field field = Field::zeros(profile.parts.rows, columns);
   field.row_axis = profile.parts.row_axis;
   field.column_axis = profile.parts.column_axis;

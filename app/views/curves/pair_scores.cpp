@@ -7,21 +7,23 @@
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
 #include "app/views/measured/pair_rows.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 #include "models/api/pairs.h"
 
 namespace locus::views {
 
 namespace {
 
-constexpr std::int64_t kMostDistances = 512;  // that the same query and key are asked for
+constexpr std::int64_t kMaxDistances = 512;  // that the same query and key are asked for
 
-struct PairScoresAsk {
+struct PairScoresKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   std::int64_t query = 0;
   std::int64_t key = 0;
+
+  friend bool operator==(const PairScoresKey&, const PairScoresKey&) = default;
 };
 
 struct Cell : analysis::CellParts {
@@ -32,7 +34,7 @@ std::size_t cached_bytes(const Cell& cell) {
          cell.parts.size() * sizeof(double);
 }
 
-class PairScores final : public MeasuredView<PairScoresAsk, Cell> {
+class PairScores final : public MeasuredView<PairScoresKey, Cell> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
@@ -41,8 +43,8 @@ class PairScores final : public MeasuredView<PairScoresAsk, Cell> {
   }
 
  protected:
-  Result<PairScoresAsk> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Cell> measure(const PairScoresAsk& ask, const Work& work) const override;
+  Result<PairScoresKey> measure_key(const ViewInput& input, std::size_t column) const override;
+  Result<Cell> measure(const PairScoresKey& at, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 
@@ -57,11 +59,6 @@ class PairScores final : public MeasuredView<PairScoresAsk, Cell> {
           "and "
           "the running sum that ends at the logit. Below, what the same query and key would give at other distances, "
           "pair by pair and in sum. Without a query it is the last token, without a key the one before the query.",
-      .look_for =
-          "One or two tall bars: the logit hangs on those frequencies. Many small ones that add up: content, compared "
-          "in "
-          "all pairs at once. A sum that falls away from the cell's own distance: a match that only holds here.",
-      .paper = "",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
@@ -69,32 +66,32 @@ class PairScores final : public MeasuredView<PairScoresAsk, Cell> {
   };
 };
 
-Result<PairScoresAsk> PairScores::ask(const ViewInput& input, std::size_t column) const {
+Result<PairScoresKey> PairScores::measure_key(const ViewInput& input, std::size_t column) const {
   LOCUS_CHECK(band_of(input));
   LOCUS_CHECK(needs_one_head(input));
   const HeadRef head = head_of_column(input, column);
   const std::int64_t last = input.columns[column].trace->length() - 1;
   const Column& own = input.columns[column];
-  PairScoresAsk ask{head.layer, head.head, input.query.chosen() ? query_of(input, own) : last, 0};
-  ask.key = input.key.chosen() ? key_of(input, own) : std::max<std::int64_t>(ask.query - 1, 0);
-  if (ask.query == kNone || ask.key == kNone) {
+  PairScoresKey at{head.layer, head.head, input.query.chosen() ? query_of(input, own) : last, 0};
+  at.key = input.key.chosen() ? key_of(input, own) : std::max<std::int64_t>(at.query - 1, 0);
+  if (at.query == kNone || at.key == kNone) {
     return usage("pair-scores: " + own.name + " has tokens 0 to " + std::to_string(last) + ", none of them for query " +
                  std::to_string(input.query.index) + " and key " + std::to_string(input.key.index));
   }
-  return ask;
+  return at;
 }
 
-Result<Cell> PairScores::measure(const PairScoresAsk& ask, const Work& work) const {
-  const std::int64_t length = work.column.trace->length();
-  const std::int64_t step = std::max<std::int64_t>(1, (length + kMostDistances - 1) / kMostDistances);
+Result<Cell> PairScores::measure(const PairScoresKey& at, const MeasureContext& context) const {
+  const std::int64_t length = context.column.trace->length();
+  const std::int64_t step = std::max<std::int64_t>(1, (length + kMaxDistances - 1) / kMaxDistances);
   std::vector<double> distances;
   for (std::int64_t n = 0; n < length; n += step) {
     distances.push_back(static_cast<double>(n));
   }
   Cell cell;
   LOCUS_TRY(static_cast<analysis::CellParts&>(cell),
-            models::pair_parts(*work.column.trace, ask.layer, ask.head, ask.query, ask.key, distances));
-  LOCUS_TRY(cell.pairs, models::pair_list(*work.column.trace, ask.layer, ask.head));
+            models::pair_parts(*context.column.trace, at.layer, at.head, at.query, at.key, distances));
+  LOCUS_TRY(cell.pairs, models::pair_list(*context.column.trace, at.layer, at.head));
   return cell;
 }
 
@@ -205,7 +202,7 @@ Result<figure::Figure> PairScores::draw(const ViewInput& input, const Numbers& n
   const bool elsewhere =
       std::all_of(numbers.begin(), numbers.end(), [](const Pointer& cell) { return !cell->elsewhere.values.empty(); });
   for (std::size_t n = 0; n < numbers.size(); ++n) {
-    LOCUS_TRY(const PairScoresAsk asked, ask(input, n));
+    LOCUS_TRY(const PairScoresKey at, measure_key(input, n));
     const auto& tokens = input.columns[n].trace->tokens();
     const auto token = [&](std::int64_t at) {
       return std::to_string(at) + " \"" + tokens[static_cast<std::size_t>(at)].label + "\"";
@@ -213,20 +210,20 @@ Result<figure::Figure> PairScores::draw(const ViewInput& input, const Numbers& n
     const std::vector<std::size_t> order = by_frequency(numbers[n]->pairs);
     figure::Panel panel = bars_panel(*numbers[n], order);
     panel.names = {input.columns[n].name};
-    panel.title = input.columns[n].name + " · " + head_label(input.columns[n].trace->model(), asked.layer, asked.head) +
-                  " · query " + token(asked.query) + ", key " + token(asked.key);
+    panel.title = input.columns[n].name + " · " + head_label(input.columns[n].trace->model(), at.layer, at.head) +
+                  " · query " + token(at.query) + ", key " + token(at.key);
     frame_band(placed(band, order), static_cast<std::int64_t>(order.size()), true, panel);
     figure.panels.push_back(std::move(panel));
   }
   for (std::size_t n = 0; elsewhere && n < numbers.size(); ++n) {
-    LOCUS_TRY(const PairScoresAsk asked, ask(input, n));
+    LOCUS_TRY(const PairScoresKey at, measure_key(input, n));
     figure.panels.push_back(
-        elsewhere_panel(input, *numbers[n], static_cast<double>(std::abs(asked.query - asked.key)) + 0.5));
+        elsewhere_panel(input, *numbers[n], static_cast<double>(std::abs(at.query - at.key)) + 0.5));
     frame_band(band, numbers[n]->elsewhere.rows, false, figure.panels.back());
   }
   for (std::size_t n = 0; elsewhere && n < numbers.size(); ++n) {
-    LOCUS_TRY(const PairScoresAsk asked, ask(input, n));
-    figure.panels.push_back(sum_panel(*numbers[n], static_cast<double>(std::abs(asked.query - asked.key))));
+    LOCUS_TRY(const PairScoresKey at, measure_key(input, n));
+    figure.panels.push_back(sum_panel(*numbers[n], static_cast<double>(std::abs(at.query - at.key))));
   }
   return figure;
 }

@@ -3,7 +3,7 @@
 
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
-#include "app/views/plots/controls.h"
+#include "core/base/controls.h"
 #include "models/api/analyses.h"
 
 namespace locus::views {
@@ -12,13 +12,15 @@ namespace {
 
 using Rows = std::vector<models::StabilityRow>;
 
-struct ShiftStabilityAsk {
+struct ShiftStabilityKey {
   std::string kind;  // "ids" or "tokens"
   std::int64_t by = 0;
   std::int64_t token = 0;  // in front; of ids: 0
+
+  friend bool operator==(const ShiftStabilityKey&, const ShiftStabilityKey&) = default;
 };
 
-class ShiftStability final : public MeasuredView<ShiftStabilityAsk, Rows> {
+class ShiftStability final : public MeasuredView<ShiftStabilityKey, Rows> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
@@ -27,8 +29,8 @@ class ShiftStability final : public MeasuredView<ShiftStabilityAsk, Rows> {
   }
 
  protected:
-  Result<ShiftStabilityAsk> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Rows> measure(const ShiftStabilityAsk& ask, const Work& work) const override;
+  Result<ShiftStabilityKey> measure_key(const ViewInput& input, std::size_t column) const override;
+  Result<Rows> measure(const ShiftStabilityKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& list) const override;
   Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
@@ -42,12 +44,6 @@ class ShiftStability final : public MeasuredView<ShiftStabilityAsk, Rows> {
           "How much attention and the positions' dot products change, layer by layer, when the position ids of the "
           "same tokens start later, or when tokens are put in front. Row i is compared with the row of the same "
           "token.",
-      .look_for =
-          "Attention: the mean over heads and queries of Σⱼ |A'(i, j) − A(i, j)|, or over cells, × 10⁻²; the columns "
-          "of tokens put in front are left out. Dot products: 100·Σ|P' − P| / Σ|P| over j ≤ i, P = ⟨eᵢ, eⱼ⟩. Under "
-          "later ids a relative encoding (RoPE, ALiBi) and TAPE (Prop. 4.2) stay at 0; a learned table does not. "
-          "Tokens in front change the text itself: what TAPE's positions then do is its Table 8.",
-      .paper = "TAPE Table 8",
       .needs_text = true,
       .controls = {choice("move", "Move", "ids: position ids start later; tokens: tokens are put in front",
                           {"ids", "tokens"}),
@@ -59,25 +55,25 @@ class ShiftStability final : public MeasuredView<ShiftStabilityAsk, Rows> {
   };
 };
 
-Result<ShiftStabilityAsk> ShiftStability::ask(const ViewInput& input, std::size_t column) const {
-  ShiftStabilityAsk ask;
-  LOCUS_TRY(ask.kind, input.options.text("move", "ids"));
-  LOCUS_TRY(ask.by, input.options.integer("by", 3));
+Result<ShiftStabilityKey> ShiftStability::measure_key(const ViewInput& input, std::size_t column) const {
+  ShiftStabilityKey key;
+  LOCUS_TRY(key.kind, input.options.text("move", "ids"));
+  LOCUS_TRY(key.by, input.options.integer("by", 3));
   LOCUS_TRY(const std::int64_t token, input.options.integer("token", -1));
-  if (ask.kind != "ids") {
-    ask.token = token >= 0 ? token : input.columns[column].trace->tokens().front().id;
+  if (key.kind != "ids") {
+    key.token = token >= 0 ? token : input.columns[column].trace->tokens().front().id;
   }
-  return ask;
+  return key;
 }
 
-Result<Rows> ShiftStability::measure(const ShiftStabilityAsk& ask, const Work& work) const {
+Result<Rows> ShiftStability::measure(const ShiftStabilityKey& key, const MeasureContext& context) const {
   models::Move move;
-  if (ask.kind == "ids") {
-    move.ids = ask.by;
+  if (key.kind == "ids") {
+    move.ids = key.by;
   } else {
-    move.in_front.assign(static_cast<std::size_t>(ask.by), ask.token);
+    move.in_front.assign(static_cast<std::size_t>(key.by), key.token);
   }
-  return models::shift_stability(*work.column.model, *work.column.trace, move, work.stop, work.progress);
+  return models::shift_stability(*context.column.model, *context.column.trace, move, context.stop, context.progress);
 }
 
 double attention_of(const models::StabilityRow& row, bool cell) {

@@ -6,9 +6,9 @@
 
 #include "app/views/curves/task_groups.h"
 #include "app/views/list.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/series.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 #include "core/base/numbers.h"
 
 namespace locus::views {
@@ -33,14 +33,6 @@ class TaskAccuracy final : public View {
           "The error of task checkpoints in the trained distribution and out of it, a group of bars a split, with "
           "95 % intervals where they are known; runs that differ in their seed alone are one bar, their mean, with the "
           "least and the largest. Addition makes a map by the lengths of its operands.",
-      .look_for =
-          "Bars near 0 at \"in\" and high elsewhere: learned, but tied to trained lengths or densities. CoPE's "
-          "counting "
-          "keeps its error low where relative positions do not (Tables 3 and 4); on addition TAPE's square "
-          "of right sums reaches beyond the trained lengths (Fig. 2). Numbers come from training.json of each "
-          "checkpoint, or from "
-          "what locus evaluate --json printed.",
-      .paper = "TAPE Fig. 2, CoPE Tables 2 to 4 and Fig. 2",
       .uses_input = false,
       .controls = {words("file", "Results",
                          "A file that locus evaluate --json printed; empty: training.json of every "
@@ -123,7 +115,7 @@ std::string map_note(const Accuracy& row, bool says_all) {
   return note + (row.trained > 0 ? "; framed: the lengths of training" : "");
 }
 
-// A panel a checkpoint, in one range of colours: what all share is said once.
+// One panel per checkpoint, in one range of colours: what all share is said once.
 figure::Figure map_figure(const ViewInput& input, const std::vector<Accuracy>& list) {
   ViewInput whole = input;
   whole.ignore_first = false;
@@ -206,7 +198,7 @@ figure::Figure bar_figure(const std::vector<Accuracy>& list, const std::string& 
   return figure;
 }
 
-// One row a checkpoint, one column a split.
+// One row per checkpoint, one column per split.
 figure::Figure table_figure(const ViewInput& input, const std::vector<Accuracy>& list, const std::string& cells) {
   auto names = std::make_shared<const std::vector<std::string>>(split_names(list));
   auto checkpoints = std::make_shared<std::vector<std::string>>();
@@ -262,7 +254,7 @@ Result<figure::Figure> TaskAccuracy::figure(const ViewInput& input) const {
   return as == "table" ? table_figure(input, list, cells) : bar_figure(list, cells, logarithmic);
 }
 
-// Bars: one row a split, in the order shown, its number first (a setting's value where that is a number); value, low
+// Bars: one row per split, in the order shown, its number first (a setting's value where that is a number); value, low
 // and high a checkpoint. Maps: the first checkpoint's.
 Result<Data> TaskAccuracy::data(const ViewInput& input) const {
   LOCUS_TRY(const std::vector<Accuracy> list, read(input));

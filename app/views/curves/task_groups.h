@@ -9,7 +9,7 @@ namespace locus::views {
 // one's place: mean, least and largest of each split. Rows without settings and rows with a map of lengths stay.
 std::vector<Accuracy> join_seeds(std::vector<Accuracy> list);
 
-// A row an encoding (with those options that tell its runs apart), a split a value of `setting`, numbers ascending:
+// A row per encoding (with those options that tell its runs apart), a split per value of `setting`, numbers ascending:
 // each the value of the runs' split `split`. Errors: kBadInput where a row has no such setting or split, naming those
 // it has, and where two runs have the same place.
 Result<std::vector<Accuracy>> grouped_by(const std::vector<Accuracy>& list, const std::string& setting,

@@ -165,7 +165,7 @@ std::string text_of(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// Of what was asked for, not of what came out: the task's options by their own names, the encoding's with "encoding."
+// The settings of a run, without its results: the task's options by their own names, the encoding's with "encoding."
 // before them, the rest as training.json names it.
 std::map<std::string, std::string> settings_of(const json& record) {
   static const std::set<std::string> results{"command",  "data", "steps_done", "tokens", "metric", "splits",
@@ -213,8 +213,8 @@ Result<Record> read_record(const Column& column) {
   return Record{file, std::move(record)};
 }
 
-// Of a checkpoint that runs otherwise than it was trained what was measured so, in the form of a training.json's own
-// results. Errors: kUnsupported where that was not recorded.
+// The results of a checkpoint, those measured under its overrides where it has some, in the form of a training.json's
+// own. Errors: kUnsupported where that was not recorded.
 Result<json> results_of(const Column& column, const Record& read) {
   const models::Overrides& overrides = (column.model ? column.model->info() : column.trace->model()).overrides;
   const models::Edits edits = column.model ? column.model->edits() : column.trace->edits();

@@ -36,8 +36,8 @@ struct Accuracy {
   std::int64_t seeds = 1;  // runs that are one row: the splits are their mean, low and high the least and the largest
 };
 
-// Of the file that option "file" names, or else of training.json beside each column's weights. Errors: kUnsupported
-// where a column has none, kBadInput for a file that is malformed, naming what is expected.
+// The accuracies in the file that option "file" names, or else in training.json beside each column's weights. Errors:
+// kUnsupported where a column has none, kBadInput for a file that is malformed, naming what is expected.
 Result<std::vector<Accuracy>> read_accuracies(const ViewInput& input);
 
 // What training.json beside a column's weights says of the run, as Accuracy::settings; empty where there is none that

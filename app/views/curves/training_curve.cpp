@@ -4,10 +4,10 @@
 #include <string_view>
 
 #include "app/views/list.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/series.h"
 #include "core/base/atomic_file.h"
-#include "core/base/numbers.h"
+#include "core/base/controls.h"
+#include "core/base/lists.h"
 #include "core/base/shown.h"
 
 namespace locus::views {
@@ -44,10 +44,6 @@ class TrainingCurve final : public View {
           "How checkpoints learned: the loss of every step of their training, and the task's metric on held-out "
           "samples wherever it was measured, by the steps. Numbers come from loss.csv of each checkpoint, which locus "
           "train writes.",
-      .look_for =
-          "Which encoding learns sooner, and whether its advantage at the end is one of speed alone. Plateaus that end "
-          "at once: the task is solved by something that is found, not refined.",
-      .paper = "CoPE Fig. 5 and 6",
       .uses_input = false,
       .controls = {choice("of", "Of", "The metric on held-out samples, the training's loss, or both, a panel each",
                           {"validation", "loss", "both"}),
@@ -58,12 +54,7 @@ class TrainingCurve final : public View {
 
 // "step,loss,learning_rate,validation", of which the last may be empty.
 Status read_row(std::string_view line, const std::string& where, Training& into) {
-  std::vector<std::string_view> fields;
-  for (std::size_t begin = 0; begin <= line.size();) {
-    const std::size_t end = std::min(line.find(',', begin), line.size());
-    fields.push_back(line.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  const std::vector<std::string_view> fields = split(line);
   const auto step = fields.empty() ? std::nullopt : parse_number<double>(fields[0]);
   const auto loss = fields.size() == 4 ? parse_number<double>(fields[1]) : std::nullopt;
   const bool measured = fields.size() == 4 && !fields[3].empty();

@@ -6,9 +6,9 @@
 
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/head_map.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 #include "models/api/analyses.h"
 
 namespace locus::views {
@@ -25,13 +25,15 @@ std::size_t cached_bytes(const Comparison& comparison) {
   return sizeof comparison + views::cached_bytes(comparison.distances) + views::cached_bytes(comparison.matches);
 }
 
-struct HeadDifferenceAsk {
+struct HeadDifferenceKey {
   bool best = false;
   std::int64_t rows = 64;
+
+  friend bool operator==(const HeadDifferenceKey&, const HeadDifferenceKey&) = default;
 };
 
 // Every column but the first is measured: against the first.
-class HeadDifference final : public MeasuredView<HeadDifferenceAsk, Comparison> {
+class HeadDifference final : public MeasuredView<HeadDifferenceKey, Comparison> {
  public:
   const ViewInfo& info() const override { return info_; }
   // Opens the pair: the head in the first column and its partner in every other.
@@ -42,8 +44,8 @@ class HeadDifference final : public MeasuredView<HeadDifferenceAsk, Comparison> 
 
  protected:
   std::size_t first_measured() const override { return 1; }
-  Result<HeadDifferenceAsk> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Comparison> measure(const HeadDifferenceAsk& ask, const Work& work) const override;
+  Result<HeadDifferenceKey> measure_key(const ViewInput& input, std::size_t column) const override;
+  Result<Comparison> measure(const HeadDifferenceKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& list) const override;
   Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
@@ -57,12 +59,6 @@ class HeadDifference final : public MeasuredView<HeadDifferenceAsk, Comparison> 
           "How differently each head of the first checkpoint and its partner in the second attend to this text: "
           "the mean over queries of ½ Σⱼ |A(i, j) − B(i, j)|, 0 for equal rows and 1 for disjoint ones. A third "
           "checkpoint that is another seed of the first can give the null: what differs by chance alone.",
-      .look_for =
-          "Index with index for checkpoints of one ancestry (fine-tuned, another scaling). Best match for others: "
-          "heads have no order, so every head gets the partner that makes the sum smallest (Hungarian method), named "
-          "in its cell and under the pointer. Heads above the null's 95 % differ by more than a seed does. A click "
-          "opens the pair.",
-      .paper = "",
       .needs_text = true,
       .controls = {choice("match", "Partners", "index: head with the same index; best: the best match over all heads",
                           {"index", "best"}),
@@ -72,23 +68,23 @@ class HeadDifference final : public MeasuredView<HeadDifferenceAsk, Comparison> 
   };
 };
 
-Result<HeadDifferenceAsk> HeadDifference::ask(const ViewInput& input, std::size_t /*column*/) const {
-  HeadDifferenceAsk ask;
+Result<HeadDifferenceKey> HeadDifference::measure_key(const ViewInput& input, std::size_t /*column*/) const {
+  HeadDifferenceKey key;
   LOCUS_TRY(const std::string match, input.options.text("match", "index"));
-  LOCUS_TRY(ask.rows, input.options.integer("rows", 64));
-  ask.best = match == "best";
-  return ask;
+  LOCUS_TRY(key.rows, input.options.integer("rows", 64));
+  key.best = match == "best";
+  return key;
 }
 
-Result<Comparison> HeadDifference::measure(const HeadDifferenceAsk& ask, const Work& work) const {
-  const models::Trace& first = *work.first.trace;
-  const models::Trace& second = *work.column.trace;
+Result<Comparison> HeadDifference::measure(const HeadDifferenceKey& key, const MeasureContext& context) const {
+  const models::Trace& first = *context.first.trace;
+  const models::Trace& second = *context.column.trace;
   Comparison comparison;
-  if (!ask.best) {
-    LOCUS_TRY(comparison.distances, models::head_difference(first, second, ask.rows, work.stop, work.progress));
+  if (!key.best) {
+    LOCUS_TRY(comparison.distances, models::head_difference(first, second, key.rows, context.stop, context.progress));
     return comparison;
   }
-  LOCUS_TRY(comparison.matches, models::match_heads(first, second, ask.rows, work.stop, work.progress));
+  LOCUS_TRY(comparison.matches, models::match_heads(first, second, key.rows, context.stop, context.progress));
   comparison.distances = Field::zeros(first.model().layers, first.model().heads);
   for (std::size_t n = 0; n < comparison.matches.size(); ++n) {
     comparison.distances.values[n] = static_cast<float>(comparison.matches[n].distance);
@@ -136,7 +132,7 @@ std::vector<std::string> partner_texts(const Comparison& comparison) {
 
 Result<figure::Figure> HeadDifference::draw(const ViewInput& input, const Numbers& list) const {
   LOCUS_CHECK(two_or_more(list));
-  LOCUS_TRY(const HeadDifferenceAsk options, ask(input, 1));
+  LOCUS_TRY(const HeadDifferenceKey options, measure_key(input, 1));
   LOCUS_TRY(const bool third_is_null, input.options.boolean("null", false));
   std::vector<std::shared_ptr<const Field>> fields;
   for (const auto& each : list) {
@@ -169,7 +165,7 @@ Selection HeadDifference::pick(const ViewInput& input, const Hit& hit) const {
     return {};
   }
   const models::ModelInfo& model = input.columns.front().trace->model();
-  const auto options = ask(input, 1);
+  const auto options = measure_key(input, 1);
   Selection selection = pick_head(model, hit, 0);
   if (!selection.open || !options || !options->best || !input.cache) {
     return selection;
@@ -188,7 +184,7 @@ Selection HeadDifference::pick(const ViewInput& input, const Hit& hit) const {
 
 Result<Data> HeadDifference::table(const ViewInput& input, const Numbers& list) const {
   LOCUS_CHECK(two_or_more(list));
-  LOCUS_TRY(const HeadDifferenceAsk options, ask(input, 1));
+  LOCUS_TRY(const HeadDifferenceKey options, measure_key(input, 1));
   if (!options.best) {
     const Field& field = list.front()->distances;
     return Data{{field.rows, field.columns}, field.values, {}};

@@ -1,4 +1,4 @@
-// `heads`: one number a head for each habit a reader looks for, as a table or as a map over layers and heads.
+// `heads`: one number per head for each habit a reader looks for, as a table or as a map over layers and heads.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -6,19 +6,21 @@
 #include "app/views/heads/heads_table.h"
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/head_map.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 
 namespace locus::views {
 
 namespace {
 
-struct HeadsAsk {
+struct HeadsKey {
   std::int64_t repeats = 0;  // random inputs for the induction score
+
+  friend bool operator==(const HeadsKey&, const HeadsKey&) = default;
 };
 
-class Heads final : public MeasuredView<HeadsAsk, HeadRows> {
+class Heads final : public MeasuredView<HeadsKey, HeadRows> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
@@ -26,12 +28,12 @@ class Heads final : public MeasuredView<HeadsAsk, HeadRows> {
   std::optional<Selection> step(const ViewInput& input, std::int64_t by) const override;
 
  protected:
-  Result<HeadsAsk> ask(const ViewInput& input, std::size_t /*column*/) const override {
+  Result<HeadsKey> measure_key(const ViewInput& input, std::size_t /*column*/) const override {
     LOCUS_TRY(const HeadsOptions options, heads_options(input));
-    return HeadsAsk{options.repeats};
+    return HeadsKey{options.repeats};
   }
-  Result<HeadRows> measure(const HeadsAsk& ask, const Work& work) const override {
-    return measure_heads(work.column, ask.repeats, work.stop, work.progress);
+  Result<HeadRows> measure(const HeadsKey& key, const MeasureContext& context) const override {
+    return measure_heads(context.column, key.repeats, context.stop, context.progress);
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
   Result<Data> table(const ViewInput& input, const Numbers& all) const override;
@@ -46,15 +48,6 @@ class Heads final : public MeasuredView<HeadsAsk, HeadRows> {
           "Every head's numbers, sorted by the chosen one, or the chosen one as a map of layers × heads. Means over "
           "the queries of this text; induction is measured on random tokens given twice. A click chooses a head, "
           "a double click or Enter opens it.",
-      .look_for =
-          "previous: A(i, i−1), a previous-token head. first: A(i, 0), a sink. induction: in a text that repeats, the "
-          "weight on the token after the earlier occurrence. distance: Σ A |i − j|. rel. entropy: 1 is an even "
-          "average. gates: the deviation of CoPE's gates, ½ at most: decided gates count some tokens only. bias: the "
-          "mean of s(λ) − s(Λ) with the same vectors at a near and a far distance, which is the encoding alone. Rotary "
-          "heads: wavelength, around which their norms lie; carrier, how much of the mean logit over distance is "
-          "position alone; still, the part of pairs that never complete a turn; resultant, the mean resultant length "
-          "of the strongest pair.",
-      .paper = "",
       .needs_text = true,
       .controls = {choice("as", "As", "A table of heads, or a map of layers × heads", {"table", "map"}),
                    choice("statistic", "Sorted by", "The statistic of the map, and what the table is sorted by",

@@ -1,6 +1,4 @@
 // `knock-out`: which heads a prediction needs, beside what the same edits do where the text says nothing.
-#include "app/views/heads/knock_out.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -10,8 +8,8 @@
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
 #include "app/views/measured/text_folder.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/head_map.h"
+#include "core/base/controls.h"
 #include "core/base/numbers.h"
 #include "models/api/knock_out.h"
 
@@ -22,7 +20,7 @@ namespace {
 constexpr const char* kTo = "mean";  // what a head becomes unless it is said
 constexpr std::int64_t kCopies = 40;
 
-struct KnockOutAsk {
+struct KnockOutKey {
   models::HeadTo to = models::HeadTo::kMean;
   models::KnockOutMeasure measure = models::KnockOutMeasure::kLoss;
   std::string token;
@@ -30,6 +28,8 @@ struct KnockOutAsk {
   std::int64_t null = 0;  // shuffled copies
   std::int64_t seed = 1;
   std::string folder;  // of texts; empty: the input
+
+  friend bool operator==(const KnockOutKey&, const KnockOutKey&) = default;
 };
 
 // (L, H) each.
@@ -55,7 +55,7 @@ std::size_t cached_bytes(const KnockedOut& made) {
   return sizeof made + 5 * sizeof(float) * made.effect.values.size();
 }
 
-class KnockOut final : public MeasuredView<KnockOutAsk, KnockedOut> {
+class KnockOut final : public MeasuredView<KnockOutKey, KnockedOut> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override { return needs_model(column, info_.title); }
@@ -63,10 +63,15 @@ class KnockOut final : public MeasuredView<KnockOutAsk, KnockedOut> {
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
     return head_places(selection, input.columns.size());
   }
+  std::string edit_of_cell(const ViewInput& input, std::int64_t layer, std::int64_t head) const override {
+    const auto to = input.options.text("to", kTo);
+    return to.ok() && layer >= 0 && head >= 0 ? "head " + std::to_string(layer) + "." + std::to_string(head) + " " + *to
+                                              : std::string();
+  }
 
  protected:
-  Result<KnockOutAsk> ask(const ViewInput& input, std::size_t column) const override;
-  Result<KnockedOut> measure(const KnockOutAsk& ask, const Work& work) const override;
+  Result<KnockOutKey> measure_key(const ViewInput& input, std::size_t column) const override;
+  Result<KnockedOut> measure(const KnockOutKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 
@@ -79,12 +84,6 @@ class KnockOut final : public MeasuredView<KnockOutAsk, KnockedOut> {
       .shows =
           "What happens to the prediction when one head after the other is silenced or made to attend otherwise: each "
           "cell is a run of its own, of this input.",
-      .look_for =
-          "Few heads with large effects: this text needs them. A head that attends strikingly and has no effect is not "
-          "needed here, or another stands in for it. A negative loss is a head that misleads on this text. A ring: the "
-          "effect cannot be told from 0. A stroke: the same edit does as much to shuffled copies of the text, so it is "
-          "not the text's order that needs the head. A click opens the head, Enter shows its edit as a column.",
-      .paper = "",
       .controls =
           {choice("to", "Head becomes",
                   "mean: its mean over queries; zero: no output; uniform: equal weights; content: logits "
@@ -108,34 +107,34 @@ class KnockOut final : public MeasuredView<KnockOutAsk, KnockedOut> {
   };
 };
 
-Result<KnockOutAsk> KnockOut::ask(const ViewInput& input, std::size_t column) const {
-  KnockOutAsk ask;
+Result<KnockOutKey> KnockOut::measure_key(const ViewInput& input, std::size_t column) const {
+  KnockOutKey key;
   LOCUS_TRY(const std::string to, input.options.text("to", kTo));
   LOCUS_TRY(const std::string measure, input.options.text("measure", "loss"));
   LOCUS_TRY(const std::string token, input.options.text("token", ""));
   LOCUS_TRY(const std::int64_t at, token_option(input, "at", input.columns[column]));
-  ask.to = to == "zero"      ? models::HeadTo::kZero
+  key.to = to == "zero"      ? models::HeadTo::kZero
            : to == "uniform" ? models::HeadTo::kUniform
            : to == "content" ? models::HeadTo::kContent
            : to == "first"   ? models::HeadTo::kFirst
                              : models::HeadTo::kMean;
-  ask.measure = measure == "kl"      ? models::KnockOutMeasure::kKl
+  key.measure = measure == "kl"      ? models::KnockOutMeasure::kKl
                 : measure == "logit" ? models::KnockOutMeasure::kLogit
                                      : models::KnockOutMeasure::kLoss;
-  LOCUS_TRY(ask.null, input.options.integer("null", kCopies));
+  LOCUS_TRY(key.null, input.options.integer("null", kCopies));
   LOCUS_TRY(const std::int64_t seed, input.options.integer("seed", 1));
-  LOCUS_TRY(ask.folder, input.options.text("texts", ""));
-  if (ask.null == 1) {
+  LOCUS_TRY(key.folder, input.options.text("texts", ""));
+  if (key.null == 1) {
     return usage("knock-out: a range needs at least two shuffled copies, or none (0), found null=1");
   }
-  ask.seed = ask.null > 0 ? seed : 0;
-  if (ask.measure == models::KnockOutMeasure::kLogit) {  // nothing else measures it again
-    ask.token = token;
-    ask.at = at;
+  key.seed = key.null > 0 ? seed : 0;
+  if (key.measure == models::KnockOutMeasure::kLogit) {  // nothing else measures it again
+    key.token = token;
+    key.at = at;
   } else if (!token.empty() || at != -1) {
     return usage("knock-out: token and at are of measure=logit, found measure=" + measure);
   }
-  return ask;
+  return key;
 }
 
 // The mean over texts, how they spread, and the 95 % interval of that mean.
@@ -168,39 +167,39 @@ void average(const std::vector<models::KnockOutEffects>& effects, std::int64_t t
 }
 
 // Progress of one of several parts, each of which counts for `weight` of `whole`.
-Progress part_of(const Work& work, double before, double weight, double whole) {
-  return [&work, before, weight, whole](const ProgressReport& news) {
-    report(work.progress, (before + weight * std::max(news.fraction, 0.0)) / whole, news.what);
+Progress part_of(const MeasureContext& context, double before, double weight, double whole) {
+  return [&context, before, weight, whole](const ProgressReport& news) {
+    report(context.progress, (before + weight * std::max(news.fraction, 0.0)) / whole, news.what);
   };
 }
 
-Result<KnockedOut> KnockOut::measure(const KnockOutAsk& ask, const Work& work) const {
-  models::KnockOutOptions options{ask.to, ask.measure, -1, ask.at};
-  if (!ask.token.empty()) {
-    LOCUS_TRY(options.token, models::token_named(*work.column.model, ask.token));
+Result<KnockedOut> KnockOut::measure(const KnockOutKey& key, const MeasureContext& context) const {
+  models::KnockOutOptions options{key.to, key.measure, -1, key.at};
+  if (!key.token.empty()) {
+    LOCUS_TRY(options.token, models::token_named(*context.column.model, key.token));
   }
-  Traces texts{work.column.trace};
-  if (!ask.folder.empty()) {
-    LOCUS_TRY(const auto read, texts_of(ask.folder, work));
+  Traces texts{context.column.trace};
+  if (!key.folder.empty()) {
+    LOCUS_TRY(const auto read, texts_of(key.folder, context));
     texts = *read;
   }
   const auto count = static_cast<std::int64_t>(texts.size());
-  const double whole = static_cast<double>(count + ask.null);
+  const double whole = static_cast<double>(count + key.null);
   double done = 0;
   std::vector<models::KnockOutEffects> effects;
   std::vector<Field> null;
   for (std::int64_t n = 0; n < count; ++n) {
     const models::Trace& text = *texts[static_cast<std::size_t>(n)];
     LOCUS_TRY(effects.emplace_back(),
-              models::knock_out(*work.column.model, text, options, work.stop, part_of(work, done, 1, whole)));
+              models::knock_out(*context.column.model, text, options, context.stop, part_of(context, done, 1, whole)));
     done += 1;
     // The copies are shared out between the texts.
-    const std::int64_t copies = ask.null / count + (n < ask.null % count ? 1 : 0);
+    const std::int64_t copies = key.null / count + (n < key.null % count ? 1 : 0);
     if (copies > 0) {
       LOCUS_TRY(std::vector<Field> shuffled,
-                models::knock_out_shuffled(*work.column.model, text, options, copies,
-                                           static_cast<std::uint64_t>(ask.seed + n), work.stop,
-                                           part_of(work, done, static_cast<double>(copies), whole)));
+                models::knock_out_shuffled(*context.column.model, text, options, copies,
+                                           static_cast<std::uint64_t>(key.seed + n), context.stop,
+                                           part_of(context, done, static_cast<double>(copies), whole)));
       null.insert(null.end(), shuffled.begin(), shuffled.end());
       done += static_cast<double>(copies);
     }
@@ -265,7 +264,7 @@ figure::Curve rings(const KnockedOut& made) {
 }
 
 // How many cells have the marks, and which have none: "head 3.2, 1.0".
-std::string marks_note(const KnockedOut& made, const KnockOutAsk& asked) {
+std::string marks_note(const KnockedOut& made, const KnockOutKey& key) {
   std::size_t none = 0;
   std::size_t without_order = 0;
   std::size_t beyond = 0;
@@ -288,7 +287,7 @@ std::string marks_note(const KnockedOut& made, const KnockOutAsk& asked) {
   }
   if (made.has_null()) {
     note +=
-        "; stroke: " + std::to_string(without_order) + of + " as in " + std::to_string(asked.null) + " shuffled copies";
+        "; stroke: " + std::to_string(without_order) + of + " as in " + std::to_string(key.null) + " shuffled copies";
   }
   if (!note.empty()) {
     note += "; neither: " + std::to_string(beyond) + (beyond > 0 && beyond <= kMaxNamed ? " (head " + heads + ")" : "");
@@ -297,7 +296,7 @@ std::string marks_note(const KnockedOut& made, const KnockOutAsk& asked) {
 }
 
 // What stands under the map.
-std::string note_of(const KnockedOut& made, const KnockOutAsk& asked) {
+std::string note_of(const KnockedOut& made, const KnockOutKey& key) {
   const Field& effect = made.effect;
   const auto largest = std::max_element(effect.values.begin(), effect.values.end(),
                                         [](float a, float b) { return std::abs(a) < std::abs(b); });
@@ -310,13 +309,13 @@ std::string note_of(const KnockedOut& made, const KnockOutAsk& asked) {
   } else if (!made.margin.values.empty()) {
     note += " ± " + short_number(static_cast<double>(made.margin.values[static_cast<std::size_t>(index)]));
   }
-  return note + marks_note(made, asked);
+  return note + marks_note(made, key);
 }
 
 Result<figure::Figure> KnockOut::draw(const ViewInput& input, const Numbers& numbers) const {
-  LOCUS_TRY(const KnockOutAsk asked, ask(input, 0));
+  LOCUS_TRY(const KnockOutKey key, measure_key(input, 0));
   LOCUS_TRY(const std::string to, input.options.text("to", kTo));
-  const bool kl = asked.measure == models::KnockOutMeasure::kKl;
+  const bool kl = key.measure == models::KnockOutMeasure::kKl;
   std::vector<std::shared_ptr<const Field>> effects;
   for (const auto& made : numbers) {
     effects.emplace_back(made, &made->effect);
@@ -328,15 +327,15 @@ Result<figure::Figure> KnockOut::draw(const ViewInput& input, const Numbers& num
         head_map(effects[n], head_scale(input, kl ? Sign::kPositive : Sign::kZeroCentred, effects, n));
     panel.names = {input.columns[n].name};
     panel.title = input.columns[n].name + " · " + to;
-    panel.color_bar_label = kl                                                ? "mean KL (nats)"
-                            : asked.measure == models::KnockOutMeasure::kLoss ? "change of loss (nats a token)"
-                                                                              : "change of log-probability (nats)";
+    panel.color_bar_label = kl                                              ? "mean KL (nats)"
+                            : key.measure == models::KnockOutMeasure::kLoss ? "change of loss (nats a token)"
+                                                                            : "change of log-probability (nats)";
     for (figure::Curve& lines : std::vector<figure::Curve>{rings(*numbers[n]), strokes(*numbers[n])}) {
       if (!lines.x.empty()) {
         panel.layers.emplace_back(std::move(lines));
       }
     }
-    panel.note = note_of(*numbers[n], asked);
+    panel.note = note_of(*numbers[n], key);
     figure.panels.push_back(std::move(panel));
   }
   return figure;
@@ -363,14 +362,6 @@ Result<Data> KnockOut::table(const ViewInput& input, const Numbers& numbers) con
 const View& knock_out_view() {
   static const KnockOut view;
   return view;
-}
-
-std::string edit_of_cell(const View& view, const ViewInput& input, std::int64_t layer, std::int64_t head) {
-  const auto to = input.options.text("to", kTo);
-  if (&view != &knock_out_view() || !to.ok() || layer < 0 || head < 0) {
-    return {};
-  }
-  return "head " + std::to_string(layer) + "." + std::to_string(head) + " " + *to;
 }
 
 }  // namespace locus::views

@@ -9,9 +9,9 @@
 #include "app/views/alignment.h"
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/data_file.h"
 #include "app/views/score_maps/head_map.h"
+#include "core/base/controls.h"
 #include "models/api/knock_out.h"
 
 namespace locus::views {
@@ -25,11 +25,13 @@ std::size_t cached_bytes(const Attribution& made) {
          64 * made.ends.size();
 }
 
-struct AttributionAsk {
+struct AttributionKey {
   std::string token;
   std::string against;
   std::int64_t at = -1;
   bool raw = false;
+
+  friend bool operator==(const AttributionKey&, const AttributionKey&) = default;
 };
 
 struct Part {
@@ -61,7 +63,7 @@ std::vector<Part> parts_of(const Attribution& made) {
   return parts;
 }
 
-class LogitAttributionView final : public MeasuredView<AttributionAsk, Attribution> {
+class LogitAttributionView final : public MeasuredView<AttributionKey, Attribution> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override { return needs_model(column, info_.title); }
@@ -71,15 +73,15 @@ class LogitAttributionView final : public MeasuredView<AttributionAsk, Attributi
   }
 
  protected:
-  Result<AttributionAsk> ask(const ViewInput& input, std::size_t column) const override {
-    AttributionAsk ask;
-    LOCUS_TRY(ask.token, input.options.text("token", ""));
-    LOCUS_TRY(ask.against, input.options.text("against", ""));
-    LOCUS_TRY(ask.at, token_option(input, "at", input.columns[column]));
-    LOCUS_TRY(ask.raw, input.options.boolean("raw", false));
-    return ask;
+  Result<AttributionKey> measure_key(const ViewInput& input, std::size_t column) const override {
+    AttributionKey key;
+    LOCUS_TRY(key.token, input.options.text("token", ""));
+    LOCUS_TRY(key.against, input.options.text("against", ""));
+    LOCUS_TRY(key.at, token_option(input, "at", input.columns[column]));
+    LOCUS_TRY(key.raw, input.options.boolean("raw", false));
+    return key;
   }
-  Result<Attribution> measure(const AttributionAsk& ask, const Work& work) const override;
+  Result<Attribution> measure(const AttributionKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& /*input*/, const Numbers& numbers) const override {
     Series values{"value", {}};
@@ -102,11 +104,6 @@ class LogitAttributionView final : public MeasuredView<AttributionAsk, Attributi
           "into "
           "the difference of two: the run's stream is their sum, and with the norms' scales held at the run's values "
           "the logit is too.",
-      .look_for =
-          "Few strong parts: these wrote the prediction. Against the second-best token only what tells the two apart "
-          "stays. A head with a large effect in knock-out and none here acts through later layers. A click opens the "
-          "head.",
-      .paper = "",
       .controls = {words("token", "Token", "An id, or a text of one token; empty: the likeliest", "the likeliest"),
                    words("against", "Against", "The token whose logit is taken away; empty: none", "none; a token"),
                    whole("at", "Position", "The query that predicts it; -1: the last", -1, -1, 1 << 20, "last"),
@@ -114,18 +111,18 @@ class LogitAttributionView final : public MeasuredView<AttributionAsk, Attributi
   };
 };
 
-Result<Attribution> LogitAttributionView::measure(const AttributionAsk& ask, const Work& work) const {
+Result<Attribution> LogitAttributionView::measure(const AttributionKey& key, const MeasureContext& context) const {
   models::AttributionOptions options;
-  options.position = ask.at;
-  options.centred = !ask.raw;
-  if (!ask.token.empty()) {
-    LOCUS_TRY(options.token, models::token_named(*work.column.model, ask.token));
+  options.position = key.at;
+  options.centred = !key.raw;
+  if (!key.token.empty()) {
+    LOCUS_TRY(options.token, models::token_named(*context.column.model, key.token));
   }
-  if (!ask.against.empty()) {
-    LOCUS_TRY(options.against, models::token_named(*work.column.model, ask.against));
+  if (!key.against.empty()) {
+    LOCUS_TRY(options.against, models::token_named(*context.column.model, key.against));
   }
-  LOCUS_TRY(models::LogitAttribution made,
-            models::logit_attribution(*work.column.model, *work.column.trace, options, work.stop, work.progress));
+  LOCUS_TRY(models::LogitAttribution made, models::logit_attribution(*context.column.model, *context.column.trace,
+                                                                     options, context.stop, context.progress));
   return Attribution{std::move(made)};
 }
 

@@ -6,18 +6,20 @@
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
 #include "app/views/measured/pair_rows.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 #include "models/api/pairs.h"
 
 namespace locus::views {
 
 namespace {
 
-struct PairEnergyAsk {
+struct PairEnergyKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;  // whose wavelengths are shown, where heads have their own
   std::string of;
+
+  friend bool operator==(const PairEnergyKey&, const PairEnergyKey&) = default;
 };
 
 struct Energy {
@@ -28,7 +30,7 @@ std::size_t cached_bytes(const Energy& energy) {
   return sizeof energy + views::cached_bytes(energy.norms) + pair_bytes(energy.pairs);
 }
 
-class PairEnergy final : public MeasuredView<PairEnergyAsk, Energy> {
+class PairEnergy final : public MeasuredView<PairEnergyKey, Energy> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
@@ -38,13 +40,13 @@ class PairEnergy final : public MeasuredView<PairEnergyAsk, Energy> {
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
 
  protected:
-  Result<PairEnergyAsk> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Energy> measure(const PairEnergyAsk& ask, const Work& work) const override;
+  Result<PairEnergyKey> measure_key(const ViewInput& input, std::size_t column) const override;
+  Result<Energy> measure(const PairEnergyKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 
  private:
-  // One row a layer, NaN for layers without pairs; of the head, or the mean over heads.
+  // One row per layer, NaN for layers without pairs; of the head, or the mean over heads.
   Result<std::shared_ptr<const Field>> by_layer(const ViewInput& input, std::size_t column, std::int64_t pairs,
                                                 std::vector<analysis::PairList>& lists) const;
 
@@ -58,13 +60,6 @@ class PairEnergy final : public MeasuredView<PairEnergyAsk, Energy> {
           "for every head of a layer, or every layer averaged over heads. Below, each pair's wavelength 2π/θ, with the "
           "lines of the text's and of the trained length: pairs above a line never complete a turn over so many "
           "tokens.",
-      .look_for =
-          "Bright bands at long wavelengths that all heads share: pairs that hardly turn, which heads may use as if "
-          "they "
-          "had no position. A few bright pairs at the shortest wavelengths: heads that look at a neighbour. A large "
-          "norm "
-          "says that a pair can matter, not that it does: queries and keys may be at right angles.",
-      .paper = "",
       .uses_layer = true,
       .uses_head = true,
       .controls = {choice("of", "Of", "What is averaged: norms of queries, of keys, or their product",
@@ -85,25 +80,25 @@ std::int64_t first_with_pairs(const models::Trace& trace, std::int64_t head) {
   return 0;
 }
 
-Result<PairEnergyAsk> PairEnergy::ask(const ViewInput& input, std::size_t column) const {
+Result<PairEnergyKey> PairEnergy::measure_key(const ViewInput& input, std::size_t column) const {
   LOCUS_CHECK(band_of(input));
   LOCUS_TRY(const std::string over, input.options.text("over", "heads"));
   const HeadRef head = head_of_column(input, column);
-  PairEnergyAsk ask;
-  LOCUS_TRY(ask.of, input.options.text("of", "query"));
-  ask.head = std::max<std::int64_t>(head.head, 0);
+  PairEnergyKey key;
+  LOCUS_TRY(key.of, input.options.text("of", "query"));
+  key.head = std::max<std::int64_t>(head.head, 0);
   const bool every = head.layer == kAll || over == "layers";
-  ask.layer = every ? first_with_pairs(*input.columns[column].trace, ask.head) : head.layer;
-  return ask;
+  key.layer = every ? first_with_pairs(*input.columns[column].trace, key.head) : head.layer;
+  return key;
 }
 
-Result<Energy> PairEnergy::measure(const PairEnergyAsk& ask, const Work& work) const {
-  const auto norm = ask.of == "query" ? analysis::PairNorm::kQuery
-                    : ask.of == "key" ? analysis::PairNorm::kKey
+Result<Energy> PairEnergy::measure(const PairEnergyKey& key, const MeasureContext& context) const {
+  const auto norm = key.of == "query" ? analysis::PairNorm::kQuery
+                    : key.of == "key" ? analysis::PairNorm::kKey
                                       : analysis::PairNorm::kProduct;
   Energy energy;
-  LOCUS_TRY(energy.pairs, models::pair_list(*work.column.trace, ask.layer, ask.head));
-  LOCUS_TRY(energy.norms, models::pair_energy(*work.column.trace, ask.layer, norm, work.stop));
+  LOCUS_TRY(energy.pairs, models::pair_list(*context.column.trace, key.layer, key.head));
+  LOCUS_TRY(energy.norms, models::pair_energy(*context.column.trace, key.layer, norm, context.stop));
   return energy;
 }
 
@@ -117,10 +112,10 @@ Result<std::shared_ptr<const Field>> PairEnergy::by_layer(const ViewInput& input
   const std::int64_t layers = input.columns[column].trace->model().layers;
   Field field = Field::zeros(layers, pairs);
   std::fill(field.values.begin(), field.values.end(), std::numeric_limits<float>::quiet_NaN());
-  LOCUS_TRY(PairEnergyAsk asked, ask(input, column));
+  LOCUS_TRY(PairEnergyKey key, measure_key(input, column));
   for (std::int64_t layer = 0; layer < layers; ++layer) {
-    asked.layer = layer;
-    const auto energy = measured(input, column, asked);
+    key.layer = layer;
+    const auto energy = measured(input, column, key);
     if (!energy && energy.error().code == ErrorCode::kUnsupported) {
       continue;
     }
@@ -174,8 +169,9 @@ Result<figure::Figure> PairEnergy::draw(const ViewInput& input, const Numbers& n
     whole.ignore_first = false;  // column 0 is a pair here, no sink
     figure::Panel panel;
     panel.names = {input.columns[n].name};
-    panel.title = input.columns[n].name +
-                  (over == "layers" ? " · mean over heads" : " · layer " + std::to_string(ask(input, n)->layer));
+    panel.title =
+        input.columns[n].name +
+        (over == "layers" ? " · mean over heads" : " · layer " + std::to_string(measure_key(input, n)->layer));
     panel.x = {.label = "pair",
                .view = {0, static_cast<double>(fields[n]->columns)},
                .cell_names = counted_names(fields[n]->columns)};
@@ -234,12 +230,12 @@ Result<Data> PairEnergy::table(const ViewInput& input, const Numbers& numbers) c
     data.shape.push_back(first.rows);
   }
   data.shape.push_back(first.columns);
-  LOCUS_TRY(PairEnergyAsk asked, ask(input, 0));
+  LOCUS_TRY(PairEnergyKey key, measure_key(input, 0));
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     Pointer energy = numbers.front();
     if (all_layers) {
-      asked.layer = layer;
-      auto own = measured(input, 0, asked);
+      key.layer = layer;
+      auto own = measured(input, 0, key);
       if (!own && own.error().code == ErrorCode::kUnsupported) {
         data.values.resize(data.values.size() + static_cast<std::size_t>((all_heads ? first.rows : 1) * first.columns),
                            std::numeric_limits<float>::quiet_NaN());

@@ -7,6 +7,7 @@
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"
 
@@ -14,24 +15,27 @@ namespace locus::views {
 
 namespace {
 
-struct AttentionImageAsk {
+struct AttentionImageKey {
   std::vector<std::int64_t> layers;
   std::vector<std::int64_t> heads;
   models::Quantity quantity = models::Quantity::kWeight;
   std::int64_t query = 0;
   bool rollout = false;  // through all layers: of no layer, head or quantity
+
+  friend bool operator==(const AttentionImageKey&, const AttentionImageKey&) = default;
 };
 
-// Measures (layers · heads, T): a row a head, layer by layer.
-class AttentionImage final : public MeasuredView<AttentionImageAsk, Field> {
+// Measures (layers · heads, T): a row per head, layer by layer.
+class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
+  Token tinting_query(const ViewInput& input) const override { return patch_query(input, input.columns.front()); }
 
  protected:
-  Result<AttentionImageAsk> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Field> measure(const AttentionImageAsk& ask, const Work& work) const override;
+  Result<AttentionImageKey> measure_key(const ViewInput& input, std::size_t column) const override;
+  Result<Field> measure(const AttentionImageKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
   // [rows, columns] of the patch grid; [H, rows, columns] when the head is kAll or all heads are shown, and
   // [L, …] in front when the layer is kAll.
@@ -47,27 +51,15 @@ class AttentionImage final : public MeasuredView<AttentionImageAsk, Field> {
           "The image as the model saw it, each patch tinted by how much the query attends to it. A click chooses the "
           "query patch; without one it is the class token. What goes to the class token and registers is written "
           "under the image.",
-      .look_for =
-          "From a patch: whether a head looks at its neighbours, along rows or columns, or at like things anywhere. "
-          "From the class token: what the label rests on. Rollout follows attention through all layers; a single "
-          "layer's map does not say what the input patches contributed.",
-      .paper = "",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
       .uses_quantity = true,
       .needs_image = true,
-      .controls =
-          {{Control::Kind::kToggle, "all-heads", "All heads", "One image a head of the layer", false, 0, 1, {}},
-           {Control::Kind::kToggle,
-            "rollout",
-            "Rollout",
-            "Attention through all layers and residuals (Abnar and Zuidema 2020), instead of one head",
-            false,
-            0,
-            1,
-            {}},
-           {Control::Kind::kNumber, "opacity", "Tint", "How much of the image the tint covers", 0.6, 0.0, 1.0, {}}},
+      .controls = {toggle("all-heads", "All heads", "One image a head of the layer"),
+                   toggle("rollout", "Rollout",
+                          "Attention through all layers and residuals (Abnar and Zuidema 2020), instead of one head"),
+                   number("opacity", "Tint", "How much of the image the tint covers", 0.6, 0.0, 1.0)},
   };
 };
 
@@ -106,37 +98,37 @@ std::vector<std::int64_t> layers_of(const ViewInput& input, const Column& column
   return layers;
 }
 
-Result<AttentionImageAsk> AttentionImage::ask(const ViewInput& input, std::size_t column) const {
+Result<AttentionImageKey> AttentionImage::measure_key(const ViewInput& input, std::size_t column) const {
   const Column& of = input.columns[column];
   LOCUS_TRY(const Options options, options_of(input));
-  AttentionImageAsk ask;
-  ask.query = patch_query(input, of);
-  ask.rollout = options.rollout;
-  if (!ask.rollout) {
-    ask.layers = layers_of(input, of);
-    ask.heads = heads_of(input, of, options);
-    ask.quantity = input.quantity;
+  AttentionImageKey key;
+  key.query = patch_query(input, of);
+  key.rollout = options.rollout;
+  if (!key.rollout) {
+    key.layers = layers_of(input, of);
+    key.heads = heads_of(input, of, options);
+    key.quantity = input.quantity;
   }
-  return ask;
+  return key;
 }
 
-Result<Field> AttentionImage::measure(const AttentionImageAsk& ask, const Work& work) const {
-  const models::Trace& trace = *work.column.trace;
-  if (ask.rollout) {
+Result<Field> AttentionImage::measure(const AttentionImageKey& key, const MeasureContext& context) const {
+  const models::Trace& trace = *context.column.trace;
+  if (key.rollout) {
     Field field = Field::zeros(1, trace.length());
-    LOCUS_TRY(field.values, models::attention_rollout(trace, ask.query, work.stop));
+    LOCUS_TRY(field.values, models::attention_rollout(trace, key.query, context.stop));
     return field;
   }
-  Field rows = Field::zeros(static_cast<std::int64_t>(ask.layers.size() * ask.heads.size()), trace.length());
+  Field rows = Field::zeros(static_cast<std::int64_t>(key.layers.size() * key.heads.size()), trace.length());
   models::MapRequest request;
-  request.quantity = ask.quantity;
-  request.rows = {ask.query, ask.query + 1};
+  request.quantity = key.quantity;
+  request.rows = {key.query, key.query + 1};
   auto to = rows.values.begin();
-  for (const std::int64_t layer : ask.layers) {
+  for (const std::int64_t layer : key.layers) {
     request.layer = layer;
-    for (const std::int64_t head : ask.heads) {
+    for (const std::int64_t head : key.heads) {
       request.head = head;
-      LOCUS_TRY(const Field row, trace.map(request, work.stop));
+      LOCUS_TRY(const Field row, trace.map(request, context.stop));
       to = std::copy(row.values.begin(), row.values.end(), to);
     }
   }

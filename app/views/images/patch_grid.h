@@ -20,7 +20,7 @@ std::int64_t patch_query(const ViewInput& input, const Column& column);
 // "CLS", "register 1", "patch 3, 5" (row, column).
 std::string patch_label(const models::ImageGrid& grid, std::int64_t token);
 
-// (rows, columns) from one value a token, (1, T).
+// (rows, columns) from one value per token, (1, T).
 Field patches_of(const Field& row, const models::ImageGrid& grid);
 
 // The token of the patch under a point of a patch panel.

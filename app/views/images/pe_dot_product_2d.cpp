@@ -1,26 +1,28 @@
 // `pe-dot-product-2d`: how alike the encodings of all patches are to those of a few anchors.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "app/views/images/patch_grid.h"
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/map_view.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
+#include "core/base/lists.h"
 #include "core/base/shown.h"
 
 namespace locus::views {
 
 namespace {
 
-constexpr std::size_t kMostAnchors = 16;
-constexpr int kMostAcross = 3;  // maps of one checkpoint beside each other
+constexpr std::size_t kMaxAnchors = 16;
+constexpr int kMaxAcross = 3;  // maps of one checkpoint beside each other
 
 struct Anchor {
   std::int64_t row = 0;
   std::int64_t column = 0;
+
+  friend bool operator==(const Anchor&, const Anchor&) = default;
 };
 
 // The grid whose positions are shown: the image's, or a square one of option `side`.
@@ -45,25 +47,14 @@ std::vector<Anchor> default_anchors(const models::ImageGrid& grid) {
 Result<std::vector<Anchor>> anchors_of(const ViewInput& input, const models::ImageGrid& grid) {
   LOCUS_TRY(const std::string text, input.options.text("anchors", ""));
   std::vector<Anchor> anchors;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  const auto skip = [&] {
-    while (at != end && (*at == ' ' || *at == ';')) {
-      ++at;
-    }
-  };
-  for (skip(); at != end; skip()) {
-    Anchor anchor;
-    const auto row = std::from_chars(at, end, anchor.row);
-    const bool comma = row.ec == std::errc() && row.ptr != end && *row.ptr == ',';
-    const auto column = std::from_chars(comma ? row.ptr + 1 : end, end, anchor.column);
-    if (!comma || column.ec != std::errc() || anchor.row < 0 || anchor.column < 0) {
+  for (const std::string_view word : split_words(text, " ;")) {
+    const auto place = parse_numbers<std::int64_t>(split(word));
+    if (!place || place->size() != 2 || place->front() < 0 || place->back() < 0) {
       return usage("option anchors: expected row,column pairs such as 2,2 7,7, found " + shown(text));
     }
-    at = column.ptr;
-    anchors.push_back({std::min(anchor.row, grid.rows - 1), std::min(anchor.column, grid.columns - 1)});
-    if (anchors.size() > kMostAnchors) {
-      return usage("option anchors: expected at most " + std::to_string(kMostAnchors) + " pairs");
+    anchors.push_back({std::min(place->front(), grid.rows - 1), std::min(place->back(), grid.columns - 1)});
+    if (anchors.size() > kMaxAnchors) {
+      return usage("option anchors: expected at most " + std::to_string(kMaxAnchors) + " pairs");
     }
   }
   return anchors.empty() ? default_anchors(grid) : anchors;
@@ -77,17 +68,19 @@ std::string text_of(const std::vector<Anchor>& anchors) {
   return text;
 }
 
-struct PeDotProduct2dAsk {
+struct PeDotProduct2dKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   models::ImageGrid grid;
   std::vector<Anchor> anchors;
   models::Similarity similarity;
+
+  friend bool operator==(const PeDotProduct2dKey&, const PeDotProduct2dKey&) = default;
 };
 
 // (anchors, patches): the dot products of each anchor with every patch.
-Result<Field> products(const PeDotProduct2dAsk& ask, const Column& column) {
-  const models::ImageGrid& grid = ask.grid;
+Result<Field> products(const PeDotProduct2dKey& key, const Column& column) {
+  const models::ImageGrid& grid = key.grid;
   const models::ImageGrid& own = column.trace->image_grid();
   const std::int64_t prefix = prefix_of(grid);
   const Range patches{prefix, prefix + grid.rows * grid.columns};
@@ -99,14 +92,14 @@ Result<Field> products(const PeDotProduct2dAsk& ask, const Column& column) {
     models::PositionRequest request;
     request.rows = grid.rows;
     request.columns = grid.columns;
-    LOCUS_TRY(table, column.model->position_table(request, ask.layer));
+    LOCUS_TRY(table, column.model->position_table(request, key.layer));
   }
-  Field out = Field::zeros(static_cast<std::int64_t>(ask.anchors.size()), patches.size());
-  for (std::size_t n = 0; n < ask.anchors.size(); ++n) {
-    const std::int64_t token = prefix + ask.anchors[n].row * grid.columns + ask.anchors[n].column;
+  Field out = Field::zeros(static_cast<std::int64_t>(key.anchors.size()), patches.size());
+  for (std::size_t n = 0; n < key.anchors.size(); ++n) {
+    const std::int64_t token = prefix + key.anchors[n].row * grid.columns + key.anchors[n].column;
     const Range row{token, token + 1};
-    LOCUS_TRY(const Field one, table ? table->dot_product(ask.head, row, patches, ask.similarity)
-                                     : column.trace->dot_product(ask.layer, ask.head, row, patches, ask.similarity));
+    LOCUS_TRY(const Field one, table ? table->dot_product(key.head, row, patches, key.similarity)
+                                     : column.trace->dot_product(key.layer, key.head, row, patches, key.similarity));
     std::copy(one.values.begin(), one.values.end(),
               out.values.begin() + static_cast<std::ptrdiff_t>(n) * patches.size());
   }
@@ -127,7 +120,7 @@ std::string measure_label(const models::Similarity& similarity) {
                             : std::string(similarity.centred.empty() ? "" : "centred ") + "cosine";
 }
 
-class DotProduct2d final : public MeasuredView<PeDotProduct2dAsk, Field> {
+class DotProduct2d final : public MeasuredView<PeDotProduct2dKey, Field> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
@@ -138,9 +131,9 @@ class DotProduct2d final : public MeasuredView<PeDotProduct2dAsk, Field> {
   Selection pick(const ViewInput& input, const Hit& hit) const override;
 
  protected:
-  Result<PeDotProduct2dAsk> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Field> measure(const PeDotProduct2dAsk& ask, const Work& work) const override {
-    return products(ask, work.column);
+  Result<PeDotProduct2dKey> measure_key(const ViewInput& input, std::size_t column) const override;
+  Result<Field> measure(const PeDotProduct2dKey& key, const MeasureContext& context) const override {
+    return products(key, context.column);
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
   // [anchors, rows, columns].
@@ -155,12 +148,6 @@ class DotProduct2d final : public MeasuredView<PeDotProduct2dAsk, Field> {
       .shows =
           "The dot product of the encodings of a few anchor patches with those of every patch of the grid, a map an "
           "anchor. A click in a map moves its anchor there.",
-      .look_for =
-          "A bright spot at the anchor that fades evenly in both directions: the encoding knows the grid is one. "
-          "Stripes mean that it knows rows or columns only; a larger side shows whether the picture carries over to "
-          "resolutions that were not trained. A map of one colour may only mean that all states have much in common: "
-          "centred compares what is left without it.",
-      .paper = "SeqPE Fig. 3",
       .uses_layer = true,
       .uses_head = true,
       .needs_image = true,
@@ -173,15 +160,15 @@ class DotProduct2d final : public MeasuredView<PeDotProduct2dAsk, Field> {
   };
 };
 
-Result<PeDotProduct2dAsk> DotProduct2d::ask(const ViewInput& input, std::size_t column) const {
-  PeDotProduct2dAsk ask;
-  ask.layer = input.layer;
-  ask.head = input.head;
-  ask.grid = grid_of(input, input.columns[column]);
-  LOCUS_TRY(ask.anchors, anchors_of(input, ask.grid));
-  const std::int64_t prefix = prefix_of(ask.grid);
-  ask.similarity = similarity_of(input, {prefix, prefix + ask.grid.rows * ask.grid.columns});
-  return ask;
+Result<PeDotProduct2dKey> DotProduct2d::measure_key(const ViewInput& input, std::size_t column) const {
+  PeDotProduct2dKey key;
+  key.layer = input.layer;
+  key.head = input.head;
+  key.grid = grid_of(input, input.columns[column]);
+  LOCUS_TRY(key.anchors, anchors_of(input, key.grid));
+  const std::int64_t prefix = prefix_of(key.grid);
+  key.similarity = similarity_of(input, {prefix, prefix + key.grid.rows * key.grid.columns});
+  return key;
 }
 
 Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers& all) const {
@@ -189,16 +176,16 @@ Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers&
   std::vector<std::size_t> counts;
   figure::Figure figure;
   for (std::size_t c = 0; c < all.size(); ++c) {
-    LOCUS_TRY(const PeDotProduct2dAsk asked, ask(input, c));
-    const models::ImageGrid& grid = asked.grid;
-    const std::vector<Anchor>& anchors = asked.anchors;
+    LOCUS_TRY(const PeDotProduct2dKey key, measure_key(input, c));
+    const models::ImageGrid& grid = key.grid;
+    const std::vector<Anchor>& anchors = key.anchors;
     for (std::size_t n = 0; n < anchors.size(); ++n) {
       maps.push_back(map_of(*all[c], static_cast<std::int64_t>(n), grid));
       figure::Panel panel;
       panel.equal_aspect = true;
       panel.title = "(" + std::to_string(anchors[n].row) + ", " + std::to_string(anchors[n].column) + ")";
       if (n == 0 && input.columns.size() > 1) {
-        panel.y.label = input.columns[c].name;  // a row a checkpoint
+        panel.y.label = input.columns[c].name;  // a row per checkpoint
       }
       panel.x.view = {0, static_cast<double>(grid.columns)};
       panel.y.view = {static_cast<double>(grid.rows), 0};
@@ -207,7 +194,7 @@ Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers&
     counts.push_back(anchors.size());
   }
   const auto most = static_cast<int>(*std::max_element(counts.begin(), counts.end()));
-  figure.columns = counts.size() > 1 ? most : std::min(most, kMostAcross);
+  figure.columns = counts.size() > 1 ? most : std::min(most, kMaxAcross);
   if (counts.size() == 1) {
     figure.names = {input.columns[0].name};
     figure.title = input.columns[0].name + " · " + head_label(input.columns[0].trace->model(), input.layer, input.head);
@@ -216,9 +203,9 @@ Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers&
   for (std::size_t column = 0; column < counts.size(); ++column) {
     const std::span<const std::shared_ptr<const Field>> all(maps);
     const auto scale = color_scale(input, Sign::kAny, input.scale.shared ? all : all.subspan(panel, counts[column]));
-    LOCUS_TRY(const PeDotProduct2dAsk asked, ask(input, column));
-    const models::ImageGrid& grid = asked.grid;
-    const std::vector<Anchor>& anchors = asked.anchors;
+    LOCUS_TRY(const PeDotProduct2dKey key, measure_key(input, column));
+    const models::ImageGrid& grid = key.grid;
+    const std::vector<Anchor>& anchors = key.anchors;
     for (std::size_t n = 0; n < counts[column]; ++n, ++panel) {
       figure::HeatMap map;
       map.field = maps[panel];
@@ -238,8 +225,8 @@ Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers&
 }
 
 Result<Data> DotProduct2d::table(const ViewInput& input, const Numbers& all) const {
-  LOCUS_TRY(const PeDotProduct2dAsk asked, ask(input, 0));
-  return Data{{all[0]->rows, asked.grid.rows, asked.grid.columns}, all[0]->values, {}};
+  LOCUS_TRY(const PeDotProduct2dKey key, measure_key(input, 0));
+  return Data{{all[0]->rows, key.grid.rows, key.grid.columns}, all[0]->values, {}};
 }
 
 Selection DotProduct2d::pick(const ViewInput& input, const Hit& hit) const {

@@ -6,10 +6,10 @@
 #include "app/views/alignment.h"
 #include "app/views/list.h"
 #include "app/views/measured/pair_rows.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/series.h"
 #include "app/views/score_maps/kept_queries.h"
 #include "app/views/score_maps/map_view.h"
+#include "core/base/controls.h"
 #include "models/api/pairs.h"
 
 namespace locus::views {
@@ -40,14 +40,14 @@ class Attention final : public MapView {
     return shown.trace->map(request(input), input.stop);
   }
   // The share of a sink that the layer has, wide enough to be seen beside many keys.
-  Result<std::shared_ptr<const Field>> beside(const ViewInput& input, const Column& column) const override {
+  Result<std::shared_ptr<const Field>> sink_column(const ViewInput& input, const Column& column) const override {
     const std::vector<models::LayerInfo>& layers = column.trace->model().layer_info;
     const auto layer = static_cast<std::size_t>(input.layer);
     if (input.quantity != models::Quantity::kWeight || input.layer < 0 || layer >= layers.size() ||
         !layers[layer].sink) {
       return std::shared_ptr<const Field>();
     }
-    return cached(input, column, "sink", HeadRef{input.layer, input.head}, [&]() -> Result<Field> {
+    return cached(input, column, {"sink", HeadRef{input.layer, input.head}}, [&]() -> Result<Field> {
       LOCUS_TRY(Field field, column.trace->sink(input.layer, input.head, {}, input.stop));
       const double width = std::max(1.0, std::ceil(static_cast<double>(field.rows) / kMapsASink));
       field.column_axis = {"key", "sink", -width, width};
@@ -61,7 +61,7 @@ class Attention final : public MapView {
     return quantity_label(input.quantity) + (pairs.ok() && !pairs->empty() ? " of pairs " + *pairs : "");
   }
 
-  // The rows of kept queries as curves, a panel a column.
+  // The rows of kept queries as curves, a panel per column.
   Status append_rows(const ViewInput& input, figure::Figure& figure) const override;
 
   // The column as it is, or its run with the chosen rotary pairs alone. The run is kept, so that its maps can be.
@@ -74,7 +74,7 @@ class Attention final : public MapView {
     if (input.quantity != models::Quantity::kLogit && input.quantity != models::Quantity::kWeight) {
       return usage("option pairs: expected quantity logit or weight, found " + models::to_text(input.quantity));
     }
-    const std::string key = "pairs " + std::to_string(input.layer) + " " + typed;
+    const MeasureKey key("pairs", std::pair(input.layer, *pairs));
     LOCUS_TRY(const auto runs, analysed<Traces>(input, column, {column.trace}, key, [&]() -> Result<Traces> {
                 LOCUS_TRY(auto run, models::with_pairs(*column.trace, input.layer, *pairs));
                 return Traces{std::move(run)};
@@ -93,11 +93,6 @@ class Attention final : public MapView {
       .shows =
           "One head, or the mean over the heads of a layer: rows are queries, columns are keys, query 0 on top. "
           "Grey cells are masked. Left of key 0 stands a layer's sink.",
-      .look_for =
-          "A bright diagonal is attention to the token itself, one just below it to the previous token; a bright "
-          "first column is a sink; stripes parallel to the diagonal are distances that the head prefers "
-          "whatever the text says.",
-      .paper = "TAPE Fig. 7b",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
@@ -119,36 +114,38 @@ Selection Attention::pick(const ViewInput& input, const Hit& hit) const {
   return MapView::pick(input, hit);
 }
 
-struct ProbeAsk {
+struct ProbeKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   models::Quantity quantity = models::Quantity::kWeight;
   std::string pairs;
   std::vector<std::int64_t> queries;
+
+  friend bool operator==(const ProbeKey&, const ProbeKey&) = default;
 };
 
 // (queries, T), T the keys.
-Result<Field> probe(const ProbeAsk& ask, const Column& column, const StopToken& stop) {
-  Field rows = Field::zeros(static_cast<std::int64_t>(ask.queries.size()), column.trace->keys());
+Result<Field> probe(const ProbeKey& key, const Column& column, const StopToken& stop) {
+  Field rows = Field::zeros(static_cast<std::int64_t>(key.queries.size()), column.trace->keys());
   auto to = rows.values.begin();
-  for (const std::int64_t query : ask.queries) {
-    LOCUS_TRY(const Field row, column.trace->map({ask.layer, ask.head, ask.quantity, {query, query + 1}, {}}, stop));
+  for (const std::int64_t query : key.queries) {
+    LOCUS_TRY(const Field row, column.trace->map({key.layer, key.head, key.quantity, {query, query + 1}, {}}, stop));
     to = std::copy(row.values.begin(), row.values.end(), to);
   }
   return rows;
 }
 
-figure::Panel probe_panel(const ViewInput& input, const Column& column, const ProbeAsk& ask, const Field& rows) {
+figure::Panel probe_panel(const ViewInput& input, const Column& column, const ProbeKey& wanted, const Field& rows) {
   const std::vector<std::string> names = token_labels(*column.trace);
   figure::Panel panel;
   panel.follows_camera = false;
   panel.x = {.label = "key",
              .view = input.camera ? input.camera->x : figure::Interval{0, static_cast<double>(rows.columns)},
              .cell_names = std::make_shared<const std::vector<std::string>>(key_labels(*column.trace))};
-  panel.y.label = quantity_label(ask.quantity);
+  panel.y.label = quantity_label(wanted.quantity);
   Extent extent;
-  for (std::size_t q = 0; q < ask.queries.size(); ++q) {
-    const std::int64_t query = ask.queries[q];
+  for (std::size_t q = 0; q < wanted.queries.size(); ++q) {
+    const std::int64_t query = wanted.queries[q];
     figure::Curve curve;
     curve.name = "query " + std::to_string(query) + " “" + names[static_cast<std::size_t>(query)] + "”";
     for (std::int64_t key = 0; key < rows.columns; ++key) {
@@ -162,7 +159,7 @@ figure::Panel probe_panel(const ViewInput& input, const Column& column, const Pr
     }
     panel.layers.emplace_back(std::move(curve));
   }
-  if (ask.quantity == models::Quantity::kWeight) {
+  if (wanted.quantity == models::Quantity::kWeight) {
     extent.add(0);
   }
   panel.y.view = extent.padded(0.05);
@@ -174,15 +171,15 @@ Status Attention::append_rows(const ViewInput& input, figure::Figure& figure) co
   for (std::size_t n = 0; n < input.columns.size() && !queries.empty(); ++n) {
     const Column& column = input.columns[n];
     const HeadRef head = head_of_column(input, n);
-    ProbeAsk ask{head.layer, head.head, input.quantity, {}, {}};
-    LOCUS_TRY(ask.pairs, input.options.text("pairs", ""));
+    ProbeKey key{head.layer, head.head, input.quantity, {}, {}};
+    LOCUS_TRY(key.pairs, input.options.text("pairs", ""));
     for (const std::int64_t query : queries) {
       const std::int64_t own = own_token(input, query, column);
-      ask.queries.push_back(own == kNone ? column.trace->length() - 1 : own);
+      key.queries.push_back(own == kNone ? column.trace->length() - 1 : own);
     }
     LOCUS_TRY(const Column shown, with_pairs(of_column(input, n), column));
-    LOCUS_TRY(const auto rows, cached(input, column, "probe", ask, [&] { return probe(ask, shown, input.stop); }));
-    figure.panels.push_back(probe_panel(on_axes(input, axes_of(input, column)), column, ask, *rows));
+    LOCUS_TRY(const auto rows, cached(input, column, {"probe", key}, [&] { return probe(key, shown, input.stop); }));
+    figure.panels.push_back(probe_panel(on_axes(input, axes_of(input, column)), column, key, *rows));
   }
   return {};
 }

@@ -3,12 +3,12 @@
 #include <cmath>
 
 #include "app/views/list.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/data_file.h"
 #include "app/views/plots/series.h"
 #include "app/views/plots/trained_length.h"
 #include "app/views/score_maps/head_map.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 
 namespace locus::views {
 
@@ -31,10 +31,6 @@ class AttentionGrid final : public View {
       .group = Group::kLook,
       .caption = "Every head as a small map: a row is a layer, a column a head. Click one to open it.",
       .shows = "The attention maps of every layer (rows) and head (columns). A click opens the head.",
-      .look_for =
-          "Heads that look alike do alike: diagonals (previous token), first columns (sinks), broad triangles "
-          "(an average of everything before).",
-      .paper = "",
       .uses_quantity = true,
       .uses_camera = true,
       .uses_cross = true,
@@ -66,13 +62,14 @@ void place(Field& mosaic, const Field& thumb, std::int64_t layer, std::int64_t h
   }
 }
 
-struct AttentionGridAsk {
+struct AttentionGridKey {
   models::Quantity quantity = models::Quantity::kWeight;
   std::int64_t size = 0;  // of a thumbnail
   Reduction reduction = Reduction::kMax;
   bool own_range = false;
+
+  friend bool operator==(const AttentionGridKey&, const AttentionGridKey&) = default;
 };
-constexpr const char* kGrid = "grid";
 
 // (L·s, H·s): thumbnails of s × s cells; head n covers [n, n+1) of the column axis, layer n of the row axis.
 class Mosaic {
@@ -90,14 +87,14 @@ class Mosaic {
   }
 
   Result<RefinedMap> made() const {
-    const AttentionGridAsk ask{input_.quantity, size_, input_.reduction, own_range_};
+    const MeasureKey key("grid", AttentionGridKey{input_.quantity, size_, input_.reduction, own_range_});
     if (input_.step_ms && is_large(window_.rows, window_.columns)) {
-      auto map = refine(input_, column_, refinement(std::string(kGrid) + " " + ask_key(ask)));
+      auto map = refine(input_, column_, refinement(key));
       if (map.ok() || map.error().code != ErrorCode::kUnsupported) {
         return map;
       }
     }
-    return exact_map(cached(input_, column_, kGrid, ask, [&] { return all(&Mosaic::exact_thumbnail); }));
+    return exact_map(cached(input_, column_, key, [&] { return all(&Mosaic::exact_thumbnail); }));
   }
 
  private:
@@ -143,7 +140,7 @@ class Mosaic {
   }
 
   // Layer by layer, the visible ones first.
-  Refinement refinement(const std::string& key) const {
+  Refinement refinement(const MeasureKey& key) const {
     Refinement how;
     how.key = key;
     how.rows = model().layers * size_;

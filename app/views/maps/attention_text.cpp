@@ -5,35 +5,40 @@
 #include "app/views/alignment.h"
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/text_strip.h"
 #include "app/views/plots/trained_length.h"
 #include "app/views/score_maps/kept_queries.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 
 namespace locus::views {
 
 namespace {
 
-struct AttentionTextAsk {
+struct AttentionTextKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   models::Quantity quantity = models::Quantity::kWeight;
   std::vector<std::int64_t> queries;  // the column's own tokens
+
+  friend bool operator==(const AttentionTextKey&, const AttentionTextKey&) = default;
 };
 
-// Measures (queries, T): a row a query.
-class AttentionText final : public MeasuredView<AttentionTextAsk, Field> {
+// Measures (queries, T): a row per query.
+class AttentionText final : public MeasuredView<AttentionTextKey, Field> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
   std::optional<Camera> home(const ViewInput& input) const override;
+  Token tinting_query(const ViewInput& input) const override {
+    return input.query.chosen() ? input.query : Token(input.columns.front().trace->length() - 1);
+  }
 
  protected:
-  Result<AttentionTextAsk> ask(const ViewInput& input, std::size_t column) const override;
-  Result<Field> measure(const AttentionTextAsk& ask, const Work& work) const override;
+  Result<AttentionTextKey> measure_key(const ViewInput& input, std::size_t column) const override;
+  Result<Field> measure(const AttentionTextKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
-  // [T, 1 + queries]: the key, and a column a query.
+  // [T, 1 + queries]: the key, and a column per query.
   Result<Data> table(const ViewInput& input, const Numbers& all) const override;
 
  private:
@@ -45,8 +50,6 @@ class AttentionText final : public MeasuredView<AttentionTextAsk, Field> {
       .shows =
           "The text, each token tinted by how much the chosen query attends to it. A click chooses the query; "
           "without one it is the last token. Queries that are kept stand below each other.",
-      .look_for = "Which words a prediction draws on: repeated names, the verb's subject, the start of a quotation.",
-      .paper = "",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
@@ -88,26 +91,26 @@ std::int64_t own_query(const ViewInput& input, const Column& column, const Token
   return own == kNone ? column.trace->length() - 1 : own;
 }
 
-Result<AttentionTextAsk> AttentionText::ask(const ViewInput& input, std::size_t column) const {
+Result<AttentionTextKey> AttentionText::measure_key(const ViewInput& input, std::size_t column) const {
   const auto [layer, head] = head_of_column(input, column);
-  AttentionTextAsk ask{layer, head, input.quantity, {}};
+  AttentionTextKey key{layer, head, input.quantity, {}};
   LOCUS_TRY(const std::vector<Token> queries, queries_of(input));
   for (const Token& query : queries) {
-    ask.queries.push_back(own_query(input, input.columns[column], query));
+    key.queries.push_back(own_query(input, input.columns[column], query));
   }
-  return ask;
+  return key;
 }
 
-Result<Field> AttentionText::measure(const AttentionTextAsk& ask, const Work& work) const {
-  Field rows = Field::zeros(static_cast<std::int64_t>(ask.queries.size()), work.column.trace->length());
+Result<Field> AttentionText::measure(const AttentionTextKey& key, const MeasureContext& context) const {
+  Field rows = Field::zeros(static_cast<std::int64_t>(key.queries.size()), context.column.trace->length());
   models::MapRequest request;
-  request.layer = ask.layer;
-  request.head = ask.head;
-  request.quantity = ask.quantity;
+  request.layer = key.layer;
+  request.head = key.head;
+  request.quantity = key.quantity;
   auto to = rows.values.begin();
-  for (const std::int64_t query : ask.queries) {
+  for (const std::int64_t query : key.queries) {
     request.rows = {query, query + 1};
-    LOCUS_TRY(const Field row, work.column.trace->map(request, work.stop));
+    LOCUS_TRY(const Field row, context.column.trace->map(request, context.stop));
     to = std::copy(row.values.begin(), row.values.end(), to);
   }
   return rows;
@@ -115,14 +118,14 @@ Result<Field> AttentionText::measure(const AttentionTextAsk& ask, const Work& wo
 
 Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers& all) const {
   const std::size_t columns = input.columns.size();
-  std::vector<AttentionTextAsk> asked;
+  std::vector<AttentionTextKey> keys;
   for (std::size_t c = 0; c < columns; ++c) {
-    LOCUS_TRY(asked.emplace_back(), ask(input, c));
+    LOCUS_TRY(keys.emplace_back(), measure_key(input, c));
   }
   std::vector<std::shared_ptr<const Field>> rows;  // query by query
-  for (std::size_t q = 0; q < asked.front().queries.size(); ++q) {
+  for (std::size_t q = 0; q < keys.front().queries.size(); ++q) {
     for (std::size_t c = 0; c < columns; ++c) {
-      rows.push_back(query_row(input.columns[c], *all[c], q, asked[c].queries[q]));
+      rows.push_back(query_row(input.columns[c], *all[c], q, keys[c].queries[q]));
     }
   }
   figure::Figure figure;
@@ -134,7 +137,7 @@ Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers
       own.push_back(rows[m]);
     }
     const auto scale = color_scale(input, sign_of(input.quantity), input.scale.shared ? rows : own);
-    const std::int64_t query = asked[n % columns].queries[n / columns];
+    const std::int64_t query = keys[n % columns].queries[n / columns];
     figure::Panel panel = text_panel(of_column(input, n % columns), column, query, *rows[n], scale);
     if (n >= columns) {
       panel.title.clear();

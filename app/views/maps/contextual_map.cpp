@@ -1,5 +1,6 @@
 #include "app/views/maps/contextual_map.h"
 
+#include "core/base/controls.h"
 #include "core/base/numbers.h"
 
 namespace locus::views {
@@ -7,7 +8,7 @@ namespace locus::views {
 namespace {
 
 constexpr std::uint32_t kBoundaryColor = 0xFFFFFFA0;
-constexpr std::size_t kMostBoundaries = 200;  // more lines than this hide the map
+constexpr std::size_t kMaxBoundaries = 200;  // more lines than this hide the map
 
 // The characters of UTF-8 text, each as its bytes.
 std::vector<std::string> characters(const std::string& text) {
@@ -77,13 +78,10 @@ std::vector<bool> marked_tokens(const models::Trace& trace, const std::string& p
 }
 
 Control boundary_control(const std::string& fallback) {
-  Control control;
-  control.kind = Control::Kind::kText;
-  control.name = "boundary";
-  control.label = "Mark tokens with";
-  control.help = "Keys whose token holds any of these characters are marked; \\n is a line feed, \\s a space";
+  Control control = words("boundary", "Mark tokens with",
+                          "Keys whose token holds any of these characters are marked; \\n is a line feed, \\s a space",
+                          "none; .,\\n");
   control.fallback = fallback;
-  control.empty = "none; .,\\n";
   return control;
 }
 
@@ -106,7 +104,7 @@ void mark_boundaries(const std::vector<bool>& marked, figure::Panel& panel) {
           figure::Marker{figure::Marker::Direction::kVertical, static_cast<double>(n) + 0.5, "", kBoundaryColor, true});
     }
   }
-  if (lines.size() <= kMostBoundaries) {
+  if (lines.size() <= kMaxBoundaries) {
     panel.layers.insert(panel.layers.end(), lines.begin(), lines.end());
   }
 }

@@ -20,10 +20,6 @@ class Gates final : public ContextualMap {
       .shows =
           "CoPE's gates g_ij: 1 where query i counts key j, 0 where it passes over it. A head's mean is not defined: "
           "head 0 stands for it.",
-      .look_for =
-          "Columns that are bright for many queries are tokens this head counts: ends of sentences, line feeds, "
-          "a word the task is about. The note compares the marked tokens' gates with the others'.",
-      .paper = "CoPE Fig. 7",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,

@@ -6,8 +6,8 @@
 #include "app/views/alignment.h"
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/score_map.h"
+#include "core/base/controls.h"
 #include "models/api/knock_out.h"
 #include "models/api/logit_lens.h"
 
@@ -25,11 +25,13 @@ std::size_t cached_bytes(const Lens& lens) {
   return bytes;
 }
 
-struct LogitLensAsk {
+struct LogitLensKey {
   std::string token;  // empty: the likeliest of each cell
+
+  friend bool operator==(const LogitLensKey&, const LogitLensKey&) = default;
 };
 
-class LogitLensView final : public MeasuredView<LogitLensAsk, Lens> {
+class LogitLensView final : public MeasuredView<LogitLensKey, Lens> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
@@ -66,18 +68,18 @@ class LogitLensView final : public MeasuredView<LogitLensAsk, Lens> {
   }
 
  protected:
-  Result<LogitLensAsk> ask(const ViewInput& input, std::size_t /*column*/) const override {
-    LogitLensAsk ask;
-    LOCUS_TRY(ask.token, input.options.text("token", ""));
-    return ask;
+  Result<LogitLensKey> measure_key(const ViewInput& input, std::size_t /*column*/) const override {
+    LogitLensKey key;
+    LOCUS_TRY(key.token, input.options.text("token", ""));
+    return key;
   }
-  Result<Lens> measure(const LogitLensAsk& ask, const Work& work) const override {
+  Result<Lens> measure(const LogitLensKey& key, const MeasureContext& context) const override {
     std::int64_t token = -1;
-    if (!ask.token.empty()) {
-      LOCUS_TRY(token, models::token_named(*work.column.model, ask.token));
+    if (!key.token.empty()) {
+      LOCUS_TRY(token, models::token_named(*context.column.model, key.token));
     }
     LOCUS_TRY(models::LogitLens lens,
-              models::logit_lens(*work.column.model, *work.column.trace, token, work.stop, work.progress));
+              models::logit_lens(*context.column.model, *context.column.trace, token, context.stop, context.progress));
     return Lens{std::move(lens)};
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
@@ -99,10 +101,6 @@ class LogitLensView final : public MeasuredView<LogitLensAsk, Lens> {
       .shows =
           "What the model would predict at each position if it stopped before each layer: its final norm and head on "
           "the stream entering the layer. The last row is what it says.",
-      .look_for =
-          "The layer at which the answer appears, and whether it stays: positions decided early and late. Lower layers "
-          "often predict the token that stands there. A token chosen by hand shows its rank instead.",
-      .paper = "",
       .needs_text = true,
       .controls = {words("token", "Token",
                          "An id, or a text of one token: its probability and rank; empty: the "
@@ -112,7 +110,7 @@ class LogitLensView final : public MeasuredView<LogitLensAsk, Lens> {
 };
 
 Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers& numbers) const {
-  LOCUS_TRY(const LogitLensAsk asked, ask(input, 0));
+  LOCUS_TRY(const LogitLensKey key, measure_key(input, 0));
   std::vector<std::shared_ptr<const Field>> fields;
   for (const auto& each : numbers) {
     fields.emplace_back(each, &each->probability);
@@ -127,7 +125,7 @@ Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers
     const Field& field = *fields[n];
     auto texts = std::make_shared<std::vector<std::string>>();
     for (std::size_t cell = 0; cell < lens.ids.size(); ++cell) {
-      texts->push_back(asked.token.empty() ? lens.labels[cell] : std::to_string(lens.ranks[cell]));
+      texts->push_back(key.token.empty() ? lens.labels[cell] : std::to_string(lens.ranks[cell]));
     }
     auto tokens = std::make_shared<std::vector<std::string>>();
     for (const models::TokenInfo& token : input.columns[n].trace->tokens()) {
@@ -140,7 +138,7 @@ Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers
     layers->push_back("out");
     figure::Panel panel;
     panel.names = {input.columns[n].name};
-    panel.title = input.columns[n].name + (asked.token.empty() ? "" : " · “" + lens.labels.front() + "”");
+    panel.title = input.columns[n].name + (key.token.empty() ? "" : " · “" + lens.labels.front() + "”");
     panel.x = {.label = "position", .view = {0, static_cast<double>(field.columns)}, .cell_names = std::move(tokens)};
     panel.y = {.label = "layer", .view = {static_cast<double>(field.rows), 0}, .cell_names = std::move(layers)};
     figure::HeatMap map;
@@ -148,8 +146,8 @@ Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers
     map.scale = color_scale(whole, Sign::kPositive, input.scale.shared ? all : all.subspan(n, 1));
     map.texts = std::move(texts);
     panel.layers.emplace_back(std::move(map));
-    panel.color_bar_label = asked.token.empty() ? "probability of the likeliest token" : "probability of the token";
-    panel.note = asked.token.empty() ? "" : "numbers: the token's rank";
+    panel.color_bar_label = key.token.empty() ? "probability of the likeliest token" : "probability of the token";
+    panel.note = key.token.empty() ? "" : "numbers: the token's rank";
     figure.panels.push_back(std::move(panel));
   }
   return figure;

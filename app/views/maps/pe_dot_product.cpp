@@ -3,14 +3,21 @@
 #include <cmath>
 
 #include "app/views/list.h"
-#include "app/views/plots/controls.h"
 #include "app/views/score_maps/map_view.h"
+#include "core/base/controls.h"
 
 namespace locus::views {
 
 namespace {
 
 constexpr const char* kOwn = "as it is";
+
+Control base_control() {
+  Control control = number("base", "Base", "RoPE's base instead of the checkpoint's; 0: as it is", 0.0, 0, 1e8);
+  control.logarithmic = true;
+  control.lowest = "as it is";
+  return control;
+}
 
 // What the controls ask for instead of the run's own positions.
 struct Wanted {
@@ -36,7 +43,7 @@ Wanted wanted_of(const ViewInput& input) {
   return wanted;
 }
 
-struct PeDotProductAsk {
+struct PeDotProductKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   models::Similarity similarity;
@@ -45,6 +52,8 @@ struct PeDotProductAsk {
   std::string scaling;
   MapWindow window;
   Reduction reduction = Reduction::kMax;
+
+  friend bool operator==(const PeDotProductKey&, const PeDotProductKey&) = default;
 };
 
 // The encodings of other positions than the run's.
@@ -72,7 +81,7 @@ class DotProduct final : public MapView {
     LOCUS_CHECK(View::available(column));
     return needs_dot_product(column);
   }
-  // With option "layers" a row of panels a column, a panel a layer.
+  // With option "layers" a row of panels per column, a panel per layer.
   Result<figure::Figure> figure(const ViewInput& input) const override;
   // Positions beyond the text are no tokens.
   Selection pick(const ViewInput& input, const Hit& hit) const override;
@@ -86,7 +95,7 @@ class DotProduct final : public MapView {
   Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override {
     const Wanted wanted = wanted_of(input);
     const models::Similarity similarity = similarity_of(input, {0, length(input, column)});
-    const PeDotProductAsk ask{input.layer,
+    const PeDotProductKey key{input.layer,
                               input.head,
                               similarity,
                               wanted.length,
@@ -94,7 +103,7 @@ class DotProduct final : public MapView {
                               wanted.overrides.rope_scaling,
                               window,
                               input.reduction};
-    return exact_map(cached(input, column, info_.name, ask, [&]() -> Result<Field> {
+    return exact_map(cached(input, column, {info_.name, key}, [&]() -> Result<Field> {
       std::shared_ptr<const models::PositionTable> table;
       if (!wanted.of_run()) {
         LOCUS_TRY(table, table_of(input, column));
@@ -155,40 +164,19 @@ class DotProduct final : public MapView {
       .shows =
           "The dot product of the encodings of positions i and j, in the state that enters the layer: those of the "
           "text, or of any length, base and scaling.",
-      .look_for =
-          "A ridge on the diagonal that falls off evenly: near positions are alike, and what counts is the "
-          "distance. TAPE starts as RoPE in layer 0 and changes with the text; a learned encoding shows its "
-          "trained range. Beyond the dashed lines no position was trained: does the pattern go on?",
-      .paper = "TAPE Fig. 7a and 8, SeqPE Fig. 2",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
       .uses_camera = true,
       .uses_difference = true,
       .controls = {toggle("layers", "Every layer", "One map a layer, from the first to the last, in one colour range"),
-                   cosine_control(),
-                   centred_control(),
-                   views::whole("length", "Length", "Positions 0 to this; 0: those of the text", 0, 0, 65536,
+                   cosine_control(), centred_control(),
+                   locus::whole("length", "Length", "Positions 0 to this; 0: those of the text", 0, 0, 65536,
                                 "the text's"),
-                   {Control::Kind::kNumber,
-                    "base",
-                    "Base",
-                    "RoPE's base instead of the checkpoint's; 0: as it is",
-                    0.0,
-                    0,
-                    1e8,
-                    {},
-                    true,
-                    "as it is"},
-                   {Control::Kind::kChoice,
-                    "scaling",
-                    "Scaling",
-                    "RoPE's scaling instead of the checkpoint's",
-                    std::string(kOwn),
-                    0,
-                    1,
-                    {kOwn, "linear", "ntk", "dynamic", "yarn"}},
-                   {Control::Kind::kNumber, "factor", "Factor", "The factor of that scaling", 4.0, 1, 64, {}}},
+                   base_control(),
+                   choice("scaling", "Scaling", "RoPE's scaling instead of the checkpoint's",
+                          {kOwn, "linear", "ntk", "dynamic", "yarn"}),
+                   number("factor", "Factor", "The factor of that scaling", 4.0, 1, 64)},
   };
 };
 
@@ -224,7 +212,7 @@ void share_range(const ViewInput& input, figure::Figure& figure) {
   }
 }
 
-// A panel a column that says why there is none.
+// One panel per column that says why there is none.
 figure::Figure nothing_to_show(std::size_t columns, const Error& reason) {
   figure::Panel panel;
   panel.show_axes = false;

@@ -33,11 +33,13 @@ Result<Field> position_rows(const ViewInput& input, const Column& column, Range 
   return field;
 }
 
-struct PositionAttentionAsk {
+struct PositionAttentionKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   MapWindow window;
   Reduction reduction = Reduction::kMax;
+
+  friend bool operator==(const PositionAttentionKey&, const PositionAttentionKey&) = default;
 };
 
 class PositionAttention final : public MapView {
@@ -54,8 +56,8 @@ class PositionAttention final : public MapView {
 
  protected:
   Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override {
-    const PositionAttentionAsk ask{input.layer, input.head, window, input.reduction};
-    return exact_map(cached(input, column, info_.name, ask, [&] {
+    const PositionAttentionKey key{input.layer, input.head, window, input.reduction};
+    return exact_map(cached(input, column, {info_.name, key}, [&] {
       return fetch_blocks(
           window, input.reduction,
           [&](Range rows) -> Result<Field> {
@@ -92,10 +94,6 @@ class PositionAttention final : public MapView {
       .shows =
           "The soft-max of the position's part of the logit alone, each row scaled to a maximum of 1. A head's mean "
           "is not defined: head 0 stands for it.",
-      .look_for =
-          "Where the head would look if all contents were alike. For CoPE the pattern follows the text; for "
-          "relative encodings it is the same in every row.",
-      .paper = "CoPE Fig. 4",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,

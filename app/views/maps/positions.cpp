@@ -5,7 +5,7 @@
 #include "app/views/alignment.h"
 #include "app/views/list.h"
 #include "app/views/maps/contextual_map.h"
-#include "app/views/plots/controls.h"
+#include "core/base/controls.h"
 #include "core/base/numbers.h"
 
 namespace locus::views {
@@ -36,17 +36,13 @@ class Positions final : public ContextualMap {
           "CoPE's positions p_ij: how many counted keys lie from j to i, the token itself included, clamped at the "
           "largest position the model knows. Below, for the pinned query (the last token where none is): the distance "
           "in tokens, gate, position and attention of the keys before it.",
-      .look_for =
-          "Steps: the position changes where a gate opens and stays where it is shut. Plain relative positions "
-          "would be straight stripes, as the first row of the strip counts.",
-      .paper = "CoPE Fig. 1",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
       .uses_camera = true,
       .uses_difference = true,
       .controls = {boundary_control(""),
-                   views::whole("strip", "Keys in the strip",
+                   locus::whole("strip", "Keys in the strip",
                                 "How many keys before the query the strip shows; 0: no strip", 16, 0, 64, "no strip")},
   };
 };
@@ -54,6 +50,8 @@ class Positions final : public ContextualMap {
 struct Strip {
   std::int64_t query = 0;
   Range keys;
+
+  friend bool operator==(const Strip&, const Strip&) = default;
 };
 
 std::optional<Strip> strip_of(const ViewInput& input, const Column& column) {
@@ -81,19 +79,21 @@ std::string share_text(float value) {
   return text.starts_with("0.") ? text.substr(1) : text;
 }
 
-struct StripAsk {
+struct StripKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   Strip strip;
+
+  friend bool operator==(const StripKey&, const StripKey&) = default;
 };
 
 // (4, keys): distance, gate, position and attention of one query.
-Result<Field> strip_values(const StripAsk& ask, const Column& column, const StopToken& stop) {
-  const Strip& strip = ask.strip;
+Result<Field> strip_values(const StripKey& key, const Column& column, const StopToken& stop) {
+  const Strip& strip = key.strip;
   Field values = Field::zeros(kStripRows, strip.keys.size());
   models::MapRequest request;
-  request.layer = ask.layer;
-  request.head = ask.head;
+  request.layer = key.layer;
+  request.head = key.head;
   request.rows = {strip.query, strip.query + 1};
   request.columns = strip.keys;
   for (std::int64_t c = 0; c < values.columns; ++c) {
@@ -180,9 +180,9 @@ Status Positions::append_rows(const ViewInput& input, figure::Figure& figure) co
     if (!strip) {
       return {};
     }
-    const StripAsk ask{input.layer, head_of(input), *strip};
+    const StripKey key{input.layer, head_of(input), *strip};
     LOCUS_TRY(const auto values,
-              cached(input, column, "strip", ask, [&] { return strip_values(ask, column, input.stop); }));
+              cached(input, column, {"strip", key}, [&] { return strip_values(key, column, input.stop); }));
     figure.panels.push_back(strip_panel(input, column, *strip, *values));
   }
   return {};

@@ -17,9 +17,9 @@ struct Fingerprint {
   double distance = 0;   // Σ_j A_ij |i − j|, tokens
 };
 
-// One a head, layer by layer: that of (l, h) is entry l·H + h. Errors: kUnsupported for cross-attention and for traces
-// that hold neither attention nor queries and keys, kCancelled. Induction is NaN where the column has no model that
-// reads text.
+// One per head, layer by layer: that of (l, h) is entry l·H + h. Errors: kUnsupported for cross-attention and for
+// traces that hold neither attention nor queries and keys, kCancelled. Induction is NaN where the column has no model
+// that reads text.
 Result<std::vector<Fingerprint>> fingerprints(const Column& column, const StopToken& stop, const Progress& progress);
 
 }  // namespace locus::views

@@ -1,41 +1,44 @@
-// MeasuredView: a view that asks, measures, and then draws or makes a table.
+// MeasuredView: a view that measures, and then draws or makes a table.
 //
-//   ask      from the input: what is measured of a column, a plain struct (ask.h). A colour, a size or a theme is no
-//            part of it, so that none of them ever measures again.
-//   measure  from the ask and the runs alone: the numbers. Called on the worker, once for the figure and its data, with
-//            progress and a token to stop; kept in the input's cache under the ask and the traces.
-//   draw     the figure of these numbers
-//   table    the data of these numbers
+//   measure_key  from the input: what is measured of a column, a plain struct with a defaulted ==. A colour, a size or
+//   a
+//                theme is no part of it, so that none of them ever measures again.
+//   measure      from the key and the runs alone: the numbers. Called on the worker, once for the figure and its data,
+//                with progress and a token to stop; kept in the input's cache under the key and the traces.
+//   draw         the figure of these numbers
+//   table        the data of these numbers
 //
 // The smallest one:
 //
-//   struct Ask { std::int64_t layer = 0; };
-//   class Entropy final : public MeasuredView<Ask, Field> {
+//   struct EntropyKey {
+//     std::int64_t layer = 0;
+//
+//     friend bool operator==(const EntropyKey&, const EntropyKey&) = default;
+//   };
+//   class Entropy final : public MeasuredView<EntropyKey, Field> {
 //     const ViewInfo& info() const override;
-//     Result<Ask> ask(const ViewInput& input, std::size_t) const override { return Ask{input.layer}; }
-//     Result<Field> measure(const Ask& ask, const Work& work) const override;
-//     Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
+//     Result<EntropyKey> measure_key(const ViewInput& input, std::size_t) const override { return
+//     EntropyKey{input.layer}; } Result<Field> measure(const EntropyKey& key, const MeasureContext& context) const
+//     override; Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
 //     Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 //   };
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "app/views/measured/ask.h"
 #include "app/views/plots/series.h"
 #include "app/views/view.h"
 
 namespace locus::views {
 
 // What a measurement sees: a run, and the first of the view, which it may be compared with. The column's name is for
-// what is reported; it is no part of the ask.
-class Work {
+// what is reported; it is no part of the key.
+class MeasureContext {
  public:
-  Work(const ViewInput& input, std::size_t column)
+  MeasureContext(const ViewInput& input, std::size_t column)
       : column(input.columns[column]),
         first(input.columns.front()),
         stop(input.stop),
@@ -47,19 +50,18 @@ class Work {
   StopToken stop;
   Progress progress;
 
-  // Something that is measured on the way and serves other asks too, kept under `what`, its own ask and the column's
+  // Something that is measured on the way and serves other measurements too, kept under its own key and the column's
   // trace.
-  template <class T, class Ask>
-  Result<std::shared_ptr<const T>> kept(const std::string& what, const Ask& ask,
-                                        const std::function<Result<T>()>& make) const {
-    return analysed<T>(input_, column, {column.trace}, what + " " + ask_key(ask), make);
+  template <class T>
+  Result<std::shared_ptr<const T>> kept(const MeasureKey& key, const std::function<Result<T>()>& make) const {
+    return analysed<T>(input_, column, {column.trace}, key, make);
   }
 
  private:
   const ViewInput& input_;
 };
 
-template <class Ask, class Measured>
+template <class Key, class Measured>
 class MeasuredView : public View {
  public:
   Result<figure::Figure> figure(const ViewInput& input) const final {
@@ -73,34 +75,34 @@ class MeasuredView : public View {
 
  protected:
   using Pointer = std::shared_ptr<const Measured>;
-  using Numbers = std::vector<Pointer>;  // one a measured column
+  using Numbers = std::vector<Pointer>;  // one per measured column
 
   // Errors: kUsage for options that make no sense together, kUnsupported for a column.
-  virtual Result<Ask> ask(const ViewInput& input, std::size_t column) const = 0;
-  virtual Result<Measured> measure(const Ask& ask, const Work& work) const = 0;
+  virtual Result<Key> measure_key(const ViewInput& input, std::size_t column) const = 0;
+  virtual Result<Measured> measure(const Key& key, const MeasureContext& context) const = 0;
   virtual Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const = 0;
   virtual Result<Data> table(const ViewInput& input, const Numbers& numbers) const = 0;
   // The first column that is measured: 1 where each is compared with the first.
   virtual std::size_t first_measured() const { return 0; }
 
-  // The same measure asked otherwise, for draw() and table() that show more than one ask: another layer, another head.
-  Result<Pointer> measured(const ViewInput& input, std::size_t column, const Ask& asked) const {
+  // The same measurement under another key, for draw() and table() that show more than one: another layer, another
+  // head.
+  Result<Pointer> measured(const ViewInput& input, std::size_t column, const Key& key) const {
     if (input.stop.stop_requested()) {
       return cancelled();
     }
-    return analysed<Measured>(input, input.columns[column], traces(input, column), key(asked),
-                              [&] { return measure(asked, Work(input, column)); });
+    return analysed<Measured>(input, input.columns[column], traces(input, column), {info().name, key},
+                              [&] { return measure(key, MeasureContext(input, column)); });
   }
   // What has been measured of a column, null where nothing has: for pick(), places() and step(), which run on the
   // window's thread and measure nothing.
   Pointer kept(const ViewInput& input, std::size_t column) const {
-    const auto asked = ask(input, column);
-    return asked.ok() && input.cache ? input.cache->template peek<Measured>(traces(input, column), key(*asked))
-                                     : nullptr;
+    const auto key = measure_key(input, column);
+    return key.ok() && input.cache ? input.cache->template peek<Measured>(traces(input, column), {info().name, *key})
+                                   : nullptr;
   }
 
  private:
-  std::string key(const Ask& asked) const { return info().name + " " + ask_key(asked); }
   Traces traces(const ViewInput& input, std::size_t column) const {
     return first_measured() > 0 ? Traces{input.columns.front().trace, input.columns[column].trace}
                                 : Traces{input.columns[column].trace};
@@ -110,8 +112,8 @@ class MeasuredView : public View {
     Numbers numbers;
     for (std::size_t n = first_measured(); n < input.columns.size(); ++n) {
       LOCUS_CHECK(available(input.columns[n]));
-      LOCUS_TRY(const Ask asked, ask(input, n));
-      LOCUS_TRY(Pointer made, measured(input, n, asked));
+      LOCUS_TRY(const Key key, measure_key(input, n));
+      LOCUS_TRY(Pointer made, measured(input, n, key));
       numbers.push_back(std::move(made));
     }
     return numbers;

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/plots/controls.h"
 #include "app/views/plots/series.h"
+#include "core/base/controls.h"
+#include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 
@@ -24,16 +25,14 @@ Result<std::optional<Range>> parse_band(const std::string& option, const std::st
   if (text.empty()) {
     return std::optional<Range>();
   }
-  const std::size_t colon = text.find(':');
-  const auto first = parse_number<std::int64_t>(text.substr(0, colon));
-  const auto last = colon == std::string::npos ? first : parse_number<std::int64_t>(text.substr(colon + 1));
-  const std::int64_t more = colon == std::string::npos ? 1 : 0;
-  constexpr std::int64_t kMost = std::int64_t{1} << 20;
-  if (!first || !last || *first < 0 || *first > kMost || *last > kMost || *last + more <= *first) {
+  constexpr std::int64_t kMax = std::int64_t{1} << 20;
+  const auto pair = parse_number<std::int64_t>(text);
+  const auto band = pair && *pair <= kMax ? std::optional(Range{*pair, *pair + 1}) : parse_range(text);
+  if (!band || band->begin < 0 || band->begin > kMax || band->end > kMax + (pair ? 1 : 0) || band->empty()) {
     return usage("option " + option + ": expected a pair, or a range a:b of pairs with 0 ≤ a < b, found " +
                  shown(text));
   }
-  return std::optional<Range>(Range{*first, *last + more});
+  return band;
 }
 
 Status needs_one_head(const ViewInput& input) {

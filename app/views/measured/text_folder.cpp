@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLongestText = std::size_t{16} << 20;
-constexpr std::size_t kMostTexts = 1000;
+constexpr std::size_t kMaxTexts = 1000;
 
 Result<std::vector<fs::path>> texts_in(const std::string& folder) {
   std::vector<fs::path> files;
@@ -23,25 +23,25 @@ Result<std::vector<fs::path>> texts_in(const std::string& folder) {
       files.push_back(entry->path());
     }
   }
-  if (code || files.empty() || files.size() > kMostTexts) {
+  if (code || files.empty() || files.size() > kMaxTexts) {
     return bad_input(
         code ? code.message()
-             : "expected 1 to " + std::to_string(kMostTexts) + " .txt files, found " + std::to_string(files.size()),
+             : "expected 1 to " + std::to_string(kMaxTexts) + " .txt files, found " + std::to_string(files.size()),
         folder);
   }
   std::sort(files.begin(), files.end());
   return files;
 }
 
-Result<Traces> run_texts(const std::string& folder, const Work& work) {
-  LOCUS_CHECK(needs_model(work.column, "A folder of texts"));
+Result<Traces> run_texts(const std::string& folder, const MeasureContext& context) {
+  LOCUS_CHECK(needs_model(context.column, "A folder of texts"));
   LOCUS_TRY(const std::vector<fs::path> files, texts_in(folder));
   Traces traces;
   for (std::size_t n = 0; n < files.size(); ++n) {
-    report(work.progress, static_cast<double>(n) / static_cast<double>(files.size()), files[n].filename().string());
+    report(context.progress, static_cast<double>(n) / static_cast<double>(files.size()), files[n].filename().string());
     models::Input text;
     LOCUS_TRY(text.text, read_file(files[n], kLongestText));
-    auto trace = work.column.model->run(text, {}, work.stop);
+    auto trace = context.column.model->run(text, {}, context.stop);
     if (!trace) {
       return trace.error().within(files[n].string());
     }
@@ -52,8 +52,8 @@ Result<Traces> run_texts(const std::string& folder, const Work& work) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Traces>> texts_of(const std::string& folder, const Work& work) {
-  return work.kept<Traces>("texts", folder, [&] { return run_texts(folder, work); });
+Result<std::shared_ptr<const Traces>> texts_of(const std::string& folder, const MeasureContext& context) {
+  return context.kept<Traces>({"texts", folder}, [&] { return run_texts(folder, context); });
 }
 
 }  // namespace locus::views

@@ -19,7 +19,7 @@ Result<Data> collected(const DataParts& parts);
 
 std::string to_npy(const Data& data);
 // A table has its column names in the first line; with more names than numbers a row it has words in the first columns,
-// `titles` row by row (CSV alone). A map has one line a row, maps of more than two axes one block of
+// `titles` row by row (CSV alone). A map has one line per row, maps of more than two axes one block of
 // lines after the other with an empty line between. Tokens and titles of maps stand in comments: "# tokens,The, cat"
 // once, "# text-rope, layer 0, head 3: attention weight" over each map. Numbers round-trip; NaN is "nan".
 std::string to_csv(const Data& data);

@@ -11,7 +11,7 @@ namespace locus::views {
 // A result computed from these traces, through the input's cache if it has one; errors name `column`.
 template <class T>
 Result<std::shared_ptr<const T>> analysed(const ViewInput& input, const Column& column, const Traces& traces,
-                                          const std::string& key, const std::function<Result<T>()>& make) {
+                                          const MeasureKey& key, const std::function<Result<T>()>& make) {
   const auto named = [&]() -> Result<T> {
     auto made = make();
     const bool said = made.ok() || !made.error().context.empty() || made.error().code == ErrorCode::kCancelled;
@@ -45,7 +45,7 @@ class Extent {
   double high_ = 0;
 };
 
-// Bars side by side in the cells [n, n+1) of an axis: series `index` of `count`, one height a cell (NaN: none).
+// Bars side by side in the cells [n, n+1) of an axis: series `index` of `count`, one height per cell (NaN: none).
 figure::Bars grouped_bars(std::string name, const std::vector<double>& heights, std::size_t index, std::size_t count);
 // The middle of that series' bar in cell n.
 double bar_middle(std::size_t cell, std::size_t index, std::size_t count);

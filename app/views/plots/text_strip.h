@@ -9,7 +9,7 @@
 
 namespace locus::views {
 
-// `values` are one a token of the column; the token `selected` is framed.
+// `values` are one per token of the column; the token `selected` is framed.
 figure::Panel text_strip(const ViewInput& input, const Column& column, std::vector<float> values,
                          const figure::ColorScale& scale, std::int64_t selected = kNone);
 

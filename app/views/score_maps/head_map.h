@@ -1,4 +1,4 @@
-// Head maps: layers × heads matrices, one cell a head, whose cells open their head.
+// Head maps: layers × heads matrices, one cell per head, whose cells open their head.
 #pragma once
 
 #include <memory>

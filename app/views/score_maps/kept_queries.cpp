@@ -1,9 +1,9 @@
 #include "app/views/score_maps/kept_queries.h"
 
 #include <algorithm>
-#include <charconv>
 
-#include "app/views/plots/controls.h"
+#include "core/base/controls.h"
+#include "core/base/lists.h"
 #include "core/base/shown.h"
 
 namespace locus::views {
@@ -16,22 +16,14 @@ Result<std::vector<std::int64_t>> kept_queries(const ViewInput& input) {
   LOCUS_TRY(const std::string text, input.options.text("queries", ""));
   std::vector<std::int64_t> queries;
   const std::int64_t length = input.columns[0].trace->length();
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at != end) {
-    if (*at == ' ' || *at == ',') {
-      ++at;
-      continue;
-    }
-    std::int64_t query = 0;
-    const auto [stop, code] = std::from_chars(at, end, query);
-    if (code != std::errc() || query < 0) {
-      return usage("option queries: expected token numbers such as 4 9 17, found " + shown(text));
-    }
-    if (query < length && queries.size() < kMostQueries) {  // a shorter text has fewer
+  const auto numbers = parse_numbers<std::int64_t>(split_words(text, " ,"));
+  if (!numbers || std::any_of(numbers->begin(), numbers->end(), [](std::int64_t query) { return query < 0; })) {
+    return usage("option queries: expected token numbers such as 4 9 17, found " + shown(text));
+  }
+  for (const std::int64_t query : *numbers) {
+    if (query < length && queries.size() < kMaxQueries) {  // a shorter text has fewer
       queries.push_back(query);
     }
-    at = stop;
   }
   return queries;
 }

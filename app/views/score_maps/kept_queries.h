@@ -10,12 +10,13 @@
 namespace locus::views {
 
 // More are not told apart.
-constexpr std::size_t kMostQueries = 12;
+constexpr std::size_t kMaxQueries = 12;
 
 // The option "queries": which are kept, and `what` becomes of them.
 Control kept_queries_control(const std::string& what);
 
-// Those of the option, as the first column counts tokens; none where it is empty. Errors: kUsage with what was found.
+// The queries of that option, as the first column counts tokens; none where it is empty. Errors: kUsage with what was
+// found.
 Result<std::vector<std::int64_t>> kept_queries(const ViewInput& input);
 
 // The option's text with `query` added, or taken out if it is there.

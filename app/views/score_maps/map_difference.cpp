@@ -108,7 +108,7 @@ figure::Panel MapView::difference_panel(const ViewInput& input, const Difference
   return panel;
 }
 
-// Of two columns behind their maps; of more in place of them.
+// The difference of two columns stands behind their maps; differences of more stand in place of them.
 Status MapView::add_differences(const ViewInput& input, const std::vector<MapWindow>& windows,
                                 const std::vector<RefinedMap>& maps, figure::Figure& figure) const {
   std::vector<Difference> list;

@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "app/views/alignment.h"
-#include "app/views/plots/controls.h"
 #include "app/views/plots/trained_length.h"
+#include "core/base/controls.h"
 
 namespace locus::views {
 
@@ -25,8 +25,8 @@ void show_length(const ViewInput& input, const models::Trace& trace, std::int64_
 namespace {
 
 // What stands left of key 0, named.
-void add_beside(const ViewInput& input, const std::shared_ptr<const Field>& left, const figure::ColorScale& scale,
-                figure::Panel& panel) {
+void add_sink_column(const ViewInput& input, const std::shared_ptr<const Field>& left, const figure::ColorScale& scale,
+                     figure::Panel& panel) {
   panel.layers.emplace_back(figure::HeatMap{left, scale, input.reduction});
   panel.layers.emplace_back(figure::Marker{
       .direction = figure::Marker::Direction::kVertical, .at = 0, .label = {}, .color = 0, .dashed = false});
@@ -61,11 +61,6 @@ models::Similarity similarity_of(const ViewInput& input, Range positions) {
   const auto cosine = input.options.boolean("cosine", false);
   const auto centred = input.options.boolean("centred", false);
   return {cosine && *cosine, centred && *centred ? positions : Range{}};
-}
-
-std::string key_of(const models::Similarity& similarity) {
-  return std::string(similarity.cosine ? "cosine" : "raw") + " " + std::to_string(similarity.centred.begin) + " " +
-         std::to_string(similarity.centred.end);
 }
 
 std::string similarity_label(const models::Similarity& similarity, const std::string& first,
@@ -112,7 +107,7 @@ std::optional<Camera> MapView::home(const ViewInput& input) const {
     const MapAxes axes = axes_of(input, input.columns[n]);
     longest = std::max(longest, axes.y ? 1 : length(input, input.columns[n]));
     widest = std::max(widest, axes.x ? 1 : keys(input, input.columns[n]));
-    const auto left = beside(of_column(input, n), input.columns[n]);
+    const auto left = sink_column(of_column(input, n), input.columns[n]);
     begin = left.ok() && *left != nullptr ? std::min(begin, (*left)->column_axis.first) : begin;
   }
   return Camera{{begin, static_cast<double>(widest)}, {static_cast<double>(longest), 0}};
@@ -126,7 +121,7 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
   std::vector<std::shared_ptr<const Field>> left;  // of each map; null: nothing
   for (const Column& column : input.columns) {
     LOCUS_CHECK(available(column));
-    LOCUS_TRY(left.emplace_back(), beside(of_column(input, maps.size()), column));
+    LOCUS_TRY(left.emplace_back(), sink_column(of_column(input, maps.size()), column));
     const ViewInput seen = on_axes(input, axes_of(input, column));
     windows.push_back(visible_window(seen, length(input, column), keys(input, column), panels));
     LOCUS_TRY(auto made, field(of_column(input, maps.size()), column, windows.back()));
@@ -160,7 +155,7 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
       panel.y.label.clear();
     }
     if (left[n] != nullptr) {
-      add_beside(input, left[n], scale, panel);
+      add_sink_column(input, left[n], scale, panel);
     }
     if (length(input, column) == column.trace->length() && names_tokens()) {
       mark_trained_length(*column.trace, panel);

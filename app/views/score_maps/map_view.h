@@ -1,4 +1,4 @@
-// MapView: the views that are one (T, T) map a column, (queries, keys) of cross-attention: attention, dot products,
+// MapView: the views that are one (T, T) map per column, (queries, keys) of cross-attention: attention, dot products,
 // gates, positions.
 #pragma once
 
@@ -24,7 +24,7 @@ class MapView : public View {
   Result<figure::Figure> figure(const ViewInput& input) const override;
   // [T, T]; [L, T, T], [H, T, T] or [L, H, T, T] when layer or head is kAll.
   Result<Data> data(const ViewInput& input) const override;
-  // One map a part.
+  // One map per part.
   Result<DataParts> data_parts(const ViewInput& input) const override;
   Selection pick(const ViewInput& input, const Hit& hit) const override { return pick_cell(input, hit); }
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
@@ -45,8 +45,8 @@ class MapView : public View {
   virtual std::string quantity(const ViewInput& input) const = 0;  // beside the colour bar
   // Under the panel's title, after the column's name.
   virtual std::string subtitle(const ViewInput& input, const Column& column) const;
-  // A column of values, one a query, that stands left of key 0: of a sink; null: none. Its axis says where.
-  virtual Result<std::shared_ptr<const Field>> beside(const ViewInput& /*input*/, const Column& /*column*/) const {
+  // A column of values, one per query, that stands left of key 0: of a sink; null: none. Its axis says where.
+  virtual Result<std::shared_ptr<const Field>> sink_column(const ViewInput& /*input*/, const Column& /*column*/) const {
     return std::shared_ptr<const Field>();
   }
   // Lines over the map, a note.
@@ -83,13 +83,12 @@ class MapView : public View {
 };
 
 // What the views of position dot products share: kUnsupported for an encoding without a vector for a position; their
-// options "cosine" and "centred", the latter over `positions`; those options as the key of a cache; and what is
-// multiplied: "⟨eᵢ, eⱼ⟩", "cosine of eᵢ − ē and eⱼ − ē".
+// options "cosine" and "centred", the latter over `positions`; and what is multiplied: "⟨eᵢ, eⱼ⟩", "cosine of eᵢ − ē
+// and eⱼ − ē".
 Status needs_dot_product(const Column& column);
 Control cosine_control();
 Control centred_control();
 models::Similarity similarity_of(const ViewInput& input, Range positions);
-std::string key_of(const models::Similarity& similarity);
 std::string similarity_label(const models::Similarity& similarity, const std::string& first, const std::string& second);
 
 // The axes of a panel whose map is not of the run's tokens: its own size, and numbers instead of names.

@@ -13,7 +13,7 @@ namespace {
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr std::int64_t kBlockCells = 1 << 22;  // of a row block: 16 MiB
 constexpr std::int64_t kBandQueries = 1024;    // of a band that is made exact: enough for all threads
-constexpr std::int64_t kMostBands = 64;        // more would be finer than a person sees
+constexpr std::int64_t kMaxBands = 64;         // more would be finer than a person sees
 
 struct AxisWindow {
   Range cells;
@@ -88,13 +88,17 @@ std::shared_ptr<const Field> query_row(const Column& column, const Field& rows, 
 
 namespace {
 
-constexpr const char* kMap = "map";
-
-struct MapAsk {
+struct MapKey {
   models::MapRequest request;
   MapWindow window;
   Reduction reduction = Reduction::kMax;
+
+  friend bool operator==(const MapKey&, const MapKey&) = default;
 };
+
+MeasureKey map_key(const ViewInput& input, const models::MapRequest& request, const MapWindow& window) {
+  return {"map", MapKey{request, window, input.reduction}};
+}
 
 models::MapRequest within(models::MapRequest request, const MapWindow& window) {
   request.rows = window.rows;
@@ -125,7 +129,7 @@ bool is_large(Range rows, Range columns) {
 
 Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column& column,
                                            const models::MapRequest& request, const MapWindow& window) {
-  return cached(input, column, kMap, MapAsk{request, window, input.reduction}, [&]() -> Result<Field> {
+  return cached(input, column, map_key(input, request, window), [&]() -> Result<Field> {
     const models::MapRequest part = within(request, window);
     LOCUS_TRY(Field field, window.reduced()
                                ? column.trace->overview(part, window.height, window.width, input.reduction, input.stop)
@@ -140,7 +144,7 @@ Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column&
 
 Result<RefinedMap> fetch_refined(const ViewInput& input, const Column& column, const models::MapRequest& request,
                                  const MapWindow& window) {
-  const std::string key = std::string(kMap) + " " + ask_key(MapAsk{request, window, input.reduction});
+  const MeasureKey key = map_key(input, request, window);
   const bool wanted = input.step_ms && window.reduced() && is_large(window.rows, window.columns) &&
                       !(input.cache && input.cache->peek<Field>({column.trace}, key));
   if (wanted) {
@@ -150,7 +154,7 @@ Result<RefinedMap> fetch_refined(const ViewInput& input, const Column& column, c
     how.key = key;
     how.rows = window.height;
     how.band = std::max((kBandQueries * window.height + window.rows.size() - 1) / window.rows.size(),
-                        (window.height + kMostBands - 1) / kMostBands);
+                        (window.height + kMaxBands - 1) / kMaxBands);
     how.first = rows_looked_at(input, window);
     how.sample = [&]() -> Result<Field> {
       LOCUS_TRY(Field field, column.trace->preview(part, window.height, window.width, input.stop));

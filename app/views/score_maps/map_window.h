@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 
-#include "app/views/measured/ask.h"
 #include "app/views/plots/series.h"
 #include "app/views/score_maps/refined_map.h"
 #include "app/views/view.h"
@@ -22,6 +21,7 @@ struct MapWindow {
   std::int64_t width = 0;
 
   bool reduced() const { return height < rows.size() || width < columns.size(); }
+  friend bool operator==(const MapWindow&, const MapWindow&) = default;
 };
 
 // The cells that `camera` shows of a (length, length) map, with a margin of half a screen on each side so that panning
@@ -30,12 +30,10 @@ MapWindow visible_window(const ViewInput& input, std::int64_t length, int panels
 // The same of a (rows, columns) map.
 MapWindow visible_window(const ViewInput& input, std::int64_t rows, std::int64_t columns, int panels);
 
-// A field through the input's cache, if it has one: `what` it is, and the ask (ask.h) with everything it depends on
-// besides the trace.
-template <class Ask>
-Result<std::shared_ptr<const Field>> cached(const ViewInput& input, const Column& column, const std::string& what,
-                                            const Ask& ask, const std::function<Result<Field>()>& make) {
-  return analysed<Field>(input, column, {column.trace}, what + " " + ask_key(ask), make);
+// A field of the column's run, through the input's cache if it has one.
+inline Result<std::shared_ptr<const Field>> cached(const ViewInput& input, const Column& column, const MeasureKey& key,
+                                                   const std::function<Result<Field>()>& make) {
+  return analysed<Field>(input, column, {column.trace}, key, make);
 }
 
 // (height, width) of the window: the map itself, or its exact reduction. Cells whose keys all come after their queries

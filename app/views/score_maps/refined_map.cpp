@@ -116,7 +116,7 @@ Result<RefinedMap> difference(const ViewInput& input, const MapOfColumn& minuend
   }
   // The same pointer at every step, by which the renderer knows that rows alone have changed.
   LOCUS_TRY(map.base, analysed<Field>(input, minuend.column, {minuend.column.trace, subtrahend.column.trace},
-                                      "difference of " + first.key + " and " + second.key, sampled));
+                                      {"difference", std::pair(first.key, second.key)}, sampled));
   map.exact = (first.base ? first.exact : all).clamped(second.base ? second.exact : all);
   auto field = std::make_shared<Field>(*map.base);
   minus(a, b, map.exact, *field);

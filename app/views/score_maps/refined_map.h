@@ -21,7 +21,7 @@ struct RefinedMap {
   std::shared_ptr<const Field> field;  // `base` with the rows `exact` replaced
   std::shared_ptr<const Field> base;   // the sample; null: the field was never sampled
   Range exact;                         // rows of the field
-  std::string key;                     // in the cache, where there is a base
+  MeasureKey key;                      // in the cache, where there is a base
 
   bool complete() const { return base == nullptr || exact.size() == field->rows; }
 };
@@ -36,7 +36,7 @@ inline std::size_t cached_bytes(const RefinedMap& map) {
 
 // How a map of `rows` rows becomes exact.
 struct Refinement {
-  std::string key;  // what it depends on besides the trace
+  MeasureKey key;  // what it depends on besides the trace
   std::int64_t rows = 0;
   std::int64_t band = 1;                         // rows made exact at once; the last band may be shorter
   Range first;                                   // rows that come before the others

@@ -104,25 +104,7 @@ figure::ColorScale color_scale(const ViewInput& input, Sign sign,
 }
 
 std::string quantity_label(models::Quantity quantity) {
-  switch (quantity) {
-    case models::Quantity::kWeight:
-      return "attention weight";
-    case models::Quantity::kLogit:
-      return "logit";
-    case models::Quantity::kContent:
-      return "content logit";
-    case models::Quantity::kContribution:
-      return "position contribution";
-    case models::Quantity::kGate:
-      return "gate";
-    case models::Quantity::kPosition:
-      return "contextual position";
-    case models::Quantity::kC2p:
-      return "content-to-position part";
-    case models::Quantity::kP2c:
-      return "position-to-content part";
-  }
-  return {};
+  return quantity == models::Quantity::kPosition ? "contextual position" : describe(quantity);
 }
 
 std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::int64_t head) {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "app/session/shared_options.h"
-#include "app/views/images/patch_grid.h"
+#include "app/views/list.h"
 #include "app/workbench/canvas/canvas_link.h"
 
 namespace locus::workbench {
@@ -46,23 +46,11 @@ void CanvasLink::inspect(const views::ViewInput& input) {
     return;
   }
   const bool of_another_head = hover_.head && *hover_.head != input.head;
-  if (const views::Token query = shown_query(input); query.chosen() && !of_another_head) {
+  if (const views::Token query = studio_.view().tinting_query(input); query.chosen() && !of_another_head) {
     studio_.inspect(query, *hover_.query);
   } else {
     studio_.inspect_pinned();
   }
-}
-
-// The query whose attention is shown where tokens are pointed at as keys; none in other views.
-views::Token CanvasLink::shown_query(const views::ViewInput& input) const {
-  const std::string& view = studio_.view().info().name;
-  if (view == "attention-image") {
-    return views::patch_query(input, input.columns.front());
-  }
-  if (view != "attention-text") {
-    return views::kNone;
-  }
-  return input.query.chosen() ? input.query : views::Token(input.columns.front().trace->length() - 1);
 }
 
 void CanvasLink::leave() {
@@ -146,7 +134,7 @@ void CanvasLink::choose(const views::Selection& picked) {
     session::set_option(state, studio_.view().info().name, picked.option->first, picked.option->second);
   }
   if (picked.open) {
-    state.view = "attention";
+    state.view = views::attention_view().info().name;
     state.partners = picked.partners;
     state.camera.reset();
     hover_hit_.reset();

@@ -1,7 +1,6 @@
 // What keys do to the canvas.
 #include <QKeyEvent>
 
-#include "app/views/heads/knock_out.h"
 #include "app/workbench/canvas/canvas_link.h"
 
 namespace locus::workbench {
@@ -52,7 +51,7 @@ bool CanvasLink::press_edit(int key) {
     return false;
   }
   const std::string edit =
-      views::edit_of_cell(studio_.view(), input, hover_.layer.value_or(input.layer), hover_.head.value_or(input.head));
+      studio_.view().edit_of_cell(input, hover_.layer.value_or(input.layer), hover_.head.value_or(input.head));
   if (!edit.empty()) {
     Q_EMIT edit_chosen(static_cast<std::size_t>(hover_.column.value_or(static_cast<std::int64_t>(column_))), edit);
   }

@@ -3,7 +3,6 @@
 #include <QKeyEvent>
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "app/views/alignment.h"
@@ -22,6 +21,12 @@ constexpr int kMoveMs = 700;      // the camera rests: the next move is another 
 constexpr std::uint32_t kHoverColor = 0xFFFFFFFF;
 constexpr std::uint32_t kPinColor = 0xFF9D2EFF;
 constexpr std::uint32_t kBoxColor = 0xFF4040FF;
+
+// The inspector has the others.
+bool in_tooltip(Quantity quantity) {
+  return quantity == Quantity::kLogit || quantity == Quantity::kWeight || quantity == Quantity::kGate ||
+         quantity == Quantity::kPosition;
+}
 
 std::string token_line(const char* role, std::int64_t token, const std::string& shown) {
   return std::string(role) + " " + std::to_string(token) + "  \"" + shown + "\"";
@@ -182,7 +187,7 @@ std::string CanvasLink::message() const {
              : "Check a checkpoint on the left to see it here.";
 }
 
-// What of the figure is not as it seems.
+// Says what in the figure is not as it seems.
 std::string CanvasLink::note() const {
   if (!studio_.figure() || late_) {
     return {};
@@ -302,7 +307,8 @@ std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) cons
   // Tokens as the column under the pointer counts them.
   std::optional<views::Token> asked_query = hover_.query;
   std::optional<views::Token> asked_key = hover_.key;
-  if (const views::Token shown = shown_query(input); shown.chosen() && asked_query && trace.image_grid().rows == 0) {
+  const views::Token shown = studio_.view().tinting_query(input);
+  if (shown.chosen() && asked_query && trace.image_grid().rows == 0) {
     asked_key = std::exchange(asked_query, shown);  // a token of a tinted text
   }
   const std::int64_t query = asked_query ? views::own_token(input, *asked_query, input.columns[column]) : views::kNone;
@@ -332,9 +338,8 @@ std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) cons
     std::string line = studio_.cells().size() > 1 ? cell.column + ": " : "";
     bool first = true;
     for (const Cell::Value& each : cell.values) {
-      static const std::set<std::string> kShown{"logit", "weight", "gate", "position"};
-      if (each.value && kShown.contains(each.label)) {
-        line += (first ? "" : ", ") + each.label + " " + value_text(*each.value);
+      if (each.value && each.quantity && in_tooltip(*each.quantity)) {
+        line += (first ? "" : ", ") + to_text(*each.quantity) + " " + value_text(*each.value);
         first = false;
       }
     }

@@ -64,7 +64,6 @@ class CanvasLink : public QObject {
  private:
   void hover(const figure::Hit& hit);
   void inspect(const views::ViewInput& input);
-  views::Token shown_query(const views::ViewInput& input) const;
   void leave();
   void click(const figure::Hit& hit);
   void drag(const figure::Hit& from, const figure::Hit& to);

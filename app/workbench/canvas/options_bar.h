@@ -42,7 +42,7 @@ class OptionsBar : public QWidget {
   QWidget* body_ = nullptr;
   FlowLayout* flow_ = nullptr;                                         // of it
   const views::View* view_ = nullptr;                                  // whose controls these are
-  std::vector<std::function<void(const Settings& options)>> showing_;  // one a control: shows its value
+  std::vector<std::function<void(const Settings& options)>> showing_;  // one per control: shows its value
   // A strip of words alone gives its line to the maps of a small screen, until one of them is set.
   bool gives_way() const;
 

@@ -14,12 +14,6 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr std::array kQuantities = {
-    models::Quantity::kWeight, models::Quantity::kLogit,    models::Quantity::kContent, models::Quantity::kContribution,
-    models::Quantity::kGate,   models::Quantity::kPosition, models::Quantity::kC2p,     models::Quantity::kP2c};
-
-constexpr std::array kSides = {models::Side::kDecoder, models::Side::kEncoder, models::Side::kCross};
-
 constexpr int kReferenceLetters = 14;  // of a name in its list, which is wider
 
 // Every view below the heading of its kind, which cannot be chosen.
@@ -84,7 +78,7 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
   side_->setAccessibleName(QStringLiteral("Side"));
   side_->setToolTip(QStringLiteral(
       "Of an encoder-decoder: the maps of its decoder, of its encoder, or of the decoder (rows) over the encoder"));
-  for (const models::Side side : kSides) {
+  for (const models::Side side : models::kSides) {
     side_->addItem(QString::fromStdString(to_text(side)));
   }
   of_side_.push_back(addWidget(side_));
@@ -201,7 +195,7 @@ void ViewBar::apply() {
     state.view = view;
     state.camera.reset();  // its units are the old view's
   }
-  const models::Side side = kSides[static_cast<std::size_t>(std::max(0, side_->currentIndex()))];
+  const models::Side side = models::kSides[static_cast<std::size_t>(std::max(0, side_->currentIndex()))];
   if (side != state.side) {
     state.side = side;
     state.camera.reset();  // other tokens

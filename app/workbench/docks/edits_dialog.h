@@ -30,7 +30,7 @@ class EditsDialog : public QDialog {
   Q_OBJECT
 
  public:
-  // Of the column `id`: its own edits where it has some, which then change in place.
+  // Edits the column `id` in place where it has edits, and otherwise a column that is opened next to it.
   EditsDialog(Studio& studio, int id, QWidget* parent);
 
  private:
@@ -39,7 +39,7 @@ class EditsDialog : public QDialog {
   void take_typed();
   void remove_chosen();
   void apply();
-  // Those that are on, and what is typed where it can be read.
+  // The edits that are on, and what is typed where it can be read.
   models::Edits edits();
   // What is typed; empty where nothing is, or what it says is refused: then the line under it says why.
   std::optional<models::Edit> typed();

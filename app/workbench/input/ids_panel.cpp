@@ -10,29 +10,26 @@
 #include <random>
 
 #include "app/workbench/widgets/flow_layout.h"
-#include "core/base/numbers.h"
+#include "core/base/lists.h"
 
 namespace locus::workbench {
 
 namespace {
 
 constexpr const char* kBetween = " \t\r\n,;[]()";
-constexpr int kMostRandom = 100'000;
+constexpr int kMaxRandom = 100'000;
 constexpr int kUsualCount = 64;
 
 }  // namespace
 
 Result<std::vector<std::int64_t>> parse_ids(const std::string& typed, std::int64_t vocabulary) {
   std::vector<std::int64_t> ids;
-  for (std::size_t at = typed.find_first_not_of(kBetween); at != std::string::npos;) {
-    const std::size_t end = std::min(typed.find_first_of(kBetween, at), typed.size());
-    const std::string word = typed.substr(at, end - at);
+  for (const std::string_view word : split_words(typed, kBetween)) {
     const auto id = parse_number<std::int64_t>(word);
     if (!id || *id < 0 || *id >= vocabulary) {
-      return bad_input("expected ids from 0 to " + std::to_string(vocabulary - 1) + ", found " + word);
+      return bad_input("expected ids from 0 to " + std::to_string(vocabulary - 1) + ", found " + std::string(word));
     }
     ids.push_back(*id);
-    at = typed.find_first_not_of(kBetween, end);
   }
   return ids;
 }
@@ -74,7 +71,7 @@ IdsPanel::IdsPanel(QWidget* parent) : QWidget(parent) {
   random->setFocusPolicy(Qt::StrongFocus);
   auto* count = new QSpinBox(bar);
   count->setObjectName(QStringLiteral("random-count"));
-  count->setRange(1, kMostRandom);
+  count->setRange(1, kMaxRandom);
   count->setValue(kUsualCount);
   count->setSuffix(QStringLiteral(" ids"));
   count->setAccessibleName(QStringLiteral("Number of random ids"));

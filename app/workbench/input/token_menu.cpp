@@ -5,6 +5,7 @@
 #include <QMenu>
 #include <functional>
 
+#include "app/views/list.h"
 #include "app/workbench/studio/studio.h"
 #include "app/workbench/studio/token_words.h"
 
@@ -33,7 +34,7 @@ void show_token_menu(Studio& studio, const models::Trace& trace, std::int64_t to
   }
   add("in-text", QStringLiteral("Show what it attends to in the text"), [&studio, known = place.token] {
     session::ViewState state = studio.state();
-    state.view = "attention-text";
+    state.view = views::attention_text_view().info().name;
     state.camera.reset();
     state.query = known;
     studio.change(state);

@@ -15,7 +15,7 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr std::array kQuantities = {
+constexpr std::array kCellQuantities = {
     models::Quantity::kContent, models::Quantity::kContribution, models::Quantity::kLogit, models::Quantity::kWeight,
     models::Quantity::kGate,    models::Quantity::kPosition,     models::Quantity::kC2p,   models::Quantity::kP2c};
 
@@ -56,21 +56,21 @@ Cell cell_of(const views::Column& column, const models::MapRequest& where, const
   cell.has_distance = !column.trace->crosses() && column.trace->image_grid().rows == 0;
   cell.pairs = strongest_pairs(*column.trace, where);
   const models::ModelInfo& model = column.trace->model();
-  for (const models::Quantity quantity : kQuantities) {
+  for (const models::Quantity quantity : kCellQuantities) {
     const bool of_gates = quantity == models::Quantity::kGate || quantity == models::Quantity::kPosition;
     const bool of_parts = quantity == models::Quantity::kC2p || quantity == models::Quantity::kP2c;
     if ((of_gates && !model.has_gates()) || (of_parts && !model.has_parts())) {
-      cell.values.push_back({models::to_text(quantity), std::nullopt});
+      cell.values.push_back({quantity, std::nullopt});
       continue;
     }
     models::MapRequest request = where;
     request.quantity = quantity;
     const auto value = column.trace->map(request, stop);
-    cell.values.push_back({models::to_text(quantity),
-                           value && !value->values.empty() ? std::optional(value->values.front()) : std::nullopt});
+    cell.values.push_back(
+        {quantity, value && !value->values.empty() ? std::optional(value->values.front()) : std::nullopt});
   }
   const auto sink = column.trace->sink(where.layer, where.head, where.rows, stop);
-  cell.values.push_back({"weight of the sink", sink ? std::optional(sink->values.front()) : std::nullopt});
+  cell.values.push_back({std::nullopt, sink ? std::optional(sink->values.front()) : std::nullopt});
   return cell;
 }
 

@@ -22,8 +22,8 @@ struct Cell {
   std::string key_token;
   bool has_distance = true;  // else query and key are tokens of two texts, or patches
   struct Value {
-    std::string label;           // as --quantity calls it
-    std::optional<float> value;  // empty: this encoding has none
+    std::optional<models::Quantity> quantity;  // empty: the sink's weight
+    std::optional<float> value;                // empty: this encoding has none
   };
   std::vector<Value> values;  // content, contribution, logit, weight, gate, position, c2p, p2c, the sink's weight
   std::string pairs;          // the strongest rotary pairs: "9 (λ 331) +0.52, 2 (λ 12) −0.11"; empty: none

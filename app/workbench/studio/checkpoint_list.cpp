@@ -11,11 +11,11 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+constexpr std::int64_t kMax = std::numeric_limits<int>::max();
 
 // The last index that all columns have, on that side, of what `count` counts.
 int last_of(const std::vector<const Checkpoint*>& columns, models::Side side, std::int64_t models::ModelInfo::*count) {
-  std::int64_t least = columns.empty() ? 1 : kMost;
+  std::int64_t least = columns.empty() ? 1 : kMax;
   for (const Checkpoint* column : columns) {
     const auto other = column->trace->side(side);
     least = std::min(least, (other ? &other->model() : column->info())->*count);

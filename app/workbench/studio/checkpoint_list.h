@@ -27,9 +27,9 @@ struct Checkpoint {
   std::vector<models::Prediction> top;         // of that trace
   std::optional<Error> error;                  // of opening or running
   bool opening = false;
-  int lender = 0;  // opens the same weights: this one waits for it; 0: none
+  int waits_for_id = 0;  // opens the same weights: this one waits for it; 0: none
   bool running = false;
-  bool of_figure = false;                      // opened for a figure, with which it goes
+  bool opened_by_figure = false;               // opened for a figure, with which it goes
   std::shared_ptr<const models::Trace> early;  // the layers of an unfinished run that are done; null: none yet
   std::optional<Question> question;            // what a long run would take, while it waits for an answer
   models::Estimate agreed;                     // what the user has agreed to: less is not asked for again

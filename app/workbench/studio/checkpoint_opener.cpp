@@ -48,17 +48,17 @@ bool CheckpointOpener::share(Checkpoint& checkpoint) {
                                                                          : open->model->edited(checkpoint.entry.edits));
     return true;
   }
-  const auto opening =
-      find_sibling([&](const Checkpoint& each) { return each.opening && each.lender == 0 && &each != &checkpoint; });
-  checkpoint.lender = opening == list_.all().end() ? 0 : opening->id;
-  checkpoint.opening = checkpoint.lender != 0;
+  const auto opening = find_sibling(
+      [&](const Checkpoint& each) { return each.opening && each.waits_for_id == 0 && &each != &checkpoint; });
+  checkpoint.waits_for_id = opening == list_.all().end() ? 0 : opening->id;
+  checkpoint.opening = checkpoint.waits_for_id != 0;
   return checkpoint.opening;
 }
 
 void CheckpointOpener::lend(int id) {
   for (Checkpoint& each : list_.all()) {
-    if (each.lender == id) {
-      each.lender = 0;
+    if (each.waits_for_id == id) {
+      each.waits_for_id = 0;
       each.opening = false;
       load(each);
     }
@@ -123,7 +123,7 @@ void CheckpointOpener::opened(int id, Result<std::shared_ptr<const models::Model
   }
   lend(id);
   Q_EMIT changed();
-  Q_EMIT updated();
+  Q_EMIT extent_changed();
 }
 
 void CheckpointOpener::opened_trace(int id, std::shared_ptr<const models::Trace> trace) {
@@ -136,7 +136,7 @@ void CheckpointOpener::opened_trace(int id, std::shared_ptr<const models::Trace>
   lend(id);
   Q_EMIT changed();
   Q_EMIT runs_changed();
-  Q_EMIT updated();
+  Q_EMIT extent_changed();
 }
 
 }  // namespace locus::workbench

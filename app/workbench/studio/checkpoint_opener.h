@@ -34,17 +34,17 @@ class CheckpointOpener : public QObject {
   std::int64_t memory_limit_mb() const { return memory_limit_mb_; }
 
  Q_SIGNALS:
-  void ready(int id);   // its model is there and can run
-  void changed();       // what is open, and errors
-  void runs_changed();  // a trace has been opened
-  void updated();       // after the others
+  void ready(int id);     // its model is there and can run
+  void changed();         // what is open, and errors
+  void runs_changed();    // a trace has been opened
+  void extent_changed();  // after the others
   void failed(const locus::Error& error);
 
  private:
-  // From another of the same path and overrides, by the same weights, now or when that has opened. False: there is
-  // none.
+  // Opens it with the weights of another checkpoint of the same path and overrides, now or when that has opened.
+  // False: there is none.
   bool share(Checkpoint& checkpoint);
-  // Those that wait for what this one opens.
+  // Opens the checkpoints that wait for this one.
   void lend(int id);
   void opened(int id, Result<std::shared_ptr<const models::Model>> model);
   void opened_trace(int id, std::shared_ptr<const models::Trace> trace);

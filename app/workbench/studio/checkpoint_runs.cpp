@@ -188,7 +188,7 @@ void CheckpointRuns::run(Checkpoint& checkpoint) {
     clear(checkpoint);
     end_round();
     Q_EMIT runs_changed();
-    Q_EMIT updated();
+    Q_EMIT extent_changed();
     return;
   }
   clear(checkpoint);
@@ -231,7 +231,7 @@ void CheckpointRuns::ran(int id, Result<Run> made) {
   if (made && made->question) {
     done->question = std::move(made->question);
     Q_EMIT changed();
-    Q_EMIT updated();
+    Q_EMIT extent_changed();
     return;
   }
   if (!made && made.error().code == ErrorCode::kCancelled) {
@@ -265,7 +265,7 @@ void CheckpointRuns::show(Checkpoint& done, Result<Run> made) {
     Q_EMIT too_large(*error);
   }
   Q_EMIT runs_changed();
-  Q_EMIT updated();
+  Q_EMIT extent_changed();
 }
 
 void CheckpointRuns::go_back() {

@@ -34,11 +34,11 @@ class CheckpointRuns : public QObject {
   void keep_run(int id, std::shared_ptr<const models::Trace> trace);
 
  Q_SIGNALS:
-  void started();        // a run: what is drawn is of an older input
-  void changed();        // errors and warnings
-  void runs_changed();   // traces and predictions
-  void early_changed();  // more layers of a run are done
-  void updated();        // after the others
+  void started();         // a run: what is drawn is of an older input
+  void changed();         // errors and warnings
+  void runs_changed();    // traces and predictions
+  void early_changed();   // more layers of a run are done
+  void extent_changed();  // after the others
   void failed(const locus::Error& error);
   void too_large(const locus::Error& error);  // a run does not fit; what would
 

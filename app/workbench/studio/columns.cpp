@@ -12,13 +12,13 @@ Columns::Columns(Worker& worker, const LiveInput& input, std::string device, ses
   connect(&opener_, &CheckpointOpener::ready, this, [this](int id) { runs_.run_if_idle(*list_.find(id)); });
   connect(&opener_, &CheckpointOpener::changed, this, &Columns::changed);
   connect(&opener_, &CheckpointOpener::runs_changed, this, &Columns::runs_changed);
-  connect(&opener_, &CheckpointOpener::updated, this, &Columns::updated);
+  connect(&opener_, &CheckpointOpener::extent_changed, this, &Columns::extent_changed);
   connect(&opener_, &CheckpointOpener::failed, this, &Columns::failed);
   connect(&runs_, &CheckpointRuns::started, this, &Columns::started);
   connect(&runs_, &CheckpointRuns::changed, this, &Columns::changed);
   connect(&runs_, &CheckpointRuns::runs_changed, this, &Columns::runs_changed);
   connect(&runs_, &CheckpointRuns::early_changed, this, &Columns::early_changed);
-  connect(&runs_, &CheckpointRuns::updated, this, &Columns::updated);
+  connect(&runs_, &CheckpointRuns::extent_changed, this, &Columns::extent_changed);
   connect(&runs_, &CheckpointRuns::failed, this, &Columns::failed);
   connect(&runs_, &CheckpointRuns::too_large, this, &Columns::too_large);
 }
@@ -35,7 +35,7 @@ int Columns::open(const session::CheckpointEntry& entry) {
   });
   if (known != all.end() && (!known->error || known->model)) {
     const int id = known->id;
-    known->of_figure = false;
+    known->opened_by_figure = false;
     set_shown(id, true);
     return id;
   }
@@ -57,7 +57,7 @@ void Columns::remove(int id) {
   opener_.forget(id);
   Q_EMIT changed();
   Q_EMIT runs_changed();
-  Q_EMIT updated();
+  Q_EMIT extent_changed();
 }
 
 void Columns::clear() {
@@ -72,7 +72,7 @@ void Columns::set_shown(int id, bool shown) {
     return;
   }
   checkpoint->entry.shown = shown;
-  checkpoint->of_figure = false;  // somebody cares for it
+  checkpoint->opened_by_figure = false;  // somebody cares for it
   if (!shown && checkpoint->question) {
     runs_.drop(id);
   }
@@ -83,7 +83,7 @@ void Columns::set_shown(int id, bool shown) {
   }
   Q_EMIT changed();
   Q_EMIT runs_changed();
-  Q_EMIT updated();
+  Q_EMIT extent_changed();
 }
 
 void Columns::hide_all() {
@@ -118,7 +118,7 @@ void Columns::become(const session::CheckpointEntry& entry, const std::vector<se
 void Columns::arrange(const std::vector<session::CheckpointEntry>& entries) {
   std::set<int> own;  // the user's
   for (const Checkpoint& each : list_.all()) {
-    if (!each.of_figure) {
+    if (!each.opened_by_figure) {
       own.insert(each.id);
     }
   }
@@ -131,11 +131,11 @@ void Columns::arrange(const std::vector<session::CheckpointEntry>& entries) {
     set_own_head(order.back(), entry.own);
   }
   for (Checkpoint& each : list_.all()) {
-    each.of_figure = !own.contains(each.id);
+    each.opened_by_figure = !own.contains(each.id);
   }
   for (const int id : std::exchange(hidden_, {})) {
     const Checkpoint* each = list_.find(id);
-    if (each != nullptr && !each->entry.shown && (!each->entry.edits.empty() || each->of_figure)) {
+    if (each != nullptr && !each->entry.shown && (!each->entry.edits.empty() || each->opened_by_figure)) {
       remove(id);
     }
   }

@@ -70,11 +70,11 @@ class Columns : public QObject {
   void keep_run(int id, std::shared_ptr<const models::Trace> trace) { runs_.keep_run(id, std::move(trace)); }
 
  Q_SIGNALS:
-  void changed();        // which are open, their names and errors
-  void runs_changed();   // traces and predictions
-  void early_changed();  // more layers of a run are done
-  void started();        // a run: what is drawn is of an older input
-  void updated();        // after the others: what the columns can show may have changed
+  void changed();         // which are open, their names and errors
+  void runs_changed();    // traces and predictions
+  void early_changed();   // more layers of a run are done
+  void started();         // a run: what is drawn is of an older input
+  void extent_changed();  // after the others: what the columns can show may have changed
   void failed(const locus::Error& error);
   void too_large(const locus::Error& error);  // a run does not fit; what would
 

@@ -11,7 +11,7 @@ namespace locus::workbench {
 namespace {
 
 constexpr const char* kFingerprint = "fingerprint";  // its slot of the worker
-constexpr std::size_t kMostKept = 8;
+constexpr std::size_t kMaxKept = 8;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ std::optional<Result<views::Fingerprint>> Fingerprints::of(const views::Column& 
           return;
         }
         std::erase_if(kept_, [](const Kept& each) { return each.trace.expired(); });
-        if (kept_.size() == kMostKept) {
+        if (kept_.size() == kMaxKept) {
           kept_.erase(kept_.begin());
         }
         kept_.push_back({trace, std::move(heads)});

@@ -19,7 +19,7 @@ class Fingerprints : public QObject {
  public:
   explicit Fingerprints(Worker& worker) : worker_(worker) {}
 
-  // That of a head, or why there is none; empty while it is measured: changed() follows.
+  // A head's fingerprint, or why there is none; empty while it is measured: changed() follows.
   std::optional<Result<views::Fingerprint>> of(const views::Column& column, std::int64_t layer, std::int64_t head);
   // Something else is wanted first.
   void hold();

@@ -6,13 +6,13 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr std::size_t kMostSteps = 200;
+constexpr std::size_t kMaxSteps = 200;
 
 }  // namespace
 
 void History::push(Step step) {
   past_.push_back(std::move(step));
-  if (past_.size() > kMostSteps) {
+  if (past_.size() > kMaxSteps) {
     past_.erase(past_.begin());
   }
   future_.clear();

@@ -158,7 +158,7 @@ Status Journal::keep(const session::Session& session, const fs::path& of) {
 void Journal::prune() const {
   const auto all = states();
   std::error_code code;
-  for (std::size_t n = kMostStates; n < all.size(); ++n) {
+  for (std::size_t n = kMaxStates; n < all.size(); ++n) {
     fs::remove(all[n].file, code);
   }
 }

@@ -1,7 +1,7 @@
 // Journal: the session as it was a moment ago, in a file, for the case that the program ends without closing; and the
 // last states that were left, to return to.
 //
-// A folder holds `journal/`, one file a running program with a lock beside it, and `states/`, at most ten. A journal
+// A folder holds `journal/`, one file per running program with a lock beside it, and `states/`, at most ten. A journal
 // whose program no longer lives was left behind.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace locus::workbench {
 
 class Journal {
  public:
-  static constexpr std::size_t kMostStates = 10;
+  static constexpr std::size_t kMaxStates = 10;
 
   // Errors of the folder are those of write().
   explicit Journal(std::filesystem::path folder);

@@ -18,7 +18,7 @@ class LiveEdit : public QObject {
  public:
   LiveEdit(Studio& studio, QObject* parent);
 
-  // Of the column `id`, or of the one beside it that has edits.
+  // Begins on the column `id`, or on the one next to it that has edits.
   void begin(int id);
   // The edits that were there, and this one. A shift is added to a shift of the same tokens.
   void show(const models::Edit& edit);

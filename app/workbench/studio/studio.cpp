@@ -1,11 +1,10 @@
 #include "app/workbench/studio/studio.h"
 
 #include <algorithm>
-#include <sstream>
 #include <utility>
 
 #include "app/session/view_input.h"
-#include "core/base/numbers.h"
+#include "core/base/lists.h"
 
 namespace locus::workbench {
 
@@ -14,18 +13,10 @@ namespace {
 constexpr const char* kGenerate = "generate";  // its slot of the worker
 
 // "0, 5 7" as ids; none where a word is no number.
-std::vector<std::int64_t> ids_of(std::string typed) {
-  std::replace(typed.begin(), typed.end(), ',', ' ');
-  std::istringstream words(typed);
-  std::vector<std::int64_t> ids;
-  for (std::string word; words >> word;) {
-    const auto id = parse_number<std::int64_t>(word);
-    if (!id || *id < 0) {
-      return {};
-    }
-    ids.push_back(*id);
-  }
-  return ids;
+std::vector<std::int64_t> ids_of(const std::string& typed) {
+  const auto ids = parse_numbers<std::int64_t>(split_words(typed, ", \t\r\n"));
+  const bool good = ids && std::all_of(ids->begin(), ids->end(), [](std::int64_t id) { return id >= 0; });
+  return good ? *ids : std::vector<std::int64_t>();
 }
 
 }  // namespace
@@ -51,7 +42,7 @@ void Studio::connect_parts() {
   connect(&columns_, &Columns::started, &fingerprints_, &Fingerprints::hold);
   connect(&fingerprints_, &Fingerprints::changed, this, &Studio::fingerprints_changed);
   connect(&columns_, &Columns::early_changed, &scheduler_, &FigureScheduler::update_early);
-  connect(&columns_, &Columns::updated, this, [this] {
+  connect(&columns_, &Columns::extent_changed, this, [this] {
     follow();
     change(state(), false);  // layer and head may be out of range
   });

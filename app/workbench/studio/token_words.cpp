@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <vector>
+
+#include "core/base/numbers.h"
 
 namespace locus::workbench {
 
@@ -26,9 +27,7 @@ std::optional<std::int64_t> whole(std::string_view text) {
   while (!text.empty() && text.back() == ' ') {
     text.remove_suffix(1);
   }
-  std::int64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return code == std::errc() && end == text.data() + text.size() && !text.empty() ? std::optional(value) : std::nullopt;
+  return parse_number<std::int64_t>(text);
 }
 
 std::optional<Target> typed_target(const std::string& wanted, std::int64_t length) {

@@ -49,7 +49,7 @@ QColor mixed(const QPalette& palette, double text) {
   return {part(base.red(), ink.red()), part(base.green(), ink.green()), part(base.blue(), ink.blue())};
 }
 
-// A line an item, elided at the list's edge.
+// One line per item, elided at the list's edge.
 class OneLineDelegate final : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;

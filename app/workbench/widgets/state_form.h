@@ -1,4 +1,4 @@
-// Widgets of the fields of a view's state, one a field, made from the list of fields alone.
+// Widgets of the fields of a view's state, one per field, made from the list of fields alone.
 #pragma once
 
 #include <QWidget>

@@ -80,8 +80,6 @@ TEST(Manual, EveryViewHasItsPage) {
     EXPECT_TRUE(text.starts_with("# " + info.title + "\n")) << info.name;
     EXPECT_TRUE(holds(text, "](../screenshots/" + info.name + ".png)")) << info.name;
     EXPECT_TRUE(holds(text, "\nlocus figure " + info.name + " ")) << info.name;
-    EXPECT_TRUE(holds(page("papers"), "CoPE") && (info.paper.empty() || holds(text, info.paper.substr(0, 4))))
-        << info.name << ": " << info.paper;
     for (const locus::views::Control& control : info.controls) {
       std::string fallback = locus::to_text(control.fallback);
       if (control.name == "boundary" && !fallback.empty()) {

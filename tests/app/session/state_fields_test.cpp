@@ -12,7 +12,7 @@
 #include "app/session/recipe.h"
 #include "app/session/session.h"
 #include "app/session/state_json.h"
-#include "app/views/plots/controls.h"
+#include "core/base/controls.h"
 
 namespace locus::workbench {
 namespace {

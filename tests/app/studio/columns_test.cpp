@@ -25,7 +25,7 @@ class Columns : public test::EventLoopTest {
   Columns() {
     QObject::connect(&input_, &LiveInput::due, &columns_, &workbench::Columns::run_all);
     QObject::connect(&columns_, &workbench::Columns::started, &columns_, [this] { ++started_; });
-    QObject::connect(&columns_, &workbench::Columns::updated, &columns_, [this] { ++updated_; });
+    QObject::connect(&columns_, &workbench::Columns::extent_changed, &columns_, [this] { ++updated_; });
     QObject::connect(&columns_, &workbench::Columns::failed, &columns_,
                      [this](const Error& error) { errors_.push_back(error); });
   }

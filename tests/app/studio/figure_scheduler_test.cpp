@@ -14,7 +14,7 @@ class FigureScheduler : public test::EventLoopTest {
  protected:
   FigureScheduler() {
     QObject::connect(&columns_, &Columns::started, &scheduler_, &workbench::FigureScheduler::hold);
-    QObject::connect(&columns_, &Columns::updated, &scheduler_, [this] {
+    QObject::connect(&columns_, &Columns::extent_changed, &scheduler_, [this] {
       scheduler_.update();
       scheduler_.update_cells();
     });

@@ -55,7 +55,7 @@ TEST_F(Journal, TheLastTenStatesAreKeptEachOnce) {
     ASSERT_TRUE(journal.keep(session_of(std::to_string(n))).ok());
   }
   const auto states = journal.states();
-  ASSERT_EQ(states.size(), workbench::Journal::kMostStates);
+  ASSERT_EQ(states.size(), workbench::Journal::kMaxStates);
   EXPECT_EQ(session::load_session(states.front().file)->input.text, "12");
   EXPECT_EQ(session::load_session(states.back().file)->input.text, "3");
 }

@@ -35,11 +35,11 @@ TEST(FieldCache, KeepsItsBound) {
   constexpr std::size_t kLimit = std::size_t{1} << 20;
   FieldCache cache(kLimit);
   for (int n = 0; n < 64; ++n) {
-    cache.put(views::Traces{}, std::to_string(n), Field::zeros(100, 400));
+    cache.put(views::Traces{}, {"test", n}, Field::zeros(100, 400));
     EXPECT_LE(cache.size_bytes(), kLimit);
   }
-  EXPECT_NE(cache.peek<Field>(views::Traces{}, "63"), nullptr);
-  EXPECT_EQ(cache.peek<Field>(views::Traces{}, "0"), nullptr);
+  EXPECT_NE(cache.peek<Field>(views::Traces{}, {"test", 63}), nullptr);
+  EXPECT_EQ(cache.peek<Field>(views::Traces{}, {"test", 0}), nullptr);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/plots/controls.h"
+#include "core/base/controls.h"
 #include "tests/support/counting_trace.h"
 #include "tests/support/exported_views.h"
 #include "tests/support/fake_model.h"
@@ -14,30 +14,32 @@
 namespace locus::views {
 namespace {
 
-struct Ask {
+struct CountingKey {
   std::int64_t layer = 0;
   std::string word;
+
+  friend bool operator==(const CountingKey&, const CountingKey&) = default;
 };
 
 // Counts what is asked of it.
-class Counting final : public MeasuredView<Ask, Field> {
+class Counting final : public MeasuredView<CountingKey, Field> {
  public:
   const ViewInfo& info() const override { return info_; }
   mutable int measured = 0;
 
  protected:
-  Result<Ask> ask(const ViewInput& input, std::size_t /*column*/) const override {
+  Result<CountingKey> measure_key(const ViewInput& input, std::size_t /*column*/) const override {
     LOCUS_TRY(const std::string word, input.options.text("word", ""));
-    return Ask{input.layer, word};
+    return CountingKey{input.layer, word};
   }
-  Result<Field> measure(const Ask& ask, const Work& work) const override {
+  Result<Field> measure(const CountingKey& key, const MeasureContext& context) const override {
     ++measured;
-    report(work.progress, 0.5, "half");
-    if (work.stop.stop_requested()) {
+    report(context.progress, 0.5, "half");
+    if (context.stop.stop_requested()) {
       return cancelled();
     }
     Field field = Field::zeros(1, 1);
-    field.values[0] = static_cast<float>(10 * ask.layer + work.column.trace->length());
+    field.values[0] = static_cast<float>(10 * key.layer + context.column.trace->length());
     return field;
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override {
@@ -55,8 +57,6 @@ class Counting final : public MeasuredView<Ask, Field> {
                  .group = Group::kLook,
                  .caption = "",
                  .shows = "",
-                 .look_for = "",
-                 .paper = "",
                  .uses_layer = true,
                  .controls = {words("word", "", "", "")}};
 };
@@ -74,7 +74,7 @@ std::vector<std::function<void(ViewInput&)>> looks() {
           [](ViewInput& input) { input.height_px = 222; }};
 }
 
-TEST(MeasuredView, MeasuresAnAskOnce) {
+TEST(MeasuredView, MeasuresAKeyOnce) {
   const Counting view;
   ViewInput input = test_views::input_of("one two three");
   input.layer = 1;
@@ -118,6 +118,8 @@ TEST(MeasuredView, ReportsAndStops) {
 
 struct One {
   std::vector<std::string> words;
+
+  friend bool operator==(const One&, const One&) = default;
 };
 struct Both {
   double share = 0;
@@ -125,13 +127,18 @@ struct Both {
   bool yes = false;
   std::vector<std::int64_t> list;
   models::Quantity quantity = models::Quantity::kLogit;
+
+  friend bool operator==(const Both&, const Both&) = default;
 };
 
-TEST(MeasuredView, EveryMemberOfAnAskIsPartOfItsKey) {
-  EXPECT_NE(ask_key(One{{"a b"}}), ask_key(One{{"a", "b"}}));
+TEST(MeasuredView, EveryParameterIsPartOfAKey) {
+  EXPECT_NE(MeasureKey("one", One{{"a b"}}), MeasureKey("one", One{{"a", "b"}}));
   const Both plain{0.1, {1, 2}, false, {3}};
-  EXPECT_EQ(ask_key(plain), "{0.1 {1 2 } 0 [3 ] 1 }");
-  EXPECT_EQ(ask_key(plain), ask_key(Both(plain)));
+  EXPECT_EQ(MeasureKey("both", plain), MeasureKey("both", Both(plain)));
+  EXPECT_NE(MeasureKey("both", plain), MeasureKey("one", plain));
+  EXPECT_NE(MeasureKey("both", plain), MeasureKey("both", One{}));
+  EXPECT_NE(MeasureKey("both", plain), MeasureKey());
+  EXPECT_EQ(MeasureKey(), MeasureKey());
   std::vector<Both> others(6, plain);
   others[0].share = std::nextafter(0.1, 1);
   others[1].range.end = 3;
@@ -140,7 +147,7 @@ TEST(MeasuredView, EveryMemberOfAnAskIsPartOfItsKey) {
   others[4].quantity = models::Quantity::kGate;
   others[5].range.begin = 0;
   for (const Both& other : others) {
-    EXPECT_NE(ask_key(other), ask_key(plain));
+    EXPECT_NE(MeasureKey("both", other), MeasureKey("both", plain));
   }
 }
 

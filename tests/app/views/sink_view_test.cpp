@@ -104,7 +104,7 @@ TEST(SinkView, TheInspectorSaysTheSinksWeight) {
   const auto cells = workbench::cell_values(input, 6, 2, {});
   ASSERT_TRUE(cells.ok());
   const auto& values = cells->front().values;
-  EXPECT_EQ(values.back().label, "weight of the sink");
+  EXPECT_EQ(values.back().quantity, std::nullopt);
   const auto sink = input.columns.front().trace->sink(0, 1, {6, 7});
   ASSERT_TRUE(values.back().value.has_value());
   EXPECT_EQ(*values.back().value, sink->values.front());

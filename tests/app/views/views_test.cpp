@@ -29,7 +29,6 @@ TEST(Views, NamesAreUniqueAndEveryViewExplainsItself) {
     EXPECT_TRUE(names.insert(view->info().name).second) << view->info().name;
     EXPECT_FALSE(view->info().title.empty());
     EXPECT_FALSE(view->info().shows.empty());
-    EXPECT_FALSE(view->info().look_for.empty());
   }
   EXPECT_FALSE(find_view("no such view").ok());
 }

@@ -1,0 +1,31 @@
+// Quantity: what a cell of a score map holds.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "core/base/result.h"
+
+namespace locus {
+
+// weight: after the soft-max. logit: before. content: the logit without the encoding's part, as its description says.
+// contribution: logit − content. gate, position: CoPE's g_ij and p_ij. c2p, p2c: DeBERTa's parts of the contribution,
+// the query's content with the relative position and the key's.
+enum class Quantity { kWeight, kLogit, kContent, kContribution, kGate, kPosition, kC2p, kP2c };
+
+inline constexpr std::array kQuantities{Quantity::kWeight,       Quantity::kLogit, Quantity::kContent,
+                                        Quantity::kContribution, Quantity::kGate,  Quantity::kPosition,
+                                        Quantity::kC2p,          Quantity::kP2c};
+
+// "weight", "logit", …: its name in files and commands; and back. Errors: kUsage for an unknown name, with the known
+// ones.
+std::string to_text(Quantity quantity);
+Result<Quantity> parse_quantity(const std::string& name);
+
+// "attention weight", "logit", …: as a sentence says it.
+std::string describe(Quantity quantity);
+
+constexpr std::int64_t kMeanHead = -1;  // as a head: the mean over all heads, of weights alone
+
+}  // namespace locus
