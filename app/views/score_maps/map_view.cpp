@@ -111,8 +111,7 @@ std::optional<Camera> MapView::home(const ViewInput& input) const {
     const MapAxes axes = axes_of(input, input.columns[n]);
     longest = std::max(longest, axes.y ? 1 : length(input, input.columns[n]));
     widest = std::max(widest, axes.x ? 1 : keys(input, input.columns[n]));
-    const auto left = beside(of_column(input, n), input.columns[n]);
-    begin = left.ok() && *left != nullptr ? std::min(begin, (*left)->column_axis.first) : begin;
+    begin = std::min(begin, -beside_width(of_column(input, n), input.columns[n]));
   }
   return Camera{{begin, static_cast<double>(widest)}, {static_cast<double>(longest), 0}};
 }
