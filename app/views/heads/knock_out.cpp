@@ -108,17 +108,22 @@ class KnockOut final : public MeasuredView<KnockOutAsk, KnockedOut> {
   };
 };
 
+// A choice of the option `to`.
+models::HeadTo head_to(const std::string& choice) {
+  return choice == "zero"      ? models::HeadTo::kZero
+         : choice == "uniform" ? models::HeadTo::kUniform
+         : choice == "content" ? models::HeadTo::kContent
+         : choice == "first"   ? models::HeadTo::kFirst
+                               : models::HeadTo::kMean;
+}
+
 Result<KnockOutAsk> KnockOut::ask(const ViewInput& input, std::size_t column) const {
   KnockOutAsk ask;
   LOCUS_TRY(const std::string to, input.options.text("to", kTo));
   LOCUS_TRY(const std::string measure, input.options.text("measure", "loss"));
   LOCUS_TRY(const std::string token, input.options.text("token", ""));
   LOCUS_TRY(const std::int64_t at, token_option(input, "at", input.columns[column]));
-  ask.to = to == "zero"      ? models::HeadTo::kZero
-           : to == "uniform" ? models::HeadTo::kUniform
-           : to == "content" ? models::HeadTo::kContent
-           : to == "first"   ? models::HeadTo::kFirst
-                             : models::HeadTo::kMean;
+  ask.to = head_to(to);
   ask.measure = measure == "kl"      ? models::KnockOutMeasure::kKl
                 : measure == "logit" ? models::KnockOutMeasure::kLogit
                                      : models::KnockOutMeasure::kLoss;
@@ -365,12 +370,18 @@ const View& knock_out_view() {
   return view;
 }
 
-std::string edit_of_cell(const View& view, const ViewInput& input, std::int64_t layer, std::int64_t head) {
+std::optional<models::Edit> edit_of_cell(const View& view, const ViewInput& input, std::int64_t layer,
+                                         std::int64_t head) {
   const auto to = input.options.text("to", kTo);
   if (&view != &knock_out_view() || !to.ok() || layer < 0 || head < 0) {
-    return {};
+    return std::nullopt;
   }
-  return "head " + std::to_string(layer) + "." + std::to_string(head) + " " + *to;
+  models::Edit edit;
+  edit.kind = models::EditKind::kHead;
+  edit.layer = {{layer}};
+  edit.head = {{head}};
+  edit.to = head_to(*to);
+  return edit;
 }
 
 }  // namespace locus::views

@@ -2,13 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <optional>
 
 #include "app/views/view.h"
+#include "models/api/edits.h"
 
 namespace locus::views {
 
-// "head 3.1 zero": the edit of that head, in models/edits' short form; empty for other views, and for no single head.
-std::string edit_of_cell(const View& view, const ViewInput& input, std::int64_t layer, std::int64_t head);
+// What the view does to that head; empty for other views, and for no single head.
+std::optional<models::Edit> edit_of_cell(const View& view, const ViewInput& input, std::int64_t layer,
+                                         std::int64_t head);
 
 }  // namespace locus::views

@@ -230,4 +230,10 @@ void EditsDialog::apply() {
   typing_ = true;
 }
 
+void show_edits(Studio& studio, int id, QWidget* parent) {
+  if (studio.find(id) != nullptr) {
+    (new EditsDialog(studio, id, parent))->show();
+  }
+}
+
 }  // namespace locus::workbench

@@ -176,4 +176,10 @@ void WhatIfDialog::apply() {
   }
 }
 
+void show_what_if(Studio& studio, int id, QWidget* parent) {
+  if (studio.find(id) != nullptr) {
+    (new WhatIfDialog(studio, id, parent))->show();
+  }
+}
+
 }  // namespace locus::workbench
