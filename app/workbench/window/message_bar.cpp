@@ -28,6 +28,7 @@ constexpr int kWorkLetters = 34;  // of what is done; the rest is on the canvas
 
 MessageBar::MessageBar(Studio& studio, const std::string& device, QWidget* parent)
     : QStatusBar(parent), studio_(studio) {
+  setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);  // a long message does not widen the window
   add_widgets(device);
   connect_studio();
   work_timer_.setInterval(kWorkIntervalMs);
