@@ -78,6 +78,7 @@ class CanvasLink : public QObject {
   bool press_in_list(int key);
   bool press_edit(int key);
   std::optional<views::HeadRef> own_head() const;
+  void change_moving(const session::ViewState& state);
   void set_camera(const views::Camera& camera);
   void set_flicker(bool on);
   void follow_column();

@@ -150,7 +150,7 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   connect(tree_, &QTreeWidget::customContextMenuRequested, this, &CheckpointsDock::show_menu);
   connect(tree_, &QTreeWidget::itemSelectionChanged, this, [this] {
     remove_->setEnabled(selected_id() != 0);
-    const Checkpoint* checkpoint = studio_.find(selected_id());
+    const Checkpoint* checkpoint = studio_.checkpoints().find(selected_id());
     what_if_->setEnabled(checkpoint != nullptr && checkpoint->model != nullptr);
     edits_->setEnabled(what_if_->isEnabled() && checkpoint->model->info().encoder_layers == 0);
   });
@@ -203,8 +203,8 @@ void CheckpointsDock::refresh() {
   const int selected = selected_id();
   tree_->clear();
   // One checkpoint has the room to say everything; of several the user chooses.
-  const bool one = studio_.checkpoints().size() == 1;
-  for (const Checkpoint& checkpoint : studio_.checkpoints()) {
+  const bool one = studio_.checkpoints().all().size() == 1;
+  for (const Checkpoint& checkpoint : studio_.checkpoints().all()) {
     add_item(checkpoint, expanded_.value(checkpoint.id, one));
     if (checkpoint.id == selected || tree_->currentItem() == nullptr) {
       tree_->setCurrentItem(tree_->topLevelItem(tree_->topLevelItemCount() - 1));
@@ -233,7 +233,7 @@ void CheckpointsDock::item_changed(QTreeWidgetItem* item) {
     const bool shown = item->checkState(0) == Qt::Checked;
     // Later: the tree is rebuilt by this change, and must not be within its own signal.
     QMetaObject::invokeMethod(
-        this, [this, id, shown] { studio_.set_shown(id, shown); }, Qt::QueuedConnection);
+        this, [this, id, shown] { studio_.columns().set_shown(id, shown); }, Qt::QueuedConnection);
   }
 }
 
@@ -263,7 +263,7 @@ void CheckpointsDock::show_menu(const QPoint& at) {
 }
 
 void CheckpointsDock::ask_own_text(int id) {
-  const Checkpoint* checkpoint = studio_.find(id);
+  const Checkpoint* checkpoint = studio_.checkpoints().find(id);
   if (checkpoint == nullptr) {
     return;
   }

@@ -66,7 +66,7 @@ models::Edit pairs_edit(const EditedPlace& place, const Range& pairs, models::Pa
 }  // namespace
 
 bool EditActions::can_edit(std::size_t column) const {
-  const auto columns = studio_.columns();
+  const auto columns = studio_.checkpoints().shown();
   return column < columns.size() && columns[column]->model && columns[column]->model->info().encoder_layers == 0;
 }
 
@@ -104,7 +104,7 @@ std::vector<EditChoice> EditActions::choices(const views::Selection& there, std:
 }
 
 void EditActions::open_beside(int id, const models::Edit& edit) {
-  const Checkpoint* checkpoint = studio_.find(id);
+  const Checkpoint* checkpoint = studio_.checkpoints().find(id);
   if (checkpoint == nullptr) {
     Q_EMIT reported(QStringLiteral("the column is closed"), true);
     return;
@@ -130,7 +130,7 @@ void EditActions::cut_edges(const views::Selection& from, const views::Selection
     return;
   }
   const models::Edit edit = edge_edit(first, last);
-  LiveEdit(studio_, nullptr).make(studio_.columns()[column]->id, edit);
+  LiveEdit(studio_, nullptr).make(studio_.checkpoints().shown()[column]->id, edit);
   Q_EMIT reported(QStringLiteral("cut: %1").arg(qt(models::to_text(edit))), false);
 }
 

@@ -107,7 +107,7 @@ void PlaceMenu::add_views() {
 
 // Each is one more column.
 void PlaceMenu::add_edits(std::size_t column) {
-  const int id = studio_.columns()[column]->id;
+  const int id = studio_.checkpoints().shown()[column]->id;
   QMenu* edits = menu_.addMenu(QStringLiteral("Beside it, with"));
   edits->setObjectName(QStringLiteral("edits-menu"));
   for (const EditChoice& choice : parts_.edits->choices(there_, column)) {
@@ -124,7 +124,7 @@ void PlaceMenu::add_edits(std::size_t column) {
 }
 
 void PlaceMenu::add_column(std::size_t column) {
-  const Checkpoint& shown = *studio_.columns()[column];
+  const Checkpoint& shown = *studio_.checkpoints().shown()[column];
   const QString name = qt(shown.name);
   menu_.addSeparator();
   if (studio_.view().info().uses_difference) {
@@ -143,7 +143,8 @@ void PlaceMenu::add_column(std::size_t column) {
         link->set_column(column);
         link->toggle_unlinked();
       });
-  add("hide", QStringLiteral("Hide %1").arg(name), [&studio = studio_, id = shown.id] { studio.set_shown(id, false); });
+  add("hide", QStringLiteral("Hide %1").arg(name),
+      [&studio = studio_, id = shown.id] { studio.columns().set_shown(id, false); });
 }
 
 void PlaceMenu::add_export() {
@@ -161,7 +162,7 @@ void show_canvas_menu(const WindowParts& parts, const CanvasPlace& place, const 
   menu->setAttribute(Qt::WA_DeleteOnClose);
   const auto column =
       static_cast<std::size_t>(place.selection.column.value_or(static_cast<std::int64_t>(parts.link->column())));
-  const std::size_t columns = parts.studio->columns().size();
+  const std::size_t columns = parts.studio->checkpoints().shown().size();
   PlaceMenu content(parts, place, *menu);
   content.add_cell();
   content.add_views();

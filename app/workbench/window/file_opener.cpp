@@ -52,7 +52,7 @@ QStringList chosen_folders(const QStringList& paths) {
 
 // A text for a checkpoint that reads ids only.
 bool wants_ids(const Studio& studio) {
-  const std::vector<Checkpoint>& all = studio.checkpoints();
+  const std::vector<Checkpoint>& all = studio.checkpoints().all();
   return studio.input().text && std::any_of(all.begin(), all.end(), [](const Checkpoint& each) {
            const models::ModelInfo* info = each.info();
            return each.entry.shown && info != nullptr && !info->image && !info->tokenizer;
@@ -185,7 +185,7 @@ void FileOpener::remember(const std::filesystem::path& path) {
 
 // A checkpoint that the user asked for is recent once it has opened; one that failed is not.
 void FileOpener::remember_opened() {
-  for (const Checkpoint& each : studio_.checkpoints()) {
+  for (const Checkpoint& each : studio_.checkpoints().all()) {
     const auto asked = std::find(opening_.begin(), opening_.end(), each.entry.path);
     const bool opened = each.model || each.trace;
     if (asked != opening_.end() && (opened || each.error)) {

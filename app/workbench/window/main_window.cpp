@@ -190,7 +190,7 @@ void MainWindow::connect_canvas() {
   connect(link, &CanvasLink::column_changed, this, [this](std::size_t column) {
     parts_.input->set_column(column);
     parts_.messages->show_message(
-        QStringLiteral("column %1: %2").arg(column + 1).arg(qt(studio_->columns()[column]->name)));
+        QStringLiteral("column %1: %2").arg(column + 1).arg(qt(studio_->checkpoints().shown()[column]->name)));
   });
   connect(link, &CanvasLink::menu_requested, this,
           [this](const CanvasPlace& place, const QPoint& at) { show_canvas_menu(parts_, place, at); });
@@ -199,7 +199,7 @@ void MainWindow::connect_canvas() {
     edits_->cut_edges(box.from, box.to, static_cast<std::size_t>(column));
   });
   connect(link, &CanvasLink::edit_chosen, this, [this](std::size_t column, const models::Edit& edit) {
-    if (const auto columns = studio_->columns(); column < columns.size()) {
+    if (const auto columns = studio_->checkpoints().shown(); column < columns.size()) {
       edits_->open_beside(columns[column]->id, edit);
     }
   });

@@ -118,7 +118,7 @@ void MessageBar::show_checkpoint_failure(const QString& message) {
 
 // Whether a checkpoint that is shown still fails with this message.
 bool MessageBar::is_held(const QString& failure) const {
-  const auto& all = studio_.checkpoints();
+  const auto& all = studio_.checkpoints().all();
   return std::any_of(all.begin(), all.end(), [&](const Checkpoint& each) {
     return each.entry.shown && each.error && QString::fromStdString(each.error->describe()) == failure;
   });
@@ -126,7 +126,7 @@ bool MessageBar::is_held(const QString& failure) const {
 
 void MessageBar::show_cancelled() {
   show_message(QStringLiteral("cancelled"));
-  show_action(QStringLiteral("Run again"), [this] { studio_.run_cancelled(); });
+  show_action(QStringLiteral("Run again"), [this] { studio_.columns().run_cancelled(); });
 }
 
 void MessageBar::show_written(const Result<std::vector<std::filesystem::path>>& files) {
@@ -199,7 +199,7 @@ void MessageBar::show_work() {
   if (state.busy != work_timer_.isActive()) {
     state.busy ? work_timer_.start() : work_timer_.stop();
   }
-  const auto columns = studio_.columns();
+  const auto columns = studio_.checkpoints().shown();
   double forward_ms = 0;
   for (const Checkpoint* column : columns) {
     forward_ms += column->trace->time_ms();

@@ -78,7 +78,7 @@ std::vector<Command> switch_commands(const QString& path, const QWidget& panel) 
 std::vector<Command> place_commands(Studio& studio) {
   std::vector<Command> list;
   const views::ViewInfo& info = studio.view().info();
-  const bool any = !studio.columns().empty();
+  const bool any = !studio.checkpoints().shown().empty();
   for (int layer = 0; any && info.uses_layer && layer <= studio.largest_layer(); ++layer) {
     list.push_back({QStringLiteral("Layer %1").arg(layer), {}, changing(studio, [layer](session::ViewState& state) {
                       state.layer = layer;
@@ -89,12 +89,12 @@ std::vector<Command> place_commands(Studio& studio) {
                     {},
                     changing(studio, [head](session::ViewState& state) { state.head = head; })});
   }
-  for (const Checkpoint& each : studio.checkpoints()) {
+  for (const Checkpoint& each : studio.checkpoints().all()) {
     list.push_back({QStringLiteral("Checkpoint: ") + qt(each.name),
                     each.entry.shown ? QStringLiteral("shown: hide it") : QStringLiteral("show it"),
-                    [&studio, id = each.id, shown = each.entry.shown] { studio.set_shown(id, !shown); }});
+                    [&studio, id = each.id, shown = each.entry.shown] { studio.columns().set_shown(id, !shown); }});
   }
-  for (const session::Bookmark& figure : studio.bookmarks()) {
+  for (const session::Bookmark& figure : studio.document().figures()) {
     list.push_back({QStringLiteral("Figure: ") + qt(figure.name), {}, [&studio, figure] { studio.show(figure); }});
   }
   return list;
@@ -146,7 +146,7 @@ bool can_be_set(const Studio& studio, const session::StateField& field) {
   }
   return name == "quantity"     ? info.uses_quantity
          : name == "side"       ? studio.has_sides()
-         : name == "difference" ? info.uses_difference && studio.columns().size() > 1
+         : name == "difference" ? info.uses_difference && studio.checkpoints().shown().size() > 1
                                 : true;
 }
 

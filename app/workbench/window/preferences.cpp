@@ -84,13 +84,14 @@ void restore_preferences(const WindowParts& parts, const WorkbenchOptions& optio
     models::set_threads(threads);
   }
   if (options.memory_limit_mb == 0) {
-    parts.studio->set_memory_limit_mb(parts.settings->value(kMemoryKey, 0).toLongLong());
+    parts.studio->columns().set_memory_limit_mb(parts.settings->value(kMemoryKey, 0).toLongLong());
   }
 }
 
 void choose_preferences(const WindowParts& parts) {
   LayoutController& layout = *parts.layout;
-  const Preferences now{models::runtime().threads, parts.studio->memory_limit_mb(), layout.scale(), layout.dark()};
+  const Preferences now{models::runtime().threads, parts.studio->columns().memory_limit_mb(), layout.scale(),
+                        layout.dark()};
   const auto wanted = ask_preferences(parts.window, now);
   if (!wanted) {
     return;
@@ -99,7 +100,7 @@ void choose_preferences(const WindowParts& parts) {
     models::set_threads(wanted->threads);
     parts.settings->setValue(kThreadsKey, wanted->threads);
   }
-  parts.studio->set_memory_limit_mb(wanted->memory_limit_mb);
+  parts.studio->columns().set_memory_limit_mb(wanted->memory_limit_mb);
   parts.settings->setValue(kMemoryKey, static_cast<qlonglong>(wanted->memory_limit_mb));
   layout.set_scale(wanted->scale);
   layout.set_dark(wanted->dark);

@@ -89,7 +89,7 @@ bool SessionController::open_last() {
 
 void SessionController::open_new() {
   if (may_replace()) {
-    const bool kept = !studio_.checkpoints().empty() || !studio_.bookmarks().empty();
+    const bool kept = !studio_.checkpoints().all().empty() || !studio_.document().figures().empty();
     studio_.restore({});
     show_title();
     if (kept) {
@@ -213,7 +213,7 @@ bool SessionController::keep_for_next_start() {
   session::Session session = studio_.session();
   std::erase_if(session.checkpoints, [this](const session::CheckpointEntry& entry) {
     std::error_code code;
-    const auto& all = studio_.checkpoints();
+    const auto& all = studio_.checkpoints().all();
     return std::any_of(all.begin(), all.end(), [&](const Checkpoint& each) {
       return each.entry == entry && each.error && !each.model && std::filesystem::exists(entry.path, code);
     });

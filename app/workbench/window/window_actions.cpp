@@ -82,11 +82,11 @@ void show_palette(const WindowParts& parts) {
 void show_welcome(const WindowParts& parts) {
   auto* welcome = new Welcome(!figures::bundled_session().empty(), parts.window);
   QObject::connect(welcome, &Welcome::figure_wanted, parts.window, [parts] {
-    if (parts.studio->bookmarks().empty() && !parts.sessions->open(figures::bundled_session())) {
+    if (parts.studio->document().figures().empty() && !parts.sessions->open(figures::bundled_session())) {
       return;
     }
-    if (!parts.studio->bookmarks().empty()) {
-      parts.studio->show(session::Bookmark(parts.studio->bookmarks().front()));
+    if (!parts.studio->document().figures().empty()) {
+      parts.studio->show(session::Bookmark(parts.studio->document().figures().front()));
     }
     show_figures(parts);
   });
@@ -103,7 +103,7 @@ void show_welcome(const WindowParts& parts) {
 
 void fill_figures(const WindowParts& parts, QMenu& menu) {
   menu.clear();
-  const auto& figures = parts.studio->bookmarks();
+  const auto& figures = parts.studio->document().figures();
   for (std::size_t n = 0; n < std::min(figures.size(), kMaxListed); ++n) {
     menu.addAction(qt(figures[n].name), parts.window,
                    [studio = parts.studio, figure = figures[n]] { studio->show(figure); });

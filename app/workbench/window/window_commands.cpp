@@ -143,21 +143,21 @@ void add_view_commands(const WindowParts& p) {
   CommandRegistry& commands = *p.commands;
   add_views(p);
   commands.add_separator(kView);
-  const auto possible = [](bool (Studio::*can)() const, const Studio* studio) {
-    return [can, studio] { return (studio->*can)() ? Status() : Status(usage("there is no such step")); };
+  const auto possible = [p](const Step* (History::*step)() const) {
+    return [p, step] { return (p.studio->history().*step)() ? Status() : Status(usage("there is no such step")); };
   };
   commands.add({kView,
                 QStringLiteral("&Undo view change"),
                 control(Qt::Key_Z),
                 [p] { p.studio->undo(); },
                 {},
-                possible(&Studio::can_undo, p.studio)});
+                possible(&History::previous)});
   commands.add({kView,
                 QStringLiteral("&Redo view change"),
                 control_shift(Qt::Key_Z),
                 [p] { p.studio->redo(); },
                 {},
-                possible(&Studio::can_redo, p.studio)});
+                possible(&History::next)});
   if (p.link != nullptr) {
     commands.add({kView, QStringLiteral("&Fit\tF"), {}, [p] { p.link->fit(); }});
     commands.add(
