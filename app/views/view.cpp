@@ -82,7 +82,7 @@ Token View::tinting_query(const ViewInput& /*input*/) const {
   return kNone;
 }
 
-std::string View::edit_of_cell(const ViewInput& /*input*/, std::int64_t /*layer*/, std::int64_t /*head*/) const {
+std::optional<models::Edit> View::edit_of_cell(const ViewInput& /*input*/, std::int64_t /*layer*/, std::int64_t /*head*/) const {
   return {};
 }
 

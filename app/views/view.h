@@ -161,7 +161,7 @@ class View {
   virtual Token tinting_query(const ViewInput& input) const;
   // In views whose cells are runs with an edit each: "head 3.1 zero", in models/edits' short form; empty for no single
   // head, and in other views.
-  virtual std::string edit_of_cell(const ViewInput& input, std::int64_t layer, std::int64_t head) const;
+  virtual std::optional<models::Edit> edit_of_cell(const ViewInput& input, std::int64_t layer, std::int64_t head) const;
 };
 
 // The layer and head that a column shows: its own, its partner, or the input's.

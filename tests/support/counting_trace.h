@@ -39,6 +39,9 @@ class CountingTrace : public models::Trace {
                StopToken stop) const override {
     return counted().write(path, keep, progress, std::move(stop));
   }
+  Result<Field> sink(std::int64_t layer, std::int64_t head, Range rows, StopToken stop) const override {
+    return counted().sink(layer, head, rows, std::move(stop));
+  }
 
  private:
   const models::Trace& counted() const {

@@ -183,7 +183,7 @@ class WindowTest : public testing::Test {
     ASSERT_TRUE(settle());
   }
   std::string title() {
-    const auto& figure = window_->studio().figure();
+    const auto& figure = window_->studio().scheduler().figure();
     return figure && !figure->panels.empty() ? figure->panels.front().title : "";
   }
   QImage grab() {

@@ -55,6 +55,15 @@ std::size_t cached_bytes(const KnockedOut& made) {
   return sizeof made + 5 * sizeof(float) * made.effect.values.size();
 }
 
+// A choice of the option `to`.
+models::HeadTo head_to(const std::string& choice) {
+  return choice == "zero"      ? models::HeadTo::kZero
+         : choice == "uniform" ? models::HeadTo::kUniform
+         : choice == "content" ? models::HeadTo::kContent
+         : choice == "first"   ? models::HeadTo::kFirst
+                               : models::HeadTo::kMean;
+}
+
 class KnockOut final : public MeasuredView<KnockOutKey, KnockedOut> {
  public:
   const ViewInfo& info() const override { return info_; }
@@ -63,10 +72,18 @@ class KnockOut final : public MeasuredView<KnockOutKey, KnockedOut> {
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
     return head_places(selection, input.columns.size());
   }
-  std::string edit_of_cell(const ViewInput& input, std::int64_t layer, std::int64_t head) const override {
+  std::optional<models::Edit> edit_of_cell(const ViewInput& input, std::int64_t layer,
+                                           std::int64_t head) const override {
     const auto to = input.options.text("to", kTo);
-    return to.ok() && layer >= 0 && head >= 0 ? "head " + std::to_string(layer) + "." + std::to_string(head) + " " + *to
-                                              : std::string();
+    if (!to.ok() || layer < 0 || head < 0) {
+      return std::nullopt;
+    }
+    models::Edit edit;
+    edit.kind = models::EditKind::kHead;
+    edit.layer = {{layer}};
+    edit.head = {{head}};
+    edit.to = head_to(*to);
+    return edit;
   }
 
  protected:
@@ -113,11 +130,7 @@ Result<KnockOutKey> KnockOut::measure_key(const ViewInput& input, std::size_t co
   LOCUS_TRY(const std::string measure, input.options.text("measure", "loss"));
   LOCUS_TRY(const std::string token, input.options.text("token", ""));
   LOCUS_TRY(const std::int64_t at, token_option(input, "at", input.columns[column]));
-  key.to = to == "zero"      ? models::HeadTo::kZero
-           : to == "uniform" ? models::HeadTo::kUniform
-           : to == "content" ? models::HeadTo::kContent
-           : to == "first"   ? models::HeadTo::kFirst
-                             : models::HeadTo::kMean;
+  key.to = head_to(to);
   key.measure = measure == "kl"      ? models::KnockOutMeasure::kKl
                 : measure == "logit" ? models::KnockOutMeasure::kLogit
                                      : models::KnockOutMeasure::kLoss;

@@ -39,17 +39,21 @@ class Attention final : public MapView {
     LOCUS_TRY(const Column shown, with_pairs(input, column));
     return shown.trace->map(request(input), input.stop);
   }
-  // The share of a sink that the layer has, wide enough to be seen beside many keys.
-  Result<std::shared_ptr<const Field>> sink_column(const ViewInput& input, const Column& column) const override {
+  // A layer's sink is wide enough to be seen beside many keys.
+  double sink_width(const ViewInput& input, const Column& column) const override {
     const std::vector<models::LayerInfo>& layers = column.trace->model().layer_info;
     const auto layer = static_cast<std::size_t>(input.layer);
-    if (input.quantity != models::Quantity::kWeight || input.layer < 0 || layer >= layers.size() ||
-        !layers[layer].sink) {
+    const bool shown =
+        input.quantity == models::Quantity::kWeight && input.layer >= 0 && layer < layers.size() && layers[layer].sink;
+    return shown ? std::max(1.0, std::ceil(static_cast<double>(column.trace->length()) / kMapsASink)) : 0;
+  }
+  Result<std::shared_ptr<const Field>> sink_column(const ViewInput& input, const Column& column) const override {
+    const double width = sink_width(input, column);
+    if (width == 0) {
       return std::shared_ptr<const Field>();
     }
     return cached(input, column, {"sink", HeadRef{input.layer, input.head}}, [&]() -> Result<Field> {
       LOCUS_TRY(Field field, column.trace->sink(input.layer, input.head, {}, input.stop));
-      const double width = std::max(1.0, std::ceil(static_cast<double>(field.rows) / kMapsASink));
       field.column_axis = {"key", "sink", -width, width};
       return field;
     });

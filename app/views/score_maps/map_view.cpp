@@ -107,8 +107,7 @@ std::optional<Camera> MapView::home(const ViewInput& input) const {
     const MapAxes axes = axes_of(input, input.columns[n]);
     longest = std::max(longest, axes.y ? 1 : length(input, input.columns[n]));
     widest = std::max(widest, axes.x ? 1 : keys(input, input.columns[n]));
-    const auto left = sink_column(of_column(input, n), input.columns[n]);
-    begin = left.ok() && *left != nullptr ? std::min(begin, (*left)->column_axis.first) : begin;
+    begin = std::min(begin, -sink_width(of_column(input, n), input.columns[n]));
   }
   return Camera{{begin, static_cast<double>(widest)}, {static_cast<double>(longest), 0}};
 }

@@ -45,7 +45,9 @@ class MapView : public View {
   virtual std::string quantity(const ViewInput& input) const = 0;  // beside the colour bar
   // Under the panel's title, after the column's name.
   virtual std::string subtitle(const ViewInput& input, const Column& column) const;
-  // A column of values, one per query, that stands left of key 0: of a sink; null: none. Its axis says where.
+  // How many keys wide the column left of key 0 is, without its values; 0: none. See sink_column().
+  virtual double sink_width(const ViewInput& /*input*/, const Column& /*column*/) const { return 0; }
+  // That column: the sink's values, one per query; null: none. Its axis says where it stands.
   virtual Result<std::shared_ptr<const Field>> sink_column(const ViewInput& /*input*/, const Column& /*column*/) const {
     return std::shared_ptr<const Field>();
   }

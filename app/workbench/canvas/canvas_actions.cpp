@@ -42,14 +42,14 @@ void CanvasLink::hover(const figure::Hit& hit) {
 // The cell under the pointer; where tokens or patches are tinted by one query's attention, that query's cell.
 void CanvasLink::inspect(const views::ViewInput& input) {
   if (hover_.key) {
-    studio_.inspect(*hover_.query, *hover_.key);
+    studio_.scheduler().inspect(*hover_.query, *hover_.key);
     return;
   }
   const bool of_another_head = hover_.head && *hover_.head != input.head;
   if (const views::Token query = studio_.view().tinting_query(input); query.chosen() && !of_another_head) {
-    studio_.inspect(query, *hover_.query);
+    studio_.scheduler().inspect(query, *hover_.query);
   } else {
-    studio_.inspect_pinned();
+    studio_.scheduler().inspect_pinned();
   }
 }
 
@@ -59,7 +59,7 @@ void CanvasLink::leave() {
   }
   hover_hit_.reset();
   hover_ = {};
-  studio_.inspect_pinned();
+  studio_.scheduler().inspect_pinned();
   studio_.point({});
   refresh();
 }
@@ -88,8 +88,7 @@ void CanvasLink::drag(const figure::Hit& from, const figure::Hit& to) {
   }
   session::ViewState state = studio_.state();
   session::set_option(state, studio_.view().info().name, picked.option->first, picked.option->second);
-  studio_.change(state, !moving_.isActive());  // one drag is one step for undo()
-  moving_.start();
+  change_moving(state);
 }
 
 void CanvasLink::box(const figure::Hit& from, const figure::Hit& to, bool finished) {
@@ -109,7 +108,7 @@ void CanvasLink::box(const figure::Hit& from, const figure::Hit& to, bool finish
 }
 
 void CanvasLink::ask_menu(const std::optional<figure::Hit>& hit, const QPoint& global) {
-  if (studio_.columns().empty()) {
+  if (studio_.checkpoints().shown().empty()) {
     return;
   }
   CanvasPlace place;
@@ -144,15 +143,19 @@ void CanvasLink::choose(const views::Selection& picked) {
     set_column(static_cast<std::size_t>(*picked.column));
   }
   studio_.change(state);
-  studio_.inspect_pinned();
+  studio_.scheduler().inspect_pinned();
+}
+
+// A drag, or turns of the wheel close together, are one step for undo().
+void CanvasLink::change_moving(const session::ViewState& state) {
+  moving_.isActive() ? studio_.amend(state) : studio_.change(state);
+  moving_.start();
 }
 
 void CanvasLink::set_camera(const views::Camera& camera) {
   session::ViewState state = studio_.state();
   state.camera = camera;
-  // A drag, or turns of the wheel close together, are one step for undo().
-  studio_.change(state, !moving_.isActive());
-  moving_.start();
+  change_moving(state);
 }
 
 void CanvasLink::set_flicker(bool on) {
@@ -176,7 +179,7 @@ void CanvasLink::reset() {
   fresh.head = state.head;
   fresh.quantity = state.quantity;
   studio_.reset_view(fresh);
-  studio_.run_cancelled();
+  studio_.columns().run_cancelled();
 }
 
 void CanvasLink::normalise_range() {
@@ -189,7 +192,7 @@ void CanvasLink::normalise_range() {
 
 void CanvasLink::unpin() {
   studio_.pin(views::kNone);
-  studio_.inspect_pinned();
+  studio_.scheduler().inspect_pinned();
 }
 
 void CanvasLink::move_layer(int by) {

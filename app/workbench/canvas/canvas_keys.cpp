@@ -50,12 +50,12 @@ bool CanvasLink::press_edit(int key) {
   if ((key != Qt::Key_Return && key != Qt::Key_Enter) || input.columns.empty()) {
     return false;
   }
-  const std::string edit =
+  const auto edit =
       studio_.view().edit_of_cell(input, hover_.layer.value_or(input.layer), hover_.head.value_or(input.head));
-  if (!edit.empty()) {
-    Q_EMIT edit_chosen(static_cast<std::size_t>(hover_.column.value_or(static_cast<std::int64_t>(column_))), edit);
+  if (edit) {
+    Q_EMIT edit_chosen(static_cast<std::size_t>(hover_.column.value_or(static_cast<std::int64_t>(column_))), *edit);
   }
-  return !edit.empty();
+  return edit.has_value();
 }
 
 bool CanvasLink::press_plain(int key) {

@@ -55,7 +55,7 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studi
   });
   connect(&studio_, &Studio::checkpoints_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::work_changed, this, [this] {
-    if (!studio_.figure() || late_ || is_stale() != stale_.isValid()) {
+    if (!studio_.scheduler().figure() || late_ || is_stale() != stale_.isValid()) {
       refresh();
     }
   });
@@ -76,7 +76,7 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studi
   });
   connect(&canvas_, &viewport::Canvas::key_pressed, this, &CanvasLink::press);
   connect(&canvas_, &viewport::Canvas::key_released, this, &CanvasLink::release);
-  connect(&canvas_, &viewport::Canvas::resized, &studio_, &Studio::set_canvas_size);
+  connect(&canvas_, &viewport::Canvas::resized, &studio_.scheduler(), &FigureScheduler::set_canvas_size);
   canvas_.installEventFilter(this);
   moving_.setSingleShot(true);
   moving_.setInterval(kMoveMs);
@@ -100,10 +100,10 @@ void CanvasLink::set_scale(double scale) {
 }
 
 void CanvasLink::set_column(std::size_t column) {
-  const std::size_t columns = studio_.columns().size();
+  const std::size_t columns = studio_.checkpoints().shown().size();
   if (column < columns && column != column_) {
     column_ = column;
-    column_id_ = studio_.columns()[column]->id;
+    column_id_ = studio_.checkpoints().shown()[column]->id;
     Q_EMIT column_changed(column);
     refresh();
   }
@@ -111,12 +111,13 @@ void CanvasLink::set_column(std::size_t column) {
 
 // The chosen column has another place once one before it has come or gone.
 void CanvasLink::follow_column() {
-  const auto columns = studio_.columns();
+  const auto columns = studio_.checkpoints().shown();
   const auto there =
       std::find_if(columns.begin(), columns.end(), [this](const Checkpoint* each) { return each->id == column_id_; });
   if (there != columns.end()) {
     set_column(static_cast<std::size_t>(there - columns.begin()));
-  } else if (!columns.empty() && (studio_.find(column_id_) == nullptr || !studio_.find(column_id_)->entry.shown)) {
+  } else if (!columns.empty() && (studio_.checkpoints().find(column_id_) == nullptr ||
+                                  !studio_.checkpoints().find(column_id_)->entry.shown)) {
     column_id_ = columns[std::min(column_, columns.size() - 1)]->id;
     set_column(std::min(column_, columns.size() - 1));
   }
@@ -125,14 +126,15 @@ void CanvasLink::follow_column() {
 // ---- what is shown
 
 bool CanvasLink::is_stale() const {
-  if (!studio_.figure() || studio_.figure_is_early() || studio_.checkpoints().empty()) {
+  if (!studio_.scheduler().figure() || studio_.scheduler().is_early() || studio_.checkpoints().all().empty()) {
     return false;
   }
-  return studio_.figure_is_stale() || studio_.waiting();
+  return studio_.scheduler().is_stale() || studio_.checkpoints().waiting();
 }
 
 bool CanvasLink::can_point() const {
-  return studio_.figure() && !studio_.figure_is_early() && studio_.figure_state().view == studio_.state().view;
+  return studio_.scheduler().figure() && !studio_.scheduler().is_early() &&
+         studio_.scheduler().figure_state().view == studio_.state().view;
 }
 
 std::string CanvasLink::work() const {
@@ -152,32 +154,32 @@ std::string CanvasLink::message() const {
   if (late_) {
     return work();
   }
-  if (studio_.figure()) {
+  if (studio_.scheduler().figure()) {
     return {};
   }
   if (studio_.question()) {
     return work();
   }
-  if (studio_.figure_error() && !studio_.waiting()) {
-    return studio_.figure_error()->describe();
+  if (studio_.scheduler().error() && !studio_.checkpoints().waiting()) {
+    return studio_.scheduler().error()->describe();
   }
-  if (studio_.checkpoints().empty()) {
+  if (studio_.checkpoints().all().empty()) {
     return "Open a checkpoint: drop a folder here, or press Ctrl+O.";
   }
-  if (studio_.waiting()) {
+  if (studio_.checkpoints().waiting()) {
     return work();
   }
-  for (const Checkpoint& each : studio_.checkpoints()) {
+  for (const Checkpoint& each : studio_.checkpoints().all()) {
     if (each.entry.shown && each.error) {
       return each.error->code == ErrorCode::kCancelled
                  ? "The run was cancelled. Press R to start it again, or change the input."
                  : each.error->describe();
     }
   }
-  if (!studio_.columns().empty()) {
+  if (!studio_.checkpoints().shown().empty()) {
     return work();  // the first figure of these runs
   }
-  const bool any = std::any_of(studio_.checkpoints().begin(), studio_.checkpoints().end(),
+  const bool any = std::any_of(studio_.checkpoints().all().begin(), studio_.checkpoints().all().end(),
                                [](const Checkpoint& each) { return each.entry.shown; });
   const auto& text = studio_.input().text;
   if (any && text && !text->empty()) {
@@ -189,22 +191,23 @@ std::string CanvasLink::message() const {
 
 // Says what in the figure is not as it seems.
 std::string CanvasLink::note() const {
-  if (!studio_.figure() || late_) {
+  if (!studio_.scheduler().figure() || late_) {
     return {};
   }
-  if (studio_.figure_is_early()) {
+  if (studio_.scheduler().is_early()) {
     const Worker::State work = studio_.worker().state();
-    return "layer " + std::to_string(studio_.figure_state().layer) + " of a run that goes on: " + work.progress.what;
+    return "layer " + std::to_string(studio_.scheduler().figure_state().layer) +
+           " of a run that goes on: " + work.progress.what;
   }
-  return studio_.behind() && !studio_.waiting()
+  return studio_.checkpoints().behind() && !studio_.checkpoints().waiting()
              ? "the map of the input before: the run was cancelled, R starts it again"
              : "";
 }
 
 // With Shift held every column shows the reference: what moves is what differs.
 std::shared_ptr<const figure::Figure> CanvasLink::shown_figure() const {
-  const auto& made = studio_.figure();
-  const std::size_t columns = studio_.columns().size();
+  const auto& made = studio_.scheduler().figure();
+  const std::size_t columns = studio_.checkpoints().shown().size();
   const auto across = static_cast<std::size_t>(made ? made->columns : 0);  // one more where a difference is shown
   if (!made || !flicker_ || columns < 2 || made->panels.size() < columns || across < columns || across > columns + 1) {
     return made;
@@ -267,7 +270,7 @@ std::vector<viewport::Outline> CanvasLink::outlines(const views::ViewInput& inpu
 
 // The raw value that the figure shows at the pointer, whatever its colours do.
 std::optional<float> CanvasLink::value_under_pointer() const {
-  const auto& figure = studio_.figure();
+  const auto& figure = studio_.scheduler().figure();
   if (!figure || !hover_hit_ || hover_hit_->panel >= figure->panels.size()) {
     return std::nullopt;
   }
@@ -330,12 +333,12 @@ std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) cons
   }
   const auto value = value_under_pointer();
   bool exact = false;
-  for (const Cell& cell : studio_.cells()) {
+  for (const Cell& cell : studio_.scheduler().cells()) {
     if (asked_query != cell.asked_query || asked_key != cell.asked_key) {
       continue;
     }
     exact = true;
-    std::string line = studio_.cells().size() > 1 ? cell.column + ": " : "";
+    std::string line = studio_.scheduler().cells().size() > 1 ? cell.column + ": " : "";
     bool first = true;
     for (const Cell::Value& each : cell.values) {
       if (each.value && each.quantity && in_tooltip(*each.quantity)) {
@@ -357,7 +360,7 @@ std::vector<viewport::Bar> CanvasLink::bars(const views::ViewInput& input) const
   }
   const auto index = static_cast<std::size_t>(std::max<std::int64_t>(0, hover_.column.value_or(0)));
   const views::Column& column = input.columns[std::min(index, input.columns.size() - 1)];
-  const auto print = studio_.fingerprint(column, *hover_.layer, *hover_.head);
+  const auto print = studio_.fingerprints().of(column, *hover_.layer, *hover_.head);
   if (!print) {
     return {{"measuring what it does", 0, "…"}};
   }
@@ -393,7 +396,7 @@ void CanvasLink::refresh() {
   content.dim = late_;
   content.dark = dark_;
   content.scale = scale_;
-  if (captions_ && studio_.figure_state().view == studio_.state().view) {
+  if (captions_ && studio_.scheduler().figure_state().view == studio_.state().view) {
     content.caption = view.info().caption;
   }
   if (!input.columns.empty() && can_point()) {

@@ -53,8 +53,8 @@ class CanvasLink : public QObject {
   void menu_requested(const locus::workbench::CanvasPlace& place, const QPoint& global);
   // A rectangle of cells was pulled with Ctrl held.
   void box_chosen(const locus::workbench::CanvasBox& box);
-  // What the chosen cell stands for, of that column, is to be a column.
-  void edit_chosen(std::size_t column, const std::string& edit);
+  // The edit that the chosen cell of that column stands for is to be a column.
+  void edit_chosen(std::size_t column, const locus::models::Edit& edit);
   void tab_pressed(bool forward);     // to the next control of the window
   void key_unused(QKeyEvent* event);  // not a canvas key: perhaps a shortcut of the window
 
@@ -77,6 +77,7 @@ class CanvasLink : public QObject {
   bool press_in_list(int key);
   bool press_edit(int key);
   std::optional<views::HeadRef> own_head() const;
+  void change_moving(const session::ViewState& state);
   void set_camera(const views::Camera& camera);
   void set_flicker(bool on);
   void follow_column();

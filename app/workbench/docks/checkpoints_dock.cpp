@@ -2,6 +2,7 @@
 
 #include <QGridLayout>
 #include <QHeaderView>
+#include <QInputDialog>
 #include <QLocale>
 #include <QMenu>
 #include <QPushButton>
@@ -10,6 +11,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "app/workbench/docks/edits_dialog.h"
+#include "app/workbench/docks/what_if_dialog.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {
@@ -128,8 +131,8 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   setWidget(body);
 
   connect(open, &QPushButton::clicked, this, &CheckpointsDock::open_requested);
-  connect(what_if_, &QPushButton::clicked, this, [this] { Q_EMIT what_if_requested(selected_id()); });
-  connect(edits_, &QPushButton::clicked, this, [this] { Q_EMIT edits_requested(selected_id()); });
+  connect(what_if_, &QPushButton::clicked, this, [this] { show_what_if(studio_, selected_id(), parentWidget()); });
+  connect(edits_, &QPushButton::clicked, this, [this] { show_edits(studio_, selected_id(), parentWidget()); });
   connect(remove_, &QPushButton::clicked, this, [this] { studio_.remove(selected_id()); });
   connect(tree_, &QTreeWidget::itemChanged, this, &CheckpointsDock::item_changed);
   const auto remember = [this](const QTreeWidgetItem* item, bool open) {
@@ -143,7 +146,7 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   connect(tree_, &QTreeWidget::customContextMenuRequested, this, &CheckpointsDock::show_menu);
   connect(tree_, &QTreeWidget::itemSelectionChanged, this, [this] {
     remove_->setEnabled(selected_id() != 0);
-    const Checkpoint* checkpoint = studio_.find(selected_id());
+    const Checkpoint* checkpoint = studio_.checkpoints().find(selected_id());
     what_if_->setEnabled(checkpoint != nullptr && checkpoint->model != nullptr);
     edits_->setEnabled(what_if_->isEnabled() && checkpoint->model->info().encoder_layers == 0);
   });
@@ -197,8 +200,8 @@ void CheckpointsDock::refresh() {
   const int selected = selected_id();
   tree_->clear();
   // One checkpoint has the room to say everything; of several the user chooses.
-  const bool one = studio_.checkpoints().size() == 1;
-  for (const Checkpoint& checkpoint : studio_.checkpoints()) {
+  const bool one = studio_.checkpoints().all().size() == 1;
+  for (const Checkpoint& checkpoint : studio_.checkpoints().all()) {
     add_item(checkpoint, expanded_.value(checkpoint.id, one));
     if (checkpoint.id == selected || tree_->currentItem() == nullptr) {
       tree_->setCurrentItem(tree_->topLevelItem(tree_->topLevelItemCount() - 1));
@@ -227,7 +230,7 @@ void CheckpointsDock::item_changed(QTreeWidgetItem* item) {
     const bool shown = item->checkState(0) == Qt::Checked;
     // Later: the tree is rebuilt by this change, and must not be within its own signal.
     QMetaObject::invokeMethod(
-        this, [this, id, shown] { studio_.set_shown(id, shown); }, Qt::QueuedConnection);
+        this, [this, id, shown] { studio_.columns().set_shown(id, shown); }, Qt::QueuedConnection);
   }
 }
 
@@ -246,13 +249,32 @@ void CheckpointsDock::show_menu(const QPoint& at) {
   QAction* close = menu.addAction(QStringLiteral("Close"));
   const QAction* chosen = menu.exec(tree_->viewport()->mapToGlobal(at));
   if (chosen == what_if) {
-    Q_EMIT what_if_requested(id);
+    show_what_if(studio_, id, parentWidget());
   } else if (chosen == edits) {
-    Q_EMIT edits_requested(id);
+    show_edits(studio_, id, parentWidget());
   } else if (chosen == own_text) {
-    Q_EMIT own_text_requested(id);
+    ask_own_text(id);
   } else if (chosen == close) {
     studio_.remove(id);
+  }
+}
+
+void CheckpointsDock::ask_own_text(int id) {
+  const Checkpoint* checkpoint = studio_.checkpoints().find(id);
+  if (checkpoint == nullptr) {
+    return;
+  }
+  session::CheckpointEntry entry = checkpoint->entry;
+  bool ok = false;
+  const QString text = QInputDialog::getMultiLineText(
+      parentWidget(), QStringLiteral("A text of its own"),
+      QStringLiteral("%1 as one more column that reads this text, whatever is typed below:")
+          .arg(QString::fromStdString(checkpoint->name)),
+      QString::fromStdString(studio_.input().text.value_or("")), &ok);
+  if (ok && !text.isEmpty()) {
+    entry.shown = true;
+    entry.text = text.toStdString();
+    studio_.open(entry);
   }
 }
 

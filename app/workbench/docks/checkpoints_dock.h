@@ -20,9 +20,6 @@ class CheckpointsDock : public QDockWidget {
 
  Q_SIGNALS:
   void open_requested();
-  void what_if_requested(int id);
-  void edits_requested(int id);
-  void own_text_requested(int id);
 
  private:
   void refresh();
@@ -31,6 +28,8 @@ class CheckpointsDock : public QDockWidget {
   void item_changed(QTreeWidgetItem* item);
   int selected_id() const;
   void show_menu(const QPoint& at);
+  // One more column of the checkpoint, which reads a text of its own.
+  void ask_own_text(int id);
 
   Studio& studio_;
   QTreeWidget* tree_ = nullptr;

@@ -57,7 +57,7 @@ std::string own_words(const std::string& message) {
 EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(parent), studio_(studio), id_(id) {
   setObjectName(QStringLiteral("edits"));
   setAttribute(Qt::WA_DeleteOnClose);
-  const Checkpoint* checkpoint = studio_.find(id_);
+  const Checkpoint* checkpoint = studio_.checkpoints().find(id_);
   const QString name = checkpoint == nullptr ? QString() : QString::fromStdString(checkpoint->name);
   setWindowTitle(QStringLiteral("Edits: %1").arg(name));
   auto* column = new QVBoxLayout(this);
@@ -127,7 +127,7 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
   });
   connect(presets_, &QComboBox::activated, this, [this](int index) {
     if (index > 0) {
-      const Checkpoint* of = studio_.find(id_);
+      const Checkpoint* of = studio_.checkpoints().find(id_);
       const std::int64_t length = of != nullptr && of->trace ? of->trace->length() : kUsualLength;
       QString text = presets_->itemData(index).toString();
       text.replace(QStringLiteral("{T}"), QString::number(length));
@@ -141,7 +141,7 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
 
 // "3.1" of the column, as the canvas shows it; its mean head is all of them.
 std::string EditsDialog::shown_head() const {
-  const auto shown = studio_.columns();
+  const auto shown = studio_.checkpoints().shown();
   const views::ViewInput input = studio_.view_input();
   for (std::size_t n = 0; n < std::min(shown.size(), input.columns.size()); ++n) {
     if (shown[n]->id == id_) {
@@ -164,7 +164,7 @@ std::optional<models::Edit> EditsDialog::typed() {
   if (text.empty()) {
     return std::nullopt;
   }
-  const Checkpoint* checkpoint = studio_.find(id_);
+  const Checkpoint* checkpoint = studio_.checkpoints().find(id_);
   auto edit = models::parse_edit(text, static_cast<std::size_t>(list_->count()));
   if (edit.ok() && checkpoint != nullptr && checkpoint->info() != nullptr) {
     const Status fits =
@@ -210,13 +210,13 @@ void EditsDialog::remove_chosen() {
 }
 
 void EditsDialog::apply() {
-  const Checkpoint* checkpoint = studio_.find(id_);
+  const Checkpoint* checkpoint = studio_.checkpoints().find(id_);
   if (checkpoint == nullptr) {
     close();
     return;
   }
   const models::Edits wanted = edits();
-  if (studio_.find(column_) != nullptr) {
+  if (studio_.checkpoints().find(column_) != nullptr) {
     studio_.change_edits(column_, wanted, !std::exchange(typing_, true));
     return;
   }
@@ -228,6 +228,12 @@ void EditsDialog::apply() {
   entry.edits = wanted;
   column_ = studio_.open_beside(entry);
   typing_ = true;
+}
+
+void show_edits(Studio& studio, int id, QWidget* parent) {
+  if (studio.checkpoints().find(id) != nullptr) {
+    (new EditsDialog(studio, id, parent))->show();
+  }
 }
 
 }  // namespace locus::workbench

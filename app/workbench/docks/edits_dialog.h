@@ -55,4 +55,7 @@ class EditsDialog : public QDialog {
   bool typing_ = false;  // what is typed on and on is one step for undo()
 };
 
+// Opens the dialog, unless the column has gone.
+void show_edits(Studio& studio, int id, QWidget* parent);
+
 }  // namespace locus::workbench

@@ -191,13 +191,13 @@ void FiguresDock::set(std::vector<session::Bookmark> figures, int chosen) {
   chosen_at_ = 0;
   studio_.set_bookmarks(std::move(figures));
   list_->setCurrentRow(std::min(chosen, list_->count() - 1));
-  chosen_at_ = studio_.undo_depth();
+  chosen_at_ = studio_.history().depth();
 }
 
 // The chosen figure is not what is shown once the step that chose it is undone: Update would replace it by something
 // else.
 void FiguresDock::follow_undo() {
-  if (list_->currentRow() >= 0 && studio_.undo_depth() < chosen_at_) {
+  if (list_->currentRow() >= 0 && studio_.history().depth() < chosen_at_) {
     list_->setCurrentRow(-1);
     list_->clearSelection();
   }
@@ -208,7 +208,7 @@ void FiguresDock::rename(const QListWidgetItem* item) {
   if (filling_ || row < 0) {
     return;
   }
-  std::vector<session::Bookmark> figures = studio_.bookmarks();
+  std::vector<session::Bookmark> figures = studio_.document().figures();
   session::Bookmark& figure = figures[static_cast<std::size_t>(row)];
   const std::string name = item->text().trimmed().toStdString();
   if (name == figure.name) {
@@ -227,7 +227,7 @@ void FiguresDock::rename(const QListWidgetItem* item) {
 
 void FiguresDock::update_chosen() {
   const int row = list_->currentRow();
-  std::vector<session::Bookmark> figures = studio_.bookmarks();
+  std::vector<session::Bookmark> figures = studio_.document().figures();
   if (row >= 0 && row < static_cast<int>(figures.size())) {
     session::Bookmark& figure = figures[static_cast<std::size_t>(row)];
     const std::string about = figure.about;
@@ -240,7 +240,7 @@ void FiguresDock::update_chosen() {
 void FiguresDock::move_chosen(int by) {
   const int row = list_->currentRow();
   const int to = row + by;
-  const auto& figures = studio_.bookmarks();
+  const auto& figures = studio_.document().figures();
   if (row >= 0 && to >= 0 && to < static_cast<int>(figures.size())) {
     set(moved(figures, static_cast<std::size_t>(row), static_cast<std::size_t>(to)), to);
   }
@@ -248,7 +248,7 @@ void FiguresDock::move_chosen(int by) {
 
 void FiguresDock::erase_chosen() {
   const int row = list_->currentRow();
-  std::vector<session::Bookmark> figures = studio_.bookmarks();
+  std::vector<session::Bookmark> figures = studio_.document().figures();
   if (row >= 0 && row < static_cast<int>(figures.size())) {
     figures.erase(figures.begin() + row);
     set(std::move(figures), row);
@@ -278,13 +278,13 @@ QListWidgetItem* FiguresDock::make_item(const session::Bookmark& bookmark, const
 
 void FiguresDock::refresh() {
   follow_undo();
-  if (same_names(shown_, studio_.bookmarks())) {
+  if (same_names(shown_, studio_.document().figures())) {
     return;
   }
   const int row = list_->currentRow();
   const std::string chosen =
       row >= 0 && row < static_cast<int>(shown_.size()) ? shown_[static_cast<std::size_t>(row)].name : "";
-  shown_ = studio_.bookmarks();
+  shown_ = studio_.document().figures();
   filling_ = true;
   list_->clear();
   Missing missing;
@@ -299,13 +299,13 @@ void FiguresDock::refresh() {
 
 void FiguresDock::choose(const QListWidgetItem* item) {
   const auto row = static_cast<std::size_t>(list_->row(item));
-  if (row >= studio_.bookmarks().size()) {
+  if (row >= studio_.document().figures().size()) {
     return;
   }
-  const session::Bookmark bookmark = studio_.bookmarks()[row];
+  const session::Bookmark bookmark = studio_.document().figures()[row];
   chosen_at_ = 0;
   studio_.show(bookmark);
-  chosen_at_ = studio_.undo_depth();
+  chosen_at_ = studio_.history().depth();
   if (const QStringList paths = Missing().of(bookmark); !paths.isEmpty()) {
     Q_EMIT missing(QString::fromStdString(bookmark.name), paths);
   }

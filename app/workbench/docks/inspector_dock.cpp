@@ -51,7 +51,7 @@ InspectorDock::InspectorDock(Studio& studio, QWidget* parent)
   connect(&studio_, &Studio::state_changed, this, &InspectorDock::show_state);
   for (const auto changed : {&Studio::state_changed, &Studio::pointed_changed}) {
     connect(&studio_, changed, this, [this] {
-      if (studio_.cells().empty()) {
+      if (studio_.scheduler().cells().empty()) {
         show_cell();
       }
     });
@@ -125,7 +125,7 @@ QWidget* InspectorDock::make_colors() {
 }
 
 void InspectorDock::show_cell() {
-  const auto& cells = studio_.cells();
+  const auto& cells = studio_.scheduler().cells();
   cell_->clearContents();
   const int columns = std::max(1, static_cast<int>(cells.size()));
   cell_->setColumnCount(columns);
@@ -148,7 +148,7 @@ void InspectorDock::show_cell() {
     }
     set_text(cell_, kEncodingRow, n, QString::fromStdString(cell.encoding));
   }
-  const auto columns_shown = studio_.columns();
+  const auto columns_shown = studio_.checkpoints().shown();
   const auto any = [&](const auto& has) {
     return std::any_of(columns_shown.begin(), columns_shown.end(),
                        [&](const Checkpoint* column) { return has(*column->info()); });
@@ -171,8 +171,8 @@ void InspectorDock::show_cell() {
 }
 
 std::pair<views::Token, views::Token> InspectorDock::asked() const {
-  if (!studio_.cells().empty()) {
-    return {studio_.cells().front().asked_query, studio_.cells().front().asked_key};
+  if (!studio_.scheduler().cells().empty()) {
+    return {studio_.scheduler().cells().front().asked_query, studio_.scheduler().cells().front().asked_key};
   }
   const views::Token& pointed = studio_.pointed().query;
   return {pointed.chosen() ? pointed : studio_.state().query, views::kNone};
@@ -218,10 +218,11 @@ void InspectorDock::show_context() {
       }
     }
   }
-  for (const Cell& cell : studio_.cells()) {
+  for (const Cell& cell : studio_.scheduler().cells()) {
     if (!cell.pairs.empty()) {
-      const QString of =
-          studio_.cells().size() > 1 ? QString::fromStdString(cell.column).toHtmlEscaped() + ", " : QString();
+      const QString of = studio_.scheduler().cells().size() > 1
+                             ? QString::fromStdString(cell.column).toHtmlEscaped() + ", "
+                             : QString();
       lines << of + QStringLiteral("pairs: ") + QString::fromStdString(cell.pairs).toHtmlEscaped();
     }
   }
@@ -243,7 +244,7 @@ QString InspectorDock::chosen_head() {
   if (input.columns.empty() || state.head < 0 || view.info().uses_head || view.places(input, chosen).empty()) {
     return {};
   }
-  const auto print = studio_.fingerprint(input.columns.front(), state.layer, state.head);
+  const auto print = studio_.fingerprints().of(input.columns.front(), state.layer, state.head);
   return print && *print ? QStringLiteral("head %1.%2: %3")
                                .arg(state.layer)
                                .arg(state.head)
@@ -256,7 +257,7 @@ void InspectorDock::show_state() {
 }
 
 void InspectorDock::show_colors() {
-  const auto& figure = studio_.figure();
+  const auto& figure = studio_.scheduler().figure();
   if (!figure) {
     return;  // what was possible stays so while the next is made
   }
@@ -269,7 +270,7 @@ void InspectorDock::show_colors() {
 }
 
 void InspectorDock::show_predictions() {
-  const auto columns = studio_.columns();
+  const auto columns = studio_.checkpoints().shown();
   const bool image = !columns.empty() && columns.front()->trace->image_grid().rows > 0;
   const bool any =
       std::any_of(columns.begin(), columns.end(), [](const Checkpoint* each) { return !each->top.empty(); });

@@ -51,7 +51,7 @@ OwnRotation own_rotation(const models::ModelInfo& info) {
 WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(parent), studio_(studio), id_(id) {
   setObjectName(QStringLiteral("what-if"));
   setAttribute(Qt::WA_DeleteOnClose);
-  const Checkpoint* checkpoint = studio_.find(id_);
+  const Checkpoint* checkpoint = studio_.checkpoints().find(id_);
   const QString name = checkpoint == nullptr ? QString() : QString::fromStdString(checkpoint->name);
   own_ = checkpoint == nullptr || checkpoint->info() == nullptr ? OwnRotation{} : own_rotation(*checkpoint->info());
   setWindowTitle(QStringLiteral("What if: %1").arg(name));
@@ -158,13 +158,13 @@ models::Overrides WhatIfDialog::overrides() const {
 }
 
 void WhatIfDialog::apply() {
-  const Checkpoint* checkpoint = studio_.find(id_);
+  const Checkpoint* checkpoint = studio_.checkpoints().find(id_);
   if (checkpoint == nullptr) {
     close();
     return;
   }
-  if (studio_.find(column_) != nullptr) {
-    studio_.change_overrides(column_, overrides());
+  if (studio_.checkpoints().find(column_) != nullptr) {
+    studio_.columns().change_overrides(column_, overrides());
     return;
   }
   session::CheckpointEntry entry = checkpoint->entry;
@@ -173,6 +173,12 @@ void WhatIfDialog::apply() {
   column_ = studio_.open(entry);
   if (column_ == id_) {
     column_ = 0;  // as it is: there is nothing beside it yet
+  }
+}
+
+void show_what_if(Studio& studio, int id, QWidget* parent) {
+  if (studio.checkpoints().find(id) != nullptr) {
+    (new WhatIfDialog(studio, id, parent))->show();
   }
 }
 

@@ -48,4 +48,7 @@ class WhatIfDialog : public QDialog {
   QTimer moved_;
 };
 
+// Opens the dialog, unless the column has gone.
+void show_what_if(Studio& studio, int id, QWidget* parent);
+
 }  // namespace locus::workbench

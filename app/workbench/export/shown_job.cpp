@@ -16,7 +16,7 @@ Result<figures::FigureJob> shown_job(const Studio& studio) {
   if (job.columns.empty()) {
     return usage("there is nothing to export yet");
   }
-  if (studio.waiting() || studio.behind()) {
+  if (studio.checkpoints().waiting() || studio.checkpoints().behind()) {
     return usage("what is shown is of the input before: export when the present one has run");
   }
   job.recipe.session = studio.session();
@@ -24,7 +24,7 @@ Result<figures::FigureJob> shown_job(const Studio& studio) {
   job.inputs.add(studio.document().path());
   job.recipe.session.checkpoints.clear();  // what is not shown is no part of the figure
   std::vector<views::Column> whole;        // with all their sides
-  for (const Checkpoint* column : studio.columns()) {
+  for (const Checkpoint* column : studio.checkpoints().shown()) {
     job.recipe.session.checkpoints.push_back(column->entry);
     job.recipe.session.checkpoints.back().own = job.columns[whole.size()].own;
     job.files.push_back(files_of(column->entry, column->model.get()));

@@ -34,7 +34,7 @@ void add_generate_controls(Studio& studio, QLayout& layout, QWidget* bar) {
   generate->setObjectName(QStringLiteral("generate"));
   generate->setText(QStringLiteral("Generate"));
   const auto name_writer = [&studio, bar, generate] {
-    const auto columns = studio.columns();
+    const auto columns = studio.checkpoints().shown();
     const QString who = columns.empty() ? QStringLiteral("the first column's checkpoint")
                                         : QString::fromStdString(columns.front()->name);
     const QString name =

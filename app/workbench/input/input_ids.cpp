@@ -24,7 +24,7 @@ void InputDock::add_ids_button(QLayout& layout, QWidget* bar) {
 
 void InputDock::type_ids() {
   std::vector<std::int64_t> ids;
-  const auto columns = studio_.columns();
+  const auto columns = studio_.checkpoints().shown();
   if (!columns.empty() && columns.front()->trace->image_grid().rows == 0) {
     for (const models::TokenInfo& token : columns.front()->trace->tokens()) {
       ids.push_back(token.id);
@@ -42,7 +42,7 @@ void InputDock::connect_ids() {
   connect(&ids_->lenders(), &QMenu::aboutToShow, this, &InputDock::fill_lenders);
   const auto bound = [this] {
     std::int64_t least = 0;
-    for (const Checkpoint& each : studio_.checkpoints()) {
+    for (const Checkpoint& each : studio_.checkpoints().all()) {
       const models::ModelInfo* info = each.entry.shown ? each.info() : nullptr;
       least = info == nullptr ? least : least == 0 ? info->vocabulary : std::min(least, info->vocabulary);
     }
@@ -55,10 +55,10 @@ void InputDock::connect_ids() {
 void InputDock::fill_lenders() {
   QMenu& menu = ids_->lenders();
   menu.clear();
-  for (const Checkpoint& each : studio_.checkpoints()) {
+  for (const Checkpoint& each : studio_.checkpoints().all()) {
     if (each.model && each.model->info().tokenizer) {
       menu.addAction(QString::fromStdString(each.name), this, [this, id = each.id] {
-        if (const Checkpoint* lender = studio_.find(id)) {
+        if (const Checkpoint* lender = studio_.checkpoints().find(id)) {
           borrow(*lender);
         }
       });

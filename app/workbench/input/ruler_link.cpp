@@ -41,8 +41,8 @@ void RulerLink::update() {
     ruler_.set_trace(nullptr, 0);
     return;
   }
-  if (const int edited = studio_.edited(shown->id); edited != 0) {
-    shown = studio_.find(edited);
+  if (const int edited = studio_.checkpoints().edited(shown->id); edited != 0) {
+    shown = studio_.checkpoints().find(edited);
   }
   if (shown->trace == nullptr) {
     return;  // it runs: what was pulled stays where it is

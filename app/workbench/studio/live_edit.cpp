@@ -34,9 +34,9 @@ LiveEdit::LiveEdit(Studio& studio, QObject* parent) : QObject(parent), studio_(s
 
 void LiveEdit::begin(int id) {
   id_ = id;
-  column_ = studio_.edited(id);
+  column_ = studio_.checkpoints().edited(id);
   begun_ = false;
-  const Checkpoint* checkpoint = studio_.find(column_ == 0 ? id_ : column_);
+  const Checkpoint* checkpoint = studio_.checkpoints().find(column_ == 0 ? id_ : column_);
   before_ = checkpoint == nullptr ? models::Edits() : checkpoint->entry.edits;
 }
 
@@ -69,12 +69,12 @@ void LiveEdit::apply_next() {
 void LiveEdit::apply() {
   patience_.stop();
   const auto edits = std::exchange(next_, std::nullopt);
-  const Checkpoint* checkpoint = studio_.find(id_);
+  const Checkpoint* checkpoint = studio_.checkpoints().find(id_);
   if (!edits || checkpoint == nullptr) {
     return;
   }
   const bool first = !std::exchange(begun_, true);
-  if (studio_.find(column_) != nullptr) {
+  if (studio_.checkpoints().find(column_) != nullptr) {
     studio_.change_edits(column_, *edits, first);
   } else if (!edits->empty()) {
     session::CheckpointEntry entry = checkpoint->entry;

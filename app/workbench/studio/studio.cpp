@@ -44,7 +44,7 @@ void Studio::connect_parts() {
   connect(&columns_, &Columns::early_changed, &scheduler_, &FigureScheduler::update_early);
   connect(&columns_, &Columns::extent_changed, this, [this] {
     follow();
-    change(state(), false);  // layer and head may be out of range
+    clamp_and_redraw();
   });
   connect(&columns_, &Columns::failed, this, &Studio::report);
   connect(&columns_, &Columns::too_large, this,
@@ -92,7 +92,7 @@ void Studio::remove(int id) {
 }
 
 int Studio::open_beside(const session::CheckpointEntry& entry) {
-  history_.push({state(), {}, columns_.list().shown_entries(), {}});
+  history_.push({state(), {}, checkpoints().shown_entries(), {}});
   Q_EMIT state_changed();  // undo is possible
   const int id = columns_.open(entry);
   columns_.set_own_head(id, entry.own);  // it may have been open
@@ -100,8 +100,8 @@ int Studio::open_beside(const session::CheckpointEntry& entry) {
 }
 
 void Studio::change_edits(int id, const models::Edits& edits, bool undoable) {
-  if (undoable && find(id) != nullptr && !(find(id)->entry.edits == edits)) {
-    history_.push({state(), {}, columns_.list().shown_entries(), {}});
+  if (undoable && checkpoints().find(id) != nullptr && !(checkpoints().find(id)->entry.edits == edits)) {
+    history_.push({state(), {}, checkpoints().shown_entries(), {}});
     Q_EMIT state_changed();
   }
   columns_.change_edits(id, edits);
@@ -120,7 +120,7 @@ void Studio::set_decoder_input(const std::string& typed) {
   models::Input next = input();
   next.decoder_text.reset();
   next.decoder_ids.reset();
-  const auto all = checkpoints();
+  const auto all = checkpoints().all();
   const bool texts = std::any_of(all.begin(), all.end(), [](const Checkpoint& each) {
     return each.model && each.model->info().encoder_layers > 0 && each.model->info().tokenizer;
   });
@@ -136,19 +136,19 @@ void Studio::set_decoder_input(const std::string& typed) {
 }
 
 const Checkpoint* Studio::column(std::size_t n) const {
-  const auto shown = columns();
+  const auto shown = checkpoints().shown();
   return shown.empty() ? nullptr : shown[std::min(n, shown.size() - 1)];
 }
 
 bool Studio::has_sides() const {
-  const auto shown = columns();
+  const auto shown = checkpoints().shown();
   return std::any_of(shown.begin(), shown.end(), [](const Checkpoint* each) {
     return each->trace->side(models::Side::kEncoder) || each->trace->side(models::Side::kCross);
   });
 }
 
 bool Studio::has_decoder() const {
-  return std::any_of(checkpoints().begin(), checkpoints().end(),
+  return std::any_of(checkpoints().all().begin(), checkpoints().all().end(),
                      [](const Checkpoint& each) { return each.model && each.model->info().encoder_layers > 0; });
 }
 
@@ -174,7 +174,7 @@ void Studio::set_ids(const std::vector<std::int64_t>& ids) {
 }
 
 void Studio::generate(std::int64_t count, double temperature) {
-  const auto shown = columns();
+  const auto shown = checkpoints().shown();
   if (shown.empty() || !shown.front()->model || !input().text) {
     report(unsupported("Generation continues a text: type one, and open a checkpoint that reads text"));
     return;
@@ -213,13 +213,18 @@ void Studio::show_state() {
   fingerprints_.hold();  // who still points at a head asks again once the figure is there
 }
 
-void Studio::change(session::ViewState state, bool undoable) {
+void Studio::change(session::ViewState state) {
   state = clamped(std::move(state));
-  if (undoable && !(state == this->state())) {  // else there is nothing to come back to
+  if (!(state == this->state())) {  // else there is nothing to come back to
     history_.change(std::move(state));
   } else {
     history_.set(std::move(state));
   }
+  show_state();
+}
+
+void Studio::amend(session::ViewState state) {
+  history_.set(clamped(std::move(state)));
   show_state();
 }
 
@@ -243,10 +248,10 @@ Step Studio::present_step(const Step& like) const {
     now.input = input();
   }
   if (like.columns) {
-    now.columns = columns_.list().shown_entries();
+    now.columns = checkpoints().shown_entries();
   }
   if (like.figures) {
-    now.figures = bookmarks();
+    now.figures = document_.figures();
   }
   return now;
 }
@@ -269,7 +274,7 @@ void Studio::apply(const Step& step) {
     columns_.arrange(*step.columns);
   }
   // What runs now may have layers that the present columns have not: it is clamped when it is there.
-  history_.set(columns_.list().waiting() ? step.state : clamped(step.state));
+  history_.set(checkpoints().waiting() ? step.state : clamped(step.state));
   show_state();
 }
 
@@ -288,7 +293,7 @@ void Studio::redo() {
 // ---- sessions
 
 session::Session Studio::session() const {
-  return {columns_.list().entries(), input(), state_of_input(), bookmarks()};
+  return {checkpoints().entries(), input(), state_of_input(), document_.figures()};
 }
 
 void Studio::restore(const session::Session& session, const std::filesystem::path& file) {
@@ -307,17 +312,17 @@ void Studio::restore(const session::Session& session, const std::filesystem::pat
 }
 
 session::Bookmark Studio::present(const std::string& name) const {
-  return {name, state_of_input(), input(), columns_.list().shown_entries(), {}};
+  return {name, state_of_input(), input(), checkpoints().shown_entries(), {}};
 }
 
 void Studio::add_bookmark(const std::string& name) {
-  std::vector<session::Bookmark> figures = bookmarks();
+  std::vector<session::Bookmark> figures = document_.figures();
   figures.push_back(present(name));
   set_bookmarks(std::move(figures));
 }
 
 void Studio::set_bookmarks(std::vector<session::Bookmark> figures) {
-  history_.push({state(), {}, {}, bookmarks()});
+  history_.push({state(), {}, {}, document_.figures()});
   document_.set_figures(std::move(figures));
   Q_EMIT state_changed();
 }
@@ -326,7 +331,7 @@ void Studio::show(const session::Bookmark& bookmark) {
   Step back{state(), {}, {}, {}};
   Step step{bookmark.state, bookmark.input, {}, {}};
   if (bookmark.columns.empty() && !bookmark.state.unlinked.empty()) {
-    back.columns = columns_.list().shown_entries();
+    back.columns = checkpoints().shown_entries();
     step.columns = back.columns;
     session::hand_out_heads(step.state, *step.columns);
   }
@@ -334,7 +339,7 @@ void Studio::show(const session::Bookmark& bookmark) {
     back.input = input();
   }
   if (!bookmark.columns.empty()) {
-    back.columns = columns_.list().shown_entries();
+    back.columns = checkpoints().shown_entries();
     step.columns = bookmark.columns;
   }
   history_.push(std::move(back));

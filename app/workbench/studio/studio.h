@@ -49,41 +49,33 @@ class Studio : public QObject {
  public:
   explicit Studio(const StudioOptions& options);
 
+  // ---- parts. A change that undo() takes back is made by the functions below, not by them.
+  Columns& columns() { return columns_; }
+  const CheckpointList& checkpoints() const { return columns_.list(); }
+  FigureScheduler& scheduler() { return scheduler_; }
+  const FigureScheduler& scheduler() const { return scheduler_; }
+  Fingerprints& fingerprints() { return fingerprints_; }
+  const History& history() const { return history_; }
+  const Document& document() const { return document_; }
+  Worker& worker() { return worker_; }
+
   // ---- checkpoints: see Columns
   int open(const session::CheckpointEntry& entry);
   void remove(int id);
-  void set_shown(int id, bool shown) { columns_.set_shown(id, shown); }
-  const std::vector<Checkpoint>& checkpoints() const { return columns_.list().all(); }
-  const Checkpoint* find(int id) const { return columns_.list().find(id); }
-  std::vector<const Checkpoint*> columns() const { return columns_.list().shown(); }
-  const Checkpoint* column(std::size_t n) const;  // the nth of them, or the last; null: there is none
-  int largest_layer() const { return columns_.list().largest_layer(state().side); }
-  int largest_head() const { return columns_.list().largest_head(state().side); }
+  const Checkpoint* column(std::size_t n) const;  // the nth that is shown, or the last; null: there is none
+  int largest_layer() const { return checkpoints().largest_layer(state().side); }
+  int largest_head() const { return checkpoints().largest_head(state().side); }
   // Whether one of the columns has sides, and whether a checkpoint has a decoder that an input can be given.
   bool has_sides() const;
   bool has_decoder() const;
-  void run_cancelled() { columns_.run_cancelled(); }  // once more
   // Runs that would take long wait for an answer: what they would take together, and for the first tokens what is
   // quick for all of them. Empty: none waits.
   std::optional<Question> question() const;
-  void agree() { columns_.agree(); }
   void run_first();  // of the text, which undo() makes whole again
-  // Whether something shown is of another input than the present one, whose run was cancelled; or will be, when it has
-  // run.
-  bool behind() const { return columns_.list().behind(); }
-  bool waiting() const { return columns_.list().waiting(); }
-  void change_overrides(int id, const models::Overrides& overrides) { columns_.change_overrides(id, overrides); }
   // One more column, as one step for undo().
   int open_beside(const session::CheckpointEntry& entry);
   // Other edits of the same column; with `undoable`, undo() comes back to those it has.
   void change_edits(int id, const models::Edits& edits, bool undoable = true);
-  int edited(int id) const { return columns_.list().edited(id); }
-  void look_at(const std::filesystem::path& path, std::function<void(Result<models::ModelInfo>)> done) {
-    columns_.look_at(path, std::move(done));
-  }
-  void drop_look() { columns_.drop_look(); }
-  void set_memory_limit_mb(std::int64_t limit) { columns_.set_memory_limit_mb(limit); }
-  std::int64_t memory_limit_mb() const { return columns_.memory_limit_mb(); }
 
   // ---- input: see LiveInput
   const models::Input& input() const { return input_.value(); }
@@ -99,32 +91,14 @@ class Studio : public QObject {
 
   // ---- view: see History and FigureScheduler
   const session::ViewState& state() const { return history_.state(); }
-  // Clamps layer and head to what is open. With `undoable`, undo() comes back here.
-  void change(session::ViewState state, bool undoable = true);
+  const views::View& view() const { return scheduler_.view(); }
+  views::ViewInput view_input() const { return scheduler_.view_input(); }
+  // Another state, with layer and head clamped to what is open; undo() comes back here.
+  void change(session::ViewState state);
+  // Goes on with the latest change: undo() comes back to what was there before that.
+  void amend(session::ViewState state);
   void undo();
   void redo();
-  std::size_t undo_depth() const { return history_.depth(); }
-  bool can_undo() const { return history_.previous() != nullptr; }
-  bool can_redo() const { return history_.next() != nullptr; }
-  const views::View& view() const { return scheduler_.view(); }
-  void set_canvas_size(int width_px, int height_px) { scheduler_.set_canvas_size(width_px, height_px); }
-  views::ViewInput view_input() const { return scheduler_.view_input(); }
-  const std::shared_ptr<const figure::Figure>& figure() const { return scheduler_.figure(); }
-  const session::ViewState& figure_state() const { return scheduler_.figure_state(); }
-  const std::optional<Error>& figure_error() const { return scheduler_.error(); }
-  bool figure_is_current() const { return scheduler_.is_current(); }
-  // An early figure shows the finished layers of an unfinished run: its points are no places of the columns. A stale
-  // one stands until another takes its place.
-  bool figure_is_early() const { return scheduler_.is_early(); }
-  bool figure_is_stale() const { return scheduler_.is_stale(); }
-  void inspect(const views::Token& query, const views::Token& key) { scheduler_.inspect(query, key); }
-  void inspect_pinned() { scheduler_.inspect_pinned(); }
-  const std::vector<Cell>& cells() const { return scheduler_.cells(); }
-  // What that head of a column does: see Fingerprints. The column is the view's.
-  std::optional<Result<views::Fingerprint>> fingerprint(const views::Column& column, std::int64_t layer,
-                                                        std::int64_t head) {
-    return fingerprints_.of(column, layer, head);
-  }
   // Shown everywhere: on the maps, in the strip, in the editor.
   const Pointed& pointed() const { return pointed_; }
   void point(const Pointed& at);
@@ -138,7 +112,6 @@ class Studio : public QObject {
   void set_own_head(std::size_t column, const std::optional<views::HeadRef>& head);
 
   // ---- sessions: see Document
-  const Document& document() const { return document_; }
   session::Session session() const;
   // Another session, of that file (empty: of none). What was there is gone: keep it before.
   void restore(const session::Session& session, const std::filesystem::path& file = {});
@@ -150,7 +123,6 @@ class Studio : public QObject {
   }
   bool has_changes() const { return document_.differs(session()); }
 
-  const std::vector<session::Bookmark>& bookmarks() const { return document_.figures(); }
   // What is shown now, with its input and columns, as a figure.
   session::Bookmark present(const std::string& name) const;
   void add_bookmark(const std::string& name);
@@ -160,12 +132,11 @@ class Studio : public QObject {
   void show(const session::Bookmark& bookmark);
 
   // ---- work
-  Worker& worker() { return worker_; }
   void cancel();
   // Nothing is running, waiting or about to.
   bool settled() const;
   double last_latency_ms() const { return latency_ms_; }  // from the change of input to its figure
-  std::int64_t memory_mb() const { return scheduler_.memory_mb() + columns_.list().memory_mb(); }
+  std::int64_t memory_mb() const { return scheduler_.memory_mb() + checkpoints().memory_mb(); }
 
  Q_SIGNALS:
   void checkpoints_changed();
@@ -190,6 +161,8 @@ class Studio : public QObject {
   session::ViewState state_of_input() const;
   void forget_footing();
   void show_state();
+  // The columns have changed: layer, head and tokens may be out of range.
+  void clamp_and_redraw() { amend(state()); }
   // The parts of the session that `like` has, as they are now.
   Step present_step(const Step& like) const;
   void apply(const Step& step);

@@ -7,7 +7,7 @@ namespace locus::workbench {
 
 int Studio::open(const session::CheckpointEntry& entry) {
   const int id = columns_.open(entry);
-  if (const Checkpoint* checkpoint = find(id); checkpoint != nullptr && !checkpoint->trace) {
+  if (const Checkpoint* checkpoint = checkpoints().find(id); checkpoint != nullptr && !checkpoint->trace) {
     opened_.insert(id);
   }
   return id;
@@ -17,13 +17,13 @@ int Studio::open(const session::CheckpointEntry& entry) {
 // read the text, is what is there to be seen. A session says its side itself.
 void Studio::choose_side() {
   for (auto id = opened_.begin(); id != opened_.end();) {
-    const Checkpoint* checkpoint = find(*id);
+    const Checkpoint* checkpoint = checkpoints().find(*id);
     if (checkpoint != nullptr && !checkpoint->trace) {
       ++id;
       continue;
     }
     id = opened_.erase(id);
-    const auto shown = columns();
+    const auto shown = checkpoints().shown();
     const bool bare = std::all_of(shown.begin(), shown.end(), [](const Checkpoint* each) {
       return each->trace->length() == 1 || each->trace->side(models::Side::kEncoder) == nullptr;
     });
@@ -31,7 +31,7 @@ void Studio::choose_side() {
         state().side == models::Side::kDecoder) {
       session::ViewState on_encoder = state();
       on_encoder.side = models::Side::kEncoder;
-      change(on_encoder, false);
+      amend(on_encoder);
       Q_EMIT noticed(QString::fromStdString(checkpoint->name) +
                      QStringLiteral(": the encoder's self-attention, since its decoder has read one token; Side shows "
                                     "the others, and the decoder's text is typed below"));

@@ -7,7 +7,7 @@ namespace locus::workbench {
 
 std::optional<Question> Studio::question() const {
   std::optional<Question> all;
-  for (const Checkpoint& each : checkpoints()) {
+  for (const Checkpoint& each : checkpoints().all()) {
     if (!each.entry.shown || !each.question) {
       continue;
     }
@@ -27,7 +27,7 @@ std::optional<Question> Studio::question() const {
 void Studio::run_first() {
   std::int64_t tokens = 0;
   std::int64_t bytes = 0;
-  for (const Checkpoint& each : checkpoints()) {
+  for (const Checkpoint& each : checkpoints().all()) {
     if (each.entry.shown && each.question && each.question->first > 0 && !each.entry.text) {
       tokens = tokens == 0 ? each.question->first : std::min(tokens, each.question->first);
       bytes = bytes == 0 ? each.question->first_bytes : std::min(bytes, each.question->first_bytes);

@@ -44,12 +44,12 @@ void follow_columns(session::ViewState& state, const std::vector<int>& before, c
 }  // namespace
 
 session::ViewState Studio::clamped(session::ViewState state) const {
-  if (columns().empty()) {
+  if (checkpoints().shown().empty()) {
     return state;  // a restored session keeps its place until its checkpoints are there
   }
-  const std::vector<views::Column> sides = session::on_side(columns_.list().view_columns(state.side), state.side);
-  state.layer = std::clamp<std::int64_t>(state.layer, 0, columns_.list().largest_layer(state.side));
-  state.head = std::clamp<std::int64_t>(state.head, views::kMean, columns_.list().largest_head(state.side));
+  const std::vector<views::Column> sides = session::on_side(checkpoints().view_columns(state.side), state.side);
+  state.layer = std::clamp<std::int64_t>(state.layer, 0, checkpoints().largest_layer(state.side));
+  state.head = std::clamp<std::int64_t>(state.head, views::kMean, checkpoints().largest_head(state.side));
   const models::Trace& first = *sides.front().trace;
   session::settle_tokens(state, first);
   if (state.query.index >= first.length() || state.key.index >= first.keys()) {
@@ -58,7 +58,7 @@ session::ViewState Studio::clamped(session::ViewState state) const {
   }
   const auto view = views::find_view(state.view);
   if (state.camera && view) {
-    const auto home = (*view)->home(session::view_input(state, columns_.list().view_columns(state.side), **view));
+    const auto home = (*view)->home(session::view_input(state, checkpoints().view_columns(state.side), **view));
     if (home && !(overlap(home->x, state.camera->x) && overlap(home->y, state.camera->y))) {
       state.camera.reset();  // a shorter text has nothing there
     }
@@ -68,12 +68,12 @@ session::ViewState Studio::clamped(session::ViewState state) const {
 
 // Once the columns have run: what the states say of tokens and columns, for those that are there now.
 void Studio::follow() {
-  const std::vector<views::Column> sides = session::on_side(columns_.list().view_columns(state().side), state().side);
-  if (sides.empty() || columns_.list().waiting() || input_.waiting()) {
+  const std::vector<views::Column> sides = session::on_side(checkpoints().view_columns(state().side), state().side);
+  if (sides.empty() || checkpoints().waiting() || input_.waiting()) {
     return;
   }
   std::vector<int> ids;
-  for (const Checkpoint* each : columns()) {
+  for (const Checkpoint* each : checkpoints().shown()) {
     ids.push_back(each->id);
   }
   if (const auto before = std::exchange(followed_ids_, ids); before && *before != ids) {
@@ -81,8 +81,8 @@ void Studio::follow() {
     for (const int id : ids) {
       origins.push_back(place_of(*before, id));
       for (std::size_t n = 0; n < before->size() && origins.back() == views::kNone; ++n) {
-        const Checkpoint* other = find((*before)[n]);
-        const bool of_it = other != nullptr && are_siblings(other->entry, find(id)->entry);
+        const Checkpoint* other = checkpoints().find((*before)[n]);
+        const bool of_it = other != nullptr && are_siblings(other->entry, checkpoints().find(id)->entry);
         origins.back() = of_it ? static_cast<std::int64_t>(n) : views::kNone;
       }
     }
@@ -111,21 +111,21 @@ void Studio::forget_footing() {
 }
 
 void Studio::set_own_head(std::size_t column, const std::optional<views::HeadRef>& head) {
-  const auto shown = columns();
+  const auto shown = checkpoints().shown();
   if (column >= shown.size()) {
     return;
   }
-  history_.push({state(), {}, columns_.list().shown_entries(), {}});
+  history_.push({state(), {}, checkpoints().shown_entries(), {}});
   columns_.set_own_head(shown[column]->id, head);
   show_state();
 }
 
 void Studio::reset_view(const session::ViewState& fresh) {
-  history_.push({state(), {}, columns_.list().shown_entries(), {}});
-  for (const Checkpoint* column : columns()) {
+  history_.push({state(), {}, checkpoints().shown_entries(), {}});
+  for (const Checkpoint* column : checkpoints().shown()) {
     columns_.set_own_head(column->id, std::nullopt);
   }
-  change(fresh, false);
+  amend(fresh);
 }
 
 bool Studio::is_pinned(const views::Token& query, const views::Token& key) const {
@@ -139,7 +139,7 @@ bool Studio::is_pinned(const views::Token& query, const views::Token& key) const
 // What is typed runs soon: what it says of tokens, it says of that text.
 session::ViewState Studio::state_of_input() const {
   const Checkpoint* first = column(0);
-  const bool typed = input_.waiting() || columns_.list().waiting();
+  const bool typed = input_.waiting() || checkpoints().waiting();
   const bool plain = first != nullptr && first->model && first->model->info().encoder_layers == 0 && !first->entry.text;
   session::ViewState kept = state();
   if (typed && plain && footing_ && input().text) {

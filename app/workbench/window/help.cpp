@@ -39,7 +39,7 @@ void show_page(QWidget* parent, const QString& title, const QString& html) {
 void show_view_help(QWidget* parent, const Studio& studio) {
   ManualWindow& manual = ManualWindow::of(parent);
   std::vector<std::string> encodings;
-  for (const Checkpoint* column : studio.columns()) {
+  for (const Checkpoint* column : studio.checkpoints().shown()) {
     const std::string& name = column->info()->first_encoding().name;
     if (std::find(encodings.begin(), encodings.end(), name) == encodings.end()) {
       encodings.push_back(name);

@@ -4,15 +4,32 @@
 #include <QDialog>
 #include <QDialogButtonBox>
 #include <QFormLayout>
+#include <QMainWindow>
+#include <QSettings>
 #include <QSpinBox>
 #include <QThread>
 #include <cmath>
+#include <optional>
+
+#include "app/workbench/studio/studio.h"
+#include "app/workbench/window/layout_controller.h"
+#include "models/api/model.h"
+#include "models/api/threads.h"
 
 namespace locus::workbench {
 
 namespace {
 
-constexpr int kMostMegabytes = 1 << 20;
+constexpr int kMaxMegabytes = 1 << 20;
+const QString kThreadsKey = QStringLiteral("threads");
+const QString kMemoryKey = QStringLiteral("memory-limit-mb");
+
+struct Preferences {
+  int threads = 1;                   // for models
+  std::int64_t memory_limit_mb = 0;  // of checkpoints opened from now on and their runs; 0: what the machine has
+  double scale = 1;                  // of text and controls
+  bool dark = false;
+};
 
 QSpinBox* spin_box(QDialog& dialog, const char* name, int low, int high, int value, const char* help) {
   auto* box = new QSpinBox(&dialog);
@@ -24,8 +41,7 @@ QSpinBox* spin_box(QDialog& dialog, const char* name, int low, int high, int val
   return box;
 }
 
-}  // namespace
-
+// Empty when the user cancelled.
 std::optional<Preferences> ask_preferences(QWidget* parent, const Preferences& now) {
   QDialog dialog(parent);
   dialog.setObjectName(QStringLiteral("preferences"));
@@ -33,7 +49,7 @@ std::optional<Preferences> ask_preferences(QWidget* parent, const Preferences& n
   auto* form = new QFormLayout(&dialog);
   auto* threads =
       spin_box(dialog, "Threads", 1, QThread::idealThreadCount(), now.threads, "How many processor cores models use");
-  auto* memory = spin_box(dialog, "Memory limit", 0, kMostMegabytes, static_cast<int>(now.memory_limit_mb),
+  auto* memory = spin_box(dialog, "Memory limit", 0, kMaxMegabytes, static_cast<int>(now.memory_limit_mb),
                           "Of checkpoints opened from now on and their runs; 0: as much as the machine has");
   memory->setSuffix(QStringLiteral(" MB"));
   memory->setSpecialValueText(QStringLiteral("as much as there is"));
@@ -59,6 +75,35 @@ std::optional<Preferences> ask_preferences(QWidget* parent, const Preferences& n
     return std::nullopt;
   }
   return Preferences{threads->value(), memory->value(), scale->value() / 100.0, theme->currentIndex() == 1};
+}
+
+}  // namespace
+
+void restore_preferences(const WindowParts& parts, const WorkbenchOptions& options) {
+  if (const int threads = parts.settings->value(kThreadsKey, 0).toInt(); threads > 0 && options.threads == 0) {
+    models::set_threads(threads);
+  }
+  if (options.memory_limit_mb == 0) {
+    parts.studio->columns().set_memory_limit_mb(parts.settings->value(kMemoryKey, 0).toLongLong());
+  }
+}
+
+void choose_preferences(const WindowParts& parts) {
+  LayoutController& layout = *parts.layout;
+  const Preferences now{models::runtime().threads, parts.studio->columns().memory_limit_mb(), layout.scale(),
+                        layout.dark()};
+  const auto wanted = ask_preferences(parts.window, now);
+  if (!wanted) {
+    return;
+  }
+  if (wanted->threads != now.threads) {
+    models::set_threads(wanted->threads);
+    parts.settings->setValue(kThreadsKey, wanted->threads);
+  }
+  parts.studio->columns().set_memory_limit_mb(wanted->memory_limit_mb);
+  parts.settings->setValue(kMemoryKey, static_cast<qlonglong>(wanted->memory_limit_mb));
+  layout.set_scale(wanted->scale);
+  layout.set_dark(wanted->dark);
 }
 
 }  // namespace locus::workbench

@@ -1,21 +1,14 @@
 // Preferences: what the user sets once for this machine.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
-class QWidget;
+#include "app/workbench/window/run_workbench.h"
+#include "app/workbench/window/window_parts.h"
 
 namespace locus::workbench {
 
-struct Preferences {
-  int threads = 1;                   // for models
-  std::int64_t memory_limit_mb = 0;  // of checkpoints opened from now on and their runs; 0: what the machine has
-  double scale = 1;                  // of text and controls
-  bool dark = false;
-};
-
-// Empty when the user thought better of it.
-std::optional<Preferences> ask_preferences(QWidget* parent, const Preferences& now);
+// What was chosen the last time, where the options of this start do not say otherwise.
+void restore_preferences(const WindowParts& parts, const WorkbenchOptions& options);
+// Asks for threads, memory, text size and theme, and applies them.
+void choose_preferences(const WindowParts& parts);
 
 }  // namespace locus::workbench

@@ -32,7 +32,7 @@ QuestionBar::QuestionBar(Studio& studio, QWidget* parent) : QFrame(parent), stud
   run_ = add("question-run", QStringLiteral("Run"), QStringLiteral("Run all of it; Cancel stops it at any time"));
   first_ = add("question-first", {}, QStringLiteral("Keep that much of the text; Ctrl+Z brings all of it back"));
   auto* cancel = add("question-cancel", QStringLiteral("Cancel"), QStringLiteral("Leave what is shown as it is"));
-  connect(run_, &QPushButton::clicked, this, [this] { studio_.agree(); });
+  connect(run_, &QPushButton::clicked, this, [this] { studio_.columns().agree(); });
   connect(first_, &QPushButton::clicked, this, [this] {
     const auto question = studio_.question();
     studio_.run_first();

@@ -61,7 +61,7 @@ class CopiedCommands : public test::EventLoopTest {
       state.view = view->info().name;
       studio_.change(state);
       EXPECT_TRUE(settle());
-      if (studio_.figure_error() || studio_.columns().empty()) {
+      if (studio_.scheduler().error() || studio_.checkpoints().shown().empty()) {
         continue;
       }
       auto words = shown_command(studio_);
@@ -86,7 +86,7 @@ class CopiedCommands : public test::EventLoopTest {
 
 TEST_F(CopiedCommands, OfADecoderRun) {
   show_an_encoder_decoder();
-  studio_.set_shown(t5_, false);
+  studio_.columns().set_shown(t5_, false);
   open(std::filesystem::path(test::source_dir()) / "assets/checkpoints/text-rope");
   models::Input text;
   text.text = "one two one two";
@@ -98,7 +98,7 @@ TEST_F(CopiedCommands, OfADecoderRun) {
 
 TEST_F(CopiedCommands, OfAnEncoderRun) {
   show_an_encoder_decoder();
-  studio_.set_shown(t5_, false);
+  studio_.columns().set_shown(t5_, false);
   open(family("roberta"));
   ASSERT_TRUE(settle());
   EXPECT_GT(run_every_view(), 5);
@@ -119,7 +119,7 @@ TEST_F(CopiedCommands, OfAnEncoderDecoderRunOnEverySide) {
 
 TEST_F(CopiedCommands, OfAnImageModelRun) {
   show_an_encoder_decoder();
-  studio_.set_shown(t5_, false);
+  studio_.columns().set_shown(t5_, false);
   QImage picture(40, 40, QImage::Format_RGB32);
   picture.fill(Qt::darkGreen);
   ASSERT_TRUE(picture.save(QString::fromStdString(file("picture.png"))));
@@ -138,10 +138,10 @@ TEST_F(CopiedCommands, OfATraceRun) {
       {"run", family("roberta").string(), "--ids", "5,9,13,2,7", "--trace", trace, "--keep", "all"});
   ASSERT_EQ(made.status, 0) << made.err;
   show_an_encoder_decoder();
-  studio_.set_shown(t5_, false);
+  studio_.columns().set_shown(t5_, false);
   open(trace);
   ASSERT_TRUE(settle());
-  ASSERT_FALSE(studio_.columns().empty());
+  ASSERT_FALSE(studio_.checkpoints().shown().empty());
   EXPECT_GT(run_every_view(), 3);
 }
 
@@ -156,7 +156,7 @@ TEST_F(CopiedCommands, OfEditedColumnsSayTheEditOrThatOnlyARecipeCan) {
   const auto flag = std::find(words->begin(), words->end(), "--edit");
   ASSERT_NE(flag, words->end());
   EXPECT_EQ(*(flag + 1), "head 0.1 zero");
-  session::CheckpointEntry plain = studio_.find(id)->entry;
+  session::CheckpointEntry plain = studio_.checkpoints().find(id)->entry;
   plain.edits.clear();
   studio_.open(plain);
   ASSERT_TRUE(settle());
@@ -190,7 +190,7 @@ TEST_F(CopiedCommands, OfColumnsWithTheirOwnHeads) {
 // What the recipe of a figure says is of the columns that it shows.
 TEST_F(CopiedCommands, RecipesSayNothingOfWhatIsNotShown) {
   show_an_encoder_decoder();
-  studio_.set_shown(t5_, false);
+  studio_.columns().set_shown(t5_, false);
   open(family("roberta"));
   ASSERT_TRUE(settle());
   const auto job = shown_job(studio_);

@@ -9,6 +9,7 @@
 #include "app/workbench/studio/cell_values.h"
 #include "models/api/model.h"
 #include "tests/support/exported_views.h"
+#include "tests/support/counting_trace.h"
 #include "tests/support/paths.h"
 
 namespace locus::views {
@@ -96,6 +97,17 @@ TEST(SinkView, OnlyWeightsOfLayersWithASinkHaveIt) {
   ASSERT_TRUE(figure.ok());
   EXPECT_EQ(heat_maps(figure->panels.front()).size(), 1U);
   EXPECT_EQ(view_of("attention").home(plain)->x.low, 0);
+}
+
+// The window asks for it at each change of its state, and a stored map's sink takes a pass over the map.
+TEST(SinkView, WhereAMapBeginsIsKnownWithoutItsSink) {
+  ViewInput input = run_of("gpt_oss");
+  const auto counter = std::make_shared<test::CountingTrace>(input.columns.front().trace);
+  input.columns.front().trace = counter;
+  EXPECT_EQ(view_of("attention").home(input)->x.low, -1);
+  EXPECT_EQ(counter->reads(), 0);
+  EXPECT_TRUE(view_of("attention").figure(input).ok());
+  EXPECT_GT(counter->reads(), 1);
 }
 
 TEST(SinkView, TheInspectorSaysTheSinksWeight) {

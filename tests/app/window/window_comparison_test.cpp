@@ -18,7 +18,7 @@ class WindowComparison : public WindowTest {
   }
   std::vector<std::string> titles() {
     std::vector<std::string> list;
-    for (const figure::Panel& panel : window_->studio().figure()->panels) {
+    for (const figure::Panel& panel : window_->studio().scheduler().figure()->panels) {
       list.push_back(panel.title);
     }
     return list;
@@ -64,7 +64,7 @@ TEST_F(WindowComparison, AnUnlinkedColumnMovesAlone) {
   ASSERT_TRUE(key(Qt::Key_2));
   ASSERT_TRUE(key(Qt::Key_U));
   EXPECT_EQ(titles()[1], "steep · layer 1, head 0");
-  EXPECT_FALSE(window_->studio().columns()[1]->entry.own);
+  EXPECT_FALSE(window_->studio().checkpoints().shown()[1]->entry.own);
 }
 
 TEST_F(WindowComparison, AColumnReadsATextOfItsOwn) {
@@ -75,14 +75,14 @@ TEST_F(WindowComparison, AColumnReadsATextOfItsOwn) {
   const int id = window_->studio().open(own);
   type("one two three");
   ASSERT_TRUE(settle());
-  ASSERT_EQ(window_->studio().columns().size(), 2U);
-  EXPECT_EQ(window_->studio().columns()[0]->trace->text(), "one two three");
-  EXPECT_EQ(window_->studio().find(id)->trace->text(), "four");
+  ASSERT_EQ(window_->studio().checkpoints().shown().size(), 2U);
+  EXPECT_EQ(window_->studio().checkpoints().shown()[0]->trace->text(), "one two three");
+  EXPECT_EQ(window_->studio().checkpoints().find(id)->trace->text(), "four");
   EXPECT_EQ(titles()[1], "gentle “four” · layer 0, head 0");
   type("!");
   ASSERT_TRUE(settle());
-  EXPECT_EQ(window_->studio().columns()[0]->trace->text(), "one two three!");
-  EXPECT_EQ(window_->studio().find(id)->trace->text(), "four");
+  EXPECT_EQ(window_->studio().checkpoints().shown()[0]->trace->text(), "one two three!");
+  EXPECT_EQ(window_->studio().checkpoints().find(id)->trace->text(), "four");
 }
 
 }  // namespace

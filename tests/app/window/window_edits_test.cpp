@@ -40,7 +40,7 @@ class WindowEdits : public WindowTest {
     type("one two three one two");
     ASSERT_TRUE(settle());
   }
-  const Checkpoint& column(std::size_t n) { return window_->studio().checkpoints()[n]; }
+  const Checkpoint& column(std::size_t n) { return window_->studio().checkpoints().all()[n]; }
   float weight(std::size_t n, std::int64_t query, std::int64_t key) {
     models::MapRequest request;
     request.layer = window_->studio().state().layer;
@@ -61,9 +61,9 @@ TEST_F(WindowEdits, WhatIsTypedRunsBesideTheUntouched) {
   auto* says = find<QLabel>(dialog, "edits-error");
   line->setText(QStringLiteral("bias all.all -d*"));
   ASSERT_TRUE(wait([&] { return !says->text().isEmpty(); }));
-  EXPECT_EQ(window_->studio().checkpoints().size(), 1U);
+  EXPECT_EQ(window_->studio().checkpoints().all().size(), 1U);
   line->setText(QStringLiteral("bias all.all -d*100"));
-  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().size() == 2; }));
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().all().size() == 2; }));
   ASSERT_TRUE(settle());
   EXPECT_TRUE(says->text().isEmpty());
   ASSERT_TRUE(column(1).trace != nullptr);
@@ -74,7 +74,7 @@ TEST_F(WindowEdits, WhatIsTypedRunsBesideTheUntouched) {
   ASSERT_TRUE(wait([&] { return column(1).entry.edits.front().formula == "-d*0"; }));
   ASSERT_TRUE(settle());
   EXPECT_NEAR(weight(1, 10, 4), weight(0, 10, 4), 1e-6F);
-  ASSERT_EQ(window_->studio().checkpoints().size(), 2U);
+  ASSERT_EQ(window_->studio().checkpoints().all().size(), 2U);
   find<QPushButton>(dialog, "edits-keep")->click();
   auto* list = find<QListWidget>(dialog, "edits-list");
   ASSERT_EQ(list->count(), 1);
@@ -87,10 +87,10 @@ TEST_F(WindowEdits, AnEditedColumnStartsWhereItsOriginalIs) {
   window_->studio().set_own_head(0, views::HeadRef{2, 1});
   ASSERT_TRUE(settle());
   LiveEdit(window_->studio(), nullptr).make(column(0).id, *models::parse_edit("head 2.1 uniform", 0));
-  ASSERT_TRUE(wait([&] { return window_->studio().columns().size() == 2; }));
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().shown().size() == 2; }));
   ASSERT_TRUE(settle());
   EXPECT_EQ(column(1).entry.own, (views::HeadRef{2, 1}));
-  const auto& panels = window_->studio().figure()->panels;
+  const auto& panels = window_->studio().scheduler().figure()->panels;
   ASSERT_EQ(panels.size(), 2U);
   for (const figure::Panel& panel : panels) {
     EXPECT_NE(panel.title.find("⚮ layer 2, head 1"), std::string::npos) << panel.title;
@@ -146,12 +146,12 @@ TEST_F(WindowEdits, AHeadIsSilencedAndAnEdgeCutFromTheMenuOfItsPlace) {
   auto* menu = window_->findChild<QMenu*>(QStringLiteral("edits-menu"));
   ASSERT_NE(menu, nullptr);
   find<QAction>(*menu, "edit-edge")->trigger();
-  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().size() == 2; }));
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().all().size() == 2; }));
   ASSERT_TRUE(settle());
   EXPECT_EQ(weight(1, 8, 2), 0.0F);
   EXPECT_GT(weight(0, 8, 2), 0.0F);
   find<QAction>(*menu, "edit-uniform")->trigger();
-  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().size() == 3; }));
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().all().size() == 3; }));
   ASSERT_TRUE(settle());
   EXPECT_NEAR(weight(2, 9, 3), 0.1F, 1e-6F);
   window_->findChild<QMenu*>(QStringLiteral("canvas-menu"))->close();
@@ -186,7 +186,7 @@ TEST_F(WindowEdits, ATokenIsPulledAlongItsPositions) {
   const double an_id = ruler.place_of(5).x() - from.x();
   send(QEvent::MouseButtonPress, from, Qt::LeftButton);
   send(QEvent::MouseMove, from + QPointF(3 * an_id, 0), Qt::LeftButton);
-  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().size() == 2 && column(1).trace; }));
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().all().size() == 2 && column(1).trace; }));
   EXPECT_EQ(column(1).trace->tokens()[4].position, 7);
   send(QEvent::MouseMove, from + QPointF(6 * an_id, 0), Qt::LeftButton);
   send(QEvent::MouseMove, from + QPointF(7 * an_id, 0), Qt::LeftButton);
@@ -209,16 +209,16 @@ TEST_F(WindowEdits, ATokenIsPulledAlongItsPositions) {
 
   window_->studio().undo();
   ASSERT_TRUE(settle());
-  ASSERT_EQ(window_->studio().checkpoints().size(), 2U);
+  ASSERT_EQ(window_->studio().checkpoints().all().size(), 2U);
   EXPECT_EQ(column(1).entry.edits, models::Edits{shift({4, 5}, 7)});
   EXPECT_EQ(column(1).trace->tokens()[9].position, 9);
   window_->studio().undo();
   ASSERT_TRUE(settle());
-  EXPECT_EQ(window_->studio().checkpoints().size(), 1U);
+  EXPECT_EQ(window_->studio().checkpoints().all().size(), 1U);
   EXPECT_EQ(ruler.place_of(4), from);  // the line follows
   window_->studio().redo();
   ASSERT_TRUE(settle());
-  ASSERT_EQ(window_->studio().columns().size(), 2U);
+  ASSERT_EQ(window_->studio().checkpoints().shown().size(), 2U);
   EXPECT_EQ(column(1).trace->tokens()[4].position, 11);
   EXPECT_EQ(opened_from_file, 1);
 }
@@ -226,12 +226,12 @@ TEST_F(WindowEdits, ATokenIsPulledAlongItsPositions) {
 TEST_F(WindowEdits, ARectangleCutsItsEdges) {
   viewport::Canvas& canvas = *window_->canvas();
   Q_EMIT canvas.boxed(figure::Hit{0, 6.5, 9.5, -1}, figure::Hit{0, 2.5, 11.5, -1}, false);
-  EXPECT_EQ(window_->studio().checkpoints().size(), 1U);
+  EXPECT_EQ(window_->studio().checkpoints().all().size(), 1U);
   EXPECT_TRUE(std::any_of(canvas.content().outlines.begin(), canvas.content().outlines.end(), [](const auto& each) {
     return each.x.low == 2 && each.x.high == 7 && each.y.low == 9 && each.y.high == 12;
   }));
   Q_EMIT canvas.boxed(figure::Hit{0, 6.5, 9.5, -1}, figure::Hit{0, 2.5, 11.5, -1}, true);
-  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().size() == 2; }));
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().all().size() == 2; }));
   ASSERT_TRUE(settle());
   for (const std::int64_t query : {8, 9, 10, 11, 12}) {
     for (const std::int64_t key : {1, 2, 6, 7}) {
@@ -241,7 +241,7 @@ TEST_F(WindowEdits, ARectangleCutsItsEdges) {
   }
   window_->studio().undo();
   ASSERT_TRUE(settle());
-  EXPECT_EQ(window_->studio().checkpoints().size(), 1U);
+  EXPECT_EQ(window_->studio().checkpoints().all().size(), 1U);
 }
 
 TEST_F(WindowEdits, EnterMakesAKnockOutsCellAColumn) {
@@ -254,13 +254,13 @@ TEST_F(WindowEdits, EnterMakesAKnockOutsCellAColumn) {
   window_->studio().change(state);
   ASSERT_TRUE(settle());
   press(window_->canvas(), Qt::Key_Return);
-  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().size() == 2; }));
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().all().size() == 2; }));
   ASSERT_TRUE(settle());
   ASSERT_EQ(column(1).entry.edits.size(), 1U);
   EXPECT_EQ(models::to_text(column(1).entry.edits.front()), "head 1.2 mean");
   window_->studio().undo();
   ASSERT_TRUE(settle());
-  EXPECT_EQ(window_->studio().checkpoints().size(), 1U);
+  EXPECT_EQ(window_->studio().checkpoints().all().size(), 1U);
 }
 
 }  // namespace

@@ -233,13 +233,13 @@ class RandomHands {
 
   void change_session() {
     Studio& studio = window_.studio();
-    const auto& open = studio.checkpoints();
-    const auto& figures = studio.bookmarks();
+    const auto& open = studio.checkpoints().all();
+    const auto& figures = studio.document().figures();
     switch (below(6)) {
       case 0:
         if (!open.empty()) {
           const Checkpoint& each = one_of(open);
-          studio.set_shown(each.id, !each.entry.shown);
+          studio.columns().set_shown(each.id, !each.entry.shown);
         }
         break;
       case 1:
@@ -350,8 +350,8 @@ class WindowEvents : public WindowTest {
     open("gentle");
     window_->studio().set_text("still here");
     ASSERT_TRUE(settle());
-    ASSERT_EQ(window_->studio().columns().size(), 1U);
-    EXPECT_NE(window_->studio().figure(), nullptr) << window_->canvas()->content().message;
+    ASSERT_EQ(window_->studio().checkpoints().shown().size(), 1U);
+    EXPECT_NE(window_->studio().scheduler().figure(), nullptr) << window_->canvas()->content().message;
     std::printf("%d events in %d s\n", events, seconds);
     EXPECT_GT(events, seconds);
   }

@@ -100,7 +100,7 @@ TEST_F(WindowExport, DroppedFiguresAndRecipesOpenWhatTheyShow) {
     EXPECT_EQ(window_->studio().state().head, 3) << file;
     EXPECT_EQ(window_->studio().state().scale.colormap, "magma") << file;
     EXPECT_EQ(window_->studio().input().text, "one two three") << file;
-    EXPECT_EQ(window_->studio().columns().size(), 2U) << file;
+    EXPECT_EQ(window_->studio().checkpoints().shown().size(), 2U) << file;
     window_->studio().undo();
     ASSERT_TRUE(settle());
     EXPECT_EQ(window_->studio().state().view, "heads") << file;

@@ -53,8 +53,8 @@ TEST_F(WindowFigures, EveryFigureOfThePapersIsAtMostThreeClicksAway) {
   const std::filesystem::path assets = std::filesystem::path(test::source_dir()) / "assets";
   window_->open_session(assets / "sessions/first-light.locus.json");
   ASSERT_TRUE(settle());
-  EXPECT_EQ(window_->studio().checkpoints().size(), 1U);  // the others open with the figures that need them
-  const std::vector<session::Bookmark> figures = window_->studio().bookmarks();
+  EXPECT_EQ(window_->studio().checkpoints().all().size(), 1U);  // the others open with the figures that need them
+  const std::vector<session::Bookmark> figures = window_->studio().document().figures();
   for (const char* const name :
        {"TAPE Fig. 7a", "TAPE Fig. 7b", "TAPE Fig. 8", "TAPE Table 8, ids", "CoPE Fig. 1", "CoPE Fig. 4", "CoPE Fig. 7",
         "TAPA Fig. 1", "SeqPE Fig. 2", "SeqPE Fig. 3", "Length curve"}) {
@@ -75,9 +75,9 @@ TEST_F(WindowFigures, EveryFigureOfThePapersIsAtMostThreeClicksAway) {
       EXPECT_NE(window_->last_message().toStdString().find(missing.front().filename().string()), std::string::npos);
       continue;
     }
-    ASSERT_NE(window_->studio().figure(), nullptr) << window_->canvas()->content().message;
-    EXPECT_EQ(window_->studio().figure_state().view, figure.state.view);
-    const auto shown = window_->studio().columns();
+    ASSERT_NE(window_->studio().scheduler().figure(), nullptr) << window_->canvas()->content().message;
+    EXPECT_EQ(window_->studio().scheduler().figure_state().view, figure.state.view);
+    const auto shown = window_->studio().checkpoints().shown();
     ASSERT_EQ(shown.size(), figure.columns.size());
     for (const session::CheckpointEntry& wanted : figure.columns) {
       EXPECT_TRUE(std::any_of(shown.begin(), shown.end(), [&](const Checkpoint* column) {
@@ -118,7 +118,7 @@ TEST_F(WindowFigures, AFigureWhoseCheckpointIsNotThereSaysSo) {
   EXPECT_TRUE(help->isVisible());
   window_->studio().set_text("another text");
   EXPECT_FALSE(help->isVisible());
-  EXPECT_EQ(window_->studio().checkpoints().size(), 1U);
+  EXPECT_EQ(window_->studio().checkpoints().all().size(), 1U);
 }
 
 TEST_F(WindowFigures, AKeptViewComesBackWithItsTextAndColumns) {
@@ -130,13 +130,13 @@ TEST_F(WindowFigures, AKeptViewComesBackWithItsTextAndColumns) {
   ASSERT_TRUE(settle());
   window_->studio().add_bookmark("Two");
   ASSERT_EQ(list().count(), 1);
-  window_->studio().set_shown(window_->studio().checkpoints()[1].id, false);
+  window_->studio().columns().set_shown(window_->studio().checkpoints().all()[1].id, false);
   window_->studio().set_text("other");
   ASSERT_TRUE(settle());
-  EXPECT_EQ(window_->studio().columns().size(), 1U);
+  EXPECT_EQ(window_->studio().checkpoints().shown().size(), 1U);
   click(0);
   ASSERT_TRUE(settle());
-  EXPECT_EQ(window_->studio().columns().size(), 2U);
+  EXPECT_EQ(window_->studio().checkpoints().shown().size(), 2U);
   EXPECT_EQ(window_->studio().input().text, "one two three");
 }
 

@@ -25,7 +25,7 @@ class WindowHeads : public WindowTest {
     state.view = "attention-grid";
     window_->studio().change(state);
     ASSERT_TRUE(settle());
-    ASSERT_EQ(window_->studio().figure_state().view, "attention-grid");
+    ASSERT_EQ(window_->studio().scheduler().figure_state().view, "attention-grid");
   }
   const std::vector<viewport::Bar>& bars() { return window_->canvas()->content().bars; }
   void point_at(std::int64_t layer, std::int64_t head) {
@@ -56,7 +56,7 @@ TEST_F(WindowHeads, TheFingerprintIsThatOfTheHeadUnderThePointer) {
     }
   }
   const auto queries = static_cast<double>(map->rows - 1);
-  const auto print = window_->studio().fingerprint(column, 1, 2);
+  const auto print = window_->studio().fingerprints().of(column, 1, 2);
   ASSERT_TRUE(print && print->ok());
   EXPECT_NEAR((*print)->previous, previous / queries, 1e-4);
   EXPECT_NEAR((*print)->first, first / queries, 1e-4);
@@ -92,7 +92,7 @@ TEST_F(WindowHeads, TheFingerprintIsThatOfTheHeadUnderThePointer) {
   EXPECT_NE(bars()[0].text + bars()[3].text, before);
   window_->studio().set_text("Once more, and once more, and once more.");
   ASSERT_TRUE(wait([&] {
-    const auto columns = window_->studio().columns();
+    const auto columns = window_->studio().checkpoints().shown();
     return !columns.empty() && columns.front()->trace != column.trace && bars().size() == 4;
   }));
   Q_EMIT window_->canvas()->left();

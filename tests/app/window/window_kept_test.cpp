@@ -31,7 +31,7 @@ class WindowKept : public WindowTest {
   void trigger(const char* action) { window_->findChild<QAction*>(QLatin1String(action))->trigger(); }
   std::string figure_names() {
     std::string names;
-    for (const session::Bookmark& each : window_->studio().bookmarks()) {
+    for (const session::Bookmark& each : window_->studio().document().figures()) {
       names += each.name + " ";
     }
     return names;
@@ -80,8 +80,8 @@ TEST_F(WindowKept, WhatAKilledProgramShowedIsOfferedAndRestored) {
     }
   }
   EXPECT_EQ(text(), "w 1 i 0 r 1");
-  ASSERT_EQ(window_->studio().checkpoints().size(), 1U);
-  EXPECT_EQ(window_->studio().checkpoints().front().entry.path.filename(), "flip-flop-cope");
+  ASSERT_EQ(window_->studio().checkpoints().all().size(), 1U);
+  EXPECT_EQ(window_->studio().checkpoints().all().front().entry.path.filename(), "flip-flop-cope");
   // Offered once.
   window_->close();
   window_.reset();
@@ -230,16 +230,16 @@ TEST_F(WindowKept, ChoosingAFigureKeepsTheTypedText) {
   window_->studio().show(figure);
   ASSERT_TRUE(settle());
   EXPECT_EQ(text(), "of the figure");
-  EXPECT_EQ(window_->studio().columns().front()->name, "steep");
+  EXPECT_EQ(window_->studio().checkpoints().shown().front()->name, "steep");
   window_->studio().undo();
   ASSERT_TRUE(settle());
   EXPECT_EQ(text(), "typed");
-  ASSERT_EQ(window_->studio().columns().size(), 1U);
-  EXPECT_EQ(window_->studio().columns().front()->name, "gentle");
+  ASSERT_EQ(window_->studio().checkpoints().shown().size(), 1U);
+  EXPECT_EQ(window_->studio().checkpoints().shown().front()->name, "gentle");
   window_->studio().redo();
   ASSERT_TRUE(settle());
   EXPECT_EQ(text(), "of the figure");
-  EXPECT_EQ(window_->studio().columns().front()->name, "steep");
+  EXPECT_EQ(window_->studio().checkpoints().shown().front()->name, "steep");
   // A text file is a step too, and the editor's own undo comes back as well.
   window_->studio().undo();
   std::ofstream(folder() / "file.txt") << "of a file";
@@ -272,9 +272,9 @@ TEST_F(WindowKept, FiguresAreRenamedReplacedMovedAndDeletedWithUndo) {
   window_->studio().set_text("two");
   figures().setCurrentRow(0);
   trigger("figure-update");
-  EXPECT_EQ(window_->studio().bookmarks().front().input->text, "two");
+  EXPECT_EQ(window_->studio().document().figures().front().input->text, "two");
   window_->studio().undo();
-  EXPECT_EQ(window_->studio().bookmarks().front().input->text, "one");
+  EXPECT_EQ(window_->studio().document().figures().front().input->text, "one");
   EXPECT_EQ(text(), "two");
 }
 

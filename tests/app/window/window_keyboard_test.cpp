@@ -202,7 +202,7 @@ TEST_F(WindowKeyboard, TheCanvasIsOperatedByKeys) {
   press(window_->canvas(), Qt::Key_Right);
   EXPECT_EQ(state().head, 1);
   press(window_->canvas(), Qt::Key_U);
-  EXPECT_TRUE(window_->studio().columns()[0]->entry.own);
+  EXPECT_TRUE(window_->studio().checkpoints().shown()[0]->entry.own);
   press(window_->canvas(), Qt::Key_U);
   press(window_->canvas(), Qt::Key_0, {}, Qt::ControlModifier);
   EXPECT_TRUE(state().camera.has_value());

@@ -88,7 +88,7 @@ class WindowLongRuns : public WindowTest {
   QWidget* bar() { return window_->findChild<QWidget*>(QStringLiteral("question")); }
   void click(const char* name) { window_->findChild<QAbstractButton*>(QLatin1String(name))->click(); }
   const viewport::Content& content() { return window_->canvas()->content(); }
-  std::string shown_text() { return window_->studio().columns().front()->trace->text(); }
+  std::string shown_text() { return window_->studio().checkpoints().shown().front()->trace->text(); }
 };
 
 TEST_F(WindowLongRuns, WhatWouldTakeLongIsAskedForAndTypingGoesOn) {
@@ -139,7 +139,7 @@ TEST_F(WindowLongRuns, TheThreeAnswers) {
   EXPECT_NE(content().figure, nullptr);
   EXPECT_NE(content().note.find("R starts it again"), std::string::npos) << content().note;
   // Again, and yes; a little more of it is not asked for again.
-  window_->studio().run_cancelled();
+  window_->studio().columns().run_cancelled();
   ASSERT_TRUE(settle());
   ASSERT_TRUE(bar()->isVisible());
   click("question-run");
@@ -207,7 +207,7 @@ TEST_F(WindowLongRuns, ALongRunShowsItsFirstLayerAndCancelBringsBackWhatWasThere
   const QPoint place = cancel->mapTo(window_.get(), QPoint(0, 0));
 
   SlowModel::layers_done = 1;
-  ASSERT_TRUE(wait([this] { return window_->studio().figure_is_early(); }));
+  ASSERT_TRUE(wait([this] { return window_->studio().scheduler().is_early(); }));
   EXPECT_NE(title().find("layer 0"), std::string::npos) << title();
   EXPECT_FALSE(content().dim);
   EXPECT_EQ(content().message, "");
@@ -218,13 +218,13 @@ TEST_F(WindowLongRuns, ALongRunShowsItsFirstLayerAndCancelBringsBackWhatWasThere
 
   cancel->click();
   ASSERT_TRUE(settle());
-  EXPECT_FALSE(window_->studio().figure_is_early());
+  EXPECT_FALSE(window_->studio().scheduler().is_early());
   EXPECT_EQ(shown_text(), "short");
   EXPECT_NE(title().find("layer 2"), std::string::npos) << title();
   EXPECT_FALSE(content().dim);
 
   SlowModel::layers_done = 3;
-  window_->studio().run_cancelled();
+  window_->studio().columns().run_cancelled();
   ASSERT_TRUE(settle());
   EXPECT_EQ(shown_text(), "a text of thirty letters or so");
   EXPECT_EQ(content().note, "");
@@ -241,14 +241,14 @@ TEST_F(WindowLongRuns, ColumnsGoBackTogether) {
   ASSERT_TRUE(wait([] { return SlowModel::started == 2; }));
   window_->studio().cancel();
   ASSERT_TRUE(settle());
-  ASSERT_EQ(window_->studio().columns().size(), 2U);
-  for (const Checkpoint* column : window_->studio().columns()) {
+  ASSERT_EQ(window_->studio().checkpoints().shown().size(), 2U);
+  for (const Checkpoint* column : window_->studio().checkpoints().shown()) {
     EXPECT_EQ(column->trace->text(), "short") << column->name;
   }
   SlowModel::hold = false;
-  window_->studio().run_cancelled();
+  window_->studio().columns().run_cancelled();
   ASSERT_TRUE(settle());
-  for (const Checkpoint* column : window_->studio().columns()) {
+  for (const Checkpoint* column : window_->studio().checkpoints().shown()) {
     EXPECT_EQ(column->trace->text(), "longer") << column->name;
   }
 }

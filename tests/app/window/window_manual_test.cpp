@@ -3,10 +3,12 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenuBar>
+#include <QRegularExpression>
 #include <QScrollBar>
 #include <QTextBlock>
 #include <QTextDocumentFragment>
 #include <QTextFragment>
+#include <algorithm>
 
 #include "app/workbench/widgets/manual_window.h"
 #include "tests/support/window.h"
@@ -109,17 +111,84 @@ TEST_F(WindowManual, SearchListsPartsAndOpensThem) {
   EXPECT_EQ(list->count(), pages);
 }
 
-TEST_F(WindowManual, NamesEveryKeyOfTheMenus) {
-  const std::string keys(manual::text_of({"keys", {}}));
-  int found = 0;
-  for (const QAction* action : window_->actions()) {
-    if (!action->shortcut().isEmpty()) {
-      ++found;
-      EXPECT_NE(keys.find(action->shortcut().toString(QKeySequence::PortableText).toStdString()), std::string::npos)
-          << action->text().toStdString() << " " << action->shortcut().toString().toStdString();
+// The rows of a table of the page: keys, and what they do.
+std::vector<std::pair<QString, QString>> key_rows(const QString& heading) {
+  const QString page = QString::fromStdString(std::string(manual::text_of({"keys", {}})));
+  const QString part = page.section(QStringLiteral("## ") + heading, 1, 1).section(QStringLiteral("## "), 0, 0);
+  std::vector<std::pair<QString, QString>> rows;
+  for (const QString& line : part.split(QLatin1Char('\n'))) {
+    if (line.startsWith(QStringLiteral("| ")) && !line.startsWith(QStringLiteral("| keys"))) {
+      rows.emplace_back(line.section(QStringLiteral(" | "), 0, 0).mid(2), line.section(QStringLiteral(" | "), 1));
     }
   }
+  return rows;
+}
+
+// "&Open file…\tF" → "Open file…".
+QString plain_text(const QAction& action) {
+  return action.text().section(QLatin1Char('\t'), 0, 0).remove(QLatin1Char('&'));
+}
+
+// Whether the second has a word of the first.
+bool share_a_word(const QString& one, const QString& other) {
+  for (const QString& word : one.split(QRegularExpression(QStringLiteral("\\W+")))) {
+    if (word.size() > 2 && word != QStringLiteral("the") && other.contains(word, Qt::CaseInsensitive)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool names_key(const QString& keys, const QString& key) {
+  return keys.split(QStringLiteral(", ")).contains(key) || keys.split(QLatin1Char(' ')).contains(key);
+}
+
+TEST_F(WindowManual, NamesEveryKeyOfTheMenus) {
+  const auto rows = key_rows(QStringLiteral("Everywhere"));
+  int found = 0;
+  for (const QAction* action : window_->actions()) {
+    const QString key = action->shortcut().toString(QKeySequence::PortableText);
+    const auto row =
+        std::find_if(rows.begin(), rows.end(), [&](const auto& each) { return names_key(each.first, key); });
+    if (key.isEmpty()) {
+      continue;
+    }
+    ++found;
+    ASSERT_NE(row, rows.end()) << action->text().toStdString() << " " << key.toStdString();
+    EXPECT_TRUE(share_a_word(plain_text(*action), row->second))
+        << plain_text(*action).toStdString() << " is not " << row->second.toStdString();
+  }
   EXPECT_GT(found, 10);
+}
+
+TEST_F(WindowManual, NamesEveryKeyThatTheCanvasHandlesForAMenu) {
+  const auto rows = key_rows(QStringLiteral("On the canvas"));
+  int found = 0;
+  for (const QAction* action : window_->actions()) {
+    const QString key = action->text().section(QLatin1Char('\t'), 1);
+    if (key.isEmpty() || key == QStringLiteral("?")) {  // the key of this page itself
+      continue;
+    }
+    ++found;
+    const auto row =
+        std::find_if(rows.begin(), rows.end(), [&](const auto& each) { return names_key(each.first, key); });
+    ASSERT_NE(row, rows.end()) << action->text().toStdString();
+    EXPECT_TRUE(share_a_word(plain_text(*action), row->second))
+        << plain_text(*action).toStdString() << " is not " << row->second.toStdString();
+  }
+  EXPECT_EQ(found, 7);
+}
+
+TEST_F(WindowManual, NamesNoKeyThatDoesNothing) {
+  int found = 0;
+  for (const auto& [keys, words] : key_rows(QStringLiteral("Everywhere"))) {
+    for (const QString& key : keys.split(QStringLiteral(", "))) {
+      ++found;
+      EXPECT_TRUE(key == QStringLiteral("?") || action_of(*window_, QKeySequence(key, QKeySequence::PortableText)))
+          << key.toStdString() << ": " << words.toStdString();
+    }
+  }
+  EXPECT_GT(found, 20);
 }
 
 TEST_F(WindowManual, ReadsInTheColoursOfTheTheme) {

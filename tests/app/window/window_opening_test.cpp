@@ -110,7 +110,7 @@ TEST_F(WindowOpening, IdsOnlyIsSaidWithAWayOut) {
     expected.push_back(token.id);
   }
   EXPECT_EQ(window_->studio().input().ids, expected);
-  EXPECT_EQ(window_->studio().columns().size(), 1U);
+  EXPECT_EQ(window_->studio().checkpoints().shown().size(), 1U);
 }
 
 // Opens what is in the cache, but for what is called broken.
@@ -151,8 +151,8 @@ TEST_F(WindowOpening, TheHubsCacheIsListedWithWhatOpens) {
   find<QPushButton>("hub-open")->click();
   qunsetenv("HF_HUB_CACHE");
   ASSERT_TRUE(settle());
-  ASSERT_EQ(window_->studio().checkpoints().size(), 1U);
-  EXPECT_EQ(window_->studio().checkpoints()[0].name, "one/tiny");
+  ASSERT_EQ(window_->studio().checkpoints().all().size(), 1U);
+  EXPECT_EQ(window_->studio().checkpoints().all()[0].name, "one/tiny");
 }
 
 TEST_F(WindowOpening, WhatIfBeginsAtTheCheckpointsOwnValues) {
@@ -189,7 +189,7 @@ TEST_F(WindowOpening, WhatIfRunsAsItsSlidersMove) {
   open("turning");
   type("one two");
   ASSERT_TRUE(settle());
-  WhatIfDialog dialog(window_->studio(), window_->studio().checkpoints()[0].id, window_.get());
+  WhatIfDialog dialog(window_->studio(), window_->studio().checkpoints().all()[0].id, window_.get());
   dialog.setAttribute(Qt::WA_DeleteOnClose, false);
   dialog.show();
   EXPECT_TRUE(dialog.findChild<QLabel*>(QStringLiteral("what-if-own"))->text().contains(QStringLiteral("base 10000")));
@@ -197,17 +197,17 @@ TEST_F(WindowOpening, WhatIfRunsAsItsSlidersMove) {
   EXPECT_EQ(base->value(), 10000);
   auto* slider = dialog.findChild<QSlider*>(QStringLiteral("what-if-base-slider"));
   press(slider, Qt::Key_Right);
-  ASSERT_TRUE(wait([this] { return window_->studio().columns().size() == 2; }));
+  ASSERT_TRUE(wait([this] { return window_->studio().checkpoints().shown().size() == 2; }));
   ASSERT_TRUE(settle());
-  const double first = *window_->studio().checkpoints()[1].entry.overrides.rope_base;
+  const double first = *window_->studio().checkpoints().all()[1].entry.overrides.rope_base;
   EXPECT_GT(first, 10000);
   press(slider, Qt::Key_PageUp);
-  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints()[1].entry.overrides.rope_base > first; }));
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().all()[1].entry.overrides.rope_base > first; }));
   ASSERT_TRUE(settle());
-  ASSERT_EQ(window_->studio().checkpoints().size(), 2U);  // the same column
-  EXPECT_EQ(asked.back(), *window_->studio().checkpoints()[1].entry.overrides.rope_base);
-  EXPECT_EQ(window_->studio().checkpoints()[1].name,
-            "turning" + models::label_of(window_->studio().checkpoints()[1].entry.overrides));
+  ASSERT_EQ(window_->studio().checkpoints().all().size(), 2U);  // the same column
+  EXPECT_EQ(asked.back(), *window_->studio().checkpoints().all()[1].entry.overrides.rope_base);
+  EXPECT_EQ(window_->studio().checkpoints().all()[1].name,
+            "turning" + models::label_of(window_->studio().checkpoints().all()[1].entry.overrides));
   EXPECT_EQ(base->value(), asked.back());
 }
 
@@ -252,7 +252,7 @@ TEST_F(WindowOpening, TheFirstStartWelcomesAndHelpDoesItAgain) {
   }
   find<QPushButton>("welcome-figure")->click();
   ASSERT_TRUE(settle());
-  EXPECT_FALSE(window_->studio().bookmarks().empty());
+  EXPECT_FALSE(window_->studio().document().figures().empty());
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST_F(WindowPalette, ReachesViewsHeadsOptionsFiguresAndCheckpoints) {
   command("figure seen");
   EXPECT_EQ(window_->studio().state().view, "pe-dot-product");
   command("checkpoint steep");
-  EXPECT_EQ(window_->studio().columns().size(), 1U);
+  EXPECT_EQ(window_->studio().checkpoints().shown().size(), 1U);
   command("input ruler");
   EXPECT_TRUE(window_->findChild<QCheckBox*>(QStringLiteral("show-ruler"))->isChecked());
 }
@@ -131,7 +131,7 @@ TEST_F(WindowPalette, TheMapsMenuCopiesPinsComparesAndOpensElsewhere) {
   Q_EMIT window_->canvas()->context_requested(cell(1), QPoint(100, 100));
   ASSERT_NE(menu_action("canvas-menu", "copy-value"), nullptr);
   menu_action("canvas-menu", "copy-value")->trigger();
-  const auto& map = std::get<figure::HeatMap>(window_->studio().figure()->panels[1].layers.front());
+  const auto& map = std::get<figure::HeatMap>(window_->studio().scheduler().figure()->panels[1].layers.front());
   EXPECT_FLOAT_EQ(QApplication::clipboard()->text().toFloat(), map.field->at(6, 4));
   menu_action("canvas-menu", "pin")->trigger();
   EXPECT_EQ(window_->studio().state().query, 6);
@@ -140,7 +140,7 @@ TEST_F(WindowPalette, TheMapsMenuCopiesPinsComparesAndOpensElsewhere) {
   EXPECT_TRUE(window_->studio().state().difference);
   EXPECT_EQ(window_->studio().state().reference, 1);
   menu_action("canvas-menu", "unlink")->trigger();
-  EXPECT_TRUE(window_->studio().columns()[1]->entry.own);
+  EXPECT_TRUE(window_->studio().checkpoints().shown()[1]->entry.own);
   menu_action("canvas-menu", "open-in-distance-profile")->trigger();
   EXPECT_EQ(window_->studio().state().view, "distance-profile");
   window_->findChild<QMenu*>(QStringLiteral("canvas-menu"))->close();

@@ -215,7 +215,7 @@ TEST_F(WindowReading, PatchesHaveNoDistanceAndNoLinesToAxesThatAreNotThere) {
   ASSERT_TRUE(settle());
   window_->studio().pin(4, 7);
   ASSERT_TRUE(settle());
-  ASSERT_FALSE(window_->studio().cells().empty());
+  ASSERT_FALSE(window_->studio().scheduler().cells().empty());
   EXPECT_EQ(find<QTableWidget>("cell")->item(2, 0)->text(), QStringLiteral("–"));
   session::ViewState state = window_->studio().state();
   state.view = "attention-image";
@@ -251,19 +251,19 @@ TEST_F(WindowReading, WarningsGoWhenTheyNoLongerHold) {
   EXPECT_TRUE(said.contains(QStringLiteral("expected a header of 120 bytes, found 8"))) << said.toStdString();
   EXPECT_FALSE(said.contains(QStringLiteral("broken"))) << "the path stands beside it: " << said.toStdString();
   EXPECT_TRUE(tree->topLevelItem(1)->toolTip(1).contains(QStringLiteral("broken")));
-  window_->studio().remove(window_->studio().checkpoints().back().id);
+  window_->studio().remove(window_->studio().checkpoints().all().back().id);
   ASSERT_TRUE(settle());
   EXPECT_TRUE(bar->currentMessage().isEmpty()) << bar->currentMessage().toStdString();
   // One that was hidden is of an older text.
   window_->studio().set_ids({1, 2, 3});  // the model reads texts alone
   ASSERT_TRUE(settle());
-  const int id = window_->studio().checkpoints().front().id;
-  ASSERT_TRUE(window_->studio().find(id)->error.has_value());
-  window_->studio().set_shown(id, false);
+  const int id = window_->studio().checkpoints().all().front().id;
+  ASSERT_TRUE(window_->studio().checkpoints().find(id)->error.has_value());
+  window_->studio().columns().set_shown(id, false);
   EXPECT_TRUE(bar->currentMessage().isEmpty());
   window_->studio().set_text("one two");
   ASSERT_TRUE(settle());
-  EXPECT_FALSE(window_->studio().find(id)->error.has_value());
+  EXPECT_FALSE(window_->studio().checkpoints().find(id)->error.has_value());
 }
 
 TEST_F(WindowReading, ATextBeyondTheTrainedLengthSaysSo) {
@@ -428,7 +428,7 @@ TEST_F(WindowReading, SeveralCheckpointsOpenInOneDialog) {
   ASSERT_TRUE(settle());
   EXPECT_TRUE(several);
   std::vector<std::string> names;
-  for (const Checkpoint& each : window_->studio().checkpoints()) {
+  for (const Checkpoint& each : window_->studio().checkpoints().all()) {
     names.push_back(each.name);
   }
   EXPECT_EQ(names, (std::vector<std::string>{"first", "third"}));

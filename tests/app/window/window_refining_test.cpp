@@ -17,7 +17,7 @@ class WindowRefining : public WindowTest {
     window_->studio().open(entry);
   }
   void note_figure() {
-    const auto& figure = window_->studio().figure();
+    const auto& figure = window_->studio().scheduler().figure();
     if (!figure || figure->panels.empty()) {
       return;
     }
@@ -68,7 +68,7 @@ TEST_F(WindowRefining, CancelLeavesWhatIsExactAndAChangeGoesOn) {
   EXPECT_GT(kept, 0);
   EXPECT_LT(kept, seen_.back().rows);
   EXPECT_NE(seen_.back().label.find(" % exact"), std::string::npos);
-  EXPECT_FALSE(window_->studio().figure_error().has_value());
+  EXPECT_FALSE(window_->studio().scheduler().error().has_value());
   const std::size_t before = seen_.size();
   window_->studio().change(window_->studio().state());
   ASSERT_TRUE(settle());

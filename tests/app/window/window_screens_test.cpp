@@ -38,7 +38,7 @@ TEST_F(WindowScreens, EverythingHasItsRoomAndTheMapTheRest) {
   ASSERT_TRUE(settle());
   const std::vector<int> ids = [this] {
     std::vector<int> list;
-    for (const Checkpoint& each : window_->studio().checkpoints()) {
+    for (const Checkpoint& each : window_->studio().checkpoints().all()) {
       list.push_back(each.id);
     }
     return list;
@@ -58,7 +58,7 @@ TEST_F(WindowScreens, EverythingHasItsRoomAndTheMapTheRest) {
        {Screen{1280, 800, 330, 200}, Screen{1920, 1080, 540, 300}, Screen{2560, 1440, 850, 440}}) {
     for (const bool four : {true, false}) {
       for (std::size_t n = 1; n < ids.size(); ++n) {
-        window_->studio().set_shown(ids[n], four);
+        window_->studio().columns().set_shown(ids[n], four);
       }
       ASSERT_TRUE(settle());
       window_->findChild<QAction*>(QStringLiteral("reset-layout"))->trigger();

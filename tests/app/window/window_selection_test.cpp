@@ -164,9 +164,9 @@ TEST_F(WindowSelection, ATokenOfATintedTextIsTheKeyOfTheShownQuery) {
   window_->studio().pin(9);  // the pointer rests, the text is tinted by another query
   ASSERT_TRUE(settle());
   EXPECT_TRUE(wait([&] { return tooltip().find("query 9") == 0; })) << tooltip();
-  ASSERT_EQ(window_->studio().cells().size(), 1U);
-  EXPECT_EQ(window_->studio().cells().front().query, 9);
-  EXPECT_EQ(window_->studio().cells().front().key, 5);
+  ASSERT_EQ(window_->studio().scheduler().cells().size(), 1U);
+  EXPECT_EQ(window_->studio().scheduler().cells().front().query, 9);
+  EXPECT_EQ(window_->studio().scheduler().cells().front().key, 5);
 }
 
 // Where one query's attention tints a picture or a text, what is pointed at is its key.
@@ -188,19 +188,19 @@ TEST_F(WindowSelection, AnImagesPatchIsInspectedAsAKeyOfTheQuery) {
   hit.y = 1.5;  // patch 7, behind the class token
   Q_EMIT window_->canvas()->hovered(hit);
   ASSERT_TRUE(settle());
-  ASSERT_EQ(window_->studio().cells().size(), 1U);
-  EXPECT_EQ(window_->studio().cells().front().query, 0);
-  EXPECT_EQ(window_->studio().cells().front().key, 8);
+  ASSERT_EQ(window_->studio().scheduler().cells().size(), 1U);
+  EXPECT_EQ(window_->studio().scheduler().cells().front().query, 0);
+  EXPECT_EQ(window_->studio().scheduler().cells().front().key, 8);
   window_->studio().pin(3);
   Q_EMIT window_->canvas()->left();
   Q_EMIT window_->canvas()->hovered(hit);
   ASSERT_TRUE(settle());
-  ASSERT_EQ(window_->studio().cells().size(), 1U);
-  EXPECT_EQ(window_->studio().cells().front().query, 3);
-  EXPECT_EQ(window_->studio().cells().front().key, 8);
+  ASSERT_EQ(window_->studio().scheduler().cells().size(), 1U);
+  EXPECT_EQ(window_->studio().scheduler().cells().front().query, 3);
+  EXPECT_EQ(window_->studio().scheduler().cells().front().key, 8);
   Q_EMIT window_->canvas()->left();
   ASSERT_TRUE(settle());
-  EXPECT_TRUE(window_->studio().cells().empty());
+  EXPECT_TRUE(window_->studio().scheduler().cells().empty());
 }
 
 }  // namespace

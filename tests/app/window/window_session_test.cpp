@@ -96,11 +96,11 @@ TEST_F(WindowSession, AMissingCheckpointIsAskedForAndTheRestWorks) {
   ASSERT_TRUE(settle());
   const auto missing = session::missing_checkpoints(window_->studio().session());
   ASSERT_EQ(missing.size(), 1U);  // the other lies beside the session now
-  EXPECT_EQ(window_->studio().columns().size(), 1U);
+  EXPECT_EQ(window_->studio().checkpoints().shown().size(), 1U);
   Q_EMIT static_cast<MissingDialog*>(dialog.data())
       ->located(QString::fromStdString(missing[0].string()), QString::fromStdString((folder / "lost").string()));
   ASSERT_TRUE(settle());
-  EXPECT_EQ(window_->studio().columns().size(), 2U);
+  EXPECT_EQ(window_->studio().checkpoints().shown().size(), 2U);
   EXPECT_TRUE(session::missing_checkpoints(window_->studio().session()).empty());
   EXPECT_TRUE(wait([&] { return dialog.isNull(); }));  // nothing is missing any more
 }

@@ -40,7 +40,7 @@ TEST_F(WindowSides, AreChosenInTheBarAndTypedInTheDock) {
   EXPECT_EQ(shape(), Shape(5, 5));
   EXPECT_EQ(side()->currentText(), QStringLiteral("encoder"));
   EXPECT_TRUE(window_->last_message().contains(QStringLiteral("encoder")));
-  EXPECT_FALSE(window_->studio().can_undo()) << "it was not the user who did that";
+  EXPECT_EQ(window_->studio().history().previous(), nullptr) << "it was not the user who did that";
   choose(0);
   EXPECT_EQ(shape(), Shape(1, 1));
   decoder()->setText(QStringLiteral("0,4,8"));
@@ -56,8 +56,8 @@ TEST_F(WindowSides, AreChosenInTheBarAndTypedInTheDock) {
   window_->studio().pin(2, 4);  // a key that the decoder has not
   ASSERT_TRUE(settle());
   EXPECT_EQ(window_->studio().state().key, 4);
-  ASSERT_FALSE(window_->studio().cells().empty());
-  EXPECT_EQ(window_->studio().cells().front().key_token, "7");
+  ASSERT_FALSE(window_->studio().scheduler().cells().empty());
+  EXPECT_EQ(window_->studio().scheduler().cells().front().key_token, "7");
   choose(1);
   EXPECT_EQ(shape(), Shape(5, 5));
   EXPECT_EQ(window_->studio().state().key, views::kNone);
@@ -72,7 +72,7 @@ TEST_F(WindowSides, AreChosenInTheBarAndTypedInTheDock) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(shape(), Shape(1, 5));
   EXPECT_EQ(window_->studio().input().ids, (std::vector<std::int64_t>{5, 9, 13, 2, 7}));
-  EXPECT_FALSE(window_->studio().figure_error().has_value());
+  EXPECT_FALSE(window_->studio().scheduler().error().has_value());
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ TEST_F(Window, TypingShowsTheMapAndArrowsChooseTheHead) {
   open("gentle");
   type("one two three");
   ASSERT_TRUE(settle());
-  ASSERT_NE(window_->studio().figure(), nullptr);
-  EXPECT_EQ(window_->studio().columns().front()->trace->length(), 13);
+  ASSERT_NE(window_->studio().scheduler().figure(), nullptr);
+  EXPECT_EQ(window_->studio().checkpoints().shown().front()->trace->length(), 13);
   EXPECT_EQ(title(), "gentle · layer 0, head 0");
   const QImage first = grab();
 
@@ -75,15 +75,15 @@ TEST_F(Window, TwoCheckpointsAreColumnsAndTheirDifferenceAThird) {
   open("steep");
   type("one two three");
   ASSERT_TRUE(settle());
-  ASSERT_EQ(window_->studio().figure()->panels.size(), 2U);
+  ASSERT_EQ(window_->studio().scheduler().figure()->panels.size(), 2U);
   session::ViewState state = window_->studio().state();
   state.difference = true;
   window_->studio().change(state);
   ASSERT_TRUE(settle());
-  EXPECT_EQ(window_->studio().figure()->panels.size(), 3U);
+  EXPECT_EQ(window_->studio().scheduler().figure()->panels.size(), 3U);
   window_->studio().undo();
   ASSERT_TRUE(settle());
-  EXPECT_EQ(window_->studio().figure()->panels.size(), 2U);
+  EXPECT_EQ(window_->studio().scheduler().figure()->panels.size(), 2U);
 }
 
 TEST_F(Window, ABrokenCheckpointIsAMessageAndTheWindowLivesOn) {
@@ -93,7 +93,7 @@ TEST_F(Window, ABrokenCheckpointIsAMessageAndTheWindowLivesOn) {
   open("gentle");
   type("still here");
   ASSERT_TRUE(settle());
-  EXPECT_NE(window_->studio().figure(), nullptr);
+  EXPECT_NE(window_->studio().scheduler().figure(), nullptr);
 }
 
 TEST_F(Window, ABrokenTraceSaysWhatIsWrongWithTheTrace) {
@@ -121,7 +121,7 @@ TEST_F(Window, CancelEndsALongRun) {
   ASSERT_TRUE(wait([&] { return cancel->isVisible(); }));  // after half a second of work
   cancel->click();
   EXPECT_TRUE(settle());
-  EXPECT_FALSE(window_->studio().checkpoints().front().running);
+  EXPECT_FALSE(window_->studio().checkpoints().all().front().running);
   EXPECT_NE(window_->canvas()->content().message.find("Press R"), std::string::npos);
   const int before = EndlessModel::started;
   auto* again = window_->findChild<QPushButton*>(QStringLiteral("help-with-it"));
@@ -156,7 +156,7 @@ TEST_F(Window, ClosingEndsWhatRuns) {
   session::CheckpointEntry entry;
   entry.path = "endless";
   window_->studio().open(entry);
-  ASSERT_TRUE(wait([this] { return !window_->studio().checkpoints().front().opening; }));
+  ASSERT_TRUE(wait([this] { return !window_->studio().checkpoints().all().front().opening; }));
   EndlessModel::started = EndlessModel::ended = 0;
   type("x");
   ASSERT_TRUE(wait([] { return EndlessModel::started == 1; }));
@@ -199,7 +199,7 @@ TEST_F(Window, GenerateAppendsToTheText) {
   ASSERT_TRUE(settle());
   auto* editor = window_->findChild<QPlainTextEdit*>(QStringLiteral("editor"));
   EXPECT_EQ(editor->toPlainText(), QStringLiteral("one++++"));
-  EXPECT_EQ(window_->studio().columns().front()->trace->length(), 7);
+  EXPECT_EQ(window_->studio().checkpoints().shown().front()->trace->length(), 7);
 }
 
 TEST_F(Window, AnImageDroppedOnTheCanvasIsRunAndAClickChoosesAPatch) {
@@ -218,8 +218,8 @@ TEST_F(Window, AnImageDroppedOnTheCanvasIsRunAndAClickChoosesAPatch) {
   state.view = "attention-image";
   window_->studio().change(state);
   ASSERT_TRUE(settle());
-  ASSERT_NE(window_->studio().figure(), nullptr) << window_->canvas()->content().message;
-  EXPECT_TRUE(std::holds_alternative<figure::ImageLayer>(window_->studio().figure()->panels[0].layers[0]));
+  ASSERT_NE(window_->studio().scheduler().figure(), nullptr) << window_->canvas()->content().message;
+  EXPECT_TRUE(std::holds_alternative<figure::ImageLayer>(window_->studio().scheduler().figure()->panels[0].layers[0]));
   figure::Hit hit;
   hit.x = 2.5;
   hit.y = 1.5;

@@ -37,7 +37,7 @@ TEST_F(WindowText, AnEditInTheMiddleKeepsAllOtherBytes) {
   open_text(kEvery);
   ASSERT_TRUE(settle());
   EXPECT_EQ(text(), kEvery);
-  EXPECT_EQ(window_->studio().columns().front()->trace->text(), kEvery);
+  EXPECT_EQ(window_->studio().checkpoints().shown().front()->trace->text(), kEvery);
   go_to(QStringLiteral("middle"));
   press(&editor(), Qt::Key_X, QStringLiteral("x"));
   ASSERT_TRUE(settle());

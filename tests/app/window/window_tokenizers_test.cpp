@@ -17,7 +17,7 @@ class WindowTokenizers : public WindowTest {
     open("pairs");
     type("one two three");
     ASSERT_TRUE(settle());
-    ASSERT_EQ(studio().columns().size(), 2U);
+    ASSERT_EQ(studio().checkpoints().shown().size(), 2U);
   }
   Studio& studio() { return window_->studio(); }
   TokenStrip& strip() { return *window_->findChild<TokenStrip*>(); }
@@ -30,7 +30,7 @@ class WindowTokenizers : public WindowTest {
   }
   // Rows of the crosses on the maps, by their panels; −1: none.
   std::vector<double> marked_rows() {
-    std::vector<double> rows(studio().columns().size(), -1);
+    std::vector<double> rows(studio().checkpoints().shown().size(), -1);
     for (const auto& outline : window_->canvas()->content().outlines) {
       if (outline.panel < rows.size()) {
         rows[outline.panel] = outline.y.low;
@@ -40,7 +40,7 @@ class WindowTokenizers : public WindowTest {
   }
   std::vector<std::string> titles() {
     std::vector<std::string> list;
-    for (const auto& panel : studio().figure()->panels) {
+    for (const auto& panel : studio().scheduler().figure()->panels) {
       list.push_back(panel.title);
     }
     return list;
@@ -77,16 +77,16 @@ TEST_F(WindowTokenizers, WhatIsPointedAtIsItsPartOfTheTextEverywhere) {
 
 TEST_F(WindowTokenizers, APinStaysWhereItIsInTheTextWhicheverColumnIsFirst) {
   open_both();
-  const int letters = studio().columns()[0]->id;
+  const int letters = studio().checkpoints().shown()[0]->id;
   studio().pin(8, 5);
   ASSERT_TRUE(settle());
-  studio().set_shown(letters, false);
+  studio().columns().set_shown(letters, false);
   ASSERT_TRUE(settle());
   EXPECT_EQ(studio().state().query, 4);
   EXPECT_EQ(studio().state().query.text, (views::TokenText{{8, 9}, 0}));
   EXPECT_EQ(studio().state().key, 2);
   EXPECT_EQ(strip().pinned(), 4);
-  studio().set_shown(letters, true);
+  studio().columns().set_shown(letters, true);
   ASSERT_TRUE(settle());
   EXPECT_EQ(studio().state().query, 8);
   EXPECT_EQ(studio().state().key, 5);
@@ -100,7 +100,9 @@ TEST_F(WindowTokenizers, TextInsertedBeforeItMovesAPinAndItsUndo) {
   ASSERT_TRUE(settle());
   editor().moveCursor(QTextCursor::Start);
   editor().insertPlainText(QStringLiteral("so, "));
-  EXPECT_TRUE(wait([this] { return studio().columns().size() == 2 && studio().columns()[0]->trace->length() == 17; }));
+  EXPECT_TRUE(wait([this] {
+    return studio().checkpoints().shown().size() == 2 && studio().checkpoints().shown()[0]->trace->length() == 17;
+  }));
   ASSERT_TRUE(settle());
   EXPECT_EQ(studio().state().query, 12);
   EXPECT_EQ(studio().session().state.query.text, (views::TokenText{{12, 13}, 0}));
@@ -152,18 +154,18 @@ TEST_F(WindowTokenizers, AColumnsOwnHeadIsItsCheckpoints) {
   open("third");
   type("one two three");
   ASSERT_TRUE(settle());
-  const int first = studio().columns()[0]->id;
-  const int second = studio().columns()[1]->id;
+  const int first = studio().checkpoints().shown()[0]->id;
+  const int second = studio().checkpoints().shown()[1]->id;
   studio().set_own_head(1, views::HeadRef{2, 3});
   ASSERT_TRUE(settle());
   EXPECT_EQ(titles()[1], "steep ⚮ layer 2, head 3");
-  studio().set_shown(first, false);
+  studio().columns().set_shown(first, false);
   ASSERT_TRUE(settle());
   EXPECT_EQ(titles(), (std::vector<std::string>{"steep ⚮ layer 2, head 3", "third · layer 0, head 0"}));
-  studio().set_shown(second, false);
+  studio().columns().set_shown(second, false);
   ASSERT_TRUE(settle());
   EXPECT_EQ(titles(), (std::vector<std::string>{"third · layer 0, head 0"}));  // it is not handed on
-  studio().set_shown(second, true);
+  studio().columns().set_shown(second, true);
   ASSERT_TRUE(settle());
   EXPECT_EQ(titles()[0], "steep ⚮ layer 2, head 3");
 }
@@ -197,16 +199,16 @@ TEST_F(WindowTokenizers, TheReferenceTheChosenColumnAndPartnersGoWithTheirColumn
   state.partners = {{1, 0}, {0, 3}, {2, 2}};
   studio().change(state);
   ASSERT_TRUE(settle());
-  studio().set_shown(studio().columns()[0]->id, false);
+  studio().columns().set_shown(studio().checkpoints().shown()[0]->id, false);
   ASSERT_TRUE(settle());
   EXPECT_EQ(studio().state().reference, 0);
-  EXPECT_EQ(studio().columns()[0]->name, "steep");
+  EXPECT_EQ(studio().checkpoints().shown()[0]->name, "steep");
   EXPECT_EQ(studio().state().partners, (std::vector<views::HeadRef>{{0, 3}, {2, 2}}));
   EXPECT_EQ(studio().state().layer, 0);
   EXPECT_EQ(studio().state().head, 3);
   key(Qt::Key_U);  // the chosen one is steep still
-  EXPECT_EQ(studio().columns()[0]->entry.own, (views::HeadRef{0, 3}));
-  EXPECT_FALSE(studio().columns()[1]->entry.own);
+  EXPECT_EQ(studio().checkpoints().shown()[0]->entry.own, (views::HeadRef{0, 3}));
+  EXPECT_FALSE(studio().checkpoints().shown()[1]->entry.own);
 }
 
 // The figure of a session that was written when heads were said by place.

@@ -47,8 +47,9 @@ class KeystrokeRig {
     window_->resize(1280, 800);
     window_->show();
     QObject::connect(window_->canvas(), &viewport::Canvas::frame_drawn, &receiver_, [this] {
-      const auto columns = window_->studio().columns();  // none while they run
-      if (awaited_ && !columns.empty() && columns.front()->trace != trace_ && window_->studio().figure() != before_) {
+      const auto columns = window_->studio().checkpoints().shown();  // none while they run
+      if (awaited_ && !columns.empty() && columns.front()->trace != trace_ &&
+          window_->studio().scheduler().figure() != before_) {
         const viewport::Canvas& canvas = *window_->canvas();
         canvas.vulkanInstance()->deviceFunctions(canvas.device())->vkDeviceWaitIdle(canvas.device());
         shown_ms_ = static_cast<double>(timer_.nsecsElapsed()) / 1e6;
@@ -61,7 +62,7 @@ class KeystrokeRig {
 
   // False: the samples are too short.
   bool set_tokens(std::size_t wanted) {
-    const auto model = window_->studio().columns().front()->model;
+    const auto model = window_->studio().checkpoints().shown().front()->model;
     const auto sample = read_file(assets() / "samples/held-out.txt", 1 << 20);
     if (!sample) {
       return false;
@@ -86,7 +87,9 @@ class KeystrokeRig {
     settle();
     return tokens() == wanted;
   }
-  std::size_t tokens() const { return static_cast<std::size_t>(window_->studio().columns().front()->trace->length()); }
+  std::size_t tokens() const {
+    return static_cast<std::size_t>(window_->studio().checkpoints().shown().front()->trace->length());
+  }
 
   // Milliseconds from the key to the frame that shows its map, drawn to the end; the letters go `behind` characters
   // from the text's end, and are taken away again.
@@ -99,8 +102,8 @@ class KeystrokeRig {
     std::vector<double> times;
     for (int n = 0; n < kKeystrokes; ++n) {
       const bool back = n % 2 == 1;
-      before_ = window_->studio().figure();
-      trace_ = window_->studio().columns().front()->trace;
+      before_ = window_->studio().scheduler().figure();
+      trace_ = window_->studio().checkpoints().shown().front()->trace;
       awaited_ = true;
       timer_.start();
       QKeyEvent down(QEvent::KeyPress, back ? Qt::Key_Backspace : Qt::Key_A, {},
@@ -110,7 +113,7 @@ class KeystrokeRig {
         QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents);
       }
       times.push_back(awaited_ ? kPatienceMs : shown_ms_);
-      run_ms_ = window_->studio().columns().front()->trace->time_ms();
+      run_ms_ = window_->studio().checkpoints().shown().front()->trace->time_ms();
       settle();
     }
     times.erase(times.begin(), times.begin() + 2);  // the pause before the first is what is not known yet

@@ -1,0 +1,214 @@
+#include "app/workbench/window/message_bar.h"
+
+#include <QLabel>
+#include <QMessageBox>
+#include <QProgressBar>
+#include <QPushButton>
+#include <algorithm>
+#include <array>
+
+#include "app/workbench/studio/studio.h"
+#include "app/workbench/window/job_list.h"
+#include "core/base/shown.h"
+#include "models/api/threads.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr int kMessageMs = 8000;
+constexpr int kMaxMessages = 500;
+constexpr std::size_t kMaxCharacters = 2000;  // of a message
+constexpr double kShowWorkAfterMs = 500;
+constexpr int kWorkIntervalMs = 200;
+constexpr int kProgressPx = 110;
+constexpr int kWorkLetters = 34;  // of what is done; the rest is on the canvas
+
+}  // namespace
+
+MessageBar::MessageBar(Studio& studio, const std::string& device, QWidget* parent)
+    : QStatusBar(parent), studio_(studio) {
+  setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);  // a long message does not widen the window
+  add_widgets(device);
+  connect_studio();
+  work_timer_.setInterval(kWorkIntervalMs);
+  connect(&work_timer_, &QTimer::timeout, this, &MessageBar::show_work);
+  show_work();
+}
+
+void MessageBar::add_widgets(const std::string& device) {
+  action_ = new QPushButton(this);
+  action_->setObjectName(QStringLiteral("help-with-it"));
+  action_->hide();
+  const models::Products products = models::products();
+  auto* where = new QLabel(this);
+  where->setText(QString::fromStdString((device == "cpu" ? "CPU" : device) + " · " + models::runtime().blas + " " +
+                                        products.kernels + (products.warning.empty() ? "" : " ⚠")));
+  where->setToolTip(products.warning.empty() ? QStringLiteral("Where models run, and the kernels of matrix products")
+                                             : QString::fromStdString(products.warning));
+  latency_ = new QLabel(this);
+  latency_->setToolTip(QStringLiteral("From the change of the input to its figure; the forward passes of it"));
+  memory_ = new QLabel(this);
+  memory_->setToolTip(QStringLiteral("Kept for the views: queries, keys and recent fields"));
+  auto* jobs = new JobButton(studio_, this);
+  work_ = new QLabel(this);
+  progress_ = new QProgressBar(this);
+  progress_->setFixedWidth(kProgressPx);
+  progress_->setTextVisible(false);
+  progress_->setAccessibleName(QStringLiteral("Progress"));
+  cancel_ = new QPushButton(QStringLiteral("Cancel"), this);
+  cancel_->setObjectName(QStringLiteral("cancel"));
+  connect(cancel_, &QPushButton::clicked, this, [this] {
+    studio_.cancel();
+    show_cancelled();
+  });
+  // What is there only now and then keeps its room, at the edge: nothing moves under a hand that is on its way.
+  const std::array<QWidget*, 8> in_order{action_, where, latency_, memory_, jobs, work_, progress_, cancel_};
+  for (QWidget* widget : in_order) {
+    widget->setContentsMargins(6, 0, 6, 0);
+    addPermanentWidget(widget);
+  }
+  for (QWidget* widget : {static_cast<QWidget*>(progress_), static_cast<QWidget*>(cancel_)}) {
+    QSizePolicy policy = widget->sizePolicy();
+    policy.setRetainSizeWhenHidden(true);
+    widget->setSizePolicy(policy);
+  }
+}
+
+void MessageBar::connect_studio() {
+  connect(&studio_, &Studio::noticed, this, [this](const QString& message) { show_message(message); });
+  connect(&studio_, &Studio::input_changed, this, &MessageBar::drop_message);
+  connect(&studio_, &Studio::too_large, this, &MessageBar::show_too_large);
+  connect(&studio_, &Studio::checkpoints_changed, this, [this] {
+    if (!failure_.isEmpty() && !is_held(failure_)) {
+      failure_.clear();
+      clearMessage();
+      action_->hide();
+    }
+  });
+  for (const auto signal :
+       {&Studio::work_changed, &Studio::runs_changed, &Studio::checkpoints_changed, &Studio::figure_changed}) {
+    connect(&studio_, signal, this, &MessageBar::show_work);
+  }
+}
+
+// ---- messages
+
+void MessageBar::show_message(const QString& message, bool failure) {
+  failure_.clear();
+  action_->hide();
+  // What a file says stands in messages too.
+  last_message_ = QString::fromStdString(
+      shown(QString(message).replace(QLatin1Char('\n'), QLatin1Char(' ')).toStdString(), kMaxCharacters));
+  messages_ << (failure ? QStringLiteral("⚠ ") + last_message_ : last_message_);
+  if (messages_.size() > kMaxMessages) {
+    messages_.removeFirst();
+  }
+  showMessage(messages_.back(), failure ? 0 : kMessageMs);
+}
+
+void MessageBar::show_error(const Error& error) {
+  show_message(QString::fromStdString(error.describe()), true);
+}
+
+void MessageBar::show_checkpoint_failure(const QString& message) {
+  show_message(message, true);
+  failure_ = is_held(message) ? message : QString();
+}
+
+// Whether a checkpoint that is shown still fails with this message.
+bool MessageBar::is_held(const QString& failure) const {
+  const auto& all = studio_.checkpoints().all();
+  return std::any_of(all.begin(), all.end(), [&](const Checkpoint& each) {
+    return each.entry.shown && each.error && QString::fromStdString(each.error->describe()) == failure;
+  });
+}
+
+void MessageBar::show_cancelled() {
+  show_message(QStringLiteral("cancelled"));
+  show_action(QStringLiteral("Run again"), [this] { studio_.columns().run_cancelled(); });
+}
+
+void MessageBar::show_written(const Result<std::vector<std::filesystem::path>>& files) {
+  if (!files) {
+    show_message(QString::fromStdString(files.error().describe()), files.error().code != ErrorCode::kCancelled);
+  } else if (files->size() == 1) {
+    show_message(QStringLiteral("written: %1").arg(QString::fromStdString(files->front().string())));
+  } else {
+    show_message(QStringLiteral("written: %1 files in %2")
+                     .arg(files->size())
+                     .arg(QString::fromStdString(files->front().parent_path().string())));
+  }
+}
+
+void MessageBar::show_action(const QString& words, std::function<void()> run) {
+  action_->setText(words);
+  action_->disconnect(this);
+  connect(action_, &QPushButton::clicked, this, [this, run = std::move(run)] {
+    action_->hide();
+    run();
+  });
+  action_->show();
+}
+
+// What was said is about the input before.
+void MessageBar::drop_message() {
+  clearMessage();
+  action_->hide();
+  if (auto* box = window()->findChild<QMessageBox*>(QStringLiteral("too-large"))) {
+    box->close();
+  }
+}
+
+// One box, however often one types on.
+void MessageBar::show_too_large(const QString& message) {
+  auto* box = window()->findChild<QMessageBox*>(QStringLiteral("too-large"));
+  if (box == nullptr) {
+    box = new QMessageBox(QMessageBox::Warning, QStringLiteral("Locus"), message, QMessageBox::Ok, window());
+    box->setObjectName(QStringLiteral("too-large"));
+    box->setTextFormat(Qt::PlainText);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->setModal(false);
+    const QPushButton* limit = box->addButton(QStringLiteral("&Memory limit…"), QMessageBox::ActionRole);
+    connect(limit, &QPushButton::clicked, this, &MessageBar::memory_limit_requested);
+  }
+  box->setText(message);
+  box->show();
+}
+
+// ---- work
+
+void MessageBar::show_work() {
+  const Worker::State state = studio_.worker().state();
+  const bool shown = state.busy && state.elapsed_ms > kShowWorkAfterMs && !state.what.empty();
+  work_->setVisible(shown);
+  progress_->setVisible(shown);
+  cancel_->setVisible(shown || studio_.question());
+  if (shown) {
+    const QString what = QString::fromStdString(state.what);
+    const QString all = state.progress.what.empty()
+                            ? what
+                            : QStringLiteral("%1: %2").arg(what, QString::fromStdString(state.progress.what));
+    const int room = kWorkLetters * fontMetrics().averageCharWidth();
+    work_->setText(fontMetrics().elidedText(all, Qt::ElideMiddle, room));
+    work_->setToolTip(all);
+    progress_->setRange(0, state.progress.fraction < 0 ? 0 : 1000);
+    progress_->setValue(static_cast<int>(state.progress.fraction * 1000));
+  }
+  // The clock runs only while there is work, so that an idle window costs nothing.
+  if (state.busy != work_timer_.isActive()) {
+    state.busy ? work_timer_.start() : work_timer_.stop();
+  }
+  const auto columns = studio_.checkpoints().shown();
+  double forward_ms = 0;
+  for (const Checkpoint* column : columns) {
+    forward_ms += column->trace->time_ms();
+  }
+  latency_->setText(columns.empty() ? QString()
+                                    : QStringLiteral("figure %1 ms, run %2 ms")
+                                          .arg(studio_.last_latency_ms(), 0, 'f', 0)
+                                          .arg(forward_ms, 0, 'f', 0));
+  memory_->setText(QStringLiteral("%1 MB kept").arg(studio_.memory_mb()));
+}
+
+}  // namespace locus::workbench

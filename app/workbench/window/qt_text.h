@@ -1,0 +1,13 @@
+// The project's UTF-8 strings as Qt's.
+#pragma once
+
+#include <QString>
+#include <string>
+
+namespace locus::workbench {
+
+inline QString qt(const std::string& text) {
+  return QString::fromStdString(text);
+}
+
+}  // namespace locus::workbench

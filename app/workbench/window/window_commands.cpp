@@ -1,0 +1,238 @@
+#include "app/workbench/window/window_commands.h"
+
+#include <QActionGroup>
+#include <QDockWidget>
+#include <QMainWindow>
+#include <QMenu>
+#include <array>
+
+#include "app/figures/assets.h"
+#include "app/viewport/canvas.h"
+#include "app/workbench/canvas/canvas_link.h"
+#include "app/workbench/export/export.h"
+#include "app/workbench/input/find_field.h"
+#include "app/workbench/input/input_dock.h"
+#include "app/workbench/studio/studio.h"
+#include "app/workbench/window/command_registry.h"
+#include "app/workbench/window/file_opener.h"
+#include "app/workbench/window/help.h"
+#include "app/workbench/window/layout_controller.h"
+#include "app/workbench/window/message_bar.h"
+#include "app/workbench/window/preferences.h"
+#include "app/workbench/window/qt_text.h"
+#include "app/workbench/window/session_controller.h"
+#include "app/workbench/window/window_actions.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr double kScaleStep = 1.1;
+
+const QString kFile = QStringLiteral("&File");
+const QString kView = QStringLiteral("&View");
+const QString kGo = QStringLiteral("&Go");
+const QString kHelp = QStringLiteral("&Help");
+
+QKeySequence control(Qt::Key key) {
+  return QKeySequence(Qt::CTRL | key);
+}
+
+QKeySequence control_shift(Qt::Key key) {
+  return QKeySequence(Qt::CTRL | Qt::SHIFT | key);
+}
+
+void add_file_commands(const WindowParts& p) {
+  CommandRegistry& commands = *p.commands;
+  commands.add(
+      {kFile, QStringLiteral("&Open checkpoint folder…"), control(Qt::Key_O), [p] { p.files->ask_folders(); }});
+  commands.add({kFile, QStringLiteral("Open &file…"), control_shift(Qt::Key_O), [p] { p.files->ask_files(); }});
+  commands.add({kFile,
+                QStringLiteral("Open from the &hub's cache…"),
+                {},
+                [p] { p.files->ask_hub(); },
+                QStringLiteral("open-hub")});
+  const auto fill_recent = [p](QMenu& menu) { p.files->fill_recent(menu); };
+  QMenu* recent = commands.menu(kFile + QStringLiteral("/Open &recent"), fill_recent);
+  fill_recent(*recent);
+  QObject::connect(p.files, &FileOpener::recent_changed, recent, [fill_recent, recent] { fill_recent(*recent); });
+  commands.add_separator(kFile);
+  commands.add({kFile, QStringLiteral("&New session"), control(Qt::Key_N), [p] { p.sessions->open_new(); }});
+  commands.add({kFile, QStringLiteral("Open se&ssion…"), {}, [p] { p.files->ask_session(); }});
+  commands.add({kFile, QStringLiteral("&Save session"), control(Qt::Key_S), [p] { p.sessions->save(); }});
+  commands.add({kFile, QStringLiteral("Save session &as…"), control_shift(Qt::Key_S), [p] { p.sessions->save_as(); }});
+  commands.menu(kFile + QStringLiteral("/Earlier s&tates"), [p](QMenu& menu) { p.sessions->fill_states(menu); });
+  commands.add({kFile, QStringLiteral("&Find missing checkpoints…"), {}, [p] { p.sessions->find_missing(); }});
+  if (!figures::bundled_session().empty()) {
+    commands.add({kFile, QStringLiteral("Open the &bundled session"), {}, [p] {
+                    p.sessions->open(figures::bundled_session());
+                  }});
+  }
+  commands.add_separator(kFile);
+  const auto written = [p](const auto& files) { p.messages->show_written(files); };
+  commands.add({kFile, QStringLiteral("&Export figure…"), control(Qt::Key_E),
+                [p, written] { export_figure(p.window, *p.studio, *p.settings, written); },
+                QStringLiteral("export-figure")});
+  commands.add({kFile, QStringLiteral("Export &data…"), control_shift(Qt::Key_E),
+                [p, written] { export_data(p.window, *p.studio, written); }, QStringLiteral("export-data")});
+  commands.add({kFile,
+                QStringLiteral("Export all fi&gures of the session…"),
+                {},
+                [p] { export_session(p); },
+                QStringLiteral("export-all")});
+  commands.add({kFile, QStringLiteral("&Copy figure"), control_shift(Qt::Key_C),
+                [p] { copy_figure(*p.studio, *p.settings, copied(p, QStringLiteral("the figure"))); },
+                QStringLiteral("copy-figure")});
+  commands.add({kFile,
+                QStringLiteral("Copy as command &line"),
+                {},
+                [p] { copy_command(*p.studio, copied(p, QStringLiteral("the command line"))); },
+                QStringLiteral("copy-command")});
+  commands.add({kFile,
+                QStringLiteral("Copy La&TeX"),
+                {},
+                [p] { copy_latex(*p.studio, *p.settings, copied(p, QStringLiteral("the figure's LaTeX"))); },
+                QStringLiteral("copy-latex")});
+  commands.add_separator(kFile);
+  commands.add({kFile, QStringLiteral("&Preferences…"), control(Qt::Key_Comma), [p] { choose_preferences(p); }});
+  commands.add({kFile, QStringLiteral("&Messages of this session…"), {}, [p] {
+                  show_messages(p.window, p.messages->messages());
+                }});
+  commands.add_separator(kFile);
+  commands.add({kFile, QStringLiteral("&Quit"), control(Qt::Key_Q), [p] { p.window->close(); }});
+}
+
+// The views of one kind have a menu of their own.
+void add_views(const WindowParts& p) {
+  auto* group = new QActionGroup(p.window);
+  for (const views::View* view : views::views()) {
+    const QString kind = kView + QLatin1Char('/') + qt(views::title_of(view->info().group));
+    p.commands->menu(kind)->setToolTipsVisible(true);
+    const auto show = [p, view] {
+      session::ViewState state = p.studio->state();
+      state.view = view->info().name;
+      state.camera.reset();
+      p.studio->change(state);
+    };
+    const auto available = [p, view] {
+      const auto columns = p.studio->view_input().columns;
+      return columns.empty() ? Status() : view->available(columns.front());
+    };
+    const auto shown = [p, view] { return view == &p.studio->view(); };
+    group->addAction(
+        p.commands->add({kind, qt(view->info().title), {}, show, {}, available, shown, qt(view->info().shows)}));
+  }
+}
+
+void add_panels(const WindowParts& p) {
+  constexpr std::array<Qt::Key, 4> kKeys = {Qt::Key_1, Qt::Key_2, Qt::Key_3, Qt::Key_4};
+  for (int n = 0; n < static_cast<int>(p.layout->panels().size()); ++n) {
+    p.commands->add(kView, p.layout->panels()[n]->toggleViewAction(), control(kKeys[static_cast<std::size_t>(n)]));
+  }
+  const QString layouts = kView + QStringLiteral("/La&yout");
+  const QList<QString> presets = LayoutController::presets();
+  for (int n = 0; n < static_cast<int>(presets.size()); ++n) {
+    p.commands->add({layouts, presets[n], {}, [p, n] { p.layout->set_preset(n); }, QStringLiteral("layout-%1").arg(n)});
+  }
+  p.commands->add_separator(layouts);
+  p.commands->add(
+      {layouts, QStringLiteral("&Reset layout"), {}, [p] { p.layout->reset(); }, QStringLiteral("reset-layout")});
+}
+
+void add_view_commands(const WindowParts& p) {
+  CommandRegistry& commands = *p.commands;
+  add_views(p);
+  commands.add_separator(kView);
+  const auto possible = [p](const Step* (History::*step)() const) {
+    return [p, step] { return (p.studio->history().*step)() ? Status() : Status(usage("there is no such step")); };
+  };
+  commands.add({kView,
+                QStringLiteral("&Undo view change"),
+                control(Qt::Key_Z),
+                [p] { p.studio->undo(); },
+                {},
+                possible(&History::previous)});
+  commands.add({kView,
+                QStringLiteral("&Redo view change"),
+                control_shift(Qt::Key_Z),
+                [p] { p.studio->redo(); },
+                {},
+                possible(&History::next)});
+  if (p.link != nullptr) {
+    commands.add({kView, QStringLiteral("&Fit\tF"), {}, [p] { p.link->fit(); }});
+    commands.add(
+        {kView, QStringLiteral("&Actual size: one cell a pixel\tCtrl+0"), {}, [p] { p.canvas->zoom_to_cells(); }});
+    commands.add({kView, QStringLiteral("Reset the view\tR"), {}, [p] { p.link->reset(); }});
+  }
+  commands.add_separator(kView);
+  add_panels(p);
+  commands.add({kView, QStringLiteral("F&ull screen"), QKeySequence(Qt::Key_F11),
+                [p] { p.window->isFullScreen() ? p.window->showNormal() : p.window->showFullScreen(); }});
+  commands.add({kView, QStringLiteral("&Hide everything but the figure"), control(Qt::Key_B),
+                [p] { p.layout->hide_all(!p.layout->hides_all()); }});
+  commands.add({kView,
+                QStringLiteral("&Captions of views"),
+                {},
+                [p] { p.layout->set_captions(!p.layout->has_captions()); },
+                QStringLiteral("captions"),
+                {},
+                [p] { return p.layout->has_captions(); }});
+  commands.add({kView,
+                QStringLiteral("&Dark theme"),
+                {},
+                [p] { p.layout->set_dark(!p.layout->dark()); },
+                {},
+                {},
+                [p] { return p.layout->dark(); }});
+  commands.add({kView, QStringLiteral("&Larger text"), control(Qt::Key_Plus),
+                [p] { p.layout->set_scale(p.layout->scale() * kScaleStep); }, QStringLiteral("larger-text")});
+  commands.add({kView, QStringLiteral("&Smaller text"), control(Qt::Key_Minus),
+                [p] { p.layout->set_scale(p.layout->scale() / kScaleStep); }, QStringLiteral("smaller-text")});
+}
+
+void add_go_commands(const WindowParts& p) {
+  CommandRegistry& commands = *p.commands;
+  if (p.link != nullptr) {
+    commands.add({kGo, QStringLiteral("Next layer\t↓"), {}, [p] { p.link->move_layer(1); }});
+    commands.add({kGo, QStringLiteral("Previous layer\t↑"), {}, [p] { p.link->move_layer(-1); }});
+    commands.add({kGo, QStringLiteral("Next head\t→"), {}, [p] { p.link->move_head(1); }});
+    commands.add({kGo, QStringLiteral("Previous head\t←"), {}, [p] { p.link->move_head(-1); }});
+    commands.add_separator(kGo);
+  }
+  commands.add({kGo, QStringLiteral("&Find in the text, or go to a token…"), control(Qt::Key_F), [p] {
+                  p.input->show();
+                  p.input->find().setFocus();
+                  p.input->find().selectAll();
+                }});
+  commands.menu(kGo + QStringLiteral("/&Figures of this session"), [p](QMenu& menu) { fill_figures(p, menu); });
+  commands.add({kGo, QStringLiteral("&Keep this view in the session…"), control(Qt::Key_D), [p] { keep_view(p); },
+                QStringLiteral("keep-view")});
+  commands.add({kGo, QStringLiteral("&Any command…"), control(Qt::Key_K), [p] { show_palette(p); }});
+}
+
+void add_help_commands(const WindowParts& p) {
+  const auto add = [&p](const QString& text, const QKeySequence& key, std::function<void()> run,
+                        const char* name = "") {
+    p.commands->add({kHelp, text, key, std::move(run), QString::fromLatin1(name)});
+  };
+  add(QStringLiteral("&What this view shows"), QKeySequence(Qt::Key_F1), [p] { show_view_help(p.window, *p.studio); });
+  add(
+      QStringLiteral("&Getting started"), {}, [p] { show_welcome(p); }, "getting-started");
+  add(QStringLiteral("&Manual"), {}, [p] { show_manual(p.window); });
+  add(QStringLiteral("&Keys\t?"), {}, [p] { show_keys(p.window); });
+  add(QStringLiteral("&Position encodings"), {}, [p] { show_encodings(p.window); });
+  add(QStringLiteral("Attention is &not explanation"), {}, [p] { show_caution(p.window); });
+  add(QStringLiteral("&About Locus"), {}, [p] { show_about(p.window); });
+}
+
+}  // namespace
+
+void add_window_commands(const WindowParts& parts) {
+  add_file_commands(parts);
+  add_view_commands(parts);
+  add_go_commands(parts);
+  add_help_commands(parts);
+  QObject::connect(parts.studio, &Studio::state_changed, parts.commands, &CommandRegistry::refresh_keys);
+}
+
+}  // namespace locus::workbench
