@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kSmallest = 1e-2;
 
-Description described(const char* name, const char* title, const char* equation, const char* look_for) {
+Description described_kerple(const char* name, const char* title, const char* equation, const char* look_for) {
   return {
       .name = name,
       .title = title,
@@ -32,15 +32,15 @@ Result<KerpleOptions> KerpleOptions::from(const Settings& settings) {
 
 const Description& Kerple::about_log() {
   static const Description description =
-      described("kerple-log", "Kerple, logarithmic", "q_i·k_j/√D − p·ln(1 + a·(i − j))",
-                "A bias that falls fast near the diagonal and then flattens: far keys stay within reach.");
+      described_kerple("kerple-log", "Kerple, logarithmic", "q_i·k_j/√D − p·ln(1 + a·(i − j))",
+                       "A bias that falls fast near the diagonal and then flattens: far keys stay within reach.");
   return description;
 }
 
 const Description& Kerple::about_power() {
   static const Description description =
-      described("kerple-power", "Kerple, power", "q_i·k_j/√D − a·(i − j)^p",
-                "A bias like ALiBi's where p is near 1, a sharp or a soft window elsewhere.");
+      described_kerple("kerple-power", "Kerple, power", "q_i·k_j/√D − a·(i − j)^p",
+                       "A bias like ALiBi's where p is near 1, a sharp or a soft window elsewhere.");
   return description;
 }
 

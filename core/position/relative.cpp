@@ -9,7 +9,7 @@ namespace locus::position {
 
 namespace {
 
-Description described(const char* name, const char* title, const char* paper, const char* look_for) {
+Description described_relative(const char* name, const char* title, const char* paper, const char* look_for) {
   return {
       .name = name,
       .title = title,
@@ -49,16 +49,16 @@ Result<RelativeOptions> RelativeOptions::from(const Settings& settings) {
 
 const Description& Relative::about() {
   static const Description description =
-      described("relative", "Relative positions (Shaw, key side)", "Shaw et al. 2018, arXiv:1803.02155",
-                "Diagonals of one colour a query; beyond the trained distances the bias vanishes.");
+      described_relative("relative", "Relative positions (Shaw, key side)", "Shaw et al. 2018, arXiv:1803.02155",
+                         "Diagonals of one colour a query; beyond the trained distances the bias vanishes.");
   return description;
 }
 
 const Description& Relative::about_capped() {
-  static const Description description =
-      described("relative-capped", "Relative positions, capped",
-                "Shaw et al. 2018, arXiv:1803.02155; Golovneva et al. 2024, arXiv:2405.18719, §5.5",
-                "Diagonals of one colour a query; everything beyond the trained distances counts as far away.");
+  static const Description description = described_relative(
+      "relative-capped", "Relative positions, capped",
+      "Shaw et al. 2018, arXiv:1803.02155; Golovneva et al. 2024, arXiv:2405.18719, §5.5",
+      "Diagonals of one colour a query; everything beyond the trained distances counts as far away.");
   return description;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kIndexLimit = std::size_t{128} << 20;
+constexpr std::size_t kIndexFileLimit = std::size_t{128} << 20;
 
 // What readers ask for by name, but for weights.
 constexpr std::array<std::string_view, 19> kNames{"config.json",
@@ -52,7 +52,7 @@ bool may_be_weights(const fs::path& file) {
 }
 
 void add_shards(const fs::path& index, std::vector<fs::path>& files) {
-  const auto text = read_file(index, kIndexLimit);
+  const auto text = read_file(index, kIndexFileLimit);
   const auto parsed = text.ok() ? parse_shard_index(*text, index) : Result<ShardIndex>(text.error());
   if (!parsed.ok()) {
     return;  // opening it says why

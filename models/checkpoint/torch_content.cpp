@@ -22,7 +22,7 @@ constexpr int kDepthLimit = 64;
 constexpr std::size_t kStepLimit = 2'000'000;  // a value may be shared, so a walk can be longer than the pickle
 constexpr std::size_t kTensorNameLimit = 4096;
 constexpr std::size_t kNameBytesLimit = 64U << 20U;
-constexpr std::size_t kJsonLimit = 1U << 20U;
+constexpr std::size_t kContentLimit = 1U << 20U;
 constexpr std::array<std::string_view, 3> kWrappers{"model", "state_dict", "model_state_dict"};
 
 // Walks the tensors below a value.
@@ -80,7 +80,7 @@ class Json {
   explicit Json(const Pickle& pickle) : pickle_(pickle) {}
 
   // Whether there is too much to write; what was written so far is then of no use.
-  bool full() const { return text.size() + unwritten_ > kJsonLimit || steps_ > kStepLimit; }
+  bool full() const { return text.size() + unwritten_ > kContentLimit || steps_ > kStepLimit; }
 
   void write(PickleId id, int depth = 0) {
     const PickleValue& value = pickle_.at(id);
@@ -98,11 +98,11 @@ class Json {
       case Kind::kNumber:
         return write_number(value.number);
       case Kind::kText:
-        if (value.text.size() > kJsonLimit) {
+        if (value.text.size() > kContentLimit) {
           unwritten_ += value.text.size();
           return;
         }
-        text += json_quote(is_utf8(value.text) ? std::string(value.text) : shown(value.text, kJsonLimit));
+        text += json_quote(is_utf8(value.text) ? std::string(value.text) : shown(value.text, kContentLimit));
         return;
       case Kind::kList:
       case Kind::kTuple:
