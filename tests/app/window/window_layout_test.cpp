@@ -2,6 +2,7 @@
 // inspector.
 #include "tests/support/window.h"
 
+#include <QAbstractButton>
 #include <QAction>
 #include <QDockWidget>
 #include <QHeaderView>

@@ -1,6 +1,7 @@
 // Two tokenizers side by side: each column shows its own tokens, and what is chosen is a part of the text.
 #include "tests/support/window.h"
 
+#include <QLineEdit>
 #include <QPainter>
 
 #include "app/workbench/input/token_strip.h"
