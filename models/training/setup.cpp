@@ -137,7 +137,8 @@ void choose_encoding(const TrainOptions& options, const transformer::Spec* base,
   }
   const transformer::ImageStem image = task.image();
   if (image.patch > 0 && known != nullptr && known->grid_options != nullptr) {
-    for (const auto& [name, value] : known->grid_options(image.rows, image.columns).values()) {
+    const Settings grid = known->grid_options(image.rows, image.columns);
+    for (const auto& [name, value] : grid.values()) {
       fallback(name, value);
     }
   }

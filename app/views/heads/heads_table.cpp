@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "app/views/plots/series.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"
 #include "models/api/pairs.h"

@@ -1,5 +1,6 @@
 #include "app/workbench/docks/inspector_dock.h"
 
+#include <QEvent>
 #include <QGroupBox>
 #include <QHeaderView>
 #include <QLabel>
