@@ -1,10 +1,4 @@
-// view_golden VIEW NAME WIDTHxHEIGHT light|dark MODELS [key=value]… [--update]: draws a view with Vulkan and compares
-// it with tests/app/golden/NAME.png; the validation layer must be silent.
-//
-// MODELS: bundled checkpoints, comma-separated ("text-rope"), "text-rope@300" with another RoPE base, "layout:NAME", a
-// checkpoint of tests/support/layouts.h with random weights of a fixed seed, or "contextual", a made-up model with
-// gates and positions. Keys: layer, head (or mean), query, key, quantity, text (a file of assets/samples), picture
-// (WxH: one is drawn), edit (a short form, of every column); every other key is an option of the view.
+// view_golden [NAME]… [--update]: views against their stored pictures (golden_run.h, tests/app/golden/pictures.txt).
 #include <QGuiApplication>
 #include <QTemporaryDir>
 #include <cstdio>
@@ -16,7 +10,7 @@
 #include "app/views/view.h"
 #include "core/base/atomic_file.h"
 #include "tests/support/fake_model.h"
-#include "tests/support/golden_image.h"
+#include "tests/support/golden_run.h"
 #include "tests/support/keep_driver.h"
 #include "tests/support/layouts.h"
 #include "tests/support/paths.h"
@@ -121,49 +115,40 @@ Result<figure::Figure> figure_of(const std::string& name, const std::string& mod
   return view->figure(shown);
 }
 
-int fail(const std::string& message) {
-  std::fprintf(stderr, "%s\n", message.c_str());
-  return 1;
+// NAME VIEW WIDTHxHEIGHT light|dark MODELS [key=value]…
+Result<golden::Picture> picture_of(const std::vector<std::string>& words) {
+  golden::Picture picture;
+  if (words.size() < 5 || std::sscanf(words[2].c_str(), "%ux%u", &picture.width, &picture.height) != 2) {
+    return usage("pictures.txt: expected NAME VIEW WIDTHxHEIGHT light|dark MODELS [key=value]…");
+  }
+  std::map<std::string, std::string> keys;
+  for (std::size_t n = 5; n < words.size(); ++n) {
+    const std::size_t sign = words[n].find('=');
+    keys[words[n].substr(0, sign)] = words[n].substr(sign + 1);
+  }
+  picture.name = words[0];
+  picture.dark = words[3] == "dark";
+  picture.draw = [=] { return figure_of(words[1], words[4], keys, picture.width, picture.height); };
+  return picture;
 }
 
 int run(int argc, char** argv) {
-  unsigned width = 0;
-  unsigned height = 0;
-  if (argc < 6 || std::sscanf(argv[3], "%ux%u", &width, &height) != 2) {
-    return fail("usage: view_golden VIEW NAME WIDTHxHEIGHT light|dark MODELS [key=value]… [--update]");
-  }
-  bool update = false;
-  std::map<std::string, std::string> keys;
-  for (int n = 6; n < argc; ++n) {
-    const std::string word = argv[n];
-    const std::size_t sign = word.find('=');
-    update = update || word == "--update";
-    if (sign != std::string::npos) {
-      keys[word.substr(0, sign)] = word.substr(sign + 1);
-    }
-  }
   models::set_threads(1);
-  const auto figure = figure_of(argv[1], argv[5], keys, width, height);
-  if (!figure) {
-    return fail(figure.error().describe());
+  std::vector<golden::Picture> pictures;
+  for (const auto& words : golden::pictures("app")) {
+    const auto picture = picture_of(words);
+    if (!picture) {
+      std::fprintf(stderr, "%s\n", picture.error().describe().c_str());
+      return 1;
+    }
+#if !LOCUS_IMAGES
+    if (std::any_of(words.begin(), words.end(), [](const auto& word) { return word.starts_with("picture="); })) {
+      continue;
+    }
+#endif
+    pictures.push_back(*picture);
   }
-  const text::Typeface typeface;
-  vulkan::OffscreenOptions options;
-  options.validation = true;
-  const auto offscreen = vulkan::Offscreen::create(options, typeface);
-  if (!offscreen) {
-    return fail(offscreen.error().describe());
-  }
-  const auto style = std::string(argv[4]) == "dark" ? figure::Style::dark(12, 1) : figure::Style::light(12, 1);
-  const auto image = vulkan::render(**offscreen, *figure, width, height, style, typeface);
-  if (!image) {
-    return fail(image.error().describe());
-  }
-  if (!(*offscreen)->messages().empty()) {
-    return fail((*offscreen)->messages().front());
-  }
-  const Status status = golden::check_image(*image, "app", argv[2], update);
-  return status ? 0 : fail(status.error().describe());
+  return golden::run("app", pictures, {argv + 1, argv + argc});
 }
 
 }  // namespace
