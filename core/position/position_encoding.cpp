@@ -27,6 +27,8 @@ at::Tensor PositionEncoding::training_loss(std::uint64_t /*seed*/) const {
   return {};
 }
 
+void PositionEncoding::drop_unseen(const Positions& /*positions*/) {}
+
 at::Tensor PositionEncoding::embed(const State& /*state*/) const {
   return {};
 }

@@ -142,6 +142,9 @@ class PositionEncoding {
   // What every training step adds to the task's loss to shape the encoding itself (SeqPE: α·L_δ + β·L_OOD), a
   // differentiable scalar; undefined for all others. Deterministic in `seed`.
   virtual at::Tensor training_loss(std::uint64_t seed) const;
+  // Takes out of the trained parameters what no soft-max over `positions` sees, so that logits stay small enough for
+  // float32. Attention weights stay as they are.
+  virtual void drop_unseen(const Positions& positions);
   // (T, C) to add to the token embeddings, or undefined.
   virtual at::Tensor embed(const State& state) const;
 

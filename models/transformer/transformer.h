@@ -132,6 +132,14 @@ class Transformer {
   const position::PositionEncoding& encoding() const { return *encodings_.front().encoding; }
   // The encodings of the spec in their order, then none for the layers without.
   const std::vector<LayerEncoding>& encodings() const { return encodings_; }
+  // Every encoding's (position_encoding.h).
+  void drop_unseen(const position::Positions& positions) {
+    for (const LayerEncoding& each : encodings_) {
+      if (each.encoding != nullptr) {
+        each.encoding->drop_unseen(positions);
+      }
+    }
+  }
   // A layer's own: its index in encodings(), itself, and the layer's number among those that have it.
   std::int64_t slot(std::int64_t layer) const { return places_[static_cast<std::size_t>(layer)].slot; }
   std::shared_ptr<const position::PositionEncoding> layer_encoding(std::int64_t layer) const {

@@ -205,6 +205,19 @@ std::pair<at::Tensor, at::Tensor> Seqpe::projected(const State& state, std::int6
   return {pair.select(0, 0).unsqueeze(0), pair.select(0, 1).unsqueeze(0)};
 }
 
+void Seqpe::drop_unseen(const Positions& positions) {
+  if (options_.integration != SeqpeIntegration::kBias && options_.integration != SeqpeIntegration::kSum) {
+    return;  // a product with k is another for each key
+  }
+  const at::NoGradGuard no_grad;
+  const at::Tensor table = encode(positions);
+  for (Projection& projection : projections_) {
+    const std::int64_t width = projection.bias.size(0) / 2;  // e^q, then e^k
+    const at::Tensor keys = at::linear(table, projection.weight.slice(0, width), projection.bias.slice(0, width));
+    projection.bias.slice(0, width).sub_(keys.mean(0));
+  }
+}
+
 Prepared Seqpe::prepare(const State& state, std::int64_t layer, const Projections& projections) const {
   Prepared prepared = PositionEncoding::prepare(state, layer, projections);
   if (options_.integration == SeqpeIntegration::kInput) {

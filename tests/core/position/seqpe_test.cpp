@@ -275,5 +275,29 @@ TEST(Seqpe, LongTablesGoThroughInBlocks) {
   EXPECT_CLOSE(whole.slice(0, 4090), encoding->begin(Positions::sequence(10, 4090), 1).table, 1e-5);
 }
 
+// What all keys share is no part of a soft-max: without it the weights are the same, and the logits small.
+TEST(Seqpe, WhatNoSoftmaxSeesCanBeDropped) {
+  for (const char* integration : {"bias", "sum"}) {
+    SCOPED_TRACE(integration);
+    const Positions positions = Positions::sequence(kLength);
+    const auto encoding = made({{"integration", std::string(integration)}});
+    weight(*encoding, "pe_qk.bias").slice(0, 32).add_(50);
+    const position::Projections projections{
+        at::randn({1, 4, kLength, 8}, at::kDouble), at::randn({1, 4, kLength, 8}, at::kDouble), {}, {}};
+    const auto logits = [&] {
+      for (const position::Parameter& parameter : encoding->parameters()) {
+        *parameter.value = parameter.value->to(at::kDouble);
+      }
+      const position::Prepared prepared = encoding->prepare(encoding->begin(positions, 1), 0, projections);
+      return encoding->score(prepared, {0, {0, 4}, {0, kLength}, {0, kLength}}).logits;
+    };
+    const at::Tensor before = logits();
+    encoding->drop_unseen(positions);
+    const at::Tensor after = logits();
+    EXPECT_GT(before.abs().max().item<double>(), 10 * after.abs().max().item<double>());
+    EXPECT_LE((at::softmax(before, -1) - at::softmax(after, -1)).abs().max().item<double>(), 1e-12);
+  }
+}
+
 }  // namespace
 }  // namespace locus
