@@ -199,7 +199,12 @@ std::pair<at::Tensor, at::Tensor> Seqpe::projected(const State& state, std::int6
   }
   const bool multi = options_.projection == SeqpeProjection::kMulti;
   const Projection& projection = projections_[multi ? static_cast<std::size_t>(layer) : 0];
-  const at::Tensor pair = at::linear(state.table, projection.weight, projection.bias)
+  // A table whose rows share much more than they differ by cancels here: it is projected in double precision, but for
+  // training, which differentiates it.
+  const bool exact = !needs_gradients({state.table, projection.weight, projection.bias});
+  const auto wide = [&](const at::Tensor& tensor) { return exact ? tensor.to(at::kDouble) : tensor; };
+  const at::Tensor pair = at::linear(wide(state.table), wide(projection.weight), wide(projection.bias))
+                              .to(state.table.scalar_type())
                               .unflatten(-1, {2, heads, -1})
                               .permute({1, 2, 0, 3});  // (2, H, T, D)
   return {pair.select(0, 0).unsqueeze(0), pair.select(0, 1).unsqueeze(0)};
