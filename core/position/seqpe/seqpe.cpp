@@ -139,8 +139,22 @@ double Seqpe::macs(std::int64_t layer, std::int64_t length) const {
   return sum;
 }
 
+// Without gradients in double precision, so that a position has the same e whatever positions are encoded with it: its
+// products with others are hundreds, and the rows of a growing text are encoded again and again.
 at::Tensor Seqpe::encode(const Positions& positions) const {
-  at::Tensor values = encoder_.encode(positions.ids.slice(0, positions.prefix));
+  const at::Tensor ids = positions.ids.slice(0, positions.prefix);
+  at::Tensor values;
+  if (needs_gradients(encoder_.tensors())) {
+    values = encoder_.encode(ids);
+  } else {
+    SeqpeEncoder wide = encoder_;
+    std::vector<Parameter> parameters;
+    wide.append_parameters("", parameters);
+    for (const Parameter& parameter : parameters) {
+      *parameter.value = parameter.value->to(at::kDouble);
+    }
+    values = wide.encode(ids).to(encoder_.tensors().front().scalar_type());
+  }
   if (positions.prefix == 0) {
     return values;
   }
