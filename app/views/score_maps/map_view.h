@@ -47,7 +47,7 @@ class MapView : public View {
   virtual std::string subtitle(const ViewInput& input, const Column& column) const;
   // How many keys wide the column left of key 0 is, without its values; 0: none. See sink_column().
   virtual double sink_width(const ViewInput& /*input*/, const Column& /*column*/) const { return 0; }
-  // That column: the sink's values, one per query; null: none. Its axis says where it stands.
+  // The column left of key 0 with the sink's values, one per query; null: none. Its axis says where it stands.
   virtual Result<std::shared_ptr<const Field>> sink_column(const ViewInput& /*input*/, const Column& /*column*/) const {
     return std::shared_ptr<const Field>();
   }

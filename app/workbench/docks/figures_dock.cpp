@@ -25,7 +25,7 @@ constexpr int kAboutRole = Qt::UserRole;
 constexpr int kThereRole = Qt::UserRole + 1;  // its checkpoints are
 constexpr int kMargin = 4;
 
-// Which checkpoints are not there; each is looked for once.
+// Finds the checkpoints of figures that do not exist on disk; each path is looked up once.
 class Missing {
  public:
   QStringList of(const session::Bookmark& bookmark) {

@@ -65,7 +65,7 @@ class ManualWindow : public QDialog {
   ManualPage* page_ = nullptr;
 };
 
-// That page, in front of the window of `parent` and its dialogs, which may be what asks for it.
+// Shows the page in front of the window of `parent` and its dialogs, one of which may have asked for it.
 void show_manual_page(QWidget* parent, const QString& page);
 
 }  // namespace locus::workbench

@@ -34,7 +34,7 @@ constexpr double kMaxScale = 3;
 constexpr double kPointSize = 10;  // of text of scale 1
 constexpr int kMovedPx = 2;        // by which the user has made a panel larger or smaller
 
-// Which panels are seen, in the order of panels().
+// An arrangement: its menu text, and the panels that it shows (figures, checkpoints, input, inspector).
 struct Preset {
   const char* text;
   std::array<bool, 4> seen;

@@ -17,7 +17,7 @@ class LayoutController : public QObject {
   Q_OBJECT
 
  public:
-  // Of a window that has its docks and bars, which are placed here.
+  // Places the docks of a window that already has its docks and bars.
   explicit LayoutController(const WindowParts& parts);
 
   // The look of the last time.
