@@ -15,7 +15,7 @@
 namespace locus::training {
 namespace {
 
-constexpr std::uint64_t kEvaluationStream = 0xE7A1'0000'0000'0003U;
+constexpr std::uint64_t kShapesStream = 0xE7A1'0000'0000'0003U;
 constexpr double kSmallest = 0.16;  // radius, in parts of the side
 constexpr double kLargest = 0.34;
 constexpr double kTilt = 12;               // degrees to either side
@@ -78,7 +78,7 @@ class Shapes final : public Task {
         empty(count, static_cast<std::int64_t>(std::lround(kScale[split] * static_cast<double>(side_))));
     for (std::int64_t n = 0; n < count; ++n) {
       // The same scenes at every resolution, so that splits differ in it alone.
-      Random random{kEvaluationStream, seed, static_cast<std::uint64_t>(first + n)};
+      Random random{kShapesStream, seed, static_cast<std::uint64_t>(first + n)};
       fill(examples, n, random);
     }
     return examples;
