@@ -42,7 +42,6 @@ const Description& Alibi::about() {
       .paper = "Press et al. 2022, arXiv:2108.12409",
       .equation = "q_i·k_j/√D − m_h·|i − j|, m_h = 2^(−8h/H)",
       .content = "q·k/√D",
-      .look_for = "Bands along the diagonal, narrow in the first heads and wide in the last.",
       .options = {{"before_scaling", "false", "add the penalty before dividing by √D (as SeqPE's baseline does)"}},
       .scores = true,
   };

@@ -66,7 +66,6 @@ const Description& Disentangled::about() {
       .paper = "He et al. 2020, arXiv:2006.03654; He et al. 2021 (v3), arXiv:2111.09543",
       .equation = "(q_i·k_j + q_i·Pk[δ(i − j)] + k_j·Pq[δ(i − j)])/√(D·n)",
       .content = "q·k/√(D·n), n = 1 + the number of position parts",
-      .look_for = "c2p: which distances a query asks for; p2c: at which distances a key wants to be seen.",
       .parameters = {{"relative_embedding", "(2S, C)", "P, one row a bucket of distances, for all layers"},
                      {"norm.{weight,bias}", "(C)", "of P's LayerNorm"},
                      {"position_key.{weight,bias}", "(H·D, C), (H·D)", "Pk = W·P + b, in each layer"},

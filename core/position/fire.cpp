@@ -48,7 +48,6 @@ const Description& Fire::about() {
       .paper = "Li et al. 2024, arXiv:2310.04418",
       .equation = "q_i·k_j/√D + MLP(ln(|c(i−j)|+1) / (ln(|c·max(i, |mL|)|+1) + 1e-6))",
       .content = "q·k/√D",
-      .look_for = "A profile over distance that stretches as the query moves beyond L tokens.",
       .parameters = {{"c", "()", "how soon the logarithm bends"},
                      {"L_multiplier", "()", "m: moves the threshold L"},
                      {"mlp.0.weight", "(hidden, 1)", "first layer"},

@@ -8,14 +8,13 @@ namespace {
 
 constexpr double kSmallest = 1e-2;
 
-Description described_kerple(const char* name, const char* title, const char* equation, const char* look_for) {
+Description described_kerple(const char* name, const char* title, const char* equation) {
   return {
       .name = name,
       .title = title,
       .paper = "Chi et al. 2022, arXiv:2205.09921",
       .equation = equation,
       .content = "q·k/√D",
-      .look_for = look_for,
       .parameters = {{"p", "(H)", "at least 0.01"}, {"a", "(H)", "at least 0.01"}},
       .options = {{"per_layer", "false", "every layer has its own: layers.N.p, layers.N.a"}},
       .scores = true,
@@ -32,15 +31,12 @@ Result<KerpleOptions> KerpleOptions::from(const Settings& settings) {
 
 const Description& Kerple::about_log() {
   static const Description description =
-      described_kerple("kerple-log", "Kerple, logarithmic", "q_i·k_j/√D − p·ln(1 + a·(i − j))",
-                       "A bias that falls fast near the diagonal and then flattens: far keys stay within reach.");
+      described_kerple("kerple-log", "Kerple, logarithmic", "q_i·k_j/√D − p·ln(1 + a·(i − j))");
   return description;
 }
 
 const Description& Kerple::about_power() {
-  static const Description description =
-      described_kerple("kerple-power", "Kerple, power", "q_i·k_j/√D − a·(i − j)^p",
-                       "A bias like ALiBi's where p is near 1, a sharp or a soft window elsewhere.");
+  static const Description description = described_kerple("kerple-power", "Kerple, power", "q_i·k_j/√D − a·(i − j)^p");
   return description;
 }
 

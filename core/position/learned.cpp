@@ -73,7 +73,6 @@ const Description& Learned::about() {
       .paper = "Gehring et al. 2017, arXiv:1705.03122; Radford et al. 2019 (GPT-2)",
       .equation = "x_i + P[i]",
       .content = "",
-      .look_for = "Heads that follow one absolute position, and dot products P·Pᵀ that fade with distance.",
       .parameters = {{"position_embedding", "(class_rows + length, C)", "P, one row a position"}},
       .options = {{"length", "0", "positions in the table; 0: the trained length, or the grid's size"},
                   {"beyond", "error", "positions past the table: error, or interpolate (the table stretched to fit)"},

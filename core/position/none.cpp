@@ -14,7 +14,6 @@ const Description& None::about() {
       .paper = "Kazemnejad et al. 2023, arXiv:2305.19466",
       .equation = "q_i·k_j/√D",
       .content = "q·k/√D",
-      .look_for = "Maps that depend on tokens alone; what order there is comes from the causal mask.",
   };
   return description;
 }

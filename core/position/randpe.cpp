@@ -40,7 +40,6 @@ const Description& Randpe::about() {
       .paper = "Ruoss et al. 2023, arXiv:2305.16843",
       .equation = "positions in training: T sorted draws without replacement from 0 … L_max − 1",
       .content = "unrotated q·k/√D, as if Δ = 0 (not over sinusoids)",
-      .look_for = "Maps that hold their shape beyond the trained length, at some cost in sharpness.",
       .options = {{"over", "rope", "the encoding of the sampled positions: rope or sinusoidal"},
                   {"length_max", "2048", "L_max, the longest sequence prepared for"},
                   {"layout", "half", "of the encoding below (sinusoidal: interleaved)"},

@@ -9,14 +9,13 @@ namespace locus::position {
 
 namespace {
 
-Description described_relative(const char* name, const char* title, const char* paper, const char* look_for) {
+Description described_relative(const char* name, const char* title, const char* paper) {
   return {
       .name = name,
       .title = title,
       .paper = paper,
       .equation = "q_i·(k_j + e[i − j])/√D",
       .content = "q·k/√D",
-      .look_for = look_for,
       .parameters = {{"position_embedding", "(length, D); (2·length − 1, D) when bidirectional",
                       "e, one vector a distance, shared by heads"}},
       .options = {{"length", "0", "distances with an own vector; 0: the trained length"},
@@ -49,16 +48,14 @@ Result<RelativeOptions> RelativeOptions::from(const Settings& settings) {
 
 const Description& Relative::about() {
   static const Description description =
-      described_relative("relative", "Relative positions (Shaw, key side)", "Shaw et al. 2018, arXiv:1803.02155",
-                         "Diagonals of one colour a query; beyond the trained distances the bias vanishes.");
+      described_relative("relative", "Relative positions (Shaw, key side)", "Shaw et al. 2018, arXiv:1803.02155");
   return description;
 }
 
 const Description& Relative::about_capped() {
-  static const Description description = described_relative(
-      "relative-capped", "Relative positions, capped",
-      "Shaw et al. 2018, arXiv:1803.02155; Golovneva et al. 2024, arXiv:2405.18719, §5.5",
-      "Diagonals of one colour a query; everything beyond the trained distances counts as far away.");
+  static const Description description =
+      described_relative("relative-capped", "Relative positions, capped",
+                         "Shaw et al. 2018, arXiv:1803.02155; Golovneva et al. 2024, arXiv:2405.18719, §5.5");
   return description;
 }
 

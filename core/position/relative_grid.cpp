@@ -47,7 +47,6 @@ const Description& RelativeGrid::about() {
       .paper = "Bao et al. 2021 (BEiT), arXiv:2106.08254",
       .equation = "q_i·k_j/√D + b_h[Δrow, Δcolumn]",
       .content = "q·k/√D",
-      .look_for = "The same pattern around every query patch, whatever the picture; the class token apart.",
       .parameters =
           {{"relative_position_bias_table", "((2R − 1)·(2C − 1) + 3, H)",
             "b, one number an offset and head; the last three: class to patch, patch to class, class to class"}},

@@ -62,7 +62,6 @@ const Description& Rope::about() {
       .paper = "Su et al. 2021, arXiv:2104.09864; PI arXiv:2306.15595, YaRN arXiv:2309.00071",
       .equation = "⟨R_i q_i, R_j k_j⟩/√D, R_i turns pair m by i·base^(−2m/D)",
       .content = "unrotated q·k/√D, as if Δ = 0",
-      .look_for = "Stripes along diagonals where fast pairs beat, and a mean score that falls with distance.",
       .options = RopeOptions::described(),
       .rotates = true,
       .has_dot_product = true,

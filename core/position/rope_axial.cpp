@@ -73,7 +73,6 @@ const Description& RopeAxial::about() {
       .paper = "Heo et al. 2024, arXiv:2403.13298; Siméoni et al. 2025 (DINOv3), arXiv:2508.10104",
       .equation = "⟨R q, R k⟩/√D, pairs turn by x·f_m and y·f_m, f_m = base^(−4m/D), m < D/4",
       .content = "unrotated q·k/√D, as if both patches stood at one place",
-      .look_for = "Crosses: rows and columns of the image that a query patch prefers.",
       .options = {{"base", "100", "f_m = base^(−4m/D)"},
                   {"coordinates", "index",
                    "x and y: index, the patch's column and row; normalised, 2π·(2(n + 1/2)/N − 1) of N (DINOv3)"},

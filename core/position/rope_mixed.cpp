@@ -31,7 +31,6 @@ const Description& RopeMixed::about() {
       .paper = "Heo et al. 2024, arXiv:2403.13298",
       .equation = "⟨R q, R k⟩/√D, pair m turns by x·F0_m + y·F1_m, F trained",
       .content = "unrotated q·k/√D, as if both patches stood at one place",
-      .look_for = "Patches preferred along slanted directions, which axial RoPE cannot express.",
       .parameters = {{"freqs", "(2, layers, H·D/2)", "F, x first, then y; head by head"}},
       .options = {{"base", "10", "of the initial frequencies"}},
       .rotates = true,

@@ -26,7 +26,6 @@ const Description& Sinusoidal::about() {
       .paper = "Vaswani et al. 2017, arXiv:1706.03762",
       .equation = "x_i + [sin(i·base^(−2m/C)), cos(i·base^(−2m/C))]",
       .content = "",
-      .look_for = "Dot products that depend on the distance alone and fade with it.",
       .options = {{"base", "10000", "the longest wavelength is 2π·base tokens"},
                   {"layout", "interleaved", "interleaved: sin, cos, sin, cos …; half: all sines, then all cosines"}},
       .embeds = true,

@@ -47,7 +47,6 @@ const Description& T5::about() {
       .paper = "Raffel et al. 2020, arXiv:1910.10683",
       .equation = "q_i·k_j + b_h[bucket(i − j)]",
       .content = "q·k (T5 omits 1/√D)",
-      .look_for = "Steps along the diagonals: one value a bucket, wider with distance, constant beyond max_distance.",
       .parameters = {{"relative_attention_bias", "(buckets, H)", "b, one number a bucket and head"}},
       .options = {{"buckets", "32", "half of them hold one distance each; both directions share them"},
                   {"max_distance", "128", "all farther keys fall in the last bucket"},

@@ -89,7 +89,6 @@ const Description& Tapa::about() {
       .paper = "Wang et al. 2025, arXiv:2509.12635",
       .equation = "(q_A·k_A)/√(θD) · cos(2π·|i − j|^α·(q_P·k_P)/√((1−θ)D))",
       .content = "the amplitude (q_A·k_A)/√(θD)",
-      .look_for = "Scores of both signs at every distance whose mean vanishes while their spread stays.",
       .parameters = {{"layers.N.amplitude", "(H, D, D)", "ℳ of Eq. 9, with phase=general"},
                      {"layers.N.phase", "(H, D, D)", "𝒩 of Eq. 10, with phase=general"}},
       .options = {{"alpha", "0.1", "the angle grows with |i − j|^α"},

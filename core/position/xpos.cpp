@@ -53,7 +53,6 @@ const Description& Xpos::about() {
       .paper = "Sun et al. 2022, arXiv:2212.10554",
       .equation = "Σ_m ζ_m^((i−j)/512)·⟨R_i q_i, R_j k_j⟩_m/√D, ζ_m = (2m + 0.4D)/(1.4D)",
       .content = "unrotated q·k/√D, as if Δ = 0",
-      .look_for = "RoPE's stripes with the fast pairs' ripples dying out at long distances.",
       .options = {{"layout", "interleaved", "interleaved: 2m pairs with 2m+1 (torchscale); half: m with m + D/2"},
                   {"base", "10000", "θ_m = base^(−2m/D)"},
                   {"scale_base", "512", "tokens over which pair m fades by ζ_m"}},

@@ -114,7 +114,6 @@ const Description& Cope::about() {
       .paper = "Golovneva et al. 2024, arXiv:2405.18719",
       .equation = "q_i·k_j/√D + q_i·e[p_ij], p_ij = min(Σ_{k=j..i} σ(q_i·k_k/√D), p_max)",
       .content = "q·k/√D (rotated with `with: rope`)",
-      .look_for = "Steps that follow words, sentences or sections instead of tokens: positions grow where gates open.",
       .parameters = {{"position_embedding", "(D, p_max + 1)", "e, shared by heads; form interpolate"},
                      {"layers.N.gate_key.weight", "(Hkv·D, C)", "W_g; gates sep-key"},
                      {"layers.N.gate_key.bias", "(Hkv·D)", "b_g; gates sep-key with gate_bias"},

@@ -33,9 +33,6 @@ const Description& Seqpe::about() {
       .paper = "Li et al. 2025, arXiv:2506.13277",
       .equation = "sum (q+e^q)·(k+e^k), mul (q⊙e^q)·(k⊙e^k), bias q·k + s·e^q·e^k, all ÷√D; e = encoder(digits)",
       .content = "q·k/√D; of sum the first of the four terms qk, qe, ek, ee",
-      .look_for =
-          "⟨e_i, e_j⟩ should fall smoothly with |i − j|. Bright lines at distances of 100 or 1000 mean that the "
-          "encoder sees alike digits, not near positions.",
       .parameters = {{"encoder.token_of_seqpe_embed.weight", "(b, w)", "digits"},
                      {"encoder.pos_of_seqpe_embed.weight", "(n·k, w)", "their places"},
                      {"encoder.dim_token_embed", "(n, 1, w)", "dimensions; images only"},

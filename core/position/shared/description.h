@@ -33,7 +33,6 @@ struct Description {
   std::string paper;     // "Su et al. 2021, arXiv:2104.09864"
   std::string equation;  // one line: "⟨R_i q, R_j k⟩/√D, R_i turns pair m by i·base^(−2m/D)"
   std::string content;   // what "content" means here: "unrotated q·k/√D"; empty: not offered
-  std::string look_for;  // what to look for in its maps: one or two sentences
   std::vector<ParameterDescription> parameters = {};
   std::vector<OptionDescription> options = {};
   bool embeds = false;           // adds to the token embeddings

@@ -22,9 +22,6 @@ const Description& Tape::about() {
       .paper = "Zhu et al. 2025, arXiv:2501.00712",
       .equation = "Σ_m q_imᵀ e_im e_jmᵀ k_jm/√D; every layer e += ẽ·s + W2 ψ(x) W1ᵀ e, ẽ_i = Σ_j A_ij e_j",
       .content = "unrotated q·k/√D, as if Δ = 0",
-      .look_for =
-          "The dot product ⟨e_i, e_j⟩ is RoPE's in the first layer; watch it take the shape of the text in "
-          "deeper ones. Shifting all ids must not change it.",
       .parameters = {{"layers.N.post_attention_linear", "(H, H)", "model: s_h is the sum of row h; zero at first"},
                      {"layers.N.pe.up_proj", "(I, F)", "model: e to I gated numbers; zero at first. F = H when shared"},
                      {"layers.N.pe.x_proj", "(I, C)", "model: the gates from the feed-forward's output"},

@@ -270,7 +270,7 @@ std::regex described(std::string name) {
 TEST_P(EveryEncoding, describesItself) {
   const position::Description& description = encoding_->description();
   EXPECT_EQ(description.name, GetParam().name);
-  for (const std::string& text : {description.title, description.paper, description.equation, description.look_for}) {
+  for (const std::string& text : {description.title, description.paper, description.equation}) {
     EXPECT_FALSE(text.empty());
   }
   for (const position::Parameter& parameter : encoding_->parameters()) {
