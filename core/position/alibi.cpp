@@ -48,13 +48,8 @@ const Description& Alibi::about() {
   return description;
 }
 
-Result<std::unique_ptr<PositionEncoding>> Alibi::make(const Settings& options, const ModelShape& shape) {
-  LOCUS_TRY(const AlibiOptions typed, AlibiOptions::from(options));
-  return std::unique_ptr<PositionEncoding>(std::make_unique<Alibi>(shape, typed));
-}
-
 Alibi::Alibi(const ModelShape& shape, const AlibiOptions& options)
-    : PositionEncoding(shape), options_(options), slopes_(at::tensor(alibi_slopes(shape.heads), at::kDouble)) {
+    : WithOptions(shape, options), slopes_(at::tensor(alibi_slopes(shape.heads), at::kDouble)) {
   if (options.before_scaling) {
     slopes_ = slopes_ * scale();
   }

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/position/position_encoding.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -21,21 +21,17 @@ struct AlibiOptions {
 std::vector<double> alibi_slopes(std::int64_t heads);
 
 // logit_ij = q_i·k_j/√D − m_h·|i − j|
-class Alibi final : public PositionEncoding {
+class Alibi final : public WithOptions<Alibi, AlibiOptions> {
  public:
   static const Description& about();
-  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
 
   Alibi(const ModelShape& shape, const AlibiOptions& options);
 
-  const Description& description() const override { return about(); }
-  Settings settings() const override { return options_.settings(); }
   bool is_dot_product() const override { return false; }
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                    const at::Tensor& carry) const override;
 
  private:
-  AlibiOptions options_;
   at::Tensor slopes_;  // (H) float64
 };
 

@@ -82,17 +82,14 @@ const Description& Disentangled::about() {
   return description;
 }
 
-Result<std::unique_ptr<PositionEncoding>> Disentangled::make(const Settings& options, const ModelShape& shape) {
-  LOCUS_TRY(const DisentangledOptions typed, DisentangledOptions::from(options));
-  LOCUS_CHECK(check_table("buckets", 2 * typed.span(), shape.width));
+Status Disentangled::settle(DisentangledOptions& options, const ModelShape& shape) {
+  LOCUS_CHECK(check_table("buckets", 2 * options.span(), shape.width));
   LOCUS_CHECK(check_table("position_key", shape.heads * shape.head_width, shape.width));
-  return std::unique_ptr<PositionEncoding>(std::make_unique<Disentangled>(shape, typed));
+  return {};
 }
 
 Disentangled::Disentangled(const ModelShape& shape, const DisentangledOptions& options)
-    : PositionEncoding(shape),
-      options_(options),
-      table_(at::randn({2 * options.span(), shape.width}) * kInitialDeviation) {
+    : WithOptions(shape, options), table_(at::randn({2 * options.span(), shape.width}) * kInitialDeviation) {
   if (options.norm) {
     norm_weight_ = at::ones({shape.width});
     norm_bias_ = at::zeros({shape.width});

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/position/position_encoding.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -31,16 +31,14 @@ at::Tensor disentangled_rows(const at::Tensor& query_minus_key, const Disentangl
 // logit_ij = (q_i·k_j + q_i·Pk[δ(i − j)] + k_j·Pq[δ(i − j)]) / √(D·n), n = 1 + the number of position parts;
 // Pk = W_k·P + b_k and Pq = W_q·P + b_q of the layer and head (DeBERTa v3: the layer's own key and query projections).
 // The parts are the terms "content", "c2p" and "p2c".
-class Disentangled final : public PositionEncoding {
+class Disentangled final : public WithOptions<Disentangled, DisentangledOptions> {
  public:
   static const Description& about();
-  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+  static Status settle(DisentangledOptions& options, const ModelShape& shape);
 
   // P starts Gaussian with standard deviation 0.02, as the projections do.
   Disentangled(const ModelShape& shape, const DisentangledOptions& options);
 
-  const Description& description() const override { return about(); }
-  Settings settings() const override { return options_.settings(); }
   std::vector<Parameter> parameters() override;
   bool is_dot_product() const override { return false; }
   double scale() const override;
@@ -55,7 +53,6 @@ class Disentangled final : public PositionEncoding {
   // (h, |rows|, D): these rows of the table as these query heads of a layer see them; `group` of them share a key head.
   at::Tensor projected(const Projection& projection, Range heads, std::int64_t group, Range rows) const;
 
-  DisentangledOptions options_;
   at::Tensor table_;  // (2S, C)
   at::Tensor norm_weight_, norm_bias_;
   std::vector<Projection> key_, query_;  // of each layer

@@ -62,14 +62,8 @@ const Description& Fire::about() {
   return description;
 }
 
-Result<std::unique_ptr<PositionEncoding>> Fire::make(const Settings& options, const ModelShape& shape) {
-  LOCUS_TRY(const FireOptions typed, FireOptions::from(options));
-  return std::unique_ptr<PositionEncoding>(std::make_unique<Fire>(shape, typed));
-}
-
 Fire::Fire(const ModelShape& shape, const FireOptions& options)
-    : PositionEncoding(shape),
-      options_(options),
+    : WithOptions(shape, options),
       c_("c", shape.layers, options.per_layer, [] { return at::scalar_tensor(0.1); }),
       multiplier_("L_multiplier", shape.layers, options.per_layer, [] { return at::scalar_tensor(1.0); }),
       hidden_weight_("mlp.0.weight", shape.layers, options.per_layer,
@@ -83,15 +77,6 @@ Fire::Fire(const ModelShape& shape, const FireOptions& options)
                      }),
       output_bias_("mlp.2.bias", shape.layers, options.per_layer,
                    [&] { return uniform({shape.heads}, options.hidden); }) {}
-
-std::vector<Parameter> Fire::parameters() {
-  std::vector<Parameter> parameters;
-  for (LayerParameter* parameter :
-       {&c_, &multiplier_, &hidden_weight_, &hidden_bias_, &output_weight_, &output_bias_}) {
-    parameter->list(parameters);
-  }
-  return parameters;
-}
 
 TileScores Fire::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                        const at::Tensor& /*carry*/) const {

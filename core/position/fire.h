@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "core/position/position_encoding.h"
 #include "core/position/shared/layer_parameter.h"
 #include "core/position/shared/tile_kernels.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -23,17 +23,16 @@ struct FireOptions {
 //
 // A ReLU network of one number is piecewise linear: tiles that need no gradient walk its knots, exactly, instead of
 // running the network in every cell.
-class Fire final : public PositionEncoding {
+class Fire final : public WithOptions<Fire, FireOptions> {
  public:
   static const Description& about();
-  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
 
   // c = 0.1 and m = 1; the network starts uniform in ±1/√inputs.
   Fire(const ModelShape& shape, const FireOptions& options);
 
-  const Description& description() const override { return about(); }
-  Settings settings() const override { return options_.settings(); }
-  std::vector<Parameter> parameters() override;
+  std::vector<Parameter> parameters() override {
+    return parameters_of({&c_, &multiplier_, &hidden_weight_, &hidden_bias_, &output_weight_, &output_bias_});
+  }
   bool is_dot_product() const override { return false; }
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                    const at::Tensor& carry) const override;
@@ -48,7 +47,6 @@ class Fire final : public PositionEncoding {
   at::Tensor fused(const at::Tensor& content, const at::Tensor& distances, const Positions& positions, const Tile& tile,
                    bool overwrite) const;
 
-  FireOptions options_;
   LayerParameter c_;              // ()
   LayerParameter multiplier_;     // () m
   LayerParameter hidden_weight_;  // (hidden, 1)

@@ -29,7 +29,7 @@ Result<KerpleOptions> KerpleOptions::from(const Settings& settings) {
   return options;
 }
 
-const Description& Kerple::about_log() {
+const Description& Kerple::about() {
   static const Description description =
       described_kerple("kerple-log", "Kerple, logarithmic", "q_i·k_j/√D − p·ln(1 + a·(i − j))");
   return description;
@@ -40,7 +40,7 @@ const Description& Kerple::about_power() {
   return description;
 }
 
-Result<std::unique_ptr<PositionEncoding>> Kerple::make_log(const Settings& options, const ModelShape& shape) {
+Result<std::unique_ptr<PositionEncoding>> Kerple::make(const Settings& options, const ModelShape& shape) {
   LOCUS_TRY(const KerpleOptions typed, KerpleOptions::from(options));
   return std::unique_ptr<PositionEncoding>(std::make_unique<Kerple>(shape, typed, Kernel::kLog));
 }
@@ -51,18 +51,10 @@ Result<std::unique_ptr<PositionEncoding>> Kerple::make_power(const Settings& opt
 }
 
 Kerple::Kerple(const ModelShape& shape, const KerpleOptions& options, Kernel kernel)
-    : PositionEncoding(shape),
-      options_(options),
+    : WithOptions(shape, options),
       kernel_(kernel),
       p_("p", shape.layers, options.per_layer, [&] { return at::rand({shape.heads}) * 2.0; }),
       a_("a", shape.layers, options.per_layer, [&] { return at::rand({shape.heads}); }) {}
-
-std::vector<Parameter> Kerple::parameters() {
-  std::vector<Parameter> parameters;
-  p_.list(parameters);
-  a_.list(parameters);
-  return parameters;
-}
 
 TileScores Kerple::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                          const at::Tensor& /*carry*/) const {

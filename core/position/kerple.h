@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "core/position/position_encoding.h"
 #include "core/position/shared/layer_parameter.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -17,27 +17,25 @@ struct KerpleOptions {
 };
 
 // log: logit_ij = q_i·k_j/√D − p·ln(1 + a·Δ);  power: q_i·k_j/√D − a·Δ^p.  p and a are clamped to at least 1e-2.
-class Kerple final : public PositionEncoding {
+class Kerple final : public WithOptions<Kerple, KerpleOptions> {
  public:
   enum class Kernel { kLog, kPower };
 
-  static const Description& about_log();
+  static const Description& about();
   static const Description& about_power();
-  static Result<std::unique_ptr<PositionEncoding>> make_log(const Settings& options, const ModelShape& shape);
+  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
   static Result<std::unique_ptr<PositionEncoding>> make_power(const Settings& options, const ModelShape& shape);
 
   // p starts uniform in (0, 2), a uniform in (0, 1).
   Kerple(const ModelShape& shape, const KerpleOptions& options, Kernel kernel);
 
-  const Description& description() const override { return kernel_ == Kernel::kLog ? about_log() : about_power(); }
-  Settings settings() const override { return options_.settings(); }
-  std::vector<Parameter> parameters() override;
+  const Description& description() const override { return kernel_ == Kernel::kLog ? about() : about_power(); }
+  std::vector<Parameter> parameters() override { return parameters_of({&p_, &a_}); }
   bool is_dot_product() const override { return false; }
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                    const at::Tensor& carry) const override;
 
  private:
-  KerpleOptions options_;
   Kernel kernel_;
   LayerParameter p_;  // (H)
   LayerParameter a_;  // (H)

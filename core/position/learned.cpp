@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "core/base/shown.h"
 #include "core/position/shared/layer_parameter.h"
+#include "core/position/shared/option_values.h"
 
 namespace locus::position {
 
@@ -29,19 +29,11 @@ std::string grid_text(std::int64_t rows, std::int64_t columns) {
 Result<LearnedOptions> LearnedOptions::from(const Settings& settings) {
   LearnedOptions options;
   LOCUS_TRY(options.length, settings.integer("length", 0));
-  LOCUS_TRY(const std::string beyond, settings.text("beyond", "error"));
+  LOCUS_TRY(options.interpolate, second_of(settings, "beyond", "error", "interpolate"));
   LOCUS_TRY(options.class_rows, settings.integer("class_rows", 0));
   LOCUS_TRY(options.grid_rows, settings.integer("grid_rows", 0));
   LOCUS_TRY(options.grid_columns, settings.integer("grid_columns", 0));
-  if (beyond != "error" && beyond != "interpolate") {
-    return bad_input("option beyond: expected error or interpolate, found " + shown(beyond));
-  }
-  options.interpolate = beyond == "interpolate";
-  LOCUS_TRY(const std::string resample, settings.text("resample", "bicubic"));
-  if (resample != "bicubic" && resample != "bicubic-antialias") {
-    return bad_input("option resample: expected bicubic or bicubic-antialias, found " + shown(resample));
-  }
-  options.antialias = resample == "bicubic-antialias";
+  LOCUS_TRY(options.antialias, second_of(settings, "resample", "bicubic", "bicubic-antialias"));
   constexpr std::int64_t kLongest = std::int64_t{1} << 31;
   for (const auto& [name, value] :
        {std::pair{"length", options.length}, std::pair{"class_rows", options.class_rows},
@@ -92,27 +84,25 @@ const Description& Learned::about() {
   return description;
 }
 
-Result<std::unique_ptr<PositionEncoding>> Learned::make(const Settings& options, const ModelShape& shape) {
-  LOCUS_TRY(LearnedOptions typed, LearnedOptions::from(options));
-  if (typed.grid_rows > 0) {
-    const std::int64_t patches = typed.grid_rows * typed.grid_columns;
-    if (typed.length != 0 && typed.length != patches) {
+Status Learned::settle(LearnedOptions& options, const ModelShape& shape) {
+  if (options.grid_rows > 0) {
+    const std::int64_t patches = options.grid_rows * options.grid_columns;
+    if (options.length != 0 && options.length != patches) {
       return bad_input("option length: expected the grid's " + std::to_string(patches) + ", found " +
-                       std::to_string(typed.length));
+                       std::to_string(options.length));
     }
-    typed.length = patches;
+    options.length = patches;
   }
-  typed.length = typed.length > 0 ? typed.length : shape.trained_length;
-  if (typed.length < 1) {
+  options.length = options.length > 0 ? options.length : shape.trained_length;
+  if (options.length < 1) {
     return bad_input("option length: expected at least 1, found 0 and no trained length");
   }
-  LOCUS_CHECK(check_table("length", typed.class_rows + typed.length, shape.width));
-  return std::unique_ptr<PositionEncoding>(std::make_unique<Learned>(shape, typed));
+  LOCUS_CHECK(check_table("length", options.class_rows + options.length, shape.width));
+  return {};
 }
 
 Learned::Learned(const ModelShape& shape, const LearnedOptions& options)
-    : PositionEncoding(shape),
-      options_(options),
+    : WithOptions(shape, options),
       table_(at::randn({options.class_rows + options.length, shape.width}) * kTableDeviation) {}
 
 Status Learned::accepts(const Positions& positions) const {

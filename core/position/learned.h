@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/position/position_encoding.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -26,16 +26,14 @@ struct LearnedOptions {
 // x_i + P[i]. Fractional ids lie between their neighbours' rows. Sequences beyond the table: an Error, or the table
 // stretched to the sequence's length (linear, sample centres at half steps; SeqPE App. B.1). Images of another grid:
 // an Error, or the table resampled bicubically, as Hugging Face's ViT does.
-class Learned final : public PositionEncoding {
+class Learned final : public WithOptions<Learned, LearnedOptions> {
  public:
   static const Description& about();
-  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+  static Status settle(LearnedOptions& options, const ModelShape& shape);
 
   // The table starts Gaussian with standard deviation 0.02.
   Learned(const ModelShape& shape, const LearnedOptions& options);
 
-  const Description& description() const override { return about(); }
-  Settings settings() const override { return options_.settings(); }
   std::vector<Parameter> parameters() override { return {{"position_embedding", &table_}}; }
   Status accepts(const Positions& positions) const override;
   // table: (T, C), the row of every token.
@@ -49,7 +47,6 @@ class Learned final : public PositionEncoding {
   at::Tensor sequence_rows(const at::Tensor& ids) const;
   at::Tensor grid_rows(const Positions& positions) const;
 
-  LearnedOptions options_;
   at::Tensor table_;  // (class_rows + length, C)
 };
 

@@ -52,7 +52,7 @@ const std::vector<Entry>& encodings() {
       {Relative::about_capped(), Relative::make_capped},
       {T5::about(), T5::make},
       {Alibi::about(), Alibi::make},
-      {Kerple::about_log(), Kerple::make_log},
+      {Kerple::about(), Kerple::make},
       {Kerple::about_power(), Kerple::make_power},
       {Fire::about(), Fire::make},
       {Rope::about(), Rope::make},

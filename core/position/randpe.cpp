@@ -20,9 +20,7 @@ Result<RandpeOptions> RandpeOptions::from(const Settings& settings) {
   if (!rope && options.over != "sinusoidal") {
     return bad_input("option over: expected rope or sinusoidal, found " + shown(options.over));
   }
-  LOCUS_TRY(const std::string layout,
-            settings.text("layout", layout_name(rope ? PairLayout::kHalf : PairLayout::kInterleaved)));
-  LOCUS_TRY(options.layout, parse_pair_layout(layout));
+  LOCUS_TRY(options.layout, layout_option(settings, rope ? PairLayout::kHalf : PairLayout::kInterleaved));
   if (options.length_max < 1 || options.length_max > (std::int64_t{1} << 31)) {
     return bad_input("option length_max: expected 1 … 2^31, found " + std::to_string(options.length_max));
   }
@@ -30,7 +28,7 @@ Result<RandpeOptions> RandpeOptions::from(const Settings& settings) {
 }
 
 Settings RandpeOptions::settings() const {
-  return {{"over", over}, {"length_max", length_max}, {"layout", std::string(layout_name(layout))}, {"base", base}};
+  return {{"over", over}, {"length_max", length_max}, {"layout", layout_name(layout)}, {"base", base}};
 }
 
 const Description& Randpe::about() {
@@ -54,14 +52,14 @@ const Description& Randpe::about() {
 
 Result<std::unique_ptr<PositionEncoding>> Randpe::make(const Settings& options, const ModelShape& shape) {
   LOCUS_TRY(RandpeOptions typed, RandpeOptions::from(options));
-  const Settings below{{"layout", std::string(layout_name(typed.layout))}, {"base", typed.base}};
+  const Settings below{{"layout", layout_name(typed.layout)}, {"base", typed.base}};
   LOCUS_TRY(std::unique_ptr<PositionEncoding> inner,
             typed.over == "rope" ? Rope::make(below, shape) : Sinusoidal::make(below, shape));
   return std::unique_ptr<PositionEncoding>(std::make_unique<Randpe>(shape, std::move(typed), std::move(inner)));
 }
 
 Randpe::Randpe(const ModelShape& shape, RandpeOptions options, std::unique_ptr<PositionEncoding> inner)
-    : PositionEncoding(shape), options_(std::move(options)), inner_(std::move(inner)), description_(about()) {
+    : WithOptions(shape, std::move(options)), inner_(std::move(inner)), description_(about()) {
   description_.embeds = inner_->description().embeds;
   description_.rotates = inner_->description().rotates;
   description_.content = inner_->description().content;

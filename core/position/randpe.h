@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/position/position_encoding.h"
 #include "core/position/shared/pair_form.h"
 #include "core/position/shared/rotation.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -23,7 +23,7 @@ struct RandpeOptions {
 
 // In training T positions are sampled without replacement from [0, L_max) and sorted; evaluation uses 0 … T−1, and so
 // meets no position that training has not seen. Everything else is the encoding below.
-class Randpe final : public PositionEncoding, public Paired {
+class Randpe final : public WithOptions<Randpe, RandpeOptions>, public Paired {
  public:
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
@@ -31,7 +31,6 @@ class Randpe final : public PositionEncoding, public Paired {
   Randpe(const ModelShape& shape, RandpeOptions options, std::unique_ptr<PositionEncoding> inner);
 
   const Description& description() const override { return description_; }
-  Settings settings() const override { return options_.settings(); }
   Result<std::vector<TrainingPositions>> training_positions(const Positions& natural, std::int64_t sequences,
                                                             std::uint64_t seed) const override;
   State begin(const Positions& positions, std::int64_t batch) const override { return inner_->begin(positions, batch); }
@@ -46,7 +45,6 @@ class Randpe final : public PositionEncoding, public Paired {
   }
 
  private:
-  RandpeOptions options_;
   std::unique_ptr<PositionEncoding> inner_;
   Description description_;
 };

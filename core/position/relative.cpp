@@ -70,20 +70,13 @@ Result<std::unique_ptr<PositionEncoding>> Relative::make_capped(const Settings& 
 }
 
 Relative::Relative(const ModelShape& shape, const RelativeOptions& options, BeyondTable beyond)
-    : PositionEncoding(shape),
-      options_(options),
+    : WithOptions(shape, options),
       beyond_(beyond),
       embedding_("position_embedding", shape.layers, options.per_layer, [&] {
         const std::int64_t rows = shape.causal ? options.length : 2 * options.length - 1;
         return (at::rand({rows, shape.head_width}) * 2 - 1) *
                std::sqrt(6.0 / static_cast<double>(rows + shape.head_width));
       }) {}
-
-std::vector<Parameter> Relative::parameters() {
-  std::vector<Parameter> parameters;
-  embedding_.list(parameters);
-  return parameters;
-}
 
 namespace {
 

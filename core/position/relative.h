@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "core/position/position_encoding.h"
 #include "core/position/shared/layer_parameter.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -29,7 +29,7 @@ at::Tensor relative_term(const at::Tensor& rows, const at::Tensor& embedding, co
                          const Tile& tile, BeyondTable beyond, bool causal);
 
 // logit_ij = q_i·(k_j + e[i − j])/√D
-class Relative final : public PositionEncoding {
+class Relative final : public WithOptions<Relative, RelativeOptions> {
  public:
   static const Description& about();
   static const Description& about_capped();
@@ -40,14 +40,12 @@ class Relative final : public PositionEncoding {
   Relative(const ModelShape& shape, const RelativeOptions& options, BeyondTable beyond);
 
   const Description& description() const override { return beyond_ == BeyondTable::kLast ? about_capped() : about(); }
-  Settings settings() const override { return options_.settings(); }
-  std::vector<Parameter> parameters() override;
+  std::vector<Parameter> parameters() override { return parameters_of({&embedding_}); }
   bool is_dot_product() const override { return false; }
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                    const at::Tensor& carry) const override;
 
  private:
-  RelativeOptions options_;
   BeyondTable beyond_;
   LayerParameter embedding_;  // (length, D), or (2·length − 1, D) where keys may lie ahead
 };

@@ -59,34 +59,25 @@ const Description& RelativeGrid::about() {
   return description;
 }
 
-Result<std::unique_ptr<PositionEncoding>> RelativeGrid::make(const Settings& options, const ModelShape& shape) {
-  LOCUS_TRY(RelativeGridOptions typed, RelativeGridOptions::from(options));
-  if (typed.grid_rows == 0) {
+Status RelativeGrid::settle(RelativeGridOptions& options, const ModelShape& shape) {
+  if (options.grid_rows == 0) {
     const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(shape.trained_length)));
     if (side < 1) {
       return bad_input("options grid_rows and grid_columns: expected at least 1, found 0 and no trained length");
     }
-    typed.grid_rows = typed.grid_columns = side;
+    options.grid_rows = options.grid_columns = side;
   }
-  LOCUS_CHECK(check_table("grid_rows", offsets(typed.grid_rows, typed.grid_columns) + kOfClass, shape.heads));
-  return std::unique_ptr<PositionEncoding>(std::make_unique<RelativeGrid>(shape, typed));
+  LOCUS_CHECK(check_table("grid_rows", offsets(options.grid_rows, options.grid_columns) + kOfClass, shape.heads));
+  return {};
 }
 
-RelativeGrid::RelativeGrid(const ModelShape& shape, const RelativeGridOptions& options)
-    : PositionEncoding(shape), options_(options) {
+RelativeGrid::RelativeGrid(const ModelShape& shape, const RelativeGridOptions& options) : WithOptions(shape, options) {
   const auto fresh = [&] {
     return at::randn({offsets(options.grid_rows, options.grid_columns) + kOfClass, shape.heads}) * kGridDeviation;
   };
   constexpr const char* kName = "relative_position_bias_table";
   own_ = options.per_layer ? LayerParameter(kName, shape.layers, true, fresh) : LayerParameter();
   shared_ = options.shared ? LayerParameter(kName, shape.layers, false, fresh) : LayerParameter();
-}
-
-std::vector<Parameter> RelativeGrid::parameters() {
-  std::vector<Parameter> parameters;
-  own_.list(parameters);
-  shared_.list(parameters);
-  return parameters;
 }
 
 Status RelativeGrid::accepts(const Positions& positions) const {

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "core/position/position_encoding.h"
 #include "core/position/shared/layer_parameter.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -22,17 +22,15 @@ struct RelativeGridOptions {
 // logit_ij = q_i·k_j/√D + b_h[Δrow, Δcolumn] between patches. Tokens without position (the class token) have three
 // numbers of their own: as a query, as a key, as both. On another grid of R' × C' patches the table is the image
 // (2R−1, 2C−1) enlarged to (2R'−1, 2C'−1), bilinear with sample centres at half steps.
-class RelativeGrid final : public PositionEncoding {
+class RelativeGrid final : public WithOptions<RelativeGrid, RelativeGridOptions> {
  public:
   static const Description& about();
-  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+  static Status settle(RelativeGridOptions& options, const ModelShape& shape);
 
   // The biases start Gaussian with standard deviation 0.02.
   RelativeGrid(const ModelShape& shape, const RelativeGridOptions& options);
 
-  const Description& description() const override { return about(); }
-  Settings settings() const override { return options_.settings(); }
-  std::vector<Parameter> parameters() override;
+  std::vector<Parameter> parameters() override { return parameters_of({&own_, &shared_}); }
   Status accepts(const Positions& positions) const override;
   bool is_dot_product() const override { return false; }
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
@@ -42,7 +40,6 @@ class RelativeGrid final : public PositionEncoding {
   // ((2R'−1)·(2C'−1) + 3, h) of these heads, for a grid of rows × columns patches.
   at::Tensor table(std::int64_t layer, Range heads, std::int64_t rows, std::int64_t columns) const;
 
-  RelativeGridOptions options_;
   LayerParameter own_, shared_;  // ((2R−1)·(2C−1) + 3, H)
 };
 

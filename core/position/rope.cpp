@@ -1,6 +1,8 @@
 #include "core/position/rope.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "core/position/shared/option_values.h"
@@ -9,8 +11,7 @@ namespace locus::position {
 
 Result<RopeOptions> RopeOptions::from(const Settings& settings) {
   RopeOptions options;
-  LOCUS_TRY(const std::string layout, settings.text("layout", layout_name(options.layout)));
-  LOCUS_TRY(options.layout, parse_pair_layout(layout));
+  LOCUS_TRY(options.layout, layout_option(settings, options.layout));
   LOCUS_TRY(options.fraction, settings.number("fraction", options.fraction));
   LOCUS_TRY(options.base, settings.number("base", options.base));
   LOCUS_TRY(options.scaling, RopeScaling::from(settings));
@@ -22,7 +23,7 @@ Result<RopeOptions> RopeOptions::from(const Settings& settings) {
 }
 
 Settings RopeOptions::settings() const {
-  Settings settings{{"layout", std::string(layout_name(layout))}, {"fraction", fraction}, {"base", base}};
+  Settings settings{{"layout", layout_name(layout)}, {"fraction", fraction}, {"base", base}};
   scaling.write(settings);
   return settings;
 }
@@ -33,9 +34,7 @@ std::vector<OptionDescription> RopeOptions::described() {
       {"fraction", "1", "part of each head's channels that turn, the first ones"},
       {"base", "10000", "θ_m = base^(−2m/D); a larger base turns slower (theta scaling)"},
   };
-  for (OptionDescription& option : RopeScaling::described()) {
-    options.push_back(std::move(option));
-  }
+  std::ranges::move(RopeScaling::described(), std::back_inserter(options));
   return options;
 }
 

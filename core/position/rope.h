@@ -3,10 +3,10 @@
 
 #include <memory>
 
-#include "core/position/position_encoding.h"
 #include "core/position/shared/pair_form.h"
 #include "core/position/shared/rope_scaling.h"
 #include "core/position/shared/rotation.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -29,17 +29,14 @@ struct RopeOptions {
 };
 
 // logit_ij = ⟨R_i q_i, R_j k_j⟩/√D, R_i turns pair m by the angle i·θ_m, θ_m = base^(−2m/D).
-class Rope final : public PositionEncoding, public Paired {
+class Rope final : public WithOptions<Rope, RopeOptions>, public Paired {
  public:
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
 
   Rope(const ModelShape& shape, RopeOptions options, std::int64_t width)
-      : PositionEncoding(shape), options_(std::move(options)), width_(width) {}
+      : WithOptions(shape, std::move(options)), width_(width) {}
 
-  const Description& description() const override { return about(); }
-  Settings settings() const override { return options_.settings(); }
-  const RopeOptions& options() const { return options_; }
   // table: (2, T, M) float64 cos and sin.
   State begin(const Positions& positions, std::int64_t batch) const override;
   Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
@@ -47,7 +44,6 @@ class Rope final : public PositionEncoding, public Paired {
   Result<PairForm> pair_form(const Prepared& prepared, std::int64_t layer) const override;
 
  private:
-  RopeOptions options_;
   std::int64_t width_;  // 2M
 };
 

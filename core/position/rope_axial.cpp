@@ -11,16 +11,6 @@ namespace locus::position {
 
 namespace {
 
-// A choice of two words: whether it is the second.
-Result<bool> second_of(const Settings& settings, const char* option, const char* first, const char* second) {
-  LOCUS_TRY(const std::string word, settings.text(option, first));
-  if (word != first && word != second) {
-    return bad_input("option " + std::string(option) + ": expected " + first + " or " + second + ", found " +
-                     shown(word));
-  }
-  return word == second;
-}
-
 // 2π·(2(n + 1/2)/N − 1) of ids n that span N rows or columns, of the tokens after the prefix.
 at::Tensor normalised(const at::Tensor& ids, std::int64_t prefix) {
   const at::Tensor patches = ids.slice(0, prefix);
@@ -39,8 +29,7 @@ Result<RopeAxialOptions> RopeAxialOptions::from(const Settings& settings) {
   LOCUS_CHECK(check_base(options.base));
   LOCUS_TRY(options.normalised, second_of(settings, "coordinates", "index", "normalised"));
   LOCUS_TRY(options.rows_first, second_of(settings, "first", "columns", "rows"));
-  LOCUS_TRY(const std::string layout, settings.text("layout", "interleaved"));
-  LOCUS_TRY(options.layout, parse_pair_layout(layout));
+  LOCUS_TRY(options.layout, layout_option(settings, options.layout));
   return options;
 }
 
@@ -48,7 +37,7 @@ Settings RopeAxialOptions::settings() const {
   return {{"base", base},
           {"coordinates", std::string(normalised ? "normalised" : "index")},
           {"first", std::string(rows_first ? "rows" : "columns")},
-          {"layout", std::string(layout_name(layout))}};
+          {"layout", layout_name(layout)}};
 }
 
 Status accepts_grid(const Positions& positions, const std::string& name) {
@@ -85,13 +74,12 @@ const Description& RopeAxial::about() {
   return description;
 }
 
-Result<std::unique_ptr<PositionEncoding>> RopeAxial::make(const Settings& options, const ModelShape& shape) {
-  LOCUS_TRY(const RopeAxialOptions typed, RopeAxialOptions::from(options));
+Status RopeAxial::settle(RopeAxialOptions& /*options*/, const ModelShape& shape) {
   if (shape.head_width % 4 != 0) {
     return bad_input("encoding rope-axial: expected a head width that 4 divides, found " +
                      std::to_string(shape.head_width));
   }
-  return std::unique_ptr<PositionEncoding>(std::make_unique<RopeAxial>(shape, typed));
+  return {};
 }
 
 State RopeAxial::begin(const Positions& positions, std::int64_t /*batch*/) const {

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "core/position/position_encoding.h"
 #include "core/position/shared/pair_form.h"
 #include "core/position/shared/rotation.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -29,24 +29,19 @@ Status accepts_grid(const Positions& positions, const std::string& name);
 at::Tensor without_prefix(const at::Tensor& angles, std::int64_t prefix);
 
 // The first D/4 pairs of patch (row y, column x) turn by x·f_m, the others by y·f_m, f_m = base^(−4m/D), m < D/4.
-class RopeAxial final : public PositionEncoding, public Paired {
+class RopeAxial final : public WithOptions<RopeAxial, RopeAxialOptions>, public Paired {
  public:
   static const Description& about();
-  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+  static Status settle(RopeAxialOptions& options, const ModelShape& shape);
 
-  RopeAxial(const ModelShape& shape, const RopeAxialOptions& options) : PositionEncoding(shape), options_(options) {}
+  using WithOptions::WithOptions;
 
-  const Description& description() const override { return about(); }
-  Settings settings() const override { return options_.settings(); }
   Status accepts(const Positions& positions) const override { return accepts_grid(positions, about().name); }
   // table: (2, T, D/2) float64 cos and sin.
   State begin(const Positions& positions, std::int64_t batch) const override;
   Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
   at::Tensor vectors(const State& state, std::int64_t layer) const override;
   Result<PairForm> pair_form(const Prepared& prepared, std::int64_t layer) const override;
-
- private:
-  RopeAxialOptions options_;
 };
 
 }  // namespace locus::position

@@ -39,8 +39,7 @@ const Description& RopeMixed::about() {
   return description;
 }
 
-Result<std::unique_ptr<PositionEncoding>> RopeMixed::make(const Settings& options, const ModelShape& shape) {
-  LOCUS_TRY(const RopeMixedOptions typed, RopeMixedOptions::from(options));
+Status RopeMixed::settle(RopeMixedOptions& /*options*/, const ModelShape& shape) {
   if (shape.head_width % 4 != 0) {
     return bad_input("encoding rope-mixed: expected a head width that 4 divides, found " +
                      std::to_string(shape.head_width));
@@ -49,11 +48,10 @@ Result<std::unique_ptr<PositionEncoding>> RopeMixed::make(const Settings& option
     return bad_input("encoding rope-mixed: expected as many key heads as heads, found " +
                      std::to_string(shape.kv_heads) + " and " + std::to_string(shape.heads));
   }
-  return std::unique_ptr<PositionEncoding>(std::make_unique<RopeMixed>(shape, typed));
+  return {};
 }
 
-RopeMixed::RopeMixed(const ModelShape& shape, const RopeMixedOptions& options)
-    : PositionEncoding(shape), options_(options) {
+RopeMixed::RopeMixed(const ModelShape& shape, const RopeMixedOptions& options) : WithOptions(shape, options) {
   std::vector<at::Tensor> layers;
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     const at::Tensor angles = at::rand({shape.heads}, at::kDouble) * (2 * std::numbers::pi);

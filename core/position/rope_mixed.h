@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "core/position/position_encoding.h"
 #include "core/position/shared/pair_form.h"
 #include "core/position/shared/rotation.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -22,16 +22,14 @@ struct RopeMixedOptions {
 at::Tensor mixed_frequencies(const at::Tensor& angles, std::int64_t head_width, double base);
 
 // Pair (2m, 2m+1) of patch (row y, column x) turns by x·F0_m + y·F1_m, F trained a layer and head.
-class RopeMixed final : public PositionEncoding, public Paired {
+class RopeMixed final : public WithOptions<RopeMixed, RopeMixedOptions>, public Paired {
  public:
   static const Description& about();
-  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+  static Status settle(RopeMixedOptions& options, const ModelShape& shape);
 
   // Directions start uniform in [0, 2π), as rope-vit does.
   RopeMixed(const ModelShape& shape, const RopeMixedOptions& options);
 
-  const Description& description() const override { return about(); }
-  Settings settings() const override { return options_.settings(); }
   std::vector<Parameter> parameters() override { return {{"freqs", &frequencies_}}; }
   Status accepts(const Positions& positions) const override;
   Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
@@ -44,7 +42,6 @@ class RopeMixed final : public PositionEncoding, public Paired {
   // (H, T, D/2) of `layer`.
   Rotation rotation_of(const Positions& positions, std::int64_t layer) const;
 
-  RopeMixedOptions options_;
   at::Tensor frequencies_;  // (2, layers, H·D/2)
 };
 

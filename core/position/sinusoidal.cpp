@@ -9,14 +9,13 @@ namespace locus::position {
 Result<SinusoidalOptions> SinusoidalOptions::from(const Settings& settings) {
   SinusoidalOptions options;
   LOCUS_TRY(options.base, settings.number("base", options.base));
-  LOCUS_TRY(const std::string layout, settings.text("layout", layout_name(options.layout)));
-  LOCUS_TRY(options.layout, parse_pair_layout(layout));
+  LOCUS_TRY(options.layout, layout_option(settings, options.layout));
   LOCUS_CHECK(check_base(options.base));
   return options;
 }
 
 Settings SinusoidalOptions::settings() const {
-  return {{"base", base}, {"layout", std::string(layout_name(layout))}};
+  return {{"base", base}, {"layout", layout_name(layout)}};
 }
 
 const Description& Sinusoidal::about() {
@@ -35,12 +34,11 @@ const Description& Sinusoidal::about() {
   return description;
 }
 
-Result<std::unique_ptr<PositionEncoding>> Sinusoidal::make(const Settings& options, const ModelShape& shape) {
-  LOCUS_TRY(const SinusoidalOptions typed, SinusoidalOptions::from(options));
+Status Sinusoidal::settle(SinusoidalOptions& /*options*/, const ModelShape& shape) {
   if (shape.width % 2 != 0) {
     return bad_input("encoding sinusoidal: expected an even model width, found " + std::to_string(shape.width));
   }
-  return std::unique_ptr<PositionEncoding>(std::make_unique<Sinusoidal>(shape, typed));
+  return {};
 }
 
 State Sinusoidal::begin(const Positions& positions, std::int64_t /*batch*/) const {

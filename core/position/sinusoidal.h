@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "core/position/position_encoding.h"
 #include "core/position/shared/rotation.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -18,22 +18,17 @@ struct SinusoidalOptions {
 };
 
 // x_i + P_i, P_i[2m] = sin(i·base^(−2m/C)), P_i[2m+1] = cos(i·base^(−2m/C)).
-class Sinusoidal final : public PositionEncoding {
+class Sinusoidal final : public WithOptions<Sinusoidal, SinusoidalOptions> {
  public:
   static const Description& about();
-  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+  static Status settle(SinusoidalOptions& options, const ModelShape& shape);
 
-  Sinusoidal(const ModelShape& shape, const SinusoidalOptions& options) : PositionEncoding(shape), options_(options) {}
+  using WithOptions::WithOptions;
 
-  const Description& description() const override { return about(); }
-  Settings settings() const override { return options_.settings(); }
   // table: (T, C) float32.
   State begin(const Positions& positions, std::int64_t batch) const override;
   at::Tensor embed(const State& state) const override { return state.table; }
   at::Tensor vectors(const State& state, std::int64_t layer) const override;
-
- private:
-  SinusoidalOptions options_;
 };
 
 }  // namespace locus::position

@@ -57,23 +57,10 @@ const Description& T5::about() {
   return description;
 }
 
-Result<std::unique_ptr<PositionEncoding>> T5::make(const Settings& options, const ModelShape& shape) {
-  LOCUS_TRY(const T5Options typed, T5Options::from(options));
-  return std::unique_ptr<PositionEncoding>(std::make_unique<T5>(shape, typed));
-}
-
 T5::T5(const ModelShape& shape, const T5Options& options)
-    : PositionEncoding(shape),
-      options_(options),
-      bias_("relative_attention_bias", shape.layers, options.per_layer, [&] {
+    : WithOptions(shape, options), bias_("relative_attention_bias", shape.layers, options.per_layer, [&] {
         return at::randn({options.buckets, shape.heads}) / std::sqrt(static_cast<double>(shape.width));
       }) {}
-
-std::vector<Parameter> T5::parameters() {
-  std::vector<Parameter> parameters;
-  bias_.list(parameters);
-  return parameters;
-}
 
 TileScores T5::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                      const at::Tensor& /*carry*/) const {

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "core/position/position_encoding.h"
 #include "core/position/shared/layer_parameter.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -24,24 +24,20 @@ struct T5Options {
 at::Tensor t5_buckets(const at::Tensor& key_minus_query, bool causal, std::int64_t buckets, std::int64_t max_distance);
 
 // logit_ij = q_i·k_j + b_h[bucket(i − j)]
-class T5 final : public PositionEncoding {
+class T5 final : public WithOptions<T5, T5Options> {
  public:
   static const Description& about();
-  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
 
   // The biases start Gaussian with standard deviation 1/√C, as T5 does.
   T5(const ModelShape& shape, const T5Options& options);
 
-  const Description& description() const override { return about(); }
-  Settings settings() const override { return options_.settings(); }
-  std::vector<Parameter> parameters() override;
+  std::vector<Parameter> parameters() override { return parameters_of({&bias_}); }
   bool is_dot_product() const override { return false; }
   double scale() const override { return options_.scaled ? PositionEncoding::scale() : 1.0; }
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                    const at::Tensor& carry) const override;
 
  private:
-  T5Options options_;
   LayerParameter bias_;  // (buckets, H)
 };
 

@@ -112,20 +112,13 @@ Result<std::unique_ptr<PositionEncoding>> Tapa::make(const Settings& options, co
 }
 
 Tapa::Tapa(const ModelShape& shape, const TapaOptions& options, std::int64_t amplitude_width)
-    : PositionEncoding(shape), options_(options), amplitude_width_(amplitude_width) {
+    : WithOptions(shape, options), amplitude_width_(amplitude_width) {
   if (options.phase == TapaOptions::Phase::kGeneral) {
     amplitude_matrix_ =
         LayerParameter("amplitude", shape.layers, true, [&] { return part_of_unit(shape, 0, amplitude_width); });
     phase_matrix_ = LayerParameter("phase", shape.layers, true,
                                    [&] { return part_of_unit(shape, amplitude_width, shape.head_width); });
   }
-}
-
-std::vector<Parameter> Tapa::parameters() {
-  std::vector<Parameter> list;
-  amplitude_matrix_.list(list);
-  phase_matrix_.list(list);
-  return list;
 }
 
 at::Tensor Tapa::amplitude(const at::Tensor& rows, const at::Tensor& columns, const Tile& tile) const {

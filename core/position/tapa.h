@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "core/position/position_encoding.h"
 #include "core/position/shared/layer_parameter.h"
 #include "core/position/shared/pair_form.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -30,16 +30,14 @@ at::Tensor tapa_distance(const at::Tensor& distances, double alpha);
 //   linear     φ = (Σ q_P + Σ k_P)/√((1−θ)D)
 //   general    logit_ij = qᵀℳk · cos(2π·|i − j|^α · qᵀ𝒩k)   (Eq. 9, 10), ℳ and 𝒩 trained, D × D a head and layer;
 //              they begin as Eq. 13's, with which it is the quadratic one
-class Tapa final : public PositionEncoding, public Paired {
+class Tapa final : public WithOptions<Tapa, TapaOptions>, public Paired {
  public:
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
 
   Tapa(const ModelShape& shape, const TapaOptions& options, std::int64_t amplitude_width);
 
-  const Description& description() const override { return about(); }
-  Settings settings() const override { return options_.settings(); }
-  std::vector<Parameter> parameters() override;
+  std::vector<Parameter> parameters() override { return parameters_of({&amplitude_matrix_, &phase_matrix_}); }
   bool is_dot_product() const override { return false; }
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                    const at::Tensor& carry) const override;
@@ -50,7 +48,6 @@ class Tapa final : public PositionEncoding, public Paired {
   at::Tensor amplitude(const at::Tensor& rows, const at::Tensor& columns, const Tile& tile) const;
   at::Tensor phase(const at::Tensor& rows, const at::Tensor& columns, const Tile& tile) const;
 
-  TapaOptions options_;
   std::int64_t amplitude_width_;     // θD
   LayerParameter amplitude_matrix_;  // (H, D, D) ℳ of Eq. 9; empty unless the phase is general
   LayerParameter phase_matrix_;      // (H, D, D) 𝒩 of Eq. 10, likewise

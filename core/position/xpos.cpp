@@ -18,8 +18,7 @@ constexpr std::int64_t kSpan = 8192;
 
 Result<XposOptions> XposOptions::from(const Settings& settings) {
   XposOptions options;
-  LOCUS_TRY(const std::string layout, settings.text("layout", layout_name(options.layout)));
-  LOCUS_TRY(options.layout, parse_pair_layout(layout));
+  LOCUS_TRY(options.layout, layout_option(settings, options.layout));
   LOCUS_TRY(options.base, settings.number("base", options.base));
   LOCUS_TRY(options.scale_base, settings.number("scale_base", options.scale_base));
   LOCUS_CHECK(check_base(options.base));
@@ -31,7 +30,7 @@ Result<XposOptions> XposOptions::from(const Settings& settings) {
 }
 
 Settings XposOptions::settings() const {
-  return {{"layout", std::string(layout_name(layout))}, {"base", base}, {"scale_base", scale_base}};
+  return {{"layout", layout_name(layout)}, {"base", base}, {"scale_base", scale_base}};
 }
 
 at::Tensor xpos_zeta(std::int64_t head_width) {
@@ -63,12 +62,11 @@ const Description& Xpos::about() {
   return description;
 }
 
-Result<std::unique_ptr<PositionEncoding>> Xpos::make(const Settings& options, const ModelShape& shape) {
-  LOCUS_TRY(const XposOptions typed, XposOptions::from(options));
+Status Xpos::settle(XposOptions& /*options*/, const ModelShape& shape) {
   if (shape.head_width % 2 != 0) {
     return bad_input("encoding xpos: expected an even head width, found " + std::to_string(shape.head_width));
   }
-  return std::unique_ptr<PositionEncoding>(std::make_unique<Xpos>(shape, typed));
+  return {};
 }
 
 State Xpos::begin(const Positions& positions, std::int64_t /*batch*/) const {
@@ -76,14 +74,7 @@ State Xpos::begin(const Positions& positions, std::int64_t /*batch*/) const {
 }
 
 Prepared Xpos::prepare(const State& state, std::int64_t /*layer*/, const Projections& projections) const {
-  const Rotation turn = Rotation::unpacked(state.table);
-  Prepared prepared;
-  prepared.query = rotate(projections.query, turn, options_.layout);
-  prepared.key = rotate(projections.key, turn, options_.layout);
-  prepared.content_query = projections.query;
-  prepared.content_key = projections.key;
-  prepared.positions = state.positions;
-  return prepared;
+  return turned(projections, state.positions, Rotation::unpacked(state.table), options_.layout);
 }
 
 TileScores Xpos::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "core/position/position_encoding.h"
 #include "core/position/shared/pair_form.h"
 #include "core/position/shared/rotation.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -30,15 +30,13 @@ at::Tensor xpos_scales(const at::Tensor& ids, double centre, double sign, std::i
 //
 // The factor is split between q and k around the middle of each tile, not of the sequence: around a fixed centre
 // float32 would overflow some 35,000 tokens away.
-class Xpos final : public PositionEncoding, public Paired {
+class Xpos final : public WithOptions<Xpos, XposOptions>, public Paired {
  public:
   static const Description& about();
-  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
+  static Status settle(XposOptions& options, const ModelShape& shape);
 
-  Xpos(const ModelShape& shape, const XposOptions& options) : PositionEncoding(shape), options_(options) {}
+  using WithOptions::WithOptions;
 
-  const Description& description() const override { return about(); }
-  Settings settings() const override { return options_.settings(); }
   bool is_dot_product() const override { return false; }
   // table: (2, T, D/2) float64 cos and sin.
   State begin(const Positions& positions, std::int64_t batch) const override;
@@ -51,8 +49,6 @@ class Xpos final : public PositionEncoding, public Paired {
 
  private:
   at::Tensor logits(const Prepared& prepared, const Tile& tile) const;
-
-  XposOptions options_;
 };
 
 }  // namespace locus::position

@@ -52,7 +52,7 @@ Result<std::unique_ptr<PositionEncoding>> Cope::make(const Settings& options, co
 }
 
 Cope::Cope(const ModelShape& shape, CopeOptions options, std::int64_t rotated_width)
-    : PositionEncoding(shape), options_(std::move(options)), rotated_width_(rotated_width), description_(about()) {
+    : WithOptions(shape, std::move(options)), rotated_width_(rotated_width), description_(about()) {
   const std::int64_t width = shape.head_width;
   const std::int64_t layers = shape.layers;
   const bool own = options_.per_layer;
@@ -81,15 +81,6 @@ Cope::Cope(const ModelShape& shape, CopeOptions options, std::int64_t rotated_wi
   }
   description_.rotates = options_.with == "rope";
   description_.has_dot_product = options_.with == "rope";
-}
-
-std::vector<Parameter> Cope::parameters() {
-  std::vector<Parameter> parameters;
-  for (LayerParameter* parameter : {&embedding_, &relative_, &gate_key_, &gate_bias_, &slopes_, &hidden_weight_,
-                                    &hidden_bias_, &output_weight_, &output_bias_}) {
-    parameter->list(parameters);
-  }
-  return parameters;
 }
 
 State Cope::begin(const Positions& positions, std::int64_t /*batch*/) const {

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "core/position/cope/tile.h"
-#include "core/position/position_encoding.h"
 #include "core/position/rope.h"
 #include "core/position/shared/layer_parameter.h"
 #include "core/position/shared/row_form.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -45,7 +45,7 @@ struct CopeOptions {
 //   alibi:  z_ij = m_h·p_ij, p not limited (as printed: a positive m favours far keys)
 //
 // Sums run from right to left: the carry of a tile is the gate sum of its columns and all columns to their right.
-class Cope final : public PositionEncoding, public RowFormed {
+class Cope final : public WithOptions<Cope, CopeOptions>, public RowFormed {
  public:
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
@@ -55,8 +55,10 @@ class Cope final : public PositionEncoding, public RowFormed {
   Cope(const ModelShape& shape, CopeOptions options, std::int64_t rotated_width);
 
   const Description& description() const override { return description_; }
-  Settings settings() const override { return options_.settings(); }
-  std::vector<Parameter> parameters() override;
+  std::vector<Parameter> parameters() override {
+    return parameters_of({&embedding_, &relative_, &gate_key_, &gate_bias_, &slopes_, &hidden_weight_, &hidden_bias_,
+                          &output_weight_, &output_bias_});
+  }
   // Whether `layer` has gates and positions.
   bool counts(std::int64_t layer) const { return layer % options_.every == 0; }
 
@@ -78,7 +80,6 @@ class Cope final : public PositionEncoding, public RowFormed {
   // Sets what positions turn into: the table z, the network or the slopes.
   void fill(CopeTile& work, const Tile& tile) const;
 
-  CopeOptions options_;
   std::int64_t rotated_width_;  // with rope
   Description description_;
   LayerParameter embedding_;      // (D, p_max + 1)

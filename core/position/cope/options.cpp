@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,9 +46,7 @@ std::vector<OptionDescription> described() {
       {"gate_bias", "false", "gates sep-key: the projection W_g has a bias"},
       {"hard_attention", "false", "attend to the largest logit alone; evaluation only"},
   };
-  for (OptionDescription& option : RopeOptions::described()) {
-    options.push_back(std::move(option));
-  }
+  std::ranges::move(RopeOptions::described(), std::back_inserter(options));
   return options;
 }
 

@@ -1,6 +1,8 @@
 // SeqpeOptions: read, checked, written and described.
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -88,9 +90,7 @@ std::vector<OptionDescription> SeqpeOptions::described() {
       {"bias_scale", "1", "s of bias"},
       {"class_token", "false", "tokens without position have a learned E; true for images"},
   };
-  for (OptionDescription& option : SeqpeEncoderOptions::described()) {
-    options.push_back(std::move(option));
-  }
+  std::ranges::move(SeqpeEncoderOptions::described(), std::back_inserter(options));
   options.insert(
       options.end(),
       {{"distance_loss", "0.1", "training: weight α of L_δ, which makes near positions alike"},

@@ -61,7 +61,7 @@ Result<std::unique_ptr<PositionEncoding>> Seqpe::make(const Settings& options, c
 }
 
 Seqpe::Seqpe(const ModelShape& shape, const SeqpeOptions& options)
-    : PositionEncoding(shape), options_(options), encoder_(options.encoder, output_width(shape, options)) {
+    : WithOptions(shape, options), encoder_(options.encoder, output_width(shape, options)) {
   const std::int64_t width = encoder_.output_width();
   if (options_.class_token) {
     class_position_ = at::randn({1, 1, width}) * 0.02;

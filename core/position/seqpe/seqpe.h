@@ -13,10 +13,10 @@
 #include <mutex>
 #include <vector>
 
-#include "core/position/position_encoding.h"
 #include "core/position/seqpe/encoder.h"
 #include "core/position/seqpe/losses.h"
 #include "core/position/shared/row_form.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -48,17 +48,14 @@ struct SeqpeOptions {
   static std::vector<OptionDescription> described();
 };
 
-class Seqpe final : public PositionEncoding, public RowFormed {
+class Seqpe final : public WithOptions<Seqpe, SeqpeOptions>, public RowFormed {
  public:
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
 
   Seqpe(const ModelShape& shape, const SeqpeOptions& options);
 
-  const Description& description() const override { return about(); }
-  Settings settings() const override { return options_.settings(); }
   double macs(std::int64_t layer, std::int64_t length) const override;
-  const SeqpeOptions& options() const { return options_; }
   const SeqpeEncoder& encoder() const { return encoder_; }
   // encoder.*, cls_token_pos_embed (1, 1, d), pe_qk.{weight (2d, d), bias} or layers.N.pe_qk.{weight, bias}.
   std::vector<Parameter> parameters() override;
@@ -106,7 +103,6 @@ class Seqpe final : public PositionEncoding, public RowFormed {
   // e^q and e^k of one layer, (1, H or 1, T, D) each.
   std::pair<at::Tensor, at::Tensor> projected(const State& state, std::int64_t layer) const;
 
-  SeqpeOptions options_;
   SeqpeEncoder encoder_;
   at::Tensor class_position_;            // (1, 1, d); undefined without class_token
   std::vector<Projection> projections_;  // one, one per layer, or none

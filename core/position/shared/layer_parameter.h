@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,5 +54,14 @@ class LayerParameter {
   bool per_layer_ = false;
   std::vector<at::Tensor> values_;
 };
+
+// These parameters, one after the other.
+inline std::vector<Parameter> parameters_of(std::initializer_list<LayerParameter*> list) {
+  std::vector<Parameter> parameters;
+  for (LayerParameter* each : list) {
+    each->list(parameters);
+  }
+  return parameters;
+}
 
 }  // namespace locus::position

@@ -44,6 +44,16 @@ Result<Value> choice_option(const Settings& settings, std::string_view option, c
   return bad_input("option " + std::string(option) + ": expected one of " + known + ", found " + shown(found));
 }
 
+// A choice of two words: whether it is the second.
+inline Result<bool> second_of(const Settings& settings, const char* option, const char* first, const char* second) {
+  LOCUS_TRY(const std::string word, settings.text(option, first));
+  if (word != first && word != second) {
+    return bad_input("option " + std::string(option) + ": expected " + first + " or " + second + ", found " +
+                     shown(word));
+  }
+  return word == second;
+}
+
 // A whole number of `low` to `high`.
 inline Result<std::int64_t> whole_option(const Settings& settings, std::string_view option, std::int64_t low,
                                          std::int64_t high, std::int64_t fallback) {

@@ -8,11 +8,12 @@
 
 namespace locus::position {
 
-std::string_view layout_name(PairLayout layout) {
+std::string layout_name(PairLayout layout) {
   return layout == PairLayout::kHalf ? "half" : "interleaved";
 }
 
-Result<PairLayout> parse_pair_layout(std::string_view name) {
+Result<PairLayout> layout_option(const Settings& settings, PairLayout fallback) {
+  LOCUS_TRY(const std::string name, settings.text("layout", layout_name(fallback)));
   if (name == "half") {
     return PairLayout::kHalf;
   }

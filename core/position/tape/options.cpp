@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "core/position/shared/option_values.h"
@@ -37,8 +39,7 @@ Result<TapeOptions> TapeOptions::from(const Settings& settings) {
   LOCUS_TRY(options.position_size, whole_option(settings, "position_size", 0, 65536, options.position_size));
   LOCUS_TRY(options.gate_width, whole_option(settings, "gate_width", 0, 65536, options.gate_width));
   LOCUS_TRY(options.scaled, settings.boolean("scaled", options.scaled));
-  LOCUS_TRY(const std::string layout, settings.text("layout", layout_name(options.layout)));
-  LOCUS_TRY(options.layout, parse_pair_layout(layout));
+  LOCUS_TRY(options.layout, layout_option(settings, options.layout));
   LOCUS_TRY(options.base, settings.number("base", options.base));
   LOCUS_TRY(options.scaling, RopeScaling::from(settings));
   LOCUS_TRY(options.rows, whole_option(settings, "rows", 1, 1024, options.rows));
@@ -59,7 +60,7 @@ Settings TapeOptions::settings() const {
                     {"position_size", position_size},
                     {"gate_width", gate_width},
                     {"scaled", scaled},
-                    {"layout", std::string(layout_name(layout))},
+                    {"layout", layout_name(layout)},
                     {"base", base},
                     {"rows", rows},
                     {"columns", columns},
@@ -90,9 +91,7 @@ std::vector<OptionDescription> TapeOptions::described() {
       {"reweighted", "true", "fourier: Gaussian coefficients instead of 1"},
       {"seed", "0", "fourier: of the random draw"},
   };
-  for (OptionDescription& option : RopeScaling::described()) {
-    options.push_back(std::move(option));
-  }
+  std::ranges::move(RopeScaling::described(), std::back_inserter(options));
   return options;
 }
 

@@ -57,7 +57,7 @@ Result<std::unique_ptr<PositionEncoding>> Tape::make(const Settings& options, co
 }
 
 Tape::Tape(const ModelShape& shape, TapeOptions options, const TapeBlocks& blocks, FourierFeatures fourier)
-    : PositionEncoding(shape), options_(std::move(options)), blocks_(blocks), fourier_(std::move(fourier)) {
+    : WithOptions(shape, std::move(options)), blocks_(blocks), fourier_(std::move(fourier)) {
   if (options_.position_size == 0) {
     options_.position_size = 4 * shape_.heads;
   }

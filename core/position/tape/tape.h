@@ -15,10 +15,10 @@
 #include <memory>
 #include <vector>
 
-#include "core/position/position_encoding.h"
 #include "core/position/shared/fourier_features.h"
 #include "core/position/shared/pair_form.h"
 #include "core/position/shared/rope_scaling.h"
+#include "core/position/shared/with_options.h"
 #include "core/position/tape/state.h"
 #include "core/position/tape/update.h"
 
@@ -59,16 +59,13 @@ struct TapeOptions {
   Result<TapeBlocks> blocks(const ModelShape& shape) const;
 };
 
-class Tape final : public PositionEncoding, public Paired {
+class Tape final : public WithOptions<Tape, TapeOptions>, public Paired {
  public:
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
 
   Tape(const ModelShape& shape, TapeOptions options, const TapeBlocks& blocks, FourierFeatures fourier);
 
-  const Description& description() const override { return about(); }
-  Settings settings() const override { return options_.settings(); }
-  const TapeOptions& options() const { return options_; }
   const TapeBlocks& blocks() const { return blocks_; }
   // model: layers.N.post_attention_linear (H, H), layers.N.pe.up_proj (I, F), .x_proj (I, C), .down_proj (F, I), where
   // F follows the mixing; paper: layers.N.pe.w1, .w2 (F, I) and layers.N.pe.psi.{w1, b1, w2, b2}. up_proj, w2 and
@@ -109,7 +106,6 @@ class Tape final : public PositionEncoding, public Paired {
   bool mixes() const { return options_.updates != TapeUpdates::kAttention; }
   void initialise();
 
-  TapeOptions options_;
   TapeBlocks blocks_;
   FourierFeatures fourier_;
   std::vector<Layer> layers_;
