@@ -15,31 +15,27 @@ Result<std::unique_ptr<DescriptorSets>> DescriptorSets::create(const Gpu& gpu, V
   binding.descriptorType = type;
   binding.descriptorCount = 1;
   binding.stageFlags = VK_SHADER_STAGE_FRAGMENT_BIT;
-  VkDescriptorSetLayoutCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+  auto info = structure<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
   info.bindingCount = 1;
   info.pBindings = &binding;
-  VkDescriptorSetLayout layout = VK_NULL_HANDLE;
-  LOCUS_CHECK(check(vkCreateDescriptorSetLayout(gpu.device, &info, nullptr, &layout), "vkCreateDescriptorSetLayout"));
-  sets->layout_ = SetLayoutHandle(gpu.device, layout);
+  LOCUS_TRY(sets->layout_,
+            created<SetLayoutHandle>(gpu.device, vkCreateDescriptorSetLayout, info, "vkCreateDescriptorSetLayout"));
   return sets;
 }
 
 Result<VkDescriptorSet> DescriptorSets::take() {
   if (free_.empty()) {
     const VkDescriptorPoolSize size{type_, kSetsPerPool};
-    VkDescriptorPoolCreateInfo pool_info{};
-    pool_info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+    auto pool_info = structure<VkDescriptorPoolCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
     pool_info.maxSets = kSetsPerPool;
     pool_info.poolSizeCount = 1;
     pool_info.pPoolSizes = &size;
-    VkDescriptorPool pool = VK_NULL_HANDLE;
-    LOCUS_CHECK(check(vkCreateDescriptorPool(gpu_.device, &pool_info, nullptr, &pool), "vkCreateDescriptorPool"));
-    pools_.emplace_back(gpu_.device, pool);
+    LOCUS_TRY(auto pool,
+              created<DescriptorPoolHandle>(gpu_.device, vkCreateDescriptorPool, pool_info, "vkCreateDescriptorPool"));
+    pools_.push_back(std::move(pool));
     const std::vector<VkDescriptorSetLayout> layouts(kSetsPerPool, layout_.get());
-    VkDescriptorSetAllocateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
-    info.descriptorPool = pool;
+    auto info = structure<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
+    info.descriptorPool = pools_.back().get();
     info.descriptorSetCount = kSetsPerPool;
     info.pSetLayouts = layouts.data();
     std::vector<VkDescriptorSet> sets(kSetsPerPool);

@@ -18,25 +18,18 @@ struct Commands {
 
   static Result<Commands> create(const OffscreenDevice& owner) {
     Commands commands;
-    VkCommandPoolCreateInfo pool_info{};
-    pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+    auto pool_info = structure<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
     pool_info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
     pool_info.queueFamilyIndex = owner.queue_family();
     const VkDevice device = owner.device();
-    VkCommandPool pool = VK_NULL_HANDLE;
-    LOCUS_CHECK(check(vkCreateCommandPool(device, &pool_info, nullptr, &pool), "vkCreateCommandPool"));
-    commands.pool = CommandPoolHandle(device, pool);
-    VkCommandBufferAllocateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
-    info.commandPool = pool;
+    LOCUS_TRY(commands.pool, created<CommandPoolHandle>(device, vkCreateCommandPool, pool_info, "vkCreateCommandPool"));
+    auto info = structure<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
+    info.commandPool = commands.pool.get();
     info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
     info.commandBufferCount = 1;
     LOCUS_CHECK(check(vkAllocateCommandBuffers(device, &info, &commands.buffer), "vkAllocateCommandBuffers"));
-    VkFenceCreateInfo fence_info{};
-    fence_info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
-    VkFence fence = VK_NULL_HANDLE;
-    LOCUS_CHECK(check(vkCreateFence(device, &fence_info, nullptr, &fence), "vkCreateFence"));
-    commands.done = FenceHandle(device, fence);
+    auto fence_info = structure<VkFenceCreateInfo>(VK_STRUCTURE_TYPE_FENCE_CREATE_INFO);
+    LOCUS_TRY(commands.done, created<FenceHandle>(device, vkCreateFence, fence_info, "vkCreateFence"));
     return commands;
   }
 };
@@ -94,8 +87,7 @@ class OffscreenRenderer : public Offscreen {
 
   Status frame(std::span<const PlacedScene> scenes, VkExtent2D size, bool reads) {
     LOCUS_CHECK(prepare_target(size));
-    VkCommandBufferBeginInfo begin{};
-    begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    auto begin = structure<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
     begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
     LOCUS_CHECK(check(vkBeginCommandBuffer(commands_.buffer, &begin), "vkBeginCommandBuffer"));
     const Status prepared = renderer_->prepare(commands_.buffer, count_ % options_.frame_slots, scenes, size);
@@ -125,8 +117,7 @@ class OffscreenRenderer : public Offscreen {
     for (int n = 0; n < 4; ++n) {
       clear.color.float32[n] = static_cast<float>(background >> (24 - 8 * n) & 0xFF) / 255.0F;
     }
-    VkRenderPassBeginInfo pass{};
-    pass.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO;
+    auto pass = structure<VkRenderPassBeginInfo>(VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO);
     pass.renderPass = render_pass_.get();
     pass.framebuffer = target_.framebuffer.get();
     pass.renderArea = {{0, 0}, size};
@@ -146,8 +137,7 @@ class OffscreenRenderer : public Offscreen {
     region.imageExtent = {size.width, size.height, 1};
     vkCmdCopyImageToBuffer(commands_.buffer, target_.image.get(), VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
                            target_.readback.get(), 1, &region);
-    VkBufferMemoryBarrier barrier{};
-    barrier.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER;
+    auto barrier = structure<VkBufferMemoryBarrier>(VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER);
     barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
     barrier.srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
@@ -159,8 +149,7 @@ class OffscreenRenderer : public Offscreen {
   }
 
   Status submit() {
-    VkSubmitInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    auto info = structure<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
     info.commandBufferCount = 1;
     info.pCommandBuffers = &commands_.buffer;
     LOCUS_CHECK(check(vkQueueSubmit(device_->queue(), 1, &info, commands_.done.get()), "vkQueueSubmit"));

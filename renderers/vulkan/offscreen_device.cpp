@@ -1,5 +1,6 @@
 #include "renderers/vulkan/offscreen_device.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -26,12 +27,8 @@ bool has_layer(const char* name) {
   if (vkEnumerateInstanceLayerProperties(&count, layers.data()) != VK_SUCCESS) {
     return false;
   }
-  for (const VkLayerProperties& layer : layers) {
-    if (std::strcmp(layer.layerName, name) == 0) {
-      return true;
-    }
-  }
-  return false;
+  return std::any_of(layers.begin(), layers.end(),
+                     [&](const VkLayerProperties& layer) { return std::strcmp(layer.layerName, name) == 0; });
 }
 
 // The first queue family that draws; −1 when there is none.
@@ -87,13 +84,11 @@ Status OffscreenDevice::make_instance(bool validation) {
   if (validation && !has_layer(kValidationLayer)) {
     return unsupported("the Vulkan validation layer is not installed (Debian: vulkan-validationlayers)");
   }
-  VkApplicationInfo application{};
-  application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
+  auto application = structure<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
   application.pApplicationName = "locus";
   application.apiVersion = VK_API_VERSION_1_0;
   const char* extension = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
-  VkInstanceCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
+  auto info = structure<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO);
   info.pApplicationInfo = &application;
   if (validation) {
     info.enabledLayerCount = 1;
@@ -114,8 +109,7 @@ Status OffscreenDevice::make_messenger() {
   if (create == nullptr) {
     return unsupported("the Vulkan driver reports no validation messages");
   }
-  VkDebugUtilsMessengerCreateInfoEXT info{};
-  info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
+  auto info = structure<VkDebugUtilsMessengerCreateInfoEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT);
   info.messageSeverity =
       VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
   info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
@@ -142,13 +136,11 @@ Status OffscreenDevice::pick_physical() {
 
 Status OffscreenDevice::make_device() {
   const float priority = 1;
-  VkDeviceQueueCreateInfo queue{};
-  queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+  auto queue = structure<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
   queue.queueFamilyIndex = family_;
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
-  VkDeviceCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
+  auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
   LOCUS_CHECK(check(vkCreateDevice(physical_, &info, nullptr, &device_), "vkCreateDevice"));
@@ -165,17 +157,15 @@ Result<OffscreenTarget> OffscreenTarget::create(const Gpu& gpu, VkRenderPass ren
   options.usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
   LOCUS_TRY(target.image, GpuImage::create(gpu, options));
   const VkImageView view = target.image.view();
-  VkFramebufferCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO;
+  auto info = structure<VkFramebufferCreateInfo>(VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO);
   info.renderPass = render_pass;
   info.attachmentCount = 1;
   info.pAttachments = &view;
   info.width = size.width;
   info.height = size.height;
   info.layers = 1;
-  VkFramebuffer framebuffer = VK_NULL_HANDLE;
-  LOCUS_CHECK(check(vkCreateFramebuffer(gpu.device, &info, nullptr, &framebuffer), "vkCreateFramebuffer"));
-  target.framebuffer = FramebufferHandle(gpu.device, framebuffer);
+  LOCUS_TRY(target.framebuffer,
+            created<FramebufferHandle>(gpu.device, vkCreateFramebuffer, info, "vkCreateFramebuffer"));
   LOCUS_TRY(target.readback,
             HostBuffer::create(gpu, VkDeviceSize{4} * size.width * size.height, VK_BUFFER_USAGE_TRANSFER_DST_BIT));
   return target;
@@ -204,17 +194,14 @@ Result<RenderPassHandle> make_offscreen_render_pass(VkDevice device) {
   after.dstStageMask = VK_PIPELINE_STAGE_TRANSFER_BIT;
   after.srcAccessMask = VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT;
   after.dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT;
-  VkRenderPassCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO;
+  auto info = structure<VkRenderPassCreateInfo>(VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO);
   info.attachmentCount = 1;
   info.pAttachments = &attachment;
   info.subpassCount = 1;
   info.pSubpasses = &subpass;
   info.dependencyCount = 1;
   info.pDependencies = &after;
-  VkRenderPass render_pass = VK_NULL_HANDLE;
-  LOCUS_CHECK(check(vkCreateRenderPass(device, &info, nullptr, &render_pass), "vkCreateRenderPass"));
-  return RenderPassHandle(device, render_pass);
+  return created<RenderPassHandle>(device, vkCreateRenderPass, info, "vkCreateRenderPass");
 }
 
 }  // namespace locus::vulkan

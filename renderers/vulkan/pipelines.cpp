@@ -57,26 +57,20 @@ Attributes map_attributes() {
 }
 
 Result<ShaderHandle> make_shader(VkDevice device, std::span<const std::uint32_t> code) {
-  VkShaderModuleCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+  auto info = structure<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   info.codeSize = code.size_bytes();
   info.pCode = code.data();
-  VkShaderModule shader = VK_NULL_HANDLE;
-  LOCUS_CHECK(check(vkCreateShaderModule(device, &info, nullptr, &shader), "vkCreateShaderModule"));
-  return ShaderHandle(device, shader);
+  return created<ShaderHandle>(device, vkCreateShaderModule, info, "vkCreateShaderModule");
 }
 
 Result<PipelineLayoutHandle> make_layout(VkDevice device, const std::vector<VkDescriptorSetLayout>& sets) {
   const VkPushConstantRange constants{VK_SHADER_STAGE_VERTEX_BIT, 0, sizeof(FrameConstants)};
-  VkPipelineLayoutCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+  auto info = structure<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
   info.setLayoutCount = static_cast<std::uint32_t>(sets.size());
   info.pSetLayouts = sets.data();
   info.pushConstantRangeCount = 1;
   info.pPushConstantRanges = &constants;
-  VkPipelineLayout layout = VK_NULL_HANDLE;
-  LOCUS_CHECK(check(vkCreatePipelineLayout(device, &info, nullptr, &layout), "vkCreatePipelineLayout"));
-  return PipelineLayoutHandle(device, layout);
+  return created<PipelineLayoutHandle>(device, vkCreatePipelineLayout, info, "vkCreatePipelineLayout");
 }
 
 // What differs between the pipelines.
@@ -122,40 +116,36 @@ Result<PipelineHandle> make_pipeline(VkDevice device, const Program& program, Vk
   stages[1].module = fragment.get();
   stages[1].pSpecializationInfo = &constants;
   const VkVertexInputBindingDescription binding{0, program.stride, VK_VERTEX_INPUT_RATE_INSTANCE};
-  VkPipelineVertexInputStateCreateInfo input{};
-  input.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO;
+  auto input =
+      structure<VkPipelineVertexInputStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO);
   input.vertexBindingDescriptionCount = 1;
   input.pVertexBindingDescriptions = &binding;
   input.vertexAttributeDescriptionCount = static_cast<std::uint32_t>(program.attributes.size());
   input.pVertexAttributeDescriptions = program.attributes.data();
-  VkPipelineInputAssemblyStateCreateInfo assembly{};
-  assembly.sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO;
+  auto assembly =
+      structure<VkPipelineInputAssemblyStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO);
   assembly.topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP;
-  VkPipelineViewportStateCreateInfo viewport{};
-  viewport.sType = VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO;
+  auto viewport = structure<VkPipelineViewportStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO);
   viewport.viewportCount = 1;
   viewport.scissorCount = 1;
-  VkPipelineRasterizationStateCreateInfo raster{};
-  raster.sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO;
+  auto raster =
+      structure<VkPipelineRasterizationStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO);
   raster.cullMode = VK_CULL_MODE_NONE;
   raster.lineWidth = 1;
-  VkPipelineMultisampleStateCreateInfo multisample{};
-  multisample.sType = VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO;
+  auto multisample =
+      structure<VkPipelineMultisampleStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO);
   multisample.rasterizationSamples = samples;
-  VkPipelineDepthStencilStateCreateInfo depth{};
-  depth.sType = VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO;
+  auto depth =
+      structure<VkPipelineDepthStencilStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO);
   const VkPipelineColorBlendAttachmentState attachment = premultiplied_blend(program.blends);
-  VkPipelineColorBlendStateCreateInfo blend{};
-  blend.sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO;
+  auto blend = structure<VkPipelineColorBlendStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO);
   blend.attachmentCount = 1;
   blend.pAttachments = &attachment;
   const std::array<VkDynamicState, 2> dynamics = {VK_DYNAMIC_STATE_VIEWPORT, VK_DYNAMIC_STATE_SCISSOR};
-  VkPipelineDynamicStateCreateInfo dynamic{};
-  dynamic.sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO;
+  auto dynamic = structure<VkPipelineDynamicStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO);
   dynamic.dynamicStateCount = static_cast<std::uint32_t>(dynamics.size());
   dynamic.pDynamicStates = dynamics.data();
-  VkGraphicsPipelineCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO;
+  auto info = structure<VkGraphicsPipelineCreateInfo>(VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO);
   info.stageCount = static_cast<std::uint32_t>(stages.size());
   info.pStages = stages.data();
   info.pVertexInputState = &input;

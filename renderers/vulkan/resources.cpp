@@ -21,35 +21,32 @@ Result<MemoryHandle> allocate(const Gpu& gpu, const VkMemoryRequirements& needs,
   if (!type) {
     return unsupported("the graphics device has no memory of the kind needed", "vkAllocateMemory");
   }
-  VkMemoryAllocateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+  auto info = structure<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
   info.allocationSize = needs.size;
   info.memoryTypeIndex = *type;
-  VkDeviceMemory memory = VK_NULL_HANDLE;
-  LOCUS_CHECK(check(vkAllocateMemory(gpu.device, &info, nullptr, &memory), "vkAllocateMemory"));
-  return MemoryHandle(gpu.device, memory);
+  return created<MemoryHandle>(gpu.device, vkAllocateMemory, info, "vkAllocateMemory");
+}
+
+Result<std::byte*> map_all(const Gpu& gpu, const MemoryHandle& memory) {
+  void* data = nullptr;
+  LOCUS_CHECK(check(vkMapMemory(gpu.device, memory.get(), 0, VK_WHOLE_SIZE, 0, &data), "vkMapMemory"));
+  return static_cast<std::byte*>(data);
 }
 
 Result<BufferHandle> make_buffer(const Gpu& gpu, VkDeviceSize bytes, VkBufferUsageFlags usage) {
-  VkBufferCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+  auto info = structure<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   info.size = bytes;
   info.usage = usage;
-  VkBuffer buffer = VK_NULL_HANDLE;
-  LOCUS_CHECK(check(vkCreateBuffer(gpu.device, &info, nullptr, &buffer), "vkCreateBuffer"));
-  return BufferHandle(gpu.device, buffer);
+  return created<BufferHandle>(gpu.device, vkCreateBuffer, info, "vkCreateBuffer");
 }
 
 Result<ImageViewHandle> make_view(const Gpu& gpu, VkImage image, VkFormat format) {
-  VkImageViewCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO;
+  auto info = structure<VkImageViewCreateInfo>(VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO);
   info.image = image;
   info.viewType = VK_IMAGE_VIEW_TYPE_2D;
   info.format = format;
   info.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
-  VkImageView view = VK_NULL_HANDLE;
-  LOCUS_CHECK(check(vkCreateImageView(gpu.device, &info, nullptr, &view), "vkCreateImageView"));
-  return ImageViewHandle(gpu.device, view);
+  return created<ImageViewHandle>(gpu.device, vkCreateImageView, info, "vkCreateImageView");
 }
 
 }  // namespace
@@ -74,9 +71,7 @@ Result<HostBuffer> HostBuffer::create(const Gpu& gpu, VkDeviceSize bytes, VkBuff
   LOCUS_TRY(result.memory_,
             allocate(gpu, needs, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT));
   LOCUS_CHECK(check(vkBindBufferMemory(gpu.device, buffer, result.memory_.get(), 0), "vkBindBufferMemory"));
-  void* data = nullptr;
-  LOCUS_CHECK(check(vkMapMemory(gpu.device, result.memory_.get(), 0, VK_WHOLE_SIZE, 0, &data), "vkMapMemory"));
-  result.data_ = static_cast<std::byte*>(data);
+  LOCUS_TRY(result.data_, map_all(gpu, result.memory_));
   result.size_ = bytes;
   return result;
 }
@@ -99,25 +94,19 @@ Result<TexelBuffer> TexelBuffer::create(const Gpu& gpu, std::uint32_t texels, Vk
   }
   LOCUS_CHECK(check(vkBindBufferMemory(gpu.device, buffer, result.memory_.get(), 0), "vkBindBufferMemory"));
   if (mapped) {
-    void* data = nullptr;
-    LOCUS_CHECK(check(vkMapMemory(gpu.device, result.memory_.get(), 0, VK_WHOLE_SIZE, 0, &data), "vkMapMemory"));
-    result.data_ = static_cast<std::byte*>(data);
+    LOCUS_TRY(result.data_, map_all(gpu, result.memory_));
   }
-  VkBufferViewCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO;
+  auto info = structure<VkBufferViewCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO);
   info.buffer = buffer;
   info.format = format;
   info.range = VK_WHOLE_SIZE;
-  VkBufferView view = VK_NULL_HANDLE;
-  LOCUS_CHECK(check(vkCreateBufferView(gpu.device, &info, nullptr, &view), "vkCreateBufferView"));
-  result.view_ = BufferViewHandle(gpu.device, view);
+  LOCUS_TRY(result.view_, created<BufferViewHandle>(gpu.device, vkCreateBufferView, info, "vkCreateBufferView"));
   return result;
 }
 
 Result<GpuImage> GpuImage::create(const Gpu& gpu, const ImageOptions& options) {
   GpuImage result;
-  VkImageCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
+  auto info = structure<VkImageCreateInfo>(VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO);
   info.imageType = VK_IMAGE_TYPE_2D;
   info.format = options.format;
   info.extent = {options.width, options.height, 1};
@@ -126,9 +115,8 @@ Result<GpuImage> GpuImage::create(const Gpu& gpu, const ImageOptions& options) {
   info.samples = VK_SAMPLE_COUNT_1_BIT;
   info.tiling = VK_IMAGE_TILING_OPTIMAL;
   info.usage = options.usage;
-  VkImage image = VK_NULL_HANDLE;
-  LOCUS_CHECK(check(vkCreateImage(gpu.device, &info, nullptr, &image), "vkCreateImage"));
-  result.image_ = ImageHandle(gpu.device, image);
+  LOCUS_TRY(result.image_, created<ImageHandle>(gpu.device, vkCreateImage, info, "vkCreateImage"));
+  const VkImage image = result.image_.get();
   VkMemoryRequirements needs{};
   vkGetImageMemoryRequirements(gpu.device, image, &needs);
   LOCUS_TRY(result.memory_, allocate(gpu, needs, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT));

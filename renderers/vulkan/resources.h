@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/result.h"
+#include "renderers/vulkan/check.h"
 
 namespace locus::vulkan {
 
@@ -25,31 +26,27 @@ struct Gpu {
 template <class T, auto Destroy>
 class Handle {
  public:
+  using Object = T;
+
   Handle() = default;
   Handle(VkDevice device, T object) : device_(device), object_(object) {}
   Handle(Handle&& other) noexcept
       : device_(other.device_), object_(std::exchange(other.object_, static_cast<T>(VK_NULL_HANDLE))) {}
-  Handle& operator=(Handle&& other) noexcept {
-    if (this != &other) {
-      reset();
-      device_ = other.device_;
-      object_ = std::exchange(other.object_, static_cast<T>(VK_NULL_HANDLE));
-    }
+  Handle& operator=(Handle other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(object_, other.object_);
     return *this;
   }
-  ~Handle() { reset(); }
+  ~Handle() {
+    if (object_ != VK_NULL_HANDLE) {
+      Destroy(device_, object_, nullptr);
+    }
+  }
 
   T get() const { return object_; }
   explicit operator bool() const { return object_ != VK_NULL_HANDLE; }
 
  private:
-  void reset() {
-    if (object_ != VK_NULL_HANDLE) {
-      Destroy(device_, object_, nullptr);
-      object_ = VK_NULL_HANDLE;
-    }
-  }
-
   VkDevice device_ = VK_NULL_HANDLE;
   T object_ = VK_NULL_HANDLE;
 };
@@ -69,6 +66,24 @@ using RenderPassHandle = Handle<VkRenderPass, vkDestroyRenderPass>;
 using FramebufferHandle = Handle<VkFramebuffer, vkDestroyFramebuffer>;
 using CommandPoolHandle = Handle<VkCommandPool, vkDestroyCommandPool>;
 using FenceHandle = Handle<VkFence, vkDestroyFence>;
+
+// An empty structure of this type.
+template <class T>
+T structure(VkStructureType type) {
+  T empty{};
+  empty.sType = type;
+  return empty;
+}
+
+// What `create` makes of `info`; an error names it as `call`.
+template <class H, class Info>
+Result<H> created(VkDevice device,
+                  VkResult (*create)(VkDevice, const Info*, const VkAllocationCallbacks*, typename H::Object*),
+                  const Info& info, const char* call) {
+  typename H::Object object = VK_NULL_HANDLE;
+  LOCUS_CHECK(check(create(device, &info, nullptr, &object), call));
+  return H(device, object);
+}
 
 // Memory that the CPU writes (or reads) and the GPU uses, mapped as long as it lives.
 class HostBuffer {

@@ -8,16 +8,13 @@ Result<std::unique_ptr<TextureFactory>> TextureFactory::create(const Gpu& gpu) {
   std::unique_ptr<TextureFactory> factory(new TextureFactory(gpu));
   LOCUS_TRY(factory->pictures_, DescriptorSets::create(gpu, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER));
   LOCUS_TRY(factory->texels_, DescriptorSets::create(gpu, VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER));
-  VkSamplerCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO;
+  auto info = structure<VkSamplerCreateInfo>(VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO);
   info.magFilter = VK_FILTER_LINEAR;
   info.minFilter = VK_FILTER_LINEAR;
   info.addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
   info.addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
   info.addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
-  VkSampler sampler = VK_NULL_HANDLE;
-  LOCUS_CHECK(check(vkCreateSampler(gpu.device, &info, nullptr, &sampler), "vkCreateSampler"));
-  factory->linear_ = SamplerHandle(gpu.device, sampler);
+  LOCUS_TRY(factory->linear_, created<SamplerHandle>(gpu.device, vkCreateSampler, info, "vkCreateSampler"));
   return factory;
 }
 

@@ -9,8 +9,7 @@ constexpr VkDeviceSize kChunk = VkDeviceSize{4} << 20;
 constexpr VkDeviceSize kAlignment = 16;
 
 VkImageMemoryBarrier barrier(VkImage image, VkImageLayout from, VkImageLayout to) {
-  VkImageMemoryBarrier result{};
-  result.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
+  auto result = structure<VkImageMemoryBarrier>(VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);
   result.oldLayout = from;
   result.newLayout = to;
   result.srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
@@ -106,8 +105,7 @@ void Uploader::record(VkCommandBuffer commands) {
     after.back().dstAccessMask = VK_ACCESS_SHADER_READ_BIT;
   }
   // Earlier frames may still be reading; the queue runs them first.
-  VkMemoryBarrier texels{};
-  texels.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+  auto texels = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
   record_barriers(commands, VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, texels, before);
   for (const Pending& image : pending_) {
     for (const auto& [buffer, regions] : image.copies) {
