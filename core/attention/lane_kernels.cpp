@@ -6,8 +6,6 @@
 #include <immintrin.h>
 #endif
 
-#include "core/base/instruction_sets.h"
-
 namespace locus::attention {
 
 namespace {
@@ -37,25 +35,17 @@ namespace avx512 {
 }  // namespace avx512
 #endif
 
+constexpr std::array kVersions {
+  &plain::kKernels,
+#if defined(LOCUS_VECTOR_TARGETS)
+      &avx2::kKernels, &avx512::kKernels,
+#endif
+};
+
 }  // namespace
 
-std::int64_t lane_kernel_versions() {
-  return runnable_versions();
-}
-
 const LaneKernels& lane_kernels(std::int64_t version) {
-#if defined(LOCUS_VECTOR_TARGETS)
-  static constexpr std::array<const LaneKernels*, 3> kVersions{&plain::kKernels, &avx2::kKernels, &avx512::kKernels};
   return *kVersions[static_cast<std::size_t>(version)];
-#else
-  static_cast<void>(version);
-  return plain::kKernels;
-#endif
-}
-
-const LaneKernels& lane_kernels() {
-  static const LaneKernels& used = lane_kernels(used_version());
-  return used;
 }
 
 }  // namespace locus::attention

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "core/base/instruction_sets.h"
+
 namespace locus::attention {
 
 constexpr std::int64_t kLanes = 64;
@@ -61,10 +63,7 @@ struct LaneKernels {
                  std::int64_t stride);
 };
 
-// The kernels of the version that the program uses (core/base/instruction_sets.h).
-const LaneKernels& lane_kernels();
-// Every version this CPU can run, the plain one first: what tests compare.
-std::int64_t lane_kernel_versions();
-const LaneKernels& lane_kernels(std::int64_t version);
+// The kernels of one of the versions that this CPU can run (core/base/instruction_sets.h).
+const LaneKernels& lane_kernels(std::int64_t version = used_version());
 
 }  // namespace locus::attention

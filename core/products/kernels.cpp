@@ -7,8 +7,6 @@
 #include <immintrin.h>
 #endif
 
-#include "core/base/instruction_sets.h"
-
 namespace locus::products {
 
 namespace {
@@ -44,25 +42,17 @@ namespace avx512 {
 }  // namespace avx512
 #endif
 
+constexpr std::array kVersions {
+  &plain::kKernels,
+#if defined(LOCUS_VECTOR_TARGETS)
+      &avx2::kKernels, &avx512::kKernels,
+#endif
+};
+
 }  // namespace
 
-std::int64_t kernel_versions() {
-  return runnable_versions();
-}
-
 const Kernels& kernels(std::int64_t version) {
-#if defined(LOCUS_VECTOR_TARGETS)
-  static constexpr std::array<const Kernels*, 3> kVersions{&plain::kKernels, &avx2::kKernels, &avx512::kKernels};
   return *kVersions[static_cast<std::size_t>(version)];
-#else
-  static_cast<void>(version);
-  return plain::kKernels;
-#endif
-}
-
-const Kernels& kernels() {
-  static const Kernels& used = kernels(used_version());
-  return used;
 }
 
 }  // namespace locus::products

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/base/instruction_sets.h"
+
 namespace locus::products {
 
 enum class Format { kBfloat16, kHalf, kFloat };
@@ -44,10 +46,7 @@ struct Kernels {
       axpy;
 };
 
-// The kernels of the version that the program uses (core/base/instruction_sets.h).
-const Kernels& kernels();
-// Every version this CPU can run, the plain one first: what tests compare.
-std::int64_t kernel_versions();
-const Kernels& kernels(std::int64_t version);
+// The kernels of one of the versions that this CPU can run (core/base/instruction_sets.h).
+const Kernels& kernels(std::int64_t version = used_version());
 
 }  // namespace locus::products

@@ -98,14 +98,15 @@ namespace avx512 {
 }  // namespace avx512
 #endif
 
-const Loops& loops() {
+constexpr std::array kVersions {
+  &plain::kLoops,
 #if defined(LOCUS_VECTOR_TARGETS)
-  static constexpr std::array<const Loops*, 3> kVersions{&plain::kLoops, &avx2::kLoops, &avx512::kLoops};
-  static const Loops& used = *kVersions[static_cast<std::size_t>(used_version())];
-  return used;
-#else
-  return plain::kLoops;
+      &avx2::kLoops, &avx512::kLoops,
 #endif
+};
+
+const Loops& loops() {
+  return *kVersions[static_cast<std::size_t>(used_version())];
 }
 
 }  // namespace

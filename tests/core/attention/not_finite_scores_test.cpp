@@ -20,7 +20,7 @@ using attention::ScoreField;
 // One key that is no number: rows that see it sum to none, in every width, and no entry of CoPE's table is read for it.
 TEST(NotFiniteScores, WhatIsNoNumberReadsNothingAndStays) {
   const float nothing = std::numeric_limits<float>::quiet_NaN();
-  for (std::int64_t version = 0; version < attention::lane_kernel_versions(); ++version) {
+  for (std::int64_t version = 0; version < runnable_versions(); ++version) {
     const attention::LaneKernels& kernels = attention::lane_kernels(version);
     at::Tensor gates = at::full({13, 64}, 0.5F);
     gates[6][17] = nothing;

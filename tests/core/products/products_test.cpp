@@ -77,7 +77,7 @@ const std::vector<Shape> kShapes{{1, 64, 32},  {1, 77, 129}, {2, 33, 70},   {3, 
 class Products : public testing::TestWithParam<Format> {};
 
 TEST_P(Products, AreThoseOfTheConvertedWeights) {
-  for (std::int64_t version = 0; version < kernel_versions(); ++version) {
+  for (std::int64_t version = 0; version < runnable_versions(); ++version) {
     for (const Shape& shape : kShapes) {
       for (const Layout& layout : layouts(shape)) {
         SCOPED_TRACE(std::string(layout.name) + " kernels " + std::to_string(version) + " T " +
@@ -134,7 +134,7 @@ TEST_P(Products, ReadEveryNumberOfTheFormat) {
   }
   const auto count = static_cast<std::int64_t>(bits.size());
   const float one = 1;
-  for (std::int64_t version = 0; version < kernel_versions(); ++version) {
+  for (std::int64_t version = 0; version < runnable_versions(); ++version) {
     // One output an input, and one input an output.
     for (const Weights& weights :
          {Weights{bits.data(), GetParam(), count, 1, 1, 1}, Weights{bits.data(), GetParam(), count, 1, 1, count}}) {
