@@ -68,7 +68,7 @@ void add_cell_texts(const HeatMap& map, const ColorScale& scale, const Context& 
   }
 }
 
-void add_box(const Box& box, Color color, const Context& context) {
+void add_layer(const Box& box, Color color, const Context& context) {
   const PanelLayout& place = context.place;
   const double x0 = std::min(place.x.place(box.x.low), place.x.place(box.x.high));
   const double x1 = std::max(place.x.place(box.x.low), place.x.place(box.x.high));
@@ -82,7 +82,7 @@ void add_box(const Box& box, Color color, const Context& context) {
   }
 }
 
-void add_map(const HeatMap& map, const Context& context) {
+void add_layer(const HeatMap& map, Color /*color*/, const Context& context) {
   if (!map.field || map.field->rows <= 0 || map.field->columns <= 0) {
     return;
   }
@@ -108,7 +108,7 @@ void add_map(const HeatMap& map, const Context& context) {
   }
 }
 
-void add_bars(const Bars& bars, Color color, const Context& context) {
+void add_layer(const Bars& bars, Color color, const Context& context) {
   const PanelLayout& place = context.place;
   const double opacity = bar_opacity(context.panel);
   const double base = std::clamp(place.y.place(0), place.plot.y, place.plot.bottom());
@@ -169,7 +169,7 @@ void add_curve_piece(std::vector<Point> points, const Curve& curve, Color color,
                     context.place.plot);
 }
 
-void add_curve(const Curve& curve, Color color, const Context& context) {
+void add_layer(const Curve& curve, Color color, const Context& context) {
   const AxisMap& x = context.place.x;
   const AxisMap& y = context.place.y;
   const std::size_t count = std::min(curve.x.size(), curve.y.size());
@@ -249,7 +249,7 @@ void add_marker_label(const Marker& marker, double at, Color color, Context& con
   context.marks.text({marker.label, baseline, at_end ? 1.0 : 0.0, size, false, color});
 }
 
-void add_marker(const Marker& marker, Color color, Context& context) {
+void add_layer(const Marker& marker, Color color, Context& context) {
   const PanelLayout& place = context.place;
   const bool vertical = marker.direction == Marker::Direction::kVertical;
   const double at = vertical ? place.x.place(marker.at) : place.y.place(marker.at);
@@ -291,7 +291,7 @@ void add_cut_off(const Context& context) {
   say(place.lines - place.first_line - place.lines_seen, "below ↓", place.plot.bottom() - 1.5 * size);
 }
 
-void add_tokens(const TokenStrip& strip, const Context& context) {
+void add_layer(const TokenStrip& strip, Color /*color*/, const Context& context) {
   const Style& style = context.style;
   const double line = 2 * style.line();
   for (const TokenBox& token : context.place.tokens) {
@@ -322,7 +322,7 @@ void add_tokens(const TokenStrip& strip, const Context& context) {
   add_cut_off(context);
 }
 
-void add_image(const ImageLayer& image, const Context& context) {
+void add_layer(const ImageLayer& image, Color /*color*/, const Context& context) {
   if (!image.rgba || image.width <= 0 || image.height <= 0 ||
       image.rgba->size() < static_cast<std::size_t>(image.width * image.height) * 4) {
     return;
@@ -354,22 +354,7 @@ void add_layers(const Panel& panel, const PanelLayout& place, const Style& style
   Context context{panel, place, style, marks};
   for (std::size_t n = 0; n < panel.layers.size(); ++n) {
     const Color color = layer_color(panel, n, style);
-    const Layer& layer = panel.layers[n];
-    if (const auto* map = std::get_if<HeatMap>(&layer)) {
-      add_map(*map, context);
-    } else if (const auto* bars = std::get_if<Bars>(&layer)) {
-      add_bars(*bars, color, context);
-    } else if (const auto* curve = std::get_if<Curve>(&layer)) {
-      add_curve(*curve, color, context);
-    } else if (const auto* marker = std::get_if<Marker>(&layer)) {
-      add_marker(*marker, color, context);
-    } else if (const auto* box = std::get_if<Box>(&layer)) {
-      add_box(*box, color, context);
-    } else if (const auto* strip = std::get_if<TokenStrip>(&layer)) {
-      add_tokens(*strip, context);
-    } else if (const auto* image = std::get_if<ImageLayer>(&layer)) {
-      add_image(*image, context);
-    }
+    std::visit([&](const auto& layer) { add_layer(layer, color, context); }, panel.layers[n]);
   }
 }
 

@@ -4,30 +4,21 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <string_view>
 
 namespace locus::figure {
 namespace {
 
 // What tokenizers and Locus write for a space.
-constexpr std::array<const char*, 4> kSpaces = {" ", "·", "▁", "<0x09>"};
+constexpr std::array<std::string_view, 4> kSpaces = {" ", "·", "▁", "<0x09>"};
 constexpr std::size_t kWrittenByte = 6;  // letters of <0xE7>
 
 bool is_space(const std::string& token) {
-  for (const char* space : kSpaces) {
-    if (token == space) {
-      return true;
-    }
-  }
-  return false;
+  return std::ranges::find(kSpaces, token) != kSpaces.end();
 }
 
 bool begins_with_space(const std::string& token) {
-  for (const char* space : kSpaces) {
-    if (token.starts_with(space)) {
-      return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(kSpaces, [&](std::string_view space) { return token.starts_with(space); });
 }
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {

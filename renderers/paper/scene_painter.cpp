@@ -104,11 +104,6 @@ struct Drawer {
 
 }  // namespace
 
-QColor to_qcolor(Color color) {
-  return QColor(static_cast<int>(color >> 24), static_cast<int>(color >> 16 & 0xFF),
-                static_cast<int>(color >> 8 & 0xFF), static_cast<int>(color & 0xFF));
-}
-
 void paint(const Scene& scene, const text::Typeface& typeface, const MapDrawer& draw_map, QPainter& painter,
            bool emoji_as_images) {
   const Rect canvas{0, 0, scene.width, scene.height};

@@ -15,6 +15,6 @@ using MapDrawer = std::function<void(QPainter&, const figure::MapMark&, const fi
 void paint(const figure::Scene& scene, const text::Typeface& typeface, const MapDrawer& draw_map, QPainter& painter,
            bool emoji_as_images = false);
 
-QColor to_qcolor(figure::Color color);
+using text::to_qcolor;
 
 }  // namespace locus::paper

@@ -19,11 +19,6 @@ namespace {
 constexpr int kDesignSize = 100;
 constexpr std::size_t kMaxCachedWidths = 50000;
 
-QColor to_qcolor(figure::Color color) {
-  return QColor(static_cast<int>(color >> 24), static_cast<int>(color >> 16 & 0xFF),
-                static_cast<int>(color >> 8 & 0xFF), static_cast<int>(color & 0xFF));
-}
-
 // Registers the bundled font with Qt; the family is the same however often this is called.
 QString bundled_family() {
   register_font_resource();
@@ -59,6 +54,11 @@ std::vector<QString> runs_of(const QString& text) {
 }
 
 }  // namespace
+
+QColor to_qcolor(figure::Color color) {
+  return QColor(static_cast<int>(color >> 24), static_cast<int>(color >> 16 & 0xFF),
+                static_cast<int>(color >> 8 & 0xFF), static_cast<int>(color & 0xFF));
+}
 
 Typeface::Typeface() {
   static const QString kFamily = bundled_family();

@@ -13,6 +13,8 @@
 
 namespace locus::text {
 
+QColor to_qcolor(figure::Color color);
+
 class Typeface : public figure::TextMetrics {
  public:
   Typeface();
