@@ -104,7 +104,7 @@ room(app/cli app/figures app/session app/views app/manual ${facade} renderers/fi
 room(app/viewport app/views/view.h renderers/figure renderers/text renderers/vulkan)
 room(app/workbench)
 room(app/workbench/widgets app/manual app/session app/views)
-room(app/workbench/studio app/session app/views ${facade} renderers/figure)
+room(app/workbench/studio app/workbench/widgets/qt_text.h app/session app/views ${facade} renderers/figure)
 set(studio app/workbench/studio app/workbench/widgets app/session app/views ${facade} renderers/figure)
 room(app/workbench/canvas app/viewport ${studio})
 room(app/workbench/input ${studio} models/image/image.h models/text/tokenizer.h)

@@ -13,6 +13,8 @@
 
 #include "app/workbench/docks/edits_dialog.h"
 #include "app/workbench/docks/what_if_dialog.h"
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {
@@ -38,7 +40,7 @@ class SaidDelegate final : public QStyledItemDelegate {
 QString joined(const std::vector<std::string>& names) {
   QStringList list;
   for (std::size_t n = 0; n < names.size() && n < kListed; ++n) {
-    list << QString::fromStdString(names[n]);
+    list << qt(names[n]);
   }
   if (names.size() > kListed) {
     list << QStringLiteral("… and %1 more").arg(names.size() - kListed);
@@ -49,7 +51,7 @@ QString joined(const std::vector<std::string>& names) {
 QString options_text(const Settings& options) {
   QStringList list;
   for (const auto& [name, value] : options.values()) {
-    list << QString::fromStdString(name + ": " + to_text(value));
+    list << qt(name + ": " + to_text(value));
   }
   return list.join(QLatin1Char('\n'));
 }
@@ -61,28 +63,28 @@ void add_row(QTreeWidgetItem* parent, const QString& name, const QString& value,
 }
 
 void add_details(QTreeWidgetItem* item, const models::ModelInfo& info) {
-  add_row(item, QStringLiteral("family"), QString::fromStdString(info.family));
+  add_row(item, QStringLiteral("family"), qt(info.family));
   for (const models::EncodingUse& encoding : info.encodings) {
-    add_row(item, QStringLiteral("encoding"), QString::fromStdString(encoding.name), options_text(encoding.options));
+    add_row(item, QStringLiteral("encoding"), qt(encoding.name), options_text(encoding.options));
   }
   for (std::int64_t n = 0; !info.uniform() && n < info.layers; ++n) {
-    add_row(item, QStringLiteral("layer %1").arg(n), QString::fromStdString(models::layer_text(info, n)));
+    add_row(item, QStringLiteral("layer %1").arg(n), qt(models::layer_text(info, n)));
   }
   add_row(item, QStringLiteral("layers × heads"), QStringLiteral("%1 × %2").arg(info.layers).arg(info.heads),
           QStringLiteral("%1 key heads").arg(info.kv_heads));
   add_row(item, QStringLiteral("width"), QStringLiteral("%1 (%2 a head)").arg(info.width).arg(info.head_width));
-  add_row(item, QStringLiteral("parameters"), QString::fromStdString(short_count(static_cast<double>(info.parameters))),
+  add_row(item, QStringLiteral("parameters"), qt(short_count(static_cast<double>(info.parameters))),
           QLocale(QLocale::English).toString(static_cast<qlonglong>(info.parameters)));
   if (info.trained_length > 0) {
     add_row(item, QStringLiteral("trained length"), QString::number(info.trained_length));
   }
-  add_row(item, QStringLiteral("dtype"), QString::fromStdString(info.dtype));
+  add_row(item, QStringLiteral("dtype"), qt(info.dtype));
   if (!info.unexpected.empty()) {
     add_row(item, QStringLiteral("unexpected"), QStringLiteral("%1 tensors").arg(info.unexpected.size()),
             joined(info.unexpected));
   }
   for (const std::string& warning : info.warnings) {
-    add_row(item, QStringLiteral("warning"), QString::fromStdString(warning));
+    add_row(item, QStringLiteral("warning"), qt(warning));
   }
 }
 
@@ -92,11 +94,9 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
     : QDockWidget(QStringLiteral("Checkpoints"), parent), studio_(studio) {
   setObjectName(QStringLiteral("checkpoints-dock"));
   auto* body = new QWidget(this);
-  auto* layout = new QVBoxLayout(body);
-  layout->setContentsMargins(4, 4, 4, 4);
+  auto* layout = make_layout<QVBoxLayout>(body, 4);
   tree_ = new QTreeWidget(body);
-  tree_->setObjectName(QStringLiteral("checkpoints"));
-  tree_->setAccessibleName(QStringLiteral("Open checkpoints; checked ones are compared"));
+  give_name(tree_, "checkpoints", QStringLiteral("Open checkpoints; checked ones are compared"));
   tree_->setColumnCount(2);
   tree_->setHeaderHidden(true);
   tree_->setAlternatingRowColors(true);
@@ -111,18 +111,17 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   layout->addWidget(tree_);
 
   auto* buttons = new QGridLayout;
-  auto* open = new QPushButton(QStringLiteral("&Open…"), body);
-  open->setToolTip(
+  auto* open = make_button<QPushButton>(
+      body, "", QStringLiteral("&Open…"),
       QStringLiteral("Open a checkpoint folder or file (Ctrl+O); dropping it on the window does the same"));
-  what_if_ = new QPushButton(QStringLiteral("What &if…"), body);
-  what_if_->setObjectName(QStringLiteral("run-what-if"));
-  what_if_->setToolTip(QStringLiteral("The same checkpoint with another RoPE base or scaling, as its own column"));
-  remove_ = new QPushButton(QStringLiteral("&Close"), body);
-  remove_->setToolTip(QStringLiteral("Close the selected checkpoint and free its memory"));
-  edits_ = new QPushButton(QStringLiteral("&Edits…"), body);
-  edits_->setObjectName(QStringLiteral("edit-runs"));
-  edits_->setToolTip(QStringLiteral(
-      "The same checkpoint with moved tokens, silenced heads, cut edges or a typed bias, as its own column"));
+  what_if_ = make_button<QPushButton>(
+      body, "run-what-if", QStringLiteral("What &if…"),
+      QStringLiteral("The same checkpoint with another RoPE base or scaling, as its own column"));
+  remove_ = make_button<QPushButton>(body, "", QStringLiteral("&Close"),
+                                     QStringLiteral("Close the selected checkpoint and free its memory"));
+  edits_ = make_button<QPushButton>(body, "edit-runs", QStringLiteral("&Edits…"),
+                                    QStringLiteral("The same checkpoint with moved tokens, silenced heads, cut edges "
+                                                   "or a typed bias, as its own column"));
   buttons->addWidget(open, 0, 0);
   buttons->addWidget(remove_, 0, 1);
   buttons->addWidget(what_if_, 1, 0);
@@ -164,11 +163,11 @@ int CheckpointsDock::selected_id() const {
 
 void CheckpointsDock::add_item(const Checkpoint& checkpoint, bool expanded) {
   auto* item = new QTreeWidgetItem(tree_);
-  item->setText(0, QString::fromStdString(checkpoint.name));
+  item->setText(0, qt(checkpoint.name));
   item->setData(0, kIdRole, checkpoint.id);
   item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
   item->setCheckState(0, checkpoint.entry.shown ? Qt::Checked : Qt::Unchecked);
-  item->setToolTip(0, QString::fromStdString(checkpoint.entry.path.string()));
+  item->setToolTip(0, qt(checkpoint.entry.path.string()));
   QFont bold = item->font(0);
   bold.setBold(true);
   item->setFont(0, bold);
@@ -176,18 +175,16 @@ void CheckpointsDock::add_item(const Checkpoint& checkpoint, bool expanded) {
     item->setText(1, QStringLiteral("opening…"));
   } else if (checkpoint.error) {
     // What is wrong; where stands above it.
-    const QString message = QString::fromStdString(checkpoint.error->message);
+    const QString message = qt(checkpoint.error->message);
     item->setText(1, QStringLiteral("⚠ ") + message);
-    item->setToolTip(1, QString::fromStdString(checkpoint.error->describe()));
+    item->setToolTip(1, qt(checkpoint.error->describe()));
   } else if (checkpoint.info() == nullptr) {
     item->setText(1, QStringLiteral("opens when shown"));
   }
   if (const models::ModelInfo* info = checkpoint.info()) {
     if (item->text(1).isEmpty()) {
-      item->setText(1, QStringLiteral("%1, %2 × %3")
-                           .arg(QString::fromStdString(info->first_encoding().name))
-                           .arg(info->layers)
-                           .arg(info->heads));
+      item->setText(
+          1, QStringLiteral("%1, %2 × %3").arg(qt(info->first_encoding().name)).arg(info->layers).arg(info->heads));
       item->setToolTip(1, QStringLiteral("encoding, layers × heads"));
     }
     add_details(item, *info);
@@ -268,9 +265,8 @@ void CheckpointsDock::ask_own_text(int id) {
   bool ok = false;
   const QString text = QInputDialog::getMultiLineText(
       parentWidget(), QStringLiteral("A text of its own"),
-      QStringLiteral("%1 as one more column that reads this text, whatever is typed below:")
-          .arg(QString::fromStdString(checkpoint->name)),
-      QString::fromStdString(studio_.input().text.value_or("")), &ok);
+      QStringLiteral("%1 as one more column that reads this text, whatever is typed below:").arg(qt(checkpoint->name)),
+      qt(studio_.input().text.value_or("")), &ok);
   if (ok && !text.isEmpty()) {
     entry.shown = true;
     entry.text = text.toStdString();

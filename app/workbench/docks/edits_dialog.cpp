@@ -13,7 +13,9 @@
 #include <utility>
 
 #include "app/workbench/studio/studio.h"
+#include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/manual_window.h"
+#include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
 
@@ -55,11 +57,9 @@ std::string own_words(const std::string& message) {
 }  // namespace
 
 EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(parent), studio_(studio), id_(id) {
-  setObjectName(QStringLiteral("edits"));
-  setAttribute(Qt::WA_DeleteOnClose);
   const Checkpoint* checkpoint = studio_.checkpoints().find(id_);
-  const QString name = checkpoint == nullptr ? QString() : QString::fromStdString(checkpoint->name);
-  setWindowTitle(QStringLiteral("Edits: %1").arg(name));
+  const QString name = checkpoint == nullptr ? QString() : qt(checkpoint->name);
+  make_lasting(this, "edits", QStringLiteral("Edits: %1").arg(name));
   auto* column = new QVBoxLayout(this);
   auto* about =
       new QLabel(QStringLiteral("What the runs do otherwise than the checkpoint says, in a column beside the "
@@ -71,34 +71,26 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
   connect(about, &QLabel::linkActivated, this, [this](const QString& page) { show_manual_page(this, page); });
   column->addWidget(about);
   list_ = new QListWidget(this);
-  list_->setObjectName(QStringLiteral("edits-list"));
-  list_->setAccessibleName(QStringLiteral("Edits"));
+  give_name(list_, "edits-list", QStringLiteral("Edits"));
   column->addWidget(list_, 1);
   presets_ = new QComboBox(this);
-  presets_->setObjectName(QStringLiteral("edits-presets"));
-  presets_->setAccessibleName(QStringLiteral("Begin with"));
+  give_name(presets_, "edits-presets", QStringLiteral("Begin with"));
   presets_->addItem(QStringLiteral("Begin with…"));
   for (const EditPreset& preset : kPresets) {
     presets_->addItem(QLatin1String(preset.name), QLatin1String(preset.text));
   }
   column->addWidget(presets_);
   line_ = new QLineEdit(this);
-  line_->setObjectName(QStringLiteral("edits-line"));
-  line_->setAccessibleName(QStringLiteral("Another edit"));
-  line_->setPlaceholderText(QStringLiteral("head %1 zero, shift 40:41 by -32, bias all.all -d/8 …")
-                                .arg(QString::fromStdString(shown_head())));
+  give_name(line_, "edits-line", QStringLiteral("Another edit"));
+  line_->setPlaceholderText(
+      QStringLiteral("head %1 zero, shift 40:41 by -32, bias all.all -d/8 …").arg(qt(shown_head())));
   line_->setMinimumWidth(48 * fontMetrics().averageCharWidth());
   column->addWidget(line_);
-  says_ = new QLabel(this);
-  says_->setTextFormat(Qt::PlainText);
-  says_->setObjectName(QStringLiteral("edits-error"));
-  says_->setWordWrap(true);
+  says_ = make_label(this, "edits-error");
   column->addWidget(says_);
   auto* buttons = new QHBoxLayout;
-  auto* keep = new QPushButton(QStringLiteral("&Keep this edit"), this);
-  keep->setObjectName(QStringLiteral("edits-keep"));
-  auto* remove = new QPushButton(QStringLiteral("&Remove"), this);
-  remove->setObjectName(QStringLiteral("edits-remove"));
+  auto* keep = make_button<QPushButton>(this, "edits-keep", QStringLiteral("&Keep this edit"));
+  auto* remove = make_button<QPushButton>(this, "edits-remove", QStringLiteral("&Remove"));
   auto* box = new QDialogButtonBox(QDialogButtonBox::Close, this);
   for (QPushButton* button : {keep, remove}) {
     button->setAutoDefault(false);
@@ -114,9 +106,7 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
       add_row(models::to_text(edit), true);
     }
   }
-  moved_.setSingleShot(true);
-  moved_.setInterval(kTypingPauseMs);
-  connect(&moved_, &QTimer::timeout, this, &EditsDialog::apply);
+  call_after(moved_, kTypingPauseMs, this, &EditsDialog::apply);
   connect(line_, &QLineEdit::textChanged, this, [this] { moved_.start(); });
   connect(line_, &QLineEdit::returnPressed, this, &EditsDialog::take_typed);
   connect(keep, &QPushButton::clicked, this, &EditsDialog::take_typed);
@@ -131,7 +121,7 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
       const std::int64_t length = of != nullptr && of->trace ? of->trace->length() : kUsualLength;
       QString text = presets_->itemData(index).toString();
       text.replace(QStringLiteral("{T}"), QString::number(length));
-      line_->setText(text.replace(QStringLiteral("{P}"), QString::fromStdString(shown_head())));
+      line_->setText(text.replace(QStringLiteral("{P}"), qt(shown_head())));
       line_->setFocus();
     }
   });
@@ -153,7 +143,7 @@ std::string EditsDialog::shown_head() const {
 }
 
 void EditsDialog::add_row(const std::string& text, bool on) {
-  auto* row = new QListWidgetItem(QString::fromStdString(text), list_);
+  auto* row = new QListWidgetItem(qt(text), list_);
   row->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
   row->setCheckState(on ? Qt::Checked : Qt::Unchecked);
 }
@@ -172,7 +162,7 @@ std::optional<models::Edit> EditsDialog::typed() {
     edit = fits.ok() ? edit : Result<models::Edit>(fits.error());
   }
   if (!edit.ok()) {
-    says_->setText(QString::fromStdString(own_words(edit.error().message)));
+    says_->setText(qt(own_words(edit.error().message)));
     return std::nullopt;
   }
   return *edit;

@@ -16,6 +16,8 @@
 #include <utility>
 
 #include "app/session/portable.h"
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
 
@@ -31,7 +33,7 @@ class Missing {
   QStringList of(const session::Bookmark& bookmark) {
     QStringList paths;
     for (const session::CheckpointEntry& entry : bookmark.columns) {
-      const QString path = QString::fromStdString(entry.path.string());
+      const QString path = qt(entry.path.string());
       std::error_code code;
       const auto known = there_.find(path);
       const bool there =
@@ -115,11 +117,9 @@ FiguresDock::FiguresDock(Studio& studio, QWidget* parent)
     : QDockWidget(QStringLiteral("Figures"), parent), studio_(studio) {
   setObjectName(QStringLiteral("figures-dock"));
   auto* body = new QWidget(this);
-  auto* layout = new QVBoxLayout(body);
-  layout->setContentsMargins(4, 4, 4, 4);
+  auto* layout = make_layout<QVBoxLayout>(body, 4);
   list_ = new QListWidget(body);
-  list_->setObjectName(QStringLiteral("figures"));
-  list_->setAccessibleName(QStringLiteral("Figures of this session"));
+  give_name(list_, "figures", QStringLiteral("Figures of this session"));
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
   list_->setResizeMode(QListView::Adjust);
@@ -129,9 +129,9 @@ FiguresDock::FiguresDock(Studio& studio, QWidget* parent)
   list_->setEditTriggers(QAbstractItemView::EditKeyPressed);
   layout->addWidget(list_, 1);
   layout->addWidget(make_tools(body));
-  auto* keep = new QPushButton(QStringLiteral("&Keep this view…"), body);
-  keep->setObjectName(QStringLiteral("keep"));
-  keep->setToolTip(QStringLiteral("Adds what is shown now, with its text and checkpoints, to this list (Ctrl+D)"));
+  auto* keep = make_button<QPushButton>(
+      body, "keep", QStringLiteral("&Keep this view…"),
+      QStringLiteral("Adds what is shown now, with its text and checkpoints, to this list (Ctrl+D)"));
   layout->addWidget(keep);
   setWidget(body);
   connect(keep, &QPushButton::clicked, this, &FiguresDock::keep_requested);
@@ -145,8 +145,7 @@ FiguresDock::FiguresDock(Studio& studio, QWidget* parent)
 
 QWidget* FiguresDock::make_tools(QWidget* body) {
   auto* tools = new QWidget(body);
-  auto* layout = new QHBoxLayout(tools);
-  layout->setContentsMargins(0, 0, 0, 0);
+  auto* layout = make_layout<QHBoxLayout>(tools, 0);
   const auto add = [&](const char* name, const QString& sign, const QString& text, const QKeySequence& keys,
                        const std::function<void()>& run) {
     auto* action = new QAction(text, list_);
@@ -257,8 +256,8 @@ void FiguresDock::erase_chosen() {
 
 // Complete before the list has it: what is changed there is laid out anew.
 QListWidgetItem* FiguresDock::make_item(const session::Bookmark& bookmark, const QStringList& missing) {
-  auto* item = new QListWidgetItem(QString::fromStdString(bookmark.name));
-  QString about = QString::fromStdString(bookmark.about);
+  auto* item = new QListWidgetItem(qt(bookmark.name));
+  QString about = qt(bookmark.about);
   item->setFlags(item->flags() | Qt::ItemIsEditable);
   item->setToolTip(about);
   item->setData(kThereRole, missing.isEmpty());
@@ -307,7 +306,7 @@ void FiguresDock::choose(const QListWidgetItem* item) {
   studio_.show(bookmark);
   chosen_at_ = studio_.history().depth();
   if (const QStringList paths = Missing().of(bookmark); !paths.isEmpty()) {
-    Q_EMIT missing(QString::fromStdString(bookmark.name), paths);
+    Q_EMIT missing(qt(bookmark.name), paths);
   }
 }
 

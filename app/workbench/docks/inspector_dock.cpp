@@ -14,6 +14,8 @@
 #include "app/workbench/docks/inspector_table.h"
 #include "app/workbench/studio/cell_values.h"
 #include "app/workbench/studio/token_words.h"
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/widgets/state_form.h"
 
 namespace locus::workbench {
@@ -34,8 +36,7 @@ InspectorDock::InspectorDock(Studio& studio, QWidget* parent)
     : QDockWidget(QStringLiteral("Inspector"), parent), studio_(studio) {
   setObjectName(QStringLiteral("inspector-dock"));
   auto* body = new QWidget(this);
-  auto* layout = new QVBoxLayout(body);
-  layout->setContentsMargins(4, 4, 4, 4);
+  auto* layout = make_layout<QVBoxLayout>(body, 4);
   layout->addWidget(make_cell());
   layout->addWidget(make_predictions());
   layout->addWidget(make_colors());
@@ -79,8 +80,7 @@ void InspectorDock::changeEvent(QEvent* event) {
 
 QWidget* InspectorDock::make_cell() {
   auto* box = new QGroupBox(QStringLiteral("Cell"), this);
-  auto* layout = new QVBoxLayout(box);
-  layout->setContentsMargins(4, 4, 4, 4);
+  auto* layout = make_layout<QVBoxLayout>(box, 4);
   cell_ = make_table("cell", QStringLiteral("Values of the selected cell"), box);
   cell_->setRowCount(kEncodingRow + 1);
   cell_->setVerticalHeaderLabels({QStringLiteral("query"), QStringLiteral("key"), QStringLiteral("Δ = i − j"),
@@ -101,8 +101,7 @@ QWidget* InspectorDock::make_cell() {
 QWidget* InspectorDock::make_predictions() {
   auto* box = new QGroupBox(QStringLiteral("Next token"), this);
   predictions_box_ = box;
-  auto* layout = new QVBoxLayout(box);
-  layout->setContentsMargins(4, 4, 4, 4);
+  auto* layout = make_layout<QVBoxLayout>(box, 4);
   predictions_title_ = new QLabel(box);
   predictions_title_->setWordWrap(true);
   layout->addWidget(predictions_title_);
@@ -117,8 +116,7 @@ QWidget* InspectorDock::make_predictions() {
 QWidget* InspectorDock::make_colors() {
   auto* box = new QGroupBox(QStringLiteral("Colours"), this);
   colors_box_ = box;
-  auto* layout = new QVBoxLayout(box);
-  layout->setContentsMargins(0, 0, 0, 0);
+  auto* layout = make_layout<QVBoxLayout>(box, 0);
   colors_ = new StateForm(session::state_fields(), session::StateField::Place::kColors, box);
   layout->addWidget(colors_);
   connect(colors_, &StateForm::changed, this, [this] { studio_.change(colors_->edited(studio_.state())); });
@@ -138,16 +136,16 @@ void InspectorDock::show_cell() {
   }
   for (int n = 0; n < static_cast<int>(cells.size()); ++n) {
     const Cell& cell = cells[static_cast<std::size_t>(n)];
-    names << QString::fromStdString(cell.column);
-    set_text(cell_, 0, n, QStringLiteral("%1  “%2”").arg(cell.query).arg(QString::fromStdString(cell.query_token)));
-    set_text(cell_, 1, n, QStringLiteral("%1  “%2”").arg(cell.key).arg(QString::fromStdString(cell.key_token)));
+    names << qt(cell.column);
+    set_text(cell_, 0, n, QStringLiteral("%1  “%2”").arg(cell.query).arg(qt(cell.query_token)));
+    set_text(cell_, 1, n, QStringLiteral("%1  “%2”").arg(cell.key).arg(qt(cell.key_token)));
     set_text(cell_, 2, n, cell.has_distance ? QString::number(cell.query - cell.key) : QStringLiteral("–"));
     for (int row = 0; row < static_cast<int>(cell.values.size()); ++row) {
       const auto& value = cell.values[static_cast<std::size_t>(row)].value;
-      set_text(cell_, 3 + row, n, value ? QString::fromStdString(value_text(*value, digits)) : QStringLiteral("–"));
-      cell_->item(3 + row, n)->setToolTip(value ? QString::fromStdString(value_text(*value)) : QString());
+      set_text(cell_, 3 + row, n, value ? qt(value_text(*value, digits)) : QStringLiteral("–"));
+      cell_->item(3 + row, n)->setToolTip(value ? qt(value_text(*value)) : QString());
     }
-    set_text(cell_, kEncodingRow, n, QString::fromStdString(cell.encoding));
+    set_text(cell_, kEncodingRow, n, qt(cell.encoding));
   }
   const auto columns_shown = studio_.checkpoints().shown();
   const auto any = [&](const auto& has) {
@@ -186,7 +184,7 @@ void InspectorDock::show_query() {
   const std::shared_ptr<const models::Trace> trace = input.columns.empty() ? nullptr : input.columns.front().trace;
   const bool known = trace && query >= 0 && query < trace->length();
   set_text(cell_, 0, 0,
-           known ? QStringLiteral("%1  “%2”").arg(query).arg(QString::fromStdString(shown_token(*trace, query)))
+           known ? QStringLiteral("%1  “%2”").arg(query).arg(qt(shown_token(*trace, query)))
                  : QStringLiteral("point at a cell"));
 }
 
@@ -207,9 +205,7 @@ void InspectorDock::show_context() {
           std::tuple("key", bytes(asked_key, first.key_tokens()), &first.key_text())}) {
       const InContext words = in_context(*text, part, kAround);
       if (!words.token.empty()) {
-        const auto html = [](const std::string& text) {
-          return QString::fromStdString(text).simplified().toHtmlEscaped();
-        };
+        const auto html = [](const std::string& text) { return qt(text).simplified().toHtmlEscaped(); };
         const bool spaced = words.before.ends_with(' ') || words.token.starts_with(' ');
         const bool apart = words.behind.starts_with(' ') || words.token.ends_with(' ');
         lines << QStringLiteral("%1: %2%3<b>%4</b>%5%6")
@@ -221,10 +217,8 @@ void InspectorDock::show_context() {
   }
   for (const Cell& cell : studio_.scheduler().cells()) {
     if (!cell.pairs.empty()) {
-      const QString of = studio_.scheduler().cells().size() > 1
-                             ? QString::fromStdString(cell.column).toHtmlEscaped() + ", "
-                             : QString();
-      lines << of + QStringLiteral("pairs: ") + QString::fromStdString(cell.pairs).toHtmlEscaped();
+      const QString of = studio_.scheduler().cells().size() > 1 ? qt(cell.column).toHtmlEscaped() + ", " : QString();
+      lines << of + QStringLiteral("pairs: ") + qt(cell.pairs).toHtmlEscaped();
     }
   }
   if (const QString head = chosen_head(); !head.isEmpty()) {
@@ -246,10 +240,7 @@ QString InspectorDock::chosen_head() {
     return {};
   }
   const auto print = studio_.fingerprints().of(input.columns.front(), state.layer, state.head);
-  return print && *print ? QStringLiteral("head %1.%2: %3")
-                               .arg(state.layer)
-                               .arg(state.head)
-                               .arg(QString::fromStdString(words_of(**print)))
+  return print && *print ? QStringLiteral("head %1.%2: %3").arg(state.layer).arg(state.head).arg(qt(words_of(**print)))
                          : QString();
 }
 
@@ -286,12 +277,12 @@ void InspectorDock::show_predictions() {
   QStringList names;
   for (int n = 0; n < static_cast<int>(columns.size()); ++n) {
     const Checkpoint& column = *columns[static_cast<std::size_t>(n)];
-    names << QString::fromStdString(column.name);
+    names << qt(column.name);
     predictions_->setRowCount(std::max(predictions_->rowCount(), static_cast<int>(column.top.size())));
     for (int row = 0; row < static_cast<int>(column.top.size()); ++row) {
       const models::Prediction& each = column.top[static_cast<std::size_t>(row)];
       const QString share = QStringLiteral("%1 %").arg(static_cast<double>(each.probability) * 100, 0, 'f', 1);
-      set_text(predictions_, row, n, QString::fromStdString(each.token));
+      set_text(predictions_, row, n, qt(each.token));
       QTableWidgetItem* item = predictions_->item(row, n);
       item->setToolTip(QStringLiteral("%1  %2, id %3").arg(item->text(), share).arg(each.id));
       set_share(item, static_cast<double>(each.probability), share);

@@ -7,6 +7,7 @@
 #include <QTableWidget>
 #include <algorithm>
 
+#include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/short_names.h"
 
 namespace locus::workbench {
@@ -89,8 +90,7 @@ void fit_rows(QTableWidget* table, const QFontMetrics& metrics) {
 
 QTableWidget* make_table(const char* name, const QString& accessible, QWidget* parent) {
   auto* table = new QTableWidget(parent);
-  table->setObjectName(QLatin1String(name));
-  table->setAccessibleName(accessible);
+  give_name(table, name, accessible);
   table->setEditTriggers(QAbstractItemView::NoEditTriggers);
   table->setSelectionMode(QAbstractItemView::NoSelection);
   table->setFocusPolicy(Qt::TabFocus);  // arrow keys come to columns that are not seen

@@ -11,6 +11,8 @@
 #include <cmath>
 
 #include "app/workbench/studio/studio.h"
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {
@@ -49,24 +51,17 @@ OwnRotation own_rotation(const models::ModelInfo& info) {
 }
 
 WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(parent), studio_(studio), id_(id) {
-  setObjectName(QStringLiteral("what-if"));
-  setAttribute(Qt::WA_DeleteOnClose);
   const Checkpoint* checkpoint = studio_.checkpoints().find(id_);
-  const QString name = checkpoint == nullptr ? QString() : QString::fromStdString(checkpoint->name);
+  const QString name = checkpoint == nullptr ? QString() : qt(checkpoint->name);
   own_ = checkpoint == nullptr || checkpoint->info() == nullptr ? OwnRotation{} : own_rotation(*checkpoint->info());
-  setWindowTitle(QStringLiteral("What if: %1").arg(name));
+  make_lasting(this, "what-if", QStringLiteral("What if: %1").arg(name));
   auto* form = new QFormLayout(this);
-  says_ = new QLabel(this);
-  says_->setTextFormat(Qt::PlainText);
-  says_->setObjectName(QStringLiteral("what-if-own"));
-  says_->setWordWrap(true);
+  says_ = make_label(this, "what-if-own");
   says_->setText(
       own_.base > 0
           ? QStringLiteral("%1 itself has base %2, scaling %3%4. What you choose runs beside it.")
-                .arg(name, QString::fromStdString(number_text(own_.base)), QString::fromStdString(own_.scaling),
-                     own_.scaling == "none"
-                         ? QString()
-                         : QStringLiteral(" by %1").arg(QString::fromStdString(number_text(own_.factor))))
+                .arg(name, qt(number_text(own_.base)), qt(own_.scaling),
+                     own_.scaling == "none" ? QString() : QStringLiteral(" by %1").arg(qt(number_text(own_.factor))))
           : QStringLiteral("%1 has no layer that rotates queries and keys: there is nothing to choose.").arg(name));
   form->addRow(says_);
   const auto number = [&](const char* object, double low, double high, double value) {
@@ -84,9 +79,8 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
   base_ = number("what-if-base", std::min(kLeastBase, own_base), std::max(kLargestBase, own_base), own_base);
   factor_ = number("what-if-factor", 1, std::max(kLargestFactor, own_.factor), own_.factor);
   scaling_ = new QComboBox(this);
-  scaling_->setObjectName(QStringLiteral("what-if-scaling"));
-  scaling_->setAccessibleName(QStringLiteral("Scaling"));
-  scaling_->addItem(QStringLiteral("as the checkpoint (%1)").arg(QString::fromStdString(own_.scaling)), QString());
+  give_name(scaling_, "what-if-scaling", QStringLiteral("Scaling"));
+  scaling_->addItem(QStringLiteral("as the checkpoint (%1)").arg(qt(own_.scaling)), QString());
   for (const char* kind : {"linear", "ntk", "dynamic", "yarn", kByLength}) {
     scaling_->addItem(QLatin1String(kind), QLatin1String(kind));
   }
@@ -102,12 +96,8 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
   form->addRow(QStringLiteral("Scaling"), scaling_);
   row(QStringLiteral("Factor"),
       add_slider("what-if-factor-slider", QStringLiteral("Factor"), factor_, 1, factor_->maximum()), factor_);
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
-  form->addRow(buttons);
-  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::close);
-  moved_.setSingleShot(true);
-  moved_.setInterval(kPauseMs);
-  connect(&moved_, &QTimer::timeout, this, &WhatIfDialog::apply);
+  form->addRow(make_close_box(this));
+  call_after(moved_, kPauseMs, this, &WhatIfDialog::apply);
   const auto move = [this] { moved_.start(); };
   connect(base_, &QDoubleSpinBox::valueChanged, this, move);
   connect(factor_, &QDoubleSpinBox::valueChanged, this, move);
@@ -122,8 +112,7 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
 QSlider* WhatIfDialog::add_slider(const char* name, const QString& label, QDoubleSpinBox* number, double low,
                                   double high) {
   auto* slider = new QSlider(Qt::Horizontal, this);
-  slider->setObjectName(QLatin1String(name));
-  slider->setAccessibleName(label);
+  give_name(slider, name, label);
   number->setAccessibleName(label);
   slider->setRange(0, kSteps);
   slider->setPageStep(kSteps / 20);

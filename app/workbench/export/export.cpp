@@ -5,6 +5,7 @@
 
 #include "app/figures/render_session.h"
 #include "app/workbench/export/export_dialog.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "renderers/paper/paper.h"
 
 namespace locus::workbench {
@@ -40,9 +41,9 @@ void export_figure(QWidget* parent, Studio& studio, QSettings& settings, const E
   if (!ask_figure(parent, studio, settings, *job)) {
     return;
   }
-  const QString file = QFileDialog::getSaveFileName(parent, QStringLiteral("Export figure"),
-                                                    QString::fromStdString(figures::suggested_name(*job) + ".pdf"),
-                                                    QStringLiteral("Figures (*.pdf *.svg *.png)"));
+  const QString file =
+      QFileDialog::getSaveFileName(parent, QStringLiteral("Export figure"), qt(figures::suggested_name(*job) + ".pdf"),
+                                   QStringLiteral("Figures (*.pdf *.svg *.png)"));
   if (!file.isEmpty()) {
     submit_export(studio, *std::move(job), file.toStdString(), Contents::kFigure, done);
   }
@@ -57,9 +58,9 @@ void export_data(QWidget* parent, Studio& studio, const Exported& done) {
   if (!ask_data(parent, *job)) {
     return;
   }
-  const QString file = QFileDialog::getSaveFileName(parent, QStringLiteral("Export data"),
-                                                    QString::fromStdString(figures::suggested_name(*job) + ".npy"),
-                                                    QStringLiteral("Numbers (*.npy *.csv)"));
+  const QString file =
+      QFileDialog::getSaveFileName(parent, QStringLiteral("Export data"), qt(figures::suggested_name(*job) + ".npy"),
+                                   QStringLiteral("Numbers (*.npy *.csv)"));
   if (!file.isEmpty()) {
     submit_export(studio, *std::move(job), file.toStdString(), Contents::kNumbers, done);
   }

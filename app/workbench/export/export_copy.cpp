@@ -11,6 +11,7 @@
 #include "app/views/score_maps/score_map.h"
 #include "app/workbench/export/export.h"
 #include "app/workbench/export/export_dialog.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/sha256.h"
@@ -136,7 +137,7 @@ void copy_command(Studio& studio, const Copied& done) {
     done(words.error());
     return;
   }
-  QApplication::clipboard()->setText(QString::fromStdString(session::shell_line(*words)));
+  QApplication::clipboard()->setText(qt(session::shell_line(*words)));
   done({});
 }
 
@@ -155,7 +156,7 @@ void copy_latex(Studio& studio, const QSettings& settings, const Copied& done) {
       },
       [done](const Result<std::string>& text) {
         if (text) {
-          QApplication::clipboard()->setText(QString::fromStdString(*text));
+          QApplication::clipboard()->setText(qt(*text));
         }
         done(text ? Status() : Status(text.error()));
       });

@@ -14,6 +14,8 @@
 #include "app/session/paper_input.h"
 #include "app/workbench/export/export_preview.h"
 #include "app/workbench/studio/studio.h"
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "renderers/paper/paper.h"
 
 namespace locus::workbench {
@@ -67,8 +69,7 @@ class PaperForm {
  public:
   PaperForm(QDialog& dialog, QFormLayout& form, const session::PaperState& now) {
     journal_ = new QComboBox(&dialog);
-    journal_->setObjectName(QStringLiteral("journal"));
-    journal_->setAccessibleName(QStringLiteral("Width of a journal"));
+    give_name(journal_, "journal", QStringLiteral("Width of a journal"));
     journal_->addItem(QStringLiteral("own width"), 0.0);
     for (const Journal& each : kJournals) {
       journal_->addItem(QString::fromLatin1(each.name), each.width_mm);
@@ -124,8 +125,7 @@ class PaperForm {
   static QDoubleSpinBox* number(QDialog& dialog, const char* name, const QString& label, const QString& unit,
                                 double low, double high, double value, int decimals) {
     auto* box = new QDoubleSpinBox(&dialog);
-    box->setObjectName(QLatin1String(name));
-    box->setAccessibleName(label);
+    give_name(box, name, label);
     box->setRange(low, high);
     box->setDecimals(decimals);
     box->setSuffix(unit);
@@ -173,7 +173,7 @@ void keep_paper(QSettings& settings, const session::PaperState& paper) {
   settings.setValue(QStringLiteral("paper/dpi"), paper.dpi);
   settings.setValue(QStringLiteral("paper/dark"), paper.dark);
   settings.setValue(QStringLiteral("paper/text-pt"), paper.text_pt);
-  settings.setValue(QStringLiteral("paper/without"), QString::fromStdString(session::parts_left_out(paper)));
+  settings.setValue(QStringLiteral("paper/without"), qt(session::parts_left_out(paper)));
 }
 
 bool ask_figure(QWidget* parent, Studio& studio, QSettings& settings, figures::FigureJob& job) {

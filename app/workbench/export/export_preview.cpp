@@ -16,6 +16,8 @@
 #include <array>
 
 #include "app/workbench/studio/studio.h"
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "renderers/paper/paper.h"
 
 namespace locus::workbench {
@@ -42,14 +44,12 @@ void show_whole(const QLabel& preview) {
 }  // namespace
 
 ExportPreview::ExportPreview(Studio& studio, QWidget* parent) : QWidget(parent), studio_(studio) {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
+  auto* column = make_layout<QVBoxLayout>(this, 0);
   scroll_ = new QScrollArea(this);
   scroll_->setAccessibleName(QStringLiteral("Preview"));
   label_ = new QLabel(QStringLiteral("Drawing the preview …"), scroll_);
   label_->setTextFormat(Qt::PlainText);
-  label_->setObjectName(QStringLiteral("preview"));
-  label_->setAccessibleName(QStringLiteral("The figure as it will be written"));
+  give_name(label_, "preview", QStringLiteral("The figure as it will be written"));
   label_->setAlignment(Qt::AlignCenter);
   scroll_->setWidget(label_);
   scroll_->setAlignment(Qt::AlignCenter);
@@ -59,8 +59,7 @@ ExportPreview::ExportPreview(Studio& studio, QWidget* parent) : QWidget(parent),
   column->addWidget(scroll_, 1);
   auto* line = new QHBoxLayout;
   zoom_ = new QComboBox(this);
-  zoom_->setObjectName(QStringLiteral("preview-zoom"));
-  zoom_->setAccessibleName(QStringLiteral("Zoom of the preview"));
+  give_name(zoom_, "preview-zoom", QStringLiteral("Zoom of the preview"));
   zoom_->setToolTip(QStringLiteral("Ctrl and the wheel, or Ctrl with + and −, do the same"));
   for (const double each : kZooms) {
     const QString percent = QStringLiteral("%1 %").arg(100 * each);
@@ -107,7 +106,7 @@ void ExportPreview::draw() {
           return;
         }
         if (!pixels) {
-          preview->label_->setText(QString::fromStdString(pixels.error().describe()));
+          preview->label_->setText(qt(pixels.error().describe()));
           preview->label_->adjustSize();
           return;
         }

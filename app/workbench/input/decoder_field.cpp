@@ -2,6 +2,9 @@
 
 #include <QStringList>
 
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
+
 namespace locus::workbench {
 
 namespace {
@@ -11,8 +14,7 @@ constexpr int kDecoderLetters = 24;  // of what a decoder has read
 }  // namespace
 
 DecoderField::DecoderField(Studio& studio, QWidget* parent) : QLineEdit(parent), studio_(studio) {
-  setObjectName(QStringLiteral("decoder-text"));
-  setAccessibleName(QStringLiteral("What the decoder has read"));
+  give_name(this, "decoder-text", QStringLiteral("What the decoder has read"));
   setPlaceholderText(QStringLiteral("decoder: its start token"));
   setToolTip(
       QStringLiteral("What the decoder of an encoder-decoder has read, behind its start token; ids where there is no "
@@ -28,7 +30,7 @@ DecoderField::DecoderField(Studio& studio, QWidget* parent) : QLineEdit(parent),
 
 void DecoderField::show_read() {
   const models::Input& input = studio_.input();
-  QString read = QString::fromStdString(input.decoder_text.value_or(""));
+  QString read = qt(input.decoder_text.value_or(""));
   if (input.decoder_ids) {
     QStringList ids;
     for (const std::int64_t id : *input.decoder_ids) {

@@ -5,12 +5,12 @@
 
 #include "app/views/alignment.h"
 #include "app/workbench/studio/token_words.h"
+#include "app/workbench/widgets/build.h"
 
 namespace locus::workbench {
 
 FindField::FindField(Studio& studio, QWidget* parent) : QLineEdit(parent), studio_(studio) {
-  setObjectName(QStringLiteral("find"));
-  setAccessibleName(QStringLiteral("Find in the text, or go to a token"));
+  give_name(this, "find", QStringLiteral("Find in the text, or go to a token"));
   setPlaceholderText(QStringLiteral("find, 12 or 12,7"));
   setToolTip(
       QStringLiteral("A text to find, the number of a token, or a query and a key (Ctrl+F); Enter: the next, "

@@ -6,6 +6,8 @@
 #include <QToolButton>
 
 #include "app/workbench/studio/studio.h"
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
 
@@ -16,27 +18,18 @@ constexpr int kWriterLetters = 9;  // of the name of who generates
 }  // namespace
 
 void add_generate_controls(Studio& studio, QLayout& layout, QWidget* bar) {
-  auto* tokens = new QSpinBox(bar);
-  tokens->setObjectName(QStringLiteral("generate-count"));
-  tokens->setRange(1, 1000);
-  tokens->setValue(20);
+  auto* tokens = make_spin_box<QSpinBox>(bar, "generate-count", QStringLiteral("Tokens to generate"), 1, 1000, 20);
   tokens->setPrefix(QStringLiteral("+"));
-  tokens->setToolTip(QStringLiteral("Tokens to generate"));
-  tokens->setAccessibleName(QStringLiteral("Tokens to generate"));
-  auto* temperature = new QDoubleSpinBox(bar);
-  temperature->setObjectName(QStringLiteral("generate-temperature"));
-  temperature->setRange(0, 5);
+  tokens->setToolTip(tokens->accessibleName());
+  auto* temperature =
+      make_spin_box<QDoubleSpinBox>(bar, "generate-temperature", QStringLiteral("Temperature"), 0.0, 5.0, 0.0);
   temperature->setSingleStep(0.1);
   temperature->setPrefix(QStringLiteral("T "));
   temperature->setToolTip(QStringLiteral("Temperature; 0: always the likeliest token"));
-  temperature->setAccessibleName(QStringLiteral("Temperature"));
-  auto* generate = new QToolButton(bar);
-  generate->setObjectName(QStringLiteral("generate"));
-  generate->setText(QStringLiteral("Generate"));
+  auto* generate = make_button<QToolButton>(bar, "generate", QStringLiteral("Generate"));
   const auto name_writer = [&studio, bar, generate] {
     const auto columns = studio.checkpoints().shown();
-    const QString who = columns.empty() ? QStringLiteral("the first column's checkpoint")
-                                        : QString::fromStdString(columns.front()->name);
+    const QString who = columns.empty() ? QStringLiteral("the first column's checkpoint") : qt(columns.front()->name);
     const QString name =
         bar->fontMetrics().elidedText(who, Qt::ElideMiddle, kWriterLetters * bar->fontMetrics().averageCharWidth());
     generate->setText(columns.size() > 1 ? QStringLiteral("Generate: %1").arg(name) : QStringLiteral("Generate"));
@@ -46,8 +39,7 @@ void add_generate_controls(Studio& studio, QLayout& layout, QWidget* bar) {
   QObject::connect(&studio, &Studio::runs_changed, generate, name_writer);
   QObject::connect(generate, &QToolButton::clicked, &studio,
                    [&studio, tokens, temperature] { studio.generate(tokens->value(), temperature->value()); });
-  for (QWidget* widget :
-       {static_cast<QWidget*>(generate), static_cast<QWidget*>(tokens), static_cast<QWidget*>(temperature)}) {
+  for (QWidget* widget : std::initializer_list<QWidget*>{generate, tokens, temperature}) {
     layout.addWidget(widget);
     // Where there is no text to continue they leave their room to the picture, or to the ids.
     QObject::connect(&studio, &Studio::input_changed, widget, [&studio, widget] {

@@ -9,7 +9,9 @@
 #include <QVBoxLayout>
 #include <random>
 
+#include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/flow_layout.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "core/base/lists.h"
 
 namespace locus::workbench {
@@ -44,54 +46,38 @@ std::vector<std::int64_t> random_ids(std::int64_t count, std::uint64_t seed, std
 }
 
 IdsPanel::IdsPanel(QWidget* parent) : QWidget(parent) {
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
+  auto* layout = make_layout<QVBoxLayout>(this, 0);
   editor_ = new QPlainTextEdit(this);
-  editor_->setObjectName(QStringLiteral("ids-editor"));
-  editor_->setAccessibleName(QStringLiteral("Input ids"));
+  give_name(editor_, "ids-editor", QStringLiteral("Input ids"));
   editor_->setPlaceholderText(QStringLiteral("Ids, with spaces or commas between them: 12, 7, 301"));
   editor_->setTabChangesFocus(true);
   editor_->setMinimumHeight(2 * editor_->fontMetrics().lineSpacing() + 12);
   editor_->installEventFilter(this);
   layout->addWidget(editor_, 1);
-  error_ = new QLabel(this);
-  error_->setTextFormat(Qt::PlainText);
-  error_->setObjectName(QStringLiteral("ids-error"));
-  error_->setWordWrap(true);
+  error_ = make_label(this, "ids-error");
   error_->hide();
   layout->addWidget(error_);
 
   auto* bar = new QWidget(this);
-  auto* row = new FlowLayout(bar);
-  row->setContentsMargins(0, 0, 0, 0);
-  auto* random = new QToolButton(bar);
-  random->setObjectName(QStringLiteral("random-ids"));
-  random->setText(QStringLiteral("Random ids"));
-  random->setToolTip(QStringLiteral("Ids drawn one by one, all equally likely; the same seed gives the same"));
+  auto* row = make_layout<FlowLayout>(bar, 0);
+  auto* random = make_button<QToolButton>(
+      bar, "random-ids", QStringLiteral("Random ids"),
+      QStringLiteral("Ids drawn one by one, all equally likely; the same seed gives the same"));
   random->setFocusPolicy(Qt::StrongFocus);
-  auto* count = new QSpinBox(bar);
-  count->setObjectName(QStringLiteral("random-count"));
-  count->setRange(1, kMaxRandom);
-  count->setValue(kUsualCount);
+  auto* count =
+      make_spin_box<QSpinBox>(bar, "random-count", QStringLiteral("Number of random ids"), 1, kMaxRandom, kUsualCount);
   count->setSuffix(QStringLiteral(" ids"));
-  count->setAccessibleName(QStringLiteral("Number of random ids"));
-  auto* seed = new QSpinBox(bar);
-  seed->setObjectName(QStringLiteral("random-seed"));
-  seed->setMaximum(1'000'000);
+  auto* seed = make_spin_box<QSpinBox>(bar, "random-seed", QStringLiteral("Seed of the random ids"), 0, 1'000'000, 0);
   seed->setPrefix(QStringLiteral("seed "));
-  seed->setAccessibleName(QStringLiteral("Seed of the random ids"));
-  auto* borrow = new QToolButton(bar);
-  borrow->setObjectName(QStringLiteral("borrow"));
-  borrow->setText(QStringLiteral("Borrow a tokenizer from…"));
-  borrow->setToolTip(
+  auto* borrow = make_button<QToolButton>(
+      bar, "borrow", QStringLiteral("Borrow a tokenizer from…"),
       QStringLiteral("The ids that another checkpoint's tokenizer makes of the text that was typed last"));
   borrow->setPopupMode(QToolButton::InstantPopup);
   borrow->setFocusPolicy(Qt::StrongFocus);
   lenders_ = new QMenu(borrow);
   lenders_->setObjectName(QStringLiteral("lenders"));
   borrow->setMenu(lenders_);
-  for (QWidget* widget : {static_cast<QWidget*>(random), static_cast<QWidget*>(count), static_cast<QWidget*>(seed),
-                          static_cast<QWidget*>(borrow)}) {
+  for (QWidget* widget : std::initializer_list<QWidget*>{random, count, seed, borrow}) {
     row->addWidget(widget);
   }
   layout->addWidget(bar);
@@ -135,7 +121,7 @@ void IdsPanel::read() {
   if (ids) {
     Q_EMIT changed(*ids);
   } else {
-    error_->setText(QString::fromStdString(ids.error().message));
+    error_->setText(qt(ids.error().message));
   }
 }
 

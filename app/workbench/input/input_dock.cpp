@@ -26,8 +26,10 @@
 #include "app/workbench/input/ruler_link.h"
 #include "app/workbench/input/token_menu.h"
 #include "app/workbench/input/token_strip.h"
+#include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/exact_editor.h"
 #include "app/workbench/widgets/flow_layout.h"
+#include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
 
@@ -41,15 +43,13 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
     : QDockWidget(QStringLiteral("Input"), parent), studio_(studio) {
   setObjectName(QStringLiteral("input-dock"));
   auto* body = new QWidget(this);
-  auto* layout = new QVBoxLayout(body);
-  layout->setContentsMargins(4, 4, 4, 4);
+  auto* layout = make_layout<QVBoxLayout>(body, 4);
   auto* ruler = new PositionRuler(body);
   ruler_ = new RulerLink(studio_, *ruler, this);
   layout->addWidget(make_bar(samples));
 
   editor_ = new ExactEditor(body);
-  editor_->setObjectName(QStringLiteral("editor"));
-  editor_->setAccessibleName(QStringLiteral("Input text"));
+  give_name(editor_, "editor", QStringLiteral("Input text"));
   editor_->setPlaceholderText(QStringLiteral("Type a text: the model runs on it as you type."));
   editor_->setTabChangesFocus(true);
   editor_->setMinimumHeight(2 * editor_->fontMetrics().lineSpacing() + 12);  // a low window keeps room for the map
@@ -64,8 +64,7 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   auto* splitter = new QSplitter(Qt::Vertical, body);
   splitter->addWidget(stack_);
   auto* tokens = new QWidget(body);
-  auto* below = new QVBoxLayout(tokens);
-  below->setContentsMargins(0, 0, 0, 0);
+  auto* below = make_layout<QVBoxLayout>(tokens, 0);
   below->addWidget(ruler);
   below->addWidget(strip_, 1);
   splitter->addWidget(tokens);
@@ -105,9 +104,9 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   auto* bar = new QWidget(this);
   auto* layout = new FlowLayout(bar, kGapPx);  // in as many lines as larger text takes: it never widens the window
   layout->setContentsMargins(0, 0, 0, 0);
-  auto* open = new QToolButton(bar);
-  open->setText(QStringLiteral("Open…"));
-  open->setToolTip(QStringLiteral("Open a text or an image; dropping it on the window does the same"));
+  auto* open =
+      make_button<QToolButton>(bar, "", QStringLiteral("Open…"),
+                               QStringLiteral("Open a text or an image; dropping it on the window does the same"));
   connect(open, &QToolButton::clicked, this, &InputDock::choose_file);
   layout->addWidget(open);
 
@@ -120,24 +119,21 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   }
   std::sort(files.begin(), files.end());
   if (!files.empty()) {
-    auto* button = new QToolButton(bar);
-    button->setText(QStringLiteral("Samples"));
-    button->setToolTip(QStringLiteral("Texts and an image to start from"));
+    auto* button = make_button<QToolButton>(bar, "", QStringLiteral("Samples"),
+                                            QStringLiteral("Texts and an image to start from"));
     button->setPopupMode(QToolButton::InstantPopup);
     auto* menu = new QMenu(button);
     menu->setObjectName(QStringLiteral("samples"));
     for (const auto& file : files) {
-      QString name = QString::fromStdString(file.stem().string());
+      QString name = qt(file.stem().string());
       name.replace(QLatin1Char('-'), QLatin1Char(' '));
       menu->addAction(name, this, [this, file] { this->open(file); });
     }
     button->setMenu(menu);
     layout->addWidget(button);
   }
-  auto* text = new QToolButton(bar);
-  text->setObjectName(QStringLiteral("type-text"));
-  text->setText(QStringLiteral("Type a text"));
-  text->setToolTip(QStringLiteral("Run a text again, and no longer the image"));
+  auto* text = make_button<QToolButton>(bar, "type-text", QStringLiteral("Type a text"),
+                                        QStringLiteral("Run a text again, and no longer the image"));
   connect(text, &QToolButton::clicked, this, [this] {
     studio_.set_text(editor_->bytes());
     editor_->setFocus();
@@ -216,7 +212,7 @@ void InputDock::show_page(QWidget* page) {
 void InputDock::show_input() {
   const models::Input& input = studio_.input();
   if (input.image) {
-    picture_->set_file(QString::fromStdString(input.image->string()));
+    picture_->set_file(qt(input.image->string()));
     show_page(picture_);
     if (!picture_->error().isEmpty()) {
       Q_EMIT failed(picture_->error());
@@ -257,7 +253,7 @@ void InputDock::show_tokens() {
 void InputDock::show_beyond(const std::shared_ptr<const models::Trace>& trace) {
   const std::string beyond = trace ? views::beyond_text(*trace) : "";
   const QString name = QStringLiteral("Input");
-  const QString title = beyond.empty() ? name : name + QStringLiteral(": ") + QString::fromStdString(beyond);
+  const QString title = beyond.empty() ? name : name + QStringLiteral(": ") + qt(beyond);
   if (windowTitle() != title) {
     setWindowTitle(title);
     toggleViewAction()->setText(name);  // it is called so whatever is typed
@@ -359,9 +355,9 @@ void InputDock::open(const std::filesystem::path& path) {
 bool InputDock::open_text(const std::filesystem::path& path, bool any) {
   const auto input = text_of_file(path, any);
   if (!input) {
-    Q_EMIT failed(QString::fromStdString(input.error().describe()));
+    Q_EMIT failed(qt(input.error().describe()));
     if (const auto all = text_of_file(path, true); all.ok() && !any) {
-      Q_EMIT no_text(QString::fromStdString(path.string()));
+      Q_EMIT no_text(qt(path.string()));
     }
     return false;
   }

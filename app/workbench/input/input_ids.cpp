@@ -6,16 +6,16 @@
 
 #include "app/workbench/input/ids_panel.h"
 #include "app/workbench/input/input_dock.h"
+#include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/exact_editor.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "models/text/tokenizer.h"
 
 namespace locus::workbench {
 
 void InputDock::add_ids_button(QLayout& layout, QWidget* bar) {
-  auto* button = new QToolButton(bar);
-  button->setObjectName(QStringLiteral("type-ids"));
-  button->setText(QStringLiteral("Ids…"));
-  button->setToolTip(
+  auto* button = make_button<QToolButton>(
+      bar, "type-ids", QStringLiteral("Ids…"),
       QStringLiteral("Run ids instead of a text: typed, random, or from the tokenizer of another checkpoint"));
   connect(button, &QToolButton::clicked, this, &InputDock::type_ids);
   connect(&studio_, &Studio::input_changed, button, [this, button] { button->setVisible(!studio_.input().ids); });
@@ -57,7 +57,7 @@ void InputDock::fill_lenders() {
   menu.clear();
   for (const Checkpoint& each : studio_.checkpoints().all()) {
     if (each.model && each.model->info().tokenizer) {
-      menu.addAction(QString::fromStdString(each.name), this, [this, id = each.id] {
+      menu.addAction(qt(each.name), this, [this, id = each.id] {
         if (const Checkpoint* lender = studio_.checkpoints().find(id)) {
           borrow(*lender);
         }
@@ -90,23 +90,23 @@ void InputDock::borrow(const Checkpoint& lender) {
   if (tokens) {
     take_ids(*tokens);
   } else {
-    Q_EMIT failed(QString::fromStdString(tokens.error().describe()));
+    Q_EMIT failed(qt(tokens.error().describe()));
   }
 }
 
 void InputDock::borrow_from(const std::filesystem::path& folder) {
   const auto tokenizer = text::open_tokenizer(folder);
   if (!tokenizer || !*tokenizer) {
-    Q_EMIT failed(QString::fromStdString(
-        tokenizer ? folder.string() + ": expected tokenizer.json, tokenizer.model, vocab.json or vocab.txt, found none"
-                  : tokenizer.error().describe()));
+    Q_EMIT failed(qt(tokenizer ? folder.string() +
+                                     ": expected tokenizer.json, tokenizer.model, vocab.json or vocab.txt, found none"
+                               : tokenizer.error().describe()));
     return;
   }
   const auto tokens = (*tokenizer)->encode(editor_->bytes());
   if (tokens) {
     take_ids(*tokens);
   } else {
-    Q_EMIT failed(QString::fromStdString(tokens.error().describe()));
+    Q_EMIT failed(qt(tokens.error().describe()));
   }
 }
 

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "app/views/images/patch_grid.h"
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "models/image/image.h"
 
 namespace locus::workbench {
@@ -22,8 +24,7 @@ constexpr double kLeastPatch = 4;  // closer lines would hide the image
 }  // namespace
 
 PatchPicture::PatchPicture(QWidget* parent) : QWidget(parent) {
-  setObjectName(QStringLiteral("picture"));
-  setAccessibleName(QStringLiteral("Input image"));
+  give_name(this, "picture", QStringLiteral("Input image"));
 }
 
 void PatchPicture::set_file(const QString& path) {
@@ -36,7 +37,7 @@ void PatchPicture::set_file(const QString& path) {
                  .copy();
   } else {
     image_ = {};
-    error_ = QString::fromStdString(picture.error().describe());
+    error_ = qt(picture.error().describe());
   }
   update();
 }
@@ -130,8 +131,7 @@ bool PatchPicture::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     auto* help = static_cast<QHelpEvent*>(event);
     const auto token = token_at(help->pos());
-    QToolTip::showText(help->globalPos(),
-                       token ? QString::fromStdString(views::patch_label(trace_->image_grid(), *token)) : error_, this);
+    QToolTip::showText(help->globalPos(), token ? qt(views::patch_label(trace_->image_grid(), *token)) : error_, this);
     return true;
   }
   return QWidget::event(event);

@@ -8,6 +8,8 @@
 
 #include "app/views/plots/trained_length.h"
 #include "app/workbench/studio/token_words.h"
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {
@@ -39,8 +41,8 @@ double round_step(double step) {
 }  // namespace
 
 PositionRuler::PositionRuler(QWidget* parent) : QAbstractScrollArea(parent) {
-  setObjectName(QStringLiteral("position-ruler"));
-  setAccessibleName(QStringLiteral("Tokens along their positions; Ctrl and arrow keys move the chosen one"));
+  give_name(this, "position-ruler",
+            QStringLiteral("Tokens along their positions; Ctrl and arrow keys move the chosen one"));
   setFocusPolicy(Qt::StrongFocus);
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAsNeeded);
@@ -137,7 +139,7 @@ bool PositionRuler::is_moved(std::size_t token) const {
 
 QString PositionRuler::text_of(std::size_t token) const {
   const std::string shown = shown_token(*trace_, before_ + static_cast<std::int64_t>(token));
-  return shown.empty() ? QStringLiteral("∅") : QString::fromStdString(shown);
+  return shown.empty() ? QStringLiteral("∅") : qt(shown);
 }
 
 QRect PositionRuler::box_of(std::size_t token) const {
@@ -170,7 +172,7 @@ void PositionRuler::resizeEvent(QResizeEvent* /*event*/) {
 }
 
 void PositionRuler::paint_ids(QPainter& painter) const {
-  const QString widest = QString::fromStdString(general_text(high_, 6));
+  const QString widest = qt(general_text(high_, 6));
   const double step = round_step((fontMetrics().horizontalAdvance(widest) + 2 * kRulerPadding) / scale_);
   const int top = kRulerPadding + 2 * line();
   const double first = std::max(std::ceil(low_ / step), std::floor(position_at(0) / step)) * step;
@@ -183,7 +185,7 @@ void PositionRuler::paint_ids(QPainter& painter) const {
     painter.setPen(palette().color(QPalette::Text));
     const int half = fontMetrics().horizontalAdvance(widest) / 2 + kRulerPadding;
     painter.drawText(QRect(middle - half, top + kRulerPadding, 2 * half, fontMetrics().height()), Qt::AlignCenter,
-                     QString::fromStdString(general_text(id, 6)));
+                     qt(general_text(id, 6)));
   }
 }
 

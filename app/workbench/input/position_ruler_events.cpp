@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "app/workbench/input/position_ruler.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {
@@ -140,9 +141,7 @@ bool PositionRuler::viewportEvent(QEvent* event) {
   QString text = toolTip();
   if (token >= 0) {
     const auto n = static_cast<std::size_t>(token);
-    text = QStringLiteral("token %1 “%2” at position %3")
-               .arg(token)
-               .arg(text_of(n), QString::fromStdString(general_text(place(n), 9)));
+    text = QStringLiteral("token %1 “%2” at position %3").arg(token).arg(text_of(n), qt(general_text(place(n), 9)));
     text += editable_ ? QStringLiteral("\nPull it elsewhere; with Shift, it and all after it") : "\n" + toolTip();
   }
   QToolTip::showText(help->globalPos(), text, viewport());

@@ -8,6 +8,7 @@
 #include "app/views/list.h"
 #include "app/workbench/studio/studio.h"
 #include "app/workbench/studio/token_words.h"
+#include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
 
@@ -21,7 +22,7 @@ void show_token_menu(Studio& studio, const models::Trace& trace, std::int64_t to
     menu->addAction(text, parent, run)->setObjectName(QLatin1String(name));
   };
   const auto copy = [](const QString& text) { return [text] { QApplication::clipboard()->setText(text); }; };
-  const QString label = QString::fromStdString(shown_token(trace, token));
+  const QString label = qt(shown_token(trace, token));
   add("copy-token", QStringLiteral("Copy “%1”").arg(label), copy(label));
   add("copy-id", QStringLiteral("Copy its id %1").arg(info.id), copy(QString::number(info.id)));
   menu->addSeparator();

@@ -11,6 +11,8 @@
 #include <algorithm>
 
 #include "app/workbench/studio/token_words.h"
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {
@@ -25,8 +27,7 @@ constexpr int kPositionDigits = 7;
 }  // namespace
 
 TokenStrip::TokenStrip(QWidget* parent) : QAbstractScrollArea(parent) {
-  setObjectName(QStringLiteral("token-strip"));
-  setAccessibleName(QStringLiteral("Tokens of the input; arrow keys choose the query"));
+  give_name(this, "token-strip", QStringLiteral("Tokens of the input; arrow keys choose the query"));
   setFocusPolicy(Qt::StrongFocus);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   viewport()->setMouseTracking(true);
@@ -85,15 +86,14 @@ int TokenStrip::row_height() const {
 }
 
 QString TokenStrip::position_of(std::size_t token) const {
-  return show_positions_ ? QString::fromStdString(general_text(trace_->tokens()[token].position, kPositionDigits))
-                         : QString();
+  return show_positions_ ? qt(general_text(trace_->tokens()[token].position, kPositionDigits)) : QString();
 }
 
 QString TokenStrip::text_of(std::size_t token) const {
   const models::TokenInfo& info = trace_->tokens()[token];
   // With ids, the bytes as they are.
   const std::string shown = show_ids_ ? info.label : shown_token(*trace_, static_cast<std::int64_t>(token));
-  const QString label = shown.empty() ? QStringLiteral("∅") : QString::fromStdString(shown);
+  const QString label = shown.empty() ? QStringLiteral("∅") : qt(shown);
   return show_ids_ ? QStringLiteral("%1 %2").arg(label).arg(info.id) : label;
 }
 
@@ -299,7 +299,7 @@ bool TokenStrip::viewportEvent(QEvent* event) {
     const models::TokenInfo& info = trace_->tokens()[static_cast<std::size_t>(token)];
     QString text = QStringLiteral("token %1: %2\nid %3, position %4")
                        .arg(token)
-                       .arg(QString::fromStdString(info.label))
+                       .arg(qt(info.label))
                        .arg(info.id)
                        .arg(info.position);
     text += info.bytes.empty() ? QStringLiteral("\nspecial: stands for no text")

@@ -5,14 +5,11 @@
 #include "app/views/alignment.h"
 #include "app/views/measured/pair_rows.h"
 #include "app/workbench/studio/live_edit.h"
+#include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
 
 namespace {
-
-QString qt(const std::string& text) {
-  return QString::fromStdString(text);
-}
 
 // Whose cell a place of a column is. An edit counts the tokens of its own column.
 struct EditedPlace {

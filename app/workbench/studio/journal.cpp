@@ -10,6 +10,7 @@
 
 #include <unistd.h>
 
+#include "app/workbench/widgets/qt_text.h"
 #include "core/base/atomic_file.h"
 #include "models/json/json.h"
 
@@ -43,7 +44,7 @@ fs::file_time_type time_of(const fs::path& file) {
 }
 
 QString lock_of(const fs::path& file) {
-  return QString::fromStdString(file.string() + ".lock");
+  return qt(file.string() + ".lock");
 }
 
 Status write_beside(const fs::path& file, const std::string& text) {
@@ -183,13 +184,13 @@ std::string summary_of(const Journal::State& state) {
                                                                    : QStringLiteral("yyyy-MM-dd hh:mm"));
   const models::Input& input = session->input;
   if (input.text) {
-    QString text = QString::fromStdString(*input.text).simplified();
+    QString text = qt(*input.text).simplified();
     if (text.size() > kShownText) {
       text = text.left(kShownText) + QStringLiteral("…");
     }
     line += QStringLiteral("  “%1”").arg(text);
   } else if (input.image) {
-    line += QStringLiteral("  ") + QString::fromStdString(input.image->filename().string());
+    line += QStringLiteral("  ") + qt(input.image->filename().string());
   }
   const auto shown = std::count_if(session->checkpoints.begin(), session->checkpoints.end(),
                                    [](const session::CheckpointEntry& entry) { return entry.shown; });

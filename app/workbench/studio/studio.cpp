@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/session/view_input.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "core/base/lists.h"
 
 namespace locus::workbench {
@@ -47,8 +48,7 @@ void Studio::connect_parts() {
     clamp_and_redraw();
   });
   connect(&columns_, &Columns::failed, this, &Studio::report);
-  connect(&columns_, &Columns::too_large, this,
-          [this](const Error& error) { Q_EMIT too_large(QString::fromStdString(error.describe())); });
+  connect(&columns_, &Columns::too_large, this, [this](const Error& error) { Q_EMIT too_large(qt(error.describe())); });
   connect(&scheduler_, &FigureScheduler::drawn, this,
           [this] { latency_ms_ = input_.take_elapsed_ms().value_or(latency_ms_); });
   connect(&scheduler_, &FigureScheduler::changed, this, &Studio::figure_changed);
@@ -71,7 +71,7 @@ void Studio::drain() {
 
 void Studio::report(const Error& error) {
   if (error.code != ErrorCode::kCancelled) {
-    Q_EMIT failed(QString::fromStdString(error.describe()));
+    Q_EMIT failed(qt(error.describe()));
   }
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "app/workbench/studio/studio.h"
+#include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
 
@@ -32,7 +33,7 @@ void Studio::choose_side() {
       session::ViewState on_encoder = state();
       on_encoder.side = models::Side::kEncoder;
       amend(on_encoder);
-      Q_EMIT noticed(QString::fromStdString(checkpoint->name) +
+      Q_EMIT noticed(qt(checkpoint->name) +
                      QStringLiteral(": the encoder's self-attention, since its decoder has read one token; Side shows "
                                     "the others, and the decoder's text is typed below"));
     }

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "app/workbench/widgets/exact_text.h"
+#include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
 
@@ -66,7 +67,7 @@ void ExactEditor::keyPressEvent(QKeyEvent* event) {
 
 QMimeData* ExactEditor::createMimeDataFromSelection() const {
   auto* data = new QMimeData;
-  data->setText(QString::fromStdString(to_bytes(textCursor().selectedText())));
+  data->setText(qt(to_bytes(textCursor().selectedText())));
   return data;
 }
 

@@ -14,6 +14,8 @@
 #include <algorithm>
 
 #include "app/views/view.h"
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
 
 // A macro that must stand outside of namespaces.
 static void init_pictures() {
@@ -31,8 +33,8 @@ constexpr int kResizeMs = 150;
 
 // Links of pages are relative to assets/manual, pictures to assets/screenshots beside it.
 QUrl url_of(const manual::Place& place) {
-  QUrl url(QStringLiteral("qrc:/manual/%1.md").arg(QString::fromStdString(place.page)));
-  url.setFragment(QString::fromStdString(place.anchor));
+  QUrl url(QStringLiteral("qrc:/manual/%1.md").arg(qt(place.page)));
+  url.setFragment(qt(place.anchor));
   return url;
 }
 
@@ -66,9 +68,7 @@ ManualPage::ManualPage(QWidget* parent) : QTextBrowser(parent) {
   document()->setDocumentMargin(12);
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);  // one that comes and goes would change the room of pictures
   setAccessibleName(QStringLiteral("Page of the manual"));
-  resized_.setSingleShot(true);
-  resized_.setInterval(kResizeMs);
-  connect(&resized_, &QTimer::timeout, this, [this] { read_again(); });
+  call_after(resized_, kResizeMs, this, [this] { read_again(); });
 }
 
 void ManualPage::open(const manual::Place& place) {
@@ -125,7 +125,7 @@ QString ManualPage::html(const std::string& page) const {
     }
   }
   const manual::HtmlColors colors{mixed(palette(), 0.07).name().toStdString()};
-  return QString::fromStdString(manual::to_html(text, colors));
+  return qt(manual::to_html(text, colors));
 }
 
 void ManualPage::read_again() {
@@ -165,17 +165,14 @@ ManualWindow::ManualWindow(QWidget* parent) : QDialog(parent) {
   list_->setItemDelegate(new OneLineDelegate(list_));
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   page_ = new ManualPage(this);
-  auto* back = new QToolButton(this);
-  back->setText(QStringLiteral("← Back"));
-  auto* forward = new QToolButton(this);
-  forward->setText(QStringLiteral("Forward →"));
+  auto* back = make_button<QToolButton>(this, "", QStringLiteral("← Back"));
+  auto* forward = make_button<QToolButton>(this, "", QStringLiteral("Forward →"));
   auto* bar = new QHBoxLayout;
   bar->addWidget(back);
   bar->addWidget(forward);
   bar->addStretch();
   auto* left = new QWidget(this);
-  auto* column = new QVBoxLayout(left);
-  column->setContentsMargins({});
+  auto* column = make_layout<QVBoxLayout>(left, 0);
   column->addLayout(bar);
   column->addWidget(search_);
   column->addWidget(list_);
@@ -228,11 +225,11 @@ void ManualWindow::list_pages() {
   for (const manual::Page& page : manual::pages()) {
     if (page.group != group) {
       group = page.group;
-      add_group(QString::fromStdString(group));
+      add_group(qt(group));
     }
-    auto* item = new QListWidgetItem(QString::fromStdString(page.title), list_);
-    item->setToolTip(QString::fromStdString(page.summary));
-    item->setData(kPlaceRole, QString::fromStdString(page.name));
+    auto* item = new QListWidgetItem(qt(page.title), list_);
+    item->setToolTip(qt(page.summary));
+    item->setData(kPlaceRole, qt(page.name));
   }
   follow();
 }
@@ -241,11 +238,11 @@ void ManualWindow::list_found(const QString& words) {
   list_->clear();
   const std::vector<manual::Hit> hits = manual::search(words.toStdString());
   for (const manual::Hit& hit : hits) {
-    const QString line = QString::fromStdString(hit.heading + (hit.excerpt.empty() ? "" : ": " + hit.excerpt));
+    const QString line = qt(hit.heading + (hit.excerpt.empty() ? "" : ": " + hit.excerpt));
     auto* item = new QListWidgetItem(line.simplified(), list_);
     item->setToolTip(line);
-    item->setData(kPlaceRole, QString::fromStdString(hit.place.page));
-    item->setData(kAnchorRole, QString::fromStdString(hit.place.anchor));
+    item->setData(kPlaceRole, qt(hit.place.page));
+    item->setData(kAnchorRole, qt(hit.place.anchor));
   }
   if (hits.empty()) {
     add_group(QStringLiteral("Nothing in the manual holds this."));
@@ -262,7 +259,7 @@ void ManualWindow::follow() {
   if (!search_->text().trimmed().isEmpty()) {
     return;
   }
-  const QString page = QString::fromStdString(page_->place().page);
+  const QString page = qt(page_->place().page);
   for (int row = 0; row < list_->count(); ++row) {
     if (!page.isEmpty() && list_->item(row)->data(kPlaceRole).toString() == page) {
       list_->setCurrentRow(row);

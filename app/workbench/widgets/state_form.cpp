@@ -7,6 +7,7 @@
 #include <QLabel>
 #include <QLineEdit>
 
+#include "app/workbench/widgets/qt_text.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {
@@ -14,10 +15,6 @@ namespace locus::workbench {
 namespace {
 
 using Kind = Parameter::Kind;
-
-QString qt(const std::string& text) {
-  return QString::fromStdString(text);
-}
 
 // What the list of a combo box offers: the words that can be typed, and what they are called.
 std::vector<std::pair<std::string, std::string>> offered(const Parameter& parameter) {

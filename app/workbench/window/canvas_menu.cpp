@@ -12,8 +12,8 @@
 #include "app/views/score_maps/kept_queries.h"
 #include "app/workbench/docks/edits_dialog.h"
 #include "app/workbench/studio/edit_actions.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/command_registry.h"
-#include "app/workbench/window/qt_text.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {

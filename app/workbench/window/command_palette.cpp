@@ -1,4 +1,5 @@
 #include "app/workbench/window/command_palette.h"
+#include "app/workbench/widgets/build.h"
 
 #include <QKeyEvent>
 #include <QLineEdit>
@@ -64,20 +65,16 @@ std::vector<std::size_t> found_commands(const std::vector<Command>& commands, co
 
 CommandPalette::CommandPalette(std::vector<Command> commands, QWidget* parent)
     : QDialog(parent), commands_(std::move(commands)) {
-  setObjectName(QStringLiteral("palette"));
-  setAttribute(Qt::WA_DeleteOnClose);
-  setWindowTitle(QStringLiteral("Commands"));
+  make_lasting(this, "palette", QStringLiteral("Commands"));
   auto* layout = new QVBoxLayout(this);
   line_ = new QLineEdit(this);
-  line_->setObjectName(QStringLiteral("palette-line"));
-  line_->setAccessibleName(QStringLiteral("Find a command"));
+  give_name(line_, "palette-line", QStringLiteral("Find a command"));
   line_->setPlaceholderText(
       QStringLiteral("a view, layer 2, head 5, an option, a figure, a checkpoint, a menu's entry"));
   line_->installEventFilter(this);
   layout->addWidget(line_);
   list_ = new QListWidget(this);
-  list_->setObjectName(QStringLiteral("palette-list"));
-  list_->setAccessibleName(QStringLiteral("Commands that were found"));
+  give_name(list_, "palette-list", QStringLiteral("Commands that were found"));
   list_->setUniformItemSizes(true);
   list_->setFocusPolicy(Qt::NoFocus);  // the line has the keys
   layout->addWidget(list_);

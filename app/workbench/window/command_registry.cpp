@@ -7,6 +7,8 @@
 #include <QMenuBar>
 #include <utility>
 
+#include "app/workbench/widgets/qt_text.h"
+
 namespace locus::workbench {
 
 QMenu* CommandRegistry::menu(const QString& path, const std::function<void(QMenu&)>& fill) {
@@ -59,7 +61,7 @@ void CommandRegistry::refresh(const Entry& entry) {
   const Status enabled = entry.command.enabled ? entry.command.enabled() : Status();
   if (entry.command.enabled) {
     entry.action->setEnabled(enabled.ok());
-    entry.action->setToolTip(enabled.ok() ? entry.command.tip : QString::fromStdString(enabled.error().message));
+    entry.action->setToolTip(enabled.ok() ? entry.command.tip : qt(enabled.error().message));
   }
   if (entry.command.checked) {
     entry.action->setChecked(entry.command.checked());

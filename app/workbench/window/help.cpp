@@ -7,7 +7,9 @@
 #include <algorithm>
 
 #include "app/workbench/studio/studio.h"
+#include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/manual_window.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "models/api/model.h"
 
 namespace locus::workbench {
@@ -15,22 +17,19 @@ namespace locus::workbench {
 namespace {
 
 QString text(const std::string& words) {
-  return QString::fromStdString(words).toHtmlEscaped();
+  return qt(words).toHtmlEscaped();
 }
 
 void show_page(QWidget* parent, const QString& title, const QString& html) {
   auto* dialog = new QDialog(parent);
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setWindowTitle(title);
+  make_lasting(dialog, "", title);
   dialog->resize(640, 560);
   auto* layout = new QVBoxLayout(dialog);
   auto* page = new QTextBrowser(dialog);
   page->setAccessibleName(title);
   page->setHtml(html);
   layout->addWidget(page);
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, dialog);
-  layout->addWidget(buttons);
-  QObject::connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::accept);
+  layout->addWidget(make_close_box(dialog));
   dialog->show();
 }
 

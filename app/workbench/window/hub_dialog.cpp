@@ -10,6 +10,8 @@
 #include <QVBoxLayout>
 
 #include "app/workbench/studio/studio.h"
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
 
@@ -34,41 +36,35 @@ std::uintmax_t bytes_of(const std::filesystem::path& folder) {
 
 HubDialog::HubDialog(Studio& studio, QWidget* parent)
     : QDialog(parent), studio_(studio), models_(checkpoint::hub_models()) {
-  setObjectName(QStringLiteral("hub"));
-  setAttribute(Qt::WA_DeleteOnClose);
-  setWindowTitle(QStringLiteral("Models of the hub's cache"));
+  make_lasting(this, "hub", QStringLiteral("Models of the hub's cache"));
   resize(760, 420);
   auto* layout = new QVBoxLayout(this);
-  const QString place = QString::fromStdString(checkpoint::hub_cache().string());
-  auto* text = new QLabel(models_.empty()
-                              ? QStringLiteral("There is no model in %1. Models come there with Hugging Face's tools, "
-                                               "say huggingface-cli download; Locus fetches nothing.")
-                                    .arg(place)
-                              : QStringLiteral("In %1. Nothing is fetched.").arg(place),
-                          this);
-  text->setWordWrap(true);
-  layout->addWidget(text);
+  const QString place = qt(checkpoint::hub_cache().string());
+  layout->addWidget(make_label(this, "",
+                               models_.empty()
+                                   ? QStringLiteral("There is no model in %1. Models come there with Hugging Face's "
+                                                    "tools, say huggingface-cli download; Locus fetches nothing.")
+                                         .arg(place)
+                                   : QStringLiteral("In %1. Nothing is fetched.").arg(place)));
   tree_ = new QTreeWidget(this);
-  tree_->setObjectName(QStringLiteral("hub-models"));
-  tree_->setAccessibleName(QStringLiteral("Models of the hub's cache"));
+  give_name(tree_, "hub-models", QStringLiteral("Models of the hub's cache"));
   tree_->setRootIsDecorated(false);
   tree_->setHeaderLabels({QStringLiteral("Model"), QStringLiteral("Revision"), QStringLiteral("Family"),
                           QStringLiteral("Size"), QStringLiteral("Opens")});
   for (const checkpoint::HubModel& model : models_) {
     auto* item = new QTreeWidgetItem(
-        tree_, {QString::fromStdString(model.name), QString::fromStdString(model.revision), QStringLiteral("…"),
+        tree_, {qt(model.name), qt(model.revision), QStringLiteral("…"),
                 QLocale(QLocale::English).formattedDataSize(static_cast<qint64>(bytes_of(model.folder)), 1),
                 QStringLiteral("…")});
-    item->setToolTip(kName, QString::fromStdString(model.folder.string()));
+    item->setToolTip(kName, qt(model.folder.string()));
   }
   tree_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
   layout->addWidget(tree_, 1);
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
+  auto* buttons = make_close_box(this);
+  layout->addWidget(buttons);
   open_ = buttons->addButton(QStringLiteral("&Open"), QDialogButtonBox::ActionRole);
   open_->setObjectName(QStringLiteral("hub-open"));
   open_->setEnabled(!models_.empty());
-  layout->addWidget(buttons);
-  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::close);
   connect(open_, &QPushButton::clicked, this, &HubDialog::choose);
   connect(tree_, &QTreeWidget::itemActivated, this, &HubDialog::choose);
   tree_->setCurrentItem(tree_->topLevelItem(0));
@@ -89,8 +85,8 @@ void HubDialog::look_at(std::size_t index) {
                                 return;
                               }
                               QTreeWidgetItem* item = self->tree_->topLevelItem(static_cast<int>(index));
-                              const QString why = info ? QString() : QString::fromStdString(info.error().message);
-                              item->setText(kFamily, info ? QString::fromStdString(info->family) : QStringLiteral("–"));
+                              const QString why = info ? QString() : qt(info.error().message);
+                              item->setText(kFamily, info ? qt(info->family) : QStringLiteral("–"));
                               item->setText(kOpens, info ? QStringLiteral("yes") : QStringLiteral("no: ") + why);
                               item->setToolTip(kOpens, why);
                               self->look_at(index + 1);
@@ -100,7 +96,7 @@ void HubDialog::look_at(std::size_t index) {
 void HubDialog::choose() {
   const int index = tree_->indexOfTopLevelItem(tree_->currentItem());
   if (index >= 0) {
-    Q_EMIT chosen(QString::fromStdString(models_[static_cast<std::size_t>(index)].folder.string()));
+    Q_EMIT chosen(qt(models_[static_cast<std::size_t>(index)].folder.string()));
     close();
   }
 }

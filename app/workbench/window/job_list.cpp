@@ -8,6 +8,9 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
+
 namespace locus::workbench {
 
 namespace {
@@ -27,7 +30,7 @@ QString words_of(const Listed& job) {
     case Listed::State::kWaiting:
       return QStringLiteral("waits");
     case Listed::State::kRunning:
-      return job.progress.what.empty() ? QStringLiteral("runs") : QString::fromStdString(job.progress.what);
+      return job.progress.what.empty() ? QStringLiteral("runs") : qt(job.progress.what);
     case Listed::State::kDone:
       return QStringLiteral("done");
     case Listed::State::kFailed:
@@ -45,8 +48,7 @@ JobList::JobList(Studio& studio, QWidget* parent) : QDialog(parent), studio_(stu
   setWindowTitle(QStringLiteral("Jobs"));
   auto* layout = new QVBoxLayout(this);
   tree_ = new QTreeWidget(this);
-  tree_->setObjectName(QStringLiteral("job-list"));
-  tree_->setAccessibleName(QStringLiteral("What runs, waits and ran"));
+  give_name(tree_, "job-list", QStringLiteral("What runs, waits and ran"));
   tree_->setHeaderLabels({QStringLiteral("Job"), QStringLiteral("State"), QStringLiteral("Time"), QString()});
   tree_->setRootIsDecorated(false);
   tree_->setUniformRowHeights(true);
@@ -54,12 +56,11 @@ JobList::JobList(Studio& studio, QWidget* parent) : QDialog(parent), studio_(stu
   tree_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   tree_->header()->setSectionResizeMode(1, QHeaderView::Stretch);
   layout->addWidget(tree_);
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
+  auto* buttons = make_close_box(this);
+  layout->addWidget(buttons);
   auto* all = buttons->addButton(QStringLiteral("Cancel &all"), QDialogButtonBox::ActionRole);
   all->setObjectName(QStringLiteral("cancel-all"));
   connect(all, &QPushButton::clicked, this, [this] { studio_.cancel(); });
-  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::hide);
-  layout->addWidget(buttons);
   resize(70 * fontMetrics().averageCharWidth() + 80, 16 * fontMetrics().lineSpacing() + 80);
   clock_.setInterval(kClockMs);
   connect(&clock_, &QTimer::timeout, this, &JobList::refresh);
@@ -77,12 +78,10 @@ void JobList::hideEvent(QHideEvent* event) {
 }
 
 void JobList::fill(QTreeWidgetItem* item, const Listed& job) {
-  item->setText(0, QString::fromStdString(job.what));
+  item->setText(0, qt(job.what));
   item->setText(1, words_of(job));
   item->setToolTip(1, item->text(1));
-  item->setText(2, job.state == Listed::State::kWaiting
-                       ? QString()
-                       : QString::fromStdString(models::duration_text(job.elapsed_ms)));
+  item->setText(2, job.state == Listed::State::kWaiting ? QString() : qt(models::duration_text(job.elapsed_ms)));
   item->setTextAlignment(2, Qt::AlignRight | Qt::AlignVCenter);
 }
 

@@ -22,6 +22,8 @@
 #include "app/workbench/docks/inspector_dock.h"
 #include "app/workbench/input/input_dock.h"
 #include "app/workbench/studio/edit_actions.h"
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/canvas_menu.h"
 #include "app/workbench/window/command_registry.h"
 #include "app/workbench/window/file_opener.h"
@@ -29,7 +31,6 @@
 #include "app/workbench/window/layout_controller.h"
 #include "app/workbench/window/message_bar.h"
 #include "app/workbench/window/preferences.h"
-#include "app/workbench/window/qt_text.h"
 #include "app/workbench/window/question_bar.h"
 #include "app/workbench/window/session_controller.h"
 #include "app/workbench/window/window_actions.h"
@@ -117,8 +118,7 @@ void MainWindow::make_canvas(QVulkanInstance* vulkan) {
   parts_.canvas = new viewport::Canvas;
   parts_.canvas->setVulkanInstance(vulkan);
   QWidget* holder = QWidget::createWindowContainer(parts_.canvas, this);
-  holder->setObjectName(QStringLiteral("canvas-holder"));
-  holder->setAccessibleName(QStringLiteral("Figure"));
+  give_name(holder, "canvas-holder", QStringLiteral("Figure"));
   holder->setFocusPolicy(Qt::StrongFocus);
   holder->setAcceptDrops(true);
   holder->setMinimumSize(320, 240);
@@ -130,8 +130,7 @@ void MainWindow::make_canvas(QVulkanInstance* vulkan) {
 // The figure, and the options of its view below it.
 void MainWindow::make_centre() {
   auto* centre = new QWidget(this);
-  auto* column = new QVBoxLayout(centre);
-  column->setContentsMargins(0, 0, 0, 0);
+  auto* column = make_layout<QVBoxLayout>(centre, 0);
   column->setSpacing(0);
   column->addWidget(parts_.canvas_holder, 1);
   auto* question = new QuestionBar(*studio_, centre);

@@ -8,6 +8,8 @@
 #include <array>
 
 #include "app/workbench/studio/studio.h"
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/job_list.h"
 #include "core/base/shown.h"
 #include "models/api/threads.h"
@@ -42,10 +44,10 @@ void MessageBar::add_widgets(const std::string& device) {
   action_->hide();
   const models::Products products = models::products();
   auto* where = new QLabel(this);
-  where->setText(QString::fromStdString((device == "cpu" ? "CPU" : device) + " · " + models::runtime().blas + " " +
-                                        products.kernels + (products.warning.empty() ? "" : " ⚠")));
+  where->setText(qt((device == "cpu" ? "CPU" : device) + " · " + models::runtime().blas + " " + products.kernels +
+                    (products.warning.empty() ? "" : " ⚠")));
   where->setToolTip(products.warning.empty() ? QStringLiteral("Where models run, and the kernels of matrix products")
-                                             : QString::fromStdString(products.warning));
+                                             : qt(products.warning));
   latency_ = new QLabel(this);
   latency_->setToolTip(QStringLiteral("From the change of the input to its figure; the forward passes of it"));
   memory_ = new QLabel(this);
@@ -56,8 +58,7 @@ void MessageBar::add_widgets(const std::string& device) {
   progress_->setFixedWidth(kProgressPx);
   progress_->setTextVisible(false);
   progress_->setAccessibleName(QStringLiteral("Progress"));
-  cancel_ = new QPushButton(QStringLiteral("Cancel"), this);
-  cancel_->setObjectName(QStringLiteral("cancel"));
+  cancel_ = make_button<QPushButton>(this, "cancel", QStringLiteral("Cancel"));
   connect(cancel_, &QPushButton::clicked, this, [this] {
     studio_.cancel();
     show_cancelled();
@@ -68,7 +69,7 @@ void MessageBar::add_widgets(const std::string& device) {
     widget->setContentsMargins(6, 0, 6, 0);
     addPermanentWidget(widget);
   }
-  for (QWidget* widget : {static_cast<QWidget*>(progress_), static_cast<QWidget*>(cancel_)}) {
+  for (QWidget* widget : std::initializer_list<QWidget*>{progress_, cancel_}) {
     QSizePolicy policy = widget->sizePolicy();
     policy.setRetainSizeWhenHidden(true);
     widget->setSizePolicy(policy);
@@ -98,8 +99,8 @@ void MessageBar::show_message(const QString& message, bool failure) {
   failure_.clear();
   action_->hide();
   // What a file says stands in messages too.
-  last_message_ = QString::fromStdString(
-      shown(QString(message).replace(QLatin1Char('\n'), QLatin1Char(' ')).toStdString(), kMaxCharacters));
+  last_message_ =
+      qt(shown(QString(message).replace(QLatin1Char('\n'), QLatin1Char(' ')).toStdString(), kMaxCharacters));
   messages_ << (failure ? QStringLiteral("⚠ ") + last_message_ : last_message_);
   if (messages_.size() > kMaxMessages) {
     messages_.removeFirst();
@@ -108,7 +109,7 @@ void MessageBar::show_message(const QString& message, bool failure) {
 }
 
 void MessageBar::show_error(const Error& error) {
-  show_message(QString::fromStdString(error.describe()), true);
+  show_message(qt(error.describe()), true);
 }
 
 void MessageBar::show_checkpoint_failure(const QString& message) {
@@ -120,7 +121,7 @@ void MessageBar::show_checkpoint_failure(const QString& message) {
 bool MessageBar::is_held(const QString& failure) const {
   const auto& all = studio_.checkpoints().all();
   return std::any_of(all.begin(), all.end(), [&](const Checkpoint& each) {
-    return each.entry.shown && each.error && QString::fromStdString(each.error->describe()) == failure;
+    return each.entry.shown && each.error && qt(each.error->describe()) == failure;
   });
 }
 
@@ -131,13 +132,12 @@ void MessageBar::show_cancelled() {
 
 void MessageBar::show_written(const Result<std::vector<std::filesystem::path>>& files) {
   if (!files) {
-    show_message(QString::fromStdString(files.error().describe()), files.error().code != ErrorCode::kCancelled);
+    show_message(qt(files.error().describe()), files.error().code != ErrorCode::kCancelled);
   } else if (files->size() == 1) {
-    show_message(QStringLiteral("written: %1").arg(QString::fromStdString(files->front().string())));
+    show_message(QStringLiteral("written: %1").arg(qt(files->front().string())));
   } else {
-    show_message(QStringLiteral("written: %1 files in %2")
-                     .arg(files->size())
-                     .arg(QString::fromStdString(files->front().parent_path().string())));
+    show_message(
+        QStringLiteral("written: %1 files in %2").arg(files->size()).arg(qt(files->front().parent_path().string())));
   }
 }
 
@@ -185,10 +185,9 @@ void MessageBar::show_work() {
   progress_->setVisible(shown);
   cancel_->setVisible(shown || studio_.question());
   if (shown) {
-    const QString what = QString::fromStdString(state.what);
-    const QString all = state.progress.what.empty()
-                            ? what
-                            : QStringLiteral("%1: %2").arg(what, QString::fromStdString(state.progress.what));
+    const QString what = qt(state.what);
+    const QString all =
+        state.progress.what.empty() ? what : QStringLiteral("%1: %2").arg(what, qt(state.progress.what));
     const int room = kWorkLetters * fontMetrics().averageCharWidth();
     work_->setText(fontMetrics().elidedText(all, Qt::ElideMiddle, room));
     work_->setToolTip(all);

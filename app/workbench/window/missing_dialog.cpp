@@ -7,27 +7,25 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
+
 namespace locus::workbench {
 
 MissingDialog::MissingDialog(const std::vector<std::filesystem::path>& missing, QWidget* parent) : QDialog(parent) {
-  setObjectName(QStringLiteral("missing-checkpoints"));
-  setAttribute(Qt::WA_DeleteOnClose);
-  setWindowTitle(QStringLiteral("Checkpoints that are not there"));
+  make_lasting(this, "missing-checkpoints", QStringLiteral("Checkpoints that are not there"));
   resize(560, 320);
   auto* layout = new QVBoxLayout(this);
-  text_ = new QLabel(this);
-  text_->setTextFormat(Qt::PlainText);
-  text_->setWordWrap(true);
+  text_ = make_label(this, "");
   layout->addWidget(text_);
   list_ = new QListWidget(this);
   list_->setAccessibleName(QStringLiteral("Missing checkpoints"));
   list_->setTextElideMode(Qt::ElideLeft);  // paths differ at their ends
   layout->addWidget(list_, 1);
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
+  auto* buttons = make_close_box(this);
+  layout->addWidget(buttons);
   locate_ = buttons->addButton(QStringLiteral("&Where is it?…"), QDialogButtonBox::ActionRole);
   locate_->setObjectName(QStringLiteral("locate"));
-  layout->addWidget(buttons);
-  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::close);
   connect(locate_, &QPushButton::clicked, this, &MissingDialog::locate);
   connect(list_, &QListWidget::itemActivated, this, &MissingDialog::locate);
   set_missing(missing);
@@ -46,7 +44,7 @@ void MissingDialog::set_missing(const std::vector<std::filesystem::path>& missin
                missing.size() == 1 ? QStringLiteral("is") : QStringLiteral("are")));
   list_->clear();
   for (const auto& path : missing) {
-    auto* item = new QListWidgetItem(QString::fromStdString(path.string()), list_);
+    auto* item = new QListWidgetItem(qt(path.string()), list_);
     item->setToolTip(item->text());
   }
   list_->setCurrentRow(0);

@@ -10,7 +10,7 @@
 #include "app/session/state_fields.h"
 #include "app/views/score_maps/score_map.h"
 #include "app/workbench/studio/studio.h"
-#include "app/workbench/window/qt_text.h"
+#include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
 

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "app/workbench/studio/studio.h"
+#include "app/workbench/widgets/build.h"
 #include "app/workbench/window/layout_controller.h"
 #include "models/api/model.h"
 #include "models/api/threads.h"
@@ -31,36 +32,28 @@ struct Preferences {
   bool dark = false;
 };
 
-QSpinBox* spin_box(QDialog& dialog, const char* name, int low, int high, int value, const char* help) {
-  auto* box = new QSpinBox(&dialog);
-  box->setObjectName(QString::fromLatin1(name).toLower().replace(QLatin1Char(' '), QLatin1Char('-')));
-  box->setAccessibleName(QString::fromLatin1(name));
-  box->setRange(low, high);
-  box->setValue(value);
-  box->setToolTip(QString::fromUtf8(help));
-  return box;
-}
-
 // Empty when the user cancelled.
 std::optional<Preferences> ask_preferences(QWidget* parent, const Preferences& now) {
   QDialog dialog(parent);
   dialog.setObjectName(QStringLiteral("preferences"));
   dialog.setWindowTitle(QStringLiteral("Preferences"));
   auto* form = new QFormLayout(&dialog);
-  auto* threads =
-      spin_box(dialog, "Threads", 1, QThread::idealThreadCount(), now.threads, "How many processor cores models use");
-  auto* memory = spin_box(dialog, "Memory limit", 0, kMaxMegabytes, static_cast<int>(now.memory_limit_mb),
-                          "Of checkpoints opened from now on and their runs; 0: as much as the machine has");
+  auto* threads = make_spin_box<QSpinBox>(&dialog, "threads", QStringLiteral("Threads"), 1, QThread::idealThreadCount(),
+                                          now.threads);
+  threads->setToolTip(QStringLiteral("How many processor cores models use"));
+  auto* memory = make_spin_box<QSpinBox>(&dialog, "memory-limit", QStringLiteral("Memory limit"), 0, kMaxMegabytes,
+                                         static_cast<int>(now.memory_limit_mb));
+  memory->setToolTip(QStringLiteral("Of checkpoints opened from now on and their runs; 0: as much as the machine has"));
   memory->setSuffix(QStringLiteral(" MB"));
   memory->setSpecialValueText(QStringLiteral("as much as there is"));
   memory->setSingleStep(1024);
-  auto* scale = spin_box(dialog, "Text size", 60, 300, static_cast<int>(std::lround(100 * now.scale)),
-                         "Of text and controls; Ctrl and + or −");
+  auto* scale = make_spin_box<QSpinBox>(&dialog, "text-size", QStringLiteral("Text size"), 60, 300,
+                                        static_cast<int>(std::lround(100 * now.scale)));
+  scale->setToolTip(QStringLiteral("Of text and controls; Ctrl and + or −"));
   scale->setSuffix(QStringLiteral(" %"));
   scale->setSingleStep(10);
   auto* theme = new QComboBox(&dialog);
-  theme->setObjectName(QStringLiteral("theme"));
-  theme->setAccessibleName(QStringLiteral("Theme"));
+  give_name(theme, "theme", QStringLiteral("Theme"));
   theme->addItems({QStringLiteral("light"), QStringLiteral("dark")});
   theme->setCurrentIndex(now.dark ? 1 : 0);
   form->addRow(QStringLiteral("&Threads"), threads);

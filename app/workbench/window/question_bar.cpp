@@ -3,13 +3,14 @@
 #include <QLabel>
 #include <QPushButton>
 
+#include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/flow_layout.h"
+#include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
 
 QuestionBar::QuestionBar(Studio& studio, QWidget* parent) : QFrame(parent), studio_(studio) {
-  setObjectName(QStringLiteral("question"));
-  setAccessibleName(QStringLiteral("A run that would take long"));
+  give_name(this, "question", QStringLiteral("A run that would take long"));
   setFrameShape(QFrame::StyledPanel);
   setBackgroundRole(QPalette::ToolTipBase);
   setForegroundRole(QPalette::ToolTipText);
@@ -21,9 +22,7 @@ QuestionBar::QuestionBar(Studio& studio, QWidget* parent) : QFrame(parent), stud
   says_->setForegroundRole(QPalette::ToolTipText);
   layout->addWidget(says_);
   const auto add = [&](const char* name, const QString& words, const QString& tip) {
-    auto* button = new QPushButton(words, this);
-    button->setObjectName(QLatin1String(name));
-    button->setToolTip(tip);
+    auto* button = make_button<QPushButton>(this, name, words, tip);
     button->setAutoDefault(false);
     button->setFocusPolicy(Qt::TabFocus);  // a click leaves the keyboard where it is
     layout->addWidget(button);
@@ -37,8 +36,8 @@ QuestionBar::QuestionBar(Studio& studio, QWidget* parent) : QFrame(parent), stud
     const auto question = studio_.question();
     studio_.run_first();
     if (question) {
-      Q_EMIT shortened(QStringLiteral("the first %1 tokens; Ctrl+Z brings the whole text back")
-                           .arg(QString::fromStdString(grouped(question->first))));
+      Q_EMIT shortened(
+          QStringLiteral("the first %1 tokens; Ctrl+Z brings the whole text back").arg(qt(grouped(question->first))));
     }
   });
   connect(cancel, &QPushButton::clicked, this, [this] {
@@ -57,8 +56,8 @@ QuestionBar::QuestionBar(Studio& studio, QWidget* parent) : QFrame(parent), stud
 void QuestionBar::refresh() {
   const auto question = studio_.question();
   if (question) {
-    says_->setText(QString::fromStdString(question_text(*question)) + QStringLiteral("."));
-    first_->setText(QStringLiteral("First %1 tokens").arg(QString::fromStdString(grouped(question->first))));
+    says_->setText(qt(question_text(*question)) + QStringLiteral("."));
+    first_->setText(QStringLiteral("First %1 tokens").arg(qt(grouped(question->first))));
     first_->setVisible(question->first > 0);
   }
   setVisible(question.has_value());

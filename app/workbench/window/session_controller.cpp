@@ -12,9 +12,10 @@
 #include "app/session/input_paths.h"
 #include "app/session/portable.h"
 #include "app/workbench/studio/studio.h"
+#include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/message_bar.h"
 #include "app/workbench/window/missing_dialog.h"
-#include "app/workbench/window/qt_text.h"
 #include "app/workbench/window/start_dialog.h"
 
 namespace locus::workbench {
@@ -35,9 +36,7 @@ SessionController::SessionController(QWidget& window, Studio& studio, MessageBar
       last_(folder / "last.locus.json"),
       ask_(std::move(ask)),
       journal_(folder) {
-  journal_timer_.setSingleShot(true);
-  journal_timer_.setInterval(kJournalMs);
-  connect(&journal_timer_, &QTimer::timeout, this, &SessionController::write_journal);
+  call_after(journal_timer_, kJournalMs, this, &SessionController::write_journal);
   for (const auto signal : {&Studio::state_changed, &Studio::input_changed, &Studio::checkpoints_changed}) {
     connect(&studio_, signal, this, [this] {
       if (!journal_timer_.isActive()) {

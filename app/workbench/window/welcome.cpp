@@ -1,4 +1,5 @@
 #include "app/workbench/window/welcome.h"
+#include "app/workbench/widgets/build.h"
 
 #include <QDialogButtonBox>
 #include <QEvent>
@@ -17,21 +18,14 @@ constexpr int kLetters = 55;  // of a line
 }  // namespace
 
 Welcome::Welcome(bool has_figures, QWidget* parent) : QDialog(parent) {
-  setObjectName(QStringLiteral("welcome"));
-  setAttribute(Qt::WA_DeleteOnClose);
-  setWindowTitle(QStringLiteral("Getting started"));
+  make_lasting(this, "welcome", QStringLiteral("Getting started"));
   auto* layout = new QVBoxLayout(this);
-  const auto write = [&](const QString& text) {
-    auto* label = new QLabel(text, this);
-    label->setWordWrap(true);
-    layout->addWidget(label);
-  };
+  const auto write = [&](const QString& text) { layout->addWidget(make_label(this, "", text)); };
   write(
       QStringLiteral("Locus shows how transformers address positions: what each head attends to, and what its position "
                      "encoding contributes. To begin with:"));
   const auto step = [&](const char* name, const QString& title, const QString& text, void (Welcome::*wanted)()) {
-    auto* button = new QPushButton(title, this);
-    button->setObjectName(QLatin1String(name));
+    auto* button = make_button<QPushButton>(this, name, title);
     button->setAccessibleDescription(text);
     layout->addSpacing(layout->spacing());
     layout->addWidget(button);
@@ -58,9 +52,7 @@ Welcome::Welcome(bool has_figures, QWidget* parent) : QDialog(parent) {
   step("welcome-manual", QStringLiteral("Read the manual"),
        QStringLiteral("F1 opens the page of what is shown, Ctrl+K finds everything by its name, ? lists the keys."),
        &Welcome::manual_wanted);
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
-  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::close);
-  layout->addWidget(buttons);
+  layout->addWidget(make_close_box(this));
 }
 
 // Lines of some 50 letters, as high as they need, no larger than the screen.

@@ -1,0 +1,36 @@
+#include "app/workbench/widgets/build.h"
+
+#include <QDialog>
+#include <QDialogButtonBox>
+#include <QLabel>
+
+namespace locus::workbench {
+
+void give_name(QWidget* widget, const char* object_name, const QString& accessible) {
+  widget->setObjectName(QLatin1String(object_name));
+  if (!accessible.isEmpty()) {
+    widget->setAccessibleName(accessible);
+  }
+}
+
+QLabel* make_label(QWidget* parent, const char* object_name, const QString& text) {
+  auto* label = new QLabel(text, parent);
+  give_name(label, object_name);
+  label->setTextFormat(Qt::PlainText);
+  label->setWordWrap(true);
+  return label;
+}
+
+void make_lasting(QDialog* dialog, const char* object_name, const QString& title) {
+  give_name(dialog, object_name);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(title);
+}
+
+QDialogButtonBox* make_close_box(QDialog* dialog) {
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, dialog);
+  QObject::connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::close);
+  return buttons;
+}
+
+}  // namespace locus::workbench

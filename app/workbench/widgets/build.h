@@ -1,0 +1,63 @@
+// Widgets as the window makes them: with the name by which tests find them, what screen readers call them, and a tip.
+#pragma once
+
+#include <QBoxLayout>
+#include <QString>
+#include <QTimer>
+#include <QWidget>
+
+class QDialog;
+class QDialogButtonBox;
+class QLabel;
+
+namespace locus::workbench {
+
+// Gives a widget its name, and what screen readers call it where it has no text of its own.
+void give_name(QWidget* widget, const char* object_name, const QString& accessible = {});
+
+// A label of plain text in as many lines as it needs.
+QLabel* make_label(QWidget* parent, const char* object_name, const QString& text = {});
+
+template <class Button>
+Button* make_button(QWidget* parent, const char* object_name, const QString& text, const QString& tip = {}) {
+  auto* button = new Button(parent);
+  give_name(button, object_name);
+  button->setText(text);
+  button->setToolTip(tip);
+  return button;
+}
+
+// A spin box of numbers from `low` to `high`, which screen readers call `accessible`.
+template <class SpinBox, class Number>
+SpinBox* make_spin_box(QWidget* parent, const char* object_name, const QString& accessible, Number low, Number high,
+                       Number value) {
+  auto* box = new SpinBox(parent);
+  give_name(box, object_name, accessible);
+  box->setRange(low, high);
+  box->setValue(value);
+  return box;
+}
+
+// The layout of a widget, with so many pixels around it.
+template <class Layout>
+Layout* make_layout(QWidget* widget, int margin_px) {
+  auto* layout = new Layout(widget);
+  layout->setContentsMargins(margin_px, margin_px, margin_px, margin_px);
+  return layout;
+}
+
+// A dialog beside which the window is used, and which deletes itself when it closes.
+void make_lasting(QDialog* dialog, const char* object_name, const QString& title);
+
+// The buttons below a dialog: Close, which closes it, and those that are added.
+QDialogButtonBox* make_close_box(QDialog* dialog);
+
+// Once `timer` has not been started again for so long, `run` of `receiver` is called.
+template <class Receiver, class Run>
+void call_after(QTimer& timer, int pause_ms, Receiver* receiver, Run run) {
+  timer.setSingleShot(true);
+  timer.setInterval(pause_ms);
+  QObject::connect(&timer, &QTimer::timeout, receiver, run);
+}
+
+}  // namespace locus::workbench
