@@ -35,11 +35,6 @@ const std::vector<Colormap>& colormaps() {
   return kMaps;
 }
 
-bool has_colormap(std::string_view name) {
-  const auto& maps = colormaps();
-  return std::any_of(maps.begin(), maps.end(), [&](const Colormap& map) { return map.name == name; });
-}
-
 std::size_t colormap_index(std::string_view name) {
   const auto& maps = colormaps();
   const auto found = std::find_if(maps.begin(), maps.end(), [&](const Colormap& map) { return map.name == name; });

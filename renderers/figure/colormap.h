@@ -26,7 +26,6 @@ const std::vector<Colormap>& colormaps();
 
 // The index in colormaps() of `name`; 0 (viridis) when there is none of that name.
 std::size_t colormap_index(std::string_view name);
-bool has_colormap(std::string_view name);
 
 // The opaque colour at t, linear between table entries, rounded to 8 bits.
 Color color_at(const Colormap& map, float t);

@@ -3,18 +3,13 @@
 #include <string>
 
 namespace locus::vulkan {
-namespace {
-
-constexpr const char* kLost = "the graphics device was lost";
-
-}  // namespace
 
 Status check(VkResult result, const char* call) {
   switch (result) {
     case VK_SUCCESS:
       return {};
     case VK_ERROR_DEVICE_LOST:
-      return unsupported(std::string(kLost) + " (reset, suspended or its driver failed)", call);
+      return unsupported("the graphics device was lost (reset, suspended or its driver failed)", call);
     case VK_ERROR_OUT_OF_DEVICE_MEMORY:
       return too_large("the graphics device has no memory left", call);
     case VK_ERROR_OUT_OF_HOST_MEMORY:
@@ -22,10 +17,6 @@ Status check(VkResult result, const char* call) {
     default:
       return unsupported("Vulkan error " + std::to_string(static_cast<int>(result)), call);
   }
-}
-
-bool is_device_lost(const Error& error) {
-  return error.message.rfind(kLost, 0) == 0;
 }
 
 }  // namespace locus::vulkan

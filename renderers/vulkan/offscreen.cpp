@@ -71,7 +71,6 @@ class OffscreenRenderer : public Offscreen {
   }
   const FrameStats& stats() const override { return renderer_->stats(); }
   const std::vector<std::string>& messages() const override { return device_->messages(); }
-  std::string device_name() const override { return device_->name(); }
 
  private:
   Status prepare_target(VkExtent2D size) {

@@ -53,7 +53,6 @@ class Offscreen {
 
   virtual const FrameStats& stats() const = 0;
   virtual const std::vector<std::string>& messages() const = 0;  // of the validation layer
-  virtual std::string device_name() const = 0;
 };
 
 // A whole figure of width × height pixels: laid out in pixels, composed and drawn.

@@ -74,12 +74,6 @@ OffscreenDevice::~OffscreenDevice() {
   }
 }
 
-std::string OffscreenDevice::name() const {
-  VkPhysicalDeviceProperties properties{};
-  vkGetPhysicalDeviceProperties(physical_, &properties);
-  return properties.deviceName;
-}
-
 Status OffscreenDevice::make_instance(bool validation) {
   if (validation && !has_layer(kValidationLayer)) {
     return unsupported("the Vulkan validation layer is not installed (Debian: vulkan-validationlayers)");

@@ -22,7 +22,6 @@ class OffscreenDevice {
   VkDevice device() const { return device_; }
   VkQueue queue() const { return queue_; }
   std::uint32_t queue_family() const { return family_; }
-  std::string name() const;
   const std::vector<std::string>& messages() const { return messages_; }
 
  private:

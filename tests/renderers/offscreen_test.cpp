@@ -353,7 +353,7 @@ TEST(Offscreen, ALostDeviceIsAnErrorNotACrash) {
   for (int n = 0; n < 2; ++n) {
     const auto image = drawing.offscreen->render({&placed, 1}, 8, 8);
     ASSERT_FALSE(image);
-    EXPECT_TRUE(is_device_lost(image.error())) << image.error().describe();
+    EXPECT_NE(image.error().message.find("the graphics device was lost"), std::string::npos);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <functional>
 
 #include "app/workbench/docks/edits_dialog.h"
 #include "app/workbench/docks/what_if_dialog.h"
@@ -237,23 +238,14 @@ void CheckpointsDock::show_menu(const QPoint& at) {
     return;
   }
   QMenu menu(this);
-  QAction* what_if = menu.addAction(QStringLiteral("What if…"));
-  what_if->setEnabled(what_if_->isEnabled());
-  QAction* edits = menu.addAction(QStringLiteral("Edits…"));
-  edits->setEnabled(edits_->isEnabled());
-  QAction* own_text = menu.addAction(QStringLiteral("Another column with its own text…"));
-  own_text->setEnabled(what_if_->isEnabled());
-  QAction* close = menu.addAction(QStringLiteral("Close"));
-  const QAction* chosen = menu.exec(tree_->viewport()->mapToGlobal(at));
-  if (chosen == what_if) {
-    show_what_if(studio_, id, parentWidget());
-  } else if (chosen == edits) {
-    show_edits(studio_, id, parentWidget());
-  } else if (chosen == own_text) {
-    ask_own_text(id);
-  } else if (chosen == close) {
-    studio_.remove(id);
-  }
+  const auto add = [&](const QString& text, bool enabled, const std::function<void()>& run) {
+    menu.addAction(text, this, run)->setEnabled(enabled);
+  };
+  add(QStringLiteral("What if…"), what_if_->isEnabled(), [this, id] { show_what_if(studio_, id, parentWidget()); });
+  add(QStringLiteral("Edits…"), edits_->isEnabled(), [this, id] { show_edits(studio_, id, parentWidget()); });
+  add(QStringLiteral("Another column with its own text…"), what_if_->isEnabled(), [this, id] { ask_own_text(id); });
+  add(QStringLiteral("Close"), true, [this, id] { studio_.remove(id); });
+  menu.exec(tree_->viewport()->mapToGlobal(at));
 }
 
 void CheckpointsDock::ask_own_text(int id) {

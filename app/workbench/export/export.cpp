@@ -32,37 +32,22 @@ void submit_export(Studio& studio, figures::FigureJob job, const std::filesystem
       [done](const Result<Files>& files) { done(files); });
 }
 
-void export_figure(QWidget* parent, Studio& studio, QSettings& settings, const Exported& done) {
+void export_shown(QWidget* parent, Studio& studio, QSettings& settings, Contents contents, const Exported& done) {
   auto job = shown_job(studio);
   if (!job) {
     done(job.error());
     return;
   }
-  if (!ask_figure(parent, studio, settings, *job)) {
+  const bool figure = contents == Contents::kFigure;
+  if (!(figure ? ask_figure(parent, studio, settings, *job) : ask_data(parent, *job))) {
     return;
   }
-  const QString file =
-      QFileDialog::getSaveFileName(parent, QStringLiteral("Export figure"), qt(figures::suggested_name(*job) + ".pdf"),
-                                   QStringLiteral("Figures (*.pdf *.svg *.png)"));
+  const QString file = QFileDialog::getSaveFileName(
+      parent, figure ? QStringLiteral("Export figure") : QStringLiteral("Export data"),
+      qt(figures::suggested_name(*job) + (figure ? ".pdf" : ".npy")),
+      figure ? QStringLiteral("Figures (*.pdf *.svg *.png)") : QStringLiteral("Numbers (*.npy *.csv)"));
   if (!file.isEmpty()) {
-    submit_export(studio, *std::move(job), file.toStdString(), Contents::kFigure, done);
-  }
-}
-
-void export_data(QWidget* parent, Studio& studio, const Exported& done) {
-  auto job = shown_job(studio);
-  if (!job) {
-    done(job.error());
-    return;
-  }
-  if (!ask_data(parent, *job)) {
-    return;
-  }
-  const QString file =
-      QFileDialog::getSaveFileName(parent, QStringLiteral("Export data"), qt(figures::suggested_name(*job) + ".npy"),
-                                   QStringLiteral("Numbers (*.npy *.csv)"));
-  if (!file.isEmpty()) {
-    submit_export(studio, *std::move(job), file.toStdString(), Contents::kNumbers, done);
+    submit_export(studio, *std::move(job), file.toStdString(), contents, done);
   }
 }
 

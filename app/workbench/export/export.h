@@ -20,9 +20,10 @@ namespace locus::workbench {
 using Exported = std::function<void(const Result<std::vector<std::filesystem::path>>&)>;
 using Copied = std::function<void(const Status&)>;
 
-// Each asks for sizes and a file, then hands the job to the worker.
-void export_figure(QWidget* parent, Studio& studio, QSettings& settings, const Exported& done);
-void export_data(QWidget* parent, Studio& studio, const Exported& done);
+enum class Contents { kFigure, kNumbers };
+
+// Asks for sizes and a file, then hands what is shown to the worker.
+void export_shown(QWidget* parent, Studio& studio, QSettings& settings, Contents contents, const Exported& done);
 // Every figure of the session into a folder, as PNG and PDF.
 void export_all(Studio& studio, const std::filesystem::path& folder, const Exported& done);
 
@@ -37,8 +38,6 @@ Result<std::vector<std::string>> shown_command(const Studio& studio);
 
 // The text of that.
 std::string latex_of(const figures::FigureJob& job);
-
-enum class Contents { kFigure, kNumbers };
 
 // Hands a job to the worker, which writes it to that file.
 void submit_export(Studio& studio, figures::FigureJob job, const std::filesystem::path& file, Contents contents,

@@ -132,19 +132,8 @@ std::vector<int> CheckpointList::shown_ids() const {
   return ids;
 }
 
-bool CheckpointList::running() const {
-  return std::any_of(list_.begin(), list_.end(),
-                     [](const Checkpoint& each) { return each.entry.shown && each.pending(); });
-}
-
-bool CheckpointList::behind() const {
-  return std::any_of(list_.begin(), list_.end(),
-                     [](const Checkpoint& each) { return each.entry.shown && each.behind(); });
-}
-
-bool CheckpointList::waiting() const {
-  return std::any_of(list_.begin(), list_.end(),
-                     [](const Checkpoint& each) { return each.entry.shown && (each.opening || each.pending()); });
+bool CheckpointList::any_shown(bool (Checkpoint::*is)() const) const {
+  return std::ranges::any_of(list_, [&](const Checkpoint& each) { return each.entry.shown && (each.*is)(); });
 }
 
 int CheckpointList::largest_layer(models::Side side) const {

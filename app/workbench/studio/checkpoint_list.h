@@ -42,6 +42,7 @@ struct Checkpoint {
 
   // It runs, or would.
   bool pending() const { return running || question.has_value(); }
+  bool waiting() const { return opening || pending(); }
   // What it shows is of another input: the run of the present one was cancelled.
   bool behind() const { return trace && error && error->code == ErrorCode::kCancelled; }
 
@@ -72,9 +73,9 @@ class CheckpointList {
   std::vector<int> shown_ids() const;  // those that are or will be shown
   // What is done so far of the present runs, as far as all shown columns have some of it; empty where one has nothing.
   std::vector<views::Column> early_columns(models::Side side) const;
-  bool running() const;  // one of the shown, or it would
-  bool waiting() const;  // one of the shown opens or runs
-  bool behind() const;   // one of the shown shows another input
+  bool running() const { return any_shown(&Checkpoint::pending); }  // one of the shown, or it would
+  bool waiting() const { return any_shown(&Checkpoint::waiting); }  // one of the shown opens or runs
+  bool behind() const { return any_shown(&Checkpoint::behind); }    // one of the shown shows another input
   // That all of them have on this side of encoder–decoders; 0 when there are none.
   int largest_layer(models::Side side = models::Side::kDecoder) const;
   int largest_head(models::Side side = models::Side::kDecoder) const;
@@ -83,6 +84,7 @@ class CheckpointList {
   int edited(int id) const;
 
  private:
+  bool any_shown(bool (Checkpoint::*is)() const) const;
   std::string unique_name(const session::CheckpointEntry& entry) const;
 
   std::vector<Checkpoint> list_;

@@ -71,10 +71,6 @@ void FigureScheduler::set_canvas_size(int width_px, int height_px) {
   }
 }
 
-bool FigureScheduler::is_current() const {
-  return figure_state_.view == history_.state().view && figure_ids_ == columns_.shown_ids();
-}
-
 void FigureScheduler::hold() {
   worker_.drop(kFigure);
   worker_.drop(kEarly);

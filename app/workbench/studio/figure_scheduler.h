@@ -46,8 +46,6 @@ class FigureScheduler : public QObject {
   const std::shared_ptr<const figure::Figure>& figure() const { return figure_; }
   const session::ViewState& figure_state() const { return figure_state_; }
   const std::optional<Error>& error() const { return error_; }
-  // Whether that figure is of the present view and checkpoints; it may be of an older text, layer or head.
-  bool is_current() const;
   // The figure shows the finished layers of an unfinished run: points of it are no places of view_input().
   bool is_early() const { return early_layer_ >= 0; }
   // Another figure is being made, and is not of a run that goes on.

@@ -31,19 +31,10 @@ Step History::exchange(std::vector<Step>& from, std::vector<Step>& to, Step now)
   return taken;
 }
 
-void History::each_of_input(const std::function<void(session::ViewState&)>& use) {
+void History::each_of(bool (*same)(const Step&), const std::function<void(session::ViewState&)>& use) {
   use(state_);
   for (auto* steps : {&past_, &future_}) {
-    for (auto step = steps->rbegin(); step != steps->rend() && !step->input; ++step) {
-      use(step->state);
-    }
-  }
-}
-
-void History::each_of_columns(const std::function<void(session::ViewState&)>& use) {
-  use(state_);
-  for (auto* steps : {&past_, &future_}) {
-    for (auto step = steps->rbegin(); step != steps->rend() && !step->columns; ++step) {
+    for (auto step = steps->rbegin(); step != steps->rend() && same(*step); ++step) {
       use(step->state);
     }
   }

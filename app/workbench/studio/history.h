@@ -38,9 +38,9 @@ class History {
   Step undo(Step now) { return exchange(past_, future_, std::move(now)); }
   Step redo(Step now) { return exchange(future_, past_, std::move(now)); }
 
-  // The present state and those of the steps that are about the present input, or about the present columns.
-  void each_of_input(const std::function<void(session::ViewState&)>& use);
-  void each_of_columns(const std::function<void(session::ViewState&)>& use);
+  // The present state, and those of the steps before and behind it up to the first that is not the `same`: that is
+  // about another input, or about other columns.
+  void each_of(bool (*same)(const Step&), const std::function<void(session::ViewState&)>& use);
 
   // Forgets every step: another session.
   void clear();

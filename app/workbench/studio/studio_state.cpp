@@ -86,7 +86,8 @@ void Studio::follow() {
         origins.back() = of_it ? static_cast<std::int64_t>(n) : views::kNone;
       }
     }
-    history_.each_of_columns([&](session::ViewState& each) { follow_columns(each, *before, ids, origins); });
+    history_.each_of([](const Step& step) { return !step.columns; },
+                     [&](session::ViewState& each) { follow_columns(each, *before, ids, origins); });
   }
   const models::Trace& first = *sides.front().trace;
   if (footing_ && footing_->text == first.text() && footing_->key_text == first.key_text() &&
@@ -96,11 +97,12 @@ void Studio::follow() {
   followed_ = sides.front().trace;
   const auto before = std::exchange(footing_, session::footing_of(first));
   if (before && *before != *footing_) {
-    history_.each_of_input([&](session::ViewState& each) {
-      if (each.side == state().side) {
-        session::follow(each, *before, *footing_);
-      }
-    });
+    history_.each_of([](const Step& step) { return !step.input; },
+                     [&](session::ViewState& each) {
+                       if (each.side == state().side) {
+                         session::follow(each, *before, *footing_);
+                       }
+                     });
   }
 }
 

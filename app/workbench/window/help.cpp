@@ -56,22 +56,6 @@ void show_messages(QWidget* parent, const QStringList& messages) {
   show_page(parent, QStringLiteral("Messages of this session"), html);
 }
 
-void show_keys(QWidget* parent) {
-  ManualWindow::of(parent).page().open({"keys", {}});
-}
-
-void show_manual(QWidget* parent) {
-  ManualWindow::of(parent).page().open({"contents", {}});
-}
-
-void show_encodings(QWidget* parent) {
-  ManualWindow::of(parent).page().open({"encodings", {}});
-}
-
-void show_caution(QWidget* parent) {
-  ManualWindow::of(parent).page().open({"caution", {}});
-}
-
 void show_about(QWidget* parent) {
   const models::Runtime runtime = models::runtime();
   show_page(parent, QStringLiteral("About Locus"),

@@ -11,12 +11,8 @@ class Studio;
 
 // The page of the view, and the equations of the encodings that are shown.
 void show_view_help(QWidget* parent, const Studio& studio);
-void show_manual(QWidget* parent);
 // What the status bar has said, oldest first.
 void show_messages(QWidget* parent, const QStringList& messages);
-void show_keys(QWidget* parent);
-void show_encodings(QWidget* parent);
-void show_caution(QWidget* parent);
 void show_about(QWidget* parent);
 
 }  // namespace locus::workbench

@@ -23,11 +23,11 @@
 #include "app/workbench/input/input_dock.h"
 #include "app/workbench/studio/edit_actions.h"
 #include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/manual_window.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/canvas_menu.h"
 #include "app/workbench/window/command_registry.h"
 #include "app/workbench/window/file_opener.h"
-#include "app/workbench/window/help.h"
 #include "app/workbench/window/layout_controller.h"
 #include "app/workbench/window/message_bar.h"
 #include "app/workbench/window/preferences.h"
@@ -202,7 +202,7 @@ void MainWindow::connect_canvas() {
       edits_->open_beside(columns[column]->id, edit);
     }
   });
-  connect(link, &CanvasLink::help_requested, this, [this] { show_keys(this); });
+  connect(link, &CanvasLink::help_requested, this, [this] { show_manual_page(this, QStringLiteral("keys")); });
 }
 
 // The keyboard goes on to the next control, or the one before: the canvas's own window is none of Qt's chain.
@@ -289,7 +289,7 @@ bool MainWindow::eventFilter(QObject* object, QEvent* event) {
   if (event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->text() == QStringLiteral("?")) {
     const auto* widget = qobject_cast<QWidget*>(object);
     if (widget != nullptr && widget->window() == this && !takes_text(widget)) {
-      show_keys(this);
+      show_manual_page(this, QStringLiteral("keys"));
       return true;
     }
   }

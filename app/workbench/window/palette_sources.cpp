@@ -40,11 +40,11 @@ std::pair<QString, QString> text_and_key(const QAction& action) {
   return {tab < 0 ? text : text.left(tab), own.isEmpty() ? action.shortcut().toString() : own};
 }
 
+}  // namespace
+
 void append(std::vector<Command>& list, std::vector<Command> more) {
   list.insert(list.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
-
-}  // namespace
 
 std::vector<Command> menu_commands(const QString& path, QMenu& menu) {
   std::vector<Command> list;

@@ -12,6 +12,7 @@ namespace locus::workbench {
 
 class Studio;
 
+void append(std::vector<Command>& list, std::vector<Command> more);
 // The entries of a menu that can be chosen now, and of menus in it; their names begin with `path`.
 std::vector<Command> menu_commands(const QString& path, QMenu& menu);
 // The switches of a panel.

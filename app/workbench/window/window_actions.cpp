@@ -12,9 +12,9 @@
 #include "app/workbench/input/input_dock.h"
 #include "app/workbench/studio/studio.h"
 #include "app/workbench/widgets/exact_editor.h"
+#include "app/workbench/widgets/manual_window.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/file_opener.h"
-#include "app/workbench/window/help.h"
 #include "app/workbench/window/message_bar.h"
 #include "app/workbench/window/palette_sources.h"
 #include "app/workbench/window/session_controller.h"
@@ -61,19 +61,16 @@ void keep_view(const WindowParts& parts) {
 
 void show_palette(const WindowParts& parts) {
   std::vector<Command> list;
-  const auto add = [&list](std::vector<Command> more) {
-    list.insert(list.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-  };
   for (QAction* action : parts.window->menuBar()->actions()) {
-    add(menu_commands(action->text().remove(QLatin1Char('&')) + QStringLiteral(": "), *action->menu()));
+    append(list, menu_commands(action->text().remove(QLatin1Char('&')) + QStringLiteral(": "), *action->menu()));
   }
   if (QMenu* samples = parts.input->findChild<QMenu*>(QStringLiteral("samples"))) {
-    add(menu_commands(QStringLiteral("Sample: "), *samples));
+    append(list, menu_commands(QStringLiteral("Sample: "), *samples));
   }
-  add(switch_commands(QStringLiteral("Input: "), *parts.input));
-  add(place_commands(*parts.studio));
-  add(option_commands(*parts.studio, *parts.window));
-  add(state_commands(*parts.studio, *parts.window));
+  append(list, switch_commands(QStringLiteral("Input: "), *parts.input));
+  append(list, place_commands(*parts.studio));
+  append(list, option_commands(*parts.studio, *parts.window));
+  append(list, state_commands(*parts.studio, *parts.window));
   auto* palette = new CommandPalette(std::move(list), parts.window);
   palette->show();
   palette->activateWindow();
@@ -97,7 +94,8 @@ void show_welcome(const WindowParts& parts) {
     parts.input->editor().selectAll();
   });
   QObject::connect(welcome, &Welcome::checkpoint_wanted, parts.files, &FileOpener::ask_folders);
-  QObject::connect(welcome, &Welcome::manual_wanted, parts.window, [parts] { show_manual(parts.window); });
+  QObject::connect(welcome, &Welcome::manual_wanted, parts.window,
+                   [parts] { show_manual_page(parts.window, QStringLiteral("contents")); });
   show_at_start(*welcome, *parts.window);
 }
 

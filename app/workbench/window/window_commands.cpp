@@ -13,6 +13,7 @@
 #include "app/workbench/input/find_field.h"
 #include "app/workbench/input/input_dock.h"
 #include "app/workbench/studio/studio.h"
+#include "app/workbench/widgets/manual_window.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/command_registry.h"
 #include "app/workbench/window/file_opener.h"
@@ -42,64 +43,57 @@ QKeySequence control_shift(Qt::Key key) {
   return QKeySequence(Qt::CTRL | Qt::SHIFT | key);
 }
 
+void add(const WindowParts& p, const QString& menu, const QString& text, const QKeySequence& key,
+         std::function<void()> run, const QString& name = {}) {
+  p.commands->add({menu, text, key, std::move(run), name});
+}
+
 void add_file_commands(const WindowParts& p) {
   CommandRegistry& commands = *p.commands;
-  commands.add(
-      {kFile, QStringLiteral("&Open checkpoint folder…"), control(Qt::Key_O), [p] { p.files->ask_folders(); }});
-  commands.add({kFile, QStringLiteral("Open &file…"), control_shift(Qt::Key_O), [p] { p.files->ask_files(); }});
-  commands.add({kFile,
-                QStringLiteral("Open from the &hub's cache…"),
-                {},
-                [p] { p.files->ask_hub(); },
-                QStringLiteral("open-hub")});
+  add(p, kFile, QStringLiteral("&Open checkpoint folder…"), control(Qt::Key_O), [p] { p.files->ask_folders(); });
+  add(p, kFile, QStringLiteral("Open &file…"), control_shift(Qt::Key_O), [p] { p.files->ask_files(); });
+  add(
+      p, kFile, QStringLiteral("Open from the &hub's cache…"), {}, [p] { p.files->ask_hub(); }, "open-hub");
   const auto fill_recent = [p](QMenu& menu) { p.files->fill_recent(menu); };
   QMenu* recent = commands.menu(kFile + QStringLiteral("/Open &recent"), fill_recent);
   fill_recent(*recent);
   QObject::connect(p.files, &FileOpener::recent_changed, recent, [fill_recent, recent] { fill_recent(*recent); });
   commands.add_separator(kFile);
-  commands.add({kFile, QStringLiteral("&New session"), control(Qt::Key_N), [p] { p.sessions->open_new(); }});
-  commands.add({kFile, QStringLiteral("Open se&ssion…"), {}, [p] { p.files->ask_session(); }});
-  commands.add({kFile, QStringLiteral("&Save session"), control(Qt::Key_S), [p] { p.sessions->save(); }});
-  commands.add({kFile, QStringLiteral("Save session &as…"), control_shift(Qt::Key_S), [p] { p.sessions->save_as(); }});
+  add(p, kFile, QStringLiteral("&New session"), control(Qt::Key_N), [p] { p.sessions->open_new(); });
+  add(p, kFile, QStringLiteral("Open se&ssion…"), {}, [p] { p.files->ask_session(); });
+  add(p, kFile, QStringLiteral("&Save session"), control(Qt::Key_S), [p] { p.sessions->save(); });
+  add(p, kFile, QStringLiteral("Save session &as…"), control_shift(Qt::Key_S), [p] { p.sessions->save_as(); });
   commands.menu(kFile + QStringLiteral("/Earlier s&tates"), [p](QMenu& menu) { p.sessions->fill_states(menu); });
-  commands.add({kFile, QStringLiteral("&Find missing checkpoints…"), {}, [p] { p.sessions->find_missing(); }});
+  add(p, kFile, QStringLiteral("&Find missing checkpoints…"), {}, [p] { p.sessions->find_missing(); });
   if (!figures::bundled_session().empty()) {
-    commands.add({kFile, QStringLiteral("Open the &bundled session"), {}, [p] {
-                    p.sessions->open(figures::bundled_session());
-                  }});
+    add(p, kFile, QStringLiteral("Open the &bundled session"), {},
+        [p] { p.sessions->open(figures::bundled_session()); });
   }
   commands.add_separator(kFile);
   const auto written = [p](const auto& files) { p.messages->show_written(files); };
-  commands.add({kFile, QStringLiteral("&Export figure…"), control(Qt::Key_E),
-                [p, written] { export_figure(p.window, *p.studio, *p.settings, written); },
-                QStringLiteral("export-figure")});
-  commands.add({kFile, QStringLiteral("Export &data…"), control_shift(Qt::Key_E),
-                [p, written] { export_data(p.window, *p.studio, written); }, QStringLiteral("export-data")});
-  commands.add({kFile,
-                QStringLiteral("Export all fi&gures of the session…"),
-                {},
-                [p] { export_session(p); },
-                QStringLiteral("export-all")});
-  commands.add({kFile, QStringLiteral("&Copy figure"), control_shift(Qt::Key_C),
-                [p] { copy_figure(*p.studio, *p.settings, copied(p, QStringLiteral("the figure"))); },
-                QStringLiteral("copy-figure")});
-  commands.add({kFile,
-                QStringLiteral("Copy as command &line"),
-                {},
-                [p] { copy_command(*p.studio, copied(p, QStringLiteral("the command line"))); },
-                QStringLiteral("copy-command")});
-  commands.add({kFile,
-                QStringLiteral("Copy La&TeX"),
-                {},
-                [p] { copy_latex(*p.studio, *p.settings, copied(p, QStringLiteral("the figure's LaTeX"))); },
-                QStringLiteral("copy-latex")});
+  add(
+      p, kFile, QStringLiteral("&Export figure…"), control(Qt::Key_E),
+      [p, written] { export_shown(p.window, *p.studio, *p.settings, Contents::kFigure, written); }, "export-figure");
+  add(
+      p, kFile, QStringLiteral("Export &data…"), control_shift(Qt::Key_E),
+      [p, written] { export_shown(p.window, *p.studio, *p.settings, Contents::kNumbers, written); }, "export-data");
+  add(
+      p, kFile, QStringLiteral("Export all fi&gures of the session…"), {}, [p] { export_session(p); }, "export-all");
+  add(
+      p, kFile, QStringLiteral("&Copy figure"), control_shift(Qt::Key_C),
+      [p] { copy_figure(*p.studio, *p.settings, copied(p, QStringLiteral("the figure"))); }, "copy-figure");
+  add(
+      p, kFile, QStringLiteral("Copy as command &line"), {},
+      [p] { copy_command(*p.studio, copied(p, QStringLiteral("the command line"))); }, "copy-command");
+  add(
+      p, kFile, QStringLiteral("Copy La&TeX"), {},
+      [p] { copy_latex(*p.studio, *p.settings, copied(p, QStringLiteral("the figure's LaTeX"))); }, "copy-latex");
   commands.add_separator(kFile);
-  commands.add({kFile, QStringLiteral("&Preferences…"), control(Qt::Key_Comma), [p] { choose_preferences(p); }});
-  commands.add({kFile, QStringLiteral("&Messages of this session…"), {}, [p] {
-                  show_messages(p.window, p.messages->messages());
-                }});
+  add(p, kFile, QStringLiteral("&Preferences…"), control(Qt::Key_Comma), [p] { choose_preferences(p); });
+  add(p, kFile, QStringLiteral("&Messages of this session…"), {},
+      [p] { show_messages(p.window, p.messages->messages()); });
   commands.add_separator(kFile);
-  commands.add({kFile, QStringLiteral("&Quit"), control(Qt::Key_Q), [p] { p.window->close(); }});
+  add(p, kFile, QStringLiteral("&Quit"), control(Qt::Key_Q), [p] { p.window->close(); });
 }
 
 // The views of one kind have a menu of their own.
@@ -132,11 +126,12 @@ void add_panels(const WindowParts& p) {
   const QString layouts = kView + QStringLiteral("/La&yout");
   const QList<QString> presets = LayoutController::presets();
   for (int n = 0; n < static_cast<int>(presets.size()); ++n) {
-    p.commands->add({layouts, presets[n], {}, [p, n] { p.layout->set_preset(n); }, QStringLiteral("layout-%1").arg(n)});
+    add(
+        p, layouts, presets[n], {}, [p, n] { p.layout->set_preset(n); }, QStringLiteral("layout-%1").arg(n));
   }
   p.commands->add_separator(layouts);
-  p.commands->add(
-      {layouts, QStringLiteral("&Reset layout"), {}, [p] { p.layout->reset(); }, QStringLiteral("reset-layout")});
+  add(
+      p, layouts, QStringLiteral("&Reset layout"), {}, [p] { p.layout->reset(); }, "reset-layout");
 }
 
 void add_view_commands(const WindowParts& p) {
@@ -159,17 +154,16 @@ void add_view_commands(const WindowParts& p) {
                 {},
                 possible(&History::next)});
   if (p.link != nullptr) {
-    commands.add({kView, QStringLiteral("&Fit\tF"), {}, [p] { p.link->fit(); }});
-    commands.add(
-        {kView, QStringLiteral("&Actual size: one cell a pixel\tCtrl+0"), {}, [p] { p.canvas->zoom_to_cells(); }});
-    commands.add({kView, QStringLiteral("Reset the view\tR"), {}, [p] { p.link->reset(); }});
+    add(p, kView, QStringLiteral("&Fit\tF"), {}, [p] { p.link->fit(); });
+    add(p, kView, QStringLiteral("&Actual size: one cell a pixel\tCtrl+0"), {}, [p] { p.canvas->zoom_to_cells(); });
+    add(p, kView, QStringLiteral("Reset the view\tR"), {}, [p] { p.link->reset(); });
   }
   commands.add_separator(kView);
   add_panels(p);
-  commands.add({kView, QStringLiteral("F&ull screen"), QKeySequence(Qt::Key_F11),
-                [p] { p.window->isFullScreen() ? p.window->showNormal() : p.window->showFullScreen(); }});
-  commands.add({kView, QStringLiteral("&Hide everything but the figure"), control(Qt::Key_B),
-                [p] { p.layout->hide_all(!p.layout->hides_all()); }});
+  add(p, kView, QStringLiteral("F&ull screen"), QKeySequence(Qt::Key_F11),
+      [p] { p.window->isFullScreen() ? p.window->showNormal() : p.window->showFullScreen(); });
+  add(p, kView, QStringLiteral("&Hide everything but the figure"), control(Qt::Key_B),
+      [p] { p.layout->hide_all(!p.layout->hides_all()); });
   commands.add({kView,
                 QStringLiteral("&Captions of views"),
                 {},
@@ -184,45 +178,47 @@ void add_view_commands(const WindowParts& p) {
                 {},
                 {},
                 [p] { return p.layout->dark(); }});
-  commands.add({kView, QStringLiteral("&Larger text"), control(Qt::Key_Plus),
-                [p] { p.layout->set_scale(p.layout->scale() * kScaleStep); }, QStringLiteral("larger-text")});
-  commands.add({kView, QStringLiteral("&Smaller text"), control(Qt::Key_Minus),
-                [p] { p.layout->set_scale(p.layout->scale() / kScaleStep); }, QStringLiteral("smaller-text")});
+  add(
+      p, kView, QStringLiteral("&Larger text"), control(Qt::Key_Plus),
+      [p] { p.layout->set_scale(p.layout->scale() * kScaleStep); }, "larger-text");
+  add(
+      p, kView, QStringLiteral("&Smaller text"), control(Qt::Key_Minus),
+      [p] { p.layout->set_scale(p.layout->scale() / kScaleStep); }, "smaller-text");
 }
 
 void add_go_commands(const WindowParts& p) {
   CommandRegistry& commands = *p.commands;
   if (p.link != nullptr) {
-    commands.add({kGo, QStringLiteral("Next layer\t↓"), {}, [p] { p.link->move_layer(1); }});
-    commands.add({kGo, QStringLiteral("Previous layer\t↑"), {}, [p] { p.link->move_layer(-1); }});
-    commands.add({kGo, QStringLiteral("Next head\t→"), {}, [p] { p.link->move_head(1); }});
-    commands.add({kGo, QStringLiteral("Previous head\t←"), {}, [p] { p.link->move_head(-1); }});
+    add(p, kGo, QStringLiteral("Next layer\t↓"), {}, [p] { p.link->move_layer(1); });
+    add(p, kGo, QStringLiteral("Previous layer\t↑"), {}, [p] { p.link->move_layer(-1); });
+    add(p, kGo, QStringLiteral("Next head\t→"), {}, [p] { p.link->move_head(1); });
+    add(p, kGo, QStringLiteral("Previous head\t←"), {}, [p] { p.link->move_head(-1); });
     commands.add_separator(kGo);
   }
-  commands.add({kGo, QStringLiteral("&Find in the text, or go to a token…"), control(Qt::Key_F), [p] {
-                  p.input->show();
-                  p.input->find().setFocus();
-                  p.input->find().selectAll();
-                }});
+  add(p, kGo, QStringLiteral("&Find in the text, or go to a token…"), control(Qt::Key_F), [p] {
+    p.input->show();
+    p.input->find().setFocus();
+    p.input->find().selectAll();
+  });
   commands.menu(kGo + QStringLiteral("/&Figures of this session"), [p](QMenu& menu) { fill_figures(p, menu); });
-  commands.add({kGo, QStringLiteral("&Keep this view in the session…"), control(Qt::Key_D), [p] { keep_view(p); },
-                QStringLiteral("keep-view")});
-  commands.add({kGo, QStringLiteral("&Any command…"), control(Qt::Key_K), [p] { show_palette(p); }});
+  add(
+      p, kGo, QStringLiteral("&Keep this view in the session…"), control(Qt::Key_D), [p] { keep_view(p); },
+      "keep-view");
+  add(p, kGo, QStringLiteral("&Any command…"), control(Qt::Key_K), [p] { show_palette(p); });
 }
 
 void add_help_commands(const WindowParts& p) {
-  const auto add = [&p](const QString& text, const QKeySequence& key, std::function<void()> run,
-                        const char* name = "") {
-    p.commands->add({kHelp, text, key, std::move(run), QString::fromLatin1(name)});
-  };
-  add(QStringLiteral("&What this view shows"), QKeySequence(Qt::Key_F1), [p] { show_view_help(p.window, *p.studio); });
+  add(p, kHelp, QStringLiteral("&What this view shows"), QKeySequence(Qt::Key_F1),
+      [p] { show_view_help(p.window, *p.studio); });
   add(
-      QStringLiteral("&Getting started"), {}, [p] { show_welcome(p); }, "getting-started");
-  add(QStringLiteral("&Manual"), {}, [p] { show_manual(p.window); });
-  add(QStringLiteral("&Keys\t?"), {}, [p] { show_keys(p.window); });
-  add(QStringLiteral("&Position encodings"), {}, [p] { show_encodings(p.window); });
-  add(QStringLiteral("Attention is &not explanation"), {}, [p] { show_caution(p.window); });
-  add(QStringLiteral("&About Locus"), {}, [p] { show_about(p.window); });
+      p, kHelp, QStringLiteral("&Getting started"), {}, [p] { show_welcome(p); }, "getting-started");
+  add(p, kHelp, QStringLiteral("&Manual"), {}, [p] { show_manual_page(p.window, QStringLiteral("contents")); });
+  add(p, kHelp, QStringLiteral("&Keys\t?"), {}, [p] { show_manual_page(p.window, QStringLiteral("keys")); });
+  add(p, kHelp, QStringLiteral("&Position encodings"), {},
+      [p] { show_manual_page(p.window, QStringLiteral("encodings")); });
+  add(p, kHelp, QStringLiteral("Attention is &not explanation"), {},
+      [p] { show_manual_page(p.window, QStringLiteral("caution")); });
+  add(p, kHelp, QStringLiteral("&About Locus"), {}, [p] { show_about(p.window); });
 }
 
 }  // namespace
