@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <type_traits>
 
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
@@ -16,6 +18,33 @@ Error wrong_kind(std::string_view name, std::string_view expected, const Setting
                    shown(to_text(found)));
 }
 
+template <class T>
+std::optional<T> value_as(const SettingValue& value) {
+  if (const T* const own = std::get_if<T>(&value)) {
+    return *own;
+  }
+  if constexpr (std::is_same_v<T, double>) {
+    const auto* const whole = std::get_if<std::int64_t>(&value);
+    return whole != nullptr ? std::optional(static_cast<double>(*whole)) : std::nullopt;
+  } else if constexpr (std::is_same_v<T, std::int64_t>) {
+    const auto* const number = std::get_if<double>(&value);
+    const bool is_whole = number != nullptr && std::nearbyint(*number) == *number && std::abs(*number) < 9e15;
+    return is_whole ? std::optional(static_cast<std::int64_t>(*number)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+template <class T>
+Result<T> read(const std::map<std::string, SettingValue, std::less<>>& values, std::string_view name, const T& fallback,
+               std::string_view expected) {
+  const auto found = values.find(name);
+  if (found == values.end()) {
+    return fallback;
+  }
+  const std::optional<T> value = value_as<T>(found->second);
+  return value ? Result<T>(*value) : wrong_kind(name, expected, found->second);
+}
+
 }  // namespace
 
 void Settings::erase(std::string_view name) {
@@ -25,65 +54,23 @@ void Settings::erase(std::string_view name) {
 }
 
 Result<bool> Settings::boolean(std::string_view name, bool fallback) const {
-  const auto found = values_.find(name);
-  if (found == values_.end()) {
-    return fallback;
-  }
-  if (const bool* value = std::get_if<bool>(&found->second)) {
-    return *value;
-  }
-  return wrong_kind(name, "true or false", found->second);
+  return read(values_, name, fallback, "true or false");
 }
 
 Result<std::int64_t> Settings::integer(std::string_view name, std::int64_t fallback) const {
-  const auto found = values_.find(name);
-  if (found == values_.end()) {
-    return fallback;
-  }
-  if (const std::int64_t* value = std::get_if<std::int64_t>(&found->second)) {
-    return *value;
-  }
-  if (const double* value = std::get_if<double>(&found->second);
-      value != nullptr && std::nearbyint(*value) == *value && std::abs(*value) < 9e15) {
-    return static_cast<std::int64_t>(*value);
-  }
-  return wrong_kind(name, "a whole number", found->second);
+  return read(values_, name, fallback, "a whole number");
 }
 
 Result<double> Settings::number(std::string_view name, double fallback) const {
-  const auto found = values_.find(name);
-  if (found == values_.end()) {
-    return fallback;
-  }
-  if (const double* value = std::get_if<double>(&found->second)) {
-    return *value;
-  }
-  if (const std::int64_t* value = std::get_if<std::int64_t>(&found->second)) {
-    return static_cast<double>(*value);
-  }
-  return wrong_kind(name, "a number", found->second);
+  return read(values_, name, fallback, "a number");
 }
 
 Result<std::string> Settings::text(std::string_view name, std::string_view fallback) const {
-  const auto found = values_.find(name);
-  if (found == values_.end()) {
-    return std::string(fallback);
-  }
-  if (const std::string* value = std::get_if<std::string>(&found->second)) {
-    return *value;
-  }
-  return wrong_kind(name, "a word", found->second);
+  return read(values_, name, std::string(fallback), "a word");
 }
 
 Result<std::vector<double>> Settings::numbers(std::string_view name) const {
-  const auto found = values_.find(name);
-  if (found == values_.end()) {
-    return std::vector<double>{};
-  }
-  if (const auto* value = std::get_if<std::vector<double>>(&found->second)) {
-    return *value;
-  }
-  return wrong_kind(name, "a list of numbers", found->second);
+  return read(values_, name, std::vector<double>(), "a list of numbers");
 }
 
 Status Settings::only(std::initializer_list<std::string_view> known) const {

@@ -27,6 +27,15 @@ std::size_t utf8_length(std::string_view text) {
   return !outside && tail(1) && tail(2) && tail(3) ? 4 : 0;
 }
 
+std::uint32_t utf8_code(std::string_view text, std::size_t length) {
+  const auto first = static_cast<std::uint8_t>(text.front());
+  std::uint32_t code = length == 1 ? first : first & (0xFFU >> (length + 1));
+  for (std::size_t n = 1; n < length; ++n) {
+    code = code << 6U | (static_cast<std::uint8_t>(text[n]) & 0x3FU);
+  }
+  return code;
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
@@ -41,16 +50,6 @@ bool is_utf8(std::string_view text) {
 namespace {
 
 constexpr std::string_view kHex = "0123456789ABCDEF";
-
-// The code of the well-formed character that `length` bytes of `text` are.
-std::uint32_t code_of(std::string_view text, std::size_t length) {
-  const auto first = static_cast<std::uint8_t>(text.front());
-  std::uint32_t code = length == 1 ? first : first & (0xFFU >> (length + 1));
-  for (std::size_t n = 1; n < length; ++n) {
-    code = code << 6U | (static_cast<std::uint8_t>(text[n]) & 0x3FU);
-  }
-  return code;
-}
 
 // What a terminal obeys instead of showing it: controls, line and paragraph separators, marks of direction.
 bool moves(std::uint32_t code) {
@@ -73,7 +72,7 @@ std::string shown(std::string_view text, std::size_t limit) {
   std::size_t characters = 0;
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
-    const std::uint32_t code = length == 0 ? static_cast<std::uint8_t>(text.front()) : code_of(text, length);
+    const std::uint32_t code = length == 0 ? static_cast<std::uint8_t>(text.front()) : utf8_code(text, length);
     std::string next;
     if (length == 0 || (moves(code) && code < 0x80)) {
       next = "\\x" + hex(code, 2);

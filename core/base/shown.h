@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,14 @@ std::string printable(std::string_view text);
 // The bytes of the UTF-8 character that starts `text`: 1…4, or 0 when there is none (broken, overlong, surrogate,
 // empty).
 std::size_t utf8_length(std::string_view text);
+
+// The code of that character, which has `length` bytes.
+std::uint32_t utf8_code(std::string_view text, std::size_t length);
+
+// Whether a byte goes on with the UTF-8 character of the one before it.
+constexpr bool continues_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80;
+}
 
 // Whether all of `text` is well-formed UTF-8.
 bool is_utf8(std::string_view text);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/shown.h"
 #include "renderers/figure/panel_decor.h"
 
 namespace locus::figure {
@@ -33,8 +34,10 @@ struct Context {
 double number_width(const std::string& text) {
   double width = 0;
   for (const char byte : text) {
-    const bool continues = (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
-    width += continues ? 0 : byte >= '0' && byte <= '9' ? 0.64 : byte == '.' || byte == ',' ? 0.32 : 0.84;
+    width += continues_character(byte)    ? 0
+             : byte >= '0' && byte <= '9' ? 0.64
+             : byte == '.' || byte == ',' ? 0.32
+                                          : 0.84;
   }
   return width;
 }

@@ -2,20 +2,18 @@
 
 #include <utility>
 
+#include "core/base/shown.h"
+
 namespace locus::figure {
 namespace {
 
 constexpr const char* kEllipsis = "…";
 
-bool is_continuation(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
-}
-
 // The byte offsets at which code points begin, and the end.
 std::vector<std::size_t> boundaries(const std::string& text) {
   std::vector<std::size_t> places;
   for (std::size_t n = 0; n < text.size(); ++n) {
-    if (!is_continuation(text[n])) {
+    if (!continues_character(text[n])) {
       places.push_back(n);
     }
   }

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string_view>
 
+#include "core/base/shown.h"
+
 namespace locus::figure {
 namespace {
 
@@ -14,7 +16,7 @@ constexpr std::size_t kShortestName = 5;  // code points, with the ellipsis
 std::vector<std::string> code_points(const std::string& text) {
   std::vector<std::string> list;
   for (const char byte : text) {
-    if ((static_cast<unsigned char>(byte) & 0xC0) == 0x80 && !list.empty()) {
+    if (continues_character(byte) && !list.empty()) {
       list.back() += byte;
     } else {
       list.emplace_back(1, byte);

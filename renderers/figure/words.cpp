@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "core/base/shown.h"
+
 namespace locus::figure {
 namespace {
 
@@ -43,7 +45,7 @@ std::size_t character_length(const std::string& bytes) {
   const std::size_t length = first < 0x80 ? 1 : first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 0;
   bool whole = length > 0 && length <= bytes.size();
   for (std::size_t n = 1; whole && n < length; ++n) {
-    whole = (static_cast<unsigned char>(bytes[n]) & 0xC0U) == 0x80;
+    whole = continues_character(bytes[n]);
   }
   return whole ? length : 0;
 }
@@ -92,10 +94,6 @@ bool is_visible(const std::string& character) {
          character != "\xEF\xBB\xBF" && character != "\xE3\x80\x80";
 }
 
-bool is_inner(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80;  // of a UTF-8 character
-}
-
 bool breaks_after(const std::vector<std::string>& tokens, std::int64_t n) {
   return ends_line(tokens[static_cast<std::size_t>(n)]);
 }
@@ -142,12 +140,12 @@ std::string name_of(const std::vector<std::string>& tokens, std::size_t n) {
   std::string bytes = own;    // from the first byte of the character that the token's first byte is part of
   std::size_t own_begin = 0;  // of the token in them
   std::size_t part = 0;       // of the character's tokens
-  while (!bytes.empty() && is_inner(bytes.front())) {
+  while (!bytes.empty() && continues_character(bytes.front())) {
     const std::string before = part + 1 < kParts.size() && part < n ? bytes_of(tokens[n - part - 1]) : std::string();
     if (before.empty()) {
       return tokens[n];
     }
-    const auto first = std::find_if_not(before.rbegin(), before.rend(), is_inner);
+    const auto first = std::find_if_not(before.rbegin(), before.rend(), continues_character);
     const std::string taken = first == before.rend() ? before : std::string(first.base() - 1, before.end());
     bytes = taken + bytes;
     own_begin += taken.size();

@@ -15,6 +15,7 @@
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/sha256.h"
+#include "core/base/shown.h"
 #include "renderers/paper/paper.h"
 
 namespace locus::workbench {
@@ -58,7 +59,7 @@ std::string latex_text(const std::string& text) {
 // The text's beginning, cut between characters.
 std::string beginning(const std::string& text) {
   std::size_t end = std::min(text.size(), kInputBytes);
-  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
+  while (end > 0 && end < text.size() && continues_character(text[end])) {
     --end;
   }
   return text.substr(0, end) + (end < text.size() ? "…" : "");

@@ -6,14 +6,11 @@
 #include <vector>
 
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 
 namespace locus::workbench {
 
 namespace {
-
-bool is_inner(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80;  // of a UTF-8 character
-}
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -73,18 +70,18 @@ InContext in_context(const std::string& text, const Range& bytes, std::size_t ar
   // A token that is part of a character is shown as that character.
   auto begin = static_cast<std::size_t>(bytes.begin);
   auto end = static_cast<std::size_t>(bytes.end);
-  while (begin > 0 && is_inner(text[begin])) {
+  while (begin > 0 && continues_character(text[begin])) {
     --begin;
   }
-  while (end < text.size() && is_inner(text[end])) {
+  while (end < text.size() && continues_character(text[end])) {
     ++end;
   }
   std::size_t first = begin > around ? begin - around : 0;
-  while (first < begin && is_inner(text[first])) {
+  while (first < begin && continues_character(text[first])) {
     ++first;
   }
   std::size_t last = std::min(text.size(), end + around);
-  while (last > end && last < text.size() && is_inner(text[last])) {
+  while (last > end && last < text.size() && continues_character(text[last])) {
     --last;
   }
   return {(first > 0 ? "…" : "") + text.substr(first, begin - first), text.substr(begin, end - begin),
@@ -101,12 +98,12 @@ std::string shown_token(const models::Trace& trace, std::int64_t token) {
   const InContext words = in_context(trace, token, 0);
   const bool part = !info.bytes.empty() && static_cast<std::int64_t>(words.token.size()) > info.bytes.size();
   const bool of_one = !words.token.empty() && std::count_if(words.token.begin(), words.token.end(),
-                                                            [](char byte) { return !is_inner(byte); }) == 1;
+                                                            [](char byte) { return !continues_character(byte); }) == 1;
   if (!part || !of_one) {
     return info.label;
   }
   auto begin = info.bytes.begin;
-  while (begin > 0 && is_inner(trace.text()[static_cast<std::size_t>(begin)])) {
+  while (begin > 0 && continues_character(trace.text()[static_cast<std::size_t>(begin)])) {
     --begin;
   }
   // Which of the character's tokens this is.

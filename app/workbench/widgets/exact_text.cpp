@@ -1,7 +1,8 @@
 #include "app/workbench/widgets/exact_text.h"
 
 #include <QChar>
-#include <cstdint>
+
+#include "core/base/shown.h"
 
 namespace locus::workbench {
 
@@ -15,34 +16,6 @@ constexpr char32_t kParagraph = 0xDE00;     // U+2029
 constexpr char32_t kNoncharacter = 0xDE10;  // and the last four bits of U+FDD0 and U+FDD1
 constexpr char32_t kFirstNoncharacter = 0xFDD0;
 constexpr char32_t kLastNoncharacter = 0xFDD1;
-
-struct Decoded {
-  char32_t point = 0;
-  std::size_t length = 0;  // 0: no UTF-8
-};
-
-// The character at the beginning: shortest form, no surrogates, at most U+10FFFF.
-Decoded decode(std::string_view bytes) {
-  const auto at = [&](std::size_t n) { return static_cast<unsigned char>(bytes[n]); };
-  const unsigned char first = at(0);
-  if (first < 0x80) {
-    return {first, 1};
-  }
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || bytes.size() < length) {
-    return {};
-  }
-  char32_t point = first & (0xFFU >> (length + 1));
-  for (std::size_t n = 1; n < length; ++n) {
-    if ((at(n) & 0xC0) != 0x80) {
-      return {};
-    }
-    point = point << 6 | (at(n) & 0x3FU);
-  }
-  constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = point >= 0xD800 && point <= 0xDFFF;
-  return point < kLeast[length] || surrogate || point > 0x10FFFF ? Decoded{} : Decoded{point, length};
-}
 
 bool is_picture(char32_t point) {
   return point >= kPictures && point <= kPictureOfDelete && point != kPictures + ' ';
@@ -113,20 +86,20 @@ QString to_document(std::string_view bytes) {
   QString document;
   document.reserve(static_cast<qsizetype>(bytes.size()));
   while (!bytes.empty()) {
-    const Decoded next = decode(bytes);
-    if (next.length == 0) {
+    const std::size_t length = utf8_length(bytes);
+    if (length == 0) {
       document += QChar(static_cast<char16_t>(kByte + static_cast<unsigned char>(bytes[0])));
       bytes.remove_prefix(1);
       continue;
     }
-    const char32_t shown = stand_in(next.point);
+    const char32_t shown = stand_in(utf8_code(bytes, length));
     if (QChar::requiresSurrogates(shown)) {
       document += QChar(QChar::highSurrogate(shown));
       document += QChar(QChar::lowSurrogate(shown));
     } else {
       document += QChar(static_cast<char16_t>(shown));
     }
-    bytes.remove_prefix(next.length);
+    bytes.remove_prefix(length);
   }
   return document;
 }
