@@ -12,21 +12,6 @@ float to_float(double value) {
   return static_cast<float>(value);
 }
 
-void set_quad(ShapeInstance& instance, const Rect& rect) {
-  const float left = to_float(rect.x);
-  const float top = to_float(rect.y);
-  const float right = to_float(rect.right());
-  const float bottom = to_float(rect.bottom());
-  instance.top[0] = left;
-  instance.top[1] = top;
-  instance.top[2] = right;
-  instance.top[3] = top;
-  instance.bottom[0] = left;
-  instance.bottom[1] = bottom;
-  instance.bottom[2] = right;
-  instance.bottom[3] = bottom;
-}
-
 void set_corner(float* corner, double x, double y) {
   corner[0] = to_float(x);
   corner[1] = to_float(y);
@@ -37,6 +22,11 @@ void set4(float* out, double a, double b, double c, double d) {
   out[1] = to_float(b);
   out[2] = to_float(c);
   out[3] = to_float(d);
+}
+
+void set_quad(ShapeInstance& instance, const Rect& rect) {
+  set4(instance.top, rect.x, rect.y, rect.right(), rect.y);
+  set4(instance.bottom, rect.x, rect.bottom(), rect.right(), rect.bottom());
 }
 
 Rect rounded(const Rect& rect) {

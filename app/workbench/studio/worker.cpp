@@ -40,22 +40,29 @@ Worker::~Worker() {
   {
     const std::lock_guard lock(mutex_);
     waiting_.clear();
-    for (Running& each : running_) {
-      each.stop.request_stop();
-    }
+    stop_running([](const Running&) { return true; });
   }
   thread_.request_stop();
   thread_.join();
 }
 
-void Worker::forget(const std::string& slot) {
-  std::erase_if(waiting_, [&](const Job& job) { return job.slot == slot; });
-  std::erase_if(finished_, [&](const Finished& each) { return each.slot == slot; });
+void Worker::stop_running(const std::function<bool(const Running&)>& which) {
   for (Running& each : running_) {
-    if (each.slot == slot) {
+    if (which(each)) {
       each.stop.request_stop();
     }
   }
+}
+
+bool Worker::is_newest(const std::string& slot, std::uint64_t number) const {
+  const auto newest = newest_.find(slot);
+  return newest != newest_.end() && newest->second == number;
+}
+
+void Worker::forget(const std::string& slot) {
+  std::erase_if(waiting_, [&](const Job& job) { return job.slot == slot; });
+  std::erase_if(finished_, [&](const Finished& each) { return each.slot == slot; });
+  stop_running([&](const Running& each) { return each.slot == slot; });
 }
 
 void Worker::enqueue(Job job) {
@@ -95,11 +102,7 @@ void Worker::cancel_job(std::uint64_t number) {
       note(found->number, found->what, Listed::State::kCancelled, 0);
       waiting_.erase(found);
     }
-    for (Running& each : running_) {
-      if (each.number == number) {
-        each.stop.request_stop();
-      }
-    }
+    stop_running([&](const Running& each) { return each.number == number; });
   }
   wake_();
 }
@@ -112,9 +115,7 @@ void Worker::cancel_all() {
       note(job.number, job.what, Listed::State::kCancelled, 0);
     }
     waiting_.clear();
-    for (Running& each : running_) {
-      each.stop.request_stop();
-    }
+    stop_running([](const Running&) { return true; });
   }
   wake_();
 }
@@ -122,8 +123,7 @@ void Worker::cancel_all() {
 std::optional<Worker::Finished> Worker::take_finished(std::uint64_t last) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(finished_.begin(), finished_.end(), [&](const Finished& each) {
-    const auto newest = newest_.find(each.slot);
-    return each.number <= last && newest != newest_.end() && newest->second == each.number;
+    return each.number <= last && is_newest(each.slot, each.number);
   });
   if (found == finished_.end()) {
     return std::nullopt;
@@ -251,8 +251,7 @@ void Worker::rest() {
 void Worker::tell(std::function<void()> news) {
   {
     const std::lock_guard lock(mutex_);
-    const auto newest = running_.empty() ? newest_.end() : newest_.find(running_.back().slot);
-    if (newest != newest_.end() && newest->second == running_.back().number) {
+    if (!running_.empty() && is_newest(running_.back().slot, running_.back().number)) {
       finished_.push_back({running_.back().number, running_.back().slot, std::move(news), false});
     }
   }
@@ -286,8 +285,7 @@ void Worker::finish(const Job& job, Ended ended) {
     const std::lock_guard lock(mutex_);
     const double elapsed_ms = since(running_.back().started);
     running_.pop_back();
-    const auto newest = newest_.find(job.slot);
-    if (newest != newest_.end() && newest->second == job.number) {  // otherwise another has taken its place
+    if (is_newest(job.slot, job.number)) {  // otherwise another has taken its place
       note(job.number, job.what, ended.state, elapsed_ms);
       finished_.push_back({job.number, job.slot, std::move(ended.deliver)});
     }

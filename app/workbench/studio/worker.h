@@ -130,7 +130,10 @@ class Worker {
   void note(std::uint64_t number, const std::string& what, Listed::State state, double elapsed_ms);  // with mutex_ held
   // The next result to hand over, of jobs up to number `last`.
   std::optional<Finished> take_finished(std::uint64_t last);
-  void forget(const std::string& slot);  // with mutex_ held
+  // With mutex_ held:
+  void forget(const std::string& slot);
+  void stop_running(const std::function<bool(const Running&)>& which);
+  bool is_newest(const std::string& slot, std::uint64_t number) const;
 
   const std::function<void()> wake_;
   mutable std::mutex mutex_;
