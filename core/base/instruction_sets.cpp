@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
 
+#include "core/base/listed.h"
 #include "core/base/shown.h"
 
 namespace locus {
@@ -11,14 +13,6 @@ namespace locus {
 namespace {
 
 constexpr std::array<std::string_view, 3> kVersionNames{"plain", "avx2", "avx512"};
-
-std::string names_of(std::size_t count) {
-  std::string names(kVersionNames[0]);
-  for (std::size_t n = 1; n < count; ++n) {
-    names += (n + 1 == count ? " or " : ", ") + std::string(kVersionNames[n]);
-  }
-  return names;
-}
 
 }  // namespace
 
@@ -46,12 +40,13 @@ Result<std::int64_t> wished_version(const std::string& wish, std::int64_t runnab
   }
   const auto* const found = std::find(kVersionNames.begin(), kVersionNames.end(), wish);
   if (found == kVersionNames.end()) {
-    return usage("LOCUS_KERNELS: expected " + names_of(kVersionNames.size()) + ", found " + shown(wish));
+    return usage("LOCUS_KERNELS: expected " + listed_choices(kVersionNames) + ", found " + shown(wish));
   }
   const std::int64_t version = found - kVersionNames.begin();
   if (version >= runnable) {
-    return usage("LOCUS_KERNELS: expected what this CPU can run, " + names_of(static_cast<std::size_t>(runnable)) +
-                 ", found " + wish);
+    return usage("LOCUS_KERNELS: expected what this CPU can run, " +
+                 listed_choices(std::span(kVersionNames).first(static_cast<std::size_t>(runnable))) + ", found " +
+                 wish);
   }
   return version;
 }

@@ -1,4 +1,5 @@
-// listed(): "a, b, c", as messages and tables name what there is; listed_known(): the same, short.
+// listed(): "a, b, c", as messages and tables name what there is; listed_choices(): "a, b or c"; listed_known(): the
+// first of them.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,16 @@ std::string listed(const List& list, const Word& word = {}) {
   std::string text;
   for (const auto& each : list) {
     text.append(text.empty() ? "" : ", ").append(std::invoke(word, each));
+  }
+  return text;
+}
+
+// "a, b or c".
+template <class List>
+std::string listed_choices(const List& list) {
+  std::string text;
+  for (std::size_t n = 0; n < list.size(); ++n) {
+    text.append(n == 0 ? "" : n + 1 == list.size() ? " or " : ", ").append(list[n]);
   }
   return text;
 }

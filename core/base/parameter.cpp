@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/base/listed.h"
 #include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
@@ -13,14 +14,6 @@ namespace locus {
 namespace {
 
 using Kind = Parameter::Kind;
-
-std::string joined(const std::vector<std::string>& names, const char* last = ", ") {
-  std::string text;
-  for (std::size_t n = 0; n < names.size(); ++n) {
-    text += (n == 0 ? "" : n + 1 == names.size() ? last : ", ") + names[n];
-  }
-  return text;
-}
 
 Error wrong(const Parameter& parameter, const std::string& found, const std::string& name) {
   return usage((name.empty() ? "option " + parameter.name : name) + ": expected " + expected(parameter) + ", found " +
@@ -120,7 +113,7 @@ std::optional<SettingValue> check_kind(const Parameter& parameter, const Setting
 std::string expected(const Parameter& parameter) {
   switch (parameter.kind) {
     case Kind::kToggle:
-      return parameter.choices.empty() ? "true or false" : joined(parameter.choices, " or ");
+      return parameter.choices.empty() ? "true or false" : listed_choices(parameter.choices);
     case Kind::kWhole: {
       std::string words;
       for (const auto& [word, value] : parameter.words) {
@@ -131,7 +124,7 @@ std::string expected(const Parameter& parameter) {
     case Kind::kNumber:
       return bounds(parameter, "a number");
     case Kind::kChoice:
-      return "one of " + joined(parameter.choices);
+      return "one of " + listed(parameter.choices);
     case Kind::kText:
       return "a text";
     case Kind::kList:

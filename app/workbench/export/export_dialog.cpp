@@ -124,12 +124,9 @@ class PaperForm {
  private:
   static QDoubleSpinBox* number(QDialog& dialog, const char* name, const QString& label, const QString& unit,
                                 double low, double high, double value, int decimals) {
-    auto* box = new QDoubleSpinBox(&dialog);
-    give_name(box, name, label);
-    box->setRange(low, high);
+    auto* box = make_spin_box<QDoubleSpinBox>(&dialog, name, label, low, high, value);
     box->setDecimals(decimals);
     box->setSuffix(unit);
-    box->setValue(value);
     return box;
   }
   static QCheckBox* part(QDialog& dialog, QFormLayout& form, const char* name, const QString& label, bool on) {
