@@ -18,9 +18,4 @@ const Description& None::about() {
   return description;
 }
 
-Result<std::unique_ptr<PositionEncoding>> None::make(const Settings& options, const ModelShape& shape) {
-  LOCUS_CHECK(NoneOptions::from(options));
-  return std::unique_ptr<PositionEncoding>(std::make_unique<None>(shape));
-}
-
 }  // namespace locus::position

@@ -1,9 +1,7 @@
 // No position encoding (NoPE): a causal model learns order from its mask alone.
 #pragma once
 
-#include <memory>
-
-#include "core/position/position_encoding.h"
+#include "core/position/shared/with_options.h"
 
 namespace locus::position {
 
@@ -13,15 +11,12 @@ struct NoneOptions {
 };
 
 // logit_ij = q_i·k_j/√D
-class None final : public PositionEncoding {
+class None final : public WithOptions<None, NoneOptions> {
  public:
   static const Description& about();
-  static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
 
-  explicit None(const ModelShape& shape) : PositionEncoding(shape) {}
+  using WithOptions::WithOptions;
 
-  const Description& description() const override { return about(); }
-  Settings settings() const override { return NoneOptions{}.settings(); }
   // Any positions: nothing reads them.
   Status accepts(const Positions& /*positions*/) const override { return {}; }
 };
