@@ -76,9 +76,7 @@ double either(double left, double right) {
 }  // namespace
 
 struct Formula::Compiled {
-  std::string text;
   std::array<double, kMaxVariables> values{};
-  std::size_t count = 0;
   mu::Parser parser;
   std::set<std::string, std::less<>> used;
   std::mutex mutex;  // of values and parser
@@ -106,8 +104,6 @@ Result<Formula> Formula::compile(const std::string& text, std::span<const std::s
     return unreadable(text, place, std::string("unexpected ") + text[place] + "; && and || are logical");
   }
   auto compiled = std::make_shared<Compiled>();
-  compiled->text = text;
-  compiled->count = variables.size();
   try {
     for (std::size_t n = 0; n < variables.size(); ++n) {
       compiled->parser.DefineVar(std::string(variables[n]), &compiled->values[n]);
@@ -132,10 +128,6 @@ Result<Formula> Formula::compile(const std::string& text, std::span<const std::s
         text, place, unknown ? "unknown name " + shown(error.GetToken()) + "; known: " + names : shown(error.GetMsg()));
   }
   return Formula(std::move(compiled));
-}
-
-const std::string& Formula::text() const {
-  return compiled_->text;
 }
 
 bool Formula::uses(std::string_view variable) const {

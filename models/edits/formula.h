@@ -19,7 +19,6 @@ class Formula {
   // A formula of these variables. Errors: kBadInput naming the place in the formula.
   static Result<Formula> compile(const std::string& text, std::span<const std::string_view> variables);
 
-  const std::string& text() const;
   // Whether the value follows this variable.
   bool uses(std::string_view variable) const;
   // results[n] of n = 0 … count − 1, whose variables `set` writes in the order of compile(): those of n alone that

@@ -70,10 +70,6 @@ Measurement binomial(double wrong, double count) {
   return {p, std::max(centre - half, 0.0), std::min(centre + half, 1.0)};
 }
 
-Judgement judge(const transformer::Transformer& model, const Examples& examples, at::Device device) {
-  return judge(model, examples, batch_of(examples, natural_positions(model, examples), device));
-}
-
 Judgement judge(const transformer::Transformer& model, const Examples& examples, const transformer::Batch& batch) {
   const at::NoGradGuard no_grad;
   const at::Tensor logits = model.forward(batch).flatten(0, 1);

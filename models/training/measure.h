@@ -10,14 +10,13 @@
 
 namespace locus::training {
 
-// What the model says of examples: (B, T) negative log-likelihood of each target in nats, 0 where not counted, and
-// whether it is the most likely token (1), 0 where not, 1 where not counted. No gradients.
+// What the model says of a batch of these examples, which may be edited: (B, T) negative log-likelihood of each target
+// in nats, 0 where not counted, and whether it is the most likely token (1), 0 where not, 1 where not counted. No
+// gradients.
 struct Judgement {
   at::Tensor loss;
   at::Tensor right;
 };
-Judgement judge(const transformer::Transformer& model, const Examples& examples, at::Device device);
-// The same of a batch of these examples, which may be edited.
 Judgement judge(const transformer::Transformer& model, const Examples& examples, const transformer::Batch& batch);
 
 // The mean over the split with its 95 % interval: Wilson's for errors, the normal one over sequences for bits.

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/checkpoint/convert.h"
 #include "models/trace/recorded_trace.h"
 #include "models/transformer/families/engine/weights.h"
 #include "tests/support/checkpoint_folder.h"

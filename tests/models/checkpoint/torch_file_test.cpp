@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/checkpoint/config.h"
-#include "models/checkpoint/convert.h"
+#include "models/transformer/families/engine/weights.h"
 #include "tests/support/paths.h"
 #include "tests/support/pickle_writer.h"
 
@@ -34,9 +34,8 @@ std::vector<float> values(const Source& source, const std::string& name) {
     ADD_FAILURE() << "no tensor " << name;
     return {};
   }
-  std::vector<float> out(static_cast<std::size_t>(tensor->elements()));
-  EXPECT_TRUE(to_float(*tensor, out).ok());
-  return out;
+  const at::Tensor stored = transformer::to_tensor(*tensor, source).contiguous();
+  return {stored.data_ptr<float>(), stored.data_ptr<float>() + stored.numel()};
 }
 
 // The error of a file of these bytes.

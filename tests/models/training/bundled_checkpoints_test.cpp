@@ -12,8 +12,8 @@
 #include "core/base/atomic_file.h"
 #include "core/base/sha256.h"
 #include "models/api/train.h"
-#include "models/checkpoint/convert.h"
 #include "models/checkpoint/tensor_source.h"
+#include "models/transformer/families/engine/weights.h"
 #include "tests/support/paths.h"
 
 namespace {
@@ -75,8 +75,9 @@ fs::path perturbed(const fs::path& folder) {
   std::vector<locus::checkpoint::OutputTensor> tensors;
   std::deque<std::vector<float>> values;
   for (const auto& tensor : (*source)->tensors()) {
-    std::vector<float>& moved = values.emplace_back(static_cast<std::size_t>(tensor.elements()));
-    EXPECT_TRUE(locus::checkpoint::to_float(tensor, moved).ok());
+    const at::Tensor stored = locus::transformer::to_tensor(tensor, *source).contiguous();
+    const float* const first = stored.data_ptr<float>();
+    std::vector<float>& moved = values.emplace_back(first, first + stored.numel());
     for (std::size_t n = 0; n < moved.size(); ++n) {
       moved[n] *= n % 2 == 0 ? 1.5F : 0.5F;
     }
