@@ -7,7 +7,7 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/shown.h"
-#include "models/json/config_value.h"
+#include "models/json/json_builder.h"
 
 namespace locus::checkpoint {
 
@@ -16,53 +16,52 @@ namespace {
 constexpr std::size_t kJsonLimit = 64U << 20U;
 constexpr std::size_t kYamlLimit = 1U << 20U;
 
-using List = ConfigValue::List;
-using Object = ConfigValue::Object;
+using Json = nlohmann::ordered_json;
 
-const ConfigValue* field(const Object& object, std::string_view name) {
-  const auto found = std::find_if(object.begin(), object.end(), [&](const auto& each) { return each.first == name; });
-  return found == object.end() ? nullptr : &found->second;
+constexpr JsonLimits kConfigLimits{.depth = 64, .nodes = 1'000'000};
+
+// What an error says was found: "the number 4", "a list", "null", …
+std::string describe(const Json& value) {
+  return value.is_object()   ? "an object"
+         : value.is_array()  ? "a list"
+         : value.is_string() ? "the text \"" + shown(value.get_ref<const std::string&>(), 60) + "\""
+         : value.is_number() ? "the number " + value.dump()
+                             : value.dump();
 }
 
-bool is_null(const ConfigValue& value) {
-  return std::holds_alternative<std::monostate>(value.value);
+const Json* field(const Json& object, std::string_view name) {
+  const auto found = object.find(name);
+  return found == object.end() ? nullptr : &*found;
 }
 
-std::optional<double> as_number(const ConfigValue& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value.value)) {
-    return static_cast<double>(*integer);
-  }
-  const auto* number = std::get_if<double>(&value.value);
-  return number != nullptr ? std::optional<double>(*number) : std::nullopt;
+std::optional<double> as_number(const Json& value) {
+  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
-std::optional<std::int64_t> as_integer(const ConfigValue& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value.value)) {
-    return *integer;
-  }
-  const auto* number = std::get_if<double>(&value.value);
-  if (number != nullptr && std::nearbyint(*number) == *number && std::abs(*number) < 0x1p53) {
-    return static_cast<std::int64_t>(*number);
-  }
-  return std::nullopt;
+std::optional<std::int64_t> as_integer(const Json& value) {
+  const std::optional<double> number = as_number(value);
+  const bool whole =
+      value.is_number_integer() || (number && std::nearbyint(*number) == *number && std::abs(*number) < 0x1p53);
+  return whole ? std::optional(value.get<std::int64_t>()) : std::nullopt;
 }
 
-template <class T>
-std::optional<T> as(const ConfigValue& value) {
-  const T* held = std::get_if<T>(&value.value);
-  return held != nullptr ? std::optional<T>(*held) : std::nullopt;
+std::optional<bool> as_boolean(const Json& value) {
+  return value.is_boolean() ? std::optional(value.get<bool>()) : std::nullopt;
+}
+
+std::optional<std::string> as_text(const Json& value) {
+  return value.is_string() ? std::optional(value.get<std::string>()) : std::nullopt;
 }
 
 // A list of which every element converts.
 template <class T, class Convert>
-std::optional<std::vector<T>> as_list(const ConfigValue& value, const Convert& convert) {
-  const List* list = std::get_if<List>(&value.value);
-  if (list == nullptr) {
+std::optional<std::vector<T>> as_list(const Json& value, const Convert& convert) {
+  if (!value.is_array()) {
     return std::nullopt;
   }
   std::vector<T> values;
-  values.reserve(list->size());
-  for (const ConfigValue& each : *list) {
+  values.reserve(value.size());
+  for (const Json& each : value) {
     const std::optional<T> one = convert(each);
     if (!one) {
       return std::nullopt;
@@ -72,21 +71,21 @@ std::optional<std::vector<T>> as_list(const ConfigValue& value, const Convert& c
   return values;
 }
 
-Result<ConfigValue> read(std::string_view text, const std::string& file, bool yaml) {
+Result<Json> read(std::string_view text, const std::string& file, bool yaml) {
   const std::size_t limit = yaml ? kYamlLimit : kJsonLimit;
   if (text.size() > limit) {
     return bad_input("expected at most " + std::to_string(limit) + " bytes, found " + std::to_string(text.size()),
                      file);
   }
-  ConfigBuilder builder;
+  JsonBuilder<Json> builder;
   const auto add = [&](const JsonEvent& event) { return builder.add(event); };
   const Status status = yaml ? read_yaml(text, kConfigLimits, add) : read_json(text, kConfigLimits, add);
   if (!status.ok()) {
     return status.error().within(file);
   }
-  ConfigValue value = builder.finish();
-  if (!std::holds_alternative<Object>(value.value)) {
-    return bad_input("expected an object, found " + value.describe(), file);
+  Json value = builder.finish();
+  if (!value.is_object()) {
+    return bad_input("expected an object, found " + describe(value), file);
   }
   return value;
 }
@@ -97,14 +96,14 @@ bool may_be_yaml(const std::filesystem::path& path) {
 
 }  // namespace
 
-Config::Config() : Config(std::make_shared<const ConfigValue>(ConfigValue{Object{}}), "", "") {}
+Config::Config() : Config(std::make_shared<const Json>(Json::object()), "", "") {}
 
-Config::Config(std::shared_ptr<const ConfigValue> value, std::string file, std::string prefix)
+Config::Config(std::shared_ptr<const Json> value, std::string file, std::string prefix)
     : value_(std::move(value)), file_(std::move(file)), prefix_(std::move(prefix)) {}
 
 Result<Config> Config::parse_json(std::string_view text, const std::string& file) {
-  LOCUS_TRY(ConfigValue value, read(text, file, false));
-  return Config(std::make_shared<const ConfigValue>(std::move(value)), file, "");
+  LOCUS_TRY(Json value, read(text, file, false));
+  return Config(std::make_shared<const Json>(std::move(value)), file, "");
 }
 
 Result<Config> Config::parse_yaml(std::string_view text, const std::string& file) {
@@ -115,8 +114,8 @@ Result<Config> Config::parse_yaml(std::string_view text, const std::string& file
       return config;
     }
   }
-  LOCUS_TRY(ConfigValue value, read(text, file, true));
-  return Config(std::make_shared<const ConfigValue>(std::move(value)), file, "");
+  LOCUS_TRY(Json value, read(text, file, true));
+  return Config(std::make_shared<const Json>(std::move(value)), file, "");
 }
 
 Result<Config> Config::load(const std::filesystem::path& path) {
@@ -129,31 +128,26 @@ std::string Config::context(std::string_view path) const {
   return file_ + ": field " + prefix_ + shown(path);
 }
 
-const ConfigValue* Config::find(std::string_view path) const {
-  const ConfigValue* value = value_.get();
-  while (value != nullptr) {
-    const Object* object = std::get_if<Object>(&value->value);
-    if (object == nullptr) {
-      return nullptr;
-    }
+const Json* Config::find(std::string_view path) const {
+  const Json* value = value_.get();
+  while (value != nullptr && value->is_object()) {
     // A name may itself contain a dot.
-    if (const ConfigValue* whole = field(*object, path)) {
-      return is_null(*whole) ? nullptr : whole;
+    if (const Json* whole = field(*value, path)) {
+      return whole->is_null() ? nullptr : whole;
     }
     const std::size_t dot = path.find('.');
     if (dot == std::string_view::npos) {
       return nullptr;
     }
-    value = field(*object, path.substr(0, dot));
+    value = field(*value, path.substr(0, dot));
     path.remove_prefix(dot + 1);
   }
   return nullptr;
 }
 
 bool Config::has_null(std::string_view path) const {
-  const Object* const object = std::get_if<Object>(&value_->value);
-  const ConfigValue* const own = object == nullptr ? nullptr : field(*object, path);
-  return own != nullptr && is_null(*own);
+  const Json* const own = field(*value_, path);
+  return own != nullptr && own->is_null();
 }
 
 bool Config::has(std::string_view path) const {
@@ -162,8 +156,8 @@ bool Config::has(std::string_view path) const {
 
 std::vector<std::string> Config::names() const {
   std::vector<std::string> names;
-  for (const auto& [name, value] : std::get<Object>(value_->value)) {
-    if (!is_null(value)) {
+  for (const auto& [name, value] : value_->items()) {
+    if (!value.is_null()) {
       names.push_back(name);
     }
   }
@@ -171,23 +165,24 @@ std::vector<std::string> Config::names() const {
 }
 
 std::string Config::kind(std::string_view path) const {
-  const ConfigValue* value = find(path);
-  if (value == nullptr) {
-    return "nothing";
-  }
-  constexpr const char* kKinds[]{"nothing", "true or false", "number", "number", "text", "list", "object"};
-  return kKinds[value->value.index()];
+  const Json* value = find(path);
+  return value == nullptr      ? "nothing"
+         : value->is_boolean() ? "true or false"
+         : value->is_number()  ? "number"
+         : value->is_string()  ? "text"
+         : value->is_array()   ? "list"
+                               : "object";
 }
 
 template <class T, class Convert>
 Result<T> Config::get(std::string_view path, std::string_view expected, const Convert& convert) const {
-  const ConfigValue* value = find(path);
+  const Json* value = find(path);
   if (value == nullptr) {
     return bad_input("expected " + std::string(expected) + ", found none", context(path));
   }
   std::optional<T> converted = convert(*value);
   if (!converted) {
-    return bad_input("expected " + std::string(expected) + ", found " + value->describe(), context(path));
+    return bad_input("expected " + std::string(expected) + ", found " + describe(*value), context(path));
   }
   return *std::move(converted);
 }
@@ -199,29 +194,28 @@ Result<double> Config::number(std::string_view path) const {
   return get<double>(path, "a number", as_number);
 }
 Result<bool> Config::boolean(std::string_view path) const {
-  return get<bool>(path, "true or false", as<bool>);
+  return get<bool>(path, "true or false", as_boolean);
 }
 Result<std::string> Config::text(std::string_view path) const {
-  return get<std::string>(path, "a text", as<std::string>);
+  return get<std::string>(path, "a text", as_text);
 }
 
 Result<std::vector<double>> Config::numbers(std::string_view path) const {
   return get<std::vector<double>>(path, "a list of numbers",
-                                  [](const ConfigValue& value) { return as_list<double>(value, as_number); });
+                                  [](const Json& value) { return as_list<double>(value, as_number); });
 }
 Result<std::vector<std::int64_t>> Config::integers(std::string_view path) const {
-  return get<std::vector<std::int64_t>>(path, "a list of whole numbers", [](const ConfigValue& value) {
-    return as_list<std::int64_t>(value, as_integer);
-  });
+  return get<std::vector<std::int64_t>>(path, "a list of whole numbers",
+                                        [](const Json& value) { return as_list<std::int64_t>(value, as_integer); });
 }
 Result<std::vector<std::string>> Config::texts(std::string_view path) const {
-  return get<std::vector<std::string>>(
-      path, "a list of texts", [](const ConfigValue& value) { return as_list<std::string>(value, as<std::string>); });
+  return get<std::vector<std::string>>(path, "a list of texts",
+                                       [](const Json& value) { return as_list<std::string>(value, as_text); });
 }
 
 Result<Config> Config::object(std::string_view path) const {
-  return get<Config>(path, "an object", [&](const ConfigValue& value) -> std::optional<Config> {
-    if (!std::holds_alternative<Object>(value.value)) {
+  return get<Config>(path, "an object", [&](const Json& value) -> std::optional<Config> {
+    if (!value.is_object()) {
       return std::nullopt;
     }
     // The part keeps the whole alive.

@@ -1,4 +1,4 @@
-// Config: a checkpoint's config.json (or a YAML file with the same content) as typed values, free of any JSON library.
+// Config: a checkpoint's config.json (or a YAML file with the same content) as typed values.
 //
 // A field is named by its path from the object: "hidden_size", "rope_scaling.factor", "pretrained_cfg.mean". A field
 // that is null counts as absent, as checkpoints use both. An error names file and field: "config.json: field
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,8 +16,6 @@
 #include "core/base/result.h"
 
 namespace locus::checkpoint {
-
-struct ConfigValue;
 
 // One object of a parsed file; copies share it.
 class Config {
@@ -65,12 +64,12 @@ class Config {
   Result<std::int64_t> integer_in(std::string_view path, std::int64_t least, std::int64_t most) const;
 
  private:
-  Config(std::shared_ptr<const ConfigValue> value, std::string file, std::string prefix);
-  const ConfigValue* find(std::string_view path) const;
+  Config(std::shared_ptr<const nlohmann::ordered_json> value, std::string file, std::string prefix);
+  const nlohmann::ordered_json* find(std::string_view path) const;
   template <class T, class Convert>
   Result<T> get(std::string_view path, std::string_view expected, const Convert& convert) const;
 
-  std::shared_ptr<const ConfigValue> value_;  // an object
+  std::shared_ptr<const nlohmann::ordered_json> value_;  // an object
   std::string file_;
   std::string prefix_;  // of this object's fields in the file, "rope_scaling."
 };

@@ -1,83 +1,22 @@
 #include "models/json/json.h"
 
 #include <utility>
-#include <vector>
 
 #include "core/base/shown.h"
-#include "models/json/json_events.h"
+#include "models/json/json_builder.h"
 
 namespace locus {
+
 namespace {
 
 using Json = nlohmann::json;
 
-using Event = checkpoint::JsonEvent;
-
-// Builds the document value by value.
-class Builder {
- public:
-  void take(const Event& event) {
-    switch (event.kind) {
-      case Event::Kind::kNull:
-        add(nullptr);
-        break;
-      case Event::Kind::kBool:
-        add(event.boolean);
-        break;
-      case Event::Kind::kInteger:
-        add(event.integer);
-        break;
-      case Event::Kind::kNumber:
-        add(event.number);
-        break;
-      case Event::Kind::kText:
-        add(std::string(event.text));
-        break;
-      case Event::Kind::kKey:
-        slot_ = &(*stack_.back())[std::string(event.text)];
-        break;
-      case Event::Kind::kBeginObject:
-        stack_.push_back(add(Json::object()));
-        break;
-      case Event::Kind::kBeginArray:
-        stack_.push_back(add(Json::array()));
-        break;
-      case Event::Kind::kEndObject:
-      case Event::Kind::kEndArray:
-        stack_.pop_back();
-        break;
-    }
-  }
-
-  Json finish() { return std::move(root_); }
-
- private:
-  Json* add(Json value) {
-    if (stack_.empty()) {
-      root_ = std::move(value);
-      return &root_;
-    }
-    if (stack_.back()->is_array()) {
-      stack_.back()->push_back(std::move(value));
-      return &stack_.back()->back();
-    }
-    *slot_ = std::move(value);
-    return slot_;
-  }
-
-  Json root_;
-  std::vector<Json*> stack_;  // open containers; each is complete before its parent grows, so pointers hold
-  Json* slot_ = nullptr;      // the place of the value after a key
-};
-
 }  // namespace
 
 Result<nlohmann::json> parse_json(std::string_view text, const std::string& file) {
-  Builder builder;
-  const Status read = checkpoint::read_json(text, {}, [&](const Event& event) {
-    builder.take(event);
-    return Status();
-  });
+  JsonBuilder<Json> builder;
+  const Status read =
+      checkpoint::read_json(text, {}, [&](const checkpoint::JsonEvent& event) { return builder.add(event); });
   if (!read.ok()) {
     return read.error().within(file);
   }

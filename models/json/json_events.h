@@ -45,6 +45,11 @@ struct JsonLimits {
 Status read_json(std::string_view text, const JsonLimits& limits,
                  const std::function<Status(const JsonEvent&)>& handle);
 
+// The same of the one YAML document in `text`: mappings become objects, sequences lists, plain scalars null, true,
+// false or numbers where YAML's core schema says so, and texts otherwise.
+Status read_yaml(std::string_view text, const JsonLimits& limits,
+                 const std::function<Status(const JsonEvent&)>& handle);
+
 // `text` as a JSON string with its quotes. Precondition: is_utf8(text).
 std::string json_quote(std::string_view text);
 

@@ -10,7 +10,7 @@
 
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
-#include "models/json/config_value.h"
+#include "models/json/json_events.h"
 
 namespace locus::checkpoint {
 
