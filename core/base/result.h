@@ -95,6 +95,12 @@ class [[nodiscard]] Result<void> {
 
 using Status = Result<void>;
 
+// The result, or its error seen from further out: see Error::within().
+template <class T>
+Result<T> within(Result<T> result, const std::string& outer) {
+  return result.ok() ? std::move(result) : Result<T>(result.error().within(outer));
+}
+
 }  // namespace locus
 
 #define LOCUS_JOIN_(a, b) a##b

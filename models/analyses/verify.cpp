@@ -133,7 +133,7 @@ Status compare_trace(const TraceData& ours, const std::filesystem::path& path, C
       layers = compare_layers(mine->data(), other->data(), side, comparison, stop);
     }
   }
-  return layers.ok() ? layers : Status(layers.error().within(path.string()));
+  return within(std::move(layers), path.string());
 }
 
 // The maps of a side that the reference has: tensors SIDElayers.N.….

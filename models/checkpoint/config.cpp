@@ -79,10 +79,7 @@ Result<Json> read(std::string_view text, const std::string& file, bool yaml) {
   }
   JsonBuilder<Json> builder;
   const auto add = [&](const JsonEvent& event) { return builder.add(event); };
-  const Status status = yaml ? read_yaml(text, kConfigLimits, add) : read_json(text, kConfigLimits, add);
-  if (!status.ok()) {
-    return status.error().within(file);
-  }
+  LOCUS_CHECK(within(yaml ? read_yaml(text, kConfigLimits, add) : read_json(text, kConfigLimits, add), file));
   Json value = builder.finish();
   if (!value.is_object()) {
     return bad_input("expected an object, found " + describe(value), file);

@@ -151,11 +151,7 @@ class Header {
     if (event.kind != JsonEvent::Kind::kText) {
       return wrong("a text", event);
     }
-    const Result<DType> dtype = parse_dtype(event.text);
-    if (!dtype.ok()) {
-      return dtype.error().within(context());
-    }
-    entries.back().dtype = *dtype;
+    LOCUS_TRY(entries.back().dtype, within(parse_dtype(event.text), context()));
     return enter(State::kFields);
   }
 

@@ -71,11 +71,8 @@ Result<Opened> open_zip(Bytes bytes, const std::filesystem::path& path) {
       order != records.end() && order->second.size() == 3) {
     return unsupported("expected little-endian numbers, found big-endian ones", path.string());
   }
-  Result<Pickle> pickle = read_pickle(text);
-  if (!pickle.ok()) {
-    return pickle.error().within(path.string());
-  }
-  Opened opened{*std::move(pickle), {}};
+  LOCUS_TRY(Pickle pickle, within(read_pickle(text), path.string()));
+  Opened opened{std::move(pickle), {}};
   for (const PickleStorage& storage : opened.pickle.storages) {
     const auto record = records.find(std::string(*folder) + "data/" + std::string(storage.key));
     if (record == records.end()) {
@@ -94,11 +91,9 @@ Result<Opened> open_zip(Bytes bytes, const std::filesystem::path& path) {
 
 // Reads the next pickle of the old form and moves `rest` behind it.
 Result<Pickle> next_pickle(Bytes& rest, const char* what, const std::filesystem::path& path) {
-  Result<Pickle> pickle = read_pickle(rest.first(std::min(rest.size(), kPickleLimit)));
-  if (!pickle.ok()) {
-    return pickle.error().within(path.string() + ": " + what);
-  }
-  rest = rest.subspan(pickle->size);
+  LOCUS_TRY(Pickle pickle,
+            within(read_pickle(rest.first(std::min(rest.size(), kPickleLimit))), path.string() + ": " + what));
+  rest = rest.subspan(pickle.size);
   return pickle;
 }
 
@@ -199,11 +194,8 @@ Result<TensorInfo> place(const PickleTensor& tensor, Bytes storage, const std::s
 Result<Source> read_torch_file(Bytes bytes, std::shared_ptr<const void> owner, const std::filesystem::path& path) {
   const bool zip = bytes.size() >= 4 && std::memcmp(bytes.data(), "PK\x03\x04", 4) == 0;
   LOCUS_TRY(const Opened opened, zip ? open_zip(bytes, path) : open_legacy(bytes, path));
-  Result<TorchContent> content = read_torch_content(opened.pickle);
-  if (!content.ok()) {
-    return content.error().within(path.string());
-  }
-  if (content->tensors.empty()) {
+  LOCUS_TRY(TorchContent content, within(read_torch_content(opened.pickle), path.string()));
+  if (content.tensors.empty()) {
     std::string names;
     for (const std::string& name : opened.pickle.inert) {
       names += (names.empty() ? "; not read: " : ", ") + name;
@@ -212,7 +204,7 @@ Result<Source> read_torch_file(Bytes bytes, std::shared_ptr<const void> owner, c
   }
   TensorTable table;
   std::int64_t total = 0;
-  for (const auto& [name, index] : content->tensors) {
+  for (const auto& [name, index] : content.tensors) {
     const PickleTensor& tensor = opened.pickle.tensors[index];
     LOCUS_TRY(TensorInfo info, place(tensor, opened.storages[tensor.storage], name, path));
     const auto size = checked_product({info.elements(), static_cast<std::int64_t>(element_size(info.dtype))});
@@ -225,8 +217,8 @@ Result<Source> read_torch_file(Bytes bytes, std::shared_ptr<const void> owner, c
     }
     table.tensors.push_back(std::move(info));
   }
-  table.extra_json = std::move(content->extra_json);
-  for (const std::string& warning : content->warnings) {
+  table.extra_json = std::move(content.extra_json);
+  for (const std::string& warning : content.warnings) {
     table.warnings.push_back(path.string() + ": " + warning);
   }
   table.files = {path};

@@ -169,11 +169,8 @@ Result<Edits> parse_edits(const std::string& text, const std::string& file) {
   }
   Edits edits;
   for (const json& value : *list) {
-    Result<Edit> edit = edit_from_json(value, edits.size());
-    if (!edit.ok()) {
-      return edit.error().within(file);
-    }
-    edits.push_back(*std::move(edit));
+    LOCUS_TRY(Edit edit, within(edit_from_json(value, edits.size()), file));
+    edits.push_back(std::move(edit));
   }
   return edits;
 }

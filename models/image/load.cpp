@@ -106,12 +106,9 @@ Error truncated_image(std::size_t bytes) {
 
 Result<OpenedPicture> open_picture(const std::filesystem::path& path, std::int64_t pixel_limit) {
   LOCUS_TRY(const std::string bytes, read_file(path, kFileLimit));
-  Result<OpenedPicture> opened = open(bytes, pixel_limit);
-  if (!opened.ok()) {
-    return opened.error().within(path.string());
-  }
-  if (!opened->warning.empty()) {
-    opened->warning = path.string() + ": " + opened->warning;
+  LOCUS_TRY(OpenedPicture opened, within(open(bytes, pixel_limit), path.string()));
+  if (!opened.warning.empty()) {
+    opened.warning = path.string() + ": " + opened.warning;
   }
   return opened;
 }

@@ -15,11 +15,8 @@ using Json = nlohmann::json;
 
 Result<nlohmann::json> parse_json(std::string_view text, const std::string& file) {
   JsonBuilder<Json> builder;
-  const Status read =
-      checkpoint::read_json(text, {}, [&](const checkpoint::JsonEvent& event) { return builder.add(event); });
-  if (!read.ok()) {
-    return read.error().within(file);
-  }
+  const auto add = [&](const checkpoint::JsonEvent& event) { return builder.add(event); };
+  LOCUS_CHECK(within(checkpoint::read_json(text, {}, add), file));
   return builder.finish();
 }
 

@@ -144,12 +144,9 @@ Result<LoadedModel::Prepared> LoadedModel::prepare_pair(const Input& input) cons
     LOCUS_TRY(const std::vector<text::Token> own, encode(*input.decoder_text, false));
     tokens.insert(tokens.end(), own.begin(), own.end());
   }
-  Result<Prepared> prepared = prepare_tokens(tokens, input.position_start);
-  if (!prepared.ok()) {
-    return prepared.error().within("decoder");
-  }
-  prepared->text = input.decoder_text.value_or("");
-  prepared->encoder = std::make_shared<Prepared>(std::move(read));
+  LOCUS_TRY(Prepared prepared, within(prepare_tokens(tokens, input.position_start), "decoder"));
+  prepared.text = input.decoder_text.value_or("");
+  prepared.encoder = std::make_shared<Prepared>(std::move(read));
   return prepared;
 }
 

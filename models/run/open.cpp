@@ -105,12 +105,7 @@ Result<std::vector<std::string>> open_image(const families::Checkpoint& checkpoi
 // The encoder beside a decoder: the weights of both are one fitting.
 Status open_encoder(const families::Checkpoint& checkpoint, const families::Plan& plan, const std::string& where,
                     LoadedParts& parts) {
-  Result<std::unique_ptr<transformer::Transformer>> created =
-      transformer::Transformer::create(plan.encoder.front().spec, false);
-  if (!created.ok()) {
-    return created.error().within(where);
-  }
-  parts.encoder = std::move(*created);
+  LOCUS_TRY(parts.encoder, within(transformer::Transformer::create(plan.encoder.front().spec, false), where));
   parts.start_token = plan.start_token;
   LOCUS_TRY(transformer::Fitting fitting, transformer::fit(*parts.encoder, plan.encoder.front(), checkpoint));
   parts.fitting.add(std::move(fitting));
@@ -146,12 +141,8 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   const std::vector<transformer::EncodingSpec> own = plan.spec.encodings;
   LOCUS_CHECK(apply_overrides(options.overrides, plan.spec));
   const std::string where = checkpoint.config.file().empty() ? path.string() : checkpoint.config.file();
-  Result<std::unique_ptr<transformer::Transformer>> created = transformer::Transformer::create(plan.spec, false);
-  if (!created.ok()) {
-    return created.error().within(where);
-  }
   LoadedParts parts;
-  parts.transformer = std::move(*created);
+  LOCUS_TRY(parts.transformer, within(transformer::Transformer::create(plan.spec, false), where));
   parts.options = options;
   parts.options.overrides = plan.spec.encodings == own ? Overrides() : shortest(options.overrides);
   LOCUS_TRY(parts.fitting, transformer::fit(*parts.transformer, plan, checkpoint));

@@ -86,8 +86,7 @@ ModelResult parse_bpe(const JsonObject& object, bool bytes) {
     options.word_suffix = from_byte_level(options.word_suffix).value_or(options.word_suffix);
   }
   LOCUS_TRY(options.unknown, parse_unknown(object, vocabulary));
-  auto model = make_bpe(std::move(vocabulary), merges, options);
-  return model.ok() ? std::move(model) : ModelResult(model.error().within(object.where()));
+  return within(make_bpe(std::move(vocabulary), merges, options), object.where());
 }
 
 ModelResult parse_unigram(const JsonObject& object) {
@@ -111,8 +110,7 @@ ModelResult parse_unigram(const JsonObject& object) {
     options.unknown = static_cast<std::int32_t>(unknown);
   }
   LOCUS_TRY(options.byte_fallback, object.boolean("byte_fallback", false));
-  auto model = make_unigram(std::move(vocabulary), std::move(options));
-  return model.ok() ? std::move(model) : ModelResult(model.error().within(object.where()));
+  return within(make_unigram(std::move(vocabulary), std::move(options)), object.where());
 }
 
 ModelResult parse_word_piece(const JsonObject& object) {
@@ -278,8 +276,7 @@ TokenizerResult parse_tokenizer_json(std::string_view text, const std::string& f
   if (is_byte_vocabulary(parts)) {
     return byte_tokenizer();
   }
-  auto pipeline = make_pipeline(std::move(parts));
-  return pipeline.ok() ? std::move(pipeline) : TokenizerResult(pipeline.error().within(file));
+  return within(make_pipeline(std::move(parts)), file);
 }
 
 }  // namespace locus::text

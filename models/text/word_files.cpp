@@ -66,11 +66,6 @@ void put(std::optional<std::int32_t> id, std::vector<std::int64_t>& side) {
   }
 }
 
-TokenizerResult finish(PipelineParts parts, const std::string& file) {
-  auto pipeline = make_pipeline(std::move(parts));
-  return pipeline.ok() ? std::move(pipeline) : TokenizerResult(pipeline.error().within(file));
-}
-
 // The byte-level steps shared by GPT-2's relatives and Llama 3; decoding is joining.
 Status add_byte_level(const char* pattern, bool prefix, PipelineParts& parts) {
   if (prefix) {
@@ -157,12 +152,8 @@ TokenizerResult parse_vocabulary_and_merges(std::string_view vocabulary, std::st
   LOCUS_TRY(const Merges parsed, parse_merges(merges, merges_file));
   BpeOptions options;
   options.bytes = true;
-  auto model = make_bpe(std::move(entries), parsed, options);
-  if (!model.ok()) {
-    return model.error().within(merges_file);
-  }
   PipelineParts parts;
-  parts.model = *std::move(model);
+  LOCUS_TRY(parts.model, within(make_bpe(std::move(entries), parsed, options), merges_file));
   const bool qwen = name.starts_with("Qwen2");
   if (qwen) {
     LOCUS_TRY(parts.normalizers, parse_normalizer({{"type", "NFC"}}, file));
@@ -171,7 +162,7 @@ TokenizerResult parse_vocabulary_and_merges(std::string_view vocabulary, std::st
   add_special(parts, "<|endoftext|>");
   add_configured_tokens(config, parts);
   frame_merges(config, parts);
-  return finish(std::move(parts), file);
+  return within(make_pipeline(std::move(parts)), file);
 }
 
 bool is_tiktoken(std::string_view text) {
@@ -198,9 +189,8 @@ TokenizerResult parse_tiktoken(std::string_view text, const std::string& file, c
   }
   constexpr std::int64_t kLlama3Ranks = 128000;
   const bool llama3 = vocabulary.end() == kLlama3Ranks;
-  LOCUS_TRY(auto model, make_rank_bpe(std::move(vocabulary)));
   PipelineParts parts;
-  parts.model = std::move(model);
+  LOCUS_TRY(parts.model, make_rank_bpe(std::move(vocabulary)));
   LOCUS_CHECK(add_byte_level(kLlama3Pattern, false, parts));
   if (llama3) {
     parts.added = llama3_tokens(kLlama3Ranks);
@@ -212,7 +202,7 @@ TokenizerResult parse_tiktoken(std::string_view text, const std::string& file, c
   if (config.add_eos.value_or(false)) {
     put(special_id(config, parts, "eos", "<|end_of_text|>"), parts.after);
   }
-  return finish(std::move(parts), file);
+  return within(make_pipeline(std::move(parts)), file);
 }
 
 TokenizerResult parse_word_list(std::string_view text, const std::string& file, const TokenizerConfig& config) {
@@ -244,7 +234,7 @@ TokenizerResult parse_word_list(std::string_view text, const std::string& file, 
   add_configured_tokens(config, parts);
   put(special_id(config, parts, "cls", "[CLS]"), parts.before);
   put(special_id(config, parts, "sep", "[SEP]"), parts.after);
-  return finish(std::move(parts), file);
+  return within(make_pipeline(std::move(parts)), file);
 }
 
 }  // namespace locus::text

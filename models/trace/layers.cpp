@@ -32,16 +32,15 @@ Result<double> edit_layer(const OpenTrace& trace, std::int64_t index, double sof
   if (trace.data.edits.empty() || !layer.encoding) {
     return soft_cap;
   }
-  Result<transformer::LayerEdit> own = edited_layer(
-      trace.data.edits, trace.data.model,
-      {index, layer.encoding, layer.encoding_layer, soft_cap, trace.positions, trace.data.grid.columns, mask});
-  if (!own.ok()) {
-    return own.error().within(trace.file.metadata("locus.edits"));
-  }
-  if (!own->encoding) {
+  LOCUS_TRY(const transformer::LayerEdit own,
+            within(edited_layer(trace.data.edits, trace.data.model,
+                                {index, layer.encoding, layer.encoding_layer, soft_cap, trace.positions,
+                                 trace.data.grid.columns, mask}),
+                   trace.file.metadata("locus.edits")));
+  if (!own.encoding) {
     return soft_cap;
   }
-  layer.encoding = own->encoding;
+  layer.encoding = own.encoding;
   return 0.0;
 }
 
@@ -206,8 +205,7 @@ Result<TraceLayer> read_layer(const OpenTrace& trace, std::int64_t index) {
 Status read_edits(OpenTrace& trace) {
   if (const std::string stored = trace.file.text("locus.edits"); !stored.empty()) {
     LOCUS_TRY(trace.data.edits, parse_edits(stored, trace.file.metadata("locus.edits")));
-    const Status fits = check_edits(trace.data.edits, trace.data.model, trace.length());
-    return fits.ok() ? fits : Status(fits.error().within(trace.file.metadata("locus.edits")));
+    return within(check_edits(trace.data.edits, trace.data.model, trace.length()), trace.file.metadata("locus.edits"));
   }
   return {};
 }

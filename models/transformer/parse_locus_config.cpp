@@ -174,9 +174,7 @@ Result<Spec> parse_locus_config(const json& config, const std::string& file) {
   if (encoding == nullptr) {
     return reader.object().wrong("position_encoding", "an encoding");
   }
-  if (const Status status = validate(layer, count); !status.ok()) {
-    return status.error().within(file);
-  }
+  LOCUS_CHECK(within(validate(layer, count), file));
   spec.repeat(layer, count);
   LOCUS_CHECK(read_layers(reader, spec, file));
   LOCUS_CHECK(reader.status());
@@ -184,9 +182,7 @@ Result<Spec> parse_locus_config(const json& config, const std::string& file) {
   if (const json* image = reader.object().find("image")) {
     LOCUS_CHECK(read_image(*image, spec, file));
   }
-  if (const Status status = validate(spec); !status.ok()) {
-    return status.error().within(file);
-  }
+  LOCUS_CHECK(within(validate(spec), file));
   return spec;
 }
 

@@ -227,14 +227,9 @@ class SentencePiece final : public Tokenizer {
 }  // namespace
 
 TokenizerResult parse_sentence_piece(std::string_view bytes, const std::string& file, const TokenizerConfig& config) {
-  auto model = parse_sentence_piece_model(bytes);
-  if (!model.ok()) {
-    return model.error().within(file);
-  }
-  auto tokenizer = std::make_shared<SentencePiece>(*std::move(model), config);
-  if (const Status built = tokenizer->build(); !built.ok()) {
-    return built.error().within(file);
-  }
+  LOCUS_TRY(SentencePieceModel model, within(parse_sentence_piece_model(bytes), file));
+  auto tokenizer = std::make_shared<SentencePiece>(std::move(model), config);
+  LOCUS_CHECK(within(tokenizer->build(), file));
   return std::shared_ptr<const Tokenizer>(std::move(tokenizer));
 }
 

@@ -161,11 +161,8 @@ Result<std::unique_ptr<const Normalizer>> parse_precompiled(const JsonObject& ob
   if (!blob) {
     return bad_input("precompiled_charsmap: expected base64", object.where());
   }
-  auto map = Charsmap::parse(*blob);
-  if (!map.ok()) {
-    return map.error().within(object.where());
-  }
-  return rewriting([map = *std::move(map)](const MappedText& text) { return map.apply(text); });
+  LOCUS_TRY(Charsmap map, within(Charsmap::parse(*blob), object.where()));
+  return rewriting([map = std::move(map)](const MappedText& text) { return map.apply(text); });
 }
 
 Result<std::unique_ptr<const Normalizer>> one_normalizer(const std::string& type, const JsonObject& object) {

@@ -52,11 +52,7 @@ Result<Pattern> parse_pattern(const JsonObject& object) {
   if (source.empty()) {
     return pattern.wrong("Regex", "a regular expression or a String");
   }
-  auto parsed = Pattern::regex(source);
-  if (!parsed.ok()) {
-    return parsed.error().within(object.where());
-  }
-  return parsed;
+  return within(Pattern::regex(source), object.where());
 }
 
 }  // namespace locus::text

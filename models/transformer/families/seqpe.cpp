@@ -98,14 +98,12 @@ Status name_encoding(const Checkpoint& checkpoint, const std::string& prefix, co
     LOCUS_TRY(checkpoint::Source encoder, checkpoint::open_tensors(file));
     plan.further.push_back(std::move(encoder));
   }
-  auto empty = transformer::Transformer::create(plan.spec, false);
-  if (!empty.ok()) {
-    return empty.error().within((checkpoint.folder / "pe_config.json").string());
-  }
+  LOCUS_TRY(const auto empty, within(transformer::Transformer::create(plan.spec, false),
+                                     (checkpoint.folder / "pe_config.json").string()));
   const std::string encoder = "position.encoder.";
   const std::string before = checkpoint.prefix_of({"", kTogether}, "token_of_seqpe_embed.weight");
   plan.name("position.layers.N.pe_qk", layers + "N.attn.pe_qk");
-  for (const transformer::Parameter& parameter : (*empty)->parameters()) {
+  for (const transformer::Parameter& parameter : empty->parameters()) {
     if (parameter.name.rfind(encoder, 0) == 0) {
       plan.name(named_by_pattern(parameter.name), before + named_by_pattern(parameter.name.substr(encoder.size())));
     } else if (parameter.name.rfind("position.", 0) == 0 && parameter.name.rfind("position.layers.", 0) != 0) {

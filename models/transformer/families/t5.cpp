@@ -55,21 +55,20 @@ Status read_feed_forward(const Config& config, Plan& plan) {
   const bool gated = named.starts_with("gated-");
   const std::string plain = gated ? named.substr(std::string("gated-").size()) : named;
   // Its gated GELU is the tanh form, whatever it is called.
-  const auto activation = transformer::parse_activation(gated && plain == "gelu" ? "gelu_new" : plain);
-  if (!activation.ok()) {
-    return activation.error().within(config.context("feed_forward_proj"));
-  }
+  LOCUS_TRY(const transformer::Activation activation,
+            within(transformer::parse_activation(gated && plain == "gelu" ? "gelu_new" : plain),
+                   config.context("feed_forward_proj")));
   // Written files repeat what the class made of it; the same must be meant.
-  LOCUS_TRY(const std::string repeated, config.text("dense_act_fn", to_text(*activation)));
+  LOCUS_TRY(const std::string repeated, config.text("dense_act_fn", to_text(activation)));
   const auto same = transformer::parse_activation(repeated);
-  if (!same.ok() || *same != *activation) {
-    return unsupported("expected " + to_text(*activation) + " as feed_forward_proj says, found " + shown(repeated),
+  if (!same.ok() || *same != activation) {
+    return unsupported("expected " + to_text(activation) + " as feed_forward_proj says, found " + shown(repeated),
                        config.context("dense_act_fn"));
   }
   LOCUS_CHECK(check_settled(config, {{"is_gated_act", {gated}}}));
   plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
     layer.feed_forward.gated = gated;
-    layer.feed_forward.activation = *activation;
+    layer.feed_forward.activation = activation;
   });
   return {};
 }

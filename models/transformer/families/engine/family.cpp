@@ -100,8 +100,7 @@ std::string layer_prefix(std::string_view before, std::int64_t layer, std::strin
 }
 
 Status check_spec(const transformer::Spec& spec, const Config& config) {
-  const Status status = transformer::validate(spec);
-  return status.ok() ? status : Status(status.error().within(config.file()));
+  return within(transformer::validate(spec), config.file());
 }
 
 Result<std::int64_t> divided_heads(std::int64_t width, std::int64_t heads, const Config& config) {

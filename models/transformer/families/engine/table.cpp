@@ -120,9 +120,7 @@ Result<transformer::Spec> spec_of(Draft draft, const Config& config) {
     attention.set_qkv_bias(true);
   }
   attention.output_bias = attention.output_bias || draft.attention_bias;
-  if (const Status status = transformer::validate(draft.layer, draft.count); !status.ok()) {
-    return status.error().within(config.file());
-  }
+  LOCUS_CHECK(within(transformer::validate(draft.layer, draft.count), config.file()));
   draft.spec.repeat(draft.layer, draft.count);
   LOCUS_CHECK(check_spec(draft.spec, config));
   return std::move(draft.spec);
