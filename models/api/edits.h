@@ -58,18 +58,18 @@ struct Places {
 // Fields that a kind has not keep their defaults.
 struct Edit {
   EditKind kind = EditKind::kHead;
-  Range tokens;
+  Range tokens = {};
   double start = 0;
   double step = 1;
   double by = 0;
-  Places layer;
-  Places head;
+  Places layer = {};
+  Places head = {};
   HeadTo to = HeadTo::kZero;
-  Range queries;
-  Range keys;
-  Range pairs;
+  Range queries = {};
+  Range keys = {};
+  Range pairs = {};
   PairsDo action = PairsDo::kStill;
-  std::string formula{};
+  std::string formula = {};
 
   friend bool operator==(const Edit&, const Edit&) = default;
 };

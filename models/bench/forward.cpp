@@ -11,6 +11,7 @@
 
 #include "models/bench/growth.h"
 #include "models/bench/rig.h"
+#include "models/bench/runs.h"
 #include "models/transformer/transformer.h"
 
 namespace locus::models {
@@ -114,16 +115,6 @@ class Forward {
   }
 
  private:
-  at::Tensor random_ids(std::int64_t length) const {
-    return at::randint(model_->spec().vocabulary, {1, length}, at::kLong);
-  }
-
-  Status observe(std::int64_t length) const {
-    transformer::Batch batch{random_ids(length), {}, model_->positions(length)};
-    LOCUS_TRY(const transformer::Observation observation, model_->observe(batch));
-    return observation.logits.defined() ? Status() : internal("a forward pass without logits");
-  }
-
   Status speed(std::int64_t length) {
     const at::Tensor left = at::randn({1024, 1024});
     const at::Tensor right = at::randn({1024, 1024});
@@ -133,17 +124,16 @@ class Forward {
       return {};
     };
     const Eager eager(*model_);
-    const at::Tensor ids = random_ids(length);
+    const at::Tensor ids = random_ids(*model_, length);
     const auto with_maps = [&]() -> Status {
       std::vector<at::Tensor> maps;
       eager.forward(ids, maps);
       return {};
     };
-    const auto streamed = [&] { return observe(length); };
+    const auto streamed = [&] { return observe_random(*model_, length); };
     LOCUS_TRY(const Timed against_eager, rig_.time(streamed, with_maps));
-    rig_.add({"forward, T = " + std::to_string(length), against_eager.milliseconds, "ms",
-              "eager ATen with all maps kept", against_eager.reference_milliseconds, 0, BenchTarget::kRatioAtMost, 0.45,
-              false, ""});
+    rig_.add("forward, T = " + std::to_string(length), against_eager, "eager ATen with all maps kept",
+             BenchTarget::kRatioAtMost, 0.45);
     LOCUS_TRY(const Timed against_gemm, rig_.time(streamed, gemm));
     rig_.add({"forward rate, T = " + std::to_string(length),
               2e-6 * useful_macs(model_->spec(), length) / against_gemm.milliseconds, "GFLOP/s", "1024³ product",
@@ -154,8 +144,8 @@ class Forward {
 
   // One token more, everything before it taken over.
   Status append(std::int64_t length) {
-    LOCUS_TRY(transformer::ReusedTokens reused, begun(length));
-    const auto appended = [&] { return grow_by_one(reused); };
+    LOCUS_TRY(transformer::ReusedTokens reused, begin_run(*model_, length));
+    const auto appended = [&] { return append_token(*model_, reused); };
     std::vector<at::Tensor> weights;
     for (const transformer::Parameter& parameter : model_->parameters()) {
       if (parameter.name.rfind("position.", 0) != 0) {  // of that table a token reads one row
@@ -163,53 +153,30 @@ class Forward {
       }
     }
     LOCUS_TRY(const Timed times, rig_.time(appended, [&] { return read_once(weights); }));
-    rig_.add({"appended token, T = " + std::to_string(length), times.milliseconds, "ms", "reading the weights once",
-              times.reference_milliseconds, 0, BenchTarget::kRatioAtMost, 3, false, ""});
+    rig_.add("appended token, T = " + std::to_string(length), times, "reading the weights once",
+             BenchTarget::kRatioAtMost, 3);
     return {};
   }
 
   // What it saves that the rows before it lie where they are.
   Status append_in_place(std::int64_t length) {
-    LOCUS_TRY(transformer::ReusedTokens reused, begun(length));
-    LOCUS_TRY(transformer::ReusedTokens copied, begun(length));
-    const auto appended = [&] { return grow_by_one(reused); };
+    LOCUS_TRY(transformer::ReusedTokens reused, begin_run(*model_, length));
+    LOCUS_TRY(transformer::ReusedTokens copied, begin_run(*model_, length));
+    const auto appended = [&] { return append_token(*model_, reused); };
     const auto copying = [&] {
       copied.rows.reset();
-      return grow_by_one(copied);
+      return append_token(*model_, copied);
     };
     LOCUS_TRY(const Timed times, rig_.time(appended, copying));
-    rig_.add({"appended token, T = " + std::to_string(length), times.milliseconds, "ms",
-              "the same, what is taken over copied", times.reference_milliseconds, 0, BenchTarget::kNone, 0, true, ""});
-    return {};
-  }
-
-  Result<transformer::ReusedTokens> begun(std::int64_t length) const {
-    transformer::ObserveOptions options;
-    options.values = true;
-    LOCUS_TRY(transformer::Observation whole,
-              model_->observe({random_ids(length), {}, model_->positions(length)}, options));
-    return transformer::ReusedTokens{std::move(whole.layers), length, whole.rows};
-  }
-
-  // `reused` becomes the run of one more token. Ids before it are not looked at.
-  Status grow_by_one(transformer::ReusedTokens& reused) const {
-    transformer::ObserveOptions options;
-    options.values = true;
-    options.reused_tokens = &reused;
-    const std::int64_t length = reused.tokens + 1;
-    LOCUS_TRY(transformer::Observation longer,
-              model_->observe({random_ids(length), {}, model_->positions(length)}, options));
-    if (longer.reused != reused.tokens) {
-      return internal("an appended token that ran everything again");
-    }
-    reused = {std::move(longer.layers), length, longer.rows};
+    rig_.add("appended token, T = " + std::to_string(length), times, "the same, what is taken over copied",
+             BenchTarget::kNone, 0);
     return {};
   }
 
   Status memory(std::string name, std::int64_t length, double target_mb) {
     double elapsed_ms = 0;
     LOCUS_TRY(const double megabytes, Rig::peak_megabytes([&]() -> Status {
-                LOCUS_TRY(elapsed_ms, Rig::once([&] { return observe(length); }));
+                LOCUS_TRY(elapsed_ms, Rig::once([&] { return observe_random(*model_, length); }));
                 return {};
               }));
     rig_.add({std::move(name), megabytes, "MB", "", 0, 0, BenchTarget::kValueAtMost, target_mb, false,
@@ -224,7 +191,7 @@ class Forward {
       if (rig_.options().stop.stop_requested()) {
         return cancelled();
       }
-      LOCUS_TRY(const double time, rig_.time_within(kGrowthMs, [&] { return observe(length); }));
+      LOCUS_TRY(const double time, rig_.time_within(kGrowthMs, [&] { return observe_random(*model_, length); }));
       lengths.push_back(static_cast<double>(length));
       times.push_back(time);
     }

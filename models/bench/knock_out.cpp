@@ -29,9 +29,7 @@ Status add_knock_out(Rig& rig, const transformer::Transformer& model, const Knoc
   transformer::Batch batch;
   batch.ids = at::randint(info.vocabulary, {1, length}, at::kLong);
   batch.positions = model.positions(length);
-  transformer::ObserveOptions whole;
-  whole.all_logits = one.all_logits;
-  whole.stop = rig.options().stop;
+  const transformer::ObserveOptions whole{.all_logits = one.all_logits, .stop = rig.options().stop};
   double sum = 0;
   double map_ms = 0;
   double whole_ms = 0;
@@ -44,9 +42,7 @@ Status add_knock_out(Rig& rig, const transformer::Transformer& model, const Knoc
   for (std::int64_t layer = 0; layer < info.layers; ++layer) {
     LOCUS_TRY(const double layer_ms, Rig::once([&]() -> Status {
                 for (std::int64_t head = 0; head < info.heads; ++head) {
-                  Edit edit;
-                  edit.layer.indices = {layer};
-                  edit.head.indices = {head};
+                  const Edit edit{.layer = {{layer}}, .head = {{head}}};
                   LOCUS_TRY(const at::Tensor logits, runs->logits({edit}, layer, 0));
                   sum += measured(logits, batch.ids[0]);
                 }

@@ -40,6 +40,12 @@ class Rig {
 
   // Completes ratio and met, and keeps the row.
   void add(BenchRow row);
+  // A row of milliseconds beside their reference.
+  void add(std::string name, const Timed& times, std::string reference_name, BenchTarget bounds, double target,
+           std::string note = {}) {
+    add({std::move(name), times.milliseconds, "ms", std::move(reference_name), times.reference_milliseconds, 0, bounds,
+         target, true, std::move(note)});
+  }
   std::vector<BenchRow> take() { return std::move(rows_); }
 
  private:

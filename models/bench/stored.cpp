@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/bench/rig.h"
+#include "models/bench/runs.h"
 #include "models/transformer/transformer.h"
 
 namespace locus::models {
@@ -72,60 +73,29 @@ class Stored {
  private:
   using Model = std::unique_ptr<transformer::Transformer>;
 
-  static at::Tensor random_ids(const Model& model, std::int64_t length) {
-    return at::randint(model->spec().vocabulary, {1, length}, at::kLong);
-  }
-
-  static Status observe(const Model& model, std::int64_t length) {
-    const transformer::Batch batch{random_ids(model, length), {}, model->positions(length)};
-    LOCUS_TRY(const transformer::Observation seen, model->observe(batch));
-    return seen.logits.defined() ? Status() : internal("a forward pass without logits");
-  }
-
   Status memory(std::int64_t length) {
-    LOCUS_TRY(const double megabytes, Rig::peak_megabytes([&] { return observe(stored_, length); }));
+    LOCUS_TRY(const double megabytes, Rig::peak_megabytes([&] { return observe_random(*stored_, length); }));
     rig_.add({"bfloat16 weights: memory beyond them, T = " + std::to_string(length), megabytes, "MB", "", 0, 0,
               BenchTarget::kValueAtMost, 600, false, ""});
     return {};
   }
 
   Status forward(std::int64_t length) {
-    LOCUS_TRY(const Timed times,
-              rig_.time([&] { return observe(stored_, length); }, [&] { return observe(converted_, length); }));
-    rig_.add({"bfloat16 weights: forward, T = " + std::to_string(length), times.milliseconds, "ms",
-              "the same weights as float32", times.reference_milliseconds, 0, BenchTarget::kRatioAtMost, 1.1, false,
-              ""});
+    LOCUS_TRY(const Timed times, rig_.time([&] { return observe_random(*stored_, length); },
+                                           [&] { return observe_random(*converted_, length); }));
+    rig_.add("bfloat16 weights: forward, T = " + std::to_string(length), times, "the same weights as float32",
+             BenchTarget::kRatioAtMost, 1.1);
     return {};
   }
 
   // One token more after `length`, everything before it taken over.
   Status append(std::int64_t length) {
-    LOCUS_TRY(transformer::ReusedTokens stored, begun(stored_, length));
-    LOCUS_TRY(transformer::ReusedTokens converted, begun(converted_, length));
-    LOCUS_TRY(const Timed times,
-              rig_.time([&] { return grow(stored_, stored); }, [&] { return grow(converted_, converted); }));
-    rig_.add({"bfloat16 weights: appended token, T = " + std::to_string(length), times.milliseconds, "ms",
-              "the same weights as float32", times.reference_milliseconds, 0, BenchTarget::kRatioAtMost, 0.65, false,
-              ""});
-    return {};
-  }
-
-  static Result<transformer::ReusedTokens> begun(const Model& model, std::int64_t length) {
-    transformer::ObserveOptions options;
-    options.values = true;
-    LOCUS_TRY(transformer::Observation whole,
-              model->observe({random_ids(model, length), {}, model->positions(length)}, options));
-    return transformer::ReusedTokens{std::move(whole.layers), length, whole.rows};
-  }
-
-  static Status grow(const Model& model, transformer::ReusedTokens& reused) {
-    transformer::ObserveOptions options;
-    options.values = true;
-    options.reused_tokens = &reused;
-    const std::int64_t length = reused.tokens + 1;
-    LOCUS_TRY(transformer::Observation longer,
-              model->observe({random_ids(model, length), {}, model->positions(length)}, options));
-    reused = {std::move(longer.layers), length, longer.rows};
+    LOCUS_TRY(transformer::ReusedTokens stored, begin_run(*stored_, length));
+    LOCUS_TRY(transformer::ReusedTokens converted, begin_run(*converted_, length));
+    LOCUS_TRY(const Timed times, rig_.time([&] { return append_token(*stored_, stored); },
+                                           [&] { return append_token(*converted_, converted); }));
+    rig_.add("bfloat16 weights: appended token, T = " + std::to_string(length), times, "the same weights as float32",
+             BenchTarget::kRatioAtMost, 0.65);
     return {};
   }
 

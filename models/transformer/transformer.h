@@ -93,11 +93,11 @@ struct ObserveOptions {
   // Taken over where that gives the same numbers; may be null. Not by edited runs.
   const ReusedTokens* reused_tokens = nullptr;
   const ReusedLayers* reused_layers = nullptr;  // instead of tokens; may be null
-  StopToken stop;
-  Progress progress;            // by the work that is done, within layers too
-  std::function<void()> pause;  // called between parts of the run, where its thread may do other work
+  StopToken stop = {};
+  Progress progress = {};            // by the work that is done, within layers too
+  std::function<void()> pause = {};  // called between parts of the run, where its thread may do other work
   // Told each layer that is done, when all that is kept of it is in `seen`. Not of a run that continues another.
-  std::function<void(const Observation& seen, std::int64_t layer)> layer_done;
+  std::function<void(const Observation& seen, std::int64_t layer)> layer_done = {};
 };
 
 struct Observation {
