@@ -1,55 +1,29 @@
 #include "models/text/utf8.h"
 
+#include <unicode/utf8.h>
+
+#include <algorithm>
+#include <array>
+
 #include "models/text/bpe/byte_name.h"
 
 namespace locus::text {
 
 Character character_at(std::string_view text, std::size_t offset) {
-  const auto byte = [&](std::size_t n) { return static_cast<std::uint8_t>(text[offset + n]); };
-  const std::uint8_t lead = byte(0);
-  if (lead < 0x80) {
-    return {lead, 1, true};
-  }
-  const Character lone{lead, 1, false};
-  const int more = lead >= 0xC2 && lead < 0xE0   ? 1
-                   : lead >= 0xE0 && lead < 0xF0 ? 2
-                   : lead >= 0xF0 && lead < 0xF5 ? 3
-                                                 : 0;
-  if (more == 0 || offset + static_cast<std::size_t>(more) >= text.size()) {
-    return lone;
-  }
-  char32_t code = lead & (0x3FU >> more);
-  for (int n = 1; n <= more; ++n) {
-    const std::uint8_t next = byte(static_cast<std::size_t>(n));
-    if ((next & 0xC0) != 0x80) {
-      return lone;
-    }
-    code = (code << 6) | (next & 0x3FU);
-  }
-  const char32_t least = more == 1 ? 0x80 : more == 2 ? 0x800 : 0x10000;
-  if (code < least || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) {
-    return lone;
-  }
-  return {code, static_cast<std::uint8_t>(more + 1), true};
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(text.data()) + offset;
+  const auto most = static_cast<std::int32_t>(std::min<std::size_t>(text.size() - offset, U8_MAX_LENGTH));
+  std::int32_t next = 0;
+  UChar32 code = 0;
+  U8_NEXT(bytes, next, most, code);
+  return code < 0 ? Character{bytes[0], 1, false}
+                  : Character{static_cast<char32_t>(code), static_cast<std::uint8_t>(next), true};
 }
 
 void append_utf8(std::string& text, char32_t code) {
-  const auto put = [&](char32_t value) { text.push_back(static_cast<char>(static_cast<std::uint8_t>(value))); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | (code >> 6));
-    put(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    put(0xE0 | (code >> 12));
-    put(0x80 | ((code >> 6) & 0x3F));
-    put(0x80 | (code & 0x3F));
-  } else {
-    put(0xF0 | (code >> 18));
-    put(0x80 | ((code >> 12) & 0x3F));
-    put(0x80 | ((code >> 6) & 0x3F));
-    put(0x80 | (code & 0x3F));
-  }
+  std::array<std::uint8_t, U8_MAX_LENGTH> bytes{};
+  std::size_t count = 0;
+  U8_APPEND_UNSAFE(bytes, count, code);
+  text.append(bytes.begin(), bytes.begin() + count);
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
