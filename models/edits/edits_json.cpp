@@ -56,14 +56,10 @@ Expected read_value(const json& value, Places& out) {
 }
 
 template <class Value, std::size_t n>
-Expected read_word(const json& value, const std::array<std::pair<std::string_view, Value>, n>& words, Value& out) {
-  for (const auto& [word, each] : words) {
-    if (value == word) {
-      out = each;
-      return {};
-    }
-  }
-  return "one of " + words_of(words);
+Expected read_word(const json& value, const WordTable<Value, n>& words, Value& out) {
+  const std::optional<Value> named = value.is_string() ? find_word(words, value.get<std::string>()) : std::nullopt;
+  out = named.value_or(out);
+  return named ? Expected() : "one of " + words_of(words);
 }
 
 Expected read_value(const json& value, HeadTo& out) {

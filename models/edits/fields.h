@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "core/base/listed.h"
+#include "core/base/words.h"
 #include "models/api/edits.h"
 
 namespace locus::models {
@@ -32,29 +32,13 @@ const EditForm& form_of(EditKind kind);
 const EditForm* find_form(std::string_view name);
 std::string form_names();
 
-inline constexpr std::array<std::pair<std::string_view, HeadTo>, 7> kHeadWords{{{"zero", HeadTo::kZero},
-                                                                                {"mean", HeadTo::kMean},
-                                                                                {"uniform", HeadTo::kUniform},
-                                                                                {"first", HeadTo::kFirst},
-                                                                                {"previous", HeadTo::kPrevious},
-                                                                                {"self", HeadTo::kSelf},
-                                                                                {"content", HeadTo::kContent}}};
-inline constexpr std::array<std::pair<std::string_view, PairsDo>, 2> kPairsWords{
-    {{"still", PairsDo::kStill}, {"drop", PairsDo::kDrop}}};
-
-// The word of a value, and the words there are: "zero, mean, …".
-template <class Value, std::size_t n>
-std::string_view word_of(const std::array<std::pair<std::string_view, Value>, n>& words, Value value) {
-  for (const auto& [word, each] : words) {
-    if (each == value) {
-      return word;
-    }
-  }
-  return {};
-}
-template <class Value, std::size_t n>
-std::string words_of(const std::array<std::pair<std::string_view, Value>, n>& words) {
-  return listed(words, [](const auto& each) { return each.first; });
-}
+inline constexpr WordTable<HeadTo, 7> kHeadWords{{{"zero", HeadTo::kZero},
+                                                  {"mean", HeadTo::kMean},
+                                                  {"uniform", HeadTo::kUniform},
+                                                  {"first", HeadTo::kFirst},
+                                                  {"previous", HeadTo::kPrevious},
+                                                  {"self", HeadTo::kSelf},
+                                                  {"content", HeadTo::kContent}}};
+inline constexpr WordTable<PairsDo, 2> kPairsWords{{{"still", PairsDo::kStill}, {"drop", PairsDo::kDrop}}};
 
 }  // namespace locus::models

@@ -1,6 +1,8 @@
+#include <array>
 #include <cmath>
 #include <optional>
 
+#include "core/base/words.h"
 #include "models/image/image.h"
 #include "models/json/json.h"
 
@@ -66,36 +68,24 @@ Status read_channels(const JsonObject& object, const std::string& name, bool div
 
 // Pillow's numbers.
 Result<Interpolation> interpolation(const JsonObject& object) {
+  constexpr std::array kNumbered{Interpolation::kNearest, Interpolation::kLanczos, Interpolation::kBilinear,
+                                 Interpolation::kBicubic};
   LOCUS_TRY(const std::int64_t number, object.integer("resample", 2));
-  switch (number) {
-    case 0:
-      return Interpolation::kNearest;
-    case 1:
-      return Interpolation::kLanczos;
-    case 2:
-      return Interpolation::kBilinear;
-    case 3:
-      return Interpolation::kBicubic;
-    default:
-      return object.wrong("resample", "0 (nearest), 1 (Lanczos), 2 (bilinear) or 3 (bicubic)");
+  if (number < 0 || number >= static_cast<std::int64_t>(kNumbered.size())) {
+    return object.wrong("resample", "0 (nearest), 1 (Lanczos), 2 (bilinear) or 3 (bicubic)");
   }
+  return kNumbered[static_cast<std::size_t>(number)];
 }
 
 Result<Interpolation> named_interpolation(const JsonObject& object) {
   LOCUS_TRY(const std::string name, object.text("interpolation", "bilinear"));
-  if (name == "nearest") {
-    return Interpolation::kNearest;
-  }
-  if (name == "lanczos") {
-    return Interpolation::kLanczos;
-  }
-  if (name == "bilinear" || name == "random") {
-    return Interpolation::kBilinear;
-  }
-  if (name == "bicubic") {
-    return Interpolation::kBicubic;
-  }
-  return object.wrong("interpolation", "nearest, lanczos, bilinear or bicubic");
+  constexpr WordTable<Interpolation, 5> kWords{{{"nearest", Interpolation::kNearest},
+                                                {"lanczos", Interpolation::kLanczos},
+                                                {"bilinear", Interpolation::kBilinear},
+                                                {"random", Interpolation::kBilinear},
+                                                {"bicubic", Interpolation::kBicubic}}};
+  const std::optional<Interpolation> named = find_word(kWords, name);
+  return named ? Result<Interpolation>(*named) : object.wrong("interpolation", "nearest, lanczos, bilinear or bicubic");
 }
 
 // timm: the shorter edge to input_size / crop_pct, then the middle of it ("squash": both edges).

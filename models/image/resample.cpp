@@ -1,6 +1,7 @@
 #include "models/image/resample.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -30,17 +31,8 @@ double kernel(Interpolation interpolation, double x) {
 }
 
 double support_of(Interpolation interpolation) {
-  switch (interpolation) {
-    case Interpolation::kNearest:
-      return 0.5;
-    case Interpolation::kBilinear:
-      return 1;
-    case Interpolation::kBicubic:
-      return 2;
-    case Interpolation::kLanczos:
-      return 3;
-  }
-  return 1;
+  constexpr std::array<double, 4> kSupport{0.5, 1, 2, 3};  // in the order of the enumeration
+  return kSupport[static_cast<std::size_t>(interpolation)];
 }
 
 // The inputs of one output pixel.
@@ -108,11 +100,7 @@ void pass(const std::vector<std::uint8_t>& from, Axis in, std::vector<std::uint8
 }
 
 Picture blank(std::int64_t width, std::int64_t height) {
-  Picture picture;
-  picture.width = width;
-  picture.height = height;
-  picture.rgba.resize(static_cast<std::size_t>(width * height * 4));
-  return picture;
+  return {width, height, std::vector<std::uint8_t>(static_cast<std::size_t>(width * height * 4))};
 }
 
 }  // namespace

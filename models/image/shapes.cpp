@@ -1,6 +1,7 @@
 #include "models/image/shapes.h"
 
 #include <cmath>
+#include <map>
 #include <numbers>
 #include <string>
 #include <vector>
@@ -65,38 +66,21 @@ Outline arrow() {
 }
 
 // Outlines in the unit circle; a second one is a hole.
-std::vector<Outline> outlines(std::string_view name) {
-  if (name == "circle") {
-    return {regular(kRound, {1})};
-  }
-  if (name == "ring") {
-    return {regular(kRound, {1}), regular(kRound, {kInner})};
-  }
-  if (name == "square") {
-    return {box(kSquare, kSquare)};
-  }
-  if (name == "frame") {
-    return {box(kSquare, kSquare), box(kSquare * kInner, kSquare * kInner)};
-  }
-  if (name == "diamond") {
-    return {regular(4, {1})};
-  }
-  if (name == "triangle-up") {
-    return {regular(3, {1})};
-  }
-  if (name == "triangle-down") {
-    return {turned(regular(3, {1}), kTurn / 2)};
-  }
-  if (name == "plus") {
-    return {plus()};
-  }
-  if (name == "cross") {
-    return {turned(plus(), kTurn / 8)};
-  }
-  if (name == "star") {
-    return {regular(10, {1, kStarInner})};
-  }
-  return {name == "arrow-right" ? arrow() : turned(arrow(), kTurn / 2)};
+const std::vector<Outline>& outlines(std::string_view name) {
+  static const std::map<std::string_view, std::vector<Outline>> kOutlines{
+      {"circle", {regular(kRound, {1})}},
+      {"ring", {regular(kRound, {1}), regular(kRound, {kInner})}},
+      {"square", {box(kSquare, kSquare)}},
+      {"frame", {box(kSquare, kSquare), box(kSquare * kInner, kSquare * kInner)}},
+      {"diamond", {regular(4, {1})}},
+      {"triangle-up", {regular(3, {1})}},
+      {"triangle-down", {turned(regular(3, {1}), kTurn / 2)}},
+      {"plus", {plus()}},
+      {"cross", {turned(plus(), kTurn / 8)}},
+      {"star", {regular(10, {1, kStarInner})}},
+      {"arrow-left", {turned(arrow(), kTurn / 2)}},
+      {"arrow-right", {arrow()}}};
+  return kOutlines.at(name);
 }
 
 Picture draw(const ShapeScene& scene, std::int64_t side) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/words.h"
 #include "models/api/train.h"
 
 namespace locus::training {
@@ -44,6 +45,9 @@ class AdamW {
   std::vector<Group> groups_;
   std::int64_t steps_ = 0;
 };
+
+inline constexpr WordTable<Decay, 3> kDecays{
+    {{"cosine", Decay::kCosine}, {"linear", Decay::kLinear}, {"constant", Decay::kConstant}}};
 
 // The learning rate of step `step` (from 0): linear warm-up to the peak, then decay to 0 at the end.
 double learning_rate_at(std::int64_t step, const TrainOptions& options);

@@ -60,7 +60,6 @@ ordered_json options_json(const TrainOptions& options) {
   const ordered_json task_options = models::to_json(options.task_options);
   ordered_json encoding = {{"name", options.encoding}};
   encoding.update(models::to_json(options.encoding_options));
-  const char* const decays[] = {"cosine", "linear", "constant"};
   ordered_json json = {{"task", options.task}, {"task_options", task_options}};
   if (!options.from.empty()) {
     json["from"] = base_name(options.from);
@@ -78,7 +77,7 @@ ordered_json options_json(const TrainOptions& options) {
                            {"steps", options.steps},
                            {"learning_rate", options.learning_rate},
                            {"warmup", options.warmup},
-                           {"decay", decays[static_cast<int>(options.decay)]},
+                           {"decay", word_of(kDecays, options.decay)},
                            {"weight_decay", options.weight_decay},
                            {"clip", options.clip},
                            {"seed", options.seed}});

@@ -13,16 +13,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-template <class Names, class Value>
-std::string name_of(const Names& names, Value value) {
-  for (const auto& [name, known] : names) {
-    if (known == value) {
-      return name;
-    }
-  }
-  return {};
-}
-
 // Writes fields into an object.
 struct Writing {
   ordered_json& object;
@@ -37,7 +27,7 @@ struct Writing {
   }
   template <class Names, class Value>
   void name(const char* field, const Names& names, const Value& value) {
-    object[field] = name_of(names, value);
+    object[field] = word_of(names, value);
   }
 };
 

@@ -5,33 +5,31 @@
 // one of a few that `names` are the words of.
 #pragma once
 
-#include <array>
-#include <utility>
-
+#include "core/base/words.h"
 #include "models/transformer/spec.h"
 
 namespace locus::transformer {
 
-inline constexpr std::array<std::pair<const char*, Norm>, 2> kNorms{{{"rms", Norm::kRms}, {"layer", Norm::kLayer}}};
-inline constexpr std::array<std::pair<const char*, NormPlace>, 5> kPlaces{{{"pre", NormPlace::kPre},
-                                                                           {"post", NormPlace::kPost},
-                                                                           {"after", NormPlace::kAfter},
-                                                                           {"both", NormPlace::kBoth},
-                                                                           {"none", NormPlace::kNone}}};
-inline constexpr std::array<std::pair<const char*, QueryNormForm>, 4> kForms{{{"none", QueryNormForm::kNone},
-                                                                              {"head", QueryNormForm::kHead},
-                                                                              {"own", QueryNormForm::kOwn},
-                                                                              {"whole", QueryNormForm::kWhole}}};
-inline constexpr std::array<std::pair<const char*, Pool>, 5> kPools{{{"class", Pool::kClass},
-                                                                     {"patches", Pool::kPatches},
-                                                                     {"all", Pool::kAll},
-                                                                     {"class-and-patches", Pool::kClassAndPatches},
-                                                                     {"two-heads", Pool::kTwoHeads}}};
-inline constexpr std::array<std::pair<const char*, Router>, 4> kRouters{{{"softmax", Router::kSoftmax},
-                                                                         {"top-softmax", Router::kTopSoftmax},
-                                                                         {"sigmoid", Router::kSigmoid},
-                                                                         {"input-sigmoid", Router::kInputSigmoid}}};
-inline constexpr std::array<std::pair<const char*, QkvLayout>, 3> kLayouts{
+inline constexpr WordTable<Norm, 2> kNorms{{{"rms", Norm::kRms}, {"layer", Norm::kLayer}}};
+inline constexpr WordTable<NormPlace, 5> kPlaces{{{"pre", NormPlace::kPre},
+                                                  {"post", NormPlace::kPost},
+                                                  {"after", NormPlace::kAfter},
+                                                  {"both", NormPlace::kBoth},
+                                                  {"none", NormPlace::kNone}}};
+inline constexpr WordTable<QueryNormForm, 4> kForms{{{"none", QueryNormForm::kNone},
+                                                     {"head", QueryNormForm::kHead},
+                                                     {"own", QueryNormForm::kOwn},
+                                                     {"whole", QueryNormForm::kWhole}}};
+inline constexpr WordTable<Pool, 5> kPools{{{"class", Pool::kClass},
+                                            {"patches", Pool::kPatches},
+                                            {"all", Pool::kAll},
+                                            {"class-and-patches", Pool::kClassAndPatches},
+                                            {"two-heads", Pool::kTwoHeads}}};
+inline constexpr WordTable<Router, 4> kRouters{{{"softmax", Router::kSoftmax},
+                                                {"top-softmax", Router::kTopSoftmax},
+                                                {"sigmoid", Router::kSigmoid},
+                                                {"input-sigmoid", Router::kInputSigmoid}}};
+inline constexpr WordTable<QkvLayout, 3> kLayouts{
     {{"fused", QkvLayout::kFused}, {"per-head", QkvLayout::kPerHead}, {"separate", QkvLayout::kSeparate}}};
 
 // The fields of a layer.

@@ -4,7 +4,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/base/listed.h"
 #include "models/json/json.h"
 #include "models/json/settings_json.h"
 #include "models/transformer/locus_config.h"
@@ -35,12 +34,8 @@ class Reader {
     if (found == nullptr) {
       return;
     }
-    const auto named = std::find_if(names.begin(), names.end(), [&](const auto& each) { return *found == each.first; });
-    take(
-        named != names.end()
-            ? Result<Value>(named->second)
-            : object_.wrong(field, "one of " + listed(names, [](const auto& each) { return std::string(each.first); })),
-        value);
+    const auto named = found->is_string() ? find_word(names, found->get<std::string>()) : std::nullopt;
+    take(named ? Result<Value>(*named) : object_.wrong(field, "one of " + words_of(names)), value);
   }
   template <class Value>
   void operator()(const char* field, Value& value) {

@@ -1,13 +1,14 @@
 #include "models/transformer/spec.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
+#include "core/base/words.h"
 
 namespace locus::transformer {
 
@@ -16,7 +17,7 @@ namespace {
 // Sizes beyond this are a corrupt config, not a model.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
 
-constexpr std::array<std::pair<std::string_view, Activation>, 10> kActivations{{
+constexpr WordTable<Activation, 10> kActivations{{
     {"gelu", Activation::kGelu},
     {"gelu_tanh", Activation::kGeluTanh},
     {"silu", Activation::kSilu},
@@ -28,7 +29,6 @@ constexpr std::array<std::pair<std::string_view, Activation>, 10> kActivations{{
     {"bloom_gelu", Activation::kGeluTanh},
     {"swish", Activation::kSilu},
 }};
-constexpr std::size_t kOwnNames = 5;
 
 Status check_size(std::string_view field, std::int64_t value, std::int64_t most) {
   if (value < 1 || value > most) {
@@ -248,25 +248,16 @@ double run_macs(const Spec& spec, std::int64_t length, bool all_logits) {
 }
 
 std::string to_text(Activation activation) {
-  for (const auto& [name, value] : kActivations) {
-    if (value == activation) {
-      return std::string(name);
-    }
-  }
-  return {};
+  return std::string(word_of(kActivations, activation));
 }
 
 Result<Activation> parse_activation(const std::string& name) {
-  std::string known;
-  for (std::size_t n = 0; n < kActivations.size(); ++n) {
-    if (kActivations[n].first == name) {
-      return kActivations[n].second;
-    }
-    if (n < kOwnNames) {
-      known += (known.empty() ? "" : ", ") + std::string(kActivations[n].first);
-    }
-  }
-  return unsupported("activation " + shown(name) + " is not supported; known: " + known);
+  constexpr std::size_t kOwnNames = 5;
+  const std::span own(kActivations.begin(), kOwnNames);
+  const auto known = [&] { return listed(own, [](const auto& each) { return each.first; }); };
+  const std::optional<Activation> named = find_word(kActivations, name);
+  return named ? Result<Activation>(*named)
+               : unsupported("activation " + shown(name) + " is not supported; known: " + known());
 }
 
 }  // namespace locus::transformer

@@ -3,6 +3,7 @@
 #include <functional>
 #include <utility>
 
+#include "core/base/words.h"
 #include "models/json/json.h"
 #include "models/text/base64.h"
 #include "models/text/sentence_piece/charsmap.h"
@@ -166,20 +167,10 @@ Result<std::unique_ptr<const Normalizer>> parse_precompiled(const JsonObject& ob
 }
 
 Result<std::unique_ptr<const Normalizer>> one_normalizer(const std::string& type, const JsonObject& object) {
-  const auto form = [&](NormalForm which) {
-    return rewriting([which](const MappedText& text) { return normalized(text, which); });
-  };
-  if (type == "NFC") {
-    return form(NormalForm::kNfc);
-  }
-  if (type == "NFD") {
-    return form(NormalForm::kNfd);
-  }
-  if (type == "NFKC") {
-    return form(NormalForm::kNfkc);
-  }
-  if (type == "NFKD") {
-    return form(NormalForm::kNfkd);
+  constexpr WordTable<NormalForm, 4> kForms{
+      {{"NFC", NormalForm::kNfc}, {"NFD", NormalForm::kNfd}, {"NFKC", NormalForm::kNfkc}, {"NFKD", NormalForm::kNfkd}}};
+  if (const std::optional<NormalForm> form = find_word(kForms, type)) {
+    return rewriting([form](const MappedText& text) { return normalized(text, *form); });
   }
   if (type == "Lowercase") {
     return rewriting(lowered);

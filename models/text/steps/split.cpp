@@ -1,5 +1,7 @@
 #include "models/text/steps/split.h"
 
+#include "core/base/words.h"
+
 namespace locus::text {
 
 void join_fragments(const std::vector<Fragment>& fragments, Behaviour behaviour, std::vector<Span>& words) {
@@ -24,22 +26,14 @@ void join_fragments(const std::vector<Fragment>& fragments, Behaviour behaviour,
 
 Result<Behaviour> parse_behaviour(const JsonObject& object, const std::string& fallback) {
   LOCUS_TRY(const std::string name, object.text("behavior", fallback));
-  if (name == "Removed") {
-    return Behaviour::kRemoved;
-  }
-  if (name == "Isolated") {
-    return Behaviour::kIsolated;
-  }
-  if (name == "MergedWithPrevious") {
-    return Behaviour::kMergedWithPrevious;
-  }
-  if (name == "MergedWithNext") {
-    return Behaviour::kMergedWithNext;
-  }
-  if (name == "Contiguous") {
-    return Behaviour::kContiguous;
-  }
-  return object.wrong("behavior", "Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous");
+  constexpr WordTable<Behaviour, 5> kWords{{{"Removed", Behaviour::kRemoved},
+                                            {"Isolated", Behaviour::kIsolated},
+                                            {"MergedWithPrevious", Behaviour::kMergedWithPrevious},
+                                            {"MergedWithNext", Behaviour::kMergedWithNext},
+                                            {"Contiguous", Behaviour::kContiguous}}};
+  const std::optional<Behaviour> named = find_word(kWords, name);
+  return named ? Result<Behaviour>(*named)
+               : object.wrong("behavior", "Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous");
 }
 
 Result<Pattern> parse_pattern(const JsonObject& object) {
