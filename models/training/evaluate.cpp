@@ -1,7 +1,6 @@
 // evaluate(): a checkpoint's metric on a task.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -119,25 +118,22 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
   evaluation.metric = std::string(metric_name(task->metric()));
   const std::vector<std::string> splits = task->splits();
   LOCUS_TRY(const std::vector<std::size_t> chosen, chosen_splits(*task, options.splits));
-  MeasureOptions measuring;
-  measuring.seed = options.seed;
-  measuring.samples = options.samples;
-  measuring.device = device;
-  measuring.edit = edit;
-  measuring.stop = stop;
-  measuring.progress = progress;
+  MeasureOptions measuring{.seed = options.seed,
+                           .samples = options.samples,
+                           .device = device,
+                           .edit = edit,
+                           .stop = stop,
+                           .progress = progress};
   for (const std::size_t n : chosen) {
-    auto measured = measure(*transformer, *task, n, measuring);
-    const bool fitted = measured.ok() || fits_split(*transformer, *task, n, measuring.seed).ok();
-    if (!measured.ok() && (unfit || fitted || measured.error().code != ErrorCode::kBadInput)) {
-      return unfit ? *unfit : measured.error();
+    const Result<Measurement> measured = measure_if_fits(*transformer, *task, n, measuring);
+    if (unfit) {
+      return *unfit;
     }
-    // A split longer than the encoding can take has no value, which is a result too.
-    const double none = std::numeric_limits<double>::quiet_NaN();
-    evaluation.splits.emplace_back(splits[n], measured.ok() ? measured->value : none);
-    evaluation.intervals.emplace_back(measured.ok() ? measured->low : none, measured.ok() ? measured->high : none);
+    LOCUS_CHECK(measured);
+    evaluation.splits.emplace_back(splits[n], measured->value);
+    evaluation.intervals.emplace_back(measured->low, measured->high);
     if (task->metric() == Metric::kBitsPerByte) {
-      evaluation.perplexities.push_back(measured.ok() ? measured->perplexity : none);
+      evaluation.perplexities.push_back(measured->perplexity);
     }
   }
   if (options.map_samples > 0 && !task->map().rows.empty()) {

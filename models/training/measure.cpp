@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
+
+#include "core/base/numbers.h"
 
 namespace locus::training {
 
@@ -60,6 +61,15 @@ Result<transformer::Batch> edited_batch(const Examples& examples, const position
   return batch;
 }
 
+// Whether a split has sequences that the model's encoding takes, by the first of them. Errors: kBadInput.
+Status fits_split(const transformer::Transformer& model, const Task& task, std::size_t split, std::uint64_t seed) {
+  const Examples examples = task.evaluation_examples(split, seed, 0, 1);
+  if (examples.size() == 0) {
+    return bad_input("split " + task.splits()[split] + " has nothing to measure");
+  }
+  return model.accepts(natural_positions(model, examples));
+}
+
 }  // namespace
 
 Measurement binomial(double wrong, double count) {
@@ -77,14 +87,6 @@ Judgement judge(const transformer::Transformer& model, const Examples& examples,
   const at::Tensor loss = at::cross_entropy_loss(logits, targets, {}, at::Reduction::None, kIgnored);
   const at::Tensor right = at::logical_or(logits.argmax(-1) == targets, targets == kIgnored);
   return {loss.view(examples.targets.sizes()).cpu(), right.view(examples.targets.sizes()).to(at::kCPU, at::kFloat)};
-}
-
-Status fits_split(const transformer::Transformer& model, const Task& task, std::size_t split, std::uint64_t seed) {
-  const Examples examples = task.evaluation_examples(split, seed, 0, 1);
-  if (examples.size() == 0) {
-    return bad_input("split " + task.splits()[split] + " has nothing to measure");
-  }
-  return model.accepts(natural_positions(model, examples));
 }
 
 Result<Measurement> measure(const transformer::Transformer& model, const Task& task, std::size_t split,
@@ -119,6 +121,16 @@ Result<Measurement> measure(const transformer::Transformer& model, const Task& t
                                                : binomial(sums.wrong, sums.sequences);
 }
 
+Result<Measurement> measure_if_fits(const transformer::Transformer& model, const Task& task, std::size_t split,
+                                    const MeasureOptions& options) {
+  Result<Measurement> measured = measure(model, task, split, options);
+  if (measured.ok() || measured.error().code != ErrorCode::kBadInput ||
+      fits_split(model, task, split, options.seed).ok()) {
+    return measured;
+  }
+  return Measurement{kNaN, kNaN, kNaN, kNaN};
+}
+
 Result<EvaluationMap> measure_map(const transformer::Transformer& model, const Task& task,
                                   const MeasureOptions& options) {
   const TaskMap cells = task.map();
@@ -140,7 +152,7 @@ Result<EvaluationMap> measure_map(const transformer::Transformer& model, const T
         LOCUS_CHECK(sums.finite("map"));
         cell = binomial(sums.wrong, sums.sequences);
       } else {
-        cell.value = cell.low = cell.high = std::numeric_limits<double>::quiet_NaN();
+        cell = {kNaN, kNaN, kNaN, kNaN};
       }
       map.values.push_back(cell.value);
       map.intervals.emplace_back(cell.low, cell.high);

@@ -35,17 +35,18 @@ struct MeasureOptions {
   std::int64_t samples = 0;  // sequences; 0: the task's own count
   std::int64_t batch = 0;    // sequences at once; 0: about 8192 tokens
   at::Device device{at::kCPU};
-  std::function<Status(transformer::Batch& batch)> edit;  // what the runs do otherwise; may be empty
-  StopToken stop;
-  Progress progress;
+  std::function<Status(transformer::Batch& batch)> edit = {};  // what the runs do otherwise; may be empty
+  StopToken stop = {};
+  Progress progress = {};
 };
-
-// Whether a split has sequences that the model's encoding takes, by the first of them. Errors: kBadInput.
-Status fits_split(const transformer::Transformer& model, const Task& task, std::size_t split, std::uint64_t seed);
 
 // Errors: kCancelled, what the encoding says of the split's length, and those of `options.edit`.
 Result<Measurement> measure(const transformer::Transformer& model, const Task& task, std::size_t split,
                             const MeasureOptions& options = {});
+
+// The same, but NaN for a split that is longer than the encoding can take (a learned table), which is a result too.
+Result<Measurement> measure_if_fits(const transformer::Transformer& model, const Task& task, std::size_t split,
+                                    const MeasureOptions& options);
 
 // The error of every cell of the task's map, `options.samples` sequences each.
 Result<EvaluationMap> measure_map(const transformer::Transformer& model, const Task& task,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,14 @@ namespace locus::training {
 struct Line {
   std::string symbols;
   std::vector<std::int64_t> answers;
+
+  // Appends symbols that are to be predicted.
+  void answer(std::string_view text) {
+    for (const char symbol : text) {
+      answers.push_back(static_cast<std::int64_t>(symbols.size()));
+      symbols += symbol;
+    }
+  }
 };
 
 class SymbolTask : public Task {

@@ -57,7 +57,7 @@ class Trainer {
       LOCUS_TRY(TrainProgress progress, step(first));
       saved = record_.step % options_.save_every == 0;
       if (saved && record_.step < options_.steps) {
-        LOCUS_TRY(progress.validation, validate(stop));
+        LOCUS_TRY(progress.validation, validate());
         LOCUS_CHECK(save());
       }
       if (on_progress) {
@@ -88,11 +88,7 @@ class Trainer {
     }
     ++record_.step;
     record_.curve.push_back({record_.step, loss, rate, std::numeric_limits<double>::quiet_NaN()});
-    TrainProgress progress;
-    progress.step = record_.step;
-    progress.steps = options_.steps;
-    progress.loss = loss;
-    progress.learning_rate = rate;
+    TrainProgress progress{.step = record_.step, .steps = options_.steps, .loss = loss, .learning_rate = rate};
     const double elapsed = std::chrono::duration<double>(Clock::now() - started_).count();
     const auto done = static_cast<double>(record_.step - first);
     progress.tokens_per_second = done * tokens_a_step() / std::max(elapsed, 1e-9);
@@ -134,21 +130,15 @@ class Trainer {
   double tokens_a_step() const { return static_cast<double>(options_.batch * task_.length()); }
 
   // The metric on the first sequences of the first split.
-  Result<std::optional<double>> validate(const StopToken& stop) {
+  Result<std::optional<double>> validate() {
     if (task_.splits().empty()) {
       return std::optional<double>();
     }
-    MeasureOptions quick;
-    quick.seed = options_.seed;
-    quick.device = device();
-    quick.samples = std::min(kQuickValidation, task_.evaluation_count(0));
-    auto measured = measure(model_, task_, 0, quick);
-    if (!measured.ok()) {
-      return measured.error();
-    }
-    static_cast<void>(stop);
-    record_.curve.back().validation = measured->value;
-    return std::optional<double>(measured->value);
+    const std::int64_t samples = std::min(kQuickValidation, task_.evaluation_count(0));
+    LOCUS_TRY(const Measurement measured,
+              measure(model_, task_, 0, {.seed = options_.seed, .samples = samples, .device = device()}));
+    record_.curve.back().validation = measured.value;
+    return std::optional<double>(measured.value);
   }
 
   // What is NaN or infinite stays so: nothing of it is written.
@@ -193,21 +183,14 @@ class Trainer {
     LOCUS_CHECK(save());
     const std::vector<std::string> splits = task_.splits();
     for (std::size_t n = 0; n < splits.size(); ++n) {
-      MeasureOptions whole;
-      whole.seed = options_.seed;
-      whole.device = device();
-      whole.stop = stop;
-      auto measured = measure(model_, task_, n, whole);
+      const auto measured =
+          measure_if_fits(model_, task_, n, {.seed = options_.seed, .device = device(), .stop = stop});
       if (!measured.ok() && measured.error().code == ErrorCode::kCancelled) {
         summary.stopped = true;  // going on measures again
         return summary;
       }
-      const bool fitted = measured.ok() || fits_split(model_, task_, n, options_.seed).ok();
-      if (!measured.ok() && (fitted || measured.error().code != ErrorCode::kBadInput)) {
-        return measured.error();
-      }
-      // A split longer than the encoding can take (a learned table) has no value, which is a result too.
-      record_.splits[splits[n]] = measured.ok() ? measured->value : std::numeric_limits<double>::quiet_NaN();
+      LOCUS_CHECK(measured);
+      record_.splits[splits[n]] = measured->value;
     }
     summary.splits = record_.splits;
     LOCUS_CHECK(write_record(options_.out, options_, task_, record_));
@@ -296,16 +279,8 @@ Result<TrainSummary> train_checked(const TrainOptions& given, const OnProgress& 
 }  // namespace
 
 Result<Decay> parse_decay(const std::string& name) {
-  if (name == "cosine") {
-    return Decay::kCosine;
-  }
-  if (name == "linear") {
-    return Decay::kLinear;
-  }
-  if (name == "constant") {
-    return Decay::kConstant;
-  }
-  return usage("decay: expected cosine, linear or constant, found " + shown(name));
+  const std::optional<Decay> decay = find_word(kDecays, name);
+  return decay ? Result<Decay>(*decay) : usage("decay: expected cosine, linear or constant, found " + shown(name));
 }
 
 Result<TrainSummary> train(const TrainOptions& options, const OnProgress& on_progress, StopToken stop) {

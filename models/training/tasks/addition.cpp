@@ -83,10 +83,7 @@ class Addition final : public SymbolTask {
     }
     Line line;
     line.symbols = left + "+" + right + "=";
-    for (const char symbol : sum + ".") {
-      line.answers.push_back(static_cast<std::int64_t>(line.symbols.size()));
-      line.symbols += symbol;
-    }
+    line.answer(sum + ".");
     return line;
   }
 

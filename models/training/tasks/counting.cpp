@@ -51,8 +51,7 @@ class Counting final : public SymbolTask {
     const int value = values[static_cast<std::size_t>(asked)];
     line.symbols += '?';
     line.symbols += static_cast<char>('a' + asked);
-    line.answers.push_back(static_cast<std::int64_t>(line.symbols.size()));
-    line.symbols += value == kLargestOperand ? 'X' : static_cast<char>('0' + value);
+    line.answer(value == kLargestOperand ? "X" : std::to_string(value));
     return line;
   }
 

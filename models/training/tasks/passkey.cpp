@@ -65,10 +65,7 @@ class Passkey final : public SymbolTask {
     line.symbols.append(kHiding).append(key).append(kReminder);
     line.symbols += filler(room - before, random);
     line.symbols += kQuestion;
-    for (const char digit : key) {
-      line.answers.push_back(static_cast<std::int64_t>(line.symbols.size()));
-      line.symbols += digit;
-    }
+    line.answer(key);
     return line;
   }
 

@@ -38,10 +38,7 @@ class SelectiveCopy final : public SymbolTask {
         --blanks_left;
       }
     }
-    for (const char letter : copy) {
-      line.answers.push_back(static_cast<std::int64_t>(line.symbols.size()));
-      line.symbols += letter;
-    }
+    line.answer(copy);
     return line;
   }
 

@@ -65,8 +65,7 @@ class WordCount final : public SymbolTask {
     }
     line.symbols +=
         "How often is " + asked + " in the last " + std::to_string(last) + (last == 1 ? " sentence? " : " sentences? ");
-    line.answers.push_back(static_cast<std::int64_t>(line.symbols.size()));
-    line.symbols += static_cast<char>('0' + count);
+    line.answer(std::to_string(count));
     return line;
   }
 
