@@ -12,13 +12,12 @@ constexpr const char* kAnchor = "embeddings.cls_token";
 Status finish_beit(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   transformer::Spec& spec = plan.spec;
-  LOCUS_TRY(const std::int64_t size, config.integer("image_size", 224));
   LOCUS_TRY(const bool mean, config.boolean("use_mean_pooling", true));
   LOCUS_TRY(const double scale, config.number("layer_scale_init_value", 0.1));
   LOCUS_TRY(const bool absolute, config.boolean("use_absolute_position_embeddings", false));
   LOCUS_TRY(const bool per_layer, config.boolean("use_relative_position_bias", false));
   LOCUS_TRY(const bool shared, config.boolean("use_shared_relative_position_bias", false));
-  LOCUS_CHECK(shape_grid(spec, size, config));
+  LOCUS_CHECK(shape_grid(spec, config));
   LOCUS_CHECK(read_classes(checkpoint, "classifier.weight", spec));
   // A mean is normed after it is taken; without a head nothing is left to norm.
   spec.pool = mean ? transformer::Pool::kPatches : transformer::Pool::kClass;
@@ -57,8 +56,7 @@ const Family kBeit = [] {
   family.prefixes = kPrefixes;
   std::erase_if(family.names, [](const Name& row) { return row.parameter == "final_norm"; });
   const std::string table = "relative_position_bias.relative_position_bias_table";
-  family.names.push_back({"layers.N.attention_scale", "encoder.layer.N.lambda_1"});
-  family.names.push_back({"layers.N.feed_forward_scale", "encoder.layer.N.lambda_2"});
+  family.names.push_back({"layers.N.{attention,feed_forward}_scale", "encoder.layer.N.lambda_{1,2}"});
   family.names.push_back({"position.relative_position_bias_table", "encoder." + table});
   family.names.push_back(
       {"position.layers.N.relative_position_bias_table", "encoder.layer.N.attention.attention." + table});

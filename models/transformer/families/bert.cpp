@@ -40,19 +40,17 @@ Family bert(std::string_view name) {
                  {{"tie_word_embeddings"}, tied, true}},
       .refused = {"is_decoder", "add_cross_attention"},
       .settled = {{"position_embedding_type", {"absolute"}}},
+      .finish = finish_bert,
       .prefixes = {"bert.", "", "module.bert."},
       .anchor = "embeddings.word_embeddings.weight",
       .names = {{"embedding.weight", "embeddings.word_embeddings.weight"},
                 {"token_type.weight", "embeddings.token_type_embeddings.weight"},
                 {"position.position_embedding", "embeddings.position_embeddings.weight"},
                 {"embedding_norm", "embeddings.LayerNorm"},
-                {"layers.N.attention.query", "encoder.layer.N.attention.self.query"},
-                {"layers.N.attention.key", "encoder.layer.N.attention.self.key"},
-                {"layers.N.attention.value", "encoder.layer.N.attention.self.value"},
+                {"layers.N.attention.{query,key,value}", "encoder.layer.N.attention.self.{query,key,value}"},
                 {"layers.N.attention.output", "encoder.layer.N.attention.output.dense"},
                 {"layers.N.attention_norm", "encoder.layer.N.attention.output.LayerNorm"},
-                {"layers.N.feed_forward.up", "encoder.layer.N.intermediate.dense"},
-                {"layers.N.feed_forward.down", "encoder.layer.N.output.dense"},
+                {"layers.N.feed_forward.{up,down}", "encoder.layer.N.{intermediate,output}.dense"},
                 {"layers.N.feed_forward_norm", "encoder.layer.N.output.LayerNorm"}},
       .outside = {{"head.bias", "cls.predictions.bias"},
                   {"head_transform", "cls.predictions.transform.dense"},
@@ -70,10 +68,6 @@ Status headless_without(const Checkpoint& checkpoint, const std::string& tensor,
   return {};
 }
 
-const Family kBert = [] {
-  Family family = bert("bert");
-  family.finish = finish_bert;
-  return family;
-}();
+const Family kBert = bert("bert");
 
 }  // namespace locus::families

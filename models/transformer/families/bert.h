@@ -5,7 +5,7 @@
 
 namespace locus::families {
 
-// BERT's fields, names and post-norm layers under another model_type; the encoding is finish()'s.
+// BERT's fields, names and post-norm layers under another model_type; finish() gives it learned positions.
 Family bert(std::string_view name);
 
 // A model without this tensor of a head has none: its outcome is every token's state.

@@ -24,13 +24,9 @@ Family tower(std::string_view name) {
                 {"position.position_embedding", "embeddings.position_embedding.weight"},
                 {"embedding_norm", "pre_layrnorm"},
                 {"layers.N.attention_norm", "encoder.layers.N.layer_norm1"},
-                {"layers.N.attention.query", "encoder.layers.N.self_attn.q_proj"},
-                {"layers.N.attention.key", "encoder.layers.N.self_attn.k_proj"},
-                {"layers.N.attention.value", "encoder.layers.N.self_attn.v_proj"},
-                {"layers.N.attention.output", "encoder.layers.N.self_attn.out_proj"},
+                {"layers.N.attention.{query,key,value,output}", "encoder.layers.N.self_attn.{q,k,v,out}_proj"},
                 {"layers.N.feed_forward_norm", "encoder.layers.N.layer_norm2"},
-                {"layers.N.feed_forward.up", "encoder.layers.N.mlp.fc1"},
-                {"layers.N.feed_forward.down", "encoder.layers.N.mlp.fc2"},
+                {"layers.N.feed_forward.{up,down}", "encoder.layers.N.mlp.fc{1,2}"},
                 {"final_norm", "post_layernorm"}},
       .outside = {{"head", "classifier"}},
       .skipped = {"position_ids", "logit_scale", "logit_bias", "visual_projection.weight", "text_projection.weight",
@@ -44,16 +40,14 @@ void fix_tower(Draft& draft) {
 }
 
 Status finish_clip(const Checkpoint& checkpoint, Plan& plan) {
-  LOCUS_TRY(const std::int64_t size, checkpoint.config.integer("image_size", 224));
-  LOCUS_CHECK(shape_grid(plan.spec, size, checkpoint.config));
+  LOCUS_CHECK(shape_grid(plan.spec, checkpoint.config));
   plan.spec.head = false;
   learned_grid(plan.spec);
   return {};
 }
 
 Status finish_siglip(const Checkpoint& checkpoint, Plan& plan) {
-  LOCUS_TRY(const std::int64_t size, checkpoint.config.integer("image_size", 224));
-  LOCUS_CHECK(shape_grid(plan.spec, size, checkpoint.config));
+  LOCUS_CHECK(shape_grid(plan.spec, checkpoint.config));
   plan.spec.trained_length -= 1;
   plan.spec.pool = transformer::Pool::kAll;
   LOCUS_CHECK(read_classes(checkpoint, "classifier.weight", plan.spec));

@@ -56,8 +56,8 @@ const Family kCohere = [] {
   family.finish = finish_cohere;
   // A row of one tensor a head.
   const Piece row{.stacked = true};
-  family.names.push_back({"layers.N.attention.query_norm.J.weight", "layers.N.self_attn.q_norm.weight", {}, row});
-  family.names.push_back({"layers.N.attention.key_norm.J.weight", "layers.N.self_attn.k_norm.weight", {}, row});
+  family.names.push_back(
+      {"layers.N.attention.{query,key}_norm.J.weight", "layers.N.self_attn.{q,k}_norm.weight", {}, row});
   return family;
 }();
 

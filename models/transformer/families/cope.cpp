@@ -71,17 +71,14 @@ Status read_encoding(const Checkpoint& checkpoint, const Config& config, Plan& p
   return {};
 }
 
-const std::vector<Name> kNames{{"embedding.weight", "embed_toks.weight"},
-                               {"layers.N.attention.query", "core.layers.N.attn.proj_query"},
-                               {"layers.N.attention.key", "core.layers.N.attn.proj_key"},
-                               {"layers.N.attention.value", "core.layers.N.attn.proj_val"},
-                               {"layers.N.attention.output", "core.layers.N.attn.proj_out"},
-                               {"layers.N.attention_norm", "core.layers.N.attn_norm"},
-                               {"layers.N.feed_forward.up", "core.layers.N.ff.fc1"},
-                               {"layers.N.feed_forward.down", "core.layers.N.ff.fc2"},
-                               {"layers.N.feed_forward_norm", "core.layers.N.ff_norm"},
-                               {"final_norm", "out_norm"},
-                               {"head.weight", "out_mod.weight"}};
+const std::vector<Name> kNames{
+    {"embedding.weight", "embed_toks.weight"},
+    {"layers.N.attention.{query,key,value,output}", "core.layers.N.attn.proj_{query,key,val,out}"},
+    {"layers.N.attention_norm", "core.layers.N.attn_norm"},
+    {"layers.N.feed_forward.{up,down}", "core.layers.N.ff.fc{1,2}"},
+    {"layers.N.feed_forward_norm", "core.layers.N.ff_norm"},
+    {"final_norm", "out_norm"},
+    {"head.weight", "out_mod.weight"}};
 
 Result<Plan> read_cope(const Checkpoint& checkpoint) {
   LOCUS_TRY(const Config config, read_config(checkpoint));

@@ -99,10 +99,7 @@ const Family kDebertaV2 = [] {
   family.finish = finish_deberta;
   family.prefixes = {"deberta.", "", "module.deberta."};
   std::erase_if(family.names, [](const Name& row) { return row.parameter.starts_with("position."); });
-  for (const char* part : {"query", "key", "value"}) {
-    family.rename(
-        {std::string("layers.N.attention.") + part, std::string("encoder.layer.N.attention.self.") + part + "_proj"});
-  }
+  family.rename({"layers.N.attention.{query,key,value}", "encoder.layer.N.attention.self.{query,key,value}_proj"});
   family.names.push_back({"position.relative_embedding", "encoder.rel_embeddings.weight"});
   family.names.push_back({"position.norm", "encoder.LayerNorm"});
   family.outside = {

@@ -126,16 +126,14 @@ Family deepseek(std::string_view name) {
   family.set({{"routed_scaling_factor"}, slot::expert_factor, 1.0});
   family.set({{"kv_lora_rank"}, slot::latent_rank});
   family.set({{"q_lora_rank"}, slot::latent_query_rank, std::int64_t{0}});
-  const std::string attention = "layers.N.self_attn.";
-  for (const auto& [to, from] : {std::pair{"query_down", "q_a_proj"}, std::pair{"query_latent_norm", "q_a_layernorm"},
-                                 std::pair{"query_up", "q_b_proj"}, std::pair{"latent_down", "kv_a_proj_with_mqa"},
-                                 std::pair{"latent_norm", "kv_a_layernorm"}, std::pair{"latent_up", "kv_b_proj"}}) {
-    family.names.push_back({std::string("layers.N.attention.") + to, attention + from});
-  }
-  for (const std::string part : {"gate", "up", "down"}) {
-    family.names.push_back({"layers.N.feed_forward.experts.J." + part, "layers.N.mlp.experts.J." + part + "_proj"});
-    family.names.push_back({"layers.N.feed_forward.shared." + part, "layers.N.mlp.shared_experts." + part + "_proj"});
-  }
+  family.names.push_back({"layers.N.attention.{query_down,query_latent_norm,query_up}",
+                          "layers.N.self_attn.{q_a_proj,q_a_layernorm,q_b_proj}"});
+  family.names.push_back({"layers.N.attention.{latent_down,latent_norm,latent_up}",
+                          "layers.N.self_attn.{kv_a_proj_with_mqa,kv_a_layernorm,kv_b_proj}"});
+  family.names.push_back(
+      {"layers.N.feed_forward.experts.J.{gate,up,down}", "layers.N.mlp.experts.J.{gate,up,down}_proj"});
+  family.names.push_back(
+      {"layers.N.feed_forward.shared.{gate,up,down}", "layers.N.mlp.shared_experts.{gate,up,down}_proj"});
   family.names.push_back({"layers.N.feed_forward.router", "layers.N.mlp.gate"});
   family.names.push_back({"layers.N.feed_forward.correction", "layers.N.mlp.gate.e_score_correction_bias"});
   return family;

@@ -9,9 +9,8 @@ namespace {
 Status finish_deit(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   transformer::Spec& spec = plan.spec;
-  LOCUS_TRY(const std::int64_t size, config.integer("image_size", 224));
   const bool two = checkpoint.find("distillation_classifier.weight") != nullptr;
-  LOCUS_CHECK(shape_grid(spec, size, config));
+  LOCUS_CHECK(shape_grid(spec, config));
   LOCUS_CHECK(read_classes(checkpoint, two ? "cls_classifier.weight" : "classifier.weight", spec));
   spec.pool = two ? transformer::Pool::kTwoHeads : transformer::Pool::kClass;
   spec.trained_length += 1;

@@ -15,7 +15,6 @@ Status finish_dinov2(const Checkpoint& checkpoint, Plan& plan) {
   transformer::Spec& spec = plan.spec;
   LOCUS_TRY(const double ratio, config.number("mlp_ratio", 4.0));
   LOCUS_TRY(const bool gated, config.boolean("use_swiglu_ffn", false));
-  LOCUS_TRY(const std::int64_t size, config.integer("image_size", 224));
   const double inner = std::floor(static_cast<double>(spec.width) * ratio);
   if (!(inner >= 1) || inner > 1e7) {
     return bad_input("expected an inner width of at least 1", config.context("mlp_ratio"));
@@ -26,7 +25,7 @@ Status finish_dinov2(const Checkpoint& checkpoint, Plan& plan) {
     layer.feed_forward.gated = gated;
     layer.feed_forward.activation = gated ? transformer::Activation::kSilu : layer.feed_forward.activation;
   });
-  LOCUS_CHECK(shape_grid(spec, size, config));
+  LOCUS_CHECK(shape_grid(spec, config));
   LOCUS_CHECK(read_classes(checkpoint, "classifier.weight", spec));
   spec.pool = transformer::Pool::kClassAndPatches;
   learned_grid(spec);
@@ -61,9 +60,7 @@ Family dinov2(std::string_view name) {
                 {"register_tokens", "embeddings.register_tokens", Layout::kReshaped},
                 {"position.position_embedding", "embeddings.position_embeddings", Layout::kReshaped},
                 {"layers.N.attention_norm", "encoder.layer.N.norm1"},
-                {"layers.N.attention.query", "encoder.layer.N.attention.attention.query"},
-                {"layers.N.attention.key", "encoder.layer.N.attention.attention.key"},
-                {"layers.N.attention.value", "encoder.layer.N.attention.attention.value"},
+                {"layers.N.attention.{query,key,value}", "encoder.layer.N.attention.attention.{query,key,value}"},
                 {"layers.N.attention.output", "encoder.layer.N.attention.output.dense"},
                 {"layers.N.attention_scale", "encoder.layer.N.layer_scale1.lambda1"},
                 {"layers.N.feed_forward_norm", "encoder.layer.N.norm2"},

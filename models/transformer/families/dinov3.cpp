@@ -22,9 +22,8 @@ bool& gated(Draft& draft) {
 
 Status finish_dinov3(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
-  LOCUS_TRY(const std::int64_t size, config.integer("image_size", 224));
   LOCUS_TRY(const double base, config.number("rope_theta", 100.0));
-  LOCUS_CHECK(shape_grid(plan.spec, size, config));
+  LOCUS_CHECK(shape_grid(plan.spec, config));
   plan.spec.trained_length += plan.spec.image.registers;
   plan.spec.head = false;
   plan.spec.encodings = {{"rope-axial",
@@ -68,15 +67,10 @@ const Family kDinov3 = [] {
                 {"class_token", "embeddings.cls_token", Layout::kReshaped},
                 {"register_tokens", "embeddings.register_tokens", Layout::kReshaped},
                 {"layers.N.attention_norm", "layer.N.norm1"},
-                {"layers.N.attention.query", "layer.N.attention.q_proj"},
-                {"layers.N.attention.key", "layer.N.attention.k_proj"},
-                {"layers.N.attention.value", "layer.N.attention.v_proj"},
-                {"layers.N.attention.output", "layer.N.attention.o_proj"},
+                {"layers.N.attention.{query,key,value,output}", "layer.N.attention.{q,k,v,o}_proj"},
                 {"layers.N.attention_scale", "layer.N.layer_scale1.lambda1"},
                 {"layers.N.feed_forward_norm", "layer.N.norm2"},
-                {"layers.N.feed_forward.gate", "layer.N.mlp.gate_proj"},
-                {"layers.N.feed_forward.up", "layer.N.mlp.up_proj"},
-                {"layers.N.feed_forward.down", "layer.N.mlp.down_proj"},
+                {"layers.N.feed_forward.{gate,up,down}", "layer.N.mlp.{gate,up,down}_proj"},
                 {"layers.N.feed_forward_scale", "layer.N.layer_scale2.lambda1"},
                 {"final_norm", "norm"}},
       .skipped = {"embeddings.mask_token"},

@@ -82,17 +82,11 @@ Family gemma(std::string_view name) {
   family.set({{"hidden_activation"}, slot::activation, "gelu_pytorch_tanh"});
   family.set({{"head_dim"}, slot::head_width, std::int64_t{256}});
   family.set({{"tie_word_embeddings"}, slot::tied, true});
-  for (Name& each : family.names) {
-    each.layout = each.parameter == "final_norm" ? Layout::kPlusOne : each.layout;
-    if (each.parameter == "layers.N.attention_norm" || each.parameter == "layers.N.feed_forward_norm") {
-      each.layout = Layout::kPlusOne;
-    }
-    if (each.parameter == "layers.N.feed_forward_norm") {
-      each.tensor = "layers.N.pre_feedforward_layernorm";
-    }
-  }
-  family.names.push_back({"layers.N.attention_after_norm", "layers.N.post_attention_layernorm", Layout::kPlusOne});
-  family.names.push_back({"layers.N.feed_forward_after_norm", "layers.N.post_feedforward_layernorm", Layout::kPlusOne});
+  family.rename({"final_norm", "norm", Layout::kPlusOne});
+  family.rename(
+      {"layers.N.{attention,feed_forward}_norm", "layers.N.{input,pre_feedforward}_layernorm", Layout::kPlusOne});
+  family.names.push_back({"layers.N.{attention,feed_forward}_after_norm",
+                          "layers.N.{post_attention,post_feedforward}_layernorm", Layout::kPlusOne});
   return family;
 }
 
@@ -112,8 +106,7 @@ const Family kGemma3 = [] {
     draft.layer.attention.norm.form = transformer::QueryNormForm::kHead;
   };
   family.set({{"final_logit_softcapping"}, slot::logit_cap, 0.0});
-  family.names.push_back({"layers.N.attention.query_norm", "layers.N.self_attn.q_norm", Layout::kPlusOne});
-  family.names.push_back({"layers.N.attention.key_norm", "layers.N.self_attn.k_norm", Layout::kPlusOne});
+  family.names.push_back({"layers.N.attention.{query,key}_norm", "layers.N.self_attn.{q,k}_norm", Layout::kPlusOne});
   family.finish = finish_gemma3;
   return family;
 }();

@@ -16,11 +16,7 @@ Result<std::vector<std::string>> kinds_of(const Config& config, std::int64_t lay
       return bad_input("expected global or local, found " + shown(kind), config.context(kField));
     }
   }
-  if (static_cast<std::int64_t>(kinds.size()) != layers) {
-    return bad_input(
-        "expected " + std::to_string(layers) + " entries, one per layer, found " + std::to_string(kinds.size()),
-        config.context(kField));
-  }
+  LOCUS_CHECK(check_entries(kinds.size(), layers, config.context(kField)));
   return kinds;
 }
 
@@ -62,13 +58,9 @@ const Family kGptNeo = [] {
       .names = {{"embedding.weight", "wte.weight"},
                 {"position.position_embedding", "wpe.weight"},
                 {"layers.N.attention_norm", "h.N.ln_1"},
-                {"layers.N.attention.query", "h.N.attn.attention.q_proj"},
-                {"layers.N.attention.key", "h.N.attn.attention.k_proj"},
-                {"layers.N.attention.value", "h.N.attn.attention.v_proj"},
-                {"layers.N.attention.output", "h.N.attn.attention.out_proj"},
+                {"layers.N.attention.{query,key,value,output}", "h.N.attn.attention.{q,k,v,out}_proj"},
                 {"layers.N.feed_forward_norm", "h.N.ln_2"},
-                {"layers.N.feed_forward.up", "h.N.mlp.c_fc"},
-                {"layers.N.feed_forward.down", "h.N.mlp.c_proj"},
+                {"layers.N.feed_forward.{up,down}", "h.N.mlp.c_{fc,proj}"},
                 {"final_norm", "ln_f"}},
       .outside = {{"head", "lm_head"}},
       .skipped = {"attn.attention.bias", "attn.attention.masked_bias", "lm_head.weight"},

@@ -82,11 +82,9 @@ const Family kLlama4 = [] {
   family.names.push_back({from + "J.up.weight", from + "gate_up_proj", Layout::kTransposed, up});
   family.names.push_back({from + "J.down.weight", from + "down_proj", Layout::kTransposed, {.stacked = true}});
   family.names.push_back({"layers.N.feed_forward.router", "layers.N.feed_forward.router"});
-  for (const std::string part : {"gate", "up", "down"}) {
-    family.names.push_back(
-        {"layers.N.feed_forward.shared." + part, "layers.N.feed_forward.shared_expert." + part + "_proj"});
-    family.rename({"layers.N.feed_forward." + part, "layers.N.feed_forward." + part + "_proj"});
-  }
+  family.names.push_back(
+      {"layers.N.feed_forward.shared.{gate,up,down}", "layers.N.feed_forward.shared_expert.{gate,up,down}_proj"});
+  family.rename({"layers.N.feed_forward.{gate,up,down}", "layers.N.feed_forward.{gate,up,down}_proj"});
   return family;
 }();
 

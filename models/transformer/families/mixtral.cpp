@@ -14,9 +14,8 @@ const Family kMixtral = [] {
   family.set({{"sliding_window"}, slot::window, std::int64_t{0}});
   family.finish = [](const Checkpoint& checkpoint, Plan& plan) { return set_rope(checkpoint.config, plan, 1e6); };
   family.names.push_back({"layers.N.feed_forward.router", "layers.N.block_sparse_moe.gate"});
-  family.names.push_back({"layers.N.feed_forward.experts.J.gate", "layers.N.block_sparse_moe.experts.J.w1"});
-  family.names.push_back({"layers.N.feed_forward.experts.J.up", "layers.N.block_sparse_moe.experts.J.w3"});
-  family.names.push_back({"layers.N.feed_forward.experts.J.down", "layers.N.block_sparse_moe.experts.J.w2"});
+  family.names.push_back(
+      {"layers.N.feed_forward.experts.J.{gate,up,down}", "layers.N.block_sparse_moe.experts.J.{w1,w3,w2}"});
   return family;
 }();
 

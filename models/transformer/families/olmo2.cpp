@@ -13,10 +13,9 @@ namespace {
 Family norms_after(std::string_view name) {
   Family family = llama(name);
   family.set({{"rms_norm_eps"}, slot::norm_eps, 1e-5});
-  family.names.push_back({"layers.N.attention_after_norm", "layers.N.post_attention_layernorm"});
-  family.names.push_back({"layers.N.feed_forward_after_norm", "layers.N.post_feedforward_layernorm"});
-  family.names.push_back({"layers.N.attention.query_norm", "layers.N.self_attn.q_norm"});
-  family.names.push_back({"layers.N.attention.key_norm", "layers.N.self_attn.k_norm"});
+  family.names.push_back(
+      {"layers.N.{attention,feed_forward}_after_norm", "layers.N.{post_attention,post_feedforward}_layernorm"});
+  family.names.push_back({"layers.N.attention.{query,key}_norm", "layers.N.self_attn.{q,k}_norm"});
   return family;
 }
 

@@ -55,17 +55,10 @@ const Family kPhi = [] {
   family.set({{"attention_bias"}, slot::attention_bias, true});
   family.set({{"mlp_bias"}, slot::feed_forward_bias, true});
   family.finish = finish_phi;
-  family.names = {{"embedding.weight", "embed_tokens.weight"},
-                  {"layers.N.attention_norm", "layers.N.input_layernorm"},
-                  {"layers.N.attention.query", "layers.N.self_attn.q_proj"},
-                  {"layers.N.attention.key", "layers.N.self_attn.k_proj"},
-                  {"layers.N.attention.value", "layers.N.self_attn.v_proj"},
-                  {"layers.N.attention.output", "layers.N.self_attn.dense"},
-                  {"layers.N.attention.query_norm", "layers.N.self_attn.q_layernorm"},
-                  {"layers.N.attention.key_norm", "layers.N.self_attn.k_layernorm"},
-                  {"layers.N.feed_forward.up", "layers.N.mlp.fc1"},
-                  {"layers.N.feed_forward.down", "layers.N.mlp.fc2"},
-                  {"final_norm", "final_layernorm"}};
+  family.rename({"layers.N.attention.output", "layers.N.self_attn.dense"});
+  family.rename({"layers.N.feed_forward.{up,down}", "layers.N.mlp.fc{1,2}"});
+  family.rename({"final_norm", "final_layernorm"});
+  family.names.push_back({"layers.N.attention.{query,key}_norm", "layers.N.self_attn.{q,k}_layernorm"});
   return family;
 }();
 

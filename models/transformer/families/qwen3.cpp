@@ -38,22 +38,17 @@ void norm_heads(Draft& draft) {
   draft.layer.attention.norm.form = transformer::QueryNormForm::kHead;
 }
 
-void add_query_norms(Family& family) {
-  family.names.push_back({"layers.N.attention.query_norm", "layers.N.self_attn.q_norm"});
-  family.names.push_back({"layers.N.attention.key_norm", "layers.N.self_attn.k_norm"});
-}
+const Name kQueryNorms{"layers.N.attention.{query,key}_norm", "layers.N.self_attn.{q,k}_norm"};
 
 void add_experts(Family& family) {
   family.set({{"num_experts"}, slot::experts});
   family.set({{"num_experts_per_tok"}, slot::chosen_experts});
   family.set({{"norm_topk_prob"}, slot::normalised_experts, false});
   family.set({{"moe_intermediate_size"}, slot::inner});
-  for (const char* part : {"gate", "up", "down"}) {
-    family.names.push_back({std::string("layers.N.feed_forward.experts.J.") + part,
-                            std::string("layers.N.mlp.experts.J.") + part + "_proj"});
-    family.names.push_back({std::string("layers.N.feed_forward.shared.") + part,
-                            std::string("layers.N.mlp.shared_expert.") + part + "_proj"});
-  }
+  family.names.push_back(
+      {"layers.N.feed_forward.experts.J.{gate,up,down}", "layers.N.mlp.experts.J.{gate,up,down}_proj"});
+  family.names.push_back(
+      {"layers.N.feed_forward.shared.{gate,up,down}", "layers.N.mlp.shared_expert.{gate,up,down}_proj"});
   family.names.push_back({"layers.N.feed_forward.router", "layers.N.mlp.gate"});
   family.names.push_back({"layers.N.feed_forward.shared_gate", "layers.N.mlp.shared_expert_gate"});
   family.finish = finish_experts;
@@ -66,14 +61,14 @@ const Family kQwen3 = [] {
   family.fixed = norm_heads;
   family.set({{"head_dim"}, slot::head_width, std::int64_t{128}});
   family.finish = finish_windows;
-  add_query_norms(family);
+  family.names.push_back(kQueryNorms);
   return family;
 }();
 
 const Family kQwen3Moe = [] {
   Family family = llama("qwen3_moe");
   family.fixed = norm_heads;
-  add_query_norms(family);
+  family.names.push_back(kQueryNorms);
   add_experts(family);
   return family;
 }();

@@ -89,13 +89,9 @@ const Family kDistilbert = [] {
   family.names = {{"embedding.weight", "embeddings.word_embeddings.weight"},
                   {"position.position_embedding", "embeddings.position_embeddings.weight"},
                   {"embedding_norm", "embeddings.LayerNorm"},
-                  {"layers.N.attention.query", "transformer.layer.N.attention.q_lin"},
-                  {"layers.N.attention.key", "transformer.layer.N.attention.k_lin"},
-                  {"layers.N.attention.value", "transformer.layer.N.attention.v_lin"},
-                  {"layers.N.attention.output", "transformer.layer.N.attention.out_lin"},
+                  {"layers.N.attention.{query,key,value,output}", "transformer.layer.N.attention.{q,k,v,out}_lin"},
                   {"layers.N.attention_norm", "transformer.layer.N.sa_layer_norm"},
-                  {"layers.N.feed_forward.up", "transformer.layer.N.ffn.lin1"},
-                  {"layers.N.feed_forward.down", "transformer.layer.N.ffn.lin2"},
+                  {"layers.N.feed_forward.{up,down}", "transformer.layer.N.ffn.lin{1,2}"},
                   {"layers.N.feed_forward_norm", "transformer.layer.N.output_layer_norm"}};
   family.outside = {
       {"head_transform", "vocab_transform"}, {"head_norm", "vocab_layer_norm"}, {"head", "vocab_projector"}};

@@ -32,8 +32,7 @@ const Family kStablelm = [] {
   family.set({{"layer_norm_eps"}, slot::norm_eps, 1e-5});
   family.set({{"use_qkv_bias"}, slot::qkv_bias, false});
   family.finish = finish_stablelm;
-  family.names.push_back({"layers.N.attention.query_norm.J", "layers.N.self_attn.q_layernorm.norms.J"});
-  family.names.push_back({"layers.N.attention.key_norm.J", "layers.N.self_attn.k_layernorm.norms.J"});
+  family.names.push_back({"layers.N.attention.{query,key}_norm.J", "layers.N.self_attn.{q,k}_layernorm.norms.J"});
   return family;
 }();
 

@@ -18,8 +18,7 @@ const Family kStarcoder2 = [] {
   family.set({{"sliding_window"}, slot::window, std::int64_t{0}});
   family.set({{"tie_word_embeddings"}, slot::tied, true});
   family.settled = {{"mlp_type", {"default"}}, {"norm_type", {"layer_norm"}}, {"scale_attn_weights", {true}}};
-  family.rename({"layers.N.feed_forward.up", "layers.N.mlp.c_fc"});
-  family.rename({"layers.N.feed_forward.down", "layers.N.mlp.c_proj"});
+  family.rename({"layers.N.feed_forward.{up,down}", "layers.N.mlp.c_{fc,proj}"});
   return family;
 }();
 

@@ -25,15 +25,11 @@ std::vector<Name> side_names(const std::string& side, const std::string& last) {
           {"embedding.weight", side + ".embed_tokens.weight"},
           {"position.relative_attention_bias", side + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight"},
           {"layers.N.attention_norm", block + "0.layer_norm"},
-          {"layers.N.attention.query", block + "0.SelfAttention.q"},
-          {"layers.N.attention.key", block + "0.SelfAttention.k"},
-          {"layers.N.attention.value", block + "0.SelfAttention.v"},
-          {"layers.N.attention.output", block + "0.SelfAttention.o"},
+          {"layers.N.attention.{query,key,value,output}", block + "0.SelfAttention.{q,k,v,o}"},
           {"layers.N.feed_forward_norm", block + last + ".layer_norm"},
           {"layers.N.feed_forward.gate", block + last + ".DenseReluDense.wi_0"},
           {"layers.N.feed_forward.up", block + last + ".DenseReluDense.wi_1"},
-          {"layers.N.feed_forward.up", block + last + ".DenseReluDense.wi"},
-          {"layers.N.feed_forward.down", block + last + ".DenseReluDense.wo"},
+          {"layers.N.feed_forward.{up,down}", block + last + ".DenseReluDense.{wi,wo}"},
           {"final_norm", side + ".final_layer_norm"}};
 }
 
@@ -41,10 +37,7 @@ std::vector<Name> decoder_names() {
   const std::string block = "decoder.block.N.layer.1.";
   std::vector<Name> names = side_names("decoder", "2");
   names.insert(names.end(), {{"layers.N.cross_norm", block + "layer_norm"},
-                             {"layers.N.cross.query", block + "EncDecAttention.q"},
-                             {"layers.N.cross.key", block + "EncDecAttention.k"},
-                             {"layers.N.cross.value", block + "EncDecAttention.v"},
-                             {"layers.N.cross.output", block + "EncDecAttention.o"},
+                             {"layers.N.cross.{query,key,value,output}", block + "EncDecAttention.{q,k,v,o}"},
                              {"head.weight", "lm_head.weight"}});
   return names;
 }

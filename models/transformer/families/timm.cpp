@@ -204,8 +204,7 @@ const std::vector<Name> kNames{{"patch", "patch_embed.proj"},
                                {"layers.N.attention.qkv", "blocks.N.attn.qkv"},
                                {"layers.N.attention.output", "blocks.N.attn.proj"},
                                {"layers.N.feed_forward_norm", "blocks.N.norm2"},
-                               {"layers.N.feed_forward.up", "blocks.N.mlp.fc1"},
-                               {"layers.N.feed_forward.down", "blocks.N.mlp.fc2"},
+                               {"layers.N.feed_forward.{up,down}", "blocks.N.mlp.fc{1,2}"},
                                {"layers.N.attention_scale", "blocks.N.ls1.gamma"},
                                {"layers.N.attention_scale", "blocks.N.gamma_1"},
                                {"layers.N.feed_forward_scale", "blocks.N.ls2.gamma"},
@@ -276,7 +275,9 @@ Result<Plan> read_timm(const Checkpoint& checkpoint) {
       draft.layer.feed_forward.gated ? transformer::Activation::kSilu : transformer::Activation::kGelu;
   LOCUS_TRY(plan.preprocessing, read_preprocessing(checkpoint.config, size));
   LOCUS_TRY(plan.spec, spec_of(std::move(draft), checkpoint.config));
-  plan.names = kNames;
+  for (const Name& each : kNames) {
+    plan.name(each.parameter, each.tensor, each.layout, each.piece);
+  }
   for (Name& each : plan.names) {
     if (each.parameter == "layers.N.feed_forward.up" && plan.spec.first().feed_forward.gated) {
       each.piece = {1, 2};

@@ -9,10 +9,8 @@ namespace locus::families {
 namespace {
 
 Status finish_vit(const Checkpoint& checkpoint, Plan& plan) {
-  const Config& config = checkpoint.config;
-  LOCUS_TRY(const std::int64_t size, config.integer("image_size", 224));
   LOCUS_CHECK(read_classes(checkpoint, "", plan.spec));
-  LOCUS_CHECK(shape_grid(plan.spec, size, config));
+  LOCUS_CHECK(shape_grid(plan.spec, checkpoint.config));
   learned_grid(plan.spec);
   return {};
 }
@@ -40,13 +38,10 @@ Family vit(std::string_view name) {
                 {"class_token", "embeddings.cls_token", Layout::kReshaped},
                 {"position.position_embedding", "embeddings.position_embeddings", Layout::kReshaped},
                 {"layers.N.attention_norm", "encoder.layer.N.layernorm_before"},
-                {"layers.N.attention.query", "encoder.layer.N.attention.attention.query"},
-                {"layers.N.attention.key", "encoder.layer.N.attention.attention.key"},
-                {"layers.N.attention.value", "encoder.layer.N.attention.attention.value"},
+                {"layers.N.attention.{query,key,value}", "encoder.layer.N.attention.attention.{query,key,value}"},
                 {"layers.N.attention.output", "encoder.layer.N.attention.output.dense"},
                 {"layers.N.feed_forward_norm", "encoder.layer.N.layernorm_after"},
-                {"layers.N.feed_forward.up", "encoder.layer.N.intermediate.dense"},
-                {"layers.N.feed_forward.down", "encoder.layer.N.output.dense"},
+                {"layers.N.feed_forward.{up,down}", "encoder.layer.N.{intermediate,output}.dense"},
                 {"final_norm", "layernorm"}},
       .outside = {{"head", "classifier"}},
       .skipped = {"pooler.dense.weight", "pooler.dense.bias"},
@@ -75,6 +70,11 @@ void fix_vit(Draft& draft) {
   draft.spec.head_bias = true;
   draft.layer.feed_forward.gated = false;
   draft.layer.feed_forward.bias = draft.layer.attention.output_bias = true;
+}
+
+Status shape_grid(transformer::Spec& spec, const Config& config) {
+  LOCUS_TRY(const std::int64_t size, config.integer("image_size", 224));
+  return shape_grid(spec, size, config);
 }
 
 Status shape_grid(transformer::Spec& spec, std::int64_t image_size, const Config& config) {

@@ -7,7 +7,8 @@ namespace locus::families {
 
 // What every ViT has alike.
 void fix_vit(Draft& draft);
-// Its patch grid. Errors: kBadInput for an image smaller than a patch.
+// Its patch grid, of the config's image_size or this one. Errors: kBadInput for an image smaller than a patch.
+Status shape_grid(transformer::Spec& spec, const Config& config);
 Status shape_grid(transformer::Spec& spec, std::int64_t image_size, const Config& config);
 
 // The number of classes: num_labels, the head's rows, or id2label. A model without the tensor `head` has no head; "":

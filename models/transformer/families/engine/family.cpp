@@ -195,17 +195,21 @@ Result<std::int64_t> integer_or(const Config& config, std::string_view field, st
   return config.has(field) ? config.integer_in(field, least, std::int64_t{1} << 24) : Result<std::int64_t>(fallback);
 }
 
+Status check_entries(std::size_t found, std::int64_t layers, const std::string& context) {
+  if (static_cast<std::int64_t>(found) != layers) {
+    return bad_input("expected " + std::to_string(layers) + " entries, one per layer, found " + std::to_string(found),
+                     context);
+  }
+  return {};
+}
+
 Result<std::vector<std::string>> layer_types(const Config& config, std::int64_t layers) {
   constexpr const char* kField = "layer_types";
   if (!config.has(kField)) {
     return std::vector<std::string>();
   }
   LOCUS_TRY(std::vector<std::string> types, config.texts(kField));
-  if (static_cast<std::int64_t>(types.size()) != layers) {
-    return bad_input(
-        "expected " + std::to_string(layers) + " entries, one per layer, found " + std::to_string(types.size()),
-        config.context(kField));
-  }
+  LOCUS_CHECK(check_entries(types.size(), layers, config.context(kField)));
   for (const std::string& type : types) {
     if (type != "full_attention" && type != "sliding_attention" && type != "chunked_attention") {
       return unsupported("expected full_attention, sliding_attention or chunked_attention, found " + shown(type),
@@ -220,11 +224,7 @@ Result<std::vector<std::int64_t>> layer_list(const Config& config, std::string_v
     return std::vector<std::int64_t>();
   }
   LOCUS_TRY(std::vector<std::int64_t> list, config.integers(field));
-  if (static_cast<std::int64_t>(list.size()) != layers) {
-    return bad_input(
-        "expected " + std::to_string(layers) + " entries, one per layer, found " + std::to_string(list.size()),
-        config.context(field));
-  }
+  LOCUS_CHECK(check_entries(list.size(), layers, config.context(field)));
   return list;
 }
 

@@ -55,7 +55,8 @@ struct Piece {
   bool whole() const { return of == 1 && !stacked; }
 };
 
-// One row of names: a parameter of Transformer and the checkpoint's tensor. "N" stands for the layer's number, "J" for
+// One row of names: a parameter of Transformer and the checkpoint's tensor. Words in braces stand for a row each:
+// "{query,key}" and "{q,k}_proj" for query and q_proj, and key and k_proj. "N" stands for the layer's number, "J" for
 // an expert's or a head's. Without .weight or .bias at their end both are meant (the layout is the weight's). Of rows
 // with the same parameter the first whose tensor is there counts; the first of them is written.
 struct Name {
@@ -90,7 +91,7 @@ struct Plan {
   std::int64_t start_token = 0;  // what its decoder begins with
   bool own_names = false;        // tensors are called as the parameters are
 
-  void name(std::string parameter, std::string tensor, Layout layout = Layout::kAsIs, Piece piece = {});
+  void name(const std::string& parameter, const std::string& tensor, Layout layout = Layout::kAsIs, Piece piece = {});
   // What the checkpoint may call a parameter, in the order they are looked for; none where no row names it. Old files
   // call a norm's weight and bias gamma and beta.
   std::vector<Binding> bindings(const std::string& parameter) const;
@@ -155,7 +156,7 @@ struct Family {
   // This table with other fields: each instead of the one of its slot, or behind the others.
   void set(Field field);
   // This row instead of those of its parameter, or behind the others.
-  void rename(Name row);
+  void rename(const Name& row);
 };
 
 // In the order they are asked: the special ones before those they extend.
@@ -221,6 +222,8 @@ Result<double> rotated_fraction(const Config& config, double fallback);
 Result<std::int64_t> integer_or(const Config& config, std::string_view field, std::int64_t fallback,
                                 std::int64_t least = 1);
 
+// Errors: kBadInput for a list of another length than there are layers.
+Status check_entries(std::size_t found, std::int64_t layers, const std::string& context);
 // config.json's layer_types, one per layer; none where the field is absent. Errors: kBadInput for another length or
 // kind.
 Result<std::vector<std::string>> layer_types(const Config& config, std::int64_t layers);

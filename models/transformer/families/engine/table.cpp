@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "core/base/lists.h"
 #include "models/json/settings_json.h"
 #include "models/transformer/families/engine/family.h"
 #include "models/transformer/families/engine/slots.h"
@@ -66,6 +67,20 @@ void add_names(const std::vector<Name>& names, const std::string& prefix, Plan& 
   }
 }
 
+// "self_attn.{q,k}_proj" -> "self_attn.q_proj" and "self_attn.k_proj"; a name without braces alone.
+std::vector<std::string> spelled_out(const std::string& name) {
+  const std::size_t open = name.find('{');
+  if (open == std::string::npos) {
+    return {name};
+  }
+  const std::size_t close = name.find('}', open);
+  std::vector<std::string> names;
+  for (const std::string_view word : split(std::string_view(name).substr(open + 1, close - open - 1))) {
+    names.push_back(name.substr(0, open) + std::string(word) + name.substr(close + 1));
+  }
+  return names;
+}
+
 // How q, k and v lie in memory is no difference, nor are an encoding's options that only say its defaults.
 bool same(transformer::Spec left, transformer::Spec right) {
   for (transformer::Spec* spec : {&left, &right}) {
@@ -92,9 +107,20 @@ void Family::set(Field field) {
   }
 }
 
-void Family::rename(Name row) {
-  std::erase_if(names, [&](const Name& each) { return each.parameter == row.parameter; });
-  names.push_back(std::move(row));
+void Family::rename(const Name& row) {
+  const std::vector<std::string> replaced = spelled_out(row.parameter);
+  std::vector<Name> kept;
+  for (const Name& each : names) {
+    const std::vector<std::string> parameters = spelled_out(each.parameter);
+    const std::vector<std::string> tensors = spelled_out(each.tensor);
+    for (std::size_t n = 0; n < parameters.size(); ++n) {
+      if (std::find(replaced.begin(), replaced.end(), parameters[n]) == replaced.end()) {
+        kept.push_back({parameters[n], tensors[n], each.layout, each.piece});
+      }
+    }
+  }
+  names = std::move(kept);
+  names.push_back(row);
 }
 
 Result<transformer::Spec> spec_of(Draft draft, const Config& config) {
@@ -282,8 +308,11 @@ std::vector<Binding> Plan::bindings(const std::string& parameter) const {
   return found;
 }
 
-void Plan::name(std::string parameter, std::string tensor, Layout layout, Piece piece) {
-  names.push_back({std::move(parameter), std::move(tensor), layout, piece});
+void Plan::name(const std::string& parameter, const std::string& tensor, Layout layout, Piece piece) {
+  const std::vector<std::string> tensors = spelled_out(tensor);
+  for (std::size_t n = 0; const std::string& each : spelled_out(parameter)) {
+    names.push_back({each, tensors[n++], layout, piece});
+  }
 }
 
 }  // namespace locus::families
