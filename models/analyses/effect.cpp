@@ -110,10 +110,7 @@ Result<EffectOnTrace> effect_on(const Model& model, const Trace& trace, StopToke
     if (!run.data.untouched_ids.defined()) {
       return unsupported("effect: expected a run of the checkpoint, found a trace of one", model.info().name);
     }
-    transformer::ObserveOptions options;
-    options.all_logits = true;
-    options.stop = std::move(stop);
-    options.progress = progress;
+    const transformer::ObserveOptions options{.all_logits = true, .stop = std::move(stop), .progress = progress};
     LOCUS_TRY(const transformer::Observation after, run.transformer.observe(run.batch, options));
     run.batch.edits = nullptr;
     run.batch.positions.ids = run.data.untouched_ids;
@@ -134,10 +131,7 @@ Result<Effect> effect_of_edits(const Model& model, const Input& input, StopToken
     return usage("effect: expected at least one --edit or --edits FILE");
   }
   LOCUS_TRY(const std::shared_ptr<const Model> plain, model.edited({}));
-  RunOptions options;
-  options.all_logits = true;
-  options.continuable = true;
-  options.keep = {"logits", "hidden"};
+  RunOptions options{.keep = {"logits", "hidden"}, .all_logits = true, .continuable = true};
   LOCUS_TRY(std::shared_ptr<const Trace> untouched, plain->run(input, options, stop, progress));
   options.reuse = untouched;
   LOCUS_TRY(std::shared_ptr<const Trace> edited, model.run(input, options, stop, progress));

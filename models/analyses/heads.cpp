@@ -95,9 +95,7 @@ Result<Field> induction_map(const Model& model, const InductionOptions& options,
     const auto half = ids.begin() + options.period;
     std::generate(ids.begin(), half, [&] { return draw(random); });
     std::copy(ids.begin(), half, half);
-    Input input;
-    input.ids = std::move(ids);
-    LOCUS_TRY(const TracePointer trace, model.run(input, {}, stop));
+    LOCUS_TRY(const TracePointer trace, model.run({.ids = std::move(ids)}, {}, stop));
     LOCUS_CHECK(guarded([&]() -> Status {
       LOCUS_TRY(const auto fields, all_scores(*trace));
       for (std::size_t layer = 0; layer < fields.size(); ++layer) {

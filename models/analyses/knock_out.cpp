@@ -125,11 +125,7 @@ Result<KnockOutEffects> effects_of(const Rerun& run, const KnockOutOptions& opti
       report(progress, static_cast<double>(layer * info.heads + head) / static_cast<double>(info.layers * info.heads),
              "head " + std::to_string(layer) + "." + std::to_string(head));
       Edits edits = run.loaded.edits();
-      Edit edit;
-      edit.layer.indices = {layer};
-      edit.head.indices = {head};
-      edit.to = options.to;
-      edits.push_back(std::move(edit));
+      edits.push_back({.layer = {{layer}}, .head = {{head}}, .to = options.to});
       LOCUS_TRY(const at::Tensor logits, runs.logits(edits, layer, run.data.grid.columns));
       const Effect effect = probe(logits);
       made.effect.at(layer, head) = static_cast<float>(effect.value);
@@ -180,10 +176,8 @@ at::Tensor shuffled_patches(const at::Tensor& pixels, std::int64_t patch, std::m
 
 // The token that a logit is of, where it is the input's likeliest.
 Result<std::int64_t> likeliest(const Rerun& run, std::int64_t position, const StopToken& stop) {
-  transformer::ObserveOptions observe;
-  observe.all_logits = true;
-  observe.stop = stop;
-  LOCUS_TRY(const transformer::Observation seen, run.transformer.observe(run.batch, observe));
+  LOCUS_TRY(const transformer::Observation seen,
+            run.transformer.observe(run.batch, {.all_logits = true, .stop = stop}));
   const at::Tensor logits = seen.logits[0];
   const std::int64_t last = logits.size(0) - 1;
   return logits[last == 0 || position < 0 ? last : position].argmax().item<std::int64_t>();
@@ -237,9 +231,7 @@ Result<std::int64_t> token_named(const Model& model, const std::string& word) {
   if (const auto id = parse_number<std::int64_t>(word)) {
     return *id;
   }
-  Input input;
-  input.text = word;
-  const auto tokens = model.tokenize(input);
+  const auto tokens = model.tokenize({.text = word});
   std::vector<TokenInfo> own;
   for (std::size_t n = 0; tokens.ok() && n < tokens->size(); ++n) {
     if (!(*tokens)[n].bytes.empty()) {

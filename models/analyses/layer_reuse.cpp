@@ -9,11 +9,7 @@ namespace locus::models {
 Result<LayerReuse> LayerReuse::begin(const transformer::Transformer& model, const ModelInfo& info,
                                      transformer::Batch batch, bool all_logits, const StopToken& stop) {
   LayerReuse made(model, info, std::move(batch), all_logits, stop);
-  transformer::ObserveOptions options;
-  options.hidden = true;
-  options.all_logits = all_logits;
-  options.stop = stop;
-  LOCUS_TRY(made.first_, model.observe(made.batch_, options));
+  LOCUS_TRY(made.first_, model.observe(made.batch_, {.hidden = true, .all_logits = all_logits, .stop = stop}));
   return made;
 }
 
@@ -32,11 +28,8 @@ Result<at::Tensor> LayerReuse::logits(const Edits& edits, std::int64_t layer, st
   for (std::size_t n = static_cast<std::size_t>(layer); n < first_.layers.size(); ++n) {
     reused.after.push_back(first_.layers[n].state);
   }
-  transformer::ObserveOptions options;
-  options.all_logits = all_logits_;
-  options.reused_layers = &reused;
-  options.stop = stop_;
-  LOCUS_TRY(const transformer::Observation seen, model_->observe(batch, options));
+  LOCUS_TRY(const transformer::Observation seen,
+            model_->observe(batch, {.all_logits = all_logits_, .reused_layers = &reused, .stop = stop_}));
   return seen.logits.select(0, 0);
 }
 

@@ -52,9 +52,7 @@ Input window_input(const std::vector<TokenInfo>& tokens, const Window& window) {
 Result<Score> score_window(const Model& model, const std::vector<TokenInfo>& tokens, const Window& window,
                            const StopToken& stop) {
   const Input input = window_input(tokens, window);
-  RunOptions options;
-  options.all_logits = true;
-  LOCUS_TRY(const TracePointer trace, model.run(input, options, stop));
+  LOCUS_TRY(const TracePointer trace, model.run(input, {.all_logits = true}, stop));
   return guarded([&]() -> Result<Score> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const TraceData* data, data_of(*trace));

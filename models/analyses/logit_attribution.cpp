@@ -72,11 +72,10 @@ Result<LogitAttribution> logit_attribution(const Model& model, const Trace& trac
     LOCUS_CHECK(check_attribution(info, run.length(), options));
     LogitAttribution made;
     made.position = info.image ? 0 : options.position < 0 ? run.length() - 1 : options.position;
-    transformer::ObserveOptions observe;
-    observe.writes = true;
-    observe.read = info.image ? Range{} : Range{made.position, made.position + 1};
-    observe.stop = std::move(stop);
-    observe.progress = progress;
+    const transformer::ObserveOptions observe{.read = info.image ? Range{} : Range{made.position, made.position + 1},
+                                              .writes = true,
+                                              .stop = std::move(stop),
+                                              .progress = progress};
     LOCUS_TRY(const transformer::Observation seen, run.transformer.observe(run.batch, observe));
     const at::Tensor logits = seen.logits[0][0].to(at::kCPU, at::kDouble);
     const std::int64_t token = options.token < 0 ? logits.argmax().item<std::int64_t>() : options.token;

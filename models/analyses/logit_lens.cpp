@@ -45,12 +45,9 @@ Result<LogitLens> logit_lens(const Model& model, const Trace& trace, std::int64_
       return bad_input("logit lens: expected a token below " + std::to_string(info.vocabulary) + ", found " +
                        std::to_string(token));
     }
-    transformer::ObserveOptions options;
-    options.hidden = true;
-    options.all_logits = true;
-    options.stop = stop;
-    options.progress = progress;
-    LOCUS_TRY(const transformer::Observation seen, run.transformer.observe(run.batch, options));
+    LOCUS_TRY(
+        const transformer::Observation seen,
+        run.transformer.observe(run.batch, {.hidden = true, .all_logits = true, .stop = stop, .progress = progress}));
 
     const std::int64_t length = run.data.input_ids.size(0);
     LogitLens lens;

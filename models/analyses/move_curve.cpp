@@ -79,10 +79,7 @@ Result<double> Mover::weight_of(const transformer::Batch& batch, const transform
 }
 
 Result<MovePoint> Mover::moved(Range tokens, double by) {
-  Edit shift;
-  shift.kind = EditKind::kShift;
-  shift.tokens = tokens;
-  shift.by = by;
+  const Edit shift{.kind = EditKind::kShift, .tokens = tokens, .by = by};
   MovePoint point;
   point.by = by;
   transformer::Batch batch = run_.batch;

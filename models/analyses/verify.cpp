@@ -241,9 +241,7 @@ Result<VerifyReport> verify_expected(const Model& model, const std::filesystem::
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const checkpoint::Source file, checkpoint::open_tensors(expected));
     LOCUS_TRY(const Input input, expected_input(file, expected, model.info().encoder_layers > 0));
-    RunOptions options;
-    options.all_logits = true;
-    LOCUS_TRY(const std::shared_ptr<const Trace> trace, model.run(input, options, stop));
+    LOCUS_TRY(const std::shared_ptr<const Trace> trace, model.run(input, {.all_logits = true}, stop));
     LOCUS_CHECK(check_length(*trace));
     LOCUS_TRY(const TraceData* const kept, data_of(*trace));
     const TraceData& data = *kept;
@@ -271,9 +269,7 @@ Result<VerifyReport> verify(const Model& model, const Input& input, const std::o
     if (loaded == nullptr) {
       return unsupported("verification needs the weights of a checkpoint", model.info().name);
     }
-    RunOptions options;
-    options.all_logits = true;
-    options.keep = {"logits", "hidden", "experts"};
+    const RunOptions options{.keep = {"logits", "hidden", "experts"}, .all_logits = true};
     LOCUS_TRY(const std::shared_ptr<const Trace> trace, model.run(input, options, stop, progress));
     LOCUS_CHECK(check_length(*trace));
     LOCUS_TRY(const TraceData* const kept, data_of(*trace));

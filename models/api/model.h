@@ -94,10 +94,11 @@ struct ModelInfo {
   // The first of the encodings; one without a name where a trace file names none.
   const EncodingUse& first_encoding() const;
   // Whether any of the encodings has them; what "content" means for the first that offers it, empty: none does.
-  bool has_gates() const;
-  bool has_dot_product() const;
-  bool has_parts() const;
+  bool has_gates() const { return any(&EncodingUse::has_gates); }
+  bool has_dot_product() const { return any(&EncodingUse::has_dot_product); }
+  bool has_parts() const { return any(&EncodingUse::has_parts); }
   std::string content() const;
+  bool any(bool EncodingUse::*has) const;
   // A layer's own encoding; null: none.
   const EncodingUse* encoding_of(std::int64_t layer) const;
   // Whether all layers have the same encoding, window and chunk.
@@ -122,12 +123,12 @@ struct OpenOptions {
 // Exactly one of text, ids, image or pixels is given. What an encoder–decoder's decoder has read stands beside it; with
 // neither text nor ids of its own it is the start token alone.
 struct Input {
-  std::optional<std::string> text;
-  std::optional<std::vector<std::int64_t>> ids;
-  std::optional<std::filesystem::path> image;
-  std::optional<std::filesystem::path> pixels;           // safetensors with pixel_values [3, H, W], already normalised
-  std::optional<std::string> decoder_text;               // behind the start token; no special tokens are added
-  std::optional<std::vector<std::int64_t>> decoder_ids;  // nothing is added
+  std::optional<std::string> text = {};
+  std::optional<std::vector<std::int64_t>> ids = {};
+  std::optional<std::filesystem::path> image = {};
+  std::optional<std::filesystem::path> pixels = {};  // safetensors with pixel_values [3, H, W], already normalised
+  std::optional<std::string> decoder_text = {};      // behind the start token; no special tokens are added
+  std::optional<std::vector<std::int64_t>> decoder_ids = {};  // nothing is added
   std::int64_t position_start = 0;
 
   friend bool operator==(const Input&, const Input&) = default;
@@ -151,7 +152,7 @@ struct RunOptions {
   // Ignored where that would not give the same numbers (models that attend both ways, dynamic NTK beyond its length,
   // all_logits, a trace that kept less). Implies continuable. Of a run over the same input with other edits (Model::
   // edited) the layers below the first one that they change, where it kept `hidden`.
-  std::shared_ptr<const Trace> reuse;
+  std::shared_ptr<const Trace> reuse = {};
   // Called between parts of a run, on its thread, which may do other work meanwhile.
   std::function<void()> pause = {};
   // Told the layers of a long run that are done: a trace of these alone, without predictions, after the first layer and

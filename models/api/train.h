@@ -91,8 +91,8 @@ struct TrainProgress {
   double learning_rate = 0;
   double tokens_per_second = 0;
   double seconds_left = 0;
-  std::optional<double> validation;  // the task's metric on its first split, when just measured
-  std::string note = {};             // said once, before the first step: a resume that begins at step 0
+  std::optional<double> validation = {};  // the task's metric on its first split, when just measured
+  std::string note = {};                  // said once, before the first step: a resume that begins at step 0
 };
 using OnProgress = std::function<void(const TrainProgress&)>;
 

@@ -49,7 +49,20 @@ class Machine {
   Status step_container(std::uint8_t op);
   Status step_object(std::uint8_t op);
 
-  Status integer(std::string_view bytes) {
+  template <class T>
+  Status push_number() {
+    LOCUS_TRY(const T value, bytes_.number<T>());
+    return stack_.push(Kind::kInteger, value);
+  }
+
+  template <class T>
+  Status with_key(Status (PickleStack::*use)(std::size_t)) {
+    LOCUS_TRY(const T key, bytes_.number<T>());
+    return (stack_.*use)(key);
+  }
+
+  Status integer(const Result<std::string_view>& read) {
+    LOCUS_TRY(const std::string_view bytes, read);
     if (bytes.size() > 8) {
       return stack_.push_text(Kind::kOpaque, bytes);
     }
@@ -108,32 +121,20 @@ Status Machine::step(std::uint8_t op) {
     case kTrue:
     case kFalse:
       return stack_.push(Kind::kBool, op == kTrue ? 1 : 0);
-    case kBinInt: {
-      LOCUS_TRY(const std::int32_t value, bytes_.number<std::int32_t>());
-      return stack_.push(Kind::kInteger, value);
-    }
-    case kBinInt1: {
-      LOCUS_TRY(const std::uint8_t value, bytes_.number<std::uint8_t>());
-      return stack_.push(Kind::kInteger, value);
-    }
-    case kBinInt2: {
-      LOCUS_TRY(const std::uint16_t value, bytes_.number<std::uint16_t>());
-      return stack_.push(Kind::kInteger, value);
-    }
-    case kLong1: {
-      LOCUS_TRY(const std::string_view bytes, bytes_.counted<std::uint8_t>());
-      return integer(bytes);
-    }
-    case kLong4: {
-      LOCUS_TRY(const std::string_view bytes, bytes_.counted<std::uint32_t>());
-      return integer(bytes);
-    }
+    case kBinInt:
+      return push_number<std::int32_t>();
+    case kBinInt1:
+      return push_number<std::uint8_t>();
+    case kBinInt2:
+      return push_number<std::uint16_t>();
+    case kLong1:
+      return integer(bytes_.counted<std::uint8_t>());
+    case kLong4:
+      return integer(bytes_.counted<std::uint32_t>());
     case kBinFloat: {
       LOCUS_TRY(const std::uint64_t bits, bytes_.number<std::uint64_t>());
-      PickleValue value;
-      value.kind = Kind::kNumber;
-      value.number = std::bit_cast<double>(__builtin_bswap64(bits));  // pickle writes floats big endian
-      return stack_.push(std::move(value));
+      // Pickle writes floats big endian.
+      return stack_.push({.kind = Kind::kNumber, .number = std::bit_cast<double>(__builtin_bswap64(bits))});
     }
     case kBinUnicode:
     case kBinString:
@@ -212,24 +213,16 @@ Status Machine::step_container(std::uint8_t op) {
 
 Status Machine::step_object(std::uint8_t op) {
   switch (op) {
-    case kBinPut: {
-      LOCUS_TRY(const std::uint8_t key, bytes_.number<std::uint8_t>());
-      return stack_.put(key);
-    }
-    case kLongBinPut: {
-      LOCUS_TRY(const std::uint32_t key, bytes_.number<std::uint32_t>());
-      return stack_.put(key);
-    }
+    case kBinPut:
+      return with_key<std::uint8_t>(&PickleStack::put);
+    case kLongBinPut:
+      return with_key<std::uint32_t>(&PickleStack::put);
     case kMemoize:
       return stack_.memoize();
-    case kBinGet: {
-      LOCUS_TRY(const std::uint8_t key, bytes_.number<std::uint8_t>());
-      return stack_.get(key);
-    }
-    case kLongBinGet: {
-      LOCUS_TRY(const std::uint32_t key, bytes_.number<std::uint32_t>());
-      return stack_.get(key);
-    }
+    case kBinGet:
+      return with_key<std::uint8_t>(&PickleStack::get);
+    case kLongBinGet:
+      return with_key<std::uint32_t>(&PickleStack::get);
     case kGlobalName: {
       LOCUS_TRY(const std::string_view module, bytes_.line());
       LOCUS_TRY(const std::string_view name, bytes_.line());

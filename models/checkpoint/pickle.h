@@ -42,8 +42,8 @@ struct PickleValue {
   Kind kind = Kind::kNone;
   std::int64_t integer = 0;
   double number = 0;
-  std::string_view text;  // into the pickle's bytes or Pickle::names
-  std::vector<PickleId> items;
+  std::string_view text = {};  // into the pickle's bytes or Pickle::names
+  std::vector<PickleId> items = {};
 };
 
 // Elements that tensors share, by key.

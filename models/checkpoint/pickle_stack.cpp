@@ -30,27 +30,12 @@ Status PickleStack::push(PickleValue value) {
 }
 
 Status PickleStack::push(Kind kind, std::int64_t integer) {
-  PickleValue value;
-  value.kind = kind;
-  value.integer = integer;
-  return push(std::move(value));
+  return push({.kind = kind, .integer = integer});
 }
 
 Status PickleStack::push_text(Kind kind, const Result<std::string_view>& text) {
-  if (!text.ok()) {
-    return text.error();
-  }
-  PickleValue value;
-  value.kind = kind;
-  value.text = *text;
-  return push(std::move(value));
-}
-
-Status PickleStack::push_items(Kind kind, std::vector<PickleId> items) {
-  PickleValue value;
-  value.kind = kind;
-  value.items = std::move(items);
-  return push(std::move(value));
+  LOCUS_CHECK(text);
+  return push({.kind = kind, .text = *text});
 }
 
 Status PickleStack::room() const {
@@ -102,7 +87,7 @@ Status PickleStack::tuple(std::size_t count) {
   for (std::size_t n = count; n-- > 0;) {
     LOCUS_TRY(items[n], pop());
   }
-  return push_items(Kind::kTuple, std::move(items));
+  return push({.kind = Kind::kTuple, .items = std::move(items)});
 }
 
 Status PickleStack::container_of_mark(Kind kind) {
@@ -110,7 +95,7 @@ Status PickleStack::container_of_mark(Kind kind) {
   if (kind == Kind::kDict && items.size() % 2 != 0) {
     return bad_input("expected names and values in pairs");
   }
-  return push_items(kind, std::move(items));
+  return push({.kind = kind, .items = std::move(items)});
 }
 
 Status PickleStack::extend(Kind kind, const std::vector<PickleId>& items) {

@@ -47,7 +47,6 @@ class PickleStack {
 
  private:
   std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
-  Status push_items(PickleValue::Kind kind, std::vector<PickleId> items);
 
   Pickle& pickle_;
   std::vector<PickleId> stack_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/shown.h"
+#include "core/base/words.h"
 #include "models/checkpoint/tensor_table.h"
 
 namespace locus::checkpoint {
@@ -16,7 +17,7 @@ using Kind = PickleValue::Kind;
 constexpr std::size_t kInertLimit = 64;
 constexpr std::size_t kCopyLimit = 1'000'000;
 
-constexpr std::array<std::pair<std::string_view, DType>, 10> kStorages{{
+constexpr WordTable<DType, 10> kStorages{{
     {"torch FloatStorage", DType::kF32},
     {"torch DoubleStorage", DType::kF64},
     {"torch HalfStorage", DType::kF16},
@@ -29,7 +30,7 @@ constexpr std::array<std::pair<std::string_view, DType>, 10> kStorages{{
     {"torch BoolStorage", DType::kBool},
 }};
 
-constexpr std::array<std::pair<std::string_view, DType>, 16> kDtypes{{
+constexpr WordTable<DType, 16> kDtypes{{
     {"torch float32", DType::kF32},
     {"torch float", DType::kF32},
     {"torch float64", DType::kF64},
@@ -58,21 +59,12 @@ constexpr std::array<std::string_view, 9> kCalls{"collections OrderedDict",
                                                  "torch device",
                                                  "torch.storage UntypedStorage"};
 
-template <class Table>
-std::optional<DType> lookup(const Table& table, std::string_view text) {
-  const auto found = std::find_if(table.begin(), table.end(), [&](const auto& each) { return each.first == text; });
-  return found == table.end() ? std::nullopt : std::optional(found->second);
-}
-
 bool is_untyped(std::string_view text) {
   return text == "torch.storage UntypedStorage" || text == "torch UntypedStorage";
 }
 
 PickleValue make(Kind kind, std::int64_t integer) {
-  PickleValue value;
-  value.kind = kind;
-  value.integer = integer;
-  return value;
+  return {.kind = kind, .integer = integer};
 }
 
 std::string dotted(std::string_view text) {
@@ -84,22 +76,18 @@ std::string dotted(std::string_view text) {
 }  // namespace
 
 PickleValue TorchNames::name(std::string_view text) {
-  if (const auto dtype = lookup(kDtypes, text)) {
+  if (const auto dtype = find_word(kDtypes, text)) {
     return make(Kind::kDtype, static_cast<std::int64_t>(*dtype));
   }
-  PickleValue value;
-  value.text = text;
-  value.kind = Kind::kGlobal;
-  if (std::find(kCalls.begin(), kCalls.end(), text) != kCalls.end() || is_untyped(text) || lookup(kStorages, text)) {
-    return value;
+  if (std::find(kCalls.begin(), kCalls.end(), text) != kCalls.end() || is_untyped(text) || find_word(kStorages, text)) {
+    return {.kind = Kind::kGlobal, .text = text};
   }
-  value.kind = Kind::kInert;
   const std::string name = dotted(text);
   if (pickle_.inert.size() < kInertLimit &&
       std::find(pickle_.inert.begin(), pickle_.inert.end(), name) == pickle_.inert.end()) {
     pickle_.inert.push_back(name);
   }
-  return value;
+  return {.kind = Kind::kInert, .text = text};
 }
 
 PickleId TorchNames::add(PickleValue value) {
@@ -116,10 +104,7 @@ Result<PickleId> TorchNames::call(PickleId callable, PickleId arguments) {
     return bad_input("expected a tuple of arguments, found something else");
   }
   if (called.kind == Kind::kInert) {
-    PickleValue inert;
-    inert.kind = Kind::kInert;
-    inert.items = {callable, arguments};
-    return add(std::move(inert));
+    return add({.kind = Kind::kInert, .items = {callable, arguments}});
   }
   const std::vector<PickleId>& items = at(arguments).items;
   const std::string_view text = called.text;
@@ -230,13 +215,13 @@ Result<PickleValue> TorchNames::storage(PickleId id) {
     return bad_input("expected a reference (\"storage\", type, key, place, count), found something else");
   }
   const std::string_view type = at(items[1]).text;
-  if (at(items[1]).kind != Kind::kGlobal || (!lookup(kStorages, type) && !is_untyped(type))) {
+  if (at(items[1]).kind != Kind::kGlobal || (!find_word(kStorages, type) && !is_untyped(type))) {
     return unsupported("a storage: expected float, integer or bool, found " + dotted(type));
   }
   if (items.size() > 5 && at(items[5]).kind != Kind::kNone) {
     return unsupported("a storage that is part of another one, as torch before 0.4 wrote them");
   }
-  const PickleStorage storage{at(items[2]).text, lookup(kStorages, type), at(items[4]).integer};
+  const PickleStorage storage{at(items[2]).text, find_word(kStorages, type), at(items[4]).integer};
   const auto [known, added] = storages_.emplace(storage.key, pickle_.storages.size());
   if (added) {
     pickle_.storages.push_back(storage);

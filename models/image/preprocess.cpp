@@ -28,10 +28,8 @@ Size resized(const Picture& picture, const Preprocessing& options) {
 
 // The window of `size` whose top left corner is at (left, top); black where the picture does not reach.
 Picture window(const Picture& picture, Size size, std::int64_t left, std::int64_t top) {
-  Picture result;
-  result.width = size.width;
-  result.height = size.height;
-  result.rgba.resize(static_cast<std::size_t>(size.width * size.height * 4));
+  Picture result{size.width, size.height,
+                 std::vector<std::uint8_t>(static_cast<std::size_t>(size.width * size.height * 4))};
   for (std::size_t at = 3; at < result.rgba.size(); at += 4) {
     result.rgba[at] = 255;
   }

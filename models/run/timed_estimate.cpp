@@ -22,8 +22,7 @@ constexpr double kUsualCell = 1.5;       // of a token's rate, for cells that we
 // Mean time of runs over `length` tokens for about so many milliseconds, one at least; 0 when they cannot be. The mean,
 // since on a machine that others use a long run gets no more of it than short ones do together.
 double run_ms(const Model& model, std::int64_t length, double for_ms, const StopToken& stop) {
-  Input input;
-  input.ids = std::vector<std::int64_t>(static_cast<std::size_t>(length), 0);
+  const Input input{.ids = std::vector<std::int64_t>(static_cast<std::size_t>(length), 0)};
   double total = 0;
   int runs = 0;
   do {

@@ -73,9 +73,9 @@ struct BpeOptions {
   bool ignore_merges = false;  // a word that is an entry is one piece, whatever the merges say (Llama 3)
   bool byte_fallback = false;  // characters without an entry become <0xNN> pieces
   bool fuse_unknown = false;
-  std::optional<std::int32_t> unknown;
-  std::string continuing_prefix;  // of every symbol but the first
-  std::string word_suffix;        // of the last symbol ("</w>")
+  std::optional<std::int32_t> unknown = {};
+  std::string continuing_prefix = {};  // of every symbol but the first
+  std::string word_suffix = {};        // of the last symbol ("</w>")
 };
 // Errors: kBadInput naming the first merge whose parts or result are not in the vocabulary.
 Result<std::unique_ptr<TokenModel>> make_bpe(Vocabulary vocabulary, const Merges& merges, const BpeOptions& options);

@@ -71,10 +71,7 @@ Status read_added_ids(const Json& ids, const std::string& file, TokenizerConfig&
   }
   for (const auto& [content, id] : vocabulary.entries()) {
     if (known.insert(id).second) {
-      AddedToken token;
-      token.content = content;
-      token.id = id;
-      config.added.push_back(std::move(token));
+      config.added.push_back({.content = content, .id = id});
     }
   }
   return {};
@@ -131,11 +128,7 @@ void add_configured_tokens(const TokenizerConfig& config, PipelineParts& parts) 
     if (known != parts.added.end()) {
       known->special = true;
     } else if (const auto id = parts.model->vocabulary().find(content)) {
-      AddedToken token;
-      token.content = content;
-      token.id = *id;
-      token.special = true;
-      parts.added.push_back(std::move(token));
+      parts.added.push_back({.content = content, .id = *id, .special = true});
     }
   }
 }

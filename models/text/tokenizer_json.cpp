@@ -15,6 +15,12 @@ using ModelResult = Result<std::unique_ptr<TokenModel>>;
 
 constexpr std::int64_t kLargestId = 0x7FFFFFFE;
 
+const Json& field(const JsonObject& object, const std::string& name) {
+  static const Json kNull;
+  const Json* found = object.find(name);
+  return found == nullptr ? kNull : *found;
+}
+
 // "a b" or ["a", "b"].
 Result<std::pair<std::string, std::string>> parse_merge(const Json& value, const std::string& where) {
   if (value.is_array() && value.size() == 2 && value[0].is_string() && value[1].is_string()) {
@@ -71,8 +77,7 @@ Result<Merges> parse_merges(const JsonObject& object, bool bytes) {
 }
 
 ModelResult parse_bpe(const JsonObject& object, bool bytes) {
-  const Json* entries = object.find("vocab");
-  LOCUS_TRY(Vocabulary vocabulary, parse_vocabulary(entries == nullptr ? Json() : *entries, object.where(), bytes));
+  LOCUS_TRY(Vocabulary vocabulary, parse_vocabulary(field(object, "vocab"), object.where(), bytes));
   LOCUS_TRY(const Merges merges, parse_merges(object, bytes));
   BpeOptions options;
   options.bytes = bytes;
@@ -114,8 +119,7 @@ ModelResult parse_unigram(const JsonObject& object) {
 }
 
 ModelResult parse_word_piece(const JsonObject& object) {
-  const Json* entries = object.find("vocab");
-  LOCUS_TRY(Vocabulary vocabulary, parse_vocabulary(entries == nullptr ? Json() : *entries, object.where(), false));
+  LOCUS_TRY(Vocabulary vocabulary, parse_vocabulary(field(object, "vocab"), object.where(), false));
   WordPieceOptions options;
   LOCUS_TRY(const std::string name, object.text("unk_token", "[UNK]"));
   const auto unknown = vocabulary.find(name);
@@ -156,18 +160,11 @@ ModelResult parse_model(const JsonObject& object, bool bytes) {
     return parse_word_piece(object);
   }
   if (type == "WordLevel") {
-    const Json* entries = object.find("vocab");
-    LOCUS_TRY(Vocabulary vocabulary, parse_vocabulary(entries == nullptr ? Json() : *entries, object.where(), false));
+    LOCUS_TRY(Vocabulary vocabulary, parse_vocabulary(field(object, "vocab"), object.where(), false));
     LOCUS_TRY(const auto unknown, parse_unknown(object, vocabulary));
     return make_word_level(std::move(vocabulary), unknown);
   }
   return unsupported("model \"" + type.substr(0, 80) + "\"", object.where());
-}
-
-const Json& field(const JsonObject& object, const std::string& name) {
-  static const Json kNull;
-  const Json* found = object.find(name);
-  return found == nullptr ? kNull : *found;
 }
 
 // The form write_byte_tokenizer() writes: entry b is byte b, and nothing else.

@@ -52,11 +52,7 @@ std::optional<std::int32_t> special_id(const TokenizerConfig& config, const Pipe
 
 void add_special(PipelineParts& parts, const std::string& content) {
   if (const auto id = parts.model->vocabulary().find(content)) {
-    AddedToken token;
-    token.content = content;
-    token.id = *id;
-    token.special = true;
-    parts.added.push_back(std::move(token));
+    parts.added.push_back({.content = content, .id = *id, .special = true});
   }
 }
 
@@ -108,11 +104,8 @@ std::vector<AddedToken> llama3_tokens(std::int32_t first) {
   reserve(256 - static_cast<int>(names.size()));
   std::vector<AddedToken> tokens;
   for (std::string& name : names) {
-    AddedToken token;
-    token.content = std::move(name);
-    token.id = first + static_cast<std::int32_t>(tokens.size());
-    token.special = true;
-    tokens.push_back(std::move(token));
+    const std::int32_t id = first + static_cast<std::int32_t>(tokens.size());
+    tokens.push_back({.content = std::move(name), .id = id, .special = true});
   }
   return tokens;
 }
@@ -150,10 +143,8 @@ TokenizerResult parse_vocabulary_and_merges(std::string_view vocabulary, std::st
   LOCUS_TRY(const nlohmann::json document, parse_json(vocabulary, entries_file));
   LOCUS_TRY(Vocabulary entries, parse_vocabulary(document, entries_file, true));
   LOCUS_TRY(const Merges parsed, parse_merges(merges, merges_file));
-  BpeOptions options;
-  options.bytes = true;
   PipelineParts parts;
-  LOCUS_TRY(parts.model, within(make_bpe(std::move(entries), parsed, options), merges_file));
+  LOCUS_TRY(parts.model, within(make_bpe(std::move(entries), parsed, {.bytes = true}), merges_file));
   const bool qwen = name.starts_with("Qwen2");
   if (qwen) {
     LOCUS_TRY(parts.normalizers, parse_normalizer({{"type", "NFC"}}, file));
@@ -217,10 +208,8 @@ TokenizerResult parse_word_list(std::string_view text, const std::string& file, 
     return bad_input(
         "expected the unknown token \"" + unknown + "\" among " + std::to_string(vocabulary.size()) + " lines", file);
   }
-  WordPieceOptions options;
-  options.unknown = *unknown_id;
   PipelineParts parts;
-  parts.model = make_word_piece(std::move(vocabulary), std::move(options));
+  parts.model = make_word_piece(std::move(vocabulary), {.unknown = *unknown_id});
   BertNormalizerOptions normalizer;
   normalizer.lowercase = config.lowercase.value_or(true);
   normalizer.strip_accents = config.strip_accents.value_or(normalizer.lowercase);

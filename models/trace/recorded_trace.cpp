@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <set>
 #include <string_view>
@@ -53,12 +54,8 @@ const EncodingUse& ModelInfo::first_encoding() const {
   return encodings.empty() ? kUnnamed : encodings.front();
 }
 
-bool ModelInfo::has_gates() const {
-  return std::any_of(encodings.begin(), encodings.end(), [](const EncodingUse& each) { return each.has_gates; });
-}
-
-bool ModelInfo::has_dot_product() const {
-  return std::any_of(encodings.begin(), encodings.end(), [](const EncodingUse& each) { return each.has_dot_product; });
+bool ModelInfo::any(bool EncodingUse::*has) const {
+  return std::any_of(encodings.begin(), encodings.end(), std::mem_fn(has));
 }
 
 std::string ModelInfo::content() const {
@@ -77,10 +74,6 @@ const EncodingUse* ModelInfo::encoding_of(std::int64_t layer) const {
 bool ModelInfo::uniform() const {
   return std::all_of(layer_info.begin(), layer_info.end(),
                      [&](const LayerInfo& each) { return each == layer_info.front(); });
-}
-
-bool ModelInfo::has_parts() const {
-  return std::any_of(encodings.begin(), encodings.end(), [](const EncodingUse& each) { return each.has_parts; });
 }
 
 std::string layer_text(const ModelInfo& info, std::int64_t layer) {

@@ -55,14 +55,14 @@ Status read_layer_info(OpenTrace& trace) {
   LayerInfo all;
   LOCUS_CHECK(read_mask(trace, all));
   trace.data.model.layer_info.assign(static_cast<std::size_t>(trace.data.model.layers), all);
-  LOCUS_CHECK(read_list(trace, "windows", "whole numbers of at least 0", [](LayerInfo& layer, const json& value) {
-    layer.window = whole_number(value, 0, INT64_MAX).value_or(-1);
-    return layer.window >= 0;
-  }));
-  LOCUS_CHECK(read_list(trace, "chunks", "whole numbers of at least 0", [](LayerInfo& layer, const json& value) {
-    layer.chunk = whole_number(value, 0, INT64_MAX).value_or(-1);
-    return layer.chunk >= 0;
-  }));
+  for (const auto& [name, member] :
+       {std::pair{"windows", &LayerInfo::window}, std::pair{"chunks", &LayerInfo::chunk}}) {
+    const auto take = [&, member = member](LayerInfo& layer, const json& value) {
+      layer.*member = whole_number(value, 0, INT64_MAX).value_or(-1);
+      return layer.*member >= 0;
+    };
+    LOCUS_CHECK(read_list(trace, name, "whole numbers of at least 0", take));
+  }
   LOCUS_CHECK(read_list(trace, "soft_caps", "numbers of at least 0", [](LayerInfo& layer, const json& value) {
     layer.soft_cap = value.is_number() ? value.get<double>() : -1;
     return layer.soft_cap >= 0;

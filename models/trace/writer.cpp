@@ -235,30 +235,26 @@ class Writer {
         {"tokens", text(tokens)},
         {"shape", text(shape)},
     };
+    const auto of_layers = [&](auto LayerInfo::*member) {
+      json list = json::array();
+      for (const LayerInfo& layer : model.layer_info) {
+        list.push_back(layer.*member);
+      }
+      return text(list);
+    };
     if (!model.uniform()) {
       json encodings = json::array();
-      json windows = json::array();
       for (std::int64_t n = 0; n < model.layers; ++n) {
         encodings.push_back(model.encoding_of(n) == nullptr ? json() : encoding_json(n));
-        windows.push_back(model.layer_info[static_cast<std::size_t>(n)].window);
       }
       metadata["layer_encodings"] = text(encodings);
-      metadata["windows"] = text(windows);
+      metadata["windows"] = of_layers(&LayerInfo::window);
     }
-    json chunks = json::array();
-    json caps = json::array();
-    json sinks = json::array();
-    bool any = false;
-    for (const LayerInfo& layer : model.layer_info) {
-      chunks.push_back(layer.chunk);
-      caps.push_back(layer.soft_cap);
-      sinks.push_back(layer.sink);
-      any = any || layer.chunk > 0 || layer.soft_cap > 0 || layer.sink;
-    }
-    if (any) {
-      metadata["chunks"] = text(chunks);
-      metadata["soft_caps"] = text(caps);
-      metadata["sinks"] = text(sinks);
+    if (std::any_of(model.layer_info.begin(), model.layer_info.end(),
+                    [](const LayerInfo& layer) { return layer.chunk > 0 || layer.soft_cap > 0 || layer.sink; })) {
+      metadata["chunks"] = of_layers(&LayerInfo::chunk);
+      metadata["soft_caps"] = of_layers(&LayerInfo::soft_cap);
+      metadata["sinks"] = of_layers(&LayerInfo::sink);
     }
     if (!data_.edits.empty()) {
       metadata["locus.edits"] = to_json(data_.edits);

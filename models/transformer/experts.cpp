@@ -29,32 +29,16 @@ at::Tensor within_best_groups(const at::Tensor& scores, const Experts& spec) {
 Routing route(const Experts& spec, const ExpertWeights& weights, const at::Tensor& tokens) {
   const at::Tensor logits = linear(tokens, weights.router).to(at::kFloat);  // (N, E)
   Routing routing;
-  switch (spec.router) {
-    case Router::kSoftmax: {
-      const at::Tensor scores = at::softmax(logits, -1);
-      routing.experts = std::get<1>(within_best_groups(scores, spec).topk(spec.chosen, -1));
-      routing.weights = scores.gather(1, routing.experts);
-      break;
-    }
-    case Router::kTopSoftmax: {
-      auto [largest, experts] = logits.topk(spec.chosen, -1);
-      routing.experts = experts;
-      routing.weights = at::softmax(largest, -1);
-      break;
-    }
-    case Router::kSigmoid: {
-      const at::Tensor scores = at::sigmoid(logits);
-      const at::Tensor corrected = weights.correction.defined() ? scores + weights.correction : scores;
-      routing.experts = std::get<1>(within_best_groups(corrected, spec).topk(spec.chosen, -1));
-      routing.weights = scores.gather(1, routing.experts);
-      break;
-    }
-    case Router::kInputSigmoid: {
-      auto [largest, experts] = logits.topk(spec.chosen, -1);
-      routing.experts = experts;
-      routing.weights = at::sigmoid(largest);
-      break;
-    }
+  if (spec.router == Router::kTopSoftmax || spec.router == Router::kInputSigmoid) {  // of the largest logits alone
+    const auto [largest, experts] = logits.topk(spec.chosen, -1);
+    routing.experts = experts;
+    routing.weights = spec.router == Router::kTopSoftmax ? at::softmax(largest, -1) : at::sigmoid(largest);
+  } else {
+    const bool sigmoid = spec.router == Router::kSigmoid;
+    const at::Tensor scores = sigmoid ? at::sigmoid(logits) : at::softmax(logits, -1);
+    const at::Tensor corrected = sigmoid && weights.correction.defined() ? scores + weights.correction : scores;
+    routing.experts = std::get<1>(within_best_groups(corrected, spec).topk(spec.chosen, -1));
+    routing.weights = scores.gather(1, routing.experts);
   }
   if (spec.normalised) {
     routing.weights = routing.weights / (routing.weights.sum(-1, true) + 1e-20);

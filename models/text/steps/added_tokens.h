@@ -13,7 +13,7 @@
 namespace locus::text {
 
 struct AddedToken {
-  std::string content;
+  std::string content = {};
   std::int32_t id = 0;
   bool special = false;
   bool normalized = false;   // looked for in the normalised text, as the normaliser would write it
