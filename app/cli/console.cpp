@@ -41,13 +41,9 @@ void Console::print(const std::string& line) {
 }
 
 void Console::warn(const std::string& message) {
-  if (!warned_.insert(message).second) {
-    return;
+  if (warned_.insert(message).second) {
+    note("warning: " + message);
   }
-  end_progress();
-  const std::string line = "locus: warning: " + one_line(message);
-  std::cerr << line << '\n';
-  log(line);
 }
 
 void Console::note(const std::string& message) {
@@ -58,12 +54,9 @@ void Console::note(const std::string& message) {
 }
 
 int Console::fail(const Error& error) {
-  end_progress();
   std::cout.flush();
   const bool stopped = error.code == ErrorCode::kCancelled;
-  const std::string line = (stopped ? "locus: " : "locus: error: ") + one_line(error.describe());
-  std::cerr << line << '\n';
-  log(line);
+  note((stopped ? "" : "error: ") + error.describe());
   return stopped ? kStopped : static_cast<int>(error.code);
 }
 
@@ -136,14 +129,6 @@ std::string one_line(const std::string& text) {
 
 std::string right(const std::string& text, std::size_t width) {
   return std::string(text.size() < width ? width - text.size() : 0, ' ') + text;
-}
-
-std::string padded(const std::string& text, std::size_t width) {
-  std::size_t characters = 0;
-  for (const char c : text) {
-    characters += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
-  }
-  return text + std::string(characters < width ? width - characters : 0, ' ');
 }
 
 }  // namespace locus::cli

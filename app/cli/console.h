@@ -54,7 +54,4 @@ std::string one_line(const std::string& text);
 // `text` behind spaces, `width` characters in all.
 std::string right(const std::string& text, std::size_t width);
 
-// `text` and spaces up to `width` characters; UTF-8 continuation bytes take no room.
-std::string padded(const std::string& text, std::size_t width);
-
 }  // namespace locus::cli

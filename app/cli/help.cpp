@@ -3,6 +3,7 @@
 
 #include "app/cli/command.h"
 #include "app/manual/manual.h"
+#include "core/base/shown.h"
 
 namespace locus::cli {
 namespace {
@@ -13,22 +14,18 @@ struct HelpOptions {
   bool markdown = false;
 };
 
-std::string line_of(const manual::Page& page) {
-  constexpr std::size_t kNames = 22;
-  return "  " + page.name + std::string(page.name.size() < kNames ? kNames - page.name.size() : 1, ' ') + page.summary;
-}
-
 void print_topics(Console& console) {
   console.print(
       "locus help TOPIC prints a page of the manual; an encoding, a sub-command and the words of a heading are");
   console.print("topics too: locus help cope, locus help train, locus help exit-status.");
+  constexpr std::size_t kNames = 22;
   std::string group;
   for (const manual::Page& page : manual::pages()) {
     if (page.group != group) {
       group = page.group;
       console.print("\n" + group);
     }
-    console.print(line_of(page));
+    console.print("  " + padded(page.name, kNames) + page.summary);
   }
 }
 

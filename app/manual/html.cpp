@@ -1,55 +1,44 @@
+#include <algorithm>
+#include <array>
+
 #include "app/manual/manual.h"
+#include "core/base/listed.h"
 
 namespace locus::manual {
 
 namespace {
 
+constexpr std::array<std::pair<char, const char*>, 4> kEntities{
+    {{'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'"', "&quot;"}}};
+
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
+    const auto entity = std::find_if(kEntities.begin(), kEntities.end(), [c](const auto& e) { return e.first == c; });
+    out += entity != kEntities.end() ? entity->second : std::string(1, c);
   }
   return out;
 }
 
-std::string inline_html(const Line& line) {
-  std::string out;
-  for (const Span& span : line) {
-    const std::string text = escaped(span.text);
-    switch (span.kind) {
-      case Span::Kind::kText:
-        out += text;
-        break;
-      case Span::Kind::kCode:
-        out += "<code>" + text + "</code>";
-        break;
-      case Span::Kind::kBold:
-        out += "<b>" + text + "</b>";
-        break;
-      case Span::Kind::kItalic:
-        out += "<i>" + text + "</i>";
-        break;
-      case Span::Kind::kLink:
-        out += "<a href=\"" + escaped(span.target) + "\">" + text + "</a>";
-        break;
-    }
+std::string span_html(const Span& span) {
+  const std::string text = escaped(span.text);
+  switch (span.kind) {
+    case Span::Kind::kCode:
+      return "<code>" + text + "</code>";
+    case Span::Kind::kBold:
+      return "<b>" + text + "</b>";
+    case Span::Kind::kItalic:
+      return "<i>" + text + "</i>";
+    case Span::Kind::kLink:
+      return "<a href=\"" + escaped(span.target) + "\">" + text + "</a>";
+    case Span::Kind::kText:
+      break;
   }
-  return out;
+  return text;
+}
+
+std::string inline_html(const Line& line) {
+  return listed(line, span_html, "");
 }
 
 std::string table(const Block& block, const HtmlColors& colors) {

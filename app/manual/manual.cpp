@@ -7,6 +7,8 @@
 #include <set>
 
 #include "app/manual/embedded.h"
+#include "core/base/listed.h"
+#include "core/base/lists.h"
 #include "core/base/shown.h"
 
 namespace locus::manual {
@@ -131,11 +133,8 @@ std::string nearest(const std::string& topic) {
     ranked.emplace_back(part ? 0 : edits(topic, name), name);
   }
   std::sort(ranked.begin(), ranked.end());
-  std::string names;
-  for (std::size_t n = 0; n < std::min(kShown, ranked.size()); ++n) {
-    names += (n == 0 ? "" : ", ") + ranked[n].second;
-  }
-  return names;
+  ranked.resize(std::min(kShown, ranked.size()));
+  return listed(ranked, &std::pair<std::size_t, std::string>::second);
 }
 
 // A heading and what stands below it, up to the next heading.
@@ -148,17 +147,15 @@ struct Part {
 std::vector<Part> parts_of(std::string_view text) {
   std::vector<Part> parts{{{}, {}, text}};
   bool fenced = false;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = text.substr(at, end - at);
+  for (const std::string_view line : split_terminated(text, "\n")) {
     fenced = fenced != line.starts_with("```");
     if (!fenced && line.starts_with("##")) {
       const Line heading = parse_line(line.substr(std::min(line.find_first_not_of("# "), line.size())));
       Part& last = parts.back();
       last.text = last.text.substr(0, static_cast<std::size_t>(line.data() - last.text.data()));
-      parts.push_back({anchor_of(heading), plain(heading), text.substr(at)});
+      parts.push_back(
+          {anchor_of(heading), plain(heading), text.substr(static_cast<std::size_t>(line.data() - text.data()))});
     }
-    at = end + 1;
   }
   return parts;
 }
@@ -169,7 +166,7 @@ std::size_t level_of(std::string_view text) {
 }
 
 // What stands around the word, which the line holds, in so many bytes or a few less.
-std::string around(const std::string& line, const std::string& word) {
+std::string around(const std::string& line, std::string_view word) {
   constexpr std::size_t kMaxLength = 90;
   constexpr std::size_t kBefore = 30;
   const auto is_inner = [&](std::size_t at) { return (static_cast<unsigned char>(line[at]) & 0xC0U) == 0x80; };
@@ -185,15 +182,11 @@ std::string around(const std::string& line, const std::string& word) {
   return (begin > 0 ? "…" : "") + line.substr(begin, end - begin) + (end < line.size() ? "…" : "");
 }
 
-std::string line_with(std::string_view text, const std::string& word) {
+std::string line_with(std::string_view text, std::string_view word) {
   for (const Block& block : parse_blocks(text)) {
     std::vector<std::string> lines{plain(block.line), block.text};
     for (const auto& row : block.rows) {
-      std::string cells;
-      for (const Line& cell : row) {
-        cells += (cells.empty() ? "" : " · ") + plain(cell);
-      }
-      lines.push_back(cells);
+      lines.push_back(listed(row, plain, " · "));
     }
     for (const std::string& line : lines) {
       if (lower(line).find(word) != std::string::npos && block.kind != Block::Kind::kHeading) {
@@ -254,19 +247,13 @@ Place place_of(const std::string& page, const std::string& link) {
 }
 
 std::vector<Hit> search(const std::string& words) {
-  std::vector<std::string> wanted;
-  std::string text = lower(words) + " ";
-  for (std::size_t space = text.find(' '); space != std::string::npos; space = text.find(' ')) {
-    if (space > 0) {
-      wanted.push_back(text.substr(0, space));
-    }
-    text.erase(0, space + 1);
-  }
+  const std::string typed = lower(words);
+  const std::vector<std::string_view> wanted = split_words(typed, " ");
   std::vector<Hit> in_headings;
   std::vector<Hit> in_text;
   const auto holds = [&wanted](const std::string& where) {
     return std::all_of(wanted.begin(), wanted.end(),
-                       [&](const std::string& word) { return where.find(word) != std::string::npos; });
+                       [&](std::string_view word) { return where.find(word) != std::string::npos; });
   };
   for (const Page& page : pages()) {
     for (const Part& part : wanted.empty() ? std::vector<Part>() : parts_of(page.text)) {

@@ -1,30 +1,18 @@
 #include "app/manual/markdown.h"
 
+#include <algorithm>
 #include <cctype>
 #include <optional>
+
+#include "core/base/lists.h"
 
 namespace locus::manual {
 
 namespace {
 
 std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) {
-    text.remove_suffix(1);
-  }
-  return text;
-}
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const auto end = text.find('\n');
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  return lines;
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  return text.substr(0, text.find_last_not_of(" \t\r") + 1);
 }
 
 // What stands between `mark` at `at` and its next occurrence, which does not follow a space; empty where there is none.
@@ -117,7 +105,7 @@ std::optional<std::pair<std::string, std::string_view>> item_of(std::string_view
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : lines_(lines_of(text)) {}
+  explicit Parser(std::string_view text) : lines_(split_terminated(text, "\n")) {}
 
   std::vector<Block> parse() {
     while (at_ < lines_.size()) {

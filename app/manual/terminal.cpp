@@ -1,17 +1,12 @@
 #include <algorithm>
 
 #include "app/manual/manual.h"
+#include "core/base/lists.h"
+#include "core/base/shown.h"
 
 namespace locus::manual {
 
 namespace {
-
-// Characters, of which a letter with its accents apart is several.
-std::size_t width_of(std::string_view text) {
-  constexpr unsigned char kContinues = 0xC0;
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & kContinues) != 0x80; }));
-}
 
 // What is read: marks are gone, and a link says where to read on.
 std::string readable(const Line& line) {
@@ -35,17 +30,13 @@ std::string readable(const Line& line) {
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   std::vector<std::string> lines;
   std::string line;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::string word = text.substr(at, end - at);
-    if (!line.empty() && width_of(line) + 1 + width_of(word) > width) {
+  for (const std::string_view word : split_terminated(text, " ")) {
+    if (!line.empty() && characters_in(line) + 1 + characters_in(word) > width) {
       lines.push_back(std::move(line));
       line = word;
     } else {
-      line += (line.empty() ? "" : " ") + word;
+      line.append(line.empty() ? "" : " ").append(word);
     }
-    at = end + 1;
   }
   if (!line.empty() || lines.empty()) {
     lines.push_back(std::move(line));
@@ -53,13 +44,9 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   return lines;
 }
 
-std::string padded(const std::string& text, std::size_t width) {
-  return text + std::string(width - std::min(width, width_of(text)), ' ');
-}
-
 // `text` with `first` before its first line and spaces before the others.
 std::string hanging(const std::string& text, const std::string& first, std::size_t width) {
-  const std::size_t indent = width_of(first);
+  const std::size_t indent = characters_in(first);
   std::string out;
   for (const std::string& line : wrapped(text, width - indent)) {
     out += (out.empty() ? first : std::string(indent, ' ')) + line + "\n";
@@ -70,7 +57,7 @@ std::string hanging(const std::string& text, const std::string& first, std::size
 std::size_t longest_word(const std::string& text) {
   std::size_t longest = 0;
   for (const std::string& word : wrapped(text, 1)) {
-    longest = std::max(longest, width_of(word));
+    longest = std::max(longest, characters_in(word));
   }
   return longest;
 }
@@ -83,7 +70,7 @@ std::vector<std::size_t> column_widths(const std::vector<std::vector<std::string
     widths.resize(std::max(widths.size(), row.size()));
     least.resize(widths.size());
     for (std::size_t n = 0; n < row.size(); ++n) {
-      widths[n] = std::max(widths[n], width_of(row[n]));
+      widths[n] = std::max(widths[n], characters_in(row[n]));
       least[n] = std::max(least[n], longest_word(row[n]));
     }
   }
@@ -150,7 +137,7 @@ std::string table(const Block& block, std::size_t width) {
 std::string heading(const Block& block) {
   const std::string text = readable(block.line);
   std::string out = text + "\n";
-  for (std::size_t n = 0; block.level < 3 && n < width_of(text); ++n) {
+  for (std::size_t n = 0; block.level < 3 && n < characters_in(text); ++n) {
     out += block.level == 1 ? "═" : "─";
   }
   return block.level < 3 ? out + "\n" : out;
@@ -158,12 +145,8 @@ std::string heading(const Block& block) {
 
 std::string code(const Block& block) {
   std::string out;
-  std::size_t at = 0;
-  while (at < block.text.size()) {
-    const std::size_t end = block.text.find('\n', at);
-    const std::string line = block.text.substr(at, end - at);
-    out += (line.empty() ? "" : "    " + line) + "\n";
-    at = end + 1;
+  for (const std::string_view line : split_terminated(block.text, "\n")) {
+    out.append(line.empty() ? "" : "    ").append(line).append("\n");
   }
   return out;
 }

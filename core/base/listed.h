@@ -12,10 +12,10 @@ namespace locus {
 
 // `word` is what is written of each element: a member, or a function of it.
 template <class List, class Word = std::identity>
-std::string listed(const List& list, const Word& word = {}) {
+std::string listed(const List& list, const Word& word = {}, std::string_view separator = ", ") {
   std::string text;
   for (const auto& each : list) {
-    text.append(text.empty() ? "" : ", ").append(std::invoke(word, each));
+    text.append(text.empty() ? "" : separator).append(std::invoke(word, each));
   }
   return text;
 }

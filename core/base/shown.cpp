@@ -1,5 +1,6 @@
 #include "core/base/shown.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -34,6 +35,15 @@ std::uint32_t utf8_code(std::string_view text, std::size_t length) {
     code = code << 6U | (static_cast<std::uint8_t>(text[n]) & 0x3FU);
   }
   return code;
+}
+
+std::size_t characters_in(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char byte) { return !continues_character(byte); }));
+}
+
+std::string padded(const std::string& text, std::size_t width) {
+  return text + std::string(width - std::min(width, characters_in(text)), ' ');
 }
 
 bool is_utf8(std::string_view text) {

@@ -29,6 +29,12 @@ constexpr bool continues_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80;
 }
 
+// The characters of UTF-8 text, where a letter with its accents apart is several.
+std::size_t characters_in(std::string_view text);
+
+// `text` and spaces up to `width` characters.
+std::string padded(const std::string& text, std::size_t width);
+
 // Whether all of `text` is well-formed UTF-8.
 bool is_utf8(std::string_view text);
 
