@@ -6,6 +6,7 @@
 
 #include "app/session/portable.h"
 #include "app/session/state_fields.h"
+#include "core/base/listed.h"
 #include "core/base/numbers.h"
 
 namespace locus::session {
@@ -29,11 +30,8 @@ std::vector<const CheckpointEntry*> columns_of(const Session& session) {
 }
 
 std::string joined(const std::vector<std::int64_t>& ids) {
-  std::string text;
-  for (const std::int64_t id : ids) {
-    text += (text.empty() ? "" : ",") + std::to_string(id);
-  }
-  return text;
+  return listed(
+      ids, [](std::int64_t id) { return std::to_string(id); }, ",");
 }
 
 void add_input(Words& words, const models::Input& input) {

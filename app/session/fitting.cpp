@@ -2,19 +2,17 @@
 
 #include <algorithm>
 
+#include "app/session/view_input.h"
+
 namespace locus::session {
 
 void fit_to(const std::vector<views::Column>& columns, const views::View& view, Session& session) {
-  const auto any_has = [&](models::Side side) {
-    return std::any_of(columns.begin(), columns.end(),
-                       [&](const views::Column& column) { return column.trace->side(side) != nullptr; });
-  };
   ViewState& state = session.state;
   models::Input& input = session.input;
-  if (!any_has(state.side)) {
+  if (!any_has_side(columns, state.side)) {
     state.side = models::Side::kDecoder;
   }
-  if (!any_has(models::Side::kEncoder) && !any_has(models::Side::kCross)) {
+  if (!any_has_side(columns, models::Side::kEncoder) && !any_has_side(columns, models::Side::kCross)) {
     input.decoder_text.reset();
     input.decoder_ids.reset();
   }

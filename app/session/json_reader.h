@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "models/json/json.h"
@@ -28,12 +29,13 @@ class JsonReader {
     if (!has(name)) {
       return;
     }
-    const nlohmann::json& field = object_.at(name);
-    if (JsonKind<T>::is(field)) {
-      value = field.get<T>();
-    } else {
-      fail(where_ + "." + name, JsonKind<T>::kName, field);
-    }
+    take(object_.at(name), where_ + "." + name, value);
+  }
+  template <class T>
+  void get(const char* name, std::vector<T>& values) {
+    each_entry(name, [&](const nlohmann::json& entry, const std::string& where) {
+      take(entry, where, values.emplace_back());
+    });
   }
   template <class T>
   void get(const char* name, std::optional<T>& value) {
@@ -58,15 +60,6 @@ class JsonReader {
       use(name, value);
     }
   }
-  // The entries of a list, which may be of any kind; `use` says whether it took one.
-  template <class Each>
-  void each_value(const char* name, const char* expected, Each use) {
-    each_entry(name, [&](const nlohmann::json& entry, const std::string& where) {
-      if (!use(entry)) {
-        fail(where, expected, entry);
-      }
-    });
-  }
   const nlohmann::json& raw() const { return object_; }
   void fail(const std::string& where, const std::string& expected, const nlohmann::json& found) {
     if (!error_) {
@@ -79,6 +72,14 @@ class JsonReader {
   const std::string& where() const { return where_; }
 
  private:
+  template <class T>
+  void take(const nlohmann::json& field, const std::string& where, T& value) {
+    if (JsonKind<T>::is(field)) {
+      value = field.get<T>();
+    } else {
+      fail(where, JsonKind<T>::kName, field);
+    }
+  }
   template <class Each>
   void each_entry(const char* name, Each use) {
     if (!has(name)) {

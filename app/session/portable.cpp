@@ -98,13 +98,12 @@ fs::path find_weights(const std::string& sha256, const fs::path& folder) {
   return {};
 }
 
-std::vector<fs::path> missing_checkpoints(const Session& session, bool bookmarks) {
+std::vector<fs::path> missing_checkpoints(Session session, bool bookmarks) {
   std::vector<fs::path> missing;
-  Session named = session;
   if (!bookmarks) {
-    named.bookmarks.clear();
+    session.bookmarks.clear();
   }
-  each_checkpoint(named, [&](const CheckpointEntry& entry) {
+  each_checkpoint(session, [&](const CheckpointEntry& entry) {
     if (!is_there(entry.path) && std::find(missing.begin(), missing.end(), entry.path) == missing.end()) {
       missing.push_back(entry.path);
     }

@@ -30,7 +30,7 @@ std::filesystem::path find_stored(const std::string& stored, const std::filesyst
 std::filesystem::path find_weights(const std::string& sha256, const std::filesystem::path& folder);
 
 // The checkpoints that are not there: each path once, those of the bookmarks after those of the session.
-std::vector<std::filesystem::path> missing_checkpoints(const Session& session, bool bookmarks = true);
+std::vector<std::filesystem::path> missing_checkpoints(Session session, bool bookmarks = true);
 
 // The session with `from` replaced by `to`; every other missing checkpoint that lies beside `to` under its own name is
 // found there too.

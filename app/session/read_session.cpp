@@ -39,21 +39,8 @@ models::Input read_input(Reader reader, const std::filesystem::path& folder) {
   };
   path("image", input.image);
   path("pixels", input.pixels);
-  const auto ids = [&](const char* name, std::optional<std::vector<std::int64_t>>& list) {
-    if (!reader.has(name)) {
-      return;
-    }
-    list.emplace();
-    reader.each_value(name, "a whole number", [&](const json& id) {
-      const bool whole = JsonKind<std::int64_t>::is(id);
-      if (whole) {
-        list->push_back(id.get<std::int64_t>());
-      }
-      return whole;
-    });
-  };
-  ids("ids", input.ids);
-  ids("decoder_ids", input.decoder_ids);
+  reader.get("ids", input.ids);
+  reader.get("decoder_ids", input.decoder_ids);
   return input;
 }
 
@@ -97,10 +84,6 @@ CheckpointEntry read_checkpoint(Reader reader, const std::filesystem::path& fold
 }
 
 }  // namespace
-
-Result<Session> parse_session(const json& document, const std::string& file, const std::filesystem::path& folder) {
-  return parse_session(document, file, folder, state_fields());
-}
 
 Result<Session> parse_session(const json& document, const std::string& file, const std::filesystem::path& folder,
                               const StateFields& fields) {

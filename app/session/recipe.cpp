@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "app/session/portable.h"
-#include "app/session/state_json.h"
 #include "core/base/lists.h"
 #include "core/base/sha256.h"
 #include "core/base/shown.h"
@@ -81,10 +80,6 @@ Status read_type_and_parts(const json& object, const std::string& file, PaperSta
 }
 
 }  // namespace
-
-std::string to_json(const Recipe& recipe) {
-  return to_json(recipe, state_fields());
-}
 
 std::string to_json(const Recipe& recipe, const StateFields& fields) {
   json document = json::parse(to_json(recipe.session, "/", fields));

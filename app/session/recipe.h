@@ -36,7 +36,7 @@ struct Recipe {
 };
 
 // Paths are relative to the working directory when below it: a recipe's file is not known here.
-std::string to_json(const Recipe& recipe);
+std::string to_json(const Recipe& recipe, const StateFields& fields = state_fields());
 // Stored paths are looked for from the working directory and from the recipe's folder (find_stored()), then by their
 // SHA-256 (find_weights()). Errors: kBadInput naming `file`, the field, what is expected and what was found. A
 // checkpoint that is found nowhere is no error here.

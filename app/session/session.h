@@ -61,8 +61,14 @@ struct Session {
   std::vector<Bookmark> bookmarks;
 };
 
+// The fields of a view's state that files have (state_fields.h).
+struct StateField;
+using StateFields = std::vector<StateField>;
+const StateFields& state_fields();
+
 // The session as the text of a file in `folder`.
-std::string to_json(const Session& session, const std::filesystem::path& folder);
+std::string to_json(const Session& session, const std::filesystem::path& folder,
+                    const StateFields& fields = state_fields());
 // Atomic. Errors: kBadInput when it cannot be written.
 Status save_session(const Session& session, const std::filesystem::path& path);
 // Errors: kBadInput naming the file, the field, what is expected and what was found. A checkpoint that does not exist
@@ -71,7 +77,7 @@ Result<Session> load_session(const std::filesystem::path& path);
 
 // The same from a parsed file whose paths are relative to `folder`.
 Result<Session> parse_session(const nlohmann::json& document, const std::string& file,
-                              const std::filesystem::path& folder);
+                              const std::filesystem::path& folder, const StateFields& fields = state_fields());
 
 // Gives the shown ones of these checkpoints the heads that the state has for them by place; it has none then.
 void hand_out_heads(ViewState& state, std::vector<CheckpointEntry>& checkpoints);

@@ -33,6 +33,11 @@ Parameter typed_toggle(const char* name, const char* label, const char* help, bo
   return parameter;
 }
 
+// The numbers of a list; null for any other value.
+const std::vector<double>* list_in(const std::optional<SettingValue>& value) {
+  return value ? std::get_if<std::vector<double>>(&*value) : nullptr;
+}
+
 // The values of an enumeration with their names.
 template <class Values, class Enum = typename Values::value_type>
 std::vector<std::pair<std::string, Enum>> named(const Values& values) {
@@ -52,16 +57,12 @@ StateField enumerated(const char* name, const char* label, const char* help, con
   for (const auto& [word, value] : values) {
     names.push_back(word);
   }
-  StateField field;
-  field.parameter = choice(name, label, help, names);
-  field.flag = flag;
-  field.place = place;
-  field.get = [=](const ViewState& state) {
+  const auto get = [=](const ViewState& state) {
     const auto found =
         std::find_if(values.begin(), values.end(), [&](const auto& each) { return each.second == member(state); });
     return found == values.end() ? std::nullopt : std::optional<SettingValue>(found->first);
   };
-  field.put = [=](ViewState& state, const std::optional<SettingValue>& chosen) {
+  const auto put = [=](ViewState& state, const std::optional<SettingValue>& chosen) {
     const auto* word = chosen ? std::get_if<std::string>(&*chosen) : nullptr;
     for (const auto& [known, value] : values) {
       if (word != nullptr && known == *word) {
@@ -69,7 +70,7 @@ StateField enumerated(const char* name, const char* label, const char* help, con
       }
     }
   };
-  return field;
+  return {choice(name, label, help, names), flag, place, 0, false, get, put};
 }
 
 std::vector<std::string> view_names() {
@@ -99,21 +100,15 @@ Parameter colormap_choice() {
 // One axis of the camera. Where only one has been set, the other is as a fresh one.
 template <class Axis>
 StateField camera_field(const char* name, const char* label, const char* flag, const char* help, Axis axis) {
-  StateField field;
-  field.parameter = numbers(name, label, help, -kEndless);
-  field.flag = flag;
-  field.place = Place::kCanvas;
-  field.group = 2;
-  field.one_group = true;
-  field.get = [axis](const ViewState& state) -> std::optional<SettingValue> {
+  const auto get = [axis](const ViewState& state) -> std::optional<SettingValue> {
     if (!state.camera) {
       return std::nullopt;
     }
     const figure::Interval& interval = axis(*state.camera);
     return SettingValue(std::vector<double>{interval.low, interval.high});
   };
-  field.put = [axis](ViewState& state, const std::optional<SettingValue>& value) {
-    const auto* ends = value ? std::get_if<std::vector<double>>(&*value) : nullptr;
+  const auto put = [axis](ViewState& state, const std::optional<SettingValue>& value) {
+    const auto* ends = list_in(value);
     if (ends == nullptr) {
       state.camera.reset();
       return;
@@ -121,33 +116,24 @@ StateField camera_field(const char* name, const char* label, const char* flag, c
     state.camera = state.camera.value_or(views::Camera{});
     axis(*state.camera) = {ends->at(0), ends->at(1)};
   };
-  return field;
+  return {numbers(name, label, help, -kEndless), flag, Place::kCanvas, 2, true, get, put};
 }
 
 // A token by its index, which files have where there is no text.
 StateField token_field(const char* name, const char* label, const char* help, const char* flag,
                        views::Token ViewState::*token) {
-  StateField field;
-  field.parameter = index(name, label, help, {{"none", views::kNone}}, -1);
-  field.flag = flag;
-  field.place = Place::kCanvas;
-  field.get = [token](const ViewState& state) { return to_value((state.*token).index); };
-  field.put = [token](ViewState& state, const std::optional<SettingValue>& value) {
+  const auto get = [token](const ViewState& state) { return to_value((state.*token).index); };
+  const auto put = [token](ViewState& state, const std::optional<SettingValue>& value) {
     std::int64_t at = views::kNone;
     from_value(value, at);
     state.*token = at;
   };
-  return field;
+  return {index(name, label, help, {{"none", views::kNone}}, -1), flag, Place::kCanvas, 0, false, get, put};
 }
 
 // The same token by what it stands for: where its bytes begin and end, and which of several tokens of these it is.
 StateField token_text_field(const char* name, const char* label, const char* help, views::Token ViewState::*token) {
-  StateField field;
-  field.parameter = numbers(name, label, help, 0);
-  field.place = Place::kCanvas;
-  field.group = 3;
-  field.one_group = true;
-  field.get = [token](const ViewState& state) -> std::optional<SettingValue> {
+  const auto get = [token](const ViewState& state) -> std::optional<SettingValue> {
     const auto& text = (state.*token).text;
     if (!text) {
       return std::nullopt;
@@ -155,40 +141,35 @@ StateField token_text_field(const char* name, const char* label, const char* hel
     return SettingValue(std::vector<double>{static_cast<double>(text->bytes.begin),
                                             static_cast<double>(text->bytes.end), static_cast<double>(text->nth)});
   };
-  field.put = [token](ViewState& state, const std::optional<SettingValue>& value) {
-    const auto* list = value ? std::get_if<std::vector<double>>(&*value) : nullptr;
+  const auto put = [token](ViewState& state, const std::optional<SettingValue>& value) {
+    const auto* list = list_in(value);
     (state.*token).text.reset();
     if (list != nullptr) {
       const auto at = [list](std::size_t n) { return static_cast<std::int64_t>(std::min(list->at(n), kLargestByte)); };
       (state.*token).text = views::TokenText{{at(0), at(1)}, at(2)};
     }
   };
-  return field;
+  return {numbers(name, label, help, 0), "", Place::kCanvas, 3, true, get, put};
 }
 
 // A layer and a head for each column.
 StateField heads_field(const char* name, const char* label, const char* flag, const char* help,
                        std::vector<views::HeadRef> ViewState::*heads) {
-  StateField field;
-  field.parameter = numbers(name, label, help, -1);
-  field.flag = flag;
-  field.place = Place::kCanvas;
-  field.group = 2;
-  field.get = [heads](const ViewState& state) -> std::optional<SettingValue> {
+  const auto get = [heads](const ViewState& state) -> std::optional<SettingValue> {
     std::vector<double> list;
     for (const views::HeadRef& each : state.*heads) {
       list.insert(list.end(), {static_cast<double>(each.layer), static_cast<double>(each.head)});
     }
     return list.empty() ? std::nullopt : std::optional<SettingValue>(std::move(list));
   };
-  field.put = [heads](ViewState& state, const std::optional<SettingValue>& value) {
+  const auto put = [heads](ViewState& state, const std::optional<SettingValue>& value) {
     (state.*heads).clear();
-    const auto* list = value ? std::get_if<std::vector<double>>(&*value) : nullptr;
+    const auto* list = list_in(value);
     for (std::size_t n = 0; list != nullptr && n + 1 < list->size(); n += 2) {
       (state.*heads).push_back({static_cast<std::int64_t>((*list)[n]), static_cast<std::int64_t>((*list)[n + 1])});
     }
   };
-  return field;
+  return {numbers(name, label, help, -1), flag, Place::kCanvas, 2, false, get, put};
 }
 
 StateField only_with(StateField field, std::function<bool(const ViewState&)> applies) {

@@ -24,14 +24,11 @@ struct StateField {
   std::size_t group = 0;   // of a list: its numbers stand together by so many; 0: as many as there are
   bool one_group = false;  // there is one such group
   // Empty: left to the view, and not in files.
-  std::function<std::optional<SettingValue>(const ViewState&)> get;
+  std::function<std::optional<SettingValue>(const ViewState&)> get{};
   // The value has been checked, or is empty, which few fields can be.
-  std::function<void(ViewState&, const std::optional<SettingValue>&)> put;
-  std::function<bool(const ViewState&)> applies;  // whether it matters now; none: always
+  std::function<void(ViewState&, const std::optional<SettingValue>&)> put{};
+  std::function<bool(const ViewState&)> applies{};  // whether it matters now; none: always
 };
-using StateFields = std::vector<StateField>;
-
-const StateFields& state_fields();
 
 // Sets a field from what was typed; nothing leaves it to the view, where that can be. Errors: kUsage, "NAME: expected
 // …, found …".
@@ -41,12 +38,6 @@ Status put_field(const StateField& field, ViewState& state, const SettingValue& 
 
 // The field as it would be typed; empty where it is left to the view.
 std::string typed_text(const StateField& field, const ViewState& state);
-
-// A field of a member: `member` gives it of a ViewState& and of a const ViewState&. The types it knows are those of the
-// members of ViewState; another one needs its to_value() and from_value() in state_fields.h.
-template <class Member>
-StateField state_field(Parameter parameter, std::string flag, Member member,
-                       StateField::Place place = StateField::Place::kColors);
 
 // ---- how members are values
 
@@ -86,17 +77,18 @@ inline void from_value(const std::optional<SettingValue>& value, std::optional<f
   }
 }
 
+// A field of a member: `member` gives it of a ViewState& and of a const ViewState&. The types it knows are those of the
+// members of ViewState; another one needs its to_value() and from_value() above.
 template <class Member>
-StateField state_field(Parameter parameter, std::string flag, Member member, StateField::Place place) {
-  StateField field;
-  field.parameter = std::move(parameter);
-  field.flag = std::move(flag);
-  field.place = place;
-  field.get = [member](const ViewState& state) { return to_value(member(state)); };
-  field.put = [member](ViewState& state, const std::optional<SettingValue>& value) {
-    from_value(value, member(state));
-  };
-  return field;
+StateField state_field(Parameter parameter, std::string flag, Member member,
+                       StateField::Place place = StateField::Place::kColors) {
+  return {std::move(parameter),
+          std::move(flag),
+          place,
+          0,
+          false,
+          [member](const ViewState& state) { return to_value(member(state)); },
+          [member](ViewState& state, const std::optional<SettingValue>& value) { from_value(value, member(state)); }};
 }
 
 }  // namespace locus::session

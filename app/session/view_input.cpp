@@ -1,8 +1,15 @@
 #include "app/session/view_input.h"
 
+#include <algorithm>
+
 #include "app/session/pins.h"
 
 namespace locus::session {
+
+bool any_has_side(const std::vector<views::Column>& columns, models::Side side) {
+  return std::any_of(columns.begin(), columns.end(),
+                     [side](const views::Column& column) { return column.trace->side(side) != nullptr; });
+}
 
 std::vector<views::Column> on_side(std::vector<views::Column> columns, models::Side side) {
   for (views::Column& column : columns) {

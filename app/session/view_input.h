@@ -8,6 +8,8 @@
 
 namespace locus::session {
 
+bool any_has_side(const std::vector<views::Column>& columns, models::Side side);
+
 // The columns with that side of their runs instead, where they are encoder–decoders'; others as they are.
 std::vector<views::Column> on_side(std::vector<views::Column> columns, models::Side side);
 

@@ -1,7 +1,7 @@
 // A session as the text of its file.
-#include <unordered_map>
-
 #include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <utility>
 
 #include "app/session/portable.h"
 #include "app/session/session.h"
@@ -28,26 +28,24 @@ class StoredPaths {
   std::unordered_map<std::string, std::string> known_;
 };
 
+template <class T>
+void put(const char* name, const std::optional<T>& value, json& object) {
+  if (value) {
+    object[name] = *value;
+  }
+}
+
 json to_json(const models::Input& input, StoredPaths& paths) {
   json object = json::object();
-  if (input.text) {
-    object["text"] = *input.text;
+  put("text", input.text, object);
+  put("ids", input.ids, object);
+  for (const auto& [name, path] : {std::pair("image", &input.image), std::pair("pixels", &input.pixels)}) {
+    if (path->has_value()) {
+      object[name] = paths.of(**path);
+    }
   }
-  if (input.ids) {
-    object["ids"] = *input.ids;
-  }
-  if (input.image) {
-    object["image"] = paths.of(*input.image);
-  }
-  if (input.pixels) {
-    object["pixels"] = paths.of(*input.pixels);
-  }
-  if (input.decoder_text) {
-    object["decoder_text"] = *input.decoder_text;
-  }
-  if (input.decoder_ids) {
-    object["decoder_ids"] = *input.decoder_ids;
-  }
+  put("decoder_text", input.decoder_text, object);
+  put("decoder_ids", input.decoder_ids, object);
   if (input.position_start != 0) {
     object["position_start"] = input.position_start;
   }
@@ -56,15 +54,11 @@ json to_json(const models::Input& input, StoredPaths& paths) {
 
 json to_json(const CheckpointEntry& entry, StoredPaths& paths) {
   json object{{"path", paths.of(entry.path)}, {"shown", entry.shown}};
-  if (entry.overrides.rope_base) {
-    object["rope_base"] = *entry.overrides.rope_base;
-  }
+  put("rope_base", entry.overrides.rope_base, object);
   if (!entry.overrides.rope_scaling.empty()) {
     object["rope_scaling"] = entry.overrides.rope_scaling;
   }
-  if (entry.text) {
-    object["text"] = *entry.text;
-  }
+  put("text", entry.text, object);
   if (entry.own) {
     object["head"] = {entry.own->layer, entry.own->head};
   }
@@ -75,10 +69,6 @@ json to_json(const CheckpointEntry& entry, StoredPaths& paths) {
 }
 
 }  // namespace
-
-std::string to_json(const Session& session, const std::filesystem::path& folder) {
-  return to_json(session, folder, state_fields());
-}
 
 std::string to_json(const Session& session, const std::filesystem::path& folder, const StateFields& fields) {
   StoredPaths paths(folder);
