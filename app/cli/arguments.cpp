@@ -5,17 +5,30 @@
 #include <iostream>
 
 #include "core/base/controls.h"
+#include "core/base/listed.h"
 
 namespace locus::cli {
 
 namespace {
 
-std::string joined(const std::vector<std::string>& choices) {
-  std::string names;
-  for (const std::string& choice : choices) {
-    names += (names.empty() ? "" : "|") + choice;
+using Words = std::vector<std::string>;
+
+// What help writes for a value: "N", "linear|log".
+std::string type_of(const Parameter& parameter) {
+  switch (parameter.kind) {
+    case Parameter::Kind::kWhole:
+      return "N";
+    case Parameter::Kind::kNumber:
+      return "X";
+    case Parameter::Kind::kList:
+      return "X,Y";
+    case Parameter::Kind::kText:
+      return "TEXT";
+    case Parameter::Kind::kToggle:
+    case Parameter::Kind::kChoice:
+      break;
   }
-  return names;
+  return listed(parameter.choices, std::identity(), "|");
 }
 
 }  // namespace
@@ -24,14 +37,16 @@ void Arguments::flag(const std::string& name, bool& value, const std::string& he
   app_.add_flag(name, value, help);
 }
 
-void Arguments::text(const std::string& name, std::string& value, const std::string& help) {
+void Arguments::text(const std::string& name, std::string& value, const std::string& help, FileUse use) {
   app_.add_option(name, value, help)->type_name("TEXT");
+  files(name, use, [&value] { return value.empty() ? Words() : Words{value}; });
 }
 
-void Arguments::text(const std::string& name, std::optional<std::string>& value, const std::string& help) {
+void Arguments::text(const std::string& name, std::optional<std::string>& value, const std::string& help, FileUse use) {
   app_.add_option_function<std::string>(
           name, [&value](const std::string& given) { value = given; }, help)
       ->type_name("TEXT");
+  files(name, use, [&value] { return value ? Words{*value} : Words(); });
 }
 
 void Arguments::checked(const std::string& name, const Parameter& parameter, const std::string& type,
@@ -65,22 +80,21 @@ void Arguments::number(const std::string& name, std::optional<double>& value, Bo
           [&value](const SettingValue& given) { value = std::get<double>(given); });
 }
 
-void Arguments::list(const std::string& name, std::vector<std::string>& values, const std::string& help) {
+void Arguments::list(const std::string& name, Words& values, const std::string& help, FileUse use) {
   app_.add_option(name, values, help)->type_name("TEXT ...")->expected(1, 1 << 20);
+  files(name, use, [&values] { return values; });
 }
 
-void Arguments::repeated(const std::string& name, std::vector<std::string>& values, const std::string& help,
-                         const std::string& form) {
+void Arguments::repeated(const std::string& name, Words& values, const std::string& help, const std::string& form) {
   app_.add_option_function<std::string>(
           name, [&values](const std::string& given) { values.push_back(given); }, help)
       ->type_name(form)
       ->trigger_on_parse();
 }
 
-void Arguments::choice(const std::string& name, std::string& value, const std::vector<std::string>& choices,
-                       const std::string& help) {
+void Arguments::choice(const std::string& name, std::string& value, const Words& choices, const std::string& help) {
   const Parameter parameter{Parameter::Kind::kChoice, name, name, help, value, 0, 1, choices};
-  checked(name, parameter, joined(choices),
+  checked(name, parameter, type_of(parameter),
           [&value](const SettingValue& given) { value = std::get<std::string>(given); });
 }
 
@@ -90,49 +104,25 @@ void Arguments::parameter(const std::string& name, const Parameter& parameter, s
         name, [&typed] { typed = "true"; }, parameter.help);
     return;
   }
-  std::string type = joined(parameter.choices);
-  switch (parameter.kind) {
-    case Parameter::Kind::kWhole:
-      type = "N";
-      break;
-    case Parameter::Kind::kNumber:
-      type = "X";
-      break;
-    case Parameter::Kind::kList:
-      type = "X,Y";
-      break;
-    case Parameter::Kind::kText:
-      type = "TEXT";
-      break;
-    case Parameter::Kind::kToggle:
-    case Parameter::Kind::kChoice:
-      break;
-  }
-  checked(name, parameter, type, [&typed, parameter](const SettingValue& value) { typed = to_text(parameter, value); });
+  checked(name, parameter, type_of(parameter),
+          [&typed, parameter](const SettingValue& value) { typed = to_text(parameter, value); });
 }
 
-void Arguments::positional(const std::string& name, std::string& value, bool required, const std::string& help) {
+void Arguments::positional(const std::string& name, std::string& value, bool required, const std::string& help,
+                           FileUse use) {
   app_.add_option(name, value, help)->required(required)->type_name("");
+  files(name, use, [&value] { return value.empty() ? Words() : Words{value}; });
 }
 
-void Arguments::positionals(const std::string& name, std::vector<std::string>& values, const std::string& help) {
+void Arguments::positionals(const std::string& name, Words& values, const std::string& help, FileUse use) {
   app_.add_option(name, values, help)->type_name("");
-}
-
-void Arguments::files(const std::string& name, FileUse use, const std::string& value) {
-  files(name, use, [&value] { return value.empty() ? std::vector<std::string>() : std::vector<std::string>{value}; });
-}
-
-void Arguments::files(const std::string& name, FileUse use, const std::optional<std::string>& value) {
-  files(name, use, [&value] { return value ? std::vector<std::string>{*value} : std::vector<std::string>(); });
-}
-
-void Arguments::files(const std::string& name, FileUse use, const std::vector<std::string>& values) {
   files(name, use, [&values] { return values; });
 }
 
-void Arguments::files(const std::string& name, FileUse use, std::function<std::vector<std::string>()> typed) {
-  files_.push_back({command_, name, use, std::move(typed)});
+void Arguments::files(const std::string& name, FileUse use, std::function<Words()> typed) {
+  if (use != FileUse::kNone) {
+    files_.push_back({command_, name, use, std::move(typed)});
+  }
 }
 
 void Arguments::footer(const std::string& text) {

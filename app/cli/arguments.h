@@ -33,8 +33,9 @@ struct Option {
   Parameter parameter;  // its kind, default, bounds and choices
 };
 
-// What an option's words are of.
+// The files that an option's words name.
 enum class FileUse {
+  kNone,
   kRead,        // a file
   kCheckpoint,  // a checkpoint's folder or file, or its name in the hub's cache; also traces and sessions
   kWritten      // a file
@@ -49,20 +50,22 @@ struct NamedFiles {
 };
 
 // Each function binds `value`, which must outlive parsing and keeps its value, the default, when the option is not
-// given.
+// given. `use` says whether its words name files: nothing that is read may be written (named_files.h).
 class Arguments {
  public:
   Arguments(CLI::App& app, std::vector<Option>& table, std::vector<NamedFiles>& files, std::string command)
       : app_(app), table_(table), files_(files), command_(std::move(command)) {}
 
   void flag(const std::string& name, bool& value, const std::string& help);
-  void text(const std::string& name, std::string& value, const std::string& help);
-  void text(const std::string& name, std::optional<std::string>& value, const std::string& help);
+  void text(const std::string& name, std::string& value, const std::string& help, FileUse use = FileUse::kNone);
+  void text(const std::string& name, std::optional<std::string>& value, const std::string& help,
+            FileUse use = FileUse::kNone);
   void integer(const std::string& name, std::int64_t& value, Bounds bounds, const std::string& help);
   void number(const std::string& name, double& value, Bounds bounds, const std::string& help);
   void number(const std::string& name, std::optional<double>& value, Bounds bounds, const std::string& help);
   // Given several times, or with several values after it: `--corpus A B --corpus C`.
-  void list(const std::string& name, std::vector<std::string>& values, const std::string& help);
+  void list(const std::string& name, std::vector<std::string>& values, const std::string& help,
+            FileUse use = FileUse::kNone);
   // Given several times, one value each: `--option a=1 --option b=2`. `form` is how help writes a value.
   void repeated(const std::string& name, std::vector<std::string>& values, const std::string& help,
                 const std::string& form = "KEY=VALUE");
@@ -71,12 +74,11 @@ class Arguments {
               const std::string& help);
   // Any of these: what was typed, checked. A toggle without words of its own is a flag: "true" when it is given.
   void parameter(const std::string& name, const Parameter& parameter, std::optional<std::string>& typed);
-  void positional(const std::string& name, std::string& value, bool required, const std::string& help);
-  void positionals(const std::string& name, std::vector<std::string>& values, const std::string& help);
-  // Says that what is typed for an option names files: nothing that is read may be written (named_files.h).
-  void files(const std::string& name, FileUse use, const std::string& value);
-  void files(const std::string& name, FileUse use, const std::optional<std::string>& value);
-  void files(const std::string& name, FileUse use, const std::vector<std::string>& values);
+  void positional(const std::string& name, std::string& value, bool required, const std::string& help,
+                  FileUse use = FileUse::kNone);
+  void positionals(const std::string& name, std::vector<std::string>& values, const std::string& help,
+                   FileUse use = FileUse::kNone);
+  // The files of an option that are not its words themselves.
   void files(const std::string& name, FileUse use, std::function<std::vector<std::string>()> typed);
   // Shown at the end of --help.
   void footer(const std::string& text);

@@ -8,6 +8,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/json.h"
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 #include "models/api/bench.h"
 
 namespace locus::cli {
@@ -87,10 +88,7 @@ Status run_bench(const BenchOptions& options, const Context& context) {
     return rows.error();
   }
   if (options.json) {
-    Json list = Json::array();
-    for (const models::BenchRow& row : *rows) {
-      list.push_back(row_json(row, options.quick));
-    }
+    const Json list = list_of(*rows, [&](const models::BenchRow& row) { return row_json(row, options.quick); });
     console.print(dump({{"machine", models::bench_machine()}, {"rows", list}}));
   }
   return {};

@@ -21,8 +21,7 @@ void declare_globals(Arguments arguments, Globals& globals) {
   arguments.integer("--memory-limit-mb", globals.memory_limit_mb, {}, "refuse work that needs more; 0: no limit");
   arguments.choice("--device", globals.device, {"cpu", "cuda"}, "where models run");
   arguments.text("--config-dir", globals.config_dir, "folder of settings, sessions and recent files");
-  arguments.text("--log", globals.log, "append what is printed to this file");
-  arguments.files("--log", FileUse::kWritten, globals.log);
+  arguments.text("--log", globals.log, "append what is printed to this file", FileUse::kWritten);
 }
 
 // Runs `work`, with what escapes it as an Error: memory that ran out is too large, anything else a bug of ours.
@@ -83,8 +82,8 @@ int run(int argc, char** argv, OpenWorkbench open_workbench, Console& console) {
   declare_globals(parser.root(), globals);
   parser.root().text("--figures", request.figures, "draw the figures of a session into this folder, without a window");
   parser.root().positionals("PATH", request.paths,
-                            "checkpoints, sessions, traces, texts or images to open in the workbench");
-  parser.root().files("PATH", FileUse::kCheckpoint, request.paths);
+                            "checkpoints, sessions, traces, texts or images to open in the workbench",
+                            FileUse::kCheckpoint);
   std::vector<Action> actions;
   for (const Command& command : commands()) {
     Arguments arguments = parser.add_command(command.name, command.summary);

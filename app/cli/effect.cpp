@@ -9,6 +9,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/json.h"
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 #include "models/api/effect.h"
 
 namespace locus::cli {
@@ -25,23 +26,11 @@ struct EffectOptions {
   bool json = false;
 };
 
-Json top_json(const models::Trace& trace) {
-  Json top = Json::array();
-  for (const models::Prediction& prediction : trace.top(10)) {
-    top.push_back({{"id", prediction.id}, {"token", prediction.token}, {"probability", prediction.probability}});
-  }
-  return top;
-}
-
-Json loss_json(double loss) {
-  return std::isnan(loss) ? Json(nullptr) : Json(loss);
-}
-
 Json effect_json(const models::Effect& effect) {
   return {{"edits", Json::parse(models::to_json(effect.edited->edits())).at("edits")},
           {"kl", effect.kl},
-          {"loss", loss_json(effect.loss)},
-          {"loss_edited", loss_json(effect.loss_edited)},
+          {"loss", effect.loss},
+          {"loss_edited", effect.loss_edited},
           {"delta", effect.delta},
           {"top", top_json(*effect.untouched)},
           {"top_edited", top_json(*effect.edited)}};
@@ -117,8 +106,7 @@ Status run_effect(const EffectOptions& options, const Context& context) {
 
 Action declare_effect(Arguments& arguments) {
   auto options = std::make_shared<EffectOptions>();
-  arguments.positional("PATH", options->path, true, "a checkpoint: a folder or a file");
-  arguments.files("PATH", FileUse::kCheckpoint, options->path);
+  arguments.positional("PATH", options->path, true, "a checkpoint: a folder or a file", FileUse::kCheckpoint);
   options->input.declare(arguments);
   options->overrides.declare(arguments);
   options->edits.declare(arguments);

@@ -8,6 +8,7 @@
 #include "app/cli/json.h"
 #include "app/cli/settings_text.h"
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 #include "models/api/train.h"
 #include "models/checkpoint/hub_cache.h"
 
@@ -30,16 +31,12 @@ struct EvaluateOptions {
   bool json = false;
 };
 
-Json number(double value) {
-  return std::isnan(value) ? Json(nullptr) : Json(value);
-}
-
 Json row_json(const training::Evaluation& row) {
   Json splits = Json::object();
   Json intervals = Json::object();
   for (std::size_t n = 0; n < row.splits.size(); ++n) {
-    splits[row.splits[n].first] = number(row.splits[n].second);
-    intervals[row.splits[n].first] = {number(row.intervals[n].first), number(row.intervals[n].second)};
+    splits[row.splits[n].first] = row.splits[n].second;
+    intervals[row.splits[n].first] = {row.intervals[n].first, row.intervals[n].second};
   }
   Json json = {{"checkpoint", row.checkpoint},
                {"encoding", row.encoding},
@@ -47,7 +44,7 @@ Json row_json(const training::Evaluation& row) {
                {"splits", splits},
                {"interval", intervals}};
   for (std::size_t n = 0; n < row.perplexities.size(); ++n) {
-    json["perplexity"][row.splits[n].first] = number(row.perplexities[n]);
+    json["perplexity"][row.splits[n].first] = row.perplexities[n];
   }
   if (!row.map.rows.empty()) {
     json["map"] = Json::parse(training::to_json(row.map));
@@ -115,11 +112,7 @@ void print(const std::vector<training::Evaluation>& rows, const std::string& int
   if (!options.json) {
     return print_rows(rows, interval, console);
   }
-  Json list = Json::array();
-  for (const training::Evaluation& row : rows) {
-    list.push_back(row_json(row));
-  }
-  console.print(dump({{"task", options.task}, {"rows", list}}));
+  console.print(dump({{"task", options.task}, {"rows", list_of(rows, row_json)}}));
 }
 
 Status run_record_seeds(const EvaluateOptions& options, const Context& context) {
@@ -195,11 +188,9 @@ Status run_evaluate(const EvaluateOptions& options, const Context& context) {
 Action declare_evaluate(Arguments& arguments) {
   auto options = std::make_shared<EvaluateOptions>();
   arguments.positional("TASK", options->task, true, "what is measured; locus train --help lists the tasks");
-  arguments.positionals("PATH", options->paths, "checkpoints");
-  arguments.files("PATH", FileUse::kCheckpoint, options->paths);
+  arguments.positionals("PATH", options->paths, "checkpoints", FileUse::kCheckpoint);
   arguments.repeated("--task-option", options->task_options, "an option of the task, instead of the trained one");
-  arguments.list("--validate", options->validate, "task text: files to measure bits per byte on");
-  arguments.files("--validate", FileUse::kRead, options->validate);
+  arguments.list("--validate", options->validate, "task text: files to measure bits per byte on", FileUse::kRead);
   arguments.integer("--samples", options->samples, {}, "sequences a split; 0: the task's own");
   arguments.repeated("--split", options->splits, "measure only this split: in, or another of the task", "NAME");
   arguments.flag(
@@ -207,8 +198,8 @@ Action declare_evaluate(Arguments& arguments) {
       "write the first split's value into training.json as `reference`, and the map as `map`; with --rope-base or "
       "--rope-scaling all of it into `what_if`");
   arguments.list("--seeds", options->seeds,
-                 "the same training with other seeds: keep what they came to in PATH's training.json, measure nothing");
-  arguments.files("--seeds", FileUse::kCheckpoint, options->seeds);
+                 "the same training with other seeds: keep what they came to in PATH's training.json, measure nothing",
+                 FileUse::kCheckpoint);
   arguments.integer("--map", options->map_samples, {},
                     "sequences a cell of the task's map (addition: by operand lengths)");
   options->overrides.declare(arguments);

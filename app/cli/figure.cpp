@@ -110,14 +110,11 @@ Status check_traces(const models::Input& typed, const std::vector<views::Column>
 
 // A side, or what a decoder has read, needs a column that has it.
 Status check_sides(const session::Session& session, const std::vector<views::Column>& columns) {
-  const auto any_has = [&](models::Side side) {
-    return std::any_of(columns.begin(), columns.end(),
-                       [&](const views::Column& column) { return column.trace->side(side) != nullptr; });
-  };
   const models::Side side = session.state.side;
-  const bool pair = any_has(models::Side::kEncoder) || any_has(models::Side::kCross);
+  const bool pair =
+      session::any_has_side(columns, models::Side::kEncoder) || session::any_has_side(columns, models::Side::kCross);
   const std::string& name = columns.front().name;
-  if (side != models::Side::kDecoder && !any_has(side)) {
+  if (side != models::Side::kDecoder && !session::any_has_side(columns, side)) {
     return bad_input(
         "--side " + to_text(side) + ": expected an encoder-decoder, or a trace of that side, found neither", name);
   }

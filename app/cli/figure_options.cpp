@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "app/cli/paint.h"
 #include "app/cli/settings_text.h"
 #include "app/views/view.h"
 #include "models/checkpoint/hub_cache.h"
@@ -18,8 +19,11 @@ Result<fs::path> place_of(const std::string& word) {
   return fs::absolute(found).lexically_normal();
 }
 
-// Type and parts of the figure, where they are given.
+// What was typed of the figure's size, colours, type and parts.
 Status read_paper(const FigureOptions& options, session::PaperState& paper) {
+  paper.width_mm = options.width_mm.value_or(paper.width_mm);
+  paper.dpi = options.dpi.value_or(paper.dpi);
+  paper.dark = options.theme.empty() ? paper.dark : options.theme == "dark";
   paper.text_pt = options.text_pt.value_or(paper.text_pt);
   const Status left_out = session::leave_out(options.without, paper);
   return left_out.ok() ? left_out : Status(usage("--without: " + left_out.error().message));
@@ -62,9 +66,6 @@ Result<session::Recipe> recipe_of(const FigureOptions& options) {
   session.state.difference = session.state.difference || !options.reference.empty();
   LOCUS_TRY(const auto pairs, split_pairs("--option", options.view_options));
   LOCUS_TRY(session.state.options[session.state.view], views::parse_options(*view, pairs));
-  recipe.paper.width_mm = options.width_mm.value_or(0);
-  recipe.paper.dpi = options.dpi.value_or(300);
-  recipe.paper.dark = options.theme == "dark";
   LOCUS_CHECK(read_paper(options, recipe.paper));
   return recipe;
 }
@@ -116,9 +117,6 @@ Result<session::Recipe> read_recipe(const FigureOptions& options) {
   }
   LOCUS_TRY(const std::string text, read_recipe_text(options.recipe));
   LOCUS_TRY(session::Recipe recipe, session::parse_recipe(text, options.recipe));
-  recipe.paper.width_mm = options.width_mm.value_or(recipe.paper.width_mm);
-  recipe.paper.dpi = options.dpi.value_or(recipe.paper.dpi);
-  recipe.paper.dark = options.theme.empty() ? recipe.paper.dark : options.theme == "dark";
   LOCUS_CHECK(read_paper(options, recipe.paper));
   LOCUS_CHECK(place_checkpoints(options, recipe));
   return recipe;
@@ -139,21 +137,19 @@ std::string view_help() {
 
 void FigureOptions::declare(Arguments& arguments) {
   arguments.positionals("VIEW PATH", words, "a view, then checkpoints or traces: the columns that are compared");
-  arguments.files("PATH", FileUse::kCheckpoint, words);
+  arguments.files("PATH", FileUse::kCheckpoint, [this] { return words; });
   input.declare(arguments);
   overrides.declare(arguments);
   edits.declare(arguments);
   arguments.text("--recipe", recipe,
-                 "make this figure (or .recipe.json) again; PATHs say where its checkpoints are now");
-  arguments.files("--recipe", FileUse::kRead, recipe);
+                 "make this figure (or .recipe.json) again; PATHs say where its checkpoints are now", FileUse::kRead);
   state.declare(arguments);
   arguments.text("--reference", reference,
-                 "a checkpoint, of the PATHs or another: shows what the others differ from it by");
-  arguments.files("--reference", FileUse::kCheckpoint, reference);
+                 "a checkpoint, of the PATHs or another: shows what the others differ from it by",
+                 FileUse::kCheckpoint);
   arguments.repeated("--option", view_options, "an option of the view");
-  arguments.text("--out", out, "file to draw: .png, .svg or .pdf");
+  arguments.text("--out", out, "file to draw: .png, .svg or .pdf", FileUse::kWritten);
   arguments.text("--data", data, "file for the numbers: .npy or .csv");
-  arguments.files("--out", FileUse::kWritten, out);
   arguments.files("--data", FileUse::kWritten, [this] {
     return data.empty() ? std::vector<std::string>() : std::vector<std::string>{data, data + ".recipe.json"};
   });

@@ -25,9 +25,9 @@ struct InfoOptions {
   OverrideOptions overrides;
 };
 
-Json encoding_json(const std::string& name, const Settings& options) {
-  Json json = {{"name", name}};
-  json.update(Json(models::to_json(options)));
+Json encoding_json(const models::EncodingUse& encoding) {
+  Json json = {{"name", encoding.name}};
+  json.update(Json(models::to_json(encoding.options)));
   return json;
 }
 
@@ -40,32 +40,15 @@ Json runtime_json() {
           {"threads", runtime.threads}};
 }
 
-Json encodings_json(const models::ModelInfo& info) {
-  Json list = Json::array();
-  for (const models::EncodingUse& encoding : info.encodings) {
-    list.push_back(encoding_json(encoding.name, encoding.options));
-  }
-  return list;
-}
-
-template <class Value>
-Json layer_list(const models::ModelInfo& info, const Value& value) {
-  Json list = Json::array();
-  for (const models::LayerInfo& layer : info.layer_info) {
-    list.push_back(value(layer));
-  }
-  return list;
-}
-
 Json info_json(const models::Model& model, std::int64_t length) {
   const models::ModelInfo& info = model.info();
   Json json = {
       {"name", info.name},
       {"family", info.family},
-      {"encoding", encoding_json(info.first_encoding().name, info.first_encoding().options)},
-      {"encodings", encodings_json(info)},
-      {"layer_encodings", layer_list(info, [](const models::LayerInfo& layer) { return layer.encoding; })},
-      {"windows", layer_list(info, [](const models::LayerInfo& layer) { return layer.window; })},
+      {"encoding", encoding_json(info.first_encoding())},
+      {"encodings", list_of(info.encodings, encoding_json)},
+      {"layer_encodings", list_of(info.layer_info, [](const models::LayerInfo& layer) { return layer.encoding; })},
+      {"windows", list_of(info.layer_info, [](const models::LayerInfo& layer) { return layer.window; })},
       {"layers", info.layers},
       {"encoder_layers", info.encoder_layers},
       {"heads", info.heads},
@@ -175,11 +158,9 @@ void print_info(const models::Model& model, std::int64_t length, Console& consol
 }
 
 Json items_json(const std::vector<models::EncodingInfo::Item>& items, const char* shape_key) {
-  Json list = Json::array();
-  for (const auto& item : items) {
-    list.push_back({{"name", item.name}, {shape_key, item.shape}, {"meaning", item.meaning}});
-  }
-  return list;
+  return list_of(items, [shape_key](const auto& item) -> Json {
+    return {{"name", item.name}, {shape_key, item.shape}, {"meaning", item.meaning}};
+  });
 }
 
 Status print_encodings(bool as_json, Console& console) {
@@ -218,9 +199,6 @@ Status run_info(const InfoOptions& options, const Context& context) {
   if (options.path.empty()) {
     return usage("info: expected PATH or --encodings (see locus info --help)");
   }
-  if (options.length < 0) {
-    return usage("--length: expected a positive number, found " + std::to_string(options.length));
-  }
   LOCUS_TRY(const auto model, open_model(options.path, options.overrides.read(), context));
   if (options.json) {
     context.console.print(dump(info_json(*model, options.length)));
@@ -234,8 +212,7 @@ Status run_info(const InfoOptions& options, const Context& context) {
 
 Action declare_info(Arguments& arguments) {
   auto options = std::make_shared<InfoOptions>();
-  arguments.positional("PATH", options->path, false, "a checkpoint: a folder or a file");
-  arguments.files("PATH", FileUse::kCheckpoint, options->path);
+  arguments.positional("PATH", options->path, false, "a checkpoint: a folder or a file", FileUse::kCheckpoint);
   arguments.flag("--json", options->json, "print JSON");
   arguments.flag("--encodings", options->encodings, "list the position encodings instead");
   arguments.integer("--length", options->length, {}, "print FLOPs and MACs for this many tokens");

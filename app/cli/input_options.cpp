@@ -76,13 +76,11 @@ Result<std::string> nonempty(std::string text, const std::string& where) {
 
 void InputOptions::declare(Arguments& arguments) {
   arguments.text("--text", text_, "input text, with the special tokens of the checkpoint's tokenizer");
-  arguments.text("--text-file", text_file_, "input text from a file or a pipe; -: standard input");
-  arguments.files("--text-file", FileUse::kRead, text_file_);
+  arguments.text("--text-file", text_file_, "input text from a file or a pipe; -: standard input", FileUse::kRead);
   arguments.text("--ids", ids_, "token ids, 1,2,3; nothing is added");
-  arguments.text("--image", image_, "input image (PNG, JPEG, WebP, TIFF)");
-  arguments.files("--image", FileUse::kRead, image_);
-  arguments.text("--pixels", pixels_, "safetensors file with pixel_values [3, H, W], already normalised");
-  arguments.files("--pixels", FileUse::kRead, pixels_);
+  arguments.text("--image", image_, "input image (PNG, JPEG, WebP, TIFF)", FileUse::kRead);
+  arguments.text("--pixels", pixels_, "safetensors file with pixel_values [3, H, W], already normalised",
+                 FileUse::kRead);
   arguments.text("--decoder-text", decoder_text_, "what an encoder-decoder's decoder has read, behind its start token");
   arguments.text("--decoder-ids", decoder_ids_, "the same as token ids; with neither the start token alone");
   arguments.integer("--position-start", position_start_, {}, "position of the first token");
@@ -139,8 +137,7 @@ models::Overrides OverrideOptions::read() const {
 void EditOptions::declare(Arguments& arguments) {
   arguments.repeated("--edit", typed_, "change the run: 'head 3.1 zero', 'shift 40:41 by -32', 'bias all.all -d/8', …",
                      "EDIT");
-  arguments.text("--edits", file_, "a JSON file of edits: {\"edits\": [{\"edit\": \"head\", …}, …]}");
-  arguments.files("--edits", FileUse::kRead, file_);
+  arguments.text("--edits", file_, "a JSON file of edits: {\"edits\": [{\"edit\": \"head\", …}, …]}", FileUse::kRead);
 }
 
 Result<models::Edits> EditOptions::read() const {
@@ -179,14 +176,18 @@ Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::p
   return edits.empty() ? Result<std::shared_ptr<const models::Model>>(model) : model->edited(edits);
 }
 
+void warn_of_run(const models::Model& model, const models::Trace& trace, const Context& context) {
+  const std::vector<std::string>& warnings = trace.model().warnings;  // the first are those of opening
+  for (std::size_t n = model.info().warnings.size(); n < warnings.size(); ++n) {
+    context.console.warn(warnings[n]);
+  }
+}
+
 Result<std::shared_ptr<const models::Trace>> run_model(const models::Model& model, const models::Input& input,
                                                        const models::RunOptions& options, const Context& context,
                                                        StopToken stop) {
   LOCUS_TRY(std::shared_ptr<const models::Trace> trace, model.run(input, options, std::move(stop)));
-  const std::vector<std::string>& warnings = trace->model().warnings;
-  for (std::size_t n = model.info().warnings.size(); n < warnings.size(); ++n) {
-    context.console.warn(warnings[n]);
-  }
+  warn_of_run(model, *trace, context);
   return trace;
 }
 

@@ -64,7 +64,10 @@ Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::p
                                                         const models::Overrides& overrides, const Context& context,
                                                         const models::Edits& edits = {});
 
-// Runs it; warnings that came up only now, with the weights of a large checkpoint, are printed.
+// Prints the warnings that came up only with the run, when the weights of a large checkpoint were read.
+void warn_of_run(const models::Model& model, const models::Trace& trace, const Context& context);
+
+// Runs it, and prints those warnings.
 Result<std::shared_ptr<const models::Trace>> run_model(const models::Model& model, const models::Input& input,
                                                        const models::RunOptions& options, const Context& context,
                                                        StopToken stop = {});

@@ -2,8 +2,10 @@
 
 namespace locus::cli {
 
-std::string dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+Json top_json(const models::Trace& trace) {
+  return list_of(trace.top(10), [](const models::Prediction& prediction) -> Json {
+    return {{"id", prediction.id}, {"token", prediction.token}, {"probability", prediction.probability}};
+  });
 }
 
 }  // namespace locus::cli

@@ -4,11 +4,28 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "models/api/model.h"
+
 namespace locus::cli {
 
 using Json = nlohmann::ordered_json;
 
-// Two spaces of indentation; bytes that are not UTF-8 become U+FFFD.
-std::string dump(const Json& json);
+// Two spaces of indentation; bytes that are not UTF-8 become U+FFFD, numbers that are none null.
+inline std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+// What `value` makes of each element, in an array.
+template <class List, class Value>
+Json list_of(const List& list, const Value& value) {
+  Json array = Json::array();
+  for (const auto& each : list) {
+    array.push_back(value(each));
+  }
+  return array;
+}
+
+// The ten likeliest outputs at the last position.
+Json top_json(const models::Trace& trace);
 
 }  // namespace locus::cli

@@ -81,14 +81,8 @@ Progress with_time_left(const models::Model& model, double expected_ms, Console&
 
 // What was read, of an encoder–decoder by its encoder.
 void add_tokens(const models::Trace& trace, const std::string& prefix, Json& json) {
-  Json tokens = Json::array();
-  Json ids = Json::array();
-  for (const models::TokenInfo& token : trace.tokens()) {
-    tokens.push_back(token.label);
-    ids.push_back(token.id);
-  }
-  json[prefix + "tokens"] = tokens;
-  json[prefix + "input_ids"] = ids;
+  json[prefix + "tokens"] = list_of(trace.tokens(), [](const models::TokenInfo& token) { return token.label; });
+  json[prefix + "input_ids"] = list_of(trace.tokens(), [](const models::TokenInfo& token) { return token.id; });
 }
 
 Json run_json(const models::Trace& trace, const models::Generation* generated) {
@@ -98,11 +92,7 @@ Json run_json(const models::Trace& trace, const models::Generation* generated) {
     add_tokens(*encoder, "", json);
   }
   add_tokens(trace, encoder ? "decoder_" : "", json);
-  Json top = Json::array();
-  for (const models::Prediction& prediction : trace.top(kTop)) {
-    top.push_back({{"id", prediction.id}, {"token", prediction.token}, {"probability", prediction.probability}});
-  }
-  json["top"] = top;
+  json["top"] = top_json(trace);
   json["time_ms"] = trace.time_ms();
   json["memory_mb"] = trace.memory_mb();
   if (generated != nullptr) {
@@ -142,16 +132,14 @@ void print_run(const models::Trace& trace, const models::Generation* generated, 
     console.print("  " + right(percent, 6) + " %  " + prediction.token + "  (" + std::to_string(prediction.id) + ")");
   }
   if (generated != nullptr) {
-    std::string ids;
-    for (const std::int64_t id : generated->ids) {
-      ids += (ids.empty() ? "" : ",") + std::to_string(id);
-    }
+    const std::string ids = listed(
+        generated->ids, [](std::int64_t id) { return std::to_string(id); }, ",");
     console.print("continuation: " + (generated->text.empty() ? ids : printable_lines(generated->text)));
   }
   console.print(fixed_text(trace.time_ms(), 1) + " ms, " + std::to_string(trace.memory_mb()) + " MB kept");
 }
 
-Status run_model(const RunOptions& options, const Context& context) {
+Status run_once(const RunOptions& options, const Context& context) {
   LOCUS_TRY(const models::Input input, options.input.read());
   models::RunOptions run_options;
   LOCUS_TRY(const std::set<std::string> keep, parse_keep(options.keep));
@@ -189,10 +177,7 @@ Status run_model(const RunOptions& options, const Context& context) {
     return keeping(ran.error(), kept);
   }
   const models::Trace* const trace = generation.trace.get();
-  const std::vector<std::string>& warnings = trace->model().warnings;  // the first are those of opening, said before
-  for (std::size_t n = model->info().warnings.size(); n < warnings.size(); ++n) {
-    context.console.warn(warnings[n]);
-  }
+  warn_of_run(*model, *trace, context);
   if (options.json) {
     context.console.print(dump(run_json(*trace, shown)));
   } else {
@@ -205,19 +190,17 @@ Status run_model(const RunOptions& options, const Context& context) {
 
 Action declare_run(Arguments& arguments) {
   auto options = std::make_shared<RunOptions>();
-  arguments.positional("PATH", options->path, true, "a checkpoint: a folder or a file");
-  arguments.files("PATH", FileUse::kCheckpoint, options->path);
+  arguments.positional("PATH", options->path, true, "a checkpoint: a folder or a file", FileUse::kCheckpoint);
   options->input.declare(arguments);
   options->overrides.declare(arguments);
   options->edits.declare(arguments);
-  arguments.text("--trace", options->trace, "write a trace (safetensors)");
-  arguments.files("--trace", FileUse::kWritten, options->trace);
+  arguments.text("--trace", options->trace, "write a trace (safetensors)", FileUse::kWritten);
   arguments.text("--keep", options->keep, "what the trace holds: logits,attention,q,k,… or all (default logits)");
   arguments.integer("--generate", options->generate, {}, "continue the text by this many tokens");
   arguments.number("--temperature", options->temperature, {0, 1000}, "draw them at this temperature; 0: the likeliest");
   arguments.integer("--seed", options->seed, {}, "of the draws");
   arguments.flag("--json", options->json, "print JSON");
-  return [options](const Context& context) { return run_model(*options, context); };
+  return [options](const Context& context) { return run_once(*options, context); };
 }
 
 }  // namespace locus::cli

@@ -232,16 +232,14 @@ Action declare_train(Arguments& arguments) {
     }
   }
   arguments.positional("TASK", train.task, true, "what to learn; see below");
-  arguments.list("--corpus", options->corpus, "task text: files to learn");
-  arguments.list("--validate", options->validate, "task text: files to measure bits per byte on");
-  arguments.files("--corpus", FileUse::kRead, options->corpus);
-  arguments.files("--validate", FileUse::kRead, options->validate);
+  arguments.list("--corpus", options->corpus, "task text: files to learn", FileUse::kRead);
+  arguments.list("--validate", options->validate, "task text: files to measure bits per byte on", FileUse::kRead);
   arguments.list("--title", options->titles, "FILE=TITLE: what training.json calls a corpus file");
-  arguments.text("--from", options->from, "train this checkpoint's weights further, its shape instead of the flags'");
-  arguments.files("--from", FileUse::kCheckpoint, options->from);
+  arguments.text("--from", options->from, "train this checkpoint's weights further, its shape instead of the flags'",
+                 FileUse::kCheckpoint);
   arguments.flag("--freeze-base", train.freeze_base, "with --from: train the position encoding's parameters alone");
-  arguments.text("--config", options->config, "take the model's shape from this config.json (model_type locus)");
-  arguments.files("--config", FileUse::kRead, options->config);
+  arguments.text("--config", options->config, "take the model's shape from this config.json (model_type locus)",
+                 FileUse::kRead);
   arguments.text("--encoding", train.encoding,
                  "position encoding (locus info --encodings); without: that of --from or --config, else rope");
   arguments.repeated("--option", options->encoding_options, "an option of the encoding");

@@ -28,11 +28,9 @@ struct VerifyOptions {
 };
 
 Json report_json(const models::VerifyReport& report) {
-  Json rows = Json::array();
-  for (const models::VerifyRow& row : report.rows) {
-    rows.push_back(
-        {{"name", row.name}, {"difference", row.difference}, {"tolerance", row.tolerance}, {"passed", row.passed}});
-  }
+  const Json rows = list_of(report.rows, [](const models::VerifyRow& row) -> Json {
+    return {{"name", row.name}, {"difference", row.difference}, {"tolerance", row.tolerance}, {"passed", row.passed}};
+  });
   return {{"passed", report.passed}, {"rows", rows}};
 }
 
@@ -135,11 +133,7 @@ Status run_verify(const VerifyOptions& options, const Context& context) {
   LOCUS_TRY(const models::Input input, options.input.read());
   LOCUS_TRY(const models::Edits edits, options.edits.read());
   LOCUS_TRY(const auto model, open_model(path, options.overrides.read(), context, edits));
-  std::optional<std::filesystem::path> against;
-  if (options.against) {
-    against = *options.against;
-  }
-  LOCUS_TRY(const models::VerifyReport report, models::verify(*model, input, against));
+  LOCUS_TRY(const models::VerifyReport report, models::verify(*model, input, options.against));
   for (const std::string& warning : report.warnings) {
     context.console.warn(warning);
   }
@@ -159,17 +153,16 @@ Status run_verify(const VerifyOptions& options, const Context& context) {
 Action declare_verify(Arguments& arguments) {
   auto options = std::make_shared<VerifyOptions>();
   arguments.positionals("PATH", options->paths,
-                        "a checkpoint: a folder or a file; without input a folder with expected.safetensors");
-  arguments.files("PATH", FileUse::kCheckpoint, options->paths);
+                        "a checkpoint: a folder or a file; without input a folder with expected.safetensors",
+                        FileUse::kCheckpoint);
   options->input.declare(arguments);
   options->overrides.declare(arguments);
   options->edits.declare(arguments);
-  arguments.text("--against", options->against, "a trace of the same input by another program");
-  arguments.files("--against", FileUse::kCheckpoint, options->against);
+  arguments.text("--against", options->against, "a trace of the same input by another program", FileUse::kCheckpoint);
   arguments.flag("--table", options->table, "Markdown: a line for each folder with expected.safetensors");
   arguments.text("--into", options->into,
-                 "with --table: a file whose table between <!-- locus verify --table --> and <!-- end --> it becomes");
-  arguments.files("--into", FileUse::kWritten, options->into);
+                 "with --table: a file whose table between <!-- locus verify --table --> and <!-- end --> it becomes",
+                 FileUse::kWritten);
   arguments.flag("--json", options->json, "print JSON");
   return [options](const Context& context) { return run_verify(*options, context); };
 }
