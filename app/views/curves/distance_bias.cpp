@@ -58,37 +58,39 @@ class DistanceBias final : public MeasuredView<DistanceBiasKey, Bias> {
       .group = Group::kPosition,
       .caption = "How much higher this head scores tokens that are near than tokens that are far.",
       .shows =
-          "Δscore = s(λ) − s(Λ): the logit of a near pair of tokens minus that of a far one, over sampled pairs. "
-          "Its mean μ, spread σ, μ/σ and the share above 0 tell how much a head prefers the near by itself.",
+          "Δscore = s(λ) − s(Λ): the logit of a near pair of tokens minus that of a distant pair, over sampled pairs. "
+          "The mean μ, the spread σ, μ/σ and the share above 0 measure how strongly a head prefers near tokens by "
+          "itself.",
       .uses_layer = true,
       .uses_head = true,
       .needs_text = true,
-      .controls = {choice("pairing", "Pairs",
-                          "independent: the paper's; same-query: both keys of one query; counterfactual: the same "
-                          "vectors scored at both distances",
-                          {"independent", "same-query", "counterfactual"}),
-                   whole("near-from", "λ from", "The smallest near distance", 0, 0, 1 << 20),
-                   whole("near-to", "λ to", "The largest near distance", 100, 0, 1 << 20),
-                   whole("far-from", "Λ from", "The smallest far distance", 10000, 1, 1 << 20),
-                   whole("far-to", "Λ to", "The largest far distance", 10100, 1, 1 << 20),
-                   choice("unit", "in", "Distances in tokens, or in percent of the trained length",
-                          {"tokens", "percent"}),
-                   whole("pairs", "Sampled pairs", "Over all texts together", 10000, 10, 1000000),
-                   whole("skip-first", "Leave out first keys", "Keys at the start of every text: attention sinks", 0, 0,
-                         64, "none"),
-                   whole("seed", "Seed", "Of the sample", 1, 0, 1000000),
-                   words("texts", "Folder of texts",
-                         "Its .txt files are read instead of the input; two or more give "
-                         "the mean a 95 % interval",
-                         "the input; a folder"),
-                   whole("bins", "Bins", "Of the histogram", 60, 5, 500),
-                   toggle("own-bins", "Own bins",
-                          "As many bins over each checkpoint's own range, so that a narrow histogram is not one bar"),
-                   toggle("every-head", "Every head",
-                          "Below the histogram μ and μ ± σ of every head of every layer, of at most 500 pairs each"),
-                   choice("export", "Export",
-                          "What Export data writes: the histogram, every sampled difference, or every head's μ and σ",
-                          {"histogram", "pairs", "heads"})},
+      .controls =
+          {choice("pairing", "Pairs",
+                  "How pairs are sampled: independent, as in the paper; same-query: both keys of one query; "
+                  "counterfactual: the same vectors scored at both distances",
+                  {"independent", "same-query", "counterfactual"}),
+           whole("near-from", "λ from", "The smallest near distance", 0, 0, 1 << 20),
+           whole("near-to", "λ to", "The largest near distance", 100, 0, 1 << 20),
+           whole("far-from", "Λ from", "The smallest far distance", 10000, 1, 1 << 20),
+           whole("far-to", "Λ to", "The largest far distance", 10100, 1, 1 << 20),
+           choice("unit", "in", "Unit of the four distances: tokens, or percent of the trained length",
+                  {"tokens", "percent"}),
+           whole("pairs", "Sampled pairs", "Number of sampled pairs, over all texts together", 10000, 10, 1000000),
+           whole("skip-first", "Leave out first keys",
+                 "Number of keys to exclude at the start of every text, such as attention sinks", 0, 0, 64, "none"),
+           whole("seed", "Seed", "Seed of the sample", 1, 0, 1000000),
+           words("texts", "Folder of texts",
+                 "A folder whose .txt files are read instead of the input; with two or more, the mean has a 95 % "
+                 "interval",
+                 "the input; a folder"),
+           whole("bins", "Bins", "Number of bins of the histogram", 60, 5, 500),
+           toggle("own-bins", "Own bins",
+                  "Spread the bins over each checkpoint's own range, so that a narrow histogram is not a single bar"),
+           toggle("every-head", "Every head",
+                  "A second plot with μ and μ ± σ of every head of every layer, from at most 500 pairs each"),
+           choice("export", "Export",
+                  "What Export data writes: the histogram, every sampled difference, or μ and σ of every head",
+                  {"histogram", "pairs", "heads"})},
   };
 };
 

@@ -60,23 +60,24 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
       .name = "distance-profile",
       .title = "Distance profile",
       .group = Group::kPosition,
-      .caption = "How high this head scores a token, on average, by how far back it is.",
+      .caption = "The average score that this head gives a token, depending on how far back it is.",
       .shows =
-          "The mean over queries, and the band from the 10 % to the 90 % quantile, by the distance Δ = i − j from "
-          "query to key, |Δ| where both ways are seen. Weights can be divided by 1/(i+1), what a head without "
-          "preferences gives each of the keys it sees.",
+          "The mean over queries, and the band between the 10 % and 90 % quantiles, by the distance Δ = i − j from "
+          "query to key, or |Δ| for models that attend in both directions. Weights can be divided by 1/(i+1), the "
+          "weight that a head without preferences gives each key.",
       .uses_layer = true,
       .uses_head = true,
       .uses_quantity = true,
-      .controls = {toggle("baseline", "Relative to uniform",
-                          "Divide weights by 1/(i+1), the weight of an even average over all keys", true),
-                   toggle("log-distance", "Logarithmic Δ", "A logarithmic axis of distances"),
-                   whole("skip-first", "Leave out first keys",
-                         "Keys at the start of the text that are left out: attention sinks", 0, 0, 64, "none"),
-                   choice("theory", "Theory",
-                          "What theory expects of the mean logit (rope and tapa), in a model's angles or the paper's",
-                          {"none", "llama", "paper"}),
-                   band_control()},
+      .controls =
+          {toggle("baseline", "Relative to uniform",
+                  "Divide weights by 1/(i+1), the weight of a uniform average over all keys", true),
+           toggle("log-distance", "Logarithmic Δ", "A logarithmic distance axis"),
+           whole("skip-first", "Leave out first keys",
+                 "Number of keys to exclude at the start of the text, such as attention sinks", 0, 0, 64, "none"),
+           choice("theory", "Theory",
+                  "The theoretical mean logit (rope and tapa), for the angles of the model (llama) or of the paper",
+                  {"none", "llama", "paper"}),
+           band_control()},
   };
 };
 

@@ -68,15 +68,17 @@ class EffectView final : public MeasuredView<EffectKey, Effects> {
       .name = "effect",
       .title = "Effect",
       .group = Group::kChange,
-      .caption = "Which tokens became harder or easier to predict by the edits of a column.",
+      .caption = "Which tokens the edits of a column make harder or easier to predict.",
       .shows =
-          "What a column's edits change in its prediction, token by token, against the run without them: the change of "
-          "−log p of the token that came, or KL(untouched ‖ edited) of the whole distribution.",
+          "How the edits of a column change its prediction, token by token, compared with the run without edits: the "
+          "change of −log p of the actual token, or KL(untouched ‖ edited) of the whole distribution.",
       .uses_camera = true,
       .needs_text = true,
-      .controls = {choice("of", "Of", "loss: the change of −log p of the actual token; kl: of all outputs there",
-                          {"loss", "kl"}),
-                   choice("as", "Show as", "curve over the tokens, or the tint of the text", {"curve", "text"})},
+      .controls =
+          {choice("of", "Of",
+                  "loss: the change of −log p of the actual token; kl: the change of the whole output distribution",
+                  {"loss", "kl"}),
+           choice("as", "Show as", "A curve over the tokens, or the text with tinted tokens", {"curve", "text"})},
   };
 };
 

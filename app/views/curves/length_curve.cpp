@@ -46,16 +46,18 @@ class LengthCurve final : public MeasuredView<LengthCurveKey, Points> {
       .group = Group::kMeasure,
       .caption = "How well the model predicts as it sees more and more text: lower is better.",
       .shows =
-          "Perplexity and bits per byte of the text against the tokens of context. The same tokens are scored at "
-          "every length, so a curve moves with the context alone.",
+          "Perplexity and bits per byte of the text by the number of tokens of context. The same tokens are scored at "
+          "every length, so that a curve shows the effect of the context alone.",
       .needs_text = true,
-      .controls = {choice("measure", "Measure", "What is drawn; the data hold both",
+      .controls = {choice("measure", "Measure", "What is drawn; the exported data contain both",
                           {"bits-per-byte", "perplexity", "both"}),
-                   whole("shortest", "Shortest", "Tokens of the first length; 0: chosen for the text", 0, 0, 1 << 20,
+                   whole("shortest", "Shortest", "Shortest length in tokens; 0: chosen for the text", 0, 0, 1 << 20,
                          "chosen"),
-                   whole("longest", "Longest", "Tokens of the last length; 0: the text's", 0, 0, 1 << 20, "the text's"),
-                   whole("scored", "Scored tokens", "At the end of every window", 16, 1, 4096),
-                   whole("windows", "Windows", "Spread over the text; fewer where it is short", 16, 1, 1024)},
+                   whole("longest", "Longest", "Longest length in tokens; 0: the length of the text", 0, 0, 1 << 20,
+                         "the text's"),
+                   whole("scored", "Scored tokens", "Number of tokens scored at the end of every window", 16, 1, 4096),
+                   whole("windows", "Windows", "Number of windows, spread over the text; fewer for a short text", 16, 1,
+                         1024)},
   };
 };
 

@@ -56,20 +56,20 @@ class Move final : public MeasuredView<MoveKey, MoveRows> {
       .group = Group::kChange,
       .caption = "How the prediction changes when some tokens are moved to other positions.",
       .shows =
-          "What happens to the prediction when some tokens are moved to other positions: their ids change, what they "
-          "may see does not. Every point, or cell of the map of tokens, is a run of its own.",
+          "How the prediction changes when some tokens are moved to other positions: their position ids change, what "
+          "they can see does not. Every point of the curve, and every cell of the map, is a separate run.",
       .uses_layer = true,
       .uses_head = true,
       .controls = {words("tokens", "Tokens",
-                         "a:b, the tokens that move, b not among them; empty: the one in the middle, of a map the "
-                         "last 24",
+                         "The tokens to move, a:b, b excluded; empty: the middle token, or for a map the last 24",
                          "in the middle; a:b"),
-                   words("by", "By", "from:to:step of the shift; empty: -16:16:1", "-16:16:1"),
-                   choice("as", "Show as", "curve: the tokens move together; map: each moves alone, tokens × shifts",
+                   words("by", "By", "The shifts, from:to:step; empty: -16:16:1", "-16:16:1"),
+                   choice("as", "Show as",
+                          "curve: the tokens move together; map: each token moves alone, tokens × shifts",
                           {"curve", "map"}),
                    choice("measure", "Measure",
-                          "kl: KL(untouched ‖ moved); loss: of the actual next tokens; weight: what the last query "
-                          "gives the moved tokens in the chosen head",
+                          "kl: KL(untouched ‖ moved); loss: the loss of the actual next tokens; weight: the weight "
+                          "that the last query gives the moved tokens in the chosen head",
                           {"kl", "loss", "weight"})},
   };
 };

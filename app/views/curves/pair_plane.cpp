@@ -61,15 +61,16 @@ class PairPlane final : public MeasuredView<PairPlaneKey, Plane> {
       .group = Group::kFrequency,
       .caption = "One rotary frequency of a head: which way its queries and keys point, before and after turning.",
       .shows =
-          "One rotary pair of one head: every token's query and key as points of the pair's plane, before the rotation "
-          "and as the score sees them, coloured by where the token stands or by what it is. The line from the middle "
-          "leads to their mean. Concentration is |mean of q/|q||: 1 where all point one way, 0 where they point all "
-          "ways.",
+          "One rotary pair of one head: the query and key of every token as points in the plane of the pair, before "
+          "the rotation and as the score uses them, coloured by position or by class of token. The line from the "
+          "centre leads to their mean. Concentration is |mean of q/|q||: 1 if all vectors have the same direction, 0 "
+          "if their directions cancel.",
       .uses_layer = true,
       .uses_head = true,
-      .controls = {whole("pair", "Pair", "Which pair; −1: the first of the band, or the one of the largest norms", -1,
-                         -1, 4095, "the largest"),
-                   choice("color", "Colours", "Of points: where the token stands, or what it is",
+      .controls = {whole("pair", "Pair",
+                         "Which pair; −1: the first pair of the band, or the pair with the largest norms", -1, -1, 4095,
+                         "the largest"),
+                   choice("color", "Colours", "Colour of a point: by the position of the token, or by its class",
                           {"position", "class"}),
                    band_control()},
   };

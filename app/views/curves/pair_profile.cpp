@@ -60,19 +60,18 @@ class PairProfile final : public MeasuredView<PairProfileKey, PairCurves> {
       .name = "pair-profile",
       .title = "Profile of pairs",
       .group = Group::kFrequency,
-      .caption = "What every rotary frequency adds to the score, by how far back a token is.",
+      .caption = "What every rotary frequency adds to the score, depending on how far back a token is.",
       .shows =
-          "Above, pairs × distance: what each rotary pair gives to the logit, averaged over all queries at that "
-          "distance. "
-          "Below, their sum, the mean logit; the carrier, which the mean query and the mean key alone would give; and "
-          "R², "
-          "how much of the mean logit's variation over distance the carrier explains: 1 is position alone.",
+          "Above, pairs × distance: the contribution of each rotary pair to the logit, averaged over all queries at "
+          "that distance. Below: their sum, the mean logit; the carrier, which the mean query and the mean key alone "
+          "would give; and R², the share of the mean logit's variation over distance that the carrier explains: 1 "
+          "means position alone.",
       .uses_layer = true,
       .uses_head = true,
-      .controls = {words("without", "Without", "One more curve: the mean logit without these pairs, a:b or one",
-                         "none; 3:7, or 3"),
+      .controls = {words("without", "Without",
+                         "Add a curve of the mean logit without these pairs: a:b, or a single pair", "none; 3:7, or 3"),
                    choice("data", "Data",
-                          "What is exported: the parts of all pairs, or the curves below with their counts",
+                          "What is exported: the contributions of all pairs, or the curves with their counts",
                           {"parts", "curves"}),
                    band_control()},
   };

@@ -53,12 +53,12 @@ class PairScores final : public MeasuredView<PairScoresKey, Cell> {
       .name = "pair-scores",
       .title = "Pairs of a cell",
       .group = Group::kFrequency,
-      .caption = "One score, taken apart into the rotary frequencies that add up to it.",
+      .caption = "One score, split into the contributions of the rotary frequencies.",
       .shows =
-          "One query and one key: what each rotary pair gives to their logit, from the fastest pair to the slowest, "
-          "and "
-          "the running sum that ends at the logit. Below, what the same query and key would give at other distances, "
-          "pair by pair and in sum. Without a query it is the last token, without a key the one before the query.",
+          "One query and one key: the contribution of each rotary pair to their logit, from the fastest pair to the "
+          "slowest, and the running sum, which ends at the logit. Below: what the same query and key would give at "
+          "other distances, pair by pair and in total. By default, the query is the last token, and the key the token "
+          "before the query.",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,

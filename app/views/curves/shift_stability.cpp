@@ -39,19 +39,20 @@ class ShiftStability final : public MeasuredView<ShiftStabilityKey, Rows> {
       .name = "shift-stability",
       .title = "Shift stability",
       .group = Group::kChange,
-      .caption = "What changes inside when the same text starts at a later position.",
+      .caption = "What changes inside the model when the same text starts at a later position.",
       .shows =
-          "How much attention and the positions' dot products change, layer by layer, when the position ids of the "
-          "same tokens start later, or when tokens are put in front. Row i is compared with the row of the same "
-          "token.",
+          "How much the attention and the dot products of positions change, layer by layer, when the position ids of "
+          "the same tokens start later, or when tokens are inserted in front. Each row is compared with the row of the "
+          "same token.",
       .needs_text = true,
-      .controls = {choice("move", "Move", "ids: position ids start later; tokens: tokens are put in front",
+      .controls = {choice("move", "Move", "ids: position ids start later; tokens: tokens are inserted in front",
                           {"ids", "tokens"}),
-                   whole("by", "By", "Positions, or tokens in front", 3, 1, 1024),
-                   whole("token", "Token in front", "Its id; −1: the first token of the text (BOS, where there is one)",
-                         -1, -1, 1 << 20, "the first"),
-                   choice("measure", "Attention", "row: sum of a row's changes; cell: mean of its cells' changes",
-                          {"row", "cell"})},
+                   whole("by", "By", "Size of the shift in positions, or number of tokens in front", 3, 1, 1024),
+                   whole("token", "Token in front",
+                         "The id of the inserted token; −1: the first token of the text (BOS, where there is one)", -1,
+                         -1, 1 << 20, "the first"),
+                   choice("measure", "Attention",
+                          "row: the sum of the changes in a row; cell: the mean change of its cells", {"row", "cell"})},
   };
 };
 

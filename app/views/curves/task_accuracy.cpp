@@ -28,26 +28,27 @@ class TaskAccuracy final : public View {
       .name = "task-accuracy",
       .title = "Task accuracy",
       .group = Group::kMeasure,
-      .caption = "How often a model is wrong at its task, as in training and beyond it.",
+      .caption = "How often a model is wrong at its task, on samples like those of its training and on others.",
       .shows =
-          "The error of task checkpoints in the trained distribution and out of it, a group of bars a split, with "
-          "95 % intervals where they are known; runs that differ in their seed alone are one bar, their mean, with the "
-          "least and the largest. Addition makes a map by the lengths of its operands.",
+          "The error of task checkpoints in and out of the trained distribution: one group of bars per split, with 95 "
+          "% intervals where they are known. Runs that differ only in their seed form one bar, their mean, with the "
+          "smallest and the largest value. Addition is shown as a map by the lengths of its operands.",
       .uses_input = false,
-      .controls = {words("file", "Results",
-                         "A file that locus evaluate --json printed; empty: training.json of every "
-                         "checkpoint",
-                         "training.json; a file"),
-                   choice("as", "As",
-                          "A map by the lengths of operands where there is one, bars, or a table of numbers",
-                          {"auto", "bars", "table", "map"}),
-                   words("by", "By",
-                         "A group of bars a value of this setting of the training, a bar an encoding: variables, "
-                         "train_size, steps, encoding.gates; empty: a group a split",
-                         "splits; steps"),
-                   words("split", "Split", "The split that is compared by a setting; empty: in", "in"),
-                   toggle("accuracy", "Accuracy", "The share that is right, as TAPE's Fig. 2 shows it, not the error"),
-                   toggle("log", "Logarithmic", "A logarithmic axis of errors, for bars")},
+      .controls =
+          {words("file", "Results",
+                 "A file that locus evaluate --json printed; empty: the training.json of every checkpoint",
+                 "training.json; a file"),
+           choice("as", "As",
+                  "A map by the lengths of the operands, bars, or a table of numbers; auto: the map where there is one",
+                  {"auto", "bars", "table", "map"}),
+           words("by", "By",
+                 "One group of bars per value of this setting of the training, one bar per encoding: variables, "
+                 "train_size, steps, encoding.gates; empty: one group per split",
+                 "splits; steps"),
+           words("split", "Split", "The split to compare when a setting is given; empty: in", "in"),
+           toggle("accuracy", "Accuracy",
+                  "Show the share of correct answers, as in TAPE's Fig. 2, instead of the error"),
+           toggle("log", "Logarithmic", "A logarithmic error axis for bars")},
   };
 };
 

@@ -41,14 +41,13 @@ class TrainingCurve final : public View {
       .group = Group::kMeasure,
       .caption = "How the error fell while the model was trained: lower is better.",
       .shows =
-          "How checkpoints learned: the loss of every step of their training, and the task's metric on held-out "
-          "samples wherever it was measured, by the steps. Numbers come from loss.csv of each checkpoint, which locus "
-          "train writes.",
+          "How checkpoints learned: the training loss and the metric of the task on held-out samples, by training "
+          "step. The numbers come from loss.csv in each checkpoint, which locus train writes.",
       .uses_input = false,
-      .controls = {choice("of", "Of", "The metric on held-out samples, the training's loss, or both, a panel each",
+      .controls = {choice("of", "Of", "The metric on held-out samples, the training loss, or both with one panel each",
                           {"validation", "loss", "both"}),
-                   whole("smooth", "Smooth", "The loss is the mean of so many steps", 25, 1, 100000),
-                   toggle("log-steps", "Logarithmic", "A logarithmic axis of steps")},
+                   whole("smooth", "Smooth", "Number of steps over which the loss is averaged", 25, 1, 100000),
+                   toggle("log-steps", "Logarithmic", "A logarithmic step axis")},
   };
 };
 

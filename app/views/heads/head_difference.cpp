@@ -56,15 +56,16 @@ class HeadDifference final : public MeasuredView<HeadDifferenceKey, Comparison> 
       .group = Group::kMeasure,
       .caption = "How differently the heads of two checkpoints attend to the same text.",
       .shows =
-          "How differently each head of the first checkpoint and its partner in the second attend to this text: "
-          "the mean over queries of ½ Σⱼ |A(i, j) − B(i, j)|, 0 for equal rows and 1 for disjoint ones. A third "
-          "checkpoint that is another seed of the first can give the null: what differs by chance alone.",
+          "How differently each head of the first checkpoint and its partner in the second attend to this text: the "
+          "mean over queries of ½ Σⱼ |A(i, j) − B(i, j)|, 0 for equal rows and 1 for disjoint ones. A third "
+          "checkpoint, another seed of the first, can show the null: the differences that arise by chance.",
       .needs_text = true,
-      .controls = {choice("match", "Partners", "index: head with the same index; best: the best match over all heads",
-                          {"index", "best"}),
-                   toggle("null", "Third is the null",
-                          "The third checkpoint is another seed of the first: what differs by chance alone"),
-                   whole("rows", "Queries", "At most so many queries are compared; 0: all", 64, 0, 4096, "all")},
+      .controls =
+          {choice("match", "Partners", "index: the head with the same index; best: the best match over all heads",
+                  {"index", "best"}),
+           toggle("null", "Third is the null",
+                  "The third checkpoint is another seed of the first and shows the differences that arise by chance"),
+           whole("rows", "Queries", "Maximum number of queries to compare; 0: all", 64, 0, 4096, "all")},
   };
 };
 

@@ -45,18 +45,19 @@ class Heads final : public MeasuredView<HeadsKey, HeadRows> {
       .group = Group::kMeasure,
       .caption = "Every head in numbers: how far back it looks, how sharply, and at what.",
       .shows =
-          "Every head's numbers, sorted by the chosen one, or the chosen one as a map of layers × heads. Means over "
-          "the queries of this text; induction is measured on random tokens given twice. A click chooses a head, "
-          "a double click or Enter opens it.",
+          "The statistics of every head: a table sorted by one of them, or one of them as a map of layers × heads. "
+          "They are means over the queries of this text; induction is measured on random tokens given twice. A click "
+          "chooses a head, a double click or Enter opens it.",
       .needs_text = true,
       .controls = {choice("as", "As", "A table of heads, or a map of layers × heads", {"table", "map"}),
-                   choice("statistic", "Sorted by", "The statistic of the map, and what the table is sorted by",
+                   choice("statistic", "Sorted by", "The statistic of the map, and the one that the table is sorted by",
                           statistic_names()),
-                   toggle("ascending", "Smallest first", "The other way round"),
-                   whole("rows", "Rows", "Heads shown in the table at a time", 24, 1, 4096),
-                   whole("from", "From row", "The first row shown; the wheel, arrows and page keys scroll", 0, 0, 4095),
-                   whole("repeats", "Induction inputs", "Random inputs for the induction score; 0: none", 4, 0, 64,
-                         "none")},
+                   toggle("ascending", "Smallest first", "Sort the smallest first"),
+                   whole("rows", "Rows", "Number of heads that the table shows at a time", 24, 1, 4096),
+                   whole("from", "From row", "The first row to show; the wheel, arrows and page keys scroll", 0, 0,
+                         4095),
+                   whole("repeats", "Induction inputs", "Number of random inputs for the induction score; 0: none", 4,
+                         0, 64, "none")},
   };
 };
 

@@ -97,30 +97,32 @@ class KnockOut final : public MeasuredView<KnockOutKey, KnockedOut> {
       .name = "knock-out",
       .title = "Knock-out",
       .group = Group::kChange,
-      .caption = "How much worse the model predicts when one head at a time is taken out.",
+      .caption = "How much worse the model predicts when one head at a time is removed.",
       .shows =
-          "What happens to the prediction when one head after the other is silenced or made to attend otherwise: each "
-          "cell is a run of its own, of this input.",
-      .controls =
-          {choice("to", "Head becomes",
-                  "mean: its mean over queries; zero: no output; uniform: equal weights; content: logits "
-                  "without positions; first: weight 1 on token 0",
-                  {"mean", "zero", "uniform", "content", "first"}),
-           choice("measure", "Measure",
-                  "loss: of the actual next tokens; kl: KL(untouched ‖ edited) of the outputs; logit: a "
-                  "token's log-probability at a position",
-                  {"loss", "kl", "logit"}),
-           words("token", "Token", "Of logit: an id, or a text of one token; empty: the likeliest", "the likeliest"),
-           whole("at", "Position", "Of logit: the query that predicts it; -1: the last", -1, -1, 1 << 20, "last"),
-           whole("null", "Shuffled copies",
-                 "Of the text (an image: its patches), on which the same is measured: cells within their 95 % "
-                 "range have a stroke; 0: none",
-                 kCopies, 0, 200, "none"),
-           whole("seed", "Seed", "Of the shuffled copies", 1, 0, 1000000),
-           words("texts", "Folder of texts",
-                 "Its .txt files are read instead of the input: cells are the mean over them", "the input; a folder"),
-           choice("export", "Export", "What Export data writes, (L, H) each",
-                  {"effect", "margin", "spread", "null-low", "null-high"})},
+          "How the prediction changes when one head at a time is silenced or made to attend differently: each cell is "
+          "a separate run on this input.",
+      .controls = {choice("to", "Head becomes",
+                          "What the head is replaced with. mean: its mean over queries; zero: no output; uniform: "
+                          "equal weights; content: logits without positions; first: weight 1 on token 0",
+                          {"mean", "zero", "uniform", "content", "first"}),
+                   choice("measure", "Measure",
+                          "loss: the loss of the actual next tokens; kl: KL(untouched ‖ edited) of the outputs; logit: "
+                          "the log-probability of a token at a position",
+                          {"loss", "kl", "logit"}),
+                   words("token", "Token", "For logit: a token id, or a text of one token; empty: the likeliest token",
+                         "the likeliest"),
+                   whole("at", "Position", "For logit: the position that predicts the token; -1: the last", -1, -1,
+                         1 << 20, "last"),
+                   whole("null", "Shuffled copies",
+                         "Number of copies of the text with shuffled tokens (of an image: patches) on which the same "
+                         "is measured: a stroke marks cells within their 95 % range; 0: none",
+                         kCopies, 0, 200, "none"),
+                   whole("seed", "Seed", "Seed of the shuffled copies", 1, 0, 1000000),
+                   words("texts", "Folder of texts",
+                         "A folder whose .txt files are read instead of the input: cells are the mean over them",
+                         "the input; a folder"),
+                   choice("export", "Export", "What Export data writes, with shape (L, H)",
+                          {"effect", "margin", "spread", "null-low", "null-high"})},
   };
 };
 

@@ -98,16 +98,17 @@ class LogitAttributionView final : public MeasuredView<AttributionKey, Attributi
       .name = "logit-attribution",
       .title = "Logit attribution",
       .group = Group::kMeasure,
-      .caption = "How much every head and layer speaks for, or against, the predicted token.",
+      .caption = "How much every head and layer contributes for or against the predicted token.",
       .shows =
-          "What each head, feed-forward, embedding and bias writes into one logit, less the mean of all logits, or "
-          "into "
-          "the difference of two: the run's stream is their sum, and with the norms' scales held at the run's values "
-          "the logit is too.",
-      .controls = {words("token", "Token", "An id, or a text of one token; empty: the likeliest", "the likeliest"),
-                   words("against", "Against", "The token whose logit is taken away; empty: none", "none; a token"),
-                   whole("at", "Position", "The query that predicts it; -1: the last", -1, -1, 1 << 20, "last"),
-                   toggle("raw", "Raw logits", "Parts of the logit itself, not of what it has above the mean of all")},
+          "The contribution of each head, feed-forward, embedding and bias to one logit, minus the mean of all logits, "
+          "or to the difference of two logits. The residual stream is the sum of these parts, and with the scales of "
+          "the norms held at their values in the run, so is the logit.",
+      .controls = {words("token", "Token", "A token id, or a text of one token; empty: the likeliest", "the likeliest"),
+                   words("against", "Against", "The token whose logit is subtracted; empty: none", "none; a token"),
+                   whole("at", "Position", "The position that predicts the token; -1: the last", -1, -1, 1 << 20,
+                         "last"),
+                   toggle("raw", "Raw logits",
+                          "Parts of the logit itself, without subtracting the mean of all logits")},
   };
 };
 

@@ -54,15 +54,15 @@ class PairEnergy final : public MeasuredView<PairEnergyKey, Energy> {
       .name = "pair-energy",
       .title = "Norms of pairs",
       .group = Group::kFrequency,
-      .caption = "How large queries and keys are in every rotary frequency: left turns fast, right slowly.",
+      .caption = "How large queries and keys are in every rotary frequency: fast on the left, slow on the right.",
       .shows =
-          "How large the queries and keys of each rotary pair are: the mean over tokens of ‖q‖, ‖k‖ or their product, "
-          "for every head of a layer, or every layer averaged over heads. Below, each pair's wavelength 2π/θ, with the "
-          "lines of the text's and of the trained length: pairs above a line never complete a turn over so many "
-          "tokens.",
+          "The size of the queries and keys of each rotary pair: the mean over tokens of ‖q‖, ‖k‖ or their product, "
+          "for every head of a layer, or for every layer averaged over its heads. Below: the wavelength 2π/θ of each "
+          "pair, with lines at the length of the text and at the trained length; pairs above a line never complete a "
+          "rotation within that many tokens.",
       .uses_layer = true,
       .uses_head = true,
-      .controls = {choice("of", "Of", "What is averaged: norms of queries, of keys, or their product",
+      .controls = {choice("of", "Of", "What is averaged: the norms of queries, of keys, or their product",
                           {"query", "key", "product"}),
                    choice("over", "Rows", "The heads of the layer, or all layers, each averaged over its heads",
                           {"heads", "layers"}),

@@ -48,18 +48,20 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
       .group = Group::kLook,
       .caption = "The image itself, each patch tinted by how much the chosen patch attends to it.",
       .shows =
-          "The image as the model saw it, each patch tinted by how much the query attends to it. A click chooses the "
-          "query patch; without one it is the class token. What goes to the class token and registers is written "
-          "under the image.",
+          "The image as the model saw it, with each patch tinted by how much the query attends to it. A click chooses "
+          "the query patch; without one, the query is the class token. The weights of the class token and of registers "
+          "are written below the image.",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
       .uses_quantity = true,
       .needs_image = true,
-      .controls = {toggle("all-heads", "All heads", "One image a head of the layer"),
-                   toggle("rollout", "Rollout",
-                          "Attention through all layers and residuals (Abnar and Zuidema 2020), instead of one head"),
-                   number("opacity", "Tint", "How much of the image the tint covers", 0.6, 0.0, 1.0)},
+      .controls =
+          {toggle("all-heads", "All heads", "One image per head of the layer"),
+           toggle(
+               "rollout", "Rollout",
+               "Attention through all layers and residual connections (Abnar and Zuidema 2020), instead of one head"),
+           number("opacity", "Tint", "How much of the image the tint covers", 0.6, 0.0, 1.0)},
   };
 };
 

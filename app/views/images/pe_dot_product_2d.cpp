@@ -144,16 +144,17 @@ class DotProduct2d final : public MeasuredView<PeDotProduct2dKey, Field> {
       .name = "pe-dot-product-2d",
       .title = "Position dot product, patches",
       .group = Group::kPosition,
-      .caption = "How alike the model makes a few chosen patches and every other place of the image.",
+      .caption = "How similar the positions of a few chosen patches are to every other position of the image.",
       .shows =
-          "The dot product of the encodings of a few anchor patches with those of every patch of the grid, a map an "
-          "anchor. A click in a map moves its anchor there.",
+          "The dot products of the encodings of a few anchor patches with those of every patch of the grid, one map "
+          "per anchor. A click in a map moves its anchor.",
       .uses_layer = true,
       .uses_head = true,
       .needs_image = true,
       .controls = {cosine_control(), centred_control(),
-                   whole("side", "Grid side", "Patches along each side of a square grid; 0: the image's own grid", 0, 0,
-                         64, "the image's"),
+                   whole("side", "Grid side",
+                         "Number of patches along each side of a square grid; 0: the grid of the image", 0, 0, 64,
+                         "the image's"),
                    words("anchors", "Anchors",
                          "Row,column of each anchor, such as 2,2 7,7; a click in a map moves its anchor",
                          "some; 2,2 7,7")},

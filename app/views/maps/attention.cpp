@@ -95,8 +95,8 @@ class Attention final : public MapView {
       .group = Group::kLook,
       .caption = "One head: each row is a token that looks, each column a token that it looks at.",
       .shows =
-          "One head, or the mean over the heads of a layer: rows are queries, columns are keys, query 0 on top. "
-          "Grey cells are masked. Left of key 0 stands a layer's sink.",
+          "One head, or the mean over the heads of a layer: rows are queries, columns are keys, with query 0 at the "
+          "top. Grey cells are masked. The sink of a layer, if it has one, is left of key 0.",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
@@ -105,9 +105,10 @@ class Attention final : public MapView {
       .uses_difference = true,
       .uses_cross = true,
       .controls = {words("pairs", "Pairs",
-                         "Logits of these rotary pairs alone, or weights with the others dropped: a:b, or one pair",
+                         "Show the logits of these rotary pairs only, or the weights without the other pairs: a:b "
+                         "selects a to b − 1, a selects one pair",
                          "all; 3:7, or 3"),
-                   kept_queries_control("whose rows stand as curves below the map")},
+                   kept_queries_control("whose rows are drawn as curves below the map")},
   };
 };
 

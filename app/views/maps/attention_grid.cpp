@@ -30,11 +30,11 @@ class AttentionGrid final : public View {
       .title = "All heads",
       .group = Group::kLook,
       .caption = "Every head as a small map: a row is a layer, a column a head. Click one to open it.",
-      .shows = "The attention maps of every layer (rows) and head (columns). A click opens the head.",
+      .shows = "The attention maps of all layers (rows) and heads (columns). A click opens the head.",
       .uses_quantity = true,
       .uses_camera = true,
       .uses_cross = true,
-      .controls = {toggle("own-range", "Own range", "Each head is divided by its largest value.")},
+      .controls = {toggle("own-range", "Own range", "Each head is divided by its largest value")},
   };
 };
 

@@ -48,8 +48,8 @@ class AttentionText final : public MeasuredView<AttentionTextKey, Field> {
       .group = Group::kLook,
       .caption = "The text itself, each token tinted by how much the chosen token attends to it.",
       .shows =
-          "The text, each token tinted by how much the chosen query attends to it. A click chooses the query; "
-          "without one it is the last token. Queries that are kept stand below each other.",
+          "The text, with each token tinted by how much the chosen query attends to it. A click chooses the query; "
+          "without one, it is the last token. Kept queries are shown one below the other.",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
@@ -57,8 +57,8 @@ class AttentionText final : public MeasuredView<AttentionTextKey, Field> {
       .uses_camera = true,
       .needs_text = true,
       .controls = {toggle("keep", "Keep queries",
-                          "A click on a token adds it to the queries below each other, a second click takes it away"),
-                   kept_queries_control("that stand below each other")},
+                          "A click adds a token to the list of queries, and a second click removes it"),
+                   kept_queries_control("that are shown one below the other")},
   };
 };
 

@@ -78,9 +78,9 @@ std::vector<bool> marked_tokens(const models::Trace& trace, const std::string& p
 }
 
 Control boundary_control(const std::string& fallback) {
-  Control control = words("boundary", "Mark tokens with",
-                          "Keys whose token holds any of these characters are marked; \\n is a line feed, \\s a space",
-                          "none; .,\\n");
+  Control control =
+      words("boundary", "Mark tokens with",
+            "Mark keys whose token contains any of these characters; \\n is a line feed, \\s a space", "none; .,\\n");
   control.fallback = fallback;
   return control;
 }

@@ -16,10 +16,10 @@ class Gates final : public ContextualMap {
       .name = "gates",
       .title = "Gates",
       .group = Group::kPosition,
-      .caption = "Which tokens count as a step when this head measures how far back another one is.",
+      .caption = "Which tokens this head counts as a step when it measures how far back another token is.",
       .shows =
-          "CoPE's gates g_ij: 1 where query i counts key j, 0 where it passes over it. A head's mean is not defined: "
-          "head 0 stands for it.",
+          "CoPE's gates g_ij: 1 where query i counts key j, 0 where it skips it. A head's mean is not defined; head 0 "
+          "is shown instead.",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,

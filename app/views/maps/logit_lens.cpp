@@ -97,14 +97,13 @@ class LogitLensView final : public MeasuredView<LogitLensKey, Lens> {
       .name = "logit-lens",
       .title = "Logit lens",
       .group = Group::kMeasure,
-      .caption = "What the model would say next if it stopped after each layer.",
+      .caption = "What the model would predict next if it stopped after each layer.",
       .shows =
-          "What the model would predict at each position if it stopped before each layer: its final norm and head on "
-          "the stream entering the layer. The last row is what it says.",
+          "What the model would predict at each position if it stopped before each layer: its final norm and head, "
+          "applied to the stream that enters the layer. The last row is the actual prediction.",
       .needs_text = true,
       .controls = {words("token", "Token",
-                         "An id, or a text of one token: its probability and rank; empty: the "
-                         "likeliest token of each cell",
+                         "A token id, or a text of one token; empty: the likeliest token of each cell",
                          "the likeliest")},
   };
 };

@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kOwn = "as it is";
 
 Control base_control() {
-  Control control = number("base", "Base", "RoPE's base instead of the checkpoint's; 0: as it is", 0.0, 0, 1e8);
+  Control control = number("base", "Base", "Another RoPE base; 0: the base of the checkpoint", 0.0, 0, 1e8);
   control.logarithmic = true;
   control.lowest = "as it is";
   return control;
@@ -160,23 +160,25 @@ class DotProduct final : public MapView {
       .name = "pe-dot-product",
       .title = "Position dot product",
       .group = Group::kPosition,
-      .caption = "How alike the model makes two positions, whatever stands there.",
+      .caption = "How similar two positions are to the model, whatever tokens stand there.",
       .shows =
-          "The dot product of the encodings of positions i and j, in the state that enters the layer: those of the "
-          "text, or of any length, base and scaling.",
+          "The dot product of the encodings of positions i and j, in the state that enters the layer: for the "
+          "positions of the text, or for any length, base and scaling.",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
       .uses_camera = true,
       .uses_difference = true,
-      .controls = {toggle("layers", "Every layer", "One map a layer, from the first to the last, in one colour range"),
+      .controls = {toggle("layers", "Every layer",
+                          "One map per layer, from the first to the last, in one colour range"),
                    cosine_control(), centred_control(),
-                   locus::whole("length", "Length", "Positions 0 to this; 0: those of the text", 0, 0, 65536,
-                                "the text's"),
+                   locus::whole("length", "Length",
+                                "Positions 0 … length − 1 instead of those of the text; 0: the positions of the text",
+                                0, 0, 65536, "the text's"),
                    base_control(),
-                   choice("scaling", "Scaling", "RoPE's scaling instead of the checkpoint's",
+                   choice("scaling", "Scaling", "A scaling of RoPE to use instead of the checkpoint's",
                           {kOwn, "linear", "ntk", "dynamic", "yarn"}),
-                   number("factor", "Factor", "The factor of that scaling", 4.0, 1, 64)},
+                   number("factor", "Factor", "Factor of the scaling", 4.0, 1, 64)},
   };
 };
 

@@ -90,10 +90,10 @@ class PositionAttention final : public MapView {
       .name = "position-attention",
       .title = "Attention from position",
       .group = Group::kPosition,
-      .caption = "Where this head would look if it knew only where tokens stand, not what they are.",
+      .caption = "Where this head would look if it knew only the positions of tokens, not what they are.",
       .shows =
-          "The soft-max of the position's part of the logit alone, each row scaled to a maximum of 1. A head's mean "
-          "is not defined: head 0 stands for it.",
+          "The soft-max of only the position's part of the logit, with each row scaled to a maximum of 1. A head's "
+          "mean is not defined; head 0 is shown instead.",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,

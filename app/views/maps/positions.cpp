@@ -31,11 +31,11 @@ class Positions final : public ContextualMap {
       .name = "positions",
       .title = "Contextual positions",
       .group = Group::kPosition,
-      .caption = "How far back each token is, counted in the steps that this head counts.",
+      .caption = "How far back each token is, in the steps that this head counts.",
       .shows =
-          "CoPE's positions p_ij: how many counted keys lie from j to i, the token itself included, clamped at the "
-          "largest position the model knows. Below, for the pinned query (the last token where none is): the distance "
-          "in tokens, gate, position and attention of the keys before it.",
+          "CoPE's positions p_ij: the number of counted keys from j to i, including the token itself, clamped at the "
+          "largest position that the model knows. Below, for the pinned query (by default the last token): the "
+          "distance in tokens, gate, position and attention of the keys before it.",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
@@ -43,7 +43,8 @@ class Positions final : public ContextualMap {
       .uses_difference = true,
       .controls = {boundary_control(""),
                    locus::whole("strip", "Keys in the strip",
-                                "How many keys before the query the strip shows; 0: no strip", 16, 0, 64, "no strip")},
+                                "Number of keys before the query that the strip shows; 0: no strip", 16, 0, 64,
+                                "no strip")},
   };
 };
 

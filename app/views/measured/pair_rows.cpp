@@ -12,7 +12,7 @@
 namespace locus::views {
 
 Control band_control() {
-  return words("band", "Band", "Pairs that are framed: 3:7 are 3 to 6, 3 is one; a click on a pair chooses it",
+  return words("band", "Band", "Pairs to frame: 3:7 selects pairs 3 to 6, 3 a single pair; a click selects a pair",
                "none; 3:7, or 3");
 }
 

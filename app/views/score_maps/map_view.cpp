@@ -48,13 +48,12 @@ Status needs_dot_product(const Column& column) {
 }
 
 Control cosine_control() {
-  return toggle("cosine", "Cosine", "Divided by the lengths of the two vectors");
+  return toggle("cosine", "Cosine", "Divide by the lengths of both states");
 }
 
 Control centred_control() {
   return toggle("centred", "Centred",
-                "The mean state of all shown positions is subtracted first: what they have in common hides how they "
-                "differ");
+                "Subtract the mean state of all shown positions first: what they have in common hides how they differ");
 }
 
 models::Similarity similarity_of(const ViewInput& input, Range positions) {
