@@ -28,7 +28,7 @@ Result<int> draw_figures(const locus::cli::WorkbenchRequest& request, const locu
     session = path;
   }
   if (session.empty()) {
-    return locus::bad_input("found no bundled session; give one: locus --figures FOLDER FILE.locus.json");
+    return locus::bad_input("expected a bundled session, found none; name one: locus --figures FOLDER FILE.locus.json");
   }
   LOCUS_TRY(const auto painter, locus::cli::Painter::create());
   const locus::cli::Interrupt interrupt;
@@ -52,7 +52,8 @@ Result<int> draw_figures(const locus::cli::WorkbenchRequest& request, const locu
                                std::to_string(rendered.files.size()) + " files were written to " + request.figures);
   }
   if (rendered.files.empty()) {
-    return locus::bad_input("expected figures to draw, found none that can be; the warnings say why", session.string());
+    return locus::bad_input("expected at least one figure that can be drawn, found none; see the warnings",
+                            session.string());
   }
   return 0;
 }

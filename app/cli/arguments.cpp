@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <iostream>
 
 #include "core/base/controls.h"
@@ -31,6 +32,10 @@ std::string type_of(const Parameter& parameter) {
   return listed(parameter.choices, std::identity(), "|");
 }
 
+std::string type_of(FileUse use) {
+  return use == FileUse::kNone ? "TEXT" : use == FileUse::kCheckpoint ? "PATH" : "FILE";
+}
+
 }  // namespace
 
 void Arguments::flag(const std::string& name, bool& value, const std::string& help) {
@@ -38,14 +43,14 @@ void Arguments::flag(const std::string& name, bool& value, const std::string& he
 }
 
 void Arguments::text(const std::string& name, std::string& value, const std::string& help, FileUse use) {
-  app_.add_option(name, value, help)->type_name("TEXT");
+  app_.add_option(name, value, help)->type_name(type_of(use));
   files(name, use, [&value] { return value.empty() ? Words() : Words{value}; });
 }
 
 void Arguments::text(const std::string& name, std::optional<std::string>& value, const std::string& help, FileUse use) {
   app_.add_option_function<std::string>(
           name, [&value](const std::string& given) { value = given; }, help)
-      ->type_name("TEXT");
+      ->type_name(type_of(use));
   files(name, use, [&value] { return value ? Words{*value} : Words(); });
 }
 
@@ -81,7 +86,7 @@ void Arguments::number(const std::string& name, std::optional<double>& value, Bo
 }
 
 void Arguments::list(const std::string& name, Words& values, const std::string& help, FileUse use) {
-  app_.add_option(name, values, help)->type_name("TEXT ...")->expected(1, 1 << 20);
+  app_.add_option(name, values, help)->type_name(type_of(use) + " ...")->expected(1, 1 << 20);
   files(name, use, [&values] { return values; });
 }
 
@@ -98,7 +103,10 @@ void Arguments::choice(const std::string& name, std::string& value, const Words&
           [&value](const SettingValue& given) { value = std::get<std::string>(given); });
 }
 
-void Arguments::parameter(const std::string& name, const Parameter& parameter, std::optional<std::string>& typed) {
+void Arguments::parameter(const std::string& name, Parameter parameter, std::optional<std::string>& typed) {
+  if (!parameter.help.empty()) {
+    parameter.help.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(parameter.help.front())));
+  }
   if (parameter.kind == Parameter::Kind::kToggle && parameter.choices.empty()) {
     app_.add_flag_callback(
         name, [&typed] { typed = "true"; }, parameter.help);
@@ -144,7 +152,7 @@ Arguments Parser::root() {
 
 Arguments Parser::add_command(const std::string& name, const std::string& summary) {
   CLI::App* const app = app_->add_subcommand(name, summary);
-  app->set_help_flag("-h,--help", "print this help");
+  app->set_help_flag("-h,--help", "print the options of the sub-command");
   commands_.push_back(app);
   return Arguments(*app, table_, files_, name);
 }

@@ -73,7 +73,8 @@ class Arguments {
   void choice(const std::string& name, std::string& value, const std::vector<std::string>& choices,
               const std::string& help);
   // Any of these: what was typed, checked. A toggle without words of its own is a flag: "true" when it is given.
-  void parameter(const std::string& name, const Parameter& parameter, std::optional<std::string>& typed);
+  // Its help, a sentence in the window, loses its capital.
+  void parameter(const std::string& name, Parameter parameter, std::optional<std::string>& typed);
   void positional(const std::string& name, std::string& value, bool required, const std::string& help,
                   FileUse use = FileUse::kNone);
   void positionals(const std::string& name, std::vector<std::string>& values, const std::string& help,

@@ -98,10 +98,11 @@ Status run_bench(const BenchOptions& options, const Context& context) {
 
 Action declare_bench(Arguments& arguments) {
   auto options = std::make_shared<BenchOptions>();
-  arguments.text("--only", options->only, "the groups of rows whose name contains this");
-  arguments.integer("--repetitions", options->repetitions, {1, 1000}, "of each measurement; the median counts");
+  arguments.text("--only", options->only, "run only the groups of rows whose name contains this");
+  arguments.integer("--repetitions", options->repetitions, {1, 1000},
+                    "repetitions of each measurement; the median is reported");
   arguments.flag("--quick", options->quick,
-                 "small lengths, two repetitions: that it works, not how fast; no target is judged");
+                 "small lengths and two repetitions: checks that it works, not how fast; targets are not evaluated");
   arguments.flag("--json", options->json, "print JSON: machine, rows");
   return [options](const Context& context) { return run_bench(*options, context); };
 }

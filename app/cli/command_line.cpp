@@ -17,11 +17,12 @@ namespace locus::cli {
 namespace {
 
 void declare_globals(Arguments arguments, Globals& globals) {
-  arguments.integer("--threads", globals.threads, {0, 4096}, "threads for models; 0: all cores");
-  arguments.integer("--memory-limit-mb", globals.memory_limit_mb, {}, "refuse work that needs more; 0: no limit");
-  arguments.choice("--device", globals.device, {"cpu", "cuda"}, "where models run");
-  arguments.text("--config-dir", globals.config_dir, "folder of settings, sessions and recent files");
-  arguments.text("--log", globals.log, "append what is printed to this file", FileUse::kWritten);
+  arguments.integer("--threads", globals.threads, {0, 4096}, "number of threads for models; 0: all cores");
+  arguments.integer("--memory-limit-mb", globals.memory_limit_mb, {},
+                    "refuse work that needs more memory; 0: no limit");
+  arguments.choice("--device", globals.device, {"cpu", "cuda"}, "device that runs the models");
+  arguments.text("--config-dir", globals.config_dir, "folder for settings, sessions and recent files");
+  arguments.text("--log", globals.log, "append all printed output to this file", FileUse::kWritten);
 }
 
 // Runs `work`, with what escapes it as an Error: memory that ran out is too large, anything else a bug of ours.

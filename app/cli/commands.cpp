@@ -16,15 +16,15 @@ Action declare_help(Arguments& arguments);
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> list = {
-      {"info", "what a checkpoint is: family, encoding, shape, parameters, files", declare_info},
-      {"run", "run a checkpoint on an input; print the prediction, write a trace", declare_run},
+      {"info", "describe a checkpoint: family, encoding, shape, parameters, files; list the encodings", declare_info},
+      {"run", "run a checkpoint on an input: predict, write a trace, continue the text", declare_run},
       {"figure", "draw a view as PNG, SVG or PDF; write its numbers as NPY or CSV", declare_figure},
-      {"verify", "check that what is shown explains what the model says", declare_verify},
-      {"effect", "run an input with edits and without; what they change in the prediction", declare_effect},
+      {"verify", "check that the displayed attention reproduces the output of the model", declare_verify},
+      {"effect", "run an input with and without edits; report how they change the prediction", declare_effect},
       {"train", "train a small model with any position encoding", declare_train},
       {"evaluate", "measure checkpoints on a task, in and out of distribution", declare_evaluate},
-      {"bench", "measure forward passes, typing and tiles, each against its reference", declare_bench},
-      {"help", "the manual: print a page, list the topics, search", declare_help},
+      {"bench", "measure forward passes, typing and tiles, each beside its reference", declare_bench},
+      {"help", "the manual: print a page, list the pages, search", declare_help},
   };
   return list;
 }

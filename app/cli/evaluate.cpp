@@ -88,7 +88,7 @@ void print_rows(const std::vector<training::Evaluation>& rows, const std::string
     for (std::size_t n = 0; n < row.splits.size(); ++n) {
       const std::string text = fixed_text(row.splits[n].second, 4) + " [" + fixed_text(row.intervals[n].first, 4) +
                                ", " + fixed_text(row.intervals[n].second, 4) + "]";
-      line += cell(std::isnan(row.splits[n].second) ? "cannot take this length" : text, 26);
+      line += cell(std::isnan(row.splits[n].second) ? "length not supported" : text, 26);
     }
     console.print(line);
     if (!row.perplexities.empty()) {
@@ -117,7 +117,7 @@ void print(const std::vector<training::Evaluation>& rows, const std::string& int
 
 Status run_record_seeds(const EvaluateOptions& options, const Context& context) {
   if (options.paths.size() != 1) {
-    return usage("evaluate --seeds: expected one PATH, which keeps the other seeds' results, found " +
+    return usage("evaluate --seeds: expected one PATH, whose training.json stores the results, found " +
                  std::to_string(options.paths.size()));
   }
   const std::vector<std::filesystem::path> others(options.seeds.begin(), options.seeds.end());
@@ -187,24 +187,26 @@ Status run_evaluate(const EvaluateOptions& options, const Context& context) {
 
 Action declare_evaluate(Arguments& arguments) {
   auto options = std::make_shared<EvaluateOptions>();
-  arguments.positional("TASK", options->task, true, "what is measured; locus train --help lists the tasks");
+  arguments.positional("TASK", options->task, true, "the task to measure; locus train --help lists the tasks");
   arguments.positionals("PATH", options->paths, "checkpoints", FileUse::kCheckpoint);
-  arguments.repeated("--task-option", options->task_options, "an option of the task, instead of the trained one");
+  arguments.repeated("--task-option", options->task_options,
+                     "an option of the task, instead of the one used in training");
   arguments.list("--validate", options->validate, "task text: files to measure bits per byte on", FileUse::kRead);
-  arguments.integer("--samples", options->samples, {}, "sequences a split; 0: the task's own");
-  arguments.repeated("--split", options->splits, "measure only this split: in, or another of the task", "NAME");
+  arguments.integer("--samples", options->samples, {}, "number of sequences per split; 0: the number of the task");
+  arguments.repeated("--split", options->splits, "measure only this split: in, or another split of the task", "NAME");
   arguments.flag(
       "--record", options->record,
-      "write the first split's value into training.json as `reference`, and the map as `map`; with --rope-base or "
-      "--rope-scaling all of it into `what_if`");
-  arguments.list("--seeds", options->seeds,
-                 "the same training with other seeds: keep what they came to in PATH's training.json, measure nothing",
-                 FileUse::kCheckpoint);
+      "write the first split's value into training.json as reference, and the map as map; with --rope-base or "
+      "--rope-scaling, all results go into what_if");
+  arguments.list(
+      "--seeds", options->seeds,
+      "checkpoints of the same training with other seeds: store their results in PATH's training.json, measure nothing",
+      FileUse::kCheckpoint);
   arguments.integer("--map", options->map_samples, {},
-                    "sequences a cell of the task's map (addition: by operand lengths)");
+                    "sequences per cell of the task's map (addition: by operand lengths)");
   options->overrides.declare(arguments);
   options->edits.declare(arguments);
-  arguments.integer("--seed", options->seed, {}, "of the sequences");
+  arguments.integer("--seed", options->seed, {}, "seed for the sequences");
   arguments.flag("--json", options->json, "print JSON");
   return [options](const Context& context) { return run_evaluate(*options, context); };
 }

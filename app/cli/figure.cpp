@@ -69,7 +69,8 @@ Result<std::vector<views::Column>> open_columns(session::Recipe& recipe, bool us
           return run_model(model, enough, {}, context, stop);
         }
         if (!has_input(typed)) {
-          return usage("expected an INPUT: --text, --text-file, --ids, --image or --pixels (only traces need none)");
+          return usage(
+              "expected an INPUT: --text, --text-file, --ids, --image or --pixels (only traces need no input)");
         }
         return run_model(model, typed, {}, context, stop);
       });
@@ -119,7 +120,7 @@ Status check_sides(const session::Session& session, const std::vector<views::Col
         "--side " + to_text(side) + ": expected an encoder-decoder, or a trace of that side, found neither", name);
   }
   if ((session.input.decoder_text || session.input.decoder_ids) && !pair) {
-    return bad_input("expected no input of a decoder, which encoder-decoders alone have, found one", name);
+    return bad_input("expected no input of a decoder, which only encoder-decoders have, found one", name);
   }
   return {};
 }

@@ -103,8 +103,7 @@ Result<session::Recipe> read_recipe(const FigureOptions& options) {
   std::error_code ignored;
   if (!options.words.empty() && views::find_view(options.words.front()).ok() &&
       !fs::exists(options.words.front(), ignored)) {
-    return usage("--recipe says which view is drawn: expected only PATHs beside it, found the view " +
-                 options.words.front());
+    return usage("--recipe determines the view: expected only PATHs with it, found the view " + options.words.front());
   }
   const std::string other = options.input.given()           ? "INPUT"
                             : !options.reference.empty()    ? "--reference"
@@ -112,7 +111,7 @@ Result<session::Recipe> read_recipe(const FigureOptions& options) {
                                                             : options.state.given();
   if (!other.empty()) {
     return usage(
-        "--recipe says what is drawn: expected no INPUT, --reference, --option or view's flag beside it, found " +
+        "--recipe determines the figure: expected no INPUT, --reference, --option or flag of the view with it, found " +
         other);
   }
   LOCUS_TRY(const std::string text, read_recipe_text(options.recipe));
@@ -136,28 +135,31 @@ std::string view_help() {
 }  // namespace
 
 void FigureOptions::declare(Arguments& arguments) {
-  arguments.positionals("VIEW PATH", words, "a view, then checkpoints or traces: the columns that are compared");
+  arguments.positionals("VIEW PATH", words, "a view, then the checkpoints or traces to compare, one column each");
   arguments.files("PATH", FileUse::kCheckpoint, [this] { return words; });
   input.declare(arguments);
   overrides.declare(arguments);
   edits.declare(arguments);
-  arguments.text("--recipe", recipe,
-                 "make this figure (or .recipe.json) again; PATHs say where its checkpoints are now", FileUse::kRead);
+  arguments.text(
+      "--recipe", recipe,
+      "make the figure of this file (or .recipe.json) again; PATHs give the current places of its checkpoints",
+      FileUse::kRead);
   state.declare(arguments);
   arguments.text("--reference", reference,
-                 "a checkpoint, of the PATHs or another: shows what the others differ from it by",
+                 "the checkpoint that the others are compared with: one of the PATHs, or an additional column",
                  FileUse::kCheckpoint);
   arguments.repeated("--option", view_options, "an option of the view");
   arguments.text("--out", out, "file to draw: .png, .svg or .pdf", FileUse::kWritten);
-  arguments.text("--data", data, "file for the numbers: .npy or .csv");
+  arguments.text("--data", data, "file for the numbers: .npy or .csv", FileUse::kWritten);
   arguments.files("--data", FileUse::kWritten, [this] {
-    return data.empty() ? std::vector<std::string>() : std::vector<std::string>{data, data + ".recipe.json"};
+    return data.empty() ? std::vector<std::string>() : std::vector<std::string>{data + ".recipe.json"};
   });
-  arguments.number("--width-mm", width_mm, {5, 5000}, "of the figure (default 84, a column; 174 for several panels)");
-  arguments.number("--dpi", dpi, {10, 5000}, "of a PNG (default 300)");
-  arguments.choice("--theme", theme, {"light", "dark"}, "of the figure");
-  arguments.number("--text-pt", text_pt, {4, 48}, "size of the figure's labels in points (default 7)");
-  arguments.text("--without", without, "what is not drawn: titles, labels, legend, with commas between them");
+  arguments.number("--width-mm", width_mm, {5, 5000},
+                   "width of the figure (default 84, one column; 174 for several panels)");
+  arguments.number("--dpi", dpi, {10, 5000}, "resolution of a PNG (default 300)");
+  arguments.choice("--theme", theme, {"light", "dark"}, "theme of the figure");
+  arguments.number("--text-pt", text_pt, {4, 48}, "size of the labels in points, 4 to 48 (default 7)");
+  arguments.text("--without", without, "parts to leave out: titles, labels, legend, separated by commas");
   arguments.footer(view_help());
 }
 

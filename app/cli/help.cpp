@@ -16,8 +16,8 @@ struct HelpOptions {
 
 void print_topics(Console& console) {
   console.print(
-      "locus help TOPIC prints a page of the manual; an encoding, a sub-command and the words of a heading are");
-  console.print("topics too: locus help cope, locus help train, locus help exit-status.");
+      "locus help TOPIC prints a page of the manual. Encodings, sub-commands and the words of a heading are also");
+  console.print("topics: locus help cope, locus help train, locus help exit-status.");
   constexpr std::size_t kNames = 22;
   std::string group;
   for (const manual::Page& page : manual::pages()) {
@@ -32,7 +32,7 @@ void print_topics(Console& console) {
 Status print_found(const std::string& words, Console& console) {
   const std::vector<manual::Hit> hits = manual::search(words);
   if (hits.empty()) {
-    return usage("--search: nothing in the manual holds " + words);
+    return usage("--search: no section of the manual contains " + words);
   }
   for (const manual::Hit& hit : hits) {
     const std::string topic = hit.place.anchor.empty() ? hit.place.page : hit.place.anchor;
@@ -65,9 +65,9 @@ Status run_help(const HelpOptions& options, const Context& context) {
 
 Action declare_help(Arguments& arguments) {
   auto options = std::make_shared<HelpOptions>();
-  arguments.positional("TOPIC", options->topic, false, "a page, an encoding, a sub-command, the words of a heading");
-  arguments.text("--search", options->search, "list the parts of the manual that hold these words");
-  arguments.flag("--markdown", options->markdown, "print the page as it is written");
+  arguments.positional("TOPIC", options->topic, false, "a page, an encoding, a sub-command or the words of a heading");
+  arguments.text("--search", options->search, "list the sections of the manual that contain these words, one per line");
+  arguments.flag("--markdown", options->markdown, "print the Markdown source of the page");
   return [options](const Context& context) { return run_help(*options, context); };
 }
 

@@ -77,12 +77,12 @@ Result<std::string> nonempty(std::string text, const std::string& where) {
 void InputOptions::declare(Arguments& arguments) {
   arguments.text("--text", text_, "input text, with the special tokens of the checkpoint's tokenizer");
   arguments.text("--text-file", text_file_, "input text from a file or a pipe; -: standard input", FileUse::kRead);
-  arguments.text("--ids", ids_, "token ids, 1,2,3; nothing is added");
+  arguments.text("--ids", ids_, "token ids, without special tokens");
   arguments.text("--image", image_, "input image (PNG, JPEG, WebP, TIFF)", FileUse::kRead);
   arguments.text("--pixels", pixels_, "safetensors file with pixel_values [3, H, W], already normalised",
                  FileUse::kRead);
-  arguments.text("--decoder-text", decoder_text_, "what an encoder-decoder's decoder has read, behind its start token");
-  arguments.text("--decoder-ids", decoder_ids_, "the same as token ids; with neither the start token alone");
+  arguments.text("--decoder-text", decoder_text_, "text that the decoder has read, after its start token");
+  arguments.text("--decoder-ids", decoder_ids_, "the same as token ids; without either option, only the start token");
   arguments.integer("--position-start", position_start_, {}, "position of the first token");
 }
 
@@ -124,10 +124,10 @@ Result<models::Input> InputOptions::read() const {
 
 void OverrideOptions::declare(Arguments& arguments) {
   arguments.number("--rope-base", rope_base_, {kSmallestBase, kLargestBase},
-                   "use another RoPE base than the checkpoint's");
-  arguments.text(
-      "--rope-scaling", rope_scaling_,
-      "linear:S, ntk:S, dynamic:S, yarn:S or yarn-turns (by the input's length) instead of the checkpoint's");
+                   "RoPE base to use instead of the checkpoint's");
+  arguments.text("--rope-scaling", rope_scaling_,
+                 "RoPE scaling to use instead of the checkpoint's: linear:S, ntk:S, dynamic:S, yarn:S or yarn-turns "
+                 "(by the length of the input)");
 }
 
 models::Overrides OverrideOptions::read() const {
@@ -135,9 +135,10 @@ models::Overrides OverrideOptions::read() const {
 }
 
 void EditOptions::declare(Arguments& arguments) {
-  arguments.repeated("--edit", typed_, "change the run: 'head 3.1 zero', 'shift 40:41 by -32', 'bias all.all -d/8', …",
+  arguments.repeated("--edit", typed_, "edit the run, as in 'head 3.1 zero' or 'shift 40:41 by -32'; may be repeated",
                      "EDIT");
-  arguments.text("--edits", file_, "a JSON file of edits: {\"edits\": [{\"edit\": \"head\", …}, …]}", FileUse::kRead);
+  arguments.text("--edits", file_, "a JSON file of edits, {\"edits\": [ … ]}; edits of --edit follow them",
+                 FileUse::kRead);
 }
 
 Result<models::Edits> EditOptions::read() const {

@@ -195,10 +195,12 @@ Action declare_run(Arguments& arguments) {
   options->overrides.declare(arguments);
   options->edits.declare(arguments);
   arguments.text("--trace", options->trace, "write a trace (safetensors)", FileUse::kWritten);
-  arguments.text("--keep", options->keep, "what the trace holds: logits,attention,q,k,… or all (default logits)");
+  arguments.text("--keep", options->keep,
+                 "tensors to keep in the trace: logits,attention,q,k,… or all (default logits)");
   arguments.integer("--generate", options->generate, {}, "continue the text by this many tokens");
-  arguments.number("--temperature", options->temperature, {0, 1000}, "draw them at this temperature; 0: the likeliest");
-  arguments.integer("--seed", options->seed, {}, "of the draws");
+  arguments.number("--temperature", options->temperature, {0, 1000},
+                   "temperature for sampling these tokens; 0: always the likeliest");
+  arguments.integer("--seed", options->seed, {}, "seed for sampling");
   arguments.flag("--json", options->json, "print JSON");
   return [options](const Context& context) { return run_once(*options, context); };
 }

@@ -195,8 +195,8 @@ Status run_train(const TrainOptions& options, const Context& context) {
   };
   LOCUS_TRY(const training::TrainSummary summary, training::train(train, on_progress, interrupt.token()));
   if (summary.was_finished) {
-    console.print(options.out + ": this run is finished, " + std::to_string(summary.steps) +
-                  " steps; nothing was done");
+    console.print(options.out + ": this run is complete after " + std::to_string(summary.steps) +
+                  " steps; there is nothing to do");
     return {};
   }
   console.print(std::to_string(summary.steps) + " steps, " + std::to_string(summary.parameters) + " parameters, loss " +
@@ -213,7 +213,7 @@ Status run_train(const TrainOptions& options, const Context& context) {
   if (summary.stopped) {
     return keeping(cancelled(), "the state after step " + std::to_string(summary.steps) + " of " +
                                     std::to_string(train.steps) + " is kept in " + options.out +
-                                    ": go on with --resume");
+                                    "; continue it with --resume");
   }
   console.print("written to " + options.out);
   return {};
@@ -231,48 +231,49 @@ Action declare_train(Arguments& arguments) {
       names += "\n    " + option.name + " (" + option.fallback + "): " + option.meaning;
     }
   }
-  arguments.positional("TASK", train.task, true, "what to learn; see below");
-  arguments.list("--corpus", options->corpus, "task text: files to learn", FileUse::kRead);
+  arguments.positional("TASK", train.task, true, "the task to train on; see below");
+  arguments.list("--corpus", options->corpus, "task text: files to train on", FileUse::kRead);
   arguments.list("--validate", options->validate, "task text: files to measure bits per byte on", FileUse::kRead);
-  arguments.list("--title", options->titles, "FILE=TITLE: what training.json calls a corpus file");
-  arguments.text("--from", options->from, "train this checkpoint's weights further, its shape instead of the flags'",
+  arguments.list("--title", options->titles, "FILE=TITLE: name of a corpus file in training.json");
+  arguments.text("--from", options->from,
+                 "continue training from the weights of this checkpoint, with its shape instead of that of the flags",
                  FileUse::kCheckpoint);
-  arguments.flag("--freeze-base", train.freeze_base, "with --from: train the position encoding's parameters alone");
-  arguments.text("--config", options->config, "take the model's shape from this config.json (model_type locus)",
+  arguments.flag("--freeze-base", train.freeze_base, "with --from: train only the parameters of the position encoding");
+  arguments.text("--config", options->config, "take the shape of the model from this config.json (model_type locus)",
                  FileUse::kRead);
   arguments.text("--encoding", train.encoding,
-                 "position encoding (locus info --encodings); without: that of --from or --config, else rope");
+                 "position encoding (locus info --encodings); default: that of --from or --config, else rope");
   arguments.repeated("--option", options->encoding_options, "an option of the encoding");
-  arguments.repeated("--every", options->every,
-                     "N:NAME: every N-th layer has this encoding (or none) instead; --every 4:none");
+  arguments.repeated("--every", options->every, "give every N-th layer this encoding (or none) instead", "N:NAME");
   arguments.text("--window", options->windows,
-                 "LAYER:KEYS,…: how many keys a query sees, a pattern of layers that repeats (0: all); 0:64,1:0");
+                 "number of keys that a query sees, as a repeating pattern of layers LAYER:KEYS,…; 0: all");
   arguments.repeated("--task-option", options->task_options, "an option of the task");
-  arguments.integer("--layers", train.layers, {1, kMax}, "layers");
-  arguments.integer("--heads", train.heads, {1, kMax}, "query heads");
-  arguments.integer("--kv-heads", train.kv_heads, {0, kMax}, "key heads; 0: as many as query heads");
-  arguments.integer("--width", train.width, {1, kMax}, "channels");
-  arguments.integer("--inner", train.inner, {0, kMax}, "channels of the feed-forward; 0: 8/3 of the width");
-  arguments.integer("--length", train.length, {0, kMax}, "tokens of a training sequence; 0: the task's own");
-  arguments.integer("--batch", train.batch, {1, kMax}, "sequences a step");
+  arguments.integer("--layers", train.layers, {1, kMax}, "number of layers");
+  arguments.integer("--heads", train.heads, {1, kMax}, "number of query heads");
+  arguments.integer("--kv-heads", train.kv_heads, {0, kMax}, "number of key heads; 0: as many as query heads");
+  arguments.integer("--width", train.width, {1, kMax}, "number of channels");
+  arguments.integer("--inner", train.inner, {0, kMax}, "number of channels of the feed-forward; 0: 8/3 of the width");
+  arguments.integer("--length", train.length, {0, kMax},
+                    "length of a training sequence in tokens; 0: the length of the task");
+  arguments.integer("--batch", train.batch, {1, kMax}, "sequences per step");
   arguments.integer("--grad-accum", train.gradient_parts, {1, kMax},
-                    "run the batch in this many parts, for less memory");
+                    "split each batch into this many parts, to use less memory");
   arguments.integer("--train-size", train.train_size, {0, training::kMaxTrainSequences},
-                    "different sequences to learn from, again and again; 0: new ones in every step");
-  arguments.integer("--steps", train.steps, {1, kMax}, "updates");
-  arguments.number("--lr", train.learning_rate, {kSmallestRate, 1000}, "largest learning rate");
+                    "number of different sequences to train on repeatedly; 0: new sequences in every step");
+  arguments.integer("--steps", train.steps, {1, kMax}, "number of updates");
+  arguments.number("--lr", train.learning_rate, {kSmallestRate, 1000}, "maximum learning rate");
   arguments.integer("--warmup", train.warmup, {0, kMax}, "steps of linear warm-up");
   arguments.choice("--decay", options->decay, {"cosine", "linear", "constant"},
-                   "of the learning rate, to 0 at the end");
-  arguments.number("--weight-decay", train.weight_decay, {0, 1000}, "of matrices");
-  arguments.number("--clip", train.clip, {}, "largest norm of the gradient; 0: none");
-  arguments.integer("--seed", options->seed, {}, "of weights and batches");
+                   "decay of the learning rate, to 0 at the end");
+  arguments.number("--weight-decay", train.weight_decay, {0, 1000}, "weight decay of matrices");
+  arguments.number("--clip", train.clip, {}, "maximum norm of the gradient; 0: no limit");
+  arguments.integer("--seed", options->seed, {}, "seed for weights and batches");
   arguments.integer("--save-every", train.save_every, {1, kMax}, "steps between saves and validations");
-  arguments.choice("--dtype", options->dtype, {"float32", "float16"}, "of the written weights");
+  arguments.choice("--dtype", options->dtype, {"float32", "float16"}, "dtype of the written weights");
   arguments.text("--out", options->out, "folder to write");
   arguments.files("--out", FileUse::kWritten, [&out = options->out] { return written_into(out); });
-  arguments.flag("--resume", train.resume, "go on where a run with these options was stopped");
-  arguments.flag("--overwrite", train.overwrite, "replace the run or checkpoint that --out holds");
+  arguments.flag("--resume", train.resume, "continue an interrupted run with the same options");
+  arguments.flag("--overwrite", train.overwrite, "replace the run or checkpoint in --out");
   arguments.footer("tasks:" + names);
   return [options](const Context& context) { return run_train(*options, context); };
 }

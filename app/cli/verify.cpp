@@ -91,7 +91,8 @@ Status print_table(const VerifyOptions& options, const Context& context) {
   }
   table.pop_back();
   context.console.print(table);
-  return passed ? Status() : Status(internal("differs from what the reference computes; the table is above"));
+  return passed ? Status()
+                : Status(internal("differs from the expected values by more than the tolerance; see the table above"));
 }
 
 void print_report(const models::VerifyReport& report, bool json, Console& console) {
@@ -110,7 +111,7 @@ Status run_verify(const VerifyOptions& options, const Context& context) {
     return usage("verify: expected PATH (see locus verify --help)");
   }
   if (options.into && !options.table) {
-    return usage("--into: expected with --table, found without");
+    return usage("--into: expected together with --table, found alone");
   }
   if (options.table) {
     return print_table(options, context);
@@ -123,12 +124,15 @@ Status run_verify(const VerifyOptions& options, const Context& context) {
   if (expected) {
     LOCUS_TRY(const models::Edits edits, options.edits.read());
     if (!edits.empty()) {
-      return usage("--edit: expected with an input, since " + std::string(kExpected) + " is of the untouched model");
+      return usage("--edit: expected an input with it, since " + std::string(kExpected) +
+                   " belongs to the model without edits");
     }
     LOCUS_TRY(const auto model, open_model(path, options.overrides.read(), context));
     LOCUS_TRY(const models::VerifyReport report, models::verify_expected(*model, *expected));
     print_report(report, options.json, context.console);
-    return report.passed ? Status() : Status(internal("differs from what the reference computes; see above"));
+    return report.passed
+               ? Status()
+               : Status(internal("differs from the expected values by more than the tolerance; see the rows above"));
   }
   LOCUS_TRY(const models::Input input, options.input.read());
   LOCUS_TRY(const models::Edits edits, options.edits.read());
@@ -139,11 +143,13 @@ Status run_verify(const VerifyOptions& options, const Context& context) {
   }
   print_report(report, options.json, context.console);
   if (!report.passed) {
-    const Error error = report.undetermined.empty()
-                            ? internal("what is shown does not explain what the model says; the differences are above")
-                            : bad_input(report.undetermined + "; the differences are above", path);
-    return options.against ? bad_input("differs from this model's own run; the differences are above", *options.against)
-                           : error;
+    const Error error =
+        report.undetermined.empty()
+            ? internal("the displayed attention does not reproduce the output of the model; see the differences above")
+            : bad_input(report.undetermined + "; see the differences above", path);
+    return options.against
+               ? bad_input("differs from the run of this model; see the differences above", *options.against)
+               : error;
   }
   return {};
 }
@@ -153,15 +159,16 @@ Status run_verify(const VerifyOptions& options, const Context& context) {
 Action declare_verify(Arguments& arguments) {
   auto options = std::make_shared<VerifyOptions>();
   arguments.positionals("PATH", options->paths,
-                        "a checkpoint: a folder or a file; without input a folder with expected.safetensors",
+                        "a checkpoint: a folder or a file; without an input, a folder with expected.safetensors",
                         FileUse::kCheckpoint);
   options->input.declare(arguments);
   options->overrides.declare(arguments);
   options->edits.declare(arguments);
-  arguments.text("--against", options->against, "a trace of the same input by another program", FileUse::kCheckpoint);
-  arguments.flag("--table", options->table, "Markdown: a line for each folder with expected.safetensors");
+  arguments.text("--against", options->against, "a trace of the same input from another program", FileUse::kCheckpoint);
+  arguments.flag("--table", options->table,
+                 "print a Markdown table with one row for each folder with expected.safetensors");
   arguments.text("--into", options->into,
-                 "with --table: a file whose table between <!-- locus verify --table --> and <!-- end --> it becomes",
+                 "with --table: write the table into this file, between <!-- locus verify --table --> and <!-- end -->",
                  FileUse::kWritten);
   arguments.flag("--json", options->json, "print JSON");
   return [options](const Context& context) { return run_verify(*options, context); };

@@ -54,7 +54,7 @@ Status leave_out(const std::string& words, PaperState& paper) {
   for (const std::string_view word : split_terminated(words)) {
     const auto part = std::find_if(kParts.begin(), kParts.end(), [&](const auto& each) { return each.first == word; });
     if (part == kParts.end()) {
-      return usage("expected titles, labels or legend, or several with commas between them, found " + shown(word));
+      return usage("expected titles, labels, legend or several of them, separated by commas, found " + shown(word));
     }
     paper.*(part->second) = false;
   }

@@ -19,9 +19,10 @@ constexpr double kEndless = std::numeric_limits<double>::infinity();
 constexpr double kLargestByte = 1e15;
 constexpr double kLargest = 1e30;  // of what a float holds with room to spare
 
+// A whole number from `low`, which is the default, or one of the words.
 Parameter index(const char* name, const char* label, const char* help,
                 std::vector<std::pair<std::string, std::int64_t>> words, double low = 0) {
-  Parameter parameter = whole(name, label, help, 0, low, kEndless);
+  Parameter parameter = whole(name, label, help, static_cast<std::int64_t>(low), low, kEndless);
   parameter.words = std::move(words);
   return parameter;
 }
@@ -90,8 +91,9 @@ std::vector<std::string> colormap_names() {
 }
 
 Parameter colormap_choice() {
-  Parameter parameter = choice("scale.colormap", "Colormap",
-                               "Automatic: viridis, and a zero-centred one for signed values", colormap_names());
+  Parameter parameter = choice(
+      "scale.colormap", "Colormap",
+      "Colormap to use instead of the view's own: viridis, or a zero-centred one for signed values", colormap_names());
   parameter.fallback = std::string();
   parameter.lowest = "automatic";
   return parameter;
@@ -178,7 +180,7 @@ StateField only_with(StateField field, std::function<bool(const ViewState&)> app
 }
 
 Parameter mask_color() {
-  Parameter parameter = whole("scale.mask", "Masked", "The colour of cells that no query may see", 0xD0D0D0FF, 0,
+  Parameter parameter = whole("scale.mask", "Masked", "Colour of cells that the mask hides", 0xD0D0D0FF, 0,
                               static_cast<double>(0xFFFFFFFFU));
   parameter.words = {{"grey", 0xD0D0D0FF}, {"white", 0xFFFFFFFF}, {"black", 0x000000FF}};
   return parameter;
@@ -190,81 +192,84 @@ StateFields make_fields() {
   const auto gamma = [](const ViewState& state) { return state.scale.transfer == Transfer::kGamma; };
   return {
       state_field(
-          choice("view", "View", "What is drawn", view_names()), "", [](auto& s) -> auto& { return s.view; }, kBar),
+          choice("view", "View", "The view to draw", view_names()), "", [](auto& s) -> auto& { return s.view; }, kBar),
       state_field(
-          index("layer", "Layer", "A layer from 0, or all", {{"all", views::kAll}}), "--layer",
+          index("layer", "Layer", "A layer, counted from 0, or all", {{"all", views::kAll}}), "--layer",
           [](auto& s) -> auto& { return s.layer; }, kBar),
       state_field(
-          index("head", "Head", "A head from 0, their mean, or all", {{"mean", views::kMean}, {"all", views::kAll}}),
+          index("head", "Head", "A head, counted from 0, mean or all", {{"mean", views::kMean}, {"all", views::kAll}}),
           "--head", [](auto& s) -> auto& { return s.head; }, kBar),
       enumerated<Quantity>(
-          "quantity", "Quantity", "What a cell shows: the weight, or a part of the logit it comes from", "--quantity",
-          named(kQuantities), [](auto& s) -> auto& { return s.quantity; }, kBar),
+          "quantity", "Quantity", "What a cell shows", "--quantity", named(kQuantities),
+          [](auto& s) -> auto& { return s.quantity; }, kBar),
       enumerated<models::Side>(
           "side", "Side",
-          "Of an encoder-decoder: the maps of its decoder, of its encoder, or of the decoder over the encoder",
+          "For an encoder–decoder: the maps of its decoder, of its encoder, or of the decoder over the encoder",
           "--side", named(models::kSides), [](auto& s) -> auto& { return s.side; }, kBar),
       state_field(
           toggle("difference", "Difference",
-                 "What differs from the reference: of two columns one more panel, of more in place of their maps"),
+                 "Differences from the reference column: with two columns as an additional panel, with more in place "
+                 "of their maps"),
           "--difference", [](auto& s) -> auto& { return s.difference; }, kBar),
       state_field(
-          index("reference", "Reference", "The column, from 0, that differences are taken from",
+          index("reference", "Reference", "The reference column of differences, counted from 0",
                 {{"last", views::kNone}}, -1),
           "", [](auto& s) -> auto& { return s.reference; }, kBar),
-      token_field("query", "Query", "A query token from 0, as the first column counts; -1: none", "--query",
+      token_field("query", "Query", "A query token, counted from 0 in the first column; -1: none", "--query",
                   &ViewState::query),
-      token_text_field("query_text", "Query's text", "The bytes of the text that the query stands for",
+      token_text_field("query_text", "Query's text", "The bytes of the text that the query token covers",
                        &ViewState::query),
-      token_field("key", "Key", "A key token from 0, as the first column counts; -1: none", "--key", &ViewState::key),
-      token_text_field("key_text", "Key's text", "The bytes of the text that the key stands for", &ViewState::key),
+      token_field("key", "Key", "A key token, counted from 0 in the first column; -1: none", "--key", &ViewState::key),
+      token_text_field("key_text", "Key's text", "The bytes of the text that the key token covers", &ViewState::key),
       heads_field("partners", "Partners", "--partners",
-                  "A layer and a head for each column, where heads of other numbers belong together",
+                  "A layer and a head for each column, where corresponding heads have different numbers",
                   &ViewState::partners),
       heads_field("unlinked", "Unlinked", "--unlinked",
-                  "A layer and a head for each column that shows its own; -1,-1 for one that follows",
+                  "A layer and a head for each column that shows its own; -1,-1 for a column that follows the others",
                   &ViewState::unlinked),
       camera_field(
-          "camera.x", "Across", "--camera-x", "The part of the horizontal axis that is seen: two ends",
+          "camera.x", "Across", "--camera-x",
+          "Visible part of the horizontal axis, in the units of the view: left and right",
           [](auto& camera) -> auto& { return camera.x; }),
       camera_field(
-          "camera.y", "Down", "--camera-y", "The part of the vertical axis that is seen: bottom and top",
+          "camera.y", "Down", "--camera-y",
+          "Visible part of the vertical axis, in the units of the view: bottom and top",
           [](auto& camera) -> auto& { return camera.y; }),
       state_field(
           colormap_choice(), "--colormap", [](auto& s) -> auto& { return s.scale.colormap; }),
       enumerated<Transfer>(
-          "scale.transfer", "Scale", "How values become colours; what is pointed at is always the raw value", "--scale",
+          "scale.transfer", "Scale", "Mapping from values to colours", "--scale",
           {{"linear", Transfer::kLinear}, {"log", Transfer::kLog}, {"gamma", Transfer::kGamma}},
           [](auto& s) -> auto& { return s.scale.transfer; }, kColors),
       only_with(state_field(
-                    number("scale.gamma", "Gamma", "The exponent of that scale", 0.5, 0.05, 4), "--gamma",
+                    number("scale.gamma", "Gamma", "Exponent of the scale gamma, 0.05 to 4", 0.5, 0.05, 4), "--gamma",
                     [](auto& s) -> auto& { return s.scale.gamma; }),
                 gamma),
       state_field(
           number("scale.percentile", "Percentile",
-                 "An automatic range covers this central share of the values, in percent", 100.0, 0.1, 100),
+                 "Central share of the values that an automatic range covers, in percent", 100.0, 0.1, 100),
           "--percentile", [](auto& s) -> auto& { return s.scale.percentile; }),
       state_field(
-          number("scale.low", "From", "The lower end of the colours; empty: from the data", std::string(), -kLargest,
+          number("scale.low", "From", "Lower end of the colour range; empty: from the data", std::string(), -kLargest,
                  kLargest),
           "--low", [](auto& s) -> auto& { return s.scale.low; }),
       state_field(
-          number("scale.high", "To", "The upper end of the colours; empty: from the data", std::string(), -kLargest,
+          number("scale.high", "To", "Upper end of the colour range; empty: from the data", std::string(), -kLargest,
                  kLargest),
           "--high", [](auto& s) -> auto& { return s.scale.high; }),
       state_field(
           mask_color(), "--mask", [](auto& s) -> auto& { return s.scale.mask_color; }),
       enumerated<Reduction>(
-          "reduction", "Reduction", "What a pixel shows that stands for several cells", "--reduction",
+          "reduction", "Reduction", "Reduction where a pixel covers several cells", "--reduction",
           {{"max", Reduction::kMax}, {"mean", Reduction::kMean}}, [](auto& s) -> auto& { return s.reduction; },
           kColors),
       state_field(
           toggle("ignore_first", "Range ignores the first token",
-                 "Attention often sinks into key 0, and hides the rest"),
+                 "Exclude the first token, a frequent attention sink, from the colour range"),
           "--ignore-first", [](auto& s) -> auto& { return s.ignore_first; }),
       state_field(
           typed_toggle("scale.shared", "One range for all columns",
-                       "So that the same colour is the same value in every checkpoint", true, "own", "shared"),
+                       "Colour range: one for all columns, or one per column", true, "own", "shared"),
           "--range", [](auto& s) -> auto& { return s.scale.shared; }),
   };
 }

@@ -273,7 +273,7 @@ class Run {
              const std::string& who) {
     // Weights of any size leave float32 too coarse to redo a model's logits to 1e-4: that verify says so is its answer.
     const bool verdict = of.form == Form::kNumbers && command.front() == "verify" && status == 1 &&
-                         printed.find("does not explain what the model says") != std::string::npos;
+                         printed.find("does not reproduce the output of the model") != std::string::npos;
     std::string why = verdict ? "" : objection(status, printed);
     std::fprintf(report_, "status %d\n", status);
     if (options_.list) {

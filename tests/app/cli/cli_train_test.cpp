@@ -121,7 +121,8 @@ TEST_F(CliTrain, AFinishedRunSaysSoAndAnotherFolderIsAskedFor) {
   resume.push_back("--resume");
   const auto again = run_locus(resume);
   EXPECT_EQ(again.status, 0) << again.err;
-  EXPECT_NE(again.out.find("this run is finished, 6 steps; nothing was done"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find("this run is complete after 6 steps; there is nothing to do"), std::string::npos)
+      << again.out;
   expect_error(run_locus(arguments("twice", "6")), 3, "--overwrite");
   expect_error(run_locus(arguments("twice", "7")), 3, "--overwrite");
   auto longer = arguments("twice", "7");

@@ -61,7 +61,7 @@ TEST(StateFields, AFieldOfOneLineIsInFilesRecipesFlagsAndHelp) {
   cli::Arguments arguments(app, table, files, "figure");
   flags.declare(arguments);
   EXPECT_NE(app.help().find("--tilt"), std::string::npos);
-  EXPECT_NE(app.help().find("How far the map leans"), std::string::npos);
+  EXPECT_NE(app.help().find("how far the map leans"), std::string::npos);
   app.parse("--tilt 60 --low 0.25", false);
   ASSERT_TRUE(flags.read(plain).ok());
   EXPECT_EQ(plain.scale.gamma, 60.0F);
