@@ -15,9 +15,8 @@ namespace locus::cli {
 namespace {
 
 struct BenchOptions {
-  std::string only;
+  models::BenchOptions bench;
   std::int64_t repetitions = 7;
-  bool quick = false;
   bool json = false;
 };
 
@@ -65,10 +64,8 @@ Status run_bench(const BenchOptions& options, const Context& context) {
   Console& console = context.console;
   warn_of_slow_products(context);
   const Interrupt interrupt;
-  models::BenchOptions wanted;
-  wanted.only = options.only;
+  models::BenchOptions wanted = options.bench;
   wanted.repetitions = static_cast<int>(options.repetitions);
-  wanted.quick = options.quick;
   wanted.stop = interrupt.token();
   wanted.progress = [&](const ProgressReport& news) { console.progress(news.what); };
   if (!options.json) {
@@ -79,7 +76,7 @@ Status run_bench(const BenchOptions& options, const Context& context) {
         console.print(line("work", "value", "reference", "ratio", "target", "met"));
         console.print("|---|---|---|---|---|---|");
       }
-      print_row(row, options.quick, console);
+      print_row(row, options.bench.quick, console);
     };
   }
   const auto rows = models::bench(wanted);
@@ -88,7 +85,7 @@ Status run_bench(const BenchOptions& options, const Context& context) {
     return rows.error();
   }
   if (options.json) {
-    const Json list = list_of(*rows, [&](const models::BenchRow& row) { return row_json(row, options.quick); });
+    const Json list = list_of(*rows, [&](const models::BenchRow& row) { return row_json(row, options.bench.quick); });
     console.print(dump({{"machine", models::bench_machine()}, {"rows", list}}));
   }
   return {};
@@ -98,10 +95,10 @@ Status run_bench(const BenchOptions& options, const Context& context) {
 
 Action declare_bench(Arguments& arguments) {
   auto options = std::make_shared<BenchOptions>();
-  arguments.text("--only", options->only, "run only the groups of rows whose name contains this");
+  arguments.text("--only", options->bench.only, "run only the groups of rows whose name contains this");
   arguments.integer("--repetitions", options->repetitions, {1, 1000},
                     "repetitions of each measurement; the median is reported");
-  arguments.flag("--quick", options->quick,
+  arguments.flag("--quick", options->bench.quick,
                  "small lengths and two repetitions: checks that it works, not how fast; targets are not evaluated");
   arguments.flag("--json", options->json, "print JSON: machine, rows");
   return [options](const Context& context) { return run_bench(*options, context); };

@@ -18,11 +18,8 @@ namespace {
 constexpr std::int64_t kShownPredictions = 5;
 constexpr std::size_t kShownChanges = 10;
 
-struct EffectOptions {
+struct EffectOptions : InputAndChanges {
   std::string path;
-  InputOptions input;
-  OverrideOptions overrides;
-  EditOptions edits;
   bool json = false;
 };
 
@@ -107,9 +104,7 @@ Status run_effect(const EffectOptions& options, const Context& context) {
 Action declare_effect(Arguments& arguments) {
   auto options = std::make_shared<EffectOptions>();
   arguments.positional("PATH", options->path, true, "a checkpoint: a folder or a file", FileUse::kCheckpoint);
-  options->input.declare(arguments);
-  options->overrides.declare(arguments);
-  options->edits.declare(arguments);
+  options->declare_input(arguments);
   arguments.flag("--json", options->json, "print JSON");
   return [options](const Context& context) { return run_effect(*options, context); };
 }

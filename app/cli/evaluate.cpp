@@ -16,15 +16,11 @@ namespace locus::cli {
 namespace {
 
 struct EvaluateOptions {
-  std::string task;
+  training::EvaluateOptions evaluate;
   std::vector<std::string> paths;
   std::vector<std::string> task_options;
   std::vector<std::string> validate;
-  std::int64_t samples = 0;
-  std::int64_t map_samples = 0;
-  std::vector<std::string> splits;
   std::vector<std::string> seeds;
-  bool record = false;
   OverrideOptions overrides;
   EditOptions edits;
   std::int64_t seed = 0;
@@ -104,7 +100,7 @@ void print_rows(const std::vector<training::Evaluation>& rows, const std::string
 
 std::string kept_rows(std::size_t count, const EvaluateOptions& options) {
   return std::to_string(count) + " of " + std::to_string(options.paths.size()) + " checkpoints were measured" +
-         (options.record ? " and recorded" : "");
+         (options.evaluate.record ? " and recorded" : "");
 }
 
 void print(const std::vector<training::Evaluation>& rows, const std::string& interval, const EvaluateOptions& options,
@@ -112,7 +108,7 @@ void print(const std::vector<training::Evaluation>& rows, const std::string& int
   if (!options.json) {
     return print_rows(rows, interval, console);
   }
-  console.print(dump({{"task", options.task}, {"rows", list_of(rows, row_json)}}));
+  console.print(dump({{"task", options.evaluate.task}, {"rows", list_of(rows, row_json)}}));
 }
 
 Status run_record_seeds(const EvaluateOptions& options, const Context& context) {
@@ -132,7 +128,7 @@ Status check_records(const EvaluateOptions& options) {
   for (const std::string& file : options.validate) {
     measured.add(file);
   }
-  for (const std::string& path : options.record ? options.paths : std::vector<std::string>()) {
+  for (const std::string& path : options.evaluate.record ? options.paths : std::vector<std::string>()) {
     LOCUS_CHECK(measured.check(std::filesystem::path(path) / "training.json", "--record"));
   }
   return {};
@@ -146,16 +142,11 @@ Status run_evaluate(const EvaluateOptions& options, const Context& context) {
   if (!options.seeds.empty()) {
     return run_record_seeds(options, context);
   }
-  training::EvaluateOptions evaluate;
-  evaluate.task = options.task;
+  training::EvaluateOptions evaluate = options.evaluate;
   LOCUS_TRY(evaluate.task_options, parse_settings("--task-option", options.task_options));
   for (const std::string& path : options.validate) {
     evaluate.validate.push_back({path, {}});
   }
-  evaluate.samples = options.samples;
-  evaluate.map_samples = options.map_samples;
-  evaluate.splits = options.splits;
-  evaluate.record = options.record;
   evaluate.overrides = options.overrides.read();
   LOCUS_TRY(evaluate.edits, options.edits.read());
   evaluate.device = context.globals.device;
@@ -187,22 +178,23 @@ Status run_evaluate(const EvaluateOptions& options, const Context& context) {
 
 Action declare_evaluate(Arguments& arguments) {
   auto options = std::make_shared<EvaluateOptions>();
-  arguments.positional("TASK", options->task, true, "the task to measure; locus train --help lists the tasks");
+  training::EvaluateOptions& evaluate = options->evaluate;
+  arguments.positional("TASK", evaluate.task, true, "the task to measure; locus train --help lists the tasks");
   arguments.positionals("PATH", options->paths, "checkpoints", FileUse::kCheckpoint);
   arguments.repeated("--task-option", options->task_options,
                      "an option of the task, instead of the one used in training");
   arguments.list("--validate", options->validate, "task text: files to measure bits per byte on", FileUse::kRead);
-  arguments.integer("--samples", options->samples, {}, "number of sequences per split; 0: the number of the task");
-  arguments.repeated("--split", options->splits, "measure only this split: in, or another split of the task", "NAME");
+  arguments.integer("--samples", evaluate.samples, {}, "number of sequences per split; 0: the number of the task");
+  arguments.repeated("--split", evaluate.splits, "measure only this split: in, or another split of the task", "NAME");
   arguments.flag(
-      "--record", options->record,
+      "--record", evaluate.record,
       "write the first split's value into training.json as reference, and the map as map; with --rope-base or "
       "--rope-scaling, all results go into what_if");
   arguments.list(
       "--seeds", options->seeds,
       "checkpoints of the same training with other seeds: store their results in PATH's training.json, measure nothing",
       FileUse::kCheckpoint);
-  arguments.integer("--map", options->map_samples, {},
+  arguments.integer("--map", evaluate.map_samples, {},
                     "sequences per cell of the task's map (addition: by operand lengths)");
   options->overrides.declare(arguments);
   options->edits.declare(arguments);

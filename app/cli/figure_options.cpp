@@ -137,9 +137,7 @@ std::string view_help() {
 void FigureOptions::declare(Arguments& arguments) {
   arguments.positionals("VIEW PATH", words, "a view, then the checkpoints or traces to compare, one column each");
   arguments.files("PATH", FileUse::kCheckpoint, [this] { return words; });
-  input.declare(arguments);
-  overrides.declare(arguments);
-  edits.declare(arguments);
+  declare_input(arguments);
   arguments.text(
       "--recipe", recipe,
       "make the figure of this file (or .recipe.json) again; PATHs give the current places of its checkpoints",

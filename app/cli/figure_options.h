@@ -12,11 +12,8 @@
 
 namespace locus::cli {
 
-struct FigureOptions {
+struct FigureOptions : InputAndChanges {
   std::vector<std::string> words;  // VIEW PATH…
-  InputOptions input;
-  OverrideOptions overrides;
-  EditOptions edits;
   std::string recipe;
   StateFlags state;
   std::string reference;

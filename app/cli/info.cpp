@@ -163,18 +163,17 @@ Json items_json(const std::vector<models::EncodingInfo::Item>& items, const char
   });
 }
 
-Status print_encodings(bool as_json, Console& console) {
-  Json rows = Json::array();
+Json description_json(const models::EncodingInfo& encoding) {
+  return {{"name", encoding.name},
+          {"title", encoding.title},
+          {"paper", encoding.paper},
+          {"equation", encoding.equation},
+          {"parameters", items_json(encoding.parameters, "shape")},
+          {"options", items_json(encoding.options, "default")}};
+}
+
+void print_encodings(Console& console) {
   for (const models::EncodingInfo& encoding : models::encodings()) {
-    if (as_json) {
-      rows.push_back({{"name", encoding.name},
-                      {"title", encoding.title},
-                      {"paper", encoding.paper},
-                      {"equation", encoding.equation},
-                      {"parameters", items_json(encoding.parameters, "shape")},
-                      {"options", items_json(encoding.options, "default")}});
-      continue;
-    }
     console.print(encoding.name + " — " + encoding.title);
     console.print("  paper       " + encoding.paper);
     console.print("  equation    " + encoding.equation);
@@ -185,16 +184,19 @@ Status print_encodings(bool as_json, Console& console) {
       console.print("  option      " + option.name + " (" + option.shape + "): " + option.meaning);
     }
   }
-  if (as_json) {
-    console.print(dump(rows));
-  }
-  return {};
 }
 
 Status run_info(const InfoOptions& options, const Context& context) {
+  if (options.encodings && !options.path.empty()) {
+    return usage("--encodings takes no PATH");
+  }
+  if (options.encodings && options.json) {
+    context.console.print(dump(list_of(models::encodings(), description_json)));
+    return {};
+  }
   if (options.encodings) {
-    return options.path.empty() ? print_encodings(options.json, context.console)
-                                : Status(usage("--encodings takes no PATH"));
+    print_encodings(context.console);
+    return {};
   }
   if (options.path.empty()) {
     return usage("info: expected PATH or --encodings (see locus info --help)");

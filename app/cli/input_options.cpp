@@ -155,6 +155,12 @@ Result<models::Edits> EditOptions::read() const {
   return edits;
 }
 
+void InputAndChanges::declare_input(Arguments& arguments) {
+  input.declare(arguments);
+  overrides.declare(arguments);
+  edits.declare(arguments);
+}
+
 void warn_of_slow_products(const Context& context) {
   if (const std::string warning = models::products().warning; !warning.empty()) {
     context.console.warn(warning);

@@ -56,6 +56,15 @@ class EditOptions {
   std::optional<std::string> file_;
 };
 
+// What the sub-commands that run a model on an input have in common.
+struct InputAndChanges {
+  InputOptions input;
+  OverrideOptions overrides;
+  EditOptions edits;
+
+  void declare_input(Arguments& arguments);
+};
+
 // Says when matrix products run on slower kernels than this CPU has.
 void warn_of_slow_products(const Context& context);
 

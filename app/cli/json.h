@@ -26,6 +26,10 @@ Json list_of(const List& list, const Value& value) {
 }
 
 // The ten likeliest outputs at the last position.
-Json top_json(const models::Trace& trace);
+inline Json top_json(const models::Trace& trace) {
+  return list_of(trace.top(10), [](const models::Prediction& prediction) -> Json {
+    return {{"id", prediction.id}, {"token", prediction.token}, {"probability", prediction.probability}};
+  });
+}
 
 }  // namespace locus::cli

@@ -20,11 +20,8 @@ namespace {
 
 constexpr std::int64_t kTop = 10;
 
-struct RunOptions {
+struct RunOptions : InputAndChanges {
   std::string path;
-  InputOptions input;
-  OverrideOptions overrides;
-  EditOptions edits;
   std::string trace;
   std::string keep;
   std::int64_t generate = 0;
@@ -191,9 +188,7 @@ Status run_once(const RunOptions& options, const Context& context) {
 Action declare_run(Arguments& arguments) {
   auto options = std::make_shared<RunOptions>();
   arguments.positional("PATH", options->path, true, "a checkpoint: a folder or a file", FileUse::kCheckpoint);
-  options->input.declare(arguments);
-  options->overrides.declare(arguments);
-  options->edits.declare(arguments);
+  options->declare_input(arguments);
   arguments.text("--trace", options->trace, "write a trace (safetensors)", FileUse::kWritten);
   arguments.text("--keep", options->keep,
                  "tensors to keep in the trace: logits,attention,q,k,… or all (default logits)");

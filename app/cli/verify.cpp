@@ -16,11 +16,8 @@
 namespace locus::cli {
 namespace {
 
-struct VerifyOptions {
+struct VerifyOptions : InputAndChanges {
   std::vector<std::string> paths;
-  InputOptions input;
-  OverrideOptions overrides;
-  EditOptions edits;
   std::optional<std::string> against;
   bool json = false;
   bool table = false;
@@ -161,9 +158,7 @@ Action declare_verify(Arguments& arguments) {
   arguments.positionals("PATH", options->paths,
                         "a checkpoint: a folder or a file; without an input, a folder with expected.safetensors",
                         FileUse::kCheckpoint);
-  options->input.declare(arguments);
-  options->overrides.declare(arguments);
-  options->edits.declare(arguments);
+  options->declare_input(arguments);
   arguments.text("--against", options->against, "a trace of the same input from another program", FileUse::kCheckpoint);
   arguments.flag("--table", options->table,
                  "print a Markdown table with one row for each folder with expected.safetensors");

@@ -21,6 +21,7 @@ using nlohmann::json;
 
 constexpr double kSmallestPt = 4;
 constexpr double kLargestPt = 48;
+
 // Puts where the file is now into `path`, if it is not there and is found.
 void find_again(fs::path& path, const std::string& stored, const std::string& sha256,
                 const std::vector<fs::path>& folders) {
@@ -39,6 +40,22 @@ void find_again(fs::path& path, const std::string& stored, const std::string& sh
 // Each part by its name.
 constexpr std::array<std::pair<const char*, bool PaperState::*>, 3> kParts = {
     {{"titles", &PaperState::titles}, {"labels", &PaperState::labels}, {"legend", &PaperState::legend}}};
+
+// The parts of `paper` that older recipes have not.
+Status read_type_and_parts(const json& object, const std::string& file, PaperState& paper) {
+  if (const auto size = object.find("text_pt"); size != object.end()) {
+    const double points = size->is_number() ? size->get<double>() : 0;
+    if (!(points >= kSmallestPt && points <= kLargestPt)) {
+      return bad_input("paper.text_pt: expected a number from 4 to 48, found " + shown_value(*size), file);
+    }
+    paper.text_pt = points;
+  }
+  if (const auto without = object.find("without"); without != object.end()) {
+    const Status read = leave_out(without->is_string() ? without->get<std::string>() : without->dump(), paper);
+    return read.ok() ? read : Status(bad_input("paper.without: " + read.error().message, file));
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -60,26 +77,6 @@ Status leave_out(const std::string& words, PaperState& paper) {
   }
   return {};
 }
-
-namespace {
-
-// The parts of `paper` that older recipes have not.
-Status read_type_and_parts(const json& object, const std::string& file, PaperState& paper) {
-  if (const auto size = object.find("text_pt"); size != object.end()) {
-    const double points = size->is_number() ? size->get<double>() : 0;
-    if (!(points >= kSmallestPt && points <= kLargestPt)) {
-      return bad_input("paper.text_pt: expected a number from 4 to 48, found " + shown_value(*size), file);
-    }
-    paper.text_pt = points;
-  }
-  if (const auto without = object.find("without"); without != object.end()) {
-    const Status read = leave_out(without->is_string() ? without->get<std::string>() : without->dump(), paper);
-    return read.ok() ? read : Status(bad_input("paper.without: " + read.error().message, file));
-  }
-  return {};
-}
-
-}  // namespace
 
 std::string to_json(const Recipe& recipe, const StateFields& fields) {
   json document = json::parse(to_json(recipe.session, "/", fields));
