@@ -58,32 +58,11 @@ Status View::available(const Column& column) const {
   return {};
 }
 
-Selection View::pick(const ViewInput& /*input*/, const Hit& /*hit*/) const {
-  return {};
-}
-
-Selection View::drag(const ViewInput& /*input*/, const Hit& /*from*/, const Hit& /*to*/) const {
-  return {};
-}
-
-std::vector<Place> View::places(const ViewInput& /*input*/, const Selection& /*selection*/) const {
-  return {};
-}
-
-std::optional<Camera> View::home(const ViewInput& /*input*/) const {
-  return std::nullopt;
-}
-
-std::optional<Selection> View::step(const ViewInput& /*input*/, std::int64_t /*by*/) const {
-  return std::nullopt;
-}
-
-Token View::tinting_query(const ViewInput& /*input*/) const {
-  return kNone;
-}
-
-std::optional<models::Edit> View::edit_of_cell(const ViewInput& /*input*/, std::int64_t /*layer*/, std::int64_t /*head*/) const {
-  return {};
+SettingValue View::option_value(const ViewInput& input, const std::string& name) const {
+  const Control& control = *find_control(*this, name);
+  const auto set = input.options.values().find(name);
+  const auto value = set != input.options.values().end() ? checked(control, set->second) : control.fallback;
+  return value ? *value : control.fallback;
 }
 
 bool has_own_head(const ViewInput& input, std::size_t column) {
@@ -189,7 +168,7 @@ Status check(const View& view, const ViewInput& input) {
     if (control == nullptr) {
       return unknown_option(view, name);
     }
-    LOCUS_CHECK(checked(*control, input.options.values().find(name)->second));
+    LOCUS_CHECK(checked(*control, value));
   }
   return {};
 }

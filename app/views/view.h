@@ -146,22 +146,36 @@ class View {
   virtual Result<Data> data(const ViewInput& input) const = 0;
   // data() in parts, one per map where there is one per head; in one otherwise. The errors of a part come with it.
   virtual Result<DataParts> data_parts(const ViewInput& input) const;
-  virtual Selection pick(const ViewInput& input, const Hit& hit) const;
+  virtual Selection pick(const ViewInput& /*input*/, const Hit& /*hit*/) const { return {}; }
   // What pulling the pointer from one place to another chooses, in views that are not zoomed: by default nothing.
-  virtual Selection drag(const ViewInput& input, const Hit& from, const Hit& to) const;
+  virtual Selection drag(const ViewInput& /*input*/, const Hit& /*from*/, const Hit& /*to*/) const { return {}; }
   // Where a selection is seen, in every panel that shows it: the inverse of pick().
-  virtual std::vector<Place> places(const ViewInput& input, const Selection& selection) const;
+  virtual std::vector<Place> places(const ViewInput& /*input*/, const Selection& /*selection*/) const { return {}; }
   // The whole of the axes, for views that can be zoomed; empty for others.
-  virtual std::optional<Camera> home(const ViewInput& input) const;
+  virtual std::optional<Camera> home(const ViewInput& /*input*/) const { return {}; }
   // In views that are lists of heads: the head `by` rows below the input's, with the option that brings it into view;
   // empty where there is none, and in other views.
-  virtual std::optional<Selection> step(const ViewInput& input, std::int64_t by) const;
+  virtual std::optional<Selection> step(const ViewInput& /*input*/, std::int64_t /*by*/) const { return {}; }
   // In views that tint tokens or patches by the attention of one query: that query, whose keys pick() gives as queries;
   // none in other views.
-  virtual Token tinting_query(const ViewInput& input) const;
+  virtual Token tinting_query(const ViewInput& /*input*/) const { return kNone; }
   // In views whose cells are runs with an edit each: "head 3.1 zero", in models/edits' short form; empty for no single
   // head, and in other views.
-  virtual std::optional<models::Edit> edit_of_cell(const ViewInput& input, std::int64_t layer, std::int64_t head) const;
+  virtual std::optional<models::Edit> edit_of_cell(const ViewInput& /*input*/, std::int64_t /*layer*/,
+                                                   std::int64_t /*head*/) const {
+    return {};
+  }
+
+ protected:
+  // What an option of this view is: as the input sets it, else as its control begins. T is bool, std::int64_t, double or
+  // std::string, as the control has it.
+  template <class T>
+  T option(const ViewInput& input, const std::string& name) const {
+    return std::get<T>(option_value(input, name));
+  }
+
+ private:
+  SettingValue option_value(const ViewInput& input, const std::string& name) const;
 };
 
 // The layer and head that a column shows: its own, its partner, or the input's.
