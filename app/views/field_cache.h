@@ -20,6 +20,8 @@
 namespace locus::views {
 
 using Traces = std::vector<std::shared_ptr<const models::Trace>>;
+using FieldPointer = std::shared_ptr<const Field>;
+using Fields = std::vector<FieldPointer>;
 
 // What a result weighs in the cache. A type that owns memory has a function of its own, in its own namespace; without
 // one it cannot be kept.

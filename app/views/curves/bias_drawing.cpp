@@ -12,9 +12,7 @@ namespace {
 BiasBins bins_of(const std::vector<BiasPointer>& of_range, const analysis::DistanceBias& bias, std::int64_t count) {
   Extent extent;
   for (const BiasPointer& each : of_range) {
-    for (const float value : each->differences) {
-      extent.add(static_cast<double>(value));
-    }
+    extent.add({each->differences.begin(), each->differences.end()});
   }
   const figure::Interval range = extent.padded(0);
   const double width = std::max(range.high - range.low, 1e-12) / static_cast<double>(count);
@@ -55,7 +53,7 @@ figure::Panel bias_strip(const ViewInput& input, const std::vector<std::vector<B
   constexpr double kTick = 0.12;
   figure::Panel panel;
   panel.title = "every head: μ, μ ± σ";
-  auto names = std::make_shared<std::vector<std::string>>();
+  std::vector<std::string> names;
   Extent extent;
   for (std::size_t n = 0; n < columns.size(); ++n) {
     const std::int64_t heads = input.columns[n].trace->model().heads;
@@ -71,15 +69,14 @@ figure::Panel bias_strip(const ViewInput& input, const std::vector<std::vector<B
       line(middle, bias.mean - bias.deviation, middle, bias.mean + bias.deviation);
       extent.add(bias.mean - bias.deviation);
       extent.add(bias.mean + bias.deviation);
-      if (head >= names->size()) {
-        const auto index = static_cast<std::int64_t>(head);
-        names->push_back(std::to_string(index / heads) + "." + std::to_string(index % heads));
+      if (head >= names.size()) {
+        names.push_back(head_name_at(head, heads));
       }
     }
     panel.layers.emplace_back(std::move(curve));
   }
-  panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kHorizontal, 0, "", 0, true});
-  panel.x = {.label = "layer.head", .view = {0, static_cast<double>(names->size())}, .cell_names = names};
+  panel.layers.emplace_back(horizontal_line(0));
+  panel.x = cells_across("layer.head", std::ssize(names), shared_names(names));
   panel.y.label = "Δscore";
   panel.y.view = extent.padded();
   return panel;
@@ -88,21 +85,15 @@ figure::Panel bias_strip(const ViewInput& input, const std::vector<std::vector<B
 Data bias_table(const ViewInput& input, const std::vector<std::vector<BiasPointer>>& columns) {
   std::vector<Series> series{{"layer", {}}, {"head", {}}};
   for (std::size_t n = 0; n < columns.size(); ++n) {
-    const std::int64_t heads = input.columns[n].trace->model().heads;
-    Series mean{input.columns[n].name + " mean", {}};
-    Series deviation{input.columns[n].name + " deviation", {}};
-    for (std::size_t head = 0; head < columns[n].size(); ++head) {
-      if (head >= series[0].values.size()) {
-        const auto index = static_cast<std::int64_t>(head);
-        const std::int64_t layer = index / heads;
-        series[0].values.push_back(static_cast<double>(layer));
-        series[1].values.push_back(static_cast<double>(index % heads));
-      }
-      mean.values.push_back(columns[n][head]->mean);
-      deviation.values.push_back(columns[n][head]->deviation);
+    const auto heads = static_cast<std::size_t>(input.columns[n].trace->model().heads);
+    for (std::size_t head = series[0].values.size(); head < columns[n].size(); ++head) {
+      series[0].values.push_back(static_cast<double>(head / heads));
+      series[1].values.push_back(static_cast<double>(head % heads));
     }
-    series.push_back(std::move(mean));
-    series.push_back(std::move(deviation));
+    const std::string& name = input.columns[n].name;
+    series.push_back({name + " mean", numbers_of(columns[n], [](const BiasPointer& bias) { return bias->mean; })});
+    series.push_back(
+        {name + " deviation", numbers_of(columns[n], [](const BiasPointer& bias) { return bias->deviation; })});
   }
   return table_of(series);
 }

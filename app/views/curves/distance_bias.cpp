@@ -51,6 +51,7 @@ class DistanceBias final : public MeasuredView<DistanceBiasKey, Bias> {
  private:
   // The bias of every head of every column, layer by layer, over at most so many pairs each.
   Result<std::vector<Numbers>> every_head(const ViewInput& input, std::int64_t most = INT64_MAX) const;
+  Result<analysis::DistanceBiasOptions> options_of(const ViewInput& input, const Column& column) const;
 
   ViewInfo info_{
       .name = "distance-bias",
@@ -94,64 +95,43 @@ class DistanceBias final : public MeasuredView<DistanceBiasKey, Bias> {
   };
 };
 
-Result<std::int64_t> whole_of(const ViewInput& input, const View& view, const std::string& name) {
-  for (const Control& control : view.info().controls) {
-    if (control.name == name) {
-      return input.options.integer(name, std::get<std::int64_t>(control.fallback));
-    }
-  }
-  return internal("no control is called " + name);
-}
-
 // A bound in tokens.
 std::int64_t tokens_of(std::int64_t bound, bool percent, const models::ModelInfo& model) {
   return percent ? bound * model.trained_length / 100 : bound;
 }
 
-Result<analysis::DistanceBiasOptions> options_of(const ViewInput& input, const Column& column, const View& view) {
+Result<analysis::DistanceBiasOptions> DistanceBias::options_of(const ViewInput& input, const Column& column) const {
   const models::ModelInfo& model = column.trace->model();
-  LOCUS_TRY(const std::string unit, input.options.text("unit", "tokens"));
-  LOCUS_TRY(const std::string pairing, input.options.text("pairing", "independent"));
-  const bool percent = unit == "percent";
+  const bool percent = option<std::string>(input, "unit") == "percent";
   if (percent && model.trained_length <= 0) {
     return unsupported("the trained length is not known: give the distances in tokens", column.name);
   }
   if (input.head == kMean) {
     return usage("distance bias is of one head: expected a head from 0, found the mean of all");
   }
+  const auto bound = [&](const char* name) { return tokens_of(option<std::int64_t>(input, name), percent, model); };
+  const auto pairing = option<std::string>(input, "pairing");
   analysis::DistanceBiasOptions options;
-  LOCUS_TRY(const std::int64_t near_from, whole_of(input, view, "near-from"));
-  LOCUS_TRY(const std::int64_t near_to, whole_of(input, view, "near-to"));
-  LOCUS_TRY(const std::int64_t far_from, whole_of(input, view, "far-from"));
-  LOCUS_TRY(const std::int64_t far_to, whole_of(input, view, "far-to"));
-  options.near = {tokens_of(near_from, percent, model), tokens_of(near_to, percent, model) + 1};
-  options.far = {tokens_of(far_from, percent, model), tokens_of(far_to, percent, model) + 1};
+  options.near = {bound("near-from"), bound("near-to") + 1};
+  options.far = {bound("far-from"), bound("far-to") + 1};
   options.pairing = pairing == "same-query"       ? analysis::Pairing::kSameQuery
                     : pairing == "counterfactual" ? analysis::Pairing::kCounterfactual
                                                   : analysis::Pairing::kIndependent;
   options.head = input.head;
-  LOCUS_TRY(options.pairs, whole_of(input, view, "pairs"));
-  LOCUS_TRY(options.skip_keys, whole_of(input, view, "skip-first"));
-  LOCUS_TRY(const std::int64_t seed, whole_of(input, view, "seed"));
-  options.seed = static_cast<std::uint64_t>(seed);
+  options.pairs = option<std::int64_t>(input, "pairs");
+  options.skip_keys = option<std::int64_t>(input, "skip-first");
+  options.seed = static_cast<std::uint64_t>(option<std::int64_t>(input, "seed"));
   return options;
 }
 
 Result<DistanceBiasKey> DistanceBias::measure_key(const ViewInput& input, std::size_t column) const {
-  DistanceBiasKey key;
-  key.layer = input.layer;
-  LOCUS_TRY(key.options, options_of(input, input.columns[column], *this));
-  LOCUS_TRY(key.folder, input.options.text("texts", ""));
-  return key;
+  LOCUS_TRY(const analysis::DistanceBiasOptions options, options_of(input, input.columns[column]));
+  return DistanceBiasKey{input.layer, options, option<std::string>(input, "texts")};
 }
 
 Result<Bias> DistanceBias::measure(const DistanceBiasKey& key, const MeasureContext& context) const {
-  Traces texts{context.column.trace};
-  if (!key.folder.empty()) {
-    LOCUS_TRY(const auto read, texts_of(key.folder, context));
-    texts = *read;
-  }
-  return models::distance_bias(texts, key.layer, key.options, context.stop, context.progress);
+  LOCUS_TRY(const auto texts, texts_of(key.folder, context));
+  return models::distance_bias(*texts, key.layer, key.options, context.stop, context.progress);
 }
 
 Result<std::vector<DistanceBias::Numbers>> DistanceBias::every_head(const ViewInput& input, std::int64_t most) const {
@@ -175,10 +155,8 @@ std::string range_text(const Range& range) {
 }
 
 Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers& list) const {
-  LOCUS_TRY(const std::int64_t count, whole_of(input, *this, "bins"));
-  LOCUS_TRY(const bool own, input.options.boolean("own-bins", false));
-  LOCUS_TRY(const bool every, input.options.boolean("every-head", false));
-  const std::vector<BiasBins> bins = bias_histograms(list, count, own);
+  const std::vector<BiasBins> bins =
+      bias_histograms(list, option<std::int64_t>(input, "bins"), option<bool>(input, "own-bins"));
   figure::Panel panel;
   panel.title = head_label(input.columns[0].trace->model(), input.layer, input.head);
   panel.x.label = "Δscore = s(λ) − s(Λ)";
@@ -191,15 +169,13 @@ Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers&
   // A text that is too short for what is asked says what that was: it is what the controls show.
   const auto ranges = [&](std::size_t n) {
     const Bias& bias = *list[n];
-    const auto options = options_of(input, input.columns[n], *this);
+    const auto options = options_of(input, input.columns[n]);
     const std::string wanted = options && bias.shortened ? " of " + range_text(options->far) : "";
     return "λ " + range_text(bias.near) + ", Λ " + range_text(bias.far) +
            (bias.shortened ? " (the largest" + wanted + " that fit)" : "");
   };
   for (std::size_t n = 0; n < list.size(); ++n) {
-    for (const double height : bins[n].counts) {
-      heights.add(height);
-    }
+    heights.add(bins[n].counts);
     edges.add(bins[n].edges.front());
     edges.add(bins[n].edges.back());
     panel.layers.emplace_back(
@@ -207,14 +183,13 @@ Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers&
                      bins[n].edges, bins[n].counts});
   }
   panel.x.view = edges.padded(0);
-  panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kVertical, 0, "", 0, true});
+  panel.layers.emplace_back(vertical_line(0));
   panel.y.view = heights.from_zero();
   const bool interval = std::any_of(list.begin(), list.end(), [](const auto& bias) { return bias->interval; });
   panel.note = (alike ? ranges(0) + "; " : "") + std::to_string(list[0]->differences.size()) + " pairs" +
                (interval ? "; [95 % over texts]" : "; one text: no interval");
-  figure::Figure figure;
-  figure.panels.push_back(std::move(panel));
-  if (every) {
+  figure::Figure figure = figure_of(std::move(panel));
+  if (option<bool>(input, "every-head")) {
     LOCUS_TRY(const auto all, every_head(input, kPairsOfEveryHead));
     figure.panels.push_back(bias_strip(input, all));
   }
@@ -222,8 +197,7 @@ Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers&
 }
 
 Result<Data> DistanceBias::table(const ViewInput& input, const Numbers& list) const {
-  LOCUS_TRY(const std::int64_t count, whole_of(input, *this, "bins"));
-  LOCUS_TRY(const std::string what, input.options.text("export", "histogram"));
+  const auto what = option<std::string>(input, "export");
   std::vector<Series> series;
   if (what == "pairs") {
     for (std::size_t n = 0; n < list.size(); ++n) {
@@ -235,8 +209,8 @@ Result<Data> DistanceBias::table(const ViewInput& input, const Numbers& list) co
     LOCUS_TRY(const auto all, every_head(input));
     return bias_table(input, all);
   }
-  LOCUS_TRY(const bool own, input.options.boolean("own-bins", false));
-  const std::vector<BiasBins> bins = bias_histograms(list, count, own);
+  const bool own = option<bool>(input, "own-bins");
+  const std::vector<BiasBins> bins = bias_histograms(list, option<std::int64_t>(input, "bins"), own);
   for (std::size_t n = 0; n < list.size(); ++n) {
     const std::vector<double>& edges = bins[n].edges;
     if (own || n == 0) {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
@@ -82,18 +81,15 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
 };
 
 Result<DistanceProfileKey> DistanceProfile::measure_key(const ViewInput& input, std::size_t /*column*/) const {
-  DistanceProfileKey key;
-  key.layer = input.layer;
-  key.head = input.head;
-  key.quantity = input.quantity;
-  LOCUS_TRY(key.baseline, input.options.boolean("baseline", true));
-  LOCUS_TRY(key.skip, input.options.integer("skip-first", 0));
-  LOCUS_TRY(key.theory, input.options.text("theory", "none"));
-  key.baseline = key.baseline && key.quantity == models::Quantity::kWeight;
-  if (key.quantity != models::Quantity::kLogit || key.head == kMean) {
-    key.theory = "none";  // it is of one head's mean logit
-  }
-  return key;
+  const bool of_logits = input.quantity == models::Quantity::kLogit && input.head != kMean;
+  return DistanceProfileKey{
+      .layer = input.layer,
+      .head = input.head,
+      .quantity = input.quantity,
+      .baseline = option<bool>(input, "baseline") && input.quantity == models::Quantity::kWeight,
+      .skip = option<std::int64_t>(input, "skip-first"),
+      .theory = of_logits ? option<std::string>(input, "theory") : "none",  // it is of one head's mean logit
+  };
 }
 
 // Encodings that have no theory have no curves.
@@ -102,8 +98,7 @@ Result<std::vector<models::TheoryCurve>> theory_of(const DistanceProfileKey& key
   if (key.theory == "none") {
     return none;
   }
-  std::vector<double> distances(static_cast<std::size_t>(context.column.trace->length()));
-  std::iota(distances.begin(), distances.end(), 0.0);
+  const std::vector<double> distances = counted(static_cast<std::size_t>(context.column.trace->length()));
   const auto angle = key.theory == "paper" ? models::TheoryAngle::kPaper : models::TheoryAngle::kLlama;
   auto curves = models::theory_curves(*context.column.trace, key.layer, key.head, distances, angle);
   if (!curves && curves.error().code == ErrorCode::kUnsupported) {
@@ -181,8 +176,7 @@ Status mark_waves(const ViewInput& input, figure::Panel& panel) {
   for (std::int64_t pair = band->begin; pair < std::min(band->end, list->pairs); ++pair) {
     const analysis::PairRow& row = list->rows[static_cast<std::size_t>(pair)];
     if (row.wavelength < panel.x.view.high) {
-      panel.layers.emplace_back(
-          figure::Marker{figure::Marker::Direction::kVertical, row.wavelength, "pair " + row.name, 0, true});
+      panel.layers.emplace_back(vertical_line(row.wavelength, "pair " + row.name));
     }
   }
   return {};
@@ -209,8 +203,7 @@ Selection DistanceProfile::pick(const ViewInput& input, const Hit& hit) const {
 }
 
 Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbers& profiles) const {
-  LOCUS_TRY(const bool baseline, input.options.boolean("baseline", true));
-  LOCUS_TRY(const bool logarithmic, input.options.boolean("log-distance", false));
+  const bool logarithmic = option<bool>(input, "log-distance");
   figure::Panel panel;
   double low = 0;
   double high = 0;
@@ -241,7 +234,7 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
       note += expected.note.empty() ? "" : "; " + name + ": " + expected.note;
     }
   }
-  const bool divided = baseline && input.quantity == models::Quantity::kWeight;
+  const bool divided = option<bool>(input, "baseline") && input.quantity == models::Quantity::kWeight;
   const double margin = high > low ? 0.05 * (high - low) : 1;
   panel.title = head_label(input.columns[0].trace->model(), input.layer, input.head);
   const bool causal = input.columns[0].trace->model().causal;
@@ -258,19 +251,14 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
   panel.note += note;
   LOCUS_CHECK(mark_waves(input, panel));
   mark_trained_distance(input.columns, panel);
-  figure::Figure figure;
-  figure.panels.push_back(std::move(panel));
-  return figure;
+  return figure_of(std::move(panel));
 }
 
 Result<Data> DistanceProfile::table(const ViewInput& input, const Numbers& profiles) const {
-  std::vector<Series> series{{"distance", {}}};
+  std::vector<Series> series;
   for (std::size_t c = 0; c < profiles.size(); ++c) {
     const std::string& name = input.columns[c].name;
     const analysis::DistanceProfile& scores = profiles[c]->scores;
-    for (std::size_t n = series[0].values.size(); n < scores.mean.size(); ++n) {
-      series[0].values.push_back(static_cast<double>(n));
-    }
     series.push_back({name + " mean", scores.mean});
     series.push_back({name + " low", scores.low});
     series.push_back({name + " high", scores.high});
@@ -282,7 +270,7 @@ Result<Data> DistanceProfile::table(const ViewInput& input, const Numbers& profi
       }
     }
   }
-  return table_of(series);
+  return table_of(std::move(series), "distance");
 }
 
 }  // namespace

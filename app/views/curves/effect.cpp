@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
@@ -23,18 +22,12 @@ std::size_t cached_bytes(const Effects& made) {
   return sizeof made + 8 * (made.kl.size() + made.delta.size()) + 64 * (made.top.size() + made.top_edited.size());
 }
 
-// Columns with edits are shown; where none has any, their effect is 0 and says so.
-struct EffectKey {
-  bool shown = false;
-
-  friend bool operator==(const EffectKey&, const EffectKey&) = default;
-};
-
 bool is_edited(const Column& column) {
   return column.model && !column.model->edits().empty();
 }
 
-class EffectView final : public MeasuredView<EffectKey, Effects> {
+// The key: whether a column is shown. Those with edits are; where none has any, their effect is 0 and says so.
+class EffectView final : public MeasuredView<bool, Effects> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
@@ -48,12 +41,11 @@ class EffectView final : public MeasuredView<EffectKey, Effects> {
   std::optional<Camera> home(const ViewInput& input) const override;
 
  protected:
-  Result<EffectKey> measure_key(const ViewInput& input, std::size_t column) const override {
-    return EffectKey{is_edited(input.columns[column]) ||
-                     std::none_of(input.columns.begin(), input.columns.end(), is_edited)};
+  Result<bool> measure_key(const ViewInput& input, std::size_t column) const override {
+    return is_edited(input.columns[column]) || std::none_of(input.columns.begin(), input.columns.end(), is_edited);
   }
-  Result<Effects> measure(const EffectKey& key, const MeasureContext& context) const override {
-    if (!key.shown) {
+  Result<Effects> measure(const bool& shown, const MeasureContext& context) const override {
+    if (!shown) {
       return Effects{};
     }
     LOCUS_TRY(models::EffectOnTrace made,
@@ -64,6 +56,8 @@ class EffectView final : public MeasuredView<EffectKey, Effects> {
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 
  private:
+  bool as_text(const ViewInput& input) const { return option<std::string>(input, "as") == "text"; }
+
   ViewInfo info_{
       .name = "effect",
       .title = "Effect",
@@ -119,11 +113,9 @@ std::string loss_note(const ViewInput& input, std::size_t column, const Effects&
 }
 
 Result<figure::Figure> EffectView::draw(const ViewInput& input, const Numbers& numbers) const {
-  LOCUS_TRY(const std::string of, input.options.text("of", "loss"));
-  LOCUS_TRY(const std::string as, input.options.text("as", "curve"));
-  const bool kl = of == "kl";
+  const bool kl = option<std::string>(input, "of") == "kl";
   LOCUS_TRY(const std::vector<std::size_t> shown, shown_columns(input, numbers, kl));
-  std::vector<std::shared_ptr<const Field>> rows;
+  Fields rows;
   for (const std::size_t n : shown) {
     const std::vector<double> values = by_token(*numbers[n], kl, input.columns[n].trace->tokens().size());
     auto row = std::make_shared<Field>(Field::zeros(1, static_cast<std::int64_t>(values.size())));
@@ -133,18 +125,13 @@ Result<figure::Figure> EffectView::draw(const ViewInput& input, const Numbers& n
   }
   const std::string label = kl ? "KL (nats)" : "change of −log p (nats)";
   figure::Figure figure;
-  if (as == "text") {
-    ViewInput whole = input;
-    whole.ignore_first = false;
-    const std::span<const std::shared_ptr<const Field>> all(rows);
+  if (as_text(input)) {
     figure.columns = static_cast<int>(shown.size());
     for (std::size_t n = 0; n < shown.size(); ++n) {
       const Column& column = input.columns[shown[n]];
-      figure::Panel panel = text_strip(
-          input, column, rows[n]->values,
-          color_scale(whole, kl ? Sign::kPositive : Sign::kZeroCentred, input.scale.shared ? all : all.subspan(n, 1)));
-      panel.names = {column.name};
-      panel.title = column.name;
+      figure::Panel panel = text_strip(input, column, rows[n]->values,
+                                       scale_of(input, kl ? Sign::kPositive : Sign::kZeroCentred, rows, n));
+      name_after(column, panel);
       panel.note = loss_note(input, shown[n], *numbers[shown[n]]);
       panel.color_bar_label = input.scale.shared && n + 1 < shown.size() ? "" : kl ? label : "change of loss (nats)";
       figure.panels.push_back(std::move(panel));
@@ -155,20 +142,16 @@ Result<figure::Figure> EffectView::draw(const ViewInput& input, const Numbers& n
   Extent y;
   Extent x;
   for (std::size_t n = 0; n < shown.size(); ++n) {
-    figure::Curve curve;
-    curve.name = input.columns[shown[n]].name;
-    for (std::size_t token = 0; token < rows[n]->values.size(); ++token) {
-      curve.x.push_back(static_cast<double>(token));
-      curve.y.push_back(static_cast<double>(rows[n]->values[token]));
-      x.add(curve.x.back());
-      y.add(curve.y.back());
-    }
-    const std::string loss = loss_note(input, shown[n], *numbers[shown[n]]);
-    panel.note += (panel.note.empty() || loss.empty() ? "" : "; ") + loss;
+    const std::vector<float>& values = rows[n]->values;
+    figure::Curve curve =
+        curve_through(input.columns[shown[n]].name, counted(values.size()), {values.begin(), values.end()});
+    x.add(curve.x);
+    y.add(curve.y);
+    panel.note = joined_notes(panel.note, loss_note(input, shown[n], *numbers[shown[n]]));
     panel.layers.emplace_back(std::move(curve));
   }
   if (!kl) {
-    panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kHorizontal, 0, "", 0, true});
+    panel.layers.emplace_back(horizontal_line(0));
   }
   panel.follows_camera = false;
   panel.x.label = kl ? "token after which it is predicted" : "token that is predicted";
@@ -185,30 +168,27 @@ Result<Data> EffectView::table(const ViewInput& input, const Numbers& numbers) c
   const Effects& made = *numbers[shown.front()];
   const auto& tokens = input.columns[shown.front()].trace->tokens();
   std::vector<std::string> words;
-  std::vector<Series> series{
-      {"position", {}}, {"kl", made.kl}, {"delta", made.delta}, {"p of top", {}}, {"p of top edited", {}}};
   for (std::size_t n = 0; n < made.kl.size(); ++n) {
     words.insert(words.end(), {tokens[n].label, n + 1 < tokens.size() ? tokens[n + 1].label : "", made.top[n].token,
                                made.top_edited[n].token});
-    series[0].values.push_back(static_cast<double>(n));
-    series[3].values.push_back(static_cast<double>(made.top[n].probability));
-    series[4].values.push_back(static_cast<double>(made.top_edited[n].probability));
   }
-  return with_words(table_of(series), {"token", "next", "top", "top edited"}, std::move(words));
+  const Data table = table_of({{"kl", made.kl},
+                               {"delta", made.delta},
+                               {"p of top", numbers_of(made.top, &models::Prediction::probability)},
+                               {"p of top edited", numbers_of(made.top_edited, &models::Prediction::probability)}},
+                              "position");
+  return with_words(table, {"token", "next", "top", "top edited"}, std::move(words));
 }
 
 // The text alone is zoomed and scrolled.
 std::optional<Camera> EffectView::home(const ViewInput& input) const {
-  const auto as = input.options.text("as", "curve");
-  return as.ok() && *as == "text" ? std::optional(Camera{{0, 1}, {-1, 0}}) : std::nullopt;
+  return as_text(input) ? std::optional(Camera{{0, 1}, {-1, 0}}) : std::nullopt;
 }
 
 Selection EffectView::pick(const ViewInput& input, const Hit& hit) const {
   Selection selection;
   const std::int64_t token = hit.token >= 0 ? hit.token : static_cast<std::int64_t>(std::floor(hit.x + 0.5));
-  const auto as = input.options.text("as", "curve");
-  const bool text = as.ok() && *as == "text";
-  if ((!text || hit.token >= 0) && token >= 0 && token < input.columns.front().trace->length()) {
+  if ((!as_text(input) || hit.token >= 0) && token >= 0 && token < input.columns.front().trace->length()) {
     selection.query = token;
   }
   return selection;

@@ -1,13 +1,14 @@
 // `length-curve`: perplexity and bits per byte against context length.
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <set>
 
 #include "app/views/curves/task_groups.h"
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
+#include "app/views/plots/trained_length.h"
 #include "core/base/controls.h"
+#include "core/base/numbers.h"
 #include "models/api/analyses.h"
 
 namespace locus::views {
@@ -73,10 +74,10 @@ Status LengthCurve::available(const Column& column) const {
 Result<LengthCurveKey> LengthCurve::measure_key(const ViewInput& input, std::size_t column) const {
   const std::int64_t tokens = input.columns[column].trace->length();
   LengthCurveKey options;
-  LOCUS_TRY(options.scored, input.options.integer("scored", 16));
-  LOCUS_TRY(options.windows, input.options.integer("windows", 16));
-  LOCUS_TRY(const std::int64_t shortest, input.options.integer("shortest", 0));
-  LOCUS_TRY(const std::int64_t longest, input.options.integer("longest", 0));
+  options.scored = option<std::int64_t>(input, "scored");
+  options.windows = option<std::int64_t>(input, "windows");
+  const auto shortest = option<std::int64_t>(input, "shortest");
+  const auto longest = option<std::int64_t>(input, "longest");
   const std::int64_t end = longest > 0 ? longest : tokens;
   if (shortest > 0) {
     for (std::int64_t length = std::max<std::int64_t>(shortest, 2); length <= end; length *= 2) {
@@ -92,19 +93,6 @@ Result<LengthCurveKey> LengthCurve::measure_key(const ViewInput& input, std::siz
     return bad_input("a text of " + std::to_string(tokens) + " tokens is too short for a curve");
   }
   return options;
-}
-
-void mark_trained_lengths(const ViewInput& input, figure::Panel& panel) {
-  std::set<std::int64_t> lengths;
-  for (const Column& column : input.columns) {
-    lengths.insert(column.trace->model().trained_length);
-  }
-  for (const std::int64_t length : lengths) {
-    const auto at = static_cast<double>(length);
-    if (length > 0 && at >= panel.x.view.low && at <= panel.x.view.high) {
-      panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kVertical, at, "trained length", 0, true});
-    }
-  }
 }
 
 // The curve of columns that are one training with several seeds: their mean, and the least and the largest as a band.
@@ -140,11 +128,9 @@ figure::Panel curve_panel(const ViewInput& input, const std::vector<PointsPointe
     panel.layers.emplace_back(curve_of(input, list, group, perplexity));
     const auto& curve = std::get<figure::Curve>(panel.layers.back());
     seeds = std::max(seeds, group.size());
-    for (std::size_t n = 0; n < curve.x.size(); ++n) {
-      x.add(curve.x[n]);
-      y.add(group.size() > 1 ? curve.low[n] : curve.y[n]);
-      y.add(group.size() > 1 ? curve.high[n] : curve.y[n]);
-    }
+    x.add(curve.x);
+    y.add(group.size() > 1 ? curve.low : curve.y);
+    y.add(group.size() > 1 ? curve.high : curve.y);
   }
   const figure::Interval lengths = x.padded(0);
   panel.x.label = "context (tokens)";
@@ -157,12 +143,12 @@ figure::Panel curve_panel(const ViewInput& input, const std::vector<PointsPointe
     panel.note = "the same " + std::to_string(list[0]->front().scored) + " tokens at every length";
     panel.note += seeds > 1 ? "; bands: least and largest of " + std::to_string(seeds) + " seeds" : "";
   }
-  mark_trained_lengths(input, panel);
+  mark_trained_distance(input.columns, panel);
   return panel;
 }
 
 Result<figure::Figure> LengthCurve::draw(const ViewInput& input, const Numbers& list) const {
-  LOCUS_TRY(const std::string what, input.options.text("measure", "bits-per-byte"));
+  const auto what = option<std::string>(input, "measure");
   figure::Figure figure;
   if (what != "bits-per-byte") {
     figure.panels.push_back(curve_panel(input, list, true));
@@ -183,16 +169,15 @@ Result<Data> LengthCurve::table(const ViewInput& input, const Numbers& list) con
   }
   std::vector<Series> series{{"length", {lengths.begin(), lengths.end()}}};
   for (std::size_t n = 0; n < list.size(); ++n) {
-    Series perplexity{input.columns[n].name + " perplexity", {}};
-    Series bits{input.columns[n].name + " bits per byte", {}};
-    for (const std::int64_t length : lengths) {
-      const auto point = std::find_if(list[n]->begin(), list[n]->end(),
-                                      [&](const models::LengthPoint& each) { return each.length == length; });
-      perplexity.values.push_back(point == list[n]->end() ? std::nan("") : point->perplexity);
-      bits.values.push_back(point == list[n]->end() ? std::nan("") : point->bits_per_byte);
-    }
-    series.push_back(std::move(perplexity));
-    series.push_back(std::move(bits));
+    const auto at_lengths = [&](double models::LengthPoint::*value) {
+      return numbers_of(lengths, [&](std::int64_t length) {
+        const auto point = std::find_if(list[n]->begin(), list[n]->end(),
+                                        [&](const models::LengthPoint& each) { return each.length == length; });
+        return point == list[n]->end() ? kNaN : (*point).*value;
+      });
+    };
+    series.push_back({input.columns[n].name + " perplexity", at_lengths(&models::LengthPoint::perplexity)});
+    series.push_back({input.columns[n].name + " bits per byte", at_lengths(&models::LengthPoint::bits_per_byte)});
   }
   return table_of(series);
 }

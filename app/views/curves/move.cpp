@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <span>
 
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
@@ -76,18 +75,16 @@ class Move final : public MeasuredView<MoveKey, MoveRows> {
 
 Result<MoveKey> Move::measure_key(const ViewInput& input, std::size_t column) const {
   const models::Trace& trace = *input.columns[column].trace;
-  LOCUS_TRY(const std::string tokens, input.options.text("tokens", ""));
-  LOCUS_TRY(const std::string by, input.options.text("by", ""));
-  LOCUS_TRY(const std::string as, input.options.text("as", "curve"));
-  LOCUS_TRY(const std::string measure, input.options.text("measure", "kl"));
+  const auto tokens = option<std::string>(input, "tokens");
+  const auto by = option<std::string>(input, "by");
   const std::int64_t movable = trace.length() - trace.image_grid().cls - trace.image_grid().registers;
   MoveKey key;
-  key.each = as == "map";
+  key.each = option<std::string>(input, "as") == "map";
   key.tokens =
       key.each ? Range{std::max<std::int64_t>(movable - kMapTokens, 0), movable} : Range{movable / 2, movable / 2 + 1};
   key.from = -16;
   key.to = 16;
-  if (measure == "weight") {
+  if (option<std::string>(input, "measure") == "weight") {
     const auto [layer, head] = head_of_column(input, column);
     key.outputs = false;
     key.layer = layer;
@@ -144,8 +141,10 @@ Result<MoveRows> Move::measure(const MoveKey& key, const MeasureContext& context
   return MoveRows{std::move(curve)};
 }
 
-double value_of(const models::MovePoint& point, const std::string& measure) {
-  return measure == "weight" ? point.weight : measure == "loss" ? point.loss : point.kl;
+std::vector<double> values_of(const std::vector<models::MovePoint>& points, const std::string& measure) {
+  return numbers_of(points, measure == "weight" ? &models::MovePoint::weight
+                            : measure == "loss" ? &models::MovePoint::loss
+                                                : &models::MovePoint::kl);
 }
 
 std::string measure_label(const std::string& measure) {
@@ -166,37 +165,30 @@ Field map_of_moves(const MoveRows& rows, const MoveKey& key, const std::string& 
   field.row_axis = {"token", "token", static_cast<double>(key.tokens.begin), 1};
   field.column_axis = {"shift", "positions", key.from, key.step};
   field.quantity = measure;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    for (std::size_t n = 0; n < rows[row].size(); ++n) {
-      field.at(static_cast<std::int64_t>(row), static_cast<std::int64_t>(n)) =
-          static_cast<float>(value_of(rows[row][n], measure));
-    }
+  auto to = field.values.begin();
+  for (const std::vector<models::MovePoint>& row : rows) {
+    const std::vector<double> values = values_of(row, measure);
+    to = std::transform(values.begin(), values.end(), to, [](double value) { return static_cast<float>(value); });
   }
   return field;
 }
 
 Result<figure::Figure> Move::draw_maps(const ViewInput& input, const Numbers& numbers) const {
-  LOCUS_TRY(const std::string measure, input.options.text("measure", "kl"));
+  const auto measure = option<std::string>(input, "measure");
   std::vector<MoveKey> keys;
-  std::vector<std::shared_ptr<const Field>> fields;
+  Fields fields;
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     LOCUS_TRY(keys.emplace_back(), measure_key(input, n));
     fields.push_back(std::make_shared<const Field>(map_of_moves(*numbers[n], keys[n], measure)));
   }
-  ViewInput whole = input;
-  whole.ignore_first = false;  // column 0 is a shift, no sink
-  const std::span<const std::shared_ptr<const Field>> all(fields);
   figure::Figure figure;
   figure.columns = static_cast<int>(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const Field& field = *fields[n];
     const Range& tokens = keys[n].tokens;
     const models::Trace& trace = *input.columns[n].trace;
-    const std::int64_t prefix = trace.image_grid().cls + trace.image_grid().registers;
-    auto labels = std::make_shared<std::vector<std::string>>();
-    for (std::int64_t token = 0; token < tokens.end; ++token) {
-      labels->push_back(trace.tokens()[static_cast<std::size_t>(token + prefix)].label);
-    }
+    const std::vector<std::string> labels = token_labels(trace);
+    const auto first = labels.begin() + trace.image_grid().cls + trace.image_grid().registers;
     figure::Panel panel;
     panel.names = {input.columns[n].name};
     panel.title = moved_name(input, n, keys[n]);
@@ -204,12 +196,9 @@ Result<figure::Figure> Move::draw_maps(const ViewInput& input, const Numbers& nu
     panel.x.view = {keys[n].from, keys[n].from + keys[n].step * static_cast<double>(field.columns)};
     panel.y = {.label = trace.model().image ? "moved patch" : "moved token",
                .view = {static_cast<double>(tokens.end), static_cast<double>(tokens.begin)},
-               .cell_names = std::move(labels)};
-    figure::HeatMap map;
-    map.field = fields[n];
-    map.scale = color_scale(whole, measure == "loss" ? Sign::kAny : Sign::kPositive,
-                            input.scale.shared ? all : all.subspan(n, 1));
-    panel.layers.emplace_back(std::move(map));
+               .cell_names = shared_names({first, first + tokens.end})};
+    panel.layers.emplace_back(
+        figure::HeatMap{fields[n], scale_of(input, measure == "loss" ? Sign::kAny : Sign::kPositive, fields, n)});
     if (keys[n].from <= 0 && keys[n].to >= 0) {  // where they stood
       panel.layers.emplace_back(figure::Box{{0, keys[n].step}, {panel.y.view.high, panel.y.view.low}, 0});
     }
@@ -221,7 +210,7 @@ Result<figure::Figure> Move::draw_maps(const ViewInput& input, const Numbers& nu
 }
 
 Result<figure::Figure> Move::draw(const ViewInput& input, const Numbers& numbers) const {
-  LOCUS_TRY(const std::string measure, input.options.text("measure", "kl"));
+  const auto measure = option<std::string>(input, "measure");
   LOCUS_TRY(const MoveKey key, measure_key(input, 0));
   if (key.each) {
     return draw_maps(input, numbers);
@@ -231,17 +220,14 @@ Result<figure::Figure> Move::draw(const ViewInput& input, const Numbers& numbers
   Extent y;
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     LOCUS_TRY(const MoveKey own, measure_key(input, n));
-    figure::Curve curve;
-    curve.name = moved_name(input, n, own);
-    for (const models::MovePoint& point : numbers[n]->front()) {
-      curve.x.push_back(point.by);
-      curve.y.push_back(value_of(point, measure));
-      x.add(curve.x.back());
-      y.add(curve.y.back());
-    }
+    const std::vector<models::MovePoint>& points = numbers[n]->front();
+    figure::Curve curve = curve_through(moved_name(input, n, own), numbers_of(points, &models::MovePoint::by),
+                                        values_of(points, measure));
+    x.add(curve.x);
+    y.add(curve.y);
     panel.layers.emplace_back(std::move(curve));
   }
-  panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kVertical, 0, "where it was", 0, true});
+  panel.layers.emplace_back(vertical_line(0, "where it was"));
   panel.x.label = "shift (positions)";
   panel.x.view = x.padded(0.02);
   panel.y.label = measure_label(measure);
@@ -253,30 +239,21 @@ Result<figure::Figure> Move::draw(const ViewInput& input, const Numbers& numbers
   }
   panel.note = "moves " + std::to_string(key.tokens.begin) + ":" + std::to_string(key.tokens.end) +
                (input.columns.front().trace->model().image ? "" : ", " + moved);
-  figure::Figure figure;
-  figure.panels.push_back(std::move(panel));
-  return figure;
+  return figure_of(std::move(panel));
 }
 
 Result<Data> Move::table(const ViewInput& input, const Numbers& numbers) const {
-  LOCUS_TRY(const std::string measure, input.options.text("measure", "kl"));
+  const auto measure = option<std::string>(input, "measure");
   LOCUS_TRY(const MoveKey key, measure_key(input, 0));
   if (key.each) {
     const Field field = map_of_moves(*numbers.front(), key, measure);
     return Data{{field.rows, field.columns}, field.values, {}};
   }
-  std::vector<Series> series{{"by", {}}, {"kl", {}}, {"loss", {}}};
-  if (key.layer >= 0) {
-    series = {{"by", {}}, {"weight", {}}};
-  }
-  for (const models::MovePoint& point : numbers.front()->front()) {
-    series[0].values.push_back(point.by);
-    if (key.layer >= 0) {
-      series[1].values.push_back(point.weight);
-    } else {
-      series[1].values.push_back(point.kl);
-      series[2].values.push_back(point.loss);
-    }
+  const std::vector<models::MovePoint>& points = numbers.front()->front();
+  std::vector<Series> series{{"by", numbers_of(points, &models::MovePoint::by)}};
+  using Measures = std::vector<std::string>;
+  for (const std::string& each : key.layer >= 0 ? Measures{"weight"} : Measures{"kl", "loss"}) {
+    series.push_back({each, values_of(points, each)});
   }
   return table_of(series);
 }

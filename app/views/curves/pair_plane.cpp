@@ -42,8 +42,7 @@ class PairPlane final : public MeasuredView<PairPlaneKey, Plane> {
   Result<PairPlaneKey> measure_key(const ViewInput& input, std::size_t column) const override {
     LOCUS_CHECK(needs_one_head(input));
     const HeadRef head = head_of_column(input, column);
-    PairPlaneKey key{head.layer, head.head, -1};
-    LOCUS_TRY(key.pair, input.options.integer("pair", -1));
+    PairPlaneKey key{head.layer, head.head, option<std::int64_t>(input, "pair")};
     LOCUS_TRY(const std::optional<Range> band, band_of(input));
     if (key.pair < 0 && band) {
       key.pair = band->begin;
@@ -161,9 +160,7 @@ figure::Panel points_panel(const models::Trace& trace, const analysis::PairPlane
       panel.layers.emplace_back(std::move(groups[group]));
     }
   }
-  figure::Curve mean;
-  mean.x = {0, mean_x};
-  mean.y = {0, mean_y};
+  figure::Curve mean = curve_through("", {0, mean_x}, {0, mean_y});
   mean.color = 0x404040FF;
   mean.width_px = 2;
   panel.layers.emplace_back(std::move(mean));
@@ -174,8 +171,7 @@ figure::Panel points_panel(const models::Trace& trace, const analysis::PairPlane
 }
 
 Result<figure::Figure> PairPlane::draw(const ViewInput& input, const Numbers& numbers) const {
-  LOCUS_TRY(const std::string color, input.options.text("color", "position"));
-  const bool classes = color == "class";
+  const bool classes = option<std::string>(input, "color") == "class";
   figure::Figure figure;
   figure.columns = 2;
   for (std::size_t n = 0; n < numbers.size(); ++n) {
@@ -189,7 +185,7 @@ Result<figure::Figure> PairPlane::draw(const ViewInput& input, const Numbers& nu
                          const std::string& note) {
       figure::Panel panel = points_panel(trace, points, classes, legend);
       panel.title = title;
-      panel.note = note + (panel.note.empty() || note.empty() ? "" : "; ") + panel.note;
+      panel.note = joined_notes(note, panel.note);
       figure.panels.push_back(std::move(panel));
     };
     add(plane.query, "queries, pair " + row.name, true, where + short_number(plane.query_concentration));

@@ -17,20 +17,13 @@ namespace {
 
 constexpr std::int64_t kMaxColumns = 2048;  // of the map on screen: more distances are averaged
 
-struct PairProfileKey {
-  std::int64_t layer = 0;
-  std::int64_t head = 0;
-
-  friend bool operator==(const PairProfileKey&, const PairProfileKey&) = default;
-};
-
 struct PairCurves : analysis::PairProfile {};
 std::size_t cached_bytes(const PairCurves& profile) {
   const std::size_t curves = profile.count.size() + profile.logit.size() + profile.carrier.size();
   return sizeof profile + views::cached_bytes(profile.parts) + pair_bytes(profile.pairs) + curves * sizeof(double);
 }
 
-class PairProfile final : public MeasuredView<PairProfileKey, PairCurves> {
+class PairProfile final : public MeasuredView<HeadRef, PairCurves> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
@@ -39,15 +32,13 @@ class PairProfile final : public MeasuredView<PairProfileKey, PairCurves> {
   }
 
  protected:
-  Result<PairProfileKey> measure_key(const ViewInput& input, std::size_t column) const override {
-    const HeadRef head = head_of_column(input, column);
+  Result<HeadRef> measure_key(const ViewInput& input, std::size_t column) const override {
     LOCUS_CHECK(needs_one_head(input));
     LOCUS_CHECK(band_of(input));
-    LOCUS_TRY(const std::string dropped, input.options.text("without", ""));
-    LOCUS_CHECK(parse_band("without", dropped));
-    return PairProfileKey{head.layer, head.head};
+    LOCUS_CHECK(band_of(input, "without"));
+    return head_of_column(input, column);
   }
-  Result<PairCurves> measure(const PairProfileKey& key, const MeasureContext& context) const override {
+  Result<PairCurves> measure(const HeadRef& key, const MeasureContext& context) const override {
     LOCUS_TRY(auto profile,
               models::pair_profile(*context.column.trace, key.layer, key.head, context.stop, context.progress));
     return PairCurves{std::move(profile)};
@@ -78,7 +69,7 @@ class PairProfile final : public MeasuredView<PairProfileKey, PairCurves> {
 };
 
 // Distances in groups no finer than the screen; means over cells.
-std::shared_ptr<const Field> shown_parts(const PairCurves& profile) {
+FieldPointer shown_parts(const PairCurves& profile) {
   const std::int64_t distances = profile.parts.columns;
   const std::int64_t columns = std::min(distances, kMaxColumns);
   Field field = Field::zeros(profile.parts.rows, columns);
@@ -103,14 +94,8 @@ std::shared_ptr<const Field> shown_parts(const PairCurves& profile) {
 }
 
 figure::Curve curve_of(const std::string& name, const std::vector<double>& values, Extent& extent) {
-  figure::Curve curve;
-  curve.name = name;
-  for (std::size_t n = 0; n < values.size(); ++n) {
-    curve.x.push_back(static_cast<double>(n));
-    curve.y.push_back(values[n]);
-    extent.add(values[n]);
-  }
-  return curve;
+  extent.add(values);
+  return curve_through(name, counted(values.size()), values);
 }
 
 // The mean logit less some rows.
@@ -140,32 +125,20 @@ std::string strongest_text(const PairCurves& profile) {
 
 Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& numbers) const {
   LOCUS_TRY(const std::optional<Range> band, band_of(input));
-  LOCUS_TRY(const std::string dropped, input.options.text("without", ""));
-  LOCUS_TRY(const std::optional<Range> without, parse_band("without", dropped));
-  std::vector<std::shared_ptr<const Field>> fields;
+  LOCUS_TRY(const std::optional<Range> without, band_of(input, "without"));
+  Fields fields;
   for (const Pointer& profile : numbers) {
     fields.push_back(shown_parts(*profile));
   }
-  ViewInput whole = input;
-  whole.ignore_first = false;
-  const std::span<const std::shared_ptr<const Field>> all(fields);
   figure::Figure figure;
   figure.columns = static_cast<int>(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const PairCurves& profile = *numbers[n];
     const ViewInput own = of_column(input, n);
-    figure::Panel panel;
-    panel.names = {input.columns[n].name};
-    panel.title = input.columns[n].name + " · " + head_label(input.columns[n].trace->model(), own.layer, own.head);
+    const Column& column = input.columns[n];
+    figure::Panel panel = pair_map(profile.pairs, fields[n], scale_of(input, Sign::kZeroCentred, fields, n));
+    name_after(column, panel, " · " + head_label(column.trace->model(), own.layer, own.head));
     panel.x.view = {0, static_cast<double>(profile.parts.columns)};
-    panel.y = {.label = pair_label(profile.pairs),
-               .view = {static_cast<double>(profile.parts.rows), 0},
-               .cell_names = pair_names(profile.pairs)};
-    figure::HeatMap map;
-    map.field = fields[n];
-    map.reduction = Reduction::kMean;
-    map.scale = color_scale(whole, Sign::kZeroCentred, input.scale.shared ? all : all.subspan(n, 1));
-    panel.layers.emplace_back(std::move(map));
     panel.color_bar_label = "mean part of the logit";
     frame_band(band, profile.parts.rows, false, panel);
     figure.panels.push_back(std::move(panel));
@@ -184,11 +157,11 @@ Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& 
       panel.layers.emplace_back(std::move(carrier));
     }
     if (without) {
-      panel.layers.emplace_back(curve_of("without " + dropped, logit_without(profile, *without), extent));
+      panel.layers.emplace_back(
+          curve_of("without " + option<std::string>(input, "without"), logit_without(profile, *without), extent));
     }
     panel.y.view = extent.padded();
-    panel.note = "R² of the carrier: " + short_number(profile.explained) +
-                 (strongest_text(profile).empty() ? "" : "; " + strongest_text(profile));
+    panel.note = joined_notes("R² of the carrier: " + short_number(profile.explained), strongest_text(profile));
     if (!std::isnan(profile.still_share)) {
       panel.note += "; pairs that never complete a turn over " + span_text(profile.pairs) + ": " +
                     short_number(100 * profile.still_share) + " %";
@@ -204,19 +177,15 @@ Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& 
 
 Result<Data> PairProfile::table(const ViewInput& input, const Numbers& numbers) const {
   const Field& parts = numbers.front()->parts;
-  LOCUS_TRY(const std::string what, input.options.text("data", "parts"));
-  if (what == "curves") {
-    std::vector<Series> series{{"distance", {}}};
+  if (option<std::string>(input, "data") == "curves") {
+    std::vector<Series> series;
     for (std::size_t n = 0; n < numbers.size(); ++n) {
       const std::string& name = input.columns[n].name;
-      for (std::size_t at = series[0].values.size(); at < numbers[n]->count.size(); ++at) {
-        series[0].values.push_back(static_cast<double>(at));
-      }
       series.push_back({name + " count", numbers[n]->count});
       series.push_back({name + " logit", numbers[n]->logit});
       series.push_back({name + " carrier", numbers[n]->carrier});
     }
-    return table_of(series);
+    return table_of(std::move(series), "distance");
   }
   return Data{{parts.rows, parts.columns}, parts.values, {}};
 }

@@ -126,8 +126,8 @@ figure::Panel bars_panel(const Cell& cell, const std::vector<std::size_t>& order
   Extent extent;
   extent.add(0);
   double total = 0;
-  auto names = std::make_shared<std::vector<std::string>>();
-  const auto all = pair_names(cell.pairs);
+  std::vector<std::string> names;
+  const Names all = pair_names(cell.pairs);
   for (std::size_t at = 0; at < order.size(); ++at) {
     heights.push_back(cell.parts[order[at]]);
     total += heights.back();
@@ -135,12 +135,11 @@ figure::Panel bars_panel(const Cell& cell, const std::vector<std::size_t>& order
     sum.y.push_back(total);
     extent.add(heights.back());
     extent.add(total);
-    names->push_back((*all)[order[at]]);
+    names.push_back((*all)[order[at]]);
   }
   figure::Panel panel;
   panel.follows_camera = false;
-  panel.x = {
-      .label = pair_label(cell.pairs), .view = {0, static_cast<double>(order.size())}, .cell_names = std::move(names)};
+  panel.x = cells_across(pair_label(cell.pairs), std::ssize(order), shared_names(std::move(names)));
   panel.y.label = "part of the logit";
   panel.y.view = extent.padded();
   panel.layers.emplace_back(grouped_bars("parts", heights, 0, 1));
@@ -152,22 +151,12 @@ figure::Panel bars_panel(const Cell& cell, const std::vector<std::size_t>& order
 
 figure::Panel elsewhere_panel(const ViewInput& input, const Cell& cell, double distance) {
   const auto field = std::make_shared<const Field>(cell.elsewhere);
-  figure::Panel panel;
+  figure::Panel panel = pair_map(cell.pairs, field, scale_of(input, Sign::kZeroCentred, {field}));
   panel.follows_camera = false;
   const double end = field->column_axis.first + field->column_axis.step * static_cast<double>(field->columns);
   panel.x.label = "distance Δ (tokens)";
   panel.x.view = {0, end};
-  panel.y = {.label = pair_label(cell.pairs),
-             .view = {static_cast<double>(field->rows), 0},
-             .cell_names = pair_names(cell.pairs)};
-  ViewInput whole = input;
-  whole.ignore_first = false;
-  figure::HeatMap map;
-  map.field = field;
-  map.reduction = Reduction::kMean;
-  map.scale = color_scale(whole, Sign::kZeroCentred, std::span(&field, 1));
-  panel.layers.emplace_back(std::move(map));
-  panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kVertical, distance, "here", 0, true});
+  panel.layers.emplace_back(vertical_line(distance, "here"));
   panel.color_bar_label = "part at that distance";
   return panel;
 }
@@ -191,7 +180,7 @@ figure::Panel sum_panel(const Cell& cell, double distance) {
   panel.y.label = "logit at that distance";
   panel.y.view = extent.padded();
   panel.layers.emplace_back(std::move(curve));
-  panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kVertical, distance, "here", 0, true});
+  panel.layers.emplace_back(vertical_line(distance, "here"));
   return panel;
 }
 
@@ -201,29 +190,28 @@ Result<figure::Figure> PairScores::draw(const ViewInput& input, const Numbers& n
   figure.columns = static_cast<int>(numbers.size());
   const bool elsewhere =
       std::all_of(numbers.begin(), numbers.end(), [](const Pointer& cell) { return !cell->elsewhere.values.empty(); });
+  std::vector<double> distances;
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     LOCUS_TRY(const PairScoresKey at, measure_key(input, n));
-    const auto& tokens = input.columns[n].trace->tokens();
+    const models::Trace& trace = *input.columns[n].trace;
     const auto token = [&](std::int64_t at) {
-      return std::to_string(at) + " \"" + tokens[static_cast<std::size_t>(at)].label + "\"";
+      return std::to_string(at) + " \"" + trace.tokens()[static_cast<std::size_t>(at)].label + "\"";
     };
     const std::vector<std::size_t> order = by_frequency(numbers[n]->pairs);
     figure::Panel panel = bars_panel(*numbers[n], order);
-    panel.names = {input.columns[n].name};
-    panel.title = input.columns[n].name + " · " + head_label(input.columns[n].trace->model(), at.layer, at.head) +
-                  " · query " + token(at.query) + ", key " + token(at.key);
-    frame_band(placed(band, order), static_cast<std::int64_t>(order.size()), true, panel);
+    name_after(input.columns[n], panel,
+               " · " + head_label(trace.model(), at.layer, at.head) + " · query " + token(at.query) + ", key " +
+                   token(at.key));
+    frame_band(placed(band, order), std::ssize(order), true, panel);
     figure.panels.push_back(std::move(panel));
+    distances.push_back(static_cast<double>(std::abs(at.query - at.key)));
   }
   for (std::size_t n = 0; elsewhere && n < numbers.size(); ++n) {
-    LOCUS_TRY(const PairScoresKey at, measure_key(input, n));
-    figure.panels.push_back(
-        elsewhere_panel(input, *numbers[n], static_cast<double>(std::abs(at.query - at.key)) + 0.5));
+    figure.panels.push_back(elsewhere_panel(input, *numbers[n], distances[n] + 0.5));
     frame_band(band, numbers[n]->elsewhere.rows, false, figure.panels.back());
   }
   for (std::size_t n = 0; elsewhere && n < numbers.size(); ++n) {
-    LOCUS_TRY(const PairScoresKey at, measure_key(input, n));
-    figure.panels.push_back(sum_panel(*numbers[n], static_cast<double>(std::abs(at.query - at.key))));
+    figure.panels.push_back(sum_panel(*numbers[n], distances[n]));
   }
   return figure;
 }

@@ -1,9 +1,10 @@
 // `shift-stability`: what moves when the same tokens stand elsewhere, by layer.
-#include <limits>
+#include <algorithm>
 
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
 #include "core/base/controls.h"
+#include "core/base/numbers.h"
 #include "models/api/analyses.h"
 
 namespace locus::views {
@@ -58,10 +59,10 @@ class ShiftStability final : public MeasuredView<ShiftStabilityKey, Rows> {
 
 Result<ShiftStabilityKey> ShiftStability::measure_key(const ViewInput& input, std::size_t column) const {
   ShiftStabilityKey key;
-  LOCUS_TRY(key.kind, input.options.text("move", "ids"));
-  LOCUS_TRY(key.by, input.options.integer("by", 3));
-  LOCUS_TRY(const std::int64_t token, input.options.integer("token", -1));
+  key.kind = option<std::string>(input, "move");
+  key.by = option<std::int64_t>(input, "by");
   if (key.kind != "ids") {
+    const auto token = option<std::int64_t>(input, "token");
     key.token = token >= 0 ? token : input.columns[column].trace->tokens().front().id;
   }
   return key;
@@ -77,28 +78,26 @@ Result<Rows> ShiftStability::measure(const ShiftStabilityKey& key, const Measure
   return models::shift_stability(*context.column.model, *context.column.trace, move, context.stop, context.progress);
 }
 
-double attention_of(const models::StabilityRow& row, bool cell) {
-  return 100 * (cell ? row.attention.cell_mean : row.attention.row_l1);
+double dot_product_of(const models::StabilityRow& row) {
+  return row.dot_product_percent.value_or(kNaN);
 }
 
 Result<figure::Figure> ShiftStability::draw(const ViewInput& input, const Numbers& list) const {
-  LOCUS_TRY(const std::string what, input.options.text("measure", "row"));
-  LOCUS_TRY(const std::string kind, input.options.text("move", "ids"));
-  LOCUS_TRY(const std::int64_t by, input.options.integer("by", 3));
+  const bool cell = option<std::string>(input, "measure") == "cell";
+  const auto kind = option<std::string>(input, "move");
+  const auto by = option<std::int64_t>(input, "by");
   figure::Panel attention;
   figure::Panel products;
   Extent attention_extent;
   Extent products_extent;
   std::size_t layers = 0;
   for (std::size_t n = 0; n < list.size(); ++n) {
-    std::vector<double> changes;
-    std::vector<double> percents;
-    for (const models::StabilityRow& row : *list[n]) {
-      changes.push_back(attention_of(row, what == "cell"));
-      percents.push_back(row.dot_product_percent.value_or(std::numeric_limits<double>::quiet_NaN()));
-      attention_extent.add(changes.back());
-      products_extent.add(percents.back());
-    }
+    const std::vector<double> changes = numbers_of(*list[n], [&](const models::StabilityRow& row) {
+      return 100 * (cell ? row.attention.cell_mean : row.attention.row_l1);
+    });
+    const std::vector<double> percents = numbers_of(*list[n], dot_product_of);
+    attention_extent.add(changes);
+    products_extent.add(percents);
     layers = std::max(layers, list[n]->size());
     attention.layers.emplace_back(grouped_bars(input.columns[n].name, changes, n, list.size()));
     products.layers.emplace_back(grouped_bars("", percents, n, list.size()));  // the same legend
@@ -107,16 +106,13 @@ Result<figure::Figure> ShiftStability::draw(const ViewInput& input, const Number
                                           : std::to_string(by) + (by == 1 ? " token" : " tokens") + " in front";
   const auto finish = [&](figure::Panel& panel, const Extent& extent, const char* title, const char* label) {
     panel.title = title;
-    panel.x = {.label = "layer",
-               .view = {0, static_cast<double>(layers)},
-               .cell_names = counted_names(static_cast<std::int64_t>(layers))};
+    panel.x = cells_across("layer", static_cast<std::int64_t>(layers));
     panel.y.label = label;
     panel.y.view = extent.from_zero();
     // Rounding alone gives changes of 1e-5 and less: they are drawn as the nothing they are.
     panel.y.view.high = std::max(panel.y.view.high, 1e-2);
   };
-  finish(attention, attention_extent, "Attention",
-         what == "cell" ? "mean |ΔA| of a cell (× 10⁻²)" : "Σ|ΔA| of a row (× 10⁻²)");
+  finish(attention, attention_extent, "Attention", cell ? "mean |ΔA| of a cell (× 10⁻²)" : "Σ|ΔA| of a row (× 10⁻²)");
   finish(products, products_extent, "Dot products of positions", "change (%)");
   figure::Figure figure;
   figure.title = moved;
@@ -129,26 +125,17 @@ Result<figure::Figure> ShiftStability::draw(const ViewInput& input, const Number
 }
 
 Result<Data> ShiftStability::table(const ViewInput& input, const Numbers& list) const {
-  std::vector<Series> series{{"layer", {}}};
+  using Row = models::StabilityRow;
+  std::vector<Series> series;
   for (std::size_t n = 0; n < list.size(); ++n) {
     const std::string& name = input.columns[n].name;
-    Series row{name + " attention row", {}};
-    Series cell{name + " attention cell", {}};
-    Series product{name + " dot product %", {}};
-    for (std::size_t layer = 0; layer < list[n]->size(); ++layer) {
-      const models::StabilityRow& each = (*list[n])[layer];
-      if (layer == series[0].values.size()) {
-        series[0].values.push_back(static_cast<double>(layer));
-      }
-      row.values.push_back(each.attention.row_l1);
-      cell.values.push_back(each.attention.cell_mean);
-      product.values.push_back(each.dot_product_percent.value_or(std::numeric_limits<double>::quiet_NaN()));
-    }
-    series.push_back(std::move(row));
-    series.push_back(std::move(cell));
-    series.push_back(std::move(product));
+    series.push_back(
+        {name + " attention row", numbers_of(*list[n], [](const Row& row) { return row.attention.row_l1; })});
+    series.push_back(
+        {name + " attention cell", numbers_of(*list[n], [](const Row& row) { return row.attention.cell_mean; })});
+    series.push_back({name + " dot product %", numbers_of(*list[n], dot_product_of)});
   }
-  return table_of(series);
+  return table_of(std::move(series), "layer");
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // `task-accuracy`: what checkpoints of a task get wrong, in and out of the trained distribution.
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 
 #include "app/views/curves/task_groups.h"
 #include "app/views/list.h"
@@ -67,13 +65,13 @@ void turn_to_accuracy(Accuracy& row) {
 Result<std::vector<Accuracy>> TaskAccuracy::read(const ViewInput& input) const {
   LOCUS_CHECK(check(*this, input));
   LOCUS_TRY(std::vector<Accuracy> runs, read_accuracies(input));
-  LOCUS_TRY(const std::string setting, input.options.text("by", ""));
-  LOCUS_TRY(const std::string split, input.options.text("split", ""));
+  const auto setting = option<std::string>(input, "by");
+  const auto split = option<std::string>(input, "split");
   std::vector<Accuracy> list = join_seeds(std::move(runs));
   if (!setting.empty()) {
     LOCUS_TRY(list, grouped_by(list, setting, split.empty() ? "in" : split));
   }
-  LOCUS_TRY(const bool accuracy, input.options.boolean("accuracy", false));
+  const bool accuracy = option<bool>(input, "accuracy");
   for (Accuracy& each : list) {
     if (accuracy && each.metric != "error") {
       return unsupported("the accuracy is what is left of an error; " + each.checkpoint + " is measured in " +
@@ -119,13 +117,11 @@ std::string map_note(const Accuracy& row, bool says_all) {
 // One panel per checkpoint, in one range of colours: what all share is said once.
 figure::Figure map_figure(const ViewInput& input, const std::vector<Accuracy>& list) {
   ViewInput whole = input;
-  whole.ignore_first = false;
   whole.scale.high = input.scale.high.value_or(1.0F);
   figure::Figure figure;
   figure.columns = static_cast<int>(list.size());
   for (const Accuracy& row : list) {
     const auto field = std::make_shared<const Field>(*row.map);
-    const std::array<std::shared_ptr<const Field>, 1> fields{field};
     const double left = field->column_axis.first;
     const double bottom = field->row_axis.first;
     figure::Panel panel;
@@ -137,7 +133,7 @@ figure::Figure map_figure(const ViewInput& input, const std::vector<Accuracy>& l
     panel.y.label = figure.panels.empty() ? "digits of the first operand" : "";
     panel.y.view = {bottom, bottom + static_cast<double>(field->rows)};
     panel.color_bar_label = figure.panels.size() + 1 == list.size() ? metric_label(row.metric) : "";
-    panel.layers.emplace_back(figure::HeatMap{field, color_scale(whole, Sign::kPositive, fields)});
+    panel.layers.emplace_back(figure::HeatMap{field, scale_of(whole, Sign::kPositive, {field})});
     if (row.trained > 0) {
       const auto end = static_cast<double>(row.trained + 1);
       panel.layers.emplace_back(figure::Box{{left, end}, {bottom, end}});
@@ -160,22 +156,20 @@ figure::Figure bar_figure(const std::vector<Accuracy>& list, const std::string& 
   for (std::size_t n = 0; n < list.size(); ++n) {
     std::vector<double> heights;
     for (const std::string& name : names) {
-      const Split* split = find_split(list[n], name);
-      heights.push_back(split != nullptr ? split->value : kNaN);
-      extent.add(heights.back());
-      extent.add(split != nullptr ? split->high : kNaN);
+      const Split split = split_of(list[n].splits, name);
+      heights.push_back(split.value);
+      extent.add(split.value);
+      extent.add(split.high);
       least = heights.back() > 0 ? std::min(least, heights.back()) : least;
     }
     panel.layers.emplace_back(grouped_bars(list[n].checkpoint, heights, n, list.size()));
   }
   for (std::size_t n = 0; n < list.size(); ++n) {
     for (std::size_t cell = 0; cell < names.size(); ++cell) {
-      const Split* split = find_split(list[n], names[cell]);
-      if (split != nullptr && std::isfinite(split->low) && std::isfinite(split->high)) {
+      const Split split = split_of(list[n].splits, names[cell]);
+      if (std::isfinite(split.low) && std::isfinite(split.high)) {
         const double at = bar_middle(cell, n, list.size());
-        figure::Curve interval;
-        interval.x = {at, at};
-        interval.y = {split->low, split->high};
+        figure::Curve interval = curve_through("", {at, at}, {split.low, split.high});
         interval.color = 0x606060FF;
         panel.layers.emplace_back(std::move(interval));
       }
@@ -184,9 +178,7 @@ figure::Figure bar_figure(const std::vector<Accuracy>& list, const std::string& 
   // A few bars keep the width of bars.
   const auto splits = static_cast<double>(names.size());
   const double room = std::max(0.0, kLeastBars / static_cast<double>(list.size()) - splits) / 2;
-  panel.x = {.label = cells,
-             .view = {-room, splits + room},
-             .cell_names = std::make_shared<const std::vector<std::string>>(names)};
+  panel.x = {.label = cells, .view = {-room, splits + room}, .cell_names = shared_names(names)};
   panel.y.label = metric_label(list.front().metric);
   panel.y.view = extent.from_zero();
   panel.y.logarithmic = logarithmic && extent.from_zero().high > 0;
@@ -194,48 +186,36 @@ figure::Figure bar_figure(const std::vector<Accuracy>& list, const std::string& 
     panel.y.view.low = least / 3;
   }
   panel.note = interval_note(list);
-  figure::Figure figure;
-  figure.panels.push_back(std::move(panel));
-  return figure;
+  return figure_of(std::move(panel));
 }
 
 // One row per checkpoint, one column per split.
 figure::Figure table_figure(const ViewInput& input, const std::vector<Accuracy>& list, const std::string& cells) {
-  auto names = std::make_shared<const std::vector<std::string>>(split_names(list));
-  auto checkpoints = std::make_shared<std::vector<std::string>>();
-  auto texts = std::make_shared<std::vector<std::string>>();
-  Field field = Field::zeros(static_cast<std::int64_t>(list.size()), static_cast<std::int64_t>(names->size()));
-  for (std::size_t n = 0; n < list.size(); ++n) {
-    checkpoints->push_back(list[n].checkpoint);
-    for (std::size_t c = 0; c < names->size(); ++c) {
-      const Split* split = find_split(list[n], (*names)[c]);
-      const double value = split != nullptr ? split->value : kNaN;
-      field.at(static_cast<std::int64_t>(n), static_cast<std::int64_t>(c)) = static_cast<float>(value);
-      texts->push_back(short_number(value));
+  const std::vector<std::string> names = split_names(list);
+  std::vector<std::string> checkpoints;
+  std::vector<std::string> texts;
+  Field field = Field::zeros(std::ssize(list), std::ssize(names));
+  for (const Accuracy& row : list) {
+    checkpoints.push_back(row.checkpoint);
+    for (const std::string& name : names) {
+      const double value = split_of(row.splits, name).value;
+      field.values[texts.size()] = static_cast<float>(value);
+      texts.push_back(short_number(value));
     }
   }
-  ViewInput whole = input;
-  whole.ignore_first = false;
   figure::Panel panel;
-  panel.x = {.label = cells, .view = {0, static_cast<double>(field.columns)}, .cell_names = names};
-  panel.y.view = {static_cast<double>(field.rows), 0};
-  panel.y.cell_names = checkpoints;
+  panel.x = cells_across(cells, field.columns, shared_names(names));
+  panel.y = cells_down("", field.rows, shared_names(std::move(checkpoints)));
   panel.color_bar_label = metric_label(list.front().metric);
-  figure::HeatMap map;
-  map.field = std::make_shared<const Field>(std::move(field));
-  map.texts = texts;
-  const std::array<std::shared_ptr<const Field>, 1> fields{map.field};
-  map.scale = color_scale(whole, Sign::kPositive, fields);
-  panel.layers.emplace_back(std::move(map));
-  figure::Figure figure;
-  figure.panels.push_back(std::move(panel));
-  return figure;
+  const auto values = std::make_shared<const Field>(std::move(field));
+  panel.layers.emplace_back(figure::HeatMap{
+      .field = values, .scale = scale_of(input, Sign::kPositive, {values}), .texts = shared_names(std::move(texts))});
+  return figure_of(std::move(panel));
 }
 
 Result<figure::Figure> TaskAccuracy::figure(const ViewInput& input) const {
   LOCUS_TRY(const std::vector<Accuracy> list, read(input));
-  LOCUS_TRY(const bool logarithmic, input.options.boolean("log", false));
-  LOCUS_TRY(const std::string as, input.options.text("as", "auto"));
+  const auto as = option<std::string>(input, "as");
   for (const Accuracy& each : list) {
     if (each.metric != list.front().metric) {
       return bad_input("expected one metric, found " + list.front().metric + " (" + list.front().checkpoint + ") and " +
@@ -250,16 +230,16 @@ Result<figure::Figure> TaskAccuracy::figure(const ViewInput& input) const {
   if (as == "map" || (as == "auto" && mapped)) {
     return map_figure(input, list);
   }
-  LOCUS_TRY(const std::string setting, input.options.text("by", ""));
+  const auto setting = option<std::string>(input, "by");
   const std::string cells = setting.empty() ? "split" : metric_label(setting);
-  return as == "table" ? table_figure(input, list, cells) : bar_figure(list, cells, logarithmic);
+  return as == "table" ? table_figure(input, list, cells) : bar_figure(list, cells, option<bool>(input, "log"));
 }
 
 // Bars: one row per split, in the order shown, its number first (a setting's value where that is a number); value, low
 // and high a checkpoint. Maps: the first checkpoint's.
 Result<Data> TaskAccuracy::data(const ViewInput& input) const {
   LOCUS_TRY(const std::vector<Accuracy> list, read(input));
-  LOCUS_TRY(const std::string as, input.options.text("as", "auto"));
+  const auto as = option<std::string>(input, "as");
   if (as == "map" && !list.front().map) {
     return unsupported("no map of lengths: locus evaluate addition PATH --map N --record measures one",
                        list.front().checkpoint);
@@ -268,25 +248,19 @@ Result<Data> TaskAccuracy::data(const ViewInput& input) const {
     return Data{{list.front().map->rows, list.front().map->columns}, list.front().map->values, {}};
   }
   const std::vector<std::string> names = split_names(list);
-  LOCUS_TRY(const std::string setting, input.options.text("by", ""));
+  const auto setting = option<std::string>(input, "by");
   std::vector<Series> series{{setting.empty() ? "split" : setting, {}}};
   for (std::size_t n = 0; n < names.size(); ++n) {
     const auto value = setting.empty() ? std::nullopt : parse_number<double>(names[n]);
     series[0].values.push_back(value.value_or(setting.empty() ? static_cast<double>(n) : kNaN));
   }
   for (const Accuracy& each : list) {
-    Series value{each.checkpoint + " " + each.metric, {}};
-    Series low{each.checkpoint + " low", {}};
-    Series high{each.checkpoint + " high", {}};
-    for (const std::string& name : names) {
-      const Split* split = find_split(each, name);
-      value.values.push_back(split != nullptr ? split->value : kNaN);
-      low.values.push_back(split != nullptr ? split->low : kNaN);
-      high.values.push_back(split != nullptr ? split->high : kNaN);
-    }
-    series.push_back(std::move(value));
-    series.push_back(std::move(low));
-    series.push_back(std::move(high));
+    const auto of_splits = [&](double Split::*number) {
+      return numbers_of(names, [&](const std::string& name) { return split_of(each.splits, name).*number; });
+    };
+    series.push_back({each.checkpoint + " " + each.metric, of_splits(&Split::value)});
+    series.push_back({each.checkpoint + " low", of_splits(&Split::low)});
+    series.push_back({each.checkpoint + " high", of_splits(&Split::high)});
   }
   return table_of(series);
 }

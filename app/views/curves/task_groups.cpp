@@ -12,6 +12,11 @@ namespace {
 
 using Settings = std::map<std::string, std::string>;
 
+std::string setting_of(const Settings& settings, const std::string& name, const std::string& otherwise = {}) {
+  const auto found = settings.find(name);
+  return found == settings.end() ? otherwise : found->second;
+}
+
 Settings without_seed(Settings settings) {
   settings.erase("seed");
   return settings;
@@ -22,19 +27,13 @@ bool is_alike(const Accuracy& a, const Accuracy& b) {
          without_seed(a.settings) == without_seed(b.settings);
 }
 
-// What run `run` has of a split.
-double value_of(const std::vector<Split>& run, const std::string& name) {
-  const auto found = std::find_if(run.begin(), run.end(), [&](const Split& split) { return split.name == name; });
-  return found == run.end() ? kNaN : found->value;
-}
-
 Accuracy join(Accuracy row, const std::vector<std::vector<Split>>& runs) {
   row.seeds = static_cast<std::int64_t>(runs.size());
   for (Split& split : row.splits) {
     double sum = 0;
     split.low = split.high = split.value;
     for (const std::vector<Split>& run : runs) {
-      const double value = value_of(run, split.name);
+      const double value = split_of(run, split.name).value;
       sum += value;
       split.low = std::min(split.low, value);
       split.high = std::max(split.high, value);
@@ -47,26 +46,22 @@ Accuracy join(Accuracy row, const std::vector<std::vector<Split>>& runs) {
 
 // "cope", and "cope gates=sep-key" where others of `list` are cope with other gates.
 std::string label_of(const Accuracy& row, const std::vector<Accuracy>& list, const std::string& setting) {
-  const std::string name = row.settings.count("encoding") != 0 ? row.settings.at("encoding") : row.checkpoint;
+  const std::string name = setting_of(row.settings, "encoding", row.checkpoint);
   if (setting == "encoding") {
-    return row.settings.count("task") != 0 ? row.settings.at("task") : row.metric;
+    return setting_of(row.settings, "task", row.metric);
   }
   std::string label = name;
-  const auto value = [](const Accuracy& each, const std::string& key) {
-    const auto found = each.settings.find(key);
-    return found == each.settings.end() ? std::string() : found->second;
-  };
   std::map<std::string, bool> differs;
   for (const Accuracy& each : list) {
     for (const auto& [key, text] : each.settings) {
-      if (value(each, "encoding") == name && key.rfind("encoding.", 0) == 0 && key != setting) {
-        differs[key] = differs[key] || text != value(row, key);
+      if (setting_of(each.settings, "encoding") == name && key.rfind("encoding.", 0) == 0 && key != setting) {
+        differs[key] = differs[key] || text != setting_of(row.settings, key);
       }
     }
   }
   for (const auto& [key, is_different] : differs) {
-    if (is_different && !value(row, key).empty()) {
-      label += " " + key.substr(std::string("encoding.").size()) + "=" + value(row, key);
+    if (is_different && !setting_of(row.settings, key).empty()) {
+      label += " " + key.substr(std::string("encoding.").size()) + "=" + setting_of(row.settings, key);
     }
   }
   return label;
@@ -84,7 +79,7 @@ void sort_by_number(std::vector<Split>& splits) {
 // Every group's values ascend, and the first group names all of them: its order is the axis's.
 void put_in_order(std::vector<Accuracy>& groups) {
   for (const std::string& name : split_names(groups)) {
-    if (find_split(groups.front(), name) == nullptr) {
+    if (find_split(groups.front().splits, name) == nullptr) {
       groups.front().splits.push_back({name});
     }
   }
@@ -132,7 +127,7 @@ Result<std::vector<Accuracy>> grouped_by(const std::vector<Accuracy>& list, cons
     if (found == row.settings.end()) {
       return bad_input(row.checkpoint + " has no setting " + setting + "; expected one of " + names_of(row.settings));
     }
-    const Split* measured = find_split(row, split);
+    const Split* measured = find_split(row.splits, split);
     if (measured == nullptr) {
       return bad_input(row.checkpoint + " has no split " + split + "; expected one of " + listed(split_names({row})));
     }
@@ -161,7 +156,7 @@ std::vector<std::vector<std::size_t>> columns_by_training(const std::vector<Colu
   for (const Column& column : columns) {
     settings.push_back(settings_of(column));
   }
-  const auto seed_of = [&](std::size_t n) { return settings[n].count("seed") != 0 ? settings[n].at("seed") : ""; };
+  const auto seed_of = [&](std::size_t n) { return setting_of(settings[n], "seed"); };
   const auto is_other_seed = [&](std::size_t a, std::size_t b) {
     const models::Trace& first = *columns[a].trace;
     const models::Trace& second = *columns[b].trace;

@@ -19,6 +19,17 @@ using nlohmann::json;
 
 constexpr std::size_t kLongestFile = std::size_t{64} << 20;
 
+// A member of an object; null where there is none.
+json member(const json& value, const char* name) {
+  return value.is_object() ? value.value(name, json()) : json();
+}
+
+// A list among the members of an object; empty where there is none.
+json list_in(const json& value, const char* name) {
+  json list = member(value, name);
+  return list.is_array() ? list : json::array();
+}
+
 double number_of(const json& value) {
   return value.is_number() ? value.get<double>() : kNaN;
 }
@@ -29,18 +40,17 @@ Error malformed(const std::string& expected, const std::string& file) {
 
 // `{"in": 0.1, …}`, with `{"in": [0.09, 0.11], …}` where there are intervals.
 Result<std::vector<Split>> splits_of(const json& record, const std::string& file) {
-  const json splits = record.value("splits", json());
+  const json splits = member(record, "splits");
   if (!splits.is_object() || splits.empty()) {
     return malformed("splits with their values (an object)", file);
   }
-  const json intervals = record.value("interval", json::object());
+  const json intervals = member(record, "interval");
   std::vector<Split> list;
   for (const auto& [name, value] : splits.items()) {
     Split split{name, number_of(value)};
-    if (intervals.is_object() && intervals.contains(name) && intervals.at(name).is_array() &&
-        intervals.at(name).size() == 2) {
-      split.low = number_of(intervals.at(name)[0]);
-      split.high = number_of(intervals.at(name)[1]);
+    if (const json interval = list_in(intervals, name.c_str()); interval.size() == 2) {
+      split.low = number_of(interval[0]);
+      split.high = number_of(interval[1]);
     }
     list.push_back(std::move(split));
   }
@@ -104,15 +114,14 @@ bool is_table(const json& table, std::size_t count, std::size_t width) {
 
 // What --map measured, of lengths that count up by one; else the splits, where they are pairs of lengths.
 Status read_map(const json& record, const std::string& file, Accuracy& into) {
-  const json map = record.value("map", json());
+  const json map = member(record, "map");
   if (map.is_null()) {
     into.map = length_map(into.splits);
     return {};
   }
   const auto lengths = [&](const char* name) {
     std::vector<std::int64_t> list;
-    const json values = map.is_object() ? map.value(name, json()) : json();
-    for (const json& value : values.is_array() ? values : json::array()) {
+    for (const json& value : list_in(map, name)) {
       const bool next = value.is_number_integer() && value.get<std::int64_t>() >= 0 &&
                         value.get<std::int64_t>() <= kLongestOperand &&
                         (list.empty() || value.get<std::int64_t>() == list.back() + 1);
@@ -125,7 +134,7 @@ Status read_map(const json& record, const std::string& file, Accuracy& into) {
   };
   const std::vector<std::int64_t> rows = lengths("rows");
   const std::vector<std::int64_t> columns = lengths("columns");
-  if (rows.empty() || columns.empty() || !is_table(map.value("values", json()), rows.size(), columns.size())) {
+  if (rows.empty() || columns.empty() || !is_table(member(map, "values"), rows.size(), columns.size())) {
     return malformed("a map of rows, columns (lengths that count up by one) and values (a list a row)", file);
   }
   Field field = Field::zeros(static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(columns.size()));
@@ -136,7 +145,7 @@ Status read_map(const json& record, const std::string& file, Accuracy& into) {
       field.values[r * columns.size() + c] = static_cast<float>(number_of(map.at("values")[r][c]));
     }
   }
-  const json samples = map.value("samples", json());
+  const json samples = member(map, "samples");
   into.samples = samples.is_number_integer() ? samples.get<std::int64_t>() : 0;
   into.map = std::move(field);
   return {};
@@ -145,13 +154,13 @@ Status read_map(const json& record, const std::string& file, Accuracy& into) {
 Result<std::vector<Accuracy>> read_evaluation(const fs::path& path) {
   LOCUS_TRY(const std::string text, read_file(path, kLongestFile));
   LOCUS_TRY(const json document, parse_json(text, path.string()));
-  const json rows = document.is_object() ? document.value("rows", json()) : json();
-  if (!rows.is_array() || rows.empty()) {
+  const json rows = list_in(document, "rows");
+  if (rows.empty()) {
     return malformed("what locus evaluate --json prints ({\"task\": …, \"rows\": […]})", path.string());
   }
   std::vector<Accuracy> list;
   for (const json& row : rows) {
-    if (!row.is_object() || !row.value("checkpoint", json()).is_string() || !row.value("metric", json()).is_string()) {
+    if (!member(row, "checkpoint").is_string() || !member(row, "metric").is_string()) {
       return malformed("rows with checkpoint, metric and splits", path.string());
     }
     LOCUS_TRY(std::vector<Split> splits, splits_of(row, path.string()));
@@ -184,8 +193,8 @@ std::map<std::string, std::string> settings_of(const json& record) {
       }
     }
   };
-  add(record.value("task_options", json()), "");
-  add(record.value("encoding", json()), "encoding.");
+  add(member(record, "task_options"), "");
+  add(member(record, "encoding"), "encoding.");
   if (const auto name = settings.extract("encoding.name")) {
     settings["encoding"] = name.mapped();
   }
@@ -198,13 +207,8 @@ struct Record {
 };
 
 Result<Record> read_record(const Column& column) {
-  const models::ModelInfo& model = column.model ? column.model->info() : column.trace->model();
-  const fs::path folder = model.files.empty() ? fs::path() : fs::path(model.files.front()).parent_path();
-  std::error_code ignored;
-  if (folder.empty() || !fs::exists(folder / "training.json", ignored)) {
-    return unsupported("no training.json beside the weights: give the results of locus evaluate --json", column.name);
-  }
-  const std::string file = (folder / "training.json").string();
+  LOCUS_TRY(const fs::path path, file_beside(column, "training.json", ": give the results of locus evaluate --json"));
+  const std::string file = path.string();
   LOCUS_TRY(const std::string text, read_file(file, kLongestFile));
   LOCUS_TRY(json record, parse_json(text, file));
   if (!record.is_object()) {
@@ -225,12 +229,10 @@ Result<json> results_of(const Column& column, const Record& read) {
   if (overrides == models::Overrides()) {
     return read.values;
   }
-  const json list = read.values.value("what_if", json::array());
-  for (const json& entry : list.is_array() ? list : json::array()) {
-    const json base = entry.is_object() ? entry.value("rope_base", json()) : json();
-    const json scaling = entry.is_object() ? entry.value("rope_scaling", json()) : json();
-    if (base == (overrides.rope_base ? json(*overrides.rope_base) : json()) &&
-        scaling == (overrides.rope_scaling.empty() ? json() : json(overrides.rope_scaling))) {
+  const json base = overrides.rope_base ? json(*overrides.rope_base) : json();
+  const json scaling = overrides.rope_scaling.empty() ? json() : json(overrides.rope_scaling);
+  for (const json& entry : list_in(read.values, "what_if")) {
+    if (member(entry, "rope_base") == base && member(entry, "rope_scaling") == scaling) {
       json results = entry;
       results["metric"] = read.values.at("metric");
       return results;
@@ -244,13 +246,12 @@ Result<json> results_of(const Column& column, const Record& read) {
 Result<Accuracy> read_training(const Column& column) {
   LOCUS_TRY(const Record read, read_record(column));
   const auto& [file, record] = read;
-  if (!record.value("metric", json()).is_string()) {
+  if (!member(record, "metric").is_string()) {
     return malformed("a metric and splits", file);
   }
   LOCUS_TRY(const json results, results_of(column, read));
   LOCUS_TRY(std::vector<Split> splits, splits_of(results, file));
-  const json options = record.value("task_options", json());
-  const json trained = options.is_object() ? options.value("length", json()) : json();
+  const json trained = member(member(record, "task_options"), "length");
   Accuracy accuracy{column.name, record.at("metric"), std::move(splits)};
   LOCUS_CHECK(read_map(results, file, accuracy));
   accuracy.trained = trained.is_number_integer() ? trained.get<std::int64_t>() : 0;
@@ -260,8 +261,7 @@ Result<Accuracy> read_training(const Column& column) {
       accuracy.settings[name] = text_of(results.at(name));
     }
   }
-  const json seeds = results.value("seeds", json::array());
-  for (const json& seed : seeds.is_array() ? seeds : json::array()) {
+  for (const json& seed : list_in(results, "seeds")) {
     if (!seed.is_object()) {
       return malformed("seeds, each with its splits", file);
     }
@@ -285,6 +285,16 @@ Result<std::vector<Accuracy>> read_accuracies(const ViewInput& input) {
   return list;
 }
 
+Result<fs::path> file_beside(const Column& column, const std::string& name, const std::string& hint) {
+  const models::ModelInfo& model = column.model ? column.model->info() : column.trace->model();
+  const fs::path folder = model.files.empty() ? fs::path() : fs::path(model.files.front()).parent_path();
+  std::error_code ignored;
+  if (folder.empty() || !fs::exists(folder / name, ignored)) {
+    return unsupported("no " + name + " beside the weights" + hint, column.name);
+  }
+  return folder / name;
+}
+
 std::map<std::string, std::string> settings_of(const Column& column) {
   const Result<Record> read = read_record(column);
   return read.ok() ? settings_of(read->values) : std::map<std::string, std::string>();
@@ -302,10 +312,14 @@ std::vector<std::string> split_names(const std::vector<Accuracy>& list) {
   return names;
 }
 
-const Split* find_split(const Accuracy& row, const std::string& name) {
-  const auto found =
-      std::find_if(row.splits.begin(), row.splits.end(), [&](const Split& split) { return split.name == name; });
-  return found == row.splits.end() ? nullptr : &*found;
+const Split* find_split(const std::vector<Split>& splits, const std::string& name) {
+  const auto found = std::find_if(splits.begin(), splits.end(), [&](const Split& split) { return split.name == name; });
+  return found == splits.end() ? nullptr : &*found;
+}
+
+Split split_of(const std::vector<Split>& splits, const std::string& name) {
+  const Split* const found = find_split(splits, name);
+  return found != nullptr ? *found : Split{name};
 }
 
 }  // namespace locus::views

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <optional>
@@ -40,12 +41,18 @@ struct Accuracy {
 // kUnsupported where a column has none, kBadInput for a file that is malformed, naming what is expected.
 Result<std::vector<Accuracy>> read_accuracies(const ViewInput& input);
 
+// A file that training writes beside a column's weights. Errors: kUnsupported where there is none, with `hint` after
+// that.
+Result<std::filesystem::path> file_beside(const Column& column, const std::string& name, const std::string& hint);
+
 // What training.json beside a column's weights says of the run, as Accuracy::settings; empty where there is none that
 // can be read.
 std::map<std::string, std::string> settings_of(const Column& column);
 
 // The names of all splits, in the order they are met.
 std::vector<std::string> split_names(const std::vector<Accuracy>& list);
-const Split* find_split(const Accuracy& row, const std::string& name);
+const Split* find_split(const std::vector<Split>& splits, const std::string& name);
+// The split of that name; NaN throughout where there is none.
+Split split_of(const std::vector<Split>& splits, const std::string& name);
 
 }  // namespace locus::views

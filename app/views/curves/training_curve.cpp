@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "app/views/curves/task_results.h"
 #include "app/views/list.h"
 #include "app/views/plots/series.h"
 #include "core/base/atomic_file.h"
@@ -74,20 +75,11 @@ Status read_row(std::string_view line, const std::string& where, Training& into)
 }
 
 Result<Training> read_training_of(const Column& column) {
-  const models::ModelInfo& model = column.model ? column.model->info() : column.trace->model();
-  const fs::path folder = model.files.empty() ? fs::path() : fs::path(model.files.front()).parent_path();
-  const fs::path file = folder / "loss.csv";
-  std::error_code ignored;
-  if (folder.empty() || !fs::exists(file, ignored)) {
-    return unsupported("no loss.csv beside the weights: locus train writes one", column.name);
-  }
+  LOCUS_TRY(const fs::path file, file_beside(column, "loss.csv", ": locus train writes one"));
   LOCUS_TRY(const std::string text, read_file(file, kLongestLoss));
   Training training{column.name, {}, {}, {}, {}};
   std::size_t number = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string_view line : split_terminated(text, "\n")) {
     ++number;
     if (number == 1) {
       if (line != "step,loss,learning_rate,validation") {
@@ -128,10 +120,8 @@ figure::Panel steps_panel(std::vector<figure::Curve> curves, const std::string& 
   Extent x;
   Extent y;
   for (figure::Curve& curve : curves) {
-    for (std::size_t n = 0; n < curve.x.size(); ++n) {
-      x.add(curve.x[n]);
-      y.add(curve.y[n]);
-    }
+    x.add(curve.x);
+    y.add(curve.y);
     panel.layers.emplace_back(std::move(curve));
   }
   const figure::Interval steps = x.padded(0);
@@ -145,18 +135,14 @@ figure::Panel steps_panel(std::vector<figure::Curve> curves, const std::string& 
 
 Result<figure::Figure> TrainingCurve::figure(const ViewInput& input) const {
   LOCUS_TRY(const std::vector<Training> list, read(input));
-  LOCUS_TRY(const std::string of, input.options.text("of", "validation"));
-  LOCUS_TRY(const std::int64_t smooth, input.options.integer("smooth", 25));
-  LOCUS_TRY(const bool logarithmic, input.options.boolean("log-steps", false));
+  const auto of = option<std::string>(input, "of");
+  const auto smooth = option<std::int64_t>(input, "smooth");
+  const bool logarithmic = option<bool>(input, "log-steps");
   figure::Figure figure;
   if (of != "loss") {
     std::vector<figure::Curve> curves;
     for (const Training& each : list) {
-      figure::Curve curve;
-      curve.name = each.name;
-      curve.x = each.validated_at;
-      curve.y = each.validation;
-      curves.push_back(std::move(curve));
+      curves.push_back(curve_through(each.name, each.validated_at, each.validation));
     }
     if (std::all_of(list.begin(), list.end(), [](const Training& each) { return each.validation.empty(); })) {
       return unsupported("loss.csv has no validation: --option of=loss draws the training's loss", list.front().name);
@@ -167,11 +153,7 @@ Result<figure::Figure> TrainingCurve::figure(const ViewInput& input) const {
   if (of != "validation") {
     std::vector<figure::Curve> curves;
     for (const Training& each : list) {
-      figure::Curve curve;
-      curve.name = each.name;
-      curve.x = each.step;
-      curve.y = smoothed(each.loss, static_cast<std::size_t>(smooth));
-      curves.push_back(std::move(curve));
+      curves.push_back(curve_through(each.name, each.step, smoothed(each.loss, static_cast<std::size_t>(smooth))));
     }
     figure.panels.push_back(steps_panel(std::move(curves), "training loss (nats)", logarithmic));
     figure.panels.back().note = smooth > 1 ? "mean of " + std::to_string(smooth) + " steps" : "";

@@ -1,14 +1,13 @@
 // `head-difference`: how differently two checkpoints' heads attend to the same text.
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
 #include "app/views/score_maps/head_map.h"
 #include "app/views/score_maps/score_map.h"
 #include "core/base/controls.h"
+#include "core/base/numbers.h"
 #include "models/api/analyses.h"
 
 namespace locus::views {
@@ -44,12 +43,16 @@ class HeadDifference final : public MeasuredView<HeadDifferenceKey, Comparison> 
 
  protected:
   std::size_t first_measured() const override { return 1; }
-  Result<HeadDifferenceKey> measure_key(const ViewInput& input, std::size_t column) const override;
+  Result<HeadDifferenceKey> measure_key(const ViewInput& input, std::size_t /*column*/) const override {
+    return HeadDifferenceKey{best_match(input), option<std::int64_t>(input, "rows")};
+  }
   Result<Comparison> measure(const HeadDifferenceKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& list) const override;
   Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
  private:
+  bool best_match(const ViewInput& input) const { return option<std::string>(input, "match") == "best"; }
+
   ViewInfo info_{
       .name = "head-difference",
       .title = "Difference of heads",
@@ -68,14 +71,6 @@ class HeadDifference final : public MeasuredView<HeadDifferenceKey, Comparison> 
            whole("rows", "Queries", "Maximum number of queries to compare; 0: all", 64, 0, 4096, "all")},
   };
 };
-
-Result<HeadDifferenceKey> HeadDifference::measure_key(const ViewInput& input, std::size_t /*column*/) const {
-  HeadDifferenceKey key;
-  LOCUS_TRY(const std::string match, input.options.text("match", "index"));
-  LOCUS_TRY(key.rows, input.options.integer("rows", 64));
-  key.best = match == "best";
-  return key;
-}
 
 Result<Comparison> HeadDifference::measure(const HeadDifferenceKey& key, const MeasureContext& context) const {
   const models::Trace& first = *context.first.trace;
@@ -99,8 +94,8 @@ Status two_or_more(const std::vector<std::shared_ptr<const Comparison>>& list) {
 }
 
 struct Summary {
-  double mean = std::numeric_limits<double>::quiet_NaN();
-  double high = std::numeric_limits<double>::quiet_NaN();  // 95 % of the heads are below
+  double mean = kNaN;
+  double high = kNaN;  // 95 % of the heads are below
 };
 
 Summary summary_of(const Field& field) {
@@ -125,29 +120,26 @@ std::vector<std::string> partner_texts(const Comparison& comparison) {
   std::vector<std::string> texts;
   for (const models::HeadMatch& match : comparison.matches) {
     texts.push_back(match.layer < 0 ? "no partner"
-                                    : "→" + std::to_string(match.layer) + "." + std::to_string(match.head) + "  " +
-                                          short_number(match.distance));
+                                    : "→" + head_name(match.layer, match.head) + "  " + short_number(match.distance));
   }
   return texts;
 }
 
 Result<figure::Figure> HeadDifference::draw(const ViewInput& input, const Numbers& list) const {
   LOCUS_CHECK(two_or_more(list));
-  LOCUS_TRY(const HeadDifferenceKey options, measure_key(input, 1));
-  LOCUS_TRY(const bool third_is_null, input.options.boolean("null", false));
-  std::vector<std::shared_ptr<const Field>> fields;
+  Fields fields;
   for (const auto& each : list) {
     fields.emplace_back(each, &each->distances);
   }
   figure::Figure figure;
   figure.columns = static_cast<int>(list.size());
-  const bool has_null = third_is_null && list.size() > 1;
+  const bool has_null = option<bool>(input, "null") && list.size() > 1;
   const Summary null = has_null ? summary_of(*fields[1]) : Summary{};
   for (std::size_t n = 0; n < list.size(); ++n) {
-    figure::Panel panel = head_map(fields[n], head_scale(input, Sign::kPositive, fields, n), partner_texts(*list[n]));
+    figure::Panel panel = head_map(fields[n], scale_of(input, Sign::kPositive, fields, n), partner_texts(*list[n]));
     panel.title =
         input.columns[0].name + " against " + input.columns[n + 1].name + (n == 1 && has_null ? " (null)" : "");
-    panel.color_bar_label = options.best ? "total variation to the best match" : "total variation";
+    panel.color_bar_label = best_match(input) ? "total variation to the best match" : "total variation";
     panel.note = "mean " + short_number(summary_of(*fields[n]).mean);
     if (n == 0 && has_null) {
       const auto above = std::count_if(fields[0]->values.begin(), fields[0]->values.end(),
@@ -166,9 +158,8 @@ Selection HeadDifference::pick(const ViewInput& input, const Hit& hit) const {
     return {};
   }
   const models::ModelInfo& model = input.columns.front().trace->model();
-  const auto options = measure_key(input, 1);
   Selection selection = pick_head(model, hit, 0);
-  if (!selection.open || !options || !options->best || !input.cache) {
+  if (!selection.open || !best_match(input) || !input.cache) {
     return selection;
   }
   const auto index = static_cast<std::size_t>(*selection.layer * model.heads + *selection.head);
@@ -185,25 +176,23 @@ Selection HeadDifference::pick(const ViewInput& input, const Hit& hit) const {
 
 Result<Data> HeadDifference::table(const ViewInput& input, const Numbers& list) const {
   LOCUS_CHECK(two_or_more(list));
-  LOCUS_TRY(const HeadDifferenceKey options, measure_key(input, 1));
-  if (!options.best) {
-    const Field& field = list.front()->distances;
+  const Field& field = list.front()->distances;
+  if (!best_match(input)) {
     return Data{{field.rows, field.columns}, field.values, {}};
   }
-  std::vector<Series> series{
-      {"layer", {}}, {"head", {}}, {"matched_layer", {}}, {"matched_head", {}}, {"distance", {}}};
-  const std::int64_t heads = list.front()->distances.columns;
-  for (std::size_t n = 0; n < list.front()->matches.size(); ++n) {
-    const models::HeadMatch& match = list.front()->matches[n];
-    const auto index = static_cast<std::int64_t>(n);
-    const std::int64_t layer = index / heads;
-    const std::array<double, 5> row{static_cast<double>(layer), static_cast<double>(index % heads),
-                                    static_cast<double>(match.layer), static_cast<double>(match.head), match.distance};
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      series[c].values.push_back(row[c]);
-    }
+  const std::vector<models::HeadMatch>& matches = list.front()->matches;
+  Series layer{"layer", {}};
+  Series head{"head", {}};
+  for (std::int64_t n = 0; n < std::ssize(matches); ++n) {
+    const std::int64_t own = n / field.columns;
+    layer.values.push_back(static_cast<double>(own));
+    head.values.push_back(static_cast<double>(n % field.columns));
   }
-  return table_of(series);
+  return table_of({layer,
+                   head,
+                   {"matched_layer", numbers_of(matches, &models::HeadMatch::layer)},
+                   {"matched_head", numbers_of(matches, &models::HeadMatch::head)},
+                   {"distance", numbers_of(matches, &models::HeadMatch::distance)}});
 }
 
 }  // namespace

@@ -14,13 +14,8 @@ namespace locus::views {
 
 namespace {
 
-struct HeadsKey {
-  std::int64_t repeats = 0;  // random inputs for the induction score
-
-  friend bool operator==(const HeadsKey&, const HeadsKey&) = default;
-};
-
-class Heads final : public MeasuredView<HeadsKey, HeadRows> {
+// The key: how many random inputs for the induction score.
+class Heads final : public MeasuredView<std::int64_t, HeadRows> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
@@ -28,17 +23,24 @@ class Heads final : public MeasuredView<HeadsKey, HeadRows> {
   std::optional<Selection> step(const ViewInput& input, std::int64_t by) const override;
 
  protected:
-  Result<HeadsKey> measure_key(const ViewInput& input, std::size_t /*column*/) const override {
-    LOCUS_TRY(const HeadsOptions options, heads_options(input));
-    return HeadsKey{options.repeats};
+  Result<std::int64_t> measure_key(const ViewInput& input, std::size_t /*column*/) const override {
+    return option<std::int64_t>(input, "repeats");
   }
-  Result<HeadRows> measure(const HeadsKey& key, const MeasureContext& context) const override {
-    return measure_heads(context.column, key.repeats, context.stop, context.progress);
+  Result<HeadRows> measure(const std::int64_t& repeats, const MeasureContext& context) const override {
+    return measure_heads(context.column, repeats, context.stop, context.progress);
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
   Result<Data> table(const ViewInput& input, const Numbers& all) const override;
 
  private:
+  HeadsOptions options_of(const ViewInput& input) const {
+    return {.table = option<std::string>(input, "as") == "table",
+            .statistic = statistic_named(option<std::string>(input, "statistic")),
+            .ascending = option<bool>(input, "ascending"),
+            .rows = option<std::int64_t>(input, "rows"),
+            .from = option<std::int64_t>(input, "from")};
+  }
+
   ViewInfo info_{
       .name = "heads",
       .title = "Table of heads",
@@ -65,11 +67,11 @@ class Heads final : public MeasuredView<HeadsKey, HeadRows> {
 figure::Panel table_panel(const HeadRows& rows, const std::vector<std::size_t>& order,
                           const std::vector<std::size_t>& shown) {
   Field field = Field::zeros(static_cast<std::int64_t>(order.size()), static_cast<std::int64_t>(shown.size()));
-  auto texts = std::make_shared<std::vector<std::string>>(field.values.size());
-  auto names = std::make_shared<std::vector<std::string>>();
-  auto labels = std::make_shared<std::vector<std::string>>();
+  std::vector<std::string> texts(field.values.size());
+  std::vector<std::string> names;
+  std::vector<std::string> labels;
   for (std::size_t c = 0; c < shown.size(); ++c) {
-    labels->emplace_back(kHeadStatisticList[shown[c]].label);
+    labels.emplace_back(kHeadStatisticList[shown[c]].label);
     double largest = 0;
     for (const HeadRow& row : rows) {
       largest = std::max(largest, std::isnan(row.values[shown[c]]) ? 0 : std::abs(row.values[shown[c]]));
@@ -79,25 +81,22 @@ figure::Panel table_panel(const HeadRows& rows, const std::vector<std::size_t>& 
       const std::size_t cell = r * shown.size() + c;
       field.values[cell] = static_cast<float>(largest > 0 ? std::abs(value) / largest : 0.0);
       field.values[cell] = std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : field.values[cell];
-      (*texts)[cell] = short_number(value);
+      texts[cell] = short_number(value);
     }
   }
   for (const std::size_t index : order) {
-    names->push_back(std::to_string(rows[index].layer) + "." + std::to_string(rows[index].head));
+    names.push_back(head_name(rows[index].layer, rows[index].head));
   }
   figure::Panel panel;
-  panel.x.view = {0, static_cast<double>(shown.size())};
-  panel.x.cell_names = labels;
-  panel.y = {.label = "layer.head", .view = {static_cast<double>(order.size()), 0}, .cell_names = names};
-  figure::HeatMap map;
-  map.field = std::make_shared<const Field>(std::move(field));
-  map.texts = texts;
-  map.scale.colormap = "viridis";
-  panel.layers.emplace_back(std::move(map));
+  panel.x = cells_across("", field.columns, shared_names(std::move(labels)));
+  panel.y = cells_down("layer.head", field.rows, shared_names(std::move(names)));
+  panel.layers.emplace_back(figure::HeatMap{.field = std::make_shared<const Field>(std::move(field)),
+                                            .scale = {.colormap = "viridis"},
+                                            .texts = shared_names(std::move(texts))});
   return panel;
 }
 
-std::shared_ptr<const Field> map_of(const HeadRows& rows, const models::ModelInfo& model, std::size_t statistic) {
+FieldPointer map_of(const HeadRows& rows, const models::ModelInfo& model, std::size_t statistic) {
   Field field = Field::zeros(model.layers, model.heads);
   field.row_axis.name = "layer";
   field.column_axis.name = "head";
@@ -108,7 +107,7 @@ std::shared_ptr<const Field> map_of(const HeadRows& rows, const models::ModelInf
 }
 
 Result<figure::Figure> Heads::draw(const ViewInput& input, const Numbers& all) const {
-  LOCUS_TRY(const HeadsOptions options, heads_options(input));
+  const HeadsOptions options = options_of(input);
   figure::Figure figure;
   figure.columns = static_cast<int>(all.size());
   if (options.table) {
@@ -116,23 +115,21 @@ Result<figure::Figure> Heads::draw(const ViewInput& input, const Numbers& all) c
     for (std::size_t n = 0; n < all.size(); ++n) {
       const auto order = shown_heads(*all[n], options);
       figure::Panel panel = table_panel(*all[n], order, shown);
-      panel.names = {input.columns[n].name};
-      panel.title = input.columns[n].name;
+      name_after(input.columns[n], panel);
       panel.note = rows_text(order.size(), all[n]->size(), options) + " by " +
                    kHeadStatisticList[options.statistic].meaning + "; colours: size as a share of the column's largest";
       figure.panels.push_back(std::move(panel));
     }
     return figure;
   }
-  std::vector<std::shared_ptr<const Field>> fields;
+  Fields fields;
   for (std::size_t n = 0; n < all.size(); ++n) {
     fields.push_back(map_of(*all[n], input.columns[n].trace->model(), options.statistic));
   }
   const Sign sign = kHeadStatisticList[options.statistic].has_sign ? Sign::kZeroCentred : Sign::kPositive;
   for (std::size_t n = 0; n < all.size(); ++n) {
-    figure::Panel panel = head_map(fields[n], head_scale(input, sign, fields, n));
-    panel.names = {input.columns[n].name};
-    panel.title = input.columns[n].name;
+    figure::Panel panel = head_map(fields[n], scale_of(input, sign, fields, n));
+    name_after(input.columns[n], panel);
     panel.color_bar_label = kHeadStatisticList[options.statistic].meaning;
     figure.panels.push_back(std::move(panel));
   }
@@ -141,41 +138,41 @@ Result<figure::Figure> Heads::draw(const ViewInput& input, const Numbers& all) c
 
 // The first column's heads in layer order, unless the table is sorted.
 Result<Data> Heads::table(const ViewInput& input, const Numbers& all) const {
-  LOCUS_TRY(const HeadsOptions options, heads_options(input));
+  const HeadsOptions options = options_of(input);
   const HeadRows& rows = *all.front();
   if (!options.table) {
     const auto field = map_of(rows, input.columns.front().trace->model(), options.statistic);
     return Data{{field->rows, field->columns}, field->values, {}};
   }
-  std::vector<Series> series{{"layer", {}}, {"head", {}}};
-  for (const HeadStatistic& each : kHeadStatisticList) {
-    series.push_back({each.name, {}});
-  }
-  for (const std::size_t index : sorted_heads(rows, options)) {
-    series[0].values.push_back(static_cast<double>(rows[index].layer));
-    series[1].values.push_back(static_cast<double>(rows[index].head));
-    for (std::size_t n = 0; n < kHeadStatistics; ++n) {
-      series[n + 2].values.push_back(rows[index].values[n]);
-    }
+  const std::vector<std::size_t> order = sorted_heads(rows, options);
+  std::vector<Series> series{{"layer", numbers_of(order, [&](std::size_t index) { return rows[index].layer; })},
+                             {"head", numbers_of(order, [&](std::size_t index) { return rows[index].head; })}};
+  for (std::size_t n = 0; n < kHeadStatistics; ++n) {
+    series.push_back(
+        {kHeadStatisticList[n].name, numbers_of(order, [&](std::size_t index) { return rows[index].values[n]; })});
   }
   return table_of(series);
 }
 
+// Where a head stands in that order; its end where it does not.
+std::vector<std::size_t>::const_iterator line_of(const HeadRows& rows, const std::vector<std::size_t>& order,
+                                                 std::int64_t layer, std::int64_t head) {
+  return std::find_if(order.begin(), order.end(),
+                      [&](std::size_t index) { return rows[index].layer == layer && rows[index].head == head; });
+}
+
 // Only what is in the cache is looked at: this runs on the window's thread.
 Selection Heads::pick(const ViewInput& input, const Hit& hit) const {
-  const auto options = heads_options(input);
+  const HeadsOptions options = options_of(input);
   const std::size_t column = std::min(hit.panel, input.columns.size() - 1);
-  if (!options) {
-    return {};
-  }
-  if (!options->table) {
+  if (!options.table) {
     return pick_head(input.columns[column].trace->model(), hit, column);
   }
   const auto rows = kept(input, column);
   if (!rows || hit.y < 0) {
     return {};
   }
-  const auto order = shown_heads(*rows, *options);
+  const auto order = shown_heads(*rows, options);
   const auto line = static_cast<std::size_t>(hit.y);
   if (line >= order.size()) {
     return {};
@@ -189,12 +186,12 @@ Selection Heads::pick(const ViewInput& input, const Hit& hit) const {
 }
 
 std::vector<Place> Heads::places(const ViewInput& input, const Selection& selection) const {
-  const auto options = heads_options(input);
+  const HeadsOptions options = options_of(input);
   std::vector<Place> places;
-  if (!options || !selection.layer || !selection.head || *selection.head < 0) {
+  if (!selection.layer || !selection.head || *selection.head < 0) {
     return places;
   }
-  if (!options->table) {
+  if (!options.table) {
     return head_places(selection, input.columns.size());
   }
   for (std::size_t panel = 0; panel < input.columns.size(); ++panel) {
@@ -202,40 +199,35 @@ std::vector<Place> Heads::places(const ViewInput& input, const Selection& select
     if (!rows) {
       continue;
     }
-    const auto order = shown_heads(*rows, *options);
-    const auto found = std::find_if(order.begin(), order.end(), [&](std::size_t index) {
-      return (*rows)[index].layer == *selection.layer && (*rows)[index].head == *selection.head;
-    });
+    const auto order = shown_heads(*rows, options);
+    const auto found = line_of(*rows, order, *selection.layer, *selection.head);
     if (found != order.end()) {
-      const auto line = static_cast<double>(found - order.begin());
-      places.push_back({panel, {0, static_cast<double>(kHeadStatistics)}, {line, line + 1}});
+      places.push_back({panel, {0, static_cast<double>(kHeadStatistics)}, cell_interval(found - order.begin())});
     }
   }
   return places;
 }
 
 std::optional<Selection> Heads::step(const ViewInput& input, std::int64_t by) const {
-  const auto options = heads_options(input);
-  if (!options || !options->table) {
+  const HeadsOptions options = options_of(input);
+  if (!options.table) {
     return std::nullopt;
   }
   const auto rows = kept(input, 0);
   if (!rows || rows->empty()) {
     return std::nullopt;
   }
-  const auto order = sorted_heads(*rows, *options);
-  const auto found = std::find_if(order.begin(), order.end(), [&](std::size_t index) {
-    return (*rows)[index].layer == input.layer && (*rows)[index].head == input.head;
-  });
+  const auto order = sorted_heads(*rows, options);
+  const auto found = line_of(*rows, order, input.layer, input.head);
   const auto last = static_cast<std::int64_t>(order.size()) - 1;
   const std::int64_t now = found == order.end() ? 0 : found - order.begin();
   const std::int64_t line = found == order.end() ? 0 : std::clamp<std::int64_t>(now + by, 0, last);
   Selection selection;
   selection.layer = (*rows)[order[static_cast<std::size_t>(line)]].layer;
   selection.head = (*rows)[order[static_cast<std::size_t>(line)]].head;
-  const auto first = static_cast<std::int64_t>(first_shown(order.size(), *options));
-  if (line < first || line >= first + options->rows) {
-    selection.option = {"from", line < first ? line : line - options->rows + 1};
+  const auto first = static_cast<std::int64_t>(first_shown(order.size(), options));
+  if (line < first || line >= first + options.rows) {
+    selection.option = {"from", line < first ? line : line - options.rows + 1};
   }
   return selection;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -49,8 +48,7 @@ Result<HeadRows> measure_heads(const Column& column, std::int64_t repeats, const
   HeadRows rows;
   for (const models::HeadRow& each : table) {
     const analysis::HeadStatistics& s = each.statistics;
-    const double repeated = induction ? static_cast<double>(induction->at(each.layer, each.head))
-                                      : std::numeric_limits<double>::quiet_NaN();
+    const double repeated = induction ? static_cast<double>(induction->at(each.layer, each.head)) : kNaN;
     const auto& layer = pairs[static_cast<std::size_t>(each.layer)];
     const analysis::PairStatistics own =
         layer.empty() ? analysis::PairStatistics{kNaN, kNaN, kNaN, kNaN} : layer[static_cast<std::size_t>(each.head)];
@@ -73,20 +71,10 @@ std::vector<std::string> statistic_names() {
   return names;
 }
 
-Result<HeadsOptions> heads_options(const ViewInput& input) {
-  HeadsOptions options;
-  LOCUS_TRY(const std::string as, input.options.text("as", "table"));
-  LOCUS_TRY(const std::string name, input.options.text("statistic", statistic_names().front()));
-  LOCUS_TRY(options.ascending, input.options.boolean("ascending", false));
-  LOCUS_TRY(options.rows, input.options.integer("rows", 24));
-  LOCUS_TRY(options.from, input.options.integer("from", 0));
-  LOCUS_TRY(options.repeats, input.options.integer("repeats", 4));
-  options.table = as == "table";
-  options.statistic =
-      static_cast<std::size_t>(std::find_if(kHeadStatisticList.begin(), kHeadStatisticList.end(),
-                                            [&](const HeadStatistic& each) { return each.name == name; }) -
-                               kHeadStatisticList.begin());
-  return options;
+std::size_t statistic_named(const std::string& name) {
+  const auto found = std::find_if(kHeadStatisticList.begin(), kHeadStatisticList.end(),
+                                  [&](const HeadStatistic& each) { return each.name == name; });
+  return static_cast<std::size_t>(found - kHeadStatisticList.begin());
 }
 
 std::vector<std::size_t> sorted_heads(const HeadRows& rows, const HeadsOptions& options) {

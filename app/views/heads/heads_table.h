@@ -30,21 +30,20 @@ struct HeadRow {
 };
 using HeadRows = std::vector<HeadRow>;
 
-// The view's options.
+// How the table shows them.
 struct HeadsOptions {
   bool table = true;
   std::size_t statistic = 0;  // of the list
   bool ascending = false;
   std::int64_t rows = 24;
   std::int64_t from = 0;
-  std::int64_t repeats = 4;
 };
 
 // Their names, what is looked for most first.
 std::vector<std::string> statistic_names();
 
-// Errors: kUsage for a value of another kind.
-Result<HeadsOptions> heads_options(const ViewInput& input);
+// The statistic of that name.
+std::size_t statistic_named(const std::string& name);
 
 // The rows of a column, in layer order, with `repeats` random inputs for the induction score. Errors: those of the
 // analyses.

@@ -17,9 +17,6 @@ namespace locus::views {
 
 namespace {
 
-constexpr const char* kTo = "mean";  // what a head becomes unless it is said
-constexpr std::int64_t kCopies = 40;
-
 struct KnockOutKey {
   models::HeadTo to = models::HeadTo::kMean;
   models::KnockOutMeasure measure = models::KnockOutMeasure::kLoss;
@@ -74,15 +71,14 @@ class KnockOut final : public MeasuredView<KnockOutKey, KnockedOut> {
   }
   std::optional<models::Edit> edit_of_cell(const ViewInput& input, std::int64_t layer,
                                            std::int64_t head) const override {
-    const auto to = input.options.text("to", kTo);
-    if (!to.ok() || layer < 0 || head < 0) {
+    if (layer < 0 || head < 0) {
       return std::nullopt;
     }
     models::Edit edit;
     edit.kind = models::EditKind::kHead;
     edit.layer = {{layer}};
     edit.head = {{head}};
-    edit.to = head_to(*to);
+    edit.to = head_to(option<std::string>(input, "to"));
     return edit;
   }
 
@@ -116,7 +112,7 @@ class KnockOut final : public MeasuredView<KnockOutKey, KnockedOut> {
                    whole("null", "Shuffled copies",
                          "Number of copies of the text with shuffled tokens (of an image: patches) on which the same "
                          "is measured: a stroke marks cells within their 95 % range; 0: none",
-                         kCopies, 0, 200, "none"),
+                         40, 0, 200, "none"),
                    whole("seed", "Seed", "Seed of the shuffled copies", 1, 0, 1000000),
                    words("texts", "Folder of texts",
                          "A folder whose .txt files are read instead of the input: cells are the mean over them",
@@ -128,21 +124,19 @@ class KnockOut final : public MeasuredView<KnockOutKey, KnockedOut> {
 
 Result<KnockOutKey> KnockOut::measure_key(const ViewInput& input, std::size_t column) const {
   KnockOutKey key;
-  LOCUS_TRY(const std::string to, input.options.text("to", kTo));
-  LOCUS_TRY(const std::string measure, input.options.text("measure", "loss"));
-  LOCUS_TRY(const std::string token, input.options.text("token", ""));
+  const auto measure = option<std::string>(input, "measure");
+  const auto token = option<std::string>(input, "token");
   LOCUS_TRY(const std::int64_t at, token_option(input, "at", input.columns[column]));
-  key.to = head_to(to);
+  key.to = head_to(option<std::string>(input, "to"));
   key.measure = measure == "kl"      ? models::KnockOutMeasure::kKl
                 : measure == "logit" ? models::KnockOutMeasure::kLogit
                                      : models::KnockOutMeasure::kLoss;
-  LOCUS_TRY(key.null, input.options.integer("null", kCopies));
-  LOCUS_TRY(const std::int64_t seed, input.options.integer("seed", 1));
-  LOCUS_TRY(key.folder, input.options.text("texts", ""));
+  key.null = option<std::int64_t>(input, "null");
+  key.folder = option<std::string>(input, "texts");
   if (key.null == 1) {
     return usage("knock-out: a range needs at least two shuffled copies, or none (0), found null=1");
   }
-  key.seed = key.null > 0 ? seed : 0;
+  key.seed = key.null > 0 ? option<std::int64_t>(input, "seed") : 0;
   if (key.measure == models::KnockOutMeasure::kLogit) {  // nothing else measures it again
     key.token = token;
     key.at = at;
@@ -193,18 +187,14 @@ Result<KnockedOut> KnockOut::measure(const KnockOutKey& key, const MeasureContex
   if (!key.token.empty()) {
     LOCUS_TRY(options.token, models::token_named(*context.column.model, key.token));
   }
-  Traces texts{context.column.trace};
-  if (!key.folder.empty()) {
-    LOCUS_TRY(const auto read, texts_of(key.folder, context));
-    texts = *read;
-  }
-  const auto count = static_cast<std::int64_t>(texts.size());
+  LOCUS_TRY(const auto texts, texts_of(key.folder, context));
+  const auto count = static_cast<std::int64_t>(texts->size());
   const double whole = static_cast<double>(count + key.null);
   double done = 0;
   std::vector<models::KnockOutEffects> effects;
   std::vector<Field> null;
   for (std::int64_t n = 0; n < count; ++n) {
-    const models::Trace& text = *texts[static_cast<std::size_t>(n)];
+    const models::Trace& text = *(*texts)[static_cast<std::size_t>(n)];
     LOCUS_TRY(effects.emplace_back(),
               models::knock_out(*context.column.model, text, options, context.stop, part_of(context, done, 1, whole)));
     done += 1;
@@ -221,7 +211,7 @@ Result<KnockedOut> KnockOut::measure(const KnockOutKey& key, const MeasureContex
   }
   KnockedOut made;
   made.texts = count;
-  average(effects, texts.front()->length(), made);
+  average(effects, texts->front()->length(), made);
   if (!null.empty()) {
     std::tie(made.low, made.high) = analysis::expected_range(null);
   }
@@ -289,9 +279,7 @@ std::string marks_note(const KnockedOut& made, const KnockOutKey& key) {
     none += made.none(cell) ? 1 : 0;
     without_order += made.without_order(cell) ? 1 : 0;
     if (!made.none(cell) && !made.without_order(cell) && ++beyond <= kMaxNamed) {
-      const auto index = static_cast<std::int64_t>(cell);
-      heads += (heads.empty() ? "" : ", ") + std::to_string(index / made.effect.columns) + "." +
-               std::to_string(index % made.effect.columns);
+      heads += (heads.empty() ? "" : ", ") + head_name_at(cell, made.effect.columns);
     }
   }
   const std::string of = " of " + std::to_string(made.effect.values.size());
@@ -315,33 +303,30 @@ std::string note_of(const KnockedOut& made, const KnockOutKey& key) {
   const Field& effect = made.effect;
   const auto largest = std::max_element(effect.values.begin(), effect.values.end(),
                                         [](float a, float b) { return std::abs(a) < std::abs(b); });
-  const auto index = largest - effect.values.begin();
-  std::string note = "largest: head " + std::to_string(index / effect.columns) + "." +
-                     std::to_string(index % effect.columns) + ", " + short_number(static_cast<double>(*largest));
+  const auto index = static_cast<std::size_t>(largest - effect.values.begin());
+  std::string note =
+      "largest: head " + head_name_at(index, effect.columns) + ", " + short_number(static_cast<double>(*largest));
   if (!made.spread.values.empty()) {
-    note += " ± " + short_number(static_cast<double>(made.spread.values[static_cast<std::size_t>(index)])) + " over " +
+    note += " ± " + short_number(static_cast<double>(made.spread.values[index])) + " over " +
             std::to_string(made.texts) + " texts";
   } else if (!made.margin.values.empty()) {
-    note += " ± " + short_number(static_cast<double>(made.margin.values[static_cast<std::size_t>(index)]));
+    note += " ± " + short_number(static_cast<double>(made.margin.values[index]));
   }
   return note + marks_note(made, key);
 }
 
 Result<figure::Figure> KnockOut::draw(const ViewInput& input, const Numbers& numbers) const {
   LOCUS_TRY(const KnockOutKey key, measure_key(input, 0));
-  LOCUS_TRY(const std::string to, input.options.text("to", kTo));
   const bool kl = key.measure == models::KnockOutMeasure::kKl;
-  std::vector<std::shared_ptr<const Field>> effects;
+  Fields effects;
   for (const auto& made : numbers) {
     effects.emplace_back(made, &made->effect);
   }
   figure::Figure figure;
   figure.columns = static_cast<int>(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
-    figure::Panel panel =
-        head_map(effects[n], head_scale(input, kl ? Sign::kPositive : Sign::kZeroCentred, effects, n));
-    panel.names = {input.columns[n].name};
-    panel.title = input.columns[n].name + " · " + to;
+    figure::Panel panel = head_map(effects[n], scale_of(input, kl ? Sign::kPositive : Sign::kZeroCentred, effects, n));
+    name_after(input.columns[n], panel, " · " + option<std::string>(input, "to"));
     panel.color_bar_label = kl                                              ? "mean KL (nats)"
                             : key.measure == models::KnockOutMeasure::kLoss ? "change of loss (nats a token)"
                                                                             : "change of log-probability (nats)";
@@ -357,7 +342,7 @@ Result<figure::Figure> KnockOut::draw(const ViewInput& input, const Numbers& num
 }
 
 Result<Data> KnockOut::table(const ViewInput& input, const Numbers& numbers) const {
-  LOCUS_TRY(const std::string what, input.options.text("export", "effect"));
+  const auto what = option<std::string>(input, "export");
   const KnockedOut& made = *numbers.front();
   const Field& field = what == "margin"      ? made.margin
                        : what == "spread"    ? made.spread

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <span>
 
 #include "app/views/alignment.h"
 #include "app/views/list.h"
@@ -49,8 +48,7 @@ std::vector<Part> parts_of(const Attribution& made) {
   }
   for (std::int64_t layer = 0; layer < made.heads.rows; ++layer) {
     for (std::int64_t head = 0; head < made.heads.columns; ++head) {
-      parts.push_back({"head " + std::to_string(layer) + "." + std::to_string(head),
-                       static_cast<double>(made.heads.at(layer, head))});
+      parts.push_back({"head " + head_name(layer, head), static_cast<double>(made.heads.at(layer, head))});
     }
     parts.push_back({"feed-forward " + std::to_string(layer), made.feed_forwards[static_cast<std::size_t>(layer)]});
     parts.push_back({"biases " + std::to_string(layer), made.biases[static_cast<std::size_t>(layer)]});
@@ -74,23 +72,19 @@ class LogitAttributionView final : public MeasuredView<AttributionKey, Attributi
 
  protected:
   Result<AttributionKey> measure_key(const ViewInput& input, std::size_t column) const override {
-    AttributionKey key;
-    LOCUS_TRY(key.token, input.options.text("token", ""));
-    LOCUS_TRY(key.against, input.options.text("against", ""));
-    LOCUS_TRY(key.at, token_option(input, "at", input.columns[column]));
-    LOCUS_TRY(key.raw, input.options.boolean("raw", false));
-    return key;
+    LOCUS_TRY(const std::int64_t at, token_option(input, "at", input.columns[column]));
+    return AttributionKey{option<std::string>(input, "token"), option<std::string>(input, "against"), at,
+                          option<bool>(input, "raw")};
   }
   Result<Attribution> measure(const AttributionKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& /*input*/, const Numbers& numbers) const override {
-    Series values{"value", {}};
+    const std::vector<Part> parts = parts_of(*numbers.front());
     std::vector<std::string> names;
-    for (Part& part : parts_of(*numbers.front())) {
-      names.push_back(std::move(part.name));
-      values.values.push_back(part.value);
+    for (const Part& part : parts) {
+      names.push_back(part.name);
     }
-    return with_words(table_of({values}), {"part"}, std::move(names));
+    return with_words(table_of({{"value", numbers_of(parts, &Part::value)}}), {"part"}, std::move(names));
   }
 
  private:
@@ -132,19 +126,15 @@ figure::HeatMap strip(const std::vector<double>& values, bool down, double x, do
                       const figure::ColorScale& scale, const std::vector<std::string>& names) {
   auto field = std::make_shared<Field>(down ? Field::zeros(static_cast<std::int64_t>(values.size()), 1)
                                             : Field::zeros(1, static_cast<std::int64_t>(values.size())));
-  auto texts = std::make_shared<std::vector<std::string>>();
+  std::vector<std::string> texts;
   for (std::size_t n = 0; n < values.size(); ++n) {
     field->values[n] = static_cast<float>(values[n]);
-    texts->push_back((n < names.size() ? names[n] + " " : "") + short_number(values[n]));
+    texts.push_back((n < names.size() ? names[n] + " " : "") + short_number(values[n]));
   }
   field->column_axis.first = x;
   field->column_axis.step = step;
   field->row_axis.first = y;
-  figure::HeatMap map;
-  map.field = std::move(field);
-  map.scale = scale;
-  map.texts = std::move(texts);
-  return map;
+  return {.field = std::move(field), .scale = scale, .texts = shared_names(std::move(texts))};
 }
 
 // The heads, to their right the layers' feed-forwards and biases, below them what belongs to no layer.
@@ -172,19 +162,18 @@ figure::Panel attribution_panel(const Attribution& made, const figure::ColorScal
     panel.layers.emplace_back(strip(values, false, 0, static_cast<double>(layers) + 0.5,
                                     static_cast<double>(wide) / static_cast<double>(values.size()), scale, names));
   }
-  auto across = std::make_shared<std::vector<std::string>>(*counted_names(heads));
-  across->insert(across->end(), {"", "ff"});
+  std::vector<std::string> across = *counted_names(heads);
+  across.insert(across.end(), {"", "ff"});
   if (biased) {
-    across->push_back("bias");
+    across.push_back("bias");
   }
-  panel.x.view = {0, static_cast<double>(wide)};
-  panel.x.cell_names = std::move(across);
+  panel.x = cells_across(panel.x.label, wide, shared_names(std::move(across)));
   panel.y.view = {static_cast<double>(layers) + (values.empty() ? 0 : 1.5), 0};
   return panel;
 }
 
 Result<figure::Figure> LogitAttributionView::draw(const ViewInput& input, const Numbers& numbers) const {
-  std::vector<std::shared_ptr<const Field>> all;  // of every part, for the colours
+  Fields all;  // of every part, for the colours
   for (const auto& made : numbers) {
     const std::vector<Part> parts = parts_of(*made);
     auto values = std::make_shared<Field>(Field::zeros(1, static_cast<std::int64_t>(parts.size())));
@@ -196,15 +185,13 @@ Result<figure::Figure> LogitAttributionView::draw(const ViewInput& input, const 
   figure.columns = static_cast<int>(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const Attribution& made = *numbers[n];
-    figure::Panel panel = attribution_panel(made, head_scale(input, Sign::kZeroCentred, all, n));
+    figure::Panel panel = attribution_panel(made, scale_of(input, Sign::kZeroCentred, all, n));
     const models::Trace& trace = *input.columns[n].trace;
-    panel.names = {input.columns[n].name};
-    panel.title =
-        input.columns[n].name + " · “" + made.token + "”" + (made.against.empty() ? "" : " − “" + made.against + "”");
-    LOCUS_TRY(const bool raw, input.options.boolean("raw", false));
-    panel.color_bar_label = !made.against.empty() ? "part of the difference of logits"
-                            : raw                 ? "part of the logit"
-                                                  : "part of the logit above the mean of all";
+    name_after(input.columns[n], panel,
+               " · “" + made.token + "”" + (made.against.empty() ? "" : " − “" + made.against + "”"));
+    panel.color_bar_label = !made.against.empty()        ? "part of the difference of logits"
+                            : option<bool>(input, "raw") ? "part of the logit"
+                                                         : "part of the logit above the mean of all";
     const std::vector<Part> parts = parts_of(made);
     const double sum =
         std::accumulate(parts.begin(), parts.end(), 0.0, [](double so, const Part& part) { return so + part.value; });

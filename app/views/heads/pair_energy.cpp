@@ -46,9 +46,10 @@ class PairEnergy final : public MeasuredView<PairEnergyKey, Energy> {
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 
  private:
+  bool over_layers(const ViewInput& input) const { return option<std::string>(input, "over") == "layers"; }
   // One row per layer, NaN for layers without pairs; of the head, or the mean over heads.
-  Result<std::shared_ptr<const Field>> by_layer(const ViewInput& input, std::size_t column, std::int64_t pairs,
-                                                std::vector<analysis::PairList>& lists) const;
+  Result<FieldPointer> by_layer(const ViewInput& input, std::size_t column, std::int64_t pairs,
+                                std::vector<analysis::PairList>& lists) const;
 
   ViewInfo info_{
       .name = "pair-energy",
@@ -82,14 +83,11 @@ std::int64_t first_with_pairs(const models::Trace& trace, std::int64_t head) {
 
 Result<PairEnergyKey> PairEnergy::measure_key(const ViewInput& input, std::size_t column) const {
   LOCUS_CHECK(band_of(input));
-  LOCUS_TRY(const std::string over, input.options.text("over", "heads"));
-  const HeadRef head = head_of_column(input, column);
-  PairEnergyKey key;
-  LOCUS_TRY(key.of, input.options.text("of", "query"));
-  key.head = std::max<std::int64_t>(head.head, 0);
-  const bool every = head.layer == kAll || over == "layers";
-  key.layer = every ? first_with_pairs(*input.columns[column].trace, key.head) : head.layer;
-  return key;
+  const HeadRef own = head_of_column(input, column);
+  const std::int64_t head = std::max<std::int64_t>(own.head, 0);
+  const bool every = own.layer == kAll || over_layers(input);
+  const std::int64_t layer = every ? first_with_pairs(*input.columns[column].trace, head) : own.layer;
+  return PairEnergyKey{layer, head, option<std::string>(input, "of")};
 }
 
 Result<Energy> PairEnergy::measure(const PairEnergyKey& key, const MeasureContext& context) const {
@@ -106,9 +104,8 @@ std::string norm_label(const std::string& of) {
   return of == "query" ? "mean ‖q‖ of a pair" : of == "key" ? "mean ‖k‖ of a pair" : "mean ‖q‖·‖k‖ of a pair";
 }
 
-Result<std::shared_ptr<const Field>> PairEnergy::by_layer(const ViewInput& input, std::size_t column,
-                                                          std::int64_t pairs,
-                                                          std::vector<analysis::PairList>& lists) const {
+Result<FieldPointer> PairEnergy::by_layer(const ViewInput& input, std::size_t column, std::int64_t pairs,
+                                          std::vector<analysis::PairList>& lists) const {
   const std::int64_t layers = input.columns[column].trace->model().layers;
   Field field = Field::zeros(layers, pairs);
   std::fill(field.values.begin(), field.values.end(), std::numeric_limits<float>::quiet_NaN());
@@ -145,13 +142,12 @@ Result<std::shared_ptr<const Field>> PairEnergy::by_layer(const ViewInput& input
 }
 
 Result<figure::Figure> PairEnergy::draw(const ViewInput& input, const Numbers& numbers) const {
-  LOCUS_TRY(const std::string of, input.options.text("of", "query"));
-  LOCUS_TRY(const std::string over, input.options.text("over", "heads"));
+  const bool layers = over_layers(input);
   LOCUS_TRY(const std::optional<Range> band, band_of(input));
-  std::vector<std::shared_ptr<const Field>> fields;
+  Fields fields;
   std::vector<std::vector<analysis::PairList>> lists(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
-    if (over == "layers") {
+    if (layers) {
       LOCUS_TRY(auto field, by_layer(input, n, numbers[n]->norms.columns, lists[n]));
       fields.push_back(std::move(field));
     } else {
@@ -161,34 +157,22 @@ Result<figure::Figure> PairEnergy::draw(const ViewInput& input, const Numbers& n
   }
   figure::Figure figure;
   figure.columns = static_cast<int>(numbers.size());
-  const std::span<const std::shared_ptr<const Field>> all(fields);
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const models::ModelInfo& model = input.columns[n].trace->model();
     const analysis::PairList& list = numbers[n]->pairs;
-    ViewInput whole = input;
-    whole.ignore_first = false;  // column 0 is a pair here, no sink
     figure::Panel panel;
-    panel.names = {input.columns[n].name};
-    panel.title =
-        input.columns[n].name +
-        (over == "layers" ? " · mean over heads" : " · layer " + std::to_string(measure_key(input, n)->layer));
-    panel.x = {.label = "pair",
-               .view = {0, static_cast<double>(fields[n]->columns)},
-               .cell_names = counted_names(fields[n]->columns)};
-    panel.y = {.label = over == "layers" ? "layer" : "head",
-               .view = {static_cast<double>(fields[n]->rows), 0},
-               .cell_names = counted_names(fields[n]->rows)};
-    figure::HeatMap map;
-    map.field = fields[n];
-    map.scale = color_scale(whole, Sign::kPositive, input.scale.shared ? all : all.subspan(n, 1));
-    panel.layers.emplace_back(std::move(map));
-    panel.color_bar_label = norm_label(of);
+    name_after(input.columns[n], panel,
+               layers ? " · mean over heads" : " · layer " + std::to_string(measure_key(input, n)->layer));
+    panel.x = cells_across("pair", fields[n]->columns);
+    panel.y = cells_down(layers ? "layer" : "head", fields[n]->rows);
+    panel.layers.emplace_back(figure::HeatMap{fields[n], scale_of(input, Sign::kPositive, fields, n)});
+    panel.color_bar_label = norm_label(option<std::string>(input, "of"));
     for (const auto& [length, label] :
          {std::pair(list.span, std::string(list.grid ? "image" : "text")),
           std::pair(static_cast<double>(list.grid ? 0 : model.trained_length), std::string("trained"))}) {
       const auto at = length > 0 ? crossing(list, length) : std::nullopt;
       if (at) {
-        panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kVertical, *at, label, 0, true});
+        panel.layers.emplace_back(vertical_line(*at, label));
       }
     }
     if (list.has_rest()) {
@@ -206,7 +190,7 @@ Result<figure::Figure> PairEnergy::draw(const ViewInput& input, const Numbers& n
     for (std::size_t l = 0; l < lists[n].size(); ++l) {
       figure::Curve curve =
           wavelength_curve(lists[n][l], lists[n].size() > 1 ? "waves of layer kind " + std::to_string(l) : "");
-      std::for_each(curve.y.begin(), curve.y.end(), [&](double wave) { extent.add(wave); });
+      extent.add(curve.y);
       panel.layers.emplace_back(std::move(curve));
     }
     const figure::Interval range = extent.padded(0);
@@ -270,30 +254,21 @@ Selection PairEnergy::pick(const ViewInput& input, const Hit& hit) const {
     return {};
   }
   Selection selection = pick_pair(hit.x, energy->norms.columns, column);
+  const models::ModelInfo& model = input.columns[column].trace->model();
+  const bool layers = over_layers(input);
   const auto row = static_cast<std::int64_t>(std::floor(hit.y));
-  const auto over = input.options.text("over", "heads");
-  const bool heads = over.ok() && *over == "heads";
-  if (selection.option && hit.panel < input.columns.size()) {
-    const models::ModelInfo& model = input.columns[column].trace->model();
-    if (heads && row >= 0 && row < model.heads) {
-      selection.head = row;
-    } else if (!heads && row >= 0 && row < model.layers) {
-      selection.layer = row;
-    }
+  if (selection.option && hit.panel < input.columns.size() && row >= 0 && row < (layers ? model.layers : model.heads)) {
+    (layers ? selection.layer : selection.head) = row;
   }
   return selection;
 }
 
 std::vector<Place> PairEnergy::places(const ViewInput& input, const Selection& selection) const {
   std::vector<Place> places;
-  const auto over = input.options.text("over", "heads");
-  const bool heads = over.ok() && *over == "heads";
-  const std::optional<std::int64_t>& row = heads ? selection.head : selection.layer;
+  const std::optional<std::int64_t>& row = over_layers(input) ? selection.layer : selection.head;
   for (std::size_t n = 0; row && *row >= 0 && n < input.columns.size(); ++n) {
     if (const auto energy = kept(input, n)) {
-      places.push_back({n,
-                        {0, static_cast<double>(energy->norms.columns)},
-                        {static_cast<double>(*row), static_cast<double>(*row + 1)}});
+      places.push_back({n, {0, static_cast<double>(energy->norms.columns)}, cell_interval(*row)});
     }
   }
   return places;

@@ -25,6 +25,11 @@ struct AttentionImageKey {
   friend bool operator==(const AttentionImageKey&, const AttentionImageKey&) = default;
 };
 
+struct Options {
+  bool all_heads = false;
+  bool rollout = false;
+};
+
 // Measures (layers · heads, T): a row per head, layer by layer.
 class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
  public:
@@ -42,6 +47,13 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
   Result<Data> table(const ViewInput& input, const Numbers& all) const override;
 
  private:
+  Options options_of(const ViewInput& input) const {
+    const bool rollout = option<bool>(input, "rollout");
+    return {(option<bool>(input, "all-heads") || input.head == kAll) && !rollout, rollout};
+  }
+  // Which column and head a panel shows.
+  std::pair<std::size_t, std::optional<std::int64_t>> panel_of(const ViewInput& input, std::size_t panel) const;
+
   ViewInfo info_{
       .name = "attention-image",
       .title = "Attention in the image",
@@ -65,44 +77,29 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
   };
 };
 
-struct Options {
-  bool all_heads = false;
-  bool rollout = false;
-  double opacity = 0.6;
-};
-
-Result<Options> options_of(const ViewInput& input) {
-  Options options;
-  LOCUS_TRY(options.all_heads, input.options.boolean("all-heads", false));
-  LOCUS_TRY(options.rollout, input.options.boolean("rollout", false));
-  LOCUS_TRY(options.opacity, input.options.number("opacity", options.opacity));
-  options.all_heads = (options.all_heads || input.head == kAll) && !options.rollout;
-  return options;
+std::vector<std::int64_t> counted_from_zero(std::int64_t count) {
+  std::vector<std::int64_t> list(static_cast<std::size_t>(count));
+  std::iota(list.begin(), list.end(), std::int64_t{0});
+  return list;
 }
 
 std::vector<std::int64_t> heads_of(const ViewInput& input, const Column& column, const Options& options) {
   if (!options.all_heads) {
     return {options.rollout ? kMean : input.head};
   }
-  std::vector<std::int64_t> heads;
-  for (std::int64_t head = 0; head < column.trace->model().heads; ++head) {
-    heads.push_back(head);
-  }
-  return heads;
+  return counted_from_zero(column.trace->model().heads);
 }
 
 std::vector<std::int64_t> layers_of(const ViewInput& input, const Column& column) {
   if (input.layer != kAll) {
     return {input.layer};
   }
-  std::vector<std::int64_t> layers(static_cast<std::size_t>(column.trace->model().layers));
-  std::iota(layers.begin(), layers.end(), std::int64_t{0});
-  return layers;
+  return counted_from_zero(column.trace->model().layers);
 }
 
 Result<AttentionImageKey> AttentionImage::measure_key(const ViewInput& input, std::size_t column) const {
   const Column& of = input.columns[column];
-  LOCUS_TRY(const Options options, options_of(input));
+  const Options options = options_of(input);
   AttentionImageKey key;
   key.query = patch_query(input, of);
   key.rollout = options.rollout;
@@ -122,15 +119,10 @@ Result<Field> AttentionImage::measure(const AttentionImageKey& key, const Measur
     return field;
   }
   Field rows = Field::zeros(static_cast<std::int64_t>(key.layers.size() * key.heads.size()), trace.length());
-  models::MapRequest request;
-  request.quantity = key.quantity;
-  request.rows = {key.query, key.query + 1};
   auto to = rows.values.begin();
   for (const std::int64_t layer : key.layers) {
-    request.layer = layer;
     for (const std::int64_t head : key.heads) {
-      request.head = head;
-      LOCUS_TRY(const Field row, trace.map(request, context.stop));
+      LOCUS_TRY(const Field row, trace.map({layer, head, key.quantity, {key.query, key.query + 1}, {}}, context.stop));
       to = std::copy(row.values.begin(), row.values.end(), to);
     }
   }
@@ -140,12 +132,11 @@ Result<Field> AttentionImage::measure(const AttentionImageKey& key, const Measur
 struct Tile {
   std::size_t column = 0;
   std::int64_t head = 0;
-  std::shared_ptr<const Field> row;  // (1, T)
-  std::shared_ptr<const Field> patches;
+  FieldPointer row;  // (1, T)
+  FieldPointer patches;
 };
 
-std::vector<Tile> tiles_of(const ViewInput& input, const Options& options,
-                           const std::vector<std::shared_ptr<const Field>>& all) {
+std::vector<Tile> tiles_of(const ViewInput& input, const Options& options, const Fields& all) {
   std::vector<Tile> tiles;
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
     const Column& column = input.columns[n];
@@ -188,9 +179,9 @@ std::string aside(const Tile& tile, const Column& column, const ViewInput& input
 }
 
 Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Numbers& all_rows) const {
-  LOCUS_TRY(const Options options, options_of(input));
+  const Options options = options_of(input);
   const std::vector<Tile> tiles = tiles_of(input, options, all_rows);
-  std::vector<std::shared_ptr<const Field>> fields;
+  Fields fields;
   fields.reserve(tiles.size());
   for (const Tile& tile : tiles) {
     fields.push_back(tile.patches);
@@ -200,9 +191,8 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
   for (std::size_t n = 0; n < tiles.size(); ++n) {
     const Tile& tile = tiles[n];
     const Column& column = input.columns[tile.column];
-    const std::span<const std::shared_ptr<const Field>> all(fields);
-    const auto scale = color_scale(input, sign, input.scale.shared ? all : all.subspan(n, 1));
-    figure::Panel panel = patch_panel(*column.trace, tile.patches, scale, options.opacity);
+    const auto scale = color_scale(input, sign, colored_with(input, fields, n));
+    figure::Panel panel = patch_panel(*column.trace, tile.patches, scale, option<double>(input, "opacity"));
     const std::string where = options.rollout ? "rollout of " + std::to_string(column.trace->model().layers) + " layers"
                                               : head_label(column.trace->model(), input.layer, tile.head);
     panel.names = {column.name};
@@ -237,7 +227,7 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
 
 Result<Data> AttentionImage::table(const ViewInput& input, const Numbers& all) const {
   const Column& column = input.columns[0];
-  LOCUS_TRY(const Options options, options_of(input));
+  const Options options = options_of(input);
   const models::ModelInfo& model = column.trace->model();
   const models::ImageGrid& grid = column.trace->image_grid();
   Data data;
@@ -263,10 +253,9 @@ Result<Data> AttentionImage::table(const ViewInput& input, const Numbers& all) c
   return data;
 }
 
-// Which column and head a panel shows.
-std::pair<std::size_t, std::optional<std::int64_t>> panel_of(const ViewInput& input, std::size_t panel) {
-  const auto options = options_of(input);
-  if (!options || !options->all_heads) {
+std::pair<std::size_t, std::optional<std::int64_t>> AttentionImage::panel_of(const ViewInput& input,
+                                                                             std::size_t panel) const {
+  if (!options_of(input).all_heads) {
     return {std::min(panel, input.columns.size() - 1), std::nullopt};
   }
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
@@ -292,13 +281,12 @@ Selection AttentionImage::pick(const ViewInput& input, const Hit& hit) const {
 
 std::vector<Place> AttentionImage::places(const ViewInput& input, const Selection& selection) const {
   std::vector<Place> places;
-  const auto options = options_of(input);
-  if (!selection.query || !options) {
+  if (!selection.query) {
     return places;
   }
   std::size_t panel = 0;
   for (const Column& column : input.columns) {
-    for (std::size_t n = heads_of(input, column, *options).size(); n > 0; --n, ++panel) {
+    for (std::size_t n = heads_of(input, column, options_of(input)).size(); n > 0; --n, ++panel) {
       if (const auto place = patch_place(column.trace->image_grid(), selection.query->index)) {
         places.push_back({panel, place->x, place->y});
       }

@@ -1,7 +1,8 @@
 #include "app/views/images/patch_grid.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "app/views/plots/panel.h"
 
 namespace locus::views {
 
@@ -37,12 +38,8 @@ Field patches_of(const Field& row, const models::ImageGrid& grid) {
 }
 
 std::optional<std::int64_t> patch_at(const models::ImageGrid& grid, const Hit& hit) {
-  const auto row = static_cast<std::int64_t>(std::floor(hit.y));
-  const auto column = static_cast<std::int64_t>(std::floor(hit.x));
-  if (row < 0 || row >= grid.rows || column < 0 || column >= grid.columns) {
-    return std::nullopt;
-  }
-  return prefix_of(grid) + row * grid.columns + column;
+  const auto cell = cell_at(hit, grid.rows, grid.columns);
+  return cell ? std::optional(prefix_of(grid) + cell->row * grid.columns + cell->column) : std::nullopt;
 }
 
 std::optional<PatchPlace> patch_place(const models::ImageGrid& grid, std::int64_t token) {
@@ -50,14 +47,11 @@ std::optional<PatchPlace> patch_place(const models::ImageGrid& grid, std::int64_
   if (patch < 0 || patch >= grid.rows * grid.columns) {
     return std::nullopt;
   }
-  const std::int64_t row = patch / grid.columns;
-  const std::int64_t column = patch % grid.columns;
-  const auto cell = [](std::int64_t n) { return figure::Interval{static_cast<double>(n), static_cast<double>(n + 1)}; };
-  return PatchPlace{cell(column), cell(row)};
+  return PatchPlace{cell_interval(patch % grid.columns), cell_interval(patch / grid.columns)};
 }
 
-figure::Panel patch_panel(const models::Trace& trace, std::shared_ptr<const Field> patches,
-                          const figure::ColorScale& scale, double opacity) {
+figure::Panel patch_panel(const models::Trace& trace, FieldPointer patches, const figure::ColorScale& scale,
+                          double opacity) {
   const auto rows = static_cast<double>(patches->rows);
   const auto columns = static_cast<double>(patches->columns);
   figure::Panel panel;
@@ -71,11 +65,8 @@ figure::Panel patch_panel(const models::Trace& trace, std::shared_ptr<const Fiel
     panel.layers.emplace_back(
         figure::ImageLayer{picture.rgba, picture.width, picture.height, {0, columns}, {0, rows}, 1});
   }
-  figure::HeatMap map;
-  map.field = std::move(patches);
-  map.scale = scale;
-  map.opacity = seen ? static_cast<float>(opacity) : 1.0F;
-  panel.layers.emplace_back(std::move(map));
+  panel.layers.emplace_back(figure::HeatMap{
+      .field = std::move(patches), .scale = scale, .opacity = seen ? static_cast<float>(opacity) : 1.0F});
   return panel;
 }
 

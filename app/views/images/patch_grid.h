@@ -33,8 +33,8 @@ struct PatchPlace {
 std::optional<PatchPlace> patch_place(const models::ImageGrid& grid, std::int64_t token);
 
 // A panel of the grid: the trace's picture, if it has one, below the field.
-figure::Panel patch_panel(const models::Trace& trace, std::shared_ptr<const Field> patches,
-                          const figure::ColorScale& scale, double opacity);
+figure::Panel patch_panel(const models::Trace& trace, FieldPointer patches, const figure::ColorScale& scale,
+                          double opacity);
 // A frame around the patch.
 void mark_patch(const models::ImageGrid& grid, std::int64_t token, figure::Panel& panel);
 

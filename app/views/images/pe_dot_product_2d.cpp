@@ -16,7 +16,7 @@ namespace locus::views {
 namespace {
 
 constexpr std::size_t kMaxAnchors = 16;
-constexpr int kMaxAcross = 3;  // maps of one checkpoint beside each other
+constexpr std::size_t kMaxAcross = 3;  // maps of one checkpoint beside each other
 
 struct Anchor {
   std::int64_t row = 0;
@@ -106,11 +106,12 @@ Result<Field> products(const PeDotProduct2dKey& key, const Column& column) {
   return out;
 }
 
-std::shared_ptr<const Field> map_of(const Field& products, std::int64_t row, const models::ImageGrid& grid) {
+FieldPointer map_of(const Field& products, std::size_t row, const models::ImageGrid& grid) {
   Field map = Field::zeros(grid.rows, grid.columns);
   map.row_axis = {"row", "patch", 0, 1};
   map.column_axis = {"column", "patch", 0, 1};
-  std::copy_n(products.values.begin() + row * products.columns, products.columns, map.values.begin());
+  std::copy_n(products.values.begin() + static_cast<std::int64_t>(row) * products.columns, products.columns,
+              map.values.begin());
   return std::make_shared<const Field>(std::move(map));
 }
 
@@ -162,10 +163,7 @@ class DotProduct2d final : public MeasuredView<PeDotProduct2dKey, Field> {
 };
 
 Result<PeDotProduct2dKey> DotProduct2d::measure_key(const ViewInput& input, std::size_t column) const {
-  PeDotProduct2dKey key;
-  key.layer = input.layer;
-  key.head = input.head;
-  key.grid = grid_of(input, input.columns[column]);
+  PeDotProduct2dKey key{input.layer, input.head, grid_of(input, input.columns[column]), {}, {}};
   LOCUS_TRY(key.anchors, anchors_of(input, key.grid));
   const std::int64_t prefix = prefix_of(key.grid);
   key.similarity = similarity_of(input, {prefix, prefix + key.grid.rows * key.grid.columns});
@@ -173,53 +171,45 @@ Result<PeDotProduct2dKey> DotProduct2d::measure_key(const ViewInput& input, std:
 }
 
 Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers& all) const {
-  std::vector<std::shared_ptr<const Field>> maps;
-  std::vector<std::size_t> counts;
-  figure::Figure figure;
+  std::vector<PeDotProduct2dKey> keys;
+  Fields maps;
+  std::size_t most = 0;
   for (std::size_t c = 0; c < all.size(); ++c) {
-    LOCUS_TRY(const PeDotProduct2dKey key, measure_key(input, c));
-    const models::ImageGrid& grid = key.grid;
-    const std::vector<Anchor>& anchors = key.anchors;
+    LOCUS_TRY(keys.emplace_back(), measure_key(input, c));
+    most = std::max(most, keys[c].anchors.size());
+    for (std::size_t n = 0; n < keys[c].anchors.size(); ++n) {
+      maps.push_back(map_of(*all[c], n, keys[c].grid));
+    }
+  }
+  figure::Figure figure;
+  figure.columns = static_cast<int>(keys.size() > 1 ? most : std::min(most, kMaxAcross));
+  if (keys.size() == 1) {
+    figure.names = {input.columns[0].name};
+    figure.title = input.columns[0].name + " · " + head_label(input.columns[0].trace->model(), input.layer, input.head);
+  }
+  for (std::size_t c = 0; c < keys.size(); ++c) {
+    const models::ImageGrid& grid = keys[c].grid;
+    const std::vector<Anchor>& anchors = keys[c].anchors;
+    const std::size_t first = figure.panels.size();
+    const auto scale = color_scale(input, Sign::kAny, colored_with(input, maps, first, anchors.size()));
     for (std::size_t n = 0; n < anchors.size(); ++n) {
-      maps.push_back(map_of(*all[c], static_cast<std::int64_t>(n), grid));
       figure::Panel panel;
       panel.equal_aspect = true;
       panel.title = "(" + std::to_string(anchors[n].row) + ", " + std::to_string(anchors[n].column) + ")";
-      if (n == 0 && input.columns.size() > 1) {
+      if (n == 0 && keys.size() > 1) {
         panel.y.label = input.columns[c].name;  // a row per checkpoint
       }
       panel.x.view = {0, static_cast<double>(grid.columns)};
       panel.y.view = {static_cast<double>(grid.rows), 0};
-      figure.panels.push_back(std::move(panel));
-    }
-    counts.push_back(anchors.size());
-  }
-  const auto most = static_cast<int>(*std::max_element(counts.begin(), counts.end()));
-  figure.columns = counts.size() > 1 ? most : std::min(most, kMaxAcross);
-  if (counts.size() == 1) {
-    figure.names = {input.columns[0].name};
-    figure.title = input.columns[0].name + " · " + head_label(input.columns[0].trace->model(), input.layer, input.head);
-  }
-  std::size_t panel = 0;
-  for (std::size_t column = 0; column < counts.size(); ++column) {
-    const std::span<const std::shared_ptr<const Field>> all(maps);
-    const auto scale = color_scale(input, Sign::kAny, input.scale.shared ? all : all.subspan(panel, counts[column]));
-    LOCUS_TRY(const PeDotProduct2dKey key, measure_key(input, column));
-    const models::ImageGrid& grid = key.grid;
-    const std::vector<Anchor>& anchors = key.anchors;
-    for (std::size_t n = 0; n < counts[column]; ++n, ++panel) {
-      figure::HeatMap map;
-      map.field = maps[panel];
-      map.scale = scale;
-      figure.panels[panel].layers.emplace_back(std::move(map));
-      mark_patch(grid, prefix_of(grid) + anchors[n].row * grid.columns + anchors[n].column, figure.panels[panel]);
+      panel.layers.emplace_back(figure::HeatMap{maps[first + n], scale});
+      mark_patch(grid, prefix_of(grid) + anchors[n].row * grid.columns + anchors[n].column, panel);
       if (static_cast<int>(n) % figure.columns > 0) {  // rows are counted once, at the left
-        figure.panels[panel].y.cell_names =
-            std::make_shared<const std::vector<std::string>>(static_cast<std::size_t>(grid.rows), "");
+        panel.y.cell_names = shared_names(std::vector<std::string>(static_cast<std::size_t>(grid.rows)));
       }
-      if (n + 1 == std::min(counts[column], static_cast<std::size_t>(figure.columns))) {  // at the right edge
-        figure.panels[panel].color_bar_label = measure_label(similarity_of(input, {0, 1}));
+      if (n + 1 == std::min(anchors.size(), static_cast<std::size_t>(figure.columns))) {  // at the right edge
+        panel.color_bar_label = measure_label(keys[c].similarity);
       }
+      figure.panels.push_back(std::move(panel));
     }
   }
   return figure;

@@ -25,11 +25,7 @@ class Attention final : public MapView {
 
  protected:
   static models::MapRequest request(const ViewInput& input) {
-    models::MapRequest request;
-    request.layer = input.layer;
-    request.head = input.head;
-    request.quantity = input.quantity;
-    return request;
+    return {input.layer, input.head, input.quantity, {}, {}};
   }
   Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override {
     LOCUS_TRY(const Column shown, with_pairs(input, column));
@@ -47,10 +43,10 @@ class Attention final : public MapView {
         input.quantity == models::Quantity::kWeight && input.layer >= 0 && layer < layers.size() && layers[layer].sink;
     return shown ? std::max(1.0, std::ceil(static_cast<double>(column.trace->length()) / kMapsASink)) : 0;
   }
-  Result<std::shared_ptr<const Field>> sink_column(const ViewInput& input, const Column& column) const override {
+  Result<FieldPointer> sink_column(const ViewInput& input, const Column& column) const override {
     const double width = sink_width(input, column);
     if (width == 0) {
-      return std::shared_ptr<const Field>();
+      return FieldPointer();
     }
     return cached(input, column, {"sink", HeadRef{input.layer, input.head}}, [&]() -> Result<Field> {
       LOCUS_TRY(Field field, column.trace->sink(input.layer, input.head, {}, input.stop));
@@ -61,8 +57,8 @@ class Attention final : public MapView {
   Sign sign(const ViewInput& input) const override { return sign_of(input.quantity); }
   bool additive(const ViewInput& input) const override { return input.quantity == models::Quantity::kWeight; }
   std::string quantity(const ViewInput& input) const override {
-    const auto pairs = input.options.text("pairs", "");
-    return quantity_label(input.quantity) + (pairs.ok() && !pairs->empty() ? " of pairs " + *pairs : "");
+    const auto pairs = option<std::string>(input, "pairs");
+    return quantity_label(input.quantity) + (pairs.empty() ? "" : " of pairs " + pairs);
   }
 
   // The rows of kept queries as curves, a panel per column.
@@ -70,8 +66,7 @@ class Attention final : public MapView {
 
   // The column as it is, or its run with the chosen rotary pairs alone. The run is kept, so that its maps can be.
   static Result<Column> with_pairs(const ViewInput& input, const Column& column) {
-    LOCUS_TRY(const std::string typed, input.options.text("pairs", ""));
-    LOCUS_TRY(const std::optional<Range> pairs, parse_band("pairs", typed));
+    LOCUS_TRY(const std::optional<Range> pairs, band_of(input, "pairs"));
     if (!pairs) {
       return column;
     }
@@ -129,24 +124,12 @@ struct ProbeKey {
   friend bool operator==(const ProbeKey&, const ProbeKey&) = default;
 };
 
-// (queries, T), T the keys.
-Result<Field> probe(const ProbeKey& key, const Column& column, const StopToken& stop) {
-  Field rows = Field::zeros(static_cast<std::int64_t>(key.queries.size()), column.trace->keys());
-  auto to = rows.values.begin();
-  for (const std::int64_t query : key.queries) {
-    LOCUS_TRY(const Field row, column.trace->map({key.layer, key.head, key.quantity, {query, query + 1}, {}}, stop));
-    to = std::copy(row.values.begin(), row.values.end(), to);
-  }
-  return rows;
-}
-
 figure::Panel probe_panel(const ViewInput& input, const Column& column, const ProbeKey& wanted, const Field& rows) {
   const std::vector<std::string> names = token_labels(*column.trace);
   figure::Panel panel;
   panel.follows_camera = false;
-  panel.x = {.label = "key",
-             .view = input.camera ? input.camera->x : figure::Interval{0, static_cast<double>(rows.columns)},
-             .cell_names = std::make_shared<const std::vector<std::string>>(key_labels(*column.trace))};
+  panel.x = cells_across("key", rows.columns, shared_names(key_labels(*column.trace)));
+  panel.x.view = input.camera ? input.camera->x : panel.x.view;
   panel.y.label = quantity_label(wanted.quantity);
   Extent extent;
   for (std::size_t q = 0; q < wanted.queries.size(); ++q) {
@@ -176,14 +159,15 @@ Status Attention::append_rows(const ViewInput& input, figure::Figure& figure) co
   for (std::size_t n = 0; n < input.columns.size() && !queries.empty(); ++n) {
     const Column& column = input.columns[n];
     const HeadRef head = head_of_column(input, n);
-    ProbeKey key{head.layer, head.head, input.quantity, {}, {}};
-    LOCUS_TRY(key.pairs, input.options.text("pairs", ""));
+    ProbeKey key{head.layer, head.head, input.quantity, option<std::string>(input, "pairs"), {}};
     for (const std::int64_t query : queries) {
       const std::int64_t own = own_token(input, query, column);
       key.queries.push_back(own == kNone ? column.trace->length() - 1 : own);
     }
     LOCUS_TRY(const Column shown, with_pairs(of_column(input, n), column));
-    LOCUS_TRY(const auto rows, cached(input, column, {"probe", key}, [&] { return probe(key, shown, input.stop); }));
+    const models::MapRequest request{key.layer, key.head, key.quantity, {}, {}};
+    LOCUS_TRY(const auto rows, cached(input, column, {"probe", key},
+                                      [&] { return rows_of(*shown.trace, request, key.queries, input.stop); }));
     figure.panels.push_back(probe_panel(on_axes(input, axes_of(input, column)), column, key, *rows));
   }
   return {};

@@ -20,8 +20,10 @@ class AttentionGrid final : public View {
   Result<figure::Figure> figure(const ViewInput& input) const override;
   Result<Data> data(const ViewInput& input) const override;
   Result<DataParts> data_parts(const ViewInput& input) const override;
-  Selection pick(const ViewInput& input, const Hit& hit) const override;
-  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
+  Selection pick(const ViewInput& input, const Hit& hit) const override { return pick_head(input, hit); }
+  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
+    return head_places(selection, input.columns.size());
+  }
   std::optional<Camera> home(const ViewInput& input) const override;
 
  private:
@@ -108,11 +110,7 @@ class Mosaic {
   }
   Result<Field> sampled_thumbnail(const models::MapRequest& request) const {
     LOCUS_TRY(Field field, column_.trace->preview(request, window_.height, window_.width, input_.stop));
-    set_axes(field, window_);
-    if (model().causal) {
-      mask_future(field);
-    }
-    return field;
+    return on_window(std::move(field), *column_.trace, window_);
   }
 
   Status fill(Range layers, Thumbnail thumbnail, Field& mosaic) const {
@@ -168,34 +166,27 @@ class Mosaic {
 figure::Panel grid_panel(const ViewInput& input, const Column& column, const RefinedMap& mosaic,
                          const figure::ColorScale& scale) {
   const models::ModelInfo& model = column.trace->model();
-  const auto heads = static_cast<double>(model.heads);
-  const auto layers = static_cast<double>(model.layers);
-  figure::Panel panel;
-  panel.names = {column.name};
-  panel.title = column.name;
-  panel.equal_aspect = true;
-  panel.x = {.label = "head",
-             .view = input.camera ? input.camera->x : figure::Interval{0, heads},
-             .cell_names = counted_names(model.heads)};
-  panel.y = {.label = "layer",
-             .view = input.camera ? input.camera->y : figure::Interval{layers, 0},
-             .cell_names = counted_names(model.layers)};
-  panel.layers.emplace_back(heat_map(input, mosaic, scale));
   constexpr std::uint32_t kWhite = 0xFFFFFFFF;
-  for (std::int64_t n = 1; n < model.heads; ++n) {
-    panel.layers.emplace_back(
-        figure::Marker{figure::Marker::Direction::kVertical, static_cast<double>(n), "", kWhite, false});
-  }
-  for (std::int64_t n = 1; n < model.layers; ++n) {
-    panel.layers.emplace_back(
-        figure::Marker{figure::Marker::Direction::kHorizontal, static_cast<double>(n), "", kWhite, false});
+  using Direction = figure::Marker::Direction;
+  figure::Panel panel;
+  name_after(column, panel);
+  panel.equal_aspect = true;
+  panel.x = cells_across("head", model.heads);
+  panel.y = cells_down("layer", model.layers);
+  see_through(input.camera, panel);
+  panel.layers.emplace_back(heat_map(input, mosaic, scale));
+  for (const auto& [direction, count] :
+       {std::pair(Direction::kVertical, model.heads), std::pair(Direction::kHorizontal, model.layers)}) {
+    for (std::int64_t n = 1; n < count; ++n) {
+      panel.layers.emplace_back(figure::Marker{direction, static_cast<double>(n), "", kWhite, false});
+    }
   }
   return panel;
 }
 
 Result<figure::Figure> AttentionGrid::figure(const ViewInput& input) const {
   LOCUS_CHECK(check(*this, input));
-  LOCUS_TRY(const bool own_range, input.options.boolean("own-range", false));
+  const bool own_range = option<bool>(input, "own-range");
   std::vector<RefinedMap> mosaics;
   for (const Column& column : input.columns) {
     LOCUS_TRY(auto mosaic, Mosaic(input, column, own_range).made());
@@ -206,7 +197,7 @@ Result<figure::Figure> AttentionGrid::figure(const ViewInput& input) const {
   figure::Figure figure;
   figure.columns = static_cast<int>(input.columns.size());
   for (std::size_t n = 0; n < mosaics.size(); ++n) {
-    const auto scale = head_scale(input, sign_of(input.quantity), colored, n);
+    const auto scale = scale_of(input, sign_of(input.quantity), colored, n);
     figure::Panel panel = grid_panel(input, input.columns[n], mosaics[n], scale);
     panel.color_bar_label = quantity_label(input.quantity) + (own_range ? " / largest of the head" : "") +
                             (done.empty() ? "" : ", " + done);
@@ -228,15 +219,6 @@ Result<DataParts> AttentionGrid::data_parts(const ViewInput& input) const {
 Result<Data> AttentionGrid::data(const ViewInput& input) const {
   LOCUS_TRY(const DataParts parts, data_parts(input));
   return collected(parts);
-}
-
-Selection AttentionGrid::pick(const ViewInput& input, const Hit& hit) const {
-  const std::size_t column = std::min(hit.panel, input.columns.size() - 1);
-  return pick_head(input.columns[column].trace->model(), hit, column);
-}
-
-std::vector<Place> AttentionGrid::places(const ViewInput& input, const Selection& selection) const {
-  return head_places(selection, input.columns.size());
 }
 
 std::optional<Camera> AttentionGrid::home(const ViewInput& input) const {

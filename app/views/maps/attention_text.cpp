@@ -1,6 +1,5 @@
 // `attention-text`: the text itself, each token tinted by how much a query attends to it.
 #include <algorithm>
-#include <limits>
 
 #include "app/views/alignment.h"
 #include "app/views/list.h"
@@ -36,7 +35,9 @@ class AttentionText final : public MeasuredView<AttentionTextKey, Field> {
 
  protected:
   Result<AttentionTextKey> measure_key(const ViewInput& input, std::size_t column) const override;
-  Result<Field> measure(const AttentionTextKey& key, const MeasureContext& context) const override;
+  Result<Field> measure(const AttentionTextKey& key, const MeasureContext& context) const override {
+    return rows_of(*context.column.trace, {key.layer, key.head, key.quantity, {}, {}}, key.queries, context.stop);
+  }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
   // [T, 1 + queries]: the key, and a column per query.
   Result<Data> table(const ViewInput& input, const Numbers& all) const override;
@@ -76,12 +77,8 @@ Result<std::vector<Token>> queries_of(const ViewInput& input) {
 figure::Panel text_panel(const ViewInput& input, const Column& column, std::int64_t query, const Field& row,
                          const figure::ColorScale& scale) {
   figure::Panel panel = text_strip(input, column, row.values, scale, query);
-  panel.names = {column.name};
-  panel.title = column.name + " · " + head_label(column.trace->model(), input.layer, input.head);
-  panel.note = "query " + std::to_string(query) + " (framed)";
-  if (const std::string beyond = beyond_text(*column.trace); !beyond.empty()) {
-    panel.note += "; " + beyond;
-  }
+  name_after(column, panel, " · " + head_label(column.trace->model(), input.layer, input.head));
+  panel.note = joined_notes("query " + std::to_string(query) + " (framed)", beyond_text(*column.trace));
   return panel;
 }
 
@@ -101,28 +98,13 @@ Result<AttentionTextKey> AttentionText::measure_key(const ViewInput& input, std:
   return key;
 }
 
-Result<Field> AttentionText::measure(const AttentionTextKey& key, const MeasureContext& context) const {
-  Field rows = Field::zeros(static_cast<std::int64_t>(key.queries.size()), context.column.trace->length());
-  models::MapRequest request;
-  request.layer = key.layer;
-  request.head = key.head;
-  request.quantity = key.quantity;
-  auto to = rows.values.begin();
-  for (const std::int64_t query : key.queries) {
-    request.rows = {query, query + 1};
-    LOCUS_TRY(const Field row, context.column.trace->map(request, context.stop));
-    to = std::copy(row.values.begin(), row.values.end(), to);
-  }
-  return rows;
-}
-
 Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers& all) const {
   const std::size_t columns = input.columns.size();
   std::vector<AttentionTextKey> keys;
   for (std::size_t c = 0; c < columns; ++c) {
     LOCUS_TRY(keys.emplace_back(), measure_key(input, c));
   }
-  std::vector<std::shared_ptr<const Field>> rows;  // query by query
+  Fields rows;  // query by query
   for (std::size_t q = 0; q < keys.front().queries.size(); ++q) {
     for (std::size_t c = 0; c < columns; ++c) {
       rows.push_back(query_row(input.columns[c], *all[c], q, keys[c].queries[q]));
@@ -132,7 +114,7 @@ Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers
   figure.columns = static_cast<int>(columns);
   for (std::size_t n = 0; n < rows.size(); ++n) {
     const Column& column = input.columns[n % columns];
-    std::vector<std::shared_ptr<const Field>> own;
+    Fields own;
     for (std::size_t m = n % columns; m < rows.size(); m += columns) {
       own.push_back(rows[m]);
     }
@@ -193,8 +175,7 @@ Selection AttentionText::pick(const ViewInput& input, const Hit& hit) const {
   }
   selection.column = static_cast<std::int64_t>(index);
   selection.query = token;
-  const auto keep = input.options.boolean("keep", false);
-  if (keep && *keep && token->index >= 0) {
+  if (option<bool>(input, "keep") && token->index >= 0) {
     selection.option = {"queries", toggled_query(input, token->index)};
   }
   return selection;

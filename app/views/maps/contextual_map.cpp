@@ -1,5 +1,7 @@
 #include "app/views/maps/contextual_map.h"
 
+#include <algorithm>
+
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 
@@ -8,7 +10,7 @@ namespace locus::views {
 namespace {
 
 constexpr std::uint32_t kBoundaryColor = 0xFFFFFFA0;
-constexpr std::size_t kMaxBoundaries = 200;  // more lines than this hide the map
+constexpr std::ptrdiff_t kMaxBoundaries = 200;  // more lines than this hide the map
 
 // The characters of UTF-8 text, each as its bytes.
 std::vector<std::string> characters(const std::string& text) {
@@ -68,11 +70,9 @@ std::vector<bool> marked_tokens(const models::Trace& trace, const std::string& p
     const std::string text = bytes.empty() ? token.label
                                            : trace.text().substr(static_cast<std::size_t>(bytes.begin),
                                                                  static_cast<std::size_t>(bytes.size()));
-    bool found = false;
-    for (const std::string& character : wanted) {
-      found = found || text.find(character) != std::string::npos;
-    }
-    marked.push_back(found);
+    marked.push_back(std::any_of(wanted.begin(), wanted.end(), [&](const std::string& character) {
+      return text.find(character) != std::string::npos;
+    }));
   }
   return marked;
 }
@@ -85,27 +85,15 @@ Control boundary_control(const std::string& fallback) {
   return control;
 }
 
-std::string boundary_of(const View& view, const ViewInput& input) {
-  std::string fallback;
-  for (const Control& control : view.info().controls) {
-    if (control.name == "boundary") {
-      fallback = std::get<std::string>(control.fallback);
-    }
-  }
-  const auto pattern = input.options.text("boundary", fallback);
-  return pattern ? *pattern : fallback;
-}
-
 void mark_boundaries(const std::vector<bool>& marked, figure::Panel& panel) {
-  std::vector<figure::Layer> lines;
+  if (std::count(marked.begin(), marked.end(), true) > kMaxBoundaries) {
+    return;
+  }
   for (std::size_t n = 0; n < marked.size(); ++n) {
     if (marked[n]) {
-      lines.emplace_back(
-          figure::Marker{figure::Marker::Direction::kVertical, static_cast<double>(n) + 0.5, "", kBoundaryColor, true});
+      panel.layers.emplace_back(
+          figure::Marker{.at = static_cast<double>(n) + 0.5, .label = {}, .color = kBoundaryColor});
     }
-  }
-  if (lines.size() <= kMaxBoundaries) {
-    panel.layers.insert(panel.layers.end(), lines.begin(), lines.end());
   }
 }
 
@@ -119,11 +107,7 @@ Status ContextualMap::available(const Column& column) const {
 }
 
 models::MapRequest ContextualMap::request(const ViewInput& input) const {
-  models::MapRequest request;
-  request.layer = input.layer;
-  request.head = head_of(input);
-  request.quantity = quantity_;
-  return request;
+  return {input.layer, head_of(input), quantity_, {}, {}};
 }
 
 Result<RefinedMap> ContextualMap::field(const ViewInput& input, const Column& column, const MapWindow& window) const {
@@ -139,12 +123,9 @@ std::string ContextualMap::subtitle(const ViewInput& input, const Column& column
 }
 
 void ContextualMap::decorate(const ViewInput& input, const Column& column, figure::Panel& panel) const {
-  const std::vector<bool> marked = marked_tokens(*column.trace, boundary_of(*this, input));
-  const auto* map = std::get_if<figure::HeatMap>(&panel.layers.front());
-  if (map != nullptr) {
-    if (const std::string means = means_of(*map->field, marked); !means.empty()) {
-      panel.note += (panel.note.empty() ? "" : "; ") + means;
-    }
+  const std::vector<bool> marked = marked_tokens(*column.trace, option<std::string>(input, "boundary"));
+  if (const auto* const map = std::get_if<figure::HeatMap>(&panel.layers.front())) {
+    panel.note = joined_notes(panel.note, means_of(*map->field, marked));
   }
   mark_boundaries(marked, panel);
 }

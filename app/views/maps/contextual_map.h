@@ -12,10 +12,8 @@ namespace locus::views {
 // a tab, a space and a backslash.
 std::vector<bool> marked_tokens(const models::Trace& trace, const std::string& pattern);
 
-// The control "boundary", its pattern in this input (or the view's own), and a dashed line at every key that a pattern
-// marks.
+// The control "boundary", and a dashed line at every key that its pattern marks.
 Control boundary_control(const std::string& fallback);
-std::string boundary_of(const View& view, const ViewInput& input);
 void mark_boundaries(const std::vector<bool>& marked, figure::Panel& panel);
 
 class ContextualMap : public MapView {

@@ -1,6 +1,4 @@
 // `logit-lens`: what the model would predict if it stopped before each layer.
-#include <cmath>
-#include <span>
 #include <utility>
 
 #include "app/views/alignment.h"
@@ -25,13 +23,8 @@ std::size_t cached_bytes(const Lens& lens) {
   return bytes;
 }
 
-struct LogitLensKey {
-  std::string token;  // empty: the likeliest of each cell
-
-  friend bool operator==(const LogitLensKey&, const LogitLensKey&) = default;
-};
-
-class LogitLensView final : public MeasuredView<LogitLensKey, Lens> {
+// The key: the token; empty: the likeliest of each cell.
+class LogitLensView final : public MeasuredView<std::string, Lens> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
@@ -45,12 +38,10 @@ class LogitLensView final : public MeasuredView<LogitLensKey, Lens> {
     Selection selection;
     if (hit.panel < input.columns.size()) {
       const models::Trace& trace = *input.columns[hit.panel].trace;
-      const auto layer = static_cast<std::int64_t>(std::floor(hit.y));
-      const auto query = static_cast<std::int64_t>(std::floor(hit.x));
-      if (layer >= 0 && layer < trace.model().layers && query >= 0 && query < trace.length()) {
+      if (const auto cell = cell_at(hit, trace.model().layers, trace.length())) {
         selection.column = static_cast<std::int64_t>(hit.panel);
-        selection.layer = layer;
-        selection.query = token_at(input, input.columns[hit.panel], query);
+        selection.layer = cell->row;
+        selection.query = token_at(input, input.columns[hit.panel], cell->column);
       }
     }
     return selection;
@@ -58,25 +49,22 @@ class LogitLensView final : public MeasuredView<LogitLensKey, Lens> {
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
     std::vector<Place> places;
     for (std::size_t panel = 0; selection.layer && selection.query && panel < input.columns.size(); ++panel) {
-      const auto x = static_cast<double>(own_token(input, *selection.query, input.columns[panel]));
-      const auto y = static_cast<double>(*selection.layer);
-      if (x >= 0) {
-        places.push_back({panel, {x, x + 1}, {y, y + 1}});
+      const std::int64_t query = own_token(input, *selection.query, input.columns[panel]);
+      if (query != kNone) {
+        places.push_back({panel, cell_interval(query), cell_interval(*selection.layer)});
       }
     }
     return places;
   }
 
  protected:
-  Result<LogitLensKey> measure_key(const ViewInput& input, std::size_t /*column*/) const override {
-    LogitLensKey key;
-    LOCUS_TRY(key.token, input.options.text("token", ""));
-    return key;
+  Result<std::string> measure_key(const ViewInput& input, std::size_t /*column*/) const override {
+    return option<std::string>(input, "token");
   }
-  Result<Lens> measure(const LogitLensKey& key, const MeasureContext& context) const override {
+  Result<Lens> measure(const std::string& name, const MeasureContext& context) const override {
     std::int64_t token = -1;
-    if (!key.token.empty()) {
-      LOCUS_TRY(token, models::token_named(*context.column.model, key.token));
+    if (!name.empty()) {
+      LOCUS_TRY(token, models::token_named(*context.column.model, name));
     }
     LOCUS_TRY(models::LogitLens lens,
               models::logit_lens(*context.column.model, *context.column.trace, token, context.stop, context.progress));
@@ -85,11 +73,7 @@ class LogitLensView final : public MeasuredView<LogitLensKey, Lens> {
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override {
     const Field& field = numbers.front()->probability;
-    Data data{{field.rows, field.columns}, field.values, {}};
-    for (const models::TokenInfo& token : input.columns.front().trace->tokens()) {
-      data.tokens.push_back(token.label);
-    }
-    return data;
+    return Data{{field.rows, field.columns}, field.values, {}, token_labels(*input.columns.front().trace)};
   }
 
  private:
@@ -109,44 +93,31 @@ class LogitLensView final : public MeasuredView<LogitLensKey, Lens> {
 };
 
 Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers& numbers) const {
-  LOCUS_TRY(const LogitLensKey key, measure_key(input, 0));
-  std::vector<std::shared_ptr<const Field>> fields;
+  const bool likeliest = option<std::string>(input, "token").empty();
+  Fields fields;
   for (const auto& each : numbers) {
     fields.emplace_back(each, &each->probability);
   }
-  ViewInput whole = input;
-  whole.ignore_first = false;  // column 0 is a position like others
-  const std::span<const std::shared_ptr<const Field>> all(fields);
   figure::Figure figure;
   figure.columns = static_cast<int>(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const Lens& lens = *numbers[n];
     const Field& field = *fields[n];
-    auto texts = std::make_shared<std::vector<std::string>>();
-    for (std::size_t cell = 0; cell < lens.ids.size(); ++cell) {
-      texts->push_back(key.token.empty() ? lens.labels[cell] : std::to_string(lens.ranks[cell]));
+    std::vector<std::string> texts = lens.labels;
+    for (std::size_t cell = 0; !likeliest && cell < lens.ids.size(); ++cell) {
+      texts[cell] = std::to_string(lens.ranks[cell]);
     }
-    auto tokens = std::make_shared<std::vector<std::string>>();
-    for (const models::TokenInfo& token : input.columns[n].trace->tokens()) {
-      tokens->push_back(token.label);
-    }
-    auto layers = std::make_shared<std::vector<std::string>>();
-    for (std::int64_t row = 0; row + 1 < field.rows; ++row) {
-      layers->push_back(std::to_string(row));
-    }
-    layers->push_back("out");
+    std::vector<std::string> layers = *counted_names(field.rows);
+    layers.back() = "out";
     figure::Panel panel;
-    panel.names = {input.columns[n].name};
-    panel.title = input.columns[n].name + (key.token.empty() ? "" : " · “" + lens.labels.front() + "”");
-    panel.x = {.label = "position", .view = {0, static_cast<double>(field.columns)}, .cell_names = std::move(tokens)};
-    panel.y = {.label = "layer", .view = {static_cast<double>(field.rows), 0}, .cell_names = std::move(layers)};
-    figure::HeatMap map;
-    map.field = fields[n];
-    map.scale = color_scale(whole, Sign::kPositive, input.scale.shared ? all : all.subspan(n, 1));
-    map.texts = std::move(texts);
-    panel.layers.emplace_back(std::move(map));
-    panel.color_bar_label = key.token.empty() ? "probability of the likeliest token" : "probability of the token";
-    panel.note = key.token.empty() ? "" : "numbers: the token's rank";
+    name_after(input.columns[n], panel, likeliest ? "" : " · “" + lens.labels.front() + "”");
+    panel.x = cells_across("position", field.columns, shared_names(token_labels(*input.columns[n].trace)));
+    panel.y = cells_down("layer", field.rows, shared_names(std::move(layers)));
+    panel.layers.emplace_back(figure::HeatMap{.field = fields[n],
+                                              .scale = scale_of(input, Sign::kPositive, fields, n),
+                                              .texts = shared_names(std::move(texts))});
+    panel.color_bar_label = likeliest ? "probability of the likeliest token" : "probability of the token";
+    panel.note = likeliest ? "" : "numbers: the token's rank";
     figure.panels.push_back(std::move(panel));
   }
   return figure;

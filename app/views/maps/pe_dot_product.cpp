@@ -15,7 +15,7 @@ constexpr const char* kOwn = "as it is";
 Control base_control() {
   Control control = number("base", "Base", "Another RoPE base; 0: the base of the checkpoint", 0.0, 0, 1e8);
   control.logarithmic = true;
-  control.lowest = "as it is";
+  control.lowest = kOwn;
   return control;
 }
 
@@ -24,55 +24,20 @@ struct Wanted {
   std::int64_t length = 0;  // 0: the run's tokens
   models::Overrides overrides;
 
-  bool of_run() const { return length == 0 && overrides == models::Overrides{}; }
+  bool of_run() const { return *this == Wanted{}; }
+  friend bool operator==(const Wanted&, const Wanted&) = default;
 };
-
-Wanted wanted_of(const ViewInput& input) {
-  Wanted wanted;
-  if (const auto length = input.options.number("length", 0); length && *length > 0) {
-    wanted.length = std::llround(*length);
-  }
-  if (const auto base = input.options.number("base", 0); base && *base > 1) {
-    wanted.overrides.rope_base = *base;
-  }
-  const auto scaling = input.options.text("scaling", kOwn);
-  const auto factor = input.options.number("factor", 4);
-  if (scaling && factor && *scaling != kOwn) {
-    wanted.overrides.rope_scaling = *scaling + ":" + to_text(SettingValue(*factor));
-  }
-  return wanted;
-}
 
 struct PeDotProductKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   models::Similarity similarity;
-  std::int64_t length = 0;
-  double base = 0;  // 0: the checkpoint's
-  std::string scaling;
+  Wanted wanted;
   MapWindow window;
   Reduction reduction = Reduction::kMax;
 
   friend bool operator==(const PeDotProductKey&, const PeDotProductKey&) = default;
 };
-
-// The encodings of other positions than the run's.
-Result<std::shared_ptr<const models::PositionTable>> table_of(const ViewInput& input, const Column& column) {
-  if (!column.model) {
-    return unsupported("a trace knows its own positions only: length, base and scaling need the checkpoint");
-  }
-  const Wanted wanted = wanted_of(input);
-  models::PositionRequest request;
-  request.overrides = wanted.overrides;
-  const models::ImageGrid& grid = column.trace->image_grid();
-  if (grid.rows > 0) {
-    request.rows = grid.rows;
-    request.columns = grid.columns;
-  } else {
-    request.length = wanted.length > 0 ? wanted.length : column.trace->length();
-  }
-  return column.model->position_table(request, input.layer);
-}
 
 class DotProduct final : public MapView {
  public:
@@ -95,14 +60,7 @@ class DotProduct final : public MapView {
   Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override {
     const Wanted wanted = wanted_of(input);
     const models::Similarity similarity = similarity_of(input, {0, length(input, column)});
-    const PeDotProductKey key{input.layer,
-                              input.head,
-                              similarity,
-                              wanted.length,
-                              wanted.overrides.rope_base.value_or(0),
-                              wanted.overrides.rope_scaling,
-                              window,
-                              input.reduction};
+    const PeDotProductKey key{input.layer, input.head, similarity, wanted, window, input.reduction};
     return exact_map(cached(input, column, {info_.name, key}, [&]() -> Result<Field> {
       std::shared_ptr<const models::PositionTable> table;
       if (!wanted.of_run()) {
@@ -156,6 +114,12 @@ class DotProduct final : public MapView {
   }
 
  private:
+  Wanted wanted_of(const ViewInput& input) const;
+  // The encodings of other positions than the run's.
+  Result<std::shared_ptr<const models::PositionTable>> table_of(const ViewInput& input, const Column& column) const;
+  // How many layers are shown side by side; 0: the chosen one alone.
+  std::size_t layers_of(const ViewInput& input) const;
+
   ViewInfo info_{
       .name = "pe-dot-product",
       .title = "Position dot product",
@@ -182,10 +146,37 @@ class DotProduct final : public MapView {
   };
 };
 
-// How many layers are shown side by side; 0: the chosen one alone.
-std::size_t layers_of(const ViewInput& input) {
-  const auto every = input.options.boolean("layers", false);
-  if (!every || !*every || input.columns.empty()) {
+Wanted DotProduct::wanted_of(const ViewInput& input) const {
+  Wanted wanted;
+  wanted.length = option<std::int64_t>(input, "length");
+  if (const auto base = option<double>(input, "base"); base > 1) {
+    wanted.overrides.rope_base = base;
+  }
+  if (const auto scaling = option<std::string>(input, "scaling"); scaling != kOwn) {
+    wanted.overrides.rope_scaling = scaling + ":" + to_text(SettingValue(option<double>(input, "factor")));
+  }
+  return wanted;
+}
+
+Result<std::shared_ptr<const models::PositionTable>> DotProduct::table_of(const ViewInput& input,
+                                                                          const Column& column) const {
+  if (!column.model) {
+    return unsupported("a trace knows its own positions only: length, base and scaling need the checkpoint");
+  }
+  models::PositionRequest request;
+  request.overrides = wanted_of(input).overrides;
+  const models::ImageGrid& grid = column.trace->image_grid();
+  if (grid.rows > 0) {
+    request.rows = grid.rows;
+    request.columns = grid.columns;
+  } else {
+    request.length = length(input, column);
+  }
+  return column.model->position_table(request, input.layer);
+}
+
+std::size_t DotProduct::layers_of(const ViewInput& input) const {
+  if (!option<bool>(input, "layers") || input.columns.empty()) {
     return 0;
   }
   std::int64_t layers = input.columns.front().trace->model().layers;

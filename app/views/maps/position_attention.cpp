@@ -13,11 +13,8 @@ namespace {
 
 // soft-max over j of the position contribution, divided by its row's maximum: exp(c_ij − max_j c_ij).
 Result<Field> position_rows(const ViewInput& input, const Column& column, Range rows) {
-  models::MapRequest request;
-  request.layer = input.layer;
-  request.head = std::max<std::int64_t>(input.head, 0);
-  request.quantity = models::Quantity::kContribution;
-  request.rows = rows;
+  const models::MapRequest request{
+      input.layer, std::max<std::int64_t>(input.head, 0), models::Quantity::kContribution, rows, {}};
   LOCUS_TRY(Field field, column.trace->map(request, input.stop));
   for (std::int64_t r = 0; r < field.rows; ++r) {
     float largest = -std::numeric_limits<float>::infinity();
@@ -82,7 +79,7 @@ class PositionAttention final : public MapView {
     return head_label(column.trace->model(), input.layer, std::max<std::int64_t>(input.head, 0));
   }
   void decorate(const ViewInput& input, const Column& column, figure::Panel& panel) const override {
-    mark_boundaries(marked_tokens(*column.trace, boundary_of(*this, input)), panel);
+    mark_boundaries(marked_tokens(*column.trace, option<std::string>(input, "boundary")), panel);
   }
 
  private:

@@ -14,6 +14,13 @@ namespace {
 
 constexpr std::int64_t kStripRows = 4;
 
+struct Strip {
+  std::int64_t query = 0;
+  Range keys;
+
+  friend bool operator==(const Strip&, const Strip&) = default;
+};
+
 class Positions final : public ContextualMap {
  public:
   Positions() : ContextualMap(models::Quantity::kPosition) {}
@@ -27,6 +34,8 @@ class Positions final : public ContextualMap {
   Status append_rows(const ViewInput& input, figure::Figure& figure) const override;
 
  private:
+  std::optional<Strip> strip_of(const ViewInput& input, const Column& column) const;
+
   ViewInfo info_{
       .name = "positions",
       .title = "Contextual positions",
@@ -48,24 +57,15 @@ class Positions final : public ContextualMap {
   };
 };
 
-struct Strip {
-  std::int64_t query = 0;
-  Range keys;
-
-  friend bool operator==(const Strip&, const Strip&) = default;
-};
-
-std::optional<Strip> strip_of(const ViewInput& input, const Column& column) {
-  const auto count = input.options.number("strip", 16);
+std::optional<Strip> Positions::strip_of(const ViewInput& input, const Column& column) const {
+  const auto count = option<std::int64_t>(input, "strip");
   const std::int64_t length = column.trace->length();
-  if (!count || *count < 1 || length < 1) {
+  if (count < 1 || length < 1) {
     return std::nullopt;
   }
   const std::int64_t pinned = query_of(input, column);
-  Strip strip;
-  strip.query = pinned == kNone ? length - 1 : pinned;
-  strip.keys = {std::max<std::int64_t>(0, strip.query + 1 - std::llround(*count)), strip.query + 1};
-  return strip;
+  const std::int64_t query = pinned == kNone ? length - 1 : pinned;
+  return Strip{query, {std::max<std::int64_t>(0, query + 1 - count), query + 1}};
 }
 
 std::optional<double> largest_position(const ViewInput& input, const Column& column) {
@@ -92,28 +92,22 @@ struct StripKey {
 Result<Field> strip_values(const StripKey& key, const Column& column, const StopToken& stop) {
   const Strip& strip = key.strip;
   Field values = Field::zeros(kStripRows, strip.keys.size());
-  models::MapRequest request;
-  request.layer = key.layer;
-  request.head = key.head;
-  request.rows = {strip.query, strip.query + 1};
-  request.columns = strip.keys;
   for (std::int64_t c = 0; c < values.columns; ++c) {
     values.at(0, c) = static_cast<float>(strip.query - strip.keys.begin - c);
   }
-  std::int64_t row = 1;
+  auto to = values.values.begin() + values.columns;
   for (const models::Quantity quantity :
        {models::Quantity::kGate, models::Quantity::kPosition, models::Quantity::kWeight}) {
-    request.quantity = quantity;
-    LOCUS_TRY(const Field map, column.trace->map(request, stop));
-    std::copy(map.values.begin(), map.values.end(), values.values.begin() + row * values.columns);
-    ++row;
+    LOCUS_TRY(const Field map,
+              column.trace->map({key.layer, key.head, quantity, {strip.query, strip.query + 1}, strip.keys}, stop));
+    to = std::copy(map.values.begin(), map.values.end(), to);
   }
   return values;
 }
 
 figure::Panel strip_panel(const ViewInput& input, const Column& column, const Strip& strip, const Field& values) {
   Field shares = values;
-  auto texts = std::make_shared<std::vector<std::string>>();
+  std::vector<std::string> texts;
   for (std::int64_t r = 0; r < values.rows; ++r) {
     float largest = 0;
     for (std::int64_t c = 0; c < values.columns; ++c) {
@@ -122,12 +116,12 @@ figure::Panel strip_panel(const ViewInput& input, const Column& column, const St
     for (std::int64_t c = 0; c < values.columns; ++c) {
       shares.at(r, c) = largest > 0 ? values.at(r, c) / largest : 0;
       const float value = values.at(r, c);
-      texts->push_back(r == 0 ? fixed_text(static_cast<double>(value), 0) : share_text(value));
+      texts.push_back(r == 0 ? fixed_text(static_cast<double>(value), 0) : share_text(value));
     }
   }
   shares.row_axis = {"", "", 0, 1};
   shares.column_axis = {"key", "token", static_cast<double>(strip.keys.begin), 1};
-  const auto names = std::make_shared<const std::vector<std::string>>(token_labels(*column.trace));
+  const Names names = shared_names(token_labels(*column.trace));
   figure::Panel panel;
   panel.follows_camera = false;
   panel.equal_aspect = true;
@@ -135,14 +129,9 @@ figure::Panel strip_panel(const ViewInput& input, const Column& column, const St
   panel.x = {.label = "",
              .view = {static_cast<double>(strip.keys.begin), static_cast<double>(strip.keys.end)},
              .cell_names = names};
-  panel.y = {.label = "",
-             .view = {static_cast<double>(kStripRows), 0},
-             .cell_names = std::make_shared<const std::vector<std::string>>(
-                 std::vector<std::string>{"distance", "gate", "position", "attention"})};
-  figure::HeatMap map;
-  map.field = std::make_shared<const Field>(std::move(shares));
-  map.texts = std::move(texts);
-  panel.layers.emplace_back(std::move(map));
+  panel.y = cells_down("", kStripRows, shared_names({"distance", "gate", "position", "attention"}));
+  panel.layers.emplace_back(figure::HeatMap{
+      .field = std::make_shared<const Field>(std::move(shares)), .scale = {}, .texts = shared_names(std::move(texts))});
   panel.note = "each row by its largest value";
   if (const auto p_max = largest_position(input, column)) {
     std::int64_t clamped = 0;
@@ -169,9 +158,9 @@ void Positions::decorate(const ViewInput& input, const Column& column, figure::P
     clamped += static_cast<double>(value) >= *p_max - 1e-4 ? 1 : 0;
   }
   if (clamped > 0) {
-    panel.note += (panel.note.empty() ? "" : "; ") +
-                  fixed_text(100 * static_cast<double>(clamped) / static_cast<double>(seen), 0) +
-                  " % of the cells shown are clamped at p_max = " + fixed_text(*p_max, 0);
+    const std::string share = fixed_text(100 * static_cast<double>(clamped) / static_cast<double>(seen), 0);
+    panel.note =
+        joined_notes(panel.note, share + " % of the cells shown are clamped at p_max = " + fixed_text(*p_max, 0));
   }
 }
 
@@ -217,8 +206,7 @@ std::vector<Place> Positions::places(const ViewInput& input, const Selection& se
     const auto strip = strip_of(input, input.columns[n]);
     const std::int64_t key = strip && selection.key ? own_key(input, *selection.key, input.columns[n]) : kNone;
     if (key != kNone && strip->keys.contains(key)) {
-      const auto left = static_cast<double>(key);
-      places.push_back({maps_of(input) + n, {left, left + 1}, {0, static_cast<double>(kStripRows)}});
+      places.push_back({maps_of(input) + n, cell_interval(key), {0, static_cast<double>(kStripRows)}});
     }
   }
   return places;

@@ -16,12 +16,8 @@ Control band_control() {
                "none; 3:7, or 3");
 }
 
-Result<std::optional<Range>> band_of(const ViewInput& input) {
-  LOCUS_TRY(const std::string text, input.options.text("band", ""));
-  return parse_band("band", text);
-}
-
-Result<std::optional<Range>> parse_band(const std::string& option, const std::string& text) {
+Result<std::optional<Range>> band_of(const ViewInput& input, const std::string& option) {
+  LOCUS_TRY(const std::string text, input.options.text(option, ""));
   if (text.empty()) {
     return std::optional<Range>();
   }
@@ -42,19 +38,26 @@ Status needs_one_head(const ViewInput& input) {
   return {};
 }
 
-std::shared_ptr<const std::vector<std::string>> pair_names(const analysis::PairList& list) {
-  auto names = std::make_shared<std::vector<std::string>>();
+Names pair_names(const analysis::PairList& list) {
+  std::vector<std::string> names;
   for (const analysis::PairRow& row : list.rows) {
     const bool wave = std::isfinite(row.wavelength);
-    names->push_back(row.name + (wave ? " · " + short_number(row.wavelength) : ""));
+    names.push_back(row.name + (wave ? " · " + short_number(row.wavelength) : ""));
   }
-  return names;
+  return shared_names(std::move(names));
 }
 
 std::string pair_label(const analysis::PairList& list) {
   const bool waves = std::any_of(list.rows.begin(), list.rows.end(),
                                  [](const analysis::PairRow& row) { return std::isfinite(row.wavelength); });
   return waves ? std::string("pair · wavelength (") + (list.grid ? "patches)" : "tokens)") : "part";
+}
+
+figure::Panel pair_map(const analysis::PairList& list, FieldPointer parts, const figure::ColorScale& scale) {
+  figure::Panel panel;
+  panel.y = cells_down(pair_label(list), parts->rows, pair_names(list));
+  panel.layers.emplace_back(figure::HeatMap{std::move(parts), scale, Reduction::kMean});
+  return panel;
 }
 
 figure::Curve wavelength_curve(const analysis::PairList& list, std::string name) {
@@ -72,19 +75,13 @@ figure::Curve wavelength_curve(const analysis::PairList& list, std::string name)
 figure::Panel wavelength_panel(std::int64_t rows, bool grid, double span, std::int64_t trained_length) {
   figure::Panel panel;
   panel.follows_camera = false;
-  panel.x = {.label = "pair", .view = {0, static_cast<double>(rows)}, .cell_names = counted_names(rows)};
+  panel.x = cells_across("pair", rows);
   panel.y.label = std::string("wavelength 2π/θ (") + (grid ? "patches)" : "tokens)");
   panel.y.logarithmic = true;
-  const auto mark = [&](double at, const std::string& label) {
-    figure::Marker marker;
-    marker.direction = figure::Marker::Direction::kHorizontal;
-    marker.at = at;
-    marker.label = label;
-    panel.layers.emplace_back(std::move(marker));
-  };
-  mark(span, (grid ? "image " : "text ") + short_number(span));
+  panel.layers.emplace_back(horizontal_line(span, (grid ? "image " : "text ") + short_number(span)));
   if (trained_length > 0 && !grid) {
-    mark(static_cast<double>(trained_length), "trained " + std::to_string(trained_length));
+    const auto trained = static_cast<double>(trained_length);
+    panel.layers.emplace_back(horizontal_line(trained, "trained " + std::to_string(trained_length)));
   }
   return panel;
 }

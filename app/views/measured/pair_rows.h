@@ -7,25 +7,27 @@
 #include <string>
 #include <vector>
 
+#include "app/views/plots/panel.h"
 #include "app/views/view.h"
 #include "models/api/pairs.h"
 
 namespace locus::views {
 
-// The option `band` of these views: pairs that are framed wherever they are shown; and what it holds.
+// The option `band` of these views: pairs that are framed wherever they are shown.
 Control band_control();
-Result<std::optional<Range>> band_of(const ViewInput& input);
-
-// "3:7" are the pairs 3 to 6, "3" is pair 3; the rest is pair M. Empty: none. Errors: kUsage naming the option.
-Result<std::optional<Range>> parse_band(const std::string& option, const std::string& text);
+// The pairs that an option holds: "3:7" are the pairs 3 to 6, "3" is pair 3; the rest is pair M. Empty: none. Errors:
+// kUsage naming the option.
+Result<std::optional<Range>> band_of(const ViewInput& input, const std::string& option = "band");
 
 // kUsage unless the input has one layer and one head.
 Status needs_one_head(const ViewInput& input);
 
 // "0 · 6.3", "12 · 3200", "rest": the pair and its wavelength.
-std::shared_ptr<const std::vector<std::string>> pair_names(const analysis::PairList& list);
+Names pair_names(const analysis::PairList& list);
 // "pair · wavelength (tokens)".
 std::string pair_label(const analysis::PairList& list);
+// (pairs, n) values as a map with pair 0 on top, of means where the screen is coarser; the panel has no x.
+figure::Panel pair_map(const analysis::PairList& list, FieldPointer parts, const figure::ColorScale& scale);
 
 // The wavelength of every pair over the axis of pairs, 0 on the left, as a curve on a logarithmic axis.
 figure::Curve wavelength_curve(const analysis::PairList& list, std::string name);

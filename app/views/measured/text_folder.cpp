@@ -53,6 +53,9 @@ Result<Traces> run_texts(const std::string& folder, const MeasureContext& contex
 }  // namespace
 
 Result<std::shared_ptr<const Traces>> texts_of(const std::string& folder, const MeasureContext& context) {
+  if (folder.empty()) {
+    return std::make_shared<const Traces>(Traces{context.column.trace});
+  }
   return context.kept<Traces>({"texts", folder}, [&] { return run_texts(folder, context); });
 }
 

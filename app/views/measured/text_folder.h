@@ -8,7 +8,8 @@
 
 namespace locus::views {
 
-// Runs of the column's model over the folder's .txt files, in the order of their names; kept in the cache. Errors:
+// Runs of the column's model over the folder's .txt files, in the order of their names; kept in the cache. Without a
+// folder, the column's own run. Errors:
 // kBadInput for a folder without one, or with more than 1000; those of run(), naming the file.
 Result<std::shared_ptr<const Traces>> texts_of(const std::string& folder, const MeasureContext& context);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "core/base/numbers.h"
 
@@ -54,6 +55,12 @@ void Extent::add(double value) {
   }
 }
 
+void Extent::add(const std::vector<double>& values) {
+  for (const double value : values) {
+    add(value);
+  }
+}
+
 figure::Interval Extent::padded(double share) const {
   if (empty()) {
     return {0, 1};
@@ -96,20 +103,31 @@ Status needs_model(const Column& column, const std::string& title) {
   return {};
 }
 
-std::shared_ptr<const std::vector<std::string>> counted_names(std::int64_t n) {
-  auto names = std::make_shared<std::vector<std::string>>();
-  for (std::int64_t each = 0; each < n; ++each) {
-    names->push_back(std::to_string(each));
-  }
-  return names;
+figure::Curve curve_through(std::string name, std::vector<double> x, std::vector<double> y) {
+  figure::Curve curve;
+  curve.name = std::move(name);
+  curve.x = std::move(x);
+  curve.y = std::move(y);
+  return curve;
 }
 
-Data table_of(const std::vector<Series>& series) {
-  Data data;
+std::vector<double> counted(std::size_t n) {
+  std::vector<double> values(n);
+  std::iota(values.begin(), values.end(), 0.0);
+  return values;
+}
+
+Data table_of(std::vector<Series> series, const std::string& counted_name) {
   std::size_t rows = 0;
   for (const Series& each : series) {
-    data.columns.push_back(each.name);
     rows = std::max(rows, each.values.size());
+  }
+  if (!counted_name.empty()) {
+    series.insert(series.begin(), {counted_name, counted(rows)});
+  }
+  Data data;
+  for (const Series& each : series) {
+    data.columns.push_back(each.name);
   }
   for (std::size_t row = 0; row < rows; ++row) {
     for (const Series& each : series) {

@@ -1,9 +1,11 @@
 // Series: what the views of curves, bars and tables share.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "app/views/plots/panel.h"
 #include "app/views/view.h"
 
 namespace locus::views {
@@ -34,6 +36,7 @@ std::string short_number(double value);
 class Extent {
  public:
   void add(double value);
+  void add(const std::vector<double>& values);
   bool empty() const { return !(low_ <= high_); }
   // With `share` of its length added at both ends; [0, 1] when nothing was added.
   figure::Interval padded(double share = 0.05) const;
@@ -53,14 +56,28 @@ double bar_middle(std::size_t cell, std::size_t index, std::size_t count);
 // The models of the columns have been run and can be run again. Errors: kUnsupported for a trace from a file.
 Status needs_model(const Column& column, const std::string& title);
 
-// `n` names "0", "1", …
-std::shared_ptr<const std::vector<std::string>> counted_names(std::int64_t n);
+// A line through these points.
+figure::Curve curve_through(std::string name, std::vector<double> x, std::vector<double> y);
 
-// A table: one named column a series, NaN where a series is shorter.
+// A number of each element of a list: what a function or a member of it says.
+template <class List, class Number>
+std::vector<double> numbers_of(const List& list, const Number& number) {
+  std::vector<double> values;
+  values.reserve(list.size());
+  for (const auto& each : list) {
+    values.push_back(static_cast<double>(std::invoke(number, each)));
+  }
+  return values;
+}
+// 0, 1, … n − 1.
+std::vector<double> counted(std::size_t n);
+
+// A table: one named column a series, NaN where a series is shorter; with a name, before them one that counts the rows
+// from 0.
 struct Series {
   std::string name;
   std::vector<double> values;
 };
-Data table_of(const std::vector<Series>& series);
+Data table_of(std::vector<Series> series, const std::string& counted_name = {});
 
 }  // namespace locus::views

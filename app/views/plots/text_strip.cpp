@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "app/views/plots/panel.h"
+
 namespace locus::views {
 
 figure::Panel text_strip(const ViewInput& input, const Column& column, std::vector<float> values,
@@ -10,9 +12,7 @@ figure::Panel text_strip(const ViewInput& input, const Column& column, std::vect
   strip.scale = scale;
   strip.selected = selected;
   strip.values = std::move(values);
-  for (const models::TokenInfo& token : column.trace->tokens()) {
-    strip.tokens.push_back(token.label);
-  }
+  strip.tokens = token_labels(*column.trace);
   figure::Panel panel;
   panel.show_axes = false;
   if (input.camera) {

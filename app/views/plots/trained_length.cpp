@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "app/views/plots/panel.h"
+
 namespace locus::views {
 
 namespace {
@@ -45,9 +47,7 @@ std::string beyond_text(const models::Trace& trace) {
 
 void mark_trained_length(const models::Trace& trace, figure::Panel& panel) {
   using Direction = figure::Marker::Direction;
-  if (const std::string text = beyond_text(trace); !text.empty()) {
-    panel.note += (panel.note.empty() ? "" : "; ") + text;
-  }
+  panel.note = joined_notes(panel.note, beyond_text(trace));
   // Nothing where all of it is beyond, or what is stands among the others.
   const auto mark = [&](Direction direction, const std::vector<models::TokenInfo>& tokens, const char* label) {
     if (const BeyondTrained beyond = beyond_of(trace, tokens); beyond.first > 0) {
@@ -66,7 +66,7 @@ void mark_trained_distance(std::span<const Column> columns, figure::Panel& panel
   for (const std::int64_t length : lengths) {
     const auto at = static_cast<double>(length);
     if (length > 0 && at > panel.x.view.low && at < panel.x.view.high) {
-      panel.layers.emplace_back(figure::Marker{figure::Marker::Direction::kVertical, at, kTrainedLength, 0, true});
+      panel.layers.emplace_back(vertical_line(at, kTrainedLength));
     }
   }
 }

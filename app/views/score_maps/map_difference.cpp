@@ -91,18 +91,11 @@ Result<MapView::Difference> MapView::difference_of(const ViewInput& input, std::
 figure::Panel MapView::difference_panel(const ViewInput& input, const Difference& made, const MapWindow& window,
                                         const figure::ColorScale& scale) const {
   const Column& column = input.columns[made.column];
-  const MapAxes axes = axes_of(input, column);
-  figure::Panel panel = map_panel(on_axes(input, axes), *column.trace, window, made.map, scale);
-  panel.x.of_camera = axes.x;
-  panel.y.of_camera = axes.y;
+  figure::Panel panel = panel_of(input, column, window, made.map, scale);
   name_difference(input, made.column, panel);
-  show_length(input, *column.trace, length(input, column), panel);
-  const auto note = [&](const std::string& more) {
-    panel.note += (panel.note.empty() || more.empty() ? "" : "; ") + more;
-  };
-  note(made.note);
+  panel.note = joined_notes(panel.note, made.note);
   if (made.aligned_by_text) {
-    note("aligned by text, on the tokens of " + column.name);
+    panel.note = joined_notes(panel.note, "aligned by text, on the tokens of " + column.name);
   }
   panel.y.label.clear();
   return panel;
@@ -131,11 +124,10 @@ Status MapView::add_differences(const ViewInput& input, const std::vector<MapWin
   own.scale.high.reset();
   own.scale.colormap.clear();
   own.scale.transfer = figure::Transfer::kLinear;
-  const std::vector<std::shared_ptr<const Field>> colored = colored_by(shown);
-  const std::span<const std::shared_ptr<const Field>> all(colored);
+  const Fields colored = colored_by(shown);
   const std::string done = exactness(shown);
   for (std::size_t n = 0; n < list.size(); ++n) {
-    const auto scale = color_scale(own, Sign::kZeroCentred, input.scale.shared ? all : all.subspan(n, 1));
+    const auto scale = color_scale(own, Sign::kZeroCentred, colored_with(input, colored, n));
     figure::Panel panel = difference_panel(input, list[n], windows[list[n].column], scale);
     if (!input.scale.shared || n + 1 == list.size()) {
       panel.color_bar_label = "difference of " + quantity(input) + (done.empty() ? "" : ", " + done);

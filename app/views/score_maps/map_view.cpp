@@ -11,26 +11,14 @@
 
 namespace locus::views {
 
-void show_length(const ViewInput& input, const models::Trace& trace, std::int64_t length, figure::Panel& panel) {
-  if (length == trace.length()) {
-    return;
-  }
-  panel.x.cell_names = panel.y.cell_names = nullptr;
-  if (!input.camera) {
-    panel.x.view = {0, static_cast<double>(length)};
-    panel.y.view = {static_cast<double>(length), 0};
-  }
-}
-
 namespace {
 
 // What stands left of key 0, named.
-void add_sink_column(const ViewInput& input, const std::shared_ptr<const Field>& left, const figure::ColorScale& scale,
+void add_sink_column(const ViewInput& input, const FieldPointer& left, const figure::ColorScale& scale,
                      figure::Panel& panel) {
   panel.layers.emplace_back(figure::HeatMap{left, scale, input.reduction});
-  panel.layers.emplace_back(figure::Marker{
-      .direction = figure::Marker::Direction::kVertical, .at = 0, .label = {}, .color = 0, .dashed = false});
-  panel.note += (panel.note.empty() ? "" : "; ") + std::string("left of key 0: the ") + left->column_axis.unit;
+  panel.layers.emplace_back(figure::Marker{.label = {}, .dashed = false});
+  panel.note = joined_notes(panel.note, "left of key 0: the " + left->column_axis.unit);
   if (!input.camera) {
     panel.x.view.low = left->column_axis.first;
   }
@@ -73,14 +61,6 @@ MapWindow whole_window(std::int64_t length) {
   return {{0, length}, {0, length}, length, length};
 }
 
-std::string MapView::subtitle(const ViewInput& input, const Column& column) const {
-  return head_label(column.trace->model(), input.layer, input.head);
-}
-
-std::vector<Place> MapView::places(const ViewInput& input, const Selection& selection) const {
-  return cell_places(input, selection);
-}
-
 MapAxes MapView::axes_of(const ViewInput& input, const Column& column) const {
   const Column& first = input.columns.front();
   const bool tokens = length(input, column) == column.trace->length() && length(input, first) == first.trace->length();
@@ -111,12 +91,29 @@ std::optional<Camera> MapView::home(const ViewInput& input) const {
   return Camera{{begin, static_cast<double>(widest)}, {static_cast<double>(longest), 0}};
 }
 
+figure::Panel MapView::panel_of(const ViewInput& input, const Column& column, const MapWindow& window,
+                                const RefinedMap& map, const figure::ColorScale& scale) const {
+  const MapAxes axes = axes_of(input, column);
+  figure::Panel panel = map_panel(on_axes(input, axes), *column.trace, window, map, scale);
+  panel.x.of_camera = axes.x;
+  panel.y.of_camera = axes.y;
+  const std::int64_t cells = length(input, column);
+  if (cells != column.trace->length()) {  // not of the run's tokens: numbers instead of names
+    panel.x.cell_names = panel.y.cell_names = nullptr;
+    if (!input.camera) {
+      panel.x.view = {0, static_cast<double>(cells)};
+      panel.y.view = {static_cast<double>(cells), 0};
+    }
+  }
+  return panel;
+}
+
 Result<figure::Figure> MapView::figure(const ViewInput& input) const {
   LOCUS_CHECK(check(*this, input));
   const int panels = static_cast<int>(input.columns.size() + difference_panels(input));
   std::vector<MapWindow> windows;
   std::vector<RefinedMap> maps;
-  std::vector<std::shared_ptr<const Field>> left;  // of each map; null: nothing
+  Fields left;  // of each map; null: nothing
   for (const Column& column : input.columns) {
     LOCUS_CHECK(available(column));
     LOCUS_TRY(left.emplace_back(), sink_column(of_column(input, maps.size()), column));
@@ -125,26 +122,21 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     LOCUS_TRY(auto made, field(of_column(input, maps.size()), column, windows.back()));
     maps.push_back(std::move(made));
   }
-  const std::vector<std::shared_ptr<const Field>> colored = colored_by(maps);
-  std::vector<std::shared_ptr<const Field>> all = colored;
+  const Fields colored = colored_by(maps);
+  Fields all = colored;
   std::copy_if(left.begin(), left.end(), std::back_inserter(all), [](const auto& field) { return field != nullptr; });
   const std::string done = exactness(maps);
   figure::Figure figure;
   figure.columns = panels;
   for (std::size_t n = 0; n < maps.size(); ++n) {
-    std::vector<std::shared_ptr<const Field>> own{colored[n], left[n]};
+    Fields own{colored[n], left[n]};
     if (left[n] == nullptr) {
       own.pop_back();
     }
     const auto scale = color_scale(input, sign(input), input.scale.shared ? all : own);
     const Column& column = input.columns[n];
-    const MapAxes axes = axes_of(input, column);
-    figure::Panel panel = map_panel(on_axes(input, axes), *column.trace, windows[n], maps[n], scale);
-    panel.x.of_camera = axes.x;
-    panel.y.of_camera = axes.y;
-    show_length(input, *column.trace, length(input, column), panel);
-    panel.title = column.name + (has_own_head(input, n) ? " ⚮ " : " · ") + subtitle(of_column(input, n), column);
-    panel.names = {column.name};
+    figure::Panel panel = panel_of(input, column, windows[n], maps[n], scale);
+    name_after(column, panel, (has_own_head(input, n) ? " ⚮ " : " · ") + subtitle(of_column(input, n), column));
     // What all columns share is said once, so that the maps get the room.
     if (!input.scale.shared || n + 1 == maps.size()) {
       panel.color_bar_label = quantity(input) + (done.empty() ? "" : ", " + done);
@@ -205,7 +197,8 @@ Result<std::vector<float>> MapView::map_values(const ViewInput& input) const {
 
 Result<DataParts> MapView::data_parts(const ViewInput& input) const {
   LOCUS_CHECK(check(*this, input));
-  const Column& column = input.columns[shows_difference(input) ? compared_columns(input).front() : 0];
+  const std::size_t own = shows_difference(input) ? compared_columns(input).front() : 0;
+  const Column& column = input.columns[own];
   LOCUS_CHECK(available(column));
   const models::ModelInfo& model = column.trace->model();
   const std::int64_t cells = length(input, column);
@@ -237,7 +230,6 @@ Result<DataParts> MapView::data_parts(const ViewInput& input) const {
   if (cells == column.trace->length()) {
     parts.tokens = key_labels(*column.trace);
   }
-  const std::size_t own = shows_difference(input) ? compared_columns(input).front() : 0;
   for (std::int64_t n = 0; n < parts.count; ++n) {
     const HeadRef each = !all_layers && !all_heads
                              ? head_of_column(input, own)
@@ -247,13 +239,7 @@ Result<DataParts> MapView::data_parts(const ViewInput& input) const {
     parts.titles.push_back(column.name + less + ", " + head + ": " + quantity(input));
   }
   parts.part = [this, input, layers, heads](std::int64_t n) {
-    ViewInput one = input;
-    if (layers.size() * heads.size() > 1) {
-      one.partners.clear();  // of one head
-      for (Column& each : one.columns) {
-        each.own.reset();
-      }
-    }
+    ViewInput one = layers.size() * heads.size() > 1 ? of_column(input, 0) : input;  // partners are of one head
     one.layer = layers.begin + n / heads.size();
     one.head = heads.begin + n % heads.size();
     return map_values(one);

@@ -27,7 +27,9 @@ class MapView : public View {
   // One map per part.
   Result<DataParts> data_parts(const ViewInput& input) const override;
   Selection pick(const ViewInput& input, const Hit& hit) const override { return pick_cell(input, hit); }
-  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
+  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
+    return cell_places(input, selection);
+  }
   std::optional<Camera> home(const ViewInput& input) const override;
 
  protected:
@@ -44,12 +46,14 @@ class MapView : public View {
   virtual bool additive(const ViewInput& /*input*/) const { return false; }
   virtual std::string quantity(const ViewInput& input) const = 0;  // beside the colour bar
   // Under the panel's title, after the column's name.
-  virtual std::string subtitle(const ViewInput& input, const Column& column) const;
+  virtual std::string subtitle(const ViewInput& input, const Column& column) const {
+    return head_label(column.trace->model(), input.layer, input.head);
+  }
   // How many keys wide the column left of key 0 is, without its values; 0: none. See sink_column().
   virtual double sink_width(const ViewInput& /*input*/, const Column& /*column*/) const { return 0; }
   // The column left of key 0 with the sink's values, one per query; null: none. Its axis says where it stands.
-  virtual Result<std::shared_ptr<const Field>> sink_column(const ViewInput& /*input*/, const Column& /*column*/) const {
-    return std::shared_ptr<const Field>();
+  virtual Result<FieldPointer> sink_column(const ViewInput& /*input*/, const Column& /*column*/) const {
+    return FieldPointer();
   }
   // Lines over the map, a note.
   virtual void decorate(const ViewInput& /*input*/, const Column& /*column*/, figure::Panel& /*panel*/) const {}
@@ -75,6 +79,9 @@ class MapView : public View {
   Result<Field> reference_laid_out(const ViewInput& input, std::size_t on, const MapWindow& window) const;
   Result<Difference> difference_of(const ViewInput& input, std::size_t column, const MapWindow& window,
                                    const std::vector<RefinedMap>& maps) const;
+  // map_panel() on the column's own axes.
+  figure::Panel panel_of(const ViewInput& input, const Column& column, const MapWindow& window, const RefinedMap& map,
+                         const figure::ColorScale& scale) const;
   figure::Panel difference_panel(const ViewInput& input, const Difference& made, const MapWindow& window,
                                  const figure::ColorScale& scale) const;
   Status add_differences(const ViewInput& input, const std::vector<MapWindow>& windows,
@@ -92,9 +99,6 @@ Control cosine_control();
 Control centred_control();
 models::Similarity similarity_of(const ViewInput& input, Range positions);
 std::string similarity_label(const models::Similarity& similarity, const std::string& first, const std::string& second);
-
-// The axes of a panel whose map is not of the run's tokens: its own size, and numbers instead of names.
-void show_length(const ViewInput& input, const models::Trace& trace, std::int64_t length, figure::Panel& panel);
 
 // A window of the whole map.
 MapWindow whole_window(std::int64_t length);

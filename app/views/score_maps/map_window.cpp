@@ -53,10 +53,11 @@ MapWindow visible_window(const ViewInput& input, std::int64_t rows, std::int64_t
   return {y.cells, x.cells, y.count, x.count};
 }
 
+namespace {
+
+// NaN in every cell of these rows whose keys all come after its queries.
 void mask_future(Field& field, Range rows) {
-  const Range all{0, field.rows};
-  const Range own = rows == Range{} ? all : rows;
-  for (std::int64_t r = own.begin; r < own.end; ++r) {
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
     const double last_query = field.row_axis.first + static_cast<double>(r + 1) * field.row_axis.step - 1;
     for (std::int64_t c = 0; c < field.columns; ++c) {
       const double first_key = field.column_axis.first + static_cast<double>(c) * field.column_axis.step;
@@ -67,6 +68,7 @@ void mask_future(Field& field, Range rows) {
   }
 }
 
+// Rows and columns named as queries and keys, starting at the window's cells.
 void set_axes(Field& field, const MapWindow& window) {
   const auto axis = [](const char* name, Range cells, std::int64_t count) {
     return FieldAxis{name, "token", static_cast<double>(cells.begin),
@@ -76,14 +78,33 @@ void set_axes(Field& field, const MapWindow& window) {
   field.column_axis = axis("key", window.columns, field.columns);
 }
 
-std::shared_ptr<const Field> query_row(const Column& column, const Field& rows, std::size_t n, std::int64_t query) {
+}  // namespace
+
+Field on_window(Field field, const models::Trace& trace, const MapWindow& window) {
+  set_axes(field, window);
+  if (trace.model().causal) {
+    mask_future(field, {0, field.rows});
+  }
+  return field;
+}
+
+Result<Field> rows_of(const models::Trace& trace, models::MapRequest request, const std::vector<std::int64_t>& queries,
+                      const StopToken& stop) {
+  Field rows = Field::zeros(std::ssize(queries), trace.keys());
+  auto to = rows.values.begin();
+  for (const std::int64_t query : queries) {
+    request.rows = {query, query + 1};
+    LOCUS_TRY(const Field row, trace.map(request, stop));
+    to = std::copy(row.values.begin(), row.values.end(), to);
+  }
+  return rows;
+}
+
+FieldPointer query_row(const Column& column, const Field& rows, std::size_t n, std::int64_t query) {
   Field row = Field::zeros(1, rows.columns);
   std::copy_n(rows.values.begin() + static_cast<std::ptrdiff_t>(n) * rows.columns, rows.columns, row.values.begin());
-  set_axes(row, {{query, query + 1}, {0, rows.columns}, 1, rows.columns});
-  if (column.trace->model().causal) {
-    mask_future(row);
-  }
-  return std::make_shared<const Field>(std::move(row));
+  const MapWindow window{{query, query + 1}, {0, rows.columns}, 1, rows.columns};
+  return std::make_shared<const Field>(on_window(std::move(row), *column.trace, window));
 }
 
 namespace {
@@ -127,18 +148,14 @@ bool is_large(Range rows, Range columns) {
   return rows.size() > kAtOnceCells / std::max<std::int64_t>(columns.size(), 1);
 }
 
-Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column& column,
-                                           const models::MapRequest& request, const MapWindow& window) {
+Result<FieldPointer> fetch(const ViewInput& input, const Column& column, const models::MapRequest& request,
+                           const MapWindow& window) {
   return cached(input, column, map_key(input, request, window), [&]() -> Result<Field> {
     const models::MapRequest part = within(request, window);
     LOCUS_TRY(Field field, window.reduced()
                                ? column.trace->overview(part, window.height, window.width, input.reduction, input.stop)
                                : column.trace->map(part, input.stop));
-    set_axes(field, window);
-    if (column.trace->model().causal) {
-      mask_future(field);
-    }
-    return field;
+    return on_window(std::move(field), *column.trace, window);
   });
 }
 
@@ -149,7 +166,6 @@ Result<RefinedMap> fetch_refined(const ViewInput& input, const Column& column, c
                       !(input.cache && input.cache->peek<Field>({column.trace}, key));
   if (wanted) {
     const models::MapRequest part = within(request, window);
-    const bool causal = column.trace->model().causal;
     Refinement how;
     how.key = key;
     how.rows = window.height;
@@ -158,17 +174,13 @@ Result<RefinedMap> fetch_refined(const ViewInput& input, const Column& column, c
     how.first = rows_looked_at(input, window);
     how.sample = [&]() -> Result<Field> {
       LOCUS_TRY(Field field, column.trace->preview(part, window.height, window.width, input.stop));
-      set_axes(field, window);
-      if (causal) {
-        mask_future(field);
-      }
-      return field;
+      return on_window(std::move(field), *column.trace, window);
     };
     how.replace = [&](Range band, Field& field) -> Status {
       LOCUS_TRY(const Field rows,
                 column.trace->overview_band(part, window.height, window.width, input.reduction, band, input.stop));
       std::copy(rows.values.begin(), rows.values.end(), field.values.begin() + band.begin * field.columns);
-      if (causal) {
+      if (column.trace->model().causal) {
         mask_future(field, band);
       }
       return {};

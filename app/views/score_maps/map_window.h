@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "app/views/plots/series.h"
 #include "app/views/score_maps/refined_map.h"
@@ -31,15 +32,15 @@ MapWindow visible_window(const ViewInput& input, std::int64_t length, int panels
 MapWindow visible_window(const ViewInput& input, std::int64_t rows, std::int64_t columns, int panels);
 
 // A field of the column's run, through the input's cache if it has one.
-inline Result<std::shared_ptr<const Field>> cached(const ViewInput& input, const Column& column, const MeasureKey& key,
-                                                   const std::function<Result<Field>()>& make) {
+inline Result<FieldPointer> cached(const ViewInput& input, const Column& column, const MeasureKey& key,
+                                   const std::function<Result<Field>()>& make) {
   return analysed<Field>(input, column, {column.trace}, key, make);
 }
 
 // (height, width) of the window: the map itself, or its exact reduction. Cells whose keys all come after their queries
 // are NaN in causal models. Errors as Trace::map, naming the column.
-Result<std::shared_ptr<const Field>> fetch(const ViewInput& input, const Column& column,
-                                           const models::MapRequest& request, const MapWindow& window);
+Result<FieldPointer> fetch(const ViewInput& input, const Column& column, const models::MapRequest& request,
+                           const MapWindow& window);
 // The same, but with input.step_ms a large window is refined where the trace can sample, unless its reduction is in the
 // cache.
 Result<RefinedMap> fetch_refined(const ViewInput& input, const Column& column, const models::MapRequest& request,
@@ -53,13 +54,15 @@ bool is_large(Range rows, Range columns);
 using RowBlock = std::function<Result<Field>(Range rows)>;
 Result<Field> fetch_blocks(const MapWindow& window, Reduction reduction, const RowBlock& block, StopToken stop);
 
-// NaN in every cell of these rows (empty: all) whose keys all come after its queries.
-void mask_future(Field& field, Range rows = {});
+// A field of the window's cells with the axes of queries and keys that start there; in causal models NaN in every cell
+// whose keys all come after its queries.
+Field on_window(Field field, const models::Trace& trace, const MapWindow& window);
+
+// (queries, keys): the rows of these queries of a map, one below the other.
+Result<Field> rows_of(const models::Trace& trace, models::MapRequest request, const std::vector<std::int64_t>& queries,
+                      const StopToken& stop);
 
 // Row n of `rows` (queries, T), which is that of `query`, as it is drawn: keys after it are NaN in causal models.
-std::shared_ptr<const Field> query_row(const Column& column, const Field& rows, std::size_t n, std::int64_t query);
-
-// Rows and columns named as queries and keys, starting at the window's cells.
-void set_axes(Field& field, const MapWindow& window);
+FieldPointer query_row(const Column& column, const Field& rows, std::size_t n, std::int64_t query);
 
 }  // namespace locus::views

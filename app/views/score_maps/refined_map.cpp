@@ -124,9 +124,9 @@ Result<RefinedMap> difference(const ViewInput& input, const MapOfColumn& minuend
   return map;
 }
 
-std::vector<std::shared_ptr<const Field>> colored_by(std::span<const RefinedMap> maps) {
+Fields colored_by(std::span<const RefinedMap> maps) {
   const bool complete = std::all_of(maps.begin(), maps.end(), [](const RefinedMap& map) { return map.complete(); });
-  std::vector<std::shared_ptr<const Field>> fields;
+  Fields fields;
   for (const RefinedMap& map : maps) {
     fields.push_back(complete || !map.base ? map.field : map.base);
   }
@@ -134,13 +134,7 @@ std::vector<std::shared_ptr<const Field>> colored_by(std::span<const RefinedMap>
 }
 
 figure::HeatMap heat_map(const ViewInput& input, const RefinedMap& map, const figure::ColorScale& scale) {
-  figure::HeatMap layer;
-  layer.field = map.field;
-  layer.scale = scale;
-  layer.reduction = input.reduction;
-  layer.base = map.base;
-  layer.refined = map.exact;
-  return layer;
+  return {.field = map.field, .scale = scale, .reduction = input.reduction, .base = map.base, .refined = map.exact};
 }
 
 std::string exactness(std::span<const RefinedMap> maps) {

@@ -18,15 +18,15 @@
 namespace locus::views {
 
 struct RefinedMap {
-  std::shared_ptr<const Field> field;  // `base` with the rows `exact` replaced
-  std::shared_ptr<const Field> base;   // the sample; null: the field was never sampled
-  Range exact;                         // rows of the field
-  MeasureKey key;                      // in the cache, where there is a base
+  FieldPointer field;  // `base` with the rows `exact` replaced
+  FieldPointer base;   // the sample; null: the field was never sampled
+  Range exact;         // rows of the field
+  MeasureKey key;      // in the cache, where there is a base
 
   bool complete() const { return base == nullptr || exact.size() == field->rows; }
 };
 // One that never was anything but exact.
-inline Result<RefinedMap> exact_map(Result<std::shared_ptr<const Field>> made) {
+inline Result<RefinedMap> exact_map(Result<FieldPointer> made) {
   LOCUS_TRY(auto field, std::move(made));
   return RefinedMap{std::move(field), nullptr, {}, {}};
 }
@@ -61,7 +61,7 @@ struct MapOfColumn {
 Result<RefinedMap> difference(const ViewInput& input, const MapOfColumn& first, const MapOfColumn& second);
 
 // What colours are chosen by: the samples until every map is exact.
-std::vector<std::shared_ptr<const Field>> colored_by(std::span<const RefinedMap> maps);
+Fields colored_by(std::span<const RefinedMap> maps);
 
 // The map as a figure has it.
 figure::HeatMap heat_map(const ViewInput& input, const RefinedMap& map, const figure::ColorScale& scale);

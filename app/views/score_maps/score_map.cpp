@@ -14,7 +14,7 @@ constexpr const char* kSequential = "viridis";
 constexpr const char* kDiverging = "vik";
 
 // The central `percentile` of the finite values.
-ValueRange value_range(std::span<const std::shared_ptr<const Field>> fields, double percentile, bool ignore_first) {
+ValueRange value_range(std::span<const FieldPointer> fields, double percentile, bool ignore_first) {
   std::vector<float> values;
   for (const auto& field : fields) {
     for (std::int64_t r = 0; r < field->rows; ++r) {
@@ -71,8 +71,18 @@ Sign sign_of(models::Quantity quantity) {
   return Sign::kAny;
 }
 
-figure::ColorScale color_scale(const ViewInput& input, Sign sign,
-                               std::span<const std::shared_ptr<const Field>> fields) {
+std::span<const FieldPointer> colored_with(const ViewInput& input, const Fields& fields, std::size_t n,
+                                           std::size_t count) {
+  return input.scale.shared ? std::span(fields) : std::span(fields).subspan(n, count);
+}
+
+figure::ColorScale scale_of(const ViewInput& input, Sign sign, const Fields& fields, std::size_t n) {
+  ViewInput whole = input;
+  whole.ignore_first = false;
+  return color_scale(whole, sign, colored_with(input, fields, n));
+}
+
+figure::ColorScale color_scale(const ViewInput& input, Sign sign, std::span<const FieldPointer> fields) {
   const ScaleOptions& wanted = input.scale;
   ValueRange range = value_range(fields, wanted.percentile, input.ignore_first);
   figure::ColorScale scale;
@@ -113,41 +123,16 @@ std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::
          (model.uniform() ? "" : " (" + models::layer_text(model, layer) + ")");
 }
 
-namespace {
-
-std::vector<std::string> labels_of(const std::vector<models::TokenInfo>& tokens) {
-  std::vector<std::string> names;
-  names.reserve(tokens.size());
-  for (const models::TokenInfo& token : tokens) {
-    names.push_back(token.label);
-  }
-  return names;
-}
-
-}  // namespace
-
-std::vector<std::string> token_labels(const models::Trace& trace) {
-  return labels_of(trace.tokens());
-}
-
-std::vector<std::string> key_labels(const models::Trace& trace) {
-  return labels_of(trace.key_tokens());
-}
-
 figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, const MapWindow& window,
                         const RefinedMap& map, const figure::ColorScale& scale) {
-  const auto names = std::make_shared<const std::vector<std::string>>(token_labels(trace));
+  const Names names = shared_names(token_labels(trace));
   const bool crosses = trace.crosses();
-  const auto keys = crosses ? std::make_shared<const std::vector<std::string>>(key_labels(trace)) : names;
-  const figure::Interval across{0, static_cast<double>(trace.keys())};
-  const figure::Interval down{static_cast<double>(trace.length()), 0};
   figure::Panel panel;
   panel.equal_aspect = true;
-  panel.x = {
-      .label = crosses ? "key (encoder)" : "key", .view = input.camera ? input.camera->x : across, .cell_names = keys};
-  panel.y = {.label = crosses ? "query (decoder)" : "query",
-             .view = input.camera ? input.camera->y : down,
-             .cell_names = names};
+  panel.x =
+      cells_across(crosses ? "key (encoder)" : "key", trace.keys(), crosses ? shared_names(key_labels(trace)) : names);
+  panel.y = cells_down(crosses ? "query (decoder)" : "query", trace.length(), names);
+  see_through(input.camera, panel);
   if (window.reduced()) {
     const auto share = [](std::int64_t cells, std::int64_t count) {
       const double exact = static_cast<double>(cells) / static_cast<double>(std::max<std::int64_t>(count, 1));
@@ -171,11 +156,9 @@ Selection pick_cell(const ViewInput& input, const Hit& hit) {
   const std::size_t column =
       of_difference ? compared_columns(input).front() : std::min(hit.panel, input.columns.size() - 1);
   const models::Trace& trace = *input.columns[column].trace;
-  const auto query = static_cast<std::int64_t>(std::floor(hit.y));
-  const auto key = static_cast<std::int64_t>(std::floor(hit.x));
-  if (query >= 0 && query < trace.length() && key >= 0 && key < trace.keys()) {
-    const auto query_token = token_at(input, input.columns[column], query);
-    const auto key_token = key_at(input, input.columns[column], key);
+  if (const auto cell = cell_at(hit, trace.length(), trace.keys())) {
+    const auto query_token = token_at(input, input.columns[column], cell->row);
+    const auto key_token = key_at(input, input.columns[column], cell->column);
     if (query_token && key_token) {
       selection.column = static_cast<std::int64_t>(column);
       selection.query = query_token;
@@ -190,13 +173,12 @@ std::vector<Place> cell_places(const ViewInput& input, const Selection& selectio
   if (!selection.query || !selection.key) {
     return places;
   }
-  const auto cell = [](std::int64_t n) { return figure::Interval{static_cast<double>(n), static_cast<double>(n + 1)}; };
   for (std::size_t panel = 0; panel < input.columns.size() + difference_panels(input); ++panel) {
     const std::size_t column = panel < input.columns.size() ? panel : compared_columns(input).front();
     const std::int64_t query = own_token(input, *selection.query, input.columns[column]);
     const std::int64_t key = own_key(input, *selection.key, input.columns[column]);
     if (query != kNone && key != kNone) {
-      places.push_back({panel, cell(key), cell(query)});
+      places.push_back({panel, cell_interval(key), cell_interval(query)});
     }
   }
   return places;

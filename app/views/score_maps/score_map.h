@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "app/views/plots/panel.h"
 #include "app/views/score_maps/map_window.h"
 #include "app/views/score_maps/refined_map.h"
 #include "app/views/view.h"
@@ -17,15 +18,17 @@ namespace locus::views {
 // (contribution, differences) zero-centred, logits from the smallest to the largest value, or zero-centred under a
 // diverging colormap.
 enum class Sign { kPositive, kAny, kZeroCentred };
-figure::ColorScale color_scale(const ViewInput& input, Sign sign, std::span<const std::shared_ptr<const Field>> fields);
+figure::ColorScale color_scale(const ViewInput& input, Sign sign, std::span<const FieldPointer> fields);
 Sign sign_of(models::Quantity quantity);
+// What the colours of fields n to n + count − 1 are chosen by: all fields, or these alone where columns do not share a
+// range.
+std::span<const FieldPointer> colored_with(const ViewInput& input, const Fields& fields, std::size_t n,
+                                           std::size_t count = 1);
+// The colours of field n of several whose columns are no keys, so that none of them is a sink.
+figure::ColorScale scale_of(const ViewInput& input, Sign sign, const Fields& fields, std::size_t n = 0);
 
 // "attention weight", "position contribution": as written beside a colour bar.
 std::string quantity_label(models::Quantity quantity);
-
-// What the tokens are called on an axis: those of the queries, those of the keys.
-std::vector<std::string> token_labels(const models::Trace& trace);
-std::vector<std::string> key_labels(const models::Trace& trace);
 
 // "layer 2, head 5", "layer 2, mean of 8 heads".
 std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::int64_t head);

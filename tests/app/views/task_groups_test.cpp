@@ -64,11 +64,11 @@ TEST(TaskGroups, ASettingsNumbersAscendAndWordsComeLast) {
   ASSERT_EQ(groups->size(), 2U);
   EXPECT_EQ((*groups)[0].checkpoint, "cope");
   EXPECT_EQ(split_names(*groups), (std::vector<std::string>{"900", "10000", "new"}));
-  EXPECT_EQ(find_split((*groups)[0], "900")->value, 0.3);
-  EXPECT_EQ(find_split((*groups)[0], "new")->value, 0.01);
+  EXPECT_EQ(find_split((*groups)[0].splits, "900")->value, 0.3);
+  EXPECT_EQ(find_split((*groups)[0].splits, "new")->value, 0.01);
   EXPECT_EQ((*groups)[1].checkpoint, "relative");
-  EXPECT_EQ(find_split((*groups)[1], "900")->value, 0.5);
-  EXPECT_EQ(find_split((*groups)[1], "10000"), nullptr);
+  EXPECT_EQ(find_split((*groups)[1].splits, "900")->value, 0.5);
+  EXPECT_EQ(find_split((*groups)[1].splits, "10000"), nullptr);
 }
 
 TEST(TaskGroups, EncodingsAreToldApartByTheOptionsThatDiffer) {
@@ -80,7 +80,7 @@ TEST(TaskGroups, EncodingsAreToldApartByTheOptionsThatDiffer) {
   ASSERT_EQ(groups->size(), 2U);
   EXPECT_EQ((*groups)[0].checkpoint, "cope gates=key");
   EXPECT_EQ((*groups)[1].checkpoint, "cope gates=sep-key");
-  EXPECT_EQ(find_split((*groups)[1], "3")->value, 1);
+  EXPECT_EQ(find_split((*groups)[1].splits, "3")->value, 1);
 }
 
 TEST(TaskGroups, WhatCannotBeComparedIsSaid) {
@@ -155,11 +155,11 @@ TEST(TaskGroups, AWhatIfHasItsOwnResults) {
   ASSERT_TRUE(results.ok()) << results.error().describe();
   const std::vector<Accuracy> rows = join_seeds(*results);
   ASSERT_EQ(rows.size(), 4U);  // none is another seed
-  EXPECT_EQ(find_split(rows[0], "in")->value, record.at("splits").at("in").get<double>());
-  EXPECT_EQ(find_split(rows[1], "in")->value, 0.75);
+  EXPECT_EQ(find_split(rows[0].splits, "in")->value, record.at("splits").at("in").get<double>());
+  EXPECT_EQ(find_split(rows[1].splits, "in")->value, 0.75);
   EXPECT_EQ(rows[1].settings.at("rope_scaling"), "yarn:2");
-  EXPECT_EQ(find_split(rows[2], "in")->value, 0.5);
-  EXPECT_EQ(find_split(rows[3], "in")->value, find_split(rows[0], "in")->value);
+  EXPECT_EQ(find_split(rows[2].splits, "in")->value, 0.5);
+  EXPECT_EQ(find_split(rows[3].splits, "in")->value, find_split(rows[0].splits, "in")->value);
   input.columns.clear();
   open({}, "linear:2", "other");
   EXPECT_EQ(read_accuracies(input).error().code, ErrorCode::kUnsupported);
