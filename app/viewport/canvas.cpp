@@ -39,6 +39,23 @@ void follow(const views::Camera& camera, figure::Panel& panel) {
   }
 }
 
+// A text in the middle of the canvas's width, on a box in the colour of menus.
+struct TextBox {
+  const std::string& text;
+  float wrap = 0;  // its width at the most
+  float pad = 0;   // of the box around it
+  float rounding = 0;
+
+  ImVec2 size() const { return ImGui::CalcTextSize(text.c_str(), nullptr, false, wrap); }
+  void draw(ImDrawList* list, float top) const {
+    const ImVec2 at((ImGui::GetIO().DisplaySize.x - size().x) / 2, top);
+    list->AddRectFilled(ImVec2(at.x - pad, at.y - pad), ImVec2(at.x + size().x + pad, at.y + size().y + pad),
+                        ImGui::GetColorU32(ImGuiCol_PopupBg), rounding);
+    list->AddText(ImGui::GetFont(), ImGui::GetFontSize(), at, ImGui::GetColorU32(ImGuiCol_Text), text.c_str(), nullptr,
+                  wrap);
+  }
+};
+
 }  // namespace
 
 Canvas::Canvas() {
@@ -170,17 +187,9 @@ void Canvas::draw_outline(const Outline& outline) {
 }
 
 void Canvas::draw_message() {
-  const ImVec2 size = ImGui::GetIO().DisplaySize;
   if (!content_.message.empty()) {
-    const float wrap = size.x * 0.7F;
-    const ImVec2 text = ImGui::CalcTextSize(content_.message.c_str(), nullptr, false, wrap);
-    const ImVec2 at((size.x - text.x) / 2, (size.y - text.y) / 2);
-    ImDrawList* list = ImGui::GetBackgroundDrawList();
-    const float pad = ImGui::GetFontSize();
-    list->AddRectFilled(ImVec2(at.x - pad, at.y - pad), ImVec2(at.x + text.x + pad, at.y + text.y + pad),
-                        ImGui::GetColorU32(ImGuiCol_PopupBg), 6);
-    list->AddText(ImGui::GetFont(), ImGui::GetFontSize(), at, ImGui::GetColorU32(ImGuiCol_Text),
-                  content_.message.c_str(), nullptr, wrap);
+    const TextBox box{content_.message, 0.7F * ImGui::GetIO().DisplaySize.x, ImGui::GetFontSize(), 6};
+    box.draw(ImGui::GetBackgroundDrawList(), (ImGui::GetIO().DisplaySize.y - box.size().y) / 2);
   }
   if (!content_.badge.empty()) {
     const float pad = ImGui::GetFontSize() / 2;
@@ -192,19 +201,10 @@ void Canvas::draw_message() {
 }
 
 void Canvas::draw_note() {
-  if (content_.note.empty()) {
-    return;
+  if (!content_.note.empty()) {
+    const TextBox box{content_.note, 0.8F * ImGui::GetIO().DisplaySize.x, ImGui::GetFontSize() / 2, 4};
+    box.draw(ImGui::GetForegroundDrawList(), ImGui::GetIO().DisplaySize.y - box.size().y - 2 * box.pad);
   }
-  const ImVec2 size = ImGui::GetIO().DisplaySize;
-  const float pad = ImGui::GetFontSize() / 2;
-  const float wrap = size.x * 0.8F;
-  const ImVec2 text = ImGui::CalcTextSize(content_.note.c_str(), nullptr, false, wrap);
-  const ImVec2 at((size.x - text.x) / 2, size.y - text.y - 2 * pad);
-  ImDrawList* list = ImGui::GetForegroundDrawList();
-  list->AddRectFilled(ImVec2(at.x - pad, at.y - pad), ImVec2(at.x + text.x + pad, at.y + text.y + pad),
-                      ImGui::GetColorU32(ImGuiCol_PopupBg), 4);
-  list->AddText(ImGui::GetFont(), ImGui::GetFontSize(), at, ImGui::GetColorU32(ImGuiCol_Text), content_.note.c_str(),
-                nullptr, wrap);
 }
 
 // ---- the camera

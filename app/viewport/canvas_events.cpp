@@ -1,5 +1,4 @@
 // What the user does to the Canvas: mouse, wheel, keyboard, drops.
-#include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QMimeData>
 #include <QMouseEvent>
@@ -46,20 +45,15 @@ const figure::PanelLayout* Canvas::panel_at(const QPointF& point) const {
 bool Canvas::event(QEvent* event) {
   switch (event->type()) {
     case QEvent::DragEnter:
-    case QEvent::DragMove: {
-      auto* drag = static_cast<QDragMoveEvent*>(event);
-      if (!local_files(drag->mimeData()).isEmpty()) {
-        drag->acceptProposedAction();
-        return true;
-      }
-      break;
-    }
+    case QEvent::DragMove:
     case QEvent::Drop: {
       auto* drop = static_cast<QDropEvent*>(event);
       const QStringList paths = local_files(drop->mimeData());
       if (!paths.isEmpty()) {
         drop->acceptProposedAction();
-        Q_EMIT dropped(paths);
+        if (event->type() == QEvent::Drop) {
+          Q_EMIT dropped(paths);
+        }
         return true;
       }
       break;

@@ -141,16 +141,6 @@ void ImGuiBridge::use() const {
   ImGui::SetCurrentContext(context_);
 }
 
-bool ImGuiBridge::wants_mouse() const {
-  use();
-  return ImGui::GetIO().WantCaptureMouse;
-}
-
-bool ImGuiBridge::wants_keyboard() const {
-  use();
-  return ImGui::GetIO().WantTextInput;
-}
-
 void ImGuiBridge::feed_key(QEvent* event) {
   ImGuiIO& io = ImGui::GetIO();
   auto* key = static_cast<QKeyEvent*>(event);

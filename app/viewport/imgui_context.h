@@ -31,8 +31,6 @@ class ImGuiBridge {
   void build_font();
   void mark_uploaded() { font_stale_ = false; }
   void mark_stale() { font_stale_ = true; }
-  bool wants_mouse() const;
-  bool wants_keyboard() const;
 
  private:
   void feed_key(QEvent* event);
