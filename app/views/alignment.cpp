@@ -49,6 +49,12 @@ bool share_text(const Split& a, const Split& b) {
   return !a.text.empty() && a.text == b.text;
 }
 
+bool split_alike(const Split& a, const Split& b) {
+  return std::equal(
+      a.tokens.begin(), a.tokens.end(), b.tokens.begin(), b.tokens.end(),
+      [](const models::TokenInfo& one, const models::TokenInfo& other) { return one.bytes == other.bytes; });
+}
+
 std::int64_t aligned(const Split& from, std::int64_t token, const Split& to) {
   if (token < 0 || token >= from.length()) {
     return kNone;
@@ -79,9 +85,7 @@ double coordinate_of(const TokenTexts& tokens, std::int64_t byte) {
 }
 
 AxisTable table_of(const Split& first, const Split& column) {
-  const auto same = [](const models::TokenInfo& a, const models::TokenInfo& b) { return a.bytes == b.bytes; };
-  if (&first.tokens == &column.tokens || !share_text(first, column) ||
-      std::equal(first.tokens.begin(), first.tokens.end(), column.tokens.begin(), column.tokens.end(), same)) {
+  if (!share_text(first, column) || split_alike(first, column)) {
     return nullptr;
   }
   const TokenTexts own = texts_of(column.tokens);
@@ -117,16 +121,8 @@ std::int64_t aligned(const models::Trace& from, std::int64_t token, const models
   return aligned(queries_of(from), token, queries_of(to));
 }
 
-std::int64_t aligned_key(const models::Trace& from, std::int64_t key, const models::Trace& to) {
-  return aligned(keys_of(from), key, keys_of(to));
-}
-
 bool same_tokens(const models::Trace& a, const models::Trace& b) {
-  const auto same = [](const models::TokenInfo& one, const models::TokenInfo& other) {
-    return one.bytes.begin == other.bytes.begin && one.bytes.end == other.bytes.end;
-  };
-  return std::equal(a.tokens().begin(), a.tokens().end(), b.tokens().begin(), b.tokens().end(), same) &&
-         std::equal(a.key_tokens().begin(), a.key_tokens().end(), b.key_tokens().begin(), b.key_tokens().end(), same);
+  return split_alike(queries_of(a), queries_of(b)) && split_alike(keys_of(a), keys_of(b));
 }
 
 Field laid_out(const Field& field, const models::Trace& from, const models::Trace& to, Range rows, Range columns,
@@ -184,10 +180,6 @@ AxisTable key_axis(const ViewInput& input, const Column& column) {
 
 std::int64_t query_of(const ViewInput& input, const Column& column) {
   return own_token(input, input.query, column);
-}
-
-std::int64_t key_of(const ViewInput& input, const Column& column) {
-  return own_key(input, input.key, column);
 }
 
 Result<std::int64_t> token_option(const ViewInput& input, const std::string& name, const Column& column) {

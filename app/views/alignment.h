@@ -15,9 +15,6 @@ namespace locus::views {
 // (ids, images) and where the texts differ. kNone for a token that does not exist in either.
 std::int64_t aligned(const models::Trace& from, std::int64_t token, const models::Trace& to);
 
-// The same for keys, which of cross-attention are the encoder's.
-std::int64_t aligned_key(const models::Trace& from, std::int64_t key, const models::Trace& to);
-
 // Whether two runs split the same text at the same places; of cross-attention both texts.
 bool same_tokens(const models::Trace& a, const models::Trace& b);
 
@@ -36,9 +33,8 @@ using AxisTable = std::shared_ptr<const std::vector<double>>;
 AxisTable query_axis(const ViewInput& input, const Column& column);
 AxisTable key_axis(const ViewInput& input, const Column& column);
 
-// The query or key of a column, from the input's.
+// The query of a column, from the input's.
 std::int64_t query_of(const ViewInput& input, const Column& column);
-std::int64_t key_of(const ViewInput& input, const Column& column);
 
 // The column's token that an option names by its number, as the first column counts; −1 where it names none. Errors:
 // kUsage where the column has nothing for it.

@@ -43,10 +43,42 @@ class PairScores final : public MeasuredView<PairScoresKey, Cell> {
   }
 
  protected:
-  Result<PairScoresKey> measure_key(const ViewInput& input, std::size_t column) const override;
-  Result<Cell> measure(const PairScoresKey& at, const MeasureContext& context) const override;
+  Result<PairScoresKey> measure_key(const ViewInput& input, std::size_t column) const override {
+    LOCUS_CHECK(band_of(input));
+    LOCUS_CHECK(needs_one_head(input));
+    const HeadRef head = head_of_column(input, column);
+    const std::int64_t last = input.columns[column].trace->length() - 1;
+    const Column& own = input.columns[column];
+    PairScoresKey at{head.layer, head.head, input.query.chosen() ? query_of(input, own) : last, 0};
+    at.key = input.key.chosen() ? own_key(input, input.key, own) : std::max<std::int64_t>(at.query - 1, 0);
+    if (at.query == kNone || at.key == kNone) {
+      return usage("pair-scores: " + own.name + " has tokens 0 to " + std::to_string(last) +
+                   ", none of them for query " + std::to_string(input.query.index) + " and key " +
+                   std::to_string(input.key.index));
+    }
+    return at;
+  }
+  Result<Cell> measure(const PairScoresKey& at, const MeasureContext& context) const override {
+    const std::int64_t length = context.column.trace->length();
+    const std::int64_t step = std::max<std::int64_t>(1, (length + kMaxDistances - 1) / kMaxDistances);
+    std::vector<double> distances;
+    for (std::int64_t n = 0; n < length; n += step) {
+      distances.push_back(static_cast<double>(n));
+    }
+    Cell cell;
+    LOCUS_TRY(static_cast<analysis::CellParts&>(cell),
+              models::pair_parts(*context.column.trace, at.layer, at.head, at.query, at.key, distances));
+    LOCUS_TRY(cell.pairs, models::pair_list(*context.column.trace, at.layer, at.head));
+    return cell;
+  }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
-  Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
+  Result<Data> table(const ViewInput& /*input*/, const Numbers& numbers) const override {
+    const std::vector<double>& parts = numbers.front()->parts;
+    Data data;
+    data.shape = {static_cast<std::int64_t>(parts.size())};
+    data.values.assign(parts.begin(), parts.end());
+    return data;
+  }
 
  private:
   ViewInfo info_{
@@ -65,35 +97,6 @@ class PairScores final : public MeasuredView<PairScoresKey, Cell> {
       .controls = {band_control()},
   };
 };
-
-Result<PairScoresKey> PairScores::measure_key(const ViewInput& input, std::size_t column) const {
-  LOCUS_CHECK(band_of(input));
-  LOCUS_CHECK(needs_one_head(input));
-  const HeadRef head = head_of_column(input, column);
-  const std::int64_t last = input.columns[column].trace->length() - 1;
-  const Column& own = input.columns[column];
-  PairScoresKey at{head.layer, head.head, input.query.chosen() ? query_of(input, own) : last, 0};
-  at.key = input.key.chosen() ? key_of(input, own) : std::max<std::int64_t>(at.query - 1, 0);
-  if (at.query == kNone || at.key == kNone) {
-    return usage("pair-scores: " + own.name + " has tokens 0 to " + std::to_string(last) + ", none of them for query " +
-                 std::to_string(input.query.index) + " and key " + std::to_string(input.key.index));
-  }
-  return at;
-}
-
-Result<Cell> PairScores::measure(const PairScoresKey& at, const MeasureContext& context) const {
-  const std::int64_t length = context.column.trace->length();
-  const std::int64_t step = std::max<std::int64_t>(1, (length + kMaxDistances - 1) / kMaxDistances);
-  std::vector<double> distances;
-  for (std::int64_t n = 0; n < length; n += step) {
-    distances.push_back(static_cast<double>(n));
-  }
-  Cell cell;
-  LOCUS_TRY(static_cast<analysis::CellParts&>(cell),
-            models::pair_parts(*context.column.trace, at.layer, at.head, at.query, at.key, distances));
-  LOCUS_TRY(cell.pairs, models::pair_list(*context.column.trace, at.layer, at.head));
-  return cell;
-}
 
 // Rows from the fastest to the slowest; rows without a wave keep their place at the end.
 std::vector<std::size_t> by_frequency(const analysis::PairList& list) {
@@ -214,14 +217,6 @@ Result<figure::Figure> PairScores::draw(const ViewInput& input, const Numbers& n
     figure.panels.push_back(sum_panel(*numbers[n], distances[n]));
   }
   return figure;
-}
-
-Result<Data> PairScores::table(const ViewInput& /*input*/, const Numbers& numbers) const {
-  const std::vector<double>& parts = numbers.front()->parts;
-  Data data;
-  data.shape = {static_cast<std::int64_t>(parts.size())};
-  data.values.assign(parts.begin(), parts.end());
-  return data;
 }
 
 Selection PairScores::pick(const ViewInput& input, const Hit& hit) const {

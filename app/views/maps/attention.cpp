@@ -21,7 +21,12 @@ constexpr double kMapsASink = 40;  // the map is so many times as wide as its si
 class Attention final : public MapView {
  public:
   const ViewInfo& info() const override { return info_; }
-  Selection pick(const ViewInput& input, const Hit& hit) const override;
+  Selection pick(const ViewInput& input, const Hit& hit) const override {
+    if (hit.panel >= input.columns.size() + difference_panels(input)) {
+      return {};
+    }
+    return MapView::pick(input, hit);
+  }
 
  protected:
   static models::MapRequest request(const ViewInput& input) {
@@ -107,17 +112,8 @@ class Attention final : public MapView {
   };
 };
 
-Selection Attention::pick(const ViewInput& input, const Hit& hit) const {
-  if (hit.panel >= input.columns.size() + difference_panels(input)) {
-    return {};
-  }
-  return MapView::pick(input, hit);
-}
-
 struct ProbeKey {
-  std::int64_t layer = 0;
-  std::int64_t head = 0;
-  models::Quantity quantity = models::Quantity::kWeight;
+  models::MapRequest request;
   std::string pairs;
   std::vector<std::int64_t> queries;
 
@@ -130,7 +126,7 @@ figure::Panel probe_panel(const ViewInput& input, const Column& column, const Pr
   panel.follows_camera = false;
   panel.x = cells_across("key", rows.columns, shared_names(key_labels(*column.trace)));
   panel.x.view = input.camera ? input.camera->x : panel.x.view;
-  panel.y.label = quantity_label(wanted.quantity);
+  panel.y.label = quantity_label(wanted.request.quantity);
   Extent extent;
   for (std::size_t q = 0; q < wanted.queries.size(); ++q) {
     const std::int64_t query = wanted.queries[q];
@@ -147,7 +143,7 @@ figure::Panel probe_panel(const ViewInput& input, const Column& column, const Pr
     }
     panel.layers.emplace_back(std::move(curve));
   }
-  if (wanted.quantity == models::Quantity::kWeight) {
+  if (wanted.request.quantity == models::Quantity::kWeight) {
     extent.add(0);
   }
   panel.y.view = extent.padded(0.05);
@@ -158,16 +154,15 @@ Status Attention::append_rows(const ViewInput& input, figure::Figure& figure) co
   LOCUS_TRY(const std::vector<std::int64_t> queries, kept_queries(input));
   for (std::size_t n = 0; n < input.columns.size() && !queries.empty(); ++n) {
     const Column& column = input.columns[n];
-    const HeadRef head = head_of_column(input, n);
-    ProbeKey key{head.layer, head.head, input.quantity, option<std::string>(input, "pairs"), {}};
+    const ViewInput own_input = of_column(input, n);
+    ProbeKey key{request(own_input), option<std::string>(input, "pairs"), {}};
     for (const std::int64_t query : queries) {
       const std::int64_t own = own_token(input, query, column);
       key.queries.push_back(own == kNone ? column.trace->length() - 1 : own);
     }
-    LOCUS_TRY(const Column shown, with_pairs(of_column(input, n), column));
-    const models::MapRequest request{key.layer, key.head, key.quantity, {}, {}};
+    LOCUS_TRY(const Column shown, with_pairs(own_input, column));
     LOCUS_TRY(const auto rows, cached(input, column, {"probe", key},
-                                      [&] { return rows_of(*shown.trace, request, key.queries, input.stop); }));
+                                      [&] { return rows_of(*shown.trace, key.request, key.queries, input.stop); }));
     figure.panels.push_back(probe_panel(on_axes(input, axes_of(input, column)), column, key, *rows));
   }
   return {};

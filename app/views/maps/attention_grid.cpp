@@ -18,13 +18,31 @@ class AttentionGrid final : public View {
  public:
   const ViewInfo& info() const override { return info_; }
   Result<figure::Figure> figure(const ViewInput& input) const override;
-  Result<Data> data(const ViewInput& input) const override;
-  Result<DataParts> data_parts(const ViewInput& input) const override;
+  Result<Data> data(const ViewInput& input) const override {
+    LOCUS_TRY(const DataParts parts, data_parts(input));
+    return collected(parts);
+  }
+  Result<DataParts> data_parts(const ViewInput& input) const override {
+    ViewInput all = input;
+    all.layer = kAll;
+    all.head = kAll;
+    all.options = {};
+    LOCUS_CHECK(check(*this, input));
+    return attention_view().data_parts(all);
+  }
   Selection pick(const ViewInput& input, const Hit& hit) const override { return pick_head(input, hit); }
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
     return head_places(selection, input.columns.size());
   }
-  std::optional<Camera> home(const ViewInput& input) const override;
+  std::optional<Camera> home(const ViewInput& input) const override {
+    double heads = 1;
+    double layers = 1;
+    for (const Column& column : input.columns) {
+      heads = std::max(heads, static_cast<double>(column.trace->model().heads));
+      layers = std::max(layers, static_cast<double>(column.trace->model().layers));
+    }
+    return Camera{{0, heads}, {layers, 0}};
+  }
 
  private:
   ViewInfo info_{
@@ -205,30 +223,6 @@ Result<figure::Figure> AttentionGrid::figure(const ViewInput& input) const {
     figure.panels.push_back(std::move(panel));
   }
   return figure;
-}
-
-Result<DataParts> AttentionGrid::data_parts(const ViewInput& input) const {
-  ViewInput all = input;
-  all.layer = kAll;
-  all.head = kAll;
-  all.options = {};
-  LOCUS_CHECK(check(*this, input));
-  return attention_view().data_parts(all);
-}
-
-Result<Data> AttentionGrid::data(const ViewInput& input) const {
-  LOCUS_TRY(const DataParts parts, data_parts(input));
-  return collected(parts);
-}
-
-std::optional<Camera> AttentionGrid::home(const ViewInput& input) const {
-  double heads = 1;
-  double layers = 1;
-  for (const Column& column : input.columns) {
-    heads = std::max(heads, static_cast<double>(column.trace->model().heads));
-    layers = std::max(layers, static_cast<double>(column.trace->model().layers));
-  }
-  return Camera{{0, heads}, {layers, 0}};
 }
 
 }  // namespace

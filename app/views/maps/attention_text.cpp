@@ -15,9 +15,7 @@ namespace locus::views {
 namespace {
 
 struct AttentionTextKey {
-  std::int64_t layer = 0;
-  std::int64_t head = 0;
-  models::Quantity quantity = models::Quantity::kWeight;
+  models::MapRequest request;
   std::vector<std::int64_t> queries;  // the column's own tokens
 
   friend bool operator==(const AttentionTextKey&, const AttentionTextKey&) = default;
@@ -28,7 +26,15 @@ class AttentionText final : public MeasuredView<AttentionTextKey, Field> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
-  std::optional<Camera> home(const ViewInput& input) const override;
+  // The type that fits, and as far down as shows the query; a camera's y begins with a line, of which there are no more
+  // than tokens.
+  std::optional<Camera> home(const ViewInput& input) const override {
+    std::int64_t most = 0;
+    for (const Column& column : input.columns) {
+      most = std::max(most, column.trace->length());
+    }
+    return Camera{{0, 1}, {-1, static_cast<double>(most)}};
+  }
   Token tinting_query(const ViewInput& input) const override {
     return input.query.chosen() ? input.query : Token(input.columns.front().trace->length() - 1);
   }
@@ -36,7 +42,7 @@ class AttentionText final : public MeasuredView<AttentionTextKey, Field> {
  protected:
   Result<AttentionTextKey> measure_key(const ViewInput& input, std::size_t column) const override;
   Result<Field> measure(const AttentionTextKey& key, const MeasureContext& context) const override {
-    return rows_of(*context.column.trace, {key.layer, key.head, key.quantity, {}, {}}, key.queries, context.stop);
+    return rows_of(*context.column.trace, key.request, key.queries, context.stop);
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
   // [T, 1 + queries]: the key, and a column per query.
@@ -90,7 +96,7 @@ std::int64_t own_query(const ViewInput& input, const Column& column, const Token
 
 Result<AttentionTextKey> AttentionText::measure_key(const ViewInput& input, std::size_t column) const {
   const auto [layer, head] = head_of_column(input, column);
-  AttentionTextKey key{layer, head, input.quantity, {}};
+  AttentionTextKey key{{layer, head, input.quantity, {}, {}}, {}};
   LOCUS_TRY(const std::vector<Token> queries, queries_of(input));
   for (const Token& query : queries) {
     key.queries.push_back(own_query(input, input.columns[column], query));
@@ -151,16 +157,6 @@ Result<Data> AttentionText::table(const ViewInput& input, const Numbers& all) co
     }
   }
   return data;
-}
-
-// The type that fits, and as far down as shows the query; a camera's y begins with a line, of which there are no more
-// than tokens.
-std::optional<Camera> AttentionText::home(const ViewInput& input) const {
-  std::int64_t most = 0;
-  for (const Column& column : input.columns) {
-    most = std::max(most, column.trace->length());
-  }
-  return Camera{{0, 1}, {-1, static_cast<double>(most)}};
 }
 
 Selection AttentionText::pick(const ViewInput& input, const Hit& hit) const {

@@ -49,7 +49,19 @@ class DotProduct final : public MapView {
   // With option "layers" a row of panels per column, a panel per layer.
   Result<figure::Figure> figure(const ViewInput& input) const override;
   // Positions beyond the text are no tokens.
-  Selection pick(const ViewInput& input, const Hit& hit) const override;
+  Selection pick(const ViewInput& input, const Hit& hit) const override {
+    const std::size_t layers = layers_of(input);
+    if (layers == 0) {
+      return wanted_of(input).length > 0 ? Selection{} : pick_cell(input, hit);
+    }
+    Hit own = hit;
+    own.panel = hit.panel / layers;
+    ViewInput one = input;
+    one.difference = false;
+    Selection selection = wanted_of(input).length > 0 ? Selection{} : pick_cell(one, own);
+    selection.layer = static_cast<std::int64_t>(hit.panel % layers);
+    return selection;
+  }
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
 
  protected:
@@ -114,11 +126,30 @@ class DotProduct final : public MapView {
   }
 
  private:
-  Wanted wanted_of(const ViewInput& input) const;
+  Wanted wanted_of(const ViewInput& input) const {
+    Wanted wanted;
+    wanted.length = option<std::int64_t>(input, "length");
+    if (const auto base = option<double>(input, "base"); base > 1) {
+      wanted.overrides.rope_base = base;
+    }
+    if (const auto scaling = option<std::string>(input, "scaling"); scaling != kOwn) {
+      wanted.overrides.rope_scaling = scaling + ":" + to_text(SettingValue(option<double>(input, "factor")));
+    }
+    return wanted;
+  }
   // The encodings of other positions than the run's.
   Result<std::shared_ptr<const models::PositionTable>> table_of(const ViewInput& input, const Column& column) const;
   // How many layers are shown side by side; 0: the chosen one alone.
-  std::size_t layers_of(const ViewInput& input) const;
+  std::size_t layers_of(const ViewInput& input) const {
+    if (!option<bool>(input, "layers") || input.columns.empty()) {
+      return 0;
+    }
+    std::int64_t layers = input.columns.front().trace->model().layers;
+    for (const Column& column : input.columns) {
+      layers = std::min(layers, column.trace->model().layers);
+    }
+    return static_cast<std::size_t>(layers);
+  }
 
   ViewInfo info_{
       .name = "pe-dot-product",
@@ -146,18 +177,6 @@ class DotProduct final : public MapView {
   };
 };
 
-Wanted DotProduct::wanted_of(const ViewInput& input) const {
-  Wanted wanted;
-  wanted.length = option<std::int64_t>(input, "length");
-  if (const auto base = option<double>(input, "base"); base > 1) {
-    wanted.overrides.rope_base = base;
-  }
-  if (const auto scaling = option<std::string>(input, "scaling"); scaling != kOwn) {
-    wanted.overrides.rope_scaling = scaling + ":" + to_text(SettingValue(option<double>(input, "factor")));
-  }
-  return wanted;
-}
-
 Result<std::shared_ptr<const models::PositionTable>> DotProduct::table_of(const ViewInput& input,
                                                                           const Column& column) const {
   if (!column.model) {
@@ -173,17 +192,6 @@ Result<std::shared_ptr<const models::PositionTable>> DotProduct::table_of(const 
     request.length = length(input, column);
   }
   return column.model->position_table(request, input.layer);
-}
-
-std::size_t DotProduct::layers_of(const ViewInput& input) const {
-  if (!option<bool>(input, "layers") || input.columns.empty()) {
-    return 0;
-  }
-  std::int64_t layers = input.columns.front().trace->model().layers;
-  for (const Column& column : input.columns) {
-    layers = std::min(layers, column.trace->model().layers);
-  }
-  return static_cast<std::size_t>(layers);
 }
 
 // One range over all panels, unless the user has set it.
@@ -268,20 +276,6 @@ Result<figure::Figure> DotProduct::figure(const ViewInput& input) const {
     share_range(input, figure);
   }
   return figure;
-}
-
-Selection DotProduct::pick(const ViewInput& input, const Hit& hit) const {
-  const std::size_t layers = layers_of(input);
-  if (layers == 0) {
-    return wanted_of(input).length > 0 ? Selection{} : pick_cell(input, hit);
-  }
-  Hit own = hit;
-  own.panel = hit.panel / layers;
-  ViewInput one = input;
-  one.difference = false;
-  Selection selection = wanted_of(input).length > 0 ? Selection{} : pick_cell(one, own);
-  selection.layer = static_cast<std::int64_t>(hit.panel % layers);
-  return selection;
 }
 
 std::vector<Place> DotProduct::places(const ViewInput& input, const Selection& selection) const {

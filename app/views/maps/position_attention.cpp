@@ -11,10 +11,15 @@ namespace locus::views {
 
 namespace {
 
+// A head's mean is not defined: head 0 stands for it.
+models::MapRequest request_of(const ViewInput& input) {
+  return {input.layer, std::max<std::int64_t>(input.head, 0), models::Quantity::kContribution, {}, {}};
+}
+
 // soft-max over j of the position contribution, divided by its row's maximum: exp(c_ij − max_j c_ij).
 Result<Field> position_rows(const ViewInput& input, const Column& column, Range rows) {
-  const models::MapRequest request{
-      input.layer, std::max<std::int64_t>(input.head, 0), models::Quantity::kContribution, rows, {}};
+  models::MapRequest request = request_of(input);
+  request.rows = rows;
   LOCUS_TRY(Field field, column.trace->map(request, input.stop));
   for (std::int64_t r = 0; r < field.rows; ++r) {
     float largest = -std::numeric_limits<float>::infinity();
@@ -30,15 +35,6 @@ Result<Field> position_rows(const ViewInput& input, const Column& column, Range 
   return field;
 }
 
-struct PositionAttentionKey {
-  std::int64_t layer = 0;
-  std::int64_t head = 0;
-  MapWindow window;
-  Reduction reduction = Reduction::kMax;
-
-  friend bool operator==(const PositionAttentionKey&, const PositionAttentionKey&) = default;
-};
-
 class PositionAttention final : public MapView {
  public:
   const ViewInfo& info() const override { return info_; }
@@ -53,7 +49,7 @@ class PositionAttention final : public MapView {
 
  protected:
   Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override {
-    const PositionAttentionKey key{input.layer, input.head, window, input.reduction};
+    const MapKey key{request_of(input), window, input.reduction};
     return exact_map(cached(input, column, {info_.name, key}, [&] {
       return fetch_blocks(
           window, input.reduction,
@@ -76,7 +72,7 @@ class PositionAttention final : public MapView {
   Sign sign(const ViewInput& /*input*/) const override { return Sign::kPositive; }
   std::string quantity(const ViewInput& /*input*/) const override { return "attention from position, row max 1"; }
   std::string subtitle(const ViewInput& input, const Column& column) const override {
-    return head_label(column.trace->model(), input.layer, std::max<std::int64_t>(input.head, 0));
+    return head_label(column.trace->model(), input.layer, request_of(input).head);
   }
   void decorate(const ViewInput& input, const Column& column, figure::Panel& panel) const override {
     mark_boundaries(marked_tokens(*column.trace, option<std::string>(input, "boundary")), panel);

@@ -34,7 +34,16 @@ class Positions final : public ContextualMap {
   Status append_rows(const ViewInput& input, figure::Figure& figure) const override;
 
  private:
-  std::optional<Strip> strip_of(const ViewInput& input, const Column& column) const;
+  std::optional<Strip> strip_of(const ViewInput& input, const Column& column) const {
+    const auto count = option<std::int64_t>(input, "strip");
+    const std::int64_t length = column.trace->length();
+    if (count < 1 || length < 1) {
+      return std::nullopt;
+    }
+    const std::int64_t pinned = query_of(input, column);
+    const std::int64_t query = pinned == kNone ? length - 1 : pinned;
+    return Strip{query, {std::max<std::int64_t>(0, query + 1 - count), query + 1}};
+  }
 
   ViewInfo info_{
       .name = "positions",
@@ -57,17 +66,6 @@ class Positions final : public ContextualMap {
   };
 };
 
-std::optional<Strip> Positions::strip_of(const ViewInput& input, const Column& column) const {
-  const auto count = option<std::int64_t>(input, "strip");
-  const std::int64_t length = column.trace->length();
-  if (count < 1 || length < 1) {
-    return std::nullopt;
-  }
-  const std::int64_t pinned = query_of(input, column);
-  const std::int64_t query = pinned == kNone ? length - 1 : pinned;
-  return Strip{query, {std::max<std::int64_t>(0, query + 1 - count), query + 1}};
-}
-
 std::optional<double> largest_position(const ViewInput& input, const Column& column) {
   const models::EncodingUse* const own = column.trace->model().encoding_of(input.layer);
   const auto p_max = own == nullptr ? Result<double>(0.0) : own->options.number("p_max", 0);
@@ -80,17 +78,8 @@ std::string share_text(float value) {
   return text.starts_with("0.") ? text.substr(1) : text;
 }
 
-struct StripKey {
-  std::int64_t layer = 0;
-  std::int64_t head = 0;
-  Strip strip;
-
-  friend bool operator==(const StripKey&, const StripKey&) = default;
-};
-
 // (4, keys): distance, gate, position and attention of one query.
-Result<Field> strip_values(const StripKey& key, const Column& column, const StopToken& stop) {
-  const Strip& strip = key.strip;
+Result<Field> strip_values(const HeadRef& head, const Strip& strip, const Column& column, const StopToken& stop) {
   Field values = Field::zeros(kStripRows, strip.keys.size());
   for (std::int64_t c = 0; c < values.columns; ++c) {
     values.at(0, c) = static_cast<float>(strip.query - strip.keys.begin - c);
@@ -99,7 +88,7 @@ Result<Field> strip_values(const StripKey& key, const Column& column, const Stop
   for (const models::Quantity quantity :
        {models::Quantity::kGate, models::Quantity::kPosition, models::Quantity::kWeight}) {
     LOCUS_TRY(const Field map,
-              column.trace->map({key.layer, key.head, quantity, {strip.query, strip.query + 1}, strip.keys}, stop));
+              column.trace->map({head.layer, head.head, quantity, {strip.query, strip.query + 1}, strip.keys}, stop));
     to = std::copy(map.values.begin(), map.values.end(), to);
   }
   return values;
@@ -170,9 +159,9 @@ Status Positions::append_rows(const ViewInput& input, figure::Figure& figure) co
     if (!strip) {
       return {};
     }
-    const StripKey key{input.layer, head_of(input), *strip};
-    LOCUS_TRY(const auto values,
-              cached(input, column, {"strip", key}, [&] { return strip_values(key, column, input.stop); }));
+    const HeadRef head{input.layer, head_of(input)};
+    LOCUS_TRY(const auto values, cached(input, column, {"strip", std::pair(head, *strip)},
+                                        [&] { return strip_values(head, *strip, column, input.stop); }));
     figure.panels.push_back(strip_panel(input, column, *strip, *values));
   }
   return {};

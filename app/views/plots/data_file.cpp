@@ -157,16 +157,6 @@ Status write_parts(const DataParts& parts, bool npy, const Sink& sink, const Sto
              : Status(internal("data: expected " + std::to_string(all) + " numbers, found " + std::to_string(written)));
 }
 
-std::string whole_text(const Data& data, bool npy) {
-  std::string text;
-  const auto append = [&](std::string_view more) -> Status {
-    text += more;
-    return {};
-  };
-  const Status written = write_parts(in_one_part(data), npy, append, {}, {});
-  return written.ok() ? text : std::string();
-}
-
 }  // namespace
 
 Data with_words(Data table, std::vector<std::string> names, std::vector<std::string> words) {
@@ -197,14 +187,6 @@ Result<Data> collected(const DataParts& parts) {
     data.values.insert(data.values.end(), part.begin(), part.end());
   }
   return data;
-}
-
-std::string to_npy(const Data& data) {
-  return whole_text(data, true);
-}
-
-std::string to_csv(const Data& data) {
-  return whole_text(data, false);
 }
 
 Status check_data_name(const std::filesystem::path& file) {

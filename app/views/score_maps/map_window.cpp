@@ -41,10 +41,6 @@ AxisWindow axis_window(std::optional<figure::Interval> view, std::int64_t length
 
 }  // namespace
 
-MapWindow visible_window(const ViewInput& input, std::int64_t length, int panels) {
-  return visible_window(input, length, length, panels);
-}
-
 MapWindow visible_window(const ViewInput& input, std::int64_t rows, std::int64_t columns, int panels) {
   const int width_px = std::max(input.width_px / std::max(panels, 1), 32);
   const AxisWindow x = axis_window(input.camera ? std::optional(input.camera->x) : std::nullopt, columns, width_px);
@@ -108,14 +104,6 @@ FieldPointer query_row(const Column& column, const Field& rows, std::size_t n, s
 }
 
 namespace {
-
-struct MapKey {
-  models::MapRequest request;
-  MapWindow window;
-  Reduction reduction = Reduction::kMax;
-
-  friend bool operator==(const MapKey&, const MapKey&) = default;
-};
 
 MeasureKey map_key(const ViewInput& input, const models::MapRequest& request, const MapWindow& window) {
   return {"map", MapKey{request, window, input.reduction}};

@@ -25,11 +25,18 @@ struct MapWindow {
   friend bool operator==(const MapWindow&, const MapWindow&) = default;
 };
 
-// The cells that `camera` shows of a (length, length) map, with a margin of half a screen on each side so that panning
+// The cells that `camera` shows of a (rows, columns) map, with a margin of half a screen on each side so that panning
 // has something to show, and a field no finer than the screen. `panels` share the figure's size.
-MapWindow visible_window(const ViewInput& input, std::int64_t length, int panels);
-// The same of a (rows, columns) map.
 MapWindow visible_window(const ViewInput& input, std::int64_t rows, std::int64_t columns, int panels);
+
+// What a map in the cache depends on.
+struct MapKey {
+  models::MapRequest request;
+  MapWindow window;
+  Reduction reduction = Reduction::kMax;
+
+  friend bool operator==(const MapKey&, const MapKey&) = default;
+};
 
 // A field of the column's run, through the input's cache if it has one.
 inline Result<FieldPointer> cached(const ViewInput& input, const Column& column, const MeasureKey& key,

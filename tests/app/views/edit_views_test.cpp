@@ -12,6 +12,7 @@
 #include "models/api/effect.h"
 #include "models/api/knock_out.h"
 #include "models/api/move_curve.h"
+#include "tests/support/data_text.h"
 #include "tests/support/exported_views.h"
 
 namespace locus::views {
@@ -304,7 +305,7 @@ TEST(EditViews, TheAttributionsPartsAreNamedAndSumToTheLogit) {
   const auto& names = parts.titles;
   EXPECT_EQ(std::count(names.begin(), names.end(), "head 1.2"), 1);
   EXPECT_EQ(std::count(names.begin(), names.end(), "feed-forward 0"), 1);
-  const std::string csv = to_csv(parts);
+  const std::string csv = test::written(parts, ".csv");
   EXPECT_EQ(csv.find("part,value\nembedding,"), 0U) << csv.substr(0, 60);
   // A click on a head opens it, one beside the heads does not.
   EXPECT_EQ(view_of("logit-attribution").pick(input, {0, 2.5, 1.5, -1}).head, 2);

@@ -15,6 +15,7 @@
 #include "app/views/view.h"
 #include "core/base/atomic_file.h"
 #include "tests/support/bundled.h"
+#include "tests/support/data_text.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/fake_views.h"
 
@@ -363,10 +364,10 @@ TEST(Views, RowsOfKeptQueriesAreCurvesBelowTheMap) {
 
 TEST(Views, NpyAndCsvHoldShapeAndValues) {
   const Data data{{2, 2}, {1, 0.5F, NAN, 3}, {"a", "b,c"}};
-  EXPECT_EQ(to_csv(data), "a,\"b,c\"\n1,0.5\nnan,3\n");
+  EXPECT_EQ(test::written(data, ".csv"), "a,\"b,c\"\n1,0.5\nnan,3\n");
   const Data maps{{2, 1, 2}, {1, 2, 3, 4}, {}, {"the", ", a\n"}, {"model, layer 0", "model, layer 1"}};
-  EXPECT_EQ(to_csv(maps), "# tokens,the,\", a \"\n# model, layer 0\n1,2\n\n# model, layer 1\n3,4\n");
-  const std::string npy = to_npy(data);
+  EXPECT_EQ(test::written(maps, ".csv"), "# tokens,the,\", a \"\n# model, layer 0\n1,2\n\n# model, layer 1\n3,4\n");
+  const std::string npy = test::written(data, ".npy");
   EXPECT_EQ(npy.substr(1, 5), "NUMPY");
   EXPECT_NE(npy.find("'shape': (2, 2)"), std::string::npos);
   EXPECT_EQ(npy.size() % 64, 16U);
@@ -411,7 +412,7 @@ TEST(Views, MapsOfEveryHeadAreComputedAsTheyAreWritten) {
       ASSERT_TRUE(write_data(*parts, "", path).ok());
       const auto written = read_file(path, 1 << 26);
       ASSERT_TRUE(written.ok());
-      EXPECT_EQ(*written, npy ? to_npy(*whole) : to_csv(*whole));
+      EXPECT_EQ(*written, test::written(*whole, npy ? ".npy" : ".csv"));
       std::filesystem::remove(path);
     }
   }
