@@ -43,8 +43,14 @@ class DistanceBias final : public MeasuredView<DistanceBiasKey, Bias> {
   const ViewInfo& info() const override { return info_; }
 
  protected:
-  Result<DistanceBiasKey> measure_key(const ViewInput& input, std::size_t column) const override;
-  Result<Bias> measure(const DistanceBiasKey& key, const MeasureContext& context) const override;
+  Result<DistanceBiasKey> measure_key(const ViewInput& input, std::size_t column) const override {
+    LOCUS_TRY(const analysis::DistanceBiasOptions options, options_of(input, input.columns[column]));
+    return DistanceBiasKey{input.layer, options, option<std::string>(input, "texts")};
+  }
+  Result<Bias> measure(const DistanceBiasKey& key, const MeasureContext& context) const override {
+    LOCUS_TRY(const auto texts, texts_of(key.folder, context));
+    return models::distance_bias(*texts, key.layer, key.options, context.stop, context.progress);
+  }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& list) const override;
   Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
@@ -122,16 +128,6 @@ Result<analysis::DistanceBiasOptions> DistanceBias::options_of(const ViewInput& 
   options.skip_keys = option<std::int64_t>(input, "skip-first");
   options.seed = static_cast<std::uint64_t>(option<std::int64_t>(input, "seed"));
   return options;
-}
-
-Result<DistanceBiasKey> DistanceBias::measure_key(const ViewInput& input, std::size_t column) const {
-  LOCUS_TRY(const analysis::DistanceBiasOptions options, options_of(input, input.columns[column]));
-  return DistanceBiasKey{input.layer, options, option<std::string>(input, "texts")};
-}
-
-Result<Bias> DistanceBias::measure(const DistanceBiasKey& key, const MeasureContext& context) const {
-  LOCUS_TRY(const auto texts, texts_of(key.folder, context));
-  return models::distance_bias(*texts, key.layer, key.options, context.stop, context.progress);
 }
 
 Result<std::vector<DistanceBias::Numbers>> DistanceBias::every_head(const ViewInput& input, std::int64_t most) const {

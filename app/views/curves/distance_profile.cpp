@@ -49,7 +49,17 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
   Selection pick(const ViewInput& input, const Hit& hit) const override;
 
  protected:
-  Result<DistanceProfileKey> measure_key(const ViewInput& input, std::size_t column) const override;
+  Result<DistanceProfileKey> measure_key(const ViewInput& input, std::size_t /*column*/) const override {
+    const bool of_logits = input.quantity == models::Quantity::kLogit && input.head != kMean;
+    return DistanceProfileKey{
+        .layer = input.layer,
+        .head = input.head,
+        .quantity = input.quantity,
+        .baseline = option<bool>(input, "baseline") && input.quantity == models::Quantity::kWeight,
+        .skip = option<std::int64_t>(input, "skip-first"),
+        .theory = of_logits ? option<std::string>(input, "theory") : "none",  // it is of one head's mean logit
+    };
+  }
   Result<DistanceCurves> measure(const DistanceProfileKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& profiles) const override;
   Result<Data> table(const ViewInput& input, const Numbers& profiles) const override;
@@ -79,18 +89,6 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
            band_control()},
   };
 };
-
-Result<DistanceProfileKey> DistanceProfile::measure_key(const ViewInput& input, std::size_t /*column*/) const {
-  const bool of_logits = input.quantity == models::Quantity::kLogit && input.head != kMean;
-  return DistanceProfileKey{
-      .layer = input.layer,
-      .head = input.head,
-      .quantity = input.quantity,
-      .baseline = option<bool>(input, "baseline") && input.quantity == models::Quantity::kWeight,
-      .skip = option<std::int64_t>(input, "skip-first"),
-      .theory = of_logits ? option<std::string>(input, "theory") : "none",  // it is of one head's mean logit
-  };
-}
 
 // Encodings that have no theory have no curves.
 Result<std::vector<models::TheoryCurve>> theory_of(const DistanceProfileKey& key, const MeasureContext& context) {

@@ -37,8 +37,18 @@ class EffectView final : public MeasuredView<bool, Effects> {
                                                             "its classes)"))
                                        : Status();
   }
-  Selection pick(const ViewInput& input, const Hit& hit) const override;
-  std::optional<Camera> home(const ViewInput& input) const override;
+  Selection pick(const ViewInput& input, const Hit& hit) const override {
+    Selection selection;
+    const std::int64_t token = hit.token >= 0 ? hit.token : static_cast<std::int64_t>(std::floor(hit.x + 0.5));
+    if ((!as_text(input) || hit.token >= 0) && token >= 0 && token < input.columns.front().trace->length()) {
+      selection.query = token;
+    }
+    return selection;
+  }
+  // The text alone is zoomed and scrolled.
+  std::optional<Camera> home(const ViewInput& input) const override {
+    return as_text(input) ? std::optional(Camera{{0, 1}, {-1, 0}}) : std::nullopt;
+  }
 
  protected:
   Result<bool> measure_key(const ViewInput& input, std::size_t column) const override {
@@ -178,20 +188,6 @@ Result<Data> EffectView::table(const ViewInput& input, const Numbers& numbers) c
                                {"p of top edited", numbers_of(made.top_edited, &models::Prediction::probability)}},
                               "position");
   return with_words(table, {"token", "next", "top", "top edited"}, std::move(words));
-}
-
-// The text alone is zoomed and scrolled.
-std::optional<Camera> EffectView::home(const ViewInput& input) const {
-  return as_text(input) ? std::optional(Camera{{0, 1}, {-1, 0}}) : std::nullopt;
-}
-
-Selection EffectView::pick(const ViewInput& input, const Hit& hit) const {
-  Selection selection;
-  const std::int64_t token = hit.token >= 0 ? hit.token : static_cast<std::int64_t>(std::floor(hit.x + 0.5));
-  if ((!as_text(input) || hit.token >= 0) && token >= 0 && token < input.columns.front().trace->length()) {
-    selection.query = token;
-  }
-  return selection;
 }
 
 }  // namespace

@@ -29,7 +29,14 @@ struct LengthCurveKey {
 class LengthCurve final : public MeasuredView<LengthCurveKey, Points> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Status available(const Column& column) const override;
+  Status available(const Column& column) const override {
+    LOCUS_CHECK(View::available(column));
+    LOCUS_CHECK(needs_model(column, info_.title));
+    if (!column.trace->model().causal) {
+      return unsupported("Length curve scores the next token; " + column.name + " sees both ways");
+    }
+    return {};
+  }
 
  protected:
   Result<LengthCurveKey> measure_key(const ViewInput& input, std::size_t column) const override;
@@ -61,15 +68,6 @@ class LengthCurve final : public MeasuredView<LengthCurveKey, Points> {
                          1024)},
   };
 };
-
-Status LengthCurve::available(const Column& column) const {
-  LOCUS_CHECK(View::available(column));
-  LOCUS_CHECK(needs_model(column, info_.title));
-  if (!column.trace->model().causal) {
-    return unsupported("Length curve scores the next token; " + column.name + " sees both ways");
-  }
-  return {};
-}
 
 Result<LengthCurveKey> LengthCurve::measure_key(const ViewInput& input, std::size_t column) const {
   const std::int64_t tokens = input.columns[column].trace->length();

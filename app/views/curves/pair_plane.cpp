@@ -49,9 +49,31 @@ class PairPlane final : public MeasuredView<PairPlaneKey, Plane> {
     }
     return key;
   }
-  Result<Plane> measure(const PairPlaneKey& key, const MeasureContext& context) const override;
+  Result<Plane> measure(const PairPlaneKey& key, const MeasureContext& context) const override {
+    const models::Trace& trace = *context.column.trace;
+    Plane plane;
+    LOCUS_TRY(plane.pairs, models::pair_list(trace, key.layer, key.head));
+    plane.pair = key.pair;
+    if (key.pair < 0) {
+      LOCUS_TRY(const Field energy, models::pair_energy(trace, key.layer, analysis::PairNorm::kProduct, context.stop));
+      for (std::int64_t pair = plane.pair = 0; pair < plane.pairs.pairs; ++pair) {
+        plane.pair = energy.at(key.head, pair) > energy.at(key.head, plane.pair) ? pair : plane.pair;
+      }
+    }
+    LOCUS_TRY(static_cast<analysis::PairPlane&>(plane), models::pair_plane(trace, key.layer, key.head, plane.pair));
+    return plane;
+  }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
-  Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
+  Result<Data> table(const ViewInput& /*input*/, const Numbers& numbers) const override {
+    const Plane& plane = *numbers.front();
+    const auto wide = [](const std::vector<float>& values) {
+      return std::vector<double>(values.begin(), values.end());
+    };
+    return table_of({{"q_re", wide(plane.query.real)},
+                     {"q_im", wide(plane.query.imaginary)},
+                     {"k_re", wide(plane.key.real)},
+                     {"k_im", wide(plane.key.imaginary)}});
+  }
 
  private:
   ViewInfo info_{
@@ -74,21 +96,6 @@ class PairPlane final : public MeasuredView<PairPlaneKey, Plane> {
                    band_control()},
   };
 };
-
-Result<Plane> PairPlane::measure(const PairPlaneKey& key, const MeasureContext& context) const {
-  const models::Trace& trace = *context.column.trace;
-  Plane plane;
-  LOCUS_TRY(plane.pairs, models::pair_list(trace, key.layer, key.head));
-  plane.pair = key.pair;
-  if (key.pair < 0) {
-    LOCUS_TRY(const Field energy, models::pair_energy(trace, key.layer, analysis::PairNorm::kProduct, context.stop));
-    for (std::int64_t pair = plane.pair = 0; pair < plane.pairs.pairs; ++pair) {
-      plane.pair = energy.at(key.head, pair) > energy.at(key.head, plane.pair) ? pair : plane.pair;
-    }
-  }
-  LOCUS_TRY(static_cast<analysis::PairPlane&>(plane), models::pair_plane(trace, key.layer, key.head, plane.pair));
-  return plane;
-}
 
 // What a token is, from its first visible character.
 std::size_t class_of(const std::string& label) {
@@ -194,15 +201,6 @@ Result<figure::Figure> PairPlane::draw(const ViewInput& input, const Numbers& nu
     add(plane.turned_key, "keys, rotated", false, "");
   }
   return figure;
-}
-
-Result<Data> PairPlane::table(const ViewInput& /*input*/, const Numbers& numbers) const {
-  const Plane& plane = *numbers.front();
-  const auto wide = [](const std::vector<float>& values) { return std::vector<double>(values.begin(), values.end()); };
-  return table_of({{"q_re", wide(plane.query.real)},
-                   {"q_im", wide(plane.query.imaginary)},
-                   {"k_re", wide(plane.key.real)},
-                   {"k_im", wide(plane.key.imaginary)}});
 }
 
 }  // namespace

@@ -26,7 +26,11 @@ std::size_t cached_bytes(const PairCurves& profile) {
 class PairProfile final : public MeasuredView<HeadRef, PairCurves> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Selection pick(const ViewInput& input, const Hit& hit) const override;
+  Selection pick(const ViewInput& input, const Hit& hit) const override {
+    const std::size_t column = hit.panel % input.columns.size();
+    const auto profile = kept(input, column);
+    return profile && hit.panel < input.columns.size() ? pick_pair(hit.y, profile->parts.rows, column) : Selection{};
+  }
   Selection drag(const ViewInput& input, const Hit& from, const Hit& to) const override {
     return pick_band(pick(input, from), pick(input, to));
   }
@@ -44,7 +48,20 @@ class PairProfile final : public MeasuredView<HeadRef, PairCurves> {
     return PairCurves{std::move(profile)};
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
-  Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
+  Result<Data> table(const ViewInput& input, const Numbers& numbers) const override {
+    const Field& parts = numbers.front()->parts;
+    if (option<std::string>(input, "data") == "curves") {
+      std::vector<Series> series;
+      for (std::size_t n = 0; n < numbers.size(); ++n) {
+        const std::string& name = input.columns[n].name;
+        series.push_back({name + " count", numbers[n]->count});
+        series.push_back({name + " logit", numbers[n]->logit});
+        series.push_back({name + " carrier", numbers[n]->carrier});
+      }
+      return table_of(std::move(series), "distance");
+    }
+    return Data{{parts.rows, parts.columns}, parts.values, {}};
+  }
 
  private:
   ViewInfo info_{
@@ -173,27 +190,6 @@ Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& 
     figure.panels.push_back(std::move(panel));
   }
   return figure;
-}
-
-Result<Data> PairProfile::table(const ViewInput& input, const Numbers& numbers) const {
-  const Field& parts = numbers.front()->parts;
-  if (option<std::string>(input, "data") == "curves") {
-    std::vector<Series> series;
-    for (std::size_t n = 0; n < numbers.size(); ++n) {
-      const std::string& name = input.columns[n].name;
-      series.push_back({name + " count", numbers[n]->count});
-      series.push_back({name + " logit", numbers[n]->logit});
-      series.push_back({name + " carrier", numbers[n]->carrier});
-    }
-    return table_of(std::move(series), "distance");
-  }
-  return Data{{parts.rows, parts.columns}, parts.values, {}};
-}
-
-Selection PairProfile::pick(const ViewInput& input, const Hit& hit) const {
-  const std::size_t column = hit.panel % input.columns.size();
-  const auto profile = kept(input, column);
-  return profile && hit.panel < input.columns.size() ? pick_pair(hit.y, profile->parts.rows, column) : Selection{};
 }
 
 }  // namespace

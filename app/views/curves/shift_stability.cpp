@@ -30,8 +30,25 @@ class ShiftStability final : public MeasuredView<ShiftStabilityKey, Rows> {
   }
 
  protected:
-  Result<ShiftStabilityKey> measure_key(const ViewInput& input, std::size_t column) const override;
-  Result<Rows> measure(const ShiftStabilityKey& key, const MeasureContext& context) const override;
+  Result<ShiftStabilityKey> measure_key(const ViewInput& input, std::size_t column) const override {
+    ShiftStabilityKey key;
+    key.kind = option<std::string>(input, "move");
+    key.by = option<std::int64_t>(input, "by");
+    if (key.kind != "ids") {
+      const auto token = option<std::int64_t>(input, "token");
+      key.token = token >= 0 ? token : input.columns[column].trace->tokens().front().id;
+    }
+    return key;
+  }
+  Result<Rows> measure(const ShiftStabilityKey& key, const MeasureContext& context) const override {
+    models::Move move;
+    if (key.kind == "ids") {
+      move.ids = key.by;
+    } else {
+      move.in_front.assign(static_cast<std::size_t>(key.by), key.token);
+    }
+    return models::shift_stability(*context.column.model, *context.column.trace, move, context.stop, context.progress);
+  }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& list) const override;
   Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
@@ -56,27 +73,6 @@ class ShiftStability final : public MeasuredView<ShiftStabilityKey, Rows> {
                           "row: the sum of the changes in a row; cell: the mean change of its cells", {"row", "cell"})},
   };
 };
-
-Result<ShiftStabilityKey> ShiftStability::measure_key(const ViewInput& input, std::size_t column) const {
-  ShiftStabilityKey key;
-  key.kind = option<std::string>(input, "move");
-  key.by = option<std::int64_t>(input, "by");
-  if (key.kind != "ids") {
-    const auto token = option<std::int64_t>(input, "token");
-    key.token = token >= 0 ? token : input.columns[column].trace->tokens().front().id;
-  }
-  return key;
-}
-
-Result<Rows> ShiftStability::measure(const ShiftStabilityKey& key, const MeasureContext& context) const {
-  models::Move move;
-  if (key.kind == "ids") {
-    move.ids = key.by;
-  } else {
-    move.in_front.assign(static_cast<std::size_t>(key.by), key.token);
-  }
-  return models::shift_stability(*context.column.model, *context.column.trace, move, context.stop, context.progress);
-}
 
 double dot_product_of(const models::StabilityRow& row) {
   return row.dot_product_percent.value_or(kNaN);

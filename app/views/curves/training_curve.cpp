@@ -144,7 +144,7 @@ Result<figure::Figure> TrainingCurve::figure(const ViewInput& input) const {
     for (const Training& each : list) {
       curves.push_back(curve_through(each.name, each.validated_at, each.validation));
     }
-    if (std::all_of(list.begin(), list.end(), [](const Training& each) { return each.validation.empty(); })) {
+    if (std::all_of(curves.begin(), curves.end(), [](const figure::Curve& each) { return each.y.empty(); })) {
       return unsupported("loss.csv has no validation: --option of=loss draws the training's loss", list.front().name);
     }
     figure.panels.push_back(steps_panel(std::move(curves), "validation", logarithmic));

@@ -76,7 +76,20 @@ class LogitAttributionView final : public MeasuredView<AttributionKey, Attributi
     return AttributionKey{option<std::string>(input, "token"), option<std::string>(input, "against"), at,
                           option<bool>(input, "raw")};
   }
-  Result<Attribution> measure(const AttributionKey& key, const MeasureContext& context) const override;
+  Result<Attribution> measure(const AttributionKey& key, const MeasureContext& context) const override {
+    models::AttributionOptions options;
+    options.position = key.at;
+    options.centred = !key.raw;
+    if (!key.token.empty()) {
+      LOCUS_TRY(options.token, models::token_named(*context.column.model, key.token));
+    }
+    if (!key.against.empty()) {
+      LOCUS_TRY(options.against, models::token_named(*context.column.model, key.against));
+    }
+    LOCUS_TRY(models::LogitAttribution made, models::logit_attribution(*context.column.model, *context.column.trace,
+                                                                       options, context.stop, context.progress));
+    return Attribution{std::move(made)};
+  }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& /*input*/, const Numbers& numbers) const override {
     const std::vector<Part> parts = parts_of(*numbers.front());
@@ -105,21 +118,6 @@ class LogitAttributionView final : public MeasuredView<AttributionKey, Attributi
                           "Parts of the logit itself, without subtracting the mean of all logits")},
   };
 };
-
-Result<Attribution> LogitAttributionView::measure(const AttributionKey& key, const MeasureContext& context) const {
-  models::AttributionOptions options;
-  options.position = key.at;
-  options.centred = !key.raw;
-  if (!key.token.empty()) {
-    LOCUS_TRY(options.token, models::token_named(*context.column.model, key.token));
-  }
-  if (!key.against.empty()) {
-    LOCUS_TRY(options.against, models::token_named(*context.column.model, key.against));
-  }
-  LOCUS_TRY(models::LogitAttribution made, models::logit_attribution(*context.column.model, *context.column.trace,
-                                                                     options, context.stop, context.progress));
-  return Attribution{std::move(made)};
-}
 
 // A strip of cells, each `step` wide, whose first stands at (x, y).
 figure::HeatMap strip(const std::vector<double>& values, bool down, double x, double y, double step,

@@ -37,11 +37,28 @@ class PairEnergy final : public MeasuredView<PairEnergyKey, Energy> {
   Selection drag(const ViewInput& input, const Hit& from, const Hit& to) const override {
     return pick_band(pick(input, from), pick(input, to));
   }
-  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
+  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
+    std::vector<Place> places;
+    const std::optional<std::int64_t>& row = over_layers(input) ? selection.layer : selection.head;
+    for (std::size_t n = 0; row && *row >= 0 && n < input.columns.size(); ++n) {
+      if (const auto energy = kept(input, n)) {
+        places.push_back({n, {0, static_cast<double>(energy->norms.columns)}, cell_interval(*row)});
+      }
+    }
+    return places;
+  }
 
  protected:
   Result<PairEnergyKey> measure_key(const ViewInput& input, std::size_t column) const override;
-  Result<Energy> measure(const PairEnergyKey& key, const MeasureContext& context) const override;
+  Result<Energy> measure(const PairEnergyKey& key, const MeasureContext& context) const override {
+    const auto norm = key.of == "query" ? analysis::PairNorm::kQuery
+                      : key.of == "key" ? analysis::PairNorm::kKey
+                                        : analysis::PairNorm::kProduct;
+    Energy energy;
+    LOCUS_TRY(energy.pairs, models::pair_list(*context.column.trace, key.layer, key.head));
+    LOCUS_TRY(energy.norms, models::pair_energy(*context.column.trace, key.layer, norm, context.stop));
+    return energy;
+  }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 
@@ -90,14 +107,16 @@ Result<PairEnergyKey> PairEnergy::measure_key(const ViewInput& input, std::size_
   return PairEnergyKey{layer, head, option<std::string>(input, "of")};
 }
 
-Result<Energy> PairEnergy::measure(const PairEnergyKey& key, const MeasureContext& context) const {
-  const auto norm = key.of == "query" ? analysis::PairNorm::kQuery
-                    : key.of == "key" ? analysis::PairNorm::kKey
-                                      : analysis::PairNorm::kProduct;
-  Energy energy;
-  LOCUS_TRY(energy.pairs, models::pair_list(*context.column.trace, key.layer, key.head));
-  LOCUS_TRY(energy.norms, models::pair_energy(*context.column.trace, key.layer, norm, context.stop));
-  return energy;
+// That of a head, or the mean over heads.
+float norm_of(const Field& norms, std::int64_t head, std::int64_t pair) {
+  if (head != kMean) {
+    return norms.at(head, pair);
+  }
+  double sum = 0;
+  for (std::int64_t each = 0; each < norms.rows; ++each) {
+    sum += static_cast<double>(norms.at(each, pair));
+  }
+  return static_cast<float>(sum / static_cast<double>(norms.rows));
 }
 
 std::string norm_label(const std::string& of) {
@@ -121,11 +140,7 @@ Result<FieldPointer> PairEnergy::by_layer(const ViewInput& input, std::size_t co
     }
     const Field& norms = (*energy)->norms;
     for (std::int64_t pair = 0; pair < std::min(pairs, norms.columns); ++pair) {
-      double sum = 0;
-      for (std::int64_t head = 0; head < norms.rows; ++head) {
-        sum += static_cast<double>(norms.at(head, pair));
-      }
-      field.at(layer, pair) = static_cast<float>(sum / static_cast<double>(norms.rows));
+      field.at(layer, pair) = norm_of(norms, kMean, pair);
     }
     const analysis::PairList& list = (*energy)->pairs;
     const bool known = std::any_of(lists.begin(), lists.end(), [&](const analysis::PairList& each) {
@@ -232,12 +247,7 @@ Result<Data> PairEnergy::table(const ViewInput& input, const Numbers& numbers) c
       }
     }
     for (std::int64_t pair = 0; !all_heads && pair < first.columns; ++pair) {
-      double sum = 0;
-      for (std::int64_t head = 0; head < first.rows; ++head) {
-        sum += input.head == kMean ? static_cast<double>(energy->norms.at(head, pair)) : 0.0;
-      }
-      data.values.push_back(input.head == kMean ? static_cast<float>(sum / static_cast<double>(first.rows))
-                                                : energy->norms.at(input.head, pair));
+      data.values.push_back(norm_of(energy->norms, input.head, pair));
     }
     if (all_heads) {
       data.values.insert(data.values.end(), energy->norms.values.begin(), energy->norms.values.end());
@@ -261,17 +271,6 @@ Selection PairEnergy::pick(const ViewInput& input, const Hit& hit) const {
     (layers ? selection.layer : selection.head) = row;
   }
   return selection;
-}
-
-std::vector<Place> PairEnergy::places(const ViewInput& input, const Selection& selection) const {
-  std::vector<Place> places;
-  const std::optional<std::int64_t>& row = over_layers(input) ? selection.layer : selection.head;
-  for (std::size_t n = 0; row && *row >= 0 && n < input.columns.size(); ++n) {
-    if (const auto energy = kept(input, n)) {
-      places.push_back({n, {0, static_cast<double>(energy->norms.columns)}, cell_interval(*row)});
-    }
-  }
-  return places;
 }
 
 }  // namespace

@@ -34,7 +34,16 @@ struct Options {
 class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Selection pick(const ViewInput& input, const Hit& hit) const override;
+  Selection pick(const ViewInput& input, const Hit& hit) const override {
+    Selection selection;
+    const auto [column, head] = panel_of(input, hit.panel);
+    if (const auto token = patch_at(input.columns[column].trace->image_grid(), hit)) {
+      selection.column = static_cast<std::int64_t>(column);
+      selection.query = *token;
+      selection.head = head;
+    }
+    return selection;
+  }
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
   Token tinting_query(const ViewInput& input) const override { return patch_query(input, input.columns.front()); }
 
@@ -52,7 +61,19 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
     return {(option<bool>(input, "all-heads") || input.head == kAll) && !rollout, rollout};
   }
   // Which column and head a panel shows.
-  std::pair<std::size_t, std::optional<std::int64_t>> panel_of(const ViewInput& input, std::size_t panel) const;
+  std::pair<std::size_t, std::optional<std::int64_t>> panel_of(const ViewInput& input, std::size_t panel) const {
+    if (!options_of(input).all_heads) {
+      return {std::min(panel, input.columns.size() - 1), std::nullopt};
+    }
+    for (std::size_t n = 0; n < input.columns.size(); ++n) {
+      const auto heads = static_cast<std::size_t>(input.columns[n].trace->model().heads);
+      if (panel < heads) {
+        return {n, static_cast<std::int64_t>(panel)};
+      }
+      panel -= heads;
+    }
+    return {input.columns.size() - 1, std::nullopt};
+  }
 
   ViewInfo info_{
       .name = "attention-image",
@@ -251,32 +272,6 @@ Result<Data> AttentionImage::table(const ViewInput& input, const Numbers& all) c
                                            : head_label(model, layer, options.all_heads ? n % heads : input.head)));
   }
   return data;
-}
-
-std::pair<std::size_t, std::optional<std::int64_t>> AttentionImage::panel_of(const ViewInput& input,
-                                                                             std::size_t panel) const {
-  if (!options_of(input).all_heads) {
-    return {std::min(panel, input.columns.size() - 1), std::nullopt};
-  }
-  for (std::size_t n = 0; n < input.columns.size(); ++n) {
-    const auto heads = static_cast<std::size_t>(input.columns[n].trace->model().heads);
-    if (panel < heads) {
-      return {n, static_cast<std::int64_t>(panel)};
-    }
-    panel -= heads;
-  }
-  return {input.columns.size() - 1, std::nullopt};
-}
-
-Selection AttentionImage::pick(const ViewInput& input, const Hit& hit) const {
-  Selection selection;
-  const auto [column, head] = panel_of(input, hit.panel);
-  if (const auto token = patch_at(input.columns[column].trace->image_grid(), hit)) {
-    selection.column = static_cast<std::int64_t>(column);
-    selection.query = *token;
-    selection.head = head;
-  }
-  return selection;
 }
 
 std::vector<Place> AttentionImage::places(const ViewInput& input, const Selection& selection) const {

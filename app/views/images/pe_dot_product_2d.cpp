@@ -129,16 +129,37 @@ class DotProduct2d final : public MeasuredView<PeDotProduct2dKey, Field> {
     return needs_dot_product(column);
   }
   // A click in an anchor's map moves that anchor.
-  Selection pick(const ViewInput& input, const Hit& hit) const override;
+  Selection pick(const ViewInput& input, const Hit& hit) const override {
+    Selection selection;
+    const models::ImageGrid grid = grid_of(input, input.columns[0]);
+    auto anchors = anchors_of(input, grid);
+    if (!anchors || !patch_at(grid, hit)) {
+      return selection;
+    }
+    const std::size_t anchor = hit.panel % anchors->size();
+    (*anchors)[anchor] = {static_cast<std::int64_t>(std::floor(hit.y)), static_cast<std::int64_t>(std::floor(hit.x))};
+    selection.column = static_cast<std::int64_t>(std::min(hit.panel / anchors->size(), input.columns.size() - 1));
+    selection.option = {"anchors", text_of(*anchors)};
+    return selection;
+  }
 
  protected:
-  Result<PeDotProduct2dKey> measure_key(const ViewInput& input, std::size_t column) const override;
+  Result<PeDotProduct2dKey> measure_key(const ViewInput& input, std::size_t column) const override {
+    PeDotProduct2dKey key{input.layer, input.head, grid_of(input, input.columns[column]), {}, {}};
+    LOCUS_TRY(key.anchors, anchors_of(input, key.grid));
+    const std::int64_t prefix = prefix_of(key.grid);
+    key.similarity = similarity_of(input, {prefix, prefix + key.grid.rows * key.grid.columns});
+    return key;
+  }
   Result<Field> measure(const PeDotProduct2dKey& key, const MeasureContext& context) const override {
     return products(key, context.column);
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
   // [anchors, rows, columns].
-  Result<Data> table(const ViewInput& input, const Numbers& all) const override;
+  Result<Data> table(const ViewInput& input, const Numbers& all) const override {
+    LOCUS_TRY(const PeDotProduct2dKey key, measure_key(input, 0));
+    return Data{{all[0]->rows, key.grid.rows, key.grid.columns}, all[0]->values, {}};
+  }
 
  private:
   ViewInfo info_{
@@ -161,14 +182,6 @@ class DotProduct2d final : public MeasuredView<PeDotProduct2dKey, Field> {
                          "some; 2,2 7,7")},
   };
 };
-
-Result<PeDotProduct2dKey> DotProduct2d::measure_key(const ViewInput& input, std::size_t column) const {
-  PeDotProduct2dKey key{input.layer, input.head, grid_of(input, input.columns[column]), {}, {}};
-  LOCUS_TRY(key.anchors, anchors_of(input, key.grid));
-  const std::int64_t prefix = prefix_of(key.grid);
-  key.similarity = similarity_of(input, {prefix, prefix + key.grid.rows * key.grid.columns});
-  return key;
-}
 
 Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers& all) const {
   std::vector<PeDotProduct2dKey> keys;
@@ -213,25 +226,6 @@ Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers&
     }
   }
   return figure;
-}
-
-Result<Data> DotProduct2d::table(const ViewInput& input, const Numbers& all) const {
-  LOCUS_TRY(const PeDotProduct2dKey key, measure_key(input, 0));
-  return Data{{all[0]->rows, key.grid.rows, key.grid.columns}, all[0]->values, {}};
-}
-
-Selection DotProduct2d::pick(const ViewInput& input, const Hit& hit) const {
-  Selection selection;
-  const models::ImageGrid grid = grid_of(input, input.columns[0]);
-  auto anchors = anchors_of(input, grid);
-  if (!anchors || !patch_at(grid, hit)) {
-    return selection;
-  }
-  const std::size_t anchor = hit.panel % anchors->size();
-  (*anchors)[anchor] = {static_cast<std::int64_t>(std::floor(hit.y)), static_cast<std::int64_t>(std::floor(hit.x))};
-  selection.column = static_cast<std::int64_t>(std::min(hit.panel / anchors->size(), input.columns.size() - 1));
-  selection.option = {"anchors", text_of(*anchors)};
-  return selection;
 }
 
 }  // namespace
