@@ -27,7 +27,7 @@ struct EvaluateOptions {
   bool json = false;
 };
 
-Json row_json(const training::Evaluation& row) {
+Json evaluation_json(const training::Evaluation& row) {
   Json splits = Json::object();
   Json intervals = Json::object();
   for (std::size_t n = 0; n < row.splits.size(); ++n) {
@@ -108,7 +108,7 @@ void print(const std::vector<training::Evaluation>& rows, const std::string& int
   if (!options.json) {
     return print_rows(rows, interval, console);
   }
-  console.print(dump({{"task", options.evaluate.task}, {"rows", list_of(rows, row_json)}}));
+  console.print(dump({{"task", options.evaluate.task}, {"rows", list_of(rows, evaluation_json)}}));
 }
 
 Status run_record_seeds(const EvaluateOptions& options, const Context& context) {

@@ -29,7 +29,7 @@ std::vector<Overlap> overlaps_of(const Range& bytes, const models::Trace& with) 
 }
 
 // The tokens of a map's rows, or of its columns, and the text they split.
-struct Split {
+struct SplitText {
   const std::vector<models::TokenInfo>& tokens;
   const std::string& text;
 
@@ -37,25 +37,25 @@ struct Split {
   const Range& bytes(std::int64_t n) const { return tokens[static_cast<std::size_t>(n)].bytes; }
 };
 
-Split queries_of(const models::Trace& trace) {
+SplitText queries_of(const models::Trace& trace) {
   return {trace.tokens(), trace.text()};
 }
 
-Split keys_of(const models::Trace& trace) {
+SplitText keys_of(const models::Trace& trace) {
   return {trace.key_tokens(), trace.key_text()};
 }
 
-bool share_text(const Split& a, const Split& b) {
+bool share_text(const SplitText& a, const SplitText& b) {
   return !a.text.empty() && a.text == b.text;
 }
 
-bool split_alike(const Split& a, const Split& b) {
+bool split_alike(const SplitText& a, const SplitText& b) {
   return std::equal(
       a.tokens.begin(), a.tokens.end(), b.tokens.begin(), b.tokens.end(),
       [](const models::TokenInfo& one, const models::TokenInfo& other) { return one.bytes == other.bytes; });
 }
 
-std::int64_t aligned(const Split& from, std::int64_t token, const Split& to) {
+std::int64_t aligned(const SplitText& from, std::int64_t token, const SplitText& to) {
   if (token < 0 || token >= from.length()) {
     return kNone;
   }
@@ -84,7 +84,7 @@ double coordinate_of(const TokenTexts& tokens, std::int64_t byte) {
   return place + std::min(1.0, static_cast<double>(byte - within.bytes.begin) / size);
 }
 
-AxisTable table_of(const Split& first, const Split& column) {
+AxisTable axis_table(const SplitText& first, const SplitText& column) {
   if (!share_text(first, column) || split_alike(first, column)) {
     return nullptr;
   }
@@ -98,14 +98,14 @@ AxisTable table_of(const Split& first, const Split& column) {
   return table;
 }
 
-std::int64_t own(const Split& first, const Token& token, const Split& column) {
+std::int64_t own(const SplitText& first, const Token& token, const SplitText& column) {
   if (token.text && &first.tokens != &column.tokens && share_text(first, column)) {
     return token_of(column.tokens, *token.text);
   }
   return aligned(first, token.index, column);
 }
 
-std::optional<Token> as_token(const Split& column, std::int64_t own, const Split& first) {
+std::optional<Token> as_token(const SplitText& column, std::int64_t own, const SplitText& first) {
   const std::int64_t index = aligned(column, own, first);
   if (&first.tokens == &column.tokens || !share_text(first, column)) {
     return index == kNone ? std::nullopt : std::optional(Token(index));
@@ -171,11 +171,11 @@ std::int64_t own_key(const ViewInput& input, const Token& key, const Column& col
 }
 
 AxisTable query_axis(const ViewInput& input, const Column& column) {
-  return table_of(queries_of(*input.columns.front().trace), queries_of(*column.trace));
+  return axis_table(queries_of(*input.columns.front().trace), queries_of(*column.trace));
 }
 
 AxisTable key_axis(const ViewInput& input, const Column& column) {
-  return table_of(keys_of(*input.columns.front().trace), keys_of(*column.trace));
+  return axis_table(keys_of(*input.columns.front().trace), keys_of(*column.trace));
 }
 
 std::int64_t query_of(const ViewInput& input, const Column& column) {

@@ -75,9 +75,9 @@ class Walk {
 };
 
 // Values without tensors as JSON text, up to a size.
-class Json {
+class ContentText {
  public:
-  explicit Json(const Pickle& pickle) : pickle_(pickle) {}
+  explicit ContentText(const Pickle& pickle) : pickle_(pickle) {}
 
   // Whether there is too much to write; what was written so far is then of no use.
   bool full() const { return text.size() + unwritten_ > kContentLimit || steps_ > kStepLimit; }
@@ -240,7 +240,7 @@ Result<TorchContent> read_torch_content(const Pickle& pickle) {
     }
   }
   if (root.kind == Kind::kDict) {
-    Json json(pickle);
+    ContentText json(pickle);
     json.write_object(root, 0, taken);
     if (json.full()) {
       content.warnings.push_back("values beside the tensors take more than 1 MiB and are left out");

@@ -19,7 +19,7 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr int kSteps = 1000;
+constexpr int kSliderSteps = 1000;
 constexpr int kPauseMs = 40;  // of a slider that moves, before its value runs
 constexpr double kLeastBase = 10;
 constexpr double kLargestBase = 1e7;
@@ -27,11 +27,11 @@ constexpr double kLargestFactor = 64;
 constexpr const char* kByLength = "yarn-turns";  // the scaling without a factor: it follows the input's length
 
 int step_of(double value, double low, double high) {
-  return static_cast<int>(std::lround(kSteps * std::log(value / low) / std::log(high / low)));
+  return static_cast<int>(std::lround(kSliderSteps * std::log(value / low) / std::log(high / low)));
 }
 
 double value_at(int step, double low, double high) {
-  const double value = low * std::pow(high / low, static_cast<double>(step) / kSteps);
+  const double value = low * std::pow(high / low, static_cast<double>(step) / kSliderSteps);
   const double grain = std::pow(10, std::floor(std::log10(value)) - 2);  // three digits, as one would type
   return std::round(value / grain) * grain;
 }
@@ -114,9 +114,9 @@ QSlider* WhatIfDialog::add_slider(const char* name, const QString& label, QDoubl
   auto* slider = new QSlider(Qt::Horizontal, this);
   give_name(slider, name, label);
   number->setAccessibleName(label);
-  slider->setRange(0, kSteps);
-  slider->setPageStep(kSteps / 20);
-  slider->setSingleStep(kSteps / 100);
+  slider->setRange(0, kSliderSteps);
+  slider->setPageStep(kSliderSteps / 20);
+  slider->setSingleStep(kSliderSteps / 100);
   slider->setMinimumWidth(24 * fontMetrics().averageCharWidth());
   slider->setEnabled(number->isEnabled());
   slider->setValue(step_of(number->value(), low, high));

@@ -5,7 +5,7 @@
 namespace locus::text {
 namespace {
 
-std::uint32_t word_at(std::string_view bytes, std::size_t at) {
+std::uint32_t uint32_at(std::string_view bytes, std::size_t at) {
   std::uint32_t word = 0;
   for (std::size_t n = 4; n-- > 0;) {
     word = (word << 8) | static_cast<std::uint8_t>(bytes[at + n]);
@@ -63,14 +63,14 @@ bool is_closed(const std::vector<std::uint32_t>& units, std::string_view replace
 }  // namespace
 
 Result<Charsmap> Charsmap::parse(std::string_view blob) {
-  const std::size_t trie_bytes = blob.size() < 4 ? 0 : word_at(blob, 0);
+  const std::size_t trie_bytes = blob.size() < 4 ? 0 : uint32_at(blob, 0);
   if (trie_bytes == 0 || trie_bytes % 4 != 0 || trie_bytes > blob.size() - 4) {
     return bad_input("precompiled_charsmap: expected a trie within " + std::to_string(blob.size()) + " bytes, found " +
                      std::to_string(trie_bytes));
   }
   Charsmap map;
   for (std::size_t at = 4; at < 4 + trie_bytes; at += 4) {
-    map.units_.push_back(word_at(blob, at));
+    map.units_.push_back(uint32_at(blob, at));
   }
   map.replacements_ = blob.substr(4 + trie_bytes);
   if (map.replacements_.empty() || map.replacements_.back() != '\0' || !is_closed(map.units_, map.replacements_)) {

@@ -10,7 +10,7 @@
 namespace locus::test {
 namespace {
 
-constexpr const char* kText = "The cat sat on the mat, and the dog sat on the cat; then both of them slept.";
+constexpr const char* kSentence = "The cat sat on the mat, and the dog sat on the cat; then both of them slept.";
 
 std::shared_ptr<const models::Model> edited_model(const std::shared_ptr<const models::Model>& model,
                                                   const std::vector<std::string>& texts) {
@@ -19,9 +19,9 @@ std::shared_ptr<const models::Model> edited_model(const std::shared_ptr<const mo
   return *edited;
 }
 
-models::Input text() {
+models::Input sentence() {
   models::Input input;
-  input.text = kText;
+  input.text = kSentence;
   return input;
 }
 
@@ -33,7 +33,7 @@ models::RunOptions everything() {
 }
 
 std::shared_ptr<const models::Trace> run(const models::Model& model, const models::RunOptions& options = everything()) {
-  auto trace = model.run(text(), options);
+  auto trace = model.run(sentence(), options);
   EXPECT_TRUE(trace.ok()) << (trace.ok() ? "" : trace.error().describe());
   return *trace;
 }
@@ -76,7 +76,7 @@ TEST(EditedModels, LayersBelowTheLowestDifferenceAreTakenOver) {
     // Tokens that move change every layer.
     EXPECT_EQ(run(*edited_model(model, {"shift 3:4 by 1"}), reusing)->kept_layers(), 0);
     // An edited run does not continue another text's, nor is it continued.
-    models::Input longer = text();
+    models::Input longer = sentence();
     *longer.text += " And then";
     const auto more = first->run(longer, reusing);
     ASSERT_TRUE(more.ok());
@@ -91,7 +91,7 @@ TEST(EditedModels, TracesOnDiskShowWhatTheRunShowed) {
     const auto model = bundled(name);
     std::vector<std::string> texts{"edge 0.0 4:5 0:3", "bias 1.all i > j + 2 ? -1 : 0", "scale 0.1 by 3",
                                    "head 1.1 mean"};
-    models::Input input = text();
+    models::Input input = sentence();
     if (model->info().image) {
       input = {};
       input.image = source_dir() + "/assets/samples/star.png";
@@ -147,7 +147,7 @@ TEST(EditedModels, WhatIsShownExplainsWhatTheEditedModelSays) {
     SCOPED_TRACE(name);
     const auto edited = edited_model(
         bundled(name), {"head 0.0 zero", "head 1.1 mean", "edge 0.1 3:4 0:4", "bias 1.all -0.1*d", "shift 9:12 by 5"});
-    const auto report = models::verify(*edited, text(), {});
+    const auto report = models::verify(*edited, sentence(), {});
     ASSERT_TRUE(report.ok()) << report.error().describe();
     EXPECT_TRUE(report->passed);
   }
@@ -157,7 +157,7 @@ TEST(EditedModels, ContinuationsAreEditedToo) {
   const auto edited = edited_model(bundled("text-rope"), {"head 0.0 uniform", "shift 9:12 by 5"});
   models::GenerateOptions options;
   options.count = 4;
-  const auto generated = edited->generate(text(), options, everything());
+  const auto generated = edited->generate(sentence(), options, everything());
   ASSERT_TRUE(generated.ok()) << generated.error().describe();
   models::Input all;
   all.ids.emplace();
@@ -172,7 +172,7 @@ TEST(EditedModels, ContinuationsAreEditedToo) {
 TEST(EditedModels, AnEffectIsTheDifferenceOfTwoRuns) {
   const auto model = bundled("text-rope");
   const auto edited = edited_model(model, {"head all.1 zero", "head 0.0 first"});
-  const auto effect = models::effect_of_edits(*edited, text());
+  const auto effect = models::effect_of_edits(*edited, sentence());
   ASSERT_TRUE(effect.ok()) << effect.error().describe();
   const at::Tensor before = logits(*run(*model)).to(at::kDouble).log_softmax(-1);
   const at::Tensor after = logits(*run(*edited)).to(at::kDouble).log_softmax(-1);
@@ -196,11 +196,11 @@ TEST(EditedModels, AnEffectIsTheDifferenceOfTwoRuns) {
   EXPECT_NEAR(effect->loss_edited, changed / static_cast<double>(length - 1), 1e-5);
   EXPECT_GT(effect->kl.back(), 0);
   // Moving every token alike is no effect under RoPE.
-  const auto none = models::effect_of_edits(*edited_model(model, {"shift 0:10 by 0"}), text());
+  const auto none = models::effect_of_edits(*edited_model(model, {"shift 0:10 by 0"}), sentence());
   ASSERT_TRUE(none.ok());
   EXPECT_EQ(none->loss, none->loss_edited);
   EXPECT_EQ(*std::max_element(none->kl.begin(), none->kl.end()), 0);
-  EXPECT_EQ(models::effect_of_edits(*model, text()).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(models::effect_of_edits(*model, sentence()).error().code, ErrorCode::kUsage);
 }
 
 }  // namespace
