@@ -91,7 +91,7 @@ TEST_F(CommandWords, TypeAndPartsOfTheFigureAreInItsRecipe) {
   text.replace(text.find("titles,legend"), 13, "axes");
   EXPECT_EQ(
       locus::session::parse_recipe(text, "r.json").error().describe(),
-      "r.json: paper.without: expected titles, labels or legend, or several with commas between them, found axes");
+      "r.json: paper.without: expected titles, labels, legend or several of them, separated by commas, found axes");
 }
 
 TEST_F(CommandWords, WhatThePaperLeavesOutIsNotDrawn) {
