@@ -95,7 +95,16 @@ void Canvas::request_frames(int frames) {
 
 bool Canvas::take_frame_request() {
   frames_wanted_ = std::max(0, frames_wanted_ - 1);
+  if (imgui_.pending() || imgui_.font_stale()) {
+    frames_wanted_ = std::max(frames_wanted_, 2);
+  }
   return frames_wanted_ > 0;
+}
+
+void Canvas::set_overlay(Overlay* overlay) {
+  overlay_ = overlay;
+  layout_stale_ = true;
+  request_frames();
 }
 
 std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
@@ -103,7 +112,9 @@ std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
   imgui_.begin(width_px, height_px, static_cast<float>(std::round(text * 1.15)), content_.dark);
   const figure::Style style = content_.dark ? figure::Style::dark(text, 1) : figure::Style::light(text, 1);
   const QSize size(width_px, std::max(1, height_px));
-  if (!layout_ || layout_stale_ || laid_out_ != size) {
+  const std::string stated = overlay_ == nullptr ? std::string() : overlay_->statement();
+  if (!layout_ || layout_stale_ || laid_out_ != size || stated != stated_) {
+    stated_ = stated;
     lay_out(size.width(), size.height(), style);
     laid_out_ = size;
     layout_stale_ = false;
@@ -117,6 +128,7 @@ std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
   imgui_.need(content_.message);
   imgui_.need(content_.note);
   imgui_.need(content_.caption);
+  imgui_.need(stated_);
   if (imgui_.font_stale()) {
     imgui_.build_font();
   }
@@ -135,6 +147,7 @@ void Canvas::draw_overlays() {
   draw_caption();
   draw_message();
   draw_note();
+  draw_overlay();
   draw_tooltip();
   draw_focus();
 }

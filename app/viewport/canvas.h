@@ -15,6 +15,7 @@
 
 #include "app/viewport/canvas_room.h"
 #include "app/viewport/imgui_context.h"
+#include "app/viewport/overlay.h"
 #include "app/views/view.h"
 #include "renderers/figure/figure.h"
 #include "renderers/figure/layout.h"
@@ -77,6 +78,12 @@ class Canvas : public QVulkanWindow {
   // Outlines, message and tooltip, between ImGui's NewFrame and Render.
   void draw_overlays();
   ImGuiBridge& imgui() { return imgui_; }
+  // What stands over the figure and takes the mouse there; null: nothing. It lives as long as the canvas draws.
+  void set_overlay(Overlay* overlay);
+  // Whether a place (device-independent pixels) is the overlay's, now that nothing is being pulled.
+  bool covered(const QPointF& point) const;
+  // The line at the upper left, and the room above the figure that it takes (0: it stands beside what is drawn).
+  const PlacedCaption* statement() const { return statement_ ? &*statement_ : nullptr; }
   const text::Typeface& typeface() const { return typeface_; }
   // Places of the last frame; null before the first.
   const figure::Layout* layout() const { return layout_ ? &*layout_ : nullptr; }
@@ -91,6 +98,8 @@ class Canvas : public QVulkanWindow {
   // A frame around it, while it has the keyboard's focus.
   void show_focus(bool shown);
   bool focus_shown() const { return focus_shown_; }
+  // After a frame: the overlay and who listens to frame_drawn() hear of it.
+  void report_frame(FrameCost cost);
   void report_lost_device(const QString& message) { Q_EMIT gpu_failed(message); }
 
  Q_SIGNALS:
@@ -99,8 +108,9 @@ class Canvas : public QVulkanWindow {
   void clicked(const locus::figure::Hit& hit);
   // The pointer was pulled over a figure that cannot be zoomed, from one place to another; not finished: it still is.
   void dragged(const locus::figure::Hit& from, const locus::figure::Hit& to, bool finished);
-  // The same with Ctrl held, over any figure: a rectangle of it.
+  // The same with Ctrl held, over any figure: a rectangle of it; with Alt held, a line between two places.
   void boxed(const locus::figure::Hit& from, const locus::figure::Hit& to, bool finished);
+  void lined(const locus::figure::Hit& from, const locus::figure::Hit& to, bool finished);
   void camera_moved(const locus::views::Camera& camera, bool finished);
   void fit_requested();
   // A menu at that place; no hit: beside everything that is drawn.
@@ -111,6 +121,7 @@ class Canvas : public QVulkanWindow {
   void resized(int width_px, int height_px);
   void frame_drawn(double cpu_ms);
   void gpu_failed(const QString& message);
+  void over_overlay();  // the pointer is on it, not on the figure
 
  protected:
   bool event(QEvent* event) override;
@@ -136,8 +147,12 @@ class Canvas : public QVulkanWindow {
   views::Camera camera() const;
   void draw_outline(const Outline& outline);
   void lay_out(double width, double height, const figure::Style& style);
+  double place_statement(double width, double height, const figure::Style& style);
+  void place_caption(double width, double height, const figure::Style& style);
+  bool takes(QMouseEvent* event);
   void draw_message();
   void draw_note();
+  void draw_overlay();
   void draw_caption();
   std::vector<figure::Rect> box_areas() const;
   void draw_tooltip();
@@ -150,7 +165,12 @@ class Canvas : public QVulkanWindow {
   bool layout_stale_ = true;
   QSize laid_out_;  // the canvas's, when that was made
   std::optional<PlacedCaption> caption_;
+  std::optional<PlacedCaption> statement_;
+  std::string stated_;  // when the figure was laid out
   figure::Rect box_;
+  Overlay* overlay_ = nullptr;
+  bool overlay_holds_ = false;  // a button went down on it
+  double overlay_ms_ = 0;       // in the last frame
   text::Typeface typeface_;
   ImGuiBridge imgui_;
   int frames_wanted_ = 0;
@@ -158,6 +178,7 @@ class Canvas : public QVulkanWindow {
   QPointF last_;
   bool dragging_ = false;
   bool boxing_ = false;  // a rectangle is being pulled
+  bool lining_ = false;  // a line is
   bool focus_shown_ = false;
 };
 

@@ -63,7 +63,12 @@ bool Canvas::event(QEvent* event) {
       if (event->type() == QEvent::FocusOut) {
         show_focus(false);
       }
-      imgui_.feed(event, dpr());
+      if (event->type() == QEvent::FocusOut) {
+        overlay_holds_ = false;
+      }
+      if (!overlay_holds_) {  // else it is pulled on, out of the canvas
+        imgui_.feed(event, dpr());
+      }
       Q_EMIT left();
       request_frames();
       break;
@@ -73,13 +78,29 @@ bool Canvas::event(QEvent* event) {
   return QVulkanWindow::event(event);
 }
 
-void Canvas::mouseMoveEvent(QMouseEvent* event) {
-  const bool taken = imgui_.feed(event, dpr());
+bool Canvas::covered(const QPointF& point) const {
+  return overlay_ != nullptr && !press_ &&
+         (overlay_->covers({point.x() * dpr(), point.y() * dpr()}) || imgui_.wants_mouse());
+}
+
+// Whether the mouse is the overlay's: where a button went down it goes on until that is released.
+bool Canvas::takes(QMouseEvent* event) {
+  imgui_.feed(event, dpr());
   request_frames();
+  const bool taken = overlay_holds_ || covered(event->position());
+  if (event->type() == QEvent::MouseMove) {
+    return taken;
+  }
+  overlay_holds_ = taken && event->buttons() != Qt::NoButton && event->type() != QEvent::MouseButtonRelease;
+  return taken;
+}
+
+void Canvas::mouseMoveEvent(QMouseEvent* event) {
+  const bool taken = takes(event);
   const QPointF at = event->position();
   if (press_ && layout_ && (dragging_ || (at - *press_).manhattanLength() > kDragThreshold)) {
     dragging_ = true;
-    if (boxing_ || !content_.home) {
+    if (boxing_ || lining_ || !content_.home) {
       report_drag(*press_, at, false);
     } else if (const figure::PanelLayout* panel = panel_at(*press_);
                panel != nullptr && !shows_text(hit_at(*press_)->panel)) {
@@ -104,12 +125,17 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
   } else {
     Q_EMIT left();
   }
+  if (taken) {
+    Q_EMIT over_overlay();
+  }
 }
 
 void Canvas::report_drag(const QPointF& from, const QPointF& to, bool finished) {
   const auto begin = hit_at(from);
   const auto end = hit_at(to);
-  if (begin && end && boxing_) {
+  if (begin && end && lining_) {
+    Q_EMIT lined(*begin, *end, finished);
+  } else if (begin && end && boxing_) {
     Q_EMIT boxed(*begin, *end, finished);
   } else if (begin && end) {
     Q_EMIT dragged(*begin, *end, finished);
@@ -119,19 +145,19 @@ void Canvas::report_drag(const QPointF& from, const QPointF& to, bool finished) 
 void Canvas::mousePressEvent(QMouseEvent* event) {
   show_focus(false);  // who clicks knows where the keys go
   requestActivate();
-  const bool taken = imgui_.feed(event, dpr());
-  request_frames();
-  if (!taken && event->button() == Qt::LeftButton && hit_at(event->position())) {
+  if (!takes(event) && event->button() == Qt::LeftButton && hit_at(event->position())) {
     press_ = event->position();
     last_ = event->position();
     dragging_ = false;
     boxing_ = event->modifiers().testFlag(Qt::ControlModifier);
+    lining_ = !boxing_ && event->modifiers().testFlag(Qt::AltModifier);
   }
 }
 
 void Canvas::mouseReleaseEvent(QMouseEvent* event) {
-  imgui_.feed(event, dpr());
-  request_frames();
+  if (takes(event)) {
+    return;
+  }
   if (event->button() == Qt::RightButton) {
     Q_EMIT context_requested(hit_at(event->position()), event->globalPosition().toPoint());
     return;
@@ -143,7 +169,7 @@ void Canvas::mouseReleaseEvent(QMouseEvent* event) {
   const QPointF from = *press_;
   press_.reset();
   dragging_ = false;
-  if (dragged && (boxing_ || !content_.home)) {
+  if (dragged && (boxing_ || lining_ || !content_.home)) {
     report_drag(from, event->position(), true);
   } else if (dragged) {
     move_camera(camera(), true);
@@ -153,17 +179,16 @@ void Canvas::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void Canvas::mouseDoubleClickEvent(QMouseEvent* event) {
-  if (!imgui_.feed(event, dpr()) && hit_at(event->position())) {
+  if (!takes(event) && hit_at(event->position())) {
     Q_EMIT fit_requested();
   }
-  request_frames();
 }
 
 void Canvas::wheelEvent(QWheelEvent* event) {
-  const bool taken = imgui_.feed(event, dpr());
+  imgui_.feed(event, dpr());
   request_frames();
   const auto hit = hit_at(event->position());
-  if (taken || !hit || !content_.home) {
+  if (covered(event->position()) || !hit || !content_.home) {
     return;
   }
   const double factor = std::pow(kWheelStep, -event->angleDelta().y() / 120.0);
@@ -201,9 +226,9 @@ void Canvas::scroll_text(std::size_t panel, double lines, double factor) {
 }
 
 void Canvas::keyPressEvent(QKeyEvent* event) {
-  const bool taken = imgui_.feed(event, dpr());
+  imgui_.feed(event, dpr());
   request_frames();
-  if (!taken) {
+  if (!imgui_.wants_keyboard()) {
     event->ignore();
     Q_EMIT key_pressed(event);
   }

@@ -1,6 +1,7 @@
 // What the Canvas says over its figure: the box at the pointer, and the line that says what the figure shows.
 #include <imgui.h>
 
+#include <QElapsedTimer>
 #include <algorithm>
 #include <cmath>
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr double kCaptionText = 0.95;   // of the figure's text
 constexpr double kSmallestPart = 0.25;  // of the canvas's height: a caption below leaves the figure the rest
+constexpr double kImGuiText = 1.15;     // ImGui's type of the same height as the figure's
 constexpr float kLeastBoxLetters = 16;  // a narrower map does not make the box narrower
 
 }  // namespace
@@ -21,7 +23,35 @@ constexpr float kLeastBoxLetters = 16;  // a narrower map does not make the box 
 void Canvas::lay_out(double width, double height, const figure::Style& style) {
   layout_ = figure::lay_out(shown_, width, height, style, typeface_);
   caption_.reset();
-  if (content_.caption.empty() || !content_.figure) {
+  statement_.reset();
+  if (!content_.figure) {
+    return;
+  }
+  const double line = stated_.empty() ? 0 : place_statement(width, height, style);
+  place_caption(width, height - line, style);
+  if (line > 0) {
+    *layout_ = moved_down(*std::move(layout_), line);
+  }
+}
+
+// The line at the upper left: beside what the figure draws there where that leaves it room; else the figure makes room
+// above itself, of the height that is returned.
+double Canvas::place_statement(double width, double height, const figure::Style& style) {
+  const double size = kCaptionText * style.text_size;
+  PlacedCaption line = statement_above(stated_, size, width, typeface_);
+  const bool free = is_free(line.area, *layout_, typeface_);
+  line.below = !free;
+  statement_ = std::move(line);
+  if (free) {
+    return 0;
+  }
+  const double room = std::ceil(statement_->area.bottom());
+  layout_ = figure::lay_out(shown_, width, std::max(height - room, 1.0), style, typeface_);
+  return room;
+}
+
+void Canvas::place_caption(double width, double height, const figure::Style& style) {
+  if (content_.caption.empty()) {
     return;
   }
   const double size = kCaptionText * style.text_size;
@@ -36,6 +66,36 @@ void Canvas::lay_out(double width, double height, const figure::Style& style) {
   }
 }
 
+// The overlay, and the line above the figure.
+void Canvas::draw_overlay() {
+  if (overlay_ == nullptr) {
+    return;
+  }
+  OverlayFrame frame;
+  frame.figure = figure();
+  frame.layout = frame.figure == nullptr ? nullptr : layout();
+  const ImVec2 pointer = ImGui::GetIO().MousePos;
+  frame.pointer = {static_cast<double>(pointer.x), static_cast<double>(pointer.y)};
+  frame.width = static_cast<double>(ImGui::GetIO().DisplaySize.x);
+  frame.height = static_cast<double>(ImGui::GetIO().DisplaySize.y);
+  frame.text = static_cast<double>(ImGui::GetFontSize()) / kImGuiText;
+  frame.statement = statement();
+  frame.dpr = dpr();
+  frame.dark = content_.dark;
+  QElapsedTimer timer;
+  timer.start();
+  overlay_->draw(frame, imgui_);
+  overlay_ms_ = static_cast<double>(timer.nsecsElapsed()) / 1e6;
+}
+
+void Canvas::report_frame(FrameCost cost) {
+  cost.overlay_ms = overlay_ms_;
+  if (overlay_ != nullptr) {
+    overlay_->measured(cost);
+  }
+  Q_EMIT frame_drawn(cost.cpu_ms);
+}
+
 void Canvas::draw_caption() {
   if (!caption_ || !layout_ || !content_.note.empty()) {  // the note stands where a caption below the figure would
     return;
@@ -43,7 +103,7 @@ void Canvas::draw_caption() {
   ImDrawList* list = ImGui::GetBackgroundDrawList();
   const ImU32 color = imgui_color(layout_->style.muted);
   // ImGui's font is not quite the figure's: a line that is longer in it is made as long as it was measured.
-  const auto usual = static_cast<float>(caption_->size * 1.15);
+  const auto usual = static_cast<float>(caption_->size * kImGuiText);
   double top = caption_->area.y;
   for (const std::string& line : caption_->lines) {
     const float wide = ImGui::GetFont()->CalcTextSizeA(usual, 1e6F, 0, line.c_str()).x;
@@ -68,7 +128,8 @@ std::vector<figure::Rect> Canvas::box_areas() const {
 
 void Canvas::draw_tooltip() {
   box_ = {};
-  if (content_.tooltip.empty() || ImGui::GetIO().WantCaptureMouse) {
+  const ImVec2 at = ImGui::GetIO().MousePos;
+  if (content_.tooltip.empty() || covered(QPointF(static_cast<double>(at.x), static_cast<double>(at.y)) / dpr())) {
     return;
   }
   const ImGuiStyle& style = ImGui::GetStyle();

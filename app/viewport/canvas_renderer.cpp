@@ -8,6 +8,7 @@
 #include <QVulkanInstance>
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "app/viewport/canvas.h"
 #include "app/viewport/canvas_renderer.h"
@@ -169,7 +170,18 @@ void CanvasRenderer::startNextFrame() {
   functions_->vkCmdEndRenderPass(commands);
 
   canvas_.frameReady();
-  Q_EMIT canvas_.frame_drawn(static_cast<double>(timer.nsecsElapsed()) / 1e6);
+  FrameCost cost;
+  cost.cpu_ms = static_cast<double>(timer.nsecsElapsed()) / 1e6;
+  cost.gpu = canvas_.physicalDeviceProperties()->deviceName;
+  if (figures_) {
+    constexpr double kMegabyte = 1 << 20;
+    const vulkan::FrameStats& stats = figures_->stats();
+    cost.uploaded_mb = static_cast<double>(stats.bytes_uploaded) / kMegabyte;
+    cost.gpu_mb = static_cast<double>(stats.field_bytes) / kMegabyte;
+    cost.draws = stats.draws;
+    cost.waiting = stats.pending;
+  }
+  canvas_.report_frame(std::move(cost));
   if (canvas_.take_frame_request()) {
     canvas_.requestUpdate();
   }

@@ -89,4 +89,52 @@ PlacedCaption caption_below(const std::string& text, double size, double width, 
   return {{kPad * size, height - high, room, high}, std::move(lines), size, true};
 }
 
+PlacedCaption statement_above(const std::string& text, double size, double width, const figure::TextMetrics& metrics) {
+  const double room = std::max(width - 2 * kPad * size, size);
+  std::vector<std::string> lines{figure::elided(metrics, text, size, room)};
+  const double wide = std::min(metrics.width(lines.front(), size), room);
+  return {{kPad * size, kPad * size / 2, wide, figure::TextMetrics::line_height(size)}, std::move(lines), size, false};
+}
+
+bool is_free(const figure::Rect& area, const figure::Layout& layout, const figure::TextMetrics& metrics) {
+  const auto meets = [&](const figure::Rect& other) { return !area.intersected(other).empty(); };
+  const auto meets_text = [&](const figure::PlacedText& text) {
+    const double length = metrics.width(text.text, text.size);
+    const double ascent = figure::TextMetrics::ascent(text.size);
+    const double height = ascent + figure::TextMetrics::descent(text.size);
+    return meets(text.vertical ? figure::Rect{text.at.x - ascent, text.at.y - (1 - text.align) * length, height, length}
+                               : figure::Rect{text.at.x - text.align * length, text.at.y - ascent, length, height});
+  };
+  const auto meets_panel = [&](const figure::PanelLayout& panel) {
+    return meets(panel.plot) || meets(panel.color_bar) || std::ranges::any_of(panel.texts, meets_text) ||
+           std::ranges::any_of(panel.legend, [&](const auto& entry) { return meets(entry.swatch); });
+  };
+  return std::ranges::none_of(layout.texts, meets_text) && std::ranges::none_of(layout.panels, meets_panel);
+}
+
+figure::Layout moved_down(figure::Layout layout, double by) {
+  layout.height += by;
+  const auto move_texts = [by](std::vector<figure::PlacedText>& texts) {
+    for (figure::PlacedText& text : texts) {
+      text.at.y += by;
+    }
+  };
+  move_texts(layout.texts);
+  for (figure::PanelLayout& panel : layout.panels) {
+    for (figure::Rect* rect : {&panel.slot, &panel.plot, &panel.color_bar}) {
+      rect->y += by;
+    }
+    panel.y.begin += by;
+    panel.y.end += by;
+    for (figure::LegendEntry& entry : panel.legend) {
+      entry.swatch.y += by;
+    }
+    for (figure::TokenBox& token : panel.tokens) {
+      token.box.y += by;
+    }
+    move_texts(panel.texts);
+  }
+  return layout;
+}
+
 }  // namespace locus::viewport

@@ -13,6 +13,7 @@
 #include <QWheelEvent>
 #include <algorithm>
 #include <array>
+#include <cfloat>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -38,7 +39,7 @@ bool in_ranges(char16_t c) {
   return false;
 }
 
-constexpr std::array<std::pair<int, int>, 12> kKeys = {{{ImGuiKey_Tab, Qt::Key_Tab},
+constexpr std::array<std::pair<int, int>, 18> kKeys = {{{ImGuiKey_Tab, Qt::Key_Tab},
                                                         {ImGuiKey_LeftArrow, Qt::Key_Left},
                                                         {ImGuiKey_RightArrow, Qt::Key_Right},
                                                         {ImGuiKey_UpArrow, Qt::Key_Up},
@@ -49,7 +50,13 @@ constexpr std::array<std::pair<int, int>, 12> kKeys = {{{ImGuiKey_Tab, Qt::Key_T
                                                         {ImGuiKey_Backspace, Qt::Key_Backspace},
                                                         {ImGuiKey_Enter, Qt::Key_Return},
                                                         {ImGuiKey_Escape, Qt::Key_Escape},
-                                                        {ImGuiKey_A, Qt::Key_A}}};
+                                                        {ImGuiKey_PageUp, Qt::Key_PageUp},
+                                                        {ImGuiKey_PageDown, Qt::Key_PageDown},
+                                                        {ImGuiKey_Space, Qt::Key_Space},
+                                                        {ImGuiKey_A, Qt::Key_A},
+                                                        {ImGuiKey_C, Qt::Key_C},
+                                                        {ImGuiKey_V, Qt::Key_V},
+                                                        {ImGuiKey_X, Qt::Key_X}}};
 
 // A Qt key as an index of KeysDown: letters as they are, special keys folded below 512.
 int key_index(int key) {
@@ -59,6 +66,9 @@ int key_index(int key) {
 int button_index(Qt::MouseButton button) {
   return button == Qt::LeftButton ? 0 : button == Qt::RightButton ? 1 : button == Qt::MiddleButton ? 2 : -1;
 }
+
+constexpr std::size_t kMaxEvents = 256;  // that wait for a frame
+constexpr double kAway = -1e6;           // where the pointer is when it has left
 
 double now_seconds() {
   static const auto clock = [] {
@@ -141,59 +151,131 @@ void ImGuiBridge::use() const {
   ImGui::SetCurrentContext(context_);
 }
 
-void ImGuiBridge::feed_key(QEvent* event) {
-  ImGuiIO& io = ImGui::GetIO();
-  auto* key = static_cast<QKeyEvent*>(event);
-  const bool down = event->type() == QEvent::KeyPress;
-  io.KeysDown[key_index(key->key() == Qt::Key_Enter ? Qt::Key_Return : key->key())] = down;
-  io.KeyCtrl = key->modifiers().testFlag(Qt::ControlModifier);
-  io.KeyShift = key->modifiers().testFlag(Qt::ShiftModifier);
-  io.KeyAlt = key->modifiers().testFlag(Qt::AltModifier);
-  if (down && io.WantTextInput) {
-    for (const QChar c : key->text()) {
-      if (c.isPrint()) {
-        io.AddInputCharacterUTF16(c.unicode());
-      }
-    }
-  }
+bool ImGuiBridge::wants_mouse() const {
+  use();
+  return ImGui::IsAnyItemActive() || ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
 }
 
-bool ImGuiBridge::feed(QEvent* event, double device_pixel_ratio) {
+bool ImGuiBridge::wants_keyboard() const {
   use();
-  ImGuiIO& io = ImGui::GetIO();
-  const auto place = [&](const QPointF& point) {
-    io.MousePos =
-        ImVec2(static_cast<float>(point.x() * device_pixel_ratio), static_cast<float>(point.y() * device_pixel_ratio));
-  };
+  return ImGui::GetIO().WantTextInput;
+}
+
+void ImGuiBridge::queue(const Event& event) {
+  const bool moves = event.kind == Event::Kind::kMove;
+  if (moves && !events_.empty() && events_.back().kind == Event::Kind::kMove) {
+    events_.back() = event;  // where the pointer was between two frames is not asked
+    return;
+  }
+  if (events_.size() == kMaxEvents) {
+    events_.pop_front();  // no frame is drawn: the window is hidden
+  }
+  events_.push_back(event);
+}
+
+void ImGuiBridge::feed(QEvent* event, double device_pixel_ratio) {
+  using Kind = Event::Kind;
   switch (event->type()) {
     case QEvent::MouseMove:
-      place(static_cast<QMouseEvent*>(event)->position());
-      return io.WantCaptureMouse;
+      queue({Kind::kMove, static_cast<QMouseEvent*>(event)->position() * device_pixel_ratio});
+      break;
     case QEvent::MouseButtonPress:
     case QEvent::MouseButtonDblClick:
     case QEvent::MouseButtonRelease: {
       auto* mouse = static_cast<QMouseEvent*>(event);
-      place(mouse->position());
+      queue({Kind::kMove, mouse->position() * device_pixel_ratio});
       if (const int button = button_index(mouse->button()); button >= 0) {
-        held_[button] = event->type() != QEvent::MouseButtonRelease;
-        pressed_[button] = pressed_[button] || held_[button];
+        queue({Kind::kButton,
+               {},
+               button,
+               event->type() != QEvent::MouseButtonRelease,
+               static_cast<int>(mouse->modifiers())});
       }
-      return io.WantCaptureMouse;
+      break;
     }
-    case QEvent::Wheel:
-      io.MouseWheel += static_cast<float>(static_cast<QWheelEvent*>(event)->angleDelta().y()) / 120;
-      return io.WantCaptureMouse;
+    case QEvent::Wheel: {
+      auto* wheel = static_cast<QWheelEvent*>(event);
+      queue({Kind::kMove, wheel->position() * device_pixel_ratio});
+      queue({Kind::kWheel, QPointF(wheel->angleDelta()) / 120, 0, false, static_cast<int>(wheel->modifiers())});
+      break;
+    }
     case QEvent::KeyPress:
-    case QEvent::KeyRelease:
-      feed_key(event);
-      return io.WantTextInput;
+    case QEvent::KeyRelease: {
+      auto* key = static_cast<QKeyEvent*>(event);
+      const bool down = event->type() == QEvent::KeyPress;
+      queue({Kind::kKey,
+             {},
+             key_index(key->key() == Qt::Key_Enter ? Qt::Key_Return : key->key()),
+             down,
+             static_cast<int>(key->modifiers())});
+      for (const QChar c : down ? key->text() : QString()) {
+        if (c.isPrint()) {
+          queue({Kind::kText, {}, c.unicode()});
+        }
+      }
+      break;
+    }
     case QEvent::Leave:
     case QEvent::FocusOut:
-      io.MousePos = ImVec2(-1e6F, -1e6F);
-      std::fill(std::begin(io.KeysDown), std::end(io.KeysDown), false);
-      return false;
+      queue({Kind::kAway, QPointF(kAway, kAway)});
+      break;
     default:
-      return false;
+      break;
+  }
+}
+
+void ImGuiBridge::apply(const Event& event) {
+  ImGuiIO& io = ImGui::GetIO();
+  const auto set_modifiers = [&] {
+    const Qt::KeyboardModifiers held(event.modifiers);
+    io.KeyCtrl = held.testFlag(Qt::ControlModifier);
+    io.KeyShift = held.testFlag(Qt::ShiftModifier);
+    io.KeyAlt = held.testFlag(Qt::AltModifier);
+  };
+  switch (event.kind) {
+    case Event::Kind::kMove:
+      io.MousePos = ImVec2(static_cast<float>(event.at.x()), static_cast<float>(event.at.y()));
+      break;
+    case Event::Kind::kButton:
+      set_modifiers();
+      io.MouseDown[event.code] = event.down;
+      break;
+    case Event::Kind::kWheel:
+      set_modifiers();
+      io.MouseWheel += static_cast<float>(event.at.y());
+      io.MouseWheelH += static_cast<float>(event.at.x());
+      break;
+    case Event::Kind::kKey:
+      set_modifiers();
+      io.KeysDown[event.code] = event.down;
+      break;
+    case Event::Kind::kText:
+      if (io.WantTextInput) {
+        io.AddInputCharacterUTF16(static_cast<ImWchar16>(event.code));
+      }
+      break;
+    case Event::Kind::kAway:
+      io.MousePos = ImVec2(-FLT_MAX, -FLT_MAX);
+      std::fill(std::begin(io.KeysDown), std::end(io.KeysDown), false);
+      std::fill(std::begin(io.MouseDown), std::end(io.MouseDown), false);
+      break;
+  }
+}
+
+// What happened in its order: a frame ends where a second button or key would change, or the pointer would leave the
+// place of a click.
+void ImGuiBridge::take_events() {
+  using Kind = Event::Kind;
+  bool changed = false;
+  while (!events_.empty()) {
+    const Event& next = events_.front();
+    const bool follows = next.kind == Kind::kText;  // belongs to its key
+    if (changed && !follows) {
+      return;
+    }
+    changed = changed || next.kind == Kind::kButton || next.kind == Kind::kKey || next.kind == Kind::kWheel;
+    apply(next);
+    events_.pop_front();
   }
 }
 
@@ -234,10 +316,7 @@ void ImGuiBridge::begin(int width_px, int height_px, float text_px, bool dark) {
   const double now = now_seconds();
   io.DeltaTime = static_cast<float>(std::clamp(now - last_time_, 1e-4, 0.1));
   last_time_ = now;
-  for (int n = 0; n < 3; ++n) {
-    io.MouseDown[n] = held_[n] || pressed_[n];
-    pressed_[n] = false;
-  }
+  take_events();
 }
 
 bool ImGuiBridge::need(std::string_view text) {

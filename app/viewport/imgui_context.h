@@ -3,6 +3,8 @@
 #pragma once
 
 #include <QEvent>
+#include <QPointF>
+#include <deque>
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,8 +22,11 @@ class ImGuiBridge {
 
   // Makes this context ImGui's current one; call before any ImGui function.
   void use() const;
-  // Feeds a Qt event; true when ImGui wants it for itself (a slider is dragged, a text field has the keyboard).
-  bool feed(QEvent* event, double device_pixel_ratio);
+  // Queues a Qt event for the next frames: a button or a key changes once a frame, so that a click between two frames
+  // is seen, at its place.
+  void feed(QEvent* event, double device_pixel_ratio);
+  // Events that no frame has seen yet.
+  bool pending() const { return !events_.empty(); }
   // Sizes, theme and clock of the next frame; text_px is the height of text in device pixels.
   void begin(int width_px, int height_px, float text_px, bool dark);
   // Makes sure that the atlas can draw this text from the next frame on; true when it has to be made anew.
@@ -31,9 +36,24 @@ class ImGuiBridge {
   void build_font();
   void mark_uploaded() { font_stale_ = false; }
   void mark_stale() { font_stale_ = true; }
+  // Something of ImGui is dragged, or a list or menu of it is open: as of the last frame.
+  bool wants_mouse() const;
+  // A field of ImGui is being typed into.
+  bool wants_keyboard() const;
 
  private:
-  void feed_key(QEvent* event);
+  // One change of mouse or keyboard.
+  struct Event {
+    enum class Kind { kMove, kButton, kWheel, kKey, kText, kAway };
+    Kind kind = Kind::kMove;
+    QPointF at;    // device pixels; of kWheel: the turns
+    int code = 0;  // button, key or UTF-16 unit
+    bool down = false;
+    int modifiers = 0;
+  };
+  void queue(const Event& event);
+  void apply(const Event& event);
+  void take_events();
   void apply_theme(bool dark);
 
   ImGuiContext* context_ = nullptr;
@@ -41,8 +61,7 @@ class ImGuiBridge {
   float text_px_ = 0;
   bool font_stale_ = true;
   int dark_ = -1;
-  bool pressed_[3] = {};  // since the last frame: a fast click is not lost
-  bool held_[3] = {};
+  std::deque<Event> events_;
   double last_time_ = 0;
 };
 
