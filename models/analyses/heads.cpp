@@ -62,8 +62,13 @@ Result<std::vector<HeadRow>> head_table(const Trace& trace, const HeadTableOptio
                                         const Progress& progress) {
   return guarded([&]() -> Result<std::vector<HeadRow>> {
     LOCUS_TRY(const auto fields, all_scores(trace));
+    const Range wanted = options.layers.empty() ? Range{0, static_cast<std::int64_t>(fields.size())} : options.layers;
+    if (wanted.begin < 0 || wanted.end > static_cast<std::int64_t>(fields.size())) {
+      return bad_input("expected layers 0 to " + std::to_string(fields.size()) + ", found " +
+                       std::to_string(wanted.begin) + " to " + std::to_string(wanted.end));
+    }
     std::vector<HeadRow> rows;
-    for (std::size_t layer = 0; layer < fields.size(); ++layer) {
+    for (auto layer = static_cast<std::size_t>(wanted.begin); layer < static_cast<std::size_t>(wanted.end); ++layer) {
       report_layer(progress, layer, fields.size());
       LOCUS_TRY(const auto statistics, analysis::head_statistics(*fields[layer], stop));
       for (std::size_t head = 0; head < statistics.size(); ++head) {

@@ -19,6 +19,7 @@
 #include "core/analysis/shift_stability.h"
 #include "core/base/field.h"
 #include "core/base/progress.h"
+#include "core/base/range.h"
 #include "core/base/result.h"
 #include "models/api/model.h"
 
@@ -63,6 +64,7 @@ Result<std::vector<TheoryCurve>> theory_curves(const Trace& trace, std::int64_t 
 struct HeadTableOptions {
   std::int64_t bias_pairs = 1000;  // a head, for the counterfactual distance bias; 0: left out
   std::uint64_t seed = 1;
+  Range layers = {};  // whose heads; empty: all
 };
 struct HeadRow {
   std::int64_t layer = 0;
@@ -70,7 +72,7 @@ struct HeadRow {
   analysis::HeadStatistics statistics;
   double distance_bias = 0;  // mean Δscore of counterfactual pairs; NaN for encodings that have none, and short texts
 };
-// The table of all heads, layer by layer.
+// The table of all heads, layer by layer. Errors also: kBadInput for layers that do not exist.
 Result<std::vector<HeadRow>> head_table(const Trace& trace, const HeadTableOptions& options = {}, StopToken stop = {},
                                         const Progress& progress = {});
 

@@ -15,45 +15,112 @@ constexpr std::size_t kMaxKept = 8;
 
 }  // namespace
 
-std::optional<Result<views::Fingerprint>> Fingerprints::of(const views::Column& column, std::int64_t layer,
-                                                           std::int64_t head) {
+std::shared_ptr<HeadSurvey> Fingerprints::kept(const views::Column& column) {
   const auto known =
       std::find_if(kept_.begin(), kept_.end(), [&](const Kept& each) { return each.trace.lock() == column.trace; });
   if (known != kept_.end()) {
-    if (!known->heads) {
-      return Result<views::Fingerprint>(known->heads.error());
-    }
-    const auto index = static_cast<std::size_t>(layer * column.trace->model().heads + head);
-    if (layer < 0 || head < 0 || index >= known->heads->size()) {
-      return Result<views::Fingerprint>(bad_input("there is no such head"));
-    }
-    return Result<views::Fingerprint>((*known->heads)[index]);
+    return known->survey;
   }
-  if (measuring_.lock() == column.trace) {
+  std::erase_if(kept_, [](const Kept& each) { return each.trace.expired(); });
+  if (kept_.size() == kMaxKept) {
+    kept_.erase(kept_.begin());
+  }
+  auto survey = std::make_shared<HeadSurvey>();
+  survey->layers = column.trace->model().layers;
+  survey->heads = column.trace->model().heads;
+  const views::Fingerprint none{kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+  survey->prints.assign(static_cast<std::size_t>(survey->layers * survey->heads), none);
+  kept_.push_back({column.trace, survey});
+  return survey;
+}
+
+const HeadSurvey* Fingerprints::known(const views::Column& column) const {
+  const auto found =
+      std::find_if(kept_.begin(), kept_.end(), [&](const Kept& each) { return each.trace.lock() == column.trace; });
+  return found == kept_.end() ? nullptr : found->survey.get();
+}
+
+const HeadSurvey& Fingerprints::survey(const views::Column& column) {
+  const std::shared_ptr<HeadSurvey> survey = kept(column);
+  measure(column, survey);
+  return *survey;
+}
+
+std::optional<Result<views::Fingerprint>> Fingerprints::of(const views::Column& column, std::int64_t layer,
+                                                           std::int64_t head) {
+  const HeadSurvey& all = survey(column);
+  if (all.error) {
+    return Result<views::Fingerprint>(*all.error);
+  }
+  if (!all.done) {
     return std::nullopt;
   }
-  measuring_ = column.trace;
+  if (layer < 0 || head < 0 || layer >= all.layers || head >= all.heads) {
+    return Result<views::Fingerprint>(bad_input("there is no such head"));
+  }
+  return Result<views::Fingerprint>(all.at(layer, head));
+}
+
+void Fingerprints::measure(const views::Column& column, const std::shared_ptr<HeadSurvey>& survey) {
+  if (measuring_ || survey->done || survey->error) {
+    return;
+  }
+  measuring_ = true;
+  if (survey->measured < survey->layers) {
+    measure_layer(column, survey);
+  } else {
+    measure_induction(column, survey);
+  }
+}
+
+void Fingerprints::measure_layer(const views::Column& column, const std::shared_ptr<HeadSurvey>& survey) {
   worker_.submit<std::vector<views::Fingerprint>>(
       Priority::kExact, kFingerprint, "",
-      [column](const StopToken& stop, const Progress& progress) { return views::fingerprints(column, stop, progress); },
-      [this, trace = std::weak_ptr(column.trace)](Result<std::vector<views::Fingerprint>> heads) {
-        measuring_.reset();
-        if (!heads && heads.error().code == ErrorCode::kCancelled) {
-          return;
+      [column, layer = survey->measured](const StopToken& stop, const Progress& progress) {
+        return views::fingerprints(column, {layer, layer + 1}, stop, progress);
+      },
+      [this, column, survey](Result<std::vector<views::Fingerprint>> heads) {
+        if (heads) {
+          const auto count = std::min(heads->size(), static_cast<std::size_t>(survey->heads));
+          std::copy_n(heads->begin(), count,
+                      survey->prints.begin() + static_cast<std::ptrdiff_t>(survey->measured * survey->heads));
+          ++survey->measured;
         }
-        std::erase_if(kept_, [](const Kept& each) { return each.trace.expired(); });
-        if (kept_.size() == kMaxKept) {
-          kept_.erase(kept_.begin());
-        }
-        kept_.push_back({trace, std::move(heads)});
-        Q_EMIT changed();
+        end_step(column, survey, heads ? nullptr : &heads.error());
       });
-  return std::nullopt;
+}
+
+void Fingerprints::measure_induction(const views::Column& column, const std::shared_ptr<HeadSurvey>& survey) {
+  worker_.submit<std::vector<double>>(
+      Priority::kExact, kFingerprint, "",
+      [column](const StopToken& stop, const Progress& progress) {
+        return views::induction_scores(column, stop, progress);
+      },
+      [this, column, survey](Result<std::vector<double>> scores) {
+        for (std::size_t n = 0; scores && n < std::min(scores->size(), survey->prints.size()); ++n) {
+          survey->prints[n].induction = (*scores)[n];
+        }
+        survey->done = scores.ok();
+        end_step(column, survey, scores ? nullptr : &scores.error());
+      });
+}
+
+void Fingerprints::end_step(const views::Column& column, const std::shared_ptr<HeadSurvey>& survey,
+                            const Error* error) {
+  measuring_ = false;
+  if (error != nullptr && error->code == ErrorCode::kCancelled) {
+    return;
+  }
+  if (error != nullptr) {
+    survey->error = *error;
+  }
+  measure(column, survey);
+  Q_EMIT changed();
 }
 
 void Fingerprints::hold() {
   worker_.drop(kFingerprint);
-  measuring_.reset();
+  measuring_ = false;
 }
 
 std::string words_of(const views::Fingerprint& head) {
