@@ -87,6 +87,8 @@ class Canvas : public QVulkanWindow {
   const text::Typeface& typeface() const { return typeface_; }
   // Places of the last frame; null before the first.
   const figure::Layout* layout() const { return layout_ ? &*layout_ : nullptr; }
+  // Whether they are places of figure() as it is now.
+  bool layout_is_current() const { return layout_ && !layout_stale_; }
   // The box at the pointer in the last frame (empty: none), and the lines of the caption beside the figure.
   const figure::Rect& box() const { return box_; }
   const PlacedCaption* caption() const { return caption_ ? &*caption_ : nullptr; }
@@ -163,7 +165,8 @@ class Canvas : public QVulkanWindow {
   figure::Figure shown_;  // the figure with the camera put in
   std::optional<figure::Layout> layout_;
   bool layout_stale_ = true;
-  QSize laid_out_;  // the canvas's, when that was made
+  std::uint64_t layouts_ = 0;  // that have been made
+  QSize laid_out_;             // the canvas's, when that was made
   std::optional<PlacedCaption> caption_;
   std::optional<PlacedCaption> statement_;
   std::string stated_;  // when the figure was laid out

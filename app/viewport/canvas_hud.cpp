@@ -21,6 +21,7 @@ constexpr float kLeastBoxLetters = 16;  // a narrower map does not make the box 
 
 // The figure laid out, with its caption in a margin of it or below it.
 void Canvas::lay_out(double width, double height, const figure::Style& style) {
+  ++layouts_;
   layout_ = figure::lay_out(shown_, width, height, style, typeface_);
   caption_.reset();
   statement_.reset();
@@ -39,7 +40,9 @@ void Canvas::lay_out(double width, double height, const figure::Style& style) {
 double Canvas::place_statement(double width, double height, const figure::Style& style) {
   const double size = kCaptionText * style.text_size;
   PlacedCaption line = statement_above(stated_, size, width, typeface_);
-  const bool free = is_free(line.area, *layout_, typeface_);
+  const std::vector<figure::Rect> drawn = drawn_places(*layout_, typeface_);
+  const bool free =
+      std::ranges::none_of(drawn, [&](const figure::Rect& each) { return !line.area.intersected(each).empty(); });
   line.below = !free;
   statement_ = std::move(line);
   if (free) {
@@ -74,6 +77,7 @@ void Canvas::draw_overlay() {
   OverlayFrame frame;
   frame.figure = figure();
   frame.layout = frame.figure == nullptr ? nullptr : layout();
+  frame.laid_out = layouts_;
   const ImVec2 pointer = ImGui::GetIO().MousePos;
   frame.pointer = {static_cast<double>(pointer.x), static_cast<double>(pointer.y)};
   frame.width = static_cast<double>(ImGui::GetIO().DisplaySize.x);

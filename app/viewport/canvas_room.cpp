@@ -96,20 +96,32 @@ PlacedCaption statement_above(const std::string& text, double size, double width
   return {{kPad * size, kPad * size / 2, wide, figure::TextMetrics::line_height(size)}, std::move(lines), size, false};
 }
 
-bool is_free(const figure::Rect& area, const figure::Layout& layout, const figure::TextMetrics& metrics) {
-  const auto meets = [&](const figure::Rect& other) { return !area.intersected(other).empty(); };
-  const auto meets_text = [&](const figure::PlacedText& text) {
-    const double length = metrics.width(text.text, text.size);
-    const double ascent = figure::TextMetrics::ascent(text.size);
-    const double height = ascent + figure::TextMetrics::descent(text.size);
-    return meets(text.vertical ? figure::Rect{text.at.x - ascent, text.at.y - (1 - text.align) * length, height, length}
-                               : figure::Rect{text.at.x - text.align * length, text.at.y - ascent, length, height});
+std::vector<figure::Rect> drawn_places(const figure::Layout& layout, const figure::TextMetrics& metrics) {
+  std::vector<figure::Rect> list;
+  const auto add = [&](const figure::Rect& rect) {
+    if (!rect.empty()) {
+      list.push_back(rect);
+    }
   };
-  const auto meets_panel = [&](const figure::PanelLayout& panel) {
-    return meets(panel.plot) || meets(panel.color_bar) || std::ranges::any_of(panel.texts, meets_text) ||
-           std::ranges::any_of(panel.legend, [&](const auto& entry) { return meets(entry.swatch); });
+  const auto add_texts = [&](const std::vector<figure::PlacedText>& texts) {
+    for (const figure::PlacedText& text : texts) {
+      const double length = metrics.width(text.text, text.size);
+      const double ascent = figure::TextMetrics::ascent(text.size);
+      const double height = ascent + figure::TextMetrics::descent(text.size);
+      add(text.vertical ? figure::Rect{text.at.x - ascent, text.at.y - (1 - text.align) * length, height, length}
+                        : figure::Rect{text.at.x - text.align * length, text.at.y - ascent, length, height});
+    }
   };
-  return std::ranges::none_of(layout.texts, meets_text) && std::ranges::none_of(layout.panels, meets_panel);
+  add_texts(layout.texts);
+  for (const figure::PanelLayout& panel : layout.panels) {
+    add(panel.plot);
+    add(panel.color_bar);
+    for (const figure::LegendEntry& entry : panel.legend) {
+      add(entry.swatch);
+    }
+    add_texts(panel.texts);
+  }
+  return list;
 }
 
 figure::Layout moved_down(figure::Layout layout, double by) {

@@ -36,8 +36,8 @@ PlacedCaption caption_below(const std::string& text, double size, double width, 
 
 // In one line at the canvas's upper left, over its whole width.
 PlacedCaption statement_above(const std::string& text, double size, double width, const figure::TextMetrics& metrics);
-// Whether nothing that the figure draws lies there.
-bool is_free(const figure::Rect& area, const figure::Layout& layout, const figure::TextMetrics& metrics);
+// The rectangles of everything that the figure draws: plots, colour bars, texts, legends.
+std::vector<figure::Rect> drawn_places(const figure::Layout& layout, const figure::TextMetrics& metrics);
 // Everything `by` lower, on a canvas so much higher.
 figure::Layout moved_down(figure::Layout layout, double by);
 

@@ -1,6 +1,8 @@
 // Overlay: what is drawn with Dear ImGui over a figure, and takes mouse and keys where it stands.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "app/viewport/canvas_room.h"
@@ -16,6 +18,7 @@ class ImGuiBridge;
 struct OverlayFrame {
   const figure::Figure* figure = nullptr;    // as it is seen: where the camera is; null: none
   const figure::Layout* layout = nullptr;    // of it; null with it
+  std::uint64_t laid_out = 0;                // which layout that is: another number for another one
   const PlacedCaption* statement = nullptr;  // the line at the upper left
   figure::Point pointer;                     // outside the canvas when it has left
   double width = 0;

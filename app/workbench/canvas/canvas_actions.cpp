@@ -13,9 +13,11 @@ namespace locus::workbench {
 bool CanvasLink::eventFilter(QObject* object, QEvent* event) {
   if (object == &canvas_ && event->type() == QEvent::FocusOut) {
     set_flicker(false);  // Shift is released elsewhere, say in a dialog
+    instruments_.leave();
   }
   if (object == &canvas_ && event->type() == QEvent::Wheel) {
-    const int delta = static_cast<QWheelEvent*>(event)->angleDelta().y();
+    auto* wheel = static_cast<QWheelEvent*>(event);
+    const int delta = canvas_.covered(wheel->position()) ? 0 : wheel->angleDelta().y();
     if (delta != 0 && press_in_list(delta > 0 ? Qt::Key_Up : Qt::Key_Down)) {
       return true;
     }

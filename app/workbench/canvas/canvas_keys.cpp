@@ -115,6 +115,9 @@ void CanvasLink::press(QKeyEvent* event) {
     return;
   }
   set_flicker(false);
+  if (instruments_.press(*event)) {
+    return;
+  }
   const bool menu_key =
       event->key() == Qt::Key_Menu || (event->key() == Qt::Key_F10 && event->modifiers().testFlag(Qt::ShiftModifier));
   if (menu_key) {

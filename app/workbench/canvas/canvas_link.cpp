@@ -34,7 +34,8 @@ std::string token_line(const char* role, std::int64_t token, const std::string& 
 
 }  // namespace
 
-CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas) : studio_(studio), canvas_(canvas) {
+CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas)
+    : studio_(studio), canvas_(canvas), instruments_(studio, canvas) {
   connect(&studio_, &Studio::figure_changed, this, &CanvasLink::refresh);
   connect(&studio_, &Studio::state_changed, this, [this] {
     if (const views::ViewInput input = studio_.view_input(); hover_.query && !hover_.key && !input.columns.empty()) {
@@ -91,6 +92,11 @@ void CanvasLink::set_dark(bool dark) {
 
 void CanvasLink::set_captions(bool shown) {
   captions_ = shown;
+  refresh();
+}
+
+void CanvasLink::set_instruments(bool shown) {
+  instruments_.set_hidden(!shown);
   refresh();
 }
 
@@ -409,7 +415,16 @@ void CanvasLink::refresh() {
   if (flicker_ && input.columns.size() > 1) {
     content.badge = "reference: " + input.columns[views::reference_of(input)].name;
   }
+  CanvasSight sight;
+  sight.home = content.home;
+  sight.column = column_;
+  if (!input.columns.empty() && can_point()) {
+    sight.input = input;
+    sight.hit = hover_hit_;
+    sight.hover = hover_;
+  }
   canvas_.set_content(std::move(content));
+  instruments_.show(std::move(sight));
 }
 
 }  // namespace locus::workbench

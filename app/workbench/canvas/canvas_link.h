@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "app/viewport/canvas.h"
+#include "app/workbench/canvas/instruments/instrument_set.h"
 #include "app/workbench/studio/studio.h"
 
 namespace locus::workbench {
@@ -32,7 +33,9 @@ class CanvasLink : public QObject {
 
   void set_dark(bool dark);
   void set_scale(double scale);
-  void set_captions(bool shown);  // a line beside the figure that says what it shows
+  void set_captions(bool shown);     // a line beside the figure that says what it shows
+  void set_instruments(bool shown);  // else the figure stands alone
+  InstrumentSet& instruments() { return instruments_; }
   std::size_t column() const { return column_; }
   void set_column(std::size_t column);
 
@@ -97,6 +100,7 @@ class CanvasLink : public QObject {
 
   Studio& studio_;
   viewport::Canvas& canvas_;
+  InstrumentSet instruments_;
   std::optional<figure::Hit> hover_hit_;
   views::Selection hover_;
   std::optional<CanvasBox> box_;  // that is being pulled

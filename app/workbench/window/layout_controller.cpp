@@ -256,6 +256,7 @@ void LayoutController::set_captions(bool shown) {
 void LayoutController::show_captions() {
   if (parts_.link != nullptr) {
     parts_.link->set_captions(has_captions() && !all_hidden_);
+    parts_.link->set_instruments(!all_hidden_);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "app/workbench/window/main_window.h"
 
 #include <QAbstractSpinBox>
+#include <QAccessible>
 #include <QApplication>
 #include <QCloseEvent>
 #include <QDragEnterEvent>
@@ -51,6 +52,16 @@ std::filesystem::path config_folder(const WorkbenchOptions& options) {
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   return folder;
+}
+
+// What has the keyboard on the canvas is no widget: the canvas's own holder says it to screen readers.
+void say_instrument(QWidget& holder, const QString& title, const QString& value) {
+  const QString words = title.isEmpty() ? QString() : title + QStringLiteral(": ") + value;
+  if (words != holder.accessibleDescription()) {
+    holder.setAccessibleDescription(words);
+    QAccessibleEvent event(&holder, QAccessible::DescriptionChanged);
+    QAccessible::updateAccessibility(&event);
+  }
 }
 
 bool takes_text(const QWidget* widget) {
@@ -202,6 +213,8 @@ void MainWindow::connect_canvas() {
       edits_->open_beside(columns[column]->id, edit);
     }
   });
+  connect(&parts_.link->instruments(), &InstrumentSet::said, this,
+          [this](const QString& title, const QString& value) { say_instrument(*parts_.canvas_holder, title, value); });
   connect(link, &CanvasLink::help_requested, this, [this] { show_manual_page(this, QStringLiteral("keys")); });
 }
 

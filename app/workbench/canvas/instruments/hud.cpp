@@ -1,0 +1,67 @@
+#include "app/workbench/canvas/instruments/hud.h"
+
+#include <algorithm>
+
+#include "app/workbench/canvas/instruments/free_places.h"
+#include "app/workbench/canvas/instruments/paint.h"
+#include "core/base/numbers.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr double kGraphLines = 3;       // its height
+constexpr float kUsualFrameMs = 16.7F;  // of 60 frames a second: the graph's height, at least
+
+}  // namespace
+
+std::vector<std::string> hud_lines(const viewport::FrameCost& cost, const FrameTimes& times, std::int64_t kept_mb) {
+  return {"frame " + fixed_text(cost.cpu_ms, 1) + " ms, median " + fixed_text(times.median(), 1) + ", longest " +
+              fixed_text(times.longest(), 1),
+          "instruments " + fixed_text(cost.overlay_ms, 2) + " ms, " + std::to_string(cost.draws) + " draws",
+          "uploaded " + fixed_text(cost.uploaded_mb, 1) + " MB" + (cost.waiting ? ", more waits" : ", nothing waits"),
+          cost.gpu,
+          "values on the GPU " + fixed_text(cost.gpu_mb, 1) + " MB, kept in memory " + std::to_string(kept_mb) + " MB"};
+}
+
+void Hud::add(const viewport::FrameCost& cost) {
+  cost_ = cost;
+  times_.add(cost.cpu_ms);
+}
+
+void Hud::toggle(const InstrumentFrame& /*frame*/) {
+  shown_ = !shown_;
+}
+
+bool Hud::offered(const InstrumentFrame& /*frame*/) const {
+  return shown_;
+}
+
+std::vector<figure::Rect> Hud::areas(const InstrumentFrame& frame, const std::vector<figure::Rect>& taken) {
+  lines_ = hud_lines(cost_, times_, frame.studio.memory_mb());
+  figure::Rect box = paint::box_of(frame, lines_);
+  box.width = std::max(box.width, frame.canvas.text * 28);  // it does not tremble with its numbers
+  box.height += kGraphLines * frame.line();
+  return {place_or_corner({box.width, box.height}, {frame.canvas.width, frame.canvas.height}, frame.pad(), taken)};
+}
+
+void Hud::draw(const InstrumentFrame& frame, std::size_t /*n*/, const figure::Rect& area) {
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  paint::box(frame, list, area, lines_);
+  const std::vector<float> times = times_.list();
+  const double height = kGraphLines * frame.line() - frame.pad();
+  ImGui::SetCursorScreenPos(paint::at(area.x + frame.pad(), area.bottom() - height - frame.pad()));
+  ImGui::PlotLines("##frames", times.data(), static_cast<int>(times.size()), 0, nullptr, 0,
+                   std::max(kUsualFrameMs, static_cast<float>(times_.longest())),
+                   paint::at(area.width - 2 * frame.pad(), height));
+}
+
+std::string Hud::said(const InstrumentFrame& /*frame*/) const {
+  return "frame " + fixed_text(times_.median(), 1) + " ms";
+}
+
+std::unique_ptr<Instrument> make_hud() {
+  return std::make_unique<Hud>();
+}
+
+}  // namespace locus::workbench

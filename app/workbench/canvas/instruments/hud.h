@@ -1,0 +1,35 @@
+// Hud: what frames cost (F12): their times as a graph, what was uploaded, the GPU and its memory, what is kept.
+#pragma once
+
+#include "app/workbench/canvas/instruments/frame_times.h"
+#include "app/workbench/canvas/instruments/instrument.h"
+
+namespace locus::workbench {
+
+// Its lines, from what the last frame cost.
+std::vector<std::string> hud_lines(const viewport::FrameCost& cost, const FrameTimes& times, std::int64_t kept_mb);
+
+class Hud final : public Instrument {
+ public:
+  void add(const viewport::FrameCost& cost);
+
+  std::string name() const override { return "hud"; }
+  std::string title() const override { return "Frame times"; }
+  bool offered(const InstrumentFrame& frame) const override;
+  std::vector<figure::Rect> areas(const InstrumentFrame& frame, const std::vector<figure::Rect>& taken) override;
+  void draw(const InstrumentFrame& frame, std::size_t n, const figure::Rect& area) override;
+  std::string said(const InstrumentFrame& frame) const override;
+  bool takes_keys() const override { return false; }
+  int toggle_key() const override { return Qt::Key_F12; }
+  void toggle(const InstrumentFrame& frame) override;
+
+ private:
+  bool shown_ = false;
+  FrameTimes times_;
+  viewport::FrameCost cost_;
+  std::vector<std::string> lines_;
+};
+
+std::unique_ptr<Instrument> make_hud();
+
+}  // namespace locus::workbench

@@ -1,0 +1,227 @@
+#include "app/workbench/canvas/instruments/instrument_set.h"
+
+#include <imgui.h>
+
+#include <QKeyEvent>
+#include <algorithm>
+#include <utility>
+
+#include "app/workbench/canvas/instruments/free_places.h"
+#include "app/workbench/canvas/instruments/hud.h"
+#include "app/workbench/canvas/instruments/paint.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr ImGuiWindowFlags kBareWindow = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoBackground |
+                                         ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                                         ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav |
+                                         ImGuiWindowFlags_NoBringToFrontOnFocus;
+
+}  // namespace
+
+InstrumentSet::InstrumentSet(Studio& studio, viewport::Canvas& canvas)
+    : studio_(studio), canvas_(canvas), gesture_(studio), instruments_(make_instruments()) {
+  canvas_.set_overlay(this);
+}
+
+InstrumentSet::~InstrumentSet() = default;
+
+InstrumentFrame InstrumentSet::frame_of(const viewport::OverlayFrame& canvas, viewport::ImGuiBridge& imgui,
+                                        bool focused) {
+  return {canvas,      imgui,      studio_,      gesture_,      studio_.view(), sight_.input,
+          sight_.home, sight_.hit, sight_.hover, sight_.column, focused,        drawn_};
+}
+
+// The last frame, with what the canvas shows now.
+viewport::OverlayFrame InstrumentSet::last_canvas() const {
+  viewport::OverlayFrame frame = last_;
+  frame.statement = canvas_.statement();
+  frame.figure = canvas_.figure();
+  frame.layout = frame.figure != nullptr && canvas_.layout_is_current() ? canvas_.layout() : nullptr;
+  frame.figure = frame.layout == nullptr ? nullptr : frame.figure;
+  return frame;
+}
+
+void InstrumentSet::show(CanvasSight sight) {
+  sight_ = std::move(sight);
+  statement_ = hidden_ ? std::string() : sight_.statement;
+  const viewport::OverlayFrame canvas = last_canvas();
+  const InstrumentFrame frame = frame_of(canvas, canvas_.imgui(), false);
+  for (const auto& each : instruments_) {
+    each->update(frame);
+  }
+  say();
+}
+
+void InstrumentSet::set_hidden(bool hidden) {
+  hidden_ = hidden;
+  statement_ = hidden_ ? std::string() : sight_.statement;
+  if (hidden) {
+    leave();
+  }
+  canvas_.request_frames();
+}
+
+// ---- a frame
+
+void InstrumentSet::draw(const viewport::OverlayFrame& canvas, viewport::ImGuiBridge& imgui) {
+  last_ = canvas;
+  seen_.clear();
+  gesture_.hold(ImGui::IsAnyItemActive());
+  if (hidden_) {
+    return;
+  }
+  if (canvas.layout == nullptr) {
+    drawn_.clear();
+  } else if (drawn_of_ != canvas.laid_out) {
+    drawn_ = viewport::drawn_places(*canvas.layout, canvas_.typeface());
+    drawn_of_ = canvas.laid_out;
+  }
+  std::vector<figure::Rect> taken = drawn_;
+  if (canvas.statement != nullptr) {
+    taken.push_back(canvas.statement->area);
+  }
+  if (canvas_.caption() != nullptr) {
+    taken.push_back(canvas_.caption()->area);
+  }
+  for (const auto& each : instruments_) {
+    const InstrumentFrame frame = frame_of(canvas, imgui, each.get() == focus_);
+    if (!each->offered(frame)) {
+      continue;
+    }
+    each->draw_below(frame);
+    Seen seen{each.get(), each->areas(frame, taken)};
+    taken.insert(taken.end(), seen.areas.begin(), seen.areas.end());
+    seen_.push_back(std::move(seen));
+  }
+  for (const Seen& seen : seen_) {
+    draw_areas(seen, canvas, imgui);
+  }
+}
+
+void InstrumentSet::draw_areas(const Seen& seen, const viewport::OverlayFrame& canvas, viewport::ImGuiBridge& imgui) {
+  const InstrumentFrame frame = frame_of(canvas, imgui, seen.instrument == focus_);
+  for (std::size_t n = 0; n < seen.areas.size(); ++n) {
+    const figure::Rect& area = seen.areas[n];
+    if (area.empty()) {
+      continue;
+    }
+    ImGui::SetNextWindowPos(paint::from(area));
+    ImGui::SetNextWindowSize(paint::at(area.width, area.height));
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1, 1));
+    const std::string window = seen.instrument->name() + "-" + std::to_string(n);
+    ImGui::Begin(window.c_str(), nullptr, kBareWindow);
+    ImGui::PopStyleVar(2);
+    seen.instrument->draw(frame, n, area);
+    ImGui::End();
+    if (n == 0) {
+      paint::focus(frame, *ImGui::GetForegroundDrawList(), area);
+    }
+  }
+}
+
+bool InstrumentSet::covers(const figure::Point& at) const {
+  return std::ranges::any_of(seen_, [&](const Seen& seen) {
+    return std::ranges::any_of(seen.areas, [&](const figure::Rect& area) { return area.contains(at.x, at.y); });
+  });
+}
+
+void InstrumentSet::measured(const viewport::FrameCost& cost) {
+  cost_ = cost;
+  if (auto* hud = static_cast<Hud*>(find("hud"))) {
+    hud->add(cost);
+  }
+}
+
+// ---- the keyboard
+
+bool InstrumentSet::press(const QKeyEvent& event) {
+  const viewport::OverlayFrame canvas = last_canvas();
+  if (hidden_) {
+    return false;
+  }
+  const bool plain = (event.modifiers() & ~Qt::ShiftModifier & ~Qt::KeypadModifier) == Qt::NoModifier;
+  if (event.key() == Qt::Key_Tab || event.key() == Qt::Key_Backtab) {
+    return plain && move_focus(event.key() == Qt::Key_Tab);
+  }
+  if (focus_ != nullptr) {
+    const InstrumentFrame frame = frame_of(canvas, canvas_.imgui(), true);
+    if (focus_->press(frame, {event.key(), event.modifiers()})) {
+      say();
+      canvas_.request_frames();
+      return true;
+    }
+    if (event.key() == Qt::Key_Escape) {
+      leave();
+      return true;
+    }
+  }
+  if (!plain || event.modifiers().testFlag(Qt::ShiftModifier)) {
+    return false;
+  }
+  const auto wanted = std::ranges::find_if(
+      instruments_, [&](const auto& each) { return each->toggle_key() != 0 && each->toggle_key() == event.key(); });
+  if (wanted == instruments_.end()) {
+    return false;
+  }
+  (*wanted)->toggle(frame_of(canvas, canvas_.imgui(), false));
+  canvas_.request_frames();
+  return true;
+}
+
+bool InstrumentSet::move_focus(bool forward) {
+  std::vector<Instrument*> stops{nullptr};  // the figure itself
+  for (const Seen& seen : seen_) {
+    if (seen.instrument->takes_keys() && !seen.areas.empty()) {
+      stops.push_back(seen.instrument);
+    }
+  }
+  const auto now = std::ranges::find(stops, focus_);
+  const auto place = now == stops.end() ? std::ptrdiff_t{0} : now - stops.begin();
+  const auto next = place + (forward ? 1 : -1);
+  const bool stays = next >= 0 && next < static_cast<std::ptrdiff_t>(stops.size());
+  focus_ = stays ? stops[static_cast<std::size_t>(next)] : nullptr;
+  say();
+  canvas_.request_frames();
+  return stays;
+}
+
+void InstrumentSet::leave() {
+  if (focus_ != nullptr) {
+    focus_ = nullptr;
+    say();
+    canvas_.request_frames();
+  }
+}
+
+void InstrumentSet::say() {
+  if (focus_ == nullptr) {
+    Q_EMIT said({}, {});
+    return;
+  }
+  const viewport::OverlayFrame canvas = last_canvas();
+  const InstrumentFrame frame = frame_of(canvas, canvas_.imgui(), true);
+  const std::string value = focus_->offered(frame) ? focus_->said(frame) : std::string();
+  Q_EMIT said(QString::fromStdString(focus_->title()), QString::fromStdString(value));
+}
+
+// ---- for tests
+
+std::vector<figure::Rect> InstrumentSet::areas_of(const std::string& name) const {
+  const auto found = std::ranges::find_if(seen_, [&](const Seen& seen) { return seen.instrument->name() == name; });
+  return found == seen_.end() ? std::vector<figure::Rect>() : found->areas;
+}
+
+std::string InstrumentSet::focused() const {
+  return focus_ == nullptr ? std::string() : focus_->name();
+}
+
+Instrument* InstrumentSet::find(const std::string& name) const {
+  const auto found = std::ranges::find_if(instruments_, [&](const auto& each) { return each->name() == name; });
+  return found == instruments_.end() ? nullptr : found->get();
+}
+
+}  // namespace locus::workbench

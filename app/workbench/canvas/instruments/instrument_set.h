@@ -1,0 +1,87 @@
+// InstrumentSet: the instruments over the figure: which are seen, where they stand, which has the keyboard.
+#pragma once
+
+#include <QObject>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/viewport/canvas.h"
+#include "app/workbench/canvas/instruments/instrument.h"
+
+class QKeyEvent;
+
+namespace locus::workbench {
+
+// What the canvas shows and what is pointed at there, as CanvasLink knows it.
+struct CanvasSight {
+  views::ViewInput input;
+  std::optional<views::Camera> home;
+  std::optional<figure::Hit> hit;
+  views::Selection hover;
+  std::size_t column = 0;
+  std::string statement;
+};
+
+class InstrumentSet : public QObject, public viewport::Overlay {
+  Q_OBJECT
+
+ public:
+  InstrumentSet(Studio& studio, viewport::Canvas& canvas);
+  ~InstrumentSet() override;
+
+  // What is shown from the next frame on.
+  void show(CanvasSight sight);
+  // None of them: the figure alone.
+  void set_hidden(bool hidden);
+
+  // A key of the canvas: the keyboard goes to the next instrument, the one that has it does something, one is shown or
+  // hidden. False: none of that.
+  bool press(const QKeyEvent& event);
+  // The keyboard is elsewhere.
+  void leave();
+
+  // For tests: where an instrument stood in the last frame (none: it was not offered), and which has the keyboard.
+  std::vector<figure::Rect> areas_of(const std::string& name) const;
+  std::string focused() const;
+  Instrument* find(const std::string& name) const;
+
+  const std::string& statement() const override { return statement_; }
+  void draw(const viewport::OverlayFrame& frame, viewport::ImGuiBridge& imgui) override;
+  bool covers(const figure::Point& at) const override;
+  void measured(const viewport::FrameCost& cost) override;
+  const viewport::FrameCost& cost() const { return cost_; }
+
+ Q_SIGNALS:
+  // Which has the keyboard and what it says, for screen readers; both empty: none.
+  void said(const QString& title, const QString& value);
+
+ private:
+  struct Seen {
+    Instrument* instrument = nullptr;
+    std::vector<figure::Rect> areas;
+  };
+  InstrumentFrame frame_of(const viewport::OverlayFrame& canvas, viewport::ImGuiBridge& imgui, bool focused);
+  viewport::OverlayFrame last_canvas() const;
+  void draw_areas(const Seen& seen, const viewport::OverlayFrame& frame, viewport::ImGuiBridge& imgui);
+  bool move_focus(bool forward);
+  void say();
+
+  Studio& studio_;
+  viewport::Canvas& canvas_;
+  Gesture gesture_;
+  std::vector<std::unique_ptr<Instrument>> instruments_;
+  CanvasSight sight_;
+  std::string statement_;
+  bool hidden_ = false;
+  std::vector<Seen> seen_;  // in the last frame
+  Instrument* focus_ = nullptr;
+  std::vector<figure::Rect> drawn_;
+  std::uint64_t drawn_of_ = 0;  // the layout they are of
+  viewport::OverlayFrame last_;
+  viewport::FrameCost cost_;
+};
+
+}  // namespace locus::workbench

@@ -1,0 +1,45 @@
+// Short ways to draw with Dear ImGui at places of the canvas.
+#pragma once
+
+#include <imgui.h>
+
+#include <string>
+#include <vector>
+
+#include "app/viewport/imgui_color.h"
+#include "app/workbench/canvas/instruments/instrument.h"
+#include "renderers/figure/geometry.h"
+
+namespace locus::workbench::paint {
+
+inline ImVec2 at(double x, double y) {
+  return {static_cast<float>(x), static_cast<float>(y)};
+}
+inline ImVec2 at(const figure::Point& point) {
+  return at(point.x, point.y);
+}
+inline ImVec2 from(const figure::Rect& rect) {
+  return at(rect.x, rect.y);
+}
+inline ImVec2 to(const figure::Rect& rect) {
+  return at(rect.right(), rect.bottom());
+}
+inline figure::Point pointer() {
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  return {static_cast<double>(mouse.x), static_cast<double>(mouse.y)};
+}
+
+// Text whose top left is there, in the theme's colour or another; need()ed.
+void text(const InstrumentFrame& frame, ImDrawList& list, const figure::Point& top_left, const std::string& words,
+          ImU32 color = 0);
+figure::Point text_size(const std::string& words);
+// Lines in a box with a border, whose top left is there.
+figure::Rect box_of(const InstrumentFrame& frame, const std::vector<std::string>& lines);
+void box(const InstrumentFrame& frame, ImDrawList& list, const figure::Rect& place,
+         const std::vector<std::string>& lines);
+// A ground for an instrument over the figure.
+void ground(ImDrawList& list, const figure::Rect& place, double opacity = 0.92);
+// A frame around what has the keyboard.
+void focus(const InstrumentFrame& frame, ImDrawList& list, const figure::Rect& place);
+
+}  // namespace locus::workbench::paint
