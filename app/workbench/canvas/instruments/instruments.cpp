@@ -1,10 +1,12 @@
 // The instruments. To add one: its file in this folder, and one line here.
+#include "app/workbench/canvas/instruments/color_bar.h"
 #include "app/workbench/canvas/instruments/hud.h"
 
 namespace locus::workbench {
 
 std::vector<std::unique_ptr<Instrument>> make_instruments() {
   std::vector<std::unique_ptr<Instrument>> list;
+  list.push_back(make_color_bar());
   list.push_back(make_hud());
   return list;
 }
