@@ -5,6 +5,7 @@
 #pragma once
 
 #include <Qt>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,7 @@ struct InstrumentFrame {
   std::size_t column = 0;                  // that is chosen
   bool focused = false;                    // this one has the keyboard
   const std::vector<figure::Rect>& drawn;  // what the figure draws
+  const std::function<void()>& redraw;     // asks for another frame, at any time
 
   const session::ViewState& state() const { return gesture.state(); }
   const figure::Figure* figure() const { return canvas.figure; }

@@ -22,7 +22,9 @@ constexpr ImGuiWindowFlags kBareWindow = ImGuiWindowFlags_NoDecoration | ImGuiWi
 }  // namespace
 
 InstrumentSet::InstrumentSet(Studio& studio, viewport::Canvas& canvas)
-    : studio_(studio), canvas_(canvas), gesture_(studio), instruments_(make_instruments()) {
+    : studio_(studio), canvas_(canvas), gesture_(studio), instruments_(make_instruments()), redraw_([this] {
+        canvas_.request_frames();
+      }) {
   canvas_.set_overlay(this);
 }
 
@@ -30,8 +32,8 @@ InstrumentSet::~InstrumentSet() = default;
 
 InstrumentFrame InstrumentSet::frame_of(const viewport::OverlayFrame& canvas, viewport::ImGuiBridge& imgui,
                                         bool focused) {
-  return {canvas,      imgui,      studio_,      gesture_,      studio_.view(), sight_.input,
-          sight_.home, sight_.hit, sight_.hover, sight_.column, focused,        drawn_};
+  return {canvas,     imgui,        studio_,       gesture_, studio_.view(), sight_.input, sight_.home,
+          sight_.hit, sight_.hover, sight_.column, focused,  drawn_,         redraw_};
 }
 
 // The last frame, with what the canvas shows now.

@@ -3,7 +3,7 @@
 
 #include <QObject>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -73,6 +73,7 @@ class InstrumentSet : public QObject, public viewport::Overlay {
   viewport::Canvas& canvas_;
   Gesture gesture_;
   std::vector<std::unique_ptr<Instrument>> instruments_;
+  const std::function<void()> redraw_;
   CanvasSight sight_;
   std::string statement_;
   bool hidden_ = false;

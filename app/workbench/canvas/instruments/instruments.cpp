@@ -1,5 +1,6 @@
 // The instruments. To add one: its file in this folder, and one line here.
 #include "app/workbench/canvas/instruments/color_bar.h"
+#include "app/workbench/canvas/instruments/head_navigator.h"
 #include "app/workbench/canvas/instruments/hud.h"
 
 namespace locus::workbench {
@@ -7,6 +8,7 @@ namespace locus::workbench {
 std::vector<std::unique_ptr<Instrument>> make_instruments() {
   std::vector<std::unique_ptr<Instrument>> list;
   list.push_back(make_color_bar());
+  list.push_back(make_head_navigator());
   list.push_back(make_hud());
   return list;
 }
