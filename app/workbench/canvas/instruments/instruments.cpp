@@ -2,6 +2,8 @@
 #include "app/workbench/canvas/instruments/color_bar.h"
 #include "app/workbench/canvas/instruments/head_navigator.h"
 #include "app/workbench/canvas/instruments/hud.h"
+#include "app/workbench/canvas/instruments/minimap.h"
+#include "app/workbench/canvas/instruments/profiles.h"
 
 namespace locus::workbench {
 
@@ -9,6 +11,8 @@ std::vector<std::unique_ptr<Instrument>> make_instruments() {
   std::vector<std::unique_ptr<Instrument>> list;
   list.push_back(make_color_bar());
   list.push_back(make_head_navigator());
+  list.push_back(make_minimap());
+  list.push_back(make_profiles());
   list.push_back(make_hud());
   return list;
 }

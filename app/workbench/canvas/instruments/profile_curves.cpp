@@ -1,0 +1,108 @@
+#include "app/workbench/canvas/instruments/profile_curves.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/views/plots/series.h"
+
+namespace locus::workbench {
+
+namespace {
+
+// Of an axis's cell; whole cells count tokens.
+std::int64_t token_at(const FieldAxis& axis, std::int64_t cell) {
+  return static_cast<std::int64_t>(std::llround(axis.first + axis.step * static_cast<double>(cell)));
+}
+
+std::string signed_text(std::int64_t number) {
+  return number < 0 ? "−" + std::to_string(-number) : std::to_string(number);
+}
+
+}  // namespace
+
+const figure::HeatMap* map_of(const figure::Panel& panel) {
+  for (const figure::Layer& layer : panel.layers) {
+    const auto* map = std::get_if<figure::HeatMap>(&layer);
+    if (map != nullptr && map->field) {
+      return map;
+    }
+  }
+  return nullptr;
+}
+
+std::optional<MapCell> cell_at(const Field& field, double x, double y) {
+  const auto row = static_cast<std::int64_t>(std::floor((y - field.row_axis.first) / field.row_axis.step));
+  const auto column = static_cast<std::int64_t>(std::floor((x - field.column_axis.first) / field.column_axis.step));
+  return row >= 0 && row < field.rows && column >= 0 && column < field.columns ? std::optional(MapCell{row, column})
+                                                                               : std::nullopt;
+}
+
+Profile row_profile(const Field& field, std::int64_t row) {
+  Profile profile;
+  for (std::int64_t column = 0; column < field.columns; ++column) {
+    const float value = field.at(row, column);
+    if (std::isfinite(value)) {
+      profile.at.push_back(field.column_axis.first + field.column_axis.step * (static_cast<double>(column) + 0.5));
+      profile.values.push_back(static_cast<double>(value));
+    }
+  }
+  return profile;
+}
+
+Profile column_profile(const Field& field, std::int64_t column) {
+  Profile profile;
+  for (std::int64_t row = 0; row < field.rows; ++row) {
+    const float value = field.at(row, column);
+    if (std::isfinite(value)) {
+      profile.at.push_back(field.row_axis.first + field.row_axis.step * (static_cast<double>(row) + 0.5));
+      profile.values.push_back(static_cast<double>(value));
+    }
+  }
+  return profile;
+}
+
+figure::Interval range_of(const std::vector<Profile>& profiles) {
+  figure::Interval range{0, 0};
+  for (const Profile& profile : profiles) {
+    for (const double value : profile.values) {
+      range = {std::min(range.low, value), std::max(range.high, value)};
+    }
+  }
+  return range.high > range.low ? range : figure::Interval{0, 1};
+}
+
+CellBlock block_around(const Field& field, const MapCell& cell, std::int64_t side) {
+  const auto begin = [side](std::int64_t at, std::int64_t count) {
+    return std::clamp<std::int64_t>(at - side / 2, 0, std::max<std::int64_t>(0, count - side));
+  };
+  CellBlock block;
+  block.row = begin(cell.row, field.rows);
+  block.column = begin(cell.column, field.columns);
+  block.rows = std::min(side, field.rows - block.row);
+  block.columns = std::min(side, field.columns - block.column);
+  return block;
+}
+
+std::string measure_text(const Field& field, const MapCell& from, const MapCell& to) {
+  const std::int64_t query_from = token_at(field.row_axis, from.row);
+  const std::int64_t query_to = token_at(field.row_axis, to.row);
+  const std::int64_t key_from = token_at(field.column_axis, from.column);
+  const std::int64_t key_to = token_at(field.column_axis, to.column);
+  std::string text = "Δ " + (field.row_axis.name.empty() ? "row" : field.row_axis.name) + " " +
+                     signed_text(query_to - query_from) + ", Δ " +
+                     (field.column_axis.name.empty() ? "column" : field.column_axis.name) + " " +
+                     signed_text(key_to - key_from) + "; distance " + signed_text(query_from - key_from) + " and " +
+                     signed_text(query_to - key_to);
+  const float first = field.at(from.row, from.column);
+  const float second = field.at(to.row, to.column);
+  if (std::isfinite(first) && std::isfinite(second)) {
+    text += "; " + views::short_number(static_cast<double>(first)) + " and " +
+            views::short_number(static_cast<double>(second));
+    if (first != 0) {
+      text += ", ratio " + views::short_number(static_cast<double>(second) / static_cast<double>(first));
+    }
+  }
+  return text;
+}
+
+}  // namespace locus::workbench
