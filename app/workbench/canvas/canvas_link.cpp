@@ -67,6 +67,7 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas)
   connect(&canvas_, &viewport::Canvas::clicked, this, &CanvasLink::click);
   connect(&canvas_, &viewport::Canvas::dragged, this, &CanvasLink::drag);
   connect(&canvas_, &viewport::Canvas::boxed, this, &CanvasLink::box);
+  connect(&canvas_, &viewport::Canvas::lined, &instruments_, &InstrumentSet::pull_measure);
   connect(&canvas_, &viewport::Canvas::context_requested, this, &CanvasLink::ask_menu);
   connect(&canvas_, &viewport::Canvas::camera_moved, this,
           [this](const views::Camera& camera, bool /*finished*/) { set_camera(camera); });

@@ -8,6 +8,7 @@
 
 #include "app/workbench/canvas/instruments/free_places.h"
 #include "app/workbench/canvas/instruments/hud.h"
+#include "app/workbench/canvas/instruments/measure.h"
 #include "app/workbench/canvas/instruments/paint.h"
 
 namespace locus::workbench {
@@ -22,13 +23,20 @@ constexpr ImGuiWindowFlags kBareWindow = ImGuiWindowFlags_NoDecoration | ImGuiWi
 }  // namespace
 
 InstrumentSet::InstrumentSet(Studio& studio, viewport::Canvas& canvas)
-    : studio_(studio), canvas_(canvas), gesture_(studio), instruments_(make_instruments()), redraw_([this] {
-        canvas_.request_frames();
-      }) {
+    : studio_(studio),
+      canvas_(canvas),
+      there_(&canvas),
+      gesture_(studio),
+      instruments_(make_instruments()),
+      redraw_([this] { canvas_.request_frames(); }) {
   canvas_.set_overlay(this);
 }
 
-InstrumentSet::~InstrumentSet() = default;
+InstrumentSet::~InstrumentSet() {
+  if (there_) {
+    there_->set_overlay(nullptr);
+  }
+}
 
 InstrumentFrame InstrumentSet::frame_of(const viewport::OverlayFrame& canvas, viewport::ImGuiBridge& imgui,
                                         bool focused) {
@@ -135,6 +143,13 @@ void InstrumentSet::measured(const viewport::FrameCost& cost) {
   cost_ = cost;
   if (auto* hud = static_cast<Hud*>(find("hud"))) {
     hud->add(cost);
+  }
+}
+
+void InstrumentSet::pull_measure(const figure::Hit& from, const figure::Hit& to, bool finished) {
+  if (auto* measure = static_cast<Measure*>(find("measure"))) {
+    measure->pull(from, to, finished);
+    canvas_.request_frames();
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QObject>
+#include <QPointer>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -42,6 +43,8 @@ class InstrumentSet : public QObject, public viewport::Overlay {
   bool press(const QKeyEvent& event);
   // The keyboard is elsewhere.
   void leave();
+  // A line between two places of the figure; not finished: its end still moves.
+  void pull_measure(const figure::Hit& from, const figure::Hit& to, bool finished);
 
   // For tests: where an instrument stood in the last frame (none: it was not offered), and which has the keyboard.
   std::vector<figure::Rect> areas_of(const std::string& name) const;
@@ -71,6 +74,7 @@ class InstrumentSet : public QObject, public viewport::Overlay {
 
   Studio& studio_;
   viewport::Canvas& canvas_;
+  const QPointer<viewport::Canvas> there_;  // null once it has gone
   Gesture gesture_;
   std::vector<std::unique_ptr<Instrument>> instruments_;
   const std::function<void()> redraw_;

@@ -2,8 +2,10 @@
 #include "app/workbench/canvas/instruments/color_bar.h"
 #include "app/workbench/canvas/instruments/head_navigator.h"
 #include "app/workbench/canvas/instruments/hud.h"
+#include "app/workbench/canvas/instruments/measure.h"
 #include "app/workbench/canvas/instruments/minimap.h"
 #include "app/workbench/canvas/instruments/profiles.h"
+#include "app/workbench/canvas/instruments/token_lens.h"
 
 namespace locus::workbench {
 
@@ -13,6 +15,8 @@ std::vector<std::unique_ptr<Instrument>> make_instruments() {
   list.push_back(make_head_navigator());
   list.push_back(make_minimap());
   list.push_back(make_profiles());
+  list.push_back(make_measure());
+  list.push_back(make_token_lens());
   list.push_back(make_hud());
   return list;
 }

@@ -1,0 +1,181 @@
+#include "app/workbench/canvas/instruments/token_lens.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/views/plots/series.h"
+#include "app/workbench/canvas/instruments/paint.h"
+#include "app/workbench/canvas/instruments/profile_curves.h"
+#include "app/workbench/studio/token_words.h"
+#include "renderers/figure/colormap.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr std::int64_t kLensCells = 15;
+constexpr std::int64_t kLargeMap = 500;  // tokens: smaller maps are read without
+constexpr double kLensCell = 1.45;       // in heights of text
+constexpr double kLensWord = 6;
+
+class TokenLens final : public Instrument {
+ public:
+  std::string name() const override { return "lens"; }
+  std::string title() const override { return "Token lens"; }
+  bool takes_keys() const override { return false; }
+  int toggle_key() const override { return Qt::Key_L; }
+  void toggle(const InstrumentFrame& /*frame*/) override { shown_ = !shown_; }
+
+  bool offered(const InstrumentFrame& frame) const override {
+    const auto& columns = frame.input.columns;
+    return shown_ && frame.hit && frame.layout() != nullptr && !columns.empty() &&
+           columns.front().trace->length() > kLargeMap && frame.hit->panel < columns.size();
+  }
+  std::vector<figure::Rect> areas(const InstrumentFrame& /*frame*/,
+                                  const std::vector<figure::Rect>& /*taken*/) override {
+    return {};
+  }
+  void draw(const InstrumentFrame& /*frame*/, std::size_t /*n*/, const figure::Rect& /*area*/) override {}
+  std::string said(const InstrumentFrame& /*frame*/) const override { return shown_ ? "shown" : "hidden"; }
+
+  // The map itself where the screen has its cells, else the cells are read from the run.
+  void draw_below(const InstrumentFrame& frame) override {
+    const figure::Panel& panel = frame.figure()->panels[frame.hit->panel];
+    const figure::HeatMap* shown = map_of(panel);
+    if (shown == nullptr) {
+      return;
+    }
+    const bool whole = shown->field->row_axis.step == 1 && shown->field->column_axis.step == 1;
+    const auto cell = whole ? cell_at(*shown->field, frame.hit->x, frame.hit->y) : std::nullopt;
+    std::shared_ptr<const Field> field = shown->field;
+    CellBlock block;
+    if (cell) {
+      block = block_around(*field, *cell, kLensCells);
+    } else if ((field = read(frame)) != nullptr) {
+      block = {0, 0, field->rows, field->columns};
+    } else {
+      return;
+    }
+    draw_block(frame, *field, block, shown->scale);
+  }
+
+ private:
+  // The cells around the pointer, read exactly: fifteen rows of few cells take no time worth waiting for.
+  std::shared_ptr<const Field> read(const InstrumentFrame& frame) {
+    const views::Column& column = frame.input.columns[frame.hit->panel];
+    if (!frame.view.info().uses_quantity || column.trace->image_grid().rows > 0) {
+      return nullptr;  // cells of something else
+    }
+    models::MapRequest request;
+    const views::HeadRef head = views::head_of_column(frame.input, frame.hit->panel);
+    request.layer = head.layer;
+    request.head = head.head;
+    request.quantity = frame.input.quantity;
+    const auto range = [](double at, std::int64_t count) {
+      const auto begin = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::floor(at)) - kLensCells / 2, 0,
+                                                  std::max<std::int64_t>(0, count - kLensCells));
+      return Range{begin, std::min(begin + kLensCells, count)};
+    };
+    request.rows = range(frame.hit->y, column.trace->length());
+    request.columns = range(frame.hit->x, column.trace->keys());
+    if (trace_.lock() == column.trace && request == request_) {
+      return cells_;
+    }
+    if (!(asked_ && *asked_ == request)) {
+      asked_ = request;
+      QMetaObject::invokeMethod(
+          &frame.gesture,
+          [this, &worker = frame.studio.worker(), column, request, redraw = frame.redraw] {
+            ask(worker, column, request, redraw);
+          },
+          Qt::QueuedConnection);
+    }
+    return nullptr;
+  }
+
+  void ask(Worker& worker, const views::Column& column, const models::MapRequest& request,
+           const std::function<void()>& redraw) {
+    worker.submit<Field>(
+        Priority::kPreview, "lens", "",
+        [column, request](StopToken stop, const Progress& /*progress*/) {
+          auto made = column.trace->map(request, std::move(stop));
+          if (made) {
+            made->row_axis.first = static_cast<double>(request.rows.begin);
+            made->column_axis.first = static_cast<double>(request.columns.begin);
+          }
+          return made;
+        },
+        [this, trace = std::weak_ptr(column.trace), request, redraw](Result<Field> made) {
+          if (!made) {
+            return;
+          }
+          trace_ = trace;
+          request_ = request;
+          cells_ = std::make_shared<const Field>(*std::move(made));
+          redraw();
+        });
+  }
+
+  static void draw_block(const InstrumentFrame& frame, const Field& field, const CellBlock& block,
+                         const figure::ColorScale& scale) {
+    const models::Trace& trace = *frame.input.columns[frame.hit->panel].trace;
+    const double side = std::floor(kLensCell * frame.canvas.text);
+    const double word = std::floor(kLensWord * frame.canvas.text);
+    const figure::Point size{side * static_cast<double>(block.columns) + word + frame.pad(),
+                             side * static_cast<double>(block.rows) + frame.line() + frame.pad()};
+    const figure::Rect canvas{0, 0, frame.canvas.width, frame.canvas.height};
+    figure::Rect box = viewport::box_beside(frame.canvas.pointer, size, {canvas});
+    ImDrawList& list = *ImGui::GetForegroundDrawList();
+    paint::ground(list, box, 1);
+    const figure::Point first{box.x + word, box.y + frame.pad() / 2};
+    for (std::int64_t r = 0; r < block.rows; ++r) {
+      const double top = first.y + side * static_cast<double>(r);
+      const auto query = static_cast<std::int64_t>(field.row_axis.first) + block.row + r;
+      draw_word(frame, list, {box.x + frame.pad(), top, word - 1.5 * frame.pad(), side},
+                query >= 0 && query < trace.length() ? shown_token(trace, query) : "");
+      for (std::int64_t c = 0; c < block.columns; ++c) {
+        const figure::Rect cell{first.x + side * static_cast<double>(c), top, side, side};
+        const float value = field.at(block.row + r, block.column + c);
+        list.AddRectFilled(paint::from(cell), paint::to(cell), viewport::imgui_color(figure::color_of(scale, value)));
+        const double x = field.column_axis.first + static_cast<double>(block.column + c);
+        const double y = field.row_axis.first + static_cast<double>(block.row + r);
+        if (std::floor(frame.hit->x) == x && std::floor(frame.hit->y) == y) {
+          list.AddRect(paint::from(cell), paint::to(cell), IM_COL32(255, 255, 255, 255), 0, 0, 2);
+          list.AddRect(paint::from(cell.grown(1.5)), paint::to(cell.grown(1.5)), IM_COL32(0, 0, 0, 200));
+        }
+      }
+    }
+    // The key's word of the pointed column, below; fifteen would not fit side by side.
+    const auto key = static_cast<std::int64_t>(std::floor(frame.hit->x));
+    const double left = first.x + side * std::clamp(static_cast<double>(key) - field.column_axis.first -
+                                                        static_cast<double>(block.column),
+                                                    0.0, static_cast<double>(block.columns - 1));
+    const std::string words = key >= 0 && key < trace.keys() ? shown_key(trace, key) : "";
+    const double wide = paint::text_size(words).x;
+    paint::text(frame, list,
+                {std::clamp(left, box.x, std::max(box.x, box.right() - wide)),
+                 first.y + side * static_cast<double>(block.rows)},
+                words);
+  }
+
+  static void draw_word(const InstrumentFrame& frame, ImDrawList& list, const figure::Rect& place,
+                        const std::string& word) {
+    list.PushClipRect(paint::from(place), paint::to(place), true);
+    paint::text(frame, list, {place.x, place.y}, word);
+    list.PopClipRect();
+  }
+
+  bool shown_ = false;
+  std::weak_ptr<const models::Trace> trace_;
+  models::MapRequest request_;
+  std::optional<models::MapRequest> asked_;
+  std::shared_ptr<const Field> cells_;
+};
+
+}  // namespace
+
+std::unique_ptr<Instrument> make_token_lens() {
+  return std::make_unique<TokenLens>();
+}
+
+}  // namespace locus::workbench
