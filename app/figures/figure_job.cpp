@@ -5,6 +5,7 @@
 #include "app/session/paper_input.h"
 #include "app/session/view_input.h"
 #include "app/views/plots/data_file.h"
+#include "app/views/statement.h"
 
 namespace locus::figures {
 
@@ -34,6 +35,7 @@ Result<figure::Figure> make_figure(const FigureJob& job, const std::filesystem::
   input.cache = job.cache;
   input.stop = stop;
   LOCUS_TRY(figure::Figure figure, job.view->figure(input));
+  figure.description = views::statement(job.view->info(), input, figure);
   figure = session::on_paper(std::move(figure), job.recipe.paper);
   figure.recipe = to_json(job.recipe);
   return figure;

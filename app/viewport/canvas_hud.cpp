@@ -84,6 +84,7 @@ void Canvas::draw_overlay() {
   frame.height = static_cast<double>(ImGui::GetIO().DisplaySize.y);
   frame.text = static_cast<double>(ImGui::GetFontSize()) / kImGuiText;
   frame.statement = statement();
+  frame.whole_statement = stated_;
   frame.dpr = dpr();
   frame.dark = content_.dark;
   QElapsedTimer timer;

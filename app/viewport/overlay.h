@@ -20,6 +20,7 @@ struct OverlayFrame {
   const figure::Layout* layout = nullptr;    // of it; null with it
   std::uint64_t laid_out = 0;                // which layout that is: another number for another one
   const PlacedCaption* statement = nullptr;  // the line at the upper left
+  std::string whole_statement;               // where that has no room for all of it
   figure::Point pointer;                     // outside the canvas when it has left
   double width = 0;
   double height = 0;

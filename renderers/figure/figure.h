@@ -141,7 +141,8 @@ struct Figure {
   std::vector<std::string> names = {};  // as a panel's
   int columns = 1;
   std::vector<Panel> panels;
-  std::string recipe;  // JSON, embedded in exports
+  std::string recipe;       // JSON, embedded in exports
+  std::string description;  // what it shows, for who cannot see it: in exports that have a place for it
 };
 
 }  // namespace locus::figure

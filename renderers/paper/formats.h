@@ -16,6 +16,7 @@ struct Page {
   figure::Scene scene;
   std::string title;
   std::string recipe;
+  std::string description;
   const text::Typeface& typeface;
 };
 

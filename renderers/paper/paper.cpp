@@ -78,7 +78,7 @@ Result<std::string> encode(const figure::Figure& figure, Format format, const Pa
   LOCUS_CHECK(check_options(options));
   const text::Typeface typeface;
   const double pixel = format == Format::kPng ? 72 / options.dpi : 0;
-  const Page page{compose_page(figure, options, pixel, typeface), figure.title, figure.recipe, typeface};
+  const Page page{compose_page(figure, options, pixel, typeface), figure.title, figure.recipe, figure.description, typeface};
   if (format == Format::kPng) {
     LOCUS_CHECK(check_pixels(page.scene, options.dpi));
   }
@@ -111,7 +111,7 @@ Result<std::string> read_recipe(const std::filesystem::path& file) {
 Result<Pixels> render(const figure::Figure& figure, const PaperOptions& options) {
   LOCUS_CHECK(check_options(options));
   const text::Typeface typeface;
-  const Page page{compose_page(figure, options, 72 / options.dpi, typeface), figure.title, figure.recipe, typeface};
+  const Page page{compose_page(figure, options, 72 / options.dpi, typeface), figure.title, figure.recipe, figure.description, typeface};
   LOCUS_CHECK(check_pixels(page.scene, options.dpi));
   const QImage image = rasterise(page, options.dpi).convertToFormat(QImage::Format_RGBA8888);
   Pixels pixels{image.width(), image.height(), {}};

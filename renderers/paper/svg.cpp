@@ -144,6 +144,9 @@ class Writer {
     if (!page_.title.empty()) {
       text += "<title>" + QString::fromStdString(page_.title).toHtmlEscaped().toUtf8() + "</title>\n";
     }
+    if (!page_.description.empty()) {
+      text += "<desc>" + QString::fromStdString(page_.description).toHtmlEscaped().toUtf8() + "</desc>\n";
+    }
     if (!page_.recipe.empty()) {
       text += "<metadata>" + recipe_element(page_.recipe) + "</metadata>\n";
     }

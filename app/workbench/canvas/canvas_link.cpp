@@ -8,6 +8,7 @@
 #include "app/views/alignment.h"
 #include "app/views/images/patch_grid.h"
 #include "app/views/score_maps/score_map.h"
+#include "app/views/statement.h"
 #include "app/workbench/studio/cell_values.h"
 #include "app/workbench/studio/token_words.h"
 #include "core/base/numbers.h"
@@ -423,6 +424,11 @@ void CanvasLink::refresh() {
     sight.input = input;
     sight.hit = hover_hit_;
     sight.hover = hover_;
+    if (stated_of_ != studio_.scheduler().figure()) {
+      stated_of_ = studio_.scheduler().figure();
+      stated_ = views::statement(view.info(), input, *stated_of_);
+    }
+    sight.statement = stated_;
   }
   canvas_.set_content(std::move(content));
   instruments_.show(std::move(sight));

@@ -101,6 +101,8 @@ class CanvasLink : public QObject {
   Studio& studio_;
   viewport::Canvas& canvas_;
   InstrumentSet instruments_;
+  std::shared_ptr<const figure::Figure> stated_of_;
+  std::string stated_;  // of that figure
   std::optional<figure::Hit> hover_hit_;
   views::Selection hover_;
   std::optional<CanvasBox> box_;  // that is being pulled

@@ -5,12 +5,14 @@
 #include "app/workbench/canvas/instruments/measure.h"
 #include "app/workbench/canvas/instruments/minimap.h"
 #include "app/workbench/canvas/instruments/profiles.h"
+#include "app/workbench/canvas/instruments/statement_line.h"
 #include "app/workbench/canvas/instruments/token_lens.h"
 
 namespace locus::workbench {
 
 std::vector<std::unique_ptr<Instrument>> make_instruments() {
   std::vector<std::unique_ptr<Instrument>> list;
+  list.push_back(make_statement_line());
   list.push_back(make_color_bar());
   list.push_back(make_head_navigator());
   list.push_back(make_minimap());

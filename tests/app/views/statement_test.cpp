@@ -1,0 +1,81 @@
+// What a figure says in one line, against numbers that are computed otherwise.
+#include "app/views/statement.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/support/fake_model.h"
+
+namespace locus::views {
+namespace {
+
+ViewInput input_of(const std::string& text) {
+  test::FakeShape shape;
+  shape.name = "fake";
+  ViewInput input;
+  input.columns.push_back({"fake", nullptr, std::make_shared<test::FakeTrace>(shape, text)});
+  input.layer = 1;
+  input.head = 2;
+  return input;
+}
+
+TEST(Statement, AMapOfWeightsSaysWhereTheyGo) {
+  const ViewInput input = input_of(std::string(40, 'a'));
+  const ViewInfo& info = (*find_view("attention"))->info();
+  const auto figure = (*find_view("attention"))->figure(input);
+  ASSERT_TRUE(figure.ok());
+  const auto& trace = static_cast<const test::FakeTrace&>(*input.columns.front().trace);
+  double self = 0;
+  double far = 0;
+  for (std::int64_t i = 1; i < 40; ++i) {
+    self += trace.weight(1, 2, i, i) / 39;
+    for (std::int64_t j = 0; j < i - 32; ++j) {
+      far += trace.weight(1, 2, i, j) / 39;
+    }
+  }
+  const std::string said = statement(info, input, *figure);
+  char wanted[80];
+  std::snprintf(wanted, sizeof wanted, "head 1.2 gives its own token %.2f, the one before ", self);
+  EXPECT_EQ(said.find(wanted), 0U) << said;
+  std::snprintf(wanted, sizeof wanted, ", tokens more than 32 back %.2f", far);
+  EXPECT_TRUE(said.ends_with(wanted)) << said;
+  EXPECT_EQ(statement(info, input_of("short"), *(*find_view("attention"))->figure(input_of("short"))).find("back"),
+            std::string::npos);
+}
+
+TEST(Statement, OtherMapsSayTheirRangeAndWhereTheLargestIs) {
+  figure::Figure figure;
+  figure::HeatMap map;
+  Field field = Field::zeros(2, 3);
+  field.values = {0, -2, 1, 5, std::numeric_limits<float>::quiet_NaN(), 0};
+  field.row_axis = {"query", "token", 4, 1};
+  field.column_axis = {"key", "token", 0, 16};
+  field.quantity = "logit";
+  map.field = std::make_shared<const Field>(field);
+  figure.panels.emplace_back().layers.emplace_back(map);
+  EXPECT_EQ(statement({}, input_of("abc"), figure), "logit from −2.00 to 5.00, the largest at query 5, key 0 to 15");
+}
+
+TEST(Statement, CurvesAndHistogramsSayTheirNumbers) {
+  figure::Figure figure;
+  figure::Curve curve;
+  curve.name = "rope";
+  curve.x = {8, 16, 32};
+  curve.y = {std::nan(""), 4, 2};
+  figure.panels.emplace_back().layers.emplace_back(curve);
+  EXPECT_EQ(statement({}, input_of("abc"), figure), "rope: 4.00 at 16.0, 2.00 at 32.0");
+  figure.panels.front().layers = {figure::Bars{"tapa: μ 1", {-1, 1, 3}, {2, 6}}};
+  EXPECT_EQ(statement({}, input_of("abc"), figure), "tapa: mean 1.50, 88 % above 0");
+}
+
+TEST(Statement, NothingIsSaidOfNothing) {
+  EXPECT_EQ(statement({}, input_of("abc"), {}), "");
+  figure::Figure figure;
+  figure.panels.emplace_back();
+  EXPECT_EQ(statement({}, input_of("abc"), figure), "");
+}
+
+}  // namespace
+}  // namespace locus::views
