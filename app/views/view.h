@@ -68,6 +68,13 @@ enum class Group {
 // "Look", "Position", …: the heading of its views in menus and in the manual.
 std::string title_of(Group group);
 
+// Numbers that are set by hand on the figure: one, or the ends of a range. They are options of the view.
+struct RangeBrush {
+  std::string label;  // "λ"
+  std::string low;    // empty: one number alone
+  std::string high;
+};
+
 struct ViewInfo {
   std::string name;   // "pe-dot-product", on the command line and in sessions
   std::string title;  // "Position dot product"
@@ -85,6 +92,7 @@ struct ViewInfo {
   bool needs_text = false;
   bool uses_input = true;  // shows the runs; otherwise what lies beside the checkpoints
   std::vector<Control> controls;
+  std::vector<RangeBrush> brushes{};
 };
 
 // ---- what a view gives

@@ -87,6 +87,7 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
                   "The theoretical mean logit (rope and tapa), for the angles of the model (llama) or of the paper",
                   {"none", "llama", "paper"}),
            band_control()},
+      .brushes = {{"first keys left out", "", "skip-first"}},
   };
 };
 

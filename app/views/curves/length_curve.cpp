@@ -66,6 +66,7 @@ class LengthCurve final : public MeasuredView<LengthCurveKey, Points> {
                    whole("scored", "Scored tokens", "Number of tokens scored at the end of every window", 16, 1, 4096),
                    whole("windows", "Windows", "Number of windows, spread over the text; fewer for a short text", 16, 1,
                          1024)},
+      .brushes = {{"lengths", "shortest", "longest"}},
   };
 };
 

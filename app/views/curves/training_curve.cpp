@@ -49,6 +49,7 @@ class TrainingCurve final : public View {
                           {"validation", "loss", "both"}),
                    whole("smooth", "Smooth", "Number of steps over which the loss is averaged", 25, 1, 100000),
                    toggle("log-steps", "Logarithmic", "A logarithmic step axis")},
+      .brushes = {{"smooth", "", "smooth"}},
   };
 };
 

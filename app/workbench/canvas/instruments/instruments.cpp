@@ -5,6 +5,7 @@
 #include "app/workbench/canvas/instruments/measure.h"
 #include "app/workbench/canvas/instruments/minimap.h"
 #include "app/workbench/canvas/instruments/profiles.h"
+#include "app/workbench/canvas/instruments/range_brush.h"
 #include "app/workbench/canvas/instruments/statement_line.h"
 #include "app/workbench/canvas/instruments/token_lens.h"
 
@@ -15,6 +16,7 @@ std::vector<std::unique_ptr<Instrument>> make_instruments() {
   list.push_back(make_statement_line());
   list.push_back(make_color_bar());
   list.push_back(make_head_navigator());
+  list.push_back(make_range_brush());
   list.push_back(make_minimap());
   list.push_back(make_profiles());
   list.push_back(make_measure());

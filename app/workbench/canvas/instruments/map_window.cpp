@@ -7,7 +7,7 @@ namespace locus::workbench {
 
 namespace {
 
-double share_of(const figure::Interval& whole, double value) {
+double share_along(const figure::Interval& whole, double value) {
   const double length = whole.high - whole.low;
   return length == 0 ? 0 : (value - whole.low) / length;
 }
@@ -35,9 +35,9 @@ figure::Rect visible_part(const views::Camera& home, const views::Camera& camera
   const auto part = [](double a, double b) {
     return figure::Interval{std::clamp(std::min(a, b), 0.0, 1.0), std::clamp(std::max(a, b), 0.0, 1.0)};
   };
-  const figure::Interval x = part(share_of(home.x, camera.x.low), share_of(home.x, camera.x.high));
+  const figure::Interval x = part(share_along(home.x, camera.x.low), share_along(home.x, camera.x.high));
   // An axis has its low end at the bottom.
-  const figure::Interval y = part(1 - share_of(home.y, camera.y.low), 1 - share_of(home.y, camera.y.high));
+  const figure::Interval y = part(1 - share_along(home.y, camera.y.low), 1 - share_along(home.y, camera.y.high));
   figure::Rect rect{picture.x + x.low * picture.width, picture.y + y.low * picture.height,
                     std::max(2.0, (x.high - x.low) * picture.width), std::max(2.0, (y.high - y.low) * picture.height)};
   rect.x = std::min(rect.x, picture.right() - rect.width);
