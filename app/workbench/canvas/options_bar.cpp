@@ -7,8 +7,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
-#include <QSlider>
-#include <QVBoxLayout>
+#include <QToolButton>
 #include <algorithm>
 #include <cmath>
 
@@ -19,10 +18,8 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr int kSteps = 1000;         // of a slider
-constexpr int kSliderLetters = 16;   // its length, in letters
-constexpr int kMaxPartOfWindow = 4;  // the controls take no more than this part of its height
-constexpr double kDecades = 6;       // of a slider that moves by factors and ends at 0
+constexpr int kTextLetters = 16;     // of a field of words
+constexpr int kMaxPartOfWindow = 4;  // all controls take no more than this part of its height
 
 SettingValue value_of(const views::Control& control, const Settings& options) {
   const auto found = options.values().find(control.name);
@@ -35,29 +32,6 @@ double number_of(const SettingValue& value) {
   }
   const auto* number = std::get_if<double>(&value);
   return number != nullptr ? *number : 0;
-}
-
-// Where a slider that moves by factors begins: its lowest value when that is positive.
-double first_of(const views::Control& control) {
-  const double least = control.kind == views::Control::Kind::kWhole ? 1 : control.high * std::pow(10, -kDecades);
-  return control.low > 0 ? control.low : least;
-}
-
-int step_of(const views::Control& control, double value) {
-  const double share = !control.logarithmic   ? (value - control.low) / (control.high - control.low)
-                       : value <= control.low ? 0
-                                              : std::log(std::max(value, first_of(control)) / first_of(control)) /
-                                                    std::log(control.high / first_of(control));
-  return static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * kSteps));
-}
-
-double value_at(const views::Control& control, int step) {
-  const double share = static_cast<double>(step) / kSteps;
-  double value = control.low + share * (control.high - control.low);
-  if (control.logarithmic) {
-    value = step == 0 ? control.low : first_of(control) * std::pow(control.high / first_of(control), share);
-  }
-  return control.kind == views::Control::Kind::kWhole ? std::round(value) : value;
 }
 
 // The strip of a map's one field takes little from the map.
@@ -85,9 +59,17 @@ OptionsBar::OptionsBar(Studio& studio, QWidget* parent) : QWidget(parent), studi
   scroll_->setFocusPolicy(Qt::NoFocus);  // it follows what has the focus within it
   scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   scroll_->setWidget(body_);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(scroll_);
+  more_ = new QToolButton(this);
+  more_->setObjectName(QStringLiteral("more-options"));
+  more_->setText(QStringLiteral("More…"));
+  more_->setToolTip(QStringLiteral("All options of the view, in as many lines as they need"));
+  more_->setAccessibleName(QStringLiteral("More options"));
+  more_->setCheckable(true);
+  connect(more_, &QToolButton::toggled, this, &OptionsBar::updateGeometry);
+  auto* layout = new QHBoxLayout(this);
+  layout->setContentsMargins(0, 0, 4, 0);
+  layout->addWidget(scroll_, 1);
+  layout->addWidget(more_, 0, Qt::AlignTop);
   setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
   connect(&studio_, &Studio::state_changed, this, &OptionsBar::refresh);
   refresh();
@@ -116,8 +98,11 @@ QSize OptionsBar::minimumSizeHint() const {
 }
 
 QSize OptionsBar::sizeHint() const {
+  if (!more_->isChecked()) {
+    return {body_->sizeHint().width(), minimumSizeHint().height()};
+  }
   const int most = std::max(minimumSizeHint().height(), window()->height() / kMaxPartOfWindow);
-  return {body_->sizeHint().width(), std::min(flow_->heightForWidth(std::max(width(), 1)), most)};
+  return {body_->sizeHint().width(), std::min(flow_->heightForWidth(std::max(scroll_->width(), 1)), most)};
 }
 
 void OptionsBar::changeEvent(QEvent* event) {
@@ -134,6 +119,7 @@ void OptionsBar::changeEvent(QEvent* event) {
 bool OptionsBar::eventFilter(QObject* watched, QEvent* event) {
   if (watched == body_) {
     if (event->type() == QEvent::LayoutRequest || event->type() == QEvent::Resize) {
+      fold();
       updateGeometry();
     }
     return QWidget::eventFilter(watched, event);
@@ -142,6 +128,12 @@ bool OptionsBar::eventFilter(QObject* watched, QEvent* event) {
     set_hidden(hidden_);
   }
   return QWidget::eventFilter(watched, event);
+}
+
+// Controls that have one line have nothing to unfold.
+void OptionsBar::fold() {
+  const bool lines = flow_->heightForWidth(std::max(scroll_->width(), 1)) > minimumSizeHint().height() + 1;
+  more_->setVisible(lines || more_->isChecked());
 }
 
 void OptionsBar::set_hidden(bool hidden) {
@@ -184,11 +176,24 @@ void OptionsBar::rebuild() {
     item->widget()->hide();
     delete item;
   }
-  for (const views::Control& control : view_->info().controls) {
-    flow_->addWidget(make(control));
+  // What is not on the figure comes first: of the others the fields are for who types.
+  for (const bool brushed : {false, true}) {
+    for (const views::Control& control : view_->info().controls) {
+      if (is_brushed(control) == brushed) {
+        flow_->addWidget(make(control));
+      }
+    }
   }
+  more_->setChecked(false);
+  fold();
   set_hidden(hidden_);
   updateGeometry();
+}
+
+bool OptionsBar::is_brushed(const views::Control& control) const {
+  return std::ranges::any_of(view_->info().brushes, [&](const views::RangeBrush& brush) {
+    return control.name == brush.low || control.name == brush.high;
+  });
 }
 
 QWidget* OptionsBar::make(const views::Control& control) {
@@ -228,7 +233,7 @@ QWidget* OptionsBar::make(const views::Control& control) {
     const QString empty = QString::fromStdString(control.empty);
     edit->setPlaceholderText(empty);
     const int shown = fontMetrics().horizontalAdvance(empty) + 2 * fontMetrics().averageCharWidth();
-    edit->setMinimumWidth(std::max(kSliderLetters * fontMetrics().averageCharWidth(), shown));
+    edit->setMinimumWidth(std::max(kTextLetters * fontMetrics().averageCharWidth(), shown));
     edit->setFixedHeight(field_height(fontMetrics()));
     connect(edit, &QLineEdit::editingFinished, this, [this, edit, control] {
       const std::string word = edit->text().toStdString();
@@ -248,7 +253,7 @@ QWidget* OptionsBar::make(const views::Control& control) {
     });
     box = edit;
   } else if (control.kind != views::Control::Kind::kToggle) {
-    box = make_slider(control, group);
+    box = make_number(control, group);
   }
   box->setObjectName(QStringLiteral("option-") + QString::fromStdString(control.name));
   box->setAccessibleName(label);
@@ -258,18 +263,8 @@ QWidget* OptionsBar::make(const views::Control& control) {
   return group;
 }
 
-// A slider, and its number to be read and typed.
-QWidget* OptionsBar::make_slider(const views::Control& control, QWidget* group) {
+QWidget* OptionsBar::make_number(const views::Control& control, QWidget* group) {
   const bool whole = control.kind == views::Control::Kind::kWhole;
-  auto* slider = new QSlider(Qt::Horizontal, group);
-  slider->setRange(0, kSteps);
-  slider->setPageStep(kSteps / 20);
-  slider->setSingleStep(whole && !control.logarithmic
-                            ? std::max(1, static_cast<int>(kSteps / std::max(1.0, control.high - control.low)))
-                            : kSteps / 100);
-  slider->setMinimumWidth(kSliderLetters * fontMetrics().averageCharWidth());
-  slider->setAccessibleName(QString::fromStdString(control.label));
-  group->layout()->addWidget(slider);
   auto* number = new QDoubleSpinBox(group);
   number->setDecimals(whole ? 0 : 4);
   number->setRange(control.low, control.high);
@@ -278,17 +273,10 @@ QWidget* OptionsBar::make_slider(const views::Control& control, QWidget* group) 
   number->setSingleStep(whole ? 1 : (control.high - control.low) / 100);
   number->setSpecialValueText(QString::fromStdString(control.lowest));
   number->setKeyboardTracking(false);
-  connect(slider, &QSlider::valueChanged, this,
-          [this, control](int step) { set(control.name, typed(control, value_at(control, step))); });
   connect(number, &QDoubleSpinBox::valueChanged, this,
           [this, control](double value) { set(control.name, typed(control, value)); });
-  showing_.push_back([slider, number, control](const Settings& options) {
-    const double value = number_of(value_of(control, options));
-    number->setValue(value);
-    if (value_at(control, slider->value()) != value) {
-      slider->setValue(step_of(control, value));
-    }
-  });
+  showing_.push_back(
+      [number, control](const Settings& options) { number->setValue(number_of(value_of(control, options))); });
   return number;
 }
 

@@ -1,6 +1,6 @@
-// OptionsBar: the controls of the view below the canvas, in as many lines as they need, labels before them, sliders
-// with their numbers, all reached and operated by keys. Of a low window they take a quarter and scroll, and never more
-// than a line where there is no more.
+// OptionsBar: the controls of the view below the canvas in one line, labels before them, all reached and operated by
+// keys: what has the focus is scrolled into the line. "More…" unfolds them to as many lines as they need, at most a
+// quarter of the window. What instruments of the canvas set as well comes last.
 #pragma once
 
 #include <QScrollArea>
@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "app/workbench/studio/studio.h"
+
+class QToolButton;
 
 namespace locus::workbench {
 
@@ -35,11 +37,14 @@ class OptionsBar : public QWidget {
   void rebuild();
   void set(const std::string& name, const SettingValue& value);
   QWidget* make(const views::Control& control);
-  QWidget* make_slider(const views::Control& control, QWidget* group);
+  QWidget* make_number(const views::Control& control, QWidget* group);
+  bool is_brushed(const views::Control& control) const;  // set on the figure
+  void fold();
 
   Studio& studio_;
   QScrollArea* scroll_ = nullptr;
   QWidget* body_ = nullptr;
+  QToolButton* more_ = nullptr;
   FlowLayout* flow_ = nullptr;                                         // of it
   const views::View* view_ = nullptr;                                  // whose controls these are
   std::vector<std::function<void(const Settings& options)>> showing_;  // one per control: shows its value
