@@ -21,6 +21,7 @@
 #include <fstream>
 #include <random>
 
+#include "app/workbench/canvas/canvas_link.h"
 #include "tests/support/paths.h"
 
 namespace locus::workbench {
@@ -98,11 +99,24 @@ class RandomHands {
     QCoreApplication::sendEvent(receiver, &event);
   }
 
+  // A place of one of the instruments on the canvas, where there is one.
+  QPointF on_instrument(const QPointF& other) {
+    static constexpr const char* kNames[] = {"statement", "colour-bar", "heads", "minimap", "ranges", "hud"};
+    const auto areas =
+        window_.findChild<CanvasLink*>()->instruments().areas_of(kNames[below(static_cast<int>(std::size(kNames)))]);
+    if (areas.empty()) {
+      return other;
+    }
+    const figure::Rect& area = areas.front();
+    const double dpr = window_.canvas()->devicePixelRatio();
+    return QPointF(area.x + area.width * below(100) / 100, area.y + area.height * below(100) / 100) / dpr;
+  }
+
   void touch_canvas() {
     viewport::Canvas* canvas = window_.canvas();
     const auto point = [&] { return QPointF(below(canvas->width() + 1), below(canvas->height() + 1)); };
     const auto global = [&](const QPointF& at) { return canvas->mapToGlobal(at); };
-    const QPointF at = point();
+    const QPointF at = below(3) == 0 ? on_instrument(point()) : point();
     const Qt::KeyboardModifiers keys = modifiers();
     switch (below(6)) {
       case 0:
@@ -145,7 +159,8 @@ class RandomHands {
     static constexpr int kKeys[] = {Qt::Key_Left,   Qt::Key_Right, Qt::Key_Up,       Qt::Key_Down, Qt::Key_F,
                                     Qt::Key_N,      Qt::Key_R,     Qt::Key_1,        Qt::Key_2,    Qt::Key_9,
                                     Qt::Key_Escape, Qt::Key_Shift, Qt::Key_Question, Qt::Key_U,    Qt::Key_Menu,
-                                    Qt::Key_Home,   Qt::Key_End,   Qt::Key_PageDown, Qt::Key_Tab,  Qt::Key_Return};
+                                    Qt::Key_Home,   Qt::Key_End,   Qt::Key_PageDown, Qt::Key_Tab,  Qt::Key_Return,
+                                    Qt::Key_H,      Qt::Key_L,     Qt::Key_M,        Qt::Key_P,    Qt::Key_F12};
     press_key(window_.canvas(), kKeys[below(static_cast<int>(std::size(kKeys)))], {},
               below(8) == 0 ? modifiers() : Qt::NoModifier);
   }

@@ -55,7 +55,7 @@ TEST_F(WindowScreens, EverythingHasItsRoomAndTheMapTheRest) {
     double four;  // of four
   };
   for (const Screen& screen :
-       {Screen{1280, 800, 330, 200}, Screen{1920, 1080, 540, 300}, Screen{2560, 1440, 850, 440}}) {
+       {Screen{1280, 800, 480, 200}, Screen{1920, 1080, 540, 300}, Screen{2560, 1440, 850, 440}}) {
     for (const bool four : {true, false}) {
       for (std::size_t n = 1; n < ids.size(); ++n) {
         window_->studio().columns().set_shown(ids[n], four);
