@@ -6,6 +6,7 @@
 #include "app/workbench/canvas/instruments/minimap.h"
 #include "app/workbench/canvas/instruments/profiles.h"
 #include "app/workbench/canvas/instruments/range_brush.h"
+#include "app/workbench/canvas/instruments/series_reader.h"
 #include "app/workbench/canvas/instruments/statement_line.h"
 #include "app/workbench/canvas/instruments/token_lens.h"
 
@@ -19,6 +20,7 @@ std::vector<std::unique_ptr<Instrument>> make_instruments() {
   list.push_back(make_range_brush());
   list.push_back(make_minimap());
   list.push_back(make_profiles());
+  list.push_back(make_series_reader());
   list.push_back(make_measure());
   list.push_back(make_token_lens());
   list.push_back(make_hud());

@@ -1,0 +1,10 @@
+// The series reader: over curves and histograms a line at the pointer, with the value of every series there.
+#pragma once
+
+#include "app/workbench/canvas/instruments/instrument.h"
+
+namespace locus::workbench {
+
+std::unique_ptr<Instrument> make_series_reader();
+
+}  // namespace locus::workbench

@@ -1,0 +1,60 @@
+#include "app/workbench/canvas/instruments/series_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace locus::workbench {
+
+namespace {
+
+std::optional<std::size_t> nearest_point(const figure::Curve& curve, double x) {
+  std::optional<std::size_t> best;
+  double low = x;
+  double high = x;
+  for (std::size_t n = 0; n < std::min(curve.x.size(), curve.y.size()); ++n) {
+    if (!std::isfinite(curve.y[n])) {
+      continue;
+    }
+    low = std::min(low, curve.x[n]);
+    high = std::max(high, curve.x[n]);
+    if (!best || std::abs(curve.x[n] - x) < std::abs(curve.x[*best] - x)) {
+      best = n;
+    }
+  }
+  // Before its first and behind its last point a curve has no value.
+  return low < x && x < high ? best : best && curve.x[*best] == x ? best : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<SeriesValue> values_at(const figure::Panel& panel, double x) {
+  std::vector<SeriesValue> list;
+  for (std::size_t n = 0; n < panel.layers.size(); ++n) {
+    if (const auto* curve = std::get_if<figure::Curve>(&panel.layers[n]); curve != nullptr && !curve->name.empty()) {
+      if (const auto at = nearest_point(*curve, x)) {
+        list.push_back({curve->name, n, curve->x[*at], curve->y[*at]});
+      }
+    } else if (const auto* bars = std::get_if<figure::Bars>(&panel.layers[n]);
+               bars != nullptr && !bars->name.empty() && bars->edges.size() > 1 && x >= bars->edges.front() &&
+               x < bars->edges.back()) {
+      const auto edge = std::upper_bound(bars->edges.begin(), bars->edges.end(), x);
+      const auto bar = static_cast<std::size_t>(edge - bars->edges.begin()) - 1;
+      if (bar < bars->heights.size()) {
+        list.push_back({bars->name.substr(0, bars->name.find(": ")), n, (bars->edges[bar] + bars->edges[bar + 1]) / 2,
+                        bars->heights[bar]});
+      }
+    }
+  }
+  return list;
+}
+
+bool has_series(const figure::Panel& panel) {
+  return std::ranges::any_of(panel.layers, [](const figure::Layer& layer) {
+    const auto* curve = std::get_if<figure::Curve>(&layer);
+    const auto* bars = std::get_if<figure::Bars>(&layer);
+    return (curve != nullptr && !curve->name.empty()) || (bars != nullptr && !bars->name.empty());
+  });
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,44 @@
+// The values of all series at one place.
+#include "app/workbench/canvas/instruments/series_values.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace locus::workbench {
+namespace {
+
+figure::Panel panel_of_series() {
+  figure::Panel panel;
+  figure::Curve curve;
+  curve.name = "rope";
+  curve.x = {0, 10, 20, 30};
+  curve.y = {1, std::nan(""), 3, 4};
+  panel.layers.emplace_back(curve);
+  curve.name = "";
+  panel.layers.emplace_back(curve);
+  panel.layers.emplace_back(figure::Bars{"tapa: μ 1", {10, 20, 30}, {5, 7}});
+  return panel;
+}
+
+TEST(SeriesValues, EverySeriesThatIsThereHasOne) {
+  const auto values = values_at(panel_of_series(), 12);
+  ASSERT_EQ(values.size(), 2U);
+  EXPECT_EQ(values[0].name, "rope");
+  EXPECT_EQ(values[0].x, 20);  // the point without a value is none
+  EXPECT_EQ(values[0].y, 3);
+  EXPECT_EQ(values[1].name, "tapa");
+  EXPECT_EQ(values[1].layer, 2U);
+  EXPECT_EQ(values[1].y, 5);
+}
+
+TEST(SeriesValues, ThoseThatEndBeforeHaveNone) {
+  EXPECT_EQ(values_at(panel_of_series(), 5).size(), 1U);
+  EXPECT_EQ(values_at(panel_of_series(), 30).size(), 1U);  // its last point, and no bar
+  EXPECT_TRUE(values_at(panel_of_series(), 31).empty());
+  EXPECT_TRUE(has_series(panel_of_series()));
+  EXPECT_FALSE(has_series({}));
+}
+
+}  // namespace
+}  // namespace locus::workbench
