@@ -12,10 +12,11 @@ namespace locus::viewport {
 
 namespace {
 
-constexpr double kCaptionText = 0.95;   // of the figure's text
-constexpr double kSmallestPart = 0.25;  // of the canvas's height: a caption below leaves the figure the rest
-constexpr double kImGuiText = 1.15;     // ImGui's type of the same height as the figure's
-constexpr float kLeastBoxLetters = 16;  // a narrower map does not make the box narrower
+constexpr double kCaptionText = 0.95;       // of the figure's text
+constexpr double kLargestStatement = 0.06;  // of the canvas's height: more is not taken from the figure
+constexpr double kSmallestPart = 0.25;      // of the canvas's height: a caption below leaves the figure the rest
+constexpr double kImGuiText = 1.15;         // ImGui's type of the same height as the figure's
+constexpr float kLeastBoxLetters = 16;      // a narrower map does not make the box narrower
 
 }  // namespace
 
@@ -32,23 +33,29 @@ void Canvas::lay_out(double width, double height, const figure::Style& style) {
   place_caption(width, height - line, style);
   if (line > 0) {
     *layout_ = moved_down(*std::move(layout_), line);
+    if (caption_ && caption_->below) {
+      caption_->area.y += line;
+    }
   }
 }
 
 // The line at the upper left: beside what the figure draws there where that leaves it room; else the figure makes room
-// above itself, of the height that is returned.
+// above itself, of the height that is returned. Large text on a small canvas has no such line.
 double Canvas::place_statement(double width, double height, const figure::Style& style) {
   const double size = kCaptionText * style.text_size;
   PlacedCaption line = statement_above(stated_, size, width, typeface_);
   const std::vector<figure::Rect> drawn = drawn_places(*layout_, typeface_);
   const bool free =
       std::ranges::none_of(drawn, [&](const figure::Rect& each) { return !line.area.intersected(each).empty(); });
+  const double room = free ? 0 : std::ceil(line.area.bottom());
+  if (room > kLargestStatement * height) {
+    return 0;
+  }
   line.below = !free;
   statement_ = std::move(line);
   if (free) {
     return 0;
   }
-  const double room = std::ceil(statement_->area.bottom());
   layout_ = figure::lay_out(shown_, width, std::max(height - room, 1.0), style, typeface_);
   return room;
 }
@@ -58,7 +65,8 @@ void Canvas::place_caption(double width, double height, const figure::Style& sty
     return;
   }
   const double size = kCaptionText * style.text_size;
-  caption_ = caption_in_margins(content_.caption, size, *layout_, typeface_);
+  caption_ =
+      caption_in_margins(content_.caption, size, *layout_, typeface_, statement_ ? statement_->area.bottom() : 0);
   if (caption_) {
     return;
   }

@@ -65,7 +65,7 @@ Margins free_margins(const figure::Layout& layout, const figure::TextMetrics& me
 }
 
 std::optional<PlacedCaption> caption_in_margins(const std::string& text, double size, const figure::Layout& layout,
-                                                const figure::TextMetrics& metrics) {
+                                                const figure::TextMetrics& metrics, double top) {
   const Margins margins = free_margins(layout, metrics);
   const figure::Rect& area = margins.left.width >= margins.right.width ? margins.left : margins.right;
   const double width = area.width - 2 * kPad * size;
@@ -75,10 +75,10 @@ std::optional<PlacedCaption> caption_in_margins(const std::string& text, double 
   std::vector<std::string> lines = figure::wrapped(metrics, text, size, width, kMaxLines);
   const bool whole = !lines.empty() && !lines.back().ends_with("…");
   const double height = static_cast<double>(lines.size()) * figure::TextMetrics::line_height(size);
-  if (!whole || height + 2 * kPad * size > area.height) {
+  if (!whole || top + height + 2 * kPad * size > area.height) {
     return std::nullopt;
   }
-  return PlacedCaption{{area.x + kPad * size, kPad * size, width, height}, std::move(lines), size, false};
+  return PlacedCaption{{area.x + kPad * size, top + kPad * size, width, height}, std::move(lines), size, false};
 }
 
 PlacedCaption caption_below(const std::string& text, double size, double width, double height,

@@ -27,9 +27,9 @@ struct PlacedCaption {
   double size = 0;     // of its type
   bool below = false;  // the figure gives it room
 };
-// In the wider margin that holds it in a few lines, at its top; none where neither does.
+// In the wider margin that holds it in a few lines, below `top`; none where neither does.
 std::optional<PlacedCaption> caption_in_margins(const std::string& text, double size, const figure::Layout& layout,
-                                                const figure::TextMetrics& metrics);
+                                                const figure::TextMetrics& metrics, double top = 0);
 // Along the canvas's lower edge, in as few lines as its width allows.
 PlacedCaption caption_below(const std::string& text, double size, double width, double height,
                             const figure::TextMetrics& metrics);

@@ -2,7 +2,6 @@
 
 #include <QAction>
 #include <QApplication>
-#include <QHBoxLayout>
 #include <QHash>
 #include <QListWidget>
 #include <QPainter>
@@ -17,6 +16,7 @@
 
 #include "app/session/portable.h"
 #include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/flow_layout.h"
 #include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
@@ -145,7 +145,7 @@ FiguresDock::FiguresDock(Studio& studio, QWidget* parent)
 
 QWidget* FiguresDock::make_tools(QWidget* body) {
   auto* tools = new QWidget(body);
-  auto* layout = make_layout<QHBoxLayout>(tools, 0);
+  auto* layout = new FlowLayout(tools, 4);
   const auto add = [&](const char* name, const QString& sign, const QString& text, const QKeySequence& keys,
                        const std::function<void()>& run) {
     auto* action = new QAction(text, list_);
@@ -175,7 +175,6 @@ QWidget* FiguresDock::make_tools(QWidget* body) {
       [this] { move_chosen(1); });
   add("figure-delete", QStringLiteral("Delete"), QStringLiteral("Delete the figure; Ctrl+Z brings it back"),
       QKeySequence(Qt::Key_Delete), [this] { erase_chosen(); });
-  layout->addStretch(1);
   return tools;
 }
 

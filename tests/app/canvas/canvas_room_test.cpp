@@ -73,6 +73,9 @@ TEST(CanvasRoom, ACaptionTakesAMarginOrALineOfItsOwn) {
   }
   const Margins margins = free_margins(wide, typeface);
   EXPECT_TRUE(within(margins.left, beside->area) || within(margins.right, beside->area));
+  const auto lower = caption_in_margins(caption, 12, wide, typeface, 40);
+  ASSERT_TRUE(lower.has_value());
+  EXPECT_NEAR(lower->area.y, beside->area.y + 40, 1e-9);
   // A map that fills the canvas leaves no margin.
   const figure::Layout narrow = figure::lay_out(map, 480, 480, style, typeface);
   EXPECT_FALSE(caption_in_margins(caption, 12, narrow, typeface).has_value());

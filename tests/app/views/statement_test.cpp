@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/numbers.h"
 #include "tests/support/fake_model.h"
 
 namespace locus::views {
@@ -36,11 +37,8 @@ TEST(Statement, AMapOfWeightsSaysWhereTheyGo) {
     }
   }
   const std::string said = statement(info, input, *figure);
-  char wanted[80];
-  std::snprintf(wanted, sizeof wanted, "head 1.2 gives its own token %.2f, the one before ", self);
-  EXPECT_EQ(said.find(wanted), 0U) << said;
-  std::snprintf(wanted, sizeof wanted, ", tokens more than 32 back %.2f", far);
-  EXPECT_TRUE(said.ends_with(wanted)) << said;
+  EXPECT_TRUE(said.starts_with("head 1.2 gives its own token " + fixed_text(self, 2) + ", the one before ")) << said;
+  EXPECT_TRUE(said.ends_with(", tokens more than 32 back " + fixed_text(far, 2))) << said;
   EXPECT_EQ(statement(info, input_of("short"), *(*find_view("attention"))->figure(input_of("short"))).find("back"),
             std::string::npos);
 }

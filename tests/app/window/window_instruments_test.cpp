@@ -63,6 +63,7 @@ TEST_F(WindowInstruments, KeysGoThroughTheInstrumentsAndDoWhatTheMouseDoes) {
   EXPECT_EQ(instruments().focused(), "colour-bar");
   press(window_->canvas(), Qt::Key_Down);
   EXPECT_TRUE(wait([this] { return state().scale.high.has_value(); }, 5000));
+  ASSERT_TRUE(wait([this] { return window_->canvas()->layout_is_current(); }, 5000));
   press(window_->canvas(), Qt::Key_Home);
   EXPECT_TRUE(wait([this] { return !state().scale.high.has_value(); }, 5000));
   press(window_->canvas(), Qt::Key_Tab);
@@ -137,7 +138,7 @@ TEST_F(WindowInstruments, FiguresHaveTheirRoom) {
   open("steep");
   open("third");
   ASSERT_TRUE(settle());
-  EXPECT_TRUE(wait([&] { return least(3) >= 240; }, 10'000)) << least(3);
+  EXPECT_TRUE(wait([&] { return least(3) >= 200; }, 10'000)) << least(3);
   session::ViewState bias = state();
   bias.view = "distance-bias";
   window_->studio().change(bias);
