@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kSpace = "▁";
 constexpr std::size_t kNone = ~std::size_t{0};
 
-struct Span {
+struct Joined {
   std::size_t begin = 0;
   std::size_t end = 0;  // begin: joined to another
   std::size_t previous = kNone;
@@ -70,7 +70,7 @@ class ScoredBpe final : public TokenModel {
   using Parts = std::unordered_map<std::int32_t, std::size_t>;  // of an unused entry: bytes of its left part
 
   void encode_part(std::string_view text, std::size_t offset, std::vector<Piece>& pieces) const {
-    std::vector<Span> symbols = split(text);
+    std::vector<Joined> symbols = split(text);
     Parts parts;
     if (options_.joins) {
       join(text, symbols, parts);
@@ -80,10 +80,10 @@ class ScoredBpe final : public TokenModel {
     }
   }
 
-  std::vector<Span> split(std::string_view text) const {
-    std::vector<Span> symbols;
+  std::vector<Joined> split(std::string_view text) const {
+    std::vector<Joined> symbols;
     for (std::size_t at = 0; at < text.size();) {
-      Span symbol{at, at, symbols.size() - 1, symbols.size() + 1};
+      Joined symbol{at, at, symbols.size() - 1, symbols.size() + 1};
       const auto match = options_.kept != nullptr ? options_.kept->longest_at(text, at) : AddedTokenFinder::Match{};
       if (options_.start == ScoredBpeOptions::Start::kWords) {
         symbol.end = std::min(text.find(kSpace, at + 1), text.size());
@@ -103,7 +103,7 @@ class ScoredBpe final : public TokenModel {
     return symbols;
   }
 
-  void join(std::string_view text, std::vector<Span>& symbols, Parts& parts) const {
+  void join(std::string_view text, std::vector<Joined>& symbols, Parts& parts) const {
     Queue queue;
     for (std::size_t at = 1; at < symbols.size(); ++at) {
       look(text, symbols, at - 1, at, queue, parts);
@@ -111,8 +111,8 @@ class ScoredBpe final : public TokenModel {
     while (!queue.empty()) {
       const Join best = queue.top();
       queue.pop();
-      Span& left = symbols[best.left];
-      Span& right = symbols[best.right];
+      Joined& left = symbols[best.left];
+      Joined& right = symbols[best.right];
       if (left.begin == left.end || right.begin == right.end || right.end - left.begin != best.bytes) {
         continue;
       }
@@ -127,7 +127,7 @@ class ScoredBpe final : public TokenModel {
     }
   }
 
-  void look(std::string_view text, const std::vector<Span>& symbols, std::size_t a, std::size_t b, Queue& queue,
+  void look(std::string_view text, const std::vector<Joined>& symbols, std::size_t a, std::size_t b, Queue& queue,
             Parts& parts) const {
     if (a == kNone || b == kNone || symbols[a].kept || symbols[b].kept) {
       return;
@@ -144,7 +144,7 @@ class ScoredBpe final : public TokenModel {
     }
   }
 
-  void emit(std::string_view text, const Span& symbol, const Parts& parts, std::size_t offset,
+  void emit(std::string_view text, const Joined& symbol, const Parts& parts, std::size_t offset,
             std::vector<Piece>& pieces) const {
     std::vector<std::pair<std::size_t, std::size_t>> open{{symbol.begin, symbol.end}};
     while (!open.empty()) {
