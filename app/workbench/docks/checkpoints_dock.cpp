@@ -184,9 +184,8 @@ void CheckpointsDock::add_item(const Checkpoint& checkpoint, bool expanded) {
   }
   if (const models::ModelInfo* info = checkpoint.info()) {
     if (item->text(1).isEmpty()) {
-      item->setText(
-          1, QStringLiteral("%1, %2 × %3").arg(qt(info->first_encoding().name)).arg(info->layers).arg(info->heads));
-      item->setToolTip(1, QStringLiteral("encoding, layers × heads"));
+      item->setText(1, qt(info->first_encoding().name));
+      item->setToolTip(1, QStringLiteral("encoding"));
     }
     add_details(item, *info);
     item->setExpanded(expanded);
