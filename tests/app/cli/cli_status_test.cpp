@@ -94,7 +94,7 @@ TEST_F(CliStatus, SlowerKernelsThanTheCpuHasAreAWarning) {
   if (shown.find("OpenBLAS") == std::string::npos || !__builtin_cpu_supports("avx2")) {
     GTEST_SKIP() << "no slower kernels to choose";
   }
-  const Outcome slow = redirected(info, ">/dev/null", "OPENBLAS_CORETYPE=Prescott ");
+  const Outcome slow = redirected(info, ">/dev/null", "unset LOCUS_KERNELS; OPENBLAS_CORETYPE=Prescott ");
   EXPECT_EQ(slow.status, 0);
   EXPECT_NE(slow.err.find("locus: warning: OpenBLAS runs its Prescott kernels"), std::string::npos) << slow.err;
   EXPECT_NE(slow.err.find("unset OPENBLAS_CORETYPE (Prescott)"), std::string::npos) << slow.err;
