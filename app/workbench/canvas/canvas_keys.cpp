@@ -1,5 +1,8 @@
 // What keys do to the canvas.
 #include <QKeyEvent>
+#include <algorithm>
+#include <array>
+#include <utility>
 
 #include "app/workbench/canvas/canvas_link.h"
 
@@ -9,38 +12,24 @@ namespace locus::workbench {
 bool CanvasLink::press_in_list(int key) {
   constexpr std::int64_t kPage = 10;
   constexpr std::int64_t kFar = 1 << 20;
-  std::int64_t by = 0;
-  switch (key) {
-    case Qt::Key_Up:
-      by = -1;
-      break;
-    case Qt::Key_Down:
-      by = 1;
-      break;
-    case Qt::Key_PageUp:
-      by = -kPage;
-      break;
-    case Qt::Key_PageDown:
-      by = kPage;
-      break;
-    case Qt::Key_Home:
-      by = -kFar;
-      break;
-    case Qt::Key_End:
-      by = kFar;
-      break;
-    case Qt::Key_Return:
-    case Qt::Key_Enter:
-      break;
-    default:
-      return false;
-  }
+  constexpr std::array<std::pair<int, std::int64_t>, 8> kSteps = {{{Qt::Key_Up, -1},
+                                                                   {Qt::Key_Down, 1},
+                                                                   {Qt::Key_PageUp, -kPage},
+                                                                   {Qt::Key_PageDown, kPage},
+                                                                   {Qt::Key_Home, -kFar},
+                                                                   {Qt::Key_End, kFar},
+                                                                   {Qt::Key_Return, 0},
+                                                                   {Qt::Key_Enter, 0}}};
+  const auto found = std::ranges::find(kSteps, key, &std::pair<int, std::int64_t>::first);
   const views::ViewInput input = studio_.view_input();
-  auto step = input.columns.empty() ? std::nullopt : studio_.view().step(input, by);
+  if (found == kSteps.end() || input.columns.empty()) {
+    return false;
+  }
+  auto step = studio_.view().step(input, found->second);
   if (!step) {
     return false;
   }
-  step->open = by == 0;
+  step->open = found->second == 0;
   choose(*step);
   return true;
 }
@@ -62,43 +51,23 @@ bool CanvasLink::press_plain(int key) {
   if (press_in_list(key) || press_edit(key)) {
     return true;
   }
-  switch (key) {
-    case Qt::Key_Left:
-      move_head(-1);
-      return true;
-    case Qt::Key_Right:
-      move_head(1);
-      return true;
-    case Qt::Key_Up:
-      move_layer(-1);
-      return true;
-    case Qt::Key_Down:
-      move_layer(1);
-      return true;
-    case Qt::Key_F:
-      fit();
-      return true;
-    case Qt::Key_N:
-      normalise_range();
-      return true;
-    case Qt::Key_R:
-      reset();
-      return true;
-    case Qt::Key_U:
-      toggle_unlinked();
-      return true;
-    case Qt::Key_Escape:
-      unpin();
-      return true;
-    case Qt::Key_Tab:
-    case Qt::Key_Backtab:
-      Q_EMIT tab_pressed(key == Qt::Key_Tab);
-      return true;
-    case Qt::Key_Question:
-      Q_EMIT help_requested();
-      return true;
-    default:
-      break;
+  using Run = void (*)(CanvasLink&);
+  static constexpr std::array<std::pair<int, Run>, 12> kRuns = {
+      {{Qt::Key_Left, [](CanvasLink& link) { link.move_head(-1); }},
+       {Qt::Key_Right, [](CanvasLink& link) { link.move_head(1); }},
+       {Qt::Key_Up, [](CanvasLink& link) { link.move_layer(-1); }},
+       {Qt::Key_Down, [](CanvasLink& link) { link.move_layer(1); }},
+       {Qt::Key_F, [](CanvasLink& link) { link.fit(); }},
+       {Qt::Key_N, [](CanvasLink& link) { link.normalise_range(); }},
+       {Qt::Key_R, [](CanvasLink& link) { link.reset(); }},
+       {Qt::Key_U, [](CanvasLink& link) { link.toggle_unlinked(); }},
+       {Qt::Key_Escape, [](CanvasLink& link) { link.unpin(); }},
+       {Qt::Key_Tab, [](CanvasLink& link) { link.tab_pressed(true); }},
+       {Qt::Key_Backtab, [](CanvasLink& link) { link.tab_pressed(false); }},
+       {Qt::Key_Question, [](CanvasLink& link) { link.help_requested(); }}}};
+  if (const auto found = std::ranges::find(kRuns, key, &std::pair<int, Run>::first); found != kRuns.end()) {
+    found->second(*this);
+    return true;
   }
   if (key >= Qt::Key_1 && key <= Qt::Key_9) {
     set_column(static_cast<std::size_t>(key - Qt::Key_1));
