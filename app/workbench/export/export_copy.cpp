@@ -4,6 +4,7 @@
 #include <QImage>
 #include <QMimeData>
 #include <QSettings>
+#include <map>
 
 #include "app/session/command_words.h"
 #include "app/session/paper_input.h"
@@ -32,26 +33,17 @@ struct Copy {
 };
 
 std::string latex_text(const std::string& text) {
+  static const std::map<char, std::string> written{{'\\', "\\textbackslash{}"},
+                                                   {'~', "\\textasciitilde{}"},
+                                                   {'^', "\\textasciicircum{}"},
+                                                   {'\n', " "},
+                                                   {'\r', " "},
+                                                   {'\t', " "}};
   std::string out;
   for (const char c : text) {
-    switch (c) {
-      case '\\':
-        out += "\\textbackslash{}";
-        break;
-      case '~':
-        out += "\\textasciitilde{}";
-        break;
-      case '^':
-        out += "\\textasciicircum{}";
-        break;
-      case '\n':
-      case '\r':
-      case '\t':
-        out += ' ';
-        break;
-      default:
-        out += std::string("#$%&_{}").find(c) != std::string::npos ? std::string("\\") + c : std::string(1, c);
-    }
+    const bool marked = std::string("#$%&_{}").find(c) != std::string::npos;
+    const auto other = written.find(c);
+    out += other != written.end() ? other->second : (marked ? "\\" : "") + std::string(1, c);
   }
   return out;
 }
