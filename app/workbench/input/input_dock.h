@@ -64,7 +64,7 @@ class InputDock : public QDockWidget {
   void fill_lenders();
   void borrow(const Checkpoint& lender);
   template <class Tokens>
-  void take_ids(const Tokens& tokens);
+  void take_ids(const Result<Tokens>& tokens);
   QWidget* make_bar(const std::filesystem::path& samples);
   void make_room(bool ruler);
 

@@ -13,6 +13,19 @@
 
 namespace locus::workbench {
 
+namespace {
+
+template <class Tokens>
+std::vector<std::int64_t> token_ids(const Tokens& tokens) {
+  std::vector<std::int64_t> ids;
+  for (const auto& token : tokens) {
+    ids.push_back(token.id);
+  }
+  return ids;
+}
+
+}  // namespace
+
 void InputDock::add_ids_button(QLayout& layout, QWidget* bar) {
   auto* button = make_button<QToolButton>(
       bar, "type-ids", QStringLiteral("Ids…"),
@@ -23,15 +36,10 @@ void InputDock::add_ids_button(QLayout& layout, QWidget* bar) {
 }
 
 void InputDock::type_ids() {
-  std::vector<std::int64_t> ids;
   const auto columns = studio_.checkpoints().shown();
-  if (!columns.empty() && columns.front()->trace->image_grid().rows == 0) {
-    for (const models::TokenInfo& token : columns.front()->trace->tokens()) {
-      ids.push_back(token.id);
-    }
-  }
+  const bool text = !columns.empty() && columns.front()->trace->image_grid().rows == 0;
   models::Input input;
-  input.ids = std::move(ids);
+  input.ids = text ? token_ids(columns.front()->trace->tokens()) : std::vector<std::int64_t>();
   studio_.set_input(input);
   ids_->take_focus();
 }
@@ -73,12 +81,12 @@ void InputDock::fill_lenders() {
 }
 
 template <class Tokens>
-void InputDock::take_ids(const Tokens& tokens) {
-  std::vector<std::int64_t> ids;
-  ids.reserve(tokens.size());
-  for (const auto& token : tokens) {
-    ids.push_back(token.id);
+void InputDock::take_ids(const Result<Tokens>& tokens) {
+  if (!tokens) {
+    Q_EMIT failed(qt(tokens.error().describe()));
+    return;
   }
+  const std::vector<std::int64_t> ids = token_ids(*tokens);
   ids_->set_ids(ids);
   studio_.set_ids(ids);
 }
@@ -86,12 +94,7 @@ void InputDock::take_ids(const Tokens& tokens) {
 void InputDock::borrow(const Checkpoint& lender) {
   models::Input input;
   input.text = editor_->bytes();
-  const auto tokens = lender.model->tokenize(input);
-  if (tokens) {
-    take_ids(*tokens);
-  } else {
-    Q_EMIT failed(qt(tokens.error().describe()));
-  }
+  take_ids(lender.model->tokenize(input));
 }
 
 void InputDock::borrow_from(const std::filesystem::path& folder) {
@@ -102,12 +105,7 @@ void InputDock::borrow_from(const std::filesystem::path& folder) {
                                : tokenizer.error().describe()));
     return;
   }
-  const auto tokens = (*tokenizer)->encode(editor_->bytes());
-  if (tokens) {
-    take_ids(*tokens);
-  } else {
-    Q_EMIT failed(qt(tokens.error().describe()));
-  }
+  take_ids((*tokenizer)->encode(editor_->bytes()));
 }
 
 }  // namespace locus::workbench
