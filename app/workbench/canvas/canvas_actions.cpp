@@ -6,6 +6,7 @@
 #include "app/session/shared_options.h"
 #include "app/views/list.h"
 #include "app/workbench/canvas/canvas_link.h"
+#include "app/workbench/studio/change_state.h"
 
 namespace locus::workbench {
 
@@ -168,9 +169,7 @@ void CanvasLink::set_flicker(bool on) {
 }
 
 void CanvasLink::fit() {
-  session::ViewState state = studio_.state();
-  state.camera.reset();
-  studio_.change(state);
+  change_state(studio_, [](session::ViewState& state) { state.camera.reset(); });
 }
 
 void CanvasLink::reset() {
@@ -185,11 +184,11 @@ void CanvasLink::reset() {
 }
 
 void CanvasLink::normalise_range() {
-  session::ViewState state = studio_.state();
-  state.scale.low.reset();
-  state.scale.high.reset();
-  state.scale.percentile = 100;
-  studio_.change(state);
+  change_state(studio_, [](session::ViewState& state) {
+    state.scale.low.reset();
+    state.scale.high.reset();
+    state.scale.percentile = 100;
+  });
 }
 
 void CanvasLink::unpin() {
@@ -203,9 +202,7 @@ void CanvasLink::move_layer(int by) {
     studio_.set_own_head(column_, views::HeadRef{std::clamp<std::int64_t>(own->layer + by, 0, last), own->head});
     return;
   }
-  session::ViewState state = studio_.state();
-  state.layer = std::max<std::int64_t>(0, state.layer + by);
-  studio_.change(state);
+  change_state(studio_, [by](session::ViewState& state) { state.layer = std::max<std::int64_t>(0, state.layer + by); });
 }
 
 void CanvasLink::move_head(int by) {
@@ -215,9 +212,8 @@ void CanvasLink::move_head(int by) {
                          views::HeadRef{own->layer, std::clamp<std::int64_t>(own->head + by, views::kMean, last)});
     return;
   }
-  session::ViewState state = studio_.state();
-  state.head = std::max<std::int64_t>(views::kMean, state.head + by);
-  studio_.change(state);
+  change_state(studio_,
+               [by](session::ViewState& state) { state.head = std::max<std::int64_t>(views::kMean, state.head + by); });
 }
 
 // The chosen column's own layer and head, where it has one.

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "app/views/list.h"
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/studio/change_state.h"
 #include "app/workbench/studio/token_words.h"
 #include "app/workbench/widgets/qt_text.h"
 
@@ -34,11 +34,11 @@ void show_token_menu(Studio& studio, const models::Trace& trace, std::int64_t to
         [&studio, known = place.token] { studio.pin(studio.state().query, known); });
   }
   add("in-text", QStringLiteral("Show what it attends to in the text"), [&studio, known = place.token] {
-    session::ViewState state = studio.state();
-    state.view = views::attention_text_view().info().name;
-    state.camera.reset();
-    state.query = known;
-    studio.change(state);
+    change_state(studio, [&](session::ViewState& state) {
+      state.view = views::attention_text_view().info().name;
+      state.camera.reset();
+      state.query = known;
+    });
   });
   menu->popup(at);
 }

@@ -11,6 +11,7 @@
 #include "app/views/alignment.h"
 #include "app/views/score_maps/kept_queries.h"
 #include "app/workbench/docks/edits_dialog.h"
+#include "app/workbench/studio/change_state.h"
 #include "app/workbench/studio/edit_actions.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/command_registry.h"
@@ -69,9 +70,9 @@ void PlaceMenu::add_cell() {
         now.ok() && text.size() < now->size() ? QStringLiteral("Take its row away")
                                               : QStringLiteral("Keep its row below"),
         [&studio = studio_, text] {
-          session::ViewState state = studio.state();
-          session::set_option(state, studio.view().info().name, "queries", text);
-          studio.change(state);
+          change_state(studio, [&](session::ViewState& state) {
+            session::set_option(state, studio.view().info().name, "queries", text);
+          });
         });
   }
 }
@@ -91,13 +92,13 @@ void PlaceMenu::add_views() {
     }
     before = view;
     const auto open = [&studio = studio_, there = there_, name = info.name] {
-      session::ViewState state = studio.state();
-      state.view = name;
-      state.camera.reset();
-      state.layer = there.layer.value_or(state.layer);
-      state.head = there.head.value_or(state.head);
-      state.query = there.open ? state.query : there.query.value_or(state.query);
-      studio.change(state);
+      change_state(studio, [&](session::ViewState& state) {
+        state.view = name;
+        state.camera.reset();
+        state.layer = there.layer.value_or(state.layer);
+        state.head = there.head.value_or(state.head);
+        state.query = there.open ? state.query : there.query.value_or(state.query);
+      });
     };
     QAction* action = elsewhere->addAction(qt(info.title), parts_.window, open);
     action->setObjectName(QStringLiteral("open-in-") + qt(info.name));
@@ -129,10 +130,10 @@ void PlaceMenu::add_column(std::size_t column) {
   menu_.addSeparator();
   if (studio_.view().info().uses_difference) {
     add("compare", QStringLiteral("Compare the others with %1").arg(name), [&studio = studio_, column] {
-      session::ViewState state = studio.state();
-      state.difference = true;
-      state.reference = static_cast<std::int64_t>(column);
-      studio.change(state);
+      change_state(studio, [column](session::ViewState& state) {
+        state.difference = true;
+        state.reference = static_cast<std::int64_t>(column);
+      });
     });
   }
   const bool own = views::has_own_head(studio_.view_input(), column);

@@ -9,7 +9,7 @@
 #include "app/session/shared_options.h"
 #include "app/session/state_fields.h"
 #include "app/views/score_maps/score_map.h"
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/studio/change_state.h"
 #include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
@@ -19,11 +19,7 @@ namespace {
 using Change = std::function<void(session::ViewState&)>;
 
 std::function<void()> changing(Studio& studio, const Change& edit) {
-  return [&studio, edit] {
-    session::ViewState state = studio.state();
-    edit(state);
-    studio.change(state);
-  };
+  return [&studio, edit] { change_state(studio, edit); };
 }
 
 void give_keyboard(QWidget& window, QWidget& control) {

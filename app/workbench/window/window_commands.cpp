@@ -12,7 +12,7 @@
 #include "app/workbench/export/export.h"
 #include "app/workbench/input/find_field.h"
 #include "app/workbench/input/input_dock.h"
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/studio/change_state.h"
 #include "app/workbench/widgets/manual_window.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/command_registry.h"
@@ -43,17 +43,22 @@ QKeySequence control_shift(Qt::Key key) {
   return QKeySequence(Qt::CTRL | Qt::SHIFT | key);
 }
 
-void add(const WindowParts& p, const QString& menu, const QString& text, const QKeySequence& key,
-         std::function<void()> run, const QString& name = {}) {
+// A command with the name by which others find it.
+void add_named(const WindowParts& p, const QString& name, const QString& menu, const QString& text,
+               const QKeySequence& key, std::function<void()> run) {
   p.commands->add({menu, text, key, std::move(run), name});
+}
+
+void add(const WindowParts& p, const QString& menu, const QString& text, const QKeySequence& key,
+         std::function<void()> run) {
+  add_named(p, {}, menu, text, key, std::move(run));
 }
 
 void add_file_commands(const WindowParts& p) {
   CommandRegistry& commands = *p.commands;
   add(p, kFile, QStringLiteral("&Open checkpoint folder…"), control(Qt::Key_O), [p] { p.files->ask_folders(); });
   add(p, kFile, QStringLiteral("Open &file…"), control_shift(Qt::Key_O), [p] { p.files->ask_files(); });
-  add(
-      p, kFile, QStringLiteral("Open from the &hub's cache…"), {}, [p] { p.files->ask_hub(); }, "open-hub");
+  add_named(p, "open-hub", kFile, QStringLiteral("Open from the &hub's cache…"), {}, [p] { p.files->ask_hub(); });
   const auto fill_recent = [p](QMenu& menu) { p.files->fill_recent(menu); };
   QMenu* recent = commands.menu(kFile + QStringLiteral("/Open &recent"), fill_recent);
   fill_recent(*recent);
@@ -71,23 +76,18 @@ void add_file_commands(const WindowParts& p) {
   }
   commands.add_separator(kFile);
   const auto written = [p](const auto& files) { p.messages->show_written(files); };
-  add(
-      p, kFile, QStringLiteral("&Export figure…"), control(Qt::Key_E),
-      [p, written] { export_shown(p.window, *p.studio, *p.settings, Contents::kFigure, written); }, "export-figure");
-  add(
-      p, kFile, QStringLiteral("Export &data…"), control_shift(Qt::Key_E),
-      [p, written] { export_shown(p.window, *p.studio, *p.settings, Contents::kNumbers, written); }, "export-data");
-  add(
-      p, kFile, QStringLiteral("Export all fi&gures of the session…"), {}, [p] { export_session(p); }, "export-all");
-  add(
-      p, kFile, QStringLiteral("&Copy figure"), control_shift(Qt::Key_C),
-      [p] { copy_figure(*p.studio, *p.settings, copied(p, QStringLiteral("the figure"))); }, "copy-figure");
-  add(
-      p, kFile, QStringLiteral("Copy as command &line"), {},
-      [p] { copy_command(*p.studio, copied(p, QStringLiteral("the command line"))); }, "copy-command");
-  add(
-      p, kFile, QStringLiteral("Copy La&TeX"), {},
-      [p] { copy_latex(*p.studio, *p.settings, copied(p, QStringLiteral("the figure's LaTeX"))); }, "copy-latex");
+  add_named(p, "export-figure", kFile, QStringLiteral("&Export figure…"), control(Qt::Key_E),
+            [p, written] { export_shown(p.window, *p.studio, *p.settings, Contents::kFigure, written); });
+  add_named(p, "export-data", kFile, QStringLiteral("Export &data…"), control_shift(Qt::Key_E),
+            [p, written] { export_shown(p.window, *p.studio, *p.settings, Contents::kNumbers, written); });
+  add_named(p, "export-all", kFile, QStringLiteral("Export all fi&gures of the session…"), {},
+            [p] { export_session(p); });
+  add_named(p, "copy-figure", kFile, QStringLiteral("&Copy figure"), control_shift(Qt::Key_C),
+            [p] { copy_figure(*p.studio, *p.settings, copied(p, QStringLiteral("the figure"))); });
+  add_named(p, "copy-command", kFile, QStringLiteral("Copy as command &line"), {},
+            [p] { copy_command(*p.studio, copied(p, QStringLiteral("the command line"))); });
+  add_named(p, "copy-latex", kFile, QStringLiteral("Copy La&TeX"), {},
+            [p] { copy_latex(*p.studio, *p.settings, copied(p, QStringLiteral("the figure's LaTeX"))); });
   commands.add_separator(kFile);
   add(p, kFile, QStringLiteral("&Preferences…"), control(Qt::Key_Comma), [p] { choose_preferences(p); });
   add(p, kFile, QStringLiteral("&Messages of this session…"), {},
@@ -103,10 +103,10 @@ void add_views(const WindowParts& p) {
     const QString kind = kView + QLatin1Char('/') + qt(views::title_of(view->info().group));
     p.commands->menu(kind)->setToolTipsVisible(true);
     const auto show = [p, view] {
-      session::ViewState state = p.studio->state();
-      state.view = view->info().name;
-      state.camera.reset();
-      p.studio->change(state);
+      change_state(*p.studio, [view](session::ViewState& state) {
+        state.view = view->info().name;
+        state.camera.reset();
+      });
     };
     const auto available = [p, view] {
       const auto columns = p.studio->view_input().columns;
@@ -126,12 +126,10 @@ void add_panels(const WindowParts& p) {
   const QString layouts = kView + QStringLiteral("/La&yout");
   const QList<QString> presets = LayoutController::presets();
   for (int n = 0; n < static_cast<int>(presets.size()); ++n) {
-    add(
-        p, layouts, presets[n], {}, [p, n] { p.layout->set_preset(n); }, QStringLiteral("layout-%1").arg(n));
+    add_named(p, QStringLiteral("layout-%1").arg(n), layouts, presets[n], {}, [p, n] { p.layout->set_preset(n); });
   }
   p.commands->add_separator(layouts);
-  add(
-      p, layouts, QStringLiteral("&Reset layout"), {}, [p] { p.layout->reset(); }, "reset-layout");
+  add_named(p, "reset-layout", layouts, QStringLiteral("&Reset layout"), {}, [p] { p.layout->reset(); });
 }
 
 void add_view_commands(const WindowParts& p) {
@@ -178,12 +176,10 @@ void add_view_commands(const WindowParts& p) {
                 {},
                 {},
                 [p] { return p.layout->dark(); }});
-  add(
-      p, kView, QStringLiteral("&Larger text"), control(Qt::Key_Plus),
-      [p] { p.layout->set_scale(p.layout->scale() * kScaleStep); }, "larger-text");
-  add(
-      p, kView, QStringLiteral("&Smaller text"), control(Qt::Key_Minus),
-      [p] { p.layout->set_scale(p.layout->scale() / kScaleStep); }, "smaller-text");
+  add_named(p, "larger-text", kView, QStringLiteral("&Larger text"), control(Qt::Key_Plus),
+            [p] { p.layout->set_scale(p.layout->scale() * kScaleStep); });
+  add_named(p, "smaller-text", kView, QStringLiteral("&Smaller text"), control(Qt::Key_Minus),
+            [p] { p.layout->set_scale(p.layout->scale() / kScaleStep); });
 }
 
 void add_go_commands(const WindowParts& p) {
@@ -201,17 +197,15 @@ void add_go_commands(const WindowParts& p) {
     p.input->find().selectAll();
   });
   commands.menu(kGo + QStringLiteral("/&Figures of this session"), [p](QMenu& menu) { fill_figures(p, menu); });
-  add(
-      p, kGo, QStringLiteral("&Keep this view in the session…"), control(Qt::Key_D), [p] { keep_view(p); },
-      "keep-view");
+  add_named(p, "keep-view", kGo, QStringLiteral("&Keep this view in the session…"), control(Qt::Key_D),
+            [p] { keep_view(p); });
   add(p, kGo, QStringLiteral("&Any command…"), control(Qt::Key_K), [p] { show_palette(p); });
 }
 
 void add_help_commands(const WindowParts& p) {
   add(p, kHelp, QStringLiteral("&What this view shows"), QKeySequence(Qt::Key_F1),
       [p] { show_view_help(p.window, *p.studio); });
-  add(
-      p, kHelp, QStringLiteral("&Getting started"), {}, [p] { show_welcome(p); }, "getting-started");
+  add_named(p, "getting-started", kHelp, QStringLiteral("&Getting started"), {}, [p] { show_welcome(p); });
   add(p, kHelp, QStringLiteral("&Manual"), {}, [p] { show_manual_page(p.window, QStringLiteral("contents")); });
   add(p, kHelp, QStringLiteral("&Keys\t?"), {}, [p] { show_manual_page(p.window, QStringLiteral("keys")); });
   add(p, kHelp, QStringLiteral("&Position encodings"), {},
