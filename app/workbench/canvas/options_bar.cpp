@@ -12,6 +12,8 @@
 #include <cmath>
 
 #include "app/session/shared_options.h"
+#include "app/workbench/studio/change_state.h"
+#include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/flow_layout.h"
 
 namespace locus::workbench {
@@ -24,6 +26,14 @@ constexpr int kMaxPartOfWindow = 4;  // all controls take no more than this part
 SettingValue value_of(const views::Control& control, const Settings& options) {
   const auto found = options.values().find(control.name);
   return found == options.values().end() ? control.fallback : found->second;
+}
+
+// The same as a T; a T of nothing where it is another kind of value.
+template <class T>
+T value_as(const views::Control& control, const Settings& options) {
+  const SettingValue value = value_of(control, options);
+  const T* const held = std::get_if<T>(&value);
+  return held != nullptr ? *held : T();
 }
 
 double number_of(const SettingValue& value) {
@@ -47,22 +57,14 @@ SettingValue typed(const views::Control& control, double value) {
 }  // namespace
 
 OptionsBar::OptionsBar(Studio& studio, QWidget* parent) : QWidget(parent), studio_(studio) {
-  setObjectName(QStringLiteral("options"));
-  setAccessibleName(QStringLiteral("Options of the view"));
+  give_name(this, "options", QStringLiteral("Options of the view"));
   body_ = new QWidget;
   flow_ = new FlowLayout(body_);
   flow_->setContentsMargins(6, 0, 6, 0);
   body_->installEventFilter(this);
-  scroll_ = new QScrollArea(this);
-  scroll_->setWidgetResizable(true);
-  scroll_->setFrameShape(QFrame::NoFrame);
-  scroll_->setFocusPolicy(Qt::NoFocus);  // it follows what has the focus within it
-  scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll_->setWidget(body_);
-  more_ = new QToolButton(this);
-  more_->setObjectName(QStringLiteral("more-options"));
-  more_->setText(QStringLiteral("More…"));
-  more_->setToolTip(QStringLiteral("All options of the view, in as many lines as they need"));
+  scroll_ = make_scroll(this, body_);
+  more_ = make_button<QToolButton>(this, "more-options", QStringLiteral("More…"),
+                                   QStringLiteral("All options of the view, in as many lines as they need"));
   more_->setAccessibleName(QStringLiteral("More options"));
   more_->setCheckable(true);
   connect(more_, &QToolButton::toggled, this, &OptionsBar::updateGeometry);
@@ -141,16 +143,23 @@ void OptionsBar::set_hidden(bool hidden) {
   setVisible(!hidden && !view_->info().controls.empty() && !gives_way());
 }
 
+// What is set of the view's options.
+Settings OptionsBar::present_options() const {
+  const auto& all = studio_.state().options;
+  const auto own = all.find(studio_.view().info().name);
+  return own == all.end() ? Settings() : own->second;
+}
+
 void OptionsBar::set(const std::string& name, const SettingValue& value) {
   if (filling_) {
     return;
   }
-  session::ViewState state = studio_.state();
-  const Settings options = state.options[studio_.view().info().name];
+  const Settings options = present_options();
   const auto before = options.values().find(name);
   if (before == options.values().end() || !(before->second == value)) {
-    session::set_option(state, studio_.view().info().name, name, value);
-    studio_.change(state);
+    change_state(studio_, [&](session::ViewState& state) {
+      session::set_option(state, studio_.view().info().name, name, value);
+    });
   }
 }
 
@@ -160,10 +169,8 @@ void OptionsBar::refresh() {
     rebuild();
   }
   filling_ = true;
-  const auto& all = studio_.state().options;
-  const auto own = all.find(view_->info().name);
   for (const auto& show : showing_) {
-    show(own == all.end() ? Settings() : own->second);
+    show(present_options());
   }
   filling_ = false;
   set_hidden(hidden_);
@@ -206,11 +213,8 @@ QWidget* OptionsBar::make(const views::Control& control) {
   if (control.kind == views::Control::Kind::kToggle) {
     auto* check = new QCheckBox(label, group);
     connect(check, &QCheckBox::toggled, this, [this, name = control.name](bool on) { set(name, on); });
-    showing_.push_back([check, control](const Settings& options) {
-      const SettingValue value = value_of(control, options);
-      const bool* on = std::get_if<bool>(&value);
-      check->setChecked(on != nullptr && *on);
-    });
+    showing_.push_back(
+        [check, control](const Settings& options) { check->setChecked(value_as<bool>(control, options)); });
     box = check;
   } else {
     row->addWidget(new QLabel(label, group));
@@ -223,9 +227,8 @@ QWidget* OptionsBar::make(const views::Control& control) {
     connect(combo, &QComboBox::currentIndexChanged, this,
             [this, combo, name = control.name] { set(name, combo->currentText().toStdString()); });
     showing_.push_back([combo, control](const Settings& options) {
-      const SettingValue value = value_of(control, options);
-      const auto* word = std::get_if<std::string>(&value);
-      combo->setCurrentIndex(std::max(0, combo->findText(QString::fromStdString(word == nullptr ? "" : *word))));
+      const QString word = QString::fromStdString(value_as<std::string>(control, options));
+      combo->setCurrentIndex(std::max(0, combo->findText(word)));
     });
     box = combo;
   } else if (control.kind == views::Control::Kind::kText) {
@@ -237,16 +240,12 @@ QWidget* OptionsBar::make(const views::Control& control) {
     edit->setFixedHeight(field_height(fontMetrics()));
     connect(edit, &QLineEdit::editingFinished, this, [this, edit, control] {
       const std::string word = edit->text().toStdString();
-      const auto& all = studio_.state().options;
-      const auto own = all.find(studio_.view().info().name);
-      if (!(value_of(control, own == all.end() ? Settings() : own->second) == SettingValue(word))) {
+      if (!(value_of(control, present_options()) == SettingValue(word))) {
         set(control.name, word);
       }
     });
     showing_.push_back([edit, control](const Settings& options) {
-      const SettingValue value = value_of(control, options);
-      const auto* word = std::get_if<std::string>(&value);
-      const QString text = QString::fromStdString(word == nullptr ? "" : *word);
+      const QString text = QString::fromStdString(value_as<std::string>(control, options));
       if (edit->text() != text) {
         edit->setText(text);
       }

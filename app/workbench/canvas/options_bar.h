@@ -35,6 +35,7 @@ class OptionsBar : public QWidget {
  private:
   void refresh();
   void rebuild();
+  Settings present_options() const;
   void set(const std::string& name, const SettingValue& value);
   QWidget* make(const views::Control& control);
   QWidget* make_number(const views::Control& control, QWidget* group);

@@ -9,6 +9,7 @@
 #include <array>
 
 #include "app/views/score_maps/score_map.h"
+#include "app/workbench/widgets/build.h"
 
 namespace locus::workbench {
 
@@ -52,41 +53,33 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
     return addWidget(new QLabel(QStringLiteral(" ") + QLatin1String(text) + QStringLiteral(" "), this));
   };
   label("View");
-  view_ = new QComboBox(this);
-  view_->setObjectName(QStringLiteral("view"));
-  view_->setAccessibleName(QStringLiteral("View"));
-  view_->setToolTip(QStringLiteral("What is drawn; F1 says what to look for in it"));
+  view_ = make_named<QComboBox>(this, "view", QStringLiteral("View"),
+                                QStringLiteral("What is drawn; F1 says what to look for in it"));
   fill_views(*view_);
   addWidget(view_);
   label("  Layer");
-  layer_ = new QSpinBox(this);
-  layer_->setObjectName(QStringLiteral("layer"));
-  layer_->setAccessibleName(QStringLiteral("Layer"));
-  layer_->setToolTip(QStringLiteral("Layer, from 0; arrows up and down on the canvas"));
+  layer_ = make_named<QSpinBox>(this, "layer", QStringLiteral("Layer"),
+                                QStringLiteral("Layer, from 0; arrows up and down on the canvas"));
   addWidget(layer_);
   label("  Head");
-  head_ = new QSpinBox(this);
-  head_->setObjectName(QStringLiteral("head"));
-  head_->setAccessibleName(QStringLiteral("Head"));
+  head_ = make_named<QSpinBox>(this, "head", QStringLiteral("Head"),
+                               QStringLiteral("Head, from 0, or the mean of all; arrows left and right on the canvas"));
   head_->setMinimum(static_cast<int>(views::kMean));
   head_->setSpecialValueText(QStringLiteral("mean"));
-  head_->setToolTip(QStringLiteral("Head, from 0, or the mean of all; arrows left and right on the canvas"));
   addWidget(head_);
   of_side_.push_back(label("  Side"));
-  side_ = new QComboBox(this);
-  side_->setObjectName(QStringLiteral("side"));
-  side_->setAccessibleName(QStringLiteral("Side"));
-  side_->setToolTip(QStringLiteral(
-      "Of an encoder-decoder: the maps of its decoder, of its encoder, or of the decoder (rows) over the encoder"));
+  side_ = make_named<QComboBox>(
+      this, "side", QStringLiteral("Side"),
+      QStringLiteral(
+          "Of an encoder-decoder: the maps of its decoder, of its encoder, or of the decoder (rows) over the encoder"));
   for (const models::Side side : models::kSides) {
     side_->addItem(QString::fromStdString(to_text(side)));
   }
   of_side_.push_back(addWidget(side_));
   of_quantity_.push_back(label("  Quantity"));
-  quantity_ = new QComboBox(this);
-  quantity_->setObjectName(QStringLiteral("quantity"));
-  quantity_->setAccessibleName(QStringLiteral("Quantity"));
-  quantity_->setToolTip(QStringLiteral("What a cell shows: the weight, or a part of the logit it comes from"));
+  quantity_ =
+      make_named<QComboBox>(this, "quantity", QStringLiteral("Quantity"),
+                            QStringLiteral("What a cell shows: the weight, or a part of the logit it comes from"));
   for (const models::Quantity quantity : kQuantities) {  // called as --quantity calls them
     quantity_->addItem(QString::fromStdString(models::to_text(quantity)));
   }
@@ -97,22 +90,20 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
   difference_->setToolTip(QStringLiteral(
       "What differs from the reference: of two columns one more map, of more in place of their own maps"));
   of_difference_ = addWidget(difference_);
-  reference_ = new QComboBox(this);
-  reference_->setObjectName(QStringLiteral("reference"));
-  reference_->setAccessibleName(QStringLiteral("Reference of differences"));
-  reference_->setToolTip(
+  reference_ = make_named<QComboBox>(
+      this, "reference", QStringLiteral("Reference of differences"),
       QStringLiteral("The column that differences are taken from, and that Shift flickers to on the canvas"));
   reference_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   reference_->setMinimumContentsLength(kReferenceLetters);
   of_reference_ = addWidget(reference_);
 
-  connect(view_, &QComboBox::activated, this, &ViewBar::apply);
-  connect(layer_, &QSpinBox::valueChanged, this, &ViewBar::apply);
-  connect(head_, &QSpinBox::valueChanged, this, &ViewBar::apply);
-  connect(side_, &QComboBox::activated, this, &ViewBar::apply);
-  connect(quantity_, &QComboBox::activated, this, &ViewBar::apply);
+  for (QComboBox* combo : {view_, side_, quantity_, reference_}) {
+    connect(combo, &QComboBox::activated, this, &ViewBar::apply);
+  }
+  for (QSpinBox* number : {layer_, head_}) {
+    connect(number, &QSpinBox::valueChanged, this, &ViewBar::apply);
+  }
   connect(difference_, &QCheckBox::toggled, this, &ViewBar::apply);
-  connect(reference_, &QComboBox::activated, this, &ViewBar::apply);
   connect(&studio_, &Studio::state_changed, this, &ViewBar::refresh);
   connect(&studio_, &Studio::runs_changed, this, &ViewBar::refresh);
   refresh();
@@ -163,13 +154,12 @@ void ViewBar::refresh() {
     set_enabled(view_, view_->findData(QString::fromStdString(view->info().name)), available.ok(),
                 QString::fromStdString(available.ok() ? view->info().shows : available.error().message));
   }
-  const bool gates = std::any_of(columns.begin(), columns.end(),
-                                 [](const views::Column& column) { return column.trace->model().has_gates(); });
-  const bool content = std::any_of(columns.begin(), columns.end(), [](const views::Column& column) {
-    return !column.trace->model().content().empty();
-  });
-  const bool parts = std::any_of(columns.begin(), columns.end(),
-                                 [](const views::Column& column) { return column.trace->model().has_parts(); });
+  const auto any = [&](const auto& has) {
+    return std::ranges::any_of(columns, [&](const views::Column& column) { return has(column.trace->model()); });
+  };
+  const bool gates = any([](const models::ModelInfo& model) { return model.has_gates(); });
+  const bool content = any([](const models::ModelInfo& model) { return !model.content().empty(); });
+  const bool parts = any([](const models::ModelInfo& model) { return model.has_parts(); });
   for (int n = 0; n < quantity_->count(); ++n) {
     const models::Quantity quantity = kQuantities[static_cast<std::size_t>(n)];
     const bool of_gates = quantity == models::Quantity::kGate || quantity == models::Quantity::kPosition;

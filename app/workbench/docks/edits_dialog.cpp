@@ -70,18 +70,15 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
   about->setWordWrap(true);
   connect(about, &QLabel::linkActivated, this, [this](const QString& page) { show_manual_page(this, page); });
   column->addWidget(about);
-  list_ = new QListWidget(this);
-  give_name(list_, "edits-list", QStringLiteral("Edits"));
+  list_ = make_named<QListWidget>(this, "edits-list", QStringLiteral("Edits"));
   column->addWidget(list_, 1);
-  presets_ = new QComboBox(this);
-  give_name(presets_, "edits-presets", QStringLiteral("Begin with"));
+  presets_ = make_named<QComboBox>(this, "edits-presets", QStringLiteral("Begin with"));
   presets_->addItem(QStringLiteral("Begin with…"));
   for (const EditPreset& preset : kPresets) {
     presets_->addItem(QLatin1String(preset.name), QLatin1String(preset.text));
   }
   column->addWidget(presets_);
-  line_ = new QLineEdit(this);
-  give_name(line_, "edits-line", QStringLiteral("Another edit"));
+  line_ = make_named<QLineEdit>(this, "edits-line", QStringLiteral("Another edit"));
   line_->setPlaceholderText(
       QStringLiteral("head %1 zero, shift 40:41 by -32, bias all.all -d/8 …").arg(qt(shown_head())));
   line_->setMinimumWidth(48 * fontMetrics().averageCharWidth());
@@ -111,10 +108,7 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
   connect(line_, &QLineEdit::returnPressed, this, &EditsDialog::take_typed);
   connect(keep, &QPushButton::clicked, this, &EditsDialog::take_typed);
   connect(remove, &QPushButton::clicked, this, &EditsDialog::remove_chosen);
-  connect(list_, &QListWidget::itemChanged, this, [this] {
-    typing_ = false;
-    moved_.start();
-  });
+  connect(list_, &QListWidget::itemChanged, this, &EditsDialog::apply_soon);
   connect(presets_, &QComboBox::activated, this, [this](int index) {
     if (index > 0) {
       const Checkpoint* of = studio_.checkpoints().find(id_);
@@ -183,18 +177,20 @@ models::Edits EditsDialog::edits() {
 }
 
 void EditsDialog::take_typed() {
-  const auto edit = typed();
-  if (!edit) {
-    return;
+  if (const auto edit = typed()) {
+    add_row(models::to_text(*edit), true);
+    line_->clear();
+    apply_soon();
   }
-  add_row(models::to_text(*edit), true);
-  line_->clear();
-  typing_ = false;
-  moved_.start();
 }
 
 void EditsDialog::remove_chosen() {
   delete list_->takeItem(list_->currentRow());
+  apply_soon();
+}
+
+// As a step of its own for undo().
+void EditsDialog::apply_soon() {
   typing_ = false;
   moved_.start();
 }

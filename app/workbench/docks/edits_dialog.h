@@ -39,6 +39,7 @@ class EditsDialog : public QDialog {
   void take_typed();
   void remove_chosen();
   void apply();
+  void apply_soon();
   // The edits that are on, and what is typed where it can be read.
   models::Edits edits();
   // What is typed; empty where nothing is, or what it says is refused: then the line under it says why.

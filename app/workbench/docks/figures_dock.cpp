@@ -118,8 +118,7 @@ FiguresDock::FiguresDock(Studio& studio, QWidget* parent)
   setObjectName(QStringLiteral("figures-dock"));
   auto* body = new QWidget(this);
   auto* layout = make_layout<QVBoxLayout>(body, 4);
-  list_ = new QListWidget(body);
-  give_name(list_, "figures", QStringLiteral("Figures of this session"));
+  list_ = make_named<QListWidget>(body, "figures", QStringLiteral("Figures of this session"));
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
   list_->setResizeMode(QListView::Adjust);

@@ -41,12 +41,7 @@ InspectorDock::InspectorDock(Studio& studio, QWidget* parent)
   layout->addWidget(make_predictions());
   layout->addWidget(make_colors());
   layout->addStretch(1);
-  auto* scroll = new QScrollArea(this);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setFocusPolicy(Qt::NoFocus);  // it follows what has the focus within it
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll->setWidget(body);
+  QScrollArea* scroll = make_scroll(this, body);
   scroll->setMinimumWidth(kLeastWidth);
   setWidget(scroll);
   connect(&studio_, &Studio::cells_changed, this, &InspectorDock::show_cell);

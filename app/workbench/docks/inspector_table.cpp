@@ -89,8 +89,7 @@ void fit_rows(QTableWidget* table, const QFontMetrics& metrics) {
 }
 
 QTableWidget* make_table(const char* name, const QString& accessible, QWidget* parent) {
-  auto* table = new QTableWidget(parent);
-  give_name(table, name, accessible);
+  auto* table = make_named<QTableWidget>(parent, name, accessible);
   table->setEditTriggers(QAbstractItemView::NoEditTriggers);
   table->setSelectionMode(QAbstractItemView::NoSelection);
   table->setFocusPolicy(Qt::TabFocus);  // arrow keys come to columns that are not seen

@@ -78,8 +78,7 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
   const double own_base = own_.base > 0 ? own_.base : 10000;
   base_ = number("what-if-base", std::min(kLeastBase, own_base), std::max(kLargestBase, own_base), own_base);
   factor_ = number("what-if-factor", 1, std::max(kLargestFactor, own_.factor), own_.factor);
-  scaling_ = new QComboBox(this);
-  give_name(scaling_, "what-if-scaling", QStringLiteral("Scaling"));
+  scaling_ = make_named<QComboBox>(this, "what-if-scaling", QStringLiteral("Scaling"));
   scaling_->addItem(QStringLiteral("as the checkpoint (%1)").arg(qt(own_.scaling)), QString());
   for (const char* kind : {"linear", "ntk", "dynamic", "yarn", kByLength}) {
     scaling_->addItem(QLatin1String(kind), QLatin1String(kind));

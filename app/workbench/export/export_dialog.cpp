@@ -56,11 +56,9 @@ struct Batch {
 };
 
 bool accepted(QDialog& dialog, QFormLayout& form) {
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, &dialog);
+  QDialogButtonBox* buttons = make_answer_box(&dialog);
   buttons->button(QDialogButtonBox::Ok)->setText(QStringLiteral("Choose file…"));
   form.addRow(buttons);
-  QObject::connect(buttons, &QDialogButtonBox::accepted, &dialog, &QDialog::accept);
-  QObject::connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
   return dialog.exec() == QDialog::Accepted;
 }
 
@@ -68,8 +66,7 @@ bool accepted(QDialog& dialog, QFormLayout& form) {
 class PaperForm {
  public:
   PaperForm(QDialog& dialog, QFormLayout& form, const session::PaperState& now) {
-    journal_ = new QComboBox(&dialog);
-    give_name(journal_, "journal", QStringLiteral("Width of a journal"));
+    journal_ = make_named<QComboBox>(&dialog, "journal", QStringLiteral("Width of a journal"));
     journal_->addItem(QStringLiteral("own width"), 0.0);
     for (const Journal& each : kJournals) {
       journal_->addItem(QString::fromLatin1(each.name), each.width_mm);

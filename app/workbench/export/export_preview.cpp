@@ -58,9 +58,8 @@ ExportPreview::ExportPreview(Studio& studio, QWidget* parent) : QWidget(parent),
   scroll_->installEventFilter(this);
   column->addWidget(scroll_, 1);
   auto* line = new QHBoxLayout;
-  zoom_ = new QComboBox(this);
-  give_name(zoom_, "preview-zoom", QStringLiteral("Zoom of the preview"));
-  zoom_->setToolTip(QStringLiteral("Ctrl and the wheel, or Ctrl with + and −, do the same"));
+  zoom_ = make_named<QComboBox>(this, "preview-zoom", QStringLiteral("Zoom of the preview"),
+                                QStringLiteral("Ctrl and the wheel, or Ctrl with + and −, do the same"));
   for (const double each : kZooms) {
     const QString percent = QStringLiteral("%1 %").arg(100 * each);
     zoom_->addItem(each == 1 ? percent + QStringLiteral(", the true size") : percent, each);

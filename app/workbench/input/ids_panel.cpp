@@ -47,8 +47,7 @@ std::vector<std::int64_t> random_ids(std::int64_t count, std::uint64_t seed, std
 
 IdsPanel::IdsPanel(QWidget* parent) : QWidget(parent) {
   auto* layout = make_layout<QVBoxLayout>(this, 0);
-  editor_ = new QPlainTextEdit(this);
-  give_name(editor_, "ids-editor", QStringLiteral("Input ids"));
+  editor_ = make_named<QPlainTextEdit>(this, "ids-editor", QStringLiteral("Input ids"));
   editor_->setPlaceholderText(QStringLiteral("Ids, with spaces or commas between them: 12, 7, 301"));
   editor_->setTabChangesFocus(true);
   editor_->setMinimumHeight(2 * editor_->fontMetrics().lineSpacing() + 12);

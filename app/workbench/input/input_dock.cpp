@@ -48,8 +48,7 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   ruler_ = new RulerLink(studio_, *ruler, this);
   layout->addWidget(make_bar(samples));
 
-  editor_ = new ExactEditor(body);
-  give_name(editor_, "editor", QStringLiteral("Input text"));
+  editor_ = make_named<ExactEditor>(body, "editor", QStringLiteral("Input text"));
   editor_->setPlaceholderText(QStringLiteral("Type a text: the model runs on it as you type."));
   editor_->setTabChangesFocus(true);
   editor_->setMinimumHeight(editor_->fontMetrics().lineSpacing() + 12);  // a low window keeps room for the map

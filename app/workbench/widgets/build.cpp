@@ -3,6 +3,7 @@
 #include <QDialog>
 #include <QDialogButtonBox>
 #include <QLabel>
+#include <QScrollArea>
 
 namespace locus::workbench {
 
@@ -21,6 +22,16 @@ QLabel* make_label(QWidget* parent, const char* object_name, const QString& text
   return label;
 }
 
+QScrollArea* make_scroll(QWidget* parent, QWidget* body) {
+  auto* scroll = new QScrollArea(parent);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setFocusPolicy(Qt::NoFocus);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->setWidget(body);
+  return scroll;
+}
+
 void make_lasting(QDialog* dialog, const char* object_name, const QString& title) {
   give_name(dialog, object_name);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
@@ -30,6 +41,13 @@ void make_lasting(QDialog* dialog, const char* object_name, const QString& title
 QDialogButtonBox* make_close_box(QDialog* dialog) {
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, dialog);
   QObject::connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::close);
+  return buttons;
+}
+
+QDialogButtonBox* make_answer_box(QDialog* dialog) {
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, dialog);
+  QObject::connect(buttons, &QDialogButtonBox::accepted, dialog, &QDialog::accept);
+  QObject::connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::reject);
   return buttons;
 }
 

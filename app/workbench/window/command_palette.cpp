@@ -67,14 +67,12 @@ CommandPalette::CommandPalette(std::vector<Command> commands, QWidget* parent)
     : QDialog(parent), commands_(std::move(commands)) {
   make_lasting(this, "palette", QStringLiteral("Commands"));
   auto* layout = new QVBoxLayout(this);
-  line_ = new QLineEdit(this);
-  give_name(line_, "palette-line", QStringLiteral("Find a command"));
+  line_ = make_named<QLineEdit>(this, "palette-line", QStringLiteral("Find a command"));
   line_->setPlaceholderText(
       QStringLiteral("a view, layer 2, head 5, an option, a figure, a checkpoint, a menu's entry"));
   line_->installEventFilter(this);
   layout->addWidget(line_);
-  list_ = new QListWidget(this);
-  give_name(list_, "palette-list", QStringLiteral("Commands that were found"));
+  list_ = make_named<QListWidget>(this, "palette-list", QStringLiteral("Commands that were found"));
   list_->setUniformItemSizes(true);
   list_->setFocusPolicy(Qt::NoFocus);  // the line has the keys
   layout->addWidget(list_);

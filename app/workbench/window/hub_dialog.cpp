@@ -46,8 +46,7 @@ HubDialog::HubDialog(Studio& studio, QWidget* parent)
                                                     "tools, say huggingface-cli download; Locus fetches nothing.")
                                          .arg(place)
                                    : QStringLiteral("In %1. Nothing is fetched.").arg(place)));
-  tree_ = new QTreeWidget(this);
-  give_name(tree_, "hub-models", QStringLiteral("Models of the hub's cache"));
+  tree_ = make_named<QTreeWidget>(this, "hub-models", QStringLiteral("Models of the hub's cache"));
   tree_->setRootIsDecorated(false);
   tree_->setHeaderLabels({QStringLiteral("Model"), QStringLiteral("Revision"), QStringLiteral("Family"),
                           QStringLiteral("Size"), QStringLiteral("Opens")});

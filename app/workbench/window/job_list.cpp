@@ -47,8 +47,7 @@ JobList::JobList(Studio& studio, QWidget* parent) : QDialog(parent), studio_(stu
   setObjectName(QStringLiteral("jobs"));
   setWindowTitle(QStringLiteral("Jobs"));
   auto* layout = new QVBoxLayout(this);
-  tree_ = new QTreeWidget(this);
-  give_name(tree_, "job-list", QStringLiteral("What runs, waits and ran"));
+  tree_ = make_named<QTreeWidget>(this, "job-list", QStringLiteral("What runs, waits and ran"));
   tree_->setHeaderLabels({QStringLiteral("Job"), QStringLiteral("State"), QStringLiteral("Time"), QString()});
   tree_->setRootIsDecorated(false);
   tree_->setUniformRowHeights(true);

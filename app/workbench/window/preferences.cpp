@@ -39,8 +39,7 @@ std::optional<Preferences> ask_preferences(QWidget* parent, const Preferences& n
   dialog.setWindowTitle(QStringLiteral("Preferences"));
   auto* form = new QFormLayout(&dialog);
   auto* threads = make_spin_box<QSpinBox>(&dialog, "threads", QStringLiteral("Threads"), 1, QThread::idealThreadCount(),
-                                          now.threads);
-  threads->setToolTip(QStringLiteral("How many processor cores models use"));
+                                          now.threads, QStringLiteral("How many processor cores models use"));
   auto* memory = make_spin_box<QSpinBox>(&dialog, "memory-limit", QStringLiteral("Memory limit"), 0, kMaxMegabytes,
                                          static_cast<int>(now.memory_limit_mb));
   memory->setToolTip(QStringLiteral("Of checkpoints opened from now on and their runs; 0: as much as the machine has"));
@@ -48,22 +47,18 @@ std::optional<Preferences> ask_preferences(QWidget* parent, const Preferences& n
   memory->setSpecialValueText(QStringLiteral("as much as there is"));
   memory->setSingleStep(1024);
   auto* scale = make_spin_box<QSpinBox>(&dialog, "text-size", QStringLiteral("Text size"), 60, 300,
-                                        static_cast<int>(std::lround(100 * now.scale)));
-  scale->setToolTip(QStringLiteral("Of text and controls; Ctrl and + or −"));
+                                        static_cast<int>(std::lround(100 * now.scale)),
+                                        QStringLiteral("Of text and controls; Ctrl and + or −"));
   scale->setSuffix(QStringLiteral(" %"));
   scale->setSingleStep(10);
-  auto* theme = new QComboBox(&dialog);
-  give_name(theme, "theme", QStringLiteral("Theme"));
+  auto* theme = make_named<QComboBox>(&dialog, "theme", QStringLiteral("Theme"));
   theme->addItems({QStringLiteral("light"), QStringLiteral("dark")});
   theme->setCurrentIndex(now.dark ? 1 : 0);
   form->addRow(QStringLiteral("&Threads"), threads);
   form->addRow(QStringLiteral("&Memory limit"), memory);
   form->addRow(QStringLiteral("Text &size"), scale);
   form->addRow(QStringLiteral("T&heme"), theme);
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, &dialog);
-  form->addRow(buttons);
-  QObject::connect(buttons, &QDialogButtonBox::accepted, &dialog, &QDialog::accept);
-  QObject::connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
+  form->addRow(make_answer_box(&dialog));
   if (dialog.exec() != QDialog::Accepted) {
     return std::nullopt;
   }
