@@ -1,6 +1,7 @@
 #include "app/session/state_fields.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "app/views/view.h"
@@ -60,14 +61,14 @@ StateField enumerated(const char* name, const char* label, const char* help, con
   }
   const auto get = [=](const ViewState& state) {
     const auto found =
-        std::find_if(values.begin(), values.end(), [&](const auto& each) { return each.second == member(state); });
+        std::ranges::find_if(values, [&](const auto& each) { return each.second == std::invoke(member, state); });
     return found == values.end() ? std::nullopt : std::optional<SettingValue>(found->first);
   };
   const auto put = [=](ViewState& state, const std::optional<SettingValue>& chosen) {
     const auto* word = chosen ? std::get_if<std::string>(&*chosen) : nullptr;
     for (const auto& [known, value] : values) {
       if (word != nullptr && known == *word) {
-        member(state) = value;
+        std::invoke(member, state) = value;
       }
     }
   };
@@ -191,30 +192,26 @@ StateFields make_fields() {
   constexpr Place kColors = Place::kColors;
   const auto gamma = [](const ViewState& state) { return state.scale.transfer == Transfer::kGamma; };
   return {
-      state_field(
-          choice("view", "View", "The view to draw", view_names()), "", [](auto& s) -> auto& { return s.view; }, kBar),
-      state_field(
-          index("layer", "Layer", "A layer, counted from 0, or all", {{"all", views::kAll}}), "--layer",
-          [](auto& s) -> auto& { return s.layer; }, kBar),
+      state_field(choice("view", "View", "The view to draw", view_names()), "", &ViewState::view, kBar),
+      state_field(index("layer", "Layer", "A layer, counted from 0, or all", {{"all", views::kAll}}), "--layer",
+                  &ViewState::layer, kBar),
       state_field(
           index("head", "Head", "A head, counted from 0, mean or all", {{"mean", views::kMean}, {"all", views::kAll}}),
-          "--head", [](auto& s) -> auto& { return s.head; }, kBar),
-      enumerated<Quantity>(
-          "quantity", "Quantity", "What a cell shows", "--quantity", named(kQuantities),
-          [](auto& s) -> auto& { return s.quantity; }, kBar),
+          "--head", &ViewState::head, kBar),
+      enumerated<Quantity>("quantity", "Quantity", "What a cell shows", "--quantity", named(kQuantities),
+                           &ViewState::quantity, kBar),
       enumerated<models::Side>(
           "side", "Side",
           "For an encoder–decoder: the maps of its decoder, of its encoder, or of the decoder over the encoder",
-          "--side", named(models::kSides), [](auto& s) -> auto& { return s.side; }, kBar),
+          "--side", named(models::kSides), &ViewState::side, kBar),
       state_field(
           toggle("difference", "Difference",
                  "Differences from the reference column: with two columns as an additional panel, with more in place "
                  "of their maps"),
-          "--difference", [](auto& s) -> auto& { return s.difference; }, kBar),
-      state_field(
-          index("reference", "Reference", "The reference column of differences, counted from 0",
-                {{"last", views::kNone}}, -1),
-          "", [](auto& s) -> auto& { return s.reference; }, kBar),
+          "--difference", &ViewState::difference, kBar),
+      state_field(index("reference", "Reference", "The reference column of differences, counted from 0",
+                        {{"last", views::kNone}}, -1),
+                  "", &ViewState::reference, kBar),
       token_field("query", "Query", "A query token, counted from 0 in the first column; -1: none", "--query",
                   &ViewState::query),
       token_text_field("query_text", "Query's text", "The bytes of the text that the query token covers",
@@ -259,14 +256,11 @@ StateFields make_fields() {
           "--high", [](auto& s) -> auto& { return s.scale.high; }),
       state_field(
           mask_color(), "--mask", [](auto& s) -> auto& { return s.scale.mask_color; }),
-      enumerated<Reduction>(
-          "reduction", "Reduction", "Reduction where a pixel covers several cells", "--reduction",
-          {{"max", Reduction::kMax}, {"mean", Reduction::kMean}}, [](auto& s) -> auto& { return s.reduction; },
-          kColors),
-      state_field(
-          toggle("ignore_first", "Range ignores the first token",
-                 "Exclude the first token, a frequent attention sink, from the colour range"),
-          "--ignore-first", [](auto& s) -> auto& { return s.ignore_first; }),
+      enumerated<Reduction>("reduction", "Reduction", "Reduction where a pixel covers several cells", "--reduction",
+                            {{"max", Reduction::kMax}, {"mean", Reduction::kMean}}, &ViewState::reduction, kColors),
+      state_field(toggle("ignore_first", "Range ignores the first token",
+                         "Exclude the first token, a frequent attention sink, from the colour range"),
+                  "--ignore-first", &ViewState::ignore_first),
       state_field(
           typed_toggle("scale.shared", "One range for all columns",
                        "Colour range: one for all columns, or one per column", true, "own", "shared"),

@@ -77,8 +77,8 @@ inline void from_value(const std::optional<SettingValue>& value, std::optional<f
   }
 }
 
-// A field of a member: `member` gives it of a ViewState& and of a const ViewState&. The types it knows are those of the
-// members of ViewState; another one needs its to_value() and from_value() above.
+// A field of a member: `member` gives it of a ViewState& and of a const ViewState&, or points to it. The types it knows
+// are those of the members of ViewState; another one needs its to_value() and from_value() above.
 template <class Member>
 StateField state_field(Parameter parameter, std::string flag, Member member,
                        StateField::Place place = StateField::Place::kColors) {
@@ -87,8 +87,10 @@ StateField state_field(Parameter parameter, std::string flag, Member member,
           place,
           0,
           false,
-          [member](const ViewState& state) { return to_value(member(state)); },
-          [member](ViewState& state, const std::optional<SettingValue>& value) { from_value(value, member(state)); }};
+          [member](const ViewState& state) { return to_value(std::invoke(member, state)); },
+          [member](ViewState& state, const std::optional<SettingValue>& value) {
+            from_value(value, std::invoke(member, state));
+          }};
 }
 
 }  // namespace locus::session
