@@ -9,6 +9,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/paint.h"
 #include "app/cli/settings_text.h"
+#include "app/views/plots/series.h"
 #include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
@@ -115,26 +116,11 @@ std::string progress_line(const training::TrainProgress& progress) {
          fixed_text(progress.tokens_per_second, 0) + " tokens/s  " + duration(progress.seconds_left) + " left";
 }
 
-// The mean of up to `width` losses before each step: what the eye follows through the noise of single batches.
-std::vector<double> smoothed(const std::vector<double>& losses, std::size_t width) {
-  std::vector<double> means;
-  double sum = 0;
-  for (std::size_t n = 0; n < losses.size(); ++n) {
-    sum += losses[n] - (n >= width ? losses[n - width] : 0);
-    means.push_back(sum / static_cast<double>(std::min(n + 1, width)));
-  }
-  return means;
-}
-
 // Loss and validation over the steps. Errors: kUnsupported in a build that cannot paint.
 Status draw_curve(const std::vector<training::CurvePoint>& curve, const std::filesystem::path& file) {
-  figure::Curve loss;
-  figure::Curve mean;
-  figure::Curve validation;
-  loss.name = "one batch";
+  figure::Curve loss = views::curve_through("one batch", {}, {});
+  figure::Curve validation = views::curve_through("validation metric", {}, {});
   loss.color = 0x8888884DU;
-  mean.name = "mean of the batches before";
-  validation.name = "validation metric";
   double highest = 0;
   for (const training::CurvePoint& point : curve) {
     const auto step = static_cast<double>(point.step);
@@ -147,8 +133,8 @@ Status draw_curve(const std::vector<training::CurvePoint>& curve, const std::fil
       highest = std::max(highest, point.validation);
     }
   }
-  mean.x = loss.x;
-  mean.y = smoothed(loss.y, std::max<std::size_t>(curve.size() / 50, 1));
+  const auto mean = views::curve_through("mean of the batches before", loss.x,
+                                         views::running_means(loss.y, std::max<std::size_t>(curve.size() / 50, 1)));
   figure::Panel panel;
   panel.x.label = "step";
   panel.x.view = {0, loss.x.back()};
@@ -158,10 +144,8 @@ Status draw_curve(const std::vector<training::CurvePoint>& curve, const std::fil
   if (!validation.x.empty()) {
     panel.layers.emplace_back(validation);
   }
-  figure::Figure figure;
-  figure.panels.push_back(std::move(panel));
   LOCUS_TRY(const std::unique_ptr<Painter> painter, Painter::create());
-  return painter->write(figure, file, {});
+  return painter->write(views::figure_of(std::move(panel)), file, {});
 }
 
 Status run_train(const TrainOptions& options, const Context& context) {

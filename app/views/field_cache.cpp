@@ -12,10 +12,10 @@ constexpr std::size_t kMaxEntries = 1024;  // small results weigh little, but th
 
 std::list<FieldCache::Entry>::iterator FieldCache::entry_of(const Traces& traces, const MeasureKey& key,
                                                             std::type_index type) {
-  return std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+  return std::ranges::find_if(entries_, [&](const Entry& entry) {
     return entry.type == type && entry.key == key &&
-           std::equal(entry.traces.begin(), entry.traces.end(), traces.begin(), traces.end(),
-                      [](const auto& kept, const auto& wanted) { return kept.lock() == wanted; });
+           std::ranges::equal(entry.traces, traces,
+                              [](const auto& kept, const auto& wanted) { return kept.lock() == wanted; });
   });
 }
 
@@ -43,8 +43,7 @@ void FieldCache::keep(const Traces& traces, const MeasureKey& key, std::type_ind
 
 void FieldCache::trim() {
   for (auto entry = std::next(entries_.begin()); entry != entries_.end();) {
-    const bool expired =
-        std::any_of(entry->traces.begin(), entry->traces.end(), [](const auto& trace) { return trace.expired(); });
+    const bool expired = std::ranges::any_of(entry->traces, [](const auto& trace) { return trace.expired(); });
     if (expired) {
       bytes_ -= entry->bytes;
       entry = entries_.erase(entry);

@@ -5,6 +5,13 @@
 
 namespace locus::views {
 
+// The one view of this kind, made when it is first asked for.
+template <class Kind>
+const View& made_once() {
+  static const Kind view;
+  return view;
+}
+
 const View& attention_view();
 const View& attention_grid_view();
 const View& attention_text_view();

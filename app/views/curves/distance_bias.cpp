@@ -163,9 +163,8 @@ Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers&
   panel.y.label = "pairs";
   Extent heights;
   Extent edges;
-  const bool alike = std::all_of(list.begin(), list.end(), [&](const BiasPointer& bias) {
-    return bias->near == list[0]->near && bias->far == list[0]->far;
-  });
+  const bool alike = std::ranges::all_of(
+      list, [&](const BiasPointer& bias) { return bias->near == list[0]->near && bias->far == list[0]->far; });
   // A text that is too short for what is asked says what that was: it is what the controls show.
   const auto ranges = [&](std::size_t n) {
     const Bias& bias = *list[n];
@@ -185,7 +184,7 @@ Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers&
   panel.x.view = edges.padded(0);
   panel.layers.emplace_back(vertical_line(0));
   panel.y.view = heights.from_zero();
-  const bool interval = std::any_of(list.begin(), list.end(), [](const auto& bias) { return bias->interval; });
+  const bool interval = std::ranges::any_of(list, [](const auto& bias) { return bias->interval.has_value(); });
   panel.note = (alike ? ranges(0) + "; " : "") + std::to_string(list[0]->differences.size()) + " pairs" +
                (interval ? "; [95 % over texts]" : "; one text: no interval");
   figure::Figure figure = figure_of(std::move(panel));
@@ -226,8 +225,7 @@ Result<Data> DistanceBias::table(const ViewInput& input, const Numbers& list) co
 }  // namespace
 
 const View& distance_bias_view() {
-  static const DistanceBias view;
-  return view;
+  return made_once<DistanceBias>();
 }
 
 }  // namespace locus::views

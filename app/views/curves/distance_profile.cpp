@@ -275,8 +275,7 @@ Result<Data> DistanceProfile::table(const ViewInput& input, const Numbers& profi
 }  // namespace
 
 const View& distance_profile_view() {
-  static const DistanceProfile view;
-  return view;
+  return made_once<DistanceProfile>();
 }
 
 }  // namespace locus::views

@@ -127,11 +127,7 @@ Result<figure::Figure> EffectView::draw(const ViewInput& input, const Numbers& n
   LOCUS_TRY(const std::vector<std::size_t> shown, shown_columns(input, numbers, kl));
   Fields rows;
   for (const std::size_t n : shown) {
-    const std::vector<double> values = by_token(*numbers[n], kl, input.columns[n].trace->tokens().size());
-    auto row = std::make_shared<Field>(Field::zeros(1, static_cast<std::int64_t>(values.size())));
-    std::transform(values.begin(), values.end(), row->values.begin(),
-                   [](double value) { return static_cast<float>(value); });
-    rows.push_back(std::move(row));
+    rows.push_back(strip_of(by_token(*numbers[n], kl, input.columns[n].trace->tokens().size())));
   }
   const std::string label = kl ? "KL (nats)" : "change of −log p (nats)";
   figure::Figure figure;
@@ -155,10 +151,8 @@ Result<figure::Figure> EffectView::draw(const ViewInput& input, const Numbers& n
     const std::vector<float>& values = rows[n]->values;
     figure::Curve curve =
         curve_through(input.columns[shown[n]].name, counted(values.size()), {values.begin(), values.end()});
-    x.add(curve.x);
-    y.add(curve.y);
     panel.note = joined_notes(panel.note, loss_note(input, shown[n], *numbers[shown[n]]));
-    panel.layers.emplace_back(std::move(curve));
+    add_curve(std::move(curve), x, y, panel);
   }
   if (!kl) {
     panel.layers.emplace_back(horizontal_line(0));
@@ -193,8 +187,7 @@ Result<Data> EffectView::table(const ViewInput& input, const Numbers& numbers) c
 }  // namespace
 
 const View& effect_view() {
-  static const EffectView view;
-  return view;
+  return made_once<EffectView>();
 }
 
 }  // namespace locus::views

@@ -184,8 +184,7 @@ Result<Data> LengthCurve::table(const ViewInput& input, const Numbers& list) con
 }  // namespace
 
 const View& length_curve_view() {
-  static const LengthCurve view;
-  return view;
+  return made_once<LengthCurve>();
 }
 
 }  // namespace locus::views

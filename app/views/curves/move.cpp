@@ -181,8 +181,7 @@ Result<figure::Figure> Move::draw_maps(const ViewInput& input, const Numbers& nu
     LOCUS_TRY(keys.emplace_back(), measure_key(input, n));
     fields.push_back(std::make_shared<const Field>(map_of_moves(*numbers[n], keys[n], measure)));
   }
-  figure::Figure figure;
-  figure.columns = static_cast<int>(numbers.size());
+  figure::Figure figure = figure_across(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const Field& field = *fields[n];
     const Range& tokens = keys[n].tokens;
@@ -221,11 +220,9 @@ Result<figure::Figure> Move::draw(const ViewInput& input, const Numbers& numbers
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     LOCUS_TRY(const MoveKey own, measure_key(input, n));
     const std::vector<models::MovePoint>& points = numbers[n]->front();
-    figure::Curve curve = curve_through(moved_name(input, n, own), numbers_of(points, &models::MovePoint::by),
-                                        values_of(points, measure));
-    x.add(curve.x);
-    y.add(curve.y);
-    panel.layers.emplace_back(std::move(curve));
+    add_curve(curve_through(moved_name(input, n, own), numbers_of(points, &models::MovePoint::by),
+                            values_of(points, measure)),
+              x, y, panel);
   }
   panel.layers.emplace_back(vertical_line(0, "where it was"));
   panel.x.label = "shift (positions)";
@@ -261,8 +258,7 @@ Result<Data> Move::table(const ViewInput& input, const Numbers& numbers) const {
 }  // namespace
 
 const View& move_view() {
-  static const Move view;
-  return view;
+  return made_once<Move>();
 }
 
 }  // namespace locus::views

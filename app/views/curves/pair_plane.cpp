@@ -99,9 +99,8 @@ class PairPlane final : public MeasuredView<PairPlaneKey, Plane> {
 
 // What a token is, from its first visible character.
 std::size_t class_of(const std::string& label) {
-  const auto letter = std::find_if(label.begin(), label.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0x80U) == 0 && c != ' ' && c != '_';
-  });
+  const auto letter = std::ranges::find_if(
+      label, [](char c) { return (static_cast<unsigned char>(c) & 0x80U) == 0 && c != ' ' && c != '_'; });
   if (letter == label.end()) {
     return 3;  // spaces, as they are shown, and other scripts
   }
@@ -179,8 +178,7 @@ figure::Panel points_panel(const models::Trace& trace, const analysis::PairPlane
 
 Result<figure::Figure> PairPlane::draw(const ViewInput& input, const Numbers& numbers) const {
   const bool classes = option<std::string>(input, "color") == "class";
-  figure::Figure figure;
-  figure.columns = 2;
+  figure::Figure figure = figure_across(2);
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const Plane& plane = *numbers[n];
     const models::Trace& trace = *input.columns[n].trace;
@@ -206,8 +204,7 @@ Result<figure::Figure> PairPlane::draw(const ViewInput& input, const Numbers& nu
 }  // namespace
 
 const View& pair_plane_view() {
-  static const PairPlane view;
-  return view;
+  return made_once<PairPlane>();
 }
 
 }  // namespace locus::views

@@ -128,9 +128,8 @@ std::vector<double> logit_without(const PairCurves& profile, Range pairs) {
 
 // "pair 9 (wavelength 331) has 74 % of the variance over distance".
 std::string strongest_text(const PairCurves& profile) {
-  const auto strongest = std::max_element(profile.share.begin(), profile.share.end(), [](double a, double b) {
-    return std::isnan(b) ? false : std::isnan(a) || a < b;
-  });
+  const auto strongest = std::ranges::max_element(
+      profile.share, [](double a, double b) { return std::isnan(b) ? false : std::isnan(a) || a < b; });
   if (strongest == profile.share.end() || std::isnan(*strongest)) {
     return {};
   }
@@ -147,8 +146,7 @@ Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& 
   for (const Pointer& profile : numbers) {
     fields.push_back(shown_parts(*profile));
   }
-  figure::Figure figure;
-  figure.columns = static_cast<int>(numbers.size());
+  figure::Figure figure = figure_across(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const PairCurves& profile = *numbers[n];
     const ViewInput own = of_column(input, n);
@@ -195,8 +193,7 @@ Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& 
 }  // namespace
 
 const View& pair_profile_view() {
-  static const PairProfile view;
-  return view;
+  return made_once<PairProfile>();
 }
 
 }  // namespace locus::views

@@ -189,8 +189,7 @@ figure::Panel sum_panel(const Cell& cell, double distance) {
 
 Result<figure::Figure> PairScores::draw(const ViewInput& input, const Numbers& numbers) const {
   LOCUS_TRY(const std::optional<Range> band, band_of(input));
-  figure::Figure figure;
-  figure.columns = static_cast<int>(numbers.size());
+  figure::Figure figure = figure_across(numbers.size());
   const bool elsewhere =
       std::all_of(numbers.begin(), numbers.end(), [](const Pointer& cell) { return !cell->elsewhere.values.empty(); });
   std::vector<double> distances;
@@ -239,8 +238,7 @@ Selection PairScores::pick(const ViewInput& input, const Hit& hit) const {
 }  // namespace
 
 const View& pair_scores_view() {
-  static const PairScores view;
-  return view;
+  return made_once<PairScores>();
 }
 
 }  // namespace locus::views

@@ -137,8 +137,7 @@ Result<Data> ShiftStability::table(const ViewInput& input, const Numbers& list) 
 }  // namespace
 
 const View& shift_stability_view() {
-  static const ShiftStability view;
-  return view;
+  return made_once<ShiftStability>();
 }
 
 }  // namespace locus::views

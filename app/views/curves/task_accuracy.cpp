@@ -90,6 +90,10 @@ std::string metric_label(const std::string& metric) {
   return label;
 }
 
+Error no_map(const std::string& checkpoint) {
+  return unsupported("no map of lengths: locus evaluate addition PATH --map N --record measures one", checkpoint);
+}
+
 std::string find_without_map(const std::vector<Accuracy>& list) {
   const auto found = std::find_if(list.begin(), list.end(), [](const Accuracy& each) { return !each.map; });
   return found == list.end() ? "" : found->checkpoint;
@@ -118,8 +122,7 @@ std::string map_note(const Accuracy& row, bool says_all) {
 figure::Figure map_figure(const ViewInput& input, const std::vector<Accuracy>& list) {
   ViewInput whole = input;
   whole.scale.high = input.scale.high.value_or(1.0F);
-  figure::Figure figure;
-  figure.columns = static_cast<int>(list.size());
+  figure::Figure figure = figure_across(list.size());
   for (const Accuracy& row : list) {
     const auto field = std::make_shared<const Field>(*row.map);
     const double left = field->column_axis.first;
@@ -224,8 +227,7 @@ Result<figure::Figure> TaskAccuracy::figure(const ViewInput& input) const {
   }
   const bool mapped = std::all_of(list.begin(), list.end(), [](const Accuracy& each) { return each.map.has_value(); });
   if (as == "map" && !mapped) {
-    return unsupported("no map of lengths: locus evaluate addition PATH --map N --record measures one",
-                       find_without_map(list));
+    return no_map(find_without_map(list));
   }
   if (as == "map" || (as == "auto" && mapped)) {
     return map_figure(input, list);
@@ -241,8 +243,7 @@ Result<Data> TaskAccuracy::data(const ViewInput& input) const {
   LOCUS_TRY(const std::vector<Accuracy> list, read(input));
   const auto as = option<std::string>(input, "as");
   if (as == "map" && !list.front().map) {
-    return unsupported("no map of lengths: locus evaluate addition PATH --map N --record measures one",
-                       list.front().checkpoint);
+    return no_map(list.front().checkpoint);
   }
   if ((as == "map" || as == "auto") && list.front().map) {
     return Data{{list.front().map->rows, list.front().map->columns}, list.front().map->values, {}};
@@ -268,8 +269,7 @@ Result<Data> TaskAccuracy::data(const ViewInput& input) const {
 }  // namespace
 
 const View& task_accuracy_view() {
-  static const TaskAccuracy view;
-  return view;
+  return made_once<TaskAccuracy>();
 }
 
 }  // namespace locus::views

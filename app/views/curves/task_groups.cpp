@@ -69,7 +69,7 @@ std::string label_of(const Accuracy& row, const std::vector<Accuracy>& list, con
 
 // Numbers first, ascending; words after them as they came.
 void sort_by_number(std::vector<Split>& splits) {
-  std::stable_sort(splits.begin(), splits.end(), [](const Split& a, const Split& b) {
+  std::ranges::stable_sort(splits, [](const Split& a, const Split& b) {
     const auto first = parse_number<double>(a.name);
     const auto second = parse_number<double>(b.name);
     return first && (!second || *first < *second);
@@ -137,8 +137,7 @@ Result<std::vector<Accuracy>> grouped_by(const std::vector<Accuracy>& list, cons
       return bad_input("expected one run of " + label + " with " + setting + " " + found->second + ", found " +
                        place->second + " and " + row.checkpoint + ", which differ in something else");
     }
-    auto group =
-        std::find_if(groups.begin(), groups.end(), [&](const Accuracy& each) { return each.checkpoint == label; });
+    auto group = std::ranges::find_if(groups, [&](const Accuracy& each) { return each.checkpoint == label; });
     if (group == groups.end()) {
       groups.push_back({label, row.metric, {}});
       group = groups.end() - 1;
@@ -166,8 +165,8 @@ std::vector<std::vector<std::size_t>> columns_by_training(const std::vector<Colu
   };
   std::vector<std::vector<std::size_t>> groups;
   for (std::size_t n = 0; n < columns.size(); ++n) {
-    const auto group = std::find_if(groups.begin(), groups.end(), [&](const std::vector<std::size_t>& each) {
-      return std::all_of(each.begin(), each.end(), [&](std::size_t other) { return is_other_seed(n, other); });
+    const auto group = std::ranges::find_if(groups, [&](const std::vector<std::size_t>& each) {
+      return std::ranges::all_of(each, [&](std::size_t other) { return is_other_seed(n, other); });
     });
     if (group == groups.end()) {
       groups.push_back({n});
@@ -183,8 +182,7 @@ std::string interval_note(const std::vector<Accuracy>& list) {
   bool intervals = false;
   for (const Accuracy& row : list) {
     seeds = std::max(seeds, row.seeds);
-    intervals = intervals || std::any_of(row.splits.begin(), row.splits.end(),
-                                         [](const Split& split) { return !std::isnan(split.low); });
+    intervals = intervals || std::ranges::any_of(row.splits, [](const Split& split) { return !std::isnan(split.low); });
   }
   if (!intervals) {
     return "";

@@ -55,8 +55,7 @@ Result<std::vector<Split>> splits_of(const json& record, const std::string& file
     list.push_back(std::move(split));
   }
   // "in" first; the others keep the file's order.
-  std::stable_sort(list.begin(), list.end(),
-                   [](const Split& a, const Split& b) { return a.name == "in" && b.name != "in"; });
+  std::ranges::stable_sort(list, [](const Split& a, const Split& b) { return a.name == "in" && b.name != "in"; });
   return list;
 }
 
@@ -96,7 +95,7 @@ std::optional<Field> length_map(const std::vector<Split>& splits) {
     return std::nullopt;
   }
   Field field = Field::zeros(rows, columns);
-  std::fill(field.values.begin(), field.values.end(), std::numeric_limits<float>::quiet_NaN());
+  std::ranges::fill(field.values, std::numeric_limits<float>::quiet_NaN());
   field.row_axis = {"first operand", "digit", 1, 1};
   field.column_axis = {"second operand", "digit", 1, 1};
   for (const auto& [lengths, value] : cells) {
@@ -107,9 +106,8 @@ std::optional<Field> length_map(const std::vector<Split>& splits) {
 
 // An array of `count` rows of `width` numbers or nulls.
 bool is_table(const json& table, std::size_t count, std::size_t width) {
-  return table.is_array() && table.size() == count && std::all_of(table.begin(), table.end(), [&](const json& row) {
-           return row.is_array() && row.size() == width;
-         });
+  return table.is_array() && table.size() == count &&
+         std::ranges::all_of(table, [&](const json& row) { return row.is_array() && row.size() == width; });
 }
 
 // What --map measured, of lengths that count up by one; else the splits, where they are pairs of lengths.
@@ -304,7 +302,7 @@ std::vector<std::string> split_names(const std::vector<Accuracy>& list) {
   std::vector<std::string> names;
   for (const Accuracy& each : list) {
     for (const Split& split : each.splits) {
-      if (std::find(names.begin(), names.end(), split.name) == names.end()) {
+      if (std::ranges::find(names, split.name) == names.end()) {
         names.push_back(split.name);
       }
     }
@@ -313,7 +311,7 @@ std::vector<std::string> split_names(const std::vector<Accuracy>& list) {
 }
 
 const Split* find_split(const std::vector<Split>& splits, const std::string& name) {
-  const auto found = std::find_if(splits.begin(), splits.end(), [&](const Split& split) { return split.name == name; });
+  const auto found = std::ranges::find_if(splits, [&](const Split& split) { return split.name == name; });
   return found == splits.end() ? nullptr : &*found;
 }
 

@@ -105,25 +105,12 @@ Result<std::vector<Training>> TrainingCurve::read(const ViewInput& input) const 
   return list;
 }
 
-// Each point the mean of the `count` values that end there.
-std::vector<double> smoothed(const std::vector<double>& values, std::size_t count) {
-  std::vector<double> means;
-  double sum = 0;
-  for (std::size_t n = 0; n < values.size(); ++n) {
-    sum += values[n] - (n >= count ? values[n - count] : 0);
-    means.push_back(sum / static_cast<double>(std::min(n + 1, count)));
-  }
-  return means;
-}
-
 figure::Panel steps_panel(std::vector<figure::Curve> curves, const std::string& label, bool logarithmic) {
   figure::Panel panel;
   Extent x;
   Extent y;
   for (figure::Curve& curve : curves) {
-    x.add(curve.x);
-    y.add(curve.y);
-    panel.layers.emplace_back(std::move(curve));
+    add_curve(std::move(curve), x, y, panel);
   }
   const figure::Interval steps = x.padded(0);
   panel.x.label = "step";
@@ -154,7 +141,7 @@ Result<figure::Figure> TrainingCurve::figure(const ViewInput& input) const {
   if (of != "validation") {
     std::vector<figure::Curve> curves;
     for (const Training& each : list) {
-      curves.push_back(curve_through(each.name, each.step, smoothed(each.loss, static_cast<std::size_t>(smooth))));
+      curves.push_back(curve_through(each.name, each.step, running_means(each.loss, static_cast<std::size_t>(smooth))));
     }
     figure.panels.push_back(steps_panel(std::move(curves), "training loss (nats)", logarithmic));
     figure.panels.back().note = smooth > 1 ? "mean of " + std::to_string(smooth) + " steps" : "";
@@ -190,8 +177,7 @@ Result<Data> TrainingCurve::data(const ViewInput& input) const {
 }  // namespace
 
 const View& training_curve_view() {
-  static const TrainingCurve view;
-  return view;
+  return made_once<TrainingCurve>();
 }
 
 }  // namespace locus::views

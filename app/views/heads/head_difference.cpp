@@ -131,8 +131,7 @@ Result<figure::Figure> HeadDifference::draw(const ViewInput& input, const Number
   for (const auto& each : list) {
     fields.emplace_back(each, &each->distances);
   }
-  figure::Figure figure;
-  figure.columns = static_cast<int>(list.size());
+  figure::Figure figure = figure_across(list.size());
   const bool has_null = option<bool>(input, "null") && list.size() > 1;
   const Summary null = has_null ? summary_of(*fields[1]) : Summary{};
   for (std::size_t n = 0; n < list.size(); ++n) {
@@ -181,15 +180,10 @@ Result<Data> HeadDifference::table(const ViewInput& input, const Numbers& list) 
     return Data{{field.rows, field.columns}, field.values, {}};
   }
   const std::vector<models::HeadMatch>& matches = list.front()->matches;
-  Series layer{"layer", {}};
-  Series head{"head", {}};
-  for (std::int64_t n = 0; n < std::ssize(matches); ++n) {
-    const std::int64_t own = n / field.columns;
-    layer.values.push_back(static_cast<double>(own));
-    head.values.push_back(static_cast<double>(n % field.columns));
-  }
-  return table_of({layer,
-                   head,
+  const std::vector<double> order = counted(matches.size());
+  const auto heads = static_cast<double>(field.columns);
+  return table_of({{"layer", numbers_of(order, [&](double n) { return std::floor(n / heads); })},
+                   {"head", numbers_of(order, [&](double n) { return std::fmod(n, heads); })},
                    {"matched_layer", numbers_of(matches, &models::HeadMatch::layer)},
                    {"matched_head", numbers_of(matches, &models::HeadMatch::head)},
                    {"distance", numbers_of(matches, &models::HeadMatch::distance)}});
@@ -198,8 +192,7 @@ Result<Data> HeadDifference::table(const ViewInput& input, const Numbers& list) 
 }  // namespace
 
 const View& head_difference_view() {
-  static const HeadDifference view;
-  return view;
+  return made_once<HeadDifference>();
 }
 
 }  // namespace locus::views

@@ -108,8 +108,7 @@ FieldPointer map_of(const HeadRows& rows, const models::ModelInfo& model, std::s
 
 Result<figure::Figure> Heads::draw(const ViewInput& input, const Numbers& all) const {
   const HeadsOptions options = options_of(input);
-  figure::Figure figure;
-  figure.columns = static_cast<int>(all.size());
+  figure::Figure figure = figure_across(all.size());
   if (options.table) {
     const std::vector<std::size_t> shown = shown_statistics(all);
     for (std::size_t n = 0; n < all.size(); ++n) {
@@ -235,8 +234,7 @@ std::optional<Selection> Heads::step(const ViewInput& input, std::int64_t by) co
 }  // namespace
 
 const View& heads_view() {
-  static const Heads view;
-  return view;
+  return made_once<Heads>();
 }
 
 }  // namespace locus::views

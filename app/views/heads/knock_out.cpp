@@ -322,8 +322,7 @@ Result<figure::Figure> KnockOut::draw(const ViewInput& input, const Numbers& num
   for (const auto& made : numbers) {
     effects.emplace_back(made, &made->effect);
   }
-  figure::Figure figure;
-  figure.columns = static_cast<int>(numbers.size());
+  figure::Figure figure = figure_across(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     figure::Panel panel = head_map(effects[n], scale_of(input, kl ? Sign::kPositive : Sign::kZeroCentred, effects, n));
     name_after(input.columns[n], panel, " · " + option<std::string>(input, "to"));
@@ -360,8 +359,7 @@ Result<Data> KnockOut::table(const ViewInput& input, const Numbers& numbers) con
 }  // namespace
 
 const View& knock_out_view() {
-  static const KnockOut view;
-  return view;
+  return made_once<KnockOut>();
 }
 
 }  // namespace locus::views

@@ -122,17 +122,15 @@ class LogitAttributionView final : public MeasuredView<AttributionKey, Attributi
 // A strip of cells, each `step` wide, whose first stands at (x, y).
 figure::HeatMap strip(const std::vector<double>& values, bool down, double x, double y, double step,
                       const figure::ColorScale& scale, const std::vector<std::string>& names) {
-  auto field = std::make_shared<Field>(down ? Field::zeros(static_cast<std::int64_t>(values.size()), 1)
-                                            : Field::zeros(1, static_cast<std::int64_t>(values.size())));
+  const auto field = strip_of(values, down);
   std::vector<std::string> texts;
   for (std::size_t n = 0; n < values.size(); ++n) {
-    field->values[n] = static_cast<float>(values[n]);
     texts.push_back((n < names.size() ? names[n] + " " : "") + short_number(values[n]));
   }
   field->column_axis.first = x;
   field->column_axis.step = step;
   field->row_axis.first = y;
-  return {.field = std::move(field), .scale = scale, .texts = shared_names(std::move(texts))};
+  return {.field = field, .scale = scale, .texts = shared_names(std::move(texts))};
 }
 
 // The heads, to their right the layers' feed-forwards and biases, below them what belongs to no layer.
@@ -173,14 +171,9 @@ figure::Panel attribution_panel(const Attribution& made, const figure::ColorScal
 Result<figure::Figure> LogitAttributionView::draw(const ViewInput& input, const Numbers& numbers) const {
   Fields all;  // of every part, for the colours
   for (const auto& made : numbers) {
-    const std::vector<Part> parts = parts_of(*made);
-    auto values = std::make_shared<Field>(Field::zeros(1, static_cast<std::int64_t>(parts.size())));
-    std::transform(parts.begin(), parts.end(), values->values.begin(),
-                   [](const Part& part) { return static_cast<float>(part.value); });
-    all.push_back(std::move(values));
+    all.push_back(strip_of(numbers_of(parts_of(*made), &Part::value)));
   }
-  figure::Figure figure;
-  figure.columns = static_cast<int>(numbers.size());
+  figure::Figure figure = figure_across(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const Attribution& made = *numbers[n];
     figure::Panel panel = attribution_panel(made, scale_of(input, Sign::kZeroCentred, all, n));
@@ -190,10 +183,8 @@ Result<figure::Figure> LogitAttributionView::draw(const ViewInput& input, const 
     panel.color_bar_label = !made.against.empty()        ? "part of the difference of logits"
                             : option<bool>(input, "raw") ? "part of the logit"
                                                          : "part of the logit above the mean of all";
-    const std::vector<Part> parts = parts_of(made);
-    const double sum =
-        std::accumulate(parts.begin(), parts.end(), 0.0, [](double so, const Part& part) { return so + part.value; });
-    panel.note = "sum " + short_number(sum) +
+    const std::vector<double> values = numbers_of(parts_of(made), &Part::value);
+    panel.note = "sum " + short_number(std::accumulate(values.begin(), values.end(), 0.0)) +
                  (trace.model().image ? std::string()
                                       : ", after token " + std::to_string(made.position) + " " +
                                             trace.tokens()[static_cast<std::size_t>(made.position)].label);
@@ -205,8 +196,7 @@ Result<figure::Figure> LogitAttributionView::draw(const ViewInput& input, const 
 }  // namespace
 
 const View& logit_attribution_view() {
-  static const LogitAttributionView view;
-  return view;
+  return made_once<LogitAttributionView>();
 }
 
 }  // namespace locus::views

@@ -170,8 +170,7 @@ Result<figure::Figure> PairEnergy::draw(const ViewInput& input, const Numbers& n
       lists[n] = {numbers[n]->pairs};
     }
   }
-  figure::Figure figure;
-  figure.columns = static_cast<int>(numbers.size());
+  figure::Figure figure = figure_across(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const models::ModelInfo& model = input.columns[n].trace->model();
     const analysis::PairList& list = numbers[n]->pairs;
@@ -276,8 +275,7 @@ Selection PairEnergy::pick(const ViewInput& input, const Hit& hit) const {
 }  // namespace
 
 const View& pair_energy_view() {
-  static const PairEnergy view;
-  return view;
+  return made_once<PairEnergy>();
 }
 
 }  // namespace locus::views

@@ -293,8 +293,7 @@ std::vector<Place> AttentionImage::places(const ViewInput& input, const Selectio
 }  // namespace
 
 const View& attention_image_view() {
-  static const AttentionImage view;
-  return view;
+  return made_once<AttentionImage>();
 }
 
 }  // namespace locus::views

@@ -194,8 +194,7 @@ Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers&
       maps.push_back(map_of(*all[c], n, keys[c].grid));
     }
   }
-  figure::Figure figure;
-  figure.columns = static_cast<int>(keys.size() > 1 ? most : std::min(most, kMaxAcross));
+  figure::Figure figure = figure_across(keys.size() > 1 ? most : std::min(most, kMaxAcross));
   if (keys.size() == 1) {
     figure.names = {input.columns[0].name};
     figure.title = input.columns[0].name + " · " + head_label(input.columns[0].trace->model(), input.layer, input.head);
@@ -231,8 +230,7 @@ Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers&
 }  // namespace
 
 const View& pe_dot_product_2d_view() {
-  static const DotProduct2d view;
-  return view;
+  return made_once<DotProduct2d>();
 }
 
 }  // namespace locus::views

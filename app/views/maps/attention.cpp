@@ -171,8 +171,7 @@ Status Attention::append_rows(const ViewInput& input, figure::Figure& figure) co
 }  // namespace
 
 const View& attention_view() {
-  static const Attention view;
-  return view;
+  return made_once<Attention>();
 }
 
 }  // namespace locus::views

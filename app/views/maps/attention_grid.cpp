@@ -212,8 +212,7 @@ Result<figure::Figure> AttentionGrid::figure(const ViewInput& input) const {
   }
   const auto colored = colored_by(mosaics);
   const std::string done = exactness(mosaics);
-  figure::Figure figure;
-  figure.columns = static_cast<int>(input.columns.size());
+  figure::Figure figure = figure_across(input.columns.size());
   for (std::size_t n = 0; n < mosaics.size(); ++n) {
     const auto scale = scale_of(input, sign_of(input.quantity), colored, n);
     figure::Panel panel = grid_panel(input, input.columns[n], mosaics[n], scale);
@@ -228,8 +227,7 @@ Result<figure::Figure> AttentionGrid::figure(const ViewInput& input) const {
 }  // namespace
 
 const View& attention_grid_view() {
-  static const AttentionGrid view;
-  return view;
+  return made_once<AttentionGrid>();
 }
 
 }  // namespace locus::views

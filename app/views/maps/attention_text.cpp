@@ -116,8 +116,7 @@ Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers
       rows.push_back(query_row(input.columns[c], *all[c], q, keys[c].queries[q]));
     }
   }
-  figure::Figure figure;
-  figure.columns = static_cast<int>(columns);
+  figure::Figure figure = figure_across(columns);
   for (std::size_t n = 0; n < rows.size(); ++n) {
     const Column& column = input.columns[n % columns];
     Fields own;
@@ -180,8 +179,7 @@ Selection AttentionText::pick(const ViewInput& input, const Hit& hit) const {
 }  // namespace
 
 const View& attention_text_view() {
-  static const AttentionText view;
-  return view;
+  return made_once<AttentionText>();
 }
 
 }  // namespace locus::views

@@ -70,9 +70,8 @@ std::vector<bool> marked_tokens(const models::Trace& trace, const std::string& p
     const std::string text = bytes.empty() ? token.label
                                            : trace.text().substr(static_cast<std::size_t>(bytes.begin),
                                                                  static_cast<std::size_t>(bytes.size()));
-    marked.push_back(std::any_of(wanted.begin(), wanted.end(), [&](const std::string& character) {
-      return text.find(character) != std::string::npos;
-    }));
+    marked.push_back(std::ranges::any_of(
+        wanted, [&](const std::string& character) { return text.find(character) != std::string::npos; }));
   }
   return marked;
 }
@@ -86,7 +85,7 @@ Control boundary_control(const std::string& fallback) {
 }
 
 void mark_boundaries(const std::vector<bool>& marked, figure::Panel& panel) {
-  if (std::count(marked.begin(), marked.end(), true) > kMaxBoundaries) {
+  if (std::ranges::count(marked, true) > kMaxBoundaries) {
     return;
   }
   for (std::size_t n = 0; n < marked.size(); ++n) {

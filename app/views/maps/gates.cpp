@@ -32,8 +32,7 @@ class Gates final : public ContextualMap {
 }  // namespace
 
 const View& gates_view() {
-  static const Gates view;
-  return view;
+  return made_once<Gates>();
 }
 
 }  // namespace locus::views

@@ -98,8 +98,7 @@ Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers
   for (const auto& each : numbers) {
     fields.emplace_back(each, &each->probability);
   }
-  figure::Figure figure;
-  figure.columns = static_cast<int>(numbers.size());
+  figure::Figure figure = figure_across(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const Lens& lens = *numbers[n];
     const Field& field = *fields[n];
@@ -126,8 +125,7 @@ Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers
 }  // namespace
 
 const View& logit_lens_view() {
-  static const LogitLensView view;
-  return view;
+  return made_once<LogitLensView>();
 }
 
 }  // namespace locus::views

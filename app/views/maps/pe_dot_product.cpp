@@ -300,8 +300,7 @@ std::vector<Place> DotProduct::places(const ViewInput& input, const Selection& s
 }  // namespace
 
 const View& pe_dot_product_view() {
-  static const DotProduct view;
-  return view;
+  return made_once<DotProduct>();
 }
 
 }  // namespace locus::views

@@ -99,8 +99,7 @@ class PositionAttention final : public MapView {
 }  // namespace
 
 const View& position_attention_view() {
-  static const PositionAttention view;
-  return view;
+  return made_once<PositionAttention>();
 }
 
 }  // namespace locus::views

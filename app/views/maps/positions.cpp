@@ -204,8 +204,7 @@ std::vector<Place> Positions::places(const ViewInput& input, const Selection& se
 }  // namespace
 
 const View& positions_view() {
-  static const Positions view;
-  return view;
+  return made_once<Positions>();
 }
 
 }  // namespace locus::views

@@ -99,4 +99,10 @@ figure::Figure figure_of(figure::Panel panel) {
   return figure;
 }
 
+figure::Figure figure_across(std::size_t columns) {
+  figure::Figure figure;
+  figure.columns = static_cast<int>(columns);
+  return figure;
+}
+
 }  // namespace locus::views

@@ -53,5 +53,7 @@ figure::Marker horizontal_line(double at, std::string label = {});
 std::string joined_notes(const std::string& note, const std::string& more);
 
 figure::Figure figure_of(figure::Panel panel);
+// A figure whose panels stand in so many columns; they are to come.
+figure::Figure figure_across(std::size_t columns);
 
 }  // namespace locus::views

@@ -111,6 +111,30 @@ figure::Curve curve_through(std::string name, std::vector<double> x, std::vector
   return curve;
 }
 
+void add_curve(figure::Curve curve, Extent& x, Extent& y, figure::Panel& panel) {
+  x.add(curve.x);
+  y.add(curve.y);
+  panel.layers.emplace_back(std::move(curve));
+}
+
+std::vector<double> running_means(const std::vector<double>& values, std::size_t count) {
+  std::vector<double> means;
+  double sum = 0;
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    sum += values[n] - (n >= count ? values[n - count] : 0);
+    means.push_back(sum / static_cast<double>(std::min(n + 1, count)));
+  }
+  return means;
+}
+
+std::shared_ptr<Field> strip_of(const std::vector<double>& values, bool down) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  auto field = std::make_shared<Field>(down ? Field::zeros(count, 1) : Field::zeros(1, count));
+  std::transform(values.begin(), values.end(), field->values.begin(),
+                 [](double value) { return static_cast<float>(value); });
+  return field;
+}
+
 std::vector<double> counted(std::size_t n) {
   std::vector<double> values(n);
   std::iota(values.begin(), values.end(), 0.0);

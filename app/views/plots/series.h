@@ -59,6 +59,15 @@ Status needs_model(const Column& column, const std::string& title);
 // A line through these points.
 figure::Curve curve_through(std::string name, std::vector<double> x, std::vector<double> y);
 
+// One more curve of a panel, which the extents of its axes hold.
+void add_curve(figure::Curve curve, Extent& x, Extent& y, figure::Panel& panel);
+
+// Each point the mean of the `count` values that end there.
+std::vector<double> running_means(const std::vector<double>& values, std::size_t count);
+
+// (1, n), or (n, 1) where it is `down`: the numbers as a field.
+std::shared_ptr<Field> strip_of(const std::vector<double>& values, bool down = false);
+
 // A number of each element of a list: what a function or a member of it says.
 template <class List, class Number>
 std::vector<double> numbers_of(const List& list, const Number& number) {

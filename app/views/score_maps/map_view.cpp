@@ -126,8 +126,7 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
   Fields all = colored;
   std::copy_if(left.begin(), left.end(), std::back_inserter(all), [](const auto& field) { return field != nullptr; });
   const std::string done = exactness(maps);
-  figure::Figure figure;
-  figure.columns = panels;
+  figure::Figure figure = figure_across(panels);
   for (std::size_t n = 0; n < maps.size(); ++n) {
     Fields own{colored[n], left[n]};
     if (left[n] == nullptr) {
