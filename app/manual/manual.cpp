@@ -132,7 +132,7 @@ std::string nearest(const std::string& topic) {
     const bool part = name.find(topic) != std::string::npos || topic.find(name) != std::string::npos;
     ranked.emplace_back(part ? 0 : edits(topic, name), name);
   }
-  std::sort(ranked.begin(), ranked.end());
+  std::ranges::sort(ranked);
   ranked.resize(std::min(kShown, ranked.size()));
   return listed(ranked, &std::pair<std::size_t, std::string>::second);
 }
@@ -252,8 +252,7 @@ std::vector<Hit> search(const std::string& words) {
   std::vector<Hit> in_headings;
   std::vector<Hit> in_text;
   const auto holds = [&wanted](const std::string& where) {
-    return std::all_of(wanted.begin(), wanted.end(),
-                       [&](std::string_view word) { return where.find(word) != std::string::npos; });
+    return std::ranges::all_of(wanted, [&](std::string_view word) { return where.find(word) != std::string::npos; });
   };
   for (const Page& page : pages()) {
     for (const Part& part : wanted.empty() ? std::vector<Part>() : parts_of(page.text)) {
