@@ -240,10 +240,6 @@ bool MainWindow::open_session(const std::filesystem::path& path) {
   return sessions_->open(path);
 }
 
-void MainWindow::relocate(const std::filesystem::path& from, const std::filesystem::path& to) {
-  sessions_->relocate(from, to);
-}
-
 void MainWindow::open_first() {
   files_->open_first(options_.paths);
   if (options_.paths.empty() && !settings_->value(kWelcomedKey, false).toBool()) {

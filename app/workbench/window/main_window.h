@@ -30,8 +30,6 @@ class MainWindow : public QMainWindow {
   void open_path(const std::filesystem::path& path);
   // False: it is none, or the user keeps the session that is there.
   bool open_session(const std::filesystem::path& path);
-  // Says where a checkpoint of the session that was not found is now; those that lie beside it are found too.
-  void relocate(const std::filesystem::path& from, const std::filesystem::path& to);
   // The paths of the options, or the last session, or the bundled one.
   void open_first();
   QString last_message() const;

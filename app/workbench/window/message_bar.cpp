@@ -165,9 +165,8 @@ void MessageBar::show_too_large(const QString& message) {
   auto* box = window()->findChild<QMessageBox*>(QStringLiteral("too-large"));
   if (box == nullptr) {
     box = new QMessageBox(QMessageBox::Warning, QStringLiteral("Locus"), message, QMessageBox::Ok, window());
-    box->setObjectName(QStringLiteral("too-large"));
+    make_lasting(box, "too-large", QStringLiteral("Locus"));
     box->setTextFormat(Qt::PlainText);
-    box->setAttribute(Qt::WA_DeleteOnClose);
     box->setModal(false);
     const QPushButton* limit = box->addButton(QStringLiteral("&Memory limit…"), QMessageBox::ActionRole);
     connect(limit, &QPushButton::clicked, this, &MessageBar::memory_limit_requested);

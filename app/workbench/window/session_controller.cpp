@@ -255,8 +255,7 @@ void SessionController::offer_recovery() {
                      "states.")
           .arg(qt(own == states.end() ? std::string() : summary_of(*own))),
       QMessageBox::NoButton, &window_);
-  box->setObjectName(QStringLiteral("recovery"));
-  box->setAttribute(Qt::WA_DeleteOnClose);
+  make_lasting(box, "recovery", QStringLiteral("Locus"));
   box->setModal(false);
   const QPushButton* restore = box->addButton(QStringLiteral("&Restore it"), QMessageBox::AcceptRole);
   box->addButton(QStringLiteral("&Not now"), QMessageBox::RejectRole);
