@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/position/shared/layer_parameter.h"
+#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
@@ -12,35 +13,35 @@ namespace {
 constexpr double kInitialDeviation = 0.02;
 constexpr std::int64_t kMaxBuckets = std::int64_t{1} << 20;
 
+const OptionTable<DisentangledOptions> kDisentangledOptions{
+    {"buckets", &DisentangledOptions::buckets,
+     "S, rows to each side, half of them one distance each; 0: a row a distance"},
+    {"max_distance", &DisentangledOptions::max_distance,
+     "M, farther keys fall in the last bucket; S where there are no buckets"},
+    {"c2p", &DisentangledOptions::c2p, "content of the query meets position"},
+    {"p2c", &DisentangledOptions::p2c, "content of the key meets position"},
+    {"norm", &DisentangledOptions::norm, "P is normed by a LayerNorm"},
+    {"norm_eps", &DisentangledOptions::norm_eps, "of that norm", Above{0}, "1e-7"},
+};
+
 }  // namespace
 
 Result<DisentangledOptions> DisentangledOptions::from(const Settings& settings) {
-  DisentangledOptions options;
-  LOCUS_TRY(options.buckets, settings.integer("buckets", options.buckets));
-  LOCUS_TRY(options.max_distance, settings.integer("max_distance", options.max_distance));
-  LOCUS_TRY(options.c2p, settings.boolean("c2p", options.c2p));
-  LOCUS_TRY(options.p2c, settings.boolean("p2c", options.p2c));
-  LOCUS_TRY(options.norm, settings.boolean("norm", options.norm));
-  LOCUS_TRY(options.norm_eps, settings.number("norm_eps", options.norm_eps));
+  LOCUS_TRY(const DisentangledOptions options, kDisentangledOptions.read(settings));
   if (options.buckets < 0 || options.buckets > kMaxBuckets || options.buckets == 1) {
-    return bad_input("option buckets: expected 0 or 2 to " + std::to_string(kMaxBuckets) + ", found " +
-                     std::to_string(options.buckets));
+    return wrong_option("buckets", "0 or 2 to " + std::to_string(kMaxBuckets), options.buckets);
   }
   // The logarithm between the last exact distance and M − 1 must grow.
   const std::int64_t least = options.buckets > 0 ? options.buckets / 2 + 2 : 1;
   if (options.max_distance < least || options.max_distance > kMaxBuckets) {
-    return bad_input("option max_distance: expected " + std::to_string(least) + " to " + std::to_string(kMaxBuckets) +
-                     ", found " + std::to_string(options.max_distance));
-  }
-  if (!(options.norm_eps > 0) || !std::isfinite(options.norm_eps)) {
-    return bad_input("option norm_eps: expected a number above 0, found " + to_text(SettingValue(options.norm_eps)));
+    return wrong_option("max_distance", std::to_string(least) + " to " + std::to_string(kMaxBuckets),
+                        options.max_distance);
   }
   return options;
 }
 
 Settings DisentangledOptions::settings() const {
-  return {{"buckets", buckets}, {"max_distance", max_distance}, {"c2p", c2p}, {"p2c", p2c},
-          {"norm", norm},       {"norm_eps", norm_eps}};
+  return kDisentangledOptions.written(*this);
 }
 
 at::Tensor disentangled_rows(const at::Tensor& query_minus_key, const DisentangledOptions& options) {
@@ -70,12 +71,7 @@ const Description& Disentangled::about() {
                      {"norm.{weight,bias}", "(C)", "of P's LayerNorm"},
                      {"position_key.{weight,bias}", "(H·D, C), (H·D)", "Pk = W·P + b, in each layer"},
                      {"position_query.{weight,bias}", "(H·D, C), (H·D)", "Pq, likewise"}},
-      .options = {{"buckets", "256", "S, rows to each side, half of them one distance each; 0: a row a distance"},
-                  {"max_distance", "512", "M, farther keys fall in the last bucket; S where there are no buckets"},
-                  {"c2p", "true", "content of the query meets position"},
-                  {"p2c", "true", "content of the key meets position"},
-                  {"norm", "true", "P is normed by a LayerNorm"},
-                  {"norm_eps", "1e-7", "of that norm"}},
+      .options = kDisentangledOptions.described(),
       .scores = true,
       .has_parts = true,
   };

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/position/shared/additive_bias.h"
+#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
@@ -25,20 +26,24 @@ std::vector<double> numbers(const at::Tensor& tensor) {
   return {values.data_ptr<double>(), values.data_ptr<double>() + values.numel()};
 }
 
+const OptionTable<FireOptions> kFireOptions{
+    {"hidden", &FireOptions::hidden, "units of the network", Whole{1, 65536}},
+    {"length", &FireOptions::length, "L: queries before |m|·L share one normaliser"},
+    {"per_layer", &FireOptions::per_layer, "every layer has its own parameters: layers.N.…"},
+};
+
 }  // namespace
 
 Result<FireOptions> FireOptions::from(const Settings& settings) {
-  FireOptions options;
-  LOCUS_TRY(options.hidden, settings.integer("hidden", options.hidden));
-  LOCUS_TRY(options.length, settings.integer("length", options.length));
-  LOCUS_TRY(options.per_layer, settings.boolean("per_layer", options.per_layer));
-  if (options.hidden < 1 || options.hidden > 65536) {
-    return bad_input("option hidden: expected 1 … 65536, found " + std::to_string(options.hidden));
-  }
+  LOCUS_TRY(const FireOptions options, kFireOptions.read(settings));
   if (options.length < 1) {
-    return bad_input("option length: expected at least 1, found " + std::to_string(options.length));
+    return wrong_option("length", "at least 1", options.length);
   }
   return options;
+}
+
+Settings FireOptions::settings() const {
+  return kFireOptions.written(*this);
 }
 
 const Description& Fire::about() {
@@ -54,9 +59,7 @@ const Description& Fire::about() {
                      {"mlp.0.bias", "(hidden)", "first layer"},
                      {"mlp.2.weight", "(H, hidden)", "second layer, one output a head"},
                      {"mlp.2.bias", "(H)", "second layer"}},
-      .options = {{"hidden", "32", "units of the network"},
-                  {"length", "512", "L: queries before |m|·L share one normaliser"},
-                  {"per_layer", "false", "every layer has its own parameters: layers.N.…"}},
+      .options = kFireOptions.described(),
       .scores = true,
   };
   return description;

@@ -16,7 +16,7 @@ struct FireOptions {
 
   // Errors: kBadInput naming option, expected and found.
   static Result<FireOptions> from(const Settings& settings);
-  Settings settings() const { return {{"hidden", hidden}, {"length", length}, {"per_layer", per_layer}}; }
+  Settings settings() const;
 };
 
 // logit_ij = q_i·k_j/√D + MLP(x)_h,  x = ln(|cΔ| + 1) / (ln(|c·max(i, |mL|)| + 1) + 1e-6), MLP: 1 → hidden → H, ReLU.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/position/shared/layer_parameter.h"
-#include "core/position/shared/option_values.h"
+#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
@@ -24,24 +24,27 @@ std::string grid_text(std::int64_t rows, std::int64_t columns) {
   return std::to_string(rows) + " × " + std::to_string(columns);
 }
 
+constexpr Whole kTableRows{0, std::int64_t{1} << 31};
+
+const OptionTable<LearnedOptions> kLearnedOptions{
+    {"length", &LearnedOptions::length, "positions in the table; 0: the trained length, or the grid's size",
+     kTableRows},
+    {"beyond", &LearnedOptions::interpolate,
+     "positions past the table: error, or interpolate (the table stretched to fit)",
+     Words{WordTable<bool, 2>{{{"error", false}, {"interpolate", true}}}}},
+    {"class_rows", &LearnedOptions::class_rows,
+     "leading rows for tokens without position (CLS); others of them get nothing", kTableRows},
+    {"grid_rows", &LearnedOptions::grid_rows, "rows of the image grid the table was trained on; 0: a sequence",
+     kTableRows},
+    {"grid_columns", &LearnedOptions::grid_columns, "columns of that grid", kTableRows},
+    {"resample", &LearnedOptions::antialias, "how a grid is made another: bicubic, or bicubic-antialias",
+     Words{WordTable<bool, 2>{{{"bicubic", false}, {"bicubic-antialias", true}}}}},
+};
+
 }  // namespace
 
 Result<LearnedOptions> LearnedOptions::from(const Settings& settings) {
-  LearnedOptions options;
-  LOCUS_TRY(options.length, settings.integer("length", 0));
-  LOCUS_TRY(options.interpolate, second_of(settings, "beyond", "error", "interpolate"));
-  LOCUS_TRY(options.class_rows, settings.integer("class_rows", 0));
-  LOCUS_TRY(options.grid_rows, settings.integer("grid_rows", 0));
-  LOCUS_TRY(options.grid_columns, settings.integer("grid_columns", 0));
-  LOCUS_TRY(options.antialias, second_of(settings, "resample", "bicubic", "bicubic-antialias"));
-  constexpr std::int64_t kLongest = std::int64_t{1} << 31;
-  for (const auto& [name, value] :
-       {std::pair{"length", options.length}, std::pair{"class_rows", options.class_rows},
-        std::pair{"grid_rows", options.grid_rows}, std::pair{"grid_columns", options.grid_columns}}) {
-    if (value < 0 || value > kLongest) {
-      return bad_input("option " + std::string(name) + ": expected 0 … 2^31, found " + std::to_string(value));
-    }
-  }
+  LOCUS_TRY(const LearnedOptions options, kLearnedOptions.read(settings));
   if ((options.grid_rows == 0) != (options.grid_columns == 0)) {
     return bad_input("options grid_rows and grid_columns: expected both or none, found " +
                      grid_text(options.grid_rows, options.grid_columns));
@@ -50,12 +53,7 @@ Result<LearnedOptions> LearnedOptions::from(const Settings& settings) {
 }
 
 Settings LearnedOptions::settings() const {
-  return {{"length", length},
-          {"beyond", std::string(interpolate ? "interpolate" : "error")},
-          {"class_rows", class_rows},
-          {"grid_rows", grid_rows},
-          {"grid_columns", grid_columns},
-          {"resample", std::string(antialias ? "bicubic-antialias" : "bicubic")}};
+  return kLearnedOptions.written(*this);
 }
 
 const Description& Learned::about() {
@@ -66,12 +64,7 @@ const Description& Learned::about() {
       .equation = "x_i + P[i]",
       .content = "",
       .parameters = {{"position_embedding", "(class_rows + length, C)", "P, one row a position"}},
-      .options = {{"length", "0", "positions in the table; 0: the trained length, or the grid's size"},
-                  {"beyond", "error", "positions past the table: error, or interpolate (the table stretched to fit)"},
-                  {"class_rows", "0", "leading rows for tokens without position (CLS); others of them get nothing"},
-                  {"grid_rows", "0", "rows of the image grid the table was trained on; 0: a sequence"},
-                  {"grid_columns", "0", "columns of that grid"},
-                  {"resample", "bicubic", "how a grid is made another: bicubic, or bicubic-antialias"}},
+      .options = kLearnedOptions.described(),
       .embeds = true,
       .has_dot_product = true,
       .grid_options = [](std::int64_t rows, std::int64_t columns) -> Settings {

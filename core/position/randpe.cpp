@@ -5,30 +5,34 @@
 #include <string>
 #include <utility>
 
-#include "core/base/shown.h"
 #include "core/position/rope.h"
+#include "core/position/shared/option_table.h"
 #include "core/position/sinusoidal.h"
 
 namespace locus::position {
 
+namespace {
+
+const OptionTable<RandpeOptions> kRandpeOptions{
+    {"over", &RandpeOptions::over, "the encoding of the sampled positions: rope or sinusoidal",
+     OneOf{{"rope", "sinusoidal"}}},
+    {"length_max", &RandpeOptions::length_max, "L_max, the longest sequence prepared for",
+     Whole{1, std::int64_t{1} << 31}},
+    {"layout", &RandpeOptions::layout, "of the encoding below (sinusoidal: interleaved)", kLayoutWords},
+    {"base", &RandpeOptions::base, "of the encoding below"},
+};
+
+}  // namespace
+
 Result<RandpeOptions> RandpeOptions::from(const Settings& settings) {
   RandpeOptions options;
   LOCUS_TRY(options.over, settings.text("over", options.over));
-  LOCUS_TRY(options.length_max, settings.integer("length_max", options.length_max));
-  LOCUS_TRY(options.base, settings.number("base", options.base));
-  const bool rope = options.over == "rope";
-  if (!rope && options.over != "sinusoidal") {
-    return bad_input("option over: expected rope or sinusoidal, found " + shown(options.over));
-  }
-  LOCUS_TRY(options.layout, layout_option(settings, rope ? PairLayout::kHalf : PairLayout::kInterleaved));
-  if (options.length_max < 1 || options.length_max > (std::int64_t{1} << 31)) {
-    return bad_input("option length_max: expected 1 … 2^31, found " + std::to_string(options.length_max));
-  }
-  return options;
+  options.layout = options.over == "rope" ? PairLayout::kHalf : PairLayout::kInterleaved;
+  return kRandpeOptions.read(settings, options);
 }
 
 Settings RandpeOptions::settings() const {
-  return {{"over", over}, {"length_max", length_max}, {"layout", layout_name(layout)}, {"base", base}};
+  return kRandpeOptions.written(*this);
 }
 
 const Description& Randpe::about() {
@@ -38,10 +42,7 @@ const Description& Randpe::about() {
       .paper = "Ruoss et al. 2023, arXiv:2305.16843",
       .equation = "positions in training: T sorted draws without replacement from 0 … L_max − 1",
       .content = "unrotated q·k/√D, as if Δ = 0 (not over sinusoids)",
-      .options = {{"over", "rope", "the encoding of the sampled positions: rope or sinusoidal"},
-                  {"length_max", "2048", "L_max, the longest sequence prepared for"},
-                  {"layout", "half", "of the encoding below (sinusoidal: interleaved)"},
-                  {"base", "10000", "of the encoding below"}},
+      .options = kRandpeOptions.described(),
       .embeds = true,
       .rotates = true,
       .has_dot_product = true,
@@ -52,7 +53,7 @@ const Description& Randpe::about() {
 
 Result<std::unique_ptr<PositionEncoding>> Randpe::make(const Settings& options, const ModelShape& shape) {
   LOCUS_TRY(RandpeOptions typed, RandpeOptions::from(options));
-  const Settings below{{"layout", layout_name(typed.layout)}, {"base", typed.base}};
+  const Settings below{{"layout", kLayoutWords.written(typed.layout)}, {"base", typed.base}};
   LOCUS_TRY(std::unique_ptr<PositionEncoding> inner,
             typed.over == "rope" ? Rope::make(below, shape) : Sinusoidal::make(below, shape));
   return std::unique_ptr<PositionEncoding>(std::make_unique<Randpe>(shape, std::move(typed), std::move(inner)));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/position/rope_axial.h"
+#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
@@ -16,14 +17,18 @@ std::int64_t offsets(std::int64_t rows, std::int64_t columns) {
   return (2 * rows - 1) * (2 * columns - 1);
 }
 
+const OptionTable<RelativeGridOptions> kRelativeGridOptions{
+    {"grid_rows", &RelativeGridOptions::grid_rows,
+     "R, rows of the trained patch grid; 0: the trained length, as a square"},
+    {"grid_columns", &RelativeGridOptions::grid_columns, "C, its columns"},
+    {"per_layer", &RelativeGridOptions::per_layer, "every layer has its own: layers.N.relative_position_bias_table"},
+    {"shared", &RelativeGridOptions::shared, "all layers have one; with per_layer both are added"},
+};
+
 }  // namespace
 
 Result<RelativeGridOptions> RelativeGridOptions::from(const Settings& settings) {
-  RelativeGridOptions options;
-  LOCUS_TRY(options.grid_rows, settings.integer("grid_rows", 0));
-  LOCUS_TRY(options.grid_columns, settings.integer("grid_columns", 0));
-  LOCUS_TRY(options.per_layer, settings.boolean("per_layer", options.per_layer));
-  LOCUS_TRY(options.shared, settings.boolean("shared", options.shared));
+  LOCUS_TRY(const RelativeGridOptions options, kRelativeGridOptions.read(settings));
   constexpr std::int64_t kMaxSide = 16384;
   if (options.grid_rows < 0 || options.grid_rows > kMaxSide || options.grid_columns < 0 ||
       options.grid_columns > kMaxSide || (options.grid_rows == 0) != (options.grid_columns == 0)) {
@@ -37,7 +42,7 @@ Result<RelativeGridOptions> RelativeGridOptions::from(const Settings& settings) 
 }
 
 Settings RelativeGridOptions::settings() const {
-  return {{"grid_rows", grid_rows}, {"grid_columns", grid_columns}, {"per_layer", per_layer}, {"shared", shared}};
+  return kRelativeGridOptions.written(*this);
 }
 
 const Description& RelativeGrid::about() {
@@ -50,10 +55,7 @@ const Description& RelativeGrid::about() {
       .parameters =
           {{"relative_position_bias_table", "((2R − 1)·(2C − 1) + 3, H)",
             "b, one number an offset and head; the last three: class to patch, patch to class, class to class"}},
-      .options = {{"grid_rows", "0", "R, rows of the trained patch grid; 0: the trained length, as a square"},
-                  {"grid_columns", "0", "C, its columns"},
-                  {"per_layer", "true", "every layer has its own: layers.N.relative_position_bias_table"},
-                  {"shared", "false", "all layers have one; with per_layer both are added"}},
+      .options = kRelativeGridOptions.described(),
       .scores = true,
   };
   return description;

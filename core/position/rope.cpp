@@ -2,40 +2,38 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <utility>
 
-#include "core/position/shared/option_values.h"
+#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
+namespace {
+
+const OptionTable<RopeOptions> kRopeOptions{
+    {"layout", &RopeOptions::layout,
+     "half: channel m pairs with m + D/2 (Llama, GPT-NeoX, TAPE); interleaved: 2m with 2m+1", kLayoutWords},
+    {"fraction", &RopeOptions::fraction, "part of each head's channels that turn, the first ones"},
+    {"base", &RopeOptions::base, "θ_m = base^(−2m/D); a larger base turns slower (theta scaling)", Above{1}},
+};
+
+}  // namespace
+
 Result<RopeOptions> RopeOptions::from(const Settings& settings) {
-  RopeOptions options;
-  LOCUS_TRY(options.layout, layout_option(settings, options.layout));
-  LOCUS_TRY(options.fraction, settings.number("fraction", options.fraction));
-  LOCUS_TRY(options.base, settings.number("base", options.base));
+  LOCUS_TRY(RopeOptions options, kRopeOptions.read(settings));
   LOCUS_TRY(options.scaling, RopeScaling::from(settings));
   if (!(options.fraction > 0 && options.fraction <= 1)) {
-    return bad_input("option fraction: expected a number in (0, 1], found " + to_text(SettingValue(options.fraction)));
+    return wrong_option("fraction", "a number in (0, 1]", options.fraction);
   }
-  LOCUS_CHECK(check_base(options.base));
   return options;
 }
 
 Settings RopeOptions::settings() const {
-  Settings settings{{"layout", layout_name(layout)}, {"fraction", fraction}, {"base", base}};
-  scaling.write(settings);
-  return settings;
+  return scaling.written(kRopeOptions.written(*this));
 }
 
 std::vector<OptionDescription> RopeOptions::described() {
-  std::vector<OptionDescription> options{
-      {"layout", "half", "half: channel m pairs with m + D/2 (Llama, GPT-NeoX, TAPE); interleaved: 2m with 2m+1"},
-      {"fraction", "1", "part of each head's channels that turn, the first ones"},
-      {"base", "10000", "θ_m = base^(−2m/D); a larger base turns slower (theta scaling)"},
-  };
-  std::ranges::move(RopeScaling::described(), std::back_inserter(options));
-  return options;
+  return kRopeOptions.described(RopeScaling::described());
 }
 
 Result<std::int64_t> RopeOptions::rotated_width(std::int64_t head_width, std::int64_t trained_length) const {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/shown.h"
-#include "core/position/shared/option_values.h"
+#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
@@ -21,23 +21,24 @@ at::Tensor normalised(const at::Tensor& ids, std::int64_t prefix) {
   return ((ids + 0.5) * 2 / extent - 1) * (2 * std::numbers::pi);
 }
 
+const OptionTable<RopeAxialOptions> kRopeAxialOptions{
+    {"base", &RopeAxialOptions::base, "f_m = base^(−4m/D)", Above{1}},
+    {"coordinates", &RopeAxialOptions::normalised,
+     "x and y: index, the patch's column and row; normalised, 2π·(2(n + 1/2)/N − 1) of N (DINOv3)",
+     Words{WordTable<bool, 2>{{{"index", false}, {"normalised", true}}}}},
+    {"first", &RopeAxialOptions::rows_first, "what the first D/4 pairs turn with: columns or rows",
+     Words{WordTable<bool, 2>{{{"columns", false}, {"rows", true}}}}},
+    {"layout", &RopeAxialOptions::layout, "pairs are channels (2m, 2m + 1); half: (m, m + D/2)", kLayoutWords},
+};
+
 }  // namespace
 
 Result<RopeAxialOptions> RopeAxialOptions::from(const Settings& settings) {
-  RopeAxialOptions options;
-  LOCUS_TRY(options.base, settings.number("base", options.base));
-  LOCUS_CHECK(check_base(options.base));
-  LOCUS_TRY(options.normalised, second_of(settings, "coordinates", "index", "normalised"));
-  LOCUS_TRY(options.rows_first, second_of(settings, "first", "columns", "rows"));
-  LOCUS_TRY(options.layout, layout_option(settings, options.layout));
-  return options;
+  return kRopeAxialOptions.read(settings);
 }
 
 Settings RopeAxialOptions::settings() const {
-  return {{"base", base},
-          {"coordinates", std::string(normalised ? "normalised" : "index")},
-          {"first", std::string(rows_first ? "rows" : "columns")},
-          {"layout", layout_name(layout)}};
+  return kRopeAxialOptions.written(*this);
 }
 
 Status accepts_grid(const Positions& positions, const std::string& name) {
@@ -62,11 +63,7 @@ const Description& RopeAxial::about() {
       .paper = "Heo et al. 2024, arXiv:2403.13298; Siméoni et al. 2025 (DINOv3), arXiv:2508.10104",
       .equation = "⟨R q, R k⟩/√D, pairs turn by x·f_m and y·f_m, f_m = base^(−4m/D), m < D/4",
       .content = "unrotated q·k/√D, as if both patches stood at one place",
-      .options = {{"base", "100", "f_m = base^(−4m/D)"},
-                  {"coordinates", "index",
-                   "x and y: index, the patch's column and row; normalised, 2π·(2(n + 1/2)/N − 1) of N (DINOv3)"},
-                  {"first", "columns", "what the first D/4 pairs turn with: columns or rows"},
-                  {"layout", "interleaved", "pairs are channels (2m, 2m + 1); half: (m, m + D/2)"}},
+      .options = kRopeAxialOptions.described(),
       .rotates = true,
       .has_dot_product = true,
       .has_waves = true,

@@ -4,14 +4,13 @@
 #include <string>
 
 #include "core/position/rope_axial.h"
-#include "core/position/shared/option_values.h"
+#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
 Result<RopeMixedOptions> RopeMixedOptions::from(const Settings& settings) {
   RopeMixedOptions options;
-  LOCUS_TRY(options.base, settings.number("base", options.base));
-  LOCUS_CHECK(check_base(options.base));
+  LOCUS_TRY(options.base, Above{1}.read(settings, "base", options.base));
   return options;
 }
 

@@ -2,20 +2,26 @@
 
 #include <string>
 
-#include "core/position/shared/option_values.h"
+#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
+namespace {
+
+const OptionTable<SinusoidalOptions> kSinusoidalOptions{
+    {"base", &SinusoidalOptions::base, "the longest wavelength is 2π·base tokens", Above{1}},
+    {"layout", &SinusoidalOptions::layout, "interleaved: sin, cos, sin, cos …; half: all sines, then all cosines",
+     kLayoutWords},
+};
+
+}  // namespace
+
 Result<SinusoidalOptions> SinusoidalOptions::from(const Settings& settings) {
-  SinusoidalOptions options;
-  LOCUS_TRY(options.base, settings.number("base", options.base));
-  LOCUS_TRY(options.layout, layout_option(settings, options.layout));
-  LOCUS_CHECK(check_base(options.base));
-  return options;
+  return kSinusoidalOptions.read(settings);
 }
 
 Settings SinusoidalOptions::settings() const {
-  return {{"base", base}, {"layout", layout_name(layout)}};
+  return kSinusoidalOptions.written(*this);
 }
 
 const Description& Sinusoidal::about() {
@@ -25,8 +31,7 @@ const Description& Sinusoidal::about() {
       .paper = "Vaswani et al. 2017, arXiv:1706.03762",
       .equation = "x_i + [sin(i·base^(−2m/C)), cos(i·base^(−2m/C))]",
       .content = "",
-      .options = {{"base", "10000", "the longest wavelength is 2π·base tokens"},
-                  {"layout", "interleaved", "interleaved: sin, cos, sin, cos …; half: all sines, then all cosines"}},
+      .options = kSinusoidalOptions.described(),
       .embeds = true,
       .has_dot_product = true,
       .has_waves = true,

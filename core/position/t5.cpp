@@ -4,28 +4,36 @@
 #include <string>
 
 #include "core/position/shared/additive_bias.h"
+#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
+namespace {
+
+constexpr std::int64_t kMostT5Buckets = 65536;
+
+const OptionTable<T5Options> kT5Options{
+    {"buckets", &T5Options::buckets, "half of them hold one distance each; both directions share them"},
+    {"max_distance", &T5Options::max_distance, "all farther keys fall in the last bucket"},
+    {"scaled", &T5Options::scaled, "divide q·k by √D"},
+    {"per_layer", &T5Options::per_layer, "every layer has its own biases: layers.N.relative_attention_bias"},
+};
+
+}  // namespace
+
 Result<T5Options> T5Options::from(const Settings& settings) {
-  T5Options options;
-  LOCUS_TRY(options.buckets, settings.integer("buckets", options.buckets));
-  LOCUS_TRY(options.max_distance, settings.integer("max_distance", options.max_distance));
-  LOCUS_TRY(options.scaled, settings.boolean("scaled", options.scaled));
-  LOCUS_TRY(options.per_layer, settings.boolean("per_layer", options.per_layer));
-  if (options.buckets < 4 || options.buckets > 65536 || options.buckets % 4 != 0) {
-    return bad_input("option buckets: expected a multiple of 4 from 4 to 65536, found " +
-                     std::to_string(options.buckets));
+  LOCUS_TRY(const T5Options options, kT5Options.read(settings));
+  if (options.buckets < 4 || options.buckets > kMostT5Buckets || options.buckets % 4 != 0) {
+    return wrong_option("buckets", "a multiple of 4 from 4 to " + std::to_string(kMostT5Buckets), options.buckets);
   }
   if (options.max_distance <= options.buckets / 2) {
-    return bad_input("option max_distance: expected more than half the buckets, found " +
-                     std::to_string(options.max_distance));
+    return wrong_option("max_distance", "more than half the buckets", options.max_distance);
   }
   return options;
 }
 
 Settings T5Options::settings() const {
-  return {{"buckets", buckets}, {"max_distance", max_distance}, {"scaled", scaled}, {"per_layer", per_layer}};
+  return kT5Options.written(*this);
 }
 
 at::Tensor t5_buckets(const at::Tensor& key_minus_query, bool causal, std::int64_t buckets, std::int64_t max_distance) {
@@ -48,10 +56,7 @@ const Description& T5::about() {
       .equation = "q_i·k_j + b_h[bucket(i − j)]",
       .content = "q·k (T5 omits 1/√D)",
       .parameters = {{"relative_attention_bias", "(buckets, H)", "b, one number a bucket and head"}},
-      .options = {{"buckets", "32", "half of them hold one distance each; both directions share them"},
-                  {"max_distance", "128", "all farther keys fall in the last bucket"},
-                  {"scaled", "false", "divide q·k by √D"},
-                  {"per_layer", "false", "every layer has its own biases: layers.N.relative_attention_bias"}},
+      .options = kT5Options.described(),
       .scores = true,
   };
   return description;

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/shown.h"
 #include "core/position/shared/additive_bias.h"
+#include "core/position/shared/option_table.h"
 #include "core/position/shared/tile_kernels.h"
 
 namespace locus::position {
@@ -18,7 +18,16 @@ namespace locus::position {
 namespace {
 
 constexpr std::int64_t kTapaRows = 32;
-constexpr std::array<std::string_view, 3> kPhases{"quadratic", "linear", "general"};  // in Phase's order
+
+const OptionTable<TapaOptions> kTapaOptions{
+    {"alpha", &TapaOptions::alpha, "the angle grows with |i − j|^α", Above{0}},
+    {"theta", &TapaOptions::theta, "part of the channels that make the amplitude; θ·D must be whole"},
+    {"phase", &TapaOptions::phase,
+     "quadratic: q_P·k_P; linear: Σ(q_P + k_P); general: qᵀ𝒩k, and the amplitude qᵀℳk, both trained",
+     Words{WordTable<TapaOptions::Phase, 3>{{{"quadratic", TapaOptions::Phase::kQuadratic},
+                                             {"linear", TapaOptions::Phase::kLinear},
+                                             {"general", TapaOptions::Phase::kGeneral}}}}},
+};
 
 // amplitude · cos(2π · distance · phase) where no gradient is needed, written over `amplitude` if allowed.
 at::Tensor modulated(const at::Tensor& amplitude, const at::Tensor& phase, const at::Tensor& by_diagonal,
@@ -55,26 +64,15 @@ at::Tensor form(const at::Tensor& rows, const at::Tensor& columns, const at::Ten
 }  // namespace
 
 Result<TapaOptions> TapaOptions::from(const Settings& settings) {
-  TapaOptions options;
-  LOCUS_TRY(options.alpha, settings.number("alpha", options.alpha));
-  LOCUS_TRY(options.theta, settings.number("theta", options.theta));
-  LOCUS_TRY(const std::string phase, settings.text("phase", "quadratic"));
-  const auto known = std::find(kPhases.begin(), kPhases.end(), phase);
-  if (known == kPhases.end()) {
-    return bad_input("option phase: expected quadratic, linear or general, found " + shown(phase));
-  }
-  options.phase = static_cast<Phase>(known - kPhases.begin());
-  if (!(options.alpha > 0) || !std::isfinite(options.alpha)) {
-    return bad_input("option alpha: expected a number above 0, found " + to_text(SettingValue(options.alpha)));
-  }
+  LOCUS_TRY(const TapaOptions options, kTapaOptions.read(settings));
   if (!(options.theta > 0 && options.theta < 1)) {
-    return bad_input("option theta: expected a number between 0 and 1, found " + to_text(SettingValue(options.theta)));
+    return wrong_option("theta", "a number between 0 and 1", options.theta);
   }
   return options;
 }
 
 Settings TapaOptions::settings() const {
-  return {{"alpha", alpha}, {"theta", theta}, {"phase", std::string(kPhases.at(static_cast<std::size_t>(phase)))}};
+  return kTapaOptions.written(*this);
 }
 
 at::Tensor tapa_distance(const at::Tensor& distances, double alpha) {
@@ -91,10 +89,7 @@ const Description& Tapa::about() {
       .content = "the amplitude (q_A·k_A)/√(θD)",
       .parameters = {{"layers.N.amplitude", "(H, D, D)", "ℳ of Eq. 9, with phase=general"},
                      {"layers.N.phase", "(H, D, D)", "𝒩 of Eq. 10, with phase=general"}},
-      .options = {{"alpha", "0.1", "the angle grows with |i − j|^α"},
-                  {"theta", "0.5", "part of the channels that make the amplitude; θ·D must be whole"},
-                  {"phase", "quadratic",
-                   "quadratic: q_P·k_P; linear: Σ(q_P + k_P); general: qᵀ𝒩k, and the amplitude qᵀℳk, both trained"}},
+      .options = kTapaOptions.described(),
       .scores = true,
   };
   return description;
@@ -105,8 +100,7 @@ Result<std::unique_ptr<PositionEncoding>> Tapa::make(const Settings& options, co
   const double width = typed.theta * static_cast<double>(shape.head_width);
   const auto amplitude = static_cast<std::int64_t>(std::llround(width));
   if (std::abs(width - static_cast<double>(amplitude)) > 1e-6 || amplitude < 1 || amplitude >= shape.head_width) {
-    return bad_input("option theta: expected θ·D whole and between 0 and D = " + std::to_string(shape.head_width) +
-                     ", found " + to_text(SettingValue(width)));
+    return wrong_option("theta", "θ·D whole and between 0 and D = " + std::to_string(shape.head_width), width);
   }
   return std::unique_ptr<PositionEncoding>(std::make_unique<Tapa>(shape, typed, amplitude));
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/position/shared/option_values.h"
+#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
@@ -14,23 +14,21 @@ namespace {
 // Columns that share a centre: few enough that no factor leaves float32's range.
 constexpr std::int64_t kSpan = 8192;
 
+const OptionTable<XposOptions> kXposOptions{
+    {"layout", &XposOptions::layout, "interleaved: 2m pairs with 2m+1 (torchscale); half: m with m + D/2",
+     kLayoutWords},
+    {"base", &XposOptions::base, "θ_m = base^(−2m/D)", Above{1}},
+    {"scale_base", &XposOptions::scale_base, "tokens over which pair m fades by ζ_m", Above{0}},
+};
+
 }  // namespace
 
 Result<XposOptions> XposOptions::from(const Settings& settings) {
-  XposOptions options;
-  LOCUS_TRY(options.layout, layout_option(settings, options.layout));
-  LOCUS_TRY(options.base, settings.number("base", options.base));
-  LOCUS_TRY(options.scale_base, settings.number("scale_base", options.scale_base));
-  LOCUS_CHECK(check_base(options.base));
-  if (!(options.scale_base > 0) || !std::isfinite(options.scale_base)) {
-    return bad_input("option scale_base: expected a number above 0, found " +
-                     to_text(SettingValue(options.scale_base)));
-  }
-  return options;
+  return kXposOptions.read(settings);
 }
 
 Settings XposOptions::settings() const {
-  return {{"layout", layout_name(layout)}, {"base", base}, {"scale_base", scale_base}};
+  return kXposOptions.written(*this);
 }
 
 at::Tensor xpos_zeta(std::int64_t head_width) {
@@ -52,9 +50,7 @@ const Description& Xpos::about() {
       .paper = "Sun et al. 2022, arXiv:2212.10554",
       .equation = "Σ_m ζ_m^((i−j)/512)·⟨R_i q_i, R_j k_j⟩_m/√D, ζ_m = (2m + 0.4D)/(1.4D)",
       .content = "unrotated q·k/√D, as if Δ = 0",
-      .options = {{"layout", "interleaved", "interleaved: 2m pairs with 2m+1 (torchscale); half: m with m + D/2"},
-                  {"base", "10000", "θ_m = base^(−2m/D)"},
-                  {"scale_base", "512", "tokens over which pair m fades by ζ_m"}},
+      .options = kXposOptions.described(),
       .rotates = true,
       .scores = true,
       .has_waves = true,

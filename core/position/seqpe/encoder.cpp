@@ -7,8 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/base/shown.h"
-#include "core/position/shared/option_values.h"
+#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 namespace {
@@ -21,32 +20,34 @@ at::Tensor normalise(const at::Tensor& x, const at::Tensor& weight, const at::Te
   return at::layer_norm(x, {x.size(-1)}, weight, bias, kEpsilon);
 }
 
+const OptionTable<SeqpeEncoderOptions> kEncoderOptions{
+    {"base", &SeqpeEncoderOptions::base, "of the digits, 2 to 36", Whole{2, 36}},
+    {"dimensions", &SeqpeEncoderOptions::dimensions, "1, or 2 for (row, column) of an image", Whole{1, 2}},
+    {"digits", &SeqpeEncoderOptions::digits, "a dimension; 2 of an image. A position with more is an error",
+     Whole{1, 52}, "5"},
+    {"encoder_width", &SeqpeEncoderOptions::width, "channels of the encoder", Whole{1, 65536}, "C"},
+    {"encoder_heads", &SeqpeEncoderOptions::heads, "its heads", Whole{1, 1024}, "H"},
+    {"encoder_layers", &SeqpeEncoderOptions::layers, "its blocks", Whole{1, 64}},
+    {"encoder_causal", &SeqpeEncoderOptions::causal, "causal or bidirectional over the digits"},
+    {"mask_padding", &SeqpeEncoderOptions::mask_padding, "whether the zeros in front are hidden"},
+    {"places", &SeqpeEncoderOptions::running_places,
+     "digit places number on across dimensions, or restart: per-dimension (§3.2)",
+     Words{WordTable<bool, 2>{{{"running", true}, {"per-dimension", false}}}}},
+    {"last_layernorm", &SeqpeEncoderOptions::last_layernorm, "a norm before the output"},
+    {"temperature", &SeqpeEncoderOptions::temperature, "divides the output", Above{0}},
+};
+
 }  // namespace
 
 Result<SeqpeEncoderOptions> SeqpeEncoderOptions::from(const Settings& settings, const ModelShape& shape) {
   SeqpeEncoderOptions options;
-  LOCUS_TRY(options.base, whole_option(settings, "base", 2, 36, options.base));
-  LOCUS_TRY(options.dimensions, whole_option(settings, "dimensions", 1, 2, options.dimensions));
-  LOCUS_TRY(options.digits, whole_option(settings, "digits", 1, 52, options.dimensions == 1 ? 5 : 2));
-  LOCUS_TRY(options.width, whole_option(settings, "encoder_width", 1, 65536, shape.width));
-  LOCUS_TRY(options.heads, whole_option(settings, "encoder_heads", 1, 1024, shape.heads));
-  LOCUS_TRY(options.layers, whole_option(settings, "encoder_layers", 1, 64, options.layers));
-  LOCUS_TRY(options.causal, settings.boolean("encoder_causal", options.causal));
-  LOCUS_TRY(options.mask_padding, settings.boolean("mask_padding", options.mask_padding));
-  LOCUS_TRY(const std::string places, settings.text("places", "running"));
-  LOCUS_TRY(options.last_layernorm, settings.boolean("last_layernorm", options.last_layernorm));
-  LOCUS_TRY(options.temperature, settings.number("temperature", options.temperature));
-  if (places != "running" && places != "per-dimension") {
-    return bad_input("option places: expected running or per-dimension, found " + shown(places));
-  }
-  options.running_places = places == "running";
-  if (!(options.temperature > 0) || !std::isfinite(options.temperature)) {
-    return bad_input("option temperature: expected a positive number, found " +
-                     to_text(SettingValue(options.temperature)));
-  }
+  LOCUS_TRY(const std::int64_t dimensions, settings.integer("dimensions", options.dimensions));
+  options.digits = dimensions == 1 ? 5 : 2;
+  options.width = shape.width;
+  options.heads = shape.heads;
+  LOCUS_TRY(options, kEncoderOptions.read(settings, options));
   if (options.width % options.heads != 0) {
-    return bad_input("option encoder_width: expected a multiple of encoder_heads " + std::to_string(options.heads) +
-                     ", found " + std::to_string(options.width));
+    return wrong_option("encoder_width", "a multiple of encoder_heads " + std::to_string(options.heads), options.width);
   }
   // A config.json must not make us allocate what no model has.
   const auto width = static_cast<double>(options.width);
@@ -61,32 +62,12 @@ Result<SeqpeEncoderOptions> SeqpeEncoderOptions::from(const Settings& settings, 
   return options;
 }
 
-void SeqpeEncoderOptions::write(Settings& settings) const {
-  settings.set("base", base);
-  settings.set("dimensions", dimensions);
-  settings.set("digits", digits);
-  settings.set("encoder_width", width);
-  settings.set("encoder_heads", heads);
-  settings.set("encoder_layers", layers);
-  settings.set("encoder_causal", causal);
-  settings.set("mask_padding", mask_padding);
-  settings.set("places", std::string(running_places ? "running" : "per-dimension"));
-  settings.set("last_layernorm", last_layernorm);
-  settings.set("temperature", temperature);
+Settings SeqpeEncoderOptions::written(Settings settings) const {
+  return kEncoderOptions.written(*this, std::move(settings));
 }
 
-std::vector<OptionDescription> SeqpeEncoderOptions::described() {
-  return {{"base", "10", "of the digits, 2 to 36"},
-          {"dimensions", "1", "1, or 2 for (row, column) of an image"},
-          {"digits", "5", "a dimension; 2 of an image. A position with more is an error"},
-          {"encoder_width", "C", "channels of the encoder"},
-          {"encoder_heads", "H", "its heads"},
-          {"encoder_layers", "2", "its blocks"},
-          {"encoder_causal", "true", "causal or bidirectional over the digits"},
-          {"mask_padding", "false", "whether the zeros in front are hidden"},
-          {"places", "running", "digit places number on across dimensions, or restart: per-dimension (§3.2)"},
-          {"last_layernorm", "true", "a norm before the output"},
-          {"temperature", "1", "divides the output"}};
+std::vector<OptionDescription> SeqpeEncoderOptions::described(const std::vector<OptionDescription>& more) {
+  return kEncoderOptions.described(more);
 }
 
 std::int64_t SeqpeEncoderOptions::limit() const {

@@ -35,8 +35,9 @@ struct SeqpeEncoderOptions {
 
   // Reads base, digits, dimensions, encoder_*, mask_padding, places, last_layernorm, temperature. Errors: kBadInput.
   static Result<SeqpeEncoderOptions> from(const Settings& settings, const ModelShape& shape);
-  void write(Settings& settings) const;
-  static std::vector<OptionDescription> described();
+  // All of them beside those of `settings`; their descriptions before `more`.
+  Settings written(Settings settings) const;
+  static std::vector<OptionDescription> described(const std::vector<OptionDescription>& more);
 
   // b^k, the first position that has too many digits.
   std::int64_t limit() const;

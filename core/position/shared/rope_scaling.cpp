@@ -6,43 +6,50 @@
 #include <numbers>
 #include <string_view>
 
-#include "core/base/shown.h"
-#include "core/position/shared/rotation.h"
+#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> kKinds{"none", "linear",     "ntk",    "dynamic",
-                                                 "yarn", "yarn-turns", "llama3", "longrope"};
-
-Status positive(std::string_view name, double value, bool zero_allowed = false) {
-  if (std::isfinite(value) && (value > 0 || (zero_allowed && value == 0))) {
-    return {};
-  }
-  return bad_input("option " + std::string(name) + ": expected a number above 0, found " +
-                   to_text(SettingValue(value)));
-}
+const OptionTable<RopeScaling> kScalingOptions{
+    {"scaling", &RopeScaling::kind,
+     "none; linear (PI: positions/s); ntk (base·s^(D/(D−2))); dynamic (NTK growing with the length beyond L0); yarn; "
+     "yarn-turns (TAPE's authors: s = T/L0 beyond L0, a ramp linear in the turns of a pair); llama3; longrope (a "
+     "stretch a pair, one list up to L0 tokens and one beyond)",
+     OneOf{{"none", "linear", "ntk", "dynamic", "yarn", "yarn-turns", "llama3", "longrope"}}},
+    {"factor", &RopeScaling::factor, "s of the scaling", Above{0}},
+    {"attention_factor", &RopeScaling::attention_factor, "yarn: multiplies cos and sin; 0: 0.1·ln s + 1",
+     Above{0, true}},
+    {"beta_fast", &RopeScaling::beta_fast, "yarn: pairs with more turns over L0 keep their frequency", Above{0}},
+    {"beta_slow", &RopeScaling::beta_slow, "yarn: pairs with fewer turns over L0 are slowed by s", Above{0}},
+    {"truncate", &RopeScaling::truncate, "yarn: the ramp's ends are rounded to whole pairs"},
+    {"short_factor", &RopeScaling::short_factor, "longrope: what each pair's frequency is divided by up to L0 tokens",
+     AnyValue{}, ""},
+    {"long_factor", &RopeScaling::long_factor, "longrope: and beyond", AnyValue{}, ""},
+    {"low_freq_factor", &RopeScaling::low_freq_factor, "llama3: wavelengths above L0/this are stretched by s",
+     Above{0}},
+    {"high_freq_factor", &RopeScaling::high_freq_factor, "llama3: wavelengths below L0/this are kept", Above{0}},
+    {"original_max_position_embeddings", &RopeScaling::original_max_position_embeddings,
+     "L0; 0: max_position_embeddings, else the trained length"},
+    {"max_position_embeddings", &RopeScaling::max_position_embeddings,
+     "yarn with an original length: s is this/L0 and `factor` is ignored; yarn-turns: s of the magnitude up to L0"},
+};
 
 Status check_values(const RopeScaling& scaling) {
-  if (std::find(kKinds.begin(), kKinds.end(), scaling.kind) == kKinds.end()) {
-    return bad_input(
-        "option scaling: expected none, linear, ntk, dynamic, yarn, yarn-turns, llama3 or longrope, found " +
-        shown(scaling.kind));
+  for (const auto& [name, factors] :
+       {std::pair{"short_factor", &scaling.short_factor}, std::pair{"long_factor", &scaling.long_factor}}) {
+    for (const double each : *factors) {
+      if (!(each > 0) || !std::isfinite(each)) {
+        return wrong_option(name, "numbers above 0", each);
+      }
+    }
   }
-  LOCUS_CHECK(positive("factor", scaling.factor));
-  LOCUS_CHECK(positive("attention_factor", scaling.attention_factor, true));
-  LOCUS_CHECK(positive("beta_fast", scaling.beta_fast));
-  LOCUS_CHECK(positive("beta_slow", scaling.beta_slow));
-  LOCUS_CHECK(positive("low_freq_factor", scaling.low_freq_factor));
-  LOCUS_CHECK(positive("high_freq_factor", scaling.high_freq_factor));
   if (scaling.kind == "yarn-turns" && scaling.beta_fast <= scaling.beta_slow) {
-    return bad_input("option beta_fast: expected more than beta_slow, found " +
-                     to_text(SettingValue(scaling.beta_fast)));
+    return wrong_option("beta_fast", "more than beta_slow", scaling.beta_fast);
   }
   if (scaling.kind == "llama3" && scaling.high_freq_factor <= scaling.low_freq_factor) {
-    return bad_input("option high_freq_factor: expected more than low_freq_factor, found " +
-                     to_text(SettingValue(scaling.high_freq_factor)));
+    return wrong_option("high_freq_factor", "more than low_freq_factor", scaling.high_freq_factor);
   }
   if (scaling.original_max_position_embeddings < 0 || scaling.max_position_embeddings < 0) {
     return bad_input(
@@ -67,66 +74,22 @@ double pair_of_turns(double turns, double width, double base, double original) {
 }  // namespace
 
 Result<RopeScaling> RopeScaling::from(const Settings& settings) {
-  RopeScaling scaling;
-  LOCUS_TRY(scaling.kind, settings.text("scaling", scaling.kind));
-  LOCUS_TRY(scaling.factor, settings.number("factor", scaling.factor));
-  LOCUS_TRY(scaling.attention_factor, settings.number("attention_factor", scaling.attention_factor));
-  LOCUS_TRY(scaling.beta_fast, settings.number("beta_fast", scaling.beta_fast));
-  LOCUS_TRY(scaling.beta_slow, settings.number("beta_slow", scaling.beta_slow));
-  LOCUS_TRY(scaling.truncate, settings.boolean("truncate", scaling.truncate));
-  for (const auto& [name, factors] :
-       {std::pair{"short_factor", &scaling.short_factor}, std::pair{"long_factor", &scaling.long_factor}}) {
-    if (settings.has(name)) {
-      LOCUS_TRY(*factors, settings.numbers(name));
-      for (const double each : *factors) {
-        LOCUS_CHECK(positive(name, each));
-      }
-    }
-  }
-  LOCUS_TRY(scaling.low_freq_factor, settings.number("low_freq_factor", scaling.low_freq_factor));
-  LOCUS_TRY(scaling.high_freq_factor, settings.number("high_freq_factor", scaling.high_freq_factor));
-  LOCUS_TRY(scaling.original_max_position_embeddings, settings.integer("original_max_position_embeddings", 0));
-  LOCUS_TRY(scaling.max_position_embeddings, settings.integer("max_position_embeddings", 0));
+  LOCUS_TRY(RopeScaling scaling, kScalingOptions.read(settings));
   LOCUS_CHECK(check_values(scaling));
   return scaling;
 }
 
-void RopeScaling::write(Settings& settings) const {
-  settings.set("scaling", kind);
-  settings.set("factor", factor);
-  settings.set("attention_factor", attention_factor);
-  settings.set("beta_fast", beta_fast);
-  settings.set("beta_slow", beta_slow);
-  settings.set("truncate", truncate);
-  if (kind == "longrope") {
-    settings.set("short_factor", short_factor);
-    settings.set("long_factor", long_factor);
+Settings RopeScaling::written(Settings settings) const {
+  settings = kScalingOptions.written(*this, std::move(settings));
+  if (kind != "longrope") {
+    settings.erase("short_factor");
+    settings.erase("long_factor");
   }
-  settings.set("low_freq_factor", low_freq_factor);
-  settings.set("high_freq_factor", high_freq_factor);
-  settings.set("original_max_position_embeddings", original_max_position_embeddings);
-  settings.set("max_position_embeddings", max_position_embeddings);
+  return settings;
 }
 
 std::vector<OptionDescription> RopeScaling::described() {
-  return {
-      {"scaling", "none",
-       "none; linear (PI: positions/s); ntk (base·s^(D/(D−2))); dynamic (NTK growing with the length beyond L0); yarn; "
-       "yarn-turns (TAPE's authors: s = T/L0 beyond L0, a ramp linear in the turns of a pair); llama3; longrope (a "
-       "stretch a pair, one list up to L0 tokens and one beyond)"},
-      {"factor", "1", "s of the scaling"},
-      {"attention_factor", "0", "yarn: multiplies cos and sin; 0: 0.1·ln s + 1"},
-      {"beta_fast", "32", "yarn: pairs with more turns over L0 keep their frequency"},
-      {"beta_slow", "1", "yarn: pairs with fewer turns over L0 are slowed by s"},
-      {"truncate", "true", "yarn: the ramp's ends are rounded to whole pairs"},
-      {"short_factor", "", "longrope: what each pair's frequency is divided by up to L0 tokens"},
-      {"long_factor", "", "longrope: and beyond"},
-      {"low_freq_factor", "1", "llama3: wavelengths above L0/this are stretched by s"},
-      {"high_freq_factor", "4", "llama3: wavelengths below L0/this are kept"},
-      {"original_max_position_embeddings", "0", "L0; 0: max_position_embeddings, else the trained length"},
-      {"max_position_embeddings", "0",
-       "yarn with an original length: s is this/L0 and `factor` is ignored; yarn-turns: s of the magnitude up to L0"},
-  };
+  return kScalingOptions.described();
 }
 
 double RopeScaling::original_length(std::int64_t trained_length) const {

@@ -39,8 +39,8 @@ struct RopeScaling {
 
   // Reads the options above ("scaling" is `kind`). Errors: kBadInput naming the option.
   static Result<RopeScaling> from(const Settings& settings);
-  // Adds the options to `settings`.
-  void write(Settings& settings) const;
+  // The options beside those of `settings`.
+  Settings written(Settings settings) const;
   // Their rows for a Description.
   static std::vector<OptionDescription> described();
 

@@ -4,24 +4,7 @@
 #include <numbers>
 #include <string>
 
-#include "core/base/shown.h"
-
 namespace locus::position {
-
-std::string layout_name(PairLayout layout) {
-  return layout == PairLayout::kHalf ? "half" : "interleaved";
-}
-
-Result<PairLayout> layout_option(const Settings& settings, PairLayout fallback) {
-  LOCUS_TRY(const std::string name, settings.text("layout", layout_name(fallback)));
-  if (name == "half") {
-    return PairLayout::kHalf;
-  }
-  if (name == "interleaved") {
-    return PairLayout::kInterleaved;
-  }
-  return bad_input("option layout: expected half or interleaved, found " + shown(name));
-}
 
 at::Tensor inverse_frequencies(std::int64_t width, double base) {
   const at::Tensor exponent = at::arange(0, width, 2, at::kDouble) / static_cast<double>(width);

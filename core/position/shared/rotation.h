@@ -19,9 +19,6 @@ enum class PairLayout {
   kHalf,         // m and m + M (Llama, GPT-NeoX, TAPE)
   kInterleaved,  // 2m and 2m + 1 (rope-vit, torchscale's xPos)
 };
-std::string layout_name(PairLayout layout);
-// Option `layout`: "half" or "interleaved". Errors: kBadInput.
-Result<PairLayout> layout_option(const Settings& settings, PairLayout fallback);
 
 // cos and sin of the angle of every token and pair, (…, T, M) float64 unless a gradient path made them otherwise.
 struct Rotation {

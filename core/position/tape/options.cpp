@@ -1,24 +1,42 @@
-#include <algorithm>
-#include <array>
-#include <iterator>
-#include <utility>
-
-#include "core/position/shared/option_values.h"
+#include "core/position/shared/option_table.h"
 #include "core/position/tape/tape.h"
 
 namespace locus::position {
 namespace {
 
-constexpr Choices<TapeForm, 2> kForms{{{"model", TapeForm::kModel}, {"paper", TapeForm::kPaper}}};
-constexpr Choices<TapeSoftmax, 2> kSoftmaxes{{{"head", TapeSoftmax::kHead}, {"block", TapeSoftmax::kBlock}}};
-constexpr Choices<TapeMixing, 4> kMixings{{{"shared", TapeMixing::kShared},
-                                           {"full", TapeMixing::kFull},
-                                           {"vector", TapeMixing::kVector},
-                                           {"non-equivariant", TapeMixing::kNonEquivariant}}};
-constexpr Choices<TapeStart, 2> kStarts{{{"rope", TapeStart::kRope}, {"fourier", TapeStart::kFourier}}};
-constexpr Choices<TapeUpdates, 3> kUpdates{{{"both", TapeUpdates::kBoth},
-                                            {"attention", TapeUpdates::kAttention},
-                                            {"feed-forward", TapeUpdates::kFeedForward}}};
+constexpr Words kForms{WordTable<TapeForm, 2>{{{"model", TapeForm::kModel}, {"paper", TapeForm::kPaper}}}};
+constexpr Words kSoftmaxes{WordTable<TapeSoftmax, 2>{{{"head", TapeSoftmax::kHead}, {"block", TapeSoftmax::kBlock}}}};
+constexpr Words kMixings{WordTable<TapeMixing, 4>{{{"shared", TapeMixing::kShared},
+                                                   {"full", TapeMixing::kFull},
+                                                   {"vector", TapeMixing::kVector},
+                                                   {"non-equivariant", TapeMixing::kNonEquivariant}}}};
+constexpr Words kStarts{WordTable<TapeStart, 2>{{{"rope", TapeStart::kRope}, {"fourier", TapeStart::kFourier}}}};
+constexpr Words kUpdates{WordTable<TapeUpdates, 3>{{{"both", TapeUpdates::kBoth},
+                                                    {"attention", TapeUpdates::kAttention},
+                                                    {"feed-forward", TapeUpdates::kFeedForward}}}};
+
+const OptionTable<TapeOptions> kTapeOptions{
+    {"form", &TapeOptions::form, "model: the authors' code; paper: Eq. 6–8", kForms},
+    {"softmax", &TapeOptions::softmax,
+     "ẽ averages with one soft-max a head, or a block (Eq. 7; the default of the paper's form)", kSoftmaxes},
+    {"mixing", &TapeOptions::mixing,
+     "what the weights mix: shared (heads; survives id shifts), full (blocks and rows of a head), vector (channels), "
+     "non-equivariant (heads with R, or with channels)",
+     kMixings},
+    {"updates", &TapeOptions::updates, "both, or only the update after the attention or the feed-forward (Table 6)",
+     kUpdates},
+    {"start", &TapeOptions::start, "the first layer's state: rope, or random fourier features", kStarts},
+    {"position_size", &TapeOptions::position_size, "I, the number of gates", Whole{0, 65536}, "4H"},
+    {"gate_width", &TapeOptions::gate_width, "hidden units of ψ in the paper's form", Whole{0, 65536}, "C"},
+    {"scaled", &TapeOptions::scaled, "logits ÷ √D; Eq. 6 as printed is not divided"},
+    {"layout", &TapeOptions::layout, "half: channel m pairs with m + D/2; interleaved: 2m with 2m+1", kLayoutWords},
+    {"base", &TapeOptions::base, "θ_m = base^(−2m/D) of the rope start", Above{1}},
+    {"rows", &TapeOptions::rows, "L, vectors a block; 1 is the vector embedding", Whole{1, 1024}},
+    {"columns", &TapeOptions::columns, "R, the dimension that the orthogonal group acts on", Whole{1, 1024}},
+    {"bandwidth", &TapeOptions::bandwidth, "fourier: standard deviation of the frequencies"},
+    {"reweighted", &TapeOptions::reweighted, "fourier: Gaussian coefficients instead of 1"},
+    {"seed", &TapeOptions::seed, "fourier: of the random draw"},
+};
 
 Error misfit(const std::string& expected, const TapeOptions& options, std::int64_t head_width) {
   return bad_input("encoding tape: expected " + expected + ", found rows " + std::to_string(options.rows) +
@@ -29,70 +47,18 @@ Error misfit(const std::string& expected, const TapeOptions& options, std::int64
 
 Result<TapeOptions> TapeOptions::from(const Settings& settings) {
   TapeOptions options;
-  LOCUS_TRY(options.form, choice_option(settings, "form", kForms, options.form));
-  const bool paper = options.form == TapeForm::kPaper;
-  LOCUS_TRY(options.softmax,
-            choice_option(settings, "softmax", kSoftmaxes, paper ? TapeSoftmax::kBlock : TapeSoftmax::kHead));
-  LOCUS_TRY(options.mixing, choice_option(settings, "mixing", kMixings, options.mixing));
-  LOCUS_TRY(options.updates, choice_option(settings, "updates", kUpdates, options.updates));
-  LOCUS_TRY(options.start, choice_option(settings, "start", kStarts, options.start));
-  LOCUS_TRY(options.position_size, whole_option(settings, "position_size", 0, 65536, options.position_size));
-  LOCUS_TRY(options.gate_width, whole_option(settings, "gate_width", 0, 65536, options.gate_width));
-  LOCUS_TRY(options.scaled, settings.boolean("scaled", options.scaled));
-  LOCUS_TRY(options.layout, layout_option(settings, options.layout));
-  LOCUS_TRY(options.base, settings.number("base", options.base));
+  LOCUS_TRY(options.form, kForms.read(settings, "form", options.form));
+  options.softmax = options.form == TapeForm::kPaper ? TapeSoftmax::kBlock : TapeSoftmax::kHead;
   LOCUS_TRY(options.scaling, RopeScaling::from(settings));
-  LOCUS_TRY(options.rows, whole_option(settings, "rows", 1, 1024, options.rows));
-  LOCUS_TRY(options.columns, whole_option(settings, "columns", 1, 1024, options.columns));
-  LOCUS_TRY(options.bandwidth, settings.number("bandwidth", options.bandwidth));
-  LOCUS_TRY(options.reweighted, settings.boolean("reweighted", options.reweighted));
-  LOCUS_TRY(options.seed, settings.integer("seed", options.seed));
-  LOCUS_CHECK(check_base(options.base));
-  return options;
+  return kTapeOptions.read(settings, options);
 }
 
 Settings TapeOptions::settings() const {
-  Settings settings{{"form", name_of(kForms, form)},
-                    {"softmax", name_of(kSoftmaxes, softmax)},
-                    {"mixing", name_of(kMixings, mixing)},
-                    {"updates", name_of(kUpdates, updates)},
-                    {"start", name_of(kStarts, start)},
-                    {"position_size", position_size},
-                    {"gate_width", gate_width},
-                    {"scaled", scaled},
-                    {"layout", layout_name(layout)},
-                    {"base", base},
-                    {"rows", rows},
-                    {"columns", columns},
-                    {"bandwidth", bandwidth},
-                    {"reweighted", reweighted},
-                    {"seed", seed}};
-  scaling.write(settings);
-  return settings;
+  return scaling.written(kTapeOptions.written(*this));
 }
 
 std::vector<OptionDescription> TapeOptions::described() {
-  std::vector<OptionDescription> options{
-      {"form", "model", "model: the authors' code; paper: Eq. 6–8"},
-      {"softmax", "head", "ẽ averages with one soft-max a head, or a block (Eq. 7; the default of the paper's form)"},
-      {"mixing", "shared",
-       "what the weights mix: shared (heads; survives id shifts), full (blocks and rows of a head), vector (channels), "
-       "non-equivariant (heads with R, or with channels)"},
-      {"updates", "both", "both, or only the update after the attention or the feed-forward (Table 6)"},
-      {"start", "rope", "the first layer's state: rope, or random fourier features"},
-      {"position_size", "4H", "I, the number of gates"},
-      {"gate_width", "C", "hidden units of ψ in the paper's form"},
-      {"scaled", "true", "logits ÷ √D; Eq. 6 as printed is not divided"},
-      {"layout", "half", "half: channel m pairs with m + D/2; interleaved: 2m with 2m+1"},
-      {"base", "10000", "θ_m = base^(−2m/D) of the rope start"},
-      {"rows", "2", "L, vectors a block; 1 is the vector embedding"},
-      {"columns", "2", "R, the dimension that the orthogonal group acts on"},
-      {"bandwidth", "1", "fourier: standard deviation of the frequencies"},
-      {"reweighted", "true", "fourier: Gaussian coefficients instead of 1"},
-      {"seed", "0", "fourier: of the random draw"},
-  };
-  std::ranges::move(RopeScaling::described(), std::back_inserter(options));
-  return options;
+  return kTapeOptions.described(RopeScaling::described());
 }
 
 Result<TapeBlocks> TapeOptions::blocks(const ModelShape& shape) const {
