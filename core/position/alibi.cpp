@@ -19,11 +19,10 @@ std::vector<double> slopes_of_power(std::uint64_t heads) {
 
 }  // namespace
 
-Result<AlibiOptions> AlibiOptions::from(const Settings& settings) {
-  AlibiOptions options;
-  LOCUS_TRY(options.before_scaling, settings.boolean("before_scaling", options.before_scaling));
-  return options;
-}
+const OptionTable<AlibiOptions> AlibiOptions::kTable{
+    {"before_scaling", &AlibiOptions::before_scaling,
+     "add the penalty before dividing by √D (as SeqPE's baseline does)"},
+};
 
 std::vector<double> alibi_slopes(std::int64_t heads) {
   const std::uint64_t power = std::bit_floor(static_cast<std::uint64_t>(heads));
@@ -42,7 +41,7 @@ const Description& Alibi::about() {
       .paper = "Press et al. 2022, arXiv:2108.12409",
       .equation = "q_i·k_j/√D − m_h·|i − j|, m_h = 2^(−8h/H)",
       .content = "q·k/√D",
-      .options = {{"before_scaling", "false", "add the penalty before dividing by √D (as SeqPE's baseline does)"}},
+      .options = AlibiOptions::kTable.described(),
       .scores = true,
   };
   return description;

@@ -8,12 +8,10 @@
 
 namespace locus::position {
 
-struct AlibiOptions {
+struct AlibiOptions : TableOptions<AlibiOptions> {
   bool before_scaling = false;  // the penalty is added to q·k and divided by √D with it
 
-  // Errors: kBadInput naming option, expected and found.
-  static Result<AlibiOptions> from(const Settings& settings);
-  Settings settings() const { return {{"before_scaling", before_scaling}}; }
+  static const OptionTable<AlibiOptions> kTable;
 };
 
 // m_h of H heads: 2^(−8h/H), h = 1 … H; for an H that is no power of two those of the lower power n, then every other

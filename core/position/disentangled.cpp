@@ -4,7 +4,6 @@
 #include <string>
 
 #include "core/position/shared/layer_parameter.h"
-#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
@@ -13,7 +12,9 @@ namespace {
 constexpr double kInitialDeviation = 0.02;
 constexpr std::int64_t kMaxBuckets = std::int64_t{1} << 20;
 
-const OptionTable<DisentangledOptions> kDisentangledOptions{
+}  // namespace
+
+const OptionTable<DisentangledOptions> DisentangledOptions::kTable{
     {"buckets", &DisentangledOptions::buckets,
      "S, rows to each side, half of them one distance each; 0: a row a distance"},
     {"max_distance", &DisentangledOptions::max_distance,
@@ -24,24 +25,16 @@ const OptionTable<DisentangledOptions> kDisentangledOptions{
     {"norm_eps", &DisentangledOptions::norm_eps, "of that norm", Above{0}, "1e-7"},
 };
 
-}  // namespace
-
-Result<DisentangledOptions> DisentangledOptions::from(const Settings& settings) {
-  LOCUS_TRY(const DisentangledOptions options, kDisentangledOptions.read(settings));
-  if (options.buckets < 0 || options.buckets > kMaxBuckets || options.buckets == 1) {
-    return wrong_option("buckets", "0 or 2 to " + std::to_string(kMaxBuckets), options.buckets);
+Status DisentangledOptions::check() const {
+  if (buckets < 0 || buckets > kMaxBuckets || buckets == 1) {
+    return wrong_option("buckets", "0 or 2 to " + std::to_string(kMaxBuckets), buckets);
   }
   // The logarithm between the last exact distance and M − 1 must grow.
-  const std::int64_t least = options.buckets > 0 ? options.buckets / 2 + 2 : 1;
-  if (options.max_distance < least || options.max_distance > kMaxBuckets) {
-    return wrong_option("max_distance", std::to_string(least) + " to " + std::to_string(kMaxBuckets),
-                        options.max_distance);
+  const std::int64_t least = buckets > 0 ? buckets / 2 + 2 : 1;
+  if (max_distance < least || max_distance > kMaxBuckets) {
+    return wrong_option("max_distance", std::to_string(least) + " to " + std::to_string(kMaxBuckets), max_distance);
   }
-  return options;
-}
-
-Settings DisentangledOptions::settings() const {
-  return kDisentangledOptions.written(*this);
+  return {};
 }
 
 at::Tensor disentangled_rows(const at::Tensor& query_minus_key, const DisentangledOptions& options) {
@@ -71,7 +64,7 @@ const Description& Disentangled::about() {
                      {"norm.{weight,bias}", "(C)", "of P's LayerNorm"},
                      {"position_key.{weight,bias}", "(H·D, C), (H·D)", "Pk = W·P + b, in each layer"},
                      {"position_query.{weight,bias}", "(H·D, C), (H·D)", "Pq, likewise"}},
-      .options = kDisentangledOptions.described(),
+      .options = DisentangledOptions::kTable.described(),
       .scores = true,
       .has_parts = true,
   };

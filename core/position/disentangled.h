@@ -9,7 +9,7 @@
 
 namespace locus::position {
 
-struct DisentangledOptions {
+struct DisentangledOptions : TableOptions<DisentangledOptions> {
   std::int64_t buckets = 256;       // S: relative positions to each side; 0: one per distance
   std::int64_t max_distance = 512;  // M: farther keys share the last bucket; without buckets S itself
   bool c2p = true;                  // a query's content meets the relative position
@@ -18,9 +18,8 @@ struct DisentangledOptions {
   double norm_eps = 1e-7;
 
   std::int64_t span() const { return buckets > 0 ? buckets : max_distance; }  // S
-  // Errors: kBadInput naming option, expected and found.
-  static Result<DisentangledOptions> from(const Settings& settings);
-  Settings settings() const;
+  static const OptionTable<DisentangledOptions> kTable;
+  Status check() const;
 };
 
 // (n) query − key distances, whole numbers in float64 -> (n) int64 rows of the table, 0 … 2S − 1. The first half of a

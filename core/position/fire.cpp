@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "core/position/shared/additive_bias.h"
-#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
@@ -26,24 +24,19 @@ std::vector<double> numbers(const at::Tensor& tensor) {
   return {values.data_ptr<double>(), values.data_ptr<double>() + values.numel()};
 }
 
-const OptionTable<FireOptions> kFireOptions{
+}  // namespace
+
+const OptionTable<FireOptions> FireOptions::kTable{
     {"hidden", &FireOptions::hidden, "units of the network", Whole{1, 65536}},
     {"length", &FireOptions::length, "L: queries before |m|·L share one normaliser"},
     {"per_layer", &FireOptions::per_layer, "every layer has its own parameters: layers.N.…"},
 };
 
-}  // namespace
-
-Result<FireOptions> FireOptions::from(const Settings& settings) {
-  LOCUS_TRY(const FireOptions options, kFireOptions.read(settings));
-  if (options.length < 1) {
-    return wrong_option("length", "at least 1", options.length);
+Status FireOptions::check() const {
+  if (length < 1) {
+    return wrong_option("length", "at least 1", length);
   }
-  return options;
-}
-
-Settings FireOptions::settings() const {
-  return kFireOptions.written(*this);
+  return {};
 }
 
 const Description& Fire::about() {
@@ -59,7 +52,7 @@ const Description& Fire::about() {
                      {"mlp.0.bias", "(hidden)", "first layer"},
                      {"mlp.2.weight", "(H, hidden)", "second layer, one output a head"},
                      {"mlp.2.bias", "(H)", "second layer"}},
-      .options = kFireOptions.described(),
+      .options = FireOptions::kTable.described(),
       .scores = true,
   };
   return description;

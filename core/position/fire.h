@@ -9,14 +9,13 @@
 
 namespace locus::position {
 
-struct FireOptions {
+struct FireOptions : TableOptions<FireOptions> {
   std::int64_t hidden = 32;   // units of the network
   std::int64_t length = 512;  // L: before it the normaliser does not change with the query
   bool per_layer = false;     // every layer has its own network, c and m
 
-  // Errors: kBadInput naming option, expected and found.
-  static Result<FireOptions> from(const Settings& settings);
-  Settings settings() const;
+  static const OptionTable<FireOptions> kTable;
+  Status check() const;
 };
 
 // logit_ij = q_i·k_j/√D + MLP(x)_h,  x = ln(|cΔ| + 1) / (ln(|c·max(i, |mL|)| + 1) + 1e-6), MLP: 1 → hidden → H, ReLU.

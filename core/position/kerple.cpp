@@ -16,18 +16,16 @@ Description described_kerple(const char* name, const char* title, const char* eq
       .equation = equation,
       .content = "q·k/√D",
       .parameters = {{"p", "(H)", "at least 0.01"}, {"a", "(H)", "at least 0.01"}},
-      .options = {{"per_layer", "false", "every layer has its own: layers.N.p, layers.N.a"}},
+      .options = KerpleOptions::kTable.described(),
       .scores = true,
   };
 }
 
 }  // namespace
 
-Result<KerpleOptions> KerpleOptions::from(const Settings& settings) {
-  KerpleOptions options;
-  LOCUS_TRY(options.per_layer, settings.boolean("per_layer", options.per_layer));
-  return options;
-}
+const OptionTable<KerpleOptions> KerpleOptions::kTable{
+    {"per_layer", &KerpleOptions::per_layer, "every layer has its own: layers.N.p, layers.N.a"},
+};
 
 const Description& Kerple::about() {
   static const Description description =

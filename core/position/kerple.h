@@ -8,12 +8,10 @@
 
 namespace locus::position {
 
-struct KerpleOptions {
+struct KerpleOptions : TableOptions<KerpleOptions> {
   bool per_layer = false;  // every layer has its own p and a
 
-  // Errors: kBadInput naming option, expected and found.
-  static Result<KerpleOptions> from(const Settings& settings);
-  Settings settings() const { return {{"per_layer", per_layer}}; }
+  static const OptionTable<KerpleOptions> kTable;
 };
 
 // log: logit_ij = q_i·k_j/√D − p·ln(1 + a·Δ);  power: q_i·k_j/√D − a·Δ^p.  p and a are clamped to at least 1e-2.

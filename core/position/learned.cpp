@@ -1,12 +1,10 @@
 #include "core/position/learned.h"
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
 
 #include "core/position/shared/layer_parameter.h"
-#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
@@ -26,7 +24,9 @@ std::string grid_text(std::int64_t rows, std::int64_t columns) {
 
 constexpr Whole kTableRows{0, std::int64_t{1} << 31};
 
-const OptionTable<LearnedOptions> kLearnedOptions{
+}  // namespace
+
+const OptionTable<LearnedOptions> LearnedOptions::kTable{
     {"length", &LearnedOptions::length, "positions in the table; 0: the trained length, or the grid's size",
      kTableRows},
     {"beyond", &LearnedOptions::interpolate,
@@ -41,19 +41,12 @@ const OptionTable<LearnedOptions> kLearnedOptions{
      Words{WordTable<bool, 2>{{{"bicubic", false}, {"bicubic-antialias", true}}}}},
 };
 
-}  // namespace
-
-Result<LearnedOptions> LearnedOptions::from(const Settings& settings) {
-  LOCUS_TRY(const LearnedOptions options, kLearnedOptions.read(settings));
-  if ((options.grid_rows == 0) != (options.grid_columns == 0)) {
+Status LearnedOptions::check() const {
+  if ((grid_rows == 0) != (grid_columns == 0)) {
     return bad_input("options grid_rows and grid_columns: expected both or none, found " +
-                     grid_text(options.grid_rows, options.grid_columns));
+                     grid_text(grid_rows, grid_columns));
   }
-  return options;
-}
-
-Settings LearnedOptions::settings() const {
-  return kLearnedOptions.written(*this);
+  return {};
 }
 
 const Description& Learned::about() {
@@ -64,7 +57,7 @@ const Description& Learned::about() {
       .equation = "x_i + P[i]",
       .content = "",
       .parameters = {{"position_embedding", "(class_rows + length, C)", "P, one row a position"}},
-      .options = kLearnedOptions.described(),
+      .options = LearnedOptions::kTable.described(),
       .embeds = true,
       .has_dot_product = true,
       .grid_options = [](std::int64_t rows, std::int64_t columns) -> Settings {

@@ -8,7 +8,7 @@
 
 namespace locus::position {
 
-struct LearnedOptions {
+struct LearnedOptions : TableOptions<LearnedOptions> {
   std::int64_t length = 0;   // positions in the table (0: the trained length); a grid's rows·columns
   bool interpolate = false;  // option `beyond`: "error" or "interpolate"
   // Leading rows of tokens without position (CLS); later such tokens get nothing. Position 0 of a sequence reads the
@@ -18,9 +18,8 @@ struct LearnedOptions {
   std::int64_t grid_columns = 0;  // likewise
   bool antialias = false;         // option `resample`: "bicubic" (a = −0.75) or "bicubic-antialias" (a = −0.5)
 
-  // Errors: kBadInput naming option, expected and found.
-  static Result<LearnedOptions> from(const Settings& settings);
-  Settings settings() const;
+  static const OptionTable<LearnedOptions> kTable;
+  Status check() const;
 };
 
 // x_i + P[i]. Fractional ids lie between their neighbours' rows. Sequences beyond the table: an Error, or the table

@@ -2,10 +2,7 @@
 
 namespace locus::position {
 
-Result<NoneOptions> NoneOptions::from(const Settings& settings) {
-  LOCUS_CHECK(check_known(None::about(), settings));
-  return NoneOptions{};
-}
+const OptionTable<NoneOptions> NoneOptions::kTable{};
 
 const Description& None::about() {
   static const Description description{

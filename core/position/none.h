@@ -5,9 +5,8 @@
 
 namespace locus::position {
 
-struct NoneOptions {
-  static Result<NoneOptions> from(const Settings& settings);
-  Settings settings() const { return {}; }
+struct NoneOptions : TableOptions<NoneOptions> {
+  static const OptionTable<NoneOptions> kTable;
 };
 
 // logit_ij = q_i·k_j/√D

@@ -6,12 +6,9 @@
 #include <utility>
 
 #include "core/position/rope.h"
-#include "core/position/shared/option_table.h"
 #include "core/position/sinusoidal.h"
 
 namespace locus::position {
-
-namespace {
 
 const OptionTable<RandpeOptions> kRandpeOptions{
     {"over", &RandpeOptions::over, "the encoding of the sampled positions: rope or sinusoidal",
@@ -21,8 +18,6 @@ const OptionTable<RandpeOptions> kRandpeOptions{
     {"layout", &RandpeOptions::layout, "of the encoding below (sinusoidal: interleaved)", kLayoutWords},
     {"base", &RandpeOptions::base, "of the encoding below"},
 };
-
-}  // namespace
 
 Result<RandpeOptions> RandpeOptions::from(const Settings& settings) {
   RandpeOptions options;

@@ -1,7 +1,6 @@
 #include "core/position/relative.h"
 
 #include <cmath>
-#include <string>
 
 #include "core/position/shared/additive_bias.h"
 
@@ -18,8 +17,7 @@ Description described_relative(const char* name, const char* title, const char* 
       .content = "q·k/√D",
       .parameters = {{"position_embedding", "(length, D); (2·length − 1, D) when bidirectional",
                       "e, one vector a distance, shared by heads"}},
-      .options = {{"length", "0", "distances with an own vector; 0: the trained length"},
-                  {"per_layer", "true", "every layer has its own: layers.N.position_embedding"}},
+      .options = RelativeOptions::kTable.described(),
       .scores = true,
   };
 }
@@ -36,15 +34,11 @@ Result<RelativeOptions> options_for(const Settings& settings, const ModelShape& 
 
 }  // namespace
 
-Result<RelativeOptions> RelativeOptions::from(const Settings& settings) {
-  RelativeOptions options;
-  LOCUS_TRY(options.length, settings.integer("length", options.length));
-  LOCUS_TRY(options.per_layer, settings.boolean("per_layer", options.per_layer));
-  if (options.length < 0 || options.length > (std::int64_t{1} << 31)) {
-    return bad_input("option length: expected 0 … 2^31, found " + std::to_string(options.length));
-  }
-  return options;
-}
+const OptionTable<RelativeOptions> RelativeOptions::kTable{
+    {"length", &RelativeOptions::length, "distances with an own vector; 0: the trained length",
+     Whole{0, std::int64_t{1} << 31}},
+    {"per_layer", &RelativeOptions::per_layer, "every layer has its own: layers.N.position_embedding"},
+};
 
 const Description& Relative::about() {
   static const Description description =

@@ -8,13 +8,11 @@
 
 namespace locus::position {
 
-struct RelativeOptions {
+struct RelativeOptions : TableOptions<RelativeOptions> {
   std::int64_t length = 0;  // distances with a vector of their own: 0 … length−1; 0: the trained length
   bool per_layer = true;    // every layer has its own vectors (heads share them)
 
-  // Errors: kBadInput naming option, expected and found.
-  static Result<RelativeOptions> from(const Settings& settings);
-  Settings settings() const { return {{"length", length}, {"per_layer", per_layer}}; }
+  static const OptionTable<RelativeOptions> kTable;
 };
 
 // What a distance beyond the table does.

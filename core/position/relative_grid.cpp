@@ -4,7 +4,6 @@
 #include <string>
 
 #include "core/position/rope_axial.h"
-#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
@@ -17,7 +16,9 @@ std::int64_t offsets(std::int64_t rows, std::int64_t columns) {
   return (2 * rows - 1) * (2 * columns - 1);
 }
 
-const OptionTable<RelativeGridOptions> kRelativeGridOptions{
+}  // namespace
+
+const OptionTable<RelativeGridOptions> RelativeGridOptions::kTable{
     {"grid_rows", &RelativeGridOptions::grid_rows,
      "R, rows of the trained patch grid; 0: the trained length, as a square"},
     {"grid_columns", &RelativeGridOptions::grid_columns, "C, its columns"},
@@ -25,24 +26,17 @@ const OptionTable<RelativeGridOptions> kRelativeGridOptions{
     {"shared", &RelativeGridOptions::shared, "all layers have one; with per_layer both are added"},
 };
 
-}  // namespace
-
-Result<RelativeGridOptions> RelativeGridOptions::from(const Settings& settings) {
-  LOCUS_TRY(const RelativeGridOptions options, kRelativeGridOptions.read(settings));
+Status RelativeGridOptions::check() const {
   constexpr std::int64_t kMaxSide = 16384;
-  if (options.grid_rows < 0 || options.grid_rows > kMaxSide || options.grid_columns < 0 ||
-      options.grid_columns > kMaxSide || (options.grid_rows == 0) != (options.grid_columns == 0)) {
+  if (grid_rows < 0 || grid_rows > kMaxSide || grid_columns < 0 || grid_columns > kMaxSide ||
+      (grid_rows == 0) != (grid_columns == 0)) {
     return bad_input("options grid_rows and grid_columns: expected both from 1 to " + std::to_string(kMaxSide) +
-                     ", found " + std::to_string(options.grid_rows) + " × " + std::to_string(options.grid_columns));
+                     ", found " + std::to_string(grid_rows) + " × " + std::to_string(grid_columns));
   }
-  if (!options.per_layer && !options.shared) {
+  if (!per_layer && !shared) {
     return bad_input("options per_layer and shared: expected at least one, found neither");
   }
-  return options;
-}
-
-Settings RelativeGridOptions::settings() const {
-  return kRelativeGridOptions.written(*this);
+  return {};
 }
 
 const Description& RelativeGrid::about() {
@@ -55,7 +49,7 @@ const Description& RelativeGrid::about() {
       .parameters =
           {{"relative_position_bias_table", "((2R − 1)·(2C − 1) + 3, H)",
             "b, one number an offset and head; the last three: class to patch, patch to class, class to class"}},
-      .options = kRelativeGridOptions.described(),
+      .options = RelativeGridOptions::kTable.described(),
       .scores = true,
   };
   return description;

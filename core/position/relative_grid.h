@@ -8,15 +8,14 @@
 
 namespace locus::position {
 
-struct RelativeGridOptions {
+struct RelativeGridOptions : TableOptions<RelativeGridOptions> {
   std::int64_t grid_rows = 0;     // R and C, the patch grid the tables were trained on; 0: as square as the trained
   std::int64_t grid_columns = 0;  // length, which then counts a class token
   bool per_layer = true;          // every layer has a table of its own,
   bool shared = false;            // all layers have one; with both, their sum counts
 
-  // Errors: kBadInput naming option, expected and found.
-  static Result<RelativeGridOptions> from(const Settings& settings);
-  Settings settings() const;
+  static const OptionTable<RelativeGridOptions> kTable;
+  Status check() const;
 };
 
 // logit_ij = q_i·k_j/√D + b_h[Δrow, Δcolumn] between patches. Tokens without position (the class token) have three

@@ -1,14 +1,9 @@
 #include "core/position/rope.h"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "core/position/shared/option_table.h"
-
 namespace locus::position {
-
-namespace {
 
 const OptionTable<RopeOptions> kRopeOptions{
     {"layout", &RopeOptions::layout,
@@ -16,8 +11,6 @@ const OptionTable<RopeOptions> kRopeOptions{
     {"fraction", &RopeOptions::fraction, "part of each head's channels that turn, the first ones"},
     {"base", &RopeOptions::base, "θ_m = base^(−2m/D); a larger base turns slower (theta scaling)", Above{1}},
 };
-
-}  // namespace
 
 Result<RopeOptions> RopeOptions::from(const Settings& settings) {
   LOCUS_TRY(RopeOptions options, kRopeOptions.read(settings));

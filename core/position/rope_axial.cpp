@@ -5,7 +5,6 @@
 #include <string>
 
 #include "core/base/shown.h"
-#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
@@ -21,7 +20,9 @@ at::Tensor normalised(const at::Tensor& ids, std::int64_t prefix) {
   return ((ids + 0.5) * 2 / extent - 1) * (2 * std::numbers::pi);
 }
 
-const OptionTable<RopeAxialOptions> kRopeAxialOptions{
+}  // namespace
+
+const OptionTable<RopeAxialOptions> RopeAxialOptions::kTable{
     {"base", &RopeAxialOptions::base, "f_m = base^(−4m/D)", Above{1}},
     {"coordinates", &RopeAxialOptions::normalised,
      "x and y: index, the patch's column and row; normalised, 2π·(2(n + 1/2)/N − 1) of N (DINOv3)",
@@ -30,16 +31,6 @@ const OptionTable<RopeAxialOptions> kRopeAxialOptions{
      Words{WordTable<bool, 2>{{{"columns", false}, {"rows", true}}}}},
     {"layout", &RopeAxialOptions::layout, "pairs are channels (2m, 2m + 1); half: (m, m + D/2)", kLayoutWords},
 };
-
-}  // namespace
-
-Result<RopeAxialOptions> RopeAxialOptions::from(const Settings& settings) {
-  return kRopeAxialOptions.read(settings);
-}
-
-Settings RopeAxialOptions::settings() const {
-  return kRopeAxialOptions.written(*this);
-}
 
 Status accepts_grid(const Positions& positions, const std::string& name) {
   if (positions.dimensions() != 2) {
@@ -63,7 +54,7 @@ const Description& RopeAxial::about() {
       .paper = "Heo et al. 2024, arXiv:2403.13298; Siméoni et al. 2025 (DINOv3), arXiv:2508.10104",
       .equation = "⟨R q, R k⟩/√D, pairs turn by x·f_m and y·f_m, f_m = base^(−4m/D), m < D/4",
       .content = "unrotated q·k/√D, as if both patches stood at one place",
-      .options = kRopeAxialOptions.described(),
+      .options = RopeAxialOptions::kTable.described(),
       .rotates = true,
       .has_dot_product = true,
       .has_waves = true,

@@ -9,7 +9,7 @@
 
 namespace locus::position {
 
-struct RopeAxialOptions {
+struct RopeAxialOptions : TableOptions<RopeAxialOptions> {
   double base = 100.0;
   // Option `coordinates`. "index": x and y are the patch's column and row. "normalised": both are 2π·(2(n + 1/2)/N − 1)
   // of n = 0 … N − 1 columns or rows, so that grids of any size span the same angles (DINOv3).
@@ -17,9 +17,7 @@ struct RopeAxialOptions {
   bool rows_first = false;  // option `first`: "columns" or "rows", which the first D/4 pairs turn with
   PairLayout layout = PairLayout::kInterleaved;
 
-  // Errors: kBadInput naming option, expected and found.
-  static Result<RopeAxialOptions> from(const Settings& settings);
-  Settings settings() const;
+  static const OptionTable<RopeAxialOptions> kTable;
 };
 
 // Why positions of `found` cannot be used by an encoding called `name` that needs an image grid; or success.

@@ -4,15 +4,12 @@
 #include <string>
 
 #include "core/position/rope_axial.h"
-#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
-Result<RopeMixedOptions> RopeMixedOptions::from(const Settings& settings) {
-  RopeMixedOptions options;
-  LOCUS_TRY(options.base, Above{1}.read(settings, "base", options.base));
-  return options;
-}
+const OptionTable<RopeMixedOptions> RopeMixedOptions::kTable{
+    {"base", &RopeMixedOptions::base, "of the initial frequencies", Above{1}},
+};
 
 at::Tensor mixed_frequencies(const at::Tensor& angles, std::int64_t head_width, double base) {
   const at::Tensor speed = inverse_frequencies(head_width / 2, base);
@@ -31,7 +28,7 @@ const Description& RopeMixed::about() {
       .equation = "⟨R q, R k⟩/√D, pair m turns by x·F0_m + y·F1_m, F trained",
       .content = "unrotated q·k/√D, as if both patches stood at one place",
       .parameters = {{"freqs", "(2, layers, H·D/2)", "F, x first, then y; head by head"}},
-      .options = {{"base", "10", "of the initial frequencies"}},
+      .options = RopeMixedOptions::kTable.described(),
       .rotates = true,
       .has_dot_product = true,
   };

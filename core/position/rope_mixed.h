@@ -9,12 +9,10 @@
 
 namespace locus::position {
 
-struct RopeMixedOptions {
+struct RopeMixedOptions : TableOptions<RopeMixedOptions> {
   double base = 10.0;  // of the initial frequencies
 
-  // Errors: kBadInput naming option, expected and found.
-  static Result<RopeMixedOptions> from(const Settings& settings);
-  Settings settings() const { return {{"base", base}}; }
+  static const OptionTable<RopeMixedOptions> kTable;
 };
 
 // (2, H·D/2) initial frequencies (x first, then y) of one layer: half of a head's pairs turn along direction

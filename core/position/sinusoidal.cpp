@@ -2,27 +2,13 @@
 
 #include <string>
 
-#include "core/position/shared/option_table.h"
-
 namespace locus::position {
 
-namespace {
-
-const OptionTable<SinusoidalOptions> kSinusoidalOptions{
+const OptionTable<SinusoidalOptions> SinusoidalOptions::kTable{
     {"base", &SinusoidalOptions::base, "the longest wavelength is 2π·base tokens", Above{1}},
     {"layout", &SinusoidalOptions::layout, "interleaved: sin, cos, sin, cos …; half: all sines, then all cosines",
      kLayoutWords},
 };
-
-}  // namespace
-
-Result<SinusoidalOptions> SinusoidalOptions::from(const Settings& settings) {
-  return kSinusoidalOptions.read(settings);
-}
-
-Settings SinusoidalOptions::settings() const {
-  return kSinusoidalOptions.written(*this);
-}
 
 const Description& Sinusoidal::about() {
   static const Description description{
@@ -31,7 +17,7 @@ const Description& Sinusoidal::about() {
       .paper = "Vaswani et al. 2017, arXiv:1706.03762",
       .equation = "x_i + [sin(i·base^(−2m/C)), cos(i·base^(−2m/C))]",
       .content = "",
-      .options = kSinusoidalOptions.described(),
+      .options = SinusoidalOptions::kTable.described(),
       .embeds = true,
       .has_dot_product = true,
       .has_waves = true,

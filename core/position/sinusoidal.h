@@ -8,13 +8,11 @@
 
 namespace locus::position {
 
-struct SinusoidalOptions {
+struct SinusoidalOptions : TableOptions<SinusoidalOptions> {
   double base = 10000.0;
   PairLayout layout = PairLayout::kInterleaved;  // interleaved: sin, cos, sin, cos …; half: all sines, then all cosines
 
-  // Errors: kBadInput naming option, expected and found.
-  static Result<SinusoidalOptions> from(const Settings& settings);
-  Settings settings() const;
+  static const OptionTable<SinusoidalOptions> kTable;
 };
 
 // x_i + P_i, P_i[2m] = sin(i·base^(−2m/C)), P_i[2m+1] = cos(i·base^(−2m/C)).

@@ -4,36 +4,25 @@
 #include <string>
 
 #include "core/position/shared/additive_bias.h"
-#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
-namespace {
-
-constexpr std::int64_t kMostT5Buckets = 65536;
-
-const OptionTable<T5Options> kT5Options{
+const OptionTable<T5Options> T5Options::kTable{
     {"buckets", &T5Options::buckets, "half of them hold one distance each; both directions share them"},
     {"max_distance", &T5Options::max_distance, "all farther keys fall in the last bucket"},
     {"scaled", &T5Options::scaled, "divide q·k by √D"},
     {"per_layer", &T5Options::per_layer, "every layer has its own biases: layers.N.relative_attention_bias"},
 };
 
-}  // namespace
-
-Result<T5Options> T5Options::from(const Settings& settings) {
-  LOCUS_TRY(const T5Options options, kT5Options.read(settings));
-  if (options.buckets < 4 || options.buckets > kMostT5Buckets || options.buckets % 4 != 0) {
-    return wrong_option("buckets", "a multiple of 4 from 4 to " + std::to_string(kMostT5Buckets), options.buckets);
+Status T5Options::check() const {
+  constexpr std::int64_t kMostBuckets = 65536;
+  if (buckets < 4 || buckets > kMostBuckets || buckets % 4 != 0) {
+    return wrong_option("buckets", "a multiple of 4 from 4 to " + std::to_string(kMostBuckets), buckets);
   }
-  if (options.max_distance <= options.buckets / 2) {
-    return wrong_option("max_distance", "more than half the buckets", options.max_distance);
+  if (max_distance <= buckets / 2) {
+    return wrong_option("max_distance", "more than half the buckets", max_distance);
   }
-  return options;
-}
-
-Settings T5Options::settings() const {
-  return kT5Options.written(*this);
+  return {};
 }
 
 at::Tensor t5_buckets(const at::Tensor& key_minus_query, bool causal, std::int64_t buckets, std::int64_t max_distance) {
@@ -56,7 +45,7 @@ const Description& T5::about() {
       .equation = "q_i·k_j + b_h[bucket(i − j)]",
       .content = "q·k (T5 omits 1/√D)",
       .parameters = {{"relative_attention_bias", "(buckets, H)", "b, one number a bucket and head"}},
-      .options = kT5Options.described(),
+      .options = T5Options::kTable.described(),
       .scores = true,
   };
   return description;

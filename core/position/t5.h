@@ -8,15 +8,14 @@
 
 namespace locus::position {
 
-struct T5Options {
+struct T5Options : TableOptions<T5Options> {
   std::int64_t buckets = 32;
   std::int64_t max_distance = 128;  // farther keys share the last bucket
   bool scaled = false;              // divide q·k by √D (T5 itself does not)
   bool per_layer = false;           // every layer has its own biases (T5 shares those of the first)
 
-  // Errors: kBadInput naming option, expected and found.
-  static Result<T5Options> from(const Settings& settings);
-  Settings settings() const;
+  static const OptionTable<T5Options> kTable;
+  Status check() const;
 };
 
 // (n) key − query distances, whole numbers in float64 -> (n) int64 buckets. The first half of a direction's buckets

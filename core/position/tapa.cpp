@@ -2,15 +2,11 @@
 
 #include <ATen/Parallel.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 #include <string>
-#include <string_view>
 
 #include "core/position/shared/additive_bias.h"
-#include "core/position/shared/option_table.h"
 #include "core/position/shared/tile_kernels.h"
 
 namespace locus::position {
@@ -18,16 +14,6 @@ namespace locus::position {
 namespace {
 
 constexpr std::int64_t kTapaRows = 32;
-
-const OptionTable<TapaOptions> kTapaOptions{
-    {"alpha", &TapaOptions::alpha, "the angle grows with |i − j|^α", Above{0}},
-    {"theta", &TapaOptions::theta, "part of the channels that make the amplitude; θ·D must be whole"},
-    {"phase", &TapaOptions::phase,
-     "quadratic: q_P·k_P; linear: Σ(q_P + k_P); general: qᵀ𝒩k, and the amplitude qᵀℳk, both trained",
-     Words{WordTable<TapaOptions::Phase, 3>{{{"quadratic", TapaOptions::Phase::kQuadratic},
-                                             {"linear", TapaOptions::Phase::kLinear},
-                                             {"general", TapaOptions::Phase::kGeneral}}}}},
-};
 
 // amplitude · cos(2π · distance · phase) where no gradient is needed, written over `amplitude` if allowed.
 at::Tensor modulated(const at::Tensor& amplitude, const at::Tensor& phase, const at::Tensor& by_diagonal,
@@ -63,16 +49,21 @@ at::Tensor form(const at::Tensor& rows, const at::Tensor& columns, const at::Ten
 
 }  // namespace
 
-Result<TapaOptions> TapaOptions::from(const Settings& settings) {
-  LOCUS_TRY(const TapaOptions options, kTapaOptions.read(settings));
-  if (!(options.theta > 0 && options.theta < 1)) {
-    return wrong_option("theta", "a number between 0 and 1", options.theta);
-  }
-  return options;
-}
+const OptionTable<TapaOptions> TapaOptions::kTable{
+    {"alpha", &TapaOptions::alpha, "the angle grows with |i − j|^α", Above{0}},
+    {"theta", &TapaOptions::theta, "part of the channels that make the amplitude; θ·D must be whole"},
+    {"phase", &TapaOptions::phase,
+     "quadratic: q_P·k_P; linear: Σ(q_P + k_P); general: qᵀ𝒩k, and the amplitude qᵀℳk, both trained",
+     Words{WordTable<TapaOptions::Phase, 3>{{{"quadratic", TapaOptions::Phase::kQuadratic},
+                                             {"linear", TapaOptions::Phase::kLinear},
+                                             {"general", TapaOptions::Phase::kGeneral}}}}},
+};
 
-Settings TapaOptions::settings() const {
-  return kTapaOptions.written(*this);
+Status TapaOptions::check() const {
+  if (!(theta > 0 && theta < 1)) {
+    return wrong_option("theta", "a number between 0 and 1", theta);
+  }
+  return {};
 }
 
 at::Tensor tapa_distance(const at::Tensor& distances, double alpha) {
@@ -89,7 +80,7 @@ const Description& Tapa::about() {
       .content = "the amplitude (q_A·k_A)/√(θD)",
       .parameters = {{"layers.N.amplitude", "(H, D, D)", "ℳ of Eq. 9, with phase=general"},
                      {"layers.N.phase", "(H, D, D)", "𝒩 of Eq. 10, with phase=general"}},
-      .options = kTapaOptions.described(),
+      .options = TapaOptions::kTable.described(),
       .scores = true,
   };
   return description;

@@ -10,16 +10,15 @@
 
 namespace locus::position {
 
-struct TapaOptions {
+struct TapaOptions : TableOptions<TapaOptions> {
   enum class Phase { kQuadratic, kLinear, kGeneral };
 
   double alpha = 0.1;               // the angle grows with |i − j|^α
   double theta = 0.5;               // part of the channels that make the amplitude, the first ones; θ·D must be whole
   Phase phase = Phase::kQuadratic;  // option `phase`: "quadratic", "linear" (Eq. 16) or "general" (Eq. 9, 10)
 
-  // Errors: kBadInput naming option, expected and found.
-  static Result<TapaOptions> from(const Settings& settings);
-  Settings settings() const;
+  static const OptionTable<TapaOptions> kTable;
+  Status check() const;
 };
 
 // (n) distances -> |Δ|^α in float64, with |0|^α = 0 for every α.

@@ -1,11 +1,8 @@
 #include "core/position/xpos.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <vector>
-
-#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 
@@ -14,22 +11,14 @@ namespace {
 // Columns that share a centre: few enough that no factor leaves float32's range.
 constexpr std::int64_t kSpan = 8192;
 
-const OptionTable<XposOptions> kXposOptions{
+}  // namespace
+
+const OptionTable<XposOptions> XposOptions::kTable{
     {"layout", &XposOptions::layout, "interleaved: 2m pairs with 2m+1 (torchscale); half: m with m + D/2",
      kLayoutWords},
     {"base", &XposOptions::base, "θ_m = base^(−2m/D)", Above{1}},
     {"scale_base", &XposOptions::scale_base, "tokens over which pair m fades by ζ_m", Above{0}},
 };
-
-}  // namespace
-
-Result<XposOptions> XposOptions::from(const Settings& settings) {
-  return kXposOptions.read(settings);
-}
-
-Settings XposOptions::settings() const {
-  return kXposOptions.written(*this);
-}
 
 at::Tensor xpos_zeta(std::int64_t head_width) {
   const double width = static_cast<double>(head_width);
@@ -50,7 +39,7 @@ const Description& Xpos::about() {
       .paper = "Sun et al. 2022, arXiv:2212.10554",
       .equation = "Σ_m ζ_m^((i−j)/512)·⟨R_i q_i, R_j k_j⟩_m/√D, ζ_m = (2m + 0.4D)/(1.4D)",
       .content = "unrotated q·k/√D, as if Δ = 0",
-      .options = kXposOptions.described(),
+      .options = XposOptions::kTable.described(),
       .rotates = true,
       .scores = true,
       .has_waves = true,

@@ -9,14 +9,12 @@
 
 namespace locus::position {
 
-struct XposOptions {
+struct XposOptions : TableOptions<XposOptions> {
   PairLayout layout = PairLayout::kInterleaved;  // interleaved: torchscale
   double base = 10000.0;
   double scale_base = 512.0;  // tokens over which a pair fades by ζ_m
 
-  // Errors: kBadInput naming option, expected and found.
-  static Result<XposOptions> from(const Settings& settings);
-  Settings settings() const;
+  static const OptionTable<XposOptions> kTable;
 };
 
 // ζ_m = (2m + 0.4D)/(1.4D), m = 0 … D/2−1: (D/2) float64.

@@ -1,11 +1,8 @@
 #include <cmath>
 
 #include "core/position/cope/cope.h"
-#include "core/position/shared/option_table.h"
 
 namespace locus::position {
-
-namespace {
 
 const OptionTable<CopeOptions> kCopeOptions{
     {"gates", &CopeOptions::gates,
@@ -30,8 +27,6 @@ const OptionTable<CopeOptions> kCopeOptions{
     {"gate_bias", &CopeOptions::gate_bias, "gates sep-key: the projection W_g has a bias"},
     {"hard_attention", &CopeOptions::hard_attention, "attend to the largest logit alone; evaluation only"},
 };
-
-}  // namespace
 
 Result<CopeOptions> CopeOptions::from(const Settings& settings) {
   LOCUS_TRY(CopeOptions options, kCopeOptions.read(settings));

@@ -1,13 +1,9 @@
 // SeqpeOptions: read, checked, written and described.
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <iterator>
 #include <string>
-#include <utility>
 
 #include "core/position/seqpe/seqpe.h"
-#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 namespace {

@@ -160,4 +160,17 @@ class OptionTable {
   std::vector<OptionRow<Options>> rows_;
 };
 
+// Options that the table `kTable` of `Self` says all of; check() of `Self` may refuse what no row can.
+template <class Self>
+struct TableOptions {
+  // Errors: kBadInput naming option, expected and found.
+  static Result<Self> from(const Settings& settings) {
+    LOCUS_TRY(const Self options, Self::kTable.read(settings));
+    LOCUS_CHECK(options.check());
+    return options;
+  }
+  Settings settings() const { return Self::kTable.written(static_cast<const Self&>(*this)); }
+  Status check() const { return {}; }
+};
+
 }  // namespace locus::position

@@ -1,10 +1,8 @@
 #include "core/position/shared/rope_scaling.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
-#include <string_view>
 
 #include "core/position/shared/option_table.h"
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/position/position_encoding.h"
+#include "core/position/shared/option_table.h"
 
 namespace locus::position {
 

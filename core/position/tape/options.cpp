@@ -1,4 +1,3 @@
-#include "core/position/shared/option_table.h"
 #include "core/position/tape/tape.h"
 
 namespace locus::position {

@@ -193,7 +193,7 @@ TEST(Seqpe, OptionsThatDoNotFitAreErrors) {
   fails({{"temperature", 0.0}}, "temperature");
   fails({{"encoder_heads", std::int64_t{5}}}, "encoder_width");
   fails({{"encoder_width", std::int64_t{32768}}}, "too large");
-  fails({{"integration", std::string("concat")}}, "sum, mul, bias, input");
+  fails({{"integration", std::string("concat")}}, "sum, mul, bias or input");
   fails({{"places", std::string("none")}}, "places");
 }
 
