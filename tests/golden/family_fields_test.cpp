@@ -347,6 +347,7 @@ const std::vector<OtherField>& further_fields() {
       {"beit", "/layer_scale_init_value", 0, "3"},
       {"cohere2", "/use_qk_norm", true, "4"},
       {"cohere2", "/use_parallel_block", false, "4"},
+      {"ernie4_5", "/compression_ratio", 2, "4"},
   };
   return kFields;
 }
@@ -378,7 +379,8 @@ TEST(FamilyFields, TensorsThatTheConfigurationHasNotAreRefused) {
       {"falcon_alibi", "bias"},     {"gpt_oss", "attention_bias"}, {"gpt_oss", "mlp_bias"},
       {"deit", "qkv_bias"},         {"starcoder2", "use_bias"},    {"qwen2_moe", "qkv_bias"},
       {"stablelm", "use_qkv_bias"}, {"dinov3_vit", "query_bias"},  {"dinov3_vit", "proj_bias"},
-      {"dinov2", "qkv_bias"},       {"phi", "attention_bias"},     {"gptj", ""}};
+      {"dinov2", "qkv_bias"},       {"phi", "attention_bias"},     {"gptj", ""},
+      {"ernie4_5", "use_bias"}};
   for (const auto& [folder, flag] : flags) {
     SCOPED_TRACE(folder + " " + flag);
     const Checked checked(golden_families() / folder);

@@ -22,6 +22,7 @@ extern const Family kDinov2WithRegisters;
 extern const Family kDinov3;
 extern const Family kDistilbert;
 extern const Family kElectra;
+extern const Family kErnie45;
 extern const Family kExaone4;
 extern const Family kFalcon;
 extern const Family kGemma2;
