@@ -1,4 +1,5 @@
 // locus: the workbench and the command line, one program.
+#include "app/build_facts.h"
 #include "app/cli/command_line.h"
 #if LOCUS_GUI
 #include <unistd.h>
@@ -84,5 +85,5 @@ constexpr locus::cli::OpenWorkbench kOpenWorkbench = nullptr;
 }  // namespace
 
 int main(int argc, char** argv) {
-  return locus::cli::run_command_line(argc, argv, kOpenWorkbench);
+  return locus::cli::run_command_line(argc, argv, kOpenWorkbench, locus::kVersionText);
 }

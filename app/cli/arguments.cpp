@@ -7,6 +7,7 @@
 
 #include "core/base/controls.h"
 #include "core/base/listed.h"
+#include "core/base/version.h"
 
 namespace locus::cli {
 
@@ -137,8 +138,10 @@ void Arguments::footer(const std::string& text) {
   app_.footer(text);
 }
 
-Parser::Parser() : app_(std::make_unique<CLI::App>("Locus: see how a transformer addresses positions.", "locus")) {
-  app_->set_version_flag("--version", "locus " LOCUS_VERSION);
+Parser::Parser(const std::string& version_text)
+    : app_(std::make_unique<CLI::App>("Locus: see how a transformer addresses positions.", "locus")) {
+  const std::string version = "locus " + std::string(program_version());
+  app_->set_version_flag("--version", version_text.empty() ? version : version_text);
   app_->set_help_flag("-h,--help", "print this help");
   app_->require_subcommand(0, 1);
   app_->get_formatter()->column_width(38);

@@ -106,7 +106,8 @@ struct Parsed {
 // printed here (kPrinted). Errors: kUsage, one line.
 class Parser {
  public:
-  Parser();
+  // `version_text`: what --version prints; empty: the version alone.
+  explicit Parser(const std::string& version_text = {});
   ~Parser();
   Arguments root();
   Arguments add_command(const std::string& name, const std::string& summary);

@@ -76,8 +76,8 @@ Result<int> run_workbench(int argc, char** argv, OpenWorkbench open_workbench, W
   return status.ok() ? status.value() : Result<int>(status.error());
 }
 
-int run(int argc, char** argv, OpenWorkbench open_workbench, Console& console) {
-  Parser parser;
+int run(int argc, char** argv, OpenWorkbench open_workbench, const std::string& version_text, Console& console) {
+  Parser parser(version_text);
   Globals globals;
   WorkbenchRequest request;
   declare_globals(parser.root(), globals);
@@ -126,11 +126,11 @@ int run(int argc, char** argv, OpenWorkbench open_workbench, Console& console) {
 
 }  // namespace
 
-int run_command_line(int argc, char** argv, OpenWorkbench open_workbench) {
+int run_command_line(int argc, char** argv, OpenWorkbench open_workbench, const std::string& version_text) {
   hold_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a file larger than the limit is an error of write(), which is told
   Console console;
-  return console.finish(run(argc, argv, open_workbench, console));
+  return console.finish(run(argc, argv, open_workbench, version_text, console));
 }
 
 }  // namespace locus::cli

@@ -18,6 +18,7 @@ struct WorkbenchRequest {
 // Opens the workbench; the exit status. Null in a build without it.
 using OpenWorkbench = Result<int> (*)(int argc, char** argv, const WorkbenchRequest& request, const Context& context);
 
-int run_command_line(int argc, char** argv, OpenWorkbench open_workbench);
+// `version_text`: what --version prints; empty: the version alone.
+int run_command_line(int argc, char** argv, OpenWorkbench open_workbench, const std::string& version_text = {});
 
 }  // namespace locus::cli

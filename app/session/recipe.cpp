@@ -10,6 +10,7 @@
 #include "core/base/lists.h"
 #include "core/base/sha256.h"
 #include "core/base/shown.h"
+#include "core/base/version.h"
 #include "models/json/json.h"
 
 namespace locus::session {
@@ -81,7 +82,7 @@ Status leave_out(const std::string& words, PaperState& paper) {
 std::string to_json(const Recipe& recipe, const StateFields& fields) {
   json document = json::parse(to_json(recipe.session, "/", fields));
   document.erase("bookmarks");
-  document["version"] = LOCUS_VERSION;
+  document["version"] = program_version();
   document["paper"] = {{"width_mm", recipe.paper.width_mm}, {"dpi", recipe.paper.dpi}, {"dark", recipe.paper.dark}};
   if (recipe.paper.text_pt != PaperState{}.text_pt) {
     document["paper"]["text_pt"] = recipe.paper.text_pt;

@@ -17,6 +17,7 @@
 #include "core/base/numbers.h"
 #include "core/base/sha256.h"
 #include "core/base/shown.h"
+#include "core/base/version.h"
 #include "renderers/paper/paper.h"
 
 namespace locus::workbench {
@@ -79,7 +80,7 @@ std::string latex_of(const figures::FigureJob& job) {
   const double width = session::paper_width_mm(job.recipe.paper, job.columns.size());
   return "\\begin{figure}\n  \\centering\n  \\includegraphics[width=" + number_text(width) + "mm]{" + name +
          ".pdf}\n  \\caption{" + latex_text(caption) + " Recipe " +
-         sha256(to_json(job.recipe)).substr(0, kHashLetters) + " (Locus " + LOCUS_VERSION +
+         sha256(to_json(job.recipe)).substr(0, kHashLetters) + " (Locus " + std::string(program_version()) +
          ").}\n  \\label{fig:" + name + "}\n\\end{figure}\n";
 }
 

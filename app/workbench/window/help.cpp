@@ -10,6 +10,7 @@
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/manual_window.h"
 #include "app/workbench/widgets/qt_text.h"
+#include "core/base/version.h"
 #include "models/api/model.h"
 
 namespace locus::workbench {
@@ -61,7 +62,7 @@ void show_about(QWidget* parent) {
   show_page(parent, QStringLiteral("About Locus"),
             QStringLiteral("<h2>Locus %1</h2><p>A microscope for how transformers address positions.</p>"
                            "<p>LibTorch %2, %3, %4 threads%5<br>Qt %6</p><p>Apache License 2.0</p>")
-                .arg(QStringLiteral(LOCUS_VERSION), text(runtime.torch), text(runtime.blas))
+                .arg(QString::fromUtf8(program_version()), text(runtime.torch), text(runtime.blas))
                 .arg(runtime.threads)
                 .arg(runtime.cuda ? QStringLiteral(", CUDA") : QString(), QString::fromLatin1(qVersion())));
 }

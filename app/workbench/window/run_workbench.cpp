@@ -8,6 +8,7 @@
 #include "app/workbench/window/main_window.h"
 #include "app/workbench/window/run_workbench.h"
 #include "core/base/numbers.h"
+#include "core/base/version.h"
 #include "renderers/paper/qt_start.h"
 
 namespace locus::workbench {
@@ -44,7 +45,7 @@ int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
   use_plain_numbers();
   QLocale::setDefault(QLocale::c());  // what is typed and shown in fields has a decimal point
   QApplication::setApplicationName(QStringLiteral("Locus"));
-  QApplication::setApplicationVersion(QStringLiteral(LOCUS_VERSION));
+  QApplication::setApplicationVersion(QString::fromUtf8(program_version()));
   QVulkanInstance vulkan;
   const bool drawn = vulkan.create();
   StudioOptions studio;

@@ -1,6 +1,9 @@
 // Command lines that make no sense, and those that print something of the program itself.
 #include <gtest/gtest.h>
 
+#include <regex>
+
+#include "core/base/version.h"
 #include "tests/support/run_locus.h"
 
 namespace {
@@ -13,7 +16,10 @@ using locus::testing_support::run_program;
 TEST(CliUsage, PrintsItsVersion) {
   const Outcome outcome = run_locus({"--version"});
   EXPECT_EQ(outcome.status, 0);
-  EXPECT_EQ(outcome.out.rfind("locus ", 0), 0U) << outcome.out;
+  const std::regex expected(
+      R"(locus \d+\.\d+\.\d+( \([0-9a-f]{12}\))?\nLibTorch \d+\.\d+.*, ICU \d+.*, PCRE2 \d+.*\n)");
+  EXPECT_TRUE(std::regex_match(outcome.out, expected)) << outcome.out;
+  EXPECT_TRUE(outcome.out.starts_with("locus " + std::string(locus::program_version()))) << outcome.out;
 }
 
 TEST(CliUsage, HelpNamesEverySubCommand) {

@@ -1,0 +1,11 @@
+// The version of the program, which CMakeLists.txt's project() states.
+#pragma once
+
+#include <string_view>
+
+namespace locus {
+
+// "0.2.0"
+std::string_view program_version();
+
+}  // namespace locus
