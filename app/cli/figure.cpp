@@ -1,10 +1,9 @@
 // locus figure: a view as a picture for a paper, and its numbers.
-#include <QImage>
-#include <QTemporaryDir>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
 
+#include "app/cli/any_input.h"
 #include "app/cli/command.h"
 #include "app/cli/figure_options.h"
 #include "app/cli/interrupt.h"
@@ -29,29 +28,6 @@ constexpr std::size_t kCacheBytes = std::size_t{64} << 20;
 bool has_input(const models::Input& input) {
   return input.text || input.ids || input.image || input.pixels;
 }
-
-// What a model runs on where no view shows the run: token 0, or a white picture.
-class AnyInput {
- public:
-  Result<models::Input> of(const models::Model& model) {
-    models::Input input;
-    if (!model.info().image) {
-      input.ids = std::vector<std::int64_t>{0};
-      return input;
-    }
-    QImage white(32, 32, QImage::Format_RGB32);
-    white.fill(Qt::white);
-    const QString path = folder_.filePath(QStringLiteral("white.png"));
-    if (!folder_.isValid() || !white.save(path)) {
-      return bad_input("expected a folder for temporary files, found none that can be written");
-    }
-    input.image = path.toStdString();
-    return input;
-  }
-
- private:
-  QTemporaryDir folder_;
-};
 
 // Opens and runs everything; fills in the digests, with a warning where a recorded one differs.
 Result<std::vector<views::Column>> open_columns(session::Recipe& recipe, bool uses_input, const Context& context,
