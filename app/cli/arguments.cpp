@@ -134,6 +134,16 @@ void Arguments::files(const std::string& name, FileUse use, std::function<Words(
   }
 }
 
+void Arguments::propose(const std::string& name, Words words) {
+  proposals_.push_back({command_, name, std::move(words)});
+}
+
+void Arguments::hide(const Words& names) {
+  for (const std::string& name : names) {
+    app_.get_option(name)->group("");
+  }
+}
+
 void Arguments::footer(const std::string& text) {
   app_.footer(text);
 }
@@ -150,14 +160,14 @@ Parser::Parser(const std::string& version_text)
 Parser::~Parser() = default;
 
 Arguments Parser::root() {
-  return Arguments(*app_, table_, files_, "");
+  return Arguments(*app_, table_, files_, proposals_, "");
 }
 
 Arguments Parser::add_command(const std::string& name, const std::string& summary) {
   CLI::App* const app = app_->add_subcommand(name, summary);
   app->set_help_flag("-h,--help", "print the options of the sub-command");
   commands_.push_back(app);
-  return Arguments(*app, table_, files_, name);
+  return Arguments(*app, table_, files_, proposals_, name);
 }
 
 Result<Parsed> Parser::parse(int argc, const char* const* argv) {
@@ -180,6 +190,60 @@ Result<Parsed> Parser::parse(int argc, const char* const* argv) {
   }
   const auto found = std::find(commands_.begin(), commands_.end(), chosen.front());
   return Parsed{Parsed::Kind::kCommand, static_cast<std::size_t>(found - commands_.begin())};
+}
+
+// The words of a choice, or those that are proposed.
+Words Parser::words_of(const std::string& command, const std::string& name) const {
+  for (const Proposals& each : proposals_) {
+    if (each.command == command && each.name == name) {
+      return each.words;
+    }
+  }
+  for (const Option& each : table_) {
+    if (each.command == command && each.name == name) {
+      return each.parameter.choices;
+    }
+  }
+  return {};
+}
+
+CommandText Parser::describe(const CLI::App& app, const std::string& name) const {
+  CommandText text{name, app.get_description(), {}, app.get_footer(), app.help(name.empty() ? "" : app_->get_name())};
+  for (const CLI::Option* const option : app.get_options()) {
+    if (option->get_group().empty()) {
+      continue;
+    }
+    OptionText each;
+    each.positional = option->get_positional();
+    for (const std::string& letter : option->get_snames()) {
+      each.names.push_back("-" + letter);
+    }
+    for (const std::string& word : option->get_lnames()) {
+      each.names.push_back("--" + word);
+    }
+    if (each.positional) {
+      each.names = {option->get_name(true)};
+    }
+    const std::string& last = each.names.back();
+    const bool file = std::any_of(files_.begin(), files_.end(), [&](const NamedFiles& known) {
+      return known.command == name && (last == known.name || (each.positional && last.ends_with(known.name)));
+    });
+    each.words = words_of(name, last);
+    each.kind = file ? ValueKind::kFile : option->get_items_expected_max() == 0 ? ValueKind::kNone : ValueKind::kWord;
+    each.value = option->get_type_name();
+    each.help = option->get_description();
+    each.fallback = option->get_default_str();
+    text.options.push_back(std::move(each));
+  }
+  return text;
+}
+
+std::vector<CommandText> Parser::describe() const {
+  std::vector<CommandText> texts{describe(*app_, "")};
+  for (const CLI::App* const command : commands_) {
+    texts.push_back(describe(*command, command->get_name()));
+  }
+  return texts;
 }
 
 }  // namespace locus::cli

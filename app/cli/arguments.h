@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/cli/descriptions.h"
 #include "core/base/parameter.h"
 #include "core/base/result.h"
 
@@ -49,12 +50,20 @@ struct NamedFiles {
   std::function<std::vector<std::string>()> typed;  // once parsed; lives as long as what the options are read into
 };
 
+// What a shell proposes as the value of an option, where not every value can be listed as a choice.
+struct Proposals {
+  std::string command;
+  std::string name;
+  std::vector<std::string> words;
+};
+
 // Each function binds `value`, which must outlive parsing and keeps its value, the default, when the option is not
 // given. `use` says whether its words name files: nothing that is read may be written (named_files.h).
 class Arguments {
  public:
-  Arguments(CLI::App& app, std::vector<Option>& table, std::vector<NamedFiles>& files, std::string command)
-      : app_(app), table_(table), files_(files), command_(std::move(command)) {}
+  Arguments(CLI::App& app, std::vector<Option>& table, std::vector<NamedFiles>& files,
+            std::vector<Proposals>& proposals, std::string command)
+      : app_(app), table_(table), files_(files), proposals_(proposals), command_(std::move(command)) {}
 
   void flag(const std::string& name, bool& value, const std::string& help);
   void text(const std::string& name, std::string& value, const std::string& help, FileUse use = FileUse::kNone);
@@ -81,6 +90,10 @@ class Arguments {
                    FileUse use = FileUse::kNone);
   // The files of an option that are not its words themselves.
   void files(const std::string& name, FileUse use, std::function<std::vector<std::string>()> typed);
+  // Words that shells propose as the value of an option.
+  void propose(const std::string& name, std::vector<std::string> words);
+  // Leaves options out of --help: the manual alone tells of them.
+  void hide(const std::vector<std::string>& names);
   // Shown at the end of --help.
   void footer(const std::string& text);
 
@@ -92,6 +105,7 @@ class Arguments {
   CLI::App& app_;
   std::vector<Option>& table_;
   std::vector<NamedFiles>& files_;
+  std::vector<Proposals>& proposals_;
   std::string command_;
 };
 
@@ -116,11 +130,17 @@ class Parser {
   const std::vector<Option>& options() const { return table_; }
   // Every option whose words name files.
   const std::vector<NamedFiles>& files() const { return files_; }
+  // All that was declared, as --help has it.
+  std::vector<CommandText> describe() const;
 
  private:
+  CommandText describe(const CLI::App& app, const std::string& name) const;
+  std::vector<std::string> words_of(const std::string& command, const std::string& name) const;
+
   std::unique_ptr<CLI::App> app_;
   std::vector<Option> table_;
   std::vector<NamedFiles> files_;
+  std::vector<Proposals> proposals_;
   std::vector<CLI::App*> commands_;
 };
 

@@ -25,6 +25,26 @@ void declare_globals(Arguments arguments, Globals& globals) {
   arguments.text("--log", globals.log, "append all printed output to this file", FileUse::kWritten);
 }
 
+// What the words of a command line are read into.
+struct Declared {
+  Globals globals;
+  WorkbenchRequest request;
+  std::vector<Action> actions;  // one per sub-command
+};
+
+void declare(Parser& parser, Declared& declared) {
+  Arguments root = parser.root();
+  declare_globals(root, declared.globals);
+  root.text("--figures", declared.request.figures, "draw the figures of a session into this folder, without a window");
+  root.positionals("PATH", declared.request.paths,
+                   "checkpoints, sessions, traces, texts or images to open in the workbench", FileUse::kCheckpoint);
+  for (const Command& command : commands()) {
+    Arguments arguments = parser.add_command(command.name, command.summary);
+    declared.actions.push_back(command.declare(arguments));
+    declare_globals(arguments, declared.globals);
+  }
+}
+
 // Runs `work`, with what escapes it as an Error: memory that ran out is too large, anything else a bug of ours.
 template <class Work>
 auto guarded(const Work& work) -> Result<decltype(work())> {
@@ -78,19 +98,9 @@ Result<int> run_workbench(int argc, char** argv, OpenWorkbench open_workbench, W
 
 int run(int argc, char** argv, OpenWorkbench open_workbench, const std::string& version_text, Console& console) {
   Parser parser(version_text);
-  Globals globals;
-  WorkbenchRequest request;
-  declare_globals(parser.root(), globals);
-  parser.root().text("--figures", request.figures, "draw the figures of a session into this folder, without a window");
-  parser.root().positionals("PATH", request.paths,
-                            "checkpoints, sessions, traces, texts or images to open in the workbench",
-                            FileUse::kCheckpoint);
-  std::vector<Action> actions;
-  for (const Command& command : commands()) {
-    Arguments arguments = parser.add_command(command.name, command.summary);
-    actions.push_back(command.declare(arguments));
-    declare_globals(arguments, globals);
-  }
+  Declared declared;
+  declare(parser, declared);
+  const auto& [globals, request, actions] = declared;
   const Result<Parsed> parsed = parser.parse(argc, argv);
   if (!parsed.ok()) {
     return console.fail(parsed.error());
@@ -125,6 +135,13 @@ int run(int argc, char** argv, OpenWorkbench open_workbench, const std::string& 
 }
 
 }  // namespace
+
+std::vector<CommandText> described_commands() {
+  Parser parser;
+  Declared declared;
+  declare(parser, declared);
+  return parser.describe();
+}
 
 int run_command_line(int argc, char** argv, OpenWorkbench open_workbench, const std::string& version_text) {
   hold_standard_streams();

@@ -209,13 +209,16 @@ Action declare_train(Arguments& arguments) {
   auto options = std::make_shared<TrainOptions>();
   training::TrainOptions& train = options->train;
   std::string names;
+  std::vector<std::string> tasks;
   for (const training::TaskInfo& task : training::tasks()) {
+    tasks.push_back(task.name);
     names += "\n  " + task.name + ": " + task.summary;
     for (const auto& option : task.options) {
       names += "\n    " + option.name + " (" + option.fallback + "): " + option.meaning;
     }
   }
   arguments.positional("TASK", train.task, true, "the task to train on; see below");
+  arguments.propose("TASK", std::move(tasks));
   arguments.list("--corpus", options->corpus, "task text: files to train on", FileUse::kRead);
   arguments.list("--validate", options->validate, "task text: files to measure bits per byte on", FileUse::kRead);
   arguments.list("--title", options->titles, "FILE=TITLE: name of a corpus file in training.json");
