@@ -5,7 +5,7 @@
 
 namespace locus::figures {
 
-// assets/ of this installation: beside the program, above it, or where it was built. Empty when there is none.
+// assets/ of this installation, wherever it was put, or of the tree that it was built in. Empty when there is none.
 std::filesystem::path assets_folder();
 std::filesystem::path bundled_session();
 
