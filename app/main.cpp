@@ -2,8 +2,6 @@
 #include "app/build_facts.h"
 #include "app/cli/command_line.h"
 #if LOCUS_GUI
-#include <unistd.h>
-
 #include "app/cli/interrupt.h"
 #include "app/cli/paint.h"
 #include "app/figures/assets.h"
@@ -35,11 +33,8 @@ Result<int> draw_figures(const locus::cli::WorkbenchRequest& request, const locu
   const locus::cli::Interrupt interrupt;
   LOCUS_TRY(const auto opened, locus::session::load_session(session));
   const auto drawn = locus::figures::render_session(
-      opened, request.figures, locus::paper::export_figure, interrupt.token(), [&](const locus::ProgressReport& news) {
-        if (isatty(STDERR_FILENO) != 0) {  // elsewhere the files that are printed say it
-          context.console.progress(news.what);
-        }
-      });
+      opened, request.figures, locus::paper::export_figure, interrupt.token(),
+      [&](const locus::ProgressReport& news) { context.console.progress(news.what); }, {request.only, session});
   context.console.end_progress();
   LOCUS_TRY(const auto rendered, drawn);
   for (const std::string& warning : rendered.warnings) {
@@ -47,6 +42,12 @@ Result<int> draw_figures(const locus::cli::WorkbenchRequest& request, const locu
   }
   for (const std::filesystem::path& file : rendered.files) {
     context.console.print(file.string());
+  }
+  if (rendered.kept > 0) {
+    const std::size_t all = rendered.files.size() / 2;  // a PNG and a PDF each
+    context.console.note(std::to_string(rendered.kept) + " of " + std::to_string(all) +
+                         (rendered.kept == 1 ? " figures is newer than what it shows, and was not drawn again"
+                                             : " figures are newer than what they show, and were not drawn again"));
   }
   if (rendered.stopped) {
     return locus::cli::keeping(locus::cancelled(),

@@ -36,6 +36,7 @@ void declare(Parser& parser, Declared& declared) {
   Arguments root = parser.root();
   declare_globals(root, declared.globals);
   root.text("--figures", declared.request.figures, "draw the figures of a session into this folder, without a window");
+  root.text("--only", declared.request.only, "with --figures: draw only the figures whose names contain this");
   root.positionals("PATH", declared.request.paths,
                    "checkpoints, sessions, traces, texts or images to open in the workbench", FileUse::kCheckpoint);
   for (const Command& command : commands()) {
@@ -81,6 +82,9 @@ Status run_action(const Action& action, const Context& context) {
 
 Result<int> run_workbench(int argc, char** argv, OpenWorkbench open_workbench, WorkbenchRequest request,
                           const Context& context) {
+  if (!request.only.empty() && request.figures.empty()) {
+    return usage("--only: expected --figures FOLDER, found none");
+  }
   for (std::string& path : request.paths) {
     LOCUS_TRY(const std::filesystem::path found, checkpoint::find_checkpoint(path));
     path = found.string();
@@ -127,7 +131,7 @@ int run(int argc, char** argv, OpenWorkbench open_workbench, const std::string& 
     const Result<int> status = run_workbench(argc, argv, open_workbench, request, context);
     return status.ok() ? *status : console.fail(status.error());
   }
-  if (!request.paths.empty() || !request.figures.empty()) {
+  if (!request.paths.empty() || !request.figures.empty() || !request.only.empty()) {
     return console.fail(usage("unexpected argument before the sub-command (see --help)"));
   }
   const Status status = run_action(actions[parsed->command], context);

@@ -13,6 +13,7 @@ namespace locus::cli {
 struct WorkbenchRequest {
   std::vector<std::string> paths;
   std::string figures;  // not empty: draw the session's figures into this folder instead of opening a window
+  std::string only;     // of these figures, those whose names contain this; empty: all
 };
 
 // Opens the workbench; the exit status. Null in a build without it.

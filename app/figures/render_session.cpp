@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "app/figures/drawn_figures.h"
 #include "app/session/input_paths.h"
 #include "app/session/open_columns.h"
 #include "app/session/paper_input.h"
@@ -13,10 +14,13 @@
 #include "app/session/session.h"
 #include "app/session/view_input.h"
 #include "app/views/view.h"
+#include "core/base/shown.h"
 
 namespace locus::figures {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr double kPanelMm = 120;
 
@@ -36,6 +40,42 @@ std::string file_name(const std::string& name) {
   return out.empty() ? "figure" : out;
 }
 
+// The name of each figure's files: figures that are called alike keep one each.
+std::vector<std::string> file_names(const std::vector<session::Bookmark>& figures) {
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (const session::Bookmark& each : figures) {
+    std::string name = file_name(each.name);
+    for (int n = 2; !taken.insert(name).second; ++n) {
+      name = file_name(each.name) + "-" + std::to_string(n);
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+// Whether a name has this part, without regard to case.
+bool holds(const std::string& name, const std::string& part) {
+  const auto alike = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  };
+  return std::search(name.begin(), name.end(), part.begin(), part.end(), alike) != name.end() || part.empty();
+}
+
+// The files that a figure shows.
+std::vector<fs::path> sources_of(const std::vector<session::CheckpointEntry>& entries, const models::Input& input) {
+  std::vector<fs::path> sources;
+  for (const session::CheckpointEntry& entry : entries) {
+    sources.push_back(entry.path);
+  }
+  for (const auto& file : {input.image, input.pixels}) {
+    if (file) {
+      sources.push_back(*file);
+    }
+  }
+  return sources;
+}
+
 std::vector<session::CheckpointEntry> found(const std::vector<session::CheckpointEntry>& entries,
                                             const std::string& figure, std::vector<std::string>& warnings) {
   std::vector<session::CheckpointEntry> there;
@@ -44,7 +84,7 @@ std::vector<session::CheckpointEntry> found(const std::vector<session::Checkpoin
     if (!entry.shown) {
       continue;
     }
-    if (std::filesystem::exists(entry.path, code)) {
+    if (fs::exists(entry.path, code)) {
       there.push_back(entry);
     } else {
       warnings.push_back(figure + ": checkpoint " + entry.path.filename().string() + " is not at " +
@@ -102,7 +142,8 @@ Result<FigureJob> job_of(const session::Bookmark& bookmark, std::vector<session:
 }  // namespace
 
 Result<RenderedSession> render_session(const session::Session& session, const std::filesystem::path& folder,
-                                       const WriteFigure& write, const StopToken& stop, const Progress& progress) {
+                                       const WriteFigure& write, const StopToken& stop, const Progress& progress,
+                                       const RenderOptions& options) {
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   if (code) {
@@ -112,6 +153,13 @@ Result<RenderedSession> render_session(const session::Session& session, const st
   if (figures.empty()) {
     figures.push_back({session.state.view, session.state});
   }
+  const std::vector<std::string> names = file_names(figures);
+  if (!options.only.empty() && std::none_of(figures.begin(), figures.end(), [&](const session::Bookmark& each) {
+        return holds(each.name, options.only);
+      })) {
+    return usage("--only: expected a part of the name of a figure, found " + shown(options.only));
+  }
+  DrawnFigures drawn(folder, options.session_file);
   Workshop workshop{session::ColumnMaker([](const auto& checkpoint, const auto& options, StopToken,
                                             const Progress&) { return models::open(checkpoint, options); },
                                          [&stop](const models::Model& model, const models::Input& input) {
@@ -123,9 +171,12 @@ Result<RenderedSession> render_session(const session::Session& session, const st
                     stop};
   session::add_inputs(session, workshop.inputs);
   RenderedSession rendered;
-  std::set<std::string> taken;  // names of files: figures that are called alike keep one each
   for (const session::Bookmark& each : figures) {
     const auto n = &each - figures.data();
+    const std::string& name = names[static_cast<std::size_t>(n)];
+    if (!holds(each.name, options.only)) {
+      continue;
+    }
     report(progress, static_cast<double>(n) / static_cast<double>(figures.size()),
            "figure " + std::to_string(n + 1) + " of " + std::to_string(figures.size()) + ", " + each.name);
     const std::size_t warned = rendered.warnings.size();
@@ -133,6 +184,12 @@ Result<RenderedSession> render_session(const session::Session& session, const st
     const bool complete = rendered.warnings.size() == warned;
     if (entries.empty()) {
       rendered.warnings.push_back(each.name + ": not drawn");
+      continue;
+    }
+    if (complete && drawn.current(name, sources_of(entries, each.input.value_or(session.input)))) {
+      const auto files = drawn.files(name);
+      rendered.files.insert(rendered.files.end(), files.begin(), files.end());
+      ++rendered.kept;
       continue;
     }
     const auto job = job_of(each, entries, each.input.value_or(session.input), workshop);
@@ -147,10 +204,6 @@ Result<RenderedSession> render_session(const session::Session& session, const st
       rendered.warnings.push_back(each.name + ": not drawn: " + job.error().describe());
       continue;
     }
-    std::string name = file_name(each.name);
-    for (int n = 2; !taken.insert(name).second; ++n) {
-      name = file_name(each.name) + "-" + std::to_string(n);
-    }
     for (const char* ending : {".png", ".pdf"}) {
       const Status written = write_figures(
           *job, folder / (name + ending), write,
@@ -160,6 +213,9 @@ Result<RenderedSession> render_session(const session::Session& session, const st
         return rendered;
       }
       LOCUS_CHECK(written);
+    }
+    if (complete) {
+      drawn.add(name);
     }
   }
   return rendered;

@@ -147,6 +147,39 @@ TEST_F(CliFigure, AMissingCheckpointOfASessionIsLeftOutWithALine) {
   EXPECT_FALSE(std::filesystem::exists(file("drawn/none.png")));
 }
 
+TEST_F(CliFigure, FiguresOfASessionAreDrawnAgainOnlyWhereTheyAreOlder) {
+  std::ofstream(file("two.locus.json")) << R"({"locus": "session/1", "input": {"text": "one two"}, "checkpoints": [)"
+                                        << R"({"path": "tiny"}], "bookmarks": [)"
+                                        << R"({"name": "First map", "state": {"view": "attention"}}, )"
+                                        << R"({"name": "Heads", "state": {"view": "heads"}}]})";
+  const auto drawn = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"--figures", file("two"), file("two.locus.json")};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto outcome = run_locus(words);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome;
+  };
+  const auto time = [&](const std::string& name) { return std::filesystem::last_write_time(file("two/" + name)); };
+  const auto only = drawn({"--only", "first"});
+  EXPECT_EQ(only.out, file("two/first-map.png") + "\n" + file("two/first-map.pdf") + "\n");
+  EXPECT_FALSE(std::filesystem::exists(file("two/heads.png")));
+  const auto first = time("first-map.png");
+  const auto all = drawn({});
+  EXPECT_NE(all.out.find("heads.pdf"), std::string::npos) << all.out;
+  EXPECT_NE(all.out.find("first-map.pdf"), std::string::npos) << "it is printed though it is not drawn: " << all.out;
+  EXPECT_NE(all.err.find("1 of 2 figures is newer than what it shows"), std::string::npos) << all.err;
+  EXPECT_EQ(time("first-map.png"), first);
+  // A newer checkpoint, and a figure that is gone.
+  std::filesystem::remove(file("two/heads.pdf"));
+  std::filesystem::last_write_time(path() + "/config.json", std::filesystem::file_time_type::clock::now());
+  const auto again = drawn({});
+  EXPECT_EQ(again.err.find("newer"), std::string::npos) << again.err;
+  EXPECT_GT(time("first-map.png"), first);
+  EXPECT_TRUE(std::filesystem::exists(file("two/heads.pdf")));
+  expect_error(run_locus({"--figures", file("two"), file("two.locus.json"), "--only", "third"}), 2, "--only");
+  expect_error(run_locus({"--only", "third"}), 2, "--only: expected --figures");
+}
+
 TEST_F(CliFigure, DrawsEveryFormatAndMakesItAgain) {
   for (const std::string ending : {"png", "svg", "pdf"}) {
     const std::string first = file("figure." + ending);
