@@ -13,24 +13,43 @@ locus_packages() {  # the packages of the given kinds that are not installed; a 
   comm -23 <(sort <<<"$names") <(dpkg-query -W -f='${db:Status-Status} ${Package}\n' $names 2>/dev/null | sed -n 's/^installed //p' | sort)
 }
 
+locus_elsewhere() {  # what to type on other distributions, from the same table
+  local kinds=" $* " column command
+  if command -v dnf >/dev/null; then column=3 command="sudo dnf install"; else column=4 command="sudo pacman -S --needed"; fi
+  awk -v kinds="$kinds" -v column="$column" -v command="$command" \
+    '!/^#/ && index(kinds, " " $2 " ") { gsub(",", " ", $column); command = command " " $column } END { print command }' \
+    "$locus_root/app/packages.txt"
+}
+
+locus_announce() {  # what is about to be installed: its packages, their size and roughly how long that takes
+  local size=""
+  size=$(LC_ALL=C apt-get install --assume-no --no-install-recommends "$@" 2>/dev/null |
+    sed -n 's/^Need to get \(.*\) of archives.*/\1 to download/p; s/^After this operation, \(.*\) of additional.*/\1 on disk/p' | paste -sd ';' | sed 's/;/, /')
+  echo "locus: installing $# packages${size:+ ($size; a few minutes)}: $*" >&2
+}
+
 locus_install() {
   local missing sudo=""
   if ! command -v dpkg-query >/dev/null; then
-    echo "locus: not a Debian system: install the packages of app/packages.txt your own way" >&2
+    echo "locus: not a Debian system; what has to be installed: $(locus_elsewhere "$@")" >&2
     return 0
   fi
   missing=$(locus_packages "$@" | paste -sd ' ')
   [ -n "$missing" ] || return 0
   [ "$(id -u)" = 0 ] || sudo=sudo
-  echo "locus: installing $missing" >&2
   # shellcheck disable=SC2086  # one word a package
-  { $sudo apt-get update -qq &&
+  { $sudo apt-get update -qq && locus_announce $missing &&
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null; } ||
     echo "locus: could not install $missing (is there a network?); going on without" >&2
 }
 
-locus_build() {  # locus_build TARGET: configures once, then builds what changed
+locus_build() {  # locus_build TARGET: configures once, then builds what changed; says first how much that is
+  local steps
   [ -f build/release/build.ninja ] || cmake --preset release >/dev/null
+  steps=$(ninja -C build/release -n "$1" 2>/dev/null | sed -n 's/^\[[0-9]*\/\([0-9]*\)\].*/\1/p' | tail -n 1)
+  if [ "${steps:-0}" -gt 10 ]; then  # about six seconds of one core a step
+    echo "locus: building, $steps steps: about $((steps * 6 / 60 / $(nproc) + 1)) minutes on $(nproc) cores, less with a compiler cache" >&2
+  fi
   cmake --build build/release --target "$1"
 }
 

@@ -37,6 +37,20 @@ grep -q 'could not install locus-no-such-package (' "$work/said" || fail "found 
 grep -q apt-get "$work/called" || grep -q sudo "$work/called" || fail "a missing package was not asked for"
 rm "$work/called"
 
+# Every name has its names elsewhere, which are printed where there is no apt.
+lines=$(awk '!/^#/ && NF != 4' "$source/app/packages.txt")
+[ -z "$lines" ] || fail "app/packages.txt: expected four columns, found $lines"
+printf '#!/bin/sh\n' >"$work/bin/dnf"
+chmod +x "$work/bin/dnf"
+said=$(locus_elsewhere run)
+[[ $said == "sudo dnf install gcc-c++ cmake "* && $said != *Xvfb* ]] || fail "found $said"
+
+# What is installed is said first, with its size where apt knows it.
+printf '#!/bin/sh\necho "Need to get 12.3 MB of archives."\necho "After this operation, 45 MB of additional disk space will be used."\n' >"$work/bin/apt-get"
+said=$(locus_announce one two 2>&1)
+[[ $said == "locus: installing 2 packages (12.3 MB to download, 45 MB on disk; a few minutes): one two" ]] || fail "found $said"
+printf '#!/bin/sh\necho apt-get "$@" >>"%s/called"\nexit 100\n' "$work" >"$work/bin/apt-get"
+
 # The start command itself, in its own build folder only.
 [ "$build" = "$source/build/release" ] || exit 0
 cut_off=()
