@@ -2,7 +2,9 @@
 #include <QLocale>
 #include <QLoggingCategory>
 #include <QVulkanInstance>
+#include <QVulkanFunctions>
 #include <optional>
+#include <cstdint>
 
 #include "app/viewport/canvas.h"
 #include "app/workbench/window/main_window.h"
@@ -32,6 +34,13 @@ void report_first_figure(viewport::Canvas* canvas) {
 }
 
 }  // namespace
+// A driver may be installed for a device that the machine does not have.
+bool has_device(QVulkanInstance& vulkan) {
+  std::uint32_t count = 0;
+  return vulkan.functions()->vkEnumeratePhysicalDevices(vulkan.vkInstance(), &count, nullptr) == VK_SUCCESS &&
+         count > 0;
+}
+
 
 int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
   std::optional<paper::QtStart> start;
@@ -47,7 +56,12 @@ int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
   QApplication::setApplicationName(QStringLiteral("Locus"));
   QApplication::setApplicationVersion(QString::fromUtf8(program_version()));
   QVulkanInstance vulkan;
-  const bool drawn = vulkan.create();
+  const bool drawn = vulkan.create() && has_device(vulkan);
+  if (!drawn) {
+    options.warn(
+        "no Vulkan driver was found, so the window draws no figures (Debian: mesa-vulkan-drivers is a software one); "
+        "the command line works without one");
+  }
   StudioOptions studio;
   studio.device = options.device;
   studio.memory_limit_mb = options.memory_limit_mb;

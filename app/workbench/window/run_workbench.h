@@ -21,6 +21,8 @@ struct WorkbenchOptions {
   std::string device = "cpu";
   // Asks the user, with Save where that can help; empty: a message box. Tests answer themselves.
   std::function<Answer(const std::string& question, bool can_save)> ask;
+  // Told what the window cannot do.
+  std::function<void(const std::string&)> warn = [](const std::string& /*message*/) {};
   // Told why there can be no window, before the program ends with the exit status it returns.
   std::function<int(const Error&)> fail = [](const Error& error) { return static_cast<int>(error.code); };
 };
