@@ -1,10 +1,11 @@
 #include <QApplication>
+#include <QIcon>
 #include <QLocale>
 #include <QLoggingCategory>
-#include <QVulkanInstance>
 #include <QVulkanFunctions>
-#include <optional>
+#include <QVulkanInstance>
 #include <cstdint>
+#include <optional>
 
 #include "app/viewport/canvas.h"
 #include "app/workbench/window/main_window.h"
@@ -33,7 +34,6 @@ void report_first_figure(viewport::Canvas* canvas) {
   });
 }
 
-}  // namespace
 // A driver may be installed for a device that the machine does not have.
 bool has_device(QVulkanInstance& vulkan) {
   std::uint32_t count = 0;
@@ -41,6 +41,7 @@ bool has_device(QVulkanInstance& vulkan) {
          count > 0;
 }
 
+}  // namespace
 
 int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
   std::optional<paper::QtStart> start;
@@ -55,6 +56,8 @@ int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
   QLocale::setDefault(QLocale::c());  // what is typed and shown in fields has a decimal point
   QApplication::setApplicationName(QStringLiteral("Locus"));
   QApplication::setApplicationVersion(QString::fromUtf8(program_version()));
+  QApplication::setWindowIcon(QIcon(QStringLiteral(":/desktop/locus-128.png")));
+  QGuiApplication::setDesktopFileName(QStringLiteral("locus"));  // of the installed desktop file
   QVulkanInstance vulkan;
   const bool drawn = vulkan.create() && has_device(vulkan);
   if (!drawn) {

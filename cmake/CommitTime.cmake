@@ -1,0 +1,15 @@
+# commit_time(NAME SOURCE): the seconds since 1970 at which HEAD was committed, or SOURCE_DATE_EPOCH where that is set; the present
+# in a tree without git. Everything in a package that has a date has this one.
+function(commit_time name source)
+  string(TIMESTAMP seconds "%s")
+  find_program(GIT git)
+  if(DEFINED ENV{SOURCE_DATE_EPOCH})
+    set(seconds $ENV{SOURCE_DATE_EPOCH})
+  elseif(GIT)
+    execute_process(COMMAND ${GIT} -C ${source} log -1 --format=%ct OUTPUT_VARIABLE committed ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+    if(committed)
+      set(seconds ${committed})
+    endif()
+  endif()
+  set(${name} ${seconds} PARENT_SCOPE)
+endfunction()
