@@ -24,6 +24,9 @@ at::ScalarType scalar_type(const std::string& dtype) {
   if (dtype == "I64") {
     return at::kLong;
   }
+  if (dtype == "U8") {
+    return at::kByte;
+  }
   throw std::runtime_error("golden dtype " + dtype);
 }
 

@@ -14,7 +14,7 @@ class Golden {
   // `name` without folder and ending: "baselines".
   explicit Golden(const std::string& name);
 
-  // The array as stored (float32, float64 or int64).
+  // The array as stored (float32, float64, int64 or bytes).
   const at::Tensor& operator[](const std::string& array) const;
   bool has(const std::string& array) const { return arrays_.count(array) != 0; }
   // A stored scalar.

@@ -1,0 +1,262 @@
+#include "core/base/block_formats.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "core/base/block_packing.h"
+#include "core/base/checked.h"
+
+namespace locus::blocks {
+
+namespace {
+
+std::uint8_t byte_at(const std::byte* block, std::size_t at) {
+  return std::to_integer<std::uint8_t>(block[at]);
+}
+int signed_at(const std::byte* block, std::size_t at) {
+  return static_cast<std::int8_t>(byte_at(block, at));
+}
+std::uint16_t word_at(const std::byte* block, std::size_t at) {
+  return static_cast<std::uint16_t>(byte_at(block, at) | byte_at(block, at + 1) << 8U);
+}
+float half_at(const std::byte* block, std::size_t at) {
+  return float_of_half(word_at(block, at));
+}
+
+void expand_f32(const std::byte* block, float* values) {
+  std::memcpy(values, block, sizeof *values);
+}
+void expand_f16(const std::byte* block, float* values) {
+  *values = half_at(block, 0);
+}
+void expand_bf16(const std::byte* block, float* values) {
+  *values = std::bit_cast<float>(static_cast<std::uint32_t>(word_at(block, 0)) << 16U);
+}
+
+void expand_q8_0(const std::byte* block, float* values) {
+  const float d = half_at(block, 0);
+  for (std::size_t n = 0; n < 32; ++n) {
+    values[n] = static_cast<float>(signed_at(block, 2 + n)) * d;
+  }
+}
+
+// Number n of the 32 whose low bits are the nibbles of `low`: byte n holds numbers n and n + 16.
+int nibble(const std::byte* low, std::size_t n) {
+  return n < 16 ? byte_at(low, n) & 15 : byte_at(low, n - 16) >> 4;
+}
+// With a fifth bit: bit n of the four bytes `high`.
+int five_bits(const std::byte* low, const std::byte* high, std::size_t n) {
+  return nibble(low, n) | ((byte_at(high, n / 8) >> (n % 8)) & 1) << 4;
+}
+
+void expand_q4_0(const std::byte* block, float* values) {
+  const float d = half_at(block, 0);
+  for (std::size_t n = 0; n < 32; ++n) {
+    values[n] = static_cast<float>(nibble(block + 2, n) - 8) * d;
+  }
+}
+void expand_q4_1(const std::byte* block, float* values) {
+  const float d = half_at(block, 0);
+  const float least = half_at(block, 2);
+  for (std::size_t n = 0; n < 32; ++n) {
+    values[n] = static_cast<float>(nibble(block + 4, n)) * d + least;
+  }
+}
+void expand_q5_0(const std::byte* block, float* values) {
+  const float d = half_at(block, 0);
+  for (std::size_t n = 0; n < 32; ++n) {
+    values[n] = static_cast<float>(five_bits(block + 6, block + 2, n) - 16) * d;
+  }
+}
+void expand_q5_1(const std::byte* block, float* values) {
+  const float d = half_at(block, 0);
+  const float least = half_at(block, 2);
+  for (std::size_t n = 0; n < 32; ++n) {
+    values[n] = static_cast<float>(five_bits(block + 8, block + 4, n)) * d + least;
+  }
+}
+
+// Numbers of a table instead of equal steps.
+constexpr std::array<int, 16> kNormalSteps{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+constexpr std::array<int, 16> kFourBitFloats{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+void expand_table(const std::array<int, 16>& table, float d, const std::byte* low, float* values) {
+  for (std::size_t n = 0; n < 32; ++n) {
+    values[n] = static_cast<float>(table[static_cast<std::size_t>(nibble(low, n))]) * d;
+  }
+}
+void expand_iq4_nl(const std::byte* block, float* values) {
+  expand_table(kNormalSteps, half_at(block, 0), block + 2, values);
+}
+// The scale is a power of two of which the exponent is stored, 255 for none; the table has twice the numbers.
+void expand_mxfp4(const std::byte* block, float* values) {
+  const int exponent = byte_at(block, 0);
+  const float d = exponent == 255 ? std::nanf("") : std::ldexp(1.0F, exponent - 128);
+  expand_table(kFourBitFloats, d, block + 1, values);
+}
+
+// 256 numbers in 16 groups of 16: groups lie in halves of 128 numbers, of which 32 bytes hold four numbers each, n,
+// n + 32, n + 64 and n + 96.
+void expand_q2_k(const std::byte* block, float* values) {
+  const float d = half_at(block, 80);
+  const float d_least = half_at(block, 82);
+  for (std::size_t n = 0; n < 256; ++n) {
+    const std::uint8_t scales = byte_at(block, n / 16);
+    const int q = (byte_at(block, 16 + n / 128 * 32 + n % 32) >> (n % 128 / 32 * 2)) & 3;
+    const float scale = d * static_cast<float>(scales & 15);
+    const float least = d_least * static_cast<float>(scales >> 4);
+    values[n] = scale * static_cast<float>(q) - least;
+  }
+}
+
+// 16 scales of six bits: low four in the nibbles of eight bytes, the other two in four bytes, four scales a byte.
+int q3_k_scale(const std::byte* scales, std::size_t group) {
+  const int low = group < 8 ? byte_at(scales, group) & 15 : byte_at(scales, group - 8) >> 4;
+  const int high = (byte_at(scales, 8 + group % 4) >> (group / 4 * 2)) & 3;
+  return (low | high << 4) - 32;
+}
+void expand_q3_k(const std::byte* block, float* values) {
+  const float d = half_at(block, 108);
+  for (std::size_t n = 0; n < 256; ++n) {
+    const int q = (byte_at(block, 32 + n / 128 * 32 + n % 32) >> (n % 128 / 32 * 2)) & 3;
+    const int high = (byte_at(block, n % 32) >> (n / 32)) & 1;
+    const float scale = d * static_cast<float>(q3_k_scale(block + 96, n / 16));
+    values[n] = scale * static_cast<float>(q - (high != 0 ? 0 : 4));
+  }
+}
+
+// Groups of 32; numbers n and n + 32 of 64 share a byte.
+int k_nibble(const std::byte* low, std::size_t n) {
+  const std::uint8_t both = byte_at(low, n / 64 * 32 + n % 32);
+  return n % 64 < 32 ? both & 15 : both >> 4;
+}
+void expand_q4_k(const std::byte* block, float* values) {
+  const float d = half_at(block, 0);
+  const float d_least = half_at(block, 2);
+  for (std::size_t group = 0; group < 8; ++group) {
+    const auto [scale, least] = k_scales(block + 4, group);
+    const float step = d * static_cast<float>(scale);
+    const float lowest = d_least * static_cast<float>(least);
+    for (std::size_t n = group * 32; n < (group + 1) * 32; ++n) {
+      values[n] = step * static_cast<float>(k_nibble(block + 16, n)) - lowest;
+    }
+  }
+}
+void expand_q5_k(const std::byte* block, float* values) {
+  const float d = half_at(block, 0);
+  const float d_least = half_at(block, 2);
+  for (std::size_t group = 0; group < 8; ++group) {
+    const auto [scale, least] = k_scales(block + 4, group);
+    const float step = d * static_cast<float>(scale);
+    const float lowest = d_least * static_cast<float>(least);
+    for (std::size_t n = group * 32; n < (group + 1) * 32; ++n) {
+      const int high = (byte_at(block, 16 + n % 32) >> group) & 1;
+      values[n] = step * static_cast<float>(k_nibble(block + 48, n) | high << 4) - lowest;
+    }
+  }
+}
+// In halves of 128 numbers: low nibbles n and n + 64 share a byte of 64, the other two bits n, n + 32, n + 64 and
+// n + 96 one of 32.
+void expand_q6_k(const std::byte* block, float* values) {
+  const float d = half_at(block, 208);
+  for (std::size_t n = 0; n < 256; ++n) {
+    const std::uint8_t both = byte_at(block, n / 128 * 64 + n % 64);
+    const int low = n % 128 < 64 ? both & 15 : both >> 4;
+    const int high = (byte_at(block, 128 + n / 128 * 32 + n % 32) >> (n % 128 / 32 * 2)) & 3;
+    values[n] = d * static_cast<float>(signed_at(block, 192 + n / 16)) * static_cast<float>((low | high << 4) - 32);
+  }
+}
+
+constexpr std::array<Format, 15> kFormats{{
+    {"F32", 0, 4, 1, 4, expand_f32, pack_f32},
+    {"F16", 1, 2, 1, 2, expand_f16, pack_f16},
+    {"Q4_0", 2, 18, 32, 1, expand_q4_0, pack_q4_0},
+    {"Q4_1", 3, 20, 32, 1, expand_q4_1, pack_q4_1},
+    {"Q5_0", 6, 22, 32, 1, expand_q5_0, pack_q5_0},
+    {"Q5_1", 7, 24, 32, 1, expand_q5_1, pack_q5_1},
+    {"Q8_0", 8, 34, 32, 1, expand_q8_0, pack_q8_0},
+    {"Q2_K", 10, 84, 256, 1, expand_q2_k},
+    {"Q3_K", 11, 110, 256, 1, expand_q3_k},
+    {"Q4_K", 12, 144, 256, 1, expand_q4_k, pack_q4_k},
+    {"Q5_K", 13, 176, 256, 1, expand_q5_k, pack_q5_k},
+    {"Q6_K", 14, 210, 256, 1, expand_q6_k, pack_q6_k},
+    {"IQ4_NL", 20, 18, 32, 1, expand_iq4_nl},
+    {"BF16", 30, 2, 1, 2, expand_bf16, pack_bf16},
+    {"MXFP4", 39, 17, 32, 1, expand_mxfp4},
+}};
+
+char upper(char letter) {
+  return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+}
+
+}  // namespace
+
+std::span<const Format> formats() {
+  return kFormats;
+}
+
+const Format* format_of(std::uint32_t number) {
+  const auto* const found =
+      std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& each) { return each.number == number; });
+  return found == kFormats.end() ? nullptr : found;
+}
+
+const Format* format_of(std::string_view name) {
+  const auto same = [&](const Format& each) {
+    return std::equal(name.begin(), name.end(), each.name.begin(), each.name.end(),
+                      [](char a, char b) { return upper(a) == b; });
+  };
+  const auto* const found = std::find_if(kFormats.begin(), kFormats.end(), same);
+  return found == kFormats.end() ? nullptr : found;
+}
+
+std::optional<std::int64_t> row_bytes(const Format& format, std::int64_t elements) {
+  if (elements < 0 || elements % format.elements != 0) {
+    return std::nullopt;
+  }
+  return checked_product({elements / format.elements, format.bytes});
+}
+
+void expand(const Format& format, const std::byte* blocks, std::int64_t count, float* values) {
+  for (std::int64_t n = 0; n < count; ++n) {
+    format.expand(blocks + n * format.bytes, values + n * format.elements);
+  }
+}
+
+void pack(const Format& format, const float* values, std::int64_t count, std::byte* blocks) {
+  for (std::int64_t n = 0; n < count; ++n) {
+    format.pack(values + n * format.elements, blocks + n * format.bytes);
+  }
+}
+
+float float_of_half(std::uint16_t bits) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16U;
+  const std::uint32_t exponent = (bits >> 10U) & 31U;
+  const std::uint32_t fraction = bits & 0x3FFU;
+  if (exponent == 0) {  // a fraction of the least power, exact in float32
+    const float value = static_cast<float>(fraction) * 0x1p-24F;
+    return sign != 0 ? -value : value;
+  }
+  const std::uint32_t wide = exponent == 31 ? 255U : exponent + 112U;
+  return std::bit_cast<float>(sign | wide << 23U | fraction << 13U);
+}
+
+std::uint16_t half_of_float(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint16_t>(bits >> 16U & 0x8000U);
+  const float size = std::abs(value);
+  if (!(size < 65520.0F)) {  // the middle between the largest number and the next power, or NaN
+    return static_cast<std::uint16_t>(sign | (std::isnan(value) ? 0x7E00U : 0x7C00U));
+  }
+  if (size < 0x1p-14F) {
+    return static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>(std::nearbyint(size * 0x1p24F)));
+  }
+  const std::uint32_t magnitude = (bits & 0x7FFFFFFFU) - (112U << 23U);
+  const std::uint32_t rounded = magnitude + 0xFFFU + (magnitude >> 13U & 1U);
+  return static_cast<std::uint16_t>(sign | rounded >> 13U);
+}
+
+}  // namespace locus::blocks
