@@ -5,6 +5,7 @@
 #include <system_error>
 #include <vector>
 
+#include "models/checkpoint/gguf.h"
 #include "models/checkpoint/mapped_file.h"
 #include "models/checkpoint/safetensors.h"
 #include "models/checkpoint/shard_index.h"
@@ -20,18 +21,13 @@ namespace fs = std::filesystem;
 constexpr std::array<const char*, 4> kUsualNames{"model.safetensors", "model.safetensors.index.json",
                                                  "pytorch_model.bin", "pytorch_model.bin.index.json"};
 
-bool starts_with(std::span<const std::byte> bytes, std::string_view magic) {
-  return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
-}
-
 bool is_foreign(const fs::path& path) {
   const std::string extension = path.extension().string();
-  return extension == ".gguf" || extension == ".h5" || extension == ".msgpack" || extension == ".onnx" ||
-         extension == ".npz";
+  return extension == ".h5" || extension == ".msgpack" || extension == ".onnx" || extension == ".npz";
 }
 
 Error foreign(const fs::path& path) {
-  return unsupported("expected safetensors or a torch file, found " + path.extension().string(), path.string());
+  return unsupported("expected safetensors, GGUF or a torch file, found " + path.extension().string(), path.string());
 }
 
 // What a trainer leaves beside the weights.
@@ -58,8 +54,8 @@ Result<Source> open_file(const fs::path& path) {
     return foreign(path);
   }
   LOCUS_TRY(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
-  if (starts_with(file->bytes(), "GGUF")) {
-    return unsupported("expected safetensors or a torch file, found GGUF", path.string());
+  if (is_gguf(file->bytes()) || path.extension() == ".gguf") {
+    return open_gguf(path);
   }
   if (path.extension() == ".safetensors") {
     return read_safetensors(file->bytes(), file, path);
@@ -68,14 +64,16 @@ Result<Source> open_file(const fs::path& path) {
   if (extension == ".pt" || extension == ".pth" || extension == ".bin") {
     return read_torch_file(file->bytes(), file, path);
   }
-  return bad_input("expected .safetensors, .pt, .pth, .bin or .index.json, found \"" + path.extension().string() + "\"",
-                   path.string());
+  return bad_input(
+      "expected .safetensors, .gguf, .pt, .pth, .bin or .index.json, found \"" + path.extension().string() + "\"",
+      path.string());
 }
 
 // The one tensor file of a folder without a usual name.
 Result<fs::path> only_file(const fs::path& folder) {
   std::vector<fs::path> safetensors;
   std::vector<fs::path> torch;
+  std::vector<fs::path> ggufs;
   fs::path other;
   std::error_code code;
   for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
@@ -83,6 +81,8 @@ Result<fs::path> only_file(const fs::path& folder) {
     const std::string extension = path.extension().string();
     if (extension == ".safetensors") {
       safetensors.push_back(path);
+    } else if (extension == ".gguf" && gguf_parts(path).front() == path) {
+      ggufs.push_back(path);
     } else if ((extension == ".pt" || extension == ".pth" || extension == ".bin") &&
                !is_training_state(path.filename().string())) {
       torch.push_back(path);
@@ -93,7 +93,7 @@ Result<fs::path> only_file(const fs::path& folder) {
   if (code) {
     return bad_input("cannot read: " + code.message(), folder.string());
   }
-  std::vector<fs::path>& found = safetensors.empty() ? torch : safetensors;
+  std::vector<fs::path>& found = !safetensors.empty() ? safetensors : !torch.empty() ? torch : ggufs;
   if (found.size() == 1) {
     return found.front();
   }

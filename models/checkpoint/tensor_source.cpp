@@ -17,6 +17,7 @@ std::size_t element_size(DType dtype) {
     case DType::kI8:
     case DType::kU8:
     case DType::kBool:
+    case DType::kBlocks:
       return 1;
   }
   return 1;
@@ -44,8 +45,14 @@ std::string_view to_text(DType dtype) {
       return "U8";
     case DType::kBool:
       return "BOOL";
+    case DType::kBlocks:
+      return "blocks";
   }
   return "?";
+}
+
+std::string_view TensorInfo::type_name() const {
+  return blocks != nullptr ? blocks->name : to_text(dtype);
 }
 
 std::int64_t TensorInfo::elements() const {

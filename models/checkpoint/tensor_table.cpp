@@ -34,6 +34,7 @@ class TableSource final : public TensorSource {
   const std::vector<std::filesystem::path>& files() const override { return table_.files; }
   const std::vector<std::string>& warnings() const override { return table_.warnings; }
   const std::string& extra_json() const override { return table_.extra_json; }
+  std::shared_ptr<const GgufMetadata> gguf() const override { return table_.gguf; }
 
  private:
   TensorTable table_;

@@ -23,6 +23,7 @@ struct TensorTable {
   std::vector<std::filesystem::path> files;
   std::vector<std::string> warnings;
   std::string extra_json;
+  std::shared_ptr<const GgufMetadata> gguf;
   std::vector<std::shared_ptr<const void>> owners;  // of the storages: mapped files, unpacked records
 };
 

@@ -71,11 +71,14 @@ TEST(OpenTensors, ChoosesAFolderSUsualNameOrItsOnlyFile) {
 
 TEST(OpenTensors, SaysWhatItDoesNotRead) {
   const Folder folder;
+  ASSERT_TRUE(write_file(folder / "model.onnx", "x").ok());
+  EXPECT_HAS(open_tensors_refusal(folder / "model.onnx", ErrorCode::kUnsupported), "found .onnx");
+  EXPECT_HAS(open_tensors_refusal(folder.path(), ErrorCode::kUnsupported), "found .onnx");
   ASSERT_TRUE(write_file(folder / "model.gguf", "GGUF").ok());
-  EXPECT_HAS(open_tensors_refusal(folder / "model.gguf", ErrorCode::kUnsupported), "found .gguf");
-  EXPECT_HAS(open_tensors_refusal(folder.path(), ErrorCode::kUnsupported), "found .gguf");
+  EXPECT_HAS(open_tensors_refusal(folder / "model.gguf"), "4 bytes of the version, found 0");
+  EXPECT_HAS(open_tensors_refusal(folder.path()), "4 bytes of the version, found 0");
   ASSERT_TRUE(write_file(folder / "model.bin", "GGUF").ok());
-  EXPECT_HAS(open_tensors_refusal(folder / "model.bin", ErrorCode::kUnsupported), "found GGUF");
+  EXPECT_HAS(open_tensors_refusal(folder / "model.bin"), "4 bytes of the version, found 0");
   ASSERT_TRUE(write_file(folder / "model.txt", "x").ok());
   EXPECT_HAS(open_tensors_refusal(folder / "model.txt"), "found \".txt\"");
   ASSERT_TRUE(write_file(folder / "empty.pt", "").ok());

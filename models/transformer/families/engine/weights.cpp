@@ -41,6 +41,7 @@ at::ScalarType scalar_type(DType dtype) {
     case DType::kI8:
       return at::kChar;
     case DType::kU8:
+    case DType::kBlocks:
       return at::kByte;
     case DType::kBool:
       return at::kBool;
