@@ -1,8 +1,13 @@
 #include "core/products/linear.h"
 
+#include <ATen/Parallel.h>
+
+#include <atomic>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "core/products/packed.h"
 #include "core/products/products.h"
 
 namespace locus::products {
@@ -16,8 +21,60 @@ Format format_of(const at::Tensor& weight) {
 }  // namespace
 
 bool is_stored(const at::Tensor& weight) {
-  return weight.scalar_type() == at::kHalf || weight.scalar_type() == at::kBFloat16;
+  return packed_of(weight) != nullptr || weight.scalar_type() == at::kHalf || weight.scalar_type() == at::kBFloat16;
 }
+
+namespace {
+
+// What multiply() reads of a stored matrix.
+Weights weights_of(const at::Tensor& weight) {
+  if (const Packed* const matrix = packed_of(weight)) {
+    Weights weights;
+    weights.data = matrix->data;
+    weights.outputs = matrix->outputs;
+    weights.inputs = matrix->inputs;
+    weights.blocks = matrix->format;
+    return weights;
+  }
+  return {weight.data_ptr(), format_of(weight), weight.size(0), weight.size(1),
+          weight.stride(0),  weight.stride(1),  nullptr};
+}
+
+at::Tensor packed_rows(const Packed& matrix, const at::Tensor& ids) {
+  const at::Tensor wanted = ids.reshape({-1}).to(at::kLong).contiguous();
+  const auto* const id = wanted.data_ptr<std::int64_t>();
+  at::Tensor values = at::empty({wanted.numel(), matrix.inputs}, at::kFloat);
+  for (std::int64_t n = 0; n < wanted.numel(); ++n) {
+    TORCH_CHECK(id[n] >= 0 && id[n] < matrix.outputs, "row ", id[n], " of ", matrix.outputs);
+    blocks::expand(*matrix.format, matrix.data + place_of_row(id[n], matrix.interleaved) * matrix.row_bytes(),
+                   matrix.inputs / matrix.format->elements, values.data_ptr<float>() + n * matrix.inputs);
+  }
+  std::vector<std::int64_t> shape = ids.sizes().vec();
+  shape.push_back(matrix.inputs);
+  return values.view(shape);
+}
+
+// By panels of rows; the sum of numbers of this size overflows for none that is finite.
+bool packed_finite(const Packed& matrix) {
+  std::atomic<bool> finite{true};
+  at::parallel_for(0, matrix.outputs, 16, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<float> row(static_cast<std::size_t>(matrix.inputs));
+    for (std::int64_t n = begin; n < end && finite; ++n) {
+      blocks::expand(*matrix.format, matrix.data + n * matrix.row_bytes(), matrix.inputs / matrix.format->elements,
+                     row.data());
+      float sum = 0;
+      for (const float value : row) {
+        sum += value * 0;  // NaN for what is not finite
+      }
+      if (!(sum == 0)) {
+        finite = false;
+      }
+    }
+  });
+  return finite;
+}
+
+}  // namespace
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   if (!is_stored(weight)) {
@@ -26,25 +83,38 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
   const bool differentiable =
       at::GradMode::is_enabled() && (x.requires_grad() || (bias.defined() && bias.requires_grad()));
   if (differentiable || x.scalar_type() != at::kFloat || !x.device().is_cpu() || !weight.device().is_cpu()) {
-    return at::linear(x, weight.to(x.scalar_type()), bias);
+    return at::linear(x, dense(weight).to(x.options()), bias);
+  }
+  const Packed* const matrix = packed_of(weight);
+  if (matrix != nullptr && matrix->interleaved > 0) {
+    Packed as_stored = *matrix;
+    as_stored.interleaved = 0;
+    const at::Tensor y =
+        ordered_outputs(products::linear(x, packed_tensor(std::move(as_stored)), at::Tensor()), matrix->interleaved);
+    return bias.defined() ? y + bias : y;
   }
   const at::Tensor tokens = x.reshape({-1, x.size(-1)}).contiguous();
   const at::Tensor addend = bias.defined() ? bias.to(at::kFloat).contiguous() : bias;
   std::vector<std::int64_t> shape = x.sizes().vec();
   shape.back() = weight.size(0);
   at::Tensor y = at::empty(shape, x.options());
-  multiply({weight.data_ptr(), format_of(weight), weight.size(0), weight.size(1), weight.stride(0), weight.stride(1)},
-           tokens.data_ptr<float>(), tokens.size(0), tokens.size(1),
+  multiply(weights_of(weight), tokens.data_ptr<float>(), tokens.size(0), tokens.size(1),
            addend.defined() ? addend.data_ptr<float>() : nullptr, y.data_ptr<float>(), weight.size(0));
   return y;
 }
 
 at::Tensor rows(const at::Tensor& weight, const at::Tensor& ids) {
+  if (const Packed* const matrix = packed_of(weight)) {
+    return packed_rows(*matrix, ids);
+  }
   const at::Tensor found = at::embedding(weight, ids);
   return is_stored(weight) ? found.to(at::kFloat) : found;
 }
 
 bool all_finite(const at::Tensor& weight) {
+  if (const Packed* const matrix = packed_of(weight)) {
+    return packed_finite(*matrix);
+  }
   if (is_stored(weight) && weight.device().is_cpu() && weight.is_non_overlapping_and_dense()) {
     return all_finite(static_cast<const std::uint16_t*>(weight.data_ptr()), weight.numel(), format_of(weight));
   }

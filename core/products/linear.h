@@ -6,14 +6,14 @@
 namespace locus::products {
 
 // y = x·Wᵀ + b of x (…, K) float32, W (N, K) of any strides, b (N) or undefined: (…, N) float32. 16-bit W on the CPU
-// are read as they are (products.h). A gradient through x, and W on another device, convert W for the call; W of x's
-// own type is ATen's linear.
+// and those in blocks (packed.h) are read as they are (products.h). A gradient through x, x of another type, and W on
+// another device, convert W for the call; W of x's own type is ATen's linear.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {});
 
-// The rows `ids` (any shape) of W (V, K), those of a 16-bit W as float32: (…, K).
+// The rows `ids` (any shape) of W (V, K), those of a 16-bit W and of one in blocks as float32: (…, K).
 at::Tensor rows(const at::Tensor& weight, const at::Tensor& ids);
 
-// Whether `weight` is one of the 16-bit types that linear() reads as they are.
+// Whether `weight` is of a 16-bit type, or in blocks, which linear() reads as they are.
 bool is_stored(const at::Tensor& weight);
 
 // Whether every number of `weight`, of any floating-point type, is finite. Nothing of its size is allocated.

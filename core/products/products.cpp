@@ -6,6 +6,8 @@
 #include <atomic>
 #include <memory>
 
+#include "core/products/block_kernels.h"
+
 namespace locus::products {
 
 namespace {
@@ -25,6 +27,13 @@ std::unique_ptr<float[]> floats(std::int64_t count) {
 const char* element(const Weights& weights, std::int64_t n, std::int64_t k) {
   const std::int64_t size = weights.format == Format::kFloat ? 4 : 2;
   return static_cast<const char*>(weights.data) + (n * weights.output_stride + k * weights.input_stride) * size;
+}
+
+// The block that holds input k, the first of it, of output n.
+const std::byte* block_at(const Weights& weights, std::int64_t n, std::int64_t k) {
+  const blocks::Format& format = *weights.blocks;
+  return static_cast<const std::byte*>(weights.data) +
+         (n * (weights.inputs / format.elements) + k / format.elements) * format.bytes;
 }
 
 void fill(const float* bias, std::int64_t begin, std::int64_t end, std::int64_t tokens, float* y,
@@ -78,7 +87,20 @@ class Blocks {
     }
   }
 
+  // Rows of blocks are expanded a slice at a time: columns × depth numbers, which fit the second-level cache.
+  void expand_slice(std::int64_t n, std::int64_t count, std::int64_t first, std::int64_t depth, float* slice) const {
+    alignas(64) std::array<float, kDepth * 64> rows;
+    for (std::int64_t c = 0; c < count; ++c) {
+      blocks::expand(*weights_.blocks, block_at(weights_, n + c, first), depth / weights_.blocks->elements,
+                     rows.data() + c * depth);
+    }
+    with_.pack[static_cast<std::size_t>(Format::kFloat)](rows.data(), depth, count, depth, slice);
+  }
+
   void pack_slice(std::int64_t n, std::int64_t count, std::int64_t first, std::int64_t depth, float* slice) const {
+    if (weights_.blocks != nullptr) {
+      return expand_slice(n, count, first, depth, slice);
+    }
     const auto format = static_cast<std::size_t>(weights_.format);
     if (weights_.input_stride == 1) {
       with_.pack[format](element(weights_, n, first), weights_.output_stride, count, depth, slice);
@@ -134,6 +156,35 @@ void multiply_many(const Weights& weights, const float* x, std::int64_t tokens, 
   }
 }
 
+// A token times rows of blocks as they are.
+void multiply_blocks(const Weights& weights, BlockDot dot, const float* x, float* y) {
+  const auto sums = floats(weights.inputs / 16);
+  sum_groups(x, weights.inputs, sums.get());
+  const std::int64_t turn = turn_of(weights.outputs, 16, weights.outputs + 16);
+  at::parallel_for(0, (weights.outputs + turn - 1) / turn, 1, [&](std::int64_t first, std::int64_t last) {
+    const std::int64_t begin = first * turn;
+    dot(block_at(weights, begin, 0), std::min(last * turn, weights.outputs) - begin, weights.inputs, x, sums.get(),
+        y + begin);
+  });
+}
+
+// Rows of blocks are expanded one panel of eight after another.
+void multiply_few_blocks(const Weights& weights, const float* x, std::int64_t tokens, std::int64_t x_stride, float* y,
+                         std::int64_t y_stride, const Kernels& with) {
+  constexpr std::int64_t kRowsAtOnce = 8;
+  const std::int64_t panels = (weights.outputs + kRowsAtOnce - 1) / kRowsAtOnce;
+  at::parallel_for(0, panels, 1, [&](std::int64_t first, std::int64_t last) {
+    const auto rows = floats(kRowsAtOnce * weights.inputs);
+    for (std::int64_t n = first * kRowsAtOnce; n < std::min(last * kRowsAtOnce, weights.outputs); n += kRowsAtOnce) {
+      const std::int64_t count = std::min(kRowsAtOnce, weights.outputs - n);
+      blocks::expand(*weights.blocks, block_at(weights, n, 0), count * weights.inputs / weights.blocks->elements,
+                     rows.get());
+      with.dot[static_cast<std::size_t>(Format::kFloat)](rows.get(), weights.inputs, count, x, x_stride, tokens,
+                                                         weights.inputs, y + n, y_stride);
+    }
+  });
+}
+
 void multiply_few(const Weights& weights, const float* x, std::int64_t tokens, std::int64_t x_stride, float* y,
                   std::int64_t y_stride, const Kernels& with) {
   const auto format = static_cast<std::size_t>(weights.format);
@@ -156,7 +207,13 @@ void multiply(const Weights& weights, const float* x, std::int64_t tokens, std::
   if (weights.outputs == 0 || tokens == 0) {
     return;
   }
-  if (tokens <= kMaxTokens && (weights.input_stride == 1 || weights.output_stride == 1)) {
+  const BlockDot dot =
+      weights.blocks != nullptr && &with == &kernels() ? block_dot(*weights.blocks, used_version()) : nullptr;
+  if (tokens == 1 && dot != nullptr) {
+    multiply_blocks(weights, dot, x, y);
+  } else if (tokens <= kMaxTokens && weights.blocks != nullptr) {
+    multiply_few_blocks(weights, x, tokens, x_stride, y, y_stride, with);
+  } else if (tokens <= kMaxTokens && (weights.input_stride == 1 || weights.output_stride == 1)) {
     multiply_few(weights, x, tokens, x_stride, y, y_stride, with);
   } else {
     multiply_many(weights, x, tokens, x_stride, y, y_stride, with);

@@ -1,15 +1,17 @@
-// Products with weights as a checkpoint stores them: bfloat16 or binary16, mapped from the file. No float32 copy of a
-// weight is made but for the panel in work, which fits a core's second-level cache; a few tokens are multiplied
-// straight from the 16-bit rows.
+// Products with weights as a checkpoint stores them: bfloat16, binary16 or blocks of fewer bits, mapped from the file.
+// No float32 copy of a weight is made but for the panel in work, which fits a core's second-level cache; a few tokens
+// are multiplied straight from the 16-bit rows.
 //
 // Letters: T tokens, K inputs, N outputs. Weights are (N, K) with strides: rows of K beside each other as most
 // checkpoints have them, or rows of N (GPT-2's Conv1D) where output_stride is 1; other strides are right too, and
 // slower. Values: those of converting the weights first and multiplying with the same kernels, bit for bit; sums run
-// over ascending k in float32, so they differ from another library's by rounding alone.
+// over ascending k in float32, so they differ from another library's by rounding alone. One token times blocks sums by
+// groups instead (block_kernels.h): within 1e-5 of expanding them first.
 #pragma once
 
 #include <cstdint>
 
+#include "core/base/block_formats.h"
 #include "core/products/kernels.h"
 
 namespace locus::products {
@@ -21,6 +23,8 @@ struct Weights {
   std::int64_t inputs = 0;
   std::int64_t output_stride = 0;  // in elements
   std::int64_t input_stride = 1;
+  // Where the weights are blocks instead of numbers of `format`: rows one after another, and no strides.
+  const blocks::Format* blocks = nullptr;
 };
 
 // y[t·y_stride + n] = bias[n] + Σ_k x[t·x_stride + k] · W[n, k] on all threads of ATen's pool; `bias` (N) may be null,

@@ -1,0 +1,131 @@
+// Matrices in blocks: products, rows and checks of them against the same of the expanded numbers.
+#include "core/products/packed.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/products/block_kernels.h"
+#include "core/products/linear.h"
+#include "tests/support/golden.h"
+
+namespace locus::products {
+namespace {
+
+constexpr double kSums = 1e-5;
+
+// Random numbers packed; formats that are not written hold random bytes with scales that are ordinary numbers.
+Packed matrix_of(const blocks::Format& format, std::int64_t outputs, std::int64_t inputs) {
+  auto bytes = std::make_shared<std::vector<std::byte>>(
+      static_cast<std::size_t>(outputs * inputs / format.elements * format.bytes));
+  if (format.pack != nullptr) {
+    const at::Tensor values = at::randn({outputs, inputs}) * 0.05;
+    blocks::pack(format, values.data_ptr<float>(), outputs * inputs / format.elements, bytes->data());
+  } else {
+    for (std::byte& byte : *bytes) {
+      byte = static_cast<std::byte>(std::rand() & 0x1F);
+    }
+  }
+  return {&format, bytes->data(), outputs, inputs, 0, bytes};
+}
+
+at::Tensor expected_product(const at::Tensor& x, const at::Tensor& weight) {
+  return at::linear(x.to(at::kDouble), dense(weight).to(at::kDouble)).to(at::kFloat);
+}
+
+TEST(Packed, MultipliesAsTheExpandedNumbers) {
+  at::manual_seed(1);
+  for (const blocks::Format& format : blocks::formats()) {
+    for (const std::int64_t outputs : {std::int64_t{5}, std::int64_t{70}}) {
+      const std::int64_t inputs = 3 * std::max<std::int64_t>(format.elements, 64);
+      const at::Tensor weight = packed_tensor(matrix_of(format, outputs, inputs));
+      const at::Tensor bias = at::randn({outputs});
+      for (const std::int64_t tokens : {1, 3, 37}) {
+        const at::Tensor x = at::randn({tokens, inputs});
+        const at::Tensor scale = at::matmul(x.abs(), dense(weight).abs().t()).max();
+        const at::Tensor difference = (linear(x, weight, bias) - bias - expected_product(x, weight)).abs().max();
+        EXPECT_LE((difference / scale).item<double>(), kSums) << format.name << " " << tokens << " tokens";
+      }
+    }
+  }
+}
+
+// Every version of the kernels that this CPU runs.
+TEST(Packed, MultipliesAlikeWithEveryVersion) {
+  at::manual_seed(2);
+  int tested = 0;
+  for (const blocks::Format& format : blocks::formats()) {
+    const Packed matrix = matrix_of(format, 6, 1024);
+    const at::Tensor x = at::randn({1024});
+    std::vector<float> sums(1024 / 16);
+    sum_groups(x.data_ptr<float>(), 1024, sums.data());
+    EXPECT_NEAR(sums[1], x.slice(0, 16, 32).sum().item<double>(), 1e-5);
+    const at::Tensor numbers = dense(packed_tensor(matrix));
+    const at::Tensor wanted = at::mv(numbers.to(at::kDouble), x.to(at::kDouble));
+    const double size = at::mv(numbers.abs(), x.abs()).max().item<double>();
+    for (std::int64_t version = 0; version < runnable_versions(); ++version) {
+      const BlockDot dot = block_dot(format, version);
+      if (dot == nullptr) {
+        continue;
+      }
+      at::Tensor y = at::ones({6});
+      dot(matrix.data, 6, 1024, x.data_ptr<float>(), sums.data(), y.data_ptr<float>());
+      EXPECT_LE((y - 1 - wanted).abs().max().item<double>(), kSums * size) << format.name << " " << version;
+      ++tested;
+    }
+  }
+  EXPECT_EQ(tested, 5 * runnable_versions());
+}
+
+TEST(Packed, PutsInterleavedRowsInOrder) {
+  Packed matrix = matrix_of(*blocks::format_of("Q8_0"), 8, 64);
+  const at::Tensor as_stored = dense(packed_tensor(matrix));
+  matrix.interleaved = 4;
+  const at::Tensor weight = packed_tensor(matrix);
+  const at::Tensor order = at::tensor(std::vector<std::int64_t>{0, 2, 1, 3, 4, 6, 5, 7}, at::kLong);
+  EXPECT_TRUE(at::equal(dense(weight), as_stored.index_select(0, order)));
+  EXPECT_TRUE(at::equal(ordered_rows(as_stored, 4), as_stored.index_select(0, order)));
+  const at::Tensor x = at::randn({2, 64});
+  const at::Tensor bias = at::randn({8});
+  EXPECT_CLOSE(linear(x, weight, bias), at::linear(x, dense(weight), bias), 1e-6);
+  EXPECT_TRUE(
+      at::equal(rows(weight, at::tensor(std::vector<std::int64_t>{5}, at::kLong)), dense(weight).slice(0, 5, 6)));
+  EXPECT_TRUE(at::equal(dense(narrow_rows(weight, 4, 8)), dense(weight).slice(0, 4, 8)));
+}
+
+TEST(Packed, ReadsRowsAndSeesWhatIsNotFinite) {
+  Packed matrix = matrix_of(*blocks::format_of("Q4_K"), 5, 512);
+  const at::Tensor weight = packed_tensor(matrix);
+  EXPECT_TRUE(is_stored(weight));
+  EXPECT_EQ(weight.sizes(), at::IntArrayRef({5, 512}));
+  const at::Tensor ids = at::tensor(std::vector<std::int64_t>{4, 0, 4, 2}, at::kLong).view({2, 2});
+  EXPECT_TRUE(at::equal(rows(weight, ids), at::embedding(dense(weight), ids)));
+  EXPECT_THROW(rows(weight, at::tensor(std::vector<std::int64_t>{5}, at::kLong)), c10::Error);
+  EXPECT_TRUE(all_finite(weight));
+  auto damaged = std::make_shared<std::vector<std::byte>>(matrix.data, matrix.data + 5 * matrix.row_bytes());
+  damaged->at(3 * 144 + 1) = std::byte{0x7C};  // the scale of a block: infinite
+  matrix.data = damaged->data();
+  matrix.owner = damaged;
+  EXPECT_FALSE(all_finite(packed_tensor(matrix)));
+}
+
+// What would read its elements throws, rather than read something else.
+TEST(Packed, CannotBeReadByOthers) {
+  const at::Tensor weight = packed_tensor(matrix_of(*blocks::format_of("Q8_0"), 4, 32));
+  EXPECT_THROW(weight.t(), c10::Error);
+  EXPECT_THROW(weight.sum(), c10::Error);
+  EXPECT_THROW(weight.to(at::kFloat), c10::Error);
+  EXPECT_EQ(packed_of(at::ones({2})), nullptr);
+  EXPECT_EQ(packed_of(at::Tensor()), nullptr);
+  EXPECT_NE(packed_of(weight.detach()), nullptr);
+  // A gradient through x expands the matrix for the call.
+  at::Tensor x = at::ones({1, 32}).set_requires_grad(true);
+  products::linear(x, weight).sum().backward();
+  EXPECT_CLOSE(x.grad()[0], dense(weight).sum(0), 1e-6);
+}
+
+}  // namespace
+}  // namespace locus::products
