@@ -18,7 +18,7 @@ bool is_there(const fs::path& path) {
 
 bool is_weights(const fs::path& file) {
   const std::string ending = file.extension().string();
-  return ending == ".safetensors" || ending == ".bin" || ending == ".pt" || ending == ".pth";
+  return ending == ".safetensors" || ending == ".gguf" || ending == ".bin" || ending == ".pt" || ending == ".pth";
 }
 
 // The one file of weights in a folder; empty when there are none or several.

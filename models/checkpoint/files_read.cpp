@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "core/base/atomic_file.h"
+#include "models/checkpoint/gguf.h"
 #include "models/checkpoint/shard_index.h"
 
 namespace locus::checkpoint {
@@ -48,7 +49,7 @@ bool is_usual_weights(const std::string& name) {
 
 bool may_be_weights(const fs::path& file) {
   const std::string ending = file.extension().string();
-  return ending == ".safetensors" || ending == ".bin" || ending == ".pt" || ending == ".pth";
+  return ending == ".safetensors" || ending == ".gguf" || ending == ".bin" || ending == ".pt" || ending == ".pth";
 }
 
 void add_shards(const fs::path& index, std::vector<fs::path>& files) {
@@ -95,7 +96,8 @@ std::vector<fs::path> files_read(const fs::path& checkpoint) {
     files.insert(files.end(), weights.begin(), weights.end());
   }
   if (!folder) {
-    files.push_back(checkpoint);
+    const std::vector<fs::path> parts = gguf_parts(checkpoint);
+    files.insert(files.end(), parts.begin(), parts.end());
     if (is_index(checkpoint.filename().string())) {
       add_shards(checkpoint, files);
     }

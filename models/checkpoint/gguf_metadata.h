@@ -50,7 +50,7 @@ class GgufMetadata {
 
   // False where the name is there already.
   bool add(std::string_view name, const GgufValue& value) { return values_.emplace(name, value).second; }
-  std::size_t size() const { return values_.size(); }
+  const std::map<std::string, GgufValue, std::less<>>& values() const { return values_; }
 
   const std::string& file() const { return file_; }
   bool has(std::string_view name) const { return find(name) != nullptr; }

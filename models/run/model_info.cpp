@@ -17,24 +17,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string dtype_name(checkpoint::DType dtype) {
+std::string dtype_name(const checkpoint::TensorInfo& tensor) {
   static const std::map<checkpoint::DType, std::string> names{{checkpoint::DType::kF64, "float64"},
                                                               {checkpoint::DType::kF32, "float32"},
                                                               {checkpoint::DType::kF16, "float16"},
                                                               {checkpoint::DType::kBF16, "bfloat16"}};
-  const auto found = names.find(dtype);
-  return found == names.end() ? std::string(checkpoint::to_text(dtype)) : found->second;
+  const auto found = names.find(tensor.dtype);
+  return found == names.end() ? std::string(tensor.type_name()) : found->second;
 }
 
 // The dtype of most weights.
 std::string main_dtype(const transformer::Fitting& fitting) {
-  std::map<checkpoint::DType, std::int64_t> elements;
+  std::map<std::string, std::int64_t> elements;
   for (const auto& part : fitting.parts) {
-    elements[part.tensor->dtype] += part.tensor->elements();
+    elements[dtype_name(*part.tensor)] += part.tensor->elements();
   }
   const auto most = std::max_element(elements.begin(), elements.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == elements.end() ? "" : dtype_name(most->first);
+  return most == elements.end() ? "" : most->first;
 }
 
 std::string name_of(const fs::path& checkpoint) {

@@ -6,9 +6,12 @@
 #include "core/base/atomic_file.h"
 #include "core/base/guarded.h"
 #include "core/base/shown.h"
+#include "models/checkpoint/gguf_metadata.h"
 #include "models/json/json.h"
 #include "models/run/loaded_model.h"
 #include "models/run/model_info.h"
+#include "models/run/read_checkpoint.h"
+#include "models/text/token_tables.h"
 #include "models/transformer/families/engine/family.h"
 
 namespace locus::models {
@@ -21,22 +24,6 @@ constexpr std::size_t kConfigLimit = 16 << 20;
 // Checkpoints up to this many bytes are converted and checked for values that are not finite on opening, larger ones at
 // the first run.
 constexpr double kEagerBytes = 256e6;
-
-Result<families::Checkpoint> read_checkpoint(const fs::path& path) {
-  families::Checkpoint checkpoint;
-  std::error_code failure;
-  checkpoint.path = path;
-  if (!fs::exists(path, failure)) {
-    return bad_input("expected a checkpoint folder or file, found none", path.string());
-  }
-  checkpoint.folder = fs::is_directory(path, failure) ? path : path.parent_path();
-  const fs::path config = checkpoint.folder / "config.json";
-  if (fs::exists(config, failure)) {
-    LOCUS_TRY(checkpoint.config, checkpoint::Config::load(config));
-  }
-  LOCUS_TRY(checkpoint.tensors, checkpoint::open_tensors(path));
-  return checkpoint;
-}
 
 std::map<std::int64_t, std::string> read_labels(const families::Config& config) {
   std::map<std::int64_t, std::string> labels;
@@ -55,9 +42,34 @@ std::vector<std::string> go_without(const Error& error, const std::string& what,
   return {error.describe() + " (" + what + ")"};
 }
 
+// The tokenizer in a GGUF file, which has tables of its own; else the folder's.
+Result<std::shared_ptr<const text::Tokenizer>> tokenizer_of(const families::Checkpoint& checkpoint) {
+  const std::shared_ptr<const checkpoint::GgufMetadata> metadata = checkpoint.tensors->gguf();
+  if (metadata == nullptr || !metadata->has("tokenizer.ggml.tokens")) {
+    return text::open_tokenizer(checkpoint.folder);
+  }
+  text::TokenTables tables;
+  tables.file = metadata->file();
+  LOCUS_TRY(const auto model, metadata->text("tokenizer.ggml.model"));
+  LOCUS_TRY(const auto pre, metadata->text("tokenizer.ggml.pre"));
+  tables.model = model.value_or("");
+  tables.pre = pre.value_or("");
+  LOCUS_TRY(tables.tokens, metadata->texts("tokenizer.ggml.tokens"));
+  LOCUS_TRY(tables.scores, metadata->numbers("tokenizer.ggml.scores"));
+  LOCUS_TRY(tables.types, metadata->integers("tokenizer.ggml.token_type"));
+  LOCUS_TRY(tables.merges, metadata->texts("tokenizer.ggml.merges"));
+  LOCUS_TRY(tables.begin, metadata->integer("tokenizer.ggml.bos_token_id"));
+  LOCUS_TRY(tables.end, metadata->integer("tokenizer.ggml.eos_token_id"));
+  LOCUS_TRY(tables.unknown, metadata->integer("tokenizer.ggml.unknown_token_id"));
+  LOCUS_TRY(tables.add_begin, metadata->boolean("tokenizer.ggml.add_bos_token"));
+  LOCUS_TRY(tables.add_end, metadata->boolean("tokenizer.ggml.add_eos_token"));
+  LOCUS_TRY(tables.space_before, metadata->boolean("tokenizer.ggml.add_space_prefix"));
+  return text::tokenizer_of(tables);
+}
+
 // What there is to warn of, as from open_image().
 Result<std::vector<std::string>> open_text(const families::Checkpoint& checkpoint, LoadedParts& parts) {
-  Result<std::shared_ptr<const text::Tokenizer>> tokenizer = text::open_tokenizer(checkpoint.folder);
+  Result<std::shared_ptr<const text::Tokenizer>> tokenizer = tokenizer_of(checkpoint);
   if (tokenizer.ok()) {
     parts.tokenizer = *std::move(tokenizer);
   } else {

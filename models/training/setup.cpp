@@ -8,6 +8,7 @@
 #include "core/base/listed.h"
 #include "core/base/shown.h"
 #include "core/position/list.h"
+#include "core/products/packed.h"
 #include "models/api/model.h"
 #include "models/json/json.h"
 #include "models/run/loaded_model.h"
@@ -225,7 +226,7 @@ Status copy_weights(const transformer::Transformer& from, transformer::Transform
     const bool own =
         is_of_encoding(parameter) && from.encoding().description().name != to.encoding().description().name;
     if (fits && !own) {
-      *parameter.value = found->value->to(at::kFloat).clone();
+      *parameter.value = products::dense(*found->value).to(at::kFloat).clone();
     } else if (!own) {
       return bad_input("parameter " + parameter.name + " does not fit the options", where);
     }

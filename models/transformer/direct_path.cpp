@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/products/linear.h"
+#include "core/products/packed.h"
 #include "models/transformer/transformer.h"
 
 namespace locus::transformer {
@@ -53,9 +54,10 @@ class FrozenNorm {
 at::Tensor head_shares(const at::Tensor& heads, std::int64_t count, const Linear& projection,
                        const at::Tensor& direction) {
   const std::int64_t width = heads.size(1) / count;
+  const at::Tensor matrix = products::dense(projection.weight);
   at::Tensor shares = at::zeros({count}, at::kDouble);
   for (std::int64_t head = 0; head < count; ++head) {
-    const Linear own{projection.weight.slice(1, head * width, (head + 1) * width), {}};
+    const Linear own{matrix.slice(1, head * width, (head + 1) * width), {}};
     shares[head] = product(direction, doubled(linear(heads.slice(1, head * width, (head + 1) * width), own)));
   }
   return shares;

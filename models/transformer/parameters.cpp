@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/position/list.h"
+#include "core/products/packed.h"
 #include "models/transformer/transformer.h"
 
 namespace locus::transformer {
@@ -329,7 +330,8 @@ Spec full_spec(const Transformer& model) {
 void Transformer::to(at::Device device) {
   for (const Parameter& parameter : parameters()) {
     if (parameter.value->defined()) {
-      *parameter.value = parameter.value->to(device);
+      const at::Tensor& value = *parameter.value;
+      *parameter.value = device.is_cpu() && products::packed_of(value) ? value : products::dense(value).to(device);
     }
   }
 }

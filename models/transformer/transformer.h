@@ -51,7 +51,7 @@ struct Parameter {
   std::string name;
   std::vector<std::int64_t> shape;
   at::Tensor* value = nullptr;
-  bool product = false;  // read by products alone, a row at a time too: may stay 16-bit (core/products/linear.h)
+  bool product = false;  // read by products alone, a row at a time too: may stay as stored (core/products/linear.h)
 };
 
 // What goes in: token ids (B, T) int64, or pixels (B, channels, height, width) float32 already normalised.

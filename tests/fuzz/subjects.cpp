@@ -52,6 +52,7 @@ class Collection {
   std::vector<Subject> collect() {
     add_layouts();
     add_tokenizers();
+    add_ggufs();
     add_pictures();
     add_traces();
     add_recipes();
@@ -140,6 +141,19 @@ class Collection {
                    {"tokenizer_config.json", R"({"tokenizer_class": "GPT2Tokenizer", "add_bos_token": true, "bos_token":
                      "<s>", "added_tokens_decoder": {"9": {"content": "<s>", "special": true, "lstrip": false}}})"}},
                   Form::kBytes);
+  }
+
+  // Their own configuration, tokenizer and blocks.
+  void add_ggufs() {
+    const fs::path source = fs::path(test::source_dir()) / "tests/golden/gguf";
+    for (const char* name : {"llama-f16.gguf", "llama-q8_0.gguf", "llama-q4_k.gguf"}) {
+      const fs::path file = fresh("ggufs") / name;
+      fs::copy_file(source / name, file, fs::copy_options::overwrite_existing);
+      const std::vector<Command> commands{
+          {"info", file, "--json"}, {"run", file, "--ids", "1,5,9,3"}, {"run", file, "--text", "t36 ab t40"}};
+      add(file, Form::kBytes, commands);
+      add(file, Form::kBytes, commands);
+    }
   }
 
   void add_pictures() {

@@ -15,8 +15,8 @@ struct Subject {
   std::vector<std::vector<std::string>> commands;  // of locus, without the program; "session FILE" only reads it
 };
 
-// Writes checkpoints of every layout, tokenizers, pictures, traces, sessions, recipes and training records below
-// `folder`. Throws std::runtime_error where one cannot be made.
+// Writes checkpoints of every layout, GGUF files, tokenizers, pictures, traces, sessions, recipes and training records
+// below `folder`. Throws std::runtime_error where one cannot be made.
 std::vector<Subject> write_subjects(const std::filesystem::path& folder);
 
 // Runs a command in this process; the exit status.

@@ -235,7 +235,7 @@ void FileOpener::ask_files() {
   open_all(QFileDialog::getOpenFileNames(
       &window_, QStringLiteral("Open checkpoints, traces, sessions, texts or images"), folder(),
       QStringLiteral(
-          "All files (*);;Checkpoints and traces (*.safetensors *.bin *.pt *.pth);;Sessions (*.locus.json)")));
+          "All files (*);;Checkpoints and traces (*.safetensors *.gguf *.bin *.pt *.pth);;Sessions (*.locus.json)")));
 }
 
 void FileOpener::ask_session() {

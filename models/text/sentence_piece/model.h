@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@
 #include "models/text/steps/added_tokens.h"
 
 namespace locus::text {
+
+class Tokenizer;
+struct TokenizerConfig;
 
 struct ModelPiece {
   enum class Type : std::uint8_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
@@ -43,6 +47,10 @@ struct SentencePieceModel {
 // Errors: kBadInput naming the piece when the message is malformed, a piece is empty, twice there or no UTF-8, a score
 // is not finite, there is not exactly one unknown piece, or byte fallback lacks a byte.
 Result<SentencePieceModel> parse_sentence_piece_model(std::string_view bytes);
+
+// The tokenizer of a model. Precondition: `unknown` is a piece. Errors name `file`.
+Result<std::shared_ptr<const Tokenizer>> make_sentence_piece(SentencePieceModel model, const TokenizerConfig& config,
+                                                             const std::string& file);
 
 // The text as the pieces write it. `kept` are the user-defined pieces, which no rule changes. A byte that is no
 // character becomes U+FFFD, or stays for byte fallback. Errors: kTooLarge when the rules make too much of it.

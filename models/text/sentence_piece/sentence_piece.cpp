@@ -228,6 +228,10 @@ class SentencePiece final : public Tokenizer {
 
 TokenizerResult parse_sentence_piece(std::string_view bytes, const std::string& file, const TokenizerConfig& config) {
   LOCUS_TRY(SentencePieceModel model, within(parse_sentence_piece_model(bytes), file));
+  return make_sentence_piece(std::move(model), config, file);
+}
+
+TokenizerResult make_sentence_piece(SentencePieceModel model, const TokenizerConfig& config, const std::string& file) {
   auto tokenizer = std::make_shared<SentencePiece>(std::move(model), config);
   LOCUS_CHECK(within(tokenizer->build(), file));
   return std::shared_ptr<const Tokenizer>(std::move(tokenizer));

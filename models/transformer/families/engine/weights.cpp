@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "core/products/linear.h"
+#include "core/products/packed.h"
 
 namespace locus::transformer {
 
@@ -50,7 +51,8 @@ at::ScalarType scalar_type(DType dtype) {
 }
 
 bool is_floating(DType dtype) {
-  return dtype == DType::kF64 || dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+  return dtype == DType::kBlocks || dtype == DType::kF64 || dtype == DType::kF32 || dtype == DType::kF16 ||
+         dtype == DType::kBF16;
 }
 
 struct Found {
@@ -208,7 +210,26 @@ void Fitting::add(Fitting other) {
   }
 }
 
+namespace {
+
+// A matrix in blocks as the file holds it.
+at::Tensor packed_matrix(const TensorInfo& info, const checkpoint::Source& source) {
+  products::Packed matrix;
+  matrix.format = info.blocks;
+  matrix.data = info.storage.data();
+  matrix.inputs = info.shape.empty() ? 1 : info.shape.back();
+  matrix.outputs = matrix.inputs == 0 ? 0 : info.elements() / matrix.inputs;
+  matrix.interleaved = info.interleaved;
+  matrix.owner = source;
+  return products::packed_tensor(std::move(matrix));
+}
+
+}  // namespace
+
 at::Tensor to_tensor_as_stored(const TensorInfo& info, const checkpoint::Source& source) {
+  if (info.blocks != nullptr) {
+    return products::dense(packed_matrix(info, source)).view(info.shape);
+  }
   const auto type = at::TensorOptions(scalar_type(info.dtype));
   const std::size_t size = checkpoint::element_size(info.dtype);
   if (info.elements() == 0) {
@@ -240,14 +261,48 @@ bool stays_stored(const Fitting& fitting, const Fitting::Part& part, Storage sto
          part.binding.layout != Layout::kPlusOne;
 }
 
+// A matrix in blocks stays so on the same terms; parts of it are whole rows.
+bool stays_packed(const Fitting& fitting, const Fitting::Part& part, Storage storage) {
+  const families::Binding& binding = part.binding;
+  const bool wanted =
+      storage == Storage::kAsStored || (storage == Storage::kBySize && fitting.parameters > kSmallModel);
+  return wanted && part.parameter.product && part.tensor->dtype == DType::kBlocks && part.tensor->shape.size() == 2 &&
+         binding.layout == Layout::kAsIs && !binding.piece.stacked && !binding.piece.interleaved;
+}
+
+at::Tensor packed_part(const Fitting::Part& part) {
+  const at::Tensor whole = packed_matrix(*part.tensor, part.source);
+  const std::int64_t rows = whole.size(0) / part.binding.piece.of;
+  return products::narrow_rows(whole, part.binding.piece.index * rows, (part.binding.piece.index + 1) * rows);
+}
+
+// Bytes of a part in memory or, where it stays as it is, in the file.
+double bytes_of(const Fitting& fitting, const Fitting::Part& part, Storage storage) {
+  const auto count = static_cast<double>(count_of(part.parameter.shape));
+  if (stays_packed(fitting, part, storage)) {
+    const blocks::Format& format = *part.tensor->blocks;
+    return count / static_cast<double>(format.elements) * static_cast<double>(format.bytes);
+  }
+  return count * (stays_stored(fitting, part, storage) ? 2 : 4);
+}
+
+// The part as the parameter has it, before it is checked.
+at::Tensor value_of(const Fitting& fitting, const Fitting::Part& part, Storage storage) {
+  if (stays_packed(fitting, part, storage)) {
+    return packed_part(part);
+  }
+  at::Tensor value = part_of(to_tensor_as_stored(*part.tensor, part.source), part);
+  value = stays_stored(fitting, part, storage) ? value : value.to(at::kFloat);
+  return part.tensor->blocks == nullptr ? products::ordered_rows(value, part.tensor->interleaved) : value;
+}
+
 }  // namespace
 
 WeightBytes weight_bytes(const Fitting& fitting, Storage storage) {
   WeightBytes bytes;
   for (const Fitting::Part& part : fitting.parts) {
-    const auto count = static_cast<double>(count_of(part.parameter.shape));
-    (stays_stored(fitting, part, storage) ? bytes.stored : bytes.converted) +=
-        count * (stays_stored(fitting, part, storage) ? 2 : 4);
+    const bool stays = stays_stored(fitting, part, storage) || stays_packed(fitting, part, storage);
+    (stays ? bytes.stored : bytes.converted) += bytes_of(fitting, part, storage);
   }
   return bytes;
 }
@@ -265,16 +320,15 @@ std::vector<std::string> load(const Fitting& fitting, Storage storage, const Sto
     }
     report(progress, read / std::max(whole, 1.0),
            "reading the weights, " + megabytes(read) + " of " + megabytes(whole) + " MB");
-    read += static_cast<double>(count_of(part.parameter.shape)) * (stays_stored(fitting, part, storage) ? 2 : 4);
-    at::Tensor value = part_of(to_tensor_as_stored(*part.tensor, part.source), part);
-    value = stays_stored(fitting, part, storage) ? value : value.to(at::kFloat);
+    read += bytes_of(fitting, part, storage);
+    at::Tensor value = value_of(fitting, part, storage);
     if (!products::all_finite(value)) {
       warnings.push_back(part.tensor->file.string() + ": tensor " + part.tensor->name +
                          ": holds values that are not finite");
     }
     if (part.binding.layout == Layout::kReshaped) {
       value = value.reshape(part.parameter.shape);
-    } else if (part.binding.layout == Layout::kPlusOne) {
+    } else if (part.binding.layout == Layout::kPlusOne && !part.tensor->one_added) {
       value = value + 1;
     }
     *part.parameter.value = value;
@@ -288,7 +342,7 @@ namespace {
 std::vector<std::pair<std::string, at::Tensor>> named_parameters(Transformer& model, const families::Plan& plan) {
   std::vector<std::pair<std::string, at::Tensor>> named;
   for (const Parameter& parameter : model.parameters()) {
-    const at::Tensor value = parameter.value->detach();
+    const at::Tensor value = products::dense(parameter.value->detach());
     constexpr std::string_view kFused = "attention.qkv.";
     const std::size_t at = parameter.name.find(kFused);
     if (at == std::string::npos || !plan.bindings(parameter.name).empty()) {

@@ -35,14 +35,14 @@ struct Fitting {
 // dtype that is no floating-point number.
 Result<Fitting> fit(Transformer& model, const families::Plan& plan, const families::Checkpoint& checkpoint);
 
-// How a model holds 16-bit matrices that products alone read.
+// How a model holds matrices of 16-bit numbers, or in blocks, that products alone read.
 enum class Storage {
   kBySize,    // as stored, but for small models: those cost little, and products of float32 have been tuned for longer
-  kAsStored,  // 16-bit, mapped from the file
+  kAsStored,  // as they are, mapped from the file
   kConverted  // float32, in memory
 };
 
-// Bytes of the weights: float32 numbers, and what stays mapped in the file as 16-bit ones and can be paged out.
+// Bytes of the weights: float32 numbers, and what stays mapped in the file as it is and can be paged out.
 struct WeightBytes {
   double converted = 0;
   double stored = 0;
@@ -60,7 +60,7 @@ std::vector<std::string> load(const Fitting& fitting, Storage storage = Storage:
 // q, k and v of one matrix are written as three where the plan names three.
 std::vector<std::pair<std::string, at::Tensor>> stored_tensors(Transformer& model, const families::Plan& plan);
 
-// The tensor as float32 of its own shape, mapped where possible (it keeps `source` alive).
+// The tensor as float32 of its own shape, mapped where possible (it keeps `source` alive); blocks are expanded.
 at::Tensor to_tensor(const checkpoint::TensorInfo& info, const checkpoint::Source& source);
 // Likewise with the dtype it has (int64 ids).
 at::Tensor to_tensor_as_stored(const checkpoint::TensorInfo& info, const checkpoint::Source& source);

@@ -1,0 +1,208 @@
+#include "models/text/token_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "core/base/shown.h"
+#include "models/text/bpe/byte_level.h"
+#include "models/text/bpe/byte_name.h"
+#include "models/text/sentence_piece/model.h"
+
+namespace locus::text {
+namespace {
+
+using Type = ModelPiece::Type;
+
+constexpr std::size_t kTokenLimit = 1U << 24U;
+constexpr std::size_t kLongestToken = 1U << 16U;
+
+// Ways to cut a text into words, by the names that GGUF files have for them. The pieces are cut one after another.
+struct WordPattern {
+  std::vector<std::string_view> names;
+  std::vector<const char*> patterns;
+  bool ignore_merges = false;
+  bool begins = false;  // with the begin token where the file does not say
+};
+
+constexpr const char* kOneDigit = R"(\p{N})";
+constexpr const char* kTekkenPattern =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char* kGpt4oPattern =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+const std::vector<WordPattern>& word_patterns() {
+  static const std::vector<WordPattern> patterns{
+      {{"gpt-2", "phi-2", "mpt", "olmo", "jais", "trillion"}, {kGpt2Pattern}},
+      {{"llama-bpe", "llama3", "llama-v3", "falcon3", "smaug-bpe", "dbrx"}, {kLlama3Pattern}, true, true},
+      {{"qwen2", "deepseek-r1-qwen", "stablelm2", "hunyuan"}, {kQwen2Pattern}},
+      {{"smollm", "starcoder", "refact", "command-r", "codeshell"}, {kOneDigit, kGpt2Pattern}},
+      {{"tekken"}, {kTekkenPattern}, true, true},
+      {{"gpt-4o", "llama4"}, {kGpt4oPattern}}};
+  return patterns;
+}
+
+const WordPattern* word_pattern(std::string_view name) {
+  for (const WordPattern& each : word_patterns()) {
+    if (std::find(each.names.begin(), each.names.end(), name) != each.names.end()) {
+      return &each;
+    }
+  }
+  return nullptr;
+}
+
+Status check_id(const TokenTables& tables, const std::optional<std::int64_t>& id, const char* what) {
+  if (id && (*id < 0 || *id >= static_cast<std::int64_t>(tables.tokens.size()))) {
+    return bad_input("expected an id below " + std::to_string(tables.tokens.size()) + " for the " + what +
+                         " token, found " + std::to_string(*id),
+                     tables.file);
+  }
+  return {};
+}
+
+Status check_tables(const TokenTables& tables) {
+  const std::size_t count = tables.tokens.size();
+  if (count == 0 || count > kTokenLimit) {
+    return bad_input("expected 1 to " + std::to_string(kTokenLimit) + " tokens, found " + std::to_string(count),
+                     tables.file);
+  }
+  if (!tables.types.empty() && tables.types.size() != count) {
+    return bad_input(
+        "expected " + std::to_string(count) + " types of tokens, found " + std::to_string(tables.types.size()),
+        tables.file);
+  }
+  for (std::size_t id = 0; id < count; ++id) {
+    const std::int64_t type = tables.types.empty() ? 1 : tables.types[id];
+    if (type < 1 || type > 6 || tables.tokens[id].size() > kLongestToken) {
+      return bad_input("token " + std::to_string(id) + ": expected a type from 1 to 6 and at most " +
+                           std::to_string(kLongestToken) + " bytes, found type " + std::to_string(type) + " and " +
+                           std::to_string(tables.tokens[id].size()) + " bytes",
+                       tables.file);
+    }
+  }
+  LOCUS_CHECK(check_id(tables, tables.begin, "begin"));
+  LOCUS_CHECK(check_id(tables, tables.end, "end"));
+  return check_id(tables, tables.unknown, "unknown");
+}
+
+Type type_of(const TokenTables& tables, std::size_t id) {
+  return tables.types.empty() ? Type::kNormal : static_cast<Type>(tables.types[id]);
+}
+
+// Control tokens are named in texts as tokenizers of the families take them.
+std::vector<AddedToken> control_tokens(const TokenTables& tables) {
+  std::vector<AddedToken> added;
+  for (std::size_t id = 0; id < tables.tokens.size(); ++id) {
+    if (type_of(tables, id) == Type::kControl && !tables.tokens[id].empty()) {
+      added.push_back(
+          {.content = std::string(tables.tokens[id]), .id = static_cast<std::int32_t>(id), .special = true});
+    }
+  }
+  return added;
+}
+
+// The ids of the 256 bytes; none unless all are there.
+std::optional<std::array<std::int32_t, 256>> byte_ids(const TokenTables& tables) {
+  std::array<std::int32_t, 256> ids{};
+  ids.fill(-1);
+  for (std::size_t id = 0; id < tables.tokens.size(); ++id) {
+    const auto byte = type_of(tables, id) == Type::kByte ? byte_of_name(tables.tokens[id]) : std::nullopt;
+    if (byte) {
+      ids[*byte] = static_cast<std::int32_t>(id);
+    }
+  }
+  return std::find(ids.begin(), ids.end(), -1) == ids.end() ? std::optional(ids) : std::nullopt;
+}
+
+TokenizerResult scored_merges(const TokenTables& tables) {
+  const std::size_t count = tables.tokens.size();
+  if (tables.scores.size() != count ||
+      !std::all_of(tables.scores.begin(), tables.scores.end(), [](double score) { return std::isfinite(score); })) {
+    return bad_input("expected " + std::to_string(count) + " finite scores of tokens, found " +
+                         (tables.scores.size() == count ? "others" : std::to_string(tables.scores.size())),
+                     tables.file);
+  }
+  SentencePieceModel model;
+  model.kind = SentencePieceModel::Kind::kBpe;
+  for (std::size_t id = 0; id < count; ++id) {
+    model.pieces.push_back(
+        {std::string(tables.tokens[id]), static_cast<float>(tables.scores[id]), type_of(tables, id)});
+  }
+  model.unknown = static_cast<std::int32_t>(tables.unknown.value_or(0));
+  model.begin = static_cast<std::int32_t>(tables.begin.value_or(-1));
+  model.end = static_cast<std::int32_t>(tables.end.value_or(-1));
+  model.bytes = byte_ids(tables);
+  model.dummy_prefix = tables.space_before.value_or(true);
+  model.remove_extra_spaces = false;
+  TokenizerConfig config;
+  config.add_bos = tables.add_begin.value_or(true);
+  config.add_eos = tables.add_end.value_or(false);
+  config.added = control_tokens(tables);
+  return make_sentence_piece(std::move(model), config, tables.file);
+}
+
+Result<Merges> merges_of(const TokenTables& tables) {
+  Merges merges;
+  merges.reserve(tables.merges.size());
+  const auto bytes_of = [](std::string_view entry) { return from_byte_level(entry).value_or(std::string(entry)); };
+  for (const std::string_view merge : tables.merges) {
+    const std::size_t space = merge.find(' ');
+    if (space == 0 || space == std::string_view::npos || space + 1 == merge.size()) {
+      return bad_input("merges: expected \"a b\", found \"" + shown(merge, 60) + "\"", tables.file);
+    }
+    merges.emplace_back(bytes_of(merge.substr(0, space)), bytes_of(merge.substr(space + 1)));
+  }
+  return merges;
+}
+
+TokenizerResult byte_merges(const TokenTables& tables) {
+  const WordPattern* pattern = word_pattern(tables.pre);
+  if (pattern == nullptr) {
+    return unsupported("tokenizer.ggml.pre: cutting words as \"" + shown(tables.pre) + "\" is not known", tables.file);
+  }
+  PipelineParts parts;
+  parts.added = control_tokens(tables);
+  Vocabulary vocabulary;
+  for (std::size_t id = 0; id < tables.tokens.size(); ++id) {
+    const std::string_view token = tables.tokens[id];
+    const auto number = static_cast<std::int32_t>(id);
+    const Type type = type_of(tables, id);
+    if (type == Type::kUserDefined) {
+      parts.added.push_back({.content = std::string(token), .id = number});
+    } else if (type != Type::kControl) {
+      vocabulary.add(from_byte_level(token).value_or(std::string(token)), number);
+    }
+  }
+  LOCUS_TRY(const Merges merges, merges_of(tables));
+  const BpeOptions options{.bytes = true, .ignore_merges = pattern->ignore_merges};
+  LOCUS_TRY(parts.model, within(make_bpe(std::move(vocabulary), merges, options), tables.file));
+  for (const char* source : pattern->patterns) {
+    LOCUS_TRY(Pattern compiled, Pattern::regex(source));
+    parts.pre_tokenizers.steps.push_back(split_by(std::move(compiled), Behaviour::kIsolated, false));
+  }
+  parts.pre_tokenizers.byte_level = true;
+  if (tables.begin && tables.add_begin.value_or(pattern->begins)) {
+    parts.before.push_back(*tables.begin);
+  }
+  if (tables.end && tables.add_end.value_or(false)) {
+    parts.after.push_back(*tables.end);
+  }
+  return within(make_pipeline(std::move(parts)), tables.file);
+}
+
+}  // namespace
+
+TokenizerResult tokenizer_of(const TokenTables& tables) {
+  LOCUS_CHECK(check_tables(tables));
+  if (tables.model == "llama") {
+    return scored_merges(tables);
+  }
+  if (tables.model == "gpt2") {
+    return byte_merges(tables);
+  }
+  return unsupported("tokenizer.ggml.model: expected llama or gpt2, found \"" + shown(tables.model) + "\"",
+                     tables.file);
+}
+
+}  // namespace locus::text

@@ -1,0 +1,35 @@
+// A tokenizer from tables of its tokens, as GGUF files hold them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/text/tokenizer_files.h"
+
+namespace locus::text {
+
+// What stands under tokenizer.ggml in a GGUF file. The texts must outlive the call alone.
+struct TokenTables {
+  std::string file;                      // for messages
+  std::string model;                     // "llama": scored merges of SentencePiece; "gpt2": merges of bytes
+  std::string pre;                       // how "gpt2" cuts a text into words
+  std::vector<std::string_view> tokens;  // by id
+  std::vector<double> scores;            // of "llama", by id
+  std::vector<std::int64_t> types;       // by id, as SentencePiece numbers them; empty: all normal
+  std::vector<std::string_view> merges;  // of "gpt2": "a b", the first to be joined first
+  std::optional<std::int64_t> begin;     // ids of the tokens around a text
+  std::optional<std::int64_t> end;
+  std::optional<std::int64_t> unknown;
+  std::optional<bool> add_begin;
+  std::optional<bool> add_end;
+  std::optional<bool> space_before;  // of "llama": a space before the text
+};
+
+// Errors: kBadInput for tables of different lengths, ids beyond them and types that are not known; kUnsupported for
+// another model, and for a way to cut words that is not known.
+TokenizerResult tokenizer_of(const TokenTables& tables);
+
+}  // namespace locus::text

@@ -1,0 +1,327 @@
+#include "models/transformer/families/gguf.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/base/shown.h"
+#include "models/checkpoint/gguf_metadata.h"
+
+namespace locus::families {
+
+namespace {
+
+using checkpoint::GgufMetadata;
+using checkpoint::TensorInfo;
+using Fields = nlohmann::ordered_json;
+
+// The tensors of a GGUF file, found under the family's names as well as their own.
+class GgufTensors final : public checkpoint::TensorSource {
+ public:
+  GgufTensors(checkpoint::Source file, const GgufArchitecture& architecture, std::int64_t head_width)
+      : file_(std::move(file)) {
+    const auto ends_with = [](const std::string& name, std::string_view ending) { return name.ends_with(ending); };
+    for (const TensorInfo& tensor : file_->tensors()) {
+      if (is_table(tensor.name)) {
+        continue;
+      }
+      TensorInfo& own = tensors_.emplace_back(tensor);
+      const bool turned = ends_with(own.name, ".attn_q.weight") || ends_with(own.name, ".attn_k.weight") ||
+                          ends_with(own.name, ".attn_q.bias") || ends_with(own.name, ".attn_k.bias");
+      own.interleaved = architecture.interleaved && turned ? head_width : 0;
+      own.one_added = architecture.one_added && ends_with(own.name, "norm.weight");
+    }
+    for (const TensorInfo& tensor : tensors_) {
+      names_.emplace(tensor.name, &tensor);
+      if (const std::string name = family_name(architecture, tensor.name); !name.empty()) {
+        names_.emplace(name, &tensor);
+      }
+    }
+  }
+
+  const std::vector<TensorInfo>& tensors() const override { return tensors_; }
+  const TensorInfo* find(std::string_view name) const override {
+    const auto found = names_.find(name);
+    return found == names_.end() ? nullptr : found->second;
+  }
+  const std::map<std::string, std::string>& metadata() const override { return file_->metadata(); }
+  const std::vector<std::filesystem::path>& files() const override { return file_->files(); }
+  const std::vector<std::string>& warnings() const override { return file_->warnings(); }
+  const std::string& extra_json() const override { return file_->extra_json(); }
+  std::shared_ptr<const GgufMetadata> gguf() const override { return file_->gguf(); }
+
+ private:
+  // What the configuration says already, as tensors.
+  static bool is_table(std::string_view name) {
+    return name == "rope_freqs.weight" || name == "rope_factors_long.weight" || name == "rope_factors_short.weight" ||
+           name.ends_with(".rope_freqs.weight") || name.ends_with(".attn_rot_embd.weight");
+  }
+
+  checkpoint::Source file_;
+  std::vector<TensorInfo> tensors_;
+  std::map<std::string, const TensorInfo*, std::less<>> names_;
+};
+
+// The numbers of a float32 vector; none where the file has no such tensor. Errors: kBadInput.
+Result<std::vector<double>> vector_of(const checkpoint::TensorSource& file, std::string_view name) {
+  std::vector<double> numbers;
+  const TensorInfo* tensor = file.find(name);
+  if (tensor == nullptr) {
+    return numbers;
+  }
+  constexpr std::int64_t kLongest = 4096;
+  if (tensor->dtype != checkpoint::DType::kF32 || tensor->shape.size() != 1 || tensor->elements() > kLongest) {
+    return bad_input(
+        "expected at most " + std::to_string(kLongest) + " float32 numbers, found " + std::string(tensor->type_name()),
+        tensor->file.string() + ": tensor " + tensor->name);
+  }
+  for (std::int64_t n = 0; n < tensor->elements(); ++n) {
+    float number = 0;
+    std::memcpy(&number, tensor->storage.data() + n * 4, sizeof number);
+    if (!(number > 0) || !std::isfinite(number)) {
+      return bad_input("expected numbers above 0", tensor->file.string() + ": tensor " + tensor->name);
+    }
+    numbers.push_back(static_cast<double>(number));
+  }
+  return numbers;
+}
+
+// What Llama 3.1 and its successors divide frequency m by, with the three numbers that all of them share.
+double llama3_divisor(double base, double width, double pair, double factor) {
+  constexpr double kLow = 1;
+  constexpr double kHigh = 4;
+  constexpr double kOriginal = 8192;
+  const double turns = kOriginal * std::pow(base, -2 * pair / width) / (2 * M_PI);
+  if (turns > kHigh) {
+    return 1;
+  }
+  if (turns < kLow) {
+    return factor;
+  }
+  const double smooth = (turns - kLow) / (kHigh - kLow);
+  return 1 / ((1 - smooth) / factor + smooth);
+}
+
+// Divisors of the frequencies: Llama 3's by their name, others as they are.
+Fields divisors_as_scaling(const std::vector<double>& divisors, double base) {
+  const double factor = *std::max_element(divisors.begin(), divisors.end());
+  const auto width = 2 * static_cast<double>(divisors.size());
+  bool llama3 = factor > 1;
+  for (std::size_t n = 0; llama3 && n < divisors.size(); ++n) {
+    const double expected = llama3_divisor(base, width, static_cast<double>(n), factor);
+    llama3 = std::abs(divisors[n] - expected) <= 1e-4 * expected;
+  }
+  if (llama3) {
+    return {{"rope_type", "llama3"},
+            {"factor", factor},
+            {"low_freq_factor", 1.0},
+            {"high_freq_factor", 4.0},
+            {"original_max_position_embeddings", 8192}};
+  }
+  return {{"rope_type", "longrope"}, {"short_factor", divisors}, {"long_factor", divisors}, {"attention_factor", 1.0}};
+}
+
+class GgufConfig {
+ public:
+  GgufConfig(const Checkpoint& checkpoint, const GgufArchitecture& architecture)
+      : file_(*checkpoint.tensors),
+        metadata_(*file_.gguf()),
+        architecture_(architecture),
+        prefix_(std::string(architecture.name) + ".") {}
+
+  Result<Config> read() {
+    fields_["model_type"] = architecture_.model_type;
+    for (const GgufField& field : gguf_fields()) {
+      LOCUS_CHECK(add(field));
+    }
+    LOCUS_CHECK(refuse_experts());
+    LOCUS_CHECK(add_vocabulary());
+    LOCUS_CHECK(add_widths());
+    LOCUS_CHECK(add_scaling());
+    if (architecture_.one_added) {
+      LOCUS_CHECK(add_gemma());
+    }
+    if (architecture_.name == "llama" && fields_.value("sliding_window", 0) > 0) {
+      fields_["model_type"] = "mistral";
+    }
+    return Config::parse_json(fields_.dump(), metadata_.file());
+  }
+
+  // Of a head, once read.
+  std::int64_t head_width() const { return head_width_; }
+
+ private:
+  Error missing(std::string_view value) const {
+    return bad_input("expected a value, found none", metadata_.context(prefix_ + std::string(value)));
+  }
+
+  Status add(const GgufField& field) {
+    const std::string name = prefix_ + std::string(field.value);
+    if (!metadata_.has(name)) {
+      return field.required ? Status(missing(field.value)) : Status();
+    }
+    if (field.kind == GgufField::Kind::kInteger) {
+      LOCUS_TRY(const auto integer, metadata_.integer(name));
+      fields_[std::string(field.field)] = *integer;
+    } else {
+      LOCUS_TRY(const auto number, metadata_.number(name));
+      fields_[std::string(field.field)] = *number;
+    }
+    return {};
+  }
+
+  Status refuse_experts() {
+    LOCUS_TRY(const auto experts, metadata_.integer(prefix_ + "expert_count"));
+    return experts.value_or(0) > 0
+               ? Status(unsupported("expected a model without experts, found " + std::to_string(*experts),
+                                    metadata_.context(prefix_ + "expert_count")))
+               : Status();
+  }
+
+  Status add_vocabulary() {
+    const TensorInfo* embedding = file_.find("token_embd.weight");
+    if (embedding == nullptr || embedding->shape.size() != 2) {
+      return bad_input(
+          "expected two dimensions, found " + std::string(embedding == nullptr ? "no such tensor" : "others"),
+          metadata_.file() + ": tensor token_embd.weight");
+    }
+    fields_["vocab_size"] = embedding->shape.front();
+    fields_["tie_word_embeddings"] = file_.find("output.weight") == nullptr;
+    const bool biases = file_.find("blk.0.attn_output.bias") != nullptr;
+    if (architecture_.model_type == "llama" && biases) {
+      fields_["attention_bias"] = true;
+    }
+    return {};
+  }
+
+  // A head's, and of it the part that turns.
+  Status add_widths() {
+    const auto heads = fields_["num_attention_heads"].get<std::int64_t>();
+    const auto width = fields_["hidden_size"].get<std::int64_t>();
+    if (heads < 1 || width < 1 || (!fields_.contains("head_dim") && width % heads != 0)) {
+      return bad_input(
+          "expected heads that divide the width " + std::to_string(width) + ", found " + std::to_string(heads),
+          metadata_.context(prefix_ + "attention.head_count"));
+    }
+    head_width_ = fields_.value("head_dim", width / heads);
+    if (head_width_ < 2 || head_width_ % 2 != 0) {
+      return bad_input("expected an even width of heads, found " + std::to_string(head_width_),
+                       metadata_.context(prefix_ + "attention.key_length"));
+    }
+    fields_["head_dim"] = head_width_;
+    LOCUS_TRY(const auto values, metadata_.integer(prefix_ + "attention.value_length"));
+    if (values.value_or(head_width_) != head_width_) {
+      return unsupported(
+          "expected values as wide as keys, " + std::to_string(head_width_) + ", found " + std::to_string(*values),
+          metadata_.context(prefix_ + "attention.value_length"));
+    }
+    LOCUS_TRY(const auto turned, metadata_.integer(prefix_ + "rope.dimension_count"));
+    if (turned.value_or(head_width_) != head_width_) {
+      fields_["partial_rotary_factor"] = static_cast<double>(*turned) / static_cast<double>(head_width_);
+    }
+    return {};
+  }
+
+  // rope_freqs, Phi's two lists, or rope.scaling.*.
+  Status add_scaling() {
+    LOCUS_TRY(const std::vector<double> divisors, vector_of(file_, "rope_freqs.weight"));
+    LOCUS_TRY(const std::vector<double> long_factors, vector_of(file_, "rope_factors_long.weight"));
+    LOCUS_TRY(const std::vector<double> short_factors, vector_of(file_, "rope_factors_short.weight"));
+    LOCUS_TRY(const auto original, metadata_.integer(prefix_ + "rope.scaling.original_context_length"));
+    LOCUS_TRY(const auto attention, metadata_.number(prefix_ + "rope.scaling.attn_factor"));
+    if (!long_factors.empty() || !short_factors.empty()) {
+      fields_["rope_scaling"] = {
+          {"rope_type", "longrope"}, {"long_factor", long_factors}, {"short_factor", short_factors}};
+      if (attention) {
+        fields_["rope_scaling"]["attention_factor"] = *attention;
+      }
+      if (original) {
+        fields_["original_max_position_embeddings"] = *original;
+      }
+      return {};
+    }
+    if (!divisors.empty()) {
+      fields_["rope_scaling"] = divisors_as_scaling(divisors, fields_.value("rope_theta", 10000.0));
+      return {};
+    }
+    LOCUS_TRY(const auto kind, metadata_.text(prefix_ + "rope.scaling.type"));
+    LOCUS_TRY(const auto old_factor, metadata_.number(prefix_ + "rope.scale_linear"));
+    const std::string type(kind.value_or(old_factor.value_or(1) != 1 ? "linear" : "none"));
+    if (type == "none") {
+      return {};
+    }
+    if (type != "linear" && type != "yarn") {
+      return unsupported("expected none, linear, yarn or tensors of factors, found " + shown(type),
+                         metadata_.context(prefix_ + "rope.scaling.type"));
+    }
+    LOCUS_TRY(const auto factor, metadata_.number(prefix_ + "rope.scaling.factor"));
+    fields_["rope_scaling"] = {{"rope_type", type}, {"factor", factor.value_or(old_factor.value_or(1))}};
+    if (original) {
+      fields_["rope_scaling"]["original_max_position_embeddings"] = *original;
+    }
+    if (type == "yarn" && attention.value_or(1) != 1) {
+      fields_["rope_scaling"]["attention_factor"] = *attention * (0.1 * std::log(factor.value_or(1)) + 1);
+    }
+    return {};
+  }
+
+  // 1/√ of which scores are scaled: the value where it is there, else a head's width, but for the largest models of
+  // both, of 46 and 62 layers, the width divided by the heads.
+  Status add_gemma() {
+    LOCUS_TRY(const auto scale, metadata_.number(prefix_ + "attention.scale"));
+    const auto layers = fields_["num_hidden_layers"].get<std::int64_t>();
+    const bool largest = layers == (architecture_.name == "gemma2" ? 46 : 62);
+    const auto divided = static_cast<double>(fields_["hidden_size"].get<std::int64_t>() /
+                                             fields_["num_attention_heads"].get<std::int64_t>());
+    const double scalar = largest ? divided : static_cast<double>(head_width_);
+    fields_["query_pre_attn_scalar"] = scale.value_or(0) > 0 ? 1 / (*scale * *scale) : scalar;
+    LOCUS_TRY(const auto local_base, metadata_.number(prefix_ + "rope.freq_base_swa"));
+    if (local_base) {
+      fields_["rope_local_base_freq"] = *local_base;
+    }
+    LOCUS_TRY(const auto pattern, metadata_.integer(prefix_ + "attention.sliding_window_pattern"));
+    if (pattern) {
+      fields_["sliding_window_pattern"] = *pattern;
+    }
+    return {};
+  }
+
+  const checkpoint::TensorSource& file_;
+  const GgufMetadata& metadata_;
+  const GgufArchitecture& architecture_;
+  std::string prefix_;
+  Fields fields_ = Fields::object();
+  std::int64_t head_width_ = 0;
+};
+
+}  // namespace
+
+Result<Checkpoint> adapt_gguf(Checkpoint checkpoint) {
+  const std::shared_ptr<const GgufMetadata> metadata =
+      checkpoint.tensors == nullptr ? nullptr : checkpoint.tensors->gguf();
+  if (metadata == nullptr) {
+    return checkpoint;
+  }
+  LOCUS_TRY(const auto named, metadata->text("general.architecture"));
+  const auto architectures = gguf_architectures();
+  const auto found = std::find_if(architectures.begin(), architectures.end(),
+                                  [&](const GgufArchitecture& each) { return each.name == named.value_or(""); });
+  if (found == architectures.end()) {
+    std::string known;
+    for (const GgufArchitecture& each : architectures) {
+      known += (known.empty() ? "" : ", ") + std::string(each.name);
+    }
+    return unsupported("expected one of " + known + ", found " + (named ? shown(*named) : "none"),
+                       metadata->context("general.architecture"));
+  }
+  GgufConfig config(checkpoint, *found);
+  LOCUS_TRY(checkpoint.config, config.read());
+  checkpoint.tensors = std::make_shared<const GgufTensors>(checkpoint.tensors, *found, config.head_width());
+  return checkpoint;
+}
+
+}  // namespace locus::families

@@ -1,0 +1,145 @@
+#include "models/text/token_tables.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/paths.h"
+
+namespace locus::text {
+namespace {
+
+#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+std::vector<std::int64_t> encoded(const Tokenizer& tokenizer, std::string_view text, bool special = true) {
+  std::vector<std::int64_t> ids;
+  for (const Token& token : *tokenizer.encode(text, special)) {
+    ids.push_back(token.id);
+  }
+  return ids;
+}
+
+TokenTables pieces() {
+  TokenTables tables;
+  tables.file = "a.gguf";
+  tables.model = "llama";
+  tables.tokens = {"<unk>", "<s>", "</s>", "▁", "a", "b", "▁a", "ab", "▁ab", "<|user|>", "  "};
+  tables.scores = {0, 0, 0, -9, -9, -9, -3, -2, -1, 0, 0};
+  tables.types = {2, 3, 3, 1, 1, 1, 1, 1, 1, 3, 4};
+  tables.begin = 1;
+  tables.end = 2;
+  return tables;
+}
+
+TEST(TokenTables, JoinPiecesByTheirScores) {
+  const auto tokenizer = tokenizer_of(pieces());
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().describe();
+  EXPECT_EQ(encoded(**tokenizer, "ab a"), (std::vector<std::int64_t>{1, 8, 6}));
+  EXPECT_EQ(encoded(**tokenizer, "ab", false), (std::vector<std::int64_t>{8}));
+  EXPECT_EQ(encoded(**tokenizer, "x"), (std::vector<std::int64_t>{1, 3, 0}));
+  EXPECT_EQ(encoded(**tokenizer, "<|user|>ab"), (std::vector<std::int64_t>{1, 9, 8}));
+  EXPECT_TRUE((*tokenizer)->is_special(9));
+  EXPECT_EQ((*tokenizer)->decode(std::vector<std::int64_t>{1, 8, 6}), "ab a");
+  TokenTables bare = pieces();
+  bare.space_before = false;
+  bare.add_begin = false;
+  bare.add_end = true;
+  EXPECT_EQ(encoded(**tokenizer_of(bare), "ab"), (std::vector<std::int64_t>{7, 2}));
+}
+
+// The tables of a bundled tokenizer.json give its ids.
+TEST(TokenTables, JoinBytesAsTheTokenizerTheyCameFrom) {
+  const std::string folder = test::source_dir() + "/assets/checkpoints/text-words-rope";
+  std::ifstream file(folder + "/tokenizer.json");
+  const nlohmann::json json = nlohmann::json::parse(file);
+  std::vector<std::string> tokens(json["model"]["vocab"].size());
+  for (const auto& [token, id] : json["model"]["vocab"].items()) {
+    tokens.at(id.get<std::size_t>()) = token;
+  }
+  std::vector<std::string> merges;
+  for (const auto& merge : json["model"]["merges"]) {
+    merges.push_back(merge.is_string() ? merge.get<std::string>()
+                                       : merge[0].get<std::string>() + " " + merge[1].get<std::string>());
+  }
+  TokenTables tables;
+  tables.model = "gpt2";
+  tables.pre = "gpt-2";
+  tables.tokens.assign(tokens.begin(), tokens.end());
+  tables.merges.assign(merges.begin(), merges.end());
+  const auto tokenizer = tokenizer_of(tables);
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().describe();
+  const auto expected = open_tokenizer(folder);
+  ASSERT_TRUE(expected.ok());
+  const std::string text = "First Citizen:\nBefore we proceed 1234 any further, hear me speak. Ünïcode 中文  !";
+  EXPECT_EQ(encoded(**tokenizer, text), encoded(**expected, text));
+  EXPECT_EQ((*tokenizer)->decode(encoded(**tokenizer, text)), text);
+  // Digits one by one, and a token around the text where the family has one.
+  tables.pre = "llama-bpe";
+  tables.begin = 5;
+  EXPECT_EQ(encoded(**tokenizer_of(tables), "a").front(), 5);
+  tables.add_begin = false;
+  EXPECT_NE(encoded(**tokenizer_of(tables), "a").front(), 5);
+}
+
+TEST(TokenTables, CutWordsAsTheirNameSays) {
+  TokenTables tables;
+  tables.file = "a.gguf";
+  tables.model = "gpt2";
+  tables.tokens = {"1", "2", "12", "Ġ", "a", "Ġa", "A", "aA"};
+  tables.merges = {"1 2", "Ġ a", "a A"};
+  const auto with = [&](const char* pre, const char* text) {
+    tables.pre = pre;
+    const auto tokenizer = tokenizer_of(tables);
+    EXPECT_TRUE(tokenizer.ok()) << tokenizer.error().describe();
+    return encoded(**tokenizer, text);
+  };
+  EXPECT_EQ(with("gpt-2", "12"), (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(with("llama-bpe", "12"), (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(with("qwen2", "12"), (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(with("smollm", "12 a"), (std::vector<std::int64_t>{0, 1, 5}));
+  EXPECT_EQ(with("tekken", "12"), (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(with("tekken", "aA"), (std::vector<std::int64_t>{4, 6}));
+  EXPECT_EQ(with("qwen2", "aA"), (std::vector<std::int64_t>{7}));
+  EXPECT_EQ(with("gpt-4o", "12"), (std::vector<std::int64_t>{2}));
+}
+
+TEST(TokenTables, RefuseTablesThatDoNotFit) {
+  const auto refusal = [](const TokenTables& tables, ErrorCode code = ErrorCode::kBadInput) {
+    const auto tokenizer = tokenizer_of(tables);
+    EXPECT_FALSE(tokenizer.ok());
+    EXPECT_EQ(tokenizer.error().code, code);
+    return tokenizer.error().describe();
+  };
+  TokenTables tables = pieces();
+  tables.scores.pop_back();
+  EXPECT_HAS(refusal(tables), "a.gguf: expected 11 finite scores of tokens, found 10");
+  tables.scores.push_back(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_HAS(refusal(tables), "found others");
+  tables = pieces();
+  tables.types.back() = 7;
+  EXPECT_HAS(refusal(tables), "token 10: expected a type from 1 to 6");
+  tables.types.pop_back();
+  EXPECT_HAS(refusal(tables), "expected 11 types of tokens, found 10");
+  tables = pieces();
+  tables.unknown = 11;
+  EXPECT_HAS(refusal(tables), "expected an id below 11 for the unknown token, found 11");
+  tables.unknown = -1;
+  EXPECT_HAS(refusal(tables), "found -1");
+  tables = pieces();
+  tables.model = "rwkv";
+  EXPECT_HAS(refusal(tables, ErrorCode::kUnsupported), "expected llama or gpt2, found \"rwkv\"");
+  tables.model = "gpt2";
+  tables.pre = "default";
+  EXPECT_HAS(refusal(tables, ErrorCode::kUnsupported), "tokenizer.ggml.pre: cutting words as \"default\"");
+  tables.pre = "qwen2";
+  tables.merges = {"ab"};
+  EXPECT_HAS(refusal(tables), "merges: expected \"a b\", found \"ab\"");
+  tables.tokens.clear();
+  EXPECT_HAS(refusal(tables), "expected 1 to 16777216 tokens, found 0");
+}
+
+}  // namespace
+}  // namespace locus::text
