@@ -98,17 +98,39 @@ void expand_mxfp4(const std::byte* block, float* values) {
   expand_table(kFourBitFloats, d, block + 1, values);
 }
 
+const std::uint8_t* bytes_of(const std::byte* block, std::size_t at) {
+  return reinterpret_cast<const std::uint8_t*>(block + at);
+}
+
+// values[n] = scale·q − least, n < count, of q = (low[n] >> low_shift & mask) | (high[n] >> high_shift & high_mask)
+// << 4. Written so that compilers make vectors of it.
+struct Bits {
+  const std::uint8_t* bytes;
+  unsigned shift;
+  unsigned mask;
+};
+void expand_line(std::size_t count, float scale, float least, Bits low, float* values) {
+  for (std::size_t n = 0; n < count; ++n) {
+    values[n] = scale * static_cast<float>(static_cast<int>((low.bytes[n] >> low.shift) & low.mask)) - least;
+  }
+}
+void expand_line(std::size_t count, float scale, float least, Bits low, Bits high, unsigned places, float* values) {
+  for (std::size_t n = 0; n < count; ++n) {
+    const unsigned q = ((low.bytes[n] >> low.shift) & low.mask) | ((high.bytes[n] >> high.shift) & high.mask) << places;
+    values[n] = scale * static_cast<float>(static_cast<int>(q)) - least;
+  }
+}
+
 // 256 numbers in 16 groups of 16: groups lie in halves of 128 numbers, of which 32 bytes hold four numbers each, n,
 // n + 32, n + 64 and n + 96.
 void expand_q2_k(const std::byte* block, float* values) {
   const float d = half_at(block, 80);
   const float d_least = half_at(block, 82);
-  for (std::size_t n = 0; n < 256; ++n) {
-    const std::uint8_t scales = byte_at(block, n / 16);
-    const int q = (byte_at(block, 16 + n / 128 * 32 + n % 32) >> (n % 128 / 32 * 2)) & 3;
-    const float scale = d * static_cast<float>(scales & 15);
-    const float least = d_least * static_cast<float>(scales >> 4);
-    values[n] = scale * static_cast<float>(q) - least;
+  for (std::size_t group = 0; group < 16; ++group) {
+    const std::uint8_t scales = byte_at(block, group);
+    const Bits two{bytes_of(block, 16 + group / 8 * 32 + group % 2 * 16), static_cast<unsigned>(group % 8 / 2 * 2), 3};
+    expand_line(16, d * static_cast<float>(scales & 15), d_least * static_cast<float>(scales >> 4), two,
+                values + 16 * group);
   }
 }
 
@@ -120,29 +142,26 @@ int q3_k_scale(const std::byte* scales, std::size_t group) {
 }
 void expand_q3_k(const std::byte* block, float* values) {
   const float d = half_at(block, 108);
-  for (std::size_t n = 0; n < 256; ++n) {
-    const int q = (byte_at(block, 32 + n / 128 * 32 + n % 32) >> (n % 128 / 32 * 2)) & 3;
-    const int high = (byte_at(block, n % 32) >> (n / 32)) & 1;
-    const float scale = d * static_cast<float>(q3_k_scale(block + 96, n / 16));
-    values[n] = scale * static_cast<float>(q - (high != 0 ? 0 : 4));
+  for (std::size_t group = 0; group < 16; ++group) {
+    const float scale = d * static_cast<float>(q3_k_scale(block + 96, group));
+    const std::uint8_t* low = bytes_of(block, 32 + group / 8 * 32 + group % 2 * 16);
+    const std::uint8_t* high = bytes_of(block, group % 2 * 16);
+    for (std::size_t n = 0; n < 16; ++n) {
+      const int q = (low[n] >> (group % 8 / 2 * 2)) & 3;
+      const int bit = (high[n] >> (group / 2)) & 1;
+      values[16 * group + n] = scale * static_cast<float>(q + 4 * bit - 4);
+    }
   }
 }
 
 // Groups of 32; numbers n and n + 32 of 64 share a byte.
-int k_nibble(const std::byte* low, std::size_t n) {
-  const std::uint8_t both = byte_at(low, n / 64 * 32 + n % 32);
-  return n % 64 < 32 ? both & 15 : both >> 4;
-}
 void expand_q4_k(const std::byte* block, float* values) {
   const float d = half_at(block, 0);
   const float d_least = half_at(block, 2);
   for (std::size_t group = 0; group < 8; ++group) {
     const auto [scale, least] = k_scales(block + 4, group);
-    const float step = d * static_cast<float>(scale);
-    const float lowest = d_least * static_cast<float>(least);
-    for (std::size_t n = group * 32; n < (group + 1) * 32; ++n) {
-      values[n] = step * static_cast<float>(k_nibble(block + 16, n)) - lowest;
-    }
+    const Bits four{bytes_of(block, 16 + group / 2 * 32), static_cast<unsigned>(group % 2 * 4), 15};
+    expand_line(32, d * static_cast<float>(scale), d_least * static_cast<float>(least), four, values + 32 * group);
   }
 }
 void expand_q5_k(const std::byte* block, float* values) {
@@ -150,23 +169,26 @@ void expand_q5_k(const std::byte* block, float* values) {
   const float d_least = half_at(block, 2);
   for (std::size_t group = 0; group < 8; ++group) {
     const auto [scale, least] = k_scales(block + 4, group);
-    const float step = d * static_cast<float>(scale);
-    const float lowest = d_least * static_cast<float>(least);
-    for (std::size_t n = group * 32; n < (group + 1) * 32; ++n) {
-      const int high = (byte_at(block, 16 + n % 32) >> group) & 1;
-      values[n] = step * static_cast<float>(k_nibble(block + 48, n) | high << 4) - lowest;
-    }
+    const Bits four{bytes_of(block, 48 + group / 2 * 32), static_cast<unsigned>(group % 2 * 4), 15};
+    const Bits fifth{bytes_of(block, 16), static_cast<unsigned>(group), 1};
+    expand_line(32, d * static_cast<float>(scale), d_least * static_cast<float>(least), four, fifth, 4,
+                values + 32 * group);
   }
 }
 // In halves of 128 numbers: low nibbles n and n + 64 share a byte of 64, the other two bits n, n + 32, n + 64 and
 // n + 96 one of 32.
 void expand_q6_k(const std::byte* block, float* values) {
   const float d = half_at(block, 208);
-  for (std::size_t n = 0; n < 256; ++n) {
-    const std::uint8_t both = byte_at(block, n / 128 * 64 + n % 64);
-    const int low = n % 128 < 64 ? both & 15 : both >> 4;
-    const int high = (byte_at(block, 128 + n / 128 * 32 + n % 32) >> (n % 128 / 32 * 2)) & 3;
-    values[n] = d * static_cast<float>(signed_at(block, 192 + n / 16)) * static_cast<float>((low | high << 4) - 32);
+  for (std::size_t group = 0; group < 16; ++group) {
+    const std::size_t half = group / 8;
+    const std::size_t within = group % 8;
+    const float scale = d * static_cast<float>(signed_at(block, 192 + group));
+    const std::uint8_t* low = bytes_of(block, half * 64 + within % 4 * 16);
+    const std::uint8_t* high = bytes_of(block, 128 + half * 32 + within % 2 * 16);
+    for (std::size_t n = 0; n < 16; ++n) {
+      const int q = ((low[n] >> (within / 4 * 4)) & 15) | ((high[n] >> (within / 2 * 2)) & 3) << 4;
+      values[16 * group + n] = scale * static_cast<float>(q - 32);
+    }
   }
 }
 
