@@ -24,7 +24,7 @@ locus_elsewhere() {  # what to type on other distributions, from the same table
 locus_announce() {  # what is about to be installed: its packages, their size and roughly how long that takes
   local size=""
   size=$(LC_ALL=C apt-get install --assume-no --no-install-recommends "$@" 2>/dev/null |
-    sed -n 's/^Need to get \(.*\) of archives.*/\1 to download/p; s/^After this operation, \(.*\) of additional.*/\1 on disk/p' | paste -sd ';' | sed 's/;/, /')
+    sed -n 's/^Need to get \(.*\) of archives.*/\1 to download/p; s/^After this operation, \(.*\) of additional.*/\1 on disk/p' | paste -sd ';' | sed 's/;/, /') || true  # --assume-no is a failure
   echo "locus: installing $# packages${size:+ ($size; a few minutes)}: $*" >&2
 }
 
@@ -46,7 +46,7 @@ locus_install() {
 locus_build() {  # locus_build TARGET: configures once, then builds what changed; says first how much that is
   local steps
   [ -f build/release/build.ninja ] || cmake --preset release >/dev/null
-  steps=$(ninja -C build/release -n "$1" 2>/dev/null | sed -n 's/^\[[0-9]*\/\([0-9]*\)\].*/\1/p' | tail -n 1)
+  steps=$(ninja -C build/release -n "$1" 2>/dev/null | sed -n 's/^\[[0-9]*\/\([0-9]*\)\].*/\1/p' | tail -n 1) || true
   if [ "${steps:-0}" -gt 10 ]; then  # about six seconds of one core a step
     echo "locus: building, $steps steps: about $((steps * 6 / 60 / $(nproc) + 1)) minutes on $(nproc) cores, less with a compiler cache" >&2
   fi
