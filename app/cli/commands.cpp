@@ -10,6 +10,7 @@ Action declare_train(Arguments& arguments);
 Action declare_evaluate(Arguments& arguments);
 Action declare_verify(Arguments& arguments);
 Action declare_effect(Arguments& arguments);
+Action declare_convert(Arguments& arguments);
 // NOLINTNEXTLINE(readability-redundant-declaration): defined above, where files are compiled together
 Action declare_bench(Arguments& arguments);
 Action declare_help(Arguments& arguments);
@@ -21,6 +22,7 @@ const std::vector<Command>& commands() {
       {"figure", "draw a view as PNG, SVG or PDF; write its numbers as NPY or CSV", declare_figure},
       {"verify", "check that the displayed attention reproduces the output of the model", declare_verify},
       {"effect", "run an input with and without edits; report how they change the prediction", declare_effect},
+      {"convert", "write a checkpoint with its weights in another format, as GGUF or safetensors", declare_convert},
       {"train", "train a small model with any position encoding", declare_train},
       {"evaluate", "measure checkpoints on a task, in and out of distribution", declare_evaluate},
       {"bench", "measure forward passes, typing and tiles, each beside its reference", declare_bench},

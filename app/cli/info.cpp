@@ -1,6 +1,7 @@
 // locus info: what a checkpoint is, and which encodings there are.
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include "app/cli/command.h"
@@ -12,6 +13,7 @@
 #include "core/base/shown.h"
 #include "models/api/model.h"
 #include "models/api/threads.h"
+#include "models/api/weight_kinds.h"
 #include "models/json/settings_json.h"
 
 namespace locus::cli {
@@ -40,6 +42,10 @@ Json runtime_json() {
           {"threads", runtime.threads}};
 }
 
+Json kind_json(const models::WeightKind& kind) {
+  return {{"kind", kind.kind}, {"format", kind.format}, {"tensors", kind.tensors}, {"bytes", kind.bytes}};
+}
+
 Json info_json(const models::Model& model, std::int64_t length) {
   const models::ModelInfo& info = model.info();
   Json json = {
@@ -59,6 +65,7 @@ Json info_json(const models::Model& model, std::int64_t length) {
       {"parameters", info.parameters},
       {"trained_length", info.trained_length},
       {"dtype", info.dtype},
+      {"quantisation", list_of(models::weight_kinds(model), kind_json)},
       {"causal", info.causal},
       {"image", info.image},
       {"tokenizer", info.tokenizer},
@@ -120,6 +127,28 @@ std::vector<std::pair<std::string, std::string>> layer_lines(const models::Model
   return lines;
 }
 
+// Formats and the kinds of weights in them, those of most bytes first: "Q4_K" and "attn_q, attn_k, ffn_down (12)".
+std::vector<std::pair<std::string, std::string>> format_lines(const std::vector<models::WeightKind>& kinds) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  std::map<std::string, double> bytes;
+  for (const models::WeightKind& kind : kinds) {
+    const bool split = std::count_if(kinds.begin(), kinds.end(),
+                                     [&](const models::WeightKind& each) { return each.kind == kind.kind; }) > 1;
+    const std::string text = kind.kind + (split ? " (" + std::to_string(kind.tensors) + ")" : "");
+    const auto known =
+        std::find_if(lines.begin(), lines.end(), [&](const auto& line) { return line.first == kind.format; });
+    if (known == lines.end()) {
+      lines.emplace_back(kind.format, text);
+    } else {
+      known->second += ", " + text;
+    }
+    bytes[kind.format] += kind.bytes;
+  }
+  std::stable_sort(lines.begin(), lines.end(),
+                   [&](const auto& a, const auto& b) { return bytes[a.first] > bytes[b.first]; });
+  return lines;
+}
+
 void print_info(const models::Model& model, std::int64_t length, Console& console) {
   const models::ModelInfo& info = model.info();
   const auto row = [&console](const std::string& name, const std::string& value) {
@@ -147,6 +176,9 @@ void print_info(const models::Model& model, std::int64_t length, Console& consol
     row("trained length", std::to_string(info.trained_length));
   }
   row("dtype", info.dtype);
+  for (const auto& [format, kinds] : format_lines(models::weight_kinds(model))) {
+    row("weights " + format, kinds);
+  }
   row("tokenizer", info.image ? "none (an image model)" : info.tokenizer ? "yes" : "none: give --ids");
   row("files", names_line(info.files));
   row("unexpected", names_line(info.unexpected));

@@ -105,6 +105,8 @@ class LoadedModel : public Model {
   // Errors: kTooLarge; kCancelled; kBadInput where the file holds tensors that the configuration does not have: what it
   // says would not be what the weights were trained as.
   Result<const transformer::Transformer*> ready(const StopToken& stop = {}, const Progress& progress = {}) const;
+  // Which tensor each parameter is made of.
+  const transformer::Fitting& fitting() const { return parts_.fitting; }
   // The encoder of an encoder–decoder, once it is ready(); null for others.
   const transformer::Transformer* encoder() const { return parts_.encoder.get(); }
 

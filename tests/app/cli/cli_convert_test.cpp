@@ -1,0 +1,71 @@
+// locus convert and what locus info says of the file.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/base/atomic_file.h"
+#include "tests/support/paths.h"
+#include "tests/support/run_locus.h"
+
+namespace locus {
+namespace {
+
+namespace fs = std::filesystem;
+using testing_support::run_locus;
+
+std::string converted_source() {
+  return test::source_dir() + "/assets/checkpoints/text-rope";
+}
+
+class CliConvert : public testing_support::CheckpointTest {};
+
+TEST_F(CliConvert, WritesAFileThatOpensWhereverAPathIs) {
+  const fs::path folder = file("quantised");
+  fs::create_directories(folder);
+  const std::string small = folder / "small.gguf";
+  const auto written = run_locus({"convert", converted_source(), "--to", "q4_0", "--out", small});
+  EXPECT_EQ(written.status, 0) << written.err;
+  EXPECT_NE(written.out.find("q4_0: 25 tensors, 0.39 MB"), std::string::npos) << written.out;
+  EXPECT_NE(written.err.find("rows of 344 numbers, such as those of blk.0.ffn_down.weight, are no whole blocks of 32"),
+            std::string::npos)
+      << written.err;
+  const auto info = run_locus({"info", small});
+  EXPECT_NE(info.out.find("weights Q4_0"), std::string::npos) << info.out;
+  EXPECT_NE(info.out.find("weights F16     ffn_down\n"), std::string::npos) << info.out;
+  const nlohmann::json json = nlohmann::json::parse(run_locus({"info", small, "--json"}).out);
+  EXPECT_EQ(json["dtype"], "Q4_0");
+  EXPECT_EQ(json["family"], "llama");
+  EXPECT_TRUE(json["tokenizer"].get<bool>());
+  for (const auto& kind : json["quantisation"]) {
+    if (kind["kind"] == "attn_q") {
+      EXPECT_EQ(kind["format"], "Q4_0");
+      EXPECT_EQ(kind["tensors"], 4);
+      EXPECT_EQ(kind["bytes"], 4 * 128 * 128 / 32 * 18);
+    }
+  }
+  EXPECT_TRUE(nlohmann::json::parse(run_locus({"info", converted_source(), "--json"}).out)["quantisation"].empty());
+  EXPECT_EQ(run_locus({"verify", small, "--text", "To be, or not to be"}).status, 0);
+  const auto compared = run_locus({"figure", "head-difference", converted_source(), small, "--text",
+                                   "To be, or not to be", "--data", file("d.csv")});
+  EXPECT_EQ(compared.status, 0) << compared.err;
+  // By its folder too.
+  EXPECT_EQ(run_locus({"run", folder, "--text", "To be"}).status, 0);
+}
+
+TEST_F(CliConvert, RefusesWhatItCannotWrite) {
+  const std::string small = file("a.gguf");
+  EXPECT_EQ(run_locus({"convert", converted_source(), "--to", "q9", "--out", small}).status, 2);
+  EXPECT_EQ(run_locus({"convert", converted_source(), "--to", "q4_0"}).status, 2);
+  EXPECT_EQ(run_locus({"convert", converted_source(), "--to", "q4_0", "--out", file("a.bin")}).status, 2);
+  EXPECT_EQ(
+      run_locus({"convert", converted_source(), "--to", "f16", "--out", converted_source() + "/model.safetensors"})
+          .status,
+      2);
+  EXPECT_EQ(run_locus({"convert", converted_source() + "-nope", "--out", small}).status, 4);
+  EXPECT_EQ(run_locus({"convert", file("absent"), "--out", small}).status, 3);
+  EXPECT_FALSE(fs::exists(small));
+}
+
+}  // namespace
+}  // namespace locus
