@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "app/views/plots/map_lines.h"
 #include "app/views/plots/series.h"
 #include "core/base/numbers.h"
 
@@ -71,14 +72,6 @@ std::string weights_line(const ViewInput& input, std::size_t column, const Field
     line += ", tokens more than " + std::to_string(kFarBack) + " back " + fixed_text(shares.far, 2);
   }
   return line;
-}
-
-std::string cell_text(const FieldAxis& axis, std::int64_t cell) {
-  const auto begin = static_cast<std::int64_t>(std::floor(axis.first + axis.step * static_cast<double>(cell)));
-  const std::string name = axis.name.empty() ? std::string() : axis.name + " ";
-  return axis.step > 1
-             ? name + std::to_string(begin) + " to " + std::to_string(begin + static_cast<std::int64_t>(axis.step) - 1)
-             : name + std::to_string(begin);
 }
 
 std::string range_line(const Field& field) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/views/plots/map_lines.h"
 #include "app/workbench/canvas/instruments/paint.h"
-#include "app/workbench/canvas/instruments/profile_curves.h"
 
 namespace locus::workbench {
 
@@ -17,8 +17,8 @@ std::optional<figure::Hit> middle_of_cell(const InstrumentFrame& frame, const fi
   if (frame.figure() == nullptr || hit.panel >= frame.figure()->panels.size()) {
     return std::nullopt;
   }
-  const figure::HeatMap* map = map_of(frame.figure()->panels[hit.panel]);
-  const auto cell = map == nullptr ? std::nullopt : cell_at(*map->field, hit.x, hit.y);
+  const figure::HeatMap* map = views::map_of(frame.figure()->panels[hit.panel]);
+  const auto cell = map == nullptr ? std::nullopt : views::cell_at(*map->field, hit.x, hit.y);
   if (!cell) {
     return std::nullopt;
   }
@@ -102,7 +102,7 @@ void Measure::draw_line(const InstrumentFrame& frame, const Line& line) {
     return;
   }
   const figure::PanelLayout& panel = frame.layout()->panels[from->panel];
-  const Field& field = *map_of(frame.figure()->panels[from->panel])->field;
+  const Field& field = *views::map_of(frame.figure()->panels[from->panel])->field;
   const figure::Point a{panel.x.place(from->x), panel.y.place(from->y)};
   const figure::Point b{panel.x.place(to->x), panel.y.place(to->y)};
   ImDrawList& list = *ImGui::GetBackgroundDrawList();
@@ -114,12 +114,12 @@ void Measure::draw_line(const InstrumentFrame& frame, const Line& line) {
     list.AddCircleFilled(paint::at(end), 3 * wide, IM_COL32(255, 157, 46, 255));
   }
   list.PopClipRect();
-  const auto first = cell_at(field, from->x, from->y);
-  const auto second = cell_at(field, to->x, to->y);
+  const auto first = views::cell_at(field, from->x, from->y);
+  const auto second = views::cell_at(field, to->x, to->y);
   if (a.x == b.x && a.y == b.y) {
     return;
   }
-  const std::vector<std::string> lines{measure_text(field, *first, *second)};
+  const std::vector<std::string> lines{views::measure_text(field, *first, *second)};
   figure::Rect box = paint::box_of(frame, lines);
   // Beside the line, on the side where the pointer is not.
   const bool below = frame.canvas.pointer.y < (a.y + b.y) / 2;

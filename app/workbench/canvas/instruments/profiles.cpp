@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/views/plots/map_lines.h"
 #include "app/views/plots/series.h"
 #include "app/workbench/canvas/instruments/paint.h"
-#include "app/workbench/canvas/instruments/profile_curves.h"
 
 namespace locus::workbench {
 
@@ -44,13 +44,13 @@ class Profiles final : public Instrument {
       return;
     }
     const figure::PanelLayout& panel = frame.layout()->panels[at->panel];
-    std::vector<Profile> rows;
-    std::vector<Profile> columns;
+    std::vector<views::Profile> rows;
+    std::vector<views::Profile> columns;
     for (std::size_t n = 0; n < std::min(frame.figure()->panels.size(), frame.input.columns.size()); ++n) {
-      const figure::HeatMap* map = map_of(frame.figure()->panels[n]);
-      const auto cell = map == nullptr ? std::nullopt : cell_at(*map->field, at->x, at->y);
-      rows.push_back(cell ? row_profile(*map->field, cell->row) : Profile());
-      columns.push_back(cell ? column_profile(*map->field, cell->column) : Profile());
+      const figure::HeatMap* map = views::map_of(frame.figure()->panels[n]);
+      const auto cell = map == nullptr ? std::nullopt : views::cell_at(*map->field, at->x, at->y);
+      rows.push_back(cell ? views::row_profile(*map->field, cell->row) : views::Profile());
+      columns.push_back(cell ? views::column_profile(*map->field, cell->column) : views::Profile());
     }
     const figure::Point pointer = frame.canvas.pointer;
     const double high = kProfileDepth * panel.plot.height;
@@ -69,7 +69,7 @@ class Profiles final : public Instrument {
  private:
   static std::optional<figure::Hit> place_of(const InstrumentFrame& frame) {
     if (frame.hit && frame.hit->panel < frame.figure()->panels.size() &&
-        map_of(frame.figure()->panels[frame.hit->panel]) != nullptr) {
+        views::map_of(frame.figure()->panels[frame.hit->panel]) != nullptr) {
       return frame.hit;
     }
     views::Selection pinned;
@@ -79,19 +79,20 @@ class Profiles final : public Instrument {
       return std::nullopt;
     }
     for (const views::Place& place : frame.view.places(frame.input, pinned)) {
-      if (place.panel < frame.figure()->panels.size() && map_of(frame.figure()->panels[place.panel]) != nullptr) {
+      if (place.panel < frame.figure()->panels.size() &&
+          views::map_of(frame.figure()->panels[place.panel]) != nullptr) {
         return figure::Hit{place.panel, (place.x.low + place.x.high) / 2, (place.y.low + place.y.high) / 2, -1};
       }
     }
     return std::nullopt;
   }
 
-  static void draw_band(const InstrumentFrame& frame, const Band& band, const std::vector<Profile>& profiles,
+  static void draw_band(const InstrumentFrame& frame, const Band& band, const std::vector<views::Profile>& profiles,
                         double pointed) {
     ImDrawList& list = *ImGui::GetBackgroundDrawList();
     paint::ground(list, band.rect, 0.8);
     list.PushClipRect(paint::from(band.rect), paint::to(band.rect), true);
-    const figure::Interval range = range_of(profiles);
+    const figure::Interval range = views::range_of(profiles);
     const double depth = band.upright ? band.rect.width : band.rect.height;
     const auto place = [&](double at, double value) {
       const double along = band.along->place(at);
@@ -100,7 +101,7 @@ class Profiles final : public Instrument {
     };
     std::vector<std::string> values;
     for (std::size_t n = 0; n < profiles.size(); ++n) {
-      const Profile& profile = profiles[n];
+      const views::Profile& profile = profiles[n];
       const ImU32 color =
           viewport::imgui_color(frame.layout()->style.palette[n % frame.layout()->style.palette.size()]);
       std::vector<ImVec2> points;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/views/plots/map_lines.h"
 #include "app/views/plots/series.h"
 #include "app/workbench/canvas/instruments/paint.h"
-#include "app/workbench/canvas/instruments/profile_curves.h"
 #include "app/workbench/studio/token_words.h"
 #include "renderers/figure/colormap.h"
 
@@ -41,16 +41,16 @@ class TokenLens final : public Instrument {
   // The map itself where the screen has its cells, else the cells are read from the run.
   void draw_below(const InstrumentFrame& frame) override {
     const figure::Panel& panel = frame.figure()->panels[frame.hit->panel];
-    const figure::HeatMap* shown = map_of(panel);
+    const figure::HeatMap* shown = views::map_of(panel);
     if (shown == nullptr) {
       return;
     }
     const bool whole = shown->field->row_axis.step == 1 && shown->field->column_axis.step == 1;
-    const auto cell = whole ? cell_at(*shown->field, frame.hit->x, frame.hit->y) : std::nullopt;
+    const auto cell = whole ? views::cell_at(*shown->field, frame.hit->x, frame.hit->y) : std::nullopt;
     std::shared_ptr<const Field> field = shown->field;
-    CellBlock block;
+    views::CellBlock block;
     if (cell) {
-      block = block_around(*field, *cell, kLensCells);
+      block = views::block_around(*field, *cell, kLensCells);
     } else if ((field = read(frame)) != nullptr) {
       block = {0, 0, field->rows, field->columns};
     } else {
@@ -116,7 +116,7 @@ class TokenLens final : public Instrument {
         });
   }
 
-  static void draw_block(const InstrumentFrame& frame, const Field& field, const CellBlock& block,
+  static void draw_block(const InstrumentFrame& frame, const Field& field, const views::CellBlock& block,
                          const figure::ColorScale& scale) {
     const models::Trace& trace = *frame.input.columns[frame.hit->panel].trace;
     const double side = std::floor(kLensCell * frame.canvas.text);

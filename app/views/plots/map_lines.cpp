@@ -1,11 +1,11 @@
-#include "app/workbench/canvas/instruments/profile_curves.h"
+#include "app/views/plots/map_lines.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "app/views/plots/series.h"
 
-namespace locus::workbench {
+namespace locus::views {
 
 namespace {
 
@@ -19,6 +19,14 @@ std::string signed_text(std::int64_t number) {
 }
 
 }  // namespace
+
+std::string cell_text(const FieldAxis& axis, std::int64_t cell) {
+  const auto begin = static_cast<std::int64_t>(std::floor(axis.first + axis.step * static_cast<double>(cell)));
+  const std::string name = axis.name.empty() ? std::string() : axis.name + " ";
+  return axis.step > 1
+             ? name + std::to_string(begin) + " to " + std::to_string(begin + static_cast<std::int64_t>(axis.step) - 1)
+             : name + std::to_string(begin);
+}
 
 const figure::HeatMap* map_of(const figure::Panel& panel) {
   for (const figure::Layer& layer : panel.layers) {
@@ -105,4 +113,4 @@ std::string measure_text(const Field& field, const MapCell& from, const MapCell&
   return text;
 }
 
-}  // namespace locus::workbench
+}  // namespace locus::views

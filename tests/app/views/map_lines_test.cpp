@@ -1,11 +1,11 @@
 // What profiles, the lens and measures read of a map.
-#include "app/workbench/canvas/instruments/profile_curves.h"
+#include "app/views/plots/map_lines.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-namespace locus::workbench {
+namespace locus::views {
 namespace {
 
 Field map_of_tokens() {
@@ -19,14 +19,14 @@ Field map_of_tokens() {
   return field;
 }
 
-TEST(ProfileCurves, ACellIsFoundByItsAxes) {
+TEST(MapLines, ACellIsFoundByItsAxes) {
   const Field field = map_of_tokens();
   EXPECT_EQ(cell_at(field, 23.5, 11.5), (MapCell{1, 3}));
   EXPECT_FALSE(cell_at(field, 19.9, 11));
   EXPECT_FALSE(cell_at(field, 21, 14));
 }
 
-TEST(ProfileCurves, ProfilesAreRowsAndColumnsWithoutEmptyCells) {
+TEST(MapLines, ProfilesAreRowsAndColumnsWithoutEmptyCells) {
   const Field field = map_of_tokens();
   const Profile row = row_profile(field, 1);
   EXPECT_EQ(row.at, (std::vector<double>{20.5, 21.5, 22.5, 24.5}));
@@ -39,7 +39,7 @@ TEST(ProfileCurves, ProfilesAreRowsAndColumnsWithoutEmptyCells) {
   EXPECT_EQ(range_of({}), (figure::Interval{0, 1}));
 }
 
-TEST(ProfileCurves, TheBlockOfTheLensStaysInTheMapAndHoldsItsCell) {
+TEST(MapLines, TheBlockOfTheLensStaysInTheMapAndHoldsItsCell) {
   const Field field = Field::zeros(600, 700);
   for (const MapCell& cell : {MapCell{0, 0}, MapCell{599, 699}, MapCell{300, 2}}) {
     const CellBlock block = block_around(field, cell, 15);
@@ -54,7 +54,7 @@ TEST(ProfileCurves, TheBlockOfTheLensStaysInTheMapAndHoldsItsCell) {
   EXPECT_EQ(block_around(Field::zeros(3, 40), {1, 20}, 15).rows, 3);
 }
 
-TEST(ProfileCurves, AMeasureSaysDistancesAndTheRatio) {
+TEST(MapLines, AMeasureSaysDistancesAndTheRatio) {
   const Field field = map_of_tokens();
   const std::string text = measure_text(field, {3, 0}, {1, 4});
   EXPECT_NE(text.find("Δ query −2, Δ key 4"), std::string::npos) << text;
@@ -64,4 +64,4 @@ TEST(ProfileCurves, AMeasureSaysDistancesAndTheRatio) {
 }
 
 }  // namespace
-}  // namespace locus::workbench
+}  // namespace locus::views

@@ -8,7 +8,7 @@
 
 #include "renderers/figure/figure.h"
 
-namespace locus::workbench {
+namespace locus::views {
 
 // A cell of a panel's map, counted as the map's axes count it.
 struct MapCell {
@@ -17,6 +17,9 @@ struct MapCell {
 
   friend bool operator==(const MapCell&, const MapCell&) = default;
 };
+
+// "query 12", "key 0 to 15": a cell of an axis.
+std::string cell_text(const FieldAxis& axis, std::int64_t cell);
 
 // The first map of a panel; null: none.
 const figure::HeatMap* map_of(const figure::Panel& panel);
@@ -46,4 +49,4 @@ CellBlock block_around(const Field& field, const MapCell& cell, std::int64_t sid
 // What lies between two cells: "Δ query 5, Δ key −3; distance 2 and 10; 0.82 / 0.41 = 2.00".
 std::string measure_text(const Field& field, const MapCell& from, const MapCell& to);
 
-}  // namespace locus::workbench
+}  // namespace locus::views
