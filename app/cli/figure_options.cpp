@@ -25,6 +25,7 @@ Status read_paper(const FigureOptions& options, session::PaperState& paper) {
   paper.dpi = options.dpi.value_or(paper.dpi);
   paper.dark = options.theme.empty() ? paper.dark : options.theme == "dark";
   paper.text_pt = options.text_pt.value_or(paper.text_pt);
+  paper.marks = options.marks || paper.marks;
   const Status left_out = session::leave_out(options.without, paper);
   return left_out.ok() ? left_out : Status(usage("--without: " + left_out.error().message));
 }
@@ -163,6 +164,7 @@ void FigureOptions::declare(Arguments& arguments) {
   arguments.choice("--theme", theme, {"light", "dark"}, "theme of the figure");
   arguments.number("--text-pt", text_pt, {4, 48}, "size of the labels in points, 4 to 48 (default 7)");
   arguments.text("--without", without, "parts to leave out: titles, labels, legend, separated by commas");
+  arguments.flag("--marks", marks, "draw the profiles and measures too: profiles as curves below the maps");
   arguments.footer(view_help());
 }
 

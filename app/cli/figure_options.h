@@ -25,6 +25,7 @@ struct FigureOptions : InputAndChanges {
   std::string theme;
   std::optional<double> text_pt;
   std::string without;
+  bool marks = false;
 
   void declare(Arguments& arguments);
   // What the figure is made of, spelled out or from --recipe. Errors: kUsage for words that do not go together,

@@ -35,7 +35,12 @@ Result<figure::Figure> make_figure(const FigureJob& job, const std::filesystem::
   input.cache = job.cache;
   input.stop = stop;
   LOCUS_TRY(figure::Figure figure, job.view->figure(input));
+  const session::ViewState& state = job.recipe.session.state;
+  figure = session::as_chosen(std::move(figure), state.plots, false);
   figure.description = views::statement(job.view->info(), input, figure);
+  if (job.recipe.paper.marks) {
+    figure = session::with_marks(std::move(figure), state.marks);
+  }
   figure = session::on_paper(std::move(figure), job.recipe.paper);
   figure.recipe = to_json(job.recipe);
   return figure;

@@ -89,6 +89,9 @@ void add_paper(Words& words, const PaperState& paper) {
   if (paper.text_pt != usual.text_pt) {
     add(words, "--text-pt", number_text(paper.text_pt));
   }
+  if (paper.marks) {
+    words.emplace_back("--marks");
+  }
   if (const std::string without = parts_left_out(paper); !without.empty()) {
     add(words, "--without", without);
   }

@@ -51,6 +51,12 @@ Status read_type_and_parts(const json& object, const std::string& file, PaperSta
     }
     paper.text_pt = points;
   }
+  if (const auto marks = object.find("marks"); marks != object.end()) {
+    if (!marks->is_boolean()) {
+      return bad_input("paper.marks: expected true or false, found " + shown_value(*marks), file);
+    }
+    paper.marks = marks->get<bool>();
+  }
   if (const auto without = object.find("without"); without != object.end()) {
     const Status read = leave_out(without->is_string() ? without->get<std::string>() : without->dump(), paper);
     return read.ok() ? read : Status(bad_input("paper.without: " + read.error().message, file));
@@ -89,6 +95,9 @@ std::string to_json(const Recipe& recipe, const StateFields& fields) {
   }
   if (const std::string without = parts_left_out(recipe.paper); !without.empty()) {
     document["paper"]["without"] = without;
+  }
+  if (recipe.paper.marks) {
+    document["paper"]["marks"] = true;
   }
   std::size_t n = 0;
   for (json& checkpoint : document["checkpoints"]) {

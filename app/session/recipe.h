@@ -21,6 +21,7 @@ struct PaperState {
   bool titles = true;
   bool labels = true;  // of axes
   bool legend = true;  // names of curves and bars, and the colour bar
+  bool marks = false;  // what was left on maps: profiles and measures
 };
 
 // "titles,legend": what is not drawn, as it is typed; empty: all is. Setting it: errors kUsage naming the word.

@@ -36,6 +36,15 @@ Result<Session> load_session(const std::filesystem::path& path) {
   return parse_session(document, path.string(), std::filesystem::absolute(path).parent_path());
 }
 
+void show_view(ViewState& state, const std::string& view) {
+  if (state.view != view) {
+    state.plots = {};
+    state.marks = {};
+  }
+  state.view = view;
+  state.camera.reset();
+}
+
 void hand_out_heads(ViewState& state, std::vector<CheckpointEntry>& checkpoints) {
   auto head = state.unlinked.begin();
   for (CheckpointEntry& entry : checkpoints) {

@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "app/session/marks.h"
+#include "app/session/navigator_choice.h"
+#include "app/session/plot_choices.h"
 #include "app/views/view.h"
 #include "core/base/result.h"
 #include "core/base/settings.h"
@@ -41,9 +44,15 @@ struct ViewState : views::ViewParameters {
   std::vector<views::HeadRef> unlinked;
   models::Side side = models::Side::kDecoder;  // of encoder–decoders
   std::map<std::string, Settings> options;     // view name → its controls
+  PlotChoices plots;                           // of the view's curves and bars
+  Marks marks;                                 // on its maps
+  NavigatorChoice navigator;
 
   friend bool operator==(const ViewState&, const ViewState&) = default;
 };
+
+// Another view: the visible part, the choices of plots and the marks are places of the one before, and go.
+void show_view(ViewState& state, const std::string& view);
 
 // A named state: an entry of the list of figures, and a figure when there is no display.
 struct Bookmark {

@@ -4,6 +4,8 @@
 #include <functional>
 #include <limits>
 
+#include "app/session/canvas_fields.h"
+#include "app/session/field_kinds.h"
 #include "app/views/view.h"
 #include "core/base/controls.h"
 #include "core/base/shown.h"
@@ -33,46 +35,6 @@ Parameter typed_toggle(const char* name, const char* label, const char* help, bo
   Parameter parameter = toggle(name, label, help, fallback);
   parameter.choices = {off, on};
   return parameter;
-}
-
-// The numbers of a list; null for any other value.
-const std::vector<double>* list_in(const std::optional<SettingValue>& value) {
-  return value ? std::get_if<std::vector<double>>(&*value) : nullptr;
-}
-
-// The values of an enumeration with their names.
-template <class Values, class Enum = typename Values::value_type>
-std::vector<std::pair<std::string, Enum>> named(const Values& values) {
-  std::vector<std::pair<std::string, Enum>> list;
-  for (const Enum value : values) {
-    list.emplace_back(to_text(value), value);
-  }
-  return list;
-}
-
-// A choice between the values of an enumeration.
-template <class Enum, class Member>
-StateField enumerated(const char* name, const char* label, const char* help, const char* flag,
-                      std::vector<std::pair<std::string, Enum>> values, Member member, Place place) {
-  std::vector<std::string> names;
-  names.reserve(values.size());
-  for (const auto& [word, value] : values) {
-    names.push_back(word);
-  }
-  const auto get = [=](const ViewState& state) {
-    const auto found =
-        std::ranges::find_if(values, [&](const auto& each) { return each.second == std::invoke(member, state); });
-    return found == values.end() ? std::nullopt : std::optional<SettingValue>(found->first);
-  };
-  const auto put = [=](ViewState& state, const std::optional<SettingValue>& chosen) {
-    const auto* word = chosen ? std::get_if<std::string>(&*chosen) : nullptr;
-    for (const auto& [known, value] : values) {
-      if (word != nullptr && known == *word) {
-        std::invoke(member, state) = value;
-      }
-    }
-  };
-  return {choice(name, label, help, names), flag, place, 0, false, get, put};
 }
 
 std::vector<std::string> view_names() {
@@ -187,7 +149,7 @@ Parameter mask_color() {
   return parameter;
 }
 
-StateFields make_fields() {
+StateFields make_own_fields() {
   constexpr Place kBar = Place::kBar;
   constexpr Place kColors = Place::kColors;
   const auto gamma = [](const ViewState& state) { return state.scale.transfer == Transfer::kGamma; };
@@ -266,6 +228,14 @@ StateFields make_fields() {
                        "Colour range: one for all columns, or one per column", true, "own", "shared"),
           "--range", [](auto& s) -> auto& { return s.scale.shared; }),
   };
+}
+
+StateFields make_fields() {
+  StateFields fields = make_own_fields();
+  for (StateField& field : canvas_fields()) {
+    fields.push_back(std::move(field));
+  }
+  return fields;
 }
 
 Status put_checked(const StateField& field, ViewState& state, SettingValue value, const std::string& name) {

@@ -1,6 +1,7 @@
 #include "app/session/state_json.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/json/settings_json.h"
 
@@ -9,6 +10,8 @@ namespace locus::session {
 namespace {
 
 using nlohmann::json;
+
+constexpr double kLargestWhole = 1e15;  // that a double counts exactly
 
 // "scale.low": where it is in the state's object.
 json::json_pointer place_of(const StateField& field) {
@@ -29,7 +32,12 @@ json to_json(const StateField& field, const SettingValue& value) {
   for (std::size_t n = 0; n < list->size(); n += field.group) {
     json group = json::array();
     for (std::size_t m = n; m < std::min(n + field.group, list->size()); ++m) {
-      group.push_back(static_cast<std::int64_t>((*list)[m]));  // layers and heads
+      const double number = (*list)[m];
+      if (number == std::floor(number) && std::abs(number) < kLargestWhole) {
+        group.push_back(static_cast<std::int64_t>(number));  // layers and heads
+      } else {
+        group.push_back(number);
+      }
     }
     groups.push_back(std::move(group));
   }

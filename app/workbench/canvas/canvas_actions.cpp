@@ -136,9 +136,8 @@ void CanvasLink::choose(const views::Selection& picked) {
     session::set_option(state, studio_.view().info().name, picked.option->first, picked.option->second);
   }
   if (picked.open) {
-    state.view = views::attention_view().info().name;
+    session::show_view(state, views::attention_view().info().name);
     state.partners = picked.partners;
-    state.camera.reset();
     hover_hit_.reset();
     hover_ = {};
   }
@@ -179,6 +178,7 @@ void CanvasLink::reset() {
   fresh.layer = state.layer;
   fresh.head = state.head;
   fresh.quantity = state.quantity;
+  fresh.navigator = state.navigator;
   studio_.reset_view(fresh);
   studio_.columns().run_cancelled();
 }

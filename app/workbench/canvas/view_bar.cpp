@@ -182,8 +182,7 @@ void ViewBar::apply() {
   session::ViewState state = studio_.state();
   const std::string view = view_->currentData().toString().toStdString();
   if (view != state.view) {
-    state.view = view;
-    state.camera.reset();  // its units are the old view's
+    session::show_view(state, view);
   }
   const models::Side side = models::kSides[static_cast<std::size_t>(std::max(0, side_->currentIndex()))];
   if (side != state.side) {

@@ -96,6 +96,13 @@ class PaperForm {
     QObject::connect(width_, &QDoubleSpinBox::valueChanged, &dialog, [this] { follow_width(); });
   }
 
+  // Where there are marks, they can be part of the figure.
+  void offer_marks(QDialog& dialog, QFormLayout& form, bool any, bool on) {
+    marks_ = part(dialog, form, "marks", QStringLiteral("with marks"), any && on);
+    marks_->setToolTip(QStringLiteral("Profiles that were kept, as curves below the maps, and measures"));
+    marks_->setEnabled(any);
+  }
+
   session::PaperState read() const {
     session::PaperState paper;
     paper.width_mm = width_->value();
@@ -105,6 +112,7 @@ class PaperForm {
     paper.titles = titles_->isChecked();
     paper.labels = labels_->isChecked();
     paper.legend = legend_->isChecked();
+    paper.marks = marks_->isChecked();
     return paper;
   }
 
@@ -112,7 +120,7 @@ class PaperForm {
     for (QDoubleSpinBox* box : {width_, text_}) {
       QObject::connect(box, &QDoubleSpinBox::valueChanged, &dialog, run);
     }
-    for (QCheckBox* box : {titles_, labels_, legend_}) {
+    for (QCheckBox* box : {titles_, labels_, legend_, marks_}) {
       QObject::connect(box, &QCheckBox::toggled, &dialog, run);
     }
     QObject::connect(theme_, &QComboBox::currentIndexChanged, &dialog, run);
@@ -147,6 +155,7 @@ class PaperForm {
   QCheckBox* titles_ = nullptr;
   QCheckBox* labels_ = nullptr;
   QCheckBox* legend_ = nullptr;
+  QCheckBox* marks_ = nullptr;
 };
 
 }  // namespace
@@ -157,6 +166,7 @@ session::PaperState kept_paper(const QSettings& settings) {
   paper.dpi = settings.value(QStringLiteral("paper/dpi"), paper.dpi).toDouble();
   paper.dark = settings.value(QStringLiteral("paper/dark"), paper.dark).toBool();
   paper.text_pt = settings.value(QStringLiteral("paper/text-pt"), paper.text_pt).toDouble();
+  paper.marks = settings.value(QStringLiteral("paper/marks"), paper.marks).toBool();
   static_cast<void>(
       session::leave_out(settings.value(QStringLiteral("paper/without")).toString().toStdString(), paper).ok());
   return paper;
@@ -167,6 +177,7 @@ void keep_paper(QSettings& settings, const session::PaperState& paper) {
   settings.setValue(QStringLiteral("paper/dpi"), paper.dpi);
   settings.setValue(QStringLiteral("paper/dark"), paper.dark);
   settings.setValue(QStringLiteral("paper/text-pt"), paper.text_pt);
+  settings.setValue(QStringLiteral("paper/marks"), paper.marks);
   settings.setValue(QStringLiteral("paper/without"), qt(session::parts_left_out(paper)));
 }
 
@@ -179,7 +190,8 @@ bool ask_figure(QWidget* parent, Studio& studio, QSettings& settings, figures::F
   row->addLayout(form);
   session::PaperState now = kept_paper(settings);
   now.width_mm = session::paper_width_mm(now, job.columns.size());
-  const PaperForm paper(dialog, *form, now);
+  PaperForm paper(dialog, *form, now);
+  paper.offer_marks(dialog, *form, !job.recipe.session.state.marks.empty(), now.marks);
   const Batch batch(dialog, *form, job.view->info());
   auto* preview = new ExportPreview(studio, &dialog);
   row->addWidget(preview, 1);

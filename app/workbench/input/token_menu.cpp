@@ -35,8 +35,7 @@ void show_token_menu(Studio& studio, const models::Trace& trace, std::int64_t to
   }
   add("in-text", QStringLiteral("Show what it attends to in the text"), [&studio, known = place.token] {
     change_state(studio, [&](session::ViewState& state) {
-      state.view = views::attention_text_view().info().name;
-      state.camera.reset();
+      session::show_view(state, views::attention_text_view().info().name);
       state.query = known;
     });
   });

@@ -93,8 +93,7 @@ void PlaceMenu::add_views() {
     before = view;
     const auto open = [&studio = studio_, there = there_, name = info.name] {
       change_state(studio, [&](session::ViewState& state) {
-        state.view = name;
-        state.camera.reset();
+        session::show_view(state, name);
         state.layer = there.layer.value_or(state.layer);
         state.head = there.head.value_or(state.head);
         state.query = there.open ? state.query : there.query.value_or(state.query);

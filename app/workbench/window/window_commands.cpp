@@ -103,10 +103,7 @@ void add_views(const WindowParts& p) {
     const QString kind = kView + QLatin1Char('/') + qt(views::title_of(view->info().group));
     p.commands->menu(kind)->setToolTipsVisible(true);
     const auto show = [p, view] {
-      change_state(*p.studio, [view](session::ViewState& state) {
-        state.view = view->info().name;
-        state.camera.reset();
-      });
+      change_state(*p.studio, [view](session::ViewState& state) { session::show_view(state, view->info().name); });
     };
     const auto available = [p, view] {
       const auto columns = p.studio->view_input().columns;

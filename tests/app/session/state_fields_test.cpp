@@ -85,6 +85,11 @@ TEST(StateFields, EveryFieldIsReadBackAsItIsWritten) {
   state.ignore_first = true;
   state.scale = {"magma", -0.5F, 2.5F, 97.5, false, figure::Transfer::kGamma, 0.7F, 0x000000FF};
   state.camera = views::Camera{{0, 12.5}, {20, 4}};
+  state.plots.hidden = {"text-rope", "theory"};
+  state.plots.axes = {{0, false, figure::Interval{2.5, 40}, session::AxisScale::kLogarithmic},
+                      {1, true, std::nullopt, session::AxisScale::kLinear}};
+  state.marks = {{{3, 9}}, {{1, {0, 4}, {2, 7}}}};
+  state.navigator = {"entropy", true, session::NavigatorChoice::Fold::kOpen};
   session::ViewState again;
   for (const session::StateField& field : session::state_fields()) {
     const auto value = field.get(state);
@@ -100,6 +105,26 @@ TEST(StateFields, EveryFieldIsReadBackAsItIsWritten) {
     EXPECT_EQ(field.get(again), value) << field.parameter.name;
   }
   EXPECT_EQ(again.scale, state.scale);
+  EXPECT_EQ(again.plots, state.plots);
+  EXPECT_EQ(again.marks, state.marks);
+  EXPECT_EQ(again.navigator, state.navigator);
+}
+
+TEST(StateFields, WhatIsChosenOnTheCanvasIsInFilesWhereItIsChosen) {
+  session::Session session;
+  for (const char* word : {"hidden", "axes", "profiles", "measures", "navigator"}) {
+    EXPECT_EQ(to_json(session, "/").find(word), std::string::npos) << word;
+  }
+  session.state.plots = {{"rope"}, {{1, true, figure::Interval{0.25, 8}, session::AxisScale::kAsDrawn}}};
+  session.state.marks = {{{3, 9}}, {{0, {0, 4}, {2, 7}}}};
+  session.state.navigator.fold = session::NavigatorChoice::Fold::kFolded;
+  const auto loaded = session::parse_session(nlohmann::json::parse(to_json(session, "/")), "s.json", "/");
+  ASSERT_TRUE(loaded.ok()) << loaded.error().describe();
+  EXPECT_EQ(loaded->state, session.state);
+  session::show_view(session.state, "gates");
+  EXPECT_TRUE(session.state.plots.empty());
+  EXPECT_TRUE(session.state.marks.empty());
+  EXPECT_EQ(session.state.navigator.fold, session::NavigatorChoice::Fold::kFolded);
 }
 
 TEST(StateFields, WhatAFieldCannotBeIsRefused) {
@@ -120,6 +145,9 @@ TEST(StateFields, WhatAFieldCannotBeIsRefused) {
                                                                   {"camera.x", "1"},
                                                                   {"camera.y", "1,2,3"},
                                                                   {"partners", "1,2,3"},
+                                                                  {"axes", "0,1,2"},
+                                                                  {"measures", "0,1,2,3"},
+                                                                  {"navigator.statistic", "luck"},
                                                                   {"view", "horoscope"},
                                                                   {"scale.shared", "both"},
                                                                   {"scale.mask", "-1"}}) {

@@ -1,0 +1,23 @@
+// What the matrix of heads beside a figure shows, and whether it is folded to a line.
+#pragma once
+
+#include <array>
+#include <string>
+
+namespace locus::session {
+
+// What colours its squares, by name; each stands for a number of views::Fingerprint.
+inline constexpr std::array<const char*, 6> kHeadStatistics{"previous", "first",    "induction",
+                                                            "self",     "distance", "entropy"};
+
+struct NavigatorChoice {
+  enum class Fold { kAutomatic, kOpen, kFolded };  // automatic: open where there is room beside the figure
+
+  std::string statistic = kHeadStatistics.front();
+  bool difference = false;  // of the columns: the chosen one minus the reference
+  Fold fold = Fold::kAutomatic;
+
+  friend bool operator==(const NavigatorChoice&, const NavigatorChoice&) = default;
+};
+
+}  // namespace locus::session
