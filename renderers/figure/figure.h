@@ -130,6 +130,10 @@ struct Panel {
   bool equal_aspect = false;   // one data unit is the same length on both axes
   bool show_axes = true;       // ticks, labels and frame
   bool follows_camera = true;  // zooming and panning move its axes
+  // Left free between the plot and what stands above it and right of it, in heights of text: for what is drawn there
+  // over the figure.
+  double room_above = 0;
+  double room_right = 0;
   std::vector<Layer> layers;
   std::string color_bar_label;  // empty: no colour bar; the bar shows the first HeatMap's or TokenStrip's scale
   bool color_bar = false;       // a bar without a label

@@ -287,9 +287,11 @@ PanelDecor measure(const Panel& panel, double plot_width, double plot_height, Ti
     margins.top = std::max(margins.top, 0.5 * style.tick_text());
     margins.bottom = std::max(margins.bottom, 0.5 * style.tick_text());
   }
+  margins.right += panel.room_right * style.text_size;
   decor.legend_rows = flow_legend(panel, plot_width, style, metrics).rows;
   margins.top = std::max(
       margins.top, decor.legend_rows * 1.35 * style.tick_text() + style.gap() / 2 * (decor.legend_rows > 0 ? 1 : 0));
+  margins.top += panel.room_above * style.text_size;
   decor.title_size = titles == Titles::kUsual ? style.title_text() : style.note_text();
   const double title_width = plot_width + 2 * std::min(margins.left, margins.right);
   decor.title =

@@ -70,7 +70,8 @@ void place_y_labels(const PanelDecor& decor, const Style& style, PanelLayout& pl
 
 void place_color_bar(const Panel& panel, const PanelDecor& decor, const Style& style, PanelLayout& place) {
   const Rect& plot = place.plot;
-  Rect bar{plot.right() + 2 * style.gap(), plot.y, 0.9 * style.text_size, color_bar_height(panel, plot.height, style)};
+  const double right = plot.right() + panel.room_right * style.text_size;
+  Rect bar{right + 2 * style.gap(), plot.y, 0.9 * style.text_size, color_bar_height(panel, plot.height, style)};
   bar.x = style.aligned(bar.x);
   bar.width = style.aligned(bar.width);
   place.color_bar = bar;
@@ -91,7 +92,8 @@ void place_legend(const Panel& panel, const Style& style, const TextMetrics& met
     return;
   }
   const double size = style.tick_text();
-  const double top = place.plot.y - flow.rows * 1.35 * size - style.gap() / 2;
+  const double above = place.plot.y - panel.room_above * style.text_size;
+  const double top = above - flow.rows * 1.35 * size - style.gap() / 2;
   for (std::size_t n = 0; n < flow.entries.size(); ++n) {
     LegendEntry entry = flow.entries[n];
     entry.swatch.x += place.plot.x;
