@@ -220,12 +220,12 @@ StateFields make_own_fields() {
           mask_color(), "--mask", [](auto& s) -> auto& { return s.scale.mask_color; }),
       enumerated<Reduction>("reduction", "Reduction", "Reduction where a pixel covers several cells", "--reduction",
                             {{"max", Reduction::kMax}, {"mean", Reduction::kMean}}, &ViewState::reduction, kColors),
-      state_field(toggle("ignore_first", "Range ignores the first token",
+      state_field(toggle("ignore_first", "Ignore the first token",
                          "Exclude the first token, a frequent attention sink, from the colour range"),
                   "--ignore-first", &ViewState::ignore_first),
       state_field(
-          typed_toggle("scale.shared", "One range for all columns",
-                       "Colour range: one for all columns, or one per column", true, "own", "shared"),
+          typed_toggle("scale.shared", "One range for all", "Colour range: one for all columns, or one per column",
+                       true, "own", "shared"),
           "--range", [](auto& s) -> auto& { return s.scale.shared; }),
   };
 }

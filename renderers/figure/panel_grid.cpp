@@ -12,6 +12,7 @@ namespace {
 constexpr double kGolden = 0.62;
 constexpr int kPasses = 3;              // margins depend on ticks, which depend on what the margins leave
 constexpr std::size_t kSmallGrid = 12;  // more panels than this are thumbnails
+constexpr int kTightRow = 3;            // on screen, so many maps beside each other have less between them
 constexpr double kTableRow = 2.2;       // the height of a row of a table, in text sizes
 constexpr double kLeastRows = 4;        // so that its colour bar can be read
 
@@ -36,6 +37,10 @@ struct Grid {
   int column_of(std::size_t panel) const { return static_cast<int>(panel) % columns; }
   int row_of(std::size_t panel) const { return static_cast<int>(panel) / columns; }
 };
+
+bool all_maps(const Figure& figure) {
+  return std::all_of(figure.panels.begin(), figure.panels.end(), [](const Panel& panel) { return panel.equal_aspect; });
+}
 
 double map_ratio(const Panel& panel) {
   const double x = std::abs(panel.x.view.high - panel.x.view.low);
@@ -310,7 +315,8 @@ Layout lay_out_grid(const Figure& figure, double width, double height, const Sty
   grid.small = figure.panels.size() > kSmallGrid;
   grid.titles = grid.small ? Titles::kSmall : titles;
   grid.fit_text = height > 0;
-  grid.gap_x = grid.small ? style.gap() : 1.2 * style.text_size;
+  const bool tight = grid.fit_text && grid.columns >= kTightRow && all_maps(figure);
+  grid.gap_x = grid.small ? style.gap() : (tight ? 0.5 : 1.2) * style.text_size;
   grid.gap_y = grid.small ? style.gap() : 0.8 * style.text_size;
   grid.decors.resize(figure.panels.size());
   collect_margins(grid);

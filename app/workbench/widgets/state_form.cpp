@@ -16,6 +16,8 @@ namespace {
 
 using Kind = Parameter::Kind;
 
+constexpr int kShortestWord = 6;  // of a list that has little room, in letters
+
 // What the list of a combo box offers: the words that can be typed, and what they are called.
 std::vector<std::pair<std::string, std::string>> offered(const Parameter& parameter) {
   std::vector<std::pair<std::string, std::string>> list;
@@ -96,6 +98,8 @@ QWidget* StateForm::make(const session::StateField& field, std::size_t row) {
   }
   if (const auto list = offered(parameter); !list.empty()) {
     auto* combo = new QComboBox(this);
+    combo->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);  // the panel may be narrow
+    combo->setMinimumContentsLength(kShortestWord);
     for (const auto& [word, name] : list) {
       combo->addItem(qt(name), qt(word));
     }

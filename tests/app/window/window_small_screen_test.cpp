@@ -1,0 +1,60 @@
+// A screen of 1280 × 800 with the usual panels: figures have their room, and nothing is cut.
+#include "tests/support/window.h"
+
+#include <QAction>
+#include <QScrollArea>
+
+namespace locus::workbench {
+namespace {
+
+class WindowSmallScreen : public WindowTest {
+ protected:
+  static void SetUpTestSuite() { start(QStringLiteral("1280x800x24"), {}); }
+  void SetUp() override {
+    WindowTest::SetUp();
+    window_->findChild<QAction*>(QStringLiteral("reset-layout"))->trigger();
+    window_->resize(1280, 800);
+    open("gentle");
+    type("one two three");
+    ASSERT_TRUE(settle());
+  }
+  // The least side of the maps; 0 while there are not so many.
+  double least(std::size_t panels) {
+    const figure::Layout* layout = window_->canvas()->layout();
+    double side = layout != nullptr && layout->panels.size() == panels ? 1e9 : 0;
+    for (const figure::PanelLayout& panel : layout->panels) {
+      side = std::min({side, panel.plot.width, panel.plot.height});
+    }
+    return side;
+  }
+};
+
+TEST_F(WindowSmallScreen, MapsAreLarge) {
+  EXPECT_TRUE(wait([&] { return least(1) >= 480; }, 10'000)) << least(1);
+  open("steep");
+  open("third");
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(wait([&] { return least(3) >= 240; }, 10'000)) << least(3);
+}
+
+TEST_F(WindowSmallScreen, PlotsAreHigh) {
+  session::ViewState bias = window_->studio().state();
+  session::show_view(bias, "distance-bias");
+  window_->studio().change(bias);
+  EXPECT_TRUE(wait([this] { return window_->canvas()->height() >= 420; }, 10'000)) << window_->canvas()->height();
+  window_->studio().cancel();
+  ASSERT_TRUE(settle());
+}
+
+// What the inspector shows ends where its scroll bar begins.
+TEST_F(WindowSmallScreen, TheInspectorIsNotCut) {
+  auto* dock = window_->findChild<QWidget*>(QStringLiteral("inspector-dock"));
+  auto* scroll = dock->findChild<QScrollArea*>();
+  ASSERT_NE(scroll, nullptr);
+  EXPECT_LE(dock->width(), 226);
+  EXPECT_LE(scroll->widget()->width(), scroll->viewport()->width());
+  EXPECT_LE(scroll->widget()->minimumSizeHint().width(), scroll->viewport()->width());
+}
+
+}  // namespace
+}  // namespace locus::workbench
