@@ -84,9 +84,15 @@ void CanvasLink::press(QKeyEvent* event) {
     return;
   }
   set_flicker(false);
-  if (instruments_.press(*event)) {
-    return;
+  if (!instruments_.press(*event)) {
+    press_unused(event);
   }
+}
+
+// What is no instrument's.
+void CanvasLink::press_unused(QKeyEvent* event) {
+  const bool control = event->modifiers().testFlag(Qt::ControlModifier);
+  const bool alt = event->modifiers().testFlag(Qt::AltModifier);
   const bool menu_key =
       event->key() == Qt::Key_Menu || (event->key() == Qt::Key_F10 && event->modifiers().testFlag(Qt::ShiftModifier));
   if (menu_key) {

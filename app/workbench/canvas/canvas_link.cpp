@@ -7,6 +7,7 @@
 
 #include "app/views/alignment.h"
 #include "app/views/images/patch_grid.h"
+#include "app/views/plots/map_lines.h"
 #include "app/views/score_maps/score_map.h"
 #include "app/views/statement.h"
 #include "app/workbench/studio/cell_values.h"
@@ -80,6 +81,8 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas)
   connect(&canvas_, &viewport::Canvas::key_pressed, this, &CanvasLink::press);
   connect(&canvas_, &viewport::Canvas::key_released, this, &CanvasLink::release);
   connect(&canvas_, &viewport::Canvas::resized, &studio_.scheduler(), &FigureScheduler::set_canvas_size);
+  connect(&instruments_, &InstrumentSet::unused, this, &CanvasLink::press_unused);
+  connect(&instruments_, &InstrumentSet::room_changed, this, &CanvasLink::refresh);
   canvas_.installEventFilter(this);
   moving_.setSingleShot(true);
   moving_.setInterval(kMoveMs);
@@ -212,9 +215,28 @@ std::string CanvasLink::note() const {
              : "";
 }
 
-// With Shift held every column shows the reference: what moves is what differs.
-std::shared_ptr<const figure::Figure> CanvasLink::shown_figure() const {
+std::shared_ptr<const figure::Figure> CanvasLink::chosen_figure() {
+  constexpr double kRoom = 3.6;  // in heights of text
   const auto& made = studio_.scheduler().figure();
+  const session::PlotChoices& plots = studio_.state().plots;
+  const bool room = instruments_.wants_room();
+  if (!made || (plots.empty() && !room) || studio_.scheduler().figure_state().view != studio_.state().view) {
+    return made;
+  }
+  if (chosen_.of != made || chosen_.plots != plots || chosen_.room != room) {
+    figure::Figure figure = session::as_chosen(*made, plots, true);
+    for (figure::Panel& panel : figure.panels) {
+      const bool beside = room && panel.equal_aspect && views::map_of(panel) != nullptr;
+      panel.room_above = panel.room_right = beside ? kRoom : 0;
+    }
+    chosen_ = {made, plots, room, std::make_shared<const figure::Figure>(std::move(figure))};
+  }
+  return chosen_.figure;
+}
+
+// With Shift held every column shows the reference: what moves is what differs.
+std::shared_ptr<const figure::Figure> CanvasLink::shown_figure() {
+  const auto made = chosen_figure();
   const std::size_t columns = studio_.checkpoints().shown().size();
   const auto across = static_cast<std::size_t>(made ? made->columns : 0);  // one more where a difference is shown
   if (!made || !flicker_ || columns < 2 || made->panels.size() < columns || across < columns || across > columns + 1) {
@@ -424,8 +446,8 @@ void CanvasLink::refresh() {
     sight.input = input;
     sight.hit = hover_hit_;
     sight.hover = hover_;
-    if (stated_of_ != studio_.scheduler().figure()) {
-      stated_of_ = studio_.scheduler().figure();
+    if (const auto figure = chosen_figure(); stated_of_ != figure) {
+      stated_of_ = figure;
       stated_ = views::statement(view.info(), input, *stated_of_);
     }
     sight.statement = stated_;

@@ -75,6 +75,7 @@ class CanvasLink : public QObject {
   // At a place of the figure; without one, of the pinned cell.
   void ask_menu(const std::optional<figure::Hit>& hit, const QPoint& global);
   void press(QKeyEvent* event);
+  void press_unused(QKeyEvent* event);
   void release(QKeyEvent* event);
   bool press_plain(int key);
   bool press_in_list(int key);
@@ -95,12 +96,21 @@ class CanvasLink : public QObject {
   std::vector<std::string> tooltip(const views::ViewInput& input) const;
   // What the head under the pointer does.
   std::vector<viewport::Bar> bars(const views::ViewInput& input) const;
-  std::shared_ptr<const figure::Figure> shown_figure() const;
+  // The scheduler's figure under what is chosen of it, with room for profiles.
+  std::shared_ptr<const figure::Figure> chosen_figure();
+  std::shared_ptr<const figure::Figure> shown_figure();
   std::optional<float> value_under_pointer() const;
 
   Studio& studio_;
   viewport::Canvas& canvas_;
   InstrumentSet instruments_;
+  struct Chosen {
+    std::shared_ptr<const figure::Figure> of;
+    session::PlotChoices plots;
+    bool room = false;
+    std::shared_ptr<const figure::Figure> figure;
+  };
+  Chosen chosen_;
   std::shared_ptr<const figure::Figure> stated_of_;
   std::string stated_;  // of that figure
   std::optional<figure::Hit> hover_hit_;

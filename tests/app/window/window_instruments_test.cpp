@@ -1,11 +1,16 @@
 // Instruments on the canvas, by mouse and keys, as a hand uses them.
 #include "tests/support/window.h"
 
-#include <QAction>
 #include <QClipboard>
 #include <QMouseEvent>
+#include <QWheelEvent>
 
+#include "app/figures/figure_job.h"
+#include "app/session/recipe.h"
 #include "app/workbench/canvas/canvas_link.h"
+#include "app/workbench/export/shown_job.h"
+#include "renderers/figure/panel_decor.h"
+#include "tests/support/paths.h"
 
 namespace locus::workbench {
 namespace {
@@ -13,6 +18,12 @@ namespace {
 class WindowInstruments : public WindowTest {
  protected:
   void SetUp() override {
+    // Made-up checkpoints by name, and real ones, on which curves are measured, by path.
+    opener_ = [](const std::filesystem::path& path, const models::OpenOptions& options, StopToken stop,
+                 const Progress& progress) {
+      return path.has_parent_path() ? models::open(path, options, std::move(stop), progress)
+                                    : open_fake(path, options, stop, progress);
+    };
     WindowTest::SetUp();
     open("gentle");
     type("one two three");
@@ -29,6 +40,44 @@ class WindowInstruments : public WindowTest {
     QCoreApplication::sendEvent(window_->canvas(), &event);
     wait([] { return false; }, 60);  // frames
   }
+  void wheel(const figure::Point& at, int notches) {
+    const QPointF point = QPointF(at.x, at.y) / window_->canvas()->devicePixelRatio();
+    QWheelEvent event(point, window_->canvas()->mapToGlobal(point), {}, QPoint(0, 120 * notches), Qt::NoButton,
+                      Qt::NoModifier, Qt::NoScrollPhase, false);
+    QCoreApplication::sendEvent(window_->canvas(), &event);
+    wait([] { return false; }, 60);
+  }
+  void move_to(const figure::Point& at) { mouse(QEvent::MouseMove, at, Qt::NoButton, Qt::NoButton); }
+  void click(const figure::Point& at) { drag(at, at); }
+  // Bundled checkpoints instead of the one that is open.
+  void open_bundled(const std::vector<std::string>& names) {
+    const int first = window_->studio().checkpoints().all().front().id;
+    for (const std::string& name : names) {
+      open((std::filesystem::path(test::source_dir()) / "assets/checkpoints" / name).c_str());
+    }
+    window_->studio().remove(first);
+    ASSERT_TRUE(settle());
+  }
+  // The view of that name, drawn, with its instrument.
+  void show(const char* view, const char* instrument) {
+    session::ViewState other = state();
+    session::show_view(other, view);
+    window_->studio().change(other);
+    ASSERT_TRUE(settle());
+    ASSERT_TRUE(wait([&] { return !areas(instrument).empty() && window_->canvas()->layout_is_current(); }, 20'000));
+  }
+  void focus_on(const char* instrument) {
+    for (int n = 0; n < 8 && instruments().focused() != instrument; ++n) {
+      press(window_->canvas(), Qt::Key_Tab);
+    }
+    ASSERT_EQ(instruments().focused(), instrument);
+  }
+  const figure::Panel& panel() { return window_->canvas()->figure()->panels[0]; }
+  figure::Point cell(double x, double y) {
+    const figure::PanelLayout& place = window_->canvas()->layout()->panels[0];
+    return {place.x.place(x + 0.5), place.y.place(y + 0.5)};
+  }
+  QString spoken() { return window_->findChild<QWidget*>(QStringLiteral("canvas-holder"))->accessibleDescription(); }
   void drag(const figure::Point& from, const figure::Point& to) {
     mouse(QEvent::MouseMove, from, Qt::NoButton, Qt::NoButton);
     mouse(QEvent::MouseButtonPress, from, Qt::LeftButton, Qt::LeftButton);
@@ -63,7 +112,6 @@ TEST_F(WindowInstruments, KeysGoThroughTheInstrumentsAndDoWhatTheMouseDoes) {
   EXPECT_EQ(instruments().focused(), "colour-bar");
   press(window_->canvas(), Qt::Key_Down);
   EXPECT_TRUE(wait([this] { return state().scale.high.has_value(); }, 5000));
-  ASSERT_TRUE(wait([this] { return window_->canvas()->layout_is_current(); }, 5000));
   press(window_->canvas(), Qt::Key_Home);
   EXPECT_TRUE(wait([this] { return !state().scale.high.has_value(); }, 5000));
   press(window_->canvas(), Qt::Key_Tab);
@@ -75,6 +123,31 @@ TEST_F(WindowInstruments, KeysGoThroughTheInstrumentsAndDoWhatTheMouseDoes) {
       wait([&] { return holder->accessibleDescription().startsWith(QStringLiteral("Heads: layer 1, head 0")); }, 5000))
       << holder->accessibleDescription().toStdString();
   press(window_->canvas(), Qt::Key_Escape);
+  EXPECT_EQ(instruments().focused(), "");
+  ASSERT_TRUE(settle());
+}
+
+// Keys that come before the figure is drawn again wait for it, in their order; those that are no instrument's are the
+// canvas's then.
+TEST_F(WindowInstruments, KeysBetweenTwoFramesAreNotLost) {
+  viewport::Canvas* canvas = window_->canvas();
+  press(canvas, Qt::Key_Tab);
+  press(canvas, Qt::Key_Tab);
+  ASSERT_EQ(instruments().focused(), "colour-bar");
+  const float whole = figure::color_bar_scale(canvas->figure()->panels[0])->high;
+  session::ViewState other = state();
+  other.head = 1;
+  window_->studio().change(other);
+  ASSERT_FALSE(canvas->layout_is_current());
+  for (int n = 0; n < 3; ++n) {
+    press(canvas, Qt::Key_Down);
+  }
+  press(canvas, Qt::Key_Escape);
+  press(canvas, Qt::Key_Right);  // the next head
+  EXPECT_FALSE(state().scale.high);
+  ASSERT_TRUE(wait([this] { return state().head == 2; }, 5000)) << state().head;
+  ASSERT_TRUE(state().scale.high);
+  EXPECT_LT(*state().scale.high, 0.92F * whole);  // three steps of 0.04, not one
   EXPECT_EQ(instruments().focused(), "");
   ASSERT_TRUE(settle());
 }
@@ -122,28 +195,52 @@ TEST_F(WindowInstruments, FramesWithAllInstrumentsTakeLittleMore) {
   EXPECT_LT(instruments().cost().overlay_ms, 5);  // 1 ms where nothing else runs
 }
 
-// At 1280 × 800 with the usual panels.
-TEST_F(WindowInstruments, FiguresHaveTheirRoom) {
-  window_->findChild<QAction*>(QStringLiteral("reset-layout"))->trigger();
-  window_->resize(1280, 800);
-  const auto least = [this](std::size_t panels) {
-    const figure::Layout* layout = window_->canvas()->layout();
-    double side = layout != nullptr && layout->panels.size() == panels ? 1e9 : 0;
-    for (const figure::PanelLayout& panel : layout->panels) {
-      side = std::min({side, panel.plot.width, panel.plot.height});
-    }
-    return side;
-  };
-  EXPECT_TRUE(wait([&] { return least(1) >= 480; }, 10'000)) << least(1);
-  open("steep");
-  open("third");
+TEST_F(WindowInstruments, ProfilesStandBesideTheMapAndStay) {
+  const figure::Rect before = window_->canvas()->layout()->panels[0].plot;
+  move_to(cell(2, 8));
+  press(window_->canvas(), Qt::Key_P);
+  ASSERT_TRUE(wait([&] { return window_->canvas()->layout()->panels[0].plot.height < before.height; }, 5000));
+  const figure::PanelLayout& place = window_->canvas()->layout()->panels[0];
+  EXPECT_GE(place.color_bar.x - place.plot.right(), 3 * 13);  // room at the right
+  move_to(cell(2, 8));
+  press(window_->canvas(), Qt::Key_P, {}, Qt::ShiftModifier);
+  ASSERT_TRUE(wait([this] { return state().marks.profiles.size() == 1; }, 5000));
+  EXPECT_EQ(state().marks.profiles.front(), (session::MarkedCell{2, 8}));
+  move_to(cell(1, 4));
+  EXPECT_TRUE(wait([this] { return spoken().contains(QStringLiteral("row of query 4")); }, 5000))
+      << spoken().toStdString();
+  EXPECT_TRUE(spoken().contains(QStringLiteral("1 kept")));
+  press(window_->canvas(), Qt::Key_P);
+  wait([] { return false; }, 200);
+  EXPECT_LT(window_->canvas()->layout()->panels[0].plot.height, before.height);  // those that are kept stay
+  window_->studio().undo();
+  EXPECT_TRUE(state().marks.empty());
+  EXPECT_TRUE(wait([&] { return window_->canvas()->layout()->panels[0].plot.height == before.height; }, 5000));
   ASSERT_TRUE(settle());
-  EXPECT_TRUE(wait([&] { return least(3) >= 200; }, 10'000)) << least(3);
-  session::ViewState bias = state();
-  bias.view = "distance-bias";
-  window_->studio().change(bias);
-  EXPECT_TRUE(wait([this] { return window_->canvas()->height() >= 420; }, 10'000)) << window_->canvas()->height();
-  window_->studio().cancel();
+}
+
+TEST_F(WindowInstruments, MeasuresStayAndArePartOfAFigureWithMarks) {
+  move_to(cell(1, 5));
+  press(window_->canvas(), Qt::Key_M);
+  move_to(cell(4, 9));
+  press(window_->canvas(), Qt::Key_M);
+  ASSERT_TRUE(wait([this] { return state().marks.measures.size() == 1; }, 5000));
+  EXPECT_EQ(state().marks.measures.front(), (session::Measure{0, {1, 5}, {4, 9}}));
+  EXPECT_TRUE(wait([this] { return spoken().contains(QStringLiteral("Δ query 4, Δ key 3")); }, 5000))
+      << spoken().toStdString();
+  auto job = shown_job(window_->studio());
+  ASSERT_TRUE(job.ok());
+  const auto plain = figures::make_figure(*job, "figure.svg", {});
+  job->recipe.paper.marks = true;
+  const auto marked = figures::make_figure(*job, "figure.svg", {});
+  ASSERT_TRUE(plain.ok() && marked.ok());
+  EXPECT_EQ(marked->panels[0].layers.size(), plain->panels[0].layers.size() + 1);
+  const auto again = session::parse_recipe(marked->recipe, "figure.svg");
+  ASSERT_TRUE(again.ok());
+  EXPECT_TRUE(again->paper.marks);
+  EXPECT_EQ(again->session.state.marks, state().marks);
+  window_->studio().undo();
+  EXPECT_TRUE(state().marks.empty());
   ASSERT_TRUE(settle());
 }
 

@@ -79,8 +79,11 @@ class ColorBar final : public Instrument {
     if (panels.empty()) {
       return false;
     }
-    const figure::ColorScale scale = *figure::color_bar_scale(frame.figure()->panels[panels.front()]);
+    figure::ColorScale scale = *figure::color_bar_scale(frame.figure()->panels[panels.front()]);
     session::ViewState state = frame.state();
+    scale.low =
+        state.scale.low.value_or(scale.low);  // as keys before this one left it: the figure may not be there yet
+    scale.high = state.scale.high.value_or(scale.high);
     const bool low = key.modifiers.testFlag(Qt::ShiftModifier);
     switch (key.key) {
       case Qt::Key_Up:

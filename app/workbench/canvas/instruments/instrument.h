@@ -72,6 +72,12 @@ class Instrument {
   // The key that shows, hides or folds it whatever has the keyboard; 0: none.
   virtual int toggle_key() const { return 0; }
   virtual void toggle(const InstrumentFrame& /*frame*/) {}
+  // The same key with Shift; false: that means nothing.
+  virtual bool toggle_with_shift(const InstrumentFrame& /*frame*/) { return false; }
+  // Whether it is drawn above and beside the maps, under that state.
+  virtual bool wants_room(const session::ViewState& /*state*/) const { return false; }
+  // The area that stands for it while it has the keyboard.
+  virtual std::size_t focused_area() const { return 0; }
 };
 
 // One of each, in the order of Tab.

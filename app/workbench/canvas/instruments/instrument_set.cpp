@@ -3,6 +3,7 @@
 #include <imgui.h>
 
 #include <QKeyEvent>
+#include <QTimer>
 #include <algorithm>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace locus::workbench {
 
 namespace {
 
+constexpr std::size_t kMaxKeys = 64;  // that wait: no frame is drawn while the window is hidden
 constexpr ImGuiWindowFlags kBareWindow = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoBackground |
                                          ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
                                          ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav |
@@ -88,6 +90,7 @@ void InstrumentSet::draw(const viewport::OverlayFrame& canvas, viewport::ImGuiBr
   } else if (drawn_of_ != canvas.laid_out) {
     drawn_ = viewport::drawn_places(*canvas.layout, canvas_.typeface());
     drawn_of_ = canvas.laid_out;
+    QTimer::singleShot(0, this, &InstrumentSet::say);
   }
   std::vector<figure::Rect> taken = drawn_;
   if (canvas.statement != nullptr) {
@@ -109,6 +112,9 @@ void InstrumentSet::draw(const viewport::OverlayFrame& canvas, viewport::ImGuiBr
   for (const Seen& seen : seen_) {
     draw_areas(seen, canvas, imgui);
   }
+  if (!keys_.empty()) {
+    QTimer::singleShot(0, this, &InstrumentSet::press_next);
+  }
 }
 
 void InstrumentSet::draw_areas(const Seen& seen, const viewport::OverlayFrame& canvas, viewport::ImGuiBridge& imgui) {
@@ -127,7 +133,7 @@ void InstrumentSet::draw_areas(const Seen& seen, const viewport::OverlayFrame& c
     ImGui::PopStyleVar(2);
     seen.instrument->draw(frame, n, area);
     ImGui::End();
-    if (n == 0) {
+    if (n == seen.instrument->focused_area()) {
       paint::focus(frame, *ImGui::GetForegroundDrawList(), area);
     }
   }
@@ -147,19 +153,56 @@ void InstrumentSet::measured(const viewport::FrameCost& cost) {
 }
 
 void InstrumentSet::pull_measure(const figure::Hit& from, const figure::Hit& to, bool finished) {
-  if (auto* measure = static_cast<Measure*>(find("measure"))) {
-    measure->pull(from, to, finished);
+  if (auto* measure = static_cast<MeasureLines*>(find("measure"))) {
+    measure->pull(frame_of(last_canvas(), canvas_.imgui(), false), from, to, finished);
+    toggled_ = measure;
     canvas_.request_frames();
   }
 }
 
+bool InstrumentSet::wants_room() const {
+  return !hidden_ &&
+         std::ranges::any_of(instruments_, [&](const auto& each) { return each->wants_room(studio_.state()); });
+}
+
 // ---- the keyboard
 
+// Whether the figure that is shown has not been drawn yet: nobody knows where its parts are.
+bool InstrumentSet::waits() const {
+  return canvas_.figure() != nullptr && !canvas_.layout_is_current();
+}
+
 bool InstrumentSet::press(const QKeyEvent& event) {
-  const viewport::OverlayFrame canvas = last_canvas();
   if (hidden_) {
     return false;
   }
+  const bool tab = event.key() == Qt::Key_Tab || event.key() == Qt::Key_Backtab;
+  const bool ours = focus_ != nullptr ? !tab : toggled_by(event.key()) != nullptr;
+  if (keys_.empty() && !(ours && waits())) {
+    return press_now(event);
+  }
+  if (keys_.size() < kMaxKeys) {
+    keys_.emplace_back(event.clone());
+  }
+  canvas_.request_frames();
+  return true;
+}
+
+// One key a frame: what it changes is drawn before the next one.
+void InstrumentSet::press_next() {
+  if (keys_.empty() || waits()) {
+    return;
+  }
+  const std::unique_ptr<QKeyEvent> event = std::move(keys_.front());
+  keys_.pop_front();
+  if (!press_now(*event)) {
+    Q_EMIT unused(event.get());
+  }
+  canvas_.request_frames();
+}
+
+bool InstrumentSet::press_now(const QKeyEvent& event) {
+  const viewport::OverlayFrame canvas = last_canvas();
   const bool plain = (event.modifiers() & ~Qt::ShiftModifier & ~Qt::KeypadModifier) == Qt::NoModifier;
   if (event.key() == Qt::Key_Tab || event.key() == Qt::Key_Backtab) {
     return plain && move_focus(event.key() == Qt::Key_Tab);
@@ -172,21 +215,33 @@ bool InstrumentSet::press(const QKeyEvent& event) {
       return true;
     }
     if (event.key() == Qt::Key_Escape) {
-      leave();
+      focus_ = nullptr;  // keys that wait go to the canvas
+      say();
+      canvas_.request_frames();
       return true;
     }
   }
-  if (!plain || event.modifiers().testFlag(Qt::ShiftModifier)) {
+  Instrument* wanted = plain ? toggled_by(event.key()) : nullptr;
+  if (wanted == nullptr) {
     return false;
   }
-  const auto wanted = std::ranges::find_if(
-      instruments_, [&](const auto& each) { return each->toggle_key() != 0 && each->toggle_key() == event.key(); });
-  if (wanted == instruments_.end()) {
+  const InstrumentFrame frame = frame_of(canvas, canvas_.imgui(), false);
+  if (!event.modifiers().testFlag(Qt::ShiftModifier)) {
+    wanted->toggle(frame);
+  } else if (!wanted->toggle_with_shift(frame)) {
     return false;
   }
-  (*wanted)->toggle(frame_of(canvas, canvas_.imgui(), false));
+  toggled_ = wanted;
+  Q_EMIT room_changed();
+  say();
   canvas_.request_frames();
   return true;
+}
+
+Instrument* InstrumentSet::toggled_by(int key) const {
+  const auto found = std::ranges::find_if(
+      instruments_, [&](const auto& each) { return each->toggle_key() != 0 && each->toggle_key() == key; });
+  return found == instruments_.end() ? nullptr : found->get();
 }
 
 bool InstrumentSet::move_focus(bool forward) {
@@ -207,6 +262,7 @@ bool InstrumentSet::move_focus(bool forward) {
 }
 
 void InstrumentSet::leave() {
+  keys_.clear();
   if (focus_ != nullptr) {
     focus_ = nullptr;
     say();
@@ -214,15 +270,19 @@ void InstrumentSet::leave() {
   }
 }
 
+// Of the one that has the keyboard; else of the one that was shown last by its key, which has no stop of its own.
 void InstrumentSet::say() {
-  if (focus_ == nullptr) {
-    Q_EMIT said({}, {});
-    return;
+  if (waits() && (focus_ != nullptr || toggled_ != nullptr)) {
+    return;  // what they say of the figure is known once it is drawn
   }
   const viewport::OverlayFrame canvas = last_canvas();
-  const InstrumentFrame frame = frame_of(canvas, canvas_.imgui(), true);
-  const std::string value = focus_->offered(frame) ? focus_->said(frame) : std::string();
-  Q_EMIT said(QString::fromStdString(focus_->title()), QString::fromStdString(value));
+  const InstrumentFrame frame = frame_of(canvas, canvas_.imgui(), focus_ != nullptr);
+  const Instrument* speaker = focus_ != nullptr ? focus_ : toggled_;
+  const std::string value = speaker != nullptr && !hidden_ && (focus_ != nullptr || speaker->offered(frame))
+                                ? (speaker->offered(frame) ? speaker->said(frame) : std::string())
+                                : std::string();
+  const bool silent = speaker == nullptr || (focus_ == nullptr && value.empty());
+  Q_EMIT said(silent ? QString() : QString::fromStdString(speaker->title()), QString::fromStdString(value));
 }
 
 // ---- for tests

@@ -4,7 +4,9 @@
 #include <QObject>
 #include <QPointer>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,12 +41,16 @@ class InstrumentSet : public QObject, public viewport::Overlay {
   void set_hidden(bool hidden);
 
   // A key of the canvas: the keyboard goes to the next instrument, the one that has it does something, one is shown or
-  // hidden. False: none of that.
+  // hidden. What needs the figure as it is to be drawn waits for that frame, and what comes after it too; unused() says
+  // of those that nobody took. False: none of that.
   bool press(const QKeyEvent& event);
   // The keyboard is elsewhere.
   void leave();
   // A line between two places of the figure; not finished: its end still moves.
   void pull_measure(const figure::Hit& from, const figure::Hit& to, bool finished);
+
+  // Whether one of them is drawn beside the maps, which leave it room.
+  bool wants_room() const;
 
   // For tests: where an instrument stood in the last frame (none: it was not offered), and which has the keyboard.
   std::vector<figure::Rect> areas_of(const std::string& name) const;
@@ -60,6 +66,10 @@ class InstrumentSet : public QObject, public viewport::Overlay {
  Q_SIGNALS:
   // Which has the keyboard and what it says, for screen readers; both empty: none.
   void said(const QString& title, const QString& value);
+  // A key that had to wait and is none of theirs.
+  void unused(QKeyEvent* event);
+  // wants_room() may be otherwise.
+  void room_changed();
 
  private:
   struct Seen {
@@ -69,6 +79,10 @@ class InstrumentSet : public QObject, public viewport::Overlay {
   InstrumentFrame frame_of(const viewport::OverlayFrame& canvas, viewport::ImGuiBridge& imgui, bool focused);
   viewport::OverlayFrame last_canvas() const;
   void draw_areas(const Seen& seen, const viewport::OverlayFrame& frame, viewport::ImGuiBridge& imgui);
+  bool waits() const;
+  bool press_now(const QKeyEvent& event);
+  void press_next();
+  Instrument* toggled_by(int key) const;
   bool move_focus(bool forward);
   void say();
 
@@ -83,6 +97,8 @@ class InstrumentSet : public QObject, public viewport::Overlay {
   bool hidden_ = false;
   std::vector<Seen> seen_;  // in the last frame
   Instrument* focus_ = nullptr;
+  Instrument* toggled_ = nullptr;  // by its key, the latest
+  std::deque<std::unique_ptr<QKeyEvent>> keys_;  // that wait for a frame
   std::vector<figure::Rect> drawn_;
   std::uint64_t drawn_of_ = 0;  // the layout they are of
   viewport::OverlayFrame last_;

@@ -1,6 +1,7 @@
 #include "app/workbench/canvas/instruments/measure.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "app/views/plots/map_lines.h"
@@ -9,8 +10,6 @@
 namespace locus::workbench {
 
 namespace {
-
-constexpr std::size_t kMostLines = 8;
 
 // The middle of the cell at a place of a panel's map.
 std::optional<figure::Hit> middle_of_cell(const InstrumentFrame& frame, const figure::Hit& hit) {
@@ -28,19 +27,53 @@ std::optional<figure::Hit> middle_of_cell(const InstrumentFrame& frame, const fi
                      y.first + y.step * (static_cast<double>(cell->row) + 0.5), -1};
 }
 
+// The corner of the cell of a map there: what a mark keeps of it.
+session::MarkedCell marked(const figure::Hit& hit) {
+  return {std::floor(hit.x), std::floor(hit.y)};
+}
+
+figure::Hit hit_of(std::size_t panel, const session::MarkedCell& cell) {
+  return {panel, cell.x, cell.y, -1};
+}
+
+// What a measure says; empty where its cells are not of the map that is shown.
+std::string words_of(const InstrumentFrame& frame, const session::Measure& measure) {
+  if (frame.figure() == nullptr || measure.panel >= frame.figure()->panels.size()) {
+    return {};
+  }
+  const figure::HeatMap* map = views::map_of(frame.figure()->panels[measure.panel]);
+  const auto from = map == nullptr ? std::nullopt : views::cell_at(*map->field, measure.from.x, measure.from.y);
+  const auto to = map == nullptr ? std::nullopt : views::cell_at(*map->field, measure.to.x, measure.to.y);
+  return from && to ? views::measure_text(*map->field, *from, *to) : std::string();
+}
+
 }  // namespace
 
-void Measure::pull(const figure::Hit& from, const figure::Hit& to, bool finished) {
+void MeasureLines::pull(const InstrumentFrame& frame, const figure::Hit& from, const figure::Hit& to, bool finished) {
+  settle(frame);
   pulled_ = Line{from, to};
-  if (finished && from.panel == to.panel) {
-    lines_.push_back(*std::exchange(pulled_, std::nullopt));
-    lines_.erase(lines_.begin(), lines_.end() - static_cast<std::ptrdiff_t>(std::min(lines_.size(), kMostLines)));
-  } else if (finished) {
-    pulled_.reset();
+  if (!finished) {
+    return;
+  }
+  pulled_.reset();
+  if (from.panel == to.panel && middle_of_cell(frame, from) && middle_of_cell(frame, to)) {
+    session::ViewState state = frame.state();
+    state.marks = session::with_measure(std::move(state.marks), {from.panel, marked(from), marked(to)});
+    frame.gesture.change(state);
   }
 }
 
-void Measure::toggle(const InstrumentFrame& frame) {
+bool MeasureLines::toggle_with_shift(const InstrumentFrame& frame) {
+  session::ViewState state = frame.state();
+  begun_.reset();
+  if (!state.marks.measures.empty()) {
+    state.marks.measures.pop_back();
+    frame.gesture.change(state);
+  }
+  return true;
+}
+
+void MeasureLines::toggle(const InstrumentFrame& frame) {
   settle(frame);
   std::optional<figure::Hit> at = frame.hit;
   if (!at && frame.input.query.chosen()) {
@@ -53,39 +86,44 @@ void Measure::toggle(const InstrumentFrame& frame) {
       at = figure::Hit{place.panel, (place.x.low + place.x.high) / 2, (place.y.low + place.y.high) / 2, -1};
     }
   }
-  at = at ? middle_of_cell(frame, *at) : std::nullopt;
+  at = at && middle_of_cell(frame, *at) ? at : std::nullopt;
   if (!at) {
-    lines_.clear();
+    session::ViewState state = frame.state();
+    state.marks.measures.clear();
+    frame.gesture.change(state);
     begun_.reset();
   } else if (begun_) {
-    pull(*std::exchange(begun_, std::nullopt), *at, true);
+    pull(frame, *std::exchange(begun_, std::nullopt), *at, true);
   } else {
     begun_ = at;
   }
 }
 
-bool Measure::offered(const InstrumentFrame& frame) const {
-  return frame.layout() != nullptr && !frame.input.columns.empty() && (!lines_.empty() || pulled_ || begun_);
+bool MeasureLines::offered(const InstrumentFrame& frame) const {
+  return frame.layout() != nullptr && !frame.input.columns.empty() &&
+         (!frame.state().marks.measures.empty() || pulled_ || begun_);
 }
 
-std::vector<figure::Rect> Measure::areas(const InstrumentFrame& /*frame*/, const std::vector<figure::Rect>& /*taken*/) {
+std::vector<figure::Rect> MeasureLines::areas(const InstrumentFrame& /*frame*/,
+                                              const std::vector<figure::Rect>& /*taken*/) {
   return {};
 }
 
-void Measure::draw(const InstrumentFrame& /*frame*/, std::size_t /*n*/, const figure::Rect& /*area*/) {}
+void MeasureLines::draw(const InstrumentFrame& /*frame*/, std::size_t /*n*/, const figure::Rect& /*area*/) {}
 
-void Measure::settle(const InstrumentFrame& frame) {
+void MeasureLines::settle(const InstrumentFrame& frame) {
   if (view_ != frame.view.info().name) {
     view_ = frame.view.info().name;
-    lines_.clear();
     begun_.reset();
+    pulled_.reset();
   }
 }
 
-void Measure::draw_below(const InstrumentFrame& frame) {
+void MeasureLines::draw_below(const InstrumentFrame& frame) {
   settle(frame);
-  for (const Line& line : lines_) {
-    draw_line(frame, line);
+  boxes_.clear();
+  for (const session::Measure& each : frame.state().marks.measures) {
+    draw_line(frame, {hit_of(each.panel, each.from), hit_of(each.panel, each.to)});
   }
   if (pulled_) {
     draw_line(frame, *pulled_);
@@ -95,7 +133,7 @@ void Measure::draw_below(const InstrumentFrame& frame) {
   }
 }
 
-void Measure::draw_line(const InstrumentFrame& frame, const Line& line) {
+void MeasureLines::draw_line(const InstrumentFrame& frame, const Line& line) {
   const auto from = middle_of_cell(frame, line.from);
   const auto to = middle_of_cell(frame, line.to);
   if (!from || !to || from->panel != to->panel) {
@@ -126,15 +164,27 @@ void Measure::draw_line(const InstrumentFrame& frame, const Line& line) {
   box.x = std::clamp((a.x + b.x - box.width) / 2, 0.0, std::max(0.0, frame.canvas.width - box.width));
   box.y = std::clamp(below ? std::max(a.y, b.y) + frame.pad() : std::min(a.y, b.y) - box.height - frame.pad(), 0.0,
                      std::max(0.0, frame.canvas.height - box.height));
+  for (const figure::Rect& other : boxes_) {  // below those of other measures
+    if (!box.intersected(other).empty()) {
+      box.y = std::min(other.bottom() + frame.pad() / 2, std::max(0.0, frame.canvas.height - box.height));
+    }
+  }
+  boxes_.push_back(box);
   paint::box(frame, list, box, lines);
 }
 
-std::string Measure::said(const InstrumentFrame& /*frame*/) const {
-  return std::to_string(lines_.size()) + " measures";
+std::string MeasureLines::said(const InstrumentFrame& frame) const {
+  const auto& measures = frame.state().marks.measures;
+  if (begun_) {
+    return "from query " + std::to_string(static_cast<std::int64_t>(std::floor(begun_->y))) + ", key " +
+           std::to_string(static_cast<std::int64_t>(std::floor(begun_->x)));
+  }
+  return measures.empty() ? "none"
+                          : std::to_string(measures.size()) + ", the latest: " + words_of(frame, measures.back());
 }
 
 std::unique_ptr<Instrument> make_measure() {
-  return std::make_unique<Measure>();
+  return std::make_unique<MeasureLines>();
 }
 
 }  // namespace locus::workbench

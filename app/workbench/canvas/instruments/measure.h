@@ -5,10 +5,11 @@
 
 namespace locus::workbench {
 
-class Measure final : public Instrument {
+class MeasureLines final : public Instrument {
  public:
-  // A line from one place of the figure to another, of which the second still moves until it is finished.
-  void pull(const figure::Hit& from, const figure::Hit& to, bool finished);
+  // A line from one place of the figure to another, of which the second still moves until it is finished: then it is
+  // one of the state's marks.
+  void pull(const InstrumentFrame& frame, const figure::Hit& from, const figure::Hit& to, bool finished);
 
   std::string name() const override { return "measure"; }
   std::string title() const override { return "Measures"; }
@@ -16,6 +17,8 @@ class Measure final : public Instrument {
   int toggle_key() const override { return Qt::Key_M; }
   // Begins at the pointed cell, or the pinned one; again: ends there, or where nothing is pointed at takes all away.
   void toggle(const InstrumentFrame& frame) override;
+  // Takes the latest away.
+  bool toggle_with_shift(const InstrumentFrame& frame) override;
   bool offered(const InstrumentFrame& frame) const override;
   std::vector<figure::Rect> areas(const InstrumentFrame& frame, const std::vector<figure::Rect>& taken) override;
   void draw(const InstrumentFrame& frame, std::size_t n, const figure::Rect& area) override;
@@ -27,13 +30,13 @@ class Measure final : public Instrument {
     figure::Hit from;
     figure::Hit to;
   };
-  static void draw_line(const InstrumentFrame& frame, const Line& line);
+  void draw_line(const InstrumentFrame& frame, const Line& line);
   void settle(const InstrumentFrame& frame);
 
-  std::string view_;  // whose places these are
-  std::vector<Line> lines_;
+  std::string view_;                  // whose places these are
   std::optional<Line> pulled_;        // with the mouse
   std::optional<figure::Hit> begun_;  // with the key
+  std::vector<figure::Rect> boxes_;   // of the lines of this frame
 };
 
 std::unique_ptr<Instrument> make_measure();

@@ -1,5 +1,5 @@
-// Profiles (P): row and column of the pointed cell as curves along the map's right and upper side, all columns
-// overlaid.
+// Profiles (P): row and column of the pointed cell, of the pinned one and of those that are kept (Shift+P) as curves
+// above each map and to its right, all columns overlaid. The maps leave them room.
 #pragma once
 
 #include "app/workbench/canvas/instruments/instrument.h"
