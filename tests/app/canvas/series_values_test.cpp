@@ -32,6 +32,11 @@ TEST(SeriesValues, EverySeriesThatIsThereHasOne) {
   EXPECT_EQ(values[1].y, 5);
 }
 
+TEST(SeriesValues, TheKeyboardStopsWhereThereAreValues) {
+  EXPECT_EQ(places_of(panel_of_series()), (std::vector<double>{0, 15, 20, 25, 30}));
+  EXPECT_TRUE(places_of({}).empty());
+}
+
 TEST(SeriesValues, ThoseThatEndBeforeHaveNone) {
   EXPECT_EQ(values_at(panel_of_series(), 5).size(), 1U);
   EXPECT_EQ(values_at(panel_of_series(), 30).size(), 1U);  // its last point, and no bar

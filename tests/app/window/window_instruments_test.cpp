@@ -195,6 +195,73 @@ TEST_F(WindowInstruments, FramesWithAllInstrumentsTakeLittleMore) {
   EXPECT_LT(instruments().cost().overlay_ms, 5);  // 1 ms where nothing else runs
 }
 
+TEST_F(WindowInstruments, TheLegendHidesSeriesByMouseAndKeys) {
+  open_bundled({"text-rope", "text-alibi"});
+  show("distance-profile", "legend");
+  ASSERT_GE(areas("legend").size(), 2U);
+  const figure::Rect first = areas("legend").front();
+  click({first.x + 8, first.center_y()});
+  ASSERT_TRUE(wait([this] { return state().plots.hidden.size() == 1; }, 5000));
+  const std::string hidden = state().plots.hidden.front();
+  EXPECT_TRUE(wait([this] { return std::get<figure::Curve>(panel().layers[0]).x.empty(); }, 5000));
+  EXPECT_EQ(session::series_name(panel().layers[0]), hidden);  // its entry stays
+  EXPECT_GE(areas("legend").size(), 2U);
+  window_->studio().undo();
+  EXPECT_TRUE(state().plots.hidden.empty());
+  focus_on("legend");
+  press(window_->canvas(), Qt::Key_Right);
+  press(window_->canvas(), Qt::Key_Return);
+  ASSERT_TRUE(wait([this] { return state().plots.hidden.size() == 1; }, 5000));
+  EXPECT_NE(state().plots.hidden.front(), hidden);
+  EXPECT_TRUE(wait([this] { return spoken().contains(QStringLiteral("hidden, 2 of")); }, 5000))
+      << spoken().toStdString();
+  press(window_->canvas(), Qt::Key_Home);
+  EXPECT_TRUE(wait([this] { return state().plots.hidden.empty(); }, 5000));
+  ASSERT_TRUE(settle());
+}
+
+TEST_F(WindowInstruments, AnAxisZoomsAloneAndCountsLogarithmically) {
+  open_bundled({"text-rope"});
+  show("distance-profile", "axes");
+  ASSERT_EQ(areas("axes").size(), 2U);  // across and up
+  const figure::Interval across = panel().x.view;
+  const figure::Interval up = panel().y.view;
+  const figure::Rect axis = areas("axes")[0];
+  wheel({axis.center_x(), axis.center_y()}, 2);
+  ASSERT_TRUE(wait([this] { return state().plots.axes.size() == 1; }, 5000));
+  EXPECT_TRUE(wait([&] { return panel().x.view.high - panel().x.view.low < 0.8 * (across.high - across.low); }, 5000));
+  EXPECT_EQ(panel().y.view, up);
+  const auto shown = shown_job(window_->studio());  // what is exported is what is shown
+  ASSERT_TRUE(shown.ok());
+  const auto paper = figures::make_figure(*shown, "figure.svg", {});
+  ASSERT_TRUE(paper.ok());
+  EXPECT_EQ(paper->panels[0].x.view, panel().x.view);
+
+  drag({axis.x + 0.25 * axis.width, axis.center_y()}, {axis.x + 0.5 * axis.width, axis.center_y()});
+  EXPECT_TRUE(wait([&] { return panel().x.view.high - panel().x.view.low < 0.3 * (across.high - across.low); }, 5000));
+
+  focus_on("axes");
+  press(window_->canvas(), Qt::Key_Home);
+  EXPECT_TRUE(wait([&] { return state().plots.empty() && panel().x.view == across; }, 5000));
+  press(window_->canvas(), Qt::Key_Return);
+  EXPECT_TRUE(wait([this] { return panel().x.logarithmic; }, 5000));
+  EXPECT_TRUE(spoken().contains(QStringLiteral("logarithmic"))) << spoken().toStdString();
+  press(window_->canvas(), Qt::Key_Return);
+  EXPECT_TRUE(wait([this] { return state().plots.empty(); }, 5000));
+  ASSERT_TRUE(settle());
+}
+
+TEST_F(WindowInstruments, TheKeyboardReadsValuesOfSeries) {
+  open_bundled({"text-rope"});
+  show("distance-profile", "series");
+  focus_on("series");
+  press(window_->canvas(), Qt::Key_Home);
+  const QString first = spoken();
+  EXPECT_TRUE(first.contains(QStringLiteral("text-rope "))) << first.toStdString();
+  press(window_->canvas(), Qt::Key_Right);
+  EXPECT_TRUE(wait([&] { return spoken() != first; }, 5000));
+}
+
 TEST_F(WindowInstruments, ProfilesStandBesideTheMapAndStay) {
   const figure::Rect before = window_->canvas()->layout()->panels[0].plot;
   move_to(cell(2, 8));

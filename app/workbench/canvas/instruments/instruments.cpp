@@ -2,8 +2,10 @@
 #include "app/workbench/canvas/instruments/color_bar.h"
 #include "app/workbench/canvas/instruments/head_navigator.h"
 #include "app/workbench/canvas/instruments/hud.h"
+#include "app/workbench/canvas/instruments/legend.h"
 #include "app/workbench/canvas/instruments/measure.h"
 #include "app/workbench/canvas/instruments/minimap.h"
+#include "app/workbench/canvas/instruments/plot_axes.h"
 #include "app/workbench/canvas/instruments/profiles.h"
 #include "app/workbench/canvas/instruments/range_brush.h"
 #include "app/workbench/canvas/instruments/series_reader.h"
@@ -16,6 +18,8 @@ std::vector<std::unique_ptr<Instrument>> make_instruments() {
   std::vector<std::unique_ptr<Instrument>> list;
   list.push_back(make_statement_line());
   list.push_back(make_color_bar());
+  list.push_back(make_legend());
+  list.push_back(make_plot_axes());
   list.push_back(make_head_navigator());
   list.push_back(make_range_brush());
   list.push_back(make_minimap());

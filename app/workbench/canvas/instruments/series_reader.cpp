@@ -1,6 +1,8 @@
 #include "app/workbench/canvas/instruments/series_reader.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "app/views/plots/series.h"
 #include "app/workbench/canvas/instruments/paint.h"
@@ -14,30 +16,32 @@ class SeriesReader final : public Instrument {
  public:
   std::string name() const override { return "series"; }
   std::string title() const override { return "Values of the series"; }
-  bool takes_keys() const override { return false; }
-  std::string said(const InstrumentFrame& /*frame*/) const override { return {}; }
+  bool offered(const InstrumentFrame& frame) const override { return panel_of(frame).has_value(); }
 
-  bool offered(const InstrumentFrame& frame) const override {
-    return frame.hit && frame.layout() != nullptr && frame.hit->panel < frame.figure()->panels.size() &&
-           has_series(frame.figure()->panels[frame.hit->panel]);
-  }
+  // None of the screen is its own, yet Tab comes to it.
   std::vector<figure::Rect> areas(const InstrumentFrame& /*frame*/,
                                   const std::vector<figure::Rect>& /*taken*/) override {
-    return {};
+    return {{}};
   }
   void draw(const InstrumentFrame& /*frame*/, std::size_t /*n*/, const figure::Rect& /*area*/) override {}
 
   void draw_below(const InstrumentFrame& frame) override {
-    const figure::Panel& panel = frame.figure()->panels[frame.hit->panel];
-    const figure::PanelLayout& place = frame.layout()->panels[frame.hit->panel];
-    const std::vector<SeriesValue> values = values_at(panel, frame.hit->x);
+    const std::size_t n = *panel_of(frame);
+    const bool pointed = points_at(frame, n);
+    if (!pointed && !frame.focused) {
+      return;
+    }
+    const figure::Panel& panel = frame.figure()->panels[n];
+    const figure::PanelLayout& place = frame.layout()->panels[n];
+    const double at = pointed ? frame.hit->x : place_in(panel);
+    const std::vector<SeriesValue> values = values_at(panel, at);
     if (values.empty()) {
       return;
     }
     ImDrawList& list = *ImGui::GetBackgroundDrawList();
-    const double x = place.x.place(frame.hit->x);
+    const double x = place.x.place(at);
     list.AddLine(paint::at(x, place.plot.y), paint::at(x, place.plot.bottom()), ImGui::GetColorU32(ImGuiCol_Border));
-    std::vector<std::string> lines{panel.x.label + " " + views::short_number(frame.hit->x)};
+    std::vector<std::string> lines{panel.x.label + " " + views::short_number(at)};
     for (const SeriesValue& value : values) {
       lines.push_back(value.name + "  " + views::short_number(value.y));
       const figure::Point point{place.x.place(value.x), place.y.place(value.y)};
@@ -46,11 +50,88 @@ class SeriesReader final : public Instrument {
                              viewport::imgui_color(figure::layer_color(panel, value.layer, frame.layout()->style)));
       }
     }
+    const figure::Point beside = pointed ? frame.canvas.pointer : figure::Point{x, place.plot.center_y()};
     figure::Rect box = paint::box_of(frame, lines);
-    box = viewport::box_beside(frame.canvas.pointer, {box.width, box.height},
+    box = viewport::box_beside(beside, {box.width, box.height},
                                {place.plot, {0, 0, frame.canvas.width, frame.canvas.height}});
     paint::box(frame, list, box, lines);
   }
+
+  std::string said(const InstrumentFrame& frame) const override {
+    const auto n = panel_of(frame);
+    if (!n) {
+      return {};
+    }
+    const figure::Panel& panel = frame.figure()->panels[*n];
+    const double at = place_in(panel);
+    std::string words = panel.x.label + " " + views::short_number(at);
+    for (const SeriesValue& value : values_at(panel, at)) {
+      words += "; " + value.name + " " + views::short_number(value.y);
+    }
+    return words;
+  }
+
+  // Left and right go from value to value.
+  bool press(const InstrumentFrame& frame, const InstrumentKey& key) override {
+    const auto n = panel_of(frame);
+    const auto places = n ? places_of(frame.figure()->panels[*n]) : std::vector<double>();
+    if (places.empty()) {
+      return false;
+    }
+    constexpr std::ptrdiff_t kPage = 10;
+    const auto last = static_cast<std::ptrdiff_t>(places.size()) - 1;
+    const auto now = std::ranges::lower_bound(places, place_in(frame.figure()->panels[*n])) - places.begin();
+    std::ptrdiff_t next = now;
+    switch (key.key) {
+      case Qt::Key_Left:
+        next = now - 1;
+        break;
+      case Qt::Key_Right:
+        next = now + 1;
+        break;
+      case Qt::Key_PageUp:
+        next = now - kPage;
+        break;
+      case Qt::Key_PageDown:
+        next = now + kPage;
+        break;
+      case Qt::Key_Home:
+        next = 0;
+        break;
+      case Qt::Key_End:
+        next = last;
+        break;
+      default:
+        return false;
+    }
+    at_ = places[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(next, 0, last))];
+    return true;
+  }
+
+ private:
+  static bool points_at(const InstrumentFrame& frame, std::size_t panel) {
+    return frame.hit && frame.hit->panel == panel;
+  }
+  // The pointed plot, else the first.
+  static std::optional<std::size_t> panel_of(const InstrumentFrame& frame) {
+    if (frame.layout() == nullptr || frame.input.columns.empty()) {
+      return std::nullopt;
+    }
+    const auto& panels = frame.figure()->panels;
+    if (frame.hit && frame.hit->panel < panels.size() && has_series(panels[frame.hit->panel])) {
+      return frame.hit->panel;
+    }
+    const auto found = std::ranges::find_if(panels, [](const figure::Panel& panel) { return has_series(panel); });
+    return found == panels.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - panels.begin()));
+  }
+  // Where the keyboard reads: the value that is nearest to where it was.
+  double place_in(const figure::Panel& panel) const {
+    const auto places = places_of(panel);
+    const auto nearest = std::ranges::min_element(places, {}, [this](double at) { return std::abs(at - at_); });
+    return nearest == places.end() ? at_ : *nearest;
+  }
+
+  double at_ = 0;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The series reader: over curves and histograms a line at the pointer, with the value of every series there.
+// The series reader: over curves and histograms a line at the pointer, or where the keyboard has moved it, with the
+// value of every series there.
 #pragma once
 
 #include "app/workbench/canvas/instruments/instrument.h"

@@ -49,6 +49,27 @@ std::vector<SeriesValue> values_at(const figure::Panel& panel, double x) {
   return list;
 }
 
+std::vector<double> places_of(const figure::Panel& panel) {
+  std::vector<double> places;
+  for (const figure::Layer& layer : panel.layers) {
+    const auto* curve = std::get_if<figure::Curve>(&layer);
+    const auto* bars = std::get_if<figure::Bars>(&layer);
+    for (std::size_t n = 0; curve != nullptr && !curve->name.empty() && n < std::min(curve->x.size(), curve->y.size());
+         ++n) {
+      if (std::isfinite(curve->y[n])) {
+        places.push_back(curve->x[n]);
+      }
+    }
+    for (std::size_t n = 0; bars != nullptr && !bars->name.empty() && n + 1 < bars->edges.size(); ++n) {
+      places.push_back((bars->edges[n] + bars->edges[n + 1]) / 2);
+    }
+  }
+  std::ranges::sort(places);
+  const auto [first, last] = std::ranges::unique(places);
+  places.erase(first, last);
+  return places;
+}
+
 bool has_series(const figure::Panel& panel) {
   return std::ranges::any_of(panel.layers, [](const figure::Layer& layer) {
     const auto* curve = std::get_if<figure::Curve>(&layer);

@@ -18,6 +18,8 @@ struct SeriesValue {
 // Of each named curve its nearest point that has a value, of each named histogram the bar that is there; none of those
 // that end before.
 std::vector<SeriesValue> values_at(const figure::Panel& panel, double x);
+// The places where any of its series has a value, from the left.
+std::vector<double> places_of(const figure::Panel& panel);
 bool has_series(const figure::Panel& panel);
 
 }  // namespace locus::workbench
