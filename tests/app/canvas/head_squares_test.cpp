@@ -21,6 +21,13 @@ HeadSurvey survey_of(std::int64_t layers, std::int64_t heads) {
   return survey;
 }
 
+TEST(HeadSquares, EveryStatisticHasItsNumber) {
+  for (std::size_t n = 0; n < kHeadNumbers.size(); ++n) {
+    EXPECT_EQ(head_number(kHeadNumbers[n].name), n);
+  }
+  EXPECT_EQ(head_number("no such number"), 0U);
+}
+
 TEST(HeadSquares, EverySquareIsFoundWhereItIsDrawn) {
   HeadSquares squares = squares_within(12, 16, 200, 300, 14);
   EXPECT_EQ(squares.side, 12);  // of 200 / 16

@@ -262,6 +262,24 @@ TEST_F(WindowInstruments, TheKeyboardReadsValuesOfSeries) {
   EXPECT_TRUE(wait([&] { return spoken() != first; }, 5000));
 }
 
+TEST_F(WindowInstruments, WhatTheMatrixOfHeadsShowsIsPartOfTheState) {
+  focus_on("heads");
+  press(window_->canvas(), Qt::Key_PageDown);
+  ASSERT_TRUE(wait([this] { return state().navigator.statistic == "first"; }, 5000));
+  const bool folded = areas("heads").front().height < 3 * 13;
+  press(window_->canvas(), Qt::Key_Return);
+  using Fold = session::NavigatorChoice::Fold;
+  ASSERT_TRUE(wait([&] { return state().navigator.fold == (folded ? Fold::kOpen : Fold::kFolded); }, 5000));
+  EXPECT_TRUE(wait([&] { return (areas("heads").front().height < 3 * 13) == !folded; }, 5000));
+  EXPECT_EQ(window_->studio().session().state.navigator.statistic, "first");
+  window_->studio().undo();  // one step, or two where the keys were far apart
+  if (state().navigator != session::NavigatorChoice()) {
+    window_->studio().undo();
+  }
+  EXPECT_EQ(state().navigator, session::NavigatorChoice());
+  ASSERT_TRUE(settle());
+}
+
 TEST_F(WindowInstruments, ProfilesStandBesideTheMapAndStay) {
   const figure::Rect before = window_->canvas()->layout()->panels[0].plot;
   move_to(cell(2, 8));

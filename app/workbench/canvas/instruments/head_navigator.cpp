@@ -27,7 +27,11 @@ class HeadNavigator final : public Instrument {
   std::string name() const override { return "heads"; }
   std::string title() const override { return "Heads"; }
   int toggle_key() const override { return Qt::Key_H; }
-  void toggle(const InstrumentFrame& /*frame*/) override { fold_ = folded_ ? Fold::kOpen : Fold::kFolded; }
+  void toggle(const InstrumentFrame& frame) override {
+    session::ViewState state = frame.state();
+    state.navigator.fold = folded_ ? Fold::kOpen : Fold::kFolded;
+    frame.gesture.change(state);
+  }
 
   bool offered(const InstrumentFrame& frame) const override {
     const views::ViewInfo& info = frame.view.info();
@@ -40,7 +44,7 @@ class HeadNavigator final : public Instrument {
       return;
     }
     frame.studio.fingerprints().survey(*column);
-    if (const views::Column* reference = reference_for(frame); difference_ && reference != nullptr) {
+    if (const views::Column* reference = reference_for(frame); choice_of(frame).difference && reference != nullptr) {
       frame.studio.fingerprints().survey(*reference);
     }
   }
@@ -49,7 +53,8 @@ class HeadNavigator final : public Instrument {
     const models::ModelInfo& model = column_of(frame)->trace->model();
     const figure::Point canvas{frame.canvas.width, frame.canvas.height};
     const double text = frame.canvas.text;
-    folded_ = fold_ == Fold::kFolded;
+    const Fold fold = choice_of(frame).fold;
+    folded_ = fold == Fold::kFolded;
     for (double part = 1; !folded_ && part > 0.2; part *= 0.8) {
       squares_ = squares_within(model.layers, model.heads, part * kWidestMatrix * text, part * kHighestMatrix * text,
                                 part * kLargestSquare * text);
@@ -60,7 +65,7 @@ class HeadNavigator final : public Instrument {
       if (const auto place = free_place(size, canvas, frame.pad(), taken)) {
         return {*place};
       }
-      if (fold_ == Fold::kOpen) {  // over the figure, above the diagonal, where a causal map is empty
+      if (fold == Fold::kOpen) {  // over the figure, above the diagonal, where a causal map is empty
         return {over_map(frame, size)};
       }
     }
@@ -80,7 +85,7 @@ class HeadNavigator final : public Instrument {
     if (ImGui::IsItemClicked(1)) {
       toggle(frame);
     }
-    const std::string words = folded_ ? folded_text(frame) : title_text();
+    const std::string words = folded_ ? folded_text(frame) : title_text(frame);
     paint::text(frame, list, {area.x + frame.pad(), area.y + frame.pad() / 2}, words);
     draw_menu(frame);
     if (folded_) {
@@ -101,7 +106,7 @@ class HeadNavigator final : public Instrument {
 
   std::string said(const InstrumentFrame& frame) const override {
     const views::Column* column = column_of(frame);
-    return column == nullptr ? std::string() : words_of_head(frame, head_now(frame));
+    return column == nullptr ? std::string() : words_of_head(frame, head_now(frame)) + (folded_ ? "; folded" : "");
   }
 
   bool press(const InstrumentFrame& frame, const InstrumentKey& key) override {
@@ -133,7 +138,10 @@ class HeadNavigator final : public Instrument {
         return true;
       case Qt::Key_PageDown:
       case Qt::Key_PageUp:
-        number_ = (number_ + (key.key == Qt::Key_PageDown ? 1 : kHeadNumbers.size() - 1)) % kHeadNumbers.size();
+        color_by(frame, number_in(frame) + (key.key == Qt::Key_PageDown ? 1 : kHeadNumbers.size() - 1));
+        return true;
+      case Qt::Key_D:
+        compare(frame);
         return true;
       case Qt::Key_Return:
       case Qt::Key_Enter:
@@ -145,7 +153,20 @@ class HeadNavigator final : public Instrument {
   }
 
  private:
-  enum class Fold { kAutomatic, kOpen, kFolded };
+  using Fold = session::NavigatorChoice::Fold;
+
+  static const session::NavigatorChoice& choice_of(const InstrumentFrame& frame) { return frame.state().navigator; }
+  static std::size_t number_in(const InstrumentFrame& frame) { return head_number(choice_of(frame).statistic); }
+  static void color_by(const InstrumentFrame& frame, std::size_t number) {
+    session::ViewState state = frame.state();
+    state.navigator.statistic = kHeadNumbers[number % kHeadNumbers.size()].name;
+    frame.gesture.change(state);
+  }
+  static void compare(const InstrumentFrame& frame) {
+    session::ViewState state = frame.state();
+    state.navigator.difference = !state.navigator.difference;
+    frame.gesture.change(state);
+  }
 
   static const views::Column* column_of(const InstrumentFrame& frame) {
     const auto& columns = frame.input.columns;
@@ -161,38 +182,42 @@ class HeadNavigator final : public Instrument {
     return columns == 0 ? views::HeadRef{} : views::head_of_column(frame.input, std::min(frame.column, columns - 1));
   }
 
-  std::vector<float> values(const InstrumentFrame& frame) const {
+  static std::vector<float> values(const InstrumentFrame& frame) {
     const HeadSurvey* survey = frame.studio.fingerprints().known(*column_of(frame));
     if (survey == nullptr) {
       return {};
     }
-    if (difference_ && reference_for(frame) != nullptr) {
+    if (compares(frame)) {
       const HeadSurvey* other = frame.studio.fingerprints().known(*reference_for(frame));
-      return other == nullptr ? std::vector<float>() : head_differences(*survey, *other, number_);
+      return other == nullptr ? std::vector<float>() : head_differences(*survey, *other, number_in(frame));
     }
-    return head_values(*survey, number_);
+    return head_values(*survey, number_in(frame));
   }
-  bool compares(const InstrumentFrame& frame) const { return difference_ && reference_for(frame) != nullptr; }
+  static bool compares(const InstrumentFrame& frame) {
+    return choice_of(frame).difference && reference_for(frame) != nullptr;
+  }
 
-  std::string title_text() const { return std::string(difference_ ? "Δ " : "") + kHeadNumbers[number_].name; }
+  static std::string title_text(const InstrumentFrame& frame) {
+    return std::string(compares(frame) ? "Δ " : "") + kHeadNumbers[number_in(frame)].name;
+  }
   std::string folded_text(const InstrumentFrame& frame) const {
     const models::ModelInfo& model = column_of(frame)->trace->model();
     return "heads " + std::to_string(model.layers) + " × " + std::to_string(model.heads);
   }
-  std::string words_of_head(const InstrumentFrame& frame, const views::HeadRef& head) const {
+  static std::string words_of_head(const InstrumentFrame& frame, const views::HeadRef& head) {
     const models::ModelInfo& model = column_of(frame)->trace->model();
     std::string words = "layer " + std::to_string(head.layer) +
                         (head.head == views::kMean ? ", mean of heads" : ", head " + std::to_string(head.head));
     const auto index = static_cast<std::size_t>(std::max<std::int64_t>(0, head.layer * model.heads + head.head));
     const std::vector<float> all = values(frame);
     if (head.head >= 0 && index < all.size()) {
-      words += ", " + title_text() + " " + share_text(static_cast<double>(all[index]));
+      words += ", " + title_text(frame) + " " + share_text(static_cast<double>(all[index]));
     }
     return words;
   }
 
   figure::Point open_size(const InstrumentFrame& frame) const {
-    const double title = paint::text_size(title_text()).x;
+    const double title = paint::text_size(title_text(frame)).x;
     return {std::max(squares_.width(), title) + 2 * frame.pad(), squares_.height() + frame.line() + 2 * frame.pad()};
   }
   static figure::Rect over_map(const InstrumentFrame& frame, const figure::Point& size) {
@@ -221,7 +246,7 @@ class HeadNavigator final : public Instrument {
 
   void draw_squares(const InstrumentFrame& frame, ImDrawList& list) const {
     const std::vector<float> all = values(frame);
-    figure::ColorScale scale = scale_of_heads(all, number_, compares(frame));
+    figure::ColorScale scale = scale_of_heads(all, number_in(frame), compares(frame));
     scale.mask_color = frame.canvas.dark ? 0x3A3D42FF : 0xDADDE2FF;
     const double gap = squares_.side >= 6 ? 1 : 0;
     for (std::int64_t layer = 0; layer < squares_.layers; ++layer) {
@@ -281,13 +306,14 @@ class HeadNavigator final : public Instrument {
       return;
     }
     for (std::size_t n = 0; n < kHeadNumbers.size(); ++n) {
-      if (ImGui::MenuItem(kHeadNumbers[n].name, nullptr, n == number_)) {
-        number_ = n;
+      if (ImGui::MenuItem(kHeadNumbers[n].name, nullptr, n == number_in(frame))) {
+        color_by(frame, n);
       }
     }
     ImGui::Separator();
-    if (ImGui::MenuItem("difference of the columns", nullptr, difference_, reference_for(frame) != nullptr)) {
-      difference_ = !difference_;
+    if (ImGui::MenuItem("difference of the columns", "D", choice_of(frame).difference,
+                        reference_for(frame) != nullptr)) {
+      compare(frame);
     }
     if (ImGui::MenuItem("the strongest head", "Home")) {
       const auto best = strongest_head(values(frame), column_of(frame)->trace->model().heads);
@@ -299,10 +325,7 @@ class HeadNavigator final : public Instrument {
     ImGui::EndPopup();
   }
 
-  Fold fold_ = Fold::kAutomatic;
   bool folded_ = false;  // in the last frame
-  std::size_t number_ = 0;
-  bool difference_ = false;
   HeadSquares squares_;
   HeadThumbnails thumbnails_;
 };

@@ -6,6 +6,11 @@
 
 namespace locus::workbench {
 
+std::size_t head_number(const std::string& name) {
+  const auto found = std::ranges::find_if(kHeadNumbers, [&](const HeadNumber& each) { return each.name == name; });
+  return found == kHeadNumbers.end() ? 0 : static_cast<std::size_t>(found - kHeadNumbers.begin());
+}
+
 std::vector<float> head_values(const HeadSurvey& survey, std::size_t number) {
   std::vector<float> values;
   values.reserve(survey.prints.size());

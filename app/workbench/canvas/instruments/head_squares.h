@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/session/navigator_choice.h"
 #include "app/views/parameters.h"
 #include "app/workbench/studio/fingerprints.h"
 #include "renderers/figure/color_scale.h"
@@ -20,12 +21,15 @@ struct HeadNumber {
   double views::Fingerprint::*value;
   bool share;  // of 1
 };
-inline constexpr std::array<HeadNumber, 6> kHeadNumbers{{{"previous", &views::Fingerprint::previous, true},
-                                                         {"first", &views::Fingerprint::first, true},
-                                                         {"induction", &views::Fingerprint::induction, true},
-                                                         {"self", &views::Fingerprint::self, true},
-                                                         {"distance", &views::Fingerprint::distance, false},
-                                                         {"entropy", &views::Fingerprint::entropy, false}}};
+inline constexpr std::array<HeadNumber, session::kHeadStatistics.size()> kHeadNumbers{
+    {{session::kHeadStatistics[0], &views::Fingerprint::previous, true},
+     {session::kHeadStatistics[1], &views::Fingerprint::first, true},
+     {session::kHeadStatistics[2], &views::Fingerprint::induction, true},
+     {session::kHeadStatistics[3], &views::Fingerprint::self, true},
+     {session::kHeadStatistics[4], &views::Fingerprint::distance, false},
+     {session::kHeadStatistics[5], &views::Fingerprint::entropy, false}}};
+// Which of them has that name; the first for another one.
+std::size_t head_number(const std::string& name);
 
 // One value per head, layer by layer; NaN where it is not measured.
 std::vector<float> head_values(const HeadSurvey& survey, std::size_t number);
