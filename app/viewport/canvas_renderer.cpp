@@ -5,6 +5,7 @@
 
 #include <QElapsedTimer>
 #include <QVulkanDeviceFunctions>
+#include <QVulkanFunctions>
 #include <QVulkanInstance>
 #include <algorithm>
 #include <array>
@@ -20,6 +21,8 @@ namespace {
 
 constexpr std::uint32_t kDescriptorSets = 8;
 constexpr std::int64_t kSliceCells = 1 << 20;  // uploaded in a frame: a large map appears in bands, and nothing waits
+
+constexpr double kMegabyte = 1 << 20;
 
 void check_imgui(VkResult result) {
   if (result != VK_SUCCESS) {
@@ -49,7 +52,20 @@ void CanvasRenderer::initResources() {
   }
   start_imgui();
   start_figures();
+  device_memory_mb_ = device_memory_mb();
   canvas_.request_frames();
+}
+
+// Of the heaps that are the device's own.
+double CanvasRenderer::device_memory_mb() const {
+  VkPhysicalDeviceMemoryProperties memory{};
+  canvas_.vulkanInstance()->functions()->vkGetPhysicalDeviceMemoryProperties(canvas_.physicalDevice(), &memory);
+  double bytes = 0;
+  for (std::uint32_t n = 0; n < memory.memoryHeapCount; ++n) {
+    const VkMemoryHeap& heap = memory.memoryHeaps[n];
+    bytes += (heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0 ? static_cast<double>(heap.size) : 0;
+  }
+  return bytes / kMegabyte;
 }
 
 void CanvasRenderer::start_figures() {
@@ -173,13 +189,13 @@ void CanvasRenderer::startNextFrame() {
   FrameCost cost;
   cost.cpu_ms = static_cast<double>(timer.nsecsElapsed()) / 1e6;
   cost.gpu = canvas_.physicalDeviceProperties()->deviceName;
+  cost.gpu_total_mb = device_memory_mb_;
   if (figures_) {
-    constexpr double kMegabyte = 1 << 20;
     const vulkan::FrameStats& stats = figures_->stats();
     cost.uploaded_mb = static_cast<double>(stats.bytes_uploaded) / kMegabyte;
     cost.gpu_mb = static_cast<double>(stats.field_bytes) / kMegabyte;
     cost.draws = stats.draws;
-    cost.waiting = stats.pending;
+    cost.waiting = stats.waiting;
   }
   canvas_.report_frame(std::move(cost));
   if (canvas_.take_frame_request()) {

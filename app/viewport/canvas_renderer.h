@@ -28,6 +28,7 @@ class CanvasRenderer : public QVulkanWindowRenderer {
  private:
   void start_imgui();
   void stop_imgui();
+  double device_memory_mb() const;
   void start_figures();
   void prepare_figure(VkCommandBuffer commands);
   void upload_font(VkCommandBuffer commands);
@@ -40,6 +41,7 @@ class CanvasRenderer : public QVulkanWindowRenderer {
   std::unique_ptr<vulkan::FigureRenderer> figures_;  // null when the device cannot draw them
   figure::Scene scene_;
   bool drawable_ = false;  // prepare() succeeded for this frame
+  double device_memory_mb_ = 0;
 };
 
 }  // namespace locus::viewport

@@ -36,8 +36,9 @@ struct FrameCost {
   double uploaded_mb = 0;  // values, labels and images
   double gpu_mb = 0;       // that the values take there
   std::size_t draws = 0;
-  bool waiting = false;  // some of it is uploaded in the next frames
-  std::string gpu;       // "llvmpipe (LLVM 15.0.6, 256 bits)"
+  std::size_t waiting = 0;  // tiles that are uploaded in the next frames
+  std::string gpu;          // "llvmpipe (LLVM 15.0.6, 256 bits)"
+  double gpu_total_mb = 0;  // the device's own memory
 };
 
 class Overlay {

@@ -99,7 +99,7 @@ FieldBuffers::~FieldBuffers() = default;
 void FieldBuffers::begin() {
   ++frame_;
   cells_left_ = options_.slice_cells > 0 ? options_.slice_cells : std::numeric_limits<std::int64_t>::max();
-  pending_ = false;
+  waiting_ = 0;
   bytes_written_ = 0;
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     if (entry->second.field.expired()) {
@@ -243,13 +243,24 @@ void FieldBuffers::change(Range rows, Entry& entry) {
   }
 }
 
+std::size_t FieldBuffers::bands_left(const Entry& entry) {
+  std::size_t count = 0;
+  for (std::size_t n = 0; n < entry.parts.size(); ++n) {
+    const FieldPart& part = entry.parts[n];
+    const bool more = part.rows_ready < part.part.rows;
+    const std::int64_t left = more ? bands_of(part.part.rows) - band_of(part.rows_ready, part.part.rows) : 0;
+    count += static_cast<std::size_t>(left) + entry.old_bands[n].size();
+  }
+  return count;
+}
+
 Status FieldBuffers::upload(const figure::MapMark& map, Entry& entry) {
   for (std::size_t n = 0; n < entry.parts.size(); ++n) {
     FieldPart& part = entry.parts[n];
     std::set<std::int64_t>& old = entry.old_bands[n];
     while (part.rows_ready < part.part.rows || !old.empty()) {
       if (cells_left_ <= 0) {
-        pending_ = true;
+        waiting_ += bands_left(entry);
         return {};
       }
       const bool first = part.rows_ready < part.part.rows;

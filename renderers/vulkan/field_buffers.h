@@ -60,7 +60,8 @@ class FieldBuffers {
   VkDeviceSize bytes() const { return bytes_; }  // of all buffers
   std::size_t fields() const { return entries_.size(); }
   VkDeviceSize bytes_written() const { return bytes_written_; }  // in this frame, without staging
-  bool pending() const { return pending_; }  // something asked for in this frame is not uploaded to its end
+  bool pending() const { return waiting_ > 0; }     // something asked for in this frame is not uploaded to its end
+  std::size_t waiting() const { return waiting_; }  // bands of rows of that
 
  private:
   struct Page;
@@ -83,6 +84,7 @@ class FieldBuffers {
   Status add(const Field& field, Entry& entry);
   // These rows of the field are no longer what was written.
   static void change(Range rows, Entry& entry);
+  static std::size_t bands_left(const Entry& entry);  // that are not uploaded
   Status upload(const figure::MapMark& map, Entry& entry);
   Status upload_band(const figure::MapMark& map, std::int64_t index, FieldPart& part, std::vector<float>& top);
   Status upload_top(Reduction reduction, FieldPart& part, const std::vector<float>& top, bool again);
@@ -102,7 +104,7 @@ class FieldBuffers {
   VkDeviceSize bytes_written_ = 0;
   std::uint64_t frame_ = 0;
   std::int64_t cells_left_ = 0;  // of this frame's slice
-  bool pending_ = false;
+  std::size_t waiting_ = 0;
 };
 
 }  // namespace locus::vulkan

@@ -107,8 +107,12 @@ Status FigureRenderer::prepare(VkCommandBuffer commands, std::size_t slot, std::
     list_ = {};
   }
   uploader_->record(commands);
-  stats_ = {uploader_->bytes_staged() + fields_->bytes_written(), list_.batches.size(), fields_->fields(),
-            fields_->bytes(), fields_->pending()};
+  stats_ = {uploader_->bytes_staged() + fields_->bytes_written(),
+            list_.batches.size(),
+            fields_->fields(),
+            fields_->bytes(),
+            fields_->pending(),
+            fields_->waiting()};
   return status;
 }
 

@@ -28,6 +28,7 @@ struct FrameStats {
   std::size_t fields = 0;        // on the GPU now
   VkDeviceSize field_bytes = 0;  // that they take there
   bool pending = false;          // some of what was asked for is uploaded in the next frames
+  std::size_t waiting = 0;       // tiles of that
 };
 
 class FigureRenderer {

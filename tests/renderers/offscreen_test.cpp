@@ -189,8 +189,10 @@ TEST(Offscreen, StagedSlicedAndWholeUploadsShowTheSame) {
     const Scene scene = map_scene(field, scale, 0.37, Reduction::kMean);
     const PixelImage expected = whole.draw(scene);
     EXPECT_FALSE(whole.offscreen->stats().pending);
+    EXPECT_EQ(whole.offscreen->stats().waiting, 0U);
     EXPECT_TRUE(staged.draw(scene).rgba == expected.rgba) << rows << " × " << columns;
     PixelImage last = sliced.draw(scene);
+    EXPECT_EQ(sliced.offscreen->stats().waiting, static_cast<std::size_t>(std::max(1, rows / 256) - 1));
     int frames = 1;
     for (; sliced.offscreen->stats().pending; ++frames) {
       last = sliced.draw(scene);

@@ -223,6 +223,10 @@ void FigureScheduler::update_cells() {
       });
 }
 
+std::int64_t FigureScheduler::memory_limit_mb() {
+  return static_cast<std::int64_t>(kCacheBytes >> 20);
+}
+
 std::int64_t FigureScheduler::memory_mb() const {
   return static_cast<std::int64_t>(cache_->size_bytes() >> 20);
 }

@@ -58,6 +58,7 @@ class FigureScheduler : public QObject {
   void update_cells();
   const std::vector<Cell>& cells() const { return cells_; }
   std::int64_t memory_mb() const;  // of fields that are kept
+  static std::int64_t memory_limit_mb();
 
  Q_SIGNALS:
   void drawn();  // before changed(): a figure was made, or the reason why there is none

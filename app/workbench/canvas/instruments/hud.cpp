@@ -15,13 +15,17 @@ constexpr float kUsualFrameMs = 16.7F;  // of 60 frames a second: the graph's he
 
 }  // namespace
 
-std::vector<std::string> hud_lines(const viewport::FrameCost& cost, const FrameTimes& times, std::int64_t kept_mb) {
+std::vector<std::string> hud_lines(const viewport::FrameCost& cost, const FrameTimes& times, const KeptMemory& kept) {
+  const auto mb = [](double value) { return fixed_text(value, value < 10 ? 1 : 0) + " MB"; };
   return {"frame " + fixed_text(cost.cpu_ms, 1) + " ms, median " + fixed_text(times.median(), 1) + ", longest " +
               fixed_text(times.longest(), 1),
           "instruments " + fixed_text(cost.overlay_ms, 2) + " ms, " + std::to_string(cost.draws) + " draws",
-          "uploaded " + fixed_text(cost.uploaded_mb, 1) + " MB" + (cost.waiting ? ", more waits" : ", nothing waits"),
+          "uploaded " + mb(cost.uploaded_mb) + ", " + std::to_string(cost.waiting) +
+              (cost.waiting == 1 ? " tile waits" : " tiles wait"),
           cost.gpu,
-          "values on the GPU " + fixed_text(cost.gpu_mb, 1) + " MB, kept in memory " + std::to_string(kept_mb) + " MB"};
+          "values on the GPU " + mb(cost.gpu_mb) + " of " + mb(cost.gpu_total_mb),
+          "cache " + std::to_string(kept.cache_mb) + " of " + std::to_string(kept.limit_mb) + " MB, runs " +
+              std::to_string(kept.runs_mb) + " MB"};
 }
 
 void Hud::add(const viewport::FrameCost& cost) {
@@ -38,7 +42,10 @@ bool Hud::offered(const InstrumentFrame& /*frame*/) const {
 }
 
 std::vector<figure::Rect> Hud::areas(const InstrumentFrame& frame, const std::vector<figure::Rect>& taken) {
-  lines_ = hud_lines(cost_, times_, frame.studio.memory_mb());
+  const Studio& studio = frame.studio;
+  lines_ =
+      hud_lines(cost_, times_,
+                {studio.scheduler().memory_mb(), FigureScheduler::memory_limit_mb(), studio.checkpoints().memory_mb()});
   figure::Rect box = paint::box_of(frame, lines_);
   box.width = std::max(box.width, frame.canvas.text * 28);  // it does not tremble with its numbers
   box.height += kGraphLines * frame.line();
@@ -57,7 +64,7 @@ void Hud::draw(const InstrumentFrame& frame, std::size_t /*n*/, const figure::Re
 }
 
 std::string Hud::said(const InstrumentFrame& /*frame*/) const {
-  return "frame " + fixed_text(times_.median(), 1) + " ms";
+  return "median " + fixed_text(times_.median(), 1) + " ms; " + cost_.gpu;
 }
 
 std::unique_ptr<Instrument> make_hud() {

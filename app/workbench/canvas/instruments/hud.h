@@ -7,7 +7,12 @@
 namespace locus::workbench {
 
 // Its lines, from what the last frame cost.
-std::vector<std::string> hud_lines(const viewport::FrameCost& cost, const FrameTimes& times, std::int64_t kept_mb);
+struct KeptMemory {
+  std::int64_t cache_mb = 0;  // fields and measurements
+  std::int64_t limit_mb = 0;  // of those
+  std::int64_t runs_mb = 0;
+};
+std::vector<std::string> hud_lines(const viewport::FrameCost& cost, const FrameTimes& times, const KeptMemory& kept);
 
 class Hud final : public Instrument {
  public:
