@@ -10,6 +10,36 @@ void text(const InstrumentFrame& frame, ImDrawList& list, const figure::Point& t
   list.AddText(at(top_left), color == 0 ? ImGui::GetColorU32(ImGuiCol_Text) : color, words.c_str());
 }
 
+namespace {
+
+// As many characters as have room.
+std::string shortened(const std::string& words, double room) {
+  std::string part = words;
+  while (!part.empty() && text_size(part).x > room) {
+    do {
+      part.pop_back();
+    } while (!part.empty() && (static_cast<unsigned char>(words[part.size()]) & 0xC0U) == 0x80U);
+  }
+  return part;
+}
+
+}  // namespace
+
+void upright_text(const InstrumentFrame& frame, ImDrawList& list, const figure::Rect& place, const std::string& words) {
+  constexpr float kFar = 1e5F;  // ImGui leaves out what it thinks is cut: the text where it is before it is turned
+  frame.imgui.need(words);
+  const std::string part = shortened(words, place.height);
+  const int first = list.VtxBuffer.Size;
+  const ImVec2 start = at(place.center_x() - text_size(part).y / 2, place.bottom());
+  list.PushClipRect(ImVec2(-kFar, -kFar), ImVec2(kFar, kFar));
+  list.AddText(start, ImGui::GetColorU32(ImGuiCol_Text), part.c_str());
+  for (int n = first; n < list.VtxBuffer.Size; ++n) {
+    ImVec2& corner = list.VtxBuffer[n].pos;
+    corner = ImVec2(start.x + corner.y - start.y, start.y - (corner.x - start.x));
+  }
+  list.PopClipRect();
+}
+
 figure::Point text_size(const std::string& words) {
   const ImVec2 size = ImGui::CalcTextSize(words.c_str());
   return {static_cast<double>(size.x), static_cast<double>(size.y)};

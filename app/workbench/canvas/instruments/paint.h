@@ -32,6 +32,8 @@ inline figure::Point pointer() {
 // Text whose top left is there, in the theme's colour or another; need()ed.
 void text(const InstrumentFrame& frame, ImDrawList& list, const figure::Point& top_left, const std::string& words,
           ImU32 color = 0);
+// Text that reads upwards, from the middle of the lower edge of a place that cuts it.
+void upright_text(const InstrumentFrame& frame, ImDrawList& list, const figure::Rect& place, const std::string& words);
 figure::Point text_size(const std::string& words);
 // Lines in a box with a border, whose top left is there.
 figure::Rect box_of(const InstrumentFrame& frame, const std::vector<std::string>& lines);

@@ -17,6 +17,7 @@ constexpr std::int64_t kLensCells = 15;
 constexpr std::int64_t kLargeMap = 500;  // tokens: smaller maps are read without
 constexpr double kLensCell = 1.45;       // in heights of text
 constexpr double kLensWord = 6;
+constexpr std::int64_t kSaidWords = 3;  // words on either side that are said
 
 class TokenLens final : public Instrument {
  public:
@@ -28,46 +29,83 @@ class TokenLens final : public Instrument {
 
   bool offered(const InstrumentFrame& frame) const override {
     const auto& columns = frame.input.columns;
-    return shown_ && frame.hit && frame.layout() != nullptr && !columns.empty() &&
-           columns.front().trace->length() > kLargeMap && frame.hit->panel < columns.size();
+    const auto at = place_of(frame);
+    return shown_ && at && frame.layout() != nullptr && at->panel < columns.size() &&
+           columns[at->panel].trace->length() > kLargeMap;
   }
   std::vector<figure::Rect> areas(const InstrumentFrame& /*frame*/,
                                   const std::vector<figure::Rect>& /*taken*/) override {
     return {};
   }
   void draw(const InstrumentFrame& /*frame*/, std::size_t /*n*/, const figure::Rect& /*area*/) override {}
-  std::string said(const InstrumentFrame& /*frame*/) const override { return shown_ ? "shown" : "hidden"; }
+
+  // The words of the cell in its middle, and of the cells around it along both axes.
+  std::string said(const InstrumentFrame& frame) const override {
+    const auto at = place_of(frame);
+    if (!at || at->panel >= frame.input.columns.size()) {
+      return shown_ ? "shown; point at a cell, or pin one" : "hidden";
+    }
+    const models::Trace& trace = *frame.input.columns[at->panel].trace;
+    const auto around = [](double place, std::int64_t count, const auto& word) {
+      const auto middle = static_cast<std::int64_t>(std::floor(place));
+      std::string words;
+      for (std::int64_t n = std::max<std::int64_t>(0, middle - kSaidWords);
+           n <= std::min(count - 1, middle + kSaidWords); ++n) {
+        words += (words.empty() ? "" : " ") + (n == middle ? "[" + word(n) + "]" : word(n));
+      }
+      return std::to_string(middle) + " of " + words;
+    };
+    return "query " + around(at->y, trace.length(), [&](std::int64_t n) { return shown_token(trace, n); }) + "; key " +
+           around(at->x, trace.keys(), [&](std::int64_t n) { return shown_key(trace, n); });
+  }
 
   // The map itself where the screen has its cells, else the cells are read from the run.
   void draw_below(const InstrumentFrame& frame) override {
-    const figure::Panel& panel = frame.figure()->panels[frame.hit->panel];
+    const figure::Hit at = *place_of(frame);
+    const figure::Panel& panel = frame.figure()->panels[at.panel];
     const figure::HeatMap* shown = views::map_of(panel);
     if (shown == nullptr) {
       return;
     }
     const bool whole = shown->field->row_axis.step == 1 && shown->field->column_axis.step == 1;
-    const auto cell = whole ? views::cell_at(*shown->field, frame.hit->x, frame.hit->y) : std::nullopt;
+    const auto cell = whole ? views::cell_at(*shown->field, at.x, at.y) : std::nullopt;
     std::shared_ptr<const Field> field = shown->field;
     views::CellBlock block;
     if (cell) {
       block = views::block_around(*field, *cell, kLensCells);
-    } else if ((field = read(frame)) != nullptr) {
+    } else if ((field = read(frame, at)) != nullptr) {
       block = {0, 0, field->rows, field->columns};
     } else {
       return;
     }
-    draw_block(frame, *field, block, shown->scale);
+    draw_block(frame, at, *field, block, shown->scale);
   }
 
  private:
+  // The pointed cell, else the pinned one.
+  static std::optional<figure::Hit> place_of(const InstrumentFrame& frame) {
+    if (frame.hit || !frame.input.query.chosen() || frame.input.columns.empty()) {
+      return frame.hit;
+    }
+    views::Selection pinned;
+    pinned.query = frame.input.query;
+    pinned.key = frame.input.key.chosen() ? frame.input.key : frame.input.query;
+    const auto places = frame.view.places(frame.input, pinned);
+    if (places.empty()) {
+      return std::nullopt;
+    }
+    const views::Place& place = places.front();
+    return figure::Hit{place.panel, (place.x.low + place.x.high) / 2, (place.y.low + place.y.high) / 2, -1};
+  }
+
   // The cells around the pointer, read exactly: fifteen rows of few cells take no time worth waiting for.
-  std::shared_ptr<const Field> read(const InstrumentFrame& frame) {
-    const views::Column& column = frame.input.columns[frame.hit->panel];
+  std::shared_ptr<const Field> read(const InstrumentFrame& frame, const figure::Hit& hit) {
+    const views::Column& column = frame.input.columns[hit.panel];
     if (!frame.view.info().uses_quantity || column.trace->image_grid().rows > 0) {
       return nullptr;  // cells of something else
     }
     models::MapRequest request;
-    const views::HeadRef head = views::head_of_column(frame.input, frame.hit->panel);
+    const views::HeadRef head = views::head_of_column(frame.input, hit.panel);
     request.layer = head.layer;
     request.head = head.head;
     request.quantity = frame.input.quantity;
@@ -76,8 +114,8 @@ class TokenLens final : public Instrument {
                                                   std::max<std::int64_t>(0, count - kLensCells));
       return Range{begin, std::min(begin + kLensCells, count)};
     };
-    request.rows = range(frame.hit->y, column.trace->length());
-    request.columns = range(frame.hit->x, column.trace->keys());
+    request.rows = range(hit.y, column.trace->length());
+    request.columns = range(hit.x, column.trace->keys());
     if (trace_.lock() == column.trace && request == request_) {
       return cells_;
     }
@@ -116,18 +154,27 @@ class TokenLens final : public Instrument {
         });
   }
 
-  static void draw_block(const InstrumentFrame& frame, const Field& field, const views::CellBlock& block,
-                         const figure::ColorScale& scale) {
-    const models::Trace& trace = *frame.input.columns[frame.hit->panel].trace;
+  static void draw_block(const InstrumentFrame& frame, const figure::Hit& hit, const Field& field,
+                         const views::CellBlock& block, const figure::ColorScale& scale) {
+    const models::Trace& trace = *frame.input.columns[hit.panel].trace;
     const double side = std::floor(kLensCell * frame.canvas.text);
     const double word = std::floor(kLensWord * frame.canvas.text);
     const figure::Point size{side * static_cast<double>(block.columns) + word + frame.pad(),
-                             side * static_cast<double>(block.rows) + frame.line() + frame.pad()};
+                             side * static_cast<double>(block.rows) + word + frame.pad()};
     const figure::Rect canvas{0, 0, frame.canvas.width, frame.canvas.height};
-    figure::Rect box = viewport::box_beside(frame.canvas.pointer, size, {canvas});
+    const figure::PanelLayout& place = frame.layout()->panels[hit.panel];
+    const figure::Point at =
+        frame.hit ? frame.canvas.pointer : figure::Point{place.x.place(hit.x), place.y.place(hit.y)};
+    const figure::Rect box = viewport::box_beside(at, size, {canvas});
     ImDrawList& list = *ImGui::GetForegroundDrawList();
     paint::ground(list, box, 1);
-    const figure::Point first{box.x + word, box.y + frame.pad() / 2};
+    const figure::Point first{box.x + word, box.y + word};
+    for (std::int64_t c = 0; c < block.columns; ++c) {
+      const auto key = static_cast<std::int64_t>(field.column_axis.first) + block.column + c;
+      const double left = first.x + side * static_cast<double>(c);
+      paint::upright_text(frame, list, {left, box.y + frame.pad(), side, word - 1.5 * frame.pad()},
+                          key >= 0 && key < trace.keys() ? shown_key(trace, key) : "");
+    }
     for (std::int64_t r = 0; r < block.rows; ++r) {
       const double top = first.y + side * static_cast<double>(r);
       const auto query = static_cast<std::int64_t>(field.row_axis.first) + block.row + r;
@@ -139,23 +186,12 @@ class TokenLens final : public Instrument {
         list.AddRectFilled(paint::from(cell), paint::to(cell), viewport::imgui_color(figure::color_of(scale, value)));
         const double x = field.column_axis.first + static_cast<double>(block.column + c);
         const double y = field.row_axis.first + static_cast<double>(block.row + r);
-        if (std::floor(frame.hit->x) == x && std::floor(frame.hit->y) == y) {
+        if (std::floor(hit.x) == x && std::floor(hit.y) == y) {
           list.AddRect(paint::from(cell), paint::to(cell), IM_COL32(255, 255, 255, 255), 0, 0, 2);
           list.AddRect(paint::from(cell.grown(1.5)), paint::to(cell.grown(1.5)), IM_COL32(0, 0, 0, 200));
         }
       }
     }
-    // The key's word of the pointed column, below; fifteen would not fit side by side.
-    const auto key = static_cast<std::int64_t>(std::floor(frame.hit->x));
-    const double left = first.x + side * std::clamp(static_cast<double>(key) - field.column_axis.first -
-                                                        static_cast<double>(block.column),
-                                                    0.0, static_cast<double>(block.columns - 1));
-    const std::string words = key >= 0 && key < trace.keys() ? shown_key(trace, key) : "";
-    const double wide = paint::text_size(words).x;
-    paint::text(frame, list,
-                {std::clamp(left, box.x, std::max(box.x, box.right() - wide)),
-                 first.y + side * static_cast<double>(block.rows)},
-                words);
   }
 
   static void draw_word(const InstrumentFrame& frame, ImDrawList& list, const figure::Rect& place,
