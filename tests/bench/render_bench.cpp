@@ -1,5 +1,5 @@
 // What frames, exports and the window cost, each row with its reference of the same run and its target.
-//   render_bench [GROUP]     GROUP: frames, first, export, keys or window; empty: all
+//   render_bench [GROUP]     GROUP: frames, first, export, keys, instruments or window; empty: all
 #include <QApplication>
 #include <cstdio>
 #include <string>
@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
     group("first", bench_first);
     group("export", bench_exports);
     group("keys", bench_keystrokes);
+    group("instruments", bench_instruments);
     group("window", bench_window);
   }
   if (display) {

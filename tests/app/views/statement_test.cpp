@@ -43,6 +43,19 @@ TEST(Statement, AMapOfWeightsSaysWhereTheyGo) {
             std::string::npos);
 }
 
+// Of few queries every one counts.
+TEST(Statement, TheMeansLeaveOutTheFirstQueryAlone) {
+  const ViewInput input = input_of("abc");
+  const auto figure = (*find_view("attention"))->figure(input);
+  ASSERT_TRUE(figure.ok());
+  const auto& trace = static_cast<const test::FakeTrace&>(*input.columns.front().trace);
+  const auto weight = [&](std::int64_t i, std::int64_t j) { return trace.weight(1, 2, i, j); };
+  EXPECT_EQ(statement((*find_view("attention"))->info(), input, *figure),
+            "head 1.2 gives its own token " + fixed_text((weight(1, 1) + weight(2, 2)) / 2, 2) + ", the one before " +
+                fixed_text((weight(1, 0) + weight(2, 1)) / 2, 2) + ", the first " +
+                fixed_text((weight(1, 0) + weight(2, 0)) / 2, 2));
+}
+
 TEST(Statement, OtherMapsSayTheirRangeAndWhereTheLargestIs) {
   figure::Figure figure;
   figure::HeatMap map;

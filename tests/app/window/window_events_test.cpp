@@ -101,13 +101,14 @@ class RandomHands {
 
   // A place of one of the instruments on the canvas, where there is one.
   QPointF on_instrument(const QPointF& other) {
-    static constexpr const char* kNames[] = {"statement", "colour-bar", "heads", "minimap", "ranges", "hud"};
+    static constexpr const char* kNames[] = {"statement", "colour-bar", "legend", "axes",
+                                             "heads",     "minimap",    "ranges", "hud"};
     const auto areas =
         window_.findChild<CanvasLink*>()->instruments().areas_of(kNames[below(static_cast<int>(std::size(kNames)))]);
     if (areas.empty()) {
       return other;
     }
-    const figure::Rect& area = areas.front();
+    const figure::Rect& area = one_of(areas);
     const double dpr = window_.canvas()->devicePixelRatio();
     return QPointF(area.x + area.width * below(100) / 100, area.y + area.height * below(100) / 100) / dpr;
   }
@@ -160,9 +161,10 @@ class RandomHands {
                                     Qt::Key_N,      Qt::Key_R,     Qt::Key_1,        Qt::Key_2,    Qt::Key_9,
                                     Qt::Key_Escape, Qt::Key_Shift, Qt::Key_Question, Qt::Key_U,    Qt::Key_Menu,
                                     Qt::Key_Home,   Qt::Key_End,   Qt::Key_PageDown, Qt::Key_Tab,  Qt::Key_Return,
-                                    Qt::Key_H,      Qt::Key_L,     Qt::Key_M,        Qt::Key_P,    Qt::Key_F12};
+                                    Qt::Key_H,      Qt::Key_L,     Qt::Key_M,        Qt::Key_P,    Qt::Key_F12,
+                                    Qt::Key_D,      Qt::Key_Space, Qt::Key_PageUp,   Qt::Key_Tab};
     press_key(window_.canvas(), kKeys[below(static_cast<int>(std::size(kKeys)))], {},
-              below(8) == 0 ? modifiers() : Qt::NoModifier);
+              below(4) == 0 ? modifiers() : Qt::NoModifier);
   }
 
   // A control that is seen, or its viewport: keys, clicks, turns of the wheel, its menu.
