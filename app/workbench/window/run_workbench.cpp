@@ -34,6 +34,15 @@ void report_first_figure(viewport::Canvas* canvas) {
   });
 }
 
+// Without Qt's two lines of numbers where there is no driver, of which the program tells in one of its own.
+bool create_quietly(QVulkanInstance& vulkan) {
+  const QtMessageHandler before = qInstallMessageHandler(
+      [](QtMsgType /*type*/, const QMessageLogContext& /*context*/, const QString& /*message*/) {});
+  const bool created = vulkan.create();
+  qInstallMessageHandler(before);
+  return created;
+}
+
 // A driver may be installed for a device that the machine does not have.
 bool has_device(QVulkanInstance& vulkan) {
   std::uint32_t count = 0;
@@ -59,7 +68,7 @@ int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
   QApplication::setWindowIcon(QIcon(QStringLiteral(":/desktop/locus-128.png")));
   QGuiApplication::setDesktopFileName(QStringLiteral("locus"));  // of the installed desktop file
   QVulkanInstance vulkan;
-  const bool drawn = vulkan.create() && has_device(vulkan);
+  const bool drawn = create_quietly(vulkan) && has_device(vulkan);
   if (!drawn) {
     options.warn(
         "no Vulkan driver was found, so the window draws no figures (Debian: mesa-vulkan-drivers is a software one); "

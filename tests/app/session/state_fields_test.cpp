@@ -58,7 +58,8 @@ TEST(StateFields, AFieldOfOneLineIsInFilesRecipesFlagsAndHelp) {
   std::vector<cli::Option> table;
   cli::StateFlags flags(fields);
   std::vector<cli::NamedFiles> files;
-  cli::Arguments arguments(app, table, files, "figure");
+  std::vector<cli::Proposals> proposals;
+  cli::Arguments arguments(app, table, files, proposals, "figure");
   flags.declare(arguments);
   EXPECT_NE(app.help().find("--tilt"), std::string::npos);
   EXPECT_NE(app.help().find("how far the map leans"), std::string::npos);
