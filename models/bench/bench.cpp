@@ -26,9 +26,9 @@ struct Group {
   Status (*run)(Rig&);
 };
 
-constexpr std::array kGroups{Group{"forward", bench_forward}, Group{"scores", bench_scores},
-                             Group{"pairs", bench_pairs}, Group{"stored", bench_stored},
-                             Group{"knock-out", bench_knock_out}};
+constexpr std::array kGroups{Group{"forward", bench_forward},     Group{"scores", bench_scores},
+                             Group{"pairs", bench_pairs},         Group{"stored", bench_stored},
+                             Group{"quantised", bench_quantised}, Group{"knock-out", bench_knock_out}};
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

@@ -58,6 +58,7 @@ Status bench_forward(Rig& rig);    // forward.cpp
 Status bench_scores(Rig& rig);     // scores.cpp
 Status bench_pairs(Rig& rig);      // pairs.cpp
 Status bench_stored(Rig& rig);     // stored.cpp
+Status bench_quantised(Rig& rig);  // quantised.cpp
 Status bench_knock_out(Rig& rig);  // knock_out.cpp
 
 // GPT-2-small's shape, positions up to `length`; with `quick` two layers of it and a tenth of its vocabulary.

@@ -302,7 +302,7 @@ Result<Converted> convert(const std::filesystem::path& path, const ConvertOption
   }
   if (ending != ".gguf" && (ending != ".safetensors" || format->quantised())) {
     return usage("--out: expected a name ending in .gguf" + std::string(format->quantised() ? "" : " or .safetensors") +
-                 ", found " + shown(options.out.filename().string()));
+                 ", found " + (options.out.empty() ? "none" : shown(options.out.filename().string())));
   }
   return guarded([&]() -> Result<Converted> {
     LOCUS_TRY(families::Checkpoint checkpoint, read_checkpoint(path));
