@@ -1,5 +1,6 @@
 #include "app/workbench/docks/checkpoints_dock.h"
 
+#include <QEvent>
 #include <QGridLayout>
 #include <QHeaderView>
 #include <QInputDialog>
@@ -11,6 +12,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "app/workbench/docks/edits_dialog.h"
 #include "app/workbench/docks/what_if_dialog.h"
@@ -36,6 +38,25 @@ class SaidDelegate final : public QStyledItemDelegate {
     QStyledItemDelegate::initStyleOption(option, index);
     option->textElideMode = Qt::ElideRight;
   }
+};
+
+// Does something whenever a widget has another size.
+class OnResize final : public QObject {
+ public:
+  OnResize(QWidget* widget, std::function<void()> run) : QObject(widget), run_(std::move(run)) {
+    widget->installEventFilter(this);
+  }
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    if (event->type() == QEvent::Resize) {
+      run_();
+    }
+    return QObject::eventFilter(watched, event);
+  }
+
+ private:
+  std::function<void()> run_;
 };
 
 QString joined(const std::vector<std::string>& names) {
@@ -110,6 +131,7 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   tree_->setTextElideMode(Qt::ElideMiddle);
   tree_->setItemDelegateForColumn(1, new SaidDelegate(tree_));
   layout->addWidget(tree_);
+  new OnResize(tree_, [this] { fit_columns(); });
 
   auto* buttons = new QGridLayout;
   auto* open = make_button<QPushButton>(
@@ -211,14 +233,21 @@ void CheckpointsDock::refresh() {
 
 void CheckpointsDock::fit_columns() {
   const QFontMetrics metrics(tree_->font());
+  constexpr int kDecoration = 3;  // of a name, in indentations: what unfolds it and its check box
   int width = 0;
+  int names = 0;
   for (int n = 0; n < tree_->topLevelItemCount(); ++n) {
     const QTreeWidgetItem* item = tree_->topLevelItem(n);
+    names = std::max(names, metrics.horizontalAdvance(item->text(0)));
     const QString text = item->text(1);
     const bool message = text.startsWith(QChar(0x26A0));  // it has its tooltip
     width = std::max(width, metrics.horizontalAdvance(message || item->isExpanded() ? kUsualDetail : text));
   }
-  tree_->header()->resizeSection(1, width + 2 * metrics.averageCharWidth());
+  width += 2 * metrics.averageCharWidth();
+  // In a narrow panel details give way to names, as far as half of it.
+  const int whole = tree_->viewport()->width();
+  const int rest = whole - names - kDecoration * tree_->indentation();
+  tree_->header()->resizeSection(1, std::min(width, std::max(rest, whole / 2)));
 }
 
 void CheckpointsDock::item_changed(QTreeWidgetItem* item) {

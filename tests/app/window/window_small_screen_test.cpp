@@ -3,6 +3,7 @@
 
 #include <QAction>
 #include <QScrollArea>
+#include <QTreeWidget>
 
 namespace locus::workbench {
 namespace {
@@ -44,6 +45,15 @@ TEST_F(WindowSmallScreen, PlotsAreHigh) {
   EXPECT_TRUE(wait([this] { return window_->canvas()->height() >= 420; }, 10'000)) << window_->canvas()->height();
   window_->studio().cancel();
   ASSERT_TRUE(settle());
+}
+
+TEST_F(WindowSmallScreen, TheNameOfACheckpointIsSeenBesideItsDetails) {
+  const auto* tree = window_->findChild<QTreeWidget*>(QStringLiteral("checkpoints"));
+  ASSERT_NE(tree, nullptr);
+  ASSERT_TRUE(tree->topLevelItem(0)->isExpanded());
+  const int name = tree->fontMetrics().horizontalAdvance(tree->topLevelItem(0)->text(0));
+  EXPECT_TRUE(wait([&] { return tree->columnWidth(0) >= name + 2 * tree->indentation(); }, 5000))
+      << tree->columnWidth(0) << " for a name of " << name;
 }
 
 // What the inspector shows ends where its scroll bar begins.
