@@ -21,11 +21,11 @@ std::string signed_text(std::int64_t number) {
 }  // namespace
 
 std::string cell_text(const FieldAxis& axis, std::int64_t cell) {
-  const auto begin = static_cast<std::int64_t>(std::floor(axis.first + axis.step * static_cast<double>(cell)));
+  const double from = axis.first + axis.step * static_cast<double>(cell);
+  const auto begin = static_cast<std::int64_t>(std::floor(from));
+  const auto last = static_cast<std::int64_t>(std::ceil(from + axis.step)) - 1;
   const std::string name = axis.name.empty() ? std::string() : axis.name + " ";
-  return axis.step > 1
-             ? name + std::to_string(begin) + " to " + std::to_string(begin + static_cast<std::int64_t>(axis.step) - 1)
-             : name + std::to_string(begin);
+  return name + std::to_string(begin) + (last > begin ? " to " + std::to_string(last) : "");
 }
 
 const figure::HeatMap* map_of(const figure::Panel& panel) {

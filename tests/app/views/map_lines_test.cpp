@@ -26,6 +26,13 @@ TEST(MapLines, ACellIsFoundByItsAxes) {
   EXPECT_FALSE(cell_at(field, 21, 14));
 }
 
+TEST(MapLines, ACellOfAReducedMapIsSeveralTokens) {
+  EXPECT_EQ(cell_text({"query", "token", 4, 1}, 3), "query 7");
+  EXPECT_EQ(cell_text({"key", "token", 0, 16}, 1), "key 16 to 31");
+  EXPECT_EQ(cell_text({"key", "token", 0, 1.75}, 0), "key 0 to 1");
+  EXPECT_EQ(cell_text({"", "", 0, 1}, 2), "2");
+}
+
 TEST(MapLines, ProfilesAreRowsAndColumnsWithoutEmptyCells) {
   const Field field = map_of_tokens();
   const Profile row = row_profile(field, 1);
