@@ -19,6 +19,7 @@ namespace {
 
 constexpr double kWidestMatrix = 15;  // in heights of text
 constexpr double kHighestMatrix = 20;
+constexpr double kLeastMatrix = 3;  // a smaller one folds
 constexpr double kLargestSquare = 1.2;
 constexpr double kThumbnailSize = 9;
 
@@ -58,7 +59,8 @@ class HeadNavigator final : public Instrument {
     for (double part = 1; !folded_ && part > 0.2; part *= 0.8) {
       squares_ = squares_within(model.layers, model.heads, part * kWidestMatrix * text, part * kHighestMatrix * text,
                                 part * kLargestSquare * text);
-      if (squares_.side < 3 * frame.canvas.dpr && part < 1) {
+      const bool tiny = squares_.side < 3 * frame.canvas.dpr || squares_.width() < kLeastMatrix * text;
+      if (tiny && part < 1) {
         break;
       }
       const figure::Point size = open_size(frame);

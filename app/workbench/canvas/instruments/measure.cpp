@@ -36,6 +36,17 @@ figure::Hit hit_of(std::size_t panel, const session::MarkedCell& cell) {
   return {panel, cell.x, cell.y, -1};
 }
 
+// Its parts, a line each.
+std::vector<std::string> clauses_of(const std::string& words) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < words.size();) {
+    const std::size_t end = std::min(words.find("; ", begin), words.size());
+    lines.push_back(words.substr(begin, end - begin));
+    begin = end + 2;
+  }
+  return lines;
+}
+
 // What a measure says; empty where its cells are not of the map that is shown.
 std::string words_of(const InstrumentFrame& frame, const session::Measure& measure) {
   if (frame.figure() == nullptr || measure.panel >= frame.figure()->panels.size()) {
@@ -157,7 +168,7 @@ void MeasureLines::draw_line(const InstrumentFrame& frame, const Line& line) {
   if (a.x == b.x && a.y == b.y) {
     return;
   }
-  const std::vector<std::string> lines{views::measure_text(field, *first, *second)};
+  const std::vector<std::string> lines = clauses_of(views::measure_text(field, *first, *second));
   figure::Rect box = paint::box_of(frame, lines);
   // Beside the line, on the side where the pointer is not.
   const bool below = frame.canvas.pointer.y < (a.y + b.y) / 2;

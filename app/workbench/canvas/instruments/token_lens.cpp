@@ -33,9 +33,10 @@ class TokenLens final : public Instrument {
     return shown_ && at && frame.layout() != nullptr && at->panel < columns.size() &&
            columns[at->panel].trace->length() > kLargeMap;
   }
+  // None of the screen is its own; that it is seen, the canvas knows by it: no other box stands at the pointer then.
   std::vector<figure::Rect> areas(const InstrumentFrame& /*frame*/,
                                   const std::vector<figure::Rect>& /*taken*/) override {
-    return {};
+    return {{}};
   }
   void draw(const InstrumentFrame& /*frame*/, std::size_t /*n*/, const figure::Rect& /*area*/) override {}
 
@@ -158,9 +159,20 @@ class TokenLens final : public Instrument {
                          const views::CellBlock& block, const figure::ColorScale& scale) {
     const models::Trace& trace = *frame.input.columns[hit.panel].trace;
     const double side = std::floor(kLensCell * frame.canvas.text);
-    const double word = std::floor(kLensWord * frame.canvas.text);
-    const figure::Point size{side * static_cast<double>(block.columns) + word + frame.pad(),
-                             side * static_cast<double>(block.rows) + word + frame.pad()};
+    std::vector<std::string> queries;
+    std::vector<std::string> keys;
+    for (std::int64_t r = 0; r < block.rows; ++r) {
+      const auto query = static_cast<std::int64_t>(field.row_axis.first) + block.row + r;
+      queries.push_back(query >= 0 && query < trace.length() ? shown_token(trace, query) : "");
+    }
+    for (std::int64_t c = 0; c < block.columns; ++c) {
+      const auto key = static_cast<std::int64_t>(field.column_axis.first) + block.column + c;
+      keys.push_back(key >= 0 && key < trace.keys() ? shown_key(trace, key) : "");
+    }
+    const double beside = room_of(frame, queries);
+    const double above = room_of(frame, keys);
+    const figure::Point size{side * static_cast<double>(block.columns) + beside + frame.pad(),
+                             side * static_cast<double>(block.rows) + above + frame.line() + frame.pad()};
     const figure::Rect canvas{0, 0, frame.canvas.width, frame.canvas.height};
     const figure::PanelLayout& place = frame.layout()->panels[hit.panel];
     const figure::Point at =
@@ -168,18 +180,15 @@ class TokenLens final : public Instrument {
     const figure::Rect box = viewport::box_beside(at, size, {canvas});
     ImDrawList& list = *ImGui::GetForegroundDrawList();
     paint::ground(list, box, 1);
-    const figure::Point first{box.x + word, box.y + word};
-    for (std::int64_t c = 0; c < block.columns; ++c) {
-      const auto key = static_cast<std::int64_t>(field.column_axis.first) + block.column + c;
+    const figure::Point first{box.x + beside, box.y + above};
+    for (std::size_t c = 0; c < keys.size(); ++c) {
       const double left = first.x + side * static_cast<double>(c);
-      paint::upright_text(frame, list, {left, box.y + frame.pad(), side, word - 1.5 * frame.pad()},
-                          key >= 0 && key < trace.keys() ? shown_key(trace, key) : "");
+      paint::upright_text(frame, list, {left, box.y + frame.pad(), side, above - 1.5 * frame.pad()}, keys[c]);
     }
     for (std::int64_t r = 0; r < block.rows; ++r) {
       const double top = first.y + side * static_cast<double>(r);
-      const auto query = static_cast<std::int64_t>(field.row_axis.first) + block.row + r;
-      draw_word(frame, list, {box.x + frame.pad(), top, word - 1.5 * frame.pad(), side},
-                query >= 0 && query < trace.length() ? shown_token(trace, query) : "");
+      draw_word(frame, list, {box.x + frame.pad(), top, beside - 1.5 * frame.pad(), side},
+                queries[static_cast<std::size_t>(r)]);
       for (std::int64_t c = 0; c < block.columns; ++c) {
         const figure::Rect cell{first.x + side * static_cast<double>(c), top, side, side};
         const float value = field.at(block.row + r, block.column + c);
@@ -187,6 +196,7 @@ class TokenLens final : public Instrument {
         const double x = field.column_axis.first + static_cast<double>(block.column + c);
         const double y = field.row_axis.first + static_cast<double>(block.row + r);
         if (std::floor(hit.x) == x && std::floor(hit.y) == y) {
+          draw_value(frame, list, box, hit, value);
           list.AddRect(paint::from(cell), paint::to(cell), IM_COL32(255, 255, 255, 255), 0, 0, 2);
           list.AddRect(paint::from(cell.grown(1.5)), paint::to(cell.grown(1.5)), IM_COL32(0, 0, 0, 200));
         }
@@ -194,11 +204,30 @@ class TokenLens final : public Instrument {
     }
   }
 
+  // Of the longest of these words, as far as it is shown, with its pads.
+  static double room_of(const InstrumentFrame& frame, const std::vector<std::string>& words) {
+    double room = 0;
+    for (const std::string& word : words) {
+      frame.imgui.need(word);
+      room = std::max(room, paint::text_size(word).x);
+    }
+    return std::min(std::ceil(room), std::floor(kLensWord * frame.canvas.text)) + 1.5 * frame.pad();
+  }
+
+  // At the right of its place, beside the cells; what is too long loses its end.
   static void draw_word(const InstrumentFrame& frame, ImDrawList& list, const figure::Rect& place,
                         const std::string& word) {
     list.PushClipRect(paint::from(place), paint::to(place), true);
-    paint::text(frame, list, {place.x, place.y}, word);
+    paint::text(frame, list, {std::max(place.x, place.right() - paint::text_size(word).x), place.y}, word);
     list.PopClipRect();
+  }
+
+  static void draw_value(const InstrumentFrame& frame, ImDrawList& list, const figure::Rect& box,
+                         const figure::Hit& hit, float value) {
+    const auto token = [](double at) { return std::to_string(static_cast<std::int64_t>(std::floor(at))); };
+    paint::text(frame, list, {box.x + frame.pad(), box.bottom() - frame.line()},
+                "query " + token(hit.y) + ", key " + token(hit.x) + ": " +
+                    (std::isfinite(value) ? views::short_number(static_cast<double>(value)) : "masked"));
   }
 
   bool shown_ = false;
