@@ -27,7 +27,7 @@ using models::BenchTarget;
 constexpr double kFigureMs = 6;       // above an empty frame, as of frames without instruments
 constexpr double kInstrumentsMs = 1;  // beyond that
 constexpr int kFrameCount = 120;
-constexpr int kLimitMs = 30'000;  // of any one wait
+constexpr int kWaitMs = 30'000;  // of any one wait
 
 void wait(const std::function<bool()>& done, int limit_ms) {
   QElapsedTimer timer;
@@ -76,12 +76,12 @@ void bench_instruments(const Print& print) {
   window.show();
   auto* link = window.findChild<workbench::CanvasLink*>();
   link->set_instruments(false);
-  wait([&] { return window.canvas()->isExposed(); }, kLimitMs);
+  wait([&] { return window.canvas()->isExposed(); }, kWaitMs);
   const double empty = frame_ms(window);
 
   window.open_path(std::filesystem::path(test::source_dir()) / "assets/checkpoints/text-rope");
   window.studio().set_text("ROMEO:\nMy name is Romeo; my name, my name is hateful to myself.\n");
-  wait([&] { return window.studio().settled() && window.canvas()->figure() != nullptr; }, kLimitMs);
+  wait([&] { return window.studio().settled() && window.canvas()->figure() != nullptr; }, kWaitMs);
   const double plain = frame_ms(window);
 
   link->set_instruments(true);
@@ -92,7 +92,7 @@ void bench_instruments(const Print& print) {
   for (const int key : {Qt::Key_P, Qt::Key_L, Qt::Key_F12, Qt::Key_H}) {
     press(window.canvas(), key);
   }
-  wait([&] { return window.studio().settled(); }, kLimitMs);
+  wait([&] { return window.studio().settled(); }, kWaitMs);
   wait([] { return false; }, 1000);
   const double open = frame_ms(window);
 
