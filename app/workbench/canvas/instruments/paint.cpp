@@ -57,8 +57,7 @@ figure::Rect box_of(const InstrumentFrame& frame, const std::vector<std::string>
 
 void ground(ImDrawList& list, const figure::Rect& place, double opacity) {
   list.AddRectFilled(from(place), to(place), ImGui::GetColorU32(ImGuiCol_PopupBg, static_cast<float>(opacity)), 3);
-  const figure::Rect edge = place.grown(-1);  // a window of ImGui ends at whole pixels
-  list.AddRect(from(edge), to(edge), ImGui::GetColorU32(ImGuiCol_Border), 3);
+  list.AddRect(from(place), to(place), ImGui::GetColorU32(ImGuiCol_Border), 3);
 }
 
 void box(const InstrumentFrame& frame, ImDrawList& list, const figure::Rect& place,
