@@ -91,7 +91,7 @@ TEST(Completions, OtherShellsReadThem) {
   EXPECT_TRUE(zsh.starts_with("#compdef locus\n"));
   printed("zsh -n", zsh);
   if (const std::string said = printed("fish", fish + "complete -C 'locus figure --theme '\n"); !said.empty()) {
-    EXPECT_EQ(said, "dark\nlight\n");
+    EXPECT_EQ(said, "dark\ttheme of the figure\nlight\ttheme of the figure\n");
   }
   for (const CommandText& command : commands()) {
     for (const OptionText& each : command.options) {
