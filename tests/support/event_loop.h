@@ -8,6 +8,8 @@
 #include <functional>
 #include <memory>
 
+#include "tests/support/waits.h"
+
 namespace locus::test {
 
 class EventLoopTest : public testing::Test {
@@ -20,7 +22,7 @@ class EventLoopTest : public testing::Test {
   }
   static void TearDownTestSuite() { application_.reset(); }
 
-  static bool wait(const std::function<bool()>& done, int limit_ms = 30'000) {
+  static bool wait(const std::function<bool()>& done, int limit_ms = kLimitMs) {
     QElapsedTimer timer;
     timer.start();
     while (!done()) {

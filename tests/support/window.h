@@ -30,15 +30,12 @@
 #include "core/base/numbers.h"
 #include "tests/support/display.h"
 #include "tests/support/fake_model.h"
+#include "tests/support/waits.h"
 
 namespace locus::workbench {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kSlower = 10;  // what is computed under a sanitizer
-#else
-constexpr int kSlower = 1;
-#endif
-constexpr int kLimitMs = 150'000 * kSlower;  // of any one wait: plain kernels beside other work take 60 s for a figure
+using test::kLimitMs;
+using test::kSlower;
 
 // A model that runs until it is told to stop.
 class EndlessModel final : public models::Model {

@@ -31,7 +31,7 @@ class CopiedCommands : public test::EventLoopTest {
     return studio_.open(entry);
   }
   bool settle() {
-    return wait([this] { return studio_.settled(); }, 120'000);
+    return wait([this] { return studio_.settled(); });
   }
   static models::Input ids() {
     models::Input input;
