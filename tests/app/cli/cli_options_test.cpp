@@ -22,6 +22,9 @@ std::vector<std::string> refused(const Option& option) {
   if (parameter.kind == Parameter::Kind::kChoice || parameter.kind == Parameter::Kind::kToggle) {
     return {"no-such-word"};
   }
+  if (parameter.kind == Parameter::Kind::kText) {
+    return {};  // any words
+  }
   texts = {"x", "nan", "inf", "1,,2"};
   if (std::abs(parameter.low) < 1e15) {
     texts.push_back(std::to_string(static_cast<long long>(std::floor(parameter.low)) - 2));

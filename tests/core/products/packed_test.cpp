@@ -28,6 +28,10 @@ Packed matrix_of(const blocks::Format& format, std::int64_t outputs, std::int64_
     for (std::byte& byte : *bytes) {
       byte = static_cast<std::byte>(std::rand() & 0x1F);
     }
+    for (std::size_t at = 0; format.name == "MXFP4" && at < bytes->size();
+         at += static_cast<std::size_t>(format.bytes)) {
+      bytes->at(at) = static_cast<std::byte>(124 + std::rand() % 4);  // exponents of powers of 2, 127 is 1
+    }
   }
   return {&format, bytes->data(), outputs, inputs, 0, bytes};
 }

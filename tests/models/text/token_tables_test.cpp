@@ -16,7 +16,9 @@ namespace {
 
 std::vector<std::int64_t> encoded(const Tokenizer& tokenizer, std::string_view text, bool special = true) {
   std::vector<std::int64_t> ids;
-  for (const Token& token : *tokenizer.encode(text, special)) {
+  const auto tokens = tokenizer.encode(text, special);
+  EXPECT_TRUE(tokens.ok());
+  for (const Token& token : tokens.ok() ? *tokens : std::vector<Token>{}) {
     ids.push_back(token.id);
   }
   return ids;
