@@ -26,9 +26,9 @@ namespace {
 
 constexpr int kIdRole = Qt::UserRole;
 constexpr int kListed = 20;  // names of tensors shown
-const QString kUsualDetail = QStringLiteral("128 (32 a head)");
+const QString kUsualMessage = QStringLiteral("⚠ no such file");
 
-// What is said of a checkpoint is read from its beginning; names differ at their ends.
+// What is said of a checkpoint is read from its beginning; names differ at their ends and are shortened in the middle.
 class SaidDelegate final : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
@@ -36,7 +36,7 @@ class SaidDelegate final : public QStyledItemDelegate {
  protected:
   void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
     QStyledItemDelegate::initStyleOption(option, index);
-    option->textElideMode = Qt::ElideRight;
+    option->textElideMode = index.column() > 0 || index.parent().isValid() ? Qt::ElideRight : Qt::ElideMiddle;
   }
 };
 
@@ -79,9 +79,10 @@ QString options_text(const Settings& options) {
 }
 
 void add_row(QTreeWidgetItem* parent, const QString& name, const QString& value, const QString& tip = {}) {
-  auto* row = new QTreeWidgetItem(parent, {name, value});
+  auto* row = new QTreeWidgetItem(parent, {name + QStringLiteral(": ") + value});
+  row->setFirstColumnSpanned(true);
   row->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
-  row->setToolTip(1, tip.isEmpty() ? value : tip);
+  row->setToolTip(0, tip.isEmpty() ? value : tip);
 }
 
 void add_details(QTreeWidgetItem* item, const models::ModelInfo& info) {
@@ -92,9 +93,10 @@ void add_details(QTreeWidgetItem* item, const models::ModelInfo& info) {
   for (std::int64_t n = 0; !info.uniform() && n < info.layers; ++n) {
     add_row(item, QStringLiteral("layer %1").arg(n), qt(models::layer_text(info, n)));
   }
-  add_row(item, QStringLiteral("layers × heads"), QStringLiteral("%1 × %2").arg(info.layers).arg(info.heads),
-          QStringLiteral("%1 key heads").arg(info.kv_heads));
-  add_row(item, QStringLiteral("width"), QStringLiteral("%1 (%2 a head)").arg(info.width).arg(info.head_width));
+  add_row(item, QStringLiteral("heads"), QStringLiteral("%1 × %2").arg(info.layers).arg(info.heads),
+          QStringLiteral("layers × heads; %1 key heads").arg(info.kv_heads));
+  add_row(item, QStringLiteral("width"), QString::number(info.width),
+          QStringLiteral("%1, %2 a head").arg(info.width).arg(info.head_width));
   add_row(item, QStringLiteral("parameters"), qt(short_count(static_cast<double>(info.parameters))),
           QLocale(QLocale::English).toString(static_cast<qlonglong>(info.parameters)));
   if (info.trained_length > 0) {
@@ -128,8 +130,7 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   tree_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   tree_->header()->setSectionResizeMode(1, QHeaderView::Interactive);
   tree_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  tree_->setTextElideMode(Qt::ElideMiddle);
-  tree_->setItemDelegateForColumn(1, new SaidDelegate(tree_));
+  tree_->setItemDelegate(new SaidDelegate(tree_));
   layout->addWidget(tree_);
   new OnResize(tree_, [this] { fit_columns(); });
 
@@ -241,10 +242,10 @@ void CheckpointsDock::fit_columns() {
     names = std::max(names, metrics.horizontalAdvance(item->text(0)));
     const QString text = item->text(1);
     const bool message = text.startsWith(QChar(0x26A0));  // it has its tooltip
-    width = std::max(width, metrics.horizontalAdvance(message || item->isExpanded() ? kUsualDetail : text));
+    width = std::max(width, metrics.horizontalAdvance(message ? kUsualMessage : text));
   }
   width += 2 * metrics.averageCharWidth();
-  // In a narrow panel details give way to names, as far as half of it.
+  // In a narrow panel messages give way to names, as far as half of it.
   const int whole = tree_->viewport()->width();
   const int rest = whole - names - kDecoration * tree_->indentation();
   tree_->header()->resizeSection(1, std::min(width, std::max(rest, whole / 2)));
