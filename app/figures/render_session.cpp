@@ -186,13 +186,15 @@ Result<RenderedSession> render_session(const session::Session& session, const st
       rendered.warnings.push_back(each.name + ": not drawn");
       continue;
     }
-    if (complete && drawn.current(name, sources_of(entries, each.input.value_or(session.input)))) {
+    const models::Input& input = each.input ? *each.input : session.input;
+    const std::string text = input.text.value_or("");  // it may come from a file
+    if (complete && drawn.current(name, text, sources_of(entries, input))) {
       const auto files = drawn.files(name);
       rendered.files.insert(rendered.files.end(), files.begin(), files.end());
       ++rendered.kept;
       continue;
     }
-    const auto job = job_of(each, entries, each.input.value_or(session.input), workshop);
+    const auto job = job_of(each, entries, input, workshop);
     rendered.stopped = stop.stop_requested();
     if (rendered.stopped) {
       return rendered;
@@ -215,7 +217,7 @@ Result<RenderedSession> render_session(const session::Session& session, const st
       LOCUS_CHECK(written);
     }
     if (complete) {
-      drawn.add(name);
+      drawn.add(name, text);
     }
   }
   return rendered;

@@ -148,7 +148,9 @@ TEST_F(CliFigure, AMissingCheckpointOfASessionIsLeftOutWithALine) {
 }
 
 TEST_F(CliFigure, FiguresOfASessionAreDrawnAgainOnlyWhereTheyAreOlder) {
-  std::ofstream(file("two.locus.json")) << R"({"locus": "session/1", "input": {"text": "one two"}, "checkpoints": [)"
+  std::ofstream(file("shared.txt")) << "one two";
+  std::ofstream(file("two.locus.json")) << R"({"locus": "session/1", "input": {"text_file": "shared.txt"}, )"
+                                        << R"("checkpoints": [)"
                                         << R"({"path": "tiny"}], "bookmarks": [)"
                                         << R"({"name": "First map", "state": {"view": "attention"}}, )"
                                         << R"({"name": "Heads", "state": {"view": "heads"}}]})";
@@ -176,6 +178,12 @@ TEST_F(CliFigure, FiguresOfASessionAreDrawnAgainOnlyWhereTheyAreOlder) {
   EXPECT_EQ(again.err.find("newer"), std::string::npos) << again.err;
   EXPECT_GT(time("first-map.png"), first);
   EXPECT_TRUE(std::filesystem::exists(file("two/heads.pdf")));
+  EXPECT_NE(drawn({}).err.find("newer"), std::string::npos);
+  // Another text, even in a file that is older than the figures.
+  const auto old = std::filesystem::last_write_time(file("shared.txt"));
+  std::ofstream(file("shared.txt")) << "two three";
+  std::filesystem::last_write_time(file("shared.txt"), old);
+  EXPECT_EQ(drawn({}).err.find("newer"), std::string::npos);
   expect_error(run_locus({"--figures", file("two"), file("two.locus.json"), "--only", "third"}), 2, "--only");
   expect_error(run_locus({"--only", "third"}), 2, "--only: expected --figures");
 }
