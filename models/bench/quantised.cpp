@@ -12,6 +12,7 @@
 #include "core/products/packed.h"
 #include "models/bench/rig.h"
 #include "models/bench/runs.h"
+#include "models/bench/shapes.h"
 #include "models/transformer/transformer.h"
 
 namespace locus::models {
@@ -20,23 +21,6 @@ namespace {
 
 using BlockModel = std::unique_ptr<transformer::Transformer>;
 using BlockBytes = std::shared_ptr<std::vector<std::byte>>;
-
-transformer::Spec quantised_llama(bool quick) {
-  transformer::Spec spec;
-  spec.vocabulary = quick ? 1024 : 128256;
-  spec.width = quick ? 256 : 2048;
-  spec.tied_head = true;
-  spec.encodings = {{"rope", {}}};
-  transformer::LayerSpec layer;
-  layer.attention.heads = quick ? 4 : 32;
-  layer.attention.kv_heads = quick ? 2 : 8;
-  layer.attention.head_width = 64;
-  layer.attention.qkv = transformer::QkvLayout::kSeparate;
-  layer.feed_forward = {4 * spec.width, transformer::Activation::kSilu, true, false};
-  spec.repeat(layer, quick ? 2 : 16);
-  spec.trained_length = 2048;
-  return spec;
-}
 
 // Blocks of the same random numbers after one another: what a product takes does not depend on them.
 at::Tensor blocks_of(const blocks::Format& format, const std::vector<std::int64_t>& shape,
@@ -94,7 +78,10 @@ Status read_all(const std::vector<BlockBytes>& stored) {
 
 class Quantised {
  public:
-  explicit Quantised(Rig& rig) : rig_(rig), spec_(quantised_llama(rig.quick())), length_(rig.quick() ? 32 : 512) {}
+  explicit Quantised(Rig& rig)
+      : rig_(rig),
+        spec_(billion_llama(rig.quick(), transformer::QkvLayout::kSeparate)),
+        length_(rig.quick() ? 32 : 512) {}
 
   Status run() {
     std::vector<BlockBytes> none;

@@ -7,27 +7,12 @@
 
 #include "models/bench/rig.h"
 #include "models/bench/runs.h"
+#include "models/bench/shapes.h"
 #include "models/transformer/transformer.h"
 
 namespace locus::models {
 
 namespace {
-
-transformer::Spec llama(bool quick) {
-  transformer::Spec spec;
-  spec.vocabulary = quick ? 1000 : 128256;
-  spec.width = quick ? 256 : 2048;
-  spec.tied_head = true;
-  spec.encodings = {{"rope", {}}};
-  transformer::LayerSpec layer;
-  layer.attention.heads = quick ? 4 : 32;
-  layer.attention.kv_heads = quick ? 2 : 8;
-  layer.attention.head_width = 64;
-  layer.feed_forward = {4 * spec.width, transformer::Activation::kSilu, true, false};
-  spec.repeat(layer, quick ? 2 : 16);
-  spec.trained_length = 2048;
-  return spec;
-}
 
 // A million random numbers after one another: what a product takes does not depend on them.
 at::Tensor repeated(const std::vector<std::int64_t>& shape) {
@@ -62,7 +47,7 @@ class Stored {
   explicit Stored(Rig& rig) : rig_(rig) {}
 
   Status run() {
-    const transformer::Spec spec = llama(rig_.quick());
+    const transformer::Spec spec = billion_llama(rig_.quick(), transformer::QkvLayout::kFused);
     LOCUS_TRY(stored_, filled(spec, true));
     LOCUS_CHECK(memory(rig_.quick() ? 64 : 256));
     LOCUS_TRY(converted_, filled(spec, false));

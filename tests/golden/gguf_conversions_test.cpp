@@ -6,11 +6,11 @@
 
 #include "core/base/atomic_file.h"
 #include "models/api/convert.h"
-#include "models/trace/recorded_trace.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/layouts.h"
 #include "tests/support/paths.h"
+#include "tests/support/reference_run.h"
 
 namespace locus {
 namespace {
@@ -46,19 +46,7 @@ TEST(GgufConversions, KeepEveryArchitecturesNumbers) {
     EXPECT_EQ(model->info().family, name);
     EXPECT_TRUE(model->info().unexpected.empty());
     EXPECT_EQ(all_layers(model->info()), all_layers(test::open_model(from)->info()));
-    models::Input input;
-    input.ids = test::ids_of(golden["input_ids"]);
-    models::RunOptions options;
-    options.all_logits = true;
-    const auto trace = model->run(input, options);
-    ASSERT_TRUE(trace.ok()) << trace.error().describe();
-    const models::TraceData& data = dynamic_cast<const models::RecordedTrace&>(**trace).data();
-    EXPECT_CLOSE(data.logits, golden["logits"], kConvertedTolerance);
-    for (std::size_t n = 0; n < data.layers.size(); ++n) {
-      const auto map = models::whole_map(*data.layers[n].scores, attention::Quantity::kWeight);
-      ASSERT_TRUE(map.ok());
-      EXPECT_CLOSE(*map, golden["layers." + std::to_string(n) + ".attention"], kConvertedTolerance) << "layer " << n;
-    }
+    test::expect_reference(*model, golden, kConvertedTolerance);
   }
 }
 

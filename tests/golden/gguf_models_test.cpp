@@ -3,12 +3,12 @@
 
 #include <filesystem>
 
-#include "models/trace/recorded_trace.h"
 #include "models/transformer/families/engine/weights.h"
 #include "models/transformer/families/gguf.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"
+#include "tests/support/reference_run.h"
 
 namespace locus {
 namespace {
@@ -29,19 +29,7 @@ TEST_P(GgufModels, GiveTheReferencesLogitsAndMaps) {
   ASSERT_NE(model, nullptr);
   EXPECT_EQ(model->info().family, "llama");
   EXPECT_TRUE(model->info().unexpected.empty());
-  models::Input input;
-  input.ids = test::ids_of(golden["input_ids"]);
-  models::RunOptions options;
-  options.all_logits = true;
-  const auto trace = model->run(input, options);
-  ASSERT_TRUE(trace.ok()) << trace.error().describe();
-  const models::TraceData& data = dynamic_cast<const models::RecordedTrace&>(**trace).data();
-  EXPECT_CLOSE(data.logits, golden["logits"], kGgufTolerance);
-  for (std::size_t n = 0; n < data.layers.size(); ++n) {
-    const auto map = models::whole_map(*data.layers[n].scores, attention::Quantity::kWeight);
-    ASSERT_TRUE(map.ok());
-    EXPECT_CLOSE(*map, golden["layers." + std::to_string(n) + ".attention"], kGgufTolerance) << "layer " << n;
-  }
+  test::expect_reference(*model, golden, kGgufTolerance);
 }
 
 struct GgufOpened {
