@@ -56,7 +56,7 @@ void CanvasRenderer::initResources() {
   canvas_.request_frames();
 }
 
-// Of the heaps that are the device's own.
+// The size of all memory heaps that lie on the device.
 double CanvasRenderer::device_memory_mb() const {
   VkPhysicalDeviceMemoryProperties memory{};
   canvas_.vulkanInstance()->functions()->vkGetPhysicalDeviceMemoryProperties(canvas_.physicalDevice(), &memory);

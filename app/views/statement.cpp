@@ -12,8 +12,8 @@ namespace locus::views {
 
 namespace {
 
-constexpr std::int64_t kFarBack = 32;   // tokens
-constexpr std::size_t kMostSeries = 3;  // named in a line
+constexpr std::int64_t kFarBack = 32;  // tokens
+constexpr std::size_t kMaxSeries = 3;  // that a statement names; of the others it gives the number
 
 std::string plain_head(const ViewInput& input, std::size_t column) {
   const HeadRef head = head_of_column(input, column);
@@ -144,10 +144,10 @@ std::string series_line(const figure::Panel& panel) {
     }
   }
   std::string line;
-  for (std::size_t n = 0; n < std::min(all.size(), kMostSeries); ++n) {
+  for (std::size_t n = 0; n < std::min(all.size(), kMaxSeries); ++n) {
     line += (n == 0 ? "" : "; ") + all[n];
   }
-  return all.size() > kMostSeries ? line + "; and " + std::to_string(all.size() - kMostSeries) + " more" : line;
+  return all.size() > kMaxSeries ? line + "; and " + std::to_string(all.size() - kMaxSeries) + " more" : line;
 }
 
 std::string strip_line(const figure::TokenStrip& strip) {

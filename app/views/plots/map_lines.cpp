@@ -9,9 +9,23 @@ namespace locus::views {
 
 namespace {
 
-// Of an axis's cell; whole cells count tokens.
+// The token at which a cell of this axis begins.
 std::int64_t token_at(const FieldAxis& axis, std::int64_t cell) {
   return static_cast<std::int64_t>(std::llround(axis.first + axis.step * static_cast<double>(cell)));
+}
+
+// The cells of an axis with their finite values.
+template <class Value>
+Profile profile(const FieldAxis& axis, std::int64_t cells, const Value& value_at) {
+  Profile line;
+  for (std::int64_t cell = 0; cell < cells; ++cell) {
+    const float value = value_at(cell);
+    if (std::isfinite(value)) {
+      line.at.push_back(axis.first + axis.step * (static_cast<double>(cell) + 0.5));
+      line.values.push_back(static_cast<double>(value));
+    }
+  }
+  return line;
 }
 
 std::string signed_text(std::int64_t number) {
@@ -46,27 +60,11 @@ std::optional<MapCell> cell_at(const Field& field, double x, double y) {
 }
 
 Profile row_profile(const Field& field, std::int64_t row) {
-  Profile profile;
-  for (std::int64_t column = 0; column < field.columns; ++column) {
-    const float value = field.at(row, column);
-    if (std::isfinite(value)) {
-      profile.at.push_back(field.column_axis.first + field.column_axis.step * (static_cast<double>(column) + 0.5));
-      profile.values.push_back(static_cast<double>(value));
-    }
-  }
-  return profile;
+  return profile(field.column_axis, field.columns, [&](std::int64_t column) { return field.at(row, column); });
 }
 
 Profile column_profile(const Field& field, std::int64_t column) {
-  Profile profile;
-  for (std::int64_t row = 0; row < field.rows; ++row) {
-    const float value = field.at(row, column);
-    if (std::isfinite(value)) {
-      profile.at.push_back(field.row_axis.first + field.row_axis.step * (static_cast<double>(row) + 0.5));
-      profile.values.push_back(static_cast<double>(value));
-    }
-  }
-  return profile;
+  return profile(field.row_axis, field.rows, [&](std::int64_t row) { return field.at(row, column); });
 }
 
 figure::Interval range_of(const std::vector<Profile>& profiles) {
