@@ -1,4 +1,4 @@
-# cmake -DSOURCE=… -DVERSION=… -DLOCUS=PROGRAM -DOUT=FOLDER -P InstalledTexts.cmake: the page of man and the completions, as the
+# cmake -DSOURCE=… -DVERSION=… -DLOCUS=PROGRAM -DOUT=FOLDER -P InstalledTexts.cmake: the man page and the completions, as the
 # program prints them, and the AppStream metadata with version and date.
 include(${CMAKE_CURRENT_LIST_DIR}/CommitTime.cmake)
 set(files locus.1 locus.bash _locus locus.fish)

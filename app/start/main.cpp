@@ -34,7 +34,7 @@ std::string as_line(const Words& words) {
   return line;
 }
 
-// --version, and what the build has stored: --help of every sub-command, the page of man, completions.
+// --version, and what the build has stored: --help of every sub-command, the man page, completions.
 std::optional<std::string_view> stored_text(const std::string& line) {
   if (line == "--version") {
     return locus::kVersionText;

@@ -1,4 +1,4 @@
-// The page of man and the completions: every option is there, and the shells take them.
+// The man page and the completions: every option is there, and the shells take them.
 #include <gtest/gtest.h>
 
 #include "app/cli/command.h"
