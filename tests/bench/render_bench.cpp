@@ -34,9 +34,5 @@ int main(int argc, char** argv) {
     group("instruments", bench_instruments);
     group("window", bench_window);
   }
-  if (display) {
-    display->terminate();
-    display->waitForFinished();
-  }
   return 0;
 }

@@ -15,7 +15,6 @@
 #include <QLocale>
 #include <QPixmap>
 #include <QPlainTextEdit>
-#include <QProcess>
 #include <QScreen>
 #include <QTemporaryDir>
 #include <QVulkanInstance>
@@ -114,11 +113,7 @@ class WindowTest : public testing::Test {
   static void TearDownTestSuite() {
     delete vulkan_;
     delete application_;
-    if (display_) {
-      display_->terminate();
-      display_->waitForFinished();
-      display_.reset();
-    }
+    display_.reset();
   }
 
   void SetUp() override {
@@ -192,7 +187,7 @@ class WindowTest : public testing::Test {
     return seen.toImage().convertToFormat(QImage::Format_RGBA8888);
   }
 
-  static inline std::unique_ptr<QProcess> display_;
+  static inline std::unique_ptr<test::Display> display_;
   static inline QApplication* application_ = nullptr;
   static inline QVulkanInstance* vulkan_ = nullptr;
   static inline bool has_vulkan_ = false;
