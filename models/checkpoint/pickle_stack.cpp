@@ -34,8 +34,7 @@ Status PickleStack::push(Kind kind, std::int64_t integer) {
 }
 
 Status PickleStack::push_text(Kind kind, const Result<std::string_view>& text) {
-  LOCUS_CHECK(text);
-  return push({.kind = kind, .text = *text});
+  return text.ok() ? push({.kind = kind, .text = *text}) : Status(text.error());
 }
 
 Status PickleStack::room() const {

@@ -129,7 +129,9 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
     if (unfit) {
       return *unfit;
     }
-    LOCUS_CHECK(measured);
+    if (!measured.ok()) {
+      return measured.error();
+    }
     evaluation.splits.emplace_back(splits[n], measured->value);
     evaluation.intervals.emplace_back(measured->low, measured->high);
     if (task->metric() == Metric::kBitsPerByte) {

@@ -189,7 +189,9 @@ class Trainer {
         summary.stopped = true;  // going on measures again
         return summary;
       }
-      LOCUS_CHECK(measured);
+      if (!measured.ok()) {
+        return measured.error();
+      }
       record_.splits[splits[n]] = measured->value;
     }
     summary.splits = record_.splits;

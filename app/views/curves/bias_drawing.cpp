@@ -87,7 +87,8 @@ Data bias_table(const ViewInput& input, const std::vector<std::vector<BiasPointe
   for (std::size_t n = 0; n < columns.size(); ++n) {
     const auto heads = static_cast<std::size_t>(input.columns[n].trace->model().heads);
     for (std::size_t head = series[0].values.size(); head < columns[n].size(); ++head) {
-      series[0].values.push_back(static_cast<double>(head / heads));
+      const std::size_t layer = head / heads;
+      series[0].values.push_back(static_cast<double>(layer));
       series[1].values.push_back(static_cast<double>(head % heads));
     }
     const std::string& name = input.columns[n].name;

@@ -165,7 +165,7 @@ Result<CheckpointRuns::Run> CheckpointRuns::run_on_worker(const Wanted& wanted, 
         models::timed_estimate(model, length, options, stop, taken_over(model, options, *tokens));
     if (auto question = question_of(model, *tokens, options, estimate, wanted.agreed, wanted.limits);
         question && !stop.stop_requested()) {
-      return Run{nullptr, {}, std::move(question)};
+      return Run{nullptr, {}, question};
     }
     told = with_time_left(estimate.time_ms, 1 / static_cast<double>(std::max<std::int64_t>(model.info().layers, 1)),
                           progress);
@@ -229,7 +229,7 @@ void CheckpointRuns::ran(int id, Result<Run> made) {
   }
   clear(*done);
   if (made && made->question) {
-    done->question = std::move(made->question);
+    done->question = made->question;
     Q_EMIT changed();
     Q_EMIT extent_changed();
     return;

@@ -275,9 +275,9 @@ class GgufConfig {
     LOCUS_TRY(const auto scale, metadata_.number(prefix_ + "attention.scale"));
     const auto layers = fields_["num_hidden_layers"].get<std::int64_t>();
     const bool largest = layers == (architecture_.name == "gemma2" ? 46 : 62);
-    const auto divided = static_cast<double>(fields_["hidden_size"].get<std::int64_t>() /
-                                             fields_["num_attention_heads"].get<std::int64_t>());
-    const double scalar = largest ? divided : static_cast<double>(head_width_);
+    const std::int64_t divided =
+        fields_["hidden_size"].get<std::int64_t>() / fields_["num_attention_heads"].get<std::int64_t>();
+    const auto scalar = static_cast<double>(largest ? divided : head_width_);
     fields_["query_pre_attn_scalar"] = scale.value_or(0) > 0 ? 1 / (*scale * *scale) : scalar;
     LOCUS_TRY(const auto local_base, metadata_.number(prefix_ + "rope.freq_base_swa"));
     if (local_base) {

@@ -86,7 +86,8 @@ class WindowPictures : public WindowTest {
           image.width = static_cast<std::uint32_t>(seen.width());
           image.height = static_cast<std::uint32_t>(seen.height());
           for (int row = 0; row < seen.height(); ++row) {  // rows of a QImage have pads
-            image.rgba.insert(image.rgba.end(), seen.constScanLine(row), seen.constScanLine(row) + 4 * seen.width());
+            image.rgba.insert(image.rgba.end(), seen.constScanLine(row),
+                              seen.constScanLine(row) + std::ptrdiff_t{4} * seen.width());
           }
           same = golden::check_image(image, "app", std::string("instrument-") + name, update);
           return same.ok();

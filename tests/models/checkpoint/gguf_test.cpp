@@ -79,7 +79,7 @@ TEST(Gguf, ReadsValuesAndPlacesTensors) {
   ASSERT_NE(embedding, nullptr);
   EXPECT_EQ(embedding->shape, (std::vector<std::int64_t>{3, 64}));
   EXPECT_EQ(embedding->type_name(), "Q8_0");
-  EXPECT_EQ(embedding->storage.size(), 3U * 2 * 34);
+  EXPECT_EQ(embedding->storage.size(), std::size_t{3} * 2 * 34);
   EXPECT_EQ(embedding->storage.data() - std::as_bytes(std::span(bytes)).data(),
             static_cast<std::ptrdiff_t>(bytes.size() - 3 * 2 * 34));
   EXPECT_EQ((*source)->find("norm")->type_name(), "F32");
