@@ -13,7 +13,7 @@
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/api/model.h"
-#include "models/api/timed_estimate.h"
+#include "models/api/run_estimate.h"
 
 namespace locus::cli {
 namespace {
@@ -56,7 +56,7 @@ Result<double> announce(const models::Model& model, const models::Input& input, 
   }
   LOCUS_CHECK(model.read_weights(stop, [&](const ProgressReport& news) { console.progress(news.what); }));
   console.end_progress();
-  const models::Estimate estimate = models::timed_estimate(model, length, options, stop);
+  const models::Estimate estimate = models::run_estimate(model, length, options);
   if (estimate.fits && estimate.time_ms > kLongMs) {
     console.note(std::to_string(length) + " tokens: " + models::to_text(estimate));
   }

@@ -1,43 +1,21 @@
 // What a run needs, before it starts: memory from shapes, time from multiply-accumulates and the machine's rate.
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <limits>
 #include <string>
 
 #include "core/base/numbers.h"
 #include "core/base/system_files.h"
 #include "models/run/loaded_model.h"
+#include "models/run/pace.h"
 
 namespace locus::models {
 
 namespace {
 
-// The share of a matrix product's rate that a first run reaches; later runs are measured.
-constexpr double kUsualEfficiency = 0.6;
 // attend_streaming()'s widest tile.
 constexpr std::int64_t kTileRows = 128;
 constexpr std::int64_t kTileColumns = 2048;
 constexpr double kFloat = 4;
-
-// Multiply-accumulates a millisecond of a 384³ product: some milliseconds, once a process.
-double product_rate() {
-  static const double rate = [] {
-    const at::NoGradGuard no_grad;
-    constexpr std::int64_t kSize = 384;
-    const at::Tensor left = at::ones({kSize, kSize});
-    at::Tensor product = at::matmul(left, left);
-    double best_ms = 1e9;
-    for (int n = 0; n < 3; ++n) {
-      const auto begin = std::chrono::steady_clock::now();
-      at::mm_out(product, left, left);
-      const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
-      best_ms = std::min(best_ms, elapsed.count());
-    }
-    return std::pow(static_cast<double>(kSize), 3) / std::max(best_ms, 1e-3);
-  }();
-  return rate;
-}
 
 bool keeps(const RunOptions& options, const char* name) {
   return options.keep.count(name) + options.keep.count("all") > 0;
@@ -152,18 +130,15 @@ Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) c
     const double left = std::max(limit_mb * 1e6 - weights, 1.0);
     available = available > 0 ? std::min(available, left) : left;
   }
-  const double learned = rate_;
-  const double rate = learned > 0 ? learned : kUsualEfficiency * product_rate();
   Estimate estimate;
   // Both sides of an encoder–decoder count, as if they were of one length.
   const auto bytes_of = [&](std::int64_t tokens) {
     return run_bytes(model, tokens, options) + (parts_.encoder ? run_bytes(*parts_.encoder, tokens, options) : 0);
   };
-  double macs = transformer::run_macs(model.spec(), length, options.all_logits);
-  macs += parts_.encoder ? transformer::run_macs(parts_.encoder->spec(), length, true) : 0;
   estimate.memory_mb = bytes_of(length) / 1e6;
   estimate.weights_mb = weights / 1e6;
-  estimate.time_ms = macs / rate;
+  estimate.time_ms = shared_->pace.run_ms(model, has_weights(), length, options.all_logits);
+  estimate.time_ms += parts_.encoder ? shared_->encoder_pace.run_ms(*parts_.encoder, has_weights(), length, true) : 0;
   estimate.available_mb = available / 1e6;
   estimate.fits = available <= 0 || estimate.memory_mb <= estimate.available_mb;
   std::int64_t fitting = 0;

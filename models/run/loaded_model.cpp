@@ -160,7 +160,6 @@ Result<transformer::Observation> LoadedModel::observe(const transformer::Transfo
                                                       const transformer::Batch& batch,
                                                       const transformer::ObserveOptions& options,
                                                       double& time_ms) const {
-  constexpr double kLongRunMs = 50;  // shorter ones tell more of the overhead than of the rate
   const auto length = static_cast<double>(batch.positions.size());
   const double part =
       options.reused_tokens == nullptr ? 1 : 1 - static_cast<double>(options.reused_tokens->tokens) / length;
@@ -168,12 +167,7 @@ Result<transformer::Observation> LoadedModel::observe(const transformer::Transfo
   const auto begin = std::chrono::steady_clock::now();
   LOCUS_TRY(transformer::Observation observation,
             transformer::with_cause(model.observe(batch, options), value_warnings_));
-  const double elapsed_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  time_ms += elapsed_ms;
-  if (observation.reused == 0 && elapsed_ms > kLongRunMs) {
-    const double rate = transformer::run_macs(model.spec(), batch.positions.size(), options.all_logits) / elapsed_ms;
-    rate_ = rate_ > 0 ? (rate_ + rate) / 2 : rate;
-  }
+  time_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   return observation;
 }
 

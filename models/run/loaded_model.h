@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,8 +10,8 @@
 #include <vector>
 
 #include "models/api/model.h"
-#include "models/api/timed_estimate.h"
 #include "models/image/image.h"
+#include "models/run/pace.h"
 #include "models/text/tokenizer.h"
 #include "models/transformer/families/engine/weights.h"
 #include "models/transformer/transformer.h"
@@ -36,23 +35,6 @@ struct LoadedParts {
   OpenOptions options;
 };
 
-// A model's pace, measured once: estimates of the same text agree.
-class KeptPace {
- public:
-  std::optional<Pace> get() const {
-    const std::lock_guard lock(mutex_);
-    return pace_;
-  }
-  void set(const Pace& pace) {
-    const std::lock_guard lock(mutex_);
-    pace_ = pace;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::optional<Pace> pace_;
-};
-
 class LoadedModel : public Model {
  public:
   explicit LoadedModel(LoadedParts parts) : LoadedModel(std::make_shared<Shared>(std::move(parts)), {}) {}
@@ -66,8 +48,6 @@ class LoadedModel : public Model {
   Result<std::shared_ptr<const Trace>> run(const Input& input, const RunOptions& options, StopToken stop,
                                            const Progress& progress) const override;
   Status read_weights(const StopToken& stop, const Progress& progress) const override;
-  // Where timed_estimate() keeps what it has measured.
-  KeptPace& kept_pace() const { return shared_->pace; }
   Estimate estimate(std::int64_t length, const RunOptions& options) const override;
   Result<Generation> generate(const Input& input, const GenerateOptions& options, const RunOptions& run_options,
                               StopToken stop, const Progress& progress) const override;
@@ -131,7 +111,7 @@ class LoadedModel : public Model {
   Status check_weights() const;
   // kTooLarge when a run over `length` tokens does not fit, saying what would.
   Status check_memory(std::int64_t length, const RunOptions& options) const;
-  // Observes a batch; learns the machine's rate from long runs.
+  // Observes a batch.
   Result<transformer::Observation> observe(const transformer::Transformer& model, const transformer::Batch& batch,
                                            const transformer::ObserveOptions& options, double& time_ms) const;
   // What both sides of a run are observed as; the encoder's nothing but in an encoder–decoder.
@@ -161,8 +141,8 @@ class LoadedModel : public Model {
     std::mutex mutex;  // of the first load
     bool loaded = false;
     std::vector<std::string> value_warnings;  // of a load at the first run; info() stays as it was shared
-    std::atomic<double> rate = 0;             // multiply-accumulates a millisecond of the last long runs; 0: none yet
     KeptPace pace;
+    KeptPace encoder_pace;
   };
   LoadedModel(std::shared_ptr<Shared> shared, Edits edits)
       : shared_(std::move(shared)),
@@ -170,8 +150,7 @@ class LoadedModel : public Model {
         parts_(shared_->parts),
         mutex_(shared_->mutex),
         loaded_(shared_->loaded),
-        value_warnings_(shared_->value_warnings),
-        rate_(shared_->rate) {}
+        value_warnings_(shared_->value_warnings) {}
 
   std::shared_ptr<Shared> shared_;
   Edits edits_;
@@ -179,7 +158,6 @@ class LoadedModel : public Model {
   std::mutex& mutex_;
   bool& loaded_;
   std::vector<std::string>& value_warnings_;
-  std::atomic<double>& rate_;
 };
 
 // The model as a LoadedModel, which is what open() gives; null for any other.

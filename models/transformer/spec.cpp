@@ -247,6 +247,18 @@ double run_macs(const Spec& spec, std::int64_t length, bool all_logits) {
   return total;
 }
 
+double token_macs(const Spec& spec, std::int64_t length, bool all_logits) {
+  const auto tokens = static_cast<double>(length);
+  double total = run_macs(spec, length, all_logits);
+  for (const LayerSpec& layer : spec.layers) {
+    const auto keys = static_cast<double>(most_keys(layer.attention, length));
+    const bool half = spec.causal && most_keys(layer.attention, length) == length;
+    const std::int64_t wide = layer.attention.heads * (layer.attention.head_width + layer.attention.values());
+    total -= static_cast<double>(wide) * tokens * keys / (half ? 2 : 1);
+  }
+  return total;
+}
+
 std::string to_text(Activation activation) {
   return std::string(word_of(kActivations, activation));
 }

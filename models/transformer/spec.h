@@ -230,6 +230,8 @@ Status validate(const LayerSpec& layer, std::int64_t count);
 double multiply_accumulates(const Spec& spec, std::int64_t length);
 // The same for what observe() computes: keys after a causal query left out, logits of the last row alone unless asked.
 double run_macs(const Spec& spec, std::int64_t length, bool all_logits);
+// Those of run_macs() that are no cell of a layer's own attention: projections, feed-forwards, cross-attention, head.
+double token_macs(const Spec& spec, std::int64_t length, bool all_logits);
 
 // "gelu", "gelu_tanh", "silu", "relu", "quick_gelu" and back. Errors: kUnsupported for another name, with the known
 // ones. Hugging Face spellings ("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "swish") are understood too.

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "models/api/timed_estimate.h"
+#include "models/api/run_estimate.h"
 
 namespace locus::workbench {
 
@@ -160,9 +160,7 @@ Result<CheckpointRuns::Run> CheckpointRuns::run_on_worker(const Wanted& wanted, 
   // What cannot be run says so itself.
   if (tokens.ok() && model.estimate(length, options).fits) {
     LOCUS_CHECK(model.read_weights(stop, with_time_left(0, 0, progress)));
-    report(progress, 0, "telling how long " + grouped(length) + " tokens take");
-    const models::Estimate estimate =
-        models::timed_estimate(model, length, options, stop, taken_over(model, options, *tokens));
+    const models::Estimate estimate = models::run_estimate(model, length, options, taken_over(model, options, *tokens));
     if (auto question = question_of(model, *tokens, options, estimate, wanted.agreed, wanted.limits);
         question && !stop.stop_requested()) {
       return Run{nullptr, {}, question};

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/api/timed_estimate.h"
+#include "models/api/run_estimate.h"
 
 namespace locus::workbench {
 
@@ -30,7 +30,7 @@ std::optional<Question> question_of(const models::Model& model, const std::vecto
   }
   Question question{length, estimate, 0, 0};
   std::int64_t first = 1;
-  while (2 * first < length && within(model, options, models::timed_estimate(model, 2 * first, options), 2 * first,
+  while (2 * first < length && within(model, options, models::run_estimate(model, 2 * first, options), 2 * first,
                                       limits.short_run_ms, limits.memory_share)) {
     first *= 2;
   }

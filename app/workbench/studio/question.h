@@ -26,7 +26,7 @@ struct Question {
 };
 
 // Empty where the run may start: it takes no more than the limits, or hardly more than what was agreed to before.
-// `options` as the run has them; `estimate` is timed_estimate()'s of these tokens.
+// `options` as the run has them; `estimate` is run_estimate()'s of these tokens.
 std::optional<Question> question_of(const models::Model& model, const std::vector<models::TokenInfo>& tokens,
                                     const models::RunOptions& options, const models::Estimate& estimate,
                                     const models::Estimate& agreed, const RunLimits& limits);

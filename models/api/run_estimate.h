@@ -1,0 +1,19 @@
+// What a run will take, all that it needs counted, and how long what is left of it takes.
+#pragma once
+
+#include <cstdint>
+
+#include "models/api/model.h"
+
+namespace locus::models {
+
+// estimate(), whose memory includes the weights, of a run that takes over `taken_over` tokens at the beginning from
+// another: their time is not counted. Nothing is run for it.
+Estimate run_estimate(const Model& model, std::int64_t length, const RunOptions& options, std::int64_t taken_over = 0);
+
+// What is left of work that was expected to take `expected_ms` and has taken `elapsed_ms` for a `fraction` of it, in
+// milliseconds. From the first parts that are done, `sure` of the whole together, what they took counts the more the
+// more of them there is; then it counts alone.
+double left_ms(double expected_ms, double fraction, double elapsed_ms, double sure);
+
+}  // namespace locus::models

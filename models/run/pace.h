@@ -1,0 +1,39 @@
+// What work takes on this machine, of which an estimate of a run's time is made. Nothing of the model runs for it.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "models/transformer/transformer.h"
+
+namespace locus::models {
+
+// In milliseconds.
+struct Pace {
+  double product = 0;         // a multiply-accumulate of a layer's products
+  std::vector<double> cells;  // a cell of one head's map, from score to value, by encoding of the model
+};
+
+// Products are timed once a process, by some milliseconds of one; cells where the model's weights are there, by
+// attention over a few hundred tokens of random numbers with each of its encodings, 50 ms at most together. Without
+// weights, or where an encoding cannot take such tokens, a cell has the time of its products.
+Pace measure_pace(const transformer::Transformer& model, bool has_weights);
+
+// What observe() takes over `length` tokens at this pace, in milliseconds.
+double run_ms(const transformer::Transformer& model, const Pace& pace, std::int64_t length, bool all_logits);
+
+// The pace of a model, measured once, so that estimates of the same text agree: as its weights are there and a run is
+// asked for that may be long.
+class KeptPace {
+ public:
+  // run_ms() of the model that it is kept for.
+  double run_ms(const transformer::Transformer& model, bool has_weights, std::int64_t length, bool all_logits);
+
+ private:
+  std::mutex mutex_;
+  std::optional<Pace> pace_;
+};
+
+}  // namespace locus::models

@@ -1,0 +1,158 @@
+// What a run will take, from shapes and from what work takes on this machine.
+#include "models/api/run_estimate.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "models/run/pace.h"
+#include "tests/support/paths.h"
+
+namespace locus::models {
+namespace {
+
+// Products and cells have a pace each: what they take is what they are, of any length and either mask.
+TEST(RunEstimate, ProductsAndCellsArePaced) {
+  for (const bool causal : {true, false}) {
+    transformer::Spec spec;
+    spec.width = 24;
+    spec.vocabulary = 50;
+    spec.causal = causal;
+    spec.encodings = {{"none", {}}, {"alibi", {}}};
+    transformer::LayerSpec layer;
+    layer.attention.heads = layer.attention.kv_heads = 3;
+    layer.attention.head_width = 8;
+    layer.feed_forward.inner = 40;
+    spec.layers = {layer, layer, layer};
+    spec.layers[1].encoding = 1;
+    spec.layers[2].attention.window = 16;
+    auto model = transformer::Transformer::create(spec);
+    ASSERT_TRUE(model.ok()) << model.error().describe();
+    for (const std::int64_t length : {40, 200}) {
+      const auto tokens = static_cast<double>(length);
+      double whole = 0;  // cells of a head that sees all, counted
+      double near = 0;   // within the window
+      for (std::int64_t i = 0; i < length; ++i) {
+        for (std::int64_t j = 0; j < length; ++j) {
+          const bool seen = !causal || j <= i;
+          whole += seen ? 1 : 0;
+          near += seen && std::abs(i - j) < 16 ? 1 : 0;
+        }
+      }
+      const double expected = 2e-3 * 3 * (whole + near) + 5e-3 * 3 * whole;
+      const double cells = run_ms(**model, {0, {2e-3, 5e-3}}, length, true);
+      EXPECT_NEAR(cells, expected, 0.1 * expected) << length;  // half a diagonal, and windows cut at the edges
+      // q, k, v, output and three matrices of the feed-forward of each layer, and the head.
+      const double products = tokens * (3 * (4.0 * 24 * 24 + 3.0 * 24 * 40) + 24.0 * 50);
+      EXPECT_NEAR(run_ms(**model, {1e-6, {0, 0}}, length, true), 1e-6 * products, 1e-9 * products);
+      const double last = products - (tokens - 1) * 24 * 50;
+      EXPECT_NEAR(run_ms(**model, {1e-6, {0, 0}}, length, false), 1e-6 * last, 1e-9 * products);
+    }
+  }
+}
+
+// It is told at once: nothing of the model runs for it.
+TEST(RunEstimate, TakesNoTime) {
+  for (const char* name : {"text-rope", "text-cope", "text-tape", "text-seqpe", "text-tapa"}) {
+    const auto model = open(test::source_dir() + "/assets/checkpoints/" + name, OpenOptions());
+    ASSERT_TRUE(model.ok()) << model.error().describe();
+    ASSERT_TRUE((*model)->read_weights({}, {}).ok());
+    double least_ms = 1e9;
+    for (int n = 0; n < 3; ++n) {
+      const auto begin = std::chrono::steady_clock::now();
+      const double time_ms = (*model)->estimate(20'000, {}).time_ms;
+      const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
+      least_ms = std::min(least_ms, elapsed.count());
+      EXPECT_GT(time_ms, 20 * elapsed.count()) << name;
+    }
+    EXPECT_LT(least_ms, 50) << name;
+  }
+}
+
+// Weights of 16 bits that stay so count as such, whatever the number of parameters.
+TEST(RunEstimate, CountsWeightsAsTheyAreHeld) {
+  class Held final : public Model {
+   public:
+    Held() { info_.parameters = 1'000'000; }
+    const ModelInfo& info() const override { return info_; }
+    double macs(std::int64_t length) const override { return static_cast<double>(length); }
+    Result<std::vector<TokenInfo>> tokenize(const Input& /*input*/) const override { return std::vector<TokenInfo>(); }
+    Result<std::shared_ptr<const Trace>> run(const Input& /*input*/, const RunOptions& /*options*/, StopToken /*stop*/,
+                                             const Progress& /*progress*/) const override {
+      return unsupported("it does not run");
+    }
+    Estimate estimate(std::int64_t /*length*/, const RunOptions& /*options*/) const override {
+      Estimate estimate;
+      estimate.memory_mb = 7;
+      estimate.weights_mb = 2;
+      return estimate;
+    }
+
+   private:
+    ModelInfo info_;
+  };
+  EXPECT_DOUBLE_EQ(run_estimate(Held(), 8, {}).memory_mb, 9);
+  // A small checkpoint is converted to float32.
+  const auto model = open(test::source_dir() + "/assets/checkpoints/text-rope", OpenOptions());
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  const Estimate own = (*model)->estimate(8, {});
+  EXPECT_NEAR(own.weights_mb, 4e-6 * static_cast<double>((*model)->info().parameters), 1e-9);
+  EXPECT_DOUBLE_EQ(run_estimate(**model, 8, {}).memory_mb, own.memory_mb + own.weights_mb);
+}
+
+// The run's own first layers correct what was expected of it.
+TEST(RunEstimate, WhatIsLeftIsCorrectedByWhatIsDone) {
+  EXPECT_EQ(left_ms(1000, 0, 0, 0.1), 1000);
+  EXPECT_EQ(left_ms(1000, 0, 400, 0.1), 600);
+  // It goes ten times slower than was expected: after the first tenth that is what is said, after a twentieth halfway.
+  EXPECT_NEAR(left_ms(1000, 0.1, 1000, 0.1), 9000, 1e-6);
+  EXPECT_NEAR(left_ms(1000, 0.05, 500, 0.1), (0.5 * 1000 + 0.5 * 10'000) * 0.95, 1e-6);
+  EXPECT_NEAR(left_ms(1000, 0.5, 5000, 0.1), 5000, 1e-6);
+  EXPECT_EQ(left_ms(1000, 1, 5000, 0.1), 0);
+  EXPECT_GE(left_ms(1000, 0.01, 5000, 0.1), 0);
+}
+
+// Whoever asks, and however often: what a text is said to take does not change, and grows with the text.
+TEST(RunEstimate, OfOneTextIsAlwaysTheSame) {
+  const auto model = open(test::source_dir() + "/assets/checkpoints/text-rope", OpenOptions());
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  ASSERT_TRUE((*model)->read_weights({}, {}).ok());
+  const double once = run_estimate(**model, 50'000, {}).time_ms;
+  for (const std::int64_t between : {300, 5000}) {
+    Input input;
+    input.ids = std::vector<std::int64_t>(static_cast<std::size_t>(between), 101);
+    ASSERT_TRUE((*model)->run(input).ok());
+    EXPECT_EQ(run_estimate(**model, 50'000, {}).time_ms, once) << between;
+  }
+  EXPECT_GT(run_estimate(**model, 100'000, {}).time_ms, 2 * once);
+  const double rest = run_estimate(**model, 50'000, {}, 49'990).time_ms;
+  EXPECT_GT(rest, 0);
+  EXPECT_LT(rest, once / 100);  // all but ten tokens come from another run
+}
+
+// One of five tries, since whoever else uses the machine may come and go.
+TEST(RunEstimate, IsWithinAFactorOfTwoOfTheRun) {
+  for (const char* name : {"text-rope", "text-cope", "text-tape", "text-tapa", "text-alibi"}) {
+    Input input;
+    input.ids = std::vector<std::int64_t>(4000, 101);
+    std::string tries;
+    bool met = false;
+    for (int n = 0; n < 5 && !met; ++n) {
+      // Opened anew: attention's pace is measured once a model.
+      const auto model = open(test::source_dir() + "/assets/checkpoints/" + name, OpenOptions());
+      ASSERT_TRUE(model.ok()) << model.error().describe();
+      ASSERT_TRUE((*model)->read_weights({}, {}).ok());
+      const Estimate estimate = run_estimate(**model, 4000, {});
+      const auto trace = (*model)->run(input);
+      ASSERT_TRUE(trace.ok()) << trace.error().describe();
+      const double ratio = estimate.time_ms / (*trace)->time_ms();
+      tries += " " + std::to_string(ratio);
+      met = ratio > 0.5 && ratio < 2;
+    }
+    EXPECT_TRUE(met) << name << ": estimated over taken:" << tries;
+  }
+}
+
+}  // namespace
+}  // namespace locus::models
