@@ -65,6 +65,7 @@ bool holds(const std::string& name, const std::string& part) {
 // The files that a figure shows.
 std::vector<fs::path> sources_of(const std::vector<session::CheckpointEntry>& entries, const models::Input& input) {
   std::vector<fs::path> sources;
+  sources.reserve(entries.size());
   for (const session::CheckpointEntry& entry : entries) {
     sources.push_back(entry.path);
   }

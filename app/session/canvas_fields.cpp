@@ -145,6 +145,7 @@ StateFields navigator_fields() {
   constexpr auto kCanvas = StateField::Place::kCanvas;
   using Fold = NavigatorChoice::Fold;
   std::vector<std::pair<std::string, std::string>> statistics;
+  statistics.reserve(std::size(kHeadStatistics));
   for (const char* name : kHeadStatistics) {
     statistics.emplace_back(name, name);
   }

@@ -134,6 +134,7 @@ std::optional<Named> named_columns(const std::vector<const CheckpointEntry*>& co
 // The heads that columns have of their own, in the order of the command line.
 std::vector<views::HeadRef> own_heads(const std::vector<const CheckpointEntry*>& columns) {
   std::vector<views::HeadRef> heads;
+  heads.reserve(columns.size());
   for (const CheckpointEntry* entry : columns) {
     heads.push_back(entry->own.value_or(views::HeadRef{views::kNone, 0}));
   }

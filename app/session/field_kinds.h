@@ -22,6 +22,7 @@ inline const std::vector<double>* list_in(const std::optional<SettingValue>& val
 template <class Values, class Enum = typename Values::value_type>
 std::vector<std::pair<std::string, Enum>> named(const Values& values) {
   std::vector<std::pair<std::string, Enum>> list;
+  list.reserve(std::size(values));
   for (const Enum value : values) {
     list.emplace_back(to_text(value), value);
   }

@@ -129,6 +129,7 @@ Result<figure::Figure> TrainingCurve::figure(const ViewInput& input) const {
   figure::Figure figure;
   if (of != "loss") {
     std::vector<figure::Curve> curves;
+    curves.reserve(list.size());
     for (const Training& each : list) {
       curves.push_back(curve_through(each.name, each.validated_at, each.validation));
     }
@@ -140,6 +141,7 @@ Result<figure::Figure> TrainingCurve::figure(const ViewInput& input) const {
   }
   if (of != "validation") {
     std::vector<figure::Curve> curves;
+    curves.reserve(list.size());
     for (const Training& each : list) {
       curves.push_back(curve_through(each.name, each.step, running_means(each.loss, static_cast<std::size_t>(smooth))));
     }

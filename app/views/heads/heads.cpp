@@ -69,6 +69,7 @@ figure::Panel table_panel(const HeadRows& rows, const std::vector<std::size_t>& 
   Field field = Field::zeros(static_cast<std::int64_t>(order.size()), static_cast<std::int64_t>(shown.size()));
   std::vector<std::string> texts(field.values.size());
   std::vector<std::string> names;
+  names.reserve(order.size());
   std::vector<std::string> labels;
   for (std::size_t c = 0; c < shown.size(); ++c) {
     labels.emplace_back(kHeadStatisticList[shown[c]].label);

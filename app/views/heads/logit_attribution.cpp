@@ -94,6 +94,7 @@ class LogitAttributionView final : public MeasuredView<AttributionKey, Attributi
   Result<Data> table(const ViewInput& /*input*/, const Numbers& numbers) const override {
     const std::vector<Part> parts = parts_of(*numbers.front());
     std::vector<std::string> names;
+    names.reserve(parts.size());
     for (const Part& part : parts) {
       names.push_back(part.name);
     }

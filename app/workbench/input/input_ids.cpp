@@ -18,6 +18,7 @@ namespace {
 template <class Tokens>
 std::vector<std::int64_t> token_ids(const Tokens& tokens) {
   std::vector<std::int64_t> ids;
+  ids.reserve(tokens.size());
   for (const auto& token : tokens) {
     ids.push_back(token.id);
   }

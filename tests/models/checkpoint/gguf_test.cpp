@@ -81,7 +81,7 @@ TEST(Gguf, ReadsValuesAndPlacesTensors) {
   EXPECT_EQ(embedding->type_name(), "Q8_0");
   EXPECT_EQ(embedding->storage.size(), std::size_t{3} * 2 * 34);
   EXPECT_EQ(embedding->storage.data() - std::as_bytes(std::span(bytes)).data(),
-            static_cast<std::ptrdiff_t>(bytes.size() - 3 * 2 * 34));
+            static_cast<std::ptrdiff_t>(bytes.size() - std::size_t{3} * 2 * 34));
   EXPECT_EQ((*source)->find("norm")->type_name(), "F32");
 }
 
