@@ -15,7 +15,7 @@ TEST(Hud, ItsLinesHaveTheNumbersOfTheFrame) {
   cost.gpu_total_mb = 8192;
   cost.draws = 7;
   cost.waiting = 3;
-  cost.gpu = "a device";
+  cost.gpu = "a device (of some version)";
   FrameTimes times;
   times.add(2);
   times.add(4);
@@ -24,10 +24,10 @@ TEST(Hud, ItsLinesHaveTheNumbersOfTheFrame) {
     all += line + "\n";
   }
   EXPECT_EQ(all,
-            "frame 3.2 ms, median 4.0, longest 4.0\ninstruments 0.40 ms, 7 draws\nuploaded 1.5 MB, 3 tiles wait\n"
-            "a device\nvalues on the GPU 12 MB of 8192 MB\ncache 20 of 256 MB, runs 90 MB\n");
+            "frame 3.2 ms\nmedian 4.0 ms\nlongest 4.0 ms\noverlay 0.40 ms\n7 draws\nuploaded 1.5 MB\n3 tiles wait\n"
+            "a device\nGPU 12 of 8192 MB\ncache 20 of 256 MB\nruns 90 MB\n");
   cost.waiting = 1;
-  EXPECT_NE(hud_lines(cost, times, {})[2].find("1 tile waits"), std::string::npos);
+  EXPECT_EQ(hud_lines(cost, times, {})[6], "1 tile waits");
 }
 
 }  // namespace

@@ -1,25 +1,44 @@
 #include "app/workbench/canvas/instruments/free_places.h"
 
 #include <algorithm>
-#include <array>
 
 namespace locus::workbench {
 
-std::optional<figure::Rect> free_place(const figure::Point& size, const figure::Point& canvas, double pad,
-                                       const std::vector<figure::Rect>& taken) {
+namespace {
+
+// Places along the canvas's edge, the best first; none where it is too small.
+std::vector<figure::Rect> edge_places(const figure::Point& size, const figure::Point& canvas, double pad) {
   const double left = pad;
   const double right = canvas.x - pad - size.x;
   const double top = pad;
   const double middle = (canvas.y - size.y) / 2;
   const double bottom = canvas.y - pad - size.y;
   if (right < left || bottom < top) {
-    return std::nullopt;
+    return {};
   }
-  const std::array<figure::Point, 6> corners{
-      {{left, bottom}, {right, bottom}, {left, middle}, {right, middle}, {left, top}, {right, top}}};
-  for (const figure::Point& at : corners) {
-    const figure::Rect place{at.x, at.y, size.x, size.y};
-    if (std::ranges::none_of(taken, [&](const figure::Rect& other) { return !place.intersected(other).empty(); })) {
+  std::vector<figure::Rect> places;
+  for (const double y : {bottom, middle, top}) {
+    places.push_back({left, y, size.x, size.y});
+    places.push_back({right, y, size.x, size.y});
+  }
+  return places;
+}
+
+double covered(const figure::Rect& place, const std::vector<figure::Rect>& taken) {
+  double area = 0;
+  for (const figure::Rect& other : taken) {
+    const figure::Rect both = place.intersected(other);
+    area += both.empty() ? 0 : both.width * both.height;
+  }
+  return area;
+}
+
+}  // namespace
+
+std::optional<figure::Rect> free_place(const figure::Point& size, const figure::Point& canvas, double pad,
+                                       const std::vector<figure::Rect>& taken) {
+  for (const figure::Rect& place : edge_places(size, canvas, pad)) {
+    if (covered(place, taken) == 0) {
       return place;
     }
   }
@@ -28,9 +47,11 @@ std::optional<figure::Rect> free_place(const figure::Point& size, const figure::
 
 figure::Rect place_or_corner(const figure::Point& size, const figure::Point& canvas, double pad,
                              const std::vector<figure::Rect>& taken) {
-  return free_place(size, canvas, pad, taken)
-      .value_or(
-          figure::Rect{std::max(0.0, canvas.x - pad - size.x), std::max(0.0, canvas.y - pad - size.y), size.x, size.y});
+  const std::vector<figure::Rect> places = edge_places(size, canvas, pad);
+  if (places.empty()) {
+    return {std::max(0.0, canvas.x - pad - size.x), std::max(0.0, canvas.y - pad - size.y), size.x, size.y};
+  }
+  return *std::ranges::min_element(places, {}, [&](const figure::Rect& place) { return covered(place, taken); });
 }
 
 }  // namespace locus::workbench

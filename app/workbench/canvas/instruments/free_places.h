@@ -13,7 +13,8 @@ namespace locus::workbench {
 std::optional<figure::Rect> free_place(const figure::Point& size, const figure::Point& canvas, double pad,
                                        const std::vector<figure::Rect>& taken);
 
-// The same, or where there is no room the lower right corner.
+// The same, or where there is no room the place that covers least of `taken`; on a canvas that is too small the lower
+// right corner.
 figure::Rect place_or_corner(const figure::Point& size, const figure::Point& canvas, double pad,
                              const std::vector<figure::Rect>& taken);
 

@@ -12,20 +12,29 @@ namespace {
 
 constexpr double kGraphLines = 3;       // its height
 constexpr float kUsualFrameMs = 16.7F;  // of 60 frames a second: the graph's height, at least
+constexpr double kLetters = 10;         // its width, in heights of a letter: it does not tremble with its numbers
+
+// "llvmpipe" of "llvmpipe (LLVM 15.0.6, 256 bits)".
+std::string short_name(const std::string& gpu) {
+  return gpu.substr(0, gpu.find(" ("));
+}
 
 }  // namespace
 
 std::vector<std::string> hud_lines(const viewport::FrameCost& cost, const FrameTimes& times, const KeptMemory& kept) {
   const auto mb = [](double value) { return fixed_text(value, value < 10 ? 1 : 0) + " MB"; };
-  return {"frame " + fixed_text(cost.cpu_ms, 1) + " ms, median " + fixed_text(times.median(), 1) + ", longest " +
-              fixed_text(times.longest(), 1),
-          "instruments " + fixed_text(cost.overlay_ms, 2) + " ms, " + std::to_string(cost.draws) + " draws",
-          "uploaded " + mb(cost.uploaded_mb) + ", " + std::to_string(cost.waiting) +
-              (cost.waiting == 1 ? " tile waits" : " tiles wait"),
-          cost.gpu,
-          "values on the GPU " + mb(cost.gpu_mb) + " of " + mb(cost.gpu_total_mb),
-          "cache " + std::to_string(kept.cache_mb) + " of " + std::to_string(kept.limit_mb) + " MB, runs " +
-              std::to_string(kept.runs_mb) + " MB"};
+  const auto ms = [](double value) { return fixed_text(value, 1) + " ms"; };
+  return {"frame " + ms(cost.cpu_ms),
+          "median " + ms(times.median()),
+          "longest " + ms(times.longest()),
+          "overlay " + fixed_text(cost.overlay_ms, 2) + " ms",
+          std::to_string(cost.draws) + (cost.draws == 1 ? " draw" : " draws"),
+          "uploaded " + mb(cost.uploaded_mb),
+          std::to_string(cost.waiting) + (cost.waiting == 1 ? " tile waits" : " tiles wait"),
+          short_name(cost.gpu),
+          "GPU " + fixed_text(cost.gpu_mb, 0) + " of " + mb(cost.gpu_total_mb),
+          "cache " + std::to_string(kept.cache_mb) + " of " + std::to_string(kept.limit_mb) + " MB",
+          "runs " + std::to_string(kept.runs_mb) + " MB"};
 }
 
 void Hud::add(const viewport::FrameCost& cost) {
@@ -47,7 +56,7 @@ std::vector<figure::Rect> Hud::areas(const InstrumentFrame& frame, const std::ve
       hud_lines(cost_, times_,
                 {studio.scheduler().memory_mb(), FigureScheduler::memory_limit_mb(), studio.checkpoints().memory_mb()});
   figure::Rect box = paint::box_of(frame, lines_);
-  box.width = std::max(box.width, frame.canvas.text * 28);  // it does not tremble with its numbers
+  box.width = std::max(box.width, frame.canvas.text * kLetters);
   box.height += kGraphLines * frame.line();
   return {place_or_corner({box.width, box.height}, {frame.canvas.width, frame.canvas.height}, frame.pad(), taken)};
 }

@@ -57,7 +57,8 @@ figure::Rect box_of(const InstrumentFrame& frame, const std::vector<std::string>
 
 void ground(ImDrawList& list, const figure::Rect& place, double opacity) {
   list.AddRectFilled(from(place), to(place), ImGui::GetColorU32(ImGuiCol_PopupBg, static_cast<float>(opacity)), 3);
-  list.AddRect(from(place), to(place), ImGui::GetColorU32(ImGuiCol_Border), 3);
+  const figure::Rect line = place.grown(-1);  // at the edge of its window half of it would be cut
+  list.AddRect(from(line), to(line), ImGui::GetColorU32(ImGuiCol_Border), 3);
 }
 
 void box(const InstrumentFrame& frame, ImDrawList& list, const figure::Rect& place,
