@@ -191,8 +191,7 @@ class Streaming {
     return total;
   }
 
-  // All key blocks of one row block, from the diagonal leftwards. The first one holds the diagonal of every row, so
-  // that no running maximum stays at −∞.
+  // All key blocks of one row block, from the last key that any row sees leftwards.
   Status visit(Range rows, RowBlock& block, Choice& choice) const {
     const std::int64_t step = std::max(options_.column_block > 0 ? options_.column_block : kColumnBlock, rows.size());
     const Range visible = attention_.mask.columns(rows, keys_);
@@ -236,36 +235,6 @@ class Streaming {
 };
 
 }  // namespace
-
-Range Mask::columns(Range rows, std::int64_t length) const {
-  std::int64_t first = window > 0 ? rows.begin - window + 1 : 0;
-  if (chunk > 0) {
-    first = std::max(first, rows.begin / chunk * chunk);
-  }
-  const std::int64_t last = causal ? rows.end : window > 0 ? rows.end - 1 + window : length;
-  return Range{std::max<std::int64_t>(first, 0), std::min(last, length)};
-}
-
-bool Mask::covers(Range rows, Range columns) const {
-  const bool ahead = causal ? columns.end - 1 <= rows.begin : window <= 0 || columns.end - 1 < rows.begin + window;
-  return ahead && (window <= 0 || columns.begin > rows.end - 1 - window) &&
-         (chunk <= 0 || columns.begin >= (rows.end - 1) / chunk * chunk);
-}
-
-at::Tensor Mask::hidden(Range rows, Range columns, at::Device device) const {
-  const auto options = at::TensorOptions(at::kLong).device(device);
-  const at::Tensor row = at::arange(rows.begin, rows.end, options).unsqueeze(1);
-  const at::Tensor column = at::arange(columns.begin, columns.end, options).unsqueeze(0);
-  at::Tensor mask = causal ? column > row : at::zeros({rows.size(), columns.size()}, options.dtype(at::kBool));
-  if (window > 0) {
-    mask = mask.logical_or(column <= row - window);
-    mask = causal ? mask : mask.logical_or(column >= row + window);
-  }
-  if (chunk > 0) {
-    mask = mask.logical_or(column < row.div(chunk, "floor") * chunk);
-  }
-  return mask;
-}
 
 at::Tensor soft_capped(const at::Tensor& x, double cap) {
   if (cap <= 0) {

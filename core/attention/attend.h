@@ -14,30 +14,13 @@
 
 #include <cstdint>
 
+#include "core/attention/mask.h"
 #include "core/base/progress.h"
 #include "core/base/range.h"
 #include "core/base/result.h"
 #include "core/position/position_encoding.h"
 
 namespace locus::attention {
-
-// Which keys a query sees.
-struct Mask {
-  bool causal = true;       // keys j ≤ i
-  std::int64_t window = 0;  // keys j > i − window, and without `causal` j < i + window; 0: all
-  std::int64_t chunk = 0;   // causal alone: keys of the query's own chunk ⌊i/chunk⌋; 0: all
-
-  bool visible(std::int64_t row, std::int64_t column) const {
-    const Range keys = columns({row, row + 1}, row > column ? row + 1 : column + 1);
-    return keys.begin <= column && column < keys.end;
-  }
-  // The smallest range that holds every key any of these queries sees, of T keys.
-  Range columns(Range rows, std::int64_t length) const;
-  // Whether every query of `rows` sees every key of `columns`.
-  bool covers(Range rows, Range columns) const;
-  // (R, K) bool, true where the key is hidden.
-  at::Tensor hidden(Range rows, Range columns, at::Device device) const;
-};
 
 struct Attended {
   at::Tensor output;        // (B, H, R, D) weights · values

@@ -33,7 +33,7 @@ std::optional<RowProgram> RowProgram::make(const position::PositionEncoding& enc
                                            double soft_cap) {
   const at::NoGradGuard no_grad;
   std::optional<position::RowForm> form = position::row_form(encoding, prepared, layer);
-  if (!form || encoding.hard_attention() ||
+  if (!form || encoding.hard_attention() || mask.scattered() ||
       std::max(prepared.query.size(2), prepared.key.size(2)) >= std::numeric_limits<std::int32_t>::max()) {
     return std::nullopt;
   }

@@ -84,7 +84,10 @@ Result<Region> ScoreField::checked(Region region) const {
 Result<at::Tensor> ScoreField::tile(const Region& region, Range rows, Range columns, at::Tensor& carry) const {
   const Range heads = region.head == kMeanHead ? Range{0, source_->heads()} : Range{region.head, region.head + 1};
   LOCUS_TRY(const at::Tensor scores, source_->scores(region.quantity, heads, rows, columns, carry));
-  const at::Tensor one = heads.size() == 1 ? scores.select(0, 0) : scores.mean(0);
+  at::Tensor one = heads.size() == 1 ? scores.select(0, 0) : scores.mean(0);
+  if (mask_.scattered()) {
+    one = one.masked_fill(mask_.hidden(rows, columns, one.device()), -std::numeric_limits<float>::infinity());
+  }
   return one.to(at::kCPU, at::kFloat).contiguous();
 }
 
@@ -118,7 +121,8 @@ Result<Field> ScoreField::map(const Region& asked, StopToken stop) const {
       const float* const from = cell + (visible.begin - columns.begin);
       float* const to = &field.at(row - region.rows.begin, visible.begin - region.columns.begin);
       std::transform(from, from + visible.size(), to, [&](float value) {
-        return logits && value == -std::numeric_limits<float>::infinity() ? kNan : value;
+        const bool masked = value == -std::numeric_limits<float>::infinity();
+        return !masked ? value : logits ? kNan : 0.0F;
       });
     }
   }

@@ -92,7 +92,7 @@ TEST(Attend, StreamingEqualsTheWholeMapBothWaysAndInWindows) {
 }
 
 TEST(Attend, HardAttentionTakesTheLargestVisibleLogitAlone) {
-  for (const attention::Mask mask : {attention::Mask{true, 0}, attention::Mask{true, 6}}) {
+  for (const attention::Mask& mask : {attention::Mask{true, 0}, attention::Mask{true, 6}}) {
     const Layer layer("cope", shape_of(true), 45, {{"hard_attention", true}});
     expect_equal(layer, mask, "hard");
     const at::NoGradGuard no_grad;
