@@ -5,11 +5,37 @@
 
 namespace locus::position {
 
+namespace {
+
+constexpr Words kSectionWords{WordTable<bool, 2>{{{"chunked", false}, {"interleaved", true}}}};
+
+Status check_sections(const RopeOptions& options, std::int64_t pairs) {
+  double sum = 0;
+  for (const double each : options.sections) {
+    if (!(each >= 0) || each != std::floor(each) || each > static_cast<double>(pairs)) {
+      return wrong_option("sections", "whole numbers from 0 to " + std::to_string(pairs), each);
+    }
+    sum += each;
+  }
+  if (!options.sections.empty() && (options.sections.size() != 3 || sum != static_cast<double>(pairs))) {
+    return wrong_option("sections", "three whole numbers of the sum " + std::to_string(pairs), options.sections);
+  }
+  return {};
+}
+
+}  // namespace
+
 const OptionTable<RopeOptions> kRopeOptions{
     {"layout", &RopeOptions::layout,
      "half: channel m pairs with m + D/2 (Llama, GPT-NeoX, TAPE); interleaved: 2m with 2m+1", kLayoutWords},
     {"fraction", &RopeOptions::fraction, "part of each head's channels that turn, the first ones"},
     {"base", &RopeOptions::base, "θ_m = base^(−2m/D); a larger base turns slower (theta scaling)", Above{1}},
+    {"sections", &RopeOptions::sections,
+     "M-RoPE: how many pairs turn with the first, second and third component of a position (time, row, column)",
+     AnyValue{}, ""},
+    {"section_layout", &RopeOptions::interleaved,
+     "chunked: pairs of a component are neighbours; interleaved: pair m has component m mod 3 while its section lasts",
+     kSectionWords, ""},
 };
 
 Result<RopeOptions> RopeOptions::from(const Settings& settings) {
@@ -22,7 +48,12 @@ Result<RopeOptions> RopeOptions::from(const Settings& settings) {
 }
 
 Settings RopeOptions::settings() const {
-  return scaling.written(kRopeOptions.written(*this));
+  Settings all = scaling.written(kRopeOptions.written(*this));
+  if (sections.empty()) {
+    all.erase("sections");
+    all.erase("section_layout");
+  }
+  return all;
 }
 
 std::vector<OptionDescription> RopeOptions::described() {
@@ -36,13 +67,39 @@ Result<std::int64_t> RopeOptions::rotated_width(std::int64_t head_width, std::in
     return bad_input("rotary encoding: expected an even number of rotated channels, found " + std::to_string(width) +
                      " of a head of " + std::to_string(head_width));
   }
+  LOCUS_CHECK(check_sections(*this, width / 2));
   LOCUS_CHECK(scaling.check(width, trained_length));
   return width;
 }
 
+std::vector<std::int64_t> RopeOptions::components(std::int64_t pairs) const {
+  std::vector<std::int64_t> list(static_cast<std::size_t>(pairs), 0);
+  if (sections.empty()) {
+    return list;
+  }
+  const double first = sections[0];
+  for (std::int64_t m = 0; m < pairs; ++m) {
+    std::int64_t& own = list[static_cast<std::size_t>(m)];
+    const auto place = static_cast<double>(m);
+    if (!interleaved) {
+      own = place < first ? 0 : place < first + sections[1] ? 1 : 2;
+    } else if (m % 3 != 0 && place < 3 * sections[static_cast<std::size_t>(m % 3)]) {
+      own = m % 3;
+    }
+  }
+  return list;
+}
+
 Rotation RopeOptions::rotation_at(const at::Tensor& ids, std::int64_t width, std::int64_t trained_length) const {
   const RotaryFrequencies frequencies = scaling.frequencies(width, base, scaling.length_of(ids), trained_length);
-  return rotation(ids, frequencies.inverse, frequencies.magnitude);
+  if (ids.dim() == 1) {
+    return rotation(ids, frequencies.inverse, frequencies.magnitude);
+  }
+  const std::vector<std::int64_t> own = components(width / 2);
+  const at::Tensor places =
+      ids.index_select(1, at::tensor(at::ArrayRef<std::int64_t>(own), at::kLong).to(ids.device()));
+  const at::Tensor angles = places.to(at::kDouble) * frequencies.inverse.to(at::kDouble);
+  return {angles.cos() * frequencies.magnitude, angles.sin() * frequencies.magnitude};
 }
 
 const Description& Rope::about() {
@@ -66,6 +123,18 @@ Result<std::unique_ptr<PositionEncoding>> Rope::make(const Settings& options, co
   return std::unique_ptr<PositionEncoding>(std::make_unique<Rope>(shape, std::move(typed), width));
 }
 
+Status Rope::accepts(const Positions& positions) const {
+  const auto components = static_cast<std::int64_t>(options_.sections.size());
+  if (positions.dimensions() == 1 || components == 0) {
+    return PositionEncoding::accepts(positions);
+  }
+  if (positions.dimensions() != components) {
+    return bad_input("encoding rope: expected positions of " + std::to_string(components) + " components, found " +
+                     std::to_string(positions.dimensions()));
+  }
+  return {};
+}
+
 State Rope::begin(const Positions& positions, std::int64_t /*batch*/) const {
   return {positions, options_.rotation_at(positions.ids, width_, shape_.trained_length).packed()};
 }
@@ -80,7 +149,13 @@ Result<PairForm> Rope::pair_form(const Prepared& prepared, std::int64_t /*layer*
   PairForm form;
   form.channels = form.planes = pair_channels(width_ / 2, options_.layout);
   form.rest = channels_from(width_, prepared.query.size(-1));
+  const std::int64_t dimensions = prepared.positions.dimensions();
   form.frequencies = turning.inverse.view({1, -1, 1});
+  if (dimensions > 1) {
+    const std::vector<std::int64_t> own = options_.components(width_ / 2);
+    const at::Tensor which = at::tensor(at::ArrayRef<std::int64_t>(own), at::kLong);
+    form.frequencies = form.frequencies * at::one_hot(which, dimensions).to(at::kDouble).unsqueeze(0);
+  }
   form.magnitude = turning.magnitude;
   return form;
 }

@@ -1,7 +1,9 @@
 // Rotary position embedding: q and k turned by their position, so that their product depends on i − j.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "core/position/shared/pair_form.h"
 #include "core/position/shared/rope_scaling.h"
@@ -15,6 +17,12 @@ struct RopeOptions {
   double fraction = 1.0;  // of the D channels that turn, the first ones (GPT-NeoX `rotary_pct`)
   double base = 10000.0;
   RopeScaling scaling;
+  // M-RoPE: a position is a vector, and each pair turns with one of its components. How many pairs have each; empty:
+  // positions are numbers.
+  std::vector<double> sections;
+  // chunked: the first pairs with the first component, and so on; interleaved: pair m with component m mod 3 while that
+  // one's section lasts, then with the first.
+  bool interleaved = false;
 
   // Errors: kBadInput naming option, expected and found.
   static Result<RopeOptions> from(const Settings& settings);
@@ -24,7 +32,9 @@ struct RopeOptions {
   // The even number of channels of a head of `head_width` that turn. Errors: kBadInput when odd, 0 or more than the
   // head, or when the scaling cannot work with it.
   Result<std::int64_t> rotated_width(std::int64_t head_width, std::int64_t trained_length) const;
-  // cos and sin for these positions (T), turning `width` channels: (T, width/2).
+  // The component of a position that each of these pairs turns with; 0 without sections.
+  std::vector<std::int64_t> components(std::int64_t pairs) const;
+  // cos and sin for these positions, (T) or (T, components), turning `width` channels: (T, width/2).
   Rotation rotation_at(const at::Tensor& ids, std::int64_t width, std::int64_t trained_length) const;
 };
 
@@ -37,6 +47,8 @@ class Rope final : public WithOptions<Rope, RopeOptions>, public Paired {
   Rope(const ModelShape& shape, RopeOptions options, std::int64_t width)
       : WithOptions(shape, std::move(options)), width_(width) {}
 
+  // With sections: those of a sequence, whose components are all equal, or vectors of as many components.
+  Status accepts(const Positions& positions) const override;
   // table: (2, T, M) float64 cos and sin.
   State begin(const Positions& positions, std::int64_t batch) const override;
   Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;

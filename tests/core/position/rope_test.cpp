@@ -75,6 +75,79 @@ TEST(Rope, partialRotationLeavesTheOtherChannels) {
   EXPECT_FALSE(prepared.query.slice(-1, 0, 4).equal(projections.query.slice(-1, 0, 4)));
 }
 
+// Which component a pair turns with, as the definitions of both layouts say pair by pair.
+std::int64_t component_of(std::int64_t m, const std::vector<double>& sections, bool interleaved) {
+  if (interleaved) {
+    const bool row = m % 3 == 1 && static_cast<double>(m) < 3 * sections[1];
+    const bool column = m % 3 == 2 && static_cast<double>(m) < 3 * sections[2];
+    return row ? 1 : column ? 2 : 0;
+  }
+  return static_cast<double>(m) < sections[0] ? 0 : static_cast<double>(m) < sections[0] + sections[1] ? 1 : 2;
+}
+
+TEST(Rope, sectionsTurnEachPairByItsComponent) {
+  for (const auto& [sections, word] : {std::pair{std::vector<double>{2, 3, 3}, "chunked"},
+                                       {std::vector<double>{4, 2, 2}, "interleaved"},
+                                       {std::vector<double>{1, 1, 6}, "chunked"},
+                                       {std::vector<double>{2, 4, 2}, "interleaved"}}) {
+    const auto made = make_encoding(
+        "rope", {{"base", 50.0}, {"sections", sections}, {"section_layout", std::string(word)}}, shape_of(1, 16));
+    ASSERT_TRUE(made.ok()) << made.error().describe();
+    const at::Tensor ids = at::tensor({4.0, 5.0, 7.0, 3.0, 0.0, 2.0}).to(at::kDouble).view({2, 3});
+    ASSERT_TRUE((*made)->accepts({ids, 0}).ok());
+    Projections projections;
+    projections.query = at::randn({1, 1, 2, 16});
+    projections.key = at::randn({1, 1, 2, 16});
+    const Prepared prepared = (*made)->prepare((*made)->begin({ids, 0}, 1), 0, projections);
+    for (std::int64_t t = 0; t < 2; ++t) {
+      for (std::int64_t m = 0; m < 8; ++m) {
+        const bool mixed = std::string(word) == "interleaved";
+        const double place = ids[t][component_of(m, sections, mixed)].item<double>();
+        const double angle = place * std::pow(50.0, -2.0 * static_cast<double>(m) / 16);
+        const double a = projections.query[0][0][t][m].item<double>();
+        const double b = projections.query[0][0][t][m + 8].item<double>();
+        EXPECT_NEAR(prepared.query[0][0][t][m].item<double>(), a * std::cos(angle) - b * std::sin(angle), 1e-6);
+        EXPECT_NEAR(prepared.query[0][0][t][m + 8].item<double>(), b * std::cos(angle) + a * std::sin(angle), 1e-6);
+      }
+    }
+    // The pairs say the same.
+    const auto form = pair_form(**made, prepared, 0);
+    ASSERT_TRUE(form.ok());
+    EXPECT_EQ(form->frequencies.sizes(), at::IntArrayRef({1, 8, 3}));
+    EXPECT_CLOSE(form->frequencies.sum(-1)[0], inverse_frequencies(16, 50.0), 1e-12);
+  }
+}
+
+TEST(Rope, equalComponentsAreThePlainRotation) {
+  const Settings sections{{"sections", std::vector<double>{2, 1, 1}}};
+  const auto made = make_encoding("rope", sections, shape_of(1, 8));
+  const auto plain = make_encoding("rope", {}, shape_of(1, 8));
+  ASSERT_TRUE(made.ok() && plain.ok());
+  const Positions sequence = Positions::sequence(9, 3);
+  const at::Tensor want = (*plain)->begin(sequence, 1).table;
+  EXPECT_TRUE((*made)->begin(sequence, 1).table.equal(want));
+  EXPECT_TRUE((*made)->begin({sequence.ids.unsqueeze(1).expand({9, 3}), 0}, 1).table.equal(want));
+}
+
+TEST(Rope, sectionsAreWrittenAndChecked) {
+  const Settings asked{{"sections", std::vector<double>{1, 1, 2}}, {"section_layout", std::string("interleaved")}};
+  const auto made = make_encoding("rope", asked, shape_of(2, 8));
+  ASSERT_TRUE(made.ok()) << made.error().describe();
+  const Settings written = (*made)->settings();
+  EXPECT_TRUE(written.has("sections"));
+  const auto again = make_encoding("rope", written, shape_of(2, 8));
+  ASSERT_TRUE(again.ok()) << again.error().describe();
+  EXPECT_EQ((*again)->settings(), written);
+  EXPECT_FALSE((*make_encoding("rope", {}, shape_of(2, 8)))->settings().has("sections"));
+  const std::vector<std::vector<double>> refused{{1, 1, 1}, {2, 2}, {-1, 2, 3}, {0.5, 1.5, 2}, {1e18, 1, 2}};
+  for (const std::vector<double>& wrong : refused) {
+    EXPECT_FALSE(make_encoding("rope", {{"sections", wrong}}, shape_of(2, 8)).ok());
+  }
+  EXPECT_FALSE((*made)->accepts(Positions::grid(2, 2)).ok());
+  const auto plain = make_encoding("rope", {}, shape_of(2, 8));
+  EXPECT_FALSE((*plain)->accepts({at::zeros({4, 3}, at::kDouble), 0}).ok());
+}
+
 TEST(Rope, refusesWhatItCannotTurn) {
   EXPECT_FALSE(make_encoding("rope", {}, shape_of(2, 7)).ok());
   EXPECT_FALSE(make_encoding("rope", {{"fraction", 0.0}}, shape_of(2, 8)).ok());
