@@ -18,6 +18,19 @@ std::pair<std::int64_t, std::int64_t> grid_extent(const Positions& positions) {
   return {static_cast<std::int64_t>(last[0].item<double>()) + 1, static_cast<std::int64_t>(last[1].item<double>()) + 1};
 }
 
+// (1, C, rows, columns) of a grid (1, C, h, w).
+at::Tensor resampled(const at::Tensor& grid, std::int64_t rows, std::int64_t columns, TableResampling how) {
+  switch (how) {
+    case TableResampling::kBicubic:
+      return at::upsample_bicubic2d(grid, {rows, columns}, false);
+    case TableResampling::kBicubicAntialias:
+      return at::_upsample_bicubic2d_aa(grid, {rows, columns}, false);
+    case TableResampling::kBilinearCorners:
+      break;
+  }
+  return at::upsample_bilinear2d(grid, {rows, columns}, true);
+}
+
 std::string grid_text(std::int64_t rows, std::int64_t columns) {
   return std::to_string(rows) + " × " + std::to_string(columns);
 }
@@ -37,8 +50,11 @@ const OptionTable<LearnedOptions> LearnedOptions::kTable{
     {"grid_rows", &LearnedOptions::grid_rows, "rows of the image grid the table was trained on; 0: a sequence",
      kTableRows},
     {"grid_columns", &LearnedOptions::grid_columns, "columns of that grid", kTableRows},
-    {"resample", &LearnedOptions::antialias, "how a grid is made another: bicubic, or bicubic-antialias",
-     Words{WordTable<bool, 2>{{{"bicubic", false}, {"bicubic-antialias", true}}}}},
+    {"resample", &LearnedOptions::resample,
+     "how a grid is made another: bicubic, bicubic-antialias, or bilinear-corners (corner upon corner)",
+     Words{WordTable<TableResampling, 3>{{{"bicubic", TableResampling::kBicubic},
+                                          {"bicubic-antialias", TableResampling::kBicubicAntialias},
+                                          {"bilinear-corners", TableResampling::kBilinearCorners}}}}},
 };
 
 Status LearnedOptions::check() const {
@@ -162,9 +178,8 @@ at::Tensor Learned::grid_rows(const Positions& positions) const {
   if (rows != options_.grid_rows || columns != options_.grid_columns) {
     const at::Tensor image = patches.view({1, options_.grid_rows, options_.grid_columns, shape_.width});
     const at::Tensor grid = image.permute({0, 3, 1, 2});
-    const at::Tensor resampled = options_.antialias ? at::_upsample_bicubic2d_aa(grid, {rows, columns}, false)
-                                                    : at::upsample_bicubic2d(grid, {rows, columns}, false);
-    patches = resampled.permute({0, 2, 3, 1}).reshape({rows * columns, shape_.width});
+    patches =
+        resampled(grid, rows, columns, options_.resample).permute({0, 2, 3, 1}).reshape({rows * columns, shape_.width});
   }
   const at::Tensor ids = positions.ids.slice(0, positions.prefix);
   const at::Tensor index = (ids.select(1, 0) * static_cast<double>(columns) + ids.select(1, 1)).to(at::kLong);

@@ -8,6 +8,8 @@
 
 namespace locus::position {
 
+enum class TableResampling { kBicubic, kBicubicAntialias, kBilinearCorners };
+
 struct LearnedOptions : TableOptions<LearnedOptions> {
   std::int64_t length = 0;   // positions in the table (0: the trained length); a grid's rows·columns
   bool interpolate = false;  // option `beyond`: "error" or "interpolate"
@@ -16,7 +18,9 @@ struct LearnedOptions : TableOptions<LearnedOptions> {
   std::int64_t class_rows = 0;
   std::int64_t grid_rows = 0;     // the patch grid the table was trained on; 0: a sequence
   std::int64_t grid_columns = 0;  // likewise
-  bool antialias = false;         // option `resample`: "bicubic" (a = −0.75) or "bicubic-antialias" (a = −0.5)
+  // Option `resample`: "bicubic" (a = −0.75), "bicubic-antialias" (a = −0.5), or "bilinear-corners" (the corners of
+  // both grids lie on each other; Qwen3-VL).
+  TableResampling resample = TableResampling::kBicubic;
 
   static const OptionTable<LearnedOptions> kTable;
   Status check() const;

@@ -29,6 +29,11 @@ const OptionTable<RopeAxialOptions> RopeAxialOptions::kTable{
      Words{WordTable<bool, 2>{{{"index", false}, {"normalised", true}}}}},
     {"first", &RopeAxialOptions::rows_first, "what the first D/4 pairs turn with: columns or rows",
      Words{WordTable<bool, 2>{{{"columns", false}, {"rows", true}}}}},
+    {"frequencies", &RopeAxialOptions::alternating,
+     "shared: rows and columns turn by the same f_m; alternating: rows by the even ones of base^(−2k/D), columns by "
+     "the "
+     "odd ones (Pixtral)",
+     Words{WordTable<bool, 2>{{{"shared", false}, {"alternating", true}}}}},
     {"layout", &RopeAxialOptions::layout, "pairs are channels (2m, 2m + 1); half: (m, m + D/2)", kLayoutWords},
 };
 
@@ -70,11 +75,15 @@ Status RopeAxial::settle(RopeAxialOptions& /*options*/, const ModelShape& shape)
   return {};
 }
 
+at::Tensor RopeAxial::frequencies(std::int64_t axis) const {
+  return options_.alternating ? inverse_frequencies(shape_.head_width, options_.base).view({-1, 2}).select(1, axis)
+                              : inverse_frequencies(shape_.head_width / 2, options_.base);
+}
+
 State RopeAxial::begin(const Positions& positions, std::int64_t /*batch*/) const {
-  const at::Tensor frequencies = inverse_frequencies(shape_.head_width / 2, options_.base);
   const auto angle = [&](std::int64_t axis) {
     const at::Tensor ids = positions.ids.select(1, axis);
-    return (options_.normalised ? normalised(ids, positions.prefix) : ids).unsqueeze(1) * frequencies;
+    return (options_.normalised ? normalised(ids, positions.prefix) : ids).unsqueeze(1) * frequencies(axis);
   };
   const at::Tensor y = angle(0);
   const at::Tensor x = angle(1);
@@ -88,13 +97,13 @@ Prepared RopeAxial::prepare(const State& state, std::int64_t /*layer*/, const Pr
 }
 
 Result<PairForm> RopeAxial::pair_form(const Prepared& prepared, std::int64_t /*layer*/) const {
-  const at::Tensor speed = inverse_frequencies(shape_.head_width / 2, options_.base);
-  const at::Tensor still = at::zeros_like(speed);
   PairForm form;
   form.channels = form.planes = pair_channels(shape_.head_width / 2, options_.layout);
   std::vector<at::Tensor> speeds;
   std::vector<at::Tensor> offsets;
   for (const std::int64_t axis : options_.rows_first ? std::array{0, 1} : std::array{1, 0}) {
+    const at::Tensor speed = frequencies(axis);
+    const at::Tensor still = at::zeros_like(speed);
     at::Tensor own = speed;
     if (options_.normalised) {  // from patch to patch, and at patch 0
       const at::Tensor ids = normalised(prepared.positions.ids.select(1, axis), prepared.positions.prefix);

@@ -16,6 +16,9 @@ struct RopeAxialOptions : TableOptions<RopeAxialOptions> {
   bool normalised = false;
   bool rows_first = false;  // option `first`: "columns" or "rows", which the first D/4 pairs turn with
   PairLayout layout = PairLayout::kInterleaved;
+  // Option `frequencies`. "shared": x and y turn with the same f_m. "alternating": of base^(−2k/D), k < D/2, the rows
+  // have the even ones and the columns the odd ones (Pixtral).
+  bool alternating = false;
 
   static const OptionTable<RopeAxialOptions> kTable;
 };
@@ -40,6 +43,10 @@ class RopeAxial final : public WithOptions<RopeAxial, RopeAxialOptions>, public 
   Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
   at::Tensor vectors(const State& state, std::int64_t layer) const override;
   Result<PairForm> pair_form(const Prepared& prepared, std::int64_t layer) const override;
+
+ private:
+  // (D/4) of the rows (0) or columns (1).
+  at::Tensor frequencies(std::int64_t axis) const;
 };
 
 }  // namespace locus::position

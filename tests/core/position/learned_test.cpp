@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "core/position/list.h"
 #include "tests/support/golden.h"
 
@@ -61,6 +64,33 @@ TEST(Learned, resamplesTheTableForAnotherGrid) {
   ASSERT_TRUE(encoding->accepts(Positions::grid(6, 5, 1)).ok());
   const at::Tensor rows = encoding->embed(encoding->begin(Positions::grid(6, 5, 1), 1));
   EXPECT_CLOSE(rows.slice(0, 1), at::full({30, 6}, 2.5), 1e-6);
+}
+
+// Corner upon corner: row i of h reads the table's row i·(S − 1)/(h − 1), between its two neighbours.
+TEST(Learned, cornersLieOnEachOtherWhereAsked) {
+  const auto encoding = learned({{"grid_rows", std::int64_t{3}},
+                                 {"grid_columns", std::int64_t{4}},
+                                 {"beyond", std::string("interpolate")},
+                                 {"resample", std::string("bilinear-corners")}});
+  const at::Tensor table = encoding->parameters()[0].value->view({3, 4, 6});
+  for (const auto& [h, w] : {std::pair{5, 7}, {2, 2}, {1, 6}}) {
+    const at::Tensor rows = encoding->embed(encoding->begin(Positions::grid(h, w, 0), 1)).view({h, w, 6});
+    for (int i = 0; i < h; ++i) {
+      for (int j = 0; j < w; ++j) {
+        const double u = h > 1 ? i * 2.0 / (h - 1) : 0;
+        const double v = w > 1 ? j * 3.0 / (w - 1) : 0;
+        const auto top = std::min(static_cast<std::int64_t>(u), std::int64_t{2});
+        const auto left = std::min(static_cast<std::int64_t>(v), std::int64_t{3});
+        const std::int64_t below = std::min(top + 1, std::int64_t{2});
+        const std::int64_t right = std::min(left + 1, std::int64_t{3});
+        const double a = u - static_cast<double>(top);
+        const double b = v - static_cast<double>(left);
+        const at::Tensor want = (table[top][left] * (1 - b) + table[top][right] * b) * (1 - a) +
+                                (table[below][left] * (1 - b) + table[below][right] * b) * a;
+        EXPECT_CLOSE(rows[i][j], want, 1e-6);
+      }
+    }
+  }
 }
 
 TEST(Learned, refusesBadOptions) {

@@ -1,0 +1,44 @@
+#include "core/position/rope_axial.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "core/position/list.h"
+#include "tests/support/golden.h"
+
+namespace locus::position {
+namespace {
+
+// Rows turn by the even ones of base^(−2k/D), columns by the odd ones.
+TEST(RopeAxial, frequenciesAlternateWhereAsked) {
+  ModelShape shape;
+  shape.head_width = 8;
+  shape.width = 8;
+  const auto made = make_encoding("rope-axial",
+                                  {{"base", 30.0},
+                                   {"first", std::string("rows")},
+                                   {"layout", std::string("half")},
+                                   {"frequencies", std::string("alternating")}},
+                                  shape);
+  ASSERT_TRUE(made.ok()) << made.error().describe();
+  const Positions grid = Positions::grid(3, 2, 0);
+  Projections projections;
+  projections.query = at::zeros({1, 1, 6, 8});
+  projections.query.slice(-1, 0, 4).fill_(1);  // (1, 0) a pair: the turned pair is (cos, sin)
+  projections.key = projections.query;
+  const Prepared prepared = (*made)->prepare((*made)->begin(grid, 1), 0, projections);
+  for (int t = 0; t < 6; ++t) {
+    for (int m = 0; m < 4; ++m) {
+      const double place = m < 2 ? t / 2 : t % 2;
+      const int k = m < 2 ? 2 * m : 2 * (m - 2) + 1;
+      const double angle = place * std::pow(30.0, -2.0 * k / 8);
+      EXPECT_NEAR(prepared.query[0][0][t][m].item<double>(), std::cos(angle), 1e-6);
+      EXPECT_NEAR(prepared.query[0][0][t][m + 4].item<double>(), std::sin(angle), 1e-6);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace locus::position
