@@ -24,12 +24,27 @@ Result<Picture> load_picture(const std::filesystem::path& path, std::int64_t pix
 
 enum class Interpolation { kNearest, kBilinear, kBicubic, kLanczos };
 
+// How large a picture becomes.
+enum class ResizeRule {
+  kSize,     // height × width, or the shorter edge
+  kPixels,   // whole cells next to its size, between two numbers of pixels (Qwen2-VL, GLM-4V)
+  kLongest,  // the longer edge at most, then up to whole cells (Pixtral)
+  kTiles     // the longer edge, then up to whole tiles (Idefics 3)
+};
+
 // From preprocessor_config.json (Hugging Face) or a timm pretrained_cfg.
 struct Preprocessing {
   bool resize = true;
   std::int64_t height = 224;
   std::int64_t width = 224;
   bool shortest_edge = false;  // resize so that the shorter edge is `height`, keeping the aspect
+  ResizeRule rule = ResizeRule::kSize;
+  std::int64_t least_pixels = 0;  // kPixels; of all frames
+  std::int64_t most_pixels = 0;
+  std::int64_t frames = 1;
+  std::int64_t longest_edge = 0;  // kLongest, kTiles
+  std::int64_t tile = 0;          // kTiles: pixels a side of what the tower takes
+  bool split = true;              // kTiles: larger pictures become tiles, then the whole
   Interpolation interpolation = Interpolation::kBilinear;
   bool center_crop = false;
   std::int64_t crop_height = 224;
@@ -51,7 +66,9 @@ struct Pixels {
   Picture shown;
 };
 
-// Resizes, crops to whole patches of `patch` pixels, rescales and normalises.
+// Resizes, crops to whole patches (cells) of `patch` pixels, rescales and normalises.
 Result<Pixels> preprocess(const Picture& picture, const Preprocessing& options, std::int64_t patch);
+// All that a picture becomes: itself, or its tiles row by row and then the whole.
+Result<std::vector<Pixels>> preprocess_all(const Picture& picture, const Preprocessing& options, std::int64_t patch);
 
 }  // namespace locus::image

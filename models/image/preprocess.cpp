@@ -3,18 +3,12 @@
 
 #include "models/image/image.h"
 #include "models/image/resample.h"
+#include "models/image/resize_rules.h"
 
 namespace locus::image {
 namespace {
 
-constexpr std::int64_t kPixelLimit = 100'000'000;
-
-struct Size {
-  std::int64_t width = 0;
-  std::int64_t height = 0;
-};
-
-Size resized(const Picture& picture, const Preprocessing& options) {
+Size sized(const Picture& picture, const Preprocessing& options) {
   if (!options.shortest_edge) {
     return {options.width, options.height};
   }
@@ -24,6 +18,11 @@ Size resized(const Picture& picture, const Preprocessing& options) {
   };
   return picture.width <= picture.height ? Size{options.height, along(picture.height, picture.width)}
                                          : Size{along(picture.width, picture.height), options.height};
+}
+
+Result<Size> resized(const Picture& picture, const Preprocessing& options, std::int64_t patch) {
+  return options.rule == ResizeRule::kSize ? Result<Size>(sized(picture, options))
+                                           : size_by_rule({picture.width, picture.height}, options, patch);
 }
 
 // The window of `size` whose top left corner is at (left, top); black where the picture does not reach.
@@ -58,7 +57,7 @@ Status check(const Picture& picture, const Preprocessing& options, std::int64_t 
   if (patch <= 0) {
     return bad_input("patch size: expected a positive number, found " + std::to_string(patch));
   }
-  const Size size = resized(picture, options);
+  LOCUS_TRY(const Size size, resized(picture, options, patch));
   if (options.resize && (size.width <= 0 || size.height <= 0 || size.width > kPixelLimit / size.height)) {
     return too_large("expected at most " + std::to_string(kPixelLimit) + " pixels after resizing, found " +
                      std::to_string(size.width) + " × " + std::to_string(size.height));
@@ -66,27 +65,8 @@ Status check(const Picture& picture, const Preprocessing& options, std::int64_t 
   return {};
 }
 
-}  // namespace
-
-Result<Pixels> preprocess(const Picture& picture, const Preprocessing& options, std::int64_t patch) {
-  LOCUS_CHECK(check(picture, options, patch));
-  Picture shown = picture;
-  if (options.resize) {
-    const Size size = resized(picture, options);
-    shown = resample(picture, size.width, size.height, options.interpolation);
-  }
-  if (options.center_crop) {
-    const Size size{options.crop_width, options.crop_height};
-    shown = window(shown, size, margin(shown.width, size.width), margin(shown.height, size.height));
-  }
-  const Size whole{shown.width - shown.width % patch, shown.height - shown.height % patch};
-  if (whole.width == 0 || whole.height == 0) {
-    return bad_input("expected at least one patch of " + std::to_string(patch) + " pixels, found an image of " +
-                     std::to_string(shown.width) + " × " + std::to_string(shown.height));
-  }
-  if (whole.width != shown.width || whole.height != shown.height) {
-    shown = window(shown, whole, 0, 0);  // a strided convolution leaves out what is right and below
-  }
+// Its planes red, green and blue, rescaled and normalised.
+Pixels normalised(Picture shown, const Preprocessing& options) {
   Pixels pixels;
   pixels.width = shown.width;
   pixels.height = shown.height;
@@ -101,6 +81,66 @@ Result<Pixels> preprocess(const Picture& picture, const Preprocessing& options, 
   }
   pixels.shown = std::move(shown);
   return pixels;
+}
+
+// The picture in tiles of `side` pixels row by row, and behind them the whole as one.
+std::vector<Picture> tiles_of(const Picture& picture, const Preprocessing& options) {
+  const std::int64_t side = options.tile;
+  std::vector<Picture> tiles;
+  if (options.split && (picture.width > side || picture.height > side)) {
+    for (std::int64_t top = 0; top + side <= picture.height; top += side) {
+      for (std::int64_t left = 0; left + side <= picture.width; left += side) {
+        tiles.push_back(window(picture, {side, side}, left, top));
+      }
+    }
+  }
+  tiles.push_back(resample(picture, side, side, options.interpolation));
+  return tiles;
+}
+
+}  // namespace
+
+Result<std::vector<Pixels>> preprocess_all(const Picture& picture, const Preprocessing& options, std::int64_t patch) {
+  std::vector<Pixels> all;
+  if (options.rule != ResizeRule::kTiles) {
+    LOCUS_TRY(Pixels whole, preprocess(picture, options, patch));
+    all.push_back(std::move(whole));
+    return all;
+  }
+  LOCUS_CHECK(check(picture, options, patch));
+  Picture large = picture;
+  if (options.resize) {
+    LOCUS_TRY(const std::vector<Size> sizes, tile_sizes({picture.width, picture.height}, options));
+    for (const Size& size : sizes) {
+      large = resample(large, size.width, size.height, options.interpolation);
+    }
+  }
+  for (Picture& each : tiles_of(large, options)) {
+    all.push_back(normalised(std::move(each), options));
+  }
+  return all;
+}
+
+Result<Pixels> preprocess(const Picture& picture, const Preprocessing& options, std::int64_t patch) {
+  LOCUS_CHECK(check(picture, options, patch));
+  Picture shown = picture;
+  if (options.resize) {
+    LOCUS_TRY(const Size size, resized(picture, options, patch));
+    shown = resample(picture, size.width, size.height, options.interpolation);
+  }
+  if (options.center_crop) {
+    const Size size{options.crop_width, options.crop_height};
+    shown = window(shown, size, margin(shown.width, size.width), margin(shown.height, size.height));
+  }
+  const Size whole{shown.width - shown.width % patch, shown.height - shown.height % patch};
+  if (whole.width == 0 || whole.height == 0) {
+    return bad_input("expected at least one patch of " + std::to_string(patch) + " pixels, found an image of " +
+                     std::to_string(shown.width) + " × " + std::to_string(shown.height));
+  }
+  if (whole.width != shown.width || whole.height != shown.height) {
+    shown = window(shown, whole, 0, 0);  // a strided convolution leaves out what is right and below
+  }
+  return normalised(std::move(shown), options);
 }
 
 }  // namespace locus::image

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
+#include <string_view>
 
 #include "core/base/words.h"
 #include "models/image/image.h"
@@ -67,10 +69,10 @@ Status read_channels(const JsonObject& object, const std::string& name, bool div
 }
 
 // Pillow's numbers.
-Result<Interpolation> interpolation(const JsonObject& object) {
+Result<Interpolation> interpolation(const JsonObject& object, std::int64_t fallback) {
   constexpr std::array kNumbered{Interpolation::kNearest, Interpolation::kLanczos, Interpolation::kBilinear,
                                  Interpolation::kBicubic};
-  LOCUS_TRY(const std::int64_t number, object.integer("resample", 2));
+  LOCUS_TRY(const std::int64_t number, object.integer("resample", fallback));
   if (number < 0 || number >= static_cast<std::int64_t>(kNumbered.size())) {
     return object.wrong("resample", "0 (nearest), 1 (Lanczos), 2 (bilinear) or 3 (bicubic)");
   }
@@ -117,13 +119,85 @@ Result<Preprocessing> parse_timm(const JsonObject& object) {
   return options;
 }
 
+// The rules of vision-language models, by what their processor is called; false for any other.
+struct RuleOf {
+  std::string_view processor;  // its beginning
+  ResizeRule rule;
+  std::int64_t resample;
+  std::int64_t least, most;  // pixels, where the file has none
+};
+constexpr std::array<RuleOf, 6> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 3136, 1003520},
+                                        {"Glm4v", ResizeRule::kPixels, 3, 12544, 11760000},
+                                        {"Pixtral", ResizeRule::kLongest, 3, 0, 0},
+                                        {"Idefics3", ResizeRule::kTiles, 1, 0, 0},
+                                        {"SmolVLM", ResizeRule::kTiles, 1, 0, 0},
+                                        {"GotOcr2", ResizeRule::kSize, 3, 0, 0}}};
+
+// A member of an object, or the fallback where either is not there.
+Result<std::int64_t> member(const JsonObject& object, const char* name, const char* inner, std::int64_t fallback,
+                            std::int64_t most) {
+  const Json* const value = object.find(name);
+  const Json* const found =
+      value != nullptr && value->is_object() && value->contains(inner) ? &(*value)[inner] : nullptr;
+  if (found == nullptr || found->is_null()) {
+    return fallback;
+  }
+  const std::optional<std::int64_t> number = whole_number(*found, 1, most);
+  return number ? Result<std::int64_t>(*number)
+                : object.wrong(name, std::string(inner) + " from 1 to " + std::to_string(most));
+}
+
+Status read_rule(const JsonObject& object, const RuleOf& rule, Preprocessing& options) {
+  constexpr std::int64_t kMostPixels = std::int64_t{1} << 40;
+  options.rule = rule.rule;
+  if (rule.rule == ResizeRule::kPixels) {
+    LOCUS_TRY(const std::int64_t least, object.integer("min_pixels", rule.least));
+    LOCUS_TRY(const std::int64_t most, object.integer("max_pixels", rule.most));
+    LOCUS_TRY(options.least_pixels, member(object, "size", "shortest_edge", least, kMostPixels));
+    LOCUS_TRY(options.most_pixels, member(object, "size", "longest_edge", most, kMostPixels));
+    if (options.least_pixels < 1 || options.most_pixels < options.least_pixels) {
+      return object.wrong("max_pixels", "at least min_pixels");
+    }
+    if (rule.processor == "Glm4v") {
+      LOCUS_TRY(options.frames, object.integer("temporal_patch_size", 2));
+      options.frames = options.frames >= 1 && options.frames <= 16 ? options.frames : 0;
+    }
+    return options.frames > 0 ? Status() : object.wrong("temporal_patch_size", "1 to 16");
+  }
+  if (rule.rule == ResizeRule::kLongest) {
+    LOCUS_TRY(options.longest_edge, member(object, "size", "longest_edge", 1024, kLargestSide));
+  } else if (rule.rule == ResizeRule::kTiles) {
+    LOCUS_TRY(options.longest_edge, member(object, "size", "longest_edge", 1456, kLargestSide));
+    LOCUS_TRY(options.tile, member(object, "max_image_size", "longest_edge", 364, kLargestSide));
+    LOCUS_TRY(options.split, object.boolean("do_image_splitting", true));
+  }
+  return {};
+}
+
+// Cutting that is not built.
+Status refuse_cuts(const JsonObject& object) {
+  for (const char* const name : {"do_pan_and_scan", "crop_to_patches"}) {
+    const Json* const value = object.find(name);
+    if (value != nullptr && value->is_boolean() && value->get<bool>()) {
+      return object.wrong(name, "false: pictures are not cut into such parts");
+    }
+  }
+  return {};
+}
+
 Result<Preprocessing> parse_hugging_face(const JsonObject& object) {
   Preprocessing options;
+  LOCUS_CHECK(refuse_cuts(object));
   LOCUS_TRY(options.resize, object.boolean("do_resize", true));
-  LOCUS_TRY(options.interpolation, interpolation(object));
   LOCUS_TRY(const std::string old_type, object.text("feature_extractor_type", ""));
   LOCUS_TRY(const std::string type, object.text("image_processor_type", old_type));
-  if (const Json* size = object.find("size")) {
+  const auto rule =
+      std::find_if(kRules.begin(), kRules.end(), [&](const RuleOf& each) { return type.starts_with(each.processor); });
+  LOCUS_TRY(options.interpolation, interpolation(object, rule == kRules.end() ? 2 : rule->resample));
+  if (rule != kRules.end()) {
+    LOCUS_CHECK(read_rule(object, *rule, options));
+  }
+  if (const Json* size = object.find("size"); size != nullptr && options.rule == ResizeRule::kSize) {
     // A bare number is a square, but CLIP's and its heirs' is the shorter edge.
     LOCUS_TRY(const Extent extents, extent(object, "size", *size, type.starts_with("CLIP")));
     options.height = extents.height;

@@ -38,8 +38,14 @@ double support_of(Interpolation interpolation) {
 // The inputs of one output pixel.
 struct Taps {
   std::int64_t first = 0;
-  std::vector<float> weights;
+  std::vector<std::int64_t> weights;  // in units of 2^−22
 };
+
+constexpr int kWeightBits = 22;
+
+std::int64_t fixed(double weight) {
+  return std::llround(weight * static_cast<double>(std::int64_t{1} << kWeightBits));
+}
 
 std::vector<Taps> taps_of(std::int64_t from, std::int64_t to, Interpolation interpolation) {
   const double scale = static_cast<double>(from) / static_cast<double>(to);
@@ -50,7 +56,7 @@ std::vector<Taps> taps_of(std::int64_t from, std::int64_t to, Interpolation inte
     Taps& taps = all[static_cast<std::size_t>(n)];
     const double center = (static_cast<double>(n) + 0.5) * scale;
     if (interpolation == Interpolation::kNearest) {
-      taps = {std::min(static_cast<std::int64_t>(center), from - 1), {1.0F}};
+      taps = {std::min(static_cast<std::int64_t>(center), from - 1), {fixed(1)}};
       continue;
     }
     taps.first = std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(center - support + 0.5)), 0);
@@ -62,14 +68,14 @@ std::vector<Taps> taps_of(std::int64_t from, std::int64_t to, Interpolation inte
       sum += weights.back();
     }
     for (const double weight : weights) {
-      taps.weights.push_back(static_cast<float>(weight / sum));
+      taps.weights.push_back(fixed(weight / sum));
     }
   }
   return all;
 }
 
-std::uint8_t rounded(float value) {
-  return static_cast<std::uint8_t>(std::clamp(value + 0.5F, 0.0F, 255.0F));
+std::uint8_t rounded(std::int64_t sum) {
+  return static_cast<std::uint8_t>(std::clamp<std::int64_t>(sum >> kWeightBits, 0, 255));
 }
 
 // One axis of `lines` lines; neighbours along it are `step` pixels apart, lines `line_step`.
@@ -83,11 +89,12 @@ void pass(const std::vector<std::uint8_t>& from, Axis in, std::vector<std::uint8
           const std::vector<Taps>& taps) {
   for (std::int64_t line = 0; line < in.lines; ++line) {
     for (std::size_t n = 0; n < taps.size(); ++n) {
-      float sums[4] = {};
+      constexpr std::int64_t kHalf = std::int64_t{1} << (kWeightBits - 1);
+      std::int64_t sums[4] = {kHalf, kHalf, kHalf, kHalf};
       const std::uint8_t* pixel = from.data() + 4 * (line * in.line_step + taps[n].first * in.step);
-      for (const float weight : taps[n].weights) {
+      for (const std::int64_t weight : taps[n].weights) {
         for (int channel = 0; channel < 4; ++channel) {
-          sums[channel] += weight * static_cast<float>(pixel[channel]);
+          sums[channel] += weight * pixel[channel];
         }
         pixel += 4 * in.step;
       }
