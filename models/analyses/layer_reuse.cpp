@@ -19,7 +19,7 @@ Result<at::Tensor> LayerReuse::logits(const Edits& edits, std::int64_t layer, st
             edited_layer(
                 edits, *info_,
                 {layer, model_->layer_encoding(layer), model_->encoding_layer(layer),
-                 model_->block(layer).spec().attention.soft_cap, batch_.positions, grid_columns, model_->mask(layer)}));
+                 model_->block(layer).spec().attention.soft_cap, batch_.positions, grid_columns, model_->mask(batch_, layer)}));
   transformer::Batch batch = batch_;
   batch.edits = std::make_shared<const transformer::LayerEdits>(std::move(layers));
   transformer::ReusedLayers reused;

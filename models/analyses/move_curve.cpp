@@ -64,7 +64,7 @@ Result<double> Mover::weight_of(const transformer::Batch& batch, const transform
       std::make_shared<const attention::ComputedScores>(
           run_.transformer.encoding_of(batch, layer), run_.transformer.encoding_layer(layer), record.prepared,
           record.log_sum_exp, record.chosen, run_.transformer.soft_cap_of(batch, layer)),
-      run_.transformer.mask(layer));
+      run_.transformer.mask(batch, layer));
   const std::int64_t prefix = batch.positions.prefix;
   const std::int64_t query = run_.data.grid.cls > 0 ? 0 : batch.positions.size() - 1;
   LOCUS_TRY(const Field row, field.map({attention::Quantity::kWeight,

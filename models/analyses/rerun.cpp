@@ -19,7 +19,9 @@ Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string
   if (data->input_ids.defined()) {
     run.batch.ids = data->input_ids.unsqueeze(0);
   }
-  run.batch.pixels = data->pixels;
+  run.batch.pixels = data->image_rows ? at::Tensor() : data->pixels;
+  run.batch.images = data->image_rows;
+  run.batch.blocks = data->blocks;
   run.batch.positions = {data->position_ids, data->grid.cls + data->grid.registers};
   LOCUS_CHECK(loaded->edit_layers(run.batch, data->grid));
   return run;

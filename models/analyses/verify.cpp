@@ -12,6 +12,7 @@
 #include "models/analyses/fields.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/run/loaded_model.h"
+#include "models/run/vision.h"
 #include "models/trace/recorded_trace.h"
 #include "models/transformer/families/engine/weights.h"
 
@@ -154,6 +155,30 @@ Status compare_expected(const TraceData& data, const checkpoint::Source& file, c
   return {};
 }
 
+// What the tower sees and says, and where it stands in the text.
+Status compare_pictures(const TraceData& data, const checkpoint::Source& file, const StopToken& stop,
+                        Comparison& comparison) {
+  const TraceData& tower = data.vision->data();
+  at::Tensor mask = at::zeros(data.input_ids.sizes(), at::kLong);
+  mask.index_fill_(0, data.image_rows->tokens.cpu(), 1);
+  const at::Tensor& places = data.position_ids;
+  std::vector<std::pair<std::string, at::Tensor>> found{{"pixel_values", data.pixels},
+                                                        {"image_grid_thw", data.image_grids},
+                                                        {"mm_mask", mask},
+                                                        {"position_ids", places.dim() == 2 ? places.t() : places},
+                                                        {"vision.output", tower.read},
+                                                        {"image_embeds", data.image_rows->vectors}};
+  for (std::size_t k = 0; k < data.image_rows->added.size(); ++k) {
+    found.emplace_back("deepstack." + std::to_string(k), data.image_rows->added[k]);
+  }
+  for (const auto& [name, tensor] : found) {
+    if (const at::Tensor want = stored(file, name); want.defined()) {
+      comparison.add(name, tensor.to(at::kFloat), want.to(at::kFloat));
+    }
+  }
+  return compare_expected(tower, file, "vision.", stop, comparison);
+}
+
 // All three kinds of maps, and what each side says.
 Status compare_sides(const TraceData& data, const checkpoint::Source& file, const StopToken& stop,
                      Comparison& comparison) {
@@ -175,10 +200,31 @@ std::optional<std::vector<std::int64_t>> expected_ids(const checkpoint::Source& 
   return std::vector<std::int64_t>(flat.data_ptr<std::int64_t>(), flat.data_ptr<std::int64_t>() + flat.numel());
 }
 
-Result<Input> expected_input(const checkpoint::Source& file, const std::filesystem::path& path, bool decodes) {
+// The pictures beside a file of expected values: image0.png, image1.png, …
+std::vector<std::filesystem::path> pictures_beside(const std::filesystem::path& path) {
+  std::vector<std::filesystem::path> pictures;
+  std::error_code failure;
+  for (;;) {
+    const auto next = path.parent_path() / ("image" + std::to_string(pictures.size()) + ".png");
+    if (!std::filesystem::exists(next, failure)) {
+      return pictures;
+    }
+    pictures.push_back(next);
+  }
+}
+
+Result<Input> expected_input(const checkpoint::Source& file, const std::filesystem::path& path,
+                             const ModelInfo& model) {
+  const bool decodes = model.encoder_layers > 0;
   Input input;
   input.ids = expected_ids(file, "input_ids");
-  if (input.ids) {
+  if (input.ids && model.vision_layers > 0) {
+    input.images = pictures_beside(path);
+    if (input.images.empty() && file->find("pixel_values") != nullptr) {
+      input.pixels = path;
+    }
+    input.token_types = expected_ids(file, "token_type_ids").value_or(std::vector<std::int64_t>());
+  } else if (input.ids) {
     input.decoder_ids = decodes ? expected_ids(file, "decoder_input_ids") : std::nullopt;
   } else if (file->find("pixel_values") != nullptr) {
     input.pixels = path;
@@ -197,6 +243,36 @@ transformer::Transformer::GivenWeights shown_maps(const TraceData& data, const S
   };
 }
 
+// What the pictures become once more: from the maps that the tower's side shows, or from whole maps.
+Result<std::shared_ptr<const transformer::ImageRows>> replayed_pictures(const LoadedModel& loaded,
+                                                                        const LoadedModel::Prepared& prepared,
+                                                                        const TraceData& data, bool shown,
+                                                                        const StopToken& stop) {
+  const std::vector<TowerImage>& images = prepared.vision->images;
+  const TraceData& tower = data.vision->data();
+  std::int64_t first = 0;
+  const Vision::Run run = [&](std::size_t n) -> Result<std::vector<at::Tensor>> {
+    const transformer::Batch& batch = images[n].batch;
+    const std::int64_t last = first + batch.positions.size();
+    const auto maps = [&](std::int64_t layer) -> Result<at::Tensor> {
+      LOCUS_TRY(const at::Tensor map, shown_maps(tower, stop)(layer));
+      return map.slice(2, first, last).slice(3, first, last);
+    };
+    std::vector<at::Tensor> states;
+    LOCUS_TRY(const at::Tensor outcome, loaded.vision()->tower().replay_states(
+                                            batch, shown ? maps : transformer::Transformer::GivenWeights(), states));
+    first = last;
+    states.push_back(outcome);
+    for (at::Tensor& state : states) {
+      state = state[0];
+    }
+    return states;
+  };
+  LOCUS_TRY(transformer::ImageRows rows, loaded.vision()->rows(images, run));
+  rows.tokens = prepared.vision->tokens;
+  return std::make_shared<const transformer::ImageRows>(std::move(rows));
+}
+
 // What the model says once more: from the maps a trace shows, and from maps made whole.
 struct Replayed {
   at::Tensor shown;
@@ -212,6 +288,10 @@ Result<Replayed> replayed_outcome(const LoadedModel& loaded, const transformer::
     LOCUS_TRY(shown.memory, loaded.encoder()->replay(read, shown_maps(data.encoder->data(), stop)));
     whole.memory = loaded.encoder()->forward(read);
     cross = shown_maps(data.cross->data(), stop);
+  }
+  if (data.vision) {
+    LOCUS_TRY(shown.images, replayed_pictures(loaded, prepared, data, true, stop));
+    LOCUS_TRY(whole.images, replayed_pictures(loaded, prepared, data, false, stop));
   }
   Replayed replayed;
   LOCUS_TRY(replayed.shown, transformer.replay(shown, shown_maps(data, stop), cross));
@@ -240,7 +320,7 @@ Result<VerifyReport> verify_expected(const Model& model, const std::filesystem::
   return guarded([&]() -> Result<VerifyReport> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const checkpoint::Source file, checkpoint::open_tensors(expected));
-    LOCUS_TRY(const Input input, expected_input(file, expected, model.info().encoder_layers > 0));
+    LOCUS_TRY(const Input input, expected_input(file, expected, model.info()));
     LOCUS_TRY(const std::shared_ptr<const Trace> trace, model.run(input, {.all_logits = true}, stop));
     LOCUS_CHECK(check_length(*trace));
     LOCUS_TRY(const TraceData* const kept, data_of(*trace));
@@ -253,6 +333,9 @@ Result<VerifyReport> verify_expected(const Model& model, const std::filesystem::
     }
     LOCUS_CHECK(data.encoder ? compare_sides(data, file, stop, comparison)
                              : compare_expected(data, file, "", stop, comparison));
+    if (data.vision) {
+      LOCUS_CHECK(compare_pictures(data, file, stop, comparison));
+    }
     VerifyReport report = comparison.take();
     if (report.rows.empty()) {
       return bad_input("expected " + what + " or layers.N.attention to compare with, found neither", expected.string());

@@ -81,6 +81,10 @@ struct ModelInfo {
   std::int64_t vocabulary = 0;  // classes of an image model
   std::int64_t parameters = 0;
   std::int64_t trained_length = 0;  // 0 when unknown
+  std::int64_t vision_layers = 0;   // of a vision-language model's tower; 0: no such model
+  std::string connector;            // from the tower to the text: "linear 4096, gelu, linear 4096"
+  std::int64_t image_tokens = 0;    // a picture of the tower's own size; 0: they follow from its size
+  std::int64_t placeholder = -1;    // the id that stands for each of them
   std::int64_t encoder_layers = 0;  // of an encoder–decoder, whose decoder all else here is about; 0: no such model
   std::string dtype;                // "float32", "bfloat16", …
   bool causal = true;
@@ -120,15 +124,19 @@ struct OpenOptions {
 // ---- an input
 // -----------------------------------------------------------------------------------------------------------------
 
-// Exactly one of text, ids, image or pixels is given. What an encoder–decoder's decoder has read stands beside it; with
-// neither text nor ids of its own it is the start token alone.
+// Exactly one of text, ids, image or pixels is given; a vision-language model takes text or ids and beside them images
+// or pixels. What an encoder–decoder's decoder has read stands beside it; with neither text nor ids of its own it is
+// the start token alone.
 struct Input {
   std::optional<std::string> text = {};
   std::optional<std::vector<std::int64_t>> ids = {};
   std::optional<std::filesystem::path> image = {};
+  std::vector<std::filesystem::path> images = {};    // beside text or ids, in the order of the text
   std::optional<std::filesystem::path> pixels = {};  // safetensors with pixel_values [3, H, W], already normalised
   std::optional<std::string> decoder_text = {};      // behind the start token; no special tokens are added
   std::optional<std::vector<std::int64_t>> decoder_ids = {};  // nothing is added
+  // 0: of the prefix, whose tokens see each other; 1: behind it. For models that have one; empty: all are of it.
+  std::vector<std::int64_t> token_types = {};
   std::int64_t position_start = 0;
 
   friend bool operator==(const Input&, const Input&) = default;
@@ -214,6 +222,17 @@ struct ImageGrid {
   friend bool operator==(const ImageGrid&, const ImageGrid&) = default;
 };
 
+// A picture within a text: the tokens that stand for it, and the cells that they are, row by row; rows == 0 where they
+// are no grid.
+struct ImageSpan {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+
+  friend bool operator==(const ImageSpan&, const ImageSpan&) = default;
+};
+
 // The image as the model saw it: resized and cropped, before normalisation. Empty for text, and for traces of images
 // that another program wrote.
 struct Picture {
@@ -233,11 +252,12 @@ struct MapRequest {
 };
 
 // The three kinds of maps of an encoder–decoder: of the decoder's tokens among themselves, of the encoder's, and of the
-// decoder's (queries) over the encoder's (keys).
-enum class Side { kDecoder, kEncoder, kCross };
+// decoder's (queries) over the encoder's (keys). Of a vision-language model: the patches in its image tower.
+enum class Side { kDecoder, kEncoder, kCross, kVision };
+// Those that views are asked for.
 inline constexpr std::array kSides{Side::kDecoder, Side::kEncoder, Side::kCross};
 
-// "decoder", "encoder", "cross".
+// "decoder", "encoder", "cross", "vision".
 std::string to_text(Side side);
 
 // How the states of two positions are compared.
@@ -265,6 +285,8 @@ class Trace {
   // file does not hold, and for other models.
   virtual std::shared_ptr<const Trace> side(Side /*side*/) const { return nullptr; }
   virtual const ImageGrid& image_grid() const = 0;
+  // The pictures within the text.
+  virtual const std::vector<ImageSpan>& images() const;
   virtual Picture picture() const { return {}; }
   virtual const std::string& text() const = 0;  // the input text; empty for ids and images
   // The text of the keys, which in cross-attention is the encoder's.

@@ -298,7 +298,7 @@ Result<transformer::LayerEdit> edited_layer(const Edits& edits, const ModelInfo&
 
 Result<std::shared_ptr<const transformer::LayerEdits>> edited_layers(const Edits& edits, const ModelInfo& info,
                                                                      const transformer::Transformer& model,
-                                                                     const position::Positions& positions,
+                                                                     const transformer::Batch& batch,
                                                                      std::int64_t grid_columns) {
   auto layers = std::make_shared<transformer::LayerEdits>();
   if (std::all_of(edits.begin(), edits.end(), moves)) {
@@ -308,7 +308,7 @@ Result<std::shared_ptr<const transformer::LayerEdits>> edited_layers(const Edits
     LOCUS_TRY(transformer::LayerEdit own,
               edited_layer(edits, info,
                            {n, model.layer_encoding(n), model.encoding_layer(n),
-                            model.block(n).spec().attention.soft_cap, positions, grid_columns, model.mask(n)}));
+                            model.block(n).spec().attention.soft_cap, batch.positions, grid_columns, model.mask(batch, n)}));
     layers->push_back(std::move(own));
   }
   return std::shared_ptr<const transformer::LayerEdits>(std::move(layers));

@@ -41,7 +41,7 @@ void add_warnings(const Edits& edits, const ModelInfo& model, const transformer:
 // The edits of all layers of a loaded model; null where none is edited.
 Result<std::shared_ptr<const transformer::LayerEdits>> edited_layers(const Edits& edits, const ModelInfo& info,
                                                                      const transformer::Transformer& model,
-                                                                     const position::Positions& positions,
+                                                                     const transformer::Batch& batch,
                                                                      std::int64_t grid_columns);
 
 }  // namespace locus::models

@@ -44,6 +44,16 @@ std::string decode_after(const text::Tokenizer& tokenizer, const std::vector<std
   return added;
 }
 
+// The blocks of a text that goes on by a token of none.
+std::shared_ptr<const attention::Blocks> with_one_more(const std::shared_ptr<const attention::Blocks>& blocks) {
+  if (blocks == nullptr) {
+    return nullptr;
+  }
+  std::vector<std::int64_t> of = blocks->of;
+  of.push_back(-1);
+  return attention::Blocks::make(std::move(of), blocks->alone);
+}
+
 }  // namespace
 
 Result<Generation> Model::generate(const Input& /*input*/, const GenerateOptions& /*options*/,
@@ -66,12 +76,15 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
     LOCUS_TRY(Prepared prepared, prepare(input));
     const auto prompt = static_cast<std::int64_t>(prepared.tokens.size());
     const std::int64_t length = prompt + options.count;
-    const auto start = static_cast<double>(input.position_start);
     RunOptions kept = run_options;
     kept.continuable = true;
     LOCUS_CHECK(check_memory(std::max(length, prepared.longest()), kept));
-    position::Positions positions = parts_.transformer->positions(length, start);
-    positions.ids.slice(0, 0, prompt).copy_(prepared.batch.positions.ids);
+    // Tokens go on at the largest position so far + 1.
+    position::Positions positions = prepared.batch.positions;
+    const double next = positions.ids.max().item<double>() + 1;
+    const at::Tensor more = at::arange(options.count, at::kDouble) + next;
+    positions.ids = at::cat(
+        {positions.ids, positions.ids.dim() == 1 ? more : more.unsqueeze(1).expand({-1, positions.ids.size(1)})});
     LOCUS_CHECK(parts_.transformer->accepts(positions));
     LOCUS_TRY(const transformer::Transformer* model, ready());
 
@@ -87,6 +100,7 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
     double time_ms = 0;
     Observed observed;
     LOCUS_CHECK(observe_encoder(prepared, wanted, observed, time_ms));
+    LOCUS_CHECK(observe_images(prepared, wanted, observed, time_ms));
     transformer::Observation& observation = observed.own;
     for (std::int64_t n = 0;; ++n) {
       report(progress, static_cast<double>(n) / static_cast<double>(options.count + 1),
@@ -102,6 +116,7 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
       const at::Tensor added = at::full({1, 1}, ids.back(), prepared.batch.ids.options());
       prepared.batch.ids = at::cat({prepared.batch.ids, added}, 1);
       prepared.batch.positions = positions.slice({0, prompt + n + 1});
+      prepared.batch.blocks = with_one_more(prepared.batch.blocks);
       LOCUS_CHECK(edit_layers(prepared.batch, {}));
     }
     if (run_options.all_logits) {
@@ -123,8 +138,7 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
       const std::int64_t id = generation.ids[n];
       const std::int64_t to = texts && n < ends.size() ? before + static_cast<std::int64_t>(ends[n]) : from;
       prepared.tokens.push_back({id, parts_.tokenizer ? parts_.tokenizer->label(id) : std::to_string(id),
-                                 texts ? Range{from, to} : Range{},
-                                 start + static_cast<double>(prompt) + static_cast<double>(n)});
+                                 texts ? Range{from, to} : Range{}, next + static_cast<double>(n)});
       from = to;
     }
     prepared.text += texts ? generation.text : "";

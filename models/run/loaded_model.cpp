@@ -8,6 +8,7 @@
 #include "models/api/threads.h"
 #include "models/edits/run_edits.h"
 #include "models/run/model_info.h"
+#include "models/run/vision.h"
 #include "models/trace/recorded_trace.h"
 #include "models/transformer/check_numbers.h"
 
@@ -25,7 +26,7 @@ TraceLayer trace_layer(const transformer::LayerRecord& record, std::int64_t inde
   layer.encoding = encoding;
   layer.encoding_layer = model.encoding_layer(index);
   layer.computed = computed;
-  layer.scores = std::make_shared<const attention::ScoreField>(computed, model.mask(index));
+  layer.scores = std::make_shared<const attention::ScoreField>(computed, model.mask(batch, index));
   layer.state = record.state;
   if (record.hidden.defined()) {
     layer.hidden = record.hidden.select(0, 0);
@@ -72,9 +73,53 @@ transformer::ObserveOptions observe_options(const RunOptions& options, StopToken
 
 namespace {
 
+// How many tokens from the first on have the same pictures in both, and see the same tokens beside them.
+std::int64_t same_pictures(const TraceData& data, const transformer::Batch& batch) {
+  const std::int64_t length = std::min(data.input_ids.size(0), batch.ids.size(1));
+  std::int64_t same = length;
+  const transformer::ImageRows none{at::empty({0}, at::kLong), {}, {}};
+  const transformer::ImageRows& before = data.image_rows ? *data.image_rows : none;
+  const transformer::ImageRows& now = batch.images ? *batch.images : none;
+  const std::int64_t shorter = std::min(before.tokens.size(0), now.tokens.size(0));
+  for (std::int64_t n = 0; n < shorter; ++n) {
+    bool equal = at::equal(before.tokens[n], now.tokens[n]) && at::equal(before.vectors[n], now.vectors[n]);
+    for (std::size_t k = 0; equal && k < before.added.size(); ++k) {
+      equal = at::equal(before.added[k][n], now.added[k][n]);
+    }
+    if (!equal) {
+      same = std::min({same, before.tokens[n].item<std::int64_t>(), now.tokens[n].item<std::int64_t>()});
+      break;
+    }
+  }
+  for (const transformer::ImageRows* const rows : {&before, &now}) {
+    if (rows->tokens.size(0) > shorter) {
+      same = std::min(same, rows->tokens[shorter].item<std::int64_t>());
+    }
+  }
+  // A token may see later ones of its block: those must be the same too.
+  for (const attention::Blocks* const blocks : {data.blocks.get(), batch.blocks.get()}) {
+    for (std::int64_t n = 0; blocks != nullptr && n < same; ++n) {
+      if (const Range& span = blocks->span[static_cast<std::size_t>(n)]; span.end > same) {
+        same = std::min(same, span.begin);
+      }
+    }
+  }
+  for (std::int64_t n = 0; data.blocks && batch.blocks && n < same; ++n) {
+    const auto at = static_cast<std::size_t>(n);
+    same = data.blocks->span[at] == batch.blocks->span[at] ? same : std::min(same, n);
+  }
+  return (data.blocks == nullptr) == (batch.blocks == nullptr) ? same : 0;
+}
+
 // Whether the trace is of the same input, at the same positions.
 bool same_input(const TraceData& data, const transformer::Batch& batch) {
-  const bool text = batch.ids.defined() && data.input_ids.defined() && at::equal(batch.ids[0], data.input_ids);
+  if (data.image_rows && batch.images &&
+      (!at::equal(data.image_rows->tokens, batch.images->tokens) ||
+       !at::equal(data.image_rows->vectors, batch.images->vectors))) {
+    return false;
+  }
+  const bool text = (data.image_rows == nullptr) == (batch.images == nullptr) && batch.ids.defined() &&
+                    data.input_ids.defined() && at::equal(batch.ids[0], data.input_ids);
   const bool image = batch.pixels.defined() && data.pixels.defined() && at::equal(batch.pixels, data.pixels);
   return (text || image) && at::equal(batch.positions.ids, data.position_ids);
 }
@@ -106,12 +151,17 @@ std::optional<transformer::ReusedTokens> reused_tokens_of(const std::shared_ptr<
   }
   const TraceData& data = recorded->data();
   const std::int64_t shorter = std::min(data.input_ids.size(0), batch.ids.size(1));
+  if (batch.positions.ids.dim() != data.position_ids.dim()) {
+    return std::nullopt;
+  }
+  const at::Tensor places = batch.positions.ids.narrow(0, 0, shorter).eq(data.position_ids.narrow(0, 0, shorter)).cpu();
   const at::Tensor same = batch.ids[0].narrow(0, 0, shorter).eq(data.input_ids.narrow(0, 0, shorter)).cpu() &
-                          batch.positions.ids.narrow(0, 0, shorter).eq(data.position_ids.narrow(0, 0, shorter)).cpu();
+                          (places.dim() == 2 ? places.all(1) : places);
   transformer::ReusedTokens reused;
   reused.rows = data.rows;
   // The last row is always computed: its logits are not kept with the layers.
-  reused.tokens = std::min(same.to(at::kLong).cumprod(0).sum().item<std::int64_t>(), batch.ids.size(1) - 1);
+  reused.tokens = std::min(
+      {same.to(at::kLong).cumprod(0).sum().item<std::int64_t>(), batch.ids.size(1) - 1, same_pictures(data, batch)});
   for (const TraceLayer& layer : data.layers) {
     if (reused.tokens < 1 || !layer.computed || !layer.state || !layer.value.defined()) {
       return std::nullopt;
@@ -183,6 +233,21 @@ Status LoadedModel::observe_encoder(Prepared& prepared, const transformer::Obser
   return {};
 }
 
+Status LoadedModel::observe_images(Prepared& prepared, const transformer::ObserveOptions& options, Observed& observed,
+                                   double& time_ms) const {
+  if (!prepared.vision) {
+    return {};
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  LOCUS_TRY(SeenImages seen,
+            transformer::with_cause(parts_.vision->observe(prepared.vision->images, options), value_warnings_));
+  seen.rows.tokens = prepared.vision->tokens.to(seen.rows.vectors.device());
+  prepared.batch.images = std::make_shared<const transformer::ImageRows>(seen.rows);
+  observed.images = std::make_shared<const SeenImages>(std::move(seen));
+  time_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  return {};
+}
+
 Result<std::shared_ptr<const Trace>> LoadedModel::run(const Input& input, const RunOptions& options, StopToken stop,
                                                       const Progress& progress) const {
   return guarded([&]() -> Result<std::shared_ptr<const Trace>> {
@@ -205,6 +270,7 @@ Result<std::shared_ptr<const Trace>> LoadedModel::run(const Input& input, const 
     Observed observed;
     double time_ms = 0;
     LOCUS_CHECK(observe_encoder(prepared, wanted, observed, time_ms));
+    LOCUS_CHECK(observe_images(prepared, wanted, observed, time_ms));
     wanted.progress = part(encoded, 1);
     tell_early(prepared, options, wanted);
     const std::optional<transformer::ReusedTokens> tokens = reused_tokens_of(options.reuse, *model, prepared.batch);
@@ -241,7 +307,7 @@ Status LoadedModel::edit_layers(transformer::Batch& batch, const ImageGrid& grid
   batch.edits = nullptr;
   if (!edits_.empty()) {
     LOCUS_TRY(const transformer::Transformer* model, ready());
-    LOCUS_TRY(batch.edits, edited_layers(edits_, parts_.info, *model, batch.positions, grid.columns));
+    LOCUS_TRY(batch.edits, edited_layers(edits_, parts_.info, *model, batch, grid.columns));
   }
   return {};
 }
@@ -261,6 +327,8 @@ TraceData LoadedModel::trace_data(const transformer::Transformer& model, Prepare
   if (prepared.batch.ids.defined()) {
     data.input_ids = prepared.batch.ids.select(0, 0);
   }
+  data.image_rows = prepared.batch.images;
+  data.blocks = prepared.batch.blocks;
   data.position_ids = prepared.batch.positions.ids;
   data.untouched_ids = prepared.untouched.ids;
   if (observation.logits.defined()) {
@@ -313,6 +381,7 @@ std::shared_ptr<const RecordedTrace> LoadedModel::cross_trace(const TraceData& d
 
 std::shared_ptr<const Trace> LoadedModel::trace_of(Prepared prepared, const Observed& observed, double time_ms) const {
   const std::shared_ptr<Prepared> read = std::move(prepared.encoder);
+  const std::shared_ptr<const TextImages> pictures = std::move(prepared.vision);
   ModelInfo info = parts_.info;
   info.warnings.insert(info.warnings.end(), value_warnings_.begin(), value_warnings_.end());
   info.warnings.insert(info.warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
@@ -324,6 +393,15 @@ std::shared_ptr<const Trace> LoadedModel::trace_of(Prepared prepared, const Obse
   if (read) {
     data.cross = cross_trace(data, *read, observed.own);
     data.encoder = encoder_trace(std::move(*read), observed.encoder);
+  }
+  if (pictures) {
+    data.images = pictures->spans;
+    data.pixels = parts_.vision->pixel_values(pictures->images);
+    data.image_grids = Vision::grids(pictures->images);
+    TraceData seen = parts_.vision->trace(pictures->images, *observed.images);
+    seen.model = encoder_info(parts_.info, parts_.vision->tower());
+    seen.model.image = seen.grid.rows > 0;
+    data.vision = std::make_shared<const RecordedTrace>(std::move(seen));
   }
   return std::make_shared<RecordedTrace>(std::move(data));
 }

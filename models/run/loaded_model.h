@@ -19,6 +19,9 @@
 namespace locus::models {
 
 class RecordedTrace;
+class Vision;
+struct SeenImages;
+struct TextImages;
 struct TraceData;
 
 struct LoadedParts {
@@ -26,10 +29,12 @@ struct LoadedParts {
   std::unique_ptr<transformer::Transformer> transformer;
   std::unique_ptr<transformer::Transformer> encoder;  // of an encoder–decoder, whose decoder that is; null for others
   std::int64_t start_token = 0;                       // what its decoder begins with
+  std::shared_ptr<Vision> vision;                     // of a vision-language model; null for others
   transformer::Fitting fitting;                       // of both
   std::shared_ptr<const text::Tokenizer> tokenizer;   // null: ids only
   image::Preprocessing preprocessing;
   std::optional<Error> unread;  // why texts (tokenizer) or pictures (preprocessing) are refused; ids and pixels are not
+  std::optional<Error> unread_pictures;  // the same of the pictures in a text
   std::optional<Error> misfit;  // why nothing is computed, though it opens: tensors that the configuration has not
   std::map<std::int64_t, std::string> labels;  // of an image model's classes
   OpenOptions options;
@@ -66,6 +71,7 @@ class LoadedModel : public Model {
     std::string text;
     std::vector<std::string> warnings;  // about the input, for the trace's model().warnings
     std::shared_ptr<Prepared> encoder;  // of an encoder–decoder: what its encoder reads; all else is its decoder's
+    std::shared_ptr<const TextImages> vision;  // the pictures of a text; null: it has none
 
     // Tokens of the longer side.
     std::int64_t longest() const {
@@ -87,18 +93,26 @@ class LoadedModel : public Model {
   Result<const transformer::Transformer*> ready(const StopToken& stop = {}, const Progress& progress = {}) const;
   // Which tensor each parameter is made of.
   const transformer::Fitting& fitting() const { return parts_.fitting; }
+  // What a vision-language model has beside its text model, once it is ready(); null for others.
+  const Vision* vision() const { return parts_.vision.get(); }
   // The encoder of an encoder–decoder, once it is ready(); null for others.
   const transformer::Transformer* encoder() const { return parts_.encoder.get(); }
 
  private:
   // prepare() before the encoding's check, on the CPU.
   Result<Prepared> read(const Input& input) const;
+  Result<Prepared> read_mixed(const Input& input) const;
   Result<Prepared> prepare_text(const Input& input) const;
   Result<Prepared> prepare_pair(const Input& input) const;
   // Ids and positions of these tokens. Errors: kBadInput for none, and for an id outside the vocabulary.
   Result<Prepared> prepare_tokens(const std::vector<text::Token>& tokens, std::int64_t start) const;
   Result<std::vector<text::Token>> encode(const std::string& text, bool special) const;
   Result<Prepared> prepare_image(const Input& input) const;
+  // A text with the pictures that stand in it.
+  Result<Prepared> prepare_mixed(const Input& input) const;
+  Result<std::shared_ptr<TextImages>> text_images(const Input& input, Prepared& prepared) const;
+  // Whether a token's position is a vector where there are pictures (M-RoPE).
+  bool has_vector_positions() const;
   // (3, H, W) normalised; fills in the picture and what there is to say of its file.
   Result<at::Tensor> pixels_of(const Input& input, Prepared& prepared) const;
   // The picture that normalised pixels were made of.
@@ -118,7 +132,11 @@ class LoadedModel : public Model {
   struct Observed {
     transformer::Observation encoder;
     transformer::Observation own;
+    std::shared_ptr<const SeenImages> images;  // of a text with pictures
   };
+  // Lets the tower see the pictures, where there are some: what they become goes to prepared.batch.images.
+  Status observe_images(Prepared& prepared, const transformer::ObserveOptions& options, Observed& observed,
+                        double& time_ms) const;
   // Lets the encoder read, where there is one: the states go to prepared.batch.memory.
   Status observe_encoder(Prepared& prepared, const transformer::ObserveOptions& options, Observed& observed,
                          double& time_ms) const;
@@ -159,6 +177,8 @@ class LoadedModel : public Model {
   bool& loaded_;
   std::vector<std::string>& value_warnings_;
 };
+
+std::vector<text::Token> tokens_of(const std::vector<std::int64_t>& ids);
 
 // The model as a LoadedModel, which is what open() gives; null for any other.
 const LoadedModel* loaded_model_of(const Model& model);

@@ -1,6 +1,7 @@
 // The weights of a loaded model: when they are read, and whether they are there.
 #include "core/base/guarded.h"
 #include "models/run/loaded_model.h"
+#include "models/run/vision.h"
 
 namespace locus::models {
 
@@ -31,6 +32,9 @@ Status LoadedModel::load_once(const StopToken& stop, const Progress& progress) c
     parts_.transformer->to(at::Device(parts_.options.device));
     if (parts_.encoder) {
       parts_.encoder->to(at::Device(parts_.options.device));
+    }
+    if (parts_.vision) {
+      parts_.vision->to(at::Device(parts_.options.device));
     }
     return {};
   }));

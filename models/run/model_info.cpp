@@ -9,6 +9,7 @@
 
 #include "models/checkpoint/hub_cache.h"
 #include "models/run/loaded_model.h"
+#include "models/run/vision.h"
 #include "models/trace/recorded_trace.h"
 
 namespace locus::models {
@@ -81,6 +82,16 @@ ModelInfo checkpoint_info(const LoadedParts& parts, const families::Checkpoint& 
   info.family = std::string(family);
   info.parameters = parts.fitting.parameters;
   info.encoder_layers = parts.encoder ? parts.encoder->spec().depth() : 0;
+  if (parts.vision) {
+    const transformer::Spec& tower = parts.vision->tower().spec();
+    info.vision_layers = tower.depth();
+    info.connector = parts.vision->connector().spec().text();
+    info.placeholder = parts.vision->placeholders().id;
+    info.image_tokens =
+        tower.encodings.front().name == "learned"
+            ? parts.vision->connector().spec().count(tower.image.rows, tower.image.columns, tower.image.class_tokens)
+            : 0;
+  }
   info.dtype = main_dtype(parts.fitting);
   info.tokenizer = parts.tokenizer != nullptr;
   info.overrides = parts.options.overrides;

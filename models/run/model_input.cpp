@@ -31,14 +31,6 @@ std::vector<TokenInfo> grid_tokens(const ImageGrid& grid) {
   return tokens;
 }
 
-std::vector<text::Token> tokens_of(const std::vector<std::int64_t>& ids) {
-  std::vector<text::Token> tokens;
-  for (const std::int64_t id : ids) {
-    tokens.push_back({id, {}});
-  }
-  return tokens;
-}
-
 Result<at::Tensor> read_pixels(const std::filesystem::path& path, std::int64_t channels) {
   LOCUS_TRY(const checkpoint::Source source, checkpoint::open_tensors(path));
   const checkpoint::TensorInfo* info = source->find("pixel_values");
@@ -60,7 +52,21 @@ Result<at::Tensor> read_pixels(const std::filesystem::path& path, std::int64_t c
 
 }  // namespace
 
+std::vector<text::Token> tokens_of(const std::vector<std::int64_t>& ids) {
+  std::vector<text::Token> tokens;
+  for (const std::int64_t id : ids) {
+    tokens.push_back({id, {}});
+  }
+  return tokens;
+}
+
 Result<LoadedModel::Prepared> LoadedModel::read(const Input& input) const {
+  if (parts_.vision) {
+    return read_mixed(input);
+  }
+  if (!input.images.empty()) {
+    return bad_input("this model takes no images beside text or ids", parts_.info.name);
+  }
   const int given = (input.text ? 1 : 0) + (input.ids ? 1 : 0) + (input.image ? 1 : 0) + (input.pixels ? 1 : 0);
   if (given != 1) {
     return usage("expected one input (text, ids, image or pixels), found " + std::to_string(given));
@@ -81,6 +87,19 @@ Result<LoadedModel::Prepared> LoadedModel::read(const Input& input) const {
     return usage("expected at most one input of the decoder (text or ids), found 2");
   }
   return image ? prepare_image(input) : parts_.encoder ? prepare_pair(input) : prepare_text(input);
+}
+
+Result<LoadedModel::Prepared> LoadedModel::read_mixed(const Input& input) const {
+  if ((input.text ? 1 : 0) + (input.ids ? 1 : 0) != 1 || input.image || (input.pixels && !input.images.empty())) {
+    return usage("expected text or ids, and beside them images or pixels or neither");
+  }
+  if (input.decoder_text || input.decoder_ids) {
+    return bad_input("expected no input of a decoder, which encoder-decoders alone have, found one", parts_.info.name);
+  }
+  if (input.position_start < 0) {
+    return bad_input("position start: expected 0 or more, found " + std::to_string(input.position_start));
+  }
+  return prepare_mixed(input);
 }
 
 Result<std::vector<TokenInfo>> LoadedModel::tokenize(const Input& input) const {
@@ -104,6 +123,9 @@ Result<LoadedModel::Prepared> LoadedModel::prepare(const Input& input) const {
     prepared.batch.pixels = prepared.batch.pixels.to(device);
   }
   prepared.untouched = prepared.batch.positions;
+  if (!edits_.empty() && prepared.vision) {
+    return unsupported("edits: expected a text without pictures in it", parts_.info.name);
+  }
   if (!edits_.empty()) {
     LOCUS_CHECK(edit(prepared.batch, prepared.grid));
     const at::Tensor places = places_of(prepared.batch.positions, prepared.grid.columns).contiguous();
@@ -161,7 +183,7 @@ Result<LoadedModel::Prepared> LoadedModel::prepare_tokens(const std::vector<text
   auto* ids = prepared.batch.ids.data_ptr<std::int64_t>();
   for (std::size_t n = 0; n < tokens.size(); ++n) {
     const std::int64_t id = tokens[n].id;
-    if (id < 0 || id >= parts_.info.vocabulary) {
+    if (id < 0 || (id >= parts_.info.vocabulary && id != parts_.info.placeholder)) {
       return bad_input("token " + std::to_string(n) + ": expected an id from 0 to " +
                        std::to_string(parts_.info.vocabulary - 1) + ", found " + std::to_string(id));
     }

@@ -11,6 +11,7 @@
 #include "models/run/loaded_model.h"
 #include "models/run/model_info.h"
 #include "models/run/read_checkpoint.h"
+#include "models/run/vision.h"
 #include "models/text/token_tables.h"
 #include "models/transformer/families/engine/family.h"
 
@@ -93,14 +94,14 @@ Result<image::Preprocessing> read_preprocessor(const fs::path& file) {
   return image::parse_preprocessor(text, file.string());
 }
 
-Result<std::vector<std::string>> open_image(const families::Checkpoint& checkpoint, const families::Plan& plan,
-                                            LoadedParts& parts) {
-  parts.labels = read_labels(checkpoint.config);
-  const transformer::ImageStem& stem = parts.transformer->spec().image;
+// How pictures become pixels for a stem, where the folder says; a file that cannot be read refuses pictures alone.
+Result<std::vector<std::string>> read_pictures(const families::Checkpoint& checkpoint,
+                                               const transformer::ImageStem& stem, const families::Plan& plan,
+                                               image::Preprocessing& preprocessing, std::optional<Error>& unread) {
   image::Preprocessing standard;
   standard.height = standard.crop_height = stem.rows * stem.patch;
   standard.width = standard.crop_width = stem.columns * stem.patch;
-  parts.preprocessing = plan.preprocessing.value_or(standard);
+  preprocessing = plan.preprocessing.value_or(standard);
   const fs::path file = checkpoint.folder / "preprocessor_config.json";
   std::error_code failure;
   if (!fs::exists(file, failure)) {
@@ -108,10 +109,29 @@ Result<std::vector<std::string>> open_image(const families::Checkpoint& checkpoi
   }
   const Result<image::Preprocessing> read = read_preprocessor(file);
   if (!read.ok()) {
-    return go_without(read.error(), "how pictures are prepared is not read: no images, only pixels", parts);
+    unread = read.error();
+    return std::vector<std::string>{read.error().describe() +
+                                    " (how pictures are prepared is not read: no images, only pixels)"};
   }
-  parts.preprocessing = *read;
+  preprocessing = *read;
   return std::vector<std::string>();
+}
+
+Result<std::vector<std::string>> open_image(const families::Checkpoint& checkpoint, const families::Plan& plan,
+                                            LoadedParts& parts) {
+  parts.labels = read_labels(checkpoint.config);
+  return read_pictures(checkpoint, parts.transformer->spec().image, plan, parts.preprocessing, parts.unread);
+}
+
+// Both: texts, and the pictures in them.
+Result<std::vector<std::string>> open_mixed(const families::Checkpoint& checkpoint, const families::Plan& plan,
+                                            LoadedParts& parts) {
+  LOCUS_TRY(std::vector<std::string> warnings, open_text(checkpoint, parts));
+  LOCUS_TRY(const std::vector<std::string> more,
+            read_pictures(checkpoint, plan.vision->tower.spec.image, plan.vision->tower, parts.preprocessing,
+                          parts.unread_pictures));
+  warnings.insert(warnings.end(), more.begin(), more.end());
+  return warnings;
 }
 
 // The encoder beside a decoder: the weights of both are one fitting.
@@ -121,6 +141,16 @@ Status open_encoder(const families::Checkpoint& checkpoint, const families::Plan
   parts.start_token = plan.start_token;
   LOCUS_TRY(transformer::Fitting fitting, transformer::fit(*parts.encoder, plan.encoder.front(), checkpoint));
   parts.fitting.add(std::move(fitting));
+  return {};
+}
+
+// What sees, beside a text model.
+Status open_vision(const families::Checkpoint& checkpoint, const families::Plan& plan, const std::string& where,
+                   LoadedParts& parts) {
+  LOCUS_TRY(std::unique_ptr<Vision> vision, within(Vision::create(*plan.vision, plan.spec.width), where));
+  LOCUS_TRY(transformer::Fitting fitting, vision->fit(*plan.vision, checkpoint));
+  parts.fitting.add(std::move(fitting));
+  parts.vision = std::move(vision);
   return {};
 }
 
@@ -161,9 +191,13 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   if (!plan.encoder.empty()) {
     LOCUS_CHECK(open_encoder(checkpoint, plan, where, parts));
   }
+  if (plan.vision) {
+    LOCUS_CHECK(open_vision(checkpoint, plan, where, parts));
+  }
   parts.misfit = misfit_of(checkpoint, parts.fitting);
-  LOCUS_TRY(const std::vector<std::string> warnings,
-            plan.spec.is_image() ? open_image(checkpoint, plan, parts) : open_text(checkpoint, parts));
+  LOCUS_TRY(const std::vector<std::string> warnings, plan.spec.is_image() ? open_image(checkpoint, plan, parts)
+                                                     : plan.vision        ? open_mixed(checkpoint, plan, parts)
+                                                                          : open_text(checkpoint, parts));
   parts.info = checkpoint_info(parts, checkpoint, plan, family->name);
   parts.info.warnings.insert(parts.info.warnings.end(), warnings.begin(), warnings.end());
 

@@ -46,7 +46,17 @@ Field field_of(const at::Tensor& values, Range rows, Range columns) {
 }  // namespace
 
 std::string to_text(Side side) {
-  return side == Side::kEncoder ? "encoder" : side == Side::kCross ? "cross" : "decoder";
+  switch (side) {
+    case Side::kDecoder:
+      return "decoder";
+    case Side::kEncoder:
+      return "encoder";
+    case Side::kCross:
+      return "cross";
+    case Side::kVision:
+      break;
+  }
+  return "vision";
 }
 
 const EncodingUse& ModelInfo::first_encoding() const {
@@ -131,7 +141,10 @@ RecordedTrace::RecordedTrace(TraceData data) : data_(std::move(data)) {
 }
 
 std::shared_ptr<const Trace> RecordedTrace::side(Side side) const {
-  return side == Side::kEncoder ? data_.encoder : side == Side::kCross ? data_.cross : nullptr;
+  return side == Side::kEncoder  ? data_.encoder
+         : side == Side::kCross  ? data_.cross
+         : side == Side::kVision ? data_.vision
+                                 : nullptr;
 }
 
 Result<const TraceLayer*> RecordedTrace::layer(std::int64_t index) const {
@@ -210,6 +223,11 @@ Result<Field> Trace::preview(const MapRequest& /*request*/, std::int64_t /*heigh
 Result<Field> Trace::overview_band(const MapRequest& /*request*/, std::int64_t /*height*/, std::int64_t /*width*/,
                                    Reduction /*reduction*/, Range /*band*/, StopToken /*stop*/) const {
   return unsupported("this trace has no bands of an overview");
+}
+
+const std::vector<ImageSpan>& Trace::images() const {
+  static const std::vector<ImageSpan> none;
+  return none;
 }
 
 Result<Field> Trace::sink(std::int64_t layer, std::int64_t /*head*/, Range /*rows*/, StopToken /*stop*/) const {

@@ -16,7 +16,8 @@
 
 namespace locus::transformer {
 class RowStore;
-}
+struct ImageRows;
+}  // namespace locus::transformer
 
 namespace locus::models {
 
@@ -64,7 +65,13 @@ struct TraceData {
   std::string key_text;                          // that they stand for
   std::shared_ptr<const RecordedTrace> encoder;  // the other sides of an encoder–decoder's decoder
   std::shared_ptr<const RecordedTrace> cross;
-  std::shared_ptr<transformer::RowStore> rows;  // where they lie, of a run that continued another
+  std::shared_ptr<const RecordedTrace> vision;               // the tower's side of a text with pictures
+  std::shared_ptr<const transformer::ImageRows> image_rows;  // what they put into it
+  std::vector<ImageSpan> images;                             // and where
+  std::shared_ptr<const attention::Blocks> blocks;           // which tokens see each other; null: by order alone
+  at::Tensor image_grids;                                    // (images, 3) int64 frames, rows, columns in patches
+  at::Tensor read;                                           // (P, C') of the tower that the connector read
+  std::shared_ptr<transformer::RowStore> rows;               // where they lie, of a run that continued another
   // How the most likely outputs are shown, by id.
   std::function<std::string(std::int64_t)> label;
 };
@@ -82,6 +89,7 @@ class RecordedTrace : public Trace {
   }
   std::shared_ptr<const Trace> side(Side side) const override;
   const ImageGrid& image_grid() const override { return data_.grid; }
+  const std::vector<ImageSpan>& images() const override { return data_.images; }
   Picture picture() const override { return data_.picture; }
   const std::string& text() const override { return data_.text; }
   const std::string& key_text() const override { return data_.key_tokens.empty() ? data_.text : data_.key_text; }

@@ -194,6 +194,9 @@ Result<DirectPath> Transformer::direct_path(const Batch& batch, const Observatio
                              "no sum of what the stream holds"
                            : "logit attribution: this model has no head, so it predicts nothing");
   }
+  if (batch.images) {
+    return unsupported("logit attribution: expected a text without pictures in it");
+  }
   const FrozenNorm norm(spec_.norm, spec_.norm_eps);
   const std::int64_t heads = spec_.first().attention.heads;
   DirectPath path;

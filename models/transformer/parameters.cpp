@@ -196,9 +196,16 @@ std::vector<Parameter> Transformer::parameters() {
   Collector collector(spec_);
   if (spec_.is_image()) {
     const ImageStem& image = spec_.image;
-    collector.tensor("patch.weight", {spec_.width, image.channels, image.patch, image.patch}, patch_.weight);
+    std::vector<std::int64_t> patch{spec_.width, image.channels, image.patch, image.patch};
+    if (image.frames > 0) {
+      patch.insert(patch.begin() + 2, image.frames);
+    }
+    collector.tensor("patch.weight", patch, patch_.weight);
     if (image.patch_bias) {
       collector.tensor("patch.bias", {spec_.width}, patch_.bias);
+    }
+    if (image.patch_norm) {
+      collector.norm("patch_norm", patch_norm_);
     }
     if (image.class_tokens > 0) {
       collector.tensor("class_token", {spec_.width}, class_token_);

@@ -191,6 +191,10 @@ Status validate(const Spec& spec) {
   LOCUS_CHECK(check_sharing(spec));
   LOCUS_CHECK(check_cross(spec));
   for (const LayerSpec& layer : spec.layers) {
+    if (layer.attention.tile < 0 || (layer.attention.tile > 0 && (!spec.is_image() || spec.image.class_tokens > 0))) {
+      return bad_input("tile: expected none, or one of patches without class tokens, found " +
+                       std::to_string(layer.attention.tile));
+    }
     if (layer.attention.chunk > 0 && !spec.causal) {
       return bad_input("chunk: expected none or a causal one, found " + std::to_string(layer.attention.chunk));
     }
@@ -198,6 +202,10 @@ Status validate(const Spec& spec) {
   if (spec.is_image()) {
     LOCUS_CHECK(check_size("patch", spec.image.patch, 4096));
     LOCUS_CHECK(check_size("channels", spec.image.channels, 16));
+    if (spec.image.frames != 0 || spec.image.cell != 1) {
+      LOCUS_CHECK(check_size("frames of a patch", spec.image.frames, 16));
+      LOCUS_CHECK(check_size("patches a side of a cell", spec.image.cell, 64));
+    }
     LOCUS_CHECK(check_size("patch rows", spec.image.rows, 16384));
     LOCUS_CHECK(check_size("patch columns", spec.image.columns, 16384));
     const std::int64_t read = spec.pool == Pool::kTwoHeads                                       ? 2
@@ -223,7 +231,8 @@ double multiply_accumulates(const Spec& spec, std::int64_t length) {
   }
   if (spec.is_image()) {
     const auto patch = static_cast<double>(spec.image.patch);
-    total += tokens * static_cast<double>(spec.image.channels) * patch * patch * width;
+    const auto frames = static_cast<double>(std::max<std::int64_t>(spec.image.frames, 1));
+    total += tokens * static_cast<double>(spec.image.channels) * frames * patch * patch * width;
     return total + width * static_cast<double>(spec.vocabulary);
   }
   const auto token_width = static_cast<double>(spec.token_width());

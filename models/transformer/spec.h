@@ -69,6 +69,7 @@ struct AttentionSpec {
   double soft_cap = 0;      // logit = cap·tanh(score/cap); 0: none
   std::int64_t window = 0;  // causal: query i sees keys i−w+1 … i; both ways: |i − j| < w; 0: all
   std::int64_t chunk = 0;   // query i sees keys of its own chunk ⌊i/c⌋ alone; 0: all
+  std::int64_t tile = 0;    // of an image: a patch sees those of its own tile of tile × tile patches alone; 0: all
   bool sinks = false;       // a learned logit a head joins each row's soft-max
   double tuning = 0;        // q of position i times 1 + tuning·ln(1 + ⌊(i+1)/tuning_floor⌋); 0: none (Llama 4)
   double tuning_floor = 8192;
@@ -147,7 +148,12 @@ struct ImageStem {
   std::int64_t class_tokens = 1;  // learned tokens before the patches: none, a class token, a distillation token too
   std::int64_t registers = 0;     // learned tokens after those
   bool patch_bias = true;
+  bool patch_norm = false;          // a norm of the patches before anything is added
   bool position_embedding = false;  // learned positions of the patches alone, beside the encoding (RoPE-ViT's use_ape)
+  // Frames of a picture in one patch, all the same; its pixels come as rows of patches, (P, channels·frames·patch²),
+  // cell by cell of cell × cell patches. 0: pixels come as a picture, whose patches are read row by row.
+  std::int64_t frames = 0;
+  std::int64_t cell = 1;
 
   friend bool operator==(const ImageStem&, const ImageStem&) = default;
 };

@@ -23,7 +23,32 @@ position::Positions Transformer::positions(std::int64_t length, double start) co
 }
 
 position::Positions Transformer::grid_positions(std::int64_t rows, std::int64_t columns) const {
-  return position::Positions::grid(rows, columns, prefix_tokens());
+  position::Positions grid = position::Positions::grid(rows, columns, prefix_tokens());
+  if (const std::int64_t cell = spec_.image.cell; cell > 1) {
+    grid.ids = grid.ids.view({rows / cell, cell, columns / cell, cell, 2}).transpose(1, 2).reshape({-1, 2});
+  }
+  return grid;
+}
+
+std::shared_ptr<const attention::Blocks> Transformer::tiles(const position::Positions& grid) const {
+  std::int64_t side = 0;
+  for (const LayerSpec& layer : spec_.layers) {
+    side = std::max(side, layer.attention.tile);
+  }
+  if (side == 0) {
+    return nullptr;
+  }
+  const at::Tensor tile = (grid.ids / static_cast<double>(side)).floor().to(at::kLong);  // (T, 2)
+  const std::int64_t across = tile.select(1, 1).max().item<std::int64_t>() + 1;
+  const at::Tensor of = (tile.select(1, 0) * across + tile.select(1, 1)).contiguous();
+  const auto* first = of.data_ptr<std::int64_t>();
+  return attention::Blocks::make({first, first + of.numel()}, true);
+}
+
+attention::Mask Transformer::mask(const Batch& batch, std::int64_t layer) const {
+  attention::Mask mask = block(layer).mask();
+  mask.blocks = block(layer).spec().attention.tile > 0 ? batch.tiles : batch.blocks;
+  return mask;
 }
 
 at::Tensor Transformer::norm(const at::Tensor& x, const NormWeights& weights) const {
@@ -48,8 +73,35 @@ at::Tensor Transformer::patch_places(const Batch& batch, std::int64_t rows, std:
   return grid;
 }
 
+at::Tensor Transformer::embed_patches(const Batch& batch) const {
+  const at::Tensor patches = linear(batch.pixels, {patch_.weight.flatten(1), patch_.bias});
+  return spec_.image.patch_norm ? norm(patches, patch_norm_) : patches;
+}
+
+at::Tensor Transformer::with_images(const Batch& batch, std::int64_t first, at::Tensor x) {
+  if (batch.images == nullptr) {
+    return x;
+  }
+  const ImageRows& images = *batch.images;
+  const at::Tensor own = images.tokens.ge(first).logical_and(images.tokens.lt(first + x.size(1))).nonzero().flatten();
+  return x.index_copy(1, images.tokens.index_select(0, own) - first, images.vectors.index_select(0, own).unsqueeze(0));
+}
+
+at::Tensor Transformer::with_images_after(const Batch& batch, std::int64_t layer, std::int64_t first, at::Tensor x) {
+  if (batch.images == nullptr || layer >= static_cast<std::int64_t>(batch.images->added.size())) {
+    return x;
+  }
+  const ImageRows& images = *batch.images;
+  const at::Tensor own = images.tokens.ge(first).logical_and(images.tokens.lt(first + x.size(1))).nonzero().flatten();
+  return x.index_add(1, images.tokens.index_select(0, own) - first,
+                     images.added[static_cast<std::size_t>(layer)].index_select(0, own).unsqueeze(0));
+}
+
 at::Tensor Transformer::embed_image(const Batch& batch) const {
   const ImageStem& image = spec_.image;
+  if (image.frames > 0) {
+    return embed_patches(batch);
+  }
   at::Tensor patches = at::conv2d(batch.pixels, patch_.weight, patch_.bias, image.patch);
   if (const at::Tensor grid = patch_places(batch, patches.size(2), patches.size(3)); grid.defined()) {
     patches = patches + grid;
@@ -75,11 +127,15 @@ std::vector<position::State> Transformer::begin(const position::Positions& posit
   return states;
 }
 
-at::Tensor Transformer::embed(const Batch& batch, const std::vector<position::State>& states) const {
-  at::Tensor x = spec_.is_image() ? embed_image(batch) : products::rows(embedding_, batch.ids);
+at::Tensor Transformer::embed(const Batch& batch, const std::vector<position::State>& states,
+                              std::int64_t first) const {
+  // What stands for a picture may have an id behind the vocabulary.
+  const at::Tensor ids = batch.images ? batch.ids.clamp_max(spec_.vocabulary - 1) : batch.ids;
+  at::Tensor x = spec_.is_image() ? embed_image(batch) : products::rows(embedding_, ids);
   if (spec_.embedding_scale != 1) {
     x = x * spec_.embedding_scale;
   }
+  x = with_images(batch, first, std::move(x));
   if (token_type_.defined()) {
     x = x + token_type_.select(0, 0);
   }
@@ -113,8 +169,8 @@ attention::Attention Transformer::attention(const Batch& batch, std::int64_t lay
   const bool edited = batch.edits && (*batch.edits)[static_cast<std::size_t>(layer)].encoding;
   const position::PositionEncoding& encoding =
       edited ? *(*batch.edits)[static_cast<std::size_t>(layer)].encoding : *layer_encoding(layer);
-  return {encoding,     prepared,    encoding_layer(layer),     value,
-          state_values, mask(layer), soft_cap_of(batch, layer), sinks_of(batch, layer)};
+  return {encoding,     prepared,           encoding_layer(layer),     value,
+          state_values, mask(batch, layer), soft_cap_of(batch, layer), sinks_of(batch, layer)};
 }
 
 attention::Attended Transformer::edited(const Batch& batch, std::int64_t layer, attention::Attended attended) {
@@ -180,12 +236,16 @@ at::Tensor Transformer::head(const at::Tensor& x) const {
   return spec_.logit_cap > 0 ? at::tanh(logits / spec_.logit_cap) * spec_.logit_cap : logits;
 }
 
-Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& attend, const Attend& cross) const {
+Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& attend, const Attend& cross,
+                                          std::vector<at::Tensor>* entering) const {
   const std::int64_t size = spec_.is_image() ? batch.pixels.size(0) : batch.ids.size(0);
   std::vector<position::State> states = begin(batch.positions, size);
   at::Tensor x = embed(batch, states);
   for (const Block& layer : blocks_) {
     const std::int64_t n = layer.index();
+    if (entering != nullptr) {
+      entering->push_back(x);
+    }
     const auto encoding = encoding_of(batch, n);
     LayerRun run{*encoding, encoding_layer(n), states[static_cast<std::size_t>(slot(n))], attend};
     std::optional<CrossRun> looked;
@@ -193,6 +253,7 @@ Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& atte
       run.cross = &looked.emplace(CrossRun{*cross_encoding_, batch.memory, cross});
     }
     LOCUS_TRY(x, layer(x, run));
+    x = with_images_after(batch, n, 0, std::move(x));
   }
   return head(x);
 }
@@ -222,6 +283,20 @@ Result<at::Tensor> Transformer::replay(const Batch& batch, const GivenWeights& w
     return attention::attend_with(cross_attention(layer, prepared, value), map);
   };
   return run_whole(batch, own, cross);
+}
+
+Result<at::Tensor> Transformer::replay_states(const Batch& batch, const GivenWeights& weights,
+                                              std::vector<at::Tensor>& states) const {
+  const Attend own = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
+                         const at::Tensor& state_values) -> Result<attention::Attended> {
+    const attention::Attention all = attention(batch, layer, prepared, value, state_values);
+    if (!weights) {
+      return attention::attend_whole_map(all);
+    }
+    LOCUS_TRY(const at::Tensor map, weights(layer));
+    return attention::attend_with(all, map);
+  };
+  return run_whole(batch, own, {}, &states);
 }
 
 at::Tensor Transformer::take_over(const ReusedLayers& reused, std::vector<position::State>& states,
@@ -276,6 +351,19 @@ class LayerClock {
 
 }  // namespace
 
+namespace {
+
+// The tokens of a batch from `first` on, at these positions.
+Batch later_tokens(const Batch& batch, std::int64_t first, const position::Positions& positions) {
+  Batch later;
+  later.ids = batch.ids.slice(1, first);
+  later.positions = positions;
+  later.images = batch.images;
+  return later;
+}
+
+}  // namespace
+
 Result<Observation> Transformer::observe(const Batch& batch, const ObserveOptions& options) const {
   const at::NoGradGuard no_grad;
   LOCUS_CHECK(accepts(batch.positions));
@@ -306,9 +394,10 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     return attention::attend_streaming(cross_attention(layer, prepared, value), {{}, 0, 0, options.stop});
   };
   const bool all = observation.reused == 0;
-  at::Tensor x = options.reused_layers != nullptr
-                     ? take_over(*options.reused_layers, states, observation)
-                     : embed(all ? batch : Batch{batch.ids.slice(1, rows.begin), {}, states.front().positions}, states);
+  at::Tensor x =
+      options.reused_layers != nullptr
+          ? take_over(*options.reused_layers, states, observation)
+          : embed(all ? batch : later_tokens(batch, rows.begin, states.front().positions), states, rows.begin);
   const std::int64_t depth = spec_.depth();
   LOCUS_CHECK(check_numbers("embedding", x, rows.begin));
   const Range read = read_tokens(x.size(1), options);
@@ -347,6 +436,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
                            all_rows ? Range{} : left, continued ? &*continued : nullptr,
                            options.routing ? &record.routing : nullptr, looked ? &*looked : nullptr, written(n)}));
     x = all_rows && !left.empty() ? x.slice(1, left.begin, left.end) : x;
+    x = with_images_after(batch, n, rows.begin + (n + 1 == depth ? left.begin : 0), std::move(x));
     const std::string name = "layer " + std::to_string(n);
     LOCUS_CHECK(check_sums(name, record.log_sum_exp));
     LOCUS_CHECK(check_numbers(name, x, rows.begin + (n + 1 == depth ? left.begin : 0)));

@@ -9,7 +9,7 @@
 //   embedding.weight [V, C]                      token_type.weight [types, C]      embedding_norm.{weight, bias}
 //   embedding_projection.{weight [C, E], bias}, where the above have a width E of their own
 //   patch.{weight [C, channels, P, P], bias}     class_token [C]   distillation_token [C]   register_tokens [n, C]
-//   patch_position [N, C]
+//   patch_position [N, C]   patch_norm.{weight, bias}   patch.weight [C, channels, frames, P, P] of patches with frames
 //   layers.N.{attention_norm, attention_after_norm, feed_forward_norm, feed_forward_after_norm}.*
 //   layers.N.attention.qkv.{weight [(H+2Hkv)·D, C], bias}   layers.N.attention.{query, key, value}.*
 //   layers.N.attention.{query_down, query_up, latent_down, latent_up}.weight   layers.N.attention.{query_latent_norm,
@@ -54,13 +54,25 @@ struct Parameter {
   bool product = false;  // read by products alone, a row at a time too: may stay as stored (core/products/linear.h)
 };
 
-// What goes in: token ids (B, T) int64, or pixels (B, channels, height, width) float32 already normalised.
+// What pictures put into a text: vectors in place of tokens' embeddings.
+struct ImageRows {
+  at::Tensor tokens;              // (N) int64, ascending: whose embedding is replaced
+  at::Tensor vectors;             // (N, C)
+  std::vector<at::Tensor> added;  // (N, C) each: K is added to those tokens after layer K
+};
+
+// What goes in: token ids (B, T) int64, or pixels (B, channels, height, width) float32 already normalised, or rows of
+// patches (B, P, …) as ImageStem::frames says.
 struct Batch {
   at::Tensor ids;
   at::Tensor pixels;
   position::Positions positions;                      // of all T tokens; see Transformer::positions()
   at::Tensor memory = {};                             // (B, K, C) an encoder's states, for layers with cross-attention
   std::shared_ptr<const LayerEdits> edits = nullptr;  // of this run; null: none
+  std::shared_ptr<const ImageRows> images = nullptr;  // of a text with pictures in it
+  // Tokens that see each other whatever their order; those of layers with tiles. Null: none.
+  std::shared_ptr<const attention::Blocks> blocks = nullptr;
+  std::shared_ptr<const attention::Blocks> tiles = nullptr;
 };
 
 class RowStore;
@@ -163,11 +175,14 @@ class Transformer {
   // patches.
   position::Positions positions(std::int64_t length, double start = 0) const;
   position::Positions grid_positions(std::int64_t rows, std::int64_t columns) const;
+  // The patches in the order of the stem's pixels that are of one tile of tile × tile; null without layers that have
+  // tiles.
+  std::shared_ptr<const attention::Blocks> tiles(const position::Positions& grid) const;
   const Block& block(std::int64_t layer) const { return blocks_[static_cast<std::size_t>(layer)]; }
   // None: of cross-attention, whose keys all queries see; null where no layer has it.
   std::shared_ptr<const position::PositionEncoding> cross_encoding() const { return cross_encoding_; }
   // Which keys the queries of a layer see.
-  attention::Mask mask(std::int64_t layer) const { return block(layer).mask(); }
+  attention::Mask mask(const Batch& batch, std::int64_t layer) const;
   // Class and register tokens in front of the patches; 0 for text.
   std::int64_t prefix_tokens() const { return spec_.is_image() ? spec_.image.class_tokens + spec_.image.registers : 0; }
 
@@ -185,6 +200,9 @@ class Transformer {
   using GivenWeights = std::function<Result<at::Tensor>(std::int64_t layer)>;
   Result<at::Tensor> replay(const Batch& batch, const GivenWeights& weights,
                             const GivenWeights& cross_weights = {}) const;
+  // The outcome likewise, or by whole maps where no weights are given, and what enters each layer.
+  Result<at::Tensor> replay_states(const Batch& batch, const GivenWeights& weights,
+                                   std::vector<at::Tensor>& states) const;
   // The same numbers without any (T, T) map, under no-grad. Errors: kCancelled, and accepts()'s.
   Result<Observation> observe(const Batch& batch, const ObserveOptions& options = {}) const;
 
@@ -207,14 +225,20 @@ class Transformer {
   static attention::Attended edited(const Batch& batch, std::int64_t layer, attention::Attended attended);
   attention::Attention cross_attention(std::int64_t layer, const position::Prepared& prepared,
                                        const at::Tensor& value) const;
-  at::Tensor embed(const Batch& batch, const std::vector<position::State>& states) const;
+  at::Tensor embed(const Batch& batch, const std::vector<position::State>& states, std::int64_t first = 0) const;
   // What enters the first layer that is run, and the states there.
   at::Tensor take_over(const ReusedLayers& reused, std::vector<position::State>& states,
                        Observation& observation) const;
   at::Tensor embed_image(const Batch& batch) const;
+  at::Tensor embed_patches(const Batch& batch) const;
+  // The embeddings of the tokens from `first` on, with those of pictures in their places; x after a layer likewise with
+  // what is added there.
+  static at::Tensor with_images(const Batch& batch, std::int64_t first, at::Tensor x);
+  static at::Tensor with_images_after(const Batch& batch, std::int64_t layer, std::int64_t first, at::Tensor x);
   at::Tensor norm(const at::Tensor& x, const NormWeights& weights) const;
   // Embedding, all layers, head.
-  Result<at::Tensor> run_whole(const Batch& batch, const Attend& attend, const Attend& cross) const;
+  Result<at::Tensor> run_whole(const Batch& batch, const Attend& attend, const Attend& cross,
+                               std::vector<at::Tensor>* entering = nullptr) const;
   // The tokens of the last layer that the head reads; empty: all.
   Range read_tokens(std::int64_t length, const ObserveOptions& options) const;
   at::Tensor pooled(const at::Tensor& x) const;
@@ -234,6 +258,7 @@ class Transformer {
   NormWeights embedding_norm_;
   Linear embedding_projection_;
   Linear patch_;
+  NormWeights patch_norm_;
   at::Tensor patch_position_;
   at::Tensor class_token_;
   at::Tensor distillation_token_;

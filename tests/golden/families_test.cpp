@@ -163,7 +163,16 @@ TEST(Families, WriteWhatTheyRead) {
     const auto fitting = transformer::fit(**model, *plan, checkpoint);
     ASSERT_TRUE(fitting.ok()) << fitting.error().describe();
     transformer::load(*fitting);
-    EXPECT_TRUE(fitting->unexpected.empty());
+    // Of an encoder–decoder, what neither side reads.
+    transformer::Fitting both = *fitting;
+    for (const families::Plan& plan_of_encoder : plan->encoder) {
+      auto encoder = transformer::Transformer::create(plan_of_encoder.spec, false);
+      ASSERT_TRUE(encoder.ok()) << encoder.error().describe();
+      auto own = transformer::fit(**encoder, plan_of_encoder, checkpoint);
+      ASSERT_TRUE(own.ok()) << own.error().describe();
+      both.add(std::move(*own));
+    }
+    EXPECT_TRUE(both.unexpected.empty());
     std::size_t written = 0;
     for (const auto& [name, value] : transformer::stored_tensors(**model, *plan)) {
       const checkpoint::TensorInfo* const info = checkpoint.find(name);

@@ -90,7 +90,29 @@ Result<Plan> read_both(const Checkpoint& checkpoint) {
   return read_table(model_type(checkpoint) == "clip" ? clip() : siglip(), inner, inner.config);
 }
 
+// The same under a prefix of another file.
+Family nested(Family family) {
+  family.anchor = "vision_model.embeddings.patch_embedding.weight";
+  for (Name& row : family.names) {
+    row.tensor = "vision_model." + row.tensor;
+  }
+  family.outside = {};
+  return family;
+}
+
 }  // namespace
+
+Family clip_tower() {
+  return nested(clip());
+}
+Family siglip_tower() {
+  return nested(siglip());
+}
+Family plain_siglip_tower() {
+  Family family = siglip();
+  family.outside = {};
+  return family;
+}
 
 const Family kClipVision = clip();
 const Family kSiglipVision = siglip();

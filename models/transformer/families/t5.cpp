@@ -93,11 +93,10 @@ Status add_decoder(const Config& config, const std::string& prefix, Plan& plan) 
   for (const Name& each : decoder_names()) {
     plan.name(each.parameter, prefix + each.tensor);
   }
-  plan.skipped = {"embed_tokens.weight", "EncDecAttention.relative_attention_bias.weight", prefix + "encoder.*"};
+  plan.skipped = {"embed_tokens.weight", "EncDecAttention.relative_attention_bias.weight"};
   if (plan.spec.tied_head) {
     plan.skipped.emplace_back("lm_head.weight");
   }
-  encoder.skipped.push_back(prefix + "decoder.*");
   plan.encoder.push_back(std::move(encoder));
   return {};
 }

@@ -88,6 +88,10 @@ Status shape_grid(transformer::Spec& spec, std::int64_t image_size, const Config
   return {};
 }
 
+void keep_table(transformer::Spec& spec) {
+  spec.encodings.front().options.set("beyond", std::string("error"));
+}
+
 void learned_grid(transformer::Spec& spec) {
   spec.encodings = {{"learned",
                      {{"class_rows", spec.image.class_tokens},

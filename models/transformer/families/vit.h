@@ -15,6 +15,16 @@ Status shape_grid(transformer::Spec& spec, std::int64_t image_size, const Config
 // it must have one.
 Status read_classes(const Checkpoint& checkpoint, const std::string& head, transformer::Spec& spec);
 
+// The towers of CLIP and SigLIP as parts of a larger file: their names follow "vision_model.".
+Family clip_tower();
+Family siglip_tower();
+// SigLIP's without that prefix (Idefics 3).
+Family plain_siglip_tower();
+// Pixtral's: rotary rows and columns, gated feed-forwards, pictures of any size.
+Family pixtral_tower();
+// What pictures of another size would need is not known: positions are those of the table.
+void keep_table(transformer::Spec& spec);
+
 // ViT's table under Hugging Face's names.
 Family vit(std::string_view name);
 

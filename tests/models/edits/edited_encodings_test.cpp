@@ -164,7 +164,7 @@ TEST(EditedEncodings, AStatesPairsKeepTheLengthTheTextGaveThem) {
   const auto of_head = [&](const at::Tensor& x) { return x[0][2].to(at::kDouble) * scale; };
   const at::Tensor logits =
       at::matmul(of_head(record.prepared.content_query), of_head(record.prepared.content_key).t()) / std::sqrt(8.0);
-  const at::Tensor hidden = subject.model.mask(1).hidden({0, kTokens}, {0, kTokens}, at::kCPU);
+  const at::Tensor hidden = subject.model.block(1).mask().hidden({0, kTokens}, {0, kTokens}, at::kCPU);
   const at::Tensor wanted = logits.masked_fill(hidden, std::numeric_limits<double>::quiet_NaN());
   expect_twin(subject, {edits_of({"pairs 1.2 0:4 still"}), 1, 2, [&](at::Tensor& own) { own.copy_(wanted); }});
 }

@@ -57,7 +57,7 @@ inline Result<Batch> edited(const Subject& subject, const Edits& edits) {
   Batch batch = subject.batch;
   LOCUS_CHECK(models::check_edits(edits, subject.info, subject.length()));
   LOCUS_TRY(batch.positions, models::edited_positions(edits, batch.positions, subject.columns, subject.model));
-  LOCUS_TRY(batch.edits, models::edited_layers(edits, subject.info, subject.model, batch.positions, subject.columns));
+  LOCUS_TRY(batch.edits, models::edited_layers(edits, subject.info, subject.model, batch, subject.columns));
   return batch;
 }
 
@@ -76,7 +76,7 @@ inline at::Tensor map_of(const Subject& subject, const Batch& batch, const Obser
   const auto source = std::make_shared<const attention::ComputedScores>(
       subject.model.encoding_of(batch, layer), subject.model.encoding_layer(layer), record.prepared, record.log_sum_exp,
       record.chosen, subject.model.soft_cap_of(batch, layer));
-  const auto map = models::whole_map(attention::ScoreField(source, subject.model.mask(layer)), quantity);
+  const auto map = models::whole_map(attention::ScoreField(source, subject.model.block(layer).mask()), quantity);
   EXPECT_TRUE(map.ok()) << (map.ok() ? "" : map.error().describe());
   return map.ok() ? map->to(at::kDouble) : at::Tensor();
 }
@@ -231,7 +231,7 @@ inline void expect_twins(const Subject& subject, std::int64_t layer, std::int64_
   const auto onto = [&](const std::function<std::int64_t(std::int64_t)>& key) {
     return [&, key](at::Tensor& weights) {
       weights.zero_();
-      const attention::Mask mask = subject.model.mask(layer);
+      const attention::Mask mask = subject.model.block(layer).mask();
       for (std::int64_t row = 0; row < length; ++row) {
         if (mask.visible(row, key(row))) {
           weights[row][key(row)] = 1;

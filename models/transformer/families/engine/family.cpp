@@ -145,6 +145,11 @@ Result<Settings> rope_options(const Config& config, const Config& scaling, doubl
   }
   type = type == "su" ? "longrope" : type;
   Settings options{{"base", theta}};
+  if (scaling.has("mrope_section")) {
+    LOCUS_TRY(std::vector<double> sections, scaling.numbers("mrope_section"));
+    options.set("sections", std::move(sections));
+    type = type == "mrope" ? "default" : type;
+  }
   if (type == "default") {
     return options;
   }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,6 +75,8 @@ struct Binding {
   std::int64_t item = 0;  // J
 };
 
+struct VisionPlan;
+
 // What a family makes of a checkpoint: nothing is read yet but headers.
 struct Plan {
   transformer::Spec spec;
@@ -89,6 +92,7 @@ struct Plan {
   // The encoder whose states the layers' cross-attention reads; none or one.
   std::vector<Plan> encoder;
   std::int64_t start_token = 0;  // what its decoder begins with
+  std::shared_ptr<const VisionPlan> vision;  // of a text model that takes pictures; null: it takes none
   bool own_names = false;        // tensors are called as the parameters are
 
   void name(const std::string& parameter, const std::string& tensor, Layout layout = Layout::kAsIs, Piece piece = {});
@@ -150,7 +154,8 @@ struct Family {
   std::vector<std::string_view> prefixes = {};  // of all names but `outside`: the first with which `anchor` is there
   std::string_view anchor = {};
   std::vector<Name> names = {};
-  std::vector<Name> outside = {};  // names that only module. may precede
+  std::vector<Name> outside = {};  // names that only these may precede
+  std::vector<std::string_view> outside_prefixes = {"", "module."};
   std::vector<std::string> skipped = {};
 
   // This table with other fields: each instead of the one of its slot, or behind the others.

@@ -183,7 +183,7 @@ Result<Plan> read_table(const Family& family, const Checkpoint& checkpoint, cons
   if (!family.outside.empty()) {
     std::string first = family.outside.front().tensor;
     first += first.ends_with(".weight") || first.ends_with(".bias") ? "" : ".weight";
-    add_names(family.outside, checkpoint.prefix_of({"", "module."}, first), plan);
+    add_names(family.outside, checkpoint.prefix_of(family.outside_prefixes, first), plan);
   }
   plan.skipped = family.skipped;
   if (family.finish != nullptr) {

@@ -156,10 +156,14 @@ Error missing(const std::vector<std::pair<families::Binding, const Parameter*>>&
 }  // namespace
 
 Result<Fitting> fit(Transformer& model, const families::Plan& plan, const families::Checkpoint& checkpoint) {
+  return fit(model.parameters(), plan, checkpoint);
+}
+
+Result<Fitting> fit(const std::vector<Parameter>& parameters, const families::Plan& plan,
+                    const families::Checkpoint& checkpoint) {
   Fitting fitting;
   std::set<const TensorInfo*> used;
   std::set<std::tuple<const TensorInfo*, std::int64_t, std::int64_t>> counted;  // parts: two parameters may share one
-  const std::vector<Parameter> parameters = model.parameters();
   std::vector<std::pair<families::Binding, const Parameter*>> absent;
   for (const Parameter& parameter : parameters) {
     const Found found = find(parameter.name, plan, checkpoint);
@@ -203,11 +207,8 @@ void Fitting::add(Fitting other) {
     parameters -= shared ? count_of(part.parameter.shape) : 0;
     parts.push_back(std::move(part));
   }
-  for (std::string& name : other.unexpected) {
-    if (std::find(unexpected.begin(), unexpected.end(), name) == unexpected.end()) {
-      unexpected.push_back(std::move(name));
-    }
-  }
+  const std::set<std::string> unread(other.unexpected.begin(), other.unexpected.end());
+  std::erase_if(unexpected, [&](const std::string& name) { return unread.count(name) == 0; });
 }
 
 namespace {

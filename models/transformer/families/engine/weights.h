@@ -27,13 +27,16 @@ struct Fitting {
   std::vector<std::string> unexpected;  // tensors that no parameter uses and that are not known buffers
   std::int64_t parameters = 0;          // elements
 
-  // Adds the parts of another model of the same checkpoint; what both read is counted once.
+  // Adds the parts of another model of the same checkpoint; what both read is counted once, and unexpected is what
+  // neither reads.
   void add(Fitting other);
 };
 
 // Errors: kBadInput naming file, tensor, expected and found, for a missing tensor or another shape; kUnsupported for a
 // dtype that is no floating-point number.
 Result<Fitting> fit(Transformer& model, const families::Plan& plan, const families::Checkpoint& checkpoint);
+Result<Fitting> fit(const std::vector<Parameter>& parameters, const families::Plan& plan,
+                    const families::Checkpoint& checkpoint);
 
 // How a model holds matrices of 16-bit numbers, or in blocks, that products alone read.
 enum class Storage {

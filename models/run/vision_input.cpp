@@ -1,0 +1,176 @@
+// LoadedModel: from a text and the pictures in it to a batch of one, checked.
+#include <algorithm>
+#include <utility>
+
+#include "models/checkpoint/tensor_source.h"
+#include "models/image/load.h"
+#include "models/run/loaded_model.h"
+#include "models/run/vision.h"
+
+namespace locus::models {
+
+namespace {
+
+// The runs of tokens that stand for pictures, one after another; pictures that stand side by side are two runs where
+// the counts say so.
+std::vector<std::int64_t> placeholder_tokens(const std::vector<text::Token>& tokens, std::int64_t id) {
+  std::vector<std::int64_t> found;
+  for (std::size_t n = 0; n < tokens.size(); ++n) {
+    if (tokens[n].id == id) {
+      found.push_back(static_cast<std::int64_t>(n));
+    }
+  }
+  return found;
+}
+
+std::vector<ImageSpan> spans_of(const Vision& vision, const TextImages& text, const std::vector<std::int64_t>& tokens) {
+  const std::int64_t cell = vision.connector().spec().cell();
+  std::vector<ImageSpan> spans;
+  std::size_t next = 0;
+  for (const TowerImage& image : text.images) {
+    const std::int64_t count = vision.count(image);
+    const std::int64_t rows = image.grid.rows / cell;
+    const std::int64_t columns = image.grid.columns / cell;
+    const std::int64_t first = tokens[next];
+    const std::int64_t last = tokens[next + static_cast<std::size_t>(count) - 1];
+    const bool grid = rows * columns == count && last - first + 1 == count;
+    spans.push_back({first, count, grid ? rows : 0, grid ? columns : 0});
+    next += static_cast<std::size_t>(count);
+  }
+  return spans;
+}
+
+// (T, 3): a picture's cells stand at its row and column, and the text goes on at the largest position so far + 1.
+at::Tensor vector_positions(const std::vector<ImageSpan>& spans, std::int64_t length, double start) {
+  at::Tensor ids = at::empty({length, 3}, at::kDouble);
+  auto* const at = ids.data_ptr<double>();
+  double next = start;
+  std::size_t picture = 0;
+  for (std::int64_t token = 0; token < length;) {
+    if (picture < spans.size() && token == spans[picture].first && spans[picture].rows > 0) {
+      const ImageSpan& span = spans[picture++];
+      for (std::int64_t n = 0; n < span.count; ++n, ++token) {
+        at[3 * token] = next;
+        at[3 * token + 1] = next + static_cast<double>(n / span.columns);
+        at[3 * token + 2] = next + static_cast<double>(n % span.columns);
+      }
+      next += static_cast<double>(std::max(span.rows, span.columns));
+      continue;
+    }
+    std::fill_n(at + 3 * token, 3, next);
+    next += 1;
+    ++token;
+  }
+  return ids;
+}
+
+Result<std::shared_ptr<const attention::Blocks>> text_blocks(families::ImageBlocks kind, const at::Tensor& placeholders,
+                                                             const std::vector<std::int64_t>& types,
+                                                             std::int64_t length) {
+  if (kind == families::ImageBlocks::kNone) {
+    return std::shared_ptr<const attention::Blocks>();
+  }
+  std::vector<std::int64_t> of(static_cast<std::size_t>(length), -1);
+  if (kind == families::ImageBlocks::kPrefix) {
+    if (!types.empty() && static_cast<std::int64_t>(types.size()) != length) {
+      return bad_input("token types: expected " + std::to_string(length) + ", one per token, found " +
+                       std::to_string(types.size()));
+    }
+    for (std::size_t n = 0; n < of.size(); ++n) {
+      const std::int64_t type = types.empty() ? 0 : types[n];
+      if ((type != 0 && type != 1) || (n > 0 && !types.empty() && type < types[n - 1])) {
+        return bad_input("token types: expected 0 for the prefix and 1 behind it, found " + std::to_string(type) +
+                         " at token " + std::to_string(n));
+      }
+      of[n] = type == 0 ? 0 : -1;
+    }
+  } else {
+    const auto* token = placeholders.defined() ? placeholders.data_ptr<std::int64_t>() : nullptr;
+    const std::int64_t count = placeholders.defined() ? placeholders.size(0) : 0;
+    std::int64_t run = 0;
+    for (std::int64_t n = 0; n < count; ++n) {
+      run += n > 0 && token[n] != token[n - 1] + 1 ? 1 : 0;
+      of[static_cast<std::size_t>(token[n])] = run;
+    }
+  }
+  return attention::Blocks::make(std::move(of), false);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<TextImages>> LoadedModel::text_images(const Input& input, Prepared& prepared) const {
+  auto text = std::make_shared<TextImages>();
+  if (input.pixels) {
+    LOCUS_TRY(text->images, parts_.vision->read(*input.pixels));
+    return text;
+  }
+  for (const std::filesystem::path& file : input.images) {
+    if (parts_.unread_pictures) {
+      return *parts_.unread_pictures;
+    }
+    LOCUS_TRY(const image::OpenedPicture picture, image::open_picture(file));
+    if (!picture.warning.empty()) {
+      prepared.warnings.push_back(picture.warning);
+    }
+    const std::int64_t cell = parts_.vision->tower().spec().image.patch * parts_.vision->connector().spec().cell();
+    LOCUS_TRY(const std::vector<image::Pixels> parts,
+              within(image::preprocess_all(picture.picture, parts_.preprocessing, cell), file.string()));
+    for (const image::Pixels& pixels : parts) {
+      const at::Tensor values =
+          at::from_blob(const_cast<float*>(pixels.values.data()), {3, pixels.height, pixels.width}, at::kFloat).clone();
+      LOCUS_TRY(TowerImage own, within(parts_.vision->image_of(values), file.string()));
+      own.picture = {pixels.shown.width, pixels.shown.height,
+                     std::make_shared<const std::vector<std::uint8_t>>(pixels.shown.rgba)};
+      text->images.push_back(std::move(own));
+    }
+  }
+  return text;
+}
+
+Result<LoadedModel::Prepared> LoadedModel::prepare_mixed(const Input& input) const {
+  const Vision& vision = *parts_.vision;
+  const families::Placeholders& kind = vision.placeholders();
+  Prepared images;
+  LOCUS_TRY(const std::shared_ptr<TextImages> text, text_images(input, images));
+  std::vector<text::Token> tokens;
+  if (input.text) {
+    LOCUS_TRY(tokens, encode(*input.text, true));
+  } else {
+    tokens = tokens_of(*input.ids);
+  }
+  const std::vector<std::int64_t> found = placeholder_tokens(tokens, kind.id);
+  std::int64_t count = 0;
+  for (const TowerImage& image : text->images) {
+    count += vision.count(image);
+  }
+  if (static_cast<std::int64_t>(found.size()) != count) {
+    return bad_input("expected " + std::to_string(count) + " tokens of id " + std::to_string(kind.id) + " for " +
+                     std::to_string(text->images.size()) + " pictures, found " + std::to_string(found.size()));
+  }
+  const auto start = static_cast<double>(input.position_start + kind.first_position);
+  LOCUS_TRY(Prepared prepared, prepare_tokens(tokens, input.position_start + kind.first_position));
+  prepared.text = input.text.value_or("");
+  prepared.warnings = std::move(images.warnings);
+  const auto length = static_cast<std::int64_t>(tokens.size());
+  if (!text->images.empty()) {
+    text->tokens = at::tensor(at::ArrayRef<std::int64_t>(found), at::kLong);
+    text->spans = spans_of(vision, *text, found);
+    if (has_vector_positions()) {
+      prepared.batch.positions.ids = vector_positions(text->spans, length, start);
+      for (std::size_t n = 0; n < prepared.tokens.size(); ++n) {
+        prepared.tokens[n].position = prepared.batch.positions.ids[static_cast<std::int64_t>(n)][0].item<double>();
+      }
+    }
+    prepared.vision = text;
+  }
+  LOCUS_TRY(prepared.batch.blocks, text_blocks(kind.blocks, text->tokens, input.token_types, length));
+  return prepared;
+}
+
+bool LoadedModel::has_vector_positions() const {
+  const std::vector<transformer::EncodingSpec>& encodings = parts_.transformer->spec().encodings;
+  return std::any_of(encodings.begin(), encodings.end(),
+                     [](const transformer::EncodingSpec& each) { return each.options.has("sections"); });
+}
+
+}  // namespace locus::models

@@ -1,0 +1,184 @@
+// Every folder of tests/golden/families-vlm: a tiny checkpoint of a vision-language family as it is published,
+// pictures, and what the family's definition gives for them. A family that is added brings its folder; nothing here
+// changes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "models/api/verify.h"
+#include "models/run/loaded_model.h"
+#include "models/trace/recorded_trace.h"
+#include "tests/support/checkpoint_folder.h"
+#include "tests/support/golden.h"
+#include "tests/support/paths.h"
+
+namespace locus {
+namespace {
+
+namespace fs = std::filesystem;
+
+// |got − want| ≤ 1e-4 · max(1, |want|).
+constexpr double kMixedTolerance = 1e-4;
+
+std::vector<fs::path> mixed_folders() {
+  std::vector<fs::path> list;
+  for (const auto& entry : fs::directory_iterator(fs::path(test::source_dir()) / "tests" / "golden" / "families-vlm")) {
+    if (entry.is_directory() && fs::exists(entry.path() / "model.safetensors")) {
+      list.push_back(entry.path());
+    }
+  }
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
+std::vector<std::int64_t> numbers_of(const test::Golden& golden, const std::string& name) {
+  if (!golden.has(name)) {
+    return {};
+  }
+  const at::Tensor values = golden[name].contiguous();
+  return {values.data_ptr<std::int64_t>(), values.data_ptr<std::int64_t>() + values.numel()};
+}
+
+models::Input mixed_input(const fs::path& folder, const test::Golden& golden, bool files) {
+  models::Input input;
+  input.ids = numbers_of(golden, "input_ids");
+  input.token_types = numbers_of(golden, "token_type_ids");
+  for (int n = 0; files && fs::exists(folder / ("image" + std::to_string(n) + ".png")); ++n) {
+    input.images.push_back(folder / ("image" + std::to_string(n) + ".png"));
+  }
+  if (!files) {
+    input.pixels = folder / "expected.safetensors";
+  }
+  return input;
+}
+
+test::Golden mixed_expected(const fs::path& folder) {
+  return test::Golden("families-vlm/" + folder.filename().string() + "/expected");
+}
+
+const models::TraceData& mixed_data(const models::Trace& trace) {
+  return dynamic_cast<const models::RecordedTrace&>(trace).data();
+}
+
+void expect_maps(const models::TraceData& data, const test::Golden& golden, const std::string& side) {
+  for (std::size_t n = 0; n < data.layers.size(); ++n) {
+    const auto map = models::whole_map(*data.layers[n].scores, attention::Quantity::kWeight);
+    ASSERT_TRUE(map.ok());
+    EXPECT_CLOSE(*map, golden[side + "layers." + std::to_string(n) + ".attention"], kMixedTolerance) << side << n;
+  }
+}
+
+// From the pictures' files and from their pixels: every tensor that the reference names.
+TEST(MixedFamilies, GiveTheReferencesPixelsMapsAndLogits) {
+  for (const fs::path& folder : mixed_folders()) {
+    for (const bool files : {false, true}) {
+      SCOPED_TRACE(folder.filename().string() + (files ? " files" : " pixels"));
+      const auto model = test::open_model(folder, models::OpenOptions{});
+      ASSERT_NE(model, nullptr);
+      EXPECT_TRUE(model->info().unexpected.empty());
+      EXPECT_TRUE(model->info().warnings.empty());
+      const test::Golden golden = mixed_expected(folder);
+      models::RunOptions options;
+      options.all_logits = true;
+      const auto trace = model->run(mixed_input(folder, golden, files), options);
+      ASSERT_TRUE(trace.ok()) << trace.error().describe();
+      const models::TraceData& data = mixed_data(**trace);
+      ASSERT_NE(data.vision, nullptr);
+      const models::TraceData& tower = mixed_data(*data.vision);
+      EXPECT_CLOSE(data.pixels, golden["pixel_values"], 1e-6);
+      if (golden.has("image_grid_thw")) {
+        EXPECT_TRUE(at::equal(data.image_grids, golden["image_grid_thw"]));
+      }
+      const at::Tensor places = data.position_ids.dim() == 2 ? data.position_ids.t() : data.position_ids;
+      EXPECT_TRUE(at::equal(places.to(at::kLong), golden["position_ids"]));
+      EXPECT_CLOSE(tower.read, golden["vision.output"], kMixedTolerance);
+      EXPECT_CLOSE(data.image_rows->vectors, golden["image_embeds"], kMixedTolerance);
+      for (std::size_t k = 0; k < data.image_rows->added.size(); ++k) {
+        EXPECT_CLOSE(data.image_rows->added[k], golden["deepstack." + std::to_string(k)], kMixedTolerance) << k;
+      }
+      expect_maps(tower, golden, "vision.");
+      expect_maps(data, golden, "");
+      EXPECT_CLOSE(data.logits, golden["logits"], kMixedTolerance);
+    }
+  }
+}
+
+TEST(MixedFamilies, PassTheirOwnVerification) {
+  for (const fs::path& folder : mixed_folders()) {
+    SCOPED_TRACE(folder.filename().string());
+    const auto model = test::open_model(folder, models::OpenOptions{});
+    ASSERT_NE(model, nullptr);
+    const auto expected = models::verify_expected(*model, folder / "expected.safetensors");
+    ASSERT_TRUE(expected.ok()) << expected.error().describe();
+    EXPECT_TRUE(expected->passed);
+    EXPECT_GE(expected->rows.size(), 8U);
+    const auto shown = models::verify(*model, mixed_input(folder, mixed_expected(folder), true), std::nullopt);
+    ASSERT_TRUE(shown.ok()) << shown.error().describe();
+    EXPECT_TRUE(shown->passed);
+  }
+}
+
+// Half of the tokens behind the last picture first, then the others one by one: the same maps.
+TEST(MixedFamilies, GiveTheSameWhenTokensAreAppended) {
+  for (const fs::path& folder : mixed_folders()) {
+    SCOPED_TRACE(folder.filename().string());
+    const auto model = test::open_model(folder, models::OpenOptions{});
+    ASSERT_NE(model, nullptr);
+    const test::Golden golden = mixed_expected(folder);
+    const models::Input input = mixed_input(folder, golden, true);
+    models::RunOptions options;
+    options.continuable = true;
+    models::Input part = input;
+    const auto last = golden["mm_mask"].nonzero().max().item<std::int64_t>();
+    for (auto count = static_cast<std::size_t>(last) + 1; count <= input.ids->size(); ++count) {
+      const auto end = static_cast<std::ptrdiff_t>(count);
+      part.ids = std::vector<std::int64_t>(input.ids->begin(), input.ids->begin() + end);
+      if (!part.token_types.empty()) {
+        part.token_types.assign(input.token_types.begin(), input.token_types.begin() + end);
+      }
+      const auto trace = model->run(part, options);
+      ASSERT_TRUE(trace.ok()) << trace.error().describe();
+      options.reuse = *trace;
+    }
+    EXPECT_GT(options.reuse->reused(), 0);
+    expect_maps(mixed_data(*options.reuse), golden, "");
+    EXPECT_CLOSE(mixed_data(*options.reuse).logits[-1], golden["logits"][-1], kMixedTolerance);
+  }
+}
+
+// One line that says what is wrong, before anything is computed.
+TEST(MixedFamilies, RefuseTextsThatDoNotFitThePictures) {
+  const fs::path folder = mixed_folders().front();
+  const auto model = test::open_model(folder, models::OpenOptions{});
+  ASSERT_NE(model, nullptr);
+  const models::Input input = mixed_input(folder, mixed_expected(folder), true);
+  const auto refused = [&](const models::Input& other) {
+    const auto trace = model->run(other, models::RunOptions{});
+    EXPECT_FALSE(trace.ok());
+    return trace.ok() ? ErrorCode::kInternal : trace.error().code;
+  };
+  models::Input other = input;
+  other.images.pop_back();
+  EXPECT_EQ(refused(other), ErrorCode::kBadInput);
+  other = input;
+  other.ids->push_back(model->info().placeholder);
+  EXPECT_EQ(refused(other), ErrorCode::kBadInput);
+  other = input;
+  other.images.front() = folder / "none.png";
+  EXPECT_EQ(refused(other), ErrorCode::kBadInput);
+  other = input;
+  other.images.clear();
+  other.pixels = folder / "model.safetensors";
+  EXPECT_EQ(refused(other), ErrorCode::kBadInput);
+  other = input;
+  other.pixels = folder / "expected.safetensors";
+  EXPECT_EQ(refused(other), ErrorCode::kUsage);
+  other = input;
+  other.ids.reset();
+  EXPECT_EQ(refused(other), ErrorCode::kUsage);
+}
+
+}  // namespace
+}  // namespace locus
