@@ -11,7 +11,7 @@ const std::vector<Family>& families() {
       kExaone4, kMixtral,    kQwen2Moe,   kQwen3Moe, kGptOss,       kLlama4,    kDeepseekV2, kDeepseekV3,
       kRoberta, kXlmRoberta, kDistilbert, kElectra,  kModernbert,   kNomicBert, kDinov2,     kDinov2WithRegisters,
       kDeit,    kClip,       kClipVision, kSiglip,   kSiglipVision, kDinov3,    kBeit,       kDebertaV2,
-      kT5,      kErnie45,    kLlava,      kMistral3};
+      kT5,      kErnie45,    kLlava,      kMistral3, kQwen2Vl,      kQwen25Vl,  kQwen3Vl};
   return list;
 }
 
