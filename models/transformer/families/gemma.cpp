@@ -4,6 +4,7 @@
 
 #include "models/transformer/families/engine/list.h"
 #include "models/transformer/families/engine/slots.h"
+#include "models/transformer/families/gemma.h"
 #include "models/transformer/families/llama.h"
 
 namespace locus::families {
@@ -90,7 +91,22 @@ Family gemma(std::string_view name) {
   return family;
 }
 
+Status finish_gemma(const Checkpoint& checkpoint, Plan& plan) {
+  plan.spec.embedding_scale = std::sqrt(static_cast<double>(plan.spec.width));
+  return finish_llama(checkpoint, plan);
+}
+
 }  // namespace
+
+Family gemma_text() {
+  Family family = gemma("gemma");
+  family.fixed = nullptr;
+  std::erase_if(family.names, [](const Name& row) { return row.parameter.find("after_norm") != row.parameter.npos; });
+  family.rename(
+      {"layers.N.{attention,feed_forward}_norm", "layers.N.{input,post_attention}_layernorm", Layout::kPlusOne});
+  family.finish = finish_gemma;
+  return family;
+}
 
 const Family kGemma2 = [] {
   Family family = gemma("gemma2");
