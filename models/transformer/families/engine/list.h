@@ -35,6 +35,7 @@ extern const Family kGptj;
 extern const Family kGranite;
 extern const Family kGemma3Vision;
 extern const Family kIdefics3;
+extern const Family kInternvl;
 extern const Family kMistral3;
 extern const Family kPaligemma;
 extern const Family kQwen25Vl;
