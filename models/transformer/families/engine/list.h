@@ -32,6 +32,7 @@ extern const Family kGptNeo;
 extern const Family kGptNeox;
 extern const Family kGptOss;
 extern const Family kGptj;
+extern const Family kGlm4v;
 extern const Family kGranite;
 extern const Family kGemma3Vision;
 extern const Family kIdefics3;
