@@ -71,7 +71,7 @@ void expect_maps(const models::TraceData& data, const test::Golden& golden, cons
 }
 
 // From the pictures' files and from their pixels: every tensor that the reference names.
-TEST(MixedFamilies, GiveTheReferencesPixelsMapsAndLogits) {
+TEST(FamiliesVlm, GiveTheReferencesPixelsMapsAndLogits) {
   for (const fs::path& folder : mixed_folders()) {
     for (const bool files : {false, true}) {
       SCOPED_TRACE(folder.filename().string() + (files ? " files" : " pixels"));
@@ -105,7 +105,7 @@ TEST(MixedFamilies, GiveTheReferencesPixelsMapsAndLogits) {
   }
 }
 
-TEST(MixedFamilies, PassTheirOwnVerification) {
+TEST(FamiliesVlm, PassTheirOwnVerification) {
   for (const fs::path& folder : mixed_folders()) {
     SCOPED_TRACE(folder.filename().string());
     const auto model = test::open_model(folder, models::OpenOptions{});
@@ -121,7 +121,7 @@ TEST(MixedFamilies, PassTheirOwnVerification) {
 }
 
 // Half of the tokens behind the last picture first, then the others one by one: the same maps.
-TEST(MixedFamilies, GiveTheSameWhenTokensAreAppended) {
+TEST(FamiliesVlm, GiveTheSameWhenTokensAreAppended) {
   for (const fs::path& folder : mixed_folders()) {
     SCOPED_TRACE(folder.filename().string());
     const auto model = test::open_model(folder, models::OpenOptions{});
@@ -149,7 +149,7 @@ TEST(MixedFamilies, GiveTheSameWhenTokensAreAppended) {
 }
 
 // One line that says what is wrong, before anything is computed.
-TEST(MixedFamilies, RefuseTextsThatDoNotFitThePictures) {
+TEST(FamiliesVlm, RefuseTextsThatDoNotFitThePictures) {
   const fs::path folder = mixed_folders().front();
   const auto model = test::open_model(folder, models::OpenOptions{});
   ASSERT_NE(model, nullptr);
