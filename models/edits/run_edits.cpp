@@ -305,10 +305,10 @@ Result<std::shared_ptr<const transformer::LayerEdits>> edited_layers(const Edits
     return std::shared_ptr<const transformer::LayerEdits>();
   }
   for (std::int64_t n = 0; n < info.layers; ++n) {
-    LOCUS_TRY(transformer::LayerEdit own,
-              edited_layer(edits, info,
-                           {n, model.layer_encoding(n), model.encoding_layer(n),
-                            model.block(n).spec().attention.soft_cap, batch.positions, grid_columns, model.mask(batch, n)}));
+    LOCUS_TRY(transformer::LayerEdit own, edited_layer(edits, info,
+                                                       {n, model.layer_encoding(n), model.encoding_layer(n),
+                                                        model.block(n).spec().attention.soft_cap, batch.positions,
+                                                        grid_columns, model.mask(batch, n)}));
     layers->push_back(std::move(own));
   }
   return std::shared_ptr<const transformer::LayerEdits>(std::move(layers));

@@ -91,9 +91,9 @@ struct Plan {
   std::vector<std::string> warnings;
   // The encoder whose states the layers' cross-attention reads; none or one.
   std::vector<Plan> encoder;
-  std::int64_t start_token = 0;  // what its decoder begins with
+  std::int64_t start_token = 0;              // what its decoder begins with
   std::shared_ptr<const VisionPlan> vision;  // of a text model that takes pictures; null: it takes none
-  bool own_names = false;        // tensors are called as the parameters are
+  bool own_names = false;                    // tensors are called as the parameters are
 
   void name(const std::string& parameter, const std::string& tensor, Layout layout = Layout::kAsIs, Piece piece = {});
   // What the checkpoint may call a parameter, in the order they are looked for; none where no row names it. Old files
