@@ -56,9 +56,10 @@ Field empty_band(const Region& region, std::int64_t rows, std::int64_t columns, 
   return field;
 }
 
-ScoreField::ScoreField(std::shared_ptr<const ScoreSource> source, Mask mask) : source_(std::move(source)), mask_(mask) {
+ScoreField::ScoreField(std::shared_ptr<const ScoreSource> source, Mask mask)
+    : source_(std::move(source)), mask_(std::move(mask)) {
   if (const auto* computed = source_->computed()) {
-    fused_ = computed->fused(mask);
+    fused_ = computed->fused(mask_);
   }
 }
 

@@ -50,8 +50,9 @@ at::Tensor vector_positions(const std::vector<ImageSpan>& spans, std::int64_t le
     if (picture < spans.size() && token == spans[picture].first && spans[picture].rows > 0) {
       const ImageSpan& span = spans[picture++];
       for (std::int64_t n = 0; n < span.count; ++n, ++token) {
+        const std::int64_t row = n / span.columns;
         at[3 * token] = next;
-        at[3 * token + 1] = next + static_cast<double>(n / span.columns);
+        at[3 * token + 1] = next + static_cast<double>(row);
         at[3 * token + 2] = next + static_cast<double>(n % span.columns);
       }
       next += static_cast<double>(std::max(span.rows, span.columns));
