@@ -4,17 +4,9 @@
 
 #include "core/base/listed.h"
 #include "core/base/shown.h"
+#include "models/training/task_list.h"
 
 namespace locus::training {
-
-TaskEntry addition_task();
-TaskEntry counting_task();
-TaskEntry flip_flop_task();
-TaskEntry passkey_task();
-TaskEntry selective_copy_task();
-TaskEntry shapes_task();
-TaskEntry text_task();
-TaskEntry word_count_task();
 
 const std::vector<TaskEntry>& task_list() {
   static const std::vector<TaskEntry> list = {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "models/training/symbol_task.h"
+#include "models/training/task_list.h"
 
 namespace locus::training {
 namespace {

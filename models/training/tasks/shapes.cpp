@@ -11,6 +11,7 @@
 #include "models/image/shapes.h"
 #include "models/training/symbol_task.h"
 #include "models/training/task.h"
+#include "models/training/task_list.h"
 
 namespace locus::training {
 namespace {

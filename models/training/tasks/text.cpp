@@ -13,6 +13,7 @@
 #include "models/text/tokenizer_files.h"
 #include "models/training/symbol_task.h"
 #include "models/training/task.h"
+#include "models/training/task_list.h"
 
 namespace locus::training {
 namespace {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "models/training/symbol_task.h"
+#include "models/training/task_list.h"
 
 namespace locus::training {
 namespace {
