@@ -63,11 +63,19 @@ WeightShares shares_of(const Field& field) {
   return {sum.self / queries, sum.previous / queries, sum.first / queries, sum.far / queries};
 }
 
+std::string shares_line(const std::string& head, double self, double previous, double first) {
+  return head + " gives its own token " + fixed_text(self, 2) + ", the one before " + fixed_text(previous, 2) +
+         ", the first " + fixed_text(first, 2);
+}
+
+std::string measured_line(const ViewInput& input, const Fingerprint& head) {
+  return shares_line(plain_head(input, 0), head.self, head.previous, head.first) + ", looks " +
+         fixed_text(head.distance, 1) + " tokens back on average";
+}
+
 std::string weights_line(const ViewInput& input, std::size_t column, const Field& field) {
   const WeightShares shares = shares_of(field);
-  std::string line = plain_head(input, column) + " gives its own token " + fixed_text(shares.self, 2) +
-                     ", the one before " + fixed_text(shares.previous, 2) + ", the first " +
-                     fixed_text(shares.first, 2);
+  std::string line = shares_line(plain_head(input, column), shares.self, shares.previous, shares.first);
   if (field.rows > kFarBack + 1) {
     line += ", tokens more than " + std::to_string(kFarBack) + " back " + fixed_text(shares.far, 2);
   }
@@ -166,11 +174,14 @@ std::string strip_line(const figure::TokenStrip& strip) {
          "\": " + short_number(static_cast<double>(strip.values[*most]));
 }
 
-std::string panel_line(const ViewInfo& info, const ViewInput& input, std::size_t n, const figure::Panel& panel) {
+std::string panel_line(const ViewInfo& info, const ViewInput& input, const figure::Panel& panel,
+                       const Fingerprint* measured) {
   if (const auto* map = first_layer<figure::HeatMap>(panel); map != nullptr && map->field) {
-    const bool weights = info.uses_quantity && input.quantity == models::Quantity::kWeight;
-    const bool whole = n < input.columns.size() && is_whole_map(*map->field, *input.columns[n].trace);
-    return weights && whole && info.uses_head ? weights_line(input, n, *map->field) : range_line(*map->field);
+    const bool weights = info.uses_head && info.uses_quantity && input.quantity == models::Quantity::kWeight;
+    if (weights && is_whole_map(*map->field, *input.columns.front().trace)) {
+      return weights_line(input, 0, *map->field);
+    }
+    return weights && measured != nullptr ? measured_line(input, *measured) : range_line(*map->field);
   }
   if (const auto* strip = first_layer<figure::TokenStrip>(panel)) {
     return strip_line(*strip);
@@ -180,11 +191,12 @@ std::string panel_line(const ViewInfo& info, const ViewInput& input, std::size_t
 
 }  // namespace
 
-std::string statement(const ViewInfo& info, const ViewInput& input, const figure::Figure& figure) {
+std::string statement(const ViewInfo& info, const ViewInput& input, const figure::Figure& figure,
+                      const Fingerprint* measured) {
   if (figure.panels.empty() || input.columns.empty()) {
     return {};
   }
-  std::string line = panel_line(info, input, 0, figure.panels.front());
+  std::string line = panel_line(info, input, figure.panels.front(), measured);
   const bool maps = first_layer<figure::HeatMap>(figure.panels.front()) != nullptr;
   if (!line.empty() && maps && input.columns.size() > 1) {
     line = input.columns.front().name + ": " + line;

@@ -20,19 +20,6 @@ namespace {
 
 constexpr int kPatienceMs = 300;  // then the figure is dimmed, under word of what is computed
 constexpr int kMoveMs = 700;      // the camera rests: the next move is another step for undo()
-constexpr std::uint32_t kHoverColor = 0xFFFFFFFF;
-constexpr std::uint32_t kPinColor = 0xFF9D2EFF;
-constexpr std::uint32_t kBoxColor = 0xFF4040FF;
-
-// The inspector has the others.
-bool in_tooltip(Quantity quantity) {
-  return quantity == Quantity::kLogit || quantity == Quantity::kWeight || quantity == Quantity::kGate ||
-         quantity == Quantity::kPosition;
-}
-
-std::string token_line(const char* role, std::int64_t token, const std::string& shown) {
-  return std::string(role) + " " + std::to_string(token) + "  \"" + shown + "\"";
-}
 
 }  // namespace
 
@@ -148,73 +135,6 @@ bool CanvasLink::can_point() const {
          studio_.scheduler().figure_state().view == studio_.state().view;
 }
 
-std::string CanvasLink::work() const {
-  if (const auto question = studio_.question()) {
-    return question_text(*question) + ".\nRun them, or only the first of them, below.";
-  }
-  const Worker::State work = studio_.worker().state();
-  const std::string what = work.what.empty() ? "Drawing " + studio_.view().info().title : work.what;
-  if (!work.progress.what.empty() && work.progress.fraction >= 0) {
-    return what + "\n" + work.progress.what;
-  }
-  constexpr double kWorthCountingMs = 2000;
-  return what + (work.elapsed_ms > kWorthCountingMs ? "\nfor " + models::duration_text(work.elapsed_ms) : " …");
-}
-
-std::string CanvasLink::message() const {
-  if (late_) {
-    return work();
-  }
-  if (studio_.scheduler().figure()) {
-    return {};
-  }
-  if (studio_.question()) {
-    return work();
-  }
-  if (studio_.scheduler().error() && !studio_.checkpoints().waiting()) {
-    return studio_.scheduler().error()->describe();
-  }
-  if (studio_.checkpoints().all().empty()) {
-    return "Open a checkpoint: drop a folder here, or press Ctrl+O.";
-  }
-  if (studio_.checkpoints().waiting()) {
-    return work();
-  }
-  for (const Checkpoint& each : studio_.checkpoints().all()) {
-    if (each.entry.shown && each.error) {
-      return each.error->code == ErrorCode::kCancelled
-                 ? "The run was cancelled. Press R to start it again, or change the input."
-                 : each.error->describe();
-    }
-  }
-  if (!studio_.checkpoints().shown().empty()) {
-    return work();  // the first figure of these runs
-  }
-  const bool any = std::any_of(studio_.checkpoints().all().begin(), studio_.checkpoints().all().end(),
-                               [](const Checkpoint& each) { return each.entry.shown; });
-  const auto& text = studio_.input().text;
-  if (any && text && !text->empty()) {
-    return work();  // it has just been typed
-  }
-  return any ? "Type a text below: the model runs on it as you type."
-             : "Check a checkpoint on the left to see it here.";
-}
-
-// Says what in the figure is not as it seems.
-std::string CanvasLink::note() const {
-  if (!studio_.scheduler().figure() || late_) {
-    return {};
-  }
-  if (studio_.scheduler().is_early()) {
-    const Worker::State work = studio_.worker().state();
-    return "layer " + std::to_string(studio_.scheduler().figure_state().layer) +
-           " of a run that goes on: " + work.progress.what;
-  }
-  return studio_.checkpoints().behind() && !studio_.checkpoints().waiting()
-             ? "the map of the input before: the run was cancelled, R starts it again"
-             : "";
-}
-
 std::shared_ptr<const figure::Figure> CanvasLink::chosen_figure() {
   constexpr double kRoom = 3.6;  // in heights of text
   const auto& made = studio_.scheduler().figure();
@@ -256,156 +176,19 @@ std::shared_ptr<const figure::Figure> CanvasLink::shown_figure() {
   return copy;
 }
 
-std::vector<viewport::Outline> CanvasLink::outlines(const views::ViewInput& input) const {
-  std::vector<viewport::Outline> list;
-  const views::View& view = studio_.view();
-  const auto add = [&](const views::Selection& selection, std::uint32_t color, bool cross) {
-    for (const views::Place& place : view.places(input, selection)) {
-      list.push_back({place.panel, place.x, place.y, color, cross});
-    }
-  };
-  // A token alone is where its row and its column meet.
-  const auto cell = [](const views::Token& query, const views::Token& key) {
-    views::Selection selection;
-    selection.query = query;
-    selection.key = key.chosen() ? key : query;
-    return selection;
-  };
-  if (hover_hit_) {
-    add(hover_, kHoverColor, true);
-  } else if (const Pointed& at = studio_.pointed(); at.query.chosen()) {
-    add(cell(at.query, at.key), kHoverColor, true);
+// Measured heads come later than the figure: what they add is said then.
+void CanvasLink::state_figure(const views::ViewInput& input) {
+  const HeadSurvey* survey = studio_.fingerprints().known(input.columns.front());
+  const views::HeadRef head = views::head_of_column(input, 0);
+  const bool measured = survey != nullptr && head.layer >= 0 && head.head >= 0 && head.layer < survey->measured;
+  const auto figure = chosen_figure();
+  if (stated_of_ == figure && stated_measured_ == measured) {
+    return;
   }
-  views::Selection pinned;
-  pinned.layer = input.layer;
-  pinned.head = input.head;
-  if (input.query.chosen()) {
-    const views::Selection at = cell(input.query, input.key);
-    pinned.query = at.query;
-    pinned.key = at.key;
-  }
-  add(pinned, kPinColor, input.query.chosen() && !input.key.chosen());
-  if (box_) {
-    const auto from = view.places(input, box_->from);
-    const auto to = view.places(input, box_->to);
-    const auto both = [](const figure::Interval& a, const figure::Interval& b) {
-      return figure::Interval{std::min({a.low, a.high, b.low, b.high}), std::max({a.low, a.high, b.low, b.high})};
-    };
-    for (std::size_t n = 0; n < std::min(from.size(), to.size()); ++n) {
-      list.push_back({from[n].panel, both(from[n].x, to[n].x), both(from[n].y, to[n].y), kBoxColor, false});
-    }
-  }
-  return list;
-}
-
-// The raw value that the figure shows at the pointer, whatever its colours do.
-std::optional<float> CanvasLink::value_under_pointer() const {
-  const auto& figure = studio_.scheduler().figure();
-  if (!figure || !hover_hit_ || hover_hit_->panel >= figure->panels.size()) {
-    return std::nullopt;
-  }
-  for (const figure::Layer& layer : figure->panels[hover_hit_->panel].layers) {
-    const auto* map = std::get_if<figure::HeatMap>(&layer);
-    if (map == nullptr || !map->field) {
-      continue;
-    }
-    const Field& field = *map->field;
-    const auto row =
-        static_cast<std::int64_t>(std::floor((hover_hit_->y - field.row_axis.first) / field.row_axis.step));
-    const auto column =
-        static_cast<std::int64_t>(std::floor((hover_hit_->x - field.column_axis.first) / field.column_axis.step));
-    if (row >= 0 && row < field.rows && column >= 0 && column < field.columns) {
-      return field.at(row, column);
-    }
-  }
-  return std::nullopt;
-}
-
-std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) const {
-  std::vector<std::string> lines;
-  if (!hover_hit_ || input.columns.empty()) {
-    return lines;
-  }
-  const auto column = static_cast<std::size_t>(
-      std::clamp<std::int64_t>(hover_.column.value_or(0), 0, static_cast<std::int64_t>(input.columns.size()) - 1));
-  const models::Trace& trace = *input.columns[column].trace;
-  if (hover_.layer && hover_.head) {
-    lines.push_back(views::head_label(trace.model(), *hover_.layer, *hover_.head));
-  }
-  for (std::size_t n = 1; n < std::min(hover_.partners.size(), input.columns.size()); ++n) {
-    lines.push_back(
-        "partner in " + input.columns[n].name + ": " +
-        views::head_label(input.columns[n].trace->model(), hover_.partners[n].layer, hover_.partners[n].head));
-  }
-  // Tokens as the column under the pointer counts them.
-  std::optional<views::Token> asked_query = hover_.query;
-  std::optional<views::Token> asked_key = hover_.key;
-  const views::Token shown = studio_.view().tinting_query(input);
-  if (shown.chosen() && asked_query && trace.image_grid().rows == 0) {
-    asked_key = std::exchange(asked_query, shown);  // a token of a tinted text
-  }
-  const std::int64_t query = asked_query ? views::own_token(input, *asked_query, input.columns[column]) : views::kNone;
-  const std::int64_t key = asked_key ? views::own_key(input, *asked_key, input.columns[column]) : views::kNone;
-  if (trace.image_grid().rows > 0 && query != views::kNone && (key == views::kNone || key == query)) {
-    lines.push_back(views::patch_label(trace.image_grid(), query));
-  } else if (query != views::kNone) {
-    lines.push_back(token_line("query", query, shown_token(trace, query)));
-  }
-  if (key != views::kNone && (query != key || trace.image_grid().rows == 0)) {
-    lines.push_back(token_line("key", key, shown_key(trace, key)));
-  }
-  if (query != views::kNone && key != views::kNone && trace.image_grid().rows == 0 && !trace.crosses()) {
-    lines.push_back("Δ = " + std::to_string(query - key));
-    if (key > query && trace.model().causal) {
-      lines.emplace_back("masked: the key comes after the query");
-      return lines;
-    }
-  }
-  const auto value = value_under_pointer();
-  bool exact = false;
-  for (const Cell& cell : studio_.scheduler().cells()) {
-    if (asked_query != cell.asked_query || asked_key != cell.asked_key) {
-      continue;
-    }
-    exact = true;
-    std::string line = studio_.scheduler().cells().size() > 1 ? cell.column + ": " : "";
-    bool first = true;
-    for (const Cell::Value& each : cell.values) {
-      if (each.value && each.quantity && in_tooltip(*each.quantity)) {
-        line += (first ? "" : ", ") + to_text(*each.quantity) + " " + value_text(*each.value);
-        first = false;
-      }
-    }
-    lines.push_back(line);
-  }
-  if (value && !exact && !lines.empty()) {
-    lines.push_back("value " + value_text(*value));
-  }
-  return lines;
-}
-
-std::vector<viewport::Bar> CanvasLink::bars(const views::ViewInput& input) const {
-  if (!hover_hit_ || !hover_.layer || hover_.head.value_or(views::kNone) < 0 || input.columns.empty()) {
-    return {};
-  }
-  const auto index = static_cast<std::size_t>(std::max<std::int64_t>(0, hover_.column.value_or(0)));
-  const views::Column& column = input.columns[std::min(index, input.columns.size() - 1)];
-  const auto print = studio_.fingerprints().of(column, *hover_.layer, *hover_.head);
-  if (!print) {
-    return {{"measuring what it does", 0, "…"}};
-  }
-  if (!*print) {
-    return {};  // nothing that can be measured
-  }
-  const views::Fingerprint& head = **print;
-  const auto share = [](const char* label, double part) {
-    return viewport::Bar{label, std::isnan(part) ? 0 : std::clamp(part, 0.0, 1.0), share_text(part)};
-  };
-  const double longest = std::max<double>(1, static_cast<double>(column.trace->length() - 1));
-  return {share("previous", head.previous),
-          share("first", head.first),
-          share("induction", head.induction),
-          {"distance", std::clamp(head.distance / longest, 0.0, 1.0), fixed_text(head.distance, 1) + " tokens"}};
+  stated_of_ = figure;
+  stated_measured_ = measured;
+  stated_ =
+      views::statement(studio_.view().info(), input, *figure, measured ? &survey->at(head.layer, head.head) : nullptr);
 }
 
 void CanvasLink::refresh() {
@@ -448,10 +231,7 @@ void CanvasLink::refresh() {
     sight.input = input;
     sight.hit = hover_hit_;
     sight.hover = hover_;
-    if (const auto figure = chosen_figure(); stated_of_ != figure) {
-      stated_of_ = figure;
-      stated_ = views::statement(view.info(), input, *stated_of_);
-    }
+    state_figure(input);
     sight.statement = stated_;
   }
   canvas_.set_content(std::move(content));

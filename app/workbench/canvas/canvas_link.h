@@ -100,6 +100,7 @@ class CanvasLink : public QObject {
   std::shared_ptr<const figure::Figure> chosen_figure();
   std::shared_ptr<const figure::Figure> shown_figure();
   std::optional<float> value_under_pointer() const;
+  void state_figure(const views::ViewInput& input);
 
   Studio& studio_;
   viewport::Canvas& canvas_;
@@ -112,6 +113,7 @@ class CanvasLink : public QObject {
   };
   Chosen chosen_;
   std::shared_ptr<const figure::Figure> stated_of_;
+  bool stated_measured_ = false;
   std::string stated_;  // of that figure
   std::optional<figure::Hit> hover_hit_;
   views::Selection hover_;

@@ -56,6 +56,30 @@ TEST(Statement, TheMeansLeaveOutTheFirstQueryAlone) {
                 fixed_text((weight(1, 0) + weight(2, 0)) / 2, 2));
 }
 
+// A map that is shown at less than a cell a token does not hold the weights: the measured head does.
+TEST(Statement, AReducedMapOfWeightsSaysWhatTheHeadWasMeasuredToDo) {
+  const ViewInput input = input_of(std::string(8, 'a'));
+  const ViewInfo& info = (*find_view("attention"))->info();
+  figure::HeatMap map;
+  Field field = Field::zeros(4, 4);
+  field.values[5] = 1;
+  field.row_axis = {"query", "token", 0, 2};
+  field.column_axis = {"key", "token", 0, 2};
+  field.quantity = "attention weight";
+  map.field = std::make_shared<const Field>(field);
+  figure::Figure figure;
+  figure.panels.emplace_back().layers.emplace_back(map);
+  Fingerprint head;
+  head.self = 0.125;
+  head.previous = 0.5;
+  head.first = 0.25;
+  head.distance = 3.25;
+  EXPECT_EQ(statement(info, input, figure, &head), "head 1.2 gives its own token " + fixed_text(0.125, 2) +
+                                                       ", the one before 0.50, the first 0.25, looks " +
+                                                       fixed_text(3.25, 1) + " tokens back on average");
+  EXPECT_TRUE(statement(info, input, figure).starts_with("attention weight from ")) << statement(info, input, figure);
+}
+
 TEST(Statement, OtherMapsSayTheirRangeAndWhereTheLargestIs) {
   figure::Figure figure;
   figure::HeatMap map;

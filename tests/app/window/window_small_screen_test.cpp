@@ -4,6 +4,7 @@
 #include <QAction>
 #include <QScrollArea>
 #include <QTreeWidget>
+#include <QWidget>
 
 namespace locus::workbench {
 namespace {
@@ -43,6 +44,26 @@ TEST_F(WindowSmallScreen, PlotsAreHigh) {
   session::show_view(bias, "distance-bias");
   window_->studio().change(bias);
   EXPECT_TRUE(wait([this] { return window_->canvas()->height() >= 420; }, 10'000)) << window_->canvas()->height();
+  window_->studio().cancel();
+  ASSERT_TRUE(settle());
+}
+
+// A strip with more than a line holds says so, whatever the view before had.
+TEST_F(WindowSmallScreen, OptionsThatDoNotFitAreBehindMore) {
+  const auto show = [this](const char* view) {
+    session::ViewState state = window_->studio().state();
+    session::show_view(state, view);
+    window_->studio().change(state);
+  };
+  const auto* more = window_->findChild<QWidget*>(QStringLiteral("more-options"));
+  ASSERT_NE(more, nullptr);
+  for (const int width : {1280, 1000, 1280}) {
+    window_->resize(width, 800);
+    show("attention");
+    EXPECT_TRUE(wait([&] { return !more->isVisible(); }, 5000)) << width;
+    show("distance-bias");
+    EXPECT_TRUE(wait([&] { return more->isVisible() && more->width() > 0; }, 5000)) << width;
+  }
   window_->studio().cancel();
   ASSERT_TRUE(settle());
 }

@@ -18,7 +18,8 @@ class RangeBrush final : public Instrument {
   std::string title() const override { return "Ranges"; }
 
   bool offered(const InstrumentFrame& frame) const override {
-    return frame.layout() != nullptr && !frame.layout()->panels.empty() && !rails_of(frame.view.info()).empty();
+    const bool drawn = frame.layout() != nullptr && !frame.layout()->panels.empty();
+    return drawn && !frame.input.columns.empty() && !rails_of(frame.view.info()).empty();  // and the view's own figure
   }
 
   // In the first plot's upper right corner.
