@@ -46,6 +46,14 @@ Json kind_json(const models::WeightKind& kind) {
   return {{"kind", kind.kind}, {"format", kind.format}, {"tensors", kind.tensors}, {"bytes", kind.bytes}};
 }
 
+// How many channel pairs each component of a position turns (M-RoPE); empty: positions have one.
+std::vector<double> sections_of(const models::ModelInfo& info) {
+  const auto& options = info.first_encoding().options.values();
+  const auto found = options.find("sections");
+  const auto* const sections = found == options.end() ? nullptr : std::get_if<std::vector<double>>(&found->second);
+  return sections == nullptr ? std::vector<double>() : *sections;
+}
+
 Json info_json(const models::Model& model, std::int64_t length) {
   const models::ModelInfo& info = model.info();
   Json json = {
@@ -57,6 +65,11 @@ Json info_json(const models::Model& model, std::int64_t length) {
       {"windows", list_of(info.layer_info, [](const models::LayerInfo& layer) { return layer.window; })},
       {"layers", info.layers},
       {"encoder_layers", info.encoder_layers},
+      {"vision_layers", info.vision_layers},
+      {"connector", info.connector},
+      {"image_tokens", info.image_tokens},
+      {"placeholder", info.placeholder},
+      {"sections", sections_of(info)},
       {"heads", info.heads},
       {"kv_heads", info.kv_heads},
       {"width", info.width},
@@ -161,6 +174,12 @@ void print_info(const models::Model& model, std::int64_t length, Console& consol
   }
   if (info.encoder_layers > 0) {
     row("encoder", std::to_string(info.encoder_layers) + " layers; what follows is the decoder's");
+  }
+  if (info.vision_layers > 0) {
+    row("vision", std::to_string(info.vision_layers) + " layers; connector: " + info.connector);
+    row("pictures", (info.image_tokens > 0 ? std::to_string(info.image_tokens) + " tokens each"
+                                           : std::string("as many tokens as their size asks for")) +
+                        ", placeholder " + std::to_string(info.placeholder));
   }
   row("layers × heads", std::to_string(info.layers) + " × " + std::to_string(info.heads) +
                             (info.kv_heads == info.heads ? "" : " (" + std::to_string(info.kv_heads) + " key heads)"));

@@ -78,8 +78,11 @@ void InputOptions::declare(Arguments& arguments) {
   arguments.text("--text", text_, "input text, with the special tokens of the checkpoint's tokenizer");
   arguments.text("--text-file", text_file_, "input text from a file or a pipe; -: standard input", FileUse::kRead);
   arguments.text("--ids", ids_, "token ids, without special tokens");
-  arguments.text("--image", image_, "input image (PNG, JPEG, WebP, TIFF)", FileUse::kRead);
-  arguments.text("--pixels", pixels_, "safetensors file with pixel_values [3, H, W], already normalised",
+  arguments.repeated("--image", images_,
+                     "input image (PNG, JPEG, WebP, TIFF); beside a text, for each mark <image> in it one", "FILE");
+  arguments.files("--image", FileUse::kRead, [this] { return images_; });
+  arguments.text("--pixels", pixels_,
+                 "safetensors file with pixel_values [3, H, W], already normalised; beside a text, of all its images",
                  FileUse::kRead);
   arguments.text("--decoder-text", decoder_text_, "text that the decoder has read, after its start token");
   arguments.text("--decoder-ids", decoder_ids_, "the same as token ids; without either option, only the start token");
@@ -87,15 +90,18 @@ void InputOptions::declare(Arguments& arguments) {
 }
 
 bool InputOptions::given() const {
-  return text_ || text_file_ || ids_ || image_ || pixels_ || decoder_text_ || decoder_ids_;
+  return text_ || text_file_ || ids_ || !images_.empty() || pixels_ || decoder_text_ || decoder_ids_;
 }
 
 Result<models::Input> InputOptions::read() const {
-  const int count = int{text_.has_value()} + int{text_file_.has_value()} + int{ids_.has_value()} +
-                    int{image_.has_value()} + int{pixels_.has_value()};
-  if (count != 1) {
+  const int texts = int{text_.has_value()} + int{text_file_.has_value()} + int{ids_.has_value()};
+  const int pictures = static_cast<int>(images_.size()) + int{pixels_.has_value()};
+  if (texts > 1 || (texts == 0 && pictures != 1)) {
     return usage("expected exactly one of --text, --text-file, --ids, --image, --pixels, found " +
-                 std::to_string(count));
+                 std::to_string(texts + pictures));
+  }
+  if (pixels_ && !images_.empty()) {
+    return usage("expected --image or --pixels beside a text, found both");
   }
   if (decoder_text_ && decoder_ids_) {
     return usage("expected at most one of --decoder-text, --decoder-ids, found 2");
@@ -114,10 +120,12 @@ Result<models::Input> InputOptions::read() const {
     LOCUS_TRY(input.text, nonempty(std::move(text), *text_file_));
   } else if (ids_) {
     LOCUS_TRY(input.ids, parse_ids(*ids_, "--ids"));
-  } else if (image_) {
-    input.image = *image_;
-  } else {
-    input.pixels = *pixels_;
+  } else if (!images_.empty()) {
+    input.image = images_.front();
+  }
+  input.pixels = pixels_;
+  if (texts == 1) {
+    input.images.assign(images_.begin(), images_.end());
   }
   return input;
 }

@@ -17,7 +17,8 @@ namespace locus::cli {
 class InputOptions {
  public:
   void declare(Arguments& arguments);
-  // Errors: kUsage unless exactly one input is given, or for --ids that are no numbers; kBadInput for an unreadable or
+  // Errors: kUsage unless exactly one input is given, beside which a text may have images, or for --ids that are no
+  // numbers; kBadInput for an unreadable or
   // empty text.
   Result<models::Input> read() const;
   bool given() const;
@@ -26,7 +27,7 @@ class InputOptions {
   std::optional<std::string> text_;
   std::optional<std::string> text_file_;
   std::optional<std::string> ids_;
-  std::optional<std::string> image_;
+  std::vector<std::string> images_;
   std::optional<std::string> pixels_;
   std::optional<std::string> decoder_text_;
   std::optional<std::string> decoder_ids_;

@@ -74,6 +74,7 @@ std::vector<fs::path> sources_of(const std::vector<session::CheckpointEntry>& en
       sources.push_back(*file);
     }
   }
+  sources.insert(sources.end(), input.images.begin(), input.images.end());
   return sources;
 }
 

@@ -41,7 +41,11 @@ void add_input(Words& words, const models::Input& input) {
     add(words, "--ids", joined(*input.ids));
   } else if (input.image) {
     add(words, "--image", working_path(*input.image));
-  } else if (input.pixels) {
+  }
+  for (const std::filesystem::path& image : input.images) {
+    add(words, "--image", working_path(image));
+  }
+  if (input.pixels) {
     add(words, "--pixels", working_path(*input.pixels));
   }
   if (input.decoder_text) {

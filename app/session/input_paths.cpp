@@ -21,6 +21,9 @@ void add_input(const models::Input& input, InputFiles& files) {
       files.add(**file);
     }
   }
+  for (const std::filesystem::path& image : input.images) {
+    files.add(image);
+  }
 }
 
 }  // namespace

@@ -39,6 +39,12 @@ models::Input read_input(Reader reader, const std::filesystem::path& folder) {
   };
   path("image", input.image);
   path("pixels", input.pixels);
+  std::vector<std::string> images;
+  reader.get("images", images);
+  for (const std::string& image : images) {
+    input.images.push_back(find_stored(image, folder));
+  }
+  reader.get("token_types", input.token_types);
   reader.get("ids", input.ids);
   reader.get("decoder_ids", input.decoder_ids);
   return input;

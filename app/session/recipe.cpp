@@ -117,6 +117,9 @@ std::string to_json(const Recipe& recipe, const StateFields& fields) {
   if (input.pixels) {
     document["input"]["pixels"] = working_path(*input.pixels);
   }
+  for (std::size_t image = 0; image < input.images.size(); ++image) {
+    document["input"]["images"][image] = working_path(input.images[image]);
+  }
   return document.dump();
 }
 
@@ -152,6 +155,9 @@ Result<Recipe> parse_recipe(const std::string& text, const std::string& file) {
     if (path->has_value()) {
       find_again(**path, (*path)->string(), "", {folder});
     }
+  }
+  for (fs::path& image : input.images) {
+    find_again(image, image.string(), "", {folder});
   }
   return recipe;
 }

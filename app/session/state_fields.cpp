@@ -164,7 +164,8 @@ StateFields make_own_fields() {
                            &ViewState::quantity, kBar),
       enumerated<models::Side>(
           "side", "Side",
-          "For an encoder–decoder: the maps of its decoder, of its encoder, or of the decoder over the encoder",
+          "For an encoder–decoder: the maps of its decoder, of its encoder, or of the decoder over the encoder; for a "
+          "vision-language model: of its text (decoder) or of the patches in its image tower",
           "--side", named(models::kSides), &ViewState::side, kBar),
       state_field(
           toggle("difference", "Difference",

@@ -44,6 +44,12 @@ json to_json(const models::Input& input, StoredPaths& paths) {
       object[name] = paths.of(**path);
     }
   }
+  for (const std::filesystem::path& image : input.images) {
+    object["images"].push_back(paths.of(image));
+  }
+  if (!input.token_types.empty()) {
+    object["token_types"] = input.token_types;
+  }
   put("decoder_text", input.decoder_text, object);
   put("decoder_ids", input.decoder_ids, object);
   if (input.position_start != 0) {

@@ -223,13 +223,22 @@ struct ImageGrid {
 };
 
 // A picture within a text: the tokens that stand for it, and the cells that they are, row by row; rows == 0 where they
-// are no grid.
+// are no grid and stand one after another. Between two rows a family may have tokens that are no cells.
 struct ImageSpan {
   std::int64_t first = 0;
-  std::int64_t count = 0;
+  std::int64_t count = 0;  // cells
   std::int64_t rows = 0;
   std::int64_t columns = 0;
+  std::int64_t pitch = 0;  // tokens from a row to the next
 
+  // The token of cell n, which is row n / columns.
+  std::int64_t token(std::int64_t cell) const {
+    return first + (rows > 0 ? cell / columns * pitch + cell % columns : cell);
+  }
+  bool holds(std::int64_t token) const {
+    const std::int64_t offset = token - first;
+    return offset >= 0 && (rows > 0 ? offset / pitch < rows && offset % pitch < columns : offset < count);
+  }
   friend bool operator==(const ImageSpan&, const ImageSpan&) = default;
 };
 
@@ -255,7 +264,7 @@ struct MapRequest {
 // decoder's (queries) over the encoder's (keys). Of a vision-language model: the patches in its image tower.
 enum class Side { kDecoder, kEncoder, kCross, kVision };
 // Those that views are asked for.
-inline constexpr std::array kSides{Side::kDecoder, Side::kEncoder, Side::kCross};
+inline constexpr std::array kSides{Side::kDecoder, Side::kEncoder, Side::kCross, Side::kVision};
 
 // "decoder", "encoder", "cross", "vision".
 std::string to_text(Side side);
@@ -288,6 +297,10 @@ class Trace {
   // The pictures within the text.
   virtual const std::vector<ImageSpan>& images() const;
   virtual Picture picture() const { return {}; }
+  // Time, row and column of every token (M-RoPE); empty where a position is one number.
+  virtual std::vector<std::array<double, 3>> position_vectors() const { return {}; }
+  // Those of images(), in their order; empty where they are not known.
+  virtual std::vector<Picture> pictures() const { return {}; }
   virtual const std::string& text() const = 0;  // the input text; empty for ids and images
   // The text of the keys, which in cross-attention is the encoder's.
   virtual const std::string& key_text() const { return text(); }

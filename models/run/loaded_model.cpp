@@ -396,6 +396,9 @@ std::shared_ptr<const Trace> LoadedModel::trace_of(Prepared prepared, const Obse
   }
   if (pictures) {
     data.images = pictures->spans;
+    for (const TowerImage& image : pictures->images) {
+      data.pictures.push_back(image.picture);
+    }
     data.pixels = parts_.vision->pixel_values(pictures->images);
     data.image_grids = Vision::grids(pictures->images);
     TraceData seen = parts_.vision->trace(pictures->images, *observed.images);

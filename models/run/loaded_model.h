@@ -111,6 +111,11 @@ class LoadedModel : public Model {
   // A text with the pictures that stand in it.
   Result<Prepared> prepare_mixed(const Input& input) const;
   Result<std::shared_ptr<TextImages>> text_images(const Input& input, Prepared& prepared) const;
+  // With all placeholders of the pictures.
+  Result<std::vector<text::Token>> mixed_tokens(const Input& input, const TextImages& images,
+                                                std::vector<std::string>& warnings) const;
+  // `id`, or where that is −1 the one that the tokenizer has for `word`; −1: none.
+  Result<std::int64_t> word_id(std::int64_t id, std::string_view word) const;
   // Whether a token's position is a vector where there are pictures (M-RoPE).
   bool has_vector_positions() const;
   // (3, H, W) normalised; fills in the picture and what there is to say of its file.

@@ -5,6 +5,7 @@
 #include "models/checkpoint/tensor_source.h"
 #include "models/image/load.h"
 #include "models/run/loaded_model.h"
+#include "models/run/picture_marks.h"
 #include "models/run/vision.h"
 
 namespace locus::models {
@@ -31,13 +32,31 @@ std::vector<ImageSpan> spans_of(const Vision& vision, const TextImages& text, co
     const std::int64_t count = vision.count(image);
     const std::int64_t rows = image.grid.rows / cell;
     const std::int64_t columns = image.grid.columns / cell;
-    const std::int64_t first = tokens[next];
-    const std::int64_t last = tokens[next + static_cast<std::size_t>(count) - 1];
-    const bool grid = rows * columns == count && last - first + 1 == count;
-    spans.push_back({first, count, grid ? rows : 0, grid ? columns : 0});
+    ImageSpan span{tokens[next], count, rows, columns, columns};
+    if (rows > 1 && rows * columns == count) {
+      span.pitch = tokens[next + static_cast<std::size_t>(columns)] - span.first;
+    }
+    bool grid = rows * columns == count;
+    for (std::int64_t cell = 0; grid && cell < count; ++cell) {
+      grid = tokens[next + static_cast<std::size_t>(cell)] == span.token(cell);
+    }
+    spans.push_back(grid ? span : ImageSpan{span.first, count});
     next += static_cast<std::size_t>(count);
   }
   return spans;
+}
+
+// "image 1, row 3, column 4".
+void name_cells(const std::vector<ImageSpan>& spans, std::vector<TokenInfo>& tokens) {
+  for (std::size_t n = 0; n < spans.size(); ++n) {
+    const ImageSpan& span = spans[n];
+    for (std::int64_t cell = 0; cell < span.count; ++cell) {
+      const std::string place = span.rows > 0 ? ", row " + std::to_string(cell / span.columns) + ", column " +
+                                                    std::to_string(cell % span.columns)
+                                              : ", cell " + std::to_string(cell);
+      tokens[static_cast<std::size_t>(span.token(cell))].label = "image " + std::to_string(n + 1) + place;
+    }
+  }
 }
 
 // (T, 3): a picture's cells stand at its row and column, and the text goes on at the largest position so far + 1.
@@ -47,7 +66,8 @@ at::Tensor vector_positions(const std::vector<ImageSpan>& spans, std::int64_t le
   double next = start;
   std::size_t picture = 0;
   for (std::int64_t token = 0; token < length;) {
-    if (picture < spans.size() && token == spans[picture].first && spans[picture].rows > 0) {
+    if (picture < spans.size() && token == spans[picture].first && spans[picture].rows > 0 &&
+        spans[picture].pitch == spans[picture].columns) {
       const ImageSpan& span = spans[picture++];
       for (std::int64_t n = 0; n < span.count; ++n, ++token) {
         const std::int64_t row = n / span.columns;
@@ -128,26 +148,47 @@ Result<std::shared_ptr<TextImages>> LoadedModel::text_images(const Input& input,
   return text;
 }
 
+Result<std::vector<text::Token>> LoadedModel::mixed_tokens(const Input& input, const TextImages& images,
+                                                           std::vector<std::string>& warnings) const {
+  const Vision& vision = *parts_.vision;
+  families::Placeholders kind = vision.placeholders();
+  std::vector<text::Token> tokens;
+  if (input.text) {
+    const EncodePiece encode_piece = [this](const std::string& piece, bool special) { return encode(piece, special); };
+    LOCUS_TRY(MarkedText marked, encode_marked(*input.text, images.images.size(), kind.id, encode_piece));
+    tokens = std::move(marked.tokens);
+    if (marked.in_front) {
+      warnings.push_back("the text has no mark " + std::string(kPictureMark) + ": the pictures stand in front of it");
+    }
+    LOCUS_TRY(kind.before, word_id(kind.before, kind.before_word));
+    LOCUS_TRY(kind.after, word_id(kind.after, kind.after_word));
+  } else {
+    tokens = tokens_of(*input.ids);
+  }
+  const std::int64_t cell = vision.connector().spec().cell();
+  std::vector<PictureShape> shapes;
+  for (const TowerImage& image : images.images) {
+    const PictureShape shape{image.grid.rows / cell, image.grid.columns / cell, vision.count(image)};
+    shapes.push_back(shape.rows * shape.columns == shape.count ? shape : PictureShape{0, 0, shape.count});
+  }
+  return expand_placeholders(std::move(tokens), kind, shapes);
+}
+
+Result<std::int64_t> LoadedModel::word_id(std::int64_t id, std::string_view word) const {
+  if (id >= 0 || word.empty()) {
+    return id;
+  }
+  LOCUS_TRY(const std::vector<text::Token> tokens, encode(std::string(word), false));
+  return tokens.size() == 1 ? tokens.front().id : -1;
+}
+
 Result<LoadedModel::Prepared> LoadedModel::prepare_mixed(const Input& input) const {
   const Vision& vision = *parts_.vision;
   const families::Placeholders& kind = vision.placeholders();
   Prepared images;
   LOCUS_TRY(const std::shared_ptr<TextImages> text, text_images(input, images));
-  std::vector<text::Token> tokens;
-  if (input.text) {
-    LOCUS_TRY(tokens, encode(*input.text, true));
-  } else {
-    tokens = tokens_of(*input.ids);
-  }
+  LOCUS_TRY(const std::vector<text::Token> tokens, mixed_tokens(input, *text, images.warnings));
   const std::vector<std::int64_t> found = placeholder_tokens(tokens, kind.id);
-  std::int64_t count = 0;
-  for (const TowerImage& image : text->images) {
-    count += vision.count(image);
-  }
-  if (static_cast<std::int64_t>(found.size()) != count) {
-    return bad_input("expected " + std::to_string(count) + " tokens of id " + std::to_string(kind.id) + " for " +
-                     std::to_string(text->images.size()) + " pictures, found " + std::to_string(found.size()));
-  }
   const auto start = static_cast<double>(input.position_start + kind.first_position);
   LOCUS_TRY(Prepared prepared, prepare_tokens(tokens, input.position_start + kind.first_position));
   prepared.text = input.text.value_or("");
@@ -162,6 +203,7 @@ Result<LoadedModel::Prepared> LoadedModel::prepare_mixed(const Input& input) con
         prepared.tokens[n].position = prepared.batch.positions.ids[static_cast<std::int64_t>(n)][0].item<double>();
       }
     }
+    name_cells(text->spans, prepared.tokens);
     prepared.vision = text;
   }
   LOCUS_TRY(prepared.batch.blocks, text_blocks(kind.blocks, text->tokens, input.token_types, length));

@@ -5,6 +5,7 @@
 #include "core/base/numbers.h"
 #include "models/edits/run_edits.h"
 #include "models/trace/open_trace.h"
+#include "models/trace/pictures.h"
 
 namespace locus::models::trace {
 
@@ -182,7 +183,8 @@ Result<TraceLayer> read_layer(const OpenTrace& trace, std::int64_t index) {
     layer.encoding_layer = trace.places[n].number;
   }
   const LayerInfo& info = trace.data.model.layer_info[n];
-  const attention::Mask mask{trace.data.model.causal, info.window, info.chunk};
+  attention::Mask mask{trace.data.model.causal, info.window, info.chunk};
+  LOCUS_TRY(mask.blocks, read_blocks(trace.file, prefix, trace.length()));
   LOCUS_TRY(const double soft_cap, edit_layer(trace, index, info.soft_cap, mask, layer));
   LOCUS_TRY(layer.sinks, trace.file.float_tensor(prefix + "sinks", {trace.data.model.heads}));
   LOCUS_CHECK(read_experts(trace, layer, prefix));

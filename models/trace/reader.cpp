@@ -6,6 +6,7 @@
 #include "core/base/guarded.h"
 #include "core/base/shown.h"
 #include "models/trace/open_trace.h"
+#include "models/trace/pictures.h"
 
 namespace locus::models {
 
@@ -29,9 +30,13 @@ Result<TraceData> read_trace(OpenTrace opened) {
   LOCUS_CHECK(read_shape(opened));
   LOCUS_CHECK(read_encodings(opened));
   LOCUS_CHECK(read_edits(opened));
+  LOCUS_CHECK(read_pictures(opened));
   for (std::int64_t n = 0; n < opened.data.model.layers; ++n) {
     LOCUS_TRY(TraceLayer layer, read_layer(opened, n));
     opened.data.layers.push_back(std::move(layer));
+  }
+  if (!opened.data.layers.empty()) {
+    opened.data.blocks = opened.data.layers.front().scores->mask().blocks;
   }
   if (opened.file.crosses()) {
     set_cross_encoding(opened.data.model);
@@ -63,6 +68,17 @@ Result<TraceData> read_sides(const checkpoint::Source& source, const std::string
   return data;
 }
 
+// A trace without sides, or of a text with pictures and the tower's side.
+Result<TraceData> read_text(const checkpoint::Source& source, const std::string& file) {
+  LOCUS_TRY(TraceData data, read_trace(begin_trace(source, file, {})));
+  if (has_tensor(source, "vision.layers.")) {
+    LOCUS_TRY(TraceData tower, read_trace(begin_trace(source, file, SideNames(Side::kVision))));
+    data.model.vision_layers = tower.model.layers;
+    data.vision = std::make_shared<const RecordedTrace>(std::move(tower));
+  }
+  return data;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path) {
@@ -70,8 +86,8 @@ Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& pat
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const checkpoint::Source source, checkpoint::open_tensors(path));
     const std::string file = path.string();
-    LOCUS_TRY(TraceData data, has_tensor(source, "decoder.layers.") ? read_sides(source, file)
-                                                                    : read_trace(begin_trace(source, file, {})));
+    LOCUS_TRY(TraceData data,
+              has_tensor(source, "decoder.layers.") ? read_sides(source, file) : read_text(source, file));
     return std::shared_ptr<const Trace>(std::make_shared<RecordedTrace>(std::move(data)));
   });
 }

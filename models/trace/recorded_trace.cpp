@@ -140,6 +140,18 @@ RecordedTrace::RecordedTrace(TraceData data) : data_(std::move(data)) {
   }
 }
 
+std::vector<std::array<double, 3>> RecordedTrace::position_vectors() const {
+  std::vector<std::array<double, 3>> vectors;
+  if (data_.position_ids.dim() == 2 && data_.position_ids.size(1) == 3) {
+    const at::Tensor ids = data_.position_ids.to(at::kCPU, at::kDouble).contiguous();
+    const double* const id = ids.data_ptr<double>();
+    for (std::int64_t n = 0; n < ids.size(0); ++n) {
+      vectors.push_back({id[3 * n], id[3 * n + 1], id[3 * n + 2]});
+    }
+  }
+  return vectors;
+}
+
 std::shared_ptr<const Trace> RecordedTrace::side(Side side) const {
   return side == Side::kEncoder  ? data_.encoder
          : side == Side::kCross  ? data_.cross

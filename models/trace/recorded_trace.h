@@ -68,6 +68,7 @@ struct TraceData {
   std::shared_ptr<const RecordedTrace> vision;               // the tower's side of a text with pictures
   std::shared_ptr<const transformer::ImageRows> image_rows;  // what they put into it
   std::vector<ImageSpan> images;                             // and where
+  std::vector<Picture> pictures;                             // as they were seen; empty of pixels
   std::shared_ptr<const attention::Blocks> blocks;           // which tokens see each other; null: by order alone
   at::Tensor image_grids;                                    // (images, 3) int64 frames, rows, columns in patches
   at::Tensor read;                                           // (P, C') of the tower that the connector read
@@ -91,6 +92,8 @@ class RecordedTrace : public Trace {
   const ImageGrid& image_grid() const override { return data_.grid; }
   const std::vector<ImageSpan>& images() const override { return data_.images; }
   Picture picture() const override { return data_.picture; }
+  std::vector<std::array<double, 3>> position_vectors() const override;
+  std::vector<Picture> pictures() const override { return data_.pictures; }
   const std::string& text() const override { return data_.text; }
   const std::string& key_text() const override { return data_.key_tokens.empty() ? data_.text : data_.key_text; }
   double time_ms() const override { return data_.time_ms; }

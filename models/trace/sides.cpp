@@ -20,7 +20,7 @@ std::string SideNames::tensor(const std::string& name) const {
   if (!side_) {
     return name;
   }
-  if (name == "input_ids" || name == "position_ids") {
+  if (*side_ != Side::kVision && (name == "input_ids" || name == "position_ids")) {
     return *side_ == Side::kEncoder ? name : "decoder_" + name;
   }
   if (name == "logits" && *side_ == Side::kDecoder) {
@@ -36,7 +36,7 @@ std::string SideNames::metadata(const std::string& key) const {
   if (!side_ || key == "locus.format" || key == "model" || key == "family") {
     return key;
   }
-  if (key == "tokens") {
+  if (*side_ != Side::kVision && key == "tokens") {
     return *side_ == Side::kEncoder ? key : "decoder_tokens";
   }
   return to_text(*side_) + "." + key;

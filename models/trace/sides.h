@@ -3,6 +3,8 @@
 //   decoder   decoder_input_ids, decoder_position_ids, decoder.layers.N.…, logits; metadata decoder_tokens,
 //             decoder.encoding, …
 //   cross     decoder.layers.N.cross_attention, cross_q, cross_k, cross_log_sum_exp; its tokens are the others'
+// Of a vision-language model the text is called as a trace without sides, and the tower:
+//   vision    vision.position_ids, vision.layers.N.…; metadata vision.tokens, vision.encoding, …
 // Metadata locus.format, model and family are of the file.
 #pragma once
 
@@ -20,6 +22,7 @@ class SideNames {
   explicit SideNames(Side side) : side_(side) {}
 
   bool crosses() const { return side_ == Side::kCross; }
+  bool sees() const { return side_ == Side::kVision; }
   // "layers.3.attention" and the like.
   std::string tensor(const std::string& name) const;
   std::string metadata(const std::string& key) const;

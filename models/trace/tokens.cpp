@@ -53,9 +53,12 @@ Status read_positions(OpenTrace& trace, const TensorInfo* info, std::int64_t len
   trace.positions = grid.rows > 0 ? position::Positions::grid(grid.rows, grid.columns, grid.cls + grid.registers)
                                   : position::Positions::sequence(length);
   if (info != nullptr) {
-    LOCUS_TRY(const at::Tensor ids, info->shape.size() == 2 ? trace.file.tensor("position_ids", {length, 2})
-                                                            : trace.file.tensor("position_ids", {length}));
-    trace.positions.ids = ids.to(at::kDouble);
+    // Time, row and column of each token (M-RoPE) are rows of the file.
+    const bool vectors = info->shape == std::vector<std::int64_t>{3, length};
+    LOCUS_TRY(const at::Tensor ids, vectors                   ? trace.file.tensor("position_ids", {3, length})
+                                    : info->shape.size() == 2 ? trace.file.tensor("position_ids", {length, 2})
+                                                              : trace.file.tensor("position_ids", {length}));
+    trace.positions.ids = (vectors ? ids.t() : ids).to(at::kDouble).contiguous();
   }
   trace.data.position_ids = trace.positions.ids;
   return {};
@@ -85,8 +88,11 @@ Status read_tokens(OpenTrace& trace) {
   if (ids.defined()) {
     trace.data.input_ids = ids.to(at::kLong);
   }
-  const at::Tensor flat =
-      (trace.data.position_ids.dim() == 1 ? trace.data.position_ids : at::arange(length, at::kDouble)).contiguous();
+  const at::Tensor& positions = trace.data.position_ids;
+  const at::Tensor flat = (positions.dim() == 1     ? positions
+                           : positions.size(1) == 3 ? positions.select(1, 0)
+                                                    : at::arange(length, at::kDouble))
+                              .contiguous();
   const at::Tensor own_ids = (ids.defined() ? trace.data.input_ids : at::arange(length, at::kLong)).contiguous();
   trace.data.tokens.reserve(static_cast<std::size_t>(length));
   for (std::int64_t n = 0; n < length; ++n) {

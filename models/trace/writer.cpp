@@ -8,6 +8,7 @@
 #include "core/base/system_files.h"
 #include "models/checkpoint/tensor_source.h"
 #include "models/json/settings_json.h"
+#include "models/trace/pictures.h"
 #include "models/trace/recorded_trace.h"
 #include "models/trace/sides.h"
 
@@ -56,10 +57,14 @@ class Writer {
     if (data_.input_ids.defined()) {
       add("input_ids", data_.input_ids);
     }
-    add("position_ids", integral_if_possible(data_.position_ids));
+    const bool vectors = data_.position_ids.dim() == 2 && data_.position_ids.size(1) == 3;  // time, row, column
+    add("position_ids", integral_if_possible(vectors ? data_.position_ids.t() : data_.position_ids));
+    for (const auto& [name, tensor] : trace::picture_tensors(data_)) {
+      add(name, tensor);
+    }
     if (wants("logits") && data_.hidden.defined()) {
       add("hidden", data_.hidden);
-    } else if (wants("logits")) {
+    } else if (wants("logits") && !names_.sees()) {
       LOCUS_CHECK(need(data_.logits.defined(), "logits"));
       add("logits", data_.model.image ? data_.logits.flatten() : data_.logits);
     }
@@ -165,6 +170,9 @@ class Writer {
     if (layer.computed && wants("q")) {
       add(prefix + "log_sum_exp", layer.computed->log_sum_exp().select(0, 0).to(at::kFloat));
     }
+    if (const auto& blocks = layer.scores->mask().blocks; blocks && wants("q")) {
+      add(prefix + "blocks", at::tensor(at::ArrayRef<std::int64_t>(blocks->of), at::kLong));
+    }
     if (layer.sinks.defined() && wants("q")) {
       add(prefix + "sinks", layer.sinks);
     }
@@ -259,6 +267,14 @@ class Writer {
     if (!data_.edits.empty()) {
       metadata["locus.edits"] = to_json(data_.edits);
     }
+    if (!data_.images.empty()) {
+      metadata["images"] = text(trace::picture_list(data_));
+    }
+    for (const TraceLayer& layer : data_.layers) {
+      if (const auto& blocks = layer.scores->mask().blocks; blocks) {
+        metadata["blocks"] = blocks->alone ? "alone" : "beside the order";
+      }
+    }
     if (data_.grid.rows > 0) {
       metadata["image_grid"] = text({{"rows", data_.grid.rows},
                                      {"columns", data_.grid.columns},
@@ -289,6 +305,9 @@ Status write_trace(const RecordedTrace& trace, const std::filesystem::path& path
   }
   if (data.cross) {
     writers.emplace_back(*data.cross, keep, SideNames(Side::kCross));
+  }
+  if (data.vision) {
+    writers.emplace_back(*data.vision, keep, SideNames(Side::kVision));
   }
   std::vector<checkpoint::OutputTensor> tensors;
   std::map<std::string, std::string> metadata;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/api/verify.h"
+#include "models/checkpoint/tensor_source.h"
 #include "models/run/loaded_model.h"
 #include "models/trace/recorded_trace.h"
 #include "tests/support/checkpoint_folder.h"
@@ -145,6 +146,85 @@ TEST(FamiliesVlm, GiveTheSameWhenTokensAreAppended) {
     EXPECT_GT(options.reuse->reused(), 0);
     expect_maps(mixed_data(*options.reuse), golden, "");
     EXPECT_CLOSE(mixed_data(*options.reuse).logits[-1], golden["logits"][-1], kMixedTolerance);
+  }
+}
+
+// A trace file holds the tensors that the reference names, and opens as the run it was written from.
+TEST(FamiliesVlm, AreTheSameInATraceFile) {
+  const test::TemporaryFolder temporary;
+  for (const fs::path& folder : mixed_folders()) {
+    SCOPED_TRACE(folder.filename().string());
+    const auto model = test::open_model(folder, models::OpenOptions{});
+    ASSERT_NE(model, nullptr);
+    const test::Golden golden = mixed_expected(folder);
+    models::RunOptions options;
+    options.all_logits = true;
+    const auto run = model->run(mixed_input(folder, golden, true), options);
+    ASSERT_TRUE(run.ok()) << run.error().describe();
+    const fs::path file = temporary.path() / (folder.filename().string() + ".locus-trace.safetensors");
+    ASSERT_TRUE((*run)->write(file, {"logits", "q", "k"}).ok());
+    const auto source = checkpoint::open_tensors(file);
+    ASSERT_TRUE(source.ok());
+    for (const char* name : {"pixel_values", "image_embeds", "position_ids", "mm_mask", "deepstack.0"}) {
+      const checkpoint::TensorInfo* const kept = (*source)->find(name);
+      ASSERT_EQ(kept != nullptr, golden.has(name)) << name;
+      if (kept != nullptr) {
+        EXPECT_EQ(kept->shape, golden[name].sizes().vec()) << name;
+      }
+    }
+    const auto opened = models::open_trace(file);
+    ASSERT_TRUE(opened.ok()) << opened.error().describe();
+    EXPECT_EQ((*opened)->images(), (*run)->images());
+    const models::TraceData& data = mixed_data(**opened);
+    EXPECT_TRUE(at::equal(data.position_ids, mixed_data(**run).position_ids));
+    ASSERT_NE(data.vision, nullptr);
+    expect_maps(data, golden, "");
+    expect_maps(mixed_data(*data.vision), golden, "vision.");
+    EXPECT_CLOSE(data.image_rows->vectors, golden["image_embeds"], kMixedTolerance);
+    for (std::size_t n = 0; n < data.tokens.size(); ++n) {
+      EXPECT_EQ(data.tokens[n].label, (*run)->tokens()[n].label);
+      EXPECT_EQ(data.tokens[n].position, (*run)->tokens()[n].position);
+    }
+  }
+}
+
+// One placeholder for each picture becomes the tokens of the reference: its start, rows, ends of rows and end.
+TEST(FamiliesVlm, APlaceholderBecomesWhatTheProcessorWrites) {
+  for (const fs::path& folder : mixed_folders()) {
+    SCOPED_TRACE(folder.filename().string());
+    const auto model = test::open_model(folder, models::OpenOptions{});
+    ASSERT_NE(model, nullptr);
+    models::Input input = mixed_input(folder, mixed_expected(folder), true);
+    const std::vector<std::int64_t> wanted = *input.ids;
+    const auto whole = model->tokenize(input);
+    ASSERT_TRUE(whole.ok()) << whole.error().describe();
+    const std::int64_t placeholder = model->info().placeholder;
+    std::vector<std::int64_t> folded;
+    std::size_t pictures = 0;
+    for (std::size_t n = 0; n < wanted.size(); ++n) {
+      const std::string& label = (*whole)[n].label;
+      const bool row_end = folder.filename() == "pixtral" || folder.filename() == "mistral3"
+                               ? wanted[n] == 12 || wanted[n] == 13
+                               : false;
+      const bool first = wanted[n] == placeholder && (label.ends_with("row 0, column 0") || label.ends_with("cell 0"));
+      pictures += first ? 1 : 0;
+      if (first || (wanted[n] != placeholder && !row_end)) {
+        folded.push_back(wanted[n]);
+      }
+    }
+    input.ids = folded;
+    if (folder.filename() == "idefics3") {
+      EXPECT_FALSE(model->tokenize(input).ok());
+      continue;
+    }
+    ASSERT_EQ(pictures, input.images.size());
+    const auto tokens = model->tokenize(input);
+    ASSERT_TRUE(tokens.ok()) << tokens.error().describe();
+    std::vector<std::int64_t> found;
+    for (const models::TokenInfo& token : *tokens) {
+      found.push_back(token.id);
+    }
+    EXPECT_EQ(found, wanted);
   }
 }
 

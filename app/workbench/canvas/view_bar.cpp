@@ -68,10 +68,10 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
   head_->setSpecialValueText(QStringLiteral("mean"));
   addWidget(head_);
   of_side_.push_back(label("  Side"));
-  side_ = make_named<QComboBox>(
-      this, "side", QStringLiteral("Side"),
-      QStringLiteral(
-          "Of an encoder-decoder: the maps of its decoder, of its encoder, or of the decoder (rows) over the encoder"));
+  side_ = make_named<QComboBox>(this, "side", QStringLiteral("Side"),
+                                QStringLiteral("Of an encoder-decoder: the maps of its decoder, of its encoder, or of "
+                                               "the decoder (rows) over the encoder; of "
+                                               "a vision-language model: of its text (decoder) or of its image tower"));
   for (const models::Side side : models::kSides) {
     side_->addItem(QString::fromStdString(to_text(side)));
   }
@@ -122,6 +122,10 @@ void ViewBar::refresh() {
   head_->setEnabled(info.uses_head);
   for (QAction* action : of_side_) {
     action->setVisible(studio_.has_sides());
+  }
+  for (const models::Side side : models::kSides) {
+    const bool there = side == models::Side::kDecoder || studio_.has_side(side);
+    qobject_cast<QStandardItemModel*>(side_->model())->item(static_cast<int>(side))->setEnabled(there);
   }
   side_->setCurrentIndex(static_cast<int>(state.side));
   for (QAction* action : of_quantity_) {

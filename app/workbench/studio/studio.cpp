@@ -109,6 +109,11 @@ void Studio::change_edits(int id, const models::Edits& edits, bool undoable) {
 
 // ---- input
 
+bool Studio::takes_pictures() const {
+  return std::ranges::any_of(checkpoints().all(),
+                             [](const Checkpoint& each) { return each.model && each.model->info().vision_layers > 0; });
+}
+
 void Studio::set_text(const std::string& text) {
   if (input().text != text) {
     worker_.drop(kGenerate);  // of the text before
@@ -140,11 +145,13 @@ const Checkpoint* Studio::column(std::size_t n) const {
   return shown.empty() ? nullptr : shown[std::min(n, shown.size() - 1)];
 }
 
+bool Studio::has_side(models::Side side) const {
+  return std::ranges::any_of(checkpoints().shown(),
+                             [side](const Checkpoint* each) { return each->trace->side(side) != nullptr; });
+}
+
 bool Studio::has_sides() const {
-  const auto shown = checkpoints().shown();
-  return std::any_of(shown.begin(), shown.end(), [](const Checkpoint* each) {
-    return each->trace->side(models::Side::kEncoder) || each->trace->side(models::Side::kCross);
-  });
+  return std::ranges::any_of(models::kSides, [this](models::Side side) { return has_side(side); });
 }
 
 bool Studio::has_decoder() const {

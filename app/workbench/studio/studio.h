@@ -66,6 +66,7 @@ class Studio : public QObject {
   int largest_layer() const { return checkpoints().largest_layer(state().side); }
   int largest_head() const { return checkpoints().largest_head(state().side); }
   // Whether one of the columns has sides, and whether a checkpoint has a decoder that an input can be given.
+  bool has_side(models::Side side) const;
   bool has_sides() const;
   bool has_decoder() const;
   // Runs that would take long wait for an answer: what they would take together, and for the first tokens what is
@@ -79,6 +80,7 @@ class Studio : public QObject {
 
   // ---- input: see LiveInput
   const models::Input& input() const { return input_.value(); }
+  bool takes_pictures() const;             // a checkpoint reads texts with pictures in them
   void set_text(const std::string& text);  // typed: runs after the debounce
   // What decoders of encoder–decoders have read, typed: a text, or ids for those without tokenizer; empty: their start.
   void set_decoder_input(const std::string& typed);

@@ -20,6 +20,7 @@ Result<Family> idefics_tower(const Config& /*vision*/) {
 Status finish_idefics3(const Checkpoint& checkpoint, const Config& /*vision*/, Plan& text, VisionPlan& plan) {
   LOCUS_TRY(const std::int64_t cell, integer_or(checkpoint.config, "scale_factor", 2));
   keep_table(plan.tower.spec);
+  plan.placeholders.tiles = true;
   plan.connector.states = {plan.tower.spec.depth()};
   plan.connector.steps = {join_step(cell), linear_step("project", text.spec.width, false)};
   plan.names = {{"connector.project", "modality_projection.proj"}};

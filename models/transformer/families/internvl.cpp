@@ -100,6 +100,8 @@ Status finish_internvl(const Checkpoint& checkpoint, const Config& /*vision*/, P
                           linear_step("linear_2", text.spec.width, true)};
   plan.names = {
       {"connector.norm", "layer_norm"}, {"connector.linear_1", "linear_1"}, {"connector.linear_2", "linear_2"}};
+  plan.placeholders.before_word = "<img>";
+  plan.placeholders.after_word = "</img>";
   return {};
 }
 

@@ -23,6 +23,8 @@ Status finish_llava(const Checkpoint& checkpoint, const Config& /*vision*/, Plan
   plan.tower.spec.final_norm = false;
   if (plan.tower.spec.encodings.front().name == "learned") {
     keep_table(plan.tower.spec);
+  } else {
+    end_rows(plan.placeholders);
   }
   plan.tower.skipped.insert(plan.tower.skipped.end(), {"post_layernorm.weight", "post_layernorm.bias"});
   LOCUS_TRY(plan.connector.states, feature_layers(config, "vision_feature_layer", -2, plan.tower.spec.depth()));

@@ -26,6 +26,7 @@ Status finish_paligemma(const Checkpoint& /*checkpoint*/, const Config& /*vision
   plan.connector.steps = {linear_step("linear", text.spec.width, true)};
   plan.names = {{"connector.linear", "linear"}};
   plan.placeholders.blocks = ImageBlocks::kPrefix;
+  plan.placeholders.first = true;
   plan.placeholders.first_position = 1;
   return {};
 }

@@ -38,6 +38,7 @@ Status finish_mistral3(const Checkpoint& checkpoint, const Config& /*vision*/, P
                 {"connector.merge", "patch_merger.merging_layer"},
                 {"connector.linear_1", "linear_1"},
                 {"connector.linear_2", "linear_2"}};
+  end_rows(plan.placeholders);
   return {};
 }
 
@@ -51,6 +52,12 @@ const VisionTable kMistral3Table{
 };
 
 }  // namespace
+
+// [IMG_BREAK] behind each row but the last, [IMG_END] behind that; no file says their ids.
+void end_rows(Placeholders& placeholders) {
+  placeholders.row_end = 12;
+  placeholders.last_row_end = 13;
+}
 
 Family pixtral_tower() {
   using namespace slot;

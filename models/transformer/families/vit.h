@@ -21,7 +21,9 @@ Family siglip_tower();
 // SigLIP's without that prefix (Idefics 3).
 Family plain_siglip_tower();
 // Pixtral's: rotary rows and columns, gated feed-forwards, pictures of any size.
+struct Placeholders;
 Family pixtral_tower();
+void end_rows(Placeholders& placeholders);  // as its processor does
 // What pictures of another size would need is not known: positions are those of the table.
 void keep_table(transformer::Spec& spec);
 

@@ -78,6 +78,11 @@ Result<Plan> read_vision(const Checkpoint& checkpoint, const VisionTable& table)
   LOCUS_TRY(plan->tower, read_part(std::move(tower), checkpoint, vision, table.tower_tensors));
   plan->tower.spec.head = false;
   LOCUS_TRY(plan->placeholders.id, token_id(checkpoint.config, {"image_token_id", "image_token_index"}));
+  LOCUS_TRY(plan->placeholders.before,
+            token_id_or_none(checkpoint.config,
+                             {"vision_start_token_id", "image_start_token_id", "boi_token_index", "boi_token_id"}));
+  LOCUS_TRY(plan->placeholders.after, token_id_or_none(checkpoint.config, {"vision_end_token_id", "image_end_token_id",
+                                                                           "eoi_token_index", "eoi_token_id"}));
   LOCUS_CHECK(table.finish(checkpoint, vision, text, *plan));
   const std::string prefix =
       checkpoint.prefix_of(table.connector_tensors.prefixes, std::string(table.connector_tensors.anchor));
@@ -101,6 +106,11 @@ Result<Family> family_named(const std::string& name, const Config& config) {
 
 Result<std::int64_t> token_id(const Config& config, const std::vector<std::string_view>& names) {
   return config.integer_in(spelled(config, names), 0, std::int64_t{1} << 31);
+}
+
+Result<std::int64_t> token_id_or_none(const Config& config, const std::vector<std::string_view>& names) {
+  const bool has = std::any_of(names.begin(), names.end(), [&](std::string_view name) { return config.has(name); });
+  return has ? token_id(config, names) : Result<std::int64_t>(-1);
 }
 
 Result<std::vector<std::int64_t>> feature_layers(const Config& config, std::string_view field, std::int64_t fallback,

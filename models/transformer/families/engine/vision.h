@@ -19,11 +19,19 @@ enum class ImageBlocks {
   kPrefix   // all tokens before those of type 1 see each other
 };
 
-// How a text holds pictures: the ids that the family's processor writes for one. Every kind of row may be empty.
+// How a text holds pictures: the ids that the family's processor writes for one picture are `before`, then for each row
+// of its vectors that many `id` and, where a family ends rows, `row_end` (behind the last row `last_row_end`), then
+// `after`. −1: none.
 struct Placeholders {
   std::int64_t id = -1;  // of each vector of a picture
-  std::vector<std::int64_t> before = {};
-  std::vector<std::int64_t> after = {};
+  std::int64_t before = -1;
+  std::int64_t after = -1;
+  std::string_view before_word = {};  // of those two, where the tokenizer alone knows their ids
+  std::string_view after_word = {};
+  std::int64_t row_end = -1;
+  std::int64_t last_row_end = -1;
+  bool first = false;  // pictures stand before all other tokens, the text's own first one too
+  bool tiles = false;  // a picture may be cut into tiles that are named in the text, which only its processor writes
   ImageBlocks blocks = ImageBlocks::kNone;
   std::int64_t first_position = 0;
 };
@@ -66,6 +74,9 @@ Result<Family> family_named(const std::string& name, const Config& config);
 
 // An id of config.json under one of these spellings, from 0 on. Errors: kBadInput.
 Result<std::int64_t> token_id(const Config& config, const std::vector<std::string_view>& names);
+
+// The same, −1 where config.json has none of them.
+Result<std::int64_t> token_id_or_none(const Config& config, const std::vector<std::string_view>& names);
 
 // A list of states of a tower of `depth` layers, or one: −1 is the outcome of its last layer. Errors: kBadInput.
 Result<std::vector<std::int64_t>> feature_layers(const Config& config, std::string_view field, std::int64_t fallback,

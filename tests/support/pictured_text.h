@@ -1,0 +1,17 @@
+// Texts with pictures in them: the tiny checkpoints of tests/golden/families-vlm with their ids and pixels.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "core/base/result.h"
+#include "models/api/model.h"
+
+namespace locus::test {
+
+// tests/golden/families-vlm/FAMILY.
+std::filesystem::path pictured_folder(const std::string& family);
+// Its reference's ids, token types, and its pictures or their pixels. Errors: the reader's.
+Result<models::Input> pictured_input(const std::string& family, bool files = false);
+
+}  // namespace locus::test
