@@ -36,7 +36,7 @@ struct Drawn {
 void add_curve(const figure::Curve& curve, bool upright, Drawn& drawn) {
   for (std::size_t n = 0; n < std::min(curve.x.size(), curve.y.size()); ++n) {
     if (std::isfinite(curve.y[n])) {
-      drawn.add(upright ? curve.y[n] : curve.x[n]);
+      drawn.add(upright ? curve.drawn_y(n) : curve.x[n]);
     }
   }
 }

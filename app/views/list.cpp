@@ -28,6 +28,7 @@ const std::vector<const View*>& views() {
       &training_curve_view(),
       &heads_view(),
       &head_difference_view(),
+      &reading_view(),
       &logit_lens_view(),
       &logit_attribution_view(),
   };

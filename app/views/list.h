@@ -35,6 +35,7 @@ const View& heads_view();
 const View& head_difference_view();
 const View& knock_out_view();
 const View& move_view();
+const View& reading_view();
 const View& logit_lens_view();
 const View& logit_attribution_view();
 const View& effect_view();

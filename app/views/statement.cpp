@@ -105,7 +105,7 @@ std::string range_line(const Field& field) {
          cell_text(field.row_axis, at / field.columns) + ", " + cell_text(field.column_axis, at % field.columns);
 }
 
-std::string curve_text(const figure::Curve& curve) {
+std::string curve_text(const figure::Curve& curve, const figure::Axis& axis) {
   std::optional<std::size_t> first;
   std::size_t last = 0;
   for (std::size_t n = 0; n < std::min(curve.x.size(), curve.y.size()); ++n) {
@@ -117,8 +117,8 @@ std::string curve_text(const figure::Curve& curve) {
   if (!first) {
     return {};
   }
-  return curve.name + ": " + short_number(curve.y[*first]) + " at " + short_number(curve.x[*first]) + ", " +
-         short_number(curve.y[last]) + " at " + short_number(curve.x[last]);
+  return curve.name + ": " + short_number(curve.y[*first]) + " at " + place_text(axis, curve.x[*first]) + ", " +
+         short_number(curve.y[last]) + " at " + place_text(axis, curve.x[last]);
 }
 
 std::string bars_text(const figure::Bars& bars) {
@@ -144,7 +144,7 @@ std::string series_line(const figure::Panel& panel) {
   for (const figure::Layer& layer : panel.layers) {
     const auto* curve = std::get_if<figure::Curve>(&layer);
     const auto* bars = std::get_if<figure::Bars>(&layer);
-    const std::string text = curve != nullptr && !curve->name.empty() ? curve_text(*curve)
+    const std::string text = curve != nullptr && !curve->name.empty() ? curve_text(*curve, panel.x)
                              : bars != nullptr && !bars->name.empty() ? bars_text(*bars)
                                                                       : std::string();
     if (!text.empty()) {

@@ -112,12 +112,13 @@ void add_color_bar(const Panel& panel, const PanelLayout& place, const Style& st
 void add_legend(const Panel& panel, const PanelLayout& place, const Style& style, MarkList& marks) {
   for (const LegendEntry& entry : place.legend) {
     const Rect& swatch = entry.swatch;
-    if (const auto* curve = std::get_if<Curve>(&panel.layers[entry.layer])) {
+    const auto* curve = std::get_if<Curve>(&panel.layers[entry.layer]);
+    if (curve != nullptr && curve->base.empty()) {
       const double width = curve_width(*curve, style);
       marks.line({{swatch.x, swatch.center_y()}, {swatch.right(), swatch.center_y()}}, entry.color, width,
                  curve->dashed ? dash_length(width) : 0);
     } else {
-      marks.fill(swatch, faded(entry.color, bar_opacity(panel)));
+      marks.fill(swatch, faded(entry.color, curve != nullptr ? kAreaOpacity : bar_opacity(panel)));
     }
   }
 }

@@ -82,6 +82,9 @@ struct Curve {
   std::uint32_t color = 0;
   float width_px = 1.5F;
   bool dashed = false;
+  std::vector<double> base = {};  // of a stacked area: y stands on it, and between them it is filled; empty: a line
+
+  double drawn_y(std::size_t n) const { return n < base.size() ? base[n] + y[n] : y[n]; }
 };
 
 struct Marker {  // a line across the panel: "trained length", a pinned query

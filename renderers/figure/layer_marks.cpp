@@ -172,37 +172,47 @@ void add_curve_piece(std::vector<Point> points, const Curve& curve, Color color,
                     context.place.plot);
 }
 
+// The areas between two lines, in pieces where one of them has no value.
+void add_areas(const Curve& curve, const std::vector<double>& low, const std::vector<double>& high, Color color,
+               const Context& context) {
+  AreaMark area;
+  area.color = color;
+  const auto flush = [&] {
+    if (area.x.size() > 1) {
+      context.marks.add(area, context.place.plot);
+    }
+    area.x.clear();
+    area.low.clear();
+    area.high.clear();
+  };
+  for (std::size_t n = 0; n < std::min({curve.x.size(), low.size(), high.size()}); ++n) {
+    if (!std::isfinite(low[n]) || !std::isfinite(high[n])) {
+      flush();
+      continue;
+    }
+    area.x.push_back(context.place.x.place(curve.x[n]));
+    area.low.push_back(context.place.y.place(low[n]));
+    area.high.push_back(context.place.y.place(high[n]));
+  }
+  flush();
+}
+
 void add_layer(const Curve& curve, Color color, const Context& context) {
   const AxisMap& x = context.place.x;
   const AxisMap& y = context.place.y;
-  const std::size_t count = std::min(curve.x.size(), curve.y.size());
-  AreaMark band;
-  band.color = faded(color, 0.2);
-  const auto flush_band = [&] {
-    if (band.x.size() > 1) {
-      context.marks.add(band, context.place.plot);
-    }
-    band.x.clear();
-    band.low.clear();
-    band.high.clear();
-  };
-  for (std::size_t n = 0; n < std::min({count, curve.low.size(), curve.high.size()}); ++n) {
-    if (!std::isfinite(curve.low[n]) || !std::isfinite(curve.high[n])) {
-      flush_band();
-      continue;
-    }
-    band.x.push_back(x.place(curve.x[n]));
-    band.low.push_back(y.place(curve.low[n]));
-    band.high.push_back(y.place(curve.high[n]));
+  std::vector<double> drawn;
+  for (std::size_t n = 0; n < curve.y.size(); ++n) {
+    drawn.push_back(curve.drawn_y(n));
   }
-  flush_band();
+  add_areas(curve, curve.low, curve.high, faded(color, 0.2), context);
+  add_areas(curve, curve.base, drawn, faded(color, kAreaOpacity), context);
   std::vector<Point> points;
-  for (std::size_t n = 0; n < count; ++n) {
-    if (!std::isfinite(curve.x[n]) || !std::isfinite(curve.y[n])) {
+  for (std::size_t n = 0; n < std::min(curve.x.size(), drawn.size()); ++n) {
+    if (!std::isfinite(curve.x[n]) || !std::isfinite(drawn[n])) {
       add_curve_piece(std::exchange(points, {}), curve, color, context);
       continue;
     }
-    points.push_back({x.place(curve.x[n]), y.place(curve.y[n])});
+    points.push_back({x.place(curve.x[n]), y.place(drawn[n])});
   }
   add_curve_piece(std::move(points), curve, color, context);
 }

@@ -33,6 +33,8 @@ class MarkList {
   std::vector<Mark> marks_;
 };
 
+constexpr double kAreaOpacity = 0.5;  // of a stacked area
+
 // A curve's width on this canvas: width_px is meant for text of 12 px.
 double curve_width(const Curve& curve, const Style& style);
 double dash_length(double width);

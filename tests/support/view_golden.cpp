@@ -14,6 +14,7 @@
 #include "tests/support/keep_driver.h"
 #include "tests/support/layouts.h"
 #include "tests/support/paths.h"
+#include "tests/support/pictured_text.h"
 
 namespace locus {
 namespace {
@@ -65,6 +66,14 @@ Result<views::Column> column_of(const std::string& word, const models::Input& in
   models::OpenOptions options;
   if (sign != std::string::npos) {
     options.overrides.rope_base = std::stod(word.substr(sign + 1));
+  }
+  constexpr std::string_view kPictured = "pictured:";
+  if (word.starts_with(kPictured)) {
+    const std::string family = word.substr(kPictured.size());
+    LOCUS_TRY(auto model, models::open(test::pictured_folder(family)));
+    LOCUS_TRY(const models::Input pictured, test::pictured_input(family, true));
+    LOCUS_TRY(auto trace, model->run(pictured));
+    return views::Column{family, std::move(model), std::move(trace)};
   }
   LOCUS_TRY(const std::filesystem::path path, path_of(word.substr(0, sign), folder));
   LOCUS_TRY(auto model, models::open(path, options));
@@ -142,7 +151,10 @@ int run(int argc, char** argv) {
       return 1;
     }
 #if !LOCUS_IMAGES
-    if (std::any_of(words.begin(), words.end(), [](const auto& word) { return word.starts_with("picture="); })) {
+    const auto pictured = [](const auto& word) {
+      return word.starts_with("picture=") || word.starts_with("pictured:");
+    };
+    if (std::any_of(words.begin(), words.end(), pictured)) {
       continue;
     }
 #endif

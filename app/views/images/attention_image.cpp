@@ -34,16 +34,12 @@ struct Options {
 class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Selection pick(const ViewInput& input, const Hit& hit) const override {
-    Selection selection;
-    const auto [column, head] = panel_of(input, hit.panel);
-    if (const auto token = patch_at(input.columns[column].trace->image_grid(), hit)) {
-      selection.column = static_cast<std::int64_t>(column);
-      selection.query = *token;
-      selection.head = head;
-    }
-    return selection;
+  Status available(const Column& column) const override {
+    return patch_areas(*column.trace).empty()
+               ? unsupported(info_.title + " needs an image; " + column.name + " read text without a picture in it")
+               : Status();
   }
+  Selection pick(const ViewInput& input, const Hit& hit) const override;
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
   Token tinting_query(const ViewInput& input) const override { return patch_query(input, input.columns.front()); }
 
@@ -51,28 +47,14 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
   Result<AttentionImageKey> measure_key(const ViewInput& input, std::size_t column) const override;
   Result<Field> measure(const AttentionImageKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
-  // [rows, columns] of the patch grid; [H, rows, columns] when the head is kAll or all heads are shown, and
-  // [L, …] in front when the layer is kAll.
+  // [rows, columns] of the patch grid; of several pictures [n, rows, columns], or the cells of all where their grids
+  // differ; [H, …] in front when the head is kAll or all heads are shown, and [L, …] when the layer is kAll.
   Result<Data> table(const ViewInput& input, const Numbers& all) const override;
 
  private:
   Options options_of(const ViewInput& input) const {
     const bool rollout = option<bool>(input, "rollout");
     return {(option<bool>(input, "all-heads") || input.head == kAll) && !rollout, rollout};
-  }
-  // Which column and head a panel shows.
-  std::pair<std::size_t, std::optional<std::int64_t>> panel_of(const ViewInput& input, std::size_t panel) const {
-    if (!options_of(input).all_heads) {
-      return {std::min(panel, input.columns.size() - 1), std::nullopt};
-    }
-    for (std::size_t n = 0; n < input.columns.size(); ++n) {
-      const auto heads = static_cast<std::size_t>(input.columns[n].trace->model().heads);
-      if (panel < heads) {
-        return {n, static_cast<std::int64_t>(panel)};
-      }
-      panel -= heads;
-    }
-    return {input.columns.size() - 1, std::nullopt};
   }
 
   ViewInfo info_{
@@ -83,12 +65,12 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
       .shows =
           "The image as the model saw it, with each patch tinted by how much the query attends to it. A click chooses "
           "the query patch; without one, the query is the class token. The weights of the class token and of registers "
-          "are written below the image.",
+          "are written below the image. Of a text with pictures, the pictures beside each other, and the query is a "
+          "word, or a cell that is clicked.",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
       .uses_quantity = true,
-      .needs_image = true,
       .controls =
           {toggle("all-heads", "All heads", "One image per head of the layer"),
            toggle(
@@ -116,6 +98,46 @@ std::vector<std::int64_t> layers_of(const ViewInput& input, const Column& column
     return {input.layer};
   }
   return counted_from_zero(column.trace->model().layers);
+}
+
+// What one panel shows: of a column, head by head, the pictures beside each other.
+struct PanelOf {
+  std::size_t column = 0;
+  std::size_t number = 0;  // of the head in its row list
+  std::int64_t head = 0;
+  PatchArea area;
+};
+
+std::vector<PanelOf> panels_of(const ViewInput& input, const Options& options) {
+  std::vector<PanelOf> panels;
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    const std::vector<std::int64_t> heads = heads_of(input, input.columns[n], options);
+    const std::vector<PatchArea> areas = patch_areas(*input.columns[n].trace);
+    for (std::size_t h = 0; h < heads.size(); ++h) {
+      for (const PatchArea& area : areas) {
+        panels.push_back({n, h, heads[h], area});
+      }
+    }
+  }
+  return panels;
+}
+
+Selection AttentionImage::pick(const ViewInput& input, const Hit& hit) const {
+  Selection selection;
+  const Options options = options_of(input);
+  const std::vector<PanelOf> panels = panels_of(input, options);
+  if (panels.empty()) {
+    return selection;
+  }
+  const PanelOf& panel = panels[std::min(hit.panel, panels.size() - 1)];
+  if (const auto token = patch_at(panel.area.cells, hit)) {
+    selection.column = static_cast<std::int64_t>(panel.column);
+    selection.query = *token;
+    if (options.all_heads) {
+      selection.head = panel.head;
+    }
+  }
+  return selection;
 }
 
 Result<AttentionImageKey> AttentionImage::measure_key(const ViewInput& input, std::size_t column) const {
@@ -150,24 +172,20 @@ Result<Field> AttentionImage::measure(const AttentionImageKey& key, const Measur
   return rows;
 }
 
-struct Tile {
-  std::size_t column = 0;
-  std::int64_t head = 0;
+struct Tile : PanelOf {
   FieldPointer row;  // (1, T)
   FieldPointer patches;
 };
 
 std::vector<Tile> tiles_of(const ViewInput& input, const Options& options, const Fields& all) {
   std::vector<Tile> tiles;
-  for (std::size_t n = 0; n < input.columns.size(); ++n) {
-    const Column& column = input.columns[n];
-    const std::vector<std::int64_t> heads = heads_of(input, column, options);
-    for (std::size_t h = 0; h < heads.size(); ++h) {
-      Tile tile{n, heads[h], nullptr, nullptr};
-      tile.row = options.rollout ? all[n] : query_row(column, *all[n], h, patch_query(input, column));
-      tile.patches = std::make_shared<const Field>(patches_of(*tile.row, column.trace->image_grid()));
-      tiles.push_back(std::move(tile));
-    }
+  for (const PanelOf& panel : panels_of(input, options)) {
+    const Column& column = input.columns[panel.column];
+    Tile tile{panel, nullptr, nullptr};
+    tile.row = options.rollout ? all[panel.column]
+                               : query_row(column, *all[panel.column], panel.number, patch_query(input, column));
+    tile.patches = std::make_shared<const Field>(patches_of(*tile.row, panel.area.cells));
+    tiles.push_back(std::move(tile));
   }
   return tiles;
 }
@@ -176,25 +194,29 @@ std::string percent(double share) {
   return fixed_text(100 * share, 1) + " %";
 }
 
-// What the row gives to tokens that are no patches.
+// The query, and what its row gives to tokens that are no patches; of a text what it gives to the picture.
 std::string aside(const Tile& tile, const Column& column, const ViewInput& input, bool rollout) {
   const models::ImageGrid& grid = column.trace->image_grid();
-  std::string text = "query: " + patch_label(grid, patch_query(input, column));
+  std::string text = "query: " + query_label(*column.trace, patch_query(input, column));
   if (input.quantity != models::Quantity::kWeight && !rollout) {
     return text;
   }
-  const auto sum = [&](std::int64_t begin, std::int64_t count) {
+  const auto sum = [](const Field& field, std::int64_t begin, std::int64_t count) {
     double total = 0;
     for (std::int64_t n = begin; n < begin + count; ++n) {
-      total += static_cast<double>(tile.row->at(0, n));
+      const double value = static_cast<double>(field.values[static_cast<std::size_t>(n)]);
+      total += std::isfinite(value) ? value : 0;
     }
     return total;
   };
+  if (grid.rows == 0) {
+    return text + "; to the picture " + percent(sum(*tile.patches, 0, tile.area.cells.count));
+  }
   if (grid.cls > 0) {
-    text += "; to CLS " + percent(sum(0, grid.cls));
+    text += "; to CLS " + percent(sum(*tile.row, 0, grid.cls));
   }
   if (grid.registers > 0) {
-    text += ", to registers " + percent(sum(grid.cls, grid.registers));
+    text += ", to registers " + percent(sum(*tile.row, grid.cls, grid.registers));
   }
   return text;
 }
@@ -213,20 +235,21 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
     const Tile& tile = tiles[n];
     const Column& column = input.columns[tile.column];
     const auto scale = color_scale(input, sign, colored_with(input, fields, n));
-    figure::Panel panel = patch_panel(*column.trace, tile.patches, scale, option<double>(input, "opacity"));
+    figure::Panel panel = patch_panel(tile.area.picture, tile.patches, scale, option<double>(input, "opacity"));
     const std::string where = options.rollout ? "rollout of " + std::to_string(column.trace->model().layers) + " layers"
                                               : head_label(column.trace->model(), input.layer, tile.head);
     panel.names = {column.name};
     panel.title = options.all_heads
                       ? (input.columns.size() > 1 ? column.name + " · " : "") + "head " + std::to_string(tile.head)
                       : column.name + " · " + where;
+    panel.title += tile.area.name.empty() ? "" : " · " + tile.area.name;
     if (!options.all_heads) {
       panel.note = aside(tile, column, input, options.rollout);
     }
     if (!options.all_heads && (!input.scale.shared || n + 1 == tiles.size())) {
       panel.color_bar_label = options.rollout ? "share of the query" : quantity_label(input.quantity);
     }
-    mark_patch(column.trace->image_grid(), patch_query(input, column), panel);
+    mark_patch(tile.area.cells, patch_query(input, column), panel);
     figure.panels.push_back(std::move(panel));
   }
   const auto count = static_cast<int>(tiles.size());
@@ -237,9 +260,9 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
   figure.columns = options.all_heads ? (checkpoints > 1 ? heads : across) : count;
   if (options.all_heads) {
     figure.names = {input.columns[0].name};
-    figure.title = (checkpoints > 1 ? "" : input.columns[0].name + " · ") + "layer " + std::to_string(input.layer) +
-                   ", every head · query: " +
-                   patch_label(input.columns[0].trace->image_grid(), patch_query(input, input.columns[0]));
+    figure.title =
+        (checkpoints > 1 ? "" : input.columns[0].name + " · ") + "layer " + std::to_string(input.layer) +
+        ", every head · query: " + query_label(*input.columns[0].trace, patch_query(input, input.columns[0]));
     const auto right = static_cast<std::size_t>(std::min(figure.columns, count)) - 1;  // where the first row ends
     figure.panels[right].color_bar_label = quantity_label(input.quantity);
   }
@@ -250,7 +273,11 @@ Result<Data> AttentionImage::table(const ViewInput& input, const Numbers& all) c
   const Column& column = input.columns[0];
   const Options options = options_of(input);
   const models::ModelInfo& model = column.trace->model();
-  const models::ImageGrid& grid = column.trace->image_grid();
+  const std::vector<PatchArea> areas = patch_areas(*column.trace);
+  const models::ImageSpan& first = areas.front().cells;
+  const bool alike = std::ranges::all_of(areas, [&](const PatchArea& area) {
+    return area.cells.rows == first.rows && area.cells.columns == first.columns;
+  });
   Data data;
   if (input.layer == kAll && !options.rollout) {
     data.shape.push_back(model.layers);
@@ -258,13 +285,25 @@ Result<Data> AttentionImage::table(const ViewInput& input, const Numbers& all) c
   if (options.all_heads) {
     data.shape.push_back(model.heads);
   }
-  data.shape.insert(data.shape.end(), {grid.rows, grid.columns});
+  if (!alike) {
+    const std::int64_t cells =
+        std::accumulate(areas.begin(), areas.end(), std::int64_t{0},
+                        [](std::int64_t sum, const PatchArea& area) { return sum + area.cells.count; });
+    data.shape.push_back(cells);
+  } else {
+    if (areas.size() > 1) {
+      data.shape.push_back(static_cast<std::int64_t>(areas.size()));
+    }
+    data.shape.insert(data.shape.end(), {first.rows, first.columns});
+  }
   const Field& rows = *all.front();
   for (std::int64_t n = 0; n < rows.rows; ++n) {
     const auto row = options.rollout ? all.front()
                                      : query_row(column, rows, static_cast<std::size_t>(n), patch_query(input, column));
-    const Field patches = patches_of(*row, grid);
-    data.values.insert(data.values.end(), patches.values.begin(), patches.values.end());
+    for (const PatchArea& area : areas) {
+      const Field patches = patches_of(*row, area.cells);
+      data.values.insert(data.values.end(), patches.values.begin(), patches.values.end());
+    }
     const std::int64_t heads = options.all_heads ? model.heads : 1;
     const std::int64_t layer = input.layer == kAll ? n / heads : input.layer;
     data.titles.push_back(column.name + ", " +
@@ -279,12 +318,10 @@ std::vector<Place> AttentionImage::places(const ViewInput& input, const Selectio
   if (!selection.query) {
     return places;
   }
-  std::size_t panel = 0;
-  for (const Column& column : input.columns) {
-    for (std::size_t n = heads_of(input, column, options_of(input)).size(); n > 0; --n, ++panel) {
-      if (const auto place = patch_place(column.trace->image_grid(), selection.query->index)) {
-        places.push_back({panel, place->x, place->y});
-      }
+  const std::vector<PanelOf> panels = panels_of(input, options_of(input));
+  for (std::size_t n = 0; n < panels.size(); ++n) {
+    if (const auto place = patch_place(panels[n].area.cells, selection.query->index)) {
+      places.push_back({n, place->x, place->y});
     }
   }
   return places;

@@ -12,8 +12,12 @@ std::int64_t prefix_of(const models::ImageGrid& grid) {
 
 std::int64_t patch_query(const ViewInput& input, const Column& column) {
   const models::ImageGrid& grid = column.trace->image_grid();
+  const std::int64_t last = column.trace->length() - 1;
   if (input.query.index >= 0) {
-    return std::min(input.query.index, column.trace->length() - 1);
+    return std::min(input.query.index, last);
+  }
+  if (grid.rows == 0) {
+    return last;
   }
   return grid.cls > 0 ? 0 : prefix_of(grid) + grid.rows / 2 * grid.columns + grid.columns / 2;
 }
@@ -29,28 +33,60 @@ std::string patch_label(const models::ImageGrid& grid, std::int64_t token) {
   return "patch " + std::to_string(patch / grid.columns) + ", " + std::to_string(patch % grid.columns);
 }
 
-Field patches_of(const Field& row, const models::ImageGrid& grid) {
-  Field field = Field::zeros(grid.rows, grid.columns);
+std::string query_label(const models::Trace& trace, std::int64_t token) {
+  return trace.image_grid().rows > 0
+             ? patch_label(trace.image_grid(), token)
+             : std::to_string(token) + " \"" + trace.tokens()[static_cast<std::size_t>(token)].label + "\"";
+}
+
+models::ImageSpan cells_of(const models::ImageGrid& grid) {
+  return {prefix_of(grid), grid.rows * grid.columns, grid.rows, grid.columns, grid.columns};
+}
+
+std::vector<PatchArea> patch_areas(const models::Trace& trace) {
+  if (trace.image_grid().rows > 0) {
+    return {{cells_of(trace.image_grid()), "", trace.picture()}};
+  }
+  std::vector<PatchArea> areas;
+  const std::vector<models::ImageSpan>& images = trace.images();
+  const std::vector<models::Picture> pictures = trace.pictures();
+  for (std::size_t n = 0; n < images.size(); ++n) {
+    if (images[n].rows > 0) {
+      areas.push_back({images[n], images.size() > 1 ? "image " + std::to_string(n + 1) : "",
+                       n < pictures.size() ? pictures[n] : models::Picture()});
+    }
+  }
+  return areas;
+}
+
+Field patches_of(const Field& row, const models::ImageSpan& cells) {
+  Field field = Field::zeros(cells.rows, cells.columns);
   field.row_axis = {"row", "patch", 0, 1};
   field.column_axis = {"column", "patch", 0, 1};
-  std::copy_n(row.values.begin() + prefix_of(grid), grid.rows * grid.columns, field.values.begin());
+  for (std::int64_t n = 0; n < cells.count; ++n) {
+    field.values[static_cast<std::size_t>(n)] = row.at(0, cells.token(n));
+  }
   return field;
 }
 
-std::optional<std::int64_t> patch_at(const models::ImageGrid& grid, const Hit& hit) {
-  const auto cell = cell_at(hit, grid.rows, grid.columns);
-  return cell ? std::optional(prefix_of(grid) + cell->row * grid.columns + cell->column) : std::nullopt;
+std::optional<std::int64_t> patch_at(const models::ImageSpan& cells, const Hit& hit) {
+  const auto cell = cell_at(hit, cells.rows, cells.columns);
+  return cell ? std::optional(cells.token(cell->row * cells.columns + cell->column)) : std::nullopt;
 }
 
-std::optional<PatchPlace> patch_place(const models::ImageGrid& grid, std::int64_t token) {
-  const std::int64_t patch = token - prefix_of(grid);
-  if (patch < 0 || patch >= grid.rows * grid.columns) {
+std::optional<PatchPlace> patch_place(const models::ImageSpan& cells, std::int64_t token) {
+  if (token < cells.first || cells.rows == 0) {
     return std::nullopt;
   }
-  return PatchPlace{cell_interval(patch % grid.columns), cell_interval(patch / grid.columns)};
+  const std::int64_t row = (token - cells.first) / cells.pitch;
+  const std::int64_t column = (token - cells.first) % cells.pitch;
+  if (row >= cells.rows || column >= cells.columns) {
+    return std::nullopt;
+  }
+  return PatchPlace{cell_interval(column), cell_interval(row)};
 }
 
-figure::Panel patch_panel(const models::Trace& trace, FieldPointer patches, const figure::ColorScale& scale,
+figure::Panel patch_panel(const models::Picture& picture, FieldPointer patches, const figure::ColorScale& scale,
                           double opacity) {
   const auto rows = static_cast<double>(patches->rows);
   const auto columns = static_cast<double>(patches->columns);
@@ -59,7 +95,6 @@ figure::Panel patch_panel(const models::Trace& trace, FieldPointer patches, cons
   panel.show_axes = false;
   panel.x.view = {0, columns};
   panel.y.view = {rows, 0};
-  const models::Picture picture = trace.picture();
   const bool seen = picture.rgba && picture.width > 0 && picture.height > 0;
   if (seen) {
     panel.layers.emplace_back(
@@ -70,8 +105,8 @@ figure::Panel patch_panel(const models::Trace& trace, FieldPointer patches, cons
   return panel;
 }
 
-void mark_patch(const models::ImageGrid& grid, std::int64_t token, figure::Panel& panel) {
-  if (const auto place = patch_place(grid, token)) {
+void mark_patch(const models::ImageSpan& cells, std::int64_t token, figure::Panel& panel) {
+  if (const auto place = patch_place(cells, token)) {
     panel.layers.emplace_back(figure::Box{place->x, place->y, 0});
   }
 }

@@ -133,7 +133,7 @@ class DotProduct2d final : public MeasuredView<PeDotProduct2dKey, Field> {
     Selection selection;
     const models::ImageGrid grid = grid_of(input, input.columns[0]);
     auto anchors = anchors_of(input, grid);
-    if (!anchors || !patch_at(grid, hit)) {
+    if (!anchors || !patch_at(cells_of(grid), hit)) {
       return selection;
     }
     const std::size_t anchor = hit.panel % anchors->size();
@@ -214,7 +214,7 @@ Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers&
       panel.x.view = {0, static_cast<double>(grid.columns)};
       panel.y.view = {static_cast<double>(grid.rows), 0};
       panel.layers.emplace_back(figure::HeatMap{maps[first + n], scale});
-      mark_patch(grid, prefix_of(grid) + anchors[n].row * grid.columns + anchors[n].column, panel);
+      mark_patch(cells_of(grid), prefix_of(grid) + anchors[n].row * grid.columns + anchors[n].column, panel);
       if (static_cast<int>(n) % figure.columns > 0) {  // rows are counted once, at the left
         panel.y.cell_names = shared_names(std::vector<std::string>(static_cast<std::size_t>(grid.rows)));
       }

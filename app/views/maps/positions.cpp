@@ -1,10 +1,12 @@
-// `positions`: what CoPE's gates add up to, and for one query how that differs from counting tokens.
+// `positions`: what CoPE's gates add up to, and for one query how that differs from counting tokens; of a run whose
+// positions are vectors (M-RoPE) their time, row and column.
 #include <algorithm>
 #include <cmath>
 
 #include "app/views/alignment.h"
 #include "app/views/list.h"
 #include "app/views/maps/contextual_map.h"
+#include "app/views/maps/position_vectors.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 
@@ -25,6 +27,15 @@ class Positions final : public ContextualMap {
  public:
   Positions() : ContextualMap(models::Quantity::kPosition) {}
   const ViewInfo& info() const override { return info_; }
+  Status available(const Column& column) const override {
+    return has_position_vectors(column) ? View::available(column) : ContextualMap::available(column);
+  }
+  Result<figure::Figure> figure(const ViewInput& input) const override;
+  Result<Data> data(const ViewInput& input) const override;
+  Result<DataParts> data_parts(const ViewInput& input) const override;
+  std::optional<Camera> home(const ViewInput& input) const override {
+    return shows_vectors(input) ? std::nullopt : ContextualMap::home(input);
+  }
   // In a strip: its query and the key under the pointer.
   Selection pick(const ViewInput& input, const Hit& hit) const override;
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
@@ -34,6 +45,9 @@ class Positions final : public ContextualMap {
   Status append_rows(const ViewInput& input, figure::Figure& figure) const override;
 
  private:
+  static bool shows_vectors(const ViewInput& input) {
+    return !input.columns.empty() && std::ranges::all_of(input.columns, has_position_vectors);
+  }
   std::optional<Strip> strip_of(const ViewInput& input, const Column& column) const {
     const auto count = option<std::int64_t>(input, "strip");
     const std::int64_t length = column.trace->length();
@@ -53,7 +67,9 @@ class Positions final : public ContextualMap {
       .shows =
           "CoPE's positions p_ij: the number of counted keys from j to i, including the token itself, clamped at the "
           "largest position that the model knows. Below, for the pinned query (by default the last token): the "
-          "distance in tokens, gate, position and attention of the keys before it.",
+          "distance in tokens, gate, position and attention of the keys before it. Where positions are vectors "
+          "(M-RoPE): "
+          "time, row and column of every token, and rows and columns on the pictures.",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
@@ -171,7 +187,30 @@ std::size_t maps_of(const ViewInput& input) {
   return input.columns.size() + difference_panels(input);
 }
 
+Result<figure::Figure> Positions::figure(const ViewInput& input) const {
+  if (!shows_vectors(input)) {
+    return ContextualMap::figure(input);
+  }
+  LOCUS_CHECK(check(*this, input));
+  return vector_figure(input);
+}
+
+Result<Data> Positions::data(const ViewInput& input) const {
+  if (!shows_vectors(input)) {
+    return ContextualMap::data(input);
+  }
+  LOCUS_CHECK(check(*this, input));
+  return vector_data(input.columns.front());
+}
+
+Result<DataParts> Positions::data_parts(const ViewInput& input) const {
+  return shows_vectors(input) ? View::data_parts(input) : ContextualMap::data_parts(input);
+}
+
 Selection Positions::pick(const ViewInput& input, const Hit& hit) const {
+  if (shows_vectors(input)) {
+    return pick_vector(input, hit);
+  }
   const std::size_t maps = maps_of(input);
   if (hit.panel < maps) {
     return pick_cell(input, hit);
@@ -190,6 +229,9 @@ Selection Positions::pick(const ViewInput& input, const Hit& hit) const {
 }
 
 std::vector<Place> Positions::places(const ViewInput& input, const Selection& selection) const {
+  if (shows_vectors(input)) {
+    return vector_places(input, selection);
+  }
   std::vector<Place> places = ContextualMap::places(input, selection);
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
     const auto strip = strip_of(input, input.columns[n]);

@@ -111,6 +111,14 @@ figure::Curve curve_through(std::string name, std::vector<double> x, std::vector
   return curve;
 }
 
+std::string place_text(const figure::Axis& axis, double at) {
+  const auto cell = static_cast<std::ptrdiff_t>(std::floor(at));
+  if (axis.cell_names == nullptr || cell < 0 || cell >= static_cast<std::ptrdiff_t>(axis.cell_names->size())) {
+    return short_number(at);
+  }
+  return axis.label + " " + (*axis.cell_names)[static_cast<std::size_t>(cell)];
+}
+
 void add_curve(figure::Curve curve, Extent& x, Extent& y, figure::Panel& panel) {
   x.add(curve.x);
   y.add(curve.y);

@@ -62,6 +62,9 @@ figure::Curve curve_through(std::string name, std::vector<double> x, std::vector
 // One more curve of a panel, which the extents of its axes hold.
 void add_curve(figure::Curve curve, Extent& x, Extent& y, figure::Panel& panel);
 
+// Where a value stands on an axis, in words: "layer 2" on an axis of cells, else the number.
+std::string place_text(const figure::Axis& axis, double at);
+
 // Each point the mean of the `count` values that end there.
 std::vector<double> running_means(const std::vector<double>& values, std::size_t count);
 

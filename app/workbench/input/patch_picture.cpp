@@ -103,7 +103,7 @@ void PatchPicture::paintEvent(QPaintEvent* /*event*/) {
       painter.drawLine(QPointF(at.left(), y), QPointF(at.right(), y));
     }
   }
-  if (const auto patch = views::patch_place(grid, pinned_)) {
+  if (const auto patch = views::patch_place(views::cells_of(grid), pinned_)) {
     painter.setPen(QPen(QColor(0xFF, 0x9D, 0x2E), 2));
     painter.drawRect(QRectF(at.x() + patch->x.low * wide, at.y() + patch->y.low * high, wide, high));
   }
@@ -118,7 +118,7 @@ std::optional<std::int64_t> PatchPicture::token_at(const QPointF& point) const {
   views::Hit hit;
   hit.x = (point.x() - at.x()) / at.width() * static_cast<double>(grid.columns);
   hit.y = (point.y() - at.y()) / at.height() * static_cast<double>(grid.rows);
-  return views::patch_at(grid, hit);
+  return views::patch_at(views::cells_of(grid), hit);
 }
 
 void PatchPicture::mousePressEvent(QMouseEvent* event) {

@@ -55,6 +55,7 @@ const std::map<std::string, Drawn>& figures() {
       {"head-difference", {"text-rope text-rope:2000", R"("layer": 0)"}},
       {"knock-out", {"text-rope", R"("options": {"knock-out": {"to": "uniform", "measure": "kl", "null": 8}})"}},
       {"move", {"text-rope text-rope:2000", R"("options": {"move": {"tokens": "8:10", "by": "-4:4:2"}})"}},
+      {"reading", {"text-rope", R"("head": 3, "options": {"reading": {"of": "head"}})"}},
       {"logit-lens", {"text-rope", R"("options": {"logit-lens": {"token": "e"}})"}},
       {"logit-attribution",
        {"text-rope text-rope:2000", R"("options": {"logit-attribution": {"against": "e", "at": 5}})"}},

@@ -306,11 +306,11 @@ TEST(ImageViews, PatchesAreCountedRowByRow) {
   Hit hit;
   hit.x = 3.5;
   hit.y = 1.5;
-  EXPECT_EQ(patch_at(grid, hit), kPrefix + kColumns + 3);
-  EXPECT_EQ(patch_place(grid, kPrefix + kColumns + 3)->x.low, 3);
-  EXPECT_EQ(patch_place(grid, kPrefix + kColumns + 3)->y.low, 1);
+  EXPECT_EQ(patch_at(cells_of(grid), hit), kPrefix + kColumns + 3);
+  EXPECT_EQ(patch_place(cells_of(grid), kPrefix + kColumns + 3)->x.low, 3);
+  EXPECT_EQ(patch_place(cells_of(grid), kPrefix + kColumns + 3)->y.low, 1);
   hit.x = 5.5;
-  EXPECT_FALSE(patch_at(grid, hit));
+  EXPECT_FALSE(patch_at(cells_of(grid), hit));
 }
 
 // Where nothing is chosen: the class token, or the patch in the middle where there is none.

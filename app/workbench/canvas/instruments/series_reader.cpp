@@ -12,6 +12,12 @@ namespace locus::workbench {
 
 namespace {
 
+// "distance Δ (tokens) 6.50", "layer 2".
+std::string place_on(const figure::Axis& axis, double at) {
+  const std::string place = views::place_text(axis, at);
+  return axis.cell_names == nullptr ? axis.label + " " + place : place;
+}
+
 class SeriesReader final : public Instrument {
  public:
   std::string name() const override { return "series"; }
@@ -41,10 +47,10 @@ class SeriesReader final : public Instrument {
     ImDrawList& list = *ImGui::GetBackgroundDrawList();
     const double x = place.x.place(at);
     list.AddLine(paint::at(x, place.plot.y), paint::at(x, place.plot.bottom()), ImGui::GetColorU32(ImGuiCol_Border));
-    std::vector<std::string> lines{panel.x.label + " " + views::short_number(at)};
+    std::vector<std::string> lines{place_on(panel.x, at)};
     for (const SeriesValue& value : values) {
       lines.push_back(value.name + "  " + views::short_number(value.y));
-      const figure::Point point{place.x.place(value.x), place.y.place(value.y)};
+      const figure::Point point{place.x.place(value.x), place.y.place(value.drawn_y)};
       if (place.plot.grown(1).contains(point.x, point.y)) {
         list.AddCircleFilled(paint::at(point), static_cast<float>(3 * frame.canvas.dpr),
                              viewport::imgui_color(figure::layer_color(panel, value.layer, frame.layout()->style)));
@@ -64,7 +70,7 @@ class SeriesReader final : public Instrument {
     }
     const figure::Panel& panel = frame.figure()->panels[*n];
     const double at = place_in(panel);
-    std::string words = panel.x.label + " " + views::short_number(at);
+    std::string words = place_on(panel.x, at);
     for (const SeriesValue& value : values_at(panel, at)) {
       words += "; " + value.name + " " + views::short_number(value.y);
     }

@@ -33,7 +33,7 @@ std::vector<SeriesValue> values_at(const figure::Panel& panel, double x) {
   for (std::size_t n = 0; n < panel.layers.size(); ++n) {
     if (const auto* curve = std::get_if<figure::Curve>(&panel.layers[n]); curve != nullptr && !curve->name.empty()) {
       if (const auto at = nearest_point(*curve, x)) {
-        list.push_back({curve->name, n, curve->x[*at], curve->y[*at]});
+        list.push_back({curve->name, n, curve->x[*at], curve->y[*at], curve->drawn_y(*at)});
       }
     } else if (const auto* bars = std::get_if<figure::Bars>(&panel.layers[n]);
                bars != nullptr && !bars->name.empty() && bars->edges.size() > 1 && x >= bars->edges.front() &&
@@ -42,7 +42,7 @@ std::vector<SeriesValue> values_at(const figure::Panel& panel, double x) {
       const auto bar = static_cast<std::size_t>(edge - bars->edges.begin()) - 1;
       if (bar < bars->heights.size()) {
         list.push_back({bars->name.substr(0, bars->name.find(": ")), n, (bars->edges[bar] + bars->edges[bar + 1]) / 2,
-                        bars->heights[bar]});
+                        bars->heights[bar], bars->heights[bar]});
       }
     }
   }

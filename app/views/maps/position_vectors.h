@@ -1,0 +1,18 @@
+// Positions that are vectors (M-RoPE): time, row and column of every token, as strips and on the pictures.
+#pragma once
+
+#include "app/views/view.h"
+
+namespace locus::views {
+
+bool has_position_vectors(const Column& column);
+
+// Of every column a strip of three rows, and below it for each picture the rows and the columns of its cells.
+figure::Figure vector_figure(const ViewInput& input);
+// [T, 4]: the token's number, and its time, row and column.
+Data vector_data(const Column& column);
+// The token under a point of that figure.
+Selection pick_vector(const ViewInput& input, const Hit& hit);
+std::vector<Place> vector_places(const ViewInput& input, const Selection& selection);
+
+}  // namespace locus::views

@@ -1,0 +1,125 @@
+// Texts with pictures in them on the command line: marks, placeholders, pixels, and what is refused.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "models/text/tokenizer.h"
+#include "tests/support/paths.h"
+#include "tests/support/pictured_text.h"
+#include "tests/support/run_locus.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using locus::testing_support::CheckpointTest;
+using locus::testing_support::expect_error;
+using locus::testing_support::read_text;
+using locus::testing_support::run_locus;
+using nlohmann::json;
+
+// A copy of qwen3_vl's folder whose tokens below its placeholder (72) are bytes: digits and some capitals.
+class CliPictures : public CheckpointTest {
+ protected:
+  void SetUp() override {
+    CheckpointTest::SetUp();
+    folder_ = file("pictured");
+    fs::remove_all(folder_);
+    fs::copy(locus::test::pictured_folder("qwen3_vl"), folder_);
+    ASSERT_TRUE(locus::text::write_byte_tokenizer(folder_).ok());
+  }
+  std::string picture(int n) const { return (folder_ / ("image" + std::to_string(n) + ".png")).string(); }
+  // The ids that are run: start 69, placeholder 72, end 70.
+  std::vector<std::int64_t> ids(std::vector<std::string> words, const std::string& warning = {}) const {
+    words.insert(words.begin(), {"run", folder_.string()});
+    words.emplace_back("--json");
+    const auto outcome = run_locus(words);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), warning.empty() ? 1 : 2) << outcome.err;
+    EXPECT_NE(outcome.err.find(warning), std::string::npos) << outcome.err;
+    return outcome.status == 0 ? json::parse(outcome.out).at("input_ids").get<std::vector<std::int64_t>>()
+                               : std::vector<std::int64_t>();
+  }
+  // The last line says it; the one before is of the tokenizer, which has more tokens than this tiny model.
+  static void expect_mistake(const locus::testing_support::Outcome& outcome, int status, const std::string& naming) {
+    EXPECT_EQ(outcome.status, status) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_LE(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 2) << outcome.err;
+    EXPECT_NE(outcome.err.find("locus: error: "), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find(naming), std::string::npos) << "expected " << naming << " in: " << outcome.err;
+  }
+  static std::vector<std::int64_t> around(std::int64_t cells) {
+    std::vector<std::int64_t> tokens(static_cast<std::size_t>(cells) + 2, 72);
+    tokens.front() = 69;
+    tokens.back() = 70;
+    return tokens;
+  }
+
+  fs::path folder_;
+};
+
+std::vector<std::int64_t> joined(const std::vector<std::vector<std::int64_t>>& parts) {
+  std::vector<std::int64_t> all;
+  for (const auto& part : parts) {
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
+TEST_F(CliPictures, StandWhereTheirMarksAre) {
+  EXPECT_EQ(ids({"--text", "1<image>2<image>3", "--image", picture(0), "--image", picture(1)}),
+            joined({{'1'}, around(8), {'2'}, around(9), {'3'}}));
+  EXPECT_EQ(ids({"--text", "<image>", "--image", picture(1)}), around(9));
+  EXPECT_EQ(ids({"--text", "12"}), (std::vector<std::int64_t>{'1', '2'}));
+}
+
+TEST_F(CliPictures, WithoutMarksStandInFront) {
+  EXPECT_EQ(ids({"--text", "12", "--image", picture(0)}, "the pictures stand in front of it"),
+            joined({around(8), {'1', '2'}}));
+}
+
+TEST_F(CliPictures, TakeIdsWithOnePlaceholderOrAll) {
+  EXPECT_EQ(ids({"--ids", "1,72,2", "--image", picture(0)}), joined({{1}, around(8), {2}}));
+  EXPECT_EQ(ids({"--ids", "1,69,72,70,2", "--image", picture(0)}), joined({{1}, around(8), {2}}));
+  EXPECT_EQ(ids({"--ids", "72,72,72,72,72,72,72,72,2", "--image", picture(0)}),
+            (std::vector<std::int64_t>{72, 72, 72, 72, 72, 72, 72, 72, 2}));
+}
+
+TEST_F(CliPictures, TakePixelsBesideIds) {
+  const auto expected = locus::test::pictured_input("qwen3_vl");
+  ASSERT_TRUE(expected.ok());
+  std::string words;
+  for (const std::int64_t id : *expected->ids) {
+    words += (words.empty() ? "" : ",") + std::to_string(id);
+  }
+  EXPECT_EQ(ids({"--ids", words, "--pixels", (folder_ / "expected.safetensors").string()}), *expected->ids);
+}
+
+TEST_F(CliPictures, AFigureHasItsPicturesInTheRecipeAndInItsData) {
+  const std::string csv = file("reading.csv");
+  const std::string png = file("reading.png");
+  const auto made = run_locus({"figure", "reading", folder_.string(), "--text", "1<image>2", "--image", picture(0),
+                               "--data", csv, "--out", png});
+  ASSERT_EQ(made.status, 0) << made.err;
+  EXPECT_EQ(read_text(csv).rfind("layer,head,image 1,words,first token,itself", 0), 0U) << read_text(csv).substr(0, 99);
+  const std::string again = file("again.csv");
+  const auto redrawn = run_locus({"figure", "--recipe", png, "--data", again, "--out", file("again.png")});
+  ASSERT_EQ(redrawn.status, 0) << redrawn.err;
+  EXPECT_EQ(read_text(again), read_text(csv));
+}
+
+TEST_F(CliPictures, MistakesAreOneLine) {
+  const std::string model = folder_.string();
+  expect_mistake(run_locus({"run", model, "--text", "1<image>2", "--image", picture(0), "--image", picture(1)}), 3,
+                 "expected 2 marks <image>, one for each picture, or 17 tokens of id 72, found 1");
+  expect_mistake(run_locus({"run", model, "--text", "1<image>2"}), 3, "expected 0 marks <image>");
+  expect_mistake(run_locus({"run", model, "--ids", "1,2", "--image", picture(0)}), 3, "expected 1 mark <image>");
+  expect_mistake(run_locus({"run", model, "--text", "1<image>", "--image", file("none.png")}), 3, "none.png");
+  expect_mistake(run_locus({"run", model, "--text", "1<image>", "--image", picture(0), "--pixels", picture(0)}), 2,
+                 "found both");
+  expect_mistake(run_locus({"run", model, "--image", picture(0), "--image", picture(1)}), 2, "expected exactly one of");
+  expect_error(run_locus({"run", path(), "--text", "one", "--image", picture(0)}), 3, "takes no images");
+}
+
+}  // namespace
