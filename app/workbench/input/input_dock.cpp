@@ -26,6 +26,7 @@
 #include "app/workbench/input/ruler_link.h"
 #include "app/workbench/input/token_menu.h"
 #include "app/workbench/input/token_strip.h"
+#include "app/workbench/studio/text_pictures.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/exact_editor.h"
 #include "app/workbench/widgets/flow_layout.h"
@@ -364,8 +365,23 @@ bool InputDock::open_text(const std::filesystem::path& path, bool any) {
   return true;
 }
 
+// Where a model reads texts with pictures, at the caret of the text.
 void InputDock::open_image(const std::filesystem::path& path) {
-  studio_.set_input(image_of_file(path));
+  if (!studio_.takes_pictures()) {
+    studio_.set_input(image_of_file(path));
+    return;
+  }
+  models::Input next = studio_.input();
+  if (!next.text) {
+    next = {};
+    next.text.emplace();
+  }
+  const std::size_t caret = std::min(next.text == editor_->bytes() ? editor_->caret() : 0, next.text->size());
+  const std::size_t place = std::min(marks_before(*next.text, caret), next.images.size());
+  next.text->insert(caret, "<image>");
+  next.images.insert(next.images.begin() + static_cast<std::ptrdiff_t>(place), path);
+  next.pixels.reset();
+  studio_.set_input(next);
 }
 
 }  // namespace locus::workbench

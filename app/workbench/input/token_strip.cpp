@@ -91,6 +91,12 @@ QString TokenStrip::position_of(std::size_t token) const {
 
 QString TokenStrip::text_of(std::size_t token) const {
   const models::TokenInfo& info = trace_->tokens()[token];
+  const bool cell = std::ranges::any_of(trace_->images(), [token](const models::ImageSpan& image) {
+    return image.holds(static_cast<std::int64_t>(token));
+  });
+  if (cell && !show_ids_) {
+    return QStringLiteral("▦");  // its tooltip says which
+  }
   // With ids, the bytes as they are.
   const std::string shown = show_ids_ ? info.label : shown_token(*trace_, static_cast<std::int64_t>(token));
   const QString label = shown.empty() ? QStringLiteral("∅") : qt(shown);

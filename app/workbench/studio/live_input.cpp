@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/workbench/studio/text_pictures.h"
+
 namespace locus::workbench {
 
 LiveInput::LiveInput(int debounce_ms) : pause_ms_(debounce_ms) {
@@ -25,6 +27,7 @@ void LiveInput::type(const std::string& text) {
   }
   models::Input input;
   input.text = text;
+  input.images = pictures_after(value_.text.value_or(""), text, value_.images, removed_);
   input.decoder_text = value_.decoder_text;
   input.decoder_ids = value_.decoder_ids;
   input.position_start = value_.position_start;

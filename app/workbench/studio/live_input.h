@@ -5,8 +5,10 @@
 #include <QElapsedTimer>
 #include <QObject>
 #include <QTimer>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "models/api/model.h"
 
@@ -50,6 +52,7 @@ class LiveInput : public QObject {
   void start_watch();
 
   models::Input value_;
+  std::vector<std::filesystem::path> removed_;  // pictures whose marks were deleted, the latest last
   QTimer debounce_;
   const int pause_ms_;
   QElapsedTimer since_;

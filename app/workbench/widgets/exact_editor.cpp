@@ -18,6 +18,10 @@ std::string ExactEditor::bytes() const {
   return to_bytes(document()->toRawText());
 }
 
+std::size_t ExactEditor::caret() const {
+  return to_bytes(document()->toRawText().left(textCursor().position())).size();
+}
+
 void ExactEditor::set_bytes(const std::string& bytes, bool undoable) {
   if (!undoable) {
     setPlainText(to_document(bytes));

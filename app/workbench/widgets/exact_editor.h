@@ -15,6 +15,7 @@ class ExactEditor : public QPlainTextEdit {
   explicit ExactEditor(QWidget* parent);
 
   std::string bytes() const;
+  std::size_t caret() const;  // in bytes
   // Replaces everything. The editor's own undo comes back to what was there when `undoable`.
   void set_bytes(const std::string& bytes, bool undoable = false);
 
