@@ -1,0 +1,246 @@
+"""Small models with the modules, names and calls that Hugging Face's had before the attention interface: each computes
+its scores with PyTorch's functions. Written for the tests; the weights of checkpoints load into them by name."""
+
+import math
+from types import SimpleNamespace
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class Cache:
+    """Keys and values of every layer, appended; `room`: a static one, with so many places from the beginning."""
+
+    def __init__(self, room=0):
+        self.layers, self.room, self.length = {}, room, 0
+
+    def get_seq_length(self, layer_idx=0):
+        return self.layers[layer_idx][0].shape[2] if not self.room and layer_idx in self.layers else self.length
+
+    def update(self, key, value, layer_idx, cache_kwargs=None):
+        if self.room:
+            zeros = key.new_zeros(key.shape[0], key.shape[1], self.room, key.shape[3])
+            kept = self.layers.setdefault(layer_idx, (zeros, zeros.clone()))
+            begin = int(cache_kwargs["cache_position"][0])
+            for mine, new in zip(kept, (key, value)):
+                mine[:, :, begin:begin + new.shape[2]] = new
+            self.length = begin + key.shape[2] if layer_idx == 0 else self.length
+            return kept
+        if layer_idx in self.layers:
+            key, value = (torch.cat(pair, 2) for pair in zip(self.layers[layer_idx], (key, value)))
+        self.layers[layer_idx] = key, value
+        return key, value
+
+
+def causal_mask(rows, keys, begin, like, window=0, padding=None):
+    """[1, 1, rows, keys] to be added to scores: 0, or the least number where a query may not look."""
+    i, j = torch.arange(begin, begin + rows).unsqueeze(1), torch.arange(keys)
+    seen = (j <= i) & ((j > i - window) if window else True)
+    seen = seen if padding is None else seen & padding[:, None, None, :keys].bool()
+    return torch.zeros(seen.shape).masked_fill(~seen, torch.finfo(like.dtype).min).view(-1, 1, rows, keys)
+
+
+def rotate_half(x):
+    return torch.cat((-x[..., x.shape[-1] // 2:], x[..., :x.shape[-1] // 2]), -1)
+
+
+def rotated(x, cos, sin):
+    return x * cos + rotate_half(x) * sin
+
+
+class RotaryEmbedding(nn.Module):
+    def __init__(self, width, base):
+        super().__init__()
+        self.register_buffer("inv_freq", base ** (-torch.arange(0, width, 2).float() / width), persistent=False)
+
+    def forward(self, x, position_ids):
+        angles = (self.inv_freq[None, :, None] @ position_ids[:, None, :].float()).transpose(1, 2)
+        angles = torch.cat((angles, angles), -1)
+        return angles.cos(), angles.sin()
+
+
+# ---- Llama ----
+
+
+class LlamaRMSNorm(nn.Module):
+    def __init__(self, width, eps):
+        super().__init__()
+        self.weight, self.eps = nn.Parameter(torch.ones(width)), eps
+
+    def forward(self, x):
+        return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+
+
+class LlamaAttention(nn.Module):
+    def __init__(self, config, layer_idx):
+        super().__init__()
+        self.config, self.layer_idx = config, layer_idx
+        self.num_heads, self.num_key_value_heads = config.num_attention_heads, config.num_key_value_heads
+        self.num_key_value_groups = self.num_heads // self.num_key_value_heads
+        self.head_dim = config.hidden_size // self.num_heads
+        self.q_proj = nn.Linear(config.hidden_size, self.num_heads * self.head_dim, bias=False)
+        self.k_proj = nn.Linear(config.hidden_size, self.num_key_value_heads * self.head_dim, bias=False)
+        self.v_proj = nn.Linear(config.hidden_size, self.num_key_value_heads * self.head_dim, bias=False)
+        self.o_proj = nn.Linear(self.num_heads * self.head_dim, config.hidden_size, bias=False)
+        self.rotary_emb = RotaryEmbedding(self.head_dim, config.rope_theta)
+
+    def forward(self, hidden_states, attention_mask=None, position_ids=None, past_key_value=None, cache_position=None):
+        batch, rows, _ = hidden_states.shape
+        query, key, value = (
+            projection(hidden_states).view(batch, rows, heads, self.head_dim).transpose(1, 2)
+            for projection, heads in ((self.q_proj, self.num_heads), (self.k_proj, self.num_key_value_heads),
+                                      (self.v_proj, self.num_key_value_heads)))
+        cos, sin = (each.unsqueeze(1) for each in self.rotary_emb(value, position_ids))
+        query, key = rotated(query, cos, sin), rotated(key, cos, sin)
+        if past_key_value is not None:
+            key, value = past_key_value.update(key, value, self.layer_idx, {"cache_position": cache_position})
+        key, value = (each.repeat_interleave(self.num_key_value_groups, 1) for each in (key, value))
+        weights = torch.matmul(query, key.transpose(2, 3)) / math.sqrt(self.head_dim)
+        weights = weights + attention_mask[:, :, :, :key.shape[2]]
+        weights = F.softmax(weights, dim=-1, dtype=torch.float32).to(query.dtype)
+        output = torch.matmul(weights, value).transpose(1, 2).reshape(batch, rows, -1)
+        return self.o_proj(output), None, past_key_value
+
+
+class LlamaMLP(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.gate_proj = nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
+        self.up_proj = nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
+        self.down_proj = nn.Linear(config.intermediate_size, config.hidden_size, bias=False)
+
+    def forward(self, x):
+        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+
+
+class LlamaDecoderLayer(nn.Module):
+    def __init__(self, config, layer_idx):
+        super().__init__()
+        self.self_attn, self.mlp = LlamaAttention(config, layer_idx), LlamaMLP(config)
+        self.input_layernorm = LlamaRMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.post_attention_layernorm = LlamaRMSNorm(config.hidden_size, config.rms_norm_eps)
+
+    def forward(self, hidden_states, **kwargs):
+        hidden_states = hidden_states + self.self_attn(hidden_states=self.input_layernorm(hidden_states), **kwargs)[0]
+        return hidden_states + self.mlp(self.post_attention_layernorm(hidden_states))
+
+
+class LlamaModel(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.layers = nn.ModuleList(LlamaDecoderLayer(config, n) for n in range(config.num_hidden_layers))
+        self.norm = LlamaRMSNorm(config.hidden_size, config.rms_norm_eps)
+
+    def forward(self, input_ids, attention_mask=None, position_ids=None, past_key_values=None):
+        hidden_states = self.embed_tokens(input_ids)
+        begin, rows = past_key_values.get_seq_length() if past_key_values is not None else 0, input_ids.shape[1]
+        cache_position = torch.arange(begin, begin + rows)
+        position_ids = cache_position.unsqueeze(0) if position_ids is None else position_ids
+        keys = past_key_values.room or begin + rows if past_key_values is not None else rows
+        mask = causal_mask(rows, keys, begin, hidden_states, padding=attention_mask)
+        for layer in self.layers:
+            hidden_states = layer(hidden_states, attention_mask=mask, position_ids=position_ids,
+                                  past_key_value=past_key_values, cache_position=cache_position)
+        return self.norm(hidden_states)
+
+
+class LlamaForCausalLM(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config, self.model = config, LlamaModel(config)
+        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+
+    def forward(self, input_ids=None, attention_mask=None, position_ids=None, past_key_values=None, use_cache=False):
+        past_key_values = Cache() if use_cache and past_key_values is None else past_key_values
+        hidden_states = self.model(input_ids, attention_mask, position_ids, past_key_values)
+        return SimpleNamespace(logits=self.lm_head(hidden_states), past_key_values=past_key_values)
+
+
+# ---- GPT-2 ----
+
+
+class Conv1D(nn.Module):
+    def __init__(self, outputs, inputs):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.zeros(inputs, outputs)), nn.Parameter(torch.zeros(outputs))
+
+    def forward(self, x):
+        return torch.addmm(self.bias, x.reshape(-1, x.shape[-1]), self.weight).view(*x.shape[:-1], -1)
+
+
+class GPT2Attention(nn.Module):
+    def __init__(self, config, layer_idx):
+        super().__init__()
+        self.layer_idx, self.num_heads, self.head_dim = layer_idx, config.n_head, config.n_embd // config.n_head
+        ones = torch.ones(config.n_positions, config.n_positions, dtype=torch.bool)
+        self.register_buffer("bias", ones.tril().view(1, 1, *ones.shape), persistent=False)
+        self.c_attn, self.c_proj = Conv1D(3 * config.n_embd, config.n_embd), Conv1D(config.n_embd, config.n_embd)
+
+    def forward(self, hidden_states, layer_past=None, attention_mask=None):
+        query, key, value = (each.view(*each.shape[:2], self.num_heads, self.head_dim).permute(0, 2, 1, 3)
+                             for each in self.c_attn(hidden_states).split(hidden_states.shape[-1], 2))
+        if layer_past is not None:
+            key, value = (torch.cat(pair, -2) for pair in zip(layer_past, (key, value)))
+        weights = torch.matmul(query, key.transpose(-1, -2))
+        weights = weights / torch.full([], self.head_dim ** 0.5, dtype=weights.dtype)
+        rows, keys = query.shape[-2], key.shape[-2]
+        least = torch.full([], torch.finfo(weights.dtype).min, dtype=weights.dtype)
+        weights = torch.where(self.bias[:, :, keys - rows:keys, :keys], weights, least)
+        weights = weights + attention_mask if attention_mask is not None else weights
+        output = torch.matmul(nn.functional.softmax(weights, dim=-1), value).permute(0, 2, 1, 3)
+        return self.c_proj(output.reshape(hidden_states.shape)), (key, value)
+
+
+class GPT2MLP(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.c_fc, self.c_proj = Conv1D(4 * config.n_embd, config.n_embd), Conv1D(config.n_embd, 4 * config.n_embd)
+
+    def forward(self, x):
+        x = self.c_fc(x)
+        return self.c_proj(0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3))))
+
+
+class GPT2Block(nn.Module):
+    def __init__(self, config, layer_idx):
+        super().__init__()
+        self.ln_1, self.ln_2 = nn.LayerNorm(config.n_embd), nn.LayerNorm(config.n_embd)
+        self.attn, self.mlp = GPT2Attention(config, layer_idx), GPT2MLP(config)
+
+    def forward(self, hidden_states, layer_past, attention_mask):
+        output, present = self.attn(self.ln_1(hidden_states), layer_past=layer_past, attention_mask=attention_mask)
+        hidden_states = hidden_states + output
+        return hidden_states + self.mlp(self.ln_2(hidden_states)), present
+
+
+class GPT2Model(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(config.vocab_size, config.n_embd), nn.Embedding(config.n_positions, config.n_embd)
+        self.h = nn.ModuleList(GPT2Block(config, n) for n in range(config.n_layer))
+        self.ln_f = nn.LayerNorm(config.n_embd)
+
+    def forward(self, input_ids, past_key_values=None, attention_mask=None):
+        past = past_key_values or [None] * len(self.h)
+        begin = past[0][0].shape[-2] if past[0] is not None else 0
+        hidden_states = self.wte(input_ids) + self.wpe(torch.arange(begin, begin + input_ids.shape[1]))
+        if attention_mask is not None:
+            attention_mask = (1.0 - attention_mask[:, None, None, :].float()) * torch.finfo(torch.float32).min
+        presents = []
+        for block, layer_past in zip(self.h, past):
+            hidden_states, present = block(hidden_states, layer_past, attention_mask)
+            presents.append(present)
+        return self.ln_f(hidden_states), tuple(presents)
+
+
+class GPT2LMHeadModel(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config, self.transformer = config, GPT2Model(config)
+
+    def forward(self, input_ids=None, past_key_values=None, attention_mask=None):
+        hidden_states, presents = self.transformer(input_ids, past_key_values, attention_mask)
+        return SimpleNamespace(logits=F.linear(hidden_states, self.transformer.wte.weight), past_key_values=presents)

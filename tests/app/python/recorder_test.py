@@ -1,0 +1,285 @@
+"""Traces that assets/python/locus_trace.py records, against those of the program for the same weights and input.
+
+recorder_test.py SOURCE LOCUS: the tree, and the program. Status 77 where Python has no PyTorch.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from types import SimpleNamespace
+
+try:
+    import torch
+except ImportError:
+    print("recorder_test: PyTorch for Python is not installed")
+    sys.exit(77)
+
+SOURCE, LOCUS = sys.argv[1:3]
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.join(SOURCE, "assets/python"), os.path.dirname(os.path.abspath(__file__))]
+import locus_trace  # noqa: E402
+import older_models as older  # noqa: E402
+
+TOLERANCE = 1e-4
+DTYPES = {"F32": torch.float32, "F64": torch.float64, "I64": torch.int64, "BF16": torch.bfloat16, "F16": torch.float16}
+
+
+def read(path):
+    """The tensors and the metadata of a safetensors file."""
+    header, metadata = locus_trace.read_header(path)
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    begin = len(data) - max((info["data_offsets"][1] for info in header.values()), default=0)
+    tensors = {}
+    for name, info in header.items():
+        count = torch.Size(info["shape"]).numel()
+        tensors[name] = torch.frombuffer(data, dtype=DTYPES[info["dtype"]], count=count,
+                                         offset=begin + info["data_offsets"][0]).view(info["shape"])
+    return tensors, metadata
+
+
+def golden(name):
+    return read(os.path.join(SOURCE, "tests/golden", name))[0]
+
+
+def locus(*arguments, fails=False):
+    done = subprocess.run([LOCUS, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+    if (done.returncode != 0) != fails:
+        raise AssertionError(f"locus {' '.join(arguments)}: status {done.returncode}: {done.stdout}")
+    return done.stdout
+
+
+class Recorded(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self.temporary.cleanup)
+        self.folder = self.temporary.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def checkpoint(self, model, config):
+        """The folder that the program opens."""
+        os.makedirs(self.path("checkpoint"), exist_ok=True)
+        with open(self.path("checkpoint/config.json"), "w") as file:
+            json.dump(config, file)
+        weights = {name: value.detach() for name, value in model.state_dict().items()}
+        locus_trace.write_safetensors(self.path("checkpoint/model.safetensors"), weights, {"format": "pt"})
+        return self.path("checkpoint")
+
+    def model(self, kind, config, weights):
+        model = kind(SimpleNamespace(**config))
+        missing, unexpected = model.load_state_dict(weights, strict=False)
+        self.assertEqual([*missing, *unexpected], [])
+        return model.eval()
+
+    def expect_like_the_program(self, trace, checkpoint, ids, content=True):
+        """The tensors of a trace, and the maps that the program makes of it, against a run of the program."""
+        words = ["--ids", ",".join(map(str, ids))] if isinstance(ids, list) else ["--pixels", ids]
+        keep = "q,k,q_content,k_content,logits" if content else "q,k,logits"
+        locus("run", checkpoint, *words, "--trace", self.path("own.safetensors"), "--keep", keep)
+        found, metadata = read(trace)
+        wanted, described = read(self.path("own.safetensors"))
+        for name, value in wanted.items():
+            if name.endswith("log_sum_exp"):
+                continue
+            self.assertIn(name, list(found))
+            value = value[-1:] if name == "logits" and value.dim() == 2 else value
+            self.expect_close(found[name], value, name)
+        self.assertEqual([], [name for name in found if name not in wanted])
+        for key in ("causal", "window", "windows", "soft_caps", "family"):
+            self.assertEqual(metadata.get(key), described.get(key), key)
+        self.expect_same_encodings(metadata, described)
+        self.assertRegex(locus_trace.check(trace), r"^\d+ layers, \d+ heads, \d+ tokens$")
+        said = json.loads(locus("verify", checkpoint, *words, "--against", trace, "--json"))
+        self.assertTrue(said["passed"], said)
+        layers = json.loads(described["shape"])["layers"]
+        self.assertLessEqual({f"layers.{n}.attention" for n in range(layers)}, {row["name"] for row in said["rows"]})
+
+    def expect_same_encodings(self, found, wanted):
+        for key in ("encoding", "layer_encodings"):
+            self.assertEqual(key in found, key in wanted, key)
+            mine, own = (json.loads(metadata.get(key, "null")) for metadata in (found, wanted))
+            pairs = list(zip(mine, own)) if isinstance(mine, list) else [(mine, own)]
+            for one, other in pairs:
+                self.assertEqual(one is None, other is None, key)
+                for option, value in (one or {}).items():
+                    self.assertEqual(other[option], value, f"{key}: {option}")
+
+    def expect_close(self, found, wanted, name):
+        self.assertEqual(list(found.shape), list(wanted.shape), name)
+        difference = ((found.double() - wanted.double()).abs() / (1 + wanted.double().abs())).max().item()
+        self.assertLessEqual(difference, TOLERANCE, name)
+
+
+LLAMA = {"model_type": "llama", "vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+         "num_key_value_heads": 4, "intermediate_size": 48, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
+         "max_position_embeddings": 64}
+GPT2 = {"model_type": "gpt2", "vocab_size": 40, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64,
+        "hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 64}
+
+
+def weights_of(name):
+    tensors = golden(name)
+    return {key[2:]: value for key, value in tensors.items() if key.startswith("w.")}, tensors
+
+
+class OlderModules(Recorded):
+    def llama(self):
+        weights, tensors = weights_of("llama_rope.safetensors")
+        return self.model(older.LlamaForCausalLM, LLAMA, weights), tensors["input_ids"][:1]
+
+    def gpt2(self):
+        weights, tensors = weights_of("gpt2_vanilla.safetensors")
+        return self.model(older.GPT2LMHeadModel, GPT2, weights), tensors["input_ids"][:1]
+
+    def test_llama(self):
+        model, ids = self.llama()
+        with locus_trace.capture(model, self.path("t.safetensors")) as recording:
+            model(input_ids=ids)
+        self.assertEqual(recording.written, self.path("t.safetensors"))
+        self.expect_like_the_program(self.path("t.safetensors"), self.checkpoint(model, LLAMA), ids[0].tolist())
+
+    def test_gpt2(self):
+        model, ids = self.gpt2()
+        with locus_trace.capture(model, self.path("t.safetensors")):
+            model(ids)
+        self.expect_like_the_program(self.path("t.safetensors"), self.checkpoint(model, GPT2), ids[0].tolist(), content=False)
+
+    def test_tokens_are_shown_as_the_tokenizer_says(self):
+        model, ids = self.llama()
+        tokenizer = SimpleNamespace(decode=lambda ids: "\ufffd" if ids[0] % 2 else f" w{ids[0]}",
+                                    convert_ids_to_tokens=lambda ids: [f"<{ids[0]}>"])
+        with locus_trace.capture(model, self.path("t.safetensors"), tokenizer=tokenizer, dtype=torch.bfloat16):
+            model(ids)
+        tensors, metadata = read(self.path("t.safetensors"))
+        self.assertEqual(json.loads(metadata["tokens"]), [f"<{n}>" if n % 2 else f" w{n}" for n in ids[0].tolist()])
+        self.assertEqual(tensors["layers.1.k"].dtype, torch.bfloat16)
+
+    def test_the_model_is_as_before(self):
+        model, ids = self.llama()
+        before = model(ids).logits
+        with self.assertRaisesRegex(ZeroDivisionError, "stopped"):
+            with locus_trace.capture(model, self.path("t.safetensors")):
+                self.assertTrue(torch.equal(model(ids).logits, before))
+                raise ZeroDivisionError("stopped")
+        self.assertFalse(os.path.exists(self.path("t.safetensors")))
+        for module in model.modules():
+            self.assertNotIn("forward", vars(module))
+            self.assertEqual(len(module._forward_hooks), 0)
+
+    def test_chosen_layers_count_from_0(self):
+        model, ids = self.llama()
+        with locus_trace.capture(model, self.path("t.safetensors"), layers=[1]):
+            model(ids)
+        with locus_trace.capture(model, self.path("all.safetensors")):
+            model(ids)
+        tensors, metadata = read(self.path("t.safetensors"))
+        self.assertTrue(torch.equal(tensors["layers.0.q"], read(self.path("all.safetensors"))[0]["layers.1.q"]))
+        self.assertEqual(metadata["recorded_layers"], "[1]")
+        with self.assertRaisesRegex(locus_trace.TraceError, r"layers: expected some of \[0, 1\], found \[2\]"):
+            locus_trace.capture(model, self.path("t.safetensors"), layers=[2])
+
+    def test_padding_is_left_out(self):
+        model, ids = self.llama()
+        padded = torch.cat((torch.zeros(1, 3, dtype=torch.int64), ids), 1)
+        batch = torch.cat((padded, torch.ones_like(padded)))
+        mask = torch.ones_like(batch)
+        mask[0, :3] = 0
+        positions = (mask.cumsum(1) - 1).clamp_min(0)
+        with locus_trace.capture(model, self.path("t.safetensors")):
+            model(input_ids=batch, attention_mask=mask, position_ids=positions)
+        self.expect_like_the_program(self.path("t.safetensors"), self.checkpoint(model, LLAMA), ids[0].tolist())
+
+    def test_what_is_no_score_of_q_and_k_is_refused(self):
+        model, ids = self.llama()
+        attention, usual = model.model.layers[1].self_attn, older.causal_mask
+        refused = [(lambda *a, **k: usual(*a, **k) + 0.25 * torch.arange(ids.shape[1]), "times one number"),
+                   (lambda *a, **k: usual(*a, window=3, **k), "token 3: expected 4 visible keys .causal, window 0, chunk 0., found 3")]
+        self.addCleanup(setattr, older, "causal_mask", usual)
+        for mask, said in refused:
+            older.causal_mask = mask
+            with self.assertRaisesRegex(locus_trace.TraceError, said):
+                with locus_trace.capture(model, self.path("t.safetensors")):
+                    model(ids)
+        older.causal_mask = usual
+        attention.forward = lambda hidden_states, **kwargs: (hidden_states,)
+        with self.assertRaisesRegex(locus_trace.TraceError, "model.layers.1.self_attn: expected a score of q and k"):
+            with locus_trace.capture(model, self.path("t.safetensors")):
+                model(ids)
+
+
+class Check(Recorded):
+    """python3 locus_trace.py --check"""
+
+    def setUp(self):
+        super().setUp()
+        self.tensors = {"layers.0.q": torch.randn(4, 5, 6), "layers.0.k": torch.randn(2, 5, 6), "input_ids": torch.arange(5)}
+        self.metadata = {"locus.format": "trace/1", "tokens": json.dumps(list("abcde")), "causal": "true"}
+
+    def checked(self, path):
+        done = subprocess.run([sys.executable, os.path.join(SOURCE, "assets/python/locus_trace.py"), "--check", path],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+        return done.returncode, done.stdout, done.stderr
+
+    def test_a_trace_is_told_in_a_line(self):
+        locus_trace.write_safetensors(self.path("t.safetensors"), self.tensors, self.metadata)
+        self.assertEqual(self.checked(self.path("t.safetensors")),
+                         (0, f"{self.path('t.safetensors')}: 1 layers, 4 heads, 5 tokens\n", ""))
+        self.assertEqual(os.listdir(self.folder), ["t.safetensors"])
+        self.assertEqual(self.checked(self.path("none"))[::2],
+                         (1, f"locus_trace: error: {self.path('none')}: No such file or directory\n"))
+
+    def expect_refused(self, said, tensors=None, **metadata):
+        metadata = {key.replace("_format", ".format"): value for key, value in metadata.items()}
+        locus_trace.write_safetensors(self.path("t.safetensors"), {**self.tensors, **(tensors or {})}, {**self.metadata, **metadata})
+        with self.assertRaisesRegex(locus_trace.TraceError, said):
+            locus_trace.check(self.path("t.safetensors"))
+
+    def test_wrong_tensors(self):
+        self.expect_refused(r"tensor layers.0.k: expected shape \[any, 5, 6\], found \[2, 4, 6\]", {"layers.0.k": torch.randn(2, 4, 6)})
+        self.expect_refused(r"tensor layers.0.k: expected heads that divide 4, found 3", {"layers.0.k": torch.randn(3, 5, 6)})
+        self.expect_refused(r"tensor layers.1.k: expected it, or layers.1.attention, found none", {"layers.1.q": torch.randn(4, 5, 6)})
+        self.expect_refused(r"expected the layers from 0 on, found \[0, 2\]", {"layers.2.q": torch.randn(4, 5, 6)})
+        self.expect_refused(r"tensor input_ids: expected shape \[5\], found \[4\]", {"input_ids": torch.arange(4)})
+        self.expect_refused(r"tensor layers.0.q: expected \[H, T, D\]", {"layers.0.q": torch.randn(4)})
+
+    def test_wrong_metadata(self):
+        self.expect_refused("metadata locus.format: expected trace/1, found trace/9", locus_format="trace/9")
+        self.expect_refused("metadata tokens: expected 5 texts, found 1 entries", tokens='["a"]')
+        self.expect_refused("metadata tokens: expected a JSON list", tokens="a")
+        self.expect_refused("metadata causal: expected true or false, found maybe", causal="maybe")
+        self.expect_refused("metadata window: expected a whole number, found -1", window="-1")
+        self.expect_refused("metadata windows: expected a list of 1 entries, one per layer, found ", windows="[1, 2]")
+        self.expect_refused("metadata encoding: name: expected a text", encoding="{}")
+        self.expect_refused("metadata image_grid: expected rows", image_grid='{"rows": 2, "columns": 2}')
+
+    def test_damaged_files(self):
+        path = self.path("t.safetensors")
+        locus_trace.write_safetensors(path, self.tensors, self.metadata)
+        with open(path, "rb") as file:
+            whole = file.read()
+        length = int.from_bytes(whole[:8], "little")
+        for said, data in (("header: expected at most", b""), ("header: expected at most", whole[:7]), ("header: expected", whole[:100]),
+                           ("expected two offsets up to", whole[:-1]), ("bytes behind the header", whole + b"a"),
+                           ("header: expected JSON", whole[:8] + b"\xff" * length + whole[8 + length:]),
+                           ("expected a dtype of", whole.replace(b'"F32"', b'"F99"', 1)),
+                           ("whole numbers of at least 0", whole.replace(b"[4,5,6]", b"[4,-5,6]", 1).replace(b"}} ", b"}}", 1)),
+                           ("bytes for", whole.replace(b"[4,5,6]", b"[4,5,7]", 1)),
+                           ("expected bytes from", whole.replace(b"[0,40]", b"[8,48]", 1))):
+            with open(path, "wb") as file:
+                file.write(data)
+            with self.assertRaisesRegex(locus_trace.TraceError, said):
+                locus_trace.check(path)
+        status, out, error = self.checked(path)
+        self.assertEqual((status, out), (1, ""))
+        self.assertRegex(error, f"^locus_trace: error: {path}: tensor input_ids: expected bytes from 0 on, found 8\n$")
+
+
+if __name__ == "__main__":
+    torch.manual_seed(5)
+    torch.set_num_threads(1)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
