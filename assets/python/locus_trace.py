@@ -856,8 +856,9 @@ class capture:
         tables = [each.detach() for name, each in self.model.named_parameters() if TABLE.search(name)]
         rows = self._trained_length(0)
         if self.grid is not None and tables:
-            encoding["class_rows"] = tables[0].shape[-2] - encoding["grid_rows"] * encoding["grid_columns"]
             rows = tables[0].shape[-2]
+            for layer in layers.values():
+                layer.encoding = {**encoding, "class_rows": rows - encoding["grid_rows"] * encoding["grid_columns"]}
         if len(tables) != 1 or tables[0].shape[-2] != rows or tables[0].numel() != rows * tables[0].shape[-1]:
             return {}
         return {"encoding.position_embedding": tables[0].reshape(rows, -1).float().cpu()}

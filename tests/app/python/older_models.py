@@ -244,3 +244,168 @@ class GPT2LMHeadModel(nn.Module):
     def forward(self, input_ids=None, past_key_values=None, attention_mask=None):
         hidden_states, presents = self.transformer(input_ids, past_key_values, attention_mask)
         return SimpleNamespace(logits=F.linear(hidden_states, self.transformer.wte.weight), past_key_values=presents)
+
+
+# ---- GPT-NeoX ----
+
+
+class GPTNeoXAttention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.num_attention_heads = config.num_attention_heads
+        self.head_size = config.hidden_size // config.num_attention_heads
+        self.rotary_ndims, self.norm_factor = int(self.head_size * config.rotary_pct), self.head_size ** -0.5
+        self.rotary_emb = RotaryEmbedding(self.rotary_ndims, config.rotary_emb_base)
+        self.query_key_value = nn.Linear(config.hidden_size, 3 * config.hidden_size)
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+
+    def forward(self, hidden_states, attention_mask, position_ids, layer_past=None):
+        batch, rows, _ = hidden_states.shape
+        heads, width, turned = self.num_attention_heads, self.head_size, self.rotary_ndims
+        qkv = self.query_key_value(hidden_states).view(batch, rows, heads, 3 * width)
+        query, key, value = (each.permute(0, 2, 1, 3) for each in qkv.split(width, -1))
+        cos, sin = (each.unsqueeze(1) for each in self.rotary_emb(value, position_ids))
+        query, key = (torch.cat((rotated(each[..., :turned], cos, sin), each[..., turned:]), -1) for each in (query, key))
+        if layer_past is not None:
+            key, value = (torch.cat(pair, -2) for pair in zip(layer_past, (key, value)))
+        keys = key.shape[-2]
+        scores = torch.baddbmm(torch.zeros(batch * heads, rows, keys), query.reshape(batch * heads, rows, width),
+                               key.reshape(batch * heads, keys, width).transpose(1, 2), beta=1.0, alpha=self.norm_factor)
+        scores = scores.view(batch, heads, rows, keys) + attention_mask
+        output = torch.matmul(F.softmax(scores, dim=-1), value).permute(0, 2, 1, 3)
+        return self.dense(output.reshape(hidden_states.shape)), (key, value)
+
+
+class GPTNeoXMLP(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.dense_h_to_4h = nn.Linear(config.hidden_size, config.intermediate_size)
+        self.dense_4h_to_h = nn.Linear(config.intermediate_size, config.hidden_size)
+
+    def forward(self, x):
+        return self.dense_4h_to_h(F.gelu(self.dense_h_to_4h(x)))
+
+
+class GPTNeoXLayer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.input_layernorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.post_attention_layernorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.attention, self.mlp = GPTNeoXAttention(config), GPTNeoXMLP(config)
+
+    def forward(self, hidden_states, attention_mask, position_ids, layer_past):
+        output, present = self.attention(self.input_layernorm(hidden_states), attention_mask, position_ids, layer_past)
+        return hidden_states + output + self.mlp(self.post_attention_layernorm(hidden_states)), present
+
+
+class GPTNeoXModel(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.embed_in = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.layers = nn.ModuleList(GPTNeoXLayer(config) for _ in range(config.num_hidden_layers))
+        self.final_layer_norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+
+    def forward(self, input_ids, past_key_values=None):
+        hidden_states, rows = self.embed_in(input_ids), input_ids.shape[1]
+        past = past_key_values or [None] * len(self.layers)
+        begin = past[0][0].shape[-2] if past[0] is not None else 0
+        mask, presents = causal_mask(rows, begin + rows, begin, hidden_states), []
+        for layer, layer_past in zip(self.layers, past):
+            hidden_states, present = layer(hidden_states, mask, torch.arange(begin, begin + rows).unsqueeze(0), layer_past)
+            presents.append(present)
+        return self.final_layer_norm(hidden_states), tuple(presents)
+
+
+class GPTNeoXForCausalLM(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config, self.gpt_neox = config, GPTNeoXModel(config)
+        self.embed_out = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+
+    def forward(self, input_ids, past_key_values=None):
+        hidden_states, presents = self.gpt_neox(input_ids, past_key_values)
+        return SimpleNamespace(logits=self.embed_out(hidden_states), past_key_values=presents)
+
+
+# ---- ViT ----
+
+
+class ViTSelfAttention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.num_attention_heads = config.num_attention_heads
+        self.attention_head_size = config.hidden_size // config.num_attention_heads
+        self.query, self.key, self.value = (nn.Linear(config.hidden_size, config.hidden_size) for _ in range(3))
+
+    def forward(self, hidden_states):
+        query, key, value = (part(hidden_states).view(*hidden_states.shape[:2], self.num_attention_heads, -1).permute(0, 2, 1, 3)
+                             for part in (self.query, self.key, self.value))
+        scores = torch.matmul(query, key.transpose(-1, -2)) / math.sqrt(self.attention_head_size)
+        return torch.matmul(nn.Softmax(dim=-1)(scores), value).permute(0, 2, 1, 3).reshape(hidden_states.shape)
+
+
+class Dense(nn.Module):
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.dense = nn.Linear(inputs, outputs)
+
+
+class ViTAttention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.attention, self.output = ViTSelfAttention(config), Dense(config.hidden_size, config.hidden_size)
+
+    def forward(self, hidden_states):
+        return self.output.dense(self.attention(hidden_states))
+
+
+class ViTLayer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.attention = ViTAttention(config)
+        self.intermediate = Dense(config.hidden_size, config.intermediate_size)
+        self.output = Dense(config.intermediate_size, config.hidden_size)
+        self.layernorm_before = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.layernorm_after = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+
+    def forward(self, x):
+        x = x + self.attention(self.layernorm_before(x))
+        return x + self.output.dense(F.gelu(self.intermediate.dense(self.layernorm_after(x))))
+
+
+class ViTEmbeddings(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        side = config.image_size // config.patch_size
+        self.cls_token = nn.Parameter(torch.randn(1, 1, config.hidden_size))
+        self.position_embeddings = nn.Parameter(torch.randn(1, side * side + 1, config.hidden_size))
+        self.patch_embeddings = nn.Module()
+        self.patch_embeddings.projection = nn.Conv2d(3, config.hidden_size, config.patch_size, config.patch_size)
+
+    def forward(self, pixel_values):
+        patches = self.patch_embeddings.projection(pixel_values).flatten(2).transpose(1, 2)
+        return torch.cat((self.cls_token.expand(patches.shape[0], -1, -1), patches), 1) + self.position_embeddings
+
+
+class ViTModel(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.embeddings, self.encoder = ViTEmbeddings(config), nn.Module()
+        self.encoder.layer = nn.ModuleList(ViTLayer(config) for _ in range(config.num_hidden_layers))
+        self.layernorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+
+    def forward(self, pixel_values):
+        hidden_states = self.embeddings(pixel_values)
+        for layer in self.encoder.layer:
+            hidden_states = layer(hidden_states)
+        return self.layernorm(hidden_states)
+
+
+class ViTForImageClassification(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config, self.vit = config, ViTModel(config)
+        self.classifier = nn.Linear(config.hidden_size, len(config.id2label))
+
+    def forward(self, pixel_values):
+        return SimpleNamespace(logits=self.classifier(self.vit(pixel_values)[:, 0]))
