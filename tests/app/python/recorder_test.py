@@ -265,6 +265,62 @@ class Interface(Recorded):
         self.expect_family("gemma2", "eager")
 
 
+class Steps(Recorded):
+    """Calls that append to a cache, against one call over all tokens."""
+
+    def expect_same_as_at_once(self, model, ids, run):
+        with locus_trace.capture(model, self.path("once.safetensors")):
+            model(input_ids=ids)
+        with locus_trace.capture(model, self.path("steps.safetensors")):
+            run(model, ids)
+        (once, described), (steps, metadata) = read(self.path("once.safetensors")), read(self.path("steps.safetensors"))
+        self.assertEqual(metadata, described)
+        self.assertEqual(sorted(steps), sorted(once))
+        for name, value in once.items():
+            self.expect_close(steps[name], value, name)
+
+    def step_by_step(self, model, ids, cache=None):
+        for begin, end in [(0, 3)] + [(n, n + 1) for n in range(3, ids.shape[1])]:
+            cache = model(input_ids=ids[:, begin:end], past_key_values=cache, use_cache=True).past_key_values
+
+    def test_a_cache_of_tuples(self):
+        model, ids = OlderModules.gpt2(self)
+
+        def run(model, ids):
+            cache = None
+            for begin in range(0, ids.shape[1], 2):
+                cache = model(ids[:, begin:begin + 2], past_key_values=cache).past_key_values
+
+        self.expect_same_as_at_once(model, ids, run)
+
+    def test_a_growing_and_a_static_cache(self):
+        model, ids = OlderModules.llama(self)
+        for room in (0, 12):
+            self.expect_same_as_at_once(model, ids, lambda model, ids: self.step_by_step(model, ids, older.Cache(room)))
+
+    def test_windows_by_the_interface(self):
+        model, ids, _ = Interface.family(self, "gemma2", "sdpa")
+        for cache in (None, older.Cache(room=ids.shape[1] + 3)):
+            self.expect_same_as_at_once(model, ids, lambda model, ids: self.step_by_step(model, ids, cache))
+
+    def test_another_text_replaces_the_one_before(self):
+        model, ids = OlderModules.llama(self)
+
+        def run(model, ids):  # all tokens anew at each step, after another text
+            model(input_ids=ids.flip(1))
+            for end in range(3, ids.shape[1] + 1):
+                model(input_ids=ids[:, :end])
+
+        self.expect_same_as_at_once(model, ids, run)
+
+    def test_a_cache_from_before_is_refused(self):
+        model, ids = OlderModules.llama(self)
+        cache = model(input_ids=ids[:, :4], use_cache=True).past_key_values
+        with self.assertRaisesRegex(locus_trace.TraceError, "expected a cache of 0 tokens, found 4: begin the recording before"):
+            with locus_trace.capture(model, self.path("t.safetensors")):
+                model(input_ids=ids[:, 4:], past_key_values=cache)
+
+
 class Check(Recorded):
     """python3 locus_trace.py --check"""
 
