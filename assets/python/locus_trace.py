@@ -875,8 +875,8 @@ class capture:
 
 
 def _inner(model):
-    """The model itself, within what wraps it (nnsight's _model, .module of parallel ones)."""
-    for name in ("_model", "module"):
+    """The model itself, within what wraps it: nnsight (by version), compiled and parallel modules."""
+    for name in ("_model", "_module", "_orig_mod", "module"):
         inner = getattr(model, name, None)
         if isinstance(inner, torch.nn.Module):
             return _inner(inner)

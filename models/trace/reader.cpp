@@ -7,6 +7,7 @@
 #include "core/base/shown.h"
 #include "models/trace/open_trace.h"
 #include "models/trace/pictures.h"
+#include "models/trace/ranks.h"
 
 namespace locus::models {
 
@@ -84,7 +85,8 @@ Result<TraceData> read_text(const checkpoint::Source& source, const std::string&
 Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path) {
   return guarded([&]() -> Result<std::shared_ptr<const Trace>> {
     const at::NoGradGuard no_grad;
-    LOCUS_TRY(const checkpoint::Source source, checkpoint::open_tensors(path));
+    LOCUS_TRY(checkpoint::Source opened, checkpoint::open_tensors(path));
+    LOCUS_TRY(const checkpoint::Source source, trace::join_ranks(std::move(opened), path));
     const std::string file = path.string();
     LOCUS_TRY(TraceData data,
               has_tensor(source, "decoder.layers.") ? read_sides(source, file) : read_text(source, file));

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from types import SimpleNamespace
 
@@ -319,6 +320,89 @@ class Steps(Recorded):
         with self.assertRaisesRegex(locus_trace.TraceError, "expected a cache of 0 tokens, found 4: begin the recording before"):
             with locus_trace.capture(model, self.path("t.safetensors")):
                 model(input_ids=ids[:, 4:], past_key_values=cache)
+
+
+class SumOfRanks(torch.nn.Module):
+    """A rank's columns of a projection; its output is the sum of all ranks', each of which runs in a thread."""
+
+    def __init__(self, weight, rank, shared, barrier):
+        super().__init__()
+        self.weight, self.rank, self.shared, self.barrier = torch.nn.Parameter(weight), rank, shared, barrier
+
+    def forward(self, x):
+        self.shared[self.rank] = torch.nn.functional.linear(x, self.weight)
+        self.barrier.wait(60)
+        total = sum(self.shared)
+        self.barrier.wait(60)
+        return total
+
+
+class Ranks(Recorded):
+    """Sharded runs: each rank has a part of the heads, or of the layers."""
+
+    def model_and_ids(self):
+        config = {**LLAMA, "num_key_value_heads": 2}
+        return older.LlamaForCausalLM(SimpleNamespace(**config)).eval(), config, torch.arange(3, 14).unsqueeze(0)
+
+    def shard(self, model, config, rank, shared, barrier):
+        own = older.LlamaForCausalLM(SimpleNamespace(**config)).eval()
+        own.load_state_dict(model.state_dict())
+        for layer in own.model.layers:
+            attention = layer.self_attn
+            for name in ("q_proj", "k_proj", "v_proj"):
+                part = getattr(attention, name)
+                part.weight = torch.nn.Parameter(part.weight.chunk(2)[rank])
+            attention.num_heads, attention.num_key_value_heads = 2, 1
+            attention.o_proj = SumOfRanks(attention.o_proj.weight.chunk(2, 1)[rank], rank, shared, barrier)
+        return own
+
+    def expect_one_trace(self, model, config, ids):
+        for rank in range(2):
+            self.assertRegex(locus_trace.check(self.path(f"t.rank{rank}of2.safetensors")), f"^rank {rank} of 2, ")
+        checkpoint, words = self.checkpoint(model, config), ["--ids", ",".join(map(str, ids[0].tolist()))]
+        for rank in range(2):
+            said = json.loads(locus("verify", checkpoint, *words, "--against", self.path(f"t.rank{rank}of2.safetensors"), "--json"))
+            self.assertTrue(said["passed"], said)
+            self.assertEqual([row["name"] for row in said["rows"]][-2:], ["layers.0.attention", "layers.1.attention"])
+        os.remove(self.path("t.rank0of2.safetensors"))
+        said = locus("verify", checkpoint, *words, "--against", self.path("t.rank1of2.safetensors"), fails=True)
+        self.assertEqual(said, f"locus: error: {self.path('t.rank0of2.safetensors')}: expected the file of rank 0 of 2, found none\n")
+
+    def test_heads(self):
+        model, config, ids = self.model_and_ids()
+        shared, barrier, errors = [None, None], threading.Barrier(2), []
+
+        def run(rank):
+            try:
+                own = self.shard(model, config, rank, shared, barrier)
+                with locus_trace.capture(own, self.path("t.safetensors"), rank=rank, ranks=2):
+                    own(input_ids=ids)
+            except Exception as error:
+                errors.append(error)
+                barrier.abort()
+
+        threads = [threading.Thread(target=run, args=(rank,)) for rank in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(errors, [])
+        self.assertEqual(json.loads(read(self.path("t.rank1of2.safetensors"))[1]["shard"]),
+                         {"rank": 1, "ranks": 2, "layers": [0, 1], "heads": [2, 4], "of": 4})
+        self.expect_one_trace(model, config, ids)
+
+    def test_layers(self):
+        model, config, ids = self.model_and_ids()
+        layers = list(model.model.layers)
+        del model.model.layers
+        vars(model.model)["layers"] = layers  # called, but no modules that can be found, but for a rank's own
+        for rank in range(2):
+            model.model.own = torch.nn.ModuleDict({str(rank): layers[rank]})
+            with locus_trace.capture(model, self.path("t.safetensors"), rank=rank, ranks=2):
+                model(input_ids=ids)
+        del model.model.own, vars(model.model)["layers"]
+        model.model.layers = torch.nn.ModuleList(layers)
+        self.expect_one_trace(model, config, ids)
 
 
 class Check(Recorded):
