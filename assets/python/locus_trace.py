@@ -284,8 +284,8 @@ def _rope_of(config, layer, kind, rope):
     if own == "sliding_attention" and _field(config, "rope_local_base_freq") is not None:
         base, rope = config.rope_local_base_freq, {}
     scaling = _field(rope, "rope_type", "type", default="default")
-    if scaling == "mrope" or "mrope_section" in rope:
-        return {"name": "none"}  # positions are vectors there: what q and k already hold
+    if scaling == "mrope" or "mrope_section" in rope or _field(config, "qk_rope_head_dim"):
+        return {"name": "none"}  # positions are vectors, or other channels turn: q and k hold it already
     width, turned = _head_width(config), _field(config, "rotary_dim")
     fraction = _field(rope, "partial_rotary_factor", default=_field(config, "partial_rotary_factor", "rotary_pct"))
     encoding = {"name": "rope", "base": float(base), "layout": "interleaved" if kind in INTERLEAVED else "half",
@@ -296,7 +296,8 @@ def _rope_of(config, layer, kind, rope):
         original = _field(config, "original_max_position_embeddings")
         if original is not None:
             encoding.setdefault("original_max_position_embeddings", original)
-        if "original_max_position_embeddings" in encoding and _field(config, "max_position_embeddings") is not None:
+        stretched = encoding["scaling"] in ("yarn", "longrope") and "original_max_position_embeddings" in encoding
+        if stretched and _field(config, "max_position_embeddings") is not None:
             encoding["max_position_embeddings"] = config.max_position_embeddings
     return encoding
 
@@ -380,6 +381,7 @@ PROJECTIONS = (("q_proj", "k_proj"), ("query", "key"), ("q_lin", "k_lin"), ("c_a
 PRODUCTS = ("matmul", "__matmul__", "bmm", "baddbmm")
 HIDDEN = -5000.0  # scores below this are masked, whichever number a model masks with
 TABLE = re.compile(r"(^|\.)(wpe\.weight|position_embeddings(\.weight)?|position_embedding\.weight|pos_embed)$")
+SHIFTED = ("camembert", "mpnet", "opt", "roberta", "xlm-roberta")  # whose tables begin with rows that are no positions
 NUMBER = re.compile(r"(?<![^.])\d+(?=\.)")
 
 
@@ -432,7 +434,8 @@ class _Listener(TorchFunctionMode):
 
     def listen(self, name, args, kwargs):
         if name in PRODUCTS and self.pair is None:
-            self.pair = self.heads_of(*(args[1:3] if name == "baddbmm" else args[:2]))
+            operands = [*args, *(kwargs[key] for key in ("input", "other", "mat2", "batch1", "batch2") if key in kwargs)]
+            self.pair = self.heads_of(*operands[-2:]) if len(operands) > 1 else None
         elif name.endswith("scaled_dot_product_attention"):
             self.fused(*args, **kwargs)
         elif name == "softmax" and self.pair is not None:
@@ -516,7 +519,7 @@ class Call:
 
     def __init__(self, given, batch):
         ids, mask = given.get("input_ids"), given.get("attention_mask")
-        self.ids = ids[batch].tolist() if ids is not None else None
+        self.ids = ids[batch].tolist() if isinstance(ids, torch.Tensor) and ids.dim() == 2 else None
         self.mask = mask[batch].bool().tolist() if isinstance(mask, torch.Tensor) and mask.dim() == 2 else None
         positions = given.get("position_ids")
         flat = isinstance(positions, torch.Tensor) and positions.dim() == 2
@@ -557,7 +560,7 @@ class capture:
                       for number, name, module in found if number in self.wanted]
         self.by_module = {id(site.module): site for site in self.sites}
         self.call, self.ids, self.positions, self.mask, self.grid, self.logits = None, [], [], None, None, None
-        self.undo, self.written, self.hidden_size = [], None, None
+        self.undo, self.written = [], None
 
     def _layer(self, number, encoding):
         config = self.config
@@ -636,6 +639,8 @@ class capture:
     def _model_call(self, forward, args, kwargs):
         given = inspect.signature(forward).bind_partial(*args, **kwargs).arguments
         given.update(next((given[name] for name in ("kwargs", "_", "model_kwargs") if isinstance(given.get(name), dict)), {}))
+        if "args" in given and given["args"]:  # a wrapper that hands everything on
+            given.setdefault("input_ids", given["args"][0])
         with torch.no_grad():
             self.call = Call(given, self.batch)
         output = forward(*args, **kwargs)
@@ -649,7 +654,8 @@ class capture:
         self.ids = self.ids[:call.past] + call.ids if call.ids is not None and len(self.ids) >= call.past else []
         positions = call.positions if call.positions is not None else list(range(call.past, length))
         self.positions = self.positions[:call.past] + positions
-        self.mask = call.mask if call.mask is not None and len(call.mask) == length else None
+        before = self.mask[:call.past] if self.mask is not None else [True] * call.past
+        self.mask = call.mask if call.mask is not None and len(call.mask) == length else before + [True] * (length - call.past)
         if call.pixels is not None and call.pixels.dim() == 4:
             patch = _pair(_field(self.config, "patch_size")) or (0, 0)
             rows, columns = (size // side if side else 0 for size, side in zip(call.pixels.shape[2:], patch))
@@ -851,7 +857,7 @@ class capture:
     def _table(self, layers):
         """The table of learned positions, [rows, C], where the model has one under a usual name."""
         encoding = next(iter(layers.values())).encoding or {}
-        if encoding.get("name") != "learned":
+        if encoding.get("name") != "learned" or _field(self.config, "model_type") in SHIFTED:
             return {}
         tables = [each.detach() for name, each in self.model.named_parameters() if TABLE.search(name)]
         rows = self._trained_length(0)

@@ -327,6 +327,61 @@ class GPTNeoXForCausalLM(nn.Module):
         return SimpleNamespace(logits=self.embed_out(hidden_states), past_key_values=presents)
 
 
+# ---- BLOOM ----
+
+
+class BloomAttention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.num_heads, self.head_dim = config.n_head, config.hidden_size // config.n_head
+        self.inv_norm_factor = 1.0 / math.sqrt(self.head_dim)
+        self.query_key_value = nn.Linear(config.hidden_size, 3 * config.hidden_size)
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+
+    def forward(self, hidden_states, alibi, attention_mask):
+        batch, rows, _ = hidden_states.shape
+        qkv = self.query_key_value(hidden_states).view(batch, rows, self.num_heads, 3, self.head_dim)
+        query, key, value = (each.transpose(1, 2).reshape(batch * self.num_heads, rows, -1) for each in qkv.unbind(3))
+        scores = alibi.baddbmm(batch1=query, batch2=key.transpose(1, 2), beta=1.0, alpha=self.inv_norm_factor)
+        scores = scores.view(batch, self.num_heads, rows, rows) + attention_mask
+        output = torch.bmm(F.softmax(scores, dim=-1).view(-1, rows, rows), value)
+        return self.dense(output.view(batch, self.num_heads, rows, -1).transpose(1, 2).reshape(hidden_states.shape))
+
+
+class BloomBlock(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.input_layernorm, self.post_attention_layernorm = nn.LayerNorm(config.hidden_size), nn.LayerNorm(config.hidden_size)
+        self.self_attention, self.mlp = BloomAttention(config), nn.Module()
+        self.mlp.dense_h_to_4h = nn.Linear(config.hidden_size, 4 * config.hidden_size)
+        self.mlp.dense_4h_to_h = nn.Linear(4 * config.hidden_size, config.hidden_size)
+
+    def forward(self, x, alibi, attention_mask):
+        x = x + self.self_attention(self.input_layernorm(x), alibi, attention_mask)
+        inner = self.mlp.dense_h_to_4h(self.post_attention_layernorm(x))
+        inner = 0.5 * inner * (1 + torch.tanh(math.sqrt(2 / math.pi) * (inner + 0.044715 * inner ** 3)))
+        return x + self.mlp.dense_4h_to_h(inner)
+
+
+class BloomForCausalLM(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config, self.transformer = config, nn.Module()
+        self.transformer.word_embeddings = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.transformer.word_embeddings_layernorm = nn.LayerNorm(config.hidden_size)
+        self.transformer.h = nn.ModuleList(BloomBlock(config) for _ in range(config.n_layer))
+        self.transformer.ln_f = nn.LayerNorm(config.hidden_size)
+
+    def forward(self, input_ids):
+        parts, rows, heads = self.transformer, input_ids.shape[1], self.config.n_head
+        x = parts.word_embeddings_layernorm(parts.word_embeddings(input_ids))
+        slopes = 2.0 ** (-8.0 * torch.arange(1, heads + 1) / heads)
+        alibi = (slopes.view(1, heads, 1, 1) * torch.arange(rows)).expand(len(x), heads, 1, rows).reshape(-1, 1, rows)
+        for block in parts.h:
+            x = block(x, alibi, causal_mask(rows, rows, 0, x))
+        return SimpleNamespace(logits=F.linear(parts.ln_f(x), parts.word_embeddings.weight))
+
+
 # ---- ViT ----
 
 
