@@ -880,6 +880,118 @@ class capture:
         return {"rank": self.rank, "ranks": self.ranks, "layers": sorted(layers), "heads": [begin, begin + own], "of": of}
 
 
+def from_cache(cache, path, model=None, tokens=None, tokenizer=None, layers=None, dtype=None, *, encoding=None, causal=None,
+               scale=None, batch=0):
+    """Writes the trace of a TransformerLens ActivationCache, or of a dict with its names ("blocks.0.attn.hook_q", …).
+
+    q and k are hook_rot_q and hook_rot_k where the model turns them (then hook_q and hook_k are the content), else hook_q and
+    hook_k; layers with hook_pattern alone keep that map. `model`: the HookedTransformer, whose cfg tells encoding, scale and
+    masks; without it they are `encoding` (an object under Locus's names), `scale` (1/√D) and `causal` (true). `tokens`: the
+    ids, or texts.
+    """
+    found = {}
+    for name in cache.keys():
+        match = re.fullmatch(r"blocks\.(\d+)\.attn\.hook_(rot_q|rot_k|q|k|pattern)", name)
+        if match:
+            value = cache[name].detach()
+            value = value[batch] if value.dim() == 4 else value
+            found.setdefault(int(match.group(1)), {})[match.group(2)] = value
+    numbers = sorted(found if layers is None else set(layers))
+    if not numbers or not set(numbers) <= set(found):
+        raise TraceError(f"expected blocks.N.attn.hook_q and hook_k, or hook_pattern, found layers {sorted(found) or 'none'}")
+    config = getattr(model, "cfg", None)
+    known = {place: _cached_layer(f"blocks.{n}.attn", found[n], model, config, n, encoding, scale)
+             for place, n in enumerate(numbers)}
+    if causal is None:
+        causal = _field(config, "attention_dir", default="causal") == "causal"
+    for place, n in enumerate(numbers):
+        if known[place].tensors and "pattern" in found[n] and known[place].encoding != {"name": "alibi"}:
+            _check_pattern(f"blocks.{n}.attn", known[place], found[n]["pattern"], causal)
+    length = (known[0].tensors["q"] if known[0].tensors else known[0].attention).shape[1]
+    ids = _ids_of(tokens, batch)
+    labels = [str(each) for each in ids] if ids and isinstance(ids[0], str) else _labels(tokenizer, ids) or \
+        (None if ids is None else [str(each) for each in ids])
+    if labels is not None and len(labels) != length:
+        raise TraceError(f"tokens: expected {length}, found {len(labels)}")
+    shape = {"width": _field(config, "d_model"), "trained_length": _field(config, "n_ctx", default=length), "vocabulary": _field(config, "d_vocab")}
+    about = {"model": str(_field(config, "model_name", default="")), "family": "transformer_lens", "causal": str(causal).lower(),
+             "shape": json.dumps({key: value for key, value in shape.items() if isinstance(value, int)})}
+    if labels is not None:
+        about["tokens"] = json.dumps(labels)
+    if numbers != list(range(len(numbers))):
+        about["recorded_layers"] = json.dumps(numbers)
+    further = {"input_ids": torch.tensor(ids, dtype=torch.int64)} if ids and isinstance(ids[0], int) else {}
+    return write_trace(path, known, about, further, dtype)
+
+
+def _ids_of(tokens, batch):
+    if isinstance(tokens, torch.Tensor):
+        return (tokens[batch] if tokens.dim() == 2 else tokens).tolist()
+    return None if tokens is None else list(tokens)
+
+
+def _cached_layer(name, parts, model, config, number, encoding, scale):
+    kind, turns = _field(config, "positional_embedding_type", default=None), "rot_q" in parts and "rot_k" in parts
+    local = _field(config, "attn_types", default=[])[number:number + 1] == ["local"]
+    layer = Layer(encoding if encoding is not None else _cached_encoding(config, kind),
+                  _field(config, "window_size", default=0) if local else 0,
+                  soft_cap=max(0.0, _field(config, "attn_scores_soft_cap", default=0.0)))
+    if "q" not in parts or "k" not in parts:
+        if turns:
+            parts = {**parts, "q": parts["rot_q"], "k": parts["rot_k"]}
+        elif "pattern" in parts:
+            layer.attention = _kept(parts["pattern"].float())
+            return layer
+        else:
+            raise TraceError(f"{name}: expected hook_q and hook_k, or hook_pattern, found {', '.join(sorted(parts))}")
+    if kind == "rotary" and not turns:
+        raise TraceError(f"{name}: expected hook_rot_q and hook_rot_k beside hook_q, since the model turns q and k, found none")
+    if kind == "relative_positional_bias":
+        raise TraceError(f"{name}: a bias is added to its scores, which a trace of q and k does not hold; cache hook_pattern alone")
+    query, key = (parts["rot_q"], parts["rot_k"]) if turns else (parts["q"], parts["k"])
+    tensors = {"q": query, "k": key}
+    if turns and parts["q"] is not query:
+        tensors.update(q_content=parts["q"], k_content=parts["k"])
+    blocks = getattr(model, "blocks", None)
+    divisor = _field(blocks[number].attn if blocks is not None else config, "attn_scale")
+    scale = scale if scale is not None else 1 / float(divisor) if divisor else query.shape[-1] ** -0.5
+    factor = scale * query.shape[-1] ** 0.5
+    for part, value in tensors.items():  # [T, heads, D]
+        value = value.float() * factor if part.startswith("q") and abs(factor - 1) > 1e-6 else value
+        layer.tensors[part] = _kept(value.transpose(0, 1))
+    return layer
+
+
+def _check_pattern(name, layer, pattern, causal):
+    """Raises unless some rows of a cached map are the soft-max of q·k: another scale, mask or a bias would show here."""
+    query, key = layer.tensors["q"].double(), layer.tensors["k"].double()
+    heads, rows, width = query.shape
+    tokens = torch.arange(rows)
+    for head, row in {(head, row) for head in (0, heads - 1) for row in (0, rows // 2, rows - 1)}:
+        logits = key[head * key.shape[0] // heads] @ query[head, row] / width ** 0.5
+        logits = layer.soft_cap * torch.tanh(logits / layer.soft_cap) if layer.soft_cap else logits
+        hidden = (tokens > row) | ((tokens <= row - layer.window) if layer.window else False) if causal else tokens < 0
+        own = torch.softmax(logits.masked_fill(hidden, -math.inf), -1)
+        if bool(((own - pattern[head, row].double().cpu()).abs() > _tolerance(layer.tensors["k"])).any()):
+            raise TraceError(f"{name}: expected hook_pattern to be the soft-max of q·k over the keys that the masks leave, found "
+                             f"another at head {head}, token {row}: another scale or mask, or a bias; give the model, or cache hook_pattern alone")
+
+
+def _cached_encoding(config, kind):
+    if kind == "rotary":
+        width, turned = _field(config, "d_head"), _field(config, "rotary_dim")
+        rope = {"name": "rope", "base": float(_field(config, "rotary_base", default=10000)),
+                "layout": "interleaved" if _field(config, "rotary_adjacent_pairs") else "half",
+                "fraction": turned / width if turned and width else 1.0}
+        if _field(config, "use_NTK_by_parts_rope"):
+            rope.update(scaling="llama3", factor=float(config.NTK_by_parts_factor),
+                        low_freq_factor=float(config.NTK_by_parts_low_freq_factor),
+                        high_freq_factor=float(config.NTK_by_parts_high_freq_factor),
+                        original_max_position_embeddings=int(_field(config, "NTK_original_ctx_len", default=8192)))
+        return rope
+    return {"name": {"standard": "learned", "alibi": "alibi"}.get(kind, "none")}
+
+
 def _inner(model):
     """The model itself, within what wraps it: nnsight (by version), compiled and parallel modules."""
     for name in ("_model", "_module", "_orig_mod", "module"):

@@ -415,6 +415,61 @@ class Ranks(Recorded):
         self.expect_one_trace(model, config, ids)
 
 
+class FromCache(Recorded):
+    """Caches of TransformerLens: dicts by the names of its hooks, [batch, T, heads, D] and [batch, heads, T, T]."""
+
+    def setUp(self):
+        super().setUp()
+        self.llama, self.ids = OlderModules.llama(self)
+        with locus_trace.capture(self.llama, self.path("once.safetensors")):
+            self.llama(self.ids)
+        self.once = read(self.path("once.safetensors"))[0]
+        self.model = SimpleNamespace(cfg=SimpleNamespace(
+            positional_embedding_type="rotary", d_head=8, rotary_dim=8, rotary_base=10000, rotary_adjacent_pairs=False, d_model=32,
+            n_ctx=64, d_vocab=50, attention_dir="causal", attn_scale=8 ** 0.5, model_name="small", attn_scores_soft_cap=-1.0))
+        self.cache = {"hook_embed": torch.zeros(1, 7, 32)}
+        hidden = torch.ones(7, 7, dtype=torch.bool).triu(1)
+        for n in range(2):
+            names = {"q": "hook_rot_q", "k": "hook_rot_k", "q_content": "hook_q", "k_content": "hook_k"}
+            for name, hook in names.items():
+                self.cache[f"blocks.{n}.attn.{hook}"] = self.once[f"layers.{n}.{name}"].transpose(0, 1).unsqueeze(0)
+            logits = self.once[f"layers.{n}.q"] @ self.once[f"layers.{n}.k"].transpose(1, 2) / 8 ** 0.5
+            self.cache[f"blocks.{n}.attn.hook_pattern"] = torch.softmax(logits.masked_fill(hidden, -torch.inf), -1).unsqueeze(0)
+
+    def expect_maps_of_the_program(self):
+        self.assertEqual(locus_trace.check(self.path("t.safetensors")), "2 layers, 4 heads, 7 tokens")
+        said = json.loads(locus("verify", self.checkpoint(self.llama, LLAMA), "--ids", ",".join(map(str, self.ids[0].tolist())),
+                                "--against", self.path("t.safetensors"), "--json"))
+        self.assertTrue(said["passed"], said)
+        self.assertEqual([row["name"] for row in said["rows"]][-2:], ["layers.0.attention", "layers.1.attention"])
+
+    def test_q_and_k(self):
+        locus_trace.from_cache(self.cache, self.path("t.safetensors"), model=self.model, tokens=self.ids)
+        found, metadata = read(self.path("t.safetensors"))
+        for name, value in found.items():
+            self.assertTrue(torch.equal(value, self.once[name]), name)
+        self.assertEqual(len([name for name in found if "content" in name]), 4)
+        self.assertEqual(json.loads(metadata["encoding"]), {"name": "rope", "base": 10000.0, "layout": "half", "fraction": 1.0})
+        self.expect_maps_of_the_program()
+
+    def test_maps_alone(self):
+        maps = {name: value for name, value in self.cache.items() if name.endswith("pattern")}
+        locus_trace.from_cache(maps, self.path("t.safetensors"), tokens=self.ids[0].tolist())
+        self.expect_maps_of_the_program()
+
+    def test_what_does_not_fit_is_refused(self):
+        for said, cache, arguments in (
+                ("found layers none", {}, {}),
+                ("tokens: expected 7, found 3", self.cache, {"tokens": ["a", "b", "c"]}),
+                ("expected hook_pattern to be the soft-max", self.cache, {"scale": 1.0}),
+                ("expected hook_pattern to be the soft-max", self.cache, {"causal": False}),
+                ("expected hook_rot_q and hook_rot_k", {name: self.cache[name] for name in self.cache if "rot" not in name}, {}),
+                ("expected hook_q and hook_k", {name: self.cache[name] for name in self.cache if name.endswith("hook_q")}, {})):
+            with self.assertRaisesRegex(locus_trace.TraceError, said):
+                locus_trace.from_cache(cache, self.path("t.safetensors"), model=self.model, **arguments)
+        self.assertFalse(os.path.exists(self.path("t.safetensors")))
+
+
 class Check(Recorded):
     """python3 locus_trace.py --check"""
 
