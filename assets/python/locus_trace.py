@@ -251,7 +251,9 @@ def _head_width(config):
 
 
 def _layer_type(config, layer):
-    kinds = _field(config, "layer_types", "attention_layers", default=())
+    kinds, period = _field(config, "layer_types", "attention_layers", default=()), _field(config, "sliding_window_pattern")
+    if not kinds and isinstance(period, int) and period > 0:
+        return "full_attention" if (layer + 1) % period == 0 else "sliding_attention"
     return kinds[layer] if layer < len(kinds) else None
 
 
@@ -284,7 +286,7 @@ def _rope_of(config, layer, kind, rope):
     if own == "sliding_attention" and _field(config, "rope_local_base_freq") is not None:
         base, rope = config.rope_local_base_freq, {}
     scaling = _field(rope, "rope_type", "type", default="default")
-    if scaling == "mrope" or "mrope_section" in rope or _field(config, "qk_rope_head_dim"):
+    if scaling == "mrope" or "mrope_section" in rope or _field(config, "qk_rope_head_dim", "patch_size"):
         return {"name": "none"}  # positions are vectors, or other channels turn: q and k hold it already
     width, turned = _head_width(config), _field(config, "rotary_dim")
     fraction = _field(rope, "partial_rotary_factor", default=_field(config, "partial_rotary_factor", "rotary_pct"))
@@ -700,7 +702,11 @@ class capture:
             raise TraceError(f"{site.name}: a bias is added to its scores, which a trace of q and k does not hold")
         causal = kwargs.get("is_causal")
         causal = getattr(site.module, "is_causal", True) if causal is None else causal
-        self.fused(site, query, key, mask, causal, kwargs.get("scaling"), by_interface=True)
+        scale = kwargs.get("scaling")
+        if scale is None:  # GPT-2's own fields
+            scale = query.shape[3] ** -0.5 if getattr(site.module, "scale_attn_weights", True) else 1.0
+            scale /= site.number + 1 if getattr(site.module, "scale_attn_by_inverse_layer_idx", False) else 1
+        self.fused(site, query, key, mask, causal, scale, by_interface=True)
 
     def fused(self, site, query, key, mask, causal, scale, by_interface=False):
         """A score of which only the arguments are seen."""

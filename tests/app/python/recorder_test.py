@@ -3,6 +3,7 @@
 recorder_test.py SOURCE LOCUS: the tree, and the program. Status 77 where Python has no PyTorch.
 """
 
+import functools
 import json
 import os
 import subprocess
@@ -275,6 +276,77 @@ class Interface(Recorded):
 
     def test_windows_caps_and_a_scale_of_its_own(self):
         self.expect_family("gemma2", "eager")
+
+
+    def test_a_fused_score(self):
+        fused = getattr(torch.nn.functional, "scaled_dot_product_attention", None)
+        fused = fused or torch.nn.functional._scaled_dot_product_attention  # PyTorch 1.13's, with two results
+
+        def attend(attention, hidden_states, attention_mask=None, position_ids=None, **kwargs):
+            shape = (*hidden_states.shape[:2], -1, attention.head_dim)
+            query, key, value = (part(hidden_states).view(shape).transpose(1, 2)
+                                 for part in (attention.q_proj, attention.k_proj, attention.v_proj))
+            cos, sin = (each.unsqueeze(1) for each in attention.rotary_emb(value, position_ids))
+            masks = {"is_causal": True} if attention.layer_idx == 0 else {"attn_mask": attention_mask}
+            output = fused(older.rotated(query, cos, sin), older.rotated(key, cos, sin), value, **masks)
+            output = output[0] if isinstance(output, tuple) else output
+            return attention.o_proj(output.transpose(1, 2).reshape(hidden_states.shape)), None
+
+        model, ids = OlderModules.llama(self)
+        for layer in model.model.layers:
+            layer.self_attn.forward = functools.partial(attend, layer.self_attn)
+        with locus_trace.capture(model, self.path("t.safetensors")):
+            model(ids)
+        self.expect_like_the_program(self.path("t.safetensors"), self.checkpoint(model, LLAMA), ids[0].tolist(), maps=False)
+
+    def test_a_scale_that_only_the_module_knows(self):
+        model, ids, _ = self.family("qwen3", "eager")
+        with locus_trace.capture(model, self.path("once.safetensors")):
+            model(ids)
+        for layer in model.model.layers:
+            layer.self_attn.scaling, layer.self_attn.scale_attn_by_inverse_layer_idx = None, True
+        attend = interface._attend
+        self.addCleanup(setattr, interface, "_attend", attend)
+        interface._attend = lambda *given: attend(*given[:4], 0.25, None)  # so that layer 1 has the input it had
+        with locus_trace.capture(model, self.path("t.safetensors")):
+            model(ids)
+        halved, usual = (read(self.path(name))[0]["layers.1.q"] for name in ("t.safetensors", "once.safetensors"))
+        self.expect_close(2 * halved, usual, "q of layer 1")
+
+    def test_sinks(self):
+        with open(os.path.join(SOURCE, "tests/golden/families/qwen3/config.json")) as file:
+            config = {**json.load(file), "_attn_implementation": "eager", "model_type": "gemma2", "query_pre_attn_scalar": 16,
+                      "attn_logit_softcapping": None, "sliding_window": 3}
+        model = interface.ForCausalLM(SimpleNamespace(**config)).eval()
+        for layer in model.model.layers:
+            layer.self_attn.sinks = torch.nn.Parameter(torch.randn(4))
+        with locus_trace.capture(model, self.path("t.safetensors")):
+            model(torch.arange(9).unsqueeze(0))
+        found = read(self.path("t.safetensors"))[0]
+        locus("figure", "attention", self.path("t.safetensors"), "--layer", "0", "--head", "3", "--out", self.path("t.svg"),
+              "--data", self.path("t.csv"))
+        logits = found["layers.0.q"][3] @ found["layers.0.k"][1].t() / 4
+        seen = torch.ones(9, 9).tril() - torch.ones(9, 9).tril(-3)
+        logits = torch.cat((logits.masked_fill(seen == 0, -torch.inf), found["layers.0.sinks"][3].expand(9, 1)), 1)
+        with open(self.path("t.csv")) as file:
+            rows = [[float(cell) for cell in line.split(",")] for line in file if not line.startswith("#")]
+        self.expect_close(torch.tensor(rows), torch.softmax(logits, 1)[:, :9], "attention with a sink")
+
+    def test_configurations_say_what_the_program_says(self):
+        for family in ("gemma3_text", "cohere2", "phi3"):
+            folder = os.path.join(SOURCE, "tests/golden/families", family)
+            with open(os.path.join(folder, "config.json")) as file:
+                config = SimpleNamespace(**json.load(file))
+            info = json.loads(locus("info", folder, "--json"))
+            of_layers = info.get("layer_encodings", [0] * info["layers"])
+            windows = info.get("windows", [0] * info["layers"])
+            for n, (index, window) in enumerate(zip(of_layers, windows)):
+                own = None if index < 0 else info.get("encodings", [info["encoding"]])[index]
+                found = locus_trace.encoding_of(config, n)
+                self.assertEqual(found is None, own is None, f"{family} {n}")
+                for option, value in (found or {}).items():
+                    self.assertEqual(own[option], value, f"{family} {n}: {option}")
+                self.assertEqual(locus_trace.window_of(config, n), window, f"{family} {n}")
 
 
 class Steps(Recorded):
