@@ -83,7 +83,7 @@ def read_header(path):
             raise TraceError(f"header: expected at most {max(0, size - 8)} bytes, found {length}")
         try:
             header = json.loads(file.read(length).decode())
-        except ValueError:
+        except (ValueError, RecursionError):
             raise TraceError("header: expected JSON, found other bytes") from None
     if not isinstance(header, dict):
         raise TraceError("header: expected an object")
@@ -139,7 +139,7 @@ def _json(metadata, key, kind):
         return None
     try:
         value = json.loads(metadata[key])
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, kind):
         raise TraceError(f"metadata {key}: expected a JSON {'list' if kind is list else 'object'}")
@@ -160,9 +160,8 @@ def _check_layer(tensors, n, length, heads):
         for part in ("q", "k"):
             if name + part not in tensors:
                 raise TraceError(f"tensor {name}{part}: expected it, or {name}attention, found none")
-        width = tensors[name + "q"]["shape"][-1]
         _check_shape(tensors, name + "q", [heads, length, None])
-        _check_shape(tensors, name + "k", [None, length, width])
+        _check_shape(tensors, name + "k", [None, length, tensors[name + "q"]["shape"][2]])
         if heads % tensors[name + "k"]["shape"][0]:
             raise TraceError(f"tensor {name}k: expected heads that divide {heads}, found {tensors[name + 'k']['shape'][0]}")
     _check_shape(tensors, name + "q_content", [heads, length, None])
@@ -176,6 +175,8 @@ def check(path):
     tensors, metadata = read_header(path)
     if metadata.get("locus.format") != "trace/1":
         raise TraceError(f"metadata locus.format: expected trace/1, found {metadata.get('locus.format', 'none')}")
+    if any(name.startswith("decoder.layers.") for name in tensors):
+        raise TraceError("decoder.layers: expected layers.N, found an encoder–decoder's trace, which is not checked here")
     numbers = {int(m.group(1)) for m in (re.match(r"layers\.(\d{1,4})\.", name) for name in tensors) if m}
     shard = _json(metadata, "shard", dict)
     layers = sorted(numbers)
@@ -184,14 +185,13 @@ def check(path):
             raise TraceError("metadata shard: expected a rank below the number of ranks")
         if shard.get("layers") != layers:
             raise TraceError(f"metadata shard: layers: expected those of the tensors, {layers}, found {shard.get('layers')}")
-    elif layers != list(range(len(layers))) or not layers:
+    if not layers or (shard is None and layers != list(range(len(layers)))):
         raise TraceError(f"expected the layers from 0 on, found {layers or 'none'}")
-    first = next(tensors[name]["shape"] for n in layers for part in ("q", "attention")
-                 for name in [f"layers.{n}.{part}"] if name in tensors) if any(
-                     f"layers.{n}.{part}" in tensors for n in layers for part in ("q", "attention")) else []
-    if len(first) != 3 or 0 in first:
-        raise TraceError(f"tensor layers.{layers[0]}.q: expected [H, T, D] or an attention [H, T, T], found {first or 'none'}")
-    heads, length = first[:2]
+    shapes = [tensors[name]["shape"] for name in (f"layers.{layers[0]}.q", f"layers.{layers[0]}.attention") if name in tensors]
+    if not shapes or len(shapes[0]) != 3 or 0 in shapes[0]:
+        found = shapes[0] if shapes else "none"
+        raise TraceError(f"tensor layers.{layers[0]}.q: expected [H, T, D] or an attention [H, T, T], found {found}")
+    heads, length = shapes[0][:2]
     for n in layers:
         _check_layer(tensors, n, length, heads)
     _check_shape(tensors, "input_ids", [length])
@@ -199,8 +199,9 @@ def check(path):
     if tensors.get("input_ids", {"dtype": "I64"})["dtype"] not in ("I64", "I32"):
         raise TraceError(f"tensor input_ids: expected I64, found {tensors['input_ids']['dtype']}")
     _check_metadata(metadata, length, len(layers))
-    part = f"rank {shard['rank']} of {shard['ranks']}, " if shard else ""
-    return f"{part}{len(layers)} layers, {heads} heads, {length} tokens"
+    part = [f"rank {shard['rank']} of {shard['ranks']}"] if shard else []
+    counts = (len(layers), "layer"), (heads, "head"), (length, "token")
+    return ", ".join(part + [f"{count} {name}{'s' if count != 1 else ''}" for count, name in counts])
 
 
 def _check_metadata(metadata, length, layers):
@@ -692,7 +693,7 @@ class capture:
 
     def _interface(self, site, query, key, mask, kwargs):
         """A function of the attention interface: q and k turned and normed, key heads in their groups."""
-        layer, rows = site.layer, query.shape[2]
+        layer = site.layer
         if "sliding_window" in kwargs:
             layer.window = kwargs["sliding_window"] or 0
         layer.soft_cap = kwargs.get("softcap") or layer.soft_cap
@@ -711,7 +712,6 @@ class capture:
     def fused(self, site, query, key, mask, causal, scale, by_interface=False):
         """A score of which only the arguments are seen."""
         begin = self._begin(key.shape[2] - query.shape[2])
-        width = query.shape[3]
         if isinstance(mask, torch.Tensor) and mask.dim() == 4:
             element = mask[self.batch if mask.shape[0] > 1 else 0]
             for row in self._rows(query.shape[2]):
@@ -1044,7 +1044,9 @@ def main(arguments=None):
         try:
             print(f"{path}: {check(path)}")
         except (TraceError, OSError) as error:
-            print(f"locus_trace: error: {path}: {getattr(error, 'strerror', None) or error}", file=sys.stderr)
+            said = str(getattr(error, "strerror", None) or error)[:400]  # names of a file may be anything
+            said = "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in said)
+            print(f"locus_trace: error: {path}: {said}", file=sys.stderr)
             return 1
     return 0
 

@@ -558,7 +558,7 @@ class Check(Recorded):
     def test_a_trace_is_told_in_a_line(self):
         locus_trace.write_safetensors(self.path("t.safetensors"), self.tensors, self.metadata)
         self.assertEqual(self.checked(self.path("t.safetensors")),
-                         (0, f"{self.path('t.safetensors')}: 1 layers, 4 heads, 5 tokens\n", ""))
+                         (0, f"{self.path('t.safetensors')}: 1 layer, 4 heads, 5 tokens\n", ""))
         self.assertEqual(os.listdir(self.folder), ["t.safetensors"])
         self.assertEqual(self.checked(self.path("none"))[::2],
                          (1, f"locus_trace: error: {self.path('none')}: No such file or directory\n"))
@@ -596,6 +596,7 @@ class Check(Recorded):
         for said, data in (("header: expected at most", b""), ("header: expected at most", whole[:7]), ("header: expected", whole[:100]),
                            ("expected two offsets up to", whole[:-1]), ("bytes behind the header", whole + b"a"),
                            ("header: expected JSON", whole[:8] + b"\xff" * length + whole[8 + length:]),
+                           ("header: expected JSON", whole[:8] + b"[" * length + whole[8 + length:]),
                            ("expected a dtype of", whole.replace(b'"F32"', b'"F99"', 1)),
                            ("whole numbers of at least 0", whole.replace(b"[4,5,6]", b"[4,-5,6]", 1).replace(b"}} ", b"}}", 1)),
                            ("bytes for", whole.replace(b"[4,5,6]", b"[4,5,7]", 1)),
