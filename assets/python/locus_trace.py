@@ -712,15 +712,15 @@ class capture:
     def fused(self, site, query, key, mask, causal, scale, by_interface=False):
         """A score of which only the arguments are seen."""
         begin = self._begin(key.shape[2] - query.shape[2])
-        if isinstance(mask, torch.Tensor) and mask.dim() == 4:
-            element = mask[self.batch if mask.shape[0] > 1 else 0]
-            for row in self._rows(query.shape[2]):
-                own = element[:, row if element.shape[1] > 1 else 0, :key.shape[2]]
-                visible = own[0] if own.dtype == torch.bool else own[0] > HIDDEN
-                if own.dtype != torch.bool and bool((own[:, visible] != 0).any()) and not self._has_bias(site):
+        rows = query.shape[2]
+        if isinstance(mask, torch.Tensor) and mask.dim() == 4 and mask.shape[2] == rows:
+            element = mask[self.batch if mask.shape[0] > 1 else 0, :, :, :key.shape[2]]
+            for row in self._rows(rows):
+                visible = element[0, row] if element.dtype == torch.bool else element[0, row] > HIDDEN
+                if element.dtype != torch.bool and bool((element[:, row, visible] != 0).any()) and not self._has_bias(site):
                     raise TraceError(f"{site.name}: a bias is added to its scores, which a trace of q and k does not hold")
-                self._check_row(site, begin, row, query.shape[2], visible)
-        elif causal is not None and (query.shape[2] > 1 or by_interface):
+                self._check_row(site, begin, row, rows, visible)
+        elif rows > 1 or (by_interface and site.layer.causal is None):  # no mask, or one of padding, which is the same for all queries
             site.layer.causal = bool(causal)
         self._record(site, begin, query, key, scale)
 

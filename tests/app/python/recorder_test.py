@@ -79,7 +79,7 @@ class Recorded(unittest.TestCase):
         self.assertEqual([*missing, *unexpected], [])
         return model.eval()
 
-    def expect_like_the_program(self, trace, checkpoint, ids, content=True, maps=True):
+    def expect_like_the_program(self, trace, checkpoint, ids, content=True):
         """The tensors of a trace, and the maps that the program makes of it, against a run of the program."""
         words = ["--ids", ",".join(map(str, ids))] if isinstance(ids, list) else ["--pixels", ids]
         keep = "q,k,q_content,k_content,logits" if content else "q,k,logits"
@@ -106,11 +106,17 @@ class Recorded(unittest.TestCase):
             self.assertEqual(one is None, other is None)
             self.assertLessEqual((one or {}).items(), (other or {}).items())
         self.assertRegex(locus_trace.check(trace), r"^\d+ layers, \d+ heads, \d+ tokens$")
-        if not maps:
-            return
         said = json.loads(locus("verify", checkpoint, *words, "--against", trace, "--json"))
         self.assertTrue(said["passed"], said)
         self.assertLessEqual({f"layers.{n}.attention" for n in range(count)}, {row["name"] for row in said["rows"]})
+
+    def expect_same(self, trace, other):
+        """Two traces that hold the same."""
+        (tensors, metadata), (wanted, described) = read(trace), read(other)
+        self.assertEqual(metadata, described)
+        self.assertEqual(sorted(tensors), sorted(wanted))
+        for name, value in wanted.items():
+            self.expect_close(tensors[name], value, name)
 
     def expect_close(self, found, wanted, name):
         self.assertEqual(list(found.shape), list(wanted.shape), name)
@@ -227,7 +233,9 @@ class OlderModules(Recorded):
         with locus_trace.capture(model, self.path("t.safetensors")):
             cache = model(input_ids=batch[:, :8], attention_mask=mask[:, :8], position_ids=positions[:, :8], use_cache=True)
             model(input_ids=batch[:, 8:], attention_mask=mask, position_ids=positions[:, 8:], past_key_values=cache.past_key_values)
-        self.expect_like_the_program(self.path("t.safetensors"), self.checkpoint(model, LLAMA), ids[0].tolist(), maps=False)
+        with locus_trace.capture(model, self.path("once.safetensors")):
+            model(input_ids=ids)
+        self.expect_same(self.path("t.safetensors"), self.path("once.safetensors"))
 
     def test_what_is_no_score_of_q_and_k_is_refused(self):
         model, ids = self.llama()
@@ -293,11 +301,13 @@ class Interface(Recorded):
             return attention.o_proj(output.transpose(1, 2).reshape(hidden_states.shape)), None
 
         model, ids = OlderModules.llama(self)
+        with locus_trace.capture(model, self.path("once.safetensors")):
+            model(ids)
         for layer in model.model.layers:
             layer.self_attn.forward = functools.partial(attend, layer.self_attn)
         with locus_trace.capture(model, self.path("t.safetensors")):
             model(ids)
-        self.expect_like_the_program(self.path("t.safetensors"), self.checkpoint(model, LLAMA), ids[0].tolist(), maps=False)
+        self.expect_same(self.path("t.safetensors"), self.path("once.safetensors"))
 
     def test_a_scale_that_only_the_module_knows(self):
         model, ids, _ = self.family("qwen3", "eager")
@@ -312,6 +322,20 @@ class Interface(Recorded):
             model(ids)
         halved, usual = (read(self.path(name))[0]["layers.1.q"] for name in ("t.safetensors", "once.safetensors"))
         self.expect_close(2 * halved, usual, "q of layer 1")
+
+    def test_a_mask_of_padding_alone_says_nothing_of_order(self):
+        model, ids, _ = self.family("qwen3", "eager")
+        with locus_trace.capture(model, self.path("once.safetensors")):
+            model(ids)
+        mask, attend = interface.causal_mask, interface._attend
+        self.addCleanup(setattr, interface, "causal_mask", mask)
+        self.addCleanup(setattr, interface, "_attend", attend)
+        interface.causal_mask = lambda rows, keys, begin, like, window=0: torch.zeros(1, 1, 1, keys)
+        interface._attend = lambda query, key, value, padding, *rest: attend(
+            query, key, value, padding + mask(query.shape[2], key.shape[2], 0, query), *rest)
+        with locus_trace.capture(model, self.path("t.safetensors")):
+            model(ids)
+        self.expect_same(self.path("t.safetensors"), self.path("once.safetensors"))
 
     def test_sinks(self):
         with open(os.path.join(SOURCE, "tests/golden/families/qwen3/config.json")) as file:
@@ -357,11 +381,7 @@ class Steps(Recorded):
             model(input_ids=ids)
         with locus_trace.capture(model, self.path("steps.safetensors")):
             run(model, ids)
-        (once, described), (steps, metadata) = read(self.path("once.safetensors")), read(self.path("steps.safetensors"))
-        self.assertEqual(metadata, described)
-        self.assertEqual(sorted(steps), sorted(once))
-        for name, value in once.items():
-            self.expect_close(steps[name], value, name)
+        self.expect_same(self.path("steps.safetensors"), self.path("once.safetensors"))
 
     def step_by_step(self, model, ids, cache=None):
         for begin, end in [(0, 3)] + [(n, n + 1) for n in range(3, ids.shape[1])]:
@@ -446,9 +466,6 @@ class Ranks(Recorded):
         said = json.loads(locus("verify", checkpoint, *words, "--against", self.path("t.rank1of2.safetensors"), "--json"))
         self.assertTrue(said["passed"], said)
         self.assertEqual([row["name"] for row in said["rows"]][-2:], ["layers.0.attention", "layers.1.attention"])
-        os.remove(self.path("t.rank0of2.safetensors"))
-        said = locus("verify", checkpoint, *words, "--against", self.path("t.rank1of2.safetensors"), fails=True)
-        self.assertEqual(said, f"locus: error: {self.path('t.rank0of2.safetensors')}: expected the file of rank 0 of 2, found none\n")
 
     def test_heads(self):
         model, config, ids = self.model_and_ids()
@@ -472,6 +489,9 @@ class Ranks(Recorded):
         self.assertEqual(json.loads(read(self.path("t.rank1of2.safetensors"))[1]["shard"]),
                          {"rank": 1, "ranks": 2, "layers": [0, 1], "heads": [2, 4], "of": 4})
         self.expect_one_trace(model, config, ids)
+        os.remove(self.path("t.rank0of2.safetensors"))
+        said = locus("verify", self.path("checkpoint"), "--ids", "3,4", "--against", self.path("t.rank1of2.safetensors"), fails=True)
+        self.assertEqual(said, f"locus: error: {self.path('t.rank0of2.safetensors')}: expected the file of rank 0 of 2, found none\n")
 
     def test_layers(self):
         model, config, ids = self.model_and_ids()
