@@ -185,6 +185,15 @@ TEST_F(TraceRanks, RanksThatDoNotFit) {
         file.tensors["layers.1.q"] = at::ones({3, kTokens, 6});
       }),
       where + "tensor layers.1.q: expected 2 heads of the type and shape that the other ranks have, found others");
+  EXPECT_EQ(
+      second([](RankFile& file) {
+        file.tensors["layers.1.k"] = at::ones({2, kTokens, 6});
+      }),
+      where + "tensor layers.1.k: expected 2 heads of the type and shape that the other ranks have, found others");
+  EXPECT_EQ(second([&](RankFile& file) {
+              shard(file, "heads", json{3, 4});
+            }),
+            where + "metadata shard: layer 0: expected heads from 2 on, found 3 to 4");
   EXPECT_EQ(second([&](RankFile& file) {
               shard(file, "heads", json{0, 2});
             }),
