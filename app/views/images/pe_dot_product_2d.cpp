@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/images/patch_grid.h"
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
+#include "app/views/plots/patch_grid.h"
 #include "app/views/score_maps/map_view.h"
 #include "app/views/score_maps/score_map.h"
 #include "core/base/controls.h"

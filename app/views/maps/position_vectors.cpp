@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "app/views/alignment.h"
-#include "app/views/images/patch_grid.h"
 #include "app/views/plots/panel.h"
+#include "app/views/plots/patch_grid.h"
 #include "app/views/plots/series.h"
 #include "core/base/numbers.h"
 

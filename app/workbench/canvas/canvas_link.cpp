@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "app/views/alignment.h"
-#include "app/views/images/patch_grid.h"
 #include "app/views/plots/map_lines.h"
+#include "app/views/plots/patch_grid.h"
 #include "app/views/score_maps/score_map.h"
 #include "app/views/statement.h"
 #include "app/workbench/studio/cell_values.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "app/views/alignment.h"
-#include "app/views/images/patch_grid.h"
+#include "app/views/plots/patch_grid.h"
 #include "app/views/score_maps/score_map.h"
 #include "app/workbench/canvas/canvas_link.h"
 #include "app/workbench/studio/cell_values.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <variant>
 
-#include "app/views/images/patch_grid.h"
+#include "app/views/plots/patch_grid.h"
 #include "app/views/view.h"
 #include "core/base/numbers.h"
 #include "tests/support/fake_model.h"

@@ -1,4 +1,4 @@
-#include "app/views/images/patch_grid.h"
+#include "app/views/plots/patch_grid.h"
 
 #include <algorithm>
 
