@@ -9,6 +9,8 @@
 #include "models/edits/edited_encoding.h"
 #include "models/image/load.h"
 #include "models/run/loaded_model.h"
+#include "models/run/picture_marks.h"
+#include "models/run/vision.h"
 
 namespace locus::models {
 
@@ -90,6 +92,17 @@ Result<LoadedModel::Prepared> LoadedModel::read(const Input& input) const {
 }
 
 Result<LoadedModel::Prepared> LoadedModel::read_mixed(const Input& input) const {
+  if (input.image && !input.text && !input.ids && input.images.empty()) {  // a picture alone is a text of its mark
+    Input marked = input;
+    marked.images = {*marked.image};
+    marked.image.reset();
+    if (parts_.tokenizer) {
+      marked.text = std::string(kPictureMark);
+    } else {
+      marked.ids = std::vector<std::int64_t>{parts_.vision->placeholders().id};
+    }
+    return read_mixed(marked);
+  }
   if ((input.text ? 1 : 0) + (input.ids ? 1 : 0) != 1 || input.image || (input.pixels && !input.images.empty())) {
     return usage("expected text or ids, and beside them images or pixels or neither");
   }

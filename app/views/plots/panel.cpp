@@ -7,11 +7,20 @@ namespace locus::views {
 
 namespace {
 
-std::vector<std::string> labels_of(const std::vector<models::TokenInfo>& tokens) {
+// On an axis a cell of a picture is "image 1 0,3" (row, column): its label is longer than an axis has room for.
+std::vector<std::string> labels_of(const std::vector<models::TokenInfo>& tokens,
+                                   const std::vector<models::ImageSpan>& images) {
   std::vector<std::string> names;
   names.reserve(tokens.size());
   for (const models::TokenInfo& token : tokens) {
     names.push_back(token.label);
+  }
+  for (std::size_t n = 0; n < images.size(); ++n) {
+    for (std::int64_t cell = 0; images[n].rows > 0 && cell < images[n].count; ++cell) {
+      names[static_cast<std::size_t>(images[n].token(cell))] = "image " + std::to_string(n + 1) + " " +
+                                                               std::to_string(cell / images[n].columns) + "," +
+                                                               std::to_string(cell % images[n].columns);
+    }
   }
   return names;
 }
@@ -31,11 +40,11 @@ Names counted_names(std::int64_t n) {
 }
 
 std::vector<std::string> token_labels(const models::Trace& trace) {
-  return labels_of(trace.tokens());
+  return labels_of(trace.tokens(), trace.images());
 }
 
 std::vector<std::string> key_labels(const models::Trace& trace) {
-  return labels_of(trace.key_tokens());
+  return labels_of(trace.key_tokens(), trace.crosses() ? std::vector<models::ImageSpan>() : trace.images());
 }
 
 std::string head_name(std::int64_t layer, std::int64_t head) {

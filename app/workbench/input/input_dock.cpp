@@ -382,6 +382,7 @@ void InputDock::open_image(const std::filesystem::path& path) {
   next.images.insert(next.images.begin() + static_cast<std::ptrdiff_t>(place), path);
   next.pixels.reset();
   studio_.set_input(next);
+  editor_->set_caret(caret + std::string_view("<image>").size());
 }
 
 }  // namespace locus::workbench

@@ -22,14 +22,24 @@ std::size_t ExactEditor::caret() const {
   return to_bytes(document()->toRawText().left(textCursor().position())).size();
 }
 
+void ExactEditor::set_caret(std::size_t byte) {
+  const std::string text = bytes();
+  QTextCursor there(document());
+  there.setPosition(
+      static_cast<int>(to_document(std::string_view(text).substr(0, std::min(byte, text.size()))).size()));
+  setTextCursor(there);
+}
+
 void ExactEditor::set_bytes(const std::string& bytes, bool undoable) {
   if (!undoable) {
     setPlainText(to_document(bytes));
     return;
   }
+  const std::size_t before = caret();
   QTextCursor all(document());
   all.select(QTextCursor::Document);
   all.insertText(to_document(bytes));
+  set_caret(before);
 }
 
 void ExactEditor::set_marks(const std::vector<Mark>& marks) {
@@ -57,6 +67,18 @@ void ExactEditor::set_marks(const std::vector<Mark>& marks) {
       verticalScrollBar()->setValue(std::max(0, line - 1));
     }
   }
+}
+
+// Ctrl+K is the window's list of commands; an editor would take it to delete the rest of the line.
+bool ExactEditor::event(QEvent* event) {
+  if (event->type() == QEvent::ShortcutOverride) {
+    const auto* const key = static_cast<QKeyEvent*>(event);
+    if (key->key() == Qt::Key_K && key->modifiers() == Qt::ControlModifier) {
+      event->ignore();
+      return false;
+    }
+  }
+  return QPlainTextEdit::event(event);
 }
 
 void ExactEditor::keyPressEvent(QKeyEvent* event) {

@@ -16,6 +16,7 @@ class ExactEditor : public QPlainTextEdit {
 
   std::string bytes() const;
   std::size_t caret() const;  // in bytes
+  void set_caret(std::size_t byte);
   // Replaces everything. The editor's own undo comes back to what was there when `undoable`.
   void set_bytes(const std::string& bytes, bool undoable = false);
 
@@ -29,6 +30,7 @@ class ExactEditor : public QPlainTextEdit {
   void set_marks(const std::vector<Mark>& marks);
 
  protected:
+  bool event(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   // Copied and pasted text is the real one, not what stands for it.
   QMimeData* createMimeDataFromSelection() const override;

@@ -71,6 +71,7 @@ TEST_F(CliPictures, StandWhereTheirMarksAre) {
   EXPECT_EQ(ids({"--text", "1<image>2<image>3", "--image", picture(0), "--image", picture(1)}),
             joined({{'1'}, around(8), {'2'}, around(9), {'3'}}));
   EXPECT_EQ(ids({"--text", "<image>", "--image", picture(1)}), around(9));
+  EXPECT_EQ(ids({"--image", picture(1)}), around(9));
   EXPECT_EQ(ids({"--text", "12"}), (std::vector<std::int64_t>{'1', '2'}));
 }
 

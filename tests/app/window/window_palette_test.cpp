@@ -3,9 +3,12 @@
 
 #include <QCheckBox>
 #include <QClipboard>
+#include <QCoreApplication>
+#include <QKeyEvent>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenu>
+#include <QPlainTextEdit>
 #include <QScrollArea>
 #include <QSpinBox>
 
@@ -194,6 +197,18 @@ TEST_F(WindowPalette, AQuestionMarkShowsTheKeysWhereverNothingIsTyped) {
     }
   }
   ASSERT_TRUE(settle());
+}
+
+// The key of the list is the window's while a text is typed too, where editors delete the rest of a line.
+TEST_F(WindowPalette, OpensFromTheEditor) {
+  auto* editor = window_->findChild<QPlainTextEdit*>(QStringLiteral("editor"));
+  QKeyEvent asked(QEvent::ShortcutOverride, Qt::Key_K, Qt::ControlModifier);
+  QCoreApplication::sendEvent(editor, &asked);
+  EXPECT_FALSE(asked.isAccepted());
+  QKeyEvent other(QEvent::ShortcutOverride, Qt::Key_A, Qt::ControlModifier);
+  other.ignore();
+  QCoreApplication::sendEvent(editor, &other);
+  EXPECT_TRUE(other.isAccepted());
 }
 
 }  // namespace
