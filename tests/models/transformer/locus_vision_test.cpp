@@ -1,8 +1,11 @@
 // Vision-language checkpoints of Locus's own: tower, connector and placeholder in config.json.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "models/run/loaded_model.h"
@@ -125,6 +128,55 @@ TEST(LocusVision, OpensAndRunsATextWithAPicture) {
   const auto other = run(at::zeros({1, 3, 4 * kSide, 4 * kSide}));
   ASSERT_TRUE(other.ok()) << other.error().describe();
   EXPECT_FALSE(at::equal(data.logits, dynamic_cast<const models::RecordedTrace&>(**other).data().logits));
+}
+
+// The slope of a loss along its gradient is the gradient's length: through text, vectors, connector and tower.
+TEST(LocusVision, GradientsReachTowerConnectorAndText) {
+  at::manual_seed(6);
+  auto text = Transformer::create(small_text(), false);
+  auto tower = Transformer::create(small_tower(), false);
+  auto connector = Connector::create(every_step(), small_tower(), small_text().width);
+  ASSERT_TRUE(text.ok() && tower.ok() && connector.ok());
+  std::vector<Parameter> parameters = connector->parameters();
+  for (Transformer* const part : {text->get(), tower->get()}) {
+    for (Parameter& parameter : part->parameters()) {
+      parameters.push_back(std::move(parameter));
+    }
+  }
+  for (Parameter& parameter : parameters) {
+    *parameter.value = (at::randn(parameter.shape) * 0.2).requires_grad_(true);
+  }
+  const std::int64_t cells = kSide / 2 * kSide / 2;
+  const at::Tensor pixels = at::randn({1, 3, 4 * kSide, 4 * kSide});
+  const auto loss = [&] {
+    const Batch seen{{}, pixels, (*tower)->grid_positions(kSide, kSide)};
+    const at::Tensor state = (*tower)->forward(seen)[0];
+    auto rows = std::make_shared<ImageRows>();
+    rows->tokens = at::arange(1, cells + 1, at::kLong);
+    rows->vectors = (*connector)(connector->read({state, state, state}, 0), kSide, kSide, false);
+    Batch batch{at::full({1, cells + 2}, kPlaceholder, at::kLong), {}, (*text)->positions(cells + 2)};
+    batch.images = rows;
+    return at::log_softmax((*text)->forward(batch)[0][cells + 1], 0)[3];
+  };
+  loss().backward();
+  double squares = 0;
+  for (const Parameter& parameter : parameters) {
+    ASSERT_TRUE(parameter.value->grad().defined()) << parameter.name;
+    squares += parameter.value->grad().square().sum().item<double>();
+  }
+  const at::NoGradGuard no_grad;
+  const double length = std::sqrt(squares);
+  constexpr double kStep = 1e-2;
+  const auto move = [&](double by) {
+    for (Parameter& parameter : parameters) {
+      parameter.value->add_(parameter.value->grad(), by / length);
+    }
+  };
+  move(kStep);
+  const double above = loss().item<double>();
+  move(-2 * kStep);
+  const double below = loss().item<double>();
+  EXPECT_NEAR((above - below) / (2 * kStep), length, 0.01 * length);
 }
 
 TEST(LocusVision, RefusesWhatMakesNoModelWithOneLine) {
