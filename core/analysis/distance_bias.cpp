@@ -119,9 +119,12 @@ class Counterfactual {
     projections.query = at::cat({at::zeros_like(q), q}).expand({1, shape.heads, -1, -1});
     projections.key = at::cat({k, at::zeros_like(k)}).expand({1, shape.kv_heads, -1, -1});
     projections.value = projections.key;
-    const at::Tensor last = source_.prepared().positions.ids[-1].to(at::kDouble);
+    // A position that is a vector is moved in all its components, as positions of words differ.
+    const at::Tensor last = source_.prepared().positions.ids.slice(0, -1).to(at::kDouble);
+    const at::Tensor back = distances.to(at::kDouble);
     position::Positions positions;
-    positions.ids = at::cat({last - distances.to(at::kDouble), last.expand({count})});
+    positions.ids = last.dim() == 1 ? at::cat({last - back, last.expand({count})})
+                                    : at::cat({last - back.unsqueeze(1), last.expand({count, -1})});
     const position::Prepared prepared = encoding.prepare(encoding.begin(positions, 1), source_.layer(), projections);
     const position::Tile tile{source_.layer(), {head_, head_ + 1}, {count, 2 * count}, {0, count}};
     const at::Tensor logits = attention::soft_capped(encoding.score(prepared, tile).logits, source_.soft_cap());

@@ -13,6 +13,7 @@
 #include "tests/support/layouts.h"
 #include "tests/support/paths.h"
 #include "tests/support/picture.h"
+#include "tests/support/pictured_text.h"
 
 namespace locus::fuzz {
 
@@ -54,6 +55,7 @@ class Collection {
     add_tokenizers();
     add_ggufs();
     add_pictures();
+    add_texts_with_pictures();
     add_traces();
     add_recipes();
     add_others();
@@ -100,6 +102,40 @@ class Collection {
         vit_ = written;
       } else if (layout.name == "locus" || layout.name == "tape" || layout.name == "cope-pt") {
         traced_.push_back(written);
+      }
+    }
+  }
+
+  // Vision-language families, from their pictures and from their pixels, and a trace of one.
+  void add_texts_with_pictures() {
+    for (const auto& entry : fs::directory_iterator(test::pictured_folder(""))) {
+      const std::string family = entry.path().filename();
+      if (!fs::exists(entry.path() / "model.safetensors")) {
+        continue;
+      }
+      const fs::path folder = fresh("pictured/" + family);
+      fs::copy(entry.path(), folder, fs::copy_options::overwrite_existing | fs::copy_options::recursive);
+      const auto input = test::pictured_input(family, true);
+      must(input.ok() ? Status() : Status(input.error()));
+      const Command start{"run", folder, "--ids", joined(*input->ids)};
+      Command run = start;
+      for (const fs::path& picture : input->images) {
+        run.insert(run.end(), {"--image", folder / picture.filename()});
+      }
+      Command pixels = start;
+      pixels.insert(pixels.end(), {"--pixels", folder / "expected.safetensors"});
+      for (const char* name : {"config.json", "preprocessor_config.json"}) {
+        add(folder / name, Form::kJson, {{"info", folder, "--json"}, run});
+      }
+      add(folder / "model.safetensors", Form::kSafetensors, {{"info", folder}, pixels});
+      add(folder / "expected.safetensors", Form::kSafetensors, {pixels});
+      add(folder / "image0.png", Form::kBytes, {run});
+      if (family == "qwen3_vl" || family == "gemma3") {
+        const fs::path trace = fresh("traces") / (family + ".safetensors");
+        Command write = run;
+        write.insert(write.end(), {"--trace", trace, "--keep", "q,k,logits"});
+        must_run(write);
+        add_trace(trace, {"reading", "attention", "attention-image", "positions"});
       }
     }
   }

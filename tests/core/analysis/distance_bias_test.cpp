@@ -30,15 +30,20 @@ attention::StoredScores falling(double slope, double noise, std::uint64_t seed) 
   return attention::StoredScores({{attention::Quantity::kLogit, logits.unsqueeze(0)}});
 }
 
-// One head of RoPE over random queries and keys with means mu and nu in every channel.
-attention::ComputedScores rope_scores(double mu, double nu) {
+// One head of RoPE over random queries and keys with means mu and nu in every channel; with positions that are vectors
+// of three equal numbers where there are sections.
+attention::ComputedScores rope_scores(double mu, double nu, const Settings& options = {}) {
   const position::ModelShape shape{1, 1, 1, kWidth, kWidth, 0, true};
-  std::shared_ptr<const position::PositionEncoding> rope = *position::make_encoding("rope", {}, shape);
+  std::shared_ptr<const position::PositionEncoding> rope = *position::make_encoding("rope", options, shape);
   position::Projections projections;
   projections.query = at::randn({1, 1, kLength, kWidth}) + mu;
   projections.key = at::randn({1, 1, kLength, kWidth}) + nu;
   projections.value = projections.key;
-  const position::State state = rope->begin(position::Positions::sequence(kLength), 1);
+  position::Positions positions = position::Positions::sequence(kLength);
+  if (options.has("sections")) {
+    positions.ids = positions.ids.unsqueeze(1).repeat({1, 3});
+  }
+  const position::State state = rope->begin(positions, 1);
   return {rope, 0, rope->prepare(state, 0, projections), at::zeros({1, 1, kLength})};
 }
 
@@ -82,6 +87,23 @@ TEST(DistanceBias, CounterfactualScoresTheSameVectorsAtBothDistances) {
   options.far = {8, 9};
   const auto close = distance_bias({&text}, options);
   EXPECT_LT(std::abs(close->mean), std::abs(bias->mean) / 3);
+}
+
+// A word's position is the same in all components (M-RoPE): pairs that are moved score as under plain RoPE.
+TEST(DistanceBias, PositionsThatAreVectorsAreMovedInAllComponents) {
+  at::manual_seed(11);
+  const attention::ComputedScores plain = rope_scores(0.5, 0.25);
+  at::manual_seed(11);
+  const attention::ComputedScores vectors =
+      rope_scores(0.5, 0.25, Settings{{"sections", std::vector<double>{4, 6, 6}}});
+  const auto one = distance_bias({&plain}, short_ranges(Pairing::kCounterfactual));
+  const auto other = distance_bias({&vectors}, short_ranges(Pairing::kCounterfactual));
+  ASSERT_TRUE(one.ok()) << one.error().describe();
+  ASSERT_TRUE(other.ok()) << other.error().describe();
+  ASSERT_EQ(one->differences.size(), other->differences.size());
+  for (std::size_t n = 0; n < one->differences.size(); ++n) {
+    ASSERT_NEAR(one->differences[n], other->differences[n], 1e-4) << n;
+  }
 }
 
 TEST(DistanceBias, TheIntervalComesFromDrawingTexts) {
