@@ -120,6 +120,10 @@ Result<PairLayer> PairLayer::of(const PairSource& source) {
   if (layer.ids.dim() == 1) {
     layer.ids = layer.ids.unsqueeze(1);
   }
+  if (layer.ids.size(1) > 2) {
+    return unsupported("pairs: expected positions of one number, or of row and column, found vectors of " +
+                       std::to_string(layer.ids.size(1)) + " (M-RoPE)");
+  }
   layer.prefix = prepared.positions.prefix;
   layer.scale = layer.form.modulation ? 1.0 : scores.encoding().scale();
   layer.heads = layer.query.size(0);
