@@ -226,8 +226,9 @@ Result<Data> ReadingView::table(const ViewInput& input, const Numbers& numbers) 
   const std::int64_t heads = input.columns.front().trace->model().heads;
   std::vector<Series> series{{"layer", {}}, {"head", {}}};
   for (std::int64_t n = 0; n < static_cast<std::int64_t>(reading.shares.front().size()); ++n) {
-    series[0].values.push_back(static_cast<double>(n / heads));
-    series[1].values.push_back(static_cast<double>(n % heads));
+    const std::int64_t layer = n / heads;
+    series[0].values.push_back(static_cast<double>(layer));
+    series[1].values.push_back(static_cast<double>(n - layer * heads));
   }
   for (std::size_t part = 0; part < reading.parts.size(); ++part) {
     series.push_back({reading.parts[part], reading.shares[part]});

@@ -28,7 +28,7 @@ class Positions final : public ContextualMap {
   Positions() : ContextualMap(models::Quantity::kPosition) {}
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
-    return has_position_vectors(column) ? View::available(column) : ContextualMap::available(column);
+    return has_position_vectors(column) ? Status() : ContextualMap::available(column);
   }
   Result<figure::Figure> figure(const ViewInput& input) const override;
   Result<Data> data(const ViewInput& input) const override;
@@ -204,7 +204,12 @@ Result<Data> Positions::data(const ViewInput& input) const {
 }
 
 Result<DataParts> Positions::data_parts(const ViewInput& input) const {
-  return shows_vectors(input) ? View::data_parts(input) : ContextualMap::data_parts(input);
+  if (!shows_vectors(input)) {
+    return ContextualMap::data_parts(input);
+  }
+  LOCUS_TRY(Data whole, data(input));
+  return DataParts{whole.shape, whole.columns, 1,
+                   [values = whole.values](std::int64_t) { return Result<std::vector<float>>(values); }};
 }
 
 Selection Positions::pick(const ViewInput& input, const Hit& hit) const {
