@@ -20,8 +20,10 @@ SettingValue to_setting(const std::string& text) {
   if (const auto number = parse_number<double>(text)) {
     return *number;
   }
-  if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
-    std::vector<std::string_view> parts = split_words(std::string_view(text).substr(1, text.size() - 2), ",");
+  const bool bracketed = text.size() >= 2 && text.front() == '[' && text.back() == ']';
+  if (bracketed || text.find(',') != std::string::npos) {
+    const std::string_view inner = bracketed ? std::string_view(text).substr(1, text.size() - 2) : text;
+    std::vector<std::string_view> parts = split_words(inner, ",");
     for (std::string_view& part : parts) {
       part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
     }

@@ -14,7 +14,8 @@ namespace locus::cli {
 Result<std::vector<std::pair<std::string, std::string>>> split_pairs(const std::string& option,
                                                                      const std::vector<std::string>& typed);
 
-// Values by their form: true, false, whole numbers, numbers, [lists of numbers], anything else is text.
+// Values by their form: true, false, whole numbers, numbers, lists of numbers (in brackets, or several with commas
+// between them), anything else is text.
 Result<Settings> parse_settings(const std::string& option, const std::vector<std::string>& typed);
 
 }  // namespace locus::cli

@@ -83,12 +83,13 @@ const std::vector<Outline>& outlines(std::string_view name) {
   return kOutlines.at(name);
 }
 
-Picture draw(const ShapeScene& scene, std::int64_t side) {
-  const auto pixels = static_cast<int>(side);
-  const auto scalar = [](const std::array<std::uint8_t, 3>& c) { return cv::Scalar(c[0], c[1], c[2], 255); };
-  cv::Mat canvas(pixels, pixels, CV_8UC4, scalar(scene.ground));
+cv::Scalar scalar(const std::array<std::uint8_t, 3>& c) {
+  return {double(c[0]), double(c[1]), double(c[2]), 255};
+}
+
+void fill(const ShapeScene& scene, cv::Mat& canvas) {
   constexpr int kFractionBits = 8;
-  const double unit = static_cast<double>(side) * (1 << kFractionBits);
+  const double unit = static_cast<double>(canvas.rows) * (1 << kFractionBits);
   std::vector<std::vector<cv::Point>> corners;
   for (const Outline& outline : outlines(kNames[scene.shape])) {
     corners.emplace_back();
@@ -100,7 +101,6 @@ Picture draw(const ShapeScene& scene, std::int64_t side) {
     }
   }
   cv::fillPoly(canvas, corners, scalar(scene.colour), cv::LINE_AA, kFractionBits);
-  return {side, side, {canvas.data, canvas.data + canvas.total() * 4}};
 }
 
 #endif
@@ -112,13 +112,24 @@ std::span<const std::string_view> shape_names() {
 }
 
 Result<Picture> draw_shape(const ShapeScene& scene, std::int64_t side) {
-  if (scene.shape >= kNames.size() || side < 1 || side > kLargestDrawing) {
-    return usage("shape: expected one of " + std::to_string(kNames.size()) + " and a side of 1 to " +
-                 std::to_string(kLargestDrawing) + " pixels, found shape " + std::to_string(scene.shape) +
-                 " and side " + std::to_string(side));
+  return draw_shapes({&scene, 1}, side);
+}
+
+Result<Picture> draw_shapes(std::span<const ShapeScene> scenes, std::int64_t side) {
+  for (const ShapeScene& scene : scenes) {
+    if (scene.shape >= kNames.size() || side < 1 || side > kLargestDrawing) {
+      return usage("shape: expected one of " + std::to_string(kNames.size()) + " and a side of 1 to " +
+                   std::to_string(kLargestDrawing) + " pixels, found shape " + std::to_string(scene.shape) +
+                   " and side " + std::to_string(side));
+    }
   }
 #if LOCUS_IMAGES
-  return draw(scene, side);
+  const auto pixels = static_cast<int>(side);
+  cv::Mat canvas(pixels, pixels, CV_8UC4, scalar(scenes.front().ground));
+  for (const ShapeScene& scene : scenes) {
+    fill(scene, canvas);
+  }
+  return Picture{side, side, {canvas.data, canvas.data + canvas.total() * 4}};
 #else
   return unsupported("this build draws no images (it was made without OpenCV)");
 #endif

@@ -29,5 +29,7 @@ std::span<const std::string_view> shape_names();
 // The scene with smoothed edges, side × side pixels. Errors: kUsage for a shape that does not exist or a side outside
 // 1 … 16384, kUnsupported in a build without OpenCV.
 Result<Picture> draw_shape(const ShapeScene& scene, std::int64_t side);
+// The same of several on the ground of the first, later ones over earlier ones. At least one.
+Result<Picture> draw_shapes(std::span<const ShapeScene> scenes, std::int64_t side);
 
 }  // namespace locus::image

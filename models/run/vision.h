@@ -37,6 +37,12 @@ struct TextImages {
   std::vector<ImageSpan> spans;  // of each run of those tokens
 };
 
+// Whether positions of a text are vectors (t, h, w): one of its encodings has sections.
+bool has_vector_positions(const transformer::Spec& spec);
+// (T, 3) float64: a picture's cells stand at its row and column, and the text goes on at the largest position so far
+// + 1.
+at::Tensor vector_positions(const std::vector<ImageSpan>& spans, std::int64_t length, double start);
+
 // What the tower made of all pictures of a text.
 struct SeenImages {
   std::vector<transformer::Observation> towers;

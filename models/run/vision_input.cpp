@@ -59,32 +59,6 @@ void name_cells(const std::vector<ImageSpan>& spans, std::vector<TokenInfo>& tok
   }
 }
 
-// (T, 3): a picture's cells stand at its row and column, and the text goes on at the largest position so far + 1.
-at::Tensor vector_positions(const std::vector<ImageSpan>& spans, std::int64_t length, double start) {
-  at::Tensor ids = at::empty({length, 3}, at::kDouble);
-  auto* const at = ids.data_ptr<double>();
-  double next = start;
-  std::size_t picture = 0;
-  for (std::int64_t token = 0; token < length;) {
-    if (picture < spans.size() && token == spans[picture].first && spans[picture].rows > 0 &&
-        spans[picture].pitch == spans[picture].columns) {
-      const ImageSpan& span = spans[picture++];
-      for (std::int64_t n = 0; n < span.count; ++n, ++token) {
-        const std::int64_t row = n / span.columns;
-        at[3 * token] = next;
-        at[3 * token + 1] = next + static_cast<double>(row);
-        at[3 * token + 2] = next + static_cast<double>(n % span.columns);
-      }
-      next += static_cast<double>(std::max(span.rows, span.columns));
-      continue;
-    }
-    std::fill_n(at + 3 * token, 3, next);
-    next += 1;
-    ++token;
-  }
-  return ids;
-}
-
 Result<std::shared_ptr<const attention::Blocks>> text_blocks(families::ImageBlocks kind, const at::Tensor& placeholders,
                                                              const std::vector<std::int64_t>& types,
                                                              std::int64_t length) {
@@ -118,6 +92,36 @@ Result<std::shared_ptr<const attention::Blocks>> text_blocks(families::ImageBloc
 }
 
 }  // namespace
+
+at::Tensor vector_positions(const std::vector<ImageSpan>& spans, std::int64_t length, double start) {
+  at::Tensor ids = at::empty({length, 3}, at::kDouble);
+  auto* const at = ids.data_ptr<double>();
+  double next = start;
+  std::size_t picture = 0;
+  for (std::int64_t token = 0; token < length;) {
+    if (picture < spans.size() && token == spans[picture].first && spans[picture].rows > 0 &&
+        spans[picture].pitch == spans[picture].columns) {
+      const ImageSpan& span = spans[picture++];
+      for (std::int64_t n = 0; n < span.count; ++n, ++token) {
+        const std::int64_t row = n / span.columns;
+        at[3 * token] = next;
+        at[3 * token + 1] = next + static_cast<double>(row);
+        at[3 * token + 2] = next + static_cast<double>(n % span.columns);
+      }
+      next += static_cast<double>(std::max(span.rows, span.columns));
+      continue;
+    }
+    std::fill_n(at + 3 * token, 3, next);
+    next += 1;
+    ++token;
+  }
+  return ids;
+}
+
+bool has_vector_positions(const transformer::Spec& spec) {
+  return std::any_of(spec.encodings.begin(), spec.encodings.end(),
+                     [](const transformer::EncodingSpec& each) { return each.options.has("sections"); });
+}
 
 Result<std::shared_ptr<TextImages>> LoadedModel::text_images(const Input& input, Prepared& prepared) const {
   auto text = std::make_shared<TextImages>();
@@ -211,9 +215,7 @@ Result<LoadedModel::Prepared> LoadedModel::prepare_mixed(const Input& input) con
 }
 
 bool LoadedModel::has_vector_positions() const {
-  const std::vector<transformer::EncodingSpec>& encodings = parts_.transformer->spec().encodings;
-  return std::any_of(encodings.begin(), encodings.end(),
-                     [](const transformer::EncodingSpec& each) { return each.options.has("sections"); });
+  return models::has_vector_positions(parts_.transformer->spec());
 }
 
 }  // namespace locus::models

@@ -12,7 +12,9 @@
 #include "models/json/json.h"
 #include "models/json/settings_json.h"
 #include "models/run/loaded_model.h"
+#include "models/run/vision.h"
 #include "models/training/measure.h"
+#include "models/training/network.h"
 #include "models/training/record.h"
 #include "models/training/task.h"
 
@@ -64,6 +66,28 @@ Result<std::vector<std::size_t>> chosen_splits(const Task& task, const std::vect
   return chosen;
 }
 
+// The model with the part of it that sees what the task shows. Errors: kBadInput for one that sees otherwise.
+Result<Network> network_of(const models::LoadedModel& model, const transformer::Transformer& transformer,
+                           const Task& task, const std::filesystem::path& checkpoint) {
+  const std::optional<Sight> sight = task.sight(transformer.spec().width);
+  if (!sight) {
+    return Network(transformer);
+  }
+  const models::Vision* const vision = model.vision();
+  const auto cell_of = [](const transformer::Spec& tower, const transformer::ConnectorSpec& connector) {
+    return tower.image.patch * connector.cell();
+  };
+  if (vision == nullptr || vision->placeholders().id != sight->placeholder || vision->tower().spec().image.frames > 0 ||
+      cell_of(vision->tower().spec(), vision->connector().spec()) != cell_of(sight->tower, sight->connector)) {
+    return bad_input("expected a model of texts with pictures in cells of " +
+                         std::to_string(cell_of(sight->tower, sight->connector)) + " pixels, whose placeholder is " +
+                         std::to_string(sight->placeholder) + ", found " +
+                         (vision == nullptr ? "one of texts alone" : "another"),
+                     checkpoint.string());
+  }
+  return Network(transformer, vision->tower(), vision->connector(), sight->placeholder);
+}
+
 Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::filesystem::path& checkpoint,
                                    const EvaluateOptions& options, const Progress& progress, const StopToken& stop) {
   const models::ModelInfo& info = model.info();
@@ -101,6 +125,7 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
                          std::to_string(transformer->spec().image.patch),
                      checkpoint.string());
   }
+  LOCUS_TRY(const Network network, network_of(model, *transformer, *task, checkpoint));
   const at::Device device(options.device == "cuda" ? at::kCUDA : at::kCPU);
   std::optional<Error> unfit;  // an edit that fits no run of this length, which is no result
   const auto edit = [&](transformer::Batch& batch) -> Status {
@@ -125,7 +150,7 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
                            .stop = stop,
                            .progress = progress};
   for (const std::size_t n : chosen) {
-    const Result<Measurement> measured = measure_if_fits(*transformer, *task, n, measuring);
+    const Result<Measurement> measured = measure_if_fits(network, *task, n, measuring);
     if (unfit) {
       return *unfit;
     }
@@ -140,7 +165,7 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
   }
   if (options.map_samples > 0 && !task->map().rows.empty()) {
     measuring.samples = options.map_samples;
-    LOCUS_TRY(evaluation.map, measure_map(*transformer, *task, measuring));
+    LOCUS_TRY(evaluation.map, measure_map(network, *task, measuring));
   }
   if (options.record) {
     LOCUS_CHECK(record_evaluation(checkpoint, *task, options, info.overrides, evaluation));

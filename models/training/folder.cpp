@@ -15,6 +15,7 @@
 #include "models/checkpoint/tensor_source.h"
 #include "models/json/json.h"
 #include "models/json/settings_json.h"
+#include "models/transformer/connector_config.h"
 #include "models/transformer/families/engine/list.h"
 #include "models/transformer/families/engine/weights.h"
 #include "models/transformer/locus_config.h"
@@ -175,10 +176,11 @@ Status check_same(const nlohmann::json& before, const ordered_json& now, const c
 
 }  // namespace
 
-Status write_model(const std::filesystem::path& folder, transformer::Transformer& model, const Task& task, bool half) {
+Status write_model(const std::filesystem::path& folder, const OwnNetwork& network, const Task& task, bool half) {
   // Programs that know Llama open what is one.
-  const Spec spec = transformer::full_spec(model);
-  const std::optional<families::Written> llama = families::written(families::kLlama, spec);
+  const Spec spec = transformer::full_spec(*network.model);
+  const std::optional<families::Written> llama =
+      network.tower ? std::nullopt : families::written(families::kLlama, spec);
   ordered_json config;
   if (llama) {
     config["architectures"] = {std::string(families::kLlama.architecture)};
@@ -189,6 +191,11 @@ Status write_model(const std::filesystem::path& folder, transformer::Transformer
   } else {
     config = transformer::locus_config(spec);
   }
+  if (network.tower) {
+    config["vision"] = transformer::locus_config(transformer::full_spec(*network.tower));
+    config["connector"] = transformer::connector_config(network.connector->spec());
+    config["placeholder"] = network.placeholder;
+  }
   const std::vector<std::string> labels = task.labels();
   for (std::size_t n = 0; n < labels.size(); ++n) {
     config["id2label"][std::to_string(n)] = labels[n];
@@ -197,8 +204,14 @@ Status write_model(const std::filesystem::path& folder, transformer::Transformer
   families::Plan own;
   own.own_names = true;
   std::vector<NamedTensor> tensors;
-  for (const auto& [name, value] : transformer::stored_tensors(model, llama ? llama->plan : own)) {
-    tensors.push_back({name, value.to(at::kCPU, half ? at::kHalf : at::kFloat).contiguous()});
+  const auto add = [&](const std::string& name, const at::Tensor& value) {
+    tensors.push_back({name, value.detach().to(at::kCPU, half ? at::kHalf : at::kFloat).contiguous()});
+  };
+  for (const auto& [name, value] : transformer::stored_tensors(*network.model, llama ? llama->plan : own)) {
+    add(name, value);
+  }
+  for (const transformer::Parameter& parameter : network.sight_parameters()) {
+    add(parameter.name, *parameter.value);
   }
   LOCUS_CHECK(write_file(folder / "config.json", config.dump(2) + "\n"));
   LOCUS_CHECK(task.write_input_files(folder));
@@ -231,10 +244,10 @@ Status write_record(const std::filesystem::path& folder, const TrainOptions& opt
   return write_file(folder / "loss.csv", curve_csv(record.curve));
 }
 
-Status write_state(const std::filesystem::path& folder, transformer::Transformer& model, AdamW& optimiser,
+Status write_state(const std::filesystem::path& folder, const OwnNetwork& network, AdamW& optimiser,
                    const TrainOptions& options, const RunRecord& record) {
   std::vector<NamedTensor> tensors;
-  const std::vector<transformer::Parameter> parameters = model.parameters();
+  const std::vector<transformer::Parameter> parameters = network.parameters();
   for (std::size_t n = 0; n < parameters.size(); ++n) {
     const AdamW::Group& group = optimiser.groups()[n];
     tensors.push_back({parameters[n].name, group.value.detach().to(at::kCPU).contiguous()});
@@ -247,7 +260,7 @@ Status write_state(const std::filesystem::path& folder, transformer::Transformer
                         {"options", options_json(options).dump()}});
 }
 
-Result<bool> read_state(const std::filesystem::path& folder, transformer::Transformer& model, AdamW& optimiser,
+Result<bool> read_state(const std::filesystem::path& folder, const OwnNetwork& network, AdamW& optimiser,
                         const TrainOptions& options, RunRecord& record) {
   if (!has_state(folder)) {
     return false;
@@ -260,7 +273,7 @@ Result<bool> read_state(const std::filesystem::path& folder, transformer::Transf
   }
   LOCUS_TRY(const nlohmann::json before, parse_json(written->second, kStateFile));
   LOCUS_CHECK(check_same(before, options_json(options), kStateFile));
-  const std::vector<transformer::Parameter> parameters = model.parameters();
+  const std::vector<transformer::Parameter> parameters = network.parameters();
   for (std::size_t n = 0; n < parameters.size(); ++n) {
     AdamW::Group& group = optimiser.groups()[n];
     LOCUS_CHECK(copy_into(*source, parameters[n].name, group.value));

@@ -12,8 +12,8 @@
 
 #include "core/base/result.h"
 #include "models/training/adamw.h"
+#include "models/training/network.h"
 #include "models/training/task.h"
-#include "models/transformer/transformer.h"
 
 namespace locus::training {
 
@@ -25,20 +25,20 @@ struct RunRecord {
 };
 
 // config.json, model.safetensors and the tokenizer: `model_type` llama with Hugging Face's tensor names where the
-// encoding is plain rope, otherwise locus.
-Status write_model(const std::filesystem::path& folder, transformer::Transformer& model, const Task& task, bool half);
+// encoding is plain rope and no pictures are seen, otherwise locus.
+Status write_model(const std::filesystem::path& folder, const OwnNetwork& network, const Task& task, bool half);
 
 // training.json and loss.csv.
 Status write_record(const std::filesystem::path& folder, const TrainOptions& options, const Task& task,
                     const RunRecord& record);
 
 // training_state.safetensors: float32 parameters, both means of AdamW, the step, and the options they belong to.
-Status write_state(const std::filesystem::path& folder, transformer::Transformer& model, AdamW& optimiser,
+Status write_state(const std::filesystem::path& folder, const OwnNetwork& network, AdamW& optimiser,
                    const TrainOptions& options, const RunRecord& record);
 
 // Restores what write_state() wrote. False when the folder has no state. Errors: kBadInput when it was written with
 // other options (the first that differs is named), or does not fit the model.
-Result<bool> read_state(const std::filesystem::path& folder, transformer::Transformer& model, AdamW& optimiser,
+Result<bool> read_state(const std::filesystem::path& folder, const OwnNetwork& network, AdamW& optimiser,
                         const TrainOptions& options, RunRecord& record);
 
 // The run that training.json records, finished or not; nothing where there is none. Errors: kBadInput when it was made

@@ -52,9 +52,9 @@ struct Sums {
   }
 };
 
-Result<transformer::Batch> edited_batch(const Examples& examples, const position::Positions& positions,
-                                        const MeasureOptions& options) {
-  transformer::Batch batch = batch_of(examples, positions, options.device);
+Result<transformer::Batch> edited_batch(const Network& network, const Examples& examples,
+                                        const position::Positions& positions, const MeasureOptions& options) {
+  transformer::Batch batch = network.batch(examples, positions, options.device);
   if (options.edit) {
     LOCUS_CHECK(options.edit(batch));
   }
@@ -62,12 +62,12 @@ Result<transformer::Batch> edited_batch(const Examples& examples, const position
 }
 
 // Whether a split has sequences that the model's encoding takes, by the first of them. Errors: kBadInput.
-Status fits_split(const transformer::Transformer& model, const Task& task, std::size_t split, std::uint64_t seed) {
+Status fits_split(const Network& network, const Task& task, std::size_t split, std::uint64_t seed) {
   const Examples examples = task.evaluation_examples(split, seed, 0, 1);
   if (examples.size() == 0) {
     return bad_input("split " + task.splits()[split] + " has nothing to measure");
   }
-  return model.accepts(natural_positions(model, examples));
+  return network.model().accepts(network.natural_positions(examples));
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ Judgement judge(const transformer::Transformer& model, const Examples& examples,
   return {loss.view(examples.targets.sizes()).cpu(), right.view(examples.targets.sizes()).to(at::kCPU, at::kFloat)};
 }
 
-Result<Measurement> measure(const transformer::Transformer& model, const Task& task, std::size_t split,
+Result<Measurement> measure(const Network& network, const Task& task, std::size_t split,
                             const MeasureOptions& options) {
   const std::int64_t own = task.evaluation_count(split);
   const std::int64_t count = options.samples > 0 ? options.samples : own;
@@ -104,10 +104,10 @@ Result<Measurement> measure(const transformer::Transformer& model, const Task& t
     if (examples.size() == 0) {
       break;
     }
-    const position::Positions positions = natural_positions(model, examples);
-    LOCUS_CHECK(model.accepts(positions));
-    LOCUS_TRY(const transformer::Batch own, edited_batch(examples, positions, options));
-    sums.add(judge(model, examples, own), (examples.targets != kIgnored).to(at::kDouble));
+    const position::Positions positions = network.natural_positions(examples);
+    LOCUS_CHECK(network.model().accepts(positions));
+    LOCUS_TRY(const transformer::Batch own, edited_batch(network, examples, positions, options));
+    sums.add(judge(network.model(), examples, own), (examples.targets != kIgnored).to(at::kDouble));
     LOCUS_CHECK(sums.finite("split " + task.splits()[split]));
     first += examples.size();
     if (options.batch <= 0) {
@@ -121,18 +121,17 @@ Result<Measurement> measure(const transformer::Transformer& model, const Task& t
                                                : binomial(sums.wrong, sums.sequences);
 }
 
-Result<Measurement> measure_if_fits(const transformer::Transformer& model, const Task& task, std::size_t split,
+Result<Measurement> measure_if_fits(const Network& network, const Task& task, std::size_t split,
                                     const MeasureOptions& options) {
-  Result<Measurement> measured = measure(model, task, split, options);
+  Result<Measurement> measured = measure(network, task, split, options);
   if (measured.ok() || measured.error().code != ErrorCode::kBadInput ||
-      fits_split(model, task, split, options.seed).ok()) {
+      fits_split(network, task, split, options.seed).ok()) {
     return measured;
   }
   return Measurement{kNaN, kNaN, kNaN, kNaN};
 }
 
-Result<EvaluationMap> measure_map(const transformer::Transformer& model, const Task& task,
-                                  const MeasureOptions& options) {
+Result<EvaluationMap> measure_map(const Network& network, const Task& task, const MeasureOptions& options) {
   const TaskMap cells = task.map();
   EvaluationMap map{cells.row_label, cells.column_label, cells.rows, cells.columns, options.samples, {}, {}};
   const auto count = static_cast<double>(cells.rows.size() * cells.columns.size());
@@ -143,12 +142,13 @@ Result<EvaluationMap> measure_map(const transformer::Transformer& model, const T
       }
       report(options.progress, static_cast<double>(map.values.size()) / count, "map");
       const Examples examples = task.map_examples(row, column, options.seed, options.samples);
-      const Status accepted = model.accepts(natural_positions(model, examples));
+      const Status accepted = network.model().accepts(network.natural_positions(examples));
       Measurement cell;
       if (accepted.ok()) {
         Sums sums;
-        LOCUS_TRY(const transformer::Batch own, edited_batch(examples, natural_positions(model, examples), options));
-        sums.add(judge(model, examples, own), (examples.targets != kIgnored).to(at::kDouble));
+        LOCUS_TRY(const transformer::Batch own,
+                  edited_batch(network, examples, network.natural_positions(examples), options));
+        sums.add(judge(network.model(), examples, own), (examples.targets != kIgnored).to(at::kDouble));
         LOCUS_CHECK(sums.finite("map"));
         cell = binomial(sums.wrong, sums.sequences);
       } else {

@@ -5,8 +5,8 @@
 
 #include "core/base/progress.h"
 #include "core/base/result.h"
+#include "models/training/network.h"
 #include "models/training/task.h"
-#include "models/transformer/transformer.h"
 
 namespace locus::training {
 
@@ -41,15 +41,14 @@ struct MeasureOptions {
 };
 
 // Errors: kCancelled, what the encoding says of the split's length, and those of `options.edit`.
-Result<Measurement> measure(const transformer::Transformer& model, const Task& task, std::size_t split,
+Result<Measurement> measure(const Network& network, const Task& task, std::size_t split,
                             const MeasureOptions& options = {});
 
 // The same, but NaN for a split that is longer than the encoding can take (a learned table), which is a result too.
-Result<Measurement> measure_if_fits(const transformer::Transformer& model, const Task& task, std::size_t split,
+Result<Measurement> measure_if_fits(const Network& network, const Task& task, std::size_t split,
                                     const MeasureOptions& options);
 
 // The error of every cell of the task's map, `options.samples` sequences each.
-Result<EvaluationMap> measure_map(const transformer::Transformer& model, const Task& task,
-                                  const MeasureOptions& options);
+Result<EvaluationMap> measure_map(const Network& network, const Task& task, const MeasureOptions& options);
 
 }  // namespace locus::training

@@ -24,10 +24,10 @@ void keep_freed_memory() {
 #endif
 }
 
-double run_share(transformer::Transformer& model, const Examples& examples, const position::Positions& positions,
+double run_share(const OwnNetwork& network, const Examples& examples, const position::Positions& positions,
                  double scale) {
-  const at::Device device = model.parameters().front().value->device();
-  const at::Tensor logits = model.forward(batch_of(examples, positions, device)).flatten(0, 1);
+  const at::Device device = network.parameters().front().value->device();
+  const at::Tensor logits = network.model->forward(network.view().batch(examples, positions, device)).flatten(0, 1);
   const at::Tensor targets = examples.targets.to(device).flatten();
   const at::Tensor loss = at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum, kIgnored) * scale;
   loss.backward();
@@ -36,7 +36,7 @@ double run_share(transformer::Transformer& model, const Examples& examples, cons
 
 }  // namespace
 
-Replicas::Replicas(transformer::Transformer& model) : model_(model), threads_before_(models::product_threads()) {
+Replicas::Replicas(const OwnNetwork& network) : network_(network), threads_before_(models::product_threads()) {
   keep_freed_memory();
   models::set_product_threads(1);
 }
@@ -45,12 +45,12 @@ Replicas::~Replicas() {
   models::set_product_threads(threads_before_);
 }
 
-Result<std::unique_ptr<Replicas>> Replicas::create(transformer::Transformer& model, std::int64_t threads) {
-  std::unique_ptr<Replicas> replicas(new Replicas(model));
-  const std::vector<transformer::Parameter> own = model.parameters();
+Result<std::unique_ptr<Replicas>> Replicas::create(const OwnNetwork& network, std::int64_t threads) {
+  std::unique_ptr<Replicas> replicas(new Replicas(network));
+  const std::vector<transformer::Parameter> own = network.parameters();
   for (std::int64_t n = 1; n < threads; ++n) {
-    LOCUS_TRY(std::unique_ptr<transformer::Transformer> copy, transformer::Transformer::create(model.spec(), false));
-    const std::vector<transformer::Parameter> shared = copy->parameters();
+    LOCUS_TRY(OwnNetwork copy, OwnNetwork::like(network));
+    const std::vector<transformer::Parameter> shared = copy.parameters();
     for (std::size_t m = 0; m < own.size(); ++m) {
       *shared[m].value = own[m].value->detach().requires_grad_(own[m].value->requires_grad());
     }
@@ -72,7 +72,7 @@ double Replicas::backward(const Examples& examples, const position::Positions& p
       return;
     }
     try {
-      losses[n] = run_share(share == 0 ? model_ : *copies_[n - 1], examples.slice(begin, end), positions, scale);
+      losses[n] = run_share(share == 0 ? network_ : copies_[n - 1], examples.slice(begin, end), positions, scale);
     } catch (...) {
       failures[n] = std::current_exception();
     }
@@ -99,9 +99,9 @@ double Replicas::backward(const Examples& examples, const position::Positions& p
 
 void Replicas::collect() {
   const at::NoGradGuard no_grad;
-  const std::vector<transformer::Parameter> own = model_.parameters();
-  for (const auto& copy : copies_) {
-    const std::vector<transformer::Parameter> shared = copy->parameters();
+  const std::vector<transformer::Parameter> own = network_.parameters();
+  for (const OwnNetwork& copy : copies_) {
+    const std::vector<transformer::Parameter> shared = copy.parameters();
     for (std::size_t n = 0; n < own.size(); ++n) {
       at::Tensor& gradient = shared[n].value->mutable_grad();
       at::Tensor& sum = own[n].value->mutable_grad();

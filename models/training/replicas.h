@@ -11,27 +11,27 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "models/training/network.h"
 #include "models/training/task.h"
-#include "models/transformer/transformer.h"
 
 namespace locus::training {
 
 class Replicas {
  public:
-  // `model` must outlive it; what of it requires gradients is trained.
-  static Result<std::unique_ptr<Replicas>> create(transformer::Transformer& model, std::int64_t threads);
+  // `network` must outlive it; what of it requires gradients is trained.
+  static Result<std::unique_ptr<Replicas>> create(const OwnNetwork& network, std::int64_t threads);
   ~Replicas();
 
-  // Adds to the gradients of `model` those of `scale` · Σ nats of the counted targets, the tokens of every sequence at
-  // `positions`; returns Σ nats · scale.
+  // Adds to the gradients of the network those of `scale` · Σ nats of the counted targets, the tokens of every sequence
+  // at `positions`; returns Σ nats · scale.
   double backward(const Examples& examples, const position::Positions& positions, double scale);
 
  private:
-  explicit Replicas(transformer::Transformer& model);
+  explicit Replicas(const OwnNetwork& network);
   void collect();
 
-  transformer::Transformer& model_;
-  std::vector<std::unique_ptr<transformer::Transformer>> copies_;  // of the threads beyond the first
+  const OwnNetwork& network_;
+  std::vector<OwnNetwork> copies_;  // of the threads beyond the first
   int threads_before_ = 1;
 };
 

@@ -98,6 +98,9 @@ Status check_fit(const transformer::Spec& spec, const Task& task, const std::str
         "expected patches of " + std::to_string(image.patch) + " pixels, found " + std::to_string(spec.image.patch),
         where);
   }
+  if (!where.empty() && task.sight(spec.width)) {
+    return bad_input("a task of texts with pictures begins with weights and a shape of its own", where);
+  }
   return {};
 }
 
@@ -234,15 +237,16 @@ Status copy_weights(const transformer::Transformer& from, transformer::Transform
   return {};
 }
 
-Status choose_trained(const TrainOptions& options, transformer::Transformer& model) {
+Status choose_trained(const TrainOptions& options, const OwnNetwork& network) {
   bool any = false;
-  for (const transformer::Parameter& parameter : model.parameters()) {
+  for (const transformer::Parameter& parameter : network.parameters()) {
     const bool trained = !options.freeze_base || is_of_encoding(parameter);
     parameter.value->requires_grad_(trained);
     any = any || trained;
   }
   return any ? Status()
-             : Status(usage("freeze base: the encoding " + model.encoding().description().name + " has no parameters"));
+             : Status(usage("freeze base: the encoding " + network.model->encoding().description().name +
+                            " has no parameters"));
 }
 
 }  // namespace
@@ -309,19 +313,19 @@ Result<Setup> set_up(const TrainOptions& given, const Task& task) {
   LOCUS_CHECK(check_encoding(given, spec.encodings.empty() ? "none" : spec.encodings.front().name));
   LOCUS_CHECK(choose_layers(given, spec));
   Setup setup;
-  auto created = transformer::Transformer::create(spec, true, given.seed);
+  auto created = OwnNetwork::create(spec, task.sight(spec.width), true, given.seed);
   if (!created.ok()) {
     const bool typed = from == nullptr || !given.encoding_options.values().empty();
     const bool ours = typed && created.error().code == ErrorCode::kBadInput && created.error().context.empty();
     return ours ? usage(created.error().message) : created.error();
   }
-  setup.model = *std::move(created);
-  LOCUS_CHECK(check_layers(given, *setup.model));
+  setup.network = *std::move(created);
+  LOCUS_CHECK(check_layers(given, *setup.network.model));
   if (base.model != nullptr) {
-    LOCUS_CHECK(copy_weights(*base.model, *setup.model, where));
+    LOCUS_CHECK(copy_weights(*base.model, *setup.network.model, where));
   }
-  setup.model->to(at::Device(given.device == "cuda" ? at::kCUDA : at::kCPU));
-  LOCUS_CHECK(choose_trained(given, *setup.model));
+  setup.network.to(at::Device(given.device == "cuda" ? at::kCUDA : at::kCPU));
+  LOCUS_CHECK(choose_trained(given, setup.network));
   setup.options = given;
   setup.options.length = task.length();
   setup.options.layers = spec.depth();
@@ -329,9 +333,9 @@ Result<Setup> set_up(const TrainOptions& given, const Task& task) {
   setup.options.kv_heads = spec.first().attention.kv_heads;
   setup.options.width = spec.width;
   setup.options.inner = spec.first().feed_forward.inner;
-  setup.options.encoding = setup.model->encoding().description().name;
+  setup.options.encoding = setup.network.model->encoding().description().name;
   if (from != nullptr) {
-    setup.options.encoding_options = setup.model->encoding().settings();
+    setup.options.encoding_options = setup.network.model->encoding().settings();
   }
   return setup;
 }

@@ -1,11 +1,9 @@
 // What a training run begins with: complete options and a model.
 #pragma once
 
-#include <memory>
-
 #include "core/base/result.h"
+#include "models/training/network.h"
 #include "models/training/task.h"
-#include "models/transformer/transformer.h"
 
 namespace locus::training {
 
@@ -13,7 +11,7 @@ struct Setup {
   // Every default that depends on others filled in, so that what is recorded says everything.
   TrainOptions options;
   // Parameters that are trained require gradients, the others do not.
-  std::unique_ptr<transformer::Transformer> model;
+  OwnNetwork network;
 };
 
 // Errors: kUsage for numbers that make no run, or that contradict each other; kBadInput for a checkpoint or config that

@@ -10,8 +10,8 @@ namespace locus::training {
 
 const std::vector<TaskEntry>& task_list() {
   static const std::vector<TaskEntry> list = {
-      text_task(),       flip_flop_task(), selective_copy_task(), counting_task(),
-      word_count_task(), addition_task(),  passkey_task(),        shapes_task(),
+      text_task(),     flip_flop_task(), selective_copy_task(), counting_task(), word_count_task(),
+      addition_task(), passkey_task(),   shapes_task(),         captions_task(),
   };
   return list;
 }
@@ -39,22 +39,6 @@ Examples Examples::slice(std::int64_t begin, std::int64_t end) const {
   part.ids = ids.defined() ? ids.slice(0, begin, end) : at::Tensor();
   part.pixels = pixels.defined() ? pixels.slice(0, begin, end) : at::Tensor();
   return part;
-}
-
-position::Positions natural_positions(const transformer::Transformer& model, const Examples& examples) {
-  if (!examples.pixels.defined()) {
-    return model.positions(examples.ids.size(1));
-  }
-  const std::int64_t patch = model.spec().image.patch;
-  return model.grid_positions(examples.pixels.size(2) / patch, examples.pixels.size(3) / patch);
-}
-
-transformer::Batch batch_of(const Examples& examples, position::Positions positions, at::Device device) {
-  transformer::Batch batch;
-  batch.ids = examples.ids.defined() ? examples.ids.to(device) : at::Tensor();
-  batch.pixels = examples.pixels.defined() ? examples.pixels.to(device) : at::Tensor();
-  batch.positions = std::move(positions);
-  return batch;
 }
 
 std::string_view metric_name(Metric metric) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,14 +18,16 @@
 #include "core/base/settings.h"
 #include "models/api/train.h"
 #include "models/training/random.h"
-#include "models/transformer/transformer.h"
+#include "models/transformer/connector.h"
+#include "models/transformer/spec.h"
 
 namespace locus::training {
 
 constexpr std::int64_t kIgnored = -100;  // a target that no loss and no metric counts
 
 // Text: (B, T) int64 each, the tokens and for each the one that follows (or kIgnored). Images: normalised pixels and
-// (B, 1) classes.
+// (B, 1) classes. Texts with pictures: ids, targets and pixels, one picture a sequence, whose placeholders are the same
+// tokens of all sequences.
 struct Examples {
   at::Tensor ids;
   at::Tensor targets;
@@ -32,6 +35,13 @@ struct Examples {
 
   std::int64_t size() const { return targets.size(0); }
   Examples slice(std::int64_t begin, std::int64_t end) const;
+};
+
+// What a task of texts with pictures sees them with.
+struct Sight {
+  transformer::Spec tower;  // an image model without head
+  transformer::ConnectorSpec connector;
+  std::int64_t placeholder = 0;  // the token of each of a picture's vectors
 };
 
 // What a split's metric is made of.
@@ -59,6 +69,8 @@ class Task {
   virtual std::int64_t length() const = 0;
   // How training images become patches; patch 0 for text.
   virtual transformer::ImageStem image() const { return {}; }
+  // The part of the model that sees the pictures of a text, whose vectors have `width` channels; none without pictures.
+  virtual std::optional<Sight> sight(std::int64_t /*width*/) const { return std::nullopt; }
   // The classes' names; empty for text.
   virtual std::vector<std::string> labels() const { return {}; }
   virtual Metric metric() const = 0;
@@ -89,11 +101,6 @@ class Task {
   // Title, bytes and SHA-256 of the data it reads, as JSON text; "[]" for generated data.
   virtual std::string data_json() const { return "[]"; }
 };
-
-// Where examples stand when nothing is moved: tokens at 0 … T−1, patches on their grid.
-position::Positions natural_positions(const transformer::Transformer& model, const Examples& examples);
-// What the model takes of them.
-transformer::Batch batch_of(const Examples& examples, position::Positions positions, at::Device device);
 
 // What a task is made from.
 struct TaskRequest {

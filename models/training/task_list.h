@@ -6,6 +6,7 @@
 namespace locus::training {
 
 TaskEntry addition_task();
+TaskEntry captions_task();
 TaskEntry counting_task();
 TaskEntry flip_flop_task();
 TaskEntry passkey_task();

@@ -40,9 +40,14 @@ bool decays(const transformer::Parameter& parameter) {
 
 class Trainer {
  public:
-  Trainer(const TrainOptions& options, const Task& task, transformer::Transformer& model, Replicas& replicas)
-      : options_(options), task_(task), model_(model), replicas_(replicas), draw_(task, options) {
-    for (const transformer::Parameter& parameter : model.parameters()) {
+  Trainer(const TrainOptions& options, const Task& task, const OwnNetwork& network, Replicas& replicas)
+      : options_(options),
+        task_(task),
+        network_(network),
+        model_(*network.model),
+        replicas_(replicas),
+        draw_(task, options) {
+    for (const transformer::Parameter& parameter : network.parameters()) {
       optimiser_.add(*parameter.value, decays(parameter) ? options.weight_decay : 0);
       parameters_ += parameter.value->numel();
     }
@@ -70,7 +75,7 @@ class Trainer {
  private:
   Status start() {
     if (options_.resume) {
-      LOCUS_TRY(const bool resumed, read_state(options_.out, model_, optimiser_, options_, record_));
+      LOCUS_TRY(const bool resumed, read_state(options_.out, network_, optimiser_, options_, record_));
       saved_ = resumed ? record_.step : 0;
     }
     return {};
@@ -110,8 +115,8 @@ class Trainer {
     const std::uint64_t seed = random.next();
     const double scale = 1.0 / static_cast<double>(std::max<std::int64_t>(counted, 1));
     for (const Examples& examples : parts) {
-      LOCUS_TRY(const auto groups,
-                model_.encoding().training_positions(natural_positions(model_, examples), examples.size(), seed));
+      LOCUS_TRY(const auto groups, model_.encoding().training_positions(network_.view().natural_positions(examples),
+                                                                        examples.size(), seed));
       std::int64_t begin = 0;
       for (const position::TrainingPositions& group : groups) {
         loss += replicas_.backward(examples.slice(begin, begin + group.sequences), group.positions, scale);
@@ -136,7 +141,7 @@ class Trainer {
     }
     const std::int64_t samples = std::min(kQuickValidation, task_.evaluation_count(0));
     LOCUS_TRY(const Measurement measured,
-              measure(model_, task_, 0, {.seed = options_.seed, .samples = samples, .device = device()}));
+              measure(network_.view(), task_, 0, {.seed = options_.seed, .samples = samples, .device = device()}));
     record_.curve.back().validation = measured.value;
     return std::optional<double>(measured.value);
   }
@@ -152,15 +157,15 @@ class Trainer {
 
   // The state goes last: a save that is cut off leaves the one before to resume from.
   Status save() {
-    for (const transformer::Parameter& parameter : model_.parameters()) {
+    for (const transformer::Parameter& parameter : network_.parameters()) {
       if (!products::all_finite(parameter.value->detach())) {
         return diverged(parameter.name);
       }
     }
     saved_ = record_.step;
-    LOCUS_CHECK(write_model(options_.out, model_, task_, options_.half));
+    LOCUS_CHECK(write_model(options_.out, network_, task_, options_.half));
     LOCUS_CHECK(write_record(options_.out, options_, task_, record_));
-    return write_state(options_.out, model_, optimiser_, options_, record_);
+    return write_state(options_.out, network_, optimiser_, options_, record_);
   }
 
   Result<TrainSummary> finish(std::int64_t first, bool saved, const StopToken& stop) {
@@ -179,12 +184,12 @@ class Trainer {
       }
       return summary;
     }
-    model_.drop_unseen(natural_positions(model_, draw_.part(0, 0)));
+    model_.drop_unseen(network_.view().natural_positions(draw_.part(0, 0)));
     LOCUS_CHECK(save());
     const std::vector<std::string> splits = task_.splits();
     for (std::size_t n = 0; n < splits.size(); ++n) {
       const auto measured =
-          measure_if_fits(model_, task_, n, {.seed = options_.seed, .device = device(), .stop = stop});
+          measure_if_fits(network_.view(), task_, n, {.seed = options_.seed, .device = device(), .stop = stop});
       if (!measured.ok() && measured.error().code == ErrorCode::kCancelled) {
         summary.stopped = true;  // going on measures again
         return summary;
@@ -210,6 +215,7 @@ class Trainer {
 
   const TrainOptions& options_;
   const Task& task_;
+  const OwnNetwork& network_;
   transformer::Transformer& model_;
   Replicas& replicas_;
   Draw draw_;
@@ -243,7 +249,7 @@ Result<TrainSummary> train_checked(const TrainOptions& given, const OnProgress& 
   }
   LOCUS_TRY(const Setup setup, set_up(given, *task));
   const TrainOptions& options = setup.options;
-  transformer::Transformer* const model = setup.model.get();
+  const transformer::Transformer* const model = setup.network.model.get();
   const position::Positions natural = model->spec().is_image()
                                           ? model->grid_positions(task->image().rows, task->image().columns)
                                           : model->positions(options.length);
@@ -266,8 +272,8 @@ Result<TrainSummary> train_checked(const TrainOptions& given, const OnProgress& 
   const at::Device device(options.device == "cuda" ? at::kCUDA : at::kCPU);
   const std::int64_t threads = models::bounded_threads(options.threads);
   LOCUS_TRY(const std::unique_ptr<Replicas> replicas,
-            Replicas::create(*model, device.is_cpu() ? std::clamp<std::int64_t>(threads, 1, options.batch) : 1));
-  LOCUS_TRY(TrainSummary summary, Trainer(options, *task, *model, *replicas).run(on_progress, stop));
+            Replicas::create(setup.network, device.is_cpu() ? std::clamp<std::int64_t>(threads, 1, options.batch) : 1));
+  LOCUS_TRY(TrainSummary summary, Trainer(options, *task, setup.network, *replicas).run(on_progress, stop));
   if (!summary.stopped && given.corpus.empty()) {
     const Status recorded = record_reference(options, stop);
     summary.stopped = !recorded.ok() && recorded.error().code == ErrorCode::kCancelled;

@@ -78,13 +78,22 @@ at::Tensor Transformer::embed_patches(const Batch& batch) const {
   return spec_.image.patch_norm ? norm(patches, patch_norm_) : patches;
 }
 
+namespace {
+
+// (1 or B, N, C).
+at::Tensor of_batch(const at::Tensor& vectors) {
+  return vectors.dim() == 2 ? vectors.unsqueeze(0) : vectors;
+}
+
+}  // namespace
+
 at::Tensor Transformer::with_images(const Batch& batch, std::int64_t first, at::Tensor x) {
   if (batch.images == nullptr) {
     return x;
   }
   const ImageRows& images = *batch.images;
   const at::Tensor own = images.tokens.ge(first).logical_and(images.tokens.lt(first + x.size(1))).nonzero().flatten();
-  return x.index_copy(1, images.tokens.index_select(0, own) - first, images.vectors.index_select(0, own).unsqueeze(0));
+  return x.index_copy(1, images.tokens.index_select(0, own) - first, of_batch(images.vectors).index_select(1, own));
 }
 
 at::Tensor Transformer::with_images_after(const Batch& batch, std::int64_t layer, std::int64_t first, at::Tensor x) {
@@ -94,7 +103,7 @@ at::Tensor Transformer::with_images_after(const Batch& batch, std::int64_t layer
   const ImageRows& images = *batch.images;
   const at::Tensor own = images.tokens.ge(first).logical_and(images.tokens.lt(first + x.size(1))).nonzero().flatten();
   return x.index_add(1, images.tokens.index_select(0, own) - first,
-                     images.added[static_cast<std::size_t>(layer)].index_select(0, own).unsqueeze(0));
+                     of_batch(images.added[static_cast<std::size_t>(layer)]).index_select(1, own));
 }
 
 at::Tensor Transformer::embed_image(const Batch& batch) const {

@@ -56,9 +56,9 @@ struct Parameter {
 
 // What pictures put into a text: vectors in place of tokens' embeddings.
 struct ImageRows {
-  at::Tensor tokens;              // (N) int64, ascending: whose embedding is replaced
-  at::Tensor vectors;             // (N, C)
-  std::vector<at::Tensor> added;  // (N, C) each: K is added to those tokens after layer K
+  at::Tensor tokens;              // (N) int64, ascending: whose embedding is replaced, in every sequence
+  at::Tensor vectors;             // (N, C), or (B, N, C) for a batch
+  std::vector<at::Tensor> added;  // likewise each: K is added to those tokens after layer K
 };
 
 // What goes in: token ids (B, T) int64, or pixels (B, channels, height, width) float32 already normalised, or rows of

@@ -31,6 +31,12 @@ void write_picture(const std::filesystem::path& file, int width, int height) {
   write(file, picture);
 }
 
+void write_rgb(const std::filesystem::path& file, std::vector<std::uint8_t> rgb, int width, int height) {
+  cv::Mat picture(height, width, CV_8UC3, rgb.data());
+  cv::cvtColor(picture, picture, cv::COLOR_RGB2BGR);
+  write(file, picture);
+}
+
 void write_colours(const std::filesystem::path& file, const std::string& kind, const std::vector<int>& options) {
   const bool wide = kind.ends_with("16");
   const int channels = kind.starts_with("grey") ? 1 : kind == "rgba" ? 4 : 3;

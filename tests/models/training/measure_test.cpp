@@ -65,7 +65,7 @@ TEST(Measure, BitsAreARatioOfSumsWithTheirInterval) {
   const at::Tensor logits = [&] {
     const at::NoGradGuard no_grad;
     const Examples& all = task.examples();
-    return model->forward(batch_of(all, natural_positions(*model, all), at::kCPU)).log_softmax(-1);
+    return model->forward(Network(*model).batch(all, Network(*model).natural_positions(all), at::kCPU)).log_softmax(-1);
   }();
   std::vector<double> nats(4);
   std::vector<double> targets(4);
@@ -106,8 +106,10 @@ TEST(Measure, ASequenceIsWrongByOneTarget) {
   Counted task(Metric::kError);
   at::Tensor targets = task.examples().targets;
   const at::NoGradGuard no_grad;
-  const at::Tensor likeliest =
-      model->forward(batch_of(task.examples(), natural_positions(*model, task.examples()), at::kCPU)).argmax(-1);
+  const at::Tensor likeliest = model
+                                   ->forward(Network(*model).batch(
+                                       task.examples(), Network(*model).natural_positions(task.examples()), at::kCPU))
+                                   .argmax(-1);
   targets.copy_(at::where(targets == kIgnored, targets, likeliest));
   EXPECT_EQ(measure(*model, task, 0)->value, 0);
   targets[1][4] = (targets[1][4] + 1) % 40;

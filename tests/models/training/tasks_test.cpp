@@ -280,7 +280,8 @@ TEST(Tasks, LossFalls) {
       {"word-count", {{"sentences", std::int64_t{2}}, {"last", std::int64_t{1}}}},
       {"addition", {{"length", std::int64_t{2}}}},
       {"passkey", {{"length", std::int64_t{96}}, {"contexts", std::vector<double>{120}}}},
-      {"shapes", {{"side", std::int64_t{16}}}}};
+      {"shapes", {{"side", std::int64_t{16}}}},
+      {"captions", {{"tower_layers", std::int64_t{1}}, {"tower_width", std::int64_t{16}}}}};
   EXPECT_EQ(small.size() + 1, task_list().size()) << "a task is not tried";
   for (const auto& [name, options] : small) {
     const bool images = name == "shapes";  // where a shape is takes more steps to find
