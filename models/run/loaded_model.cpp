@@ -379,6 +379,20 @@ std::shared_ptr<const RecordedTrace> LoadedModel::cross_trace(const TraceData& d
   return std::make_shared<const RecordedTrace>(std::move(data));
 }
 
+std::shared_ptr<const RecordedTrace> LoadedModel::vision_trace(const TextImages& pictures,
+                                                               const SeenImages& seen) const {
+  KeptPictures& kept = parts_.vision->kept();
+  std::shared_ptr<const RecordedTrace> trace = kept.find_trace(seen.pictures);
+  if (trace == nullptr) {
+    TraceData data = parts_.vision->trace(pictures.images, seen);
+    data.model = encoder_info(parts_.info, parts_.vision->tower());
+    data.model.image = data.grid.rows > 0;
+    trace = std::make_shared<const RecordedTrace>(std::move(data));
+    kept.keep_trace(seen.pictures, trace);
+  }
+  return trace;
+}
+
 std::shared_ptr<const Trace> LoadedModel::trace_of(Prepared prepared, const Observed& observed, double time_ms) const {
   const std::shared_ptr<Prepared> read = std::move(prepared.encoder);
   const std::shared_ptr<const TextImages> pictures = std::move(prepared.vision);
@@ -401,10 +415,7 @@ std::shared_ptr<const Trace> LoadedModel::trace_of(Prepared prepared, const Obse
     }
     data.pixels = parts_.vision->pixel_values(pictures->images);
     data.image_grids = Vision::grids(pictures->images);
-    TraceData seen = parts_.vision->trace(pictures->images, *observed.images);
-    seen.model = encoder_info(parts_.info, parts_.vision->tower());
-    seen.model.image = seen.grid.rows > 0;
-    data.vision = std::make_shared<const RecordedTrace>(std::move(seen));
+    data.vision = vision_trace(*pictures, *observed.images);
   }
   return std::make_shared<RecordedTrace>(std::move(data));
 }

@@ -20,6 +20,7 @@ namespace locus::models {
 
 class RecordedTrace;
 class Vision;
+struct PreparedPicture;
 struct SeenImages;
 struct TextImages;
 struct TraceData;
@@ -110,6 +111,10 @@ class LoadedModel : public Model {
   Result<Prepared> prepare_image(const Input& input) const;
   // A text with the pictures that stand in it.
   Result<Prepared> prepare_mixed(const Input& input) const;
+  // A picture file as the tower takes it, and a file of pixels, both kept. Errors: those of reading and preparing it.
+  Result<PreparedPicture> prepare_picture(const std::filesystem::path& file) const;
+  Result<std::shared_ptr<const PreparedPicture>> prepared_pixels(const std::filesystem::path& file) const;
+  Result<std::shared_ptr<const PreparedPicture>> prepared_picture(const std::filesystem::path& file) const;
   Result<std::shared_ptr<TextImages>> text_images(const Input& input, Prepared& prepared) const;
   // With all placeholders of the pictures.
   Result<std::vector<text::Token>> mixed_tokens(const Input& input, const TextImages& images,
@@ -145,6 +150,8 @@ class LoadedModel : public Model {
   // Lets the encoder read, where there is one: the states go to prepared.batch.memory.
   Status observe_encoder(Prepared& prepared, const transformer::ObserveOptions& options, Observed& observed,
                          double& time_ms) const;
+  // The tower's side of a run, which is the same as long as its pictures are.
+  std::shared_ptr<const RecordedTrace> vision_trace(const TextImages& pictures, const SeenImages& seen) const;
   std::shared_ptr<const Trace> trace_of(Prepared prepared, const Observed& observed, double time_ms) const;
   // The trace of the first `layers` layers.
   TraceData trace_data(const transformer::Transformer& model, Prepared prepared,

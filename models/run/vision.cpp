@@ -220,25 +220,57 @@ Result<transformer::ImageRows> Vision::rows(const std::vector<TowerImage>& image
   return rows;
 }
 
-Result<SeenImages> Vision::observe(const std::vector<TowerImage>& images,
-                                   const transformer::ObserveOptions& options) const {
-  SeenImages seen;
+Result<std::shared_ptr<const SeenPicture>> Vision::see(const TowerImage& image,
+                                                       const transformer::ObserveOptions& options) const {
+  auto seen = std::make_shared<SeenPicture>();
   transformer::ObserveOptions wanted;
   wanted.hidden = true;
   wanted.stop = options.stop;
   wanted.pause = options.pause;
-  const Run run = [&](std::size_t n) -> Result<std::vector<at::Tensor>> {
-    LOCUS_TRY(transformer::Observation own, tower_->observe(images[n].batch, wanted));
-    std::vector<at::Tensor> states;
-    for (transformer::LayerRecord& layer : own.layers) {
-      states.push_back(layer.hidden[0]);
-      layer.hidden = options.hidden ? layer.hidden : at::Tensor();
+  LOCUS_TRY(seen->tower, tower_->observe(image.batch, wanted));
+  std::vector<at::Tensor> states;
+  for (transformer::LayerRecord& layer : seen->tower.layers) {
+    states.push_back(layer.hidden[0]);
+    layer.hidden = options.hidden ? layer.hidden : at::Tensor();
+  }
+  states.push_back(seen->tower.logits[0]);
+  const bool in_cells = tower_->spec().image.cell > 1;
+  for (const transformer::Connector& connector : connectors_) {
+    const at::Tensor read = connector.read(states, tower_->prefix_tokens());
+    seen->vectors.push_back(connector(read, image.grid.rows, image.grid.columns, in_cells));
+    seen->read = seen->read.defined() ? seen->read : read;
+  }
+  seen->pixels = image.batch.pixels;
+  seen->grid = image.grid;
+  seen->hidden = options.hidden;
+  return std::shared_ptr<const SeenPicture>(std::move(seen));
+}
+
+Result<SeenImages> Vision::observe(const std::vector<TowerImage>& images,
+                                   const transformer::ObserveOptions& options) const {
+  SeenImages seen;
+  std::vector<at::Tensor> reads;
+  std::vector<std::vector<at::Tensor>> vectors(connectors_.size());
+  for (const TowerImage& image : images) {
+    std::shared_ptr<const SeenPicture> own = kept_->find(image, options.hidden);
+    if (own == nullptr) {
+      LOCUS_TRY(own, see(image, options));
+      kept_->keep(own);
     }
-    states.push_back(own.logits[0]);
-    seen.towers.push_back(std::move(own));
-    return states;
+    reads.push_back(own->read);
+    for (std::size_t k = 0; k < vectors.size(); ++k) {
+      vectors[k].push_back(own->vectors[k]);
+    }
+    seen.pictures.push_back(std::move(own));
+  }
+  const auto joined = [](const std::vector<at::Tensor>& parts) {
+    return parts.size() == 1 ? parts.front() : at::cat(parts);
   };
-  LOCUS_TRY(seen.rows, rows(images, run, &seen.read));
+  seen.read = joined(reads);
+  seen.rows.vectors = joined(vectors.front());
+  for (std::size_t k = 1; k < vectors.size(); ++k) {
+    seen.rows.added.push_back(joined(vectors[k]));
+  }
   return seen;
 }
 

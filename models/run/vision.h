@@ -14,6 +14,7 @@
 #include "core/base/result.h"
 #include "models/api/model.h"
 #include "models/image/image.h"
+#include "models/run/kept_pictures.h"
 #include "models/transformer/connector.h"
 #include "models/transformer/families/engine/vision.h"
 #include "models/transformer/families/engine/weights.h"
@@ -22,13 +23,6 @@
 namespace locus::models {
 
 struct TraceData;
-
-// One picture as the tower takes it.
-struct TowerImage {
-  transformer::Batch batch;
-  ImageGrid grid;
-  Picture picture;
-};
 
 // The pictures of a text, and where they stand in it.
 struct TextImages {
@@ -45,7 +39,7 @@ at::Tensor vector_positions(const std::vector<ImageSpan>& spans, std::int64_t le
 
 // What the tower made of all pictures of a text.
 struct SeenImages {
-  std::vector<transformer::Observation> towers;
+  KeptPictures::Seen pictures;
   at::Tensor read;  // (P, C') what the connector read
   transformer::ImageRows rows;
 };
@@ -81,19 +75,24 @@ class Vision {
 
   // Vectors that a picture becomes.
   std::int64_t count(const TowerImage& image) const;
-  // Runs the tower over each picture. Errors: those of Transformer::observe().
+  // Runs the tower over each picture that it has not seen just before. Errors: those of Transformer::observe().
   Result<SeenImages> observe(const std::vector<TowerImage>& images, const transformer::ObserveOptions& options) const;
-  // The same by other means: what the tower gives for each picture, by `run`, instead of what observe() gives.
+  KeptPictures& kept() const { return *kept_; }
+  // The vectors by other means: what the tower gives for each picture, by `run`, instead of what observe() gives.
   using Run = std::function<Result<std::vector<at::Tensor>>(std::size_t image)>;
   Result<transformer::ImageRows> rows(const std::vector<TowerImage>& images, const Run& run,
                                       at::Tensor* read = nullptr) const;
 
  private:
   Vision() = default;
+  // What the tower makes of one picture.
+  Result<std::shared_ptr<const SeenPicture>> see(const TowerImage& image,
+                                                 const transformer::ObserveOptions& options) const;
 
   std::unique_ptr<transformer::Transformer> tower_;
   std::vector<transformer::Connector> connectors_;  // the first gives the vectors, the others what deepstack adds
   families::Placeholders placeholders_;
+  std::unique_ptr<KeptPictures> kept_ = std::make_unique<KeptPictures>();
 };
 
 }  // namespace locus::models

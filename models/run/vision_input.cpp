@@ -126,30 +126,51 @@ bool has_vector_positions(const transformer::Spec& spec) {
 Result<std::shared_ptr<TextImages>> LoadedModel::text_images(const Input& input, Prepared& prepared) const {
   auto text = std::make_shared<TextImages>();
   if (input.pixels) {
-    LOCUS_TRY(text->images, parts_.vision->read(*input.pixels));
+    LOCUS_TRY(const std::shared_ptr<const PreparedPicture> pictures, prepared_pixels(*input.pixels));
+    text->images = pictures->parts;
     return text;
   }
   for (const std::filesystem::path& file : input.images) {
-    if (parts_.unread_pictures) {
-      return *parts_.unread_pictures;
+    LOCUS_TRY(const std::shared_ptr<const PreparedPicture> picture, prepared_picture(file));
+    if (!picture->warning.empty()) {
+      prepared.warnings.push_back(picture->warning);
     }
-    LOCUS_TRY(const image::OpenedPicture picture, image::open_picture(file));
-    if (!picture.warning.empty()) {
-      prepared.warnings.push_back(picture.warning);
-    }
-    const std::int64_t cell = parts_.vision->tower().spec().image.patch * parts_.vision->connector().spec().cell();
-    LOCUS_TRY(const std::vector<image::Pixels> parts,
-              within(image::preprocess_all(picture.picture, parts_.preprocessing, cell), file.string()));
-    for (const image::Pixels& pixels : parts) {
-      const at::Tensor values =
-          at::from_blob(const_cast<float*>(pixels.values.data()), {3, pixels.height, pixels.width}, at::kFloat).clone();
-      LOCUS_TRY(TowerImage own, within(parts_.vision->image_of(values), file.string()));
-      own.picture = {pixels.shown.width, pixels.shown.height,
-                     std::make_shared<const std::vector<std::uint8_t>>(pixels.shown.rgba)};
-      text->images.push_back(std::move(own));
-    }
+    text->images.insert(text->images.end(), picture->parts.begin(), picture->parts.end());
   }
   return text;
+}
+
+Result<std::shared_ptr<const PreparedPicture>> LoadedModel::prepared_pixels(const std::filesystem::path& file) const {
+  return parts_.vision->kept().file(file, [&]() -> Result<PreparedPicture> {
+    PreparedPicture made;
+    LOCUS_TRY(made.parts, parts_.vision->read(file));
+    return made;
+  });
+}
+
+Result<std::shared_ptr<const PreparedPicture>> LoadedModel::prepared_picture(const std::filesystem::path& file) const {
+  if (parts_.unread_pictures) {
+    return *parts_.unread_pictures;
+  }
+  return parts_.vision->kept().file(file, [&] { return prepare_picture(file); });
+}
+
+Result<PreparedPicture> LoadedModel::prepare_picture(const std::filesystem::path& file) const {
+  PreparedPicture made;
+  LOCUS_TRY(const image::OpenedPicture picture, image::open_picture(file));
+  made.warning = picture.warning;
+  const std::int64_t cell = parts_.vision->tower().spec().image.patch * parts_.vision->connector().spec().cell();
+  LOCUS_TRY(const std::vector<image::Pixels> parts,
+            within(image::preprocess_all(picture.picture, parts_.preprocessing, cell), file.string()));
+  for (const image::Pixels& pixels : parts) {
+    const at::Tensor values =
+        at::from_blob(const_cast<float*>(pixels.values.data()), {3, pixels.height, pixels.width}, at::kFloat).clone();
+    LOCUS_TRY(TowerImage own, within(parts_.vision->image_of(values), file.string()));
+    own.picture = {pixels.shown.width, pixels.shown.height,
+                   std::make_shared<const std::vector<std::uint8_t>>(pixels.shown.rgba)};
+    made.parts.push_back(std::move(own));
+  }
+  return made;
 }
 
 Result<std::vector<text::Token>> LoadedModel::mixed_tokens(const Input& input, const TextImages& images,

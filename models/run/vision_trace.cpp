@@ -22,7 +22,7 @@ at::Tensor behind(const std::vector<const LayerRecord*>& records, std::int64_t a
     }
     parts.push_back(part);
   }
-  return at::cat(parts, axis < 0 ? parts.front().dim() + axis : axis);
+  return parts.size() == 1 ? parts.front() : at::cat(parts, axis < 0 ? parts.front().dim() + axis : axis);
 }
 
 LayerRecord joined_records(const std::vector<const LayerRecord*>& records) {
@@ -90,8 +90,8 @@ TraceData Vision::trace(const std::vector<TowerImage>& images, const SeenImages&
   data.read = seen.read;
   for (std::int64_t n = 0; n < tower_->spec().depth(); ++n) {
     std::vector<const LayerRecord*> records;
-    for (const transformer::Observation& each : seen.towers) {
-      records.push_back(&each.layers[static_cast<std::size_t>(n)]);
+    for (const std::shared_ptr<const SeenPicture>& each : seen.pictures) {
+      records.push_back(&each->tower.layers[static_cast<std::size_t>(n)]);
     }
     const LayerRecord record = joined_records(records);
     TraceLayer layer;

@@ -1,0 +1,83 @@
+// KeptPictures: what an image tower made of the pictures it saw last, so that a text is typed beside pictures without
+// seeing them again. Safe to use from several threads.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "models/api/model.h"
+#include "models/transformer/transformer.h"
+
+namespace locus::models {
+
+class RecordedTrace;
+
+// One picture as the tower takes it.
+struct TowerImage {
+  transformer::Batch batch;
+  ImageGrid grid;
+  Picture picture;
+};
+
+// What the tower made of one picture.
+struct SeenPicture {
+  at::Tensor pixels;  // that it was made of
+  ImageGrid grid;
+  transformer::Observation tower;
+  at::Tensor read;                  // (P, C') what the first connector read
+  std::vector<at::Tensor> vectors;  // (N, C) of each connector
+  bool hidden = false;              // whether `tower` has its states
+};
+
+// A picture file, read and prepared: one part, or its tiles.
+struct PreparedPicture {
+  std::vector<TowerImage> parts;
+  std::string warning;
+};
+
+class KeptPictures {
+ public:
+  using Seen = std::vector<std::shared_ptr<const SeenPicture>>;
+
+  // What was kept of these pixels, with states where they are wanted; null where nothing was.
+  std::shared_ptr<const SeenPicture> find(const TowerImage& image, bool hidden) const;
+  void keep(std::shared_ptr<const SeenPicture> seen);
+
+  // The trace of the tower over these pictures; null where another, or none, was kept.
+  std::shared_ptr<const RecordedTrace> find_trace(const Seen& seen) const;
+  void keep_trace(const Seen& seen, std::shared_ptr<const RecordedTrace> trace);
+
+  // What the file was prepared as; by `prepare` where that was not kept, or the file has changed. Errors: those of
+  // `prepare`.
+  Result<std::shared_ptr<const PreparedPicture>> file(const std::filesystem::path& path,
+                                                      const std::function<Result<PreparedPicture>()>& prepare);
+
+ private:
+  // What tells a file from itself before a change.
+  struct File {
+    std::filesystem::path path;
+    std::array<std::int64_t, 7> stamp{};  // device, inode, size, and times of the last changes
+    friend bool operator==(const File&, const File&) = default;
+  };
+  static std::optional<File> file_of(const std::filesystem::path& path);
+
+  mutable std::mutex mutex_;
+  std::deque<std::shared_ptr<const SeenPicture>> seen_;  // the last one in front
+  std::deque<std::pair<File, std::shared_ptr<const PreparedPicture>>> files_;
+  Seen traced_;
+  std::shared_ptr<const RecordedTrace> trace_;
+};
+
+}  // namespace locus::models
