@@ -33,6 +33,9 @@ std::optional<std::int64_t> whole_number(const Json& value, std::int64_t least, 
 }
 
 std::string shown_value(const Json& value) {
+  if (value.is_binary()) {  // which dump() would write out number by number
+    return "bytes";
+  }
   return value.is_primitive() ? locus::shown(value.dump(-1, ' ', false, Json::error_handler_t::replace))
                               : value.type_name();
 }

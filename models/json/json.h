@@ -41,7 +41,7 @@ struct JsonKind<std::string> {
   static bool is(const nlohmann::json& value) { return value.is_string(); }
 };
 
-// How errors show a value: cut by shown(); of a list or an object the kind alone.
+// How errors show a value: cut by shown(); of a list, an object or bytes the kind alone.
 std::string shown_value(const nlohmann::json& value);
 
 // The value where it is a whole number of `least` … `most`.
