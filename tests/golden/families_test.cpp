@@ -93,7 +93,7 @@ const models::TraceData& data_of(const models::Trace& trace) {
 
 TEST(Families, GiveTheReferencesLogitsAndMaps) {
   const std::vector<fs::path> all = folders();
-  EXPECT_GE(all.size(), 47U);
+  EXPECT_GE(all.size(), 48U);
   for (const fs::path& folder : all) {
     SCOPED_TRACE(folder.filename().string());
     const auto model = open_plain(folder);
@@ -206,6 +206,7 @@ TEST(Families, NameEachLayersEncodingAndWindow) {
   EXPECT_EQ(layer("t5-encoder", 0), "t5");
   EXPECT_EQ(open_plain(family_folder("t5-encoder"))->info().warnings, std::vector<std::string>());
   EXPECT_EQ(layer("t5", 1), "t5");
+  EXPECT_EQ(layer("umt5", 1), "t5");
   EXPECT_EQ(open_plain(family_folder("t5"))->info().warnings, std::vector<std::string>());
 }
 

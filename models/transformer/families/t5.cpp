@@ -1,5 +1,5 @@
 // T5 (T5, v1.1, FLAN and mT5 files): pre-norm with RMSNorm, no biases, scores that are not divided, and one table of
-// distance buckets for all layers of each side. A file may hold the encoder alone.
+// distance buckets for all layers of each side; umT5 has one in each layer. A file may hold the encoder alone.
 #include <cmath>
 
 #include "core/base/shown.h"
@@ -12,18 +12,21 @@ namespace {
 
 const std::vector<std::string_view> kT5Prefixes{"", "module."};
 constexpr const char* kT5Anchor = "shared.weight";
+constexpr std::string_view kUmt5 = "umt5";
 
 bool recognises_t5(const Checkpoint& checkpoint) {
   const std::string type = model_type(checkpoint);
-  return type == "t5" || type == "mt5";
+  return type == "t5" || type == "mt5" || type == kUmt5;
 }
 
 // What the two sides call the same: a block's attention is layer 0, its feed-forward the last one.
 std::vector<Name> side_names(const std::string& side, const std::string& last) {
   const std::string block = side + ".block.N.layer.";
+  const std::string table = "layer.0.SelfAttention.relative_attention_bias.weight";
   return {{"embedding.weight", "shared.weight"},
           {"embedding.weight", side + ".embed_tokens.weight"},
-          {"position.relative_attention_bias", side + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight"},
+          {"position.relative_attention_bias", side + ".block.0." + table},
+          {"position.layers.N.relative_attention_bias", side + ".block.N." + table},
           {"layers.N.attention_norm", block + "0.layer_norm"},
           {"layers.N.attention.{query,key,value,output}", block + "0.SelfAttention.{q,k,v,o}"},
           {"layers.N.feed_forward_norm", block + last + ".layer_norm"},
@@ -43,8 +46,8 @@ std::vector<Name> decoder_names() {
 }
 
 // feed_forward_proj: "relu", "gated-gelu", …
-Status read_feed_forward(const Config& config, Plan& plan) {
-  LOCUS_TRY(const std::string named, config.text("feed_forward_proj", "relu"));
+Status read_feed_forward(const Config& config, const char* usual, Plan& plan) {
+  LOCUS_TRY(const std::string named, config.text("feed_forward_proj", usual));
   const bool gated = named.starts_with("gated-");
   const std::string plain = gated ? named.substr(std::string("gated-").size()) : named;
   // Its gated GELU is the tanh form, whatever it is called.
@@ -103,10 +106,11 @@ Status add_decoder(const Config& config, const std::string& prefix, Plan& plan) 
 
 Status finish_t5(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
-  LOCUS_CHECK(read_feed_forward(config, plan));
+  const bool per_layer = model_type(checkpoint) == kUmt5;
+  LOCUS_CHECK(read_feed_forward(config, per_layer ? "gated-gelu" : "relu", plan));
   LOCUS_TRY(const std::int64_t buckets, config.integer("relative_attention_num_buckets", 32));
   LOCUS_TRY(const std::int64_t longest, config.integer("relative_attention_max_distance", 128));
-  plan.spec.encodings = {{"t5", {{"buckets", buckets}, {"max_distance", longest}}}};
+  plan.spec.encodings = {{"t5", {{"buckets", buckets}, {"max_distance", longest}, {"per_layer", per_layer}}}};
   const std::string prefix = checkpoint.prefix_of(kT5Prefixes, kT5Anchor);
   if (checkpoint.find(prefix + "decoder.final_layer_norm.weight") != nullptr) {
     LOCUS_CHECK(add_decoder(config, prefix, plan));
@@ -131,6 +135,7 @@ const Family kT5 = [] {
                  {{"d_kv"}, head_width, std::int64_t{64}},
                  {{"d_ff"}, inner},
                  {{"layer_norm_epsilon"}, norm_eps, 1e-6}},
+      .settled = {{"scalable_attention", {true}}},  // of umT5; no published class reads it
       .finish = finish_t5,
       .prefixes = kT5Prefixes,
       .anchor = kT5Anchor,
