@@ -93,7 +93,7 @@ const models::TraceData& data_of(const models::Trace& trace) {
 
 TEST(Families, GiveTheReferencesLogitsAndMaps) {
   const std::vector<fs::path> all = folders();
-  EXPECT_GE(all.size(), 48U);
+  EXPECT_GE(all.size(), 49U);
   for (const fs::path& folder : all) {
     SCOPED_TRACE(folder.filename().string());
     const auto model = open_plain(folder);
@@ -202,6 +202,7 @@ TEST(Families, NameEachLayersEncodingAndWindow) {
   EXPECT_EQ(layer("llama4_text", 2), "none");
   EXPECT_EQ(layer("dinov3_vit", 1), "rope-axial base=100");
   EXPECT_EQ(layer("beit", 1), "relative-grid");
+  EXPECT_EQ(layer("beit-both", 1), "relative-grid");
   EXPECT_EQ(layer("deberta-v2", 1), "disentangled");
   EXPECT_EQ(layer("t5-encoder", 0), "t5");
   EXPECT_EQ(open_plain(family_folder("t5-encoder"))->info().warnings, std::vector<std::string>());
@@ -566,7 +567,7 @@ TEST(Families, RefuseConfigurationsThatCannotBe) {
       {"dinov3_vit", "\"rope_theta\": 100.0", "\"rope_theta\": 0.5", ErrorCode::kBadInput, "base"},
       {"dinov3_vit", "\"patch_size\": 8", "\"patch_size\": 0", ErrorCode::kBadInput, "patch"},
       {"beit", "\"use_absolute_position_embeddings\": false", "\"use_absolute_position_embeddings\": true",
-       ErrorCode::kUnsupported, "use_absolute_position_embeddings"},
+       ErrorCode::kBadInput, "beit.embeddings.position_embeddings"},
       {"beit", "\"image_size\": 40", "\"image_size\": 4", ErrorCode::kBadInput, "patch"},
       {"beit", "\"image_size\": 40", "\"image_size\": 48", ErrorCode::kBadInput, "relative_position_bias_table"},
       {"deberta-v2", "\"position_buckets\": 8", "\"position_buckets\": 1", ErrorCode::kBadInput, "buckets"},

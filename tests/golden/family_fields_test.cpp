@@ -63,6 +63,7 @@ const std::map<std::string, std::set<std::string>>& without_effect() {
       {"*", {"max_position_embeddings", "n_positions", "max_seq_len", "max_trained_positions", "pad_token_id"}},
       // the mask's token; LayerScale is stored
       {"beit", {"vocab_size", "layer_scale_init_value"}},
+      {"beit-both", {"layer_scale_init_value"}},
       {"cohere2", {"sliding_window_pattern"}},     // layer_types
       {"deberta-v2", {"max_relative_positions"}},  // below 1: all positions
       {"deepseek_v2", {"n_group", "topk_group"}},  // of greedy routing
@@ -348,6 +349,10 @@ const std::vector<OtherField>& further_fields() {
       {"timm-reg4", "/model_args/class_token", false, "3"},
       {"timm-reg4", "/model_args/init_values", 1e-5, "3"},
       {"beit", "/layer_scale_init_value", 0, "3"},
+      {"beit", "/use_absolute_position_embeddings", true, "3"},
+      {"beit-both", "/use_absolute_position_embeddings", false, "3"},
+      {"beit-both", "/use_shared_relative_position_bias", false, "3"},
+      {"beit-both", "/use_relative_position_bias", false, "3"},
       {"cohere2", "/use_qk_norm", true, "4"},
       {"cohere2", "/use_parallel_block", false, "4"},
       {"ernie4_5", "/compression_ratio", 2, "4"},

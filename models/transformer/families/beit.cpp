@@ -25,19 +25,21 @@ Status finish_beit(const Checkpoint& checkpoint, Plan& plan) {
   spec.final_norm = spec.head || !mean;
   plan.name("final_norm", checkpoint.prefix_of(kPrefixes, kAnchor) + (mean ? "pooler.layernorm" : "layernorm"));
   spec.each([&](std::int64_t, transformer::LayerSpec& layer) { layer.layer_scale = scale > 0; });
-  if (absolute && (per_layer || shared)) {
-    return unsupported("field use_absolute_position_embeddings: expected false beside a relative bias, found true",
-                       config.file());
-  }
+  spec.encodings.clear();
   if (absolute) {
     learned_grid(spec);
-  } else if (per_layer || shared) {
-    spec.encodings = {{"relative-grid",
-                       {{"grid_rows", spec.image.rows},
-                        {"grid_columns", spec.image.columns},
-                        {"per_layer", per_layer},
-                        {"shared", shared}}}};
-  } else {
+  }
+  if (per_layer || shared) {
+    spec.encodings.insert(spec.encodings.begin(), {"relative-grid",
+                                                   {{"grid_rows", spec.image.rows},
+                                                    {"grid_columns", spec.image.columns},
+                                                    {"per_layer", per_layer},
+                                                    {"shared", shared}}});
+    // Beside a bias, which every layer has, the learned positions are added to the patches and are no layer's own.
+    plan.name("position.N.position_embedding",
+              checkpoint.prefix_of(kPrefixes, kAnchor) + "embeddings.position_embeddings", Layout::kReshaped);
+  }
+  if (spec.encodings.empty()) {
     spec.encodings = {{"none", {}}};
   }
   return {};
