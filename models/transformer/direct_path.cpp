@@ -194,6 +194,9 @@ Result<DirectPath> Transformer::direct_path(const Batch& batch, const Observatio
                              "no sum of what the stream holds"
                            : "logit attribution: this model has no head, so it predicts nothing");
   }
+  if (spec_.convolution.kernel > 0) {
+    return unsupported("logit attribution: a convolution after the first layer makes the logits no sum of the stream");
+  }
   if (batch.images) {
     return unsupported("logit attribution: expected a text without pictures in it");
   }

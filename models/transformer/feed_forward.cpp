@@ -50,6 +50,8 @@ at::Tensor activate(Activation activation, at::Tensor x) {
       return in_place ? at::relu_(x) : at::relu(x);
     case Activation::kQuickGelu:
       return x * at::sigmoid(x * 1.702);
+    case Activation::kTanh:
+      return in_place ? at::tanh_(x) : at::tanh(x);
   }
   return x;
 }

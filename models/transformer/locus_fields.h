@@ -100,6 +100,9 @@ void visit_model(Visit& visit, Spec& spec) {
   visit("embedding_width", spec.embedding_width);
   visit("padding_id", spec.padding);
   visit("residual_scale", spec.residual_scale);
+  visit("convolution", spec.convolution.kernel);
+  visit("convolution_groups", spec.convolution.groups);
+  visit("convolution_act", spec.convolution.activation);
   visit("final_norm", spec.final_norm);
   visit("tie_word_embeddings", spec.tied_head);
   visit("head_bias", spec.head_bias);

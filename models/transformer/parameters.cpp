@@ -234,6 +234,11 @@ std::vector<Parameter> Transformer::parameters() {
   for (Block& block : blocks_) {
     collector.layer("layers." + std::to_string(block.index()) + ".", block);
   }
+  if (const Convolution& form = spec_.convolution; form.kernel > 0) {
+    collector.tensor("convolution.weight", {spec_.width, spec_.width / form.groups, form.kernel}, convolution_.weight);
+    collector.tensor("convolution.bias", {spec_.width}, convolution_.bias);
+    collector.norm("convolution_norm", convolution_norm_);
+  }
   if (spec_.final_norm) {
     collector.norm("final_norm", final_norm_);
   }

@@ -17,12 +17,13 @@ namespace {
 // Sizes beyond this are a corrupt config, not a model.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
 
-constexpr WordTable<Activation, 10> kActivations{{
+constexpr WordTable<Activation, 11> kActivations{{
     {"gelu", Activation::kGelu},
     {"gelu_tanh", Activation::kGeluTanh},
     {"silu", Activation::kSilu},
     {"relu", Activation::kRelu},
     {"quick_gelu", Activation::kQuickGelu},
+    {"tanh", Activation::kTanh},
     {"gelu_new", Activation::kGeluTanh},
     {"gelu_pytorch_tanh", Activation::kGeluTanh},
     {"gelu_fast", Activation::kGeluTanh},
@@ -133,6 +134,27 @@ Status check_sharing(const Spec& spec) {
   return {};
 }
 
+// A convolution reads tokens on both sides, and whole rows of them.
+Status check_convolution(const Spec& spec) {
+  const Convolution& convolution = spec.convolution;
+  if (convolution.kernel == 0) {
+    return {};
+  }
+  constexpr std::int64_t kLongest = 1023;
+  if (convolution.kernel < 1 || convolution.kernel > kLongest || convolution.kernel % 2 == 0) {
+    return bad_input("convolution: expected an odd number of tokens from 1 to " + std::to_string(kLongest) +
+                     ", found " + std::to_string(convolution.kernel));
+  }
+  if (convolution.groups < 1 || spec.width % convolution.groups != 0) {
+    return bad_input("groups of the convolution: expected a divisor of the width " + std::to_string(spec.width) +
+                     ", found " + std::to_string(convolution.groups));
+  }
+  if (spec.causal || spec.is_image()) {
+    return bad_input("convolution: expected a text model that reads both ways");
+  }
+  return {};
+}
+
 double attention_macs(const AttentionSpec& attention, double width, double keys) {
   const auto heads = static_cast<double>(attention.heads);
   const auto key_heads = static_cast<double>(attention.kv_heads);
@@ -190,6 +212,7 @@ Status validate(const Spec& spec) {
   LOCUS_CHECK(check_size("embedding width", spec.token_width(), kLargestSize));
   LOCUS_CHECK(check_sharing(spec));
   LOCUS_CHECK(check_cross(spec));
+  LOCUS_CHECK(check_convolution(spec));
   for (const LayerSpec& layer : spec.layers) {
     if (layer.attention.tile < 0 || (layer.attention.tile > 0 && (!spec.is_image() || spec.image.class_tokens > 0))) {
       return bad_input("tile: expected none, or one of patches without class tokens, found " +
@@ -235,6 +258,10 @@ double multiply_accumulates(const Spec& spec, std::int64_t length) {
     total += tokens * static_cast<double>(spec.image.channels) * frames * patch * patch * width;
     return total + width * static_cast<double>(spec.vocabulary);
   }
+  if (spec.convolution.kernel > 0) {
+    total += tokens * width * width / static_cast<double>(spec.convolution.groups) *
+             static_cast<double>(spec.convolution.kernel);
+  }
   const auto token_width = static_cast<double>(spec.token_width());
   const double projection = spec.embedding_width > 0 ? tokens * token_width * width : 0;
   const double head = token_width * (static_cast<double>(spec.vocabulary) + (spec.head_transform ? width : 0));
@@ -273,7 +300,7 @@ std::string to_text(Activation activation) {
 }
 
 Result<Activation> parse_activation(const std::string& name) {
-  constexpr std::size_t kOwnNames = 5;
+  constexpr std::size_t kOwnNames = 6;
   const std::span own(kActivations.begin(), kOwnNames);
   const auto known = [&] { return listed(own, [](const auto& each) { return each.first; }); };
   const std::optional<Activation> named = find_word(kActivations, name);

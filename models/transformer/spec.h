@@ -23,7 +23,7 @@ enum class Norm { kLayer, kRms };
 // (OLMo 2). Both: x += norm'(f(norm x)) (Gemma 2). None: x += f x.
 enum class NormPlace { kPre, kPost, kAfter, kBoth, kNone };
 
-enum class Activation { kGelu, kGeluTanh, kSilu, kRelu, kQuickGelu };
+enum class Activation { kGelu, kGeluTanh, kSilu, kRelu, kQuickGelu, kTanh };
 
 // How a layer's attention input is projected: one matrix with rows q|k|v, one with rows key head by key head [its
 // queries|k|v] (GPT-NeoX, BLOOM; Falcon's groups), or three matrices (Llama, BERT).
@@ -132,6 +132,16 @@ struct LayerSpec {
   friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
 };
 
+// What follows the first layer beside its own output x: norm(x + activation(convolution of what entered that layer)),
+// over the tokens, with zeros before and after them (DeBERTa v2's largest models).
+struct Convolution {
+  std::int64_t kernel = 0;  // tokens, an odd number; 0: none
+  std::int64_t groups = 1;  // of channels that are mixed among themselves
+  Activation activation = Activation::kTanh;
+
+  friend bool operator==(const Convolution&, const Convolution&) = default;
+};
+
 struct EncodingSpec {
   std::string name = "rope";
   Settings options = {};
@@ -183,6 +193,7 @@ struct Spec {
   std::int64_t padding = -1;         // RoBERTa: tokens of this id are at no position and do not count; −1: none
 
   double residual_scale = 1;  // of every branch (Granite)
+  Convolution convolution = {};
 
   // The head.
   bool final_norm = true;
@@ -239,8 +250,8 @@ double run_macs(const Spec& spec, std::int64_t length, bool all_logits);
 // Those of run_macs() that are no cell of a layer's own attention: projections, feed-forwards, cross-attention, head.
 double token_macs(const Spec& spec, std::int64_t length, bool all_logits);
 
-// "gelu", "gelu_tanh", "silu", "relu", "quick_gelu" and back. Errors: kUnsupported for another name, with the known
-// ones. Hugging Face spellings ("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "swish") are understood too.
+// "gelu", "gelu_tanh", "silu", "relu", "quick_gelu", "tanh" and back. Errors: kUnsupported for another name, with the
+// known ones. Hugging Face spellings ("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "swish") are understood too.
 std::string to_text(Activation activation);
 Result<Activation> parse_activation(const std::string& name);
 

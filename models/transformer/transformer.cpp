@@ -106,6 +106,18 @@ at::Tensor Transformer::with_images_after(const Batch& batch, std::int64_t layer
                      of_batch(images.added[static_cast<std::size_t>(layer)]).index_select(1, own));
 }
 
+at::Tensor Transformer::convolved(const at::Tensor& entered, std::int64_t layer, Range rows, at::Tensor x) const {
+  const Convolution& form = spec_.convolution;
+  if (form.kernel == 0 || layer != 0) {
+    return x;
+  }
+  const at::Tensor found =
+      at::conv1d(entered.transpose(1, 2), convolution_.weight, convolution_.bias, 1, form.kernel / 2, 1, form.groups)
+          .transpose(1, 2);
+  const at::Tensor read = rows.empty() ? found : found.slice(1, rows.begin, rows.end);
+  return norm(x + activate(form.activation, read), convolution_norm_);
+}
+
 at::Tensor Transformer::embed_image(const Batch& batch) const {
   const ImageStem& image = spec_.image;
   if (image.frames > 0) {
@@ -250,6 +262,7 @@ Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& atte
   const std::int64_t size = spec_.is_image() ? batch.pixels.size(0) : batch.ids.size(0);
   std::vector<position::State> states = begin(batch.positions, size);
   at::Tensor x = embed(batch, states);
+  const at::Tensor entered = spec_.convolution.kernel > 0 ? x : at::Tensor();
   for (const Block& layer : blocks_) {
     const std::int64_t n = layer.index();
     if (entering != nullptr) {
@@ -262,6 +275,7 @@ Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& atte
       run.cross = &looked.emplace(CrossRun{*cross_encoding_, batch.memory, cross});
     }
     LOCUS_TRY(x, layer(x, run));
+    x = convolved(entered, n, {}, std::move(x));
     x = with_images_after(batch, n, 0, std::move(x));
   }
   return head(x);
@@ -407,6 +421,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
       options.reused_layers != nullptr
           ? take_over(*options.reused_layers, states, observation)
           : embed(all ? batch : later_tokens(batch, rows.begin, states.front().positions), states, rows.begin);
+  const at::Tensor entered = spec_.convolution.kernel > 0 ? x : at::Tensor();
   const std::int64_t depth = spec_.depth();
   LOCUS_CHECK(check_numbers("embedding", x, rows.begin));
   const Range read = read_tokens(x.size(1), options);
@@ -445,6 +460,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
                            all_rows ? Range{} : left, continued ? &*continued : nullptr,
                            options.routing ? &record.routing : nullptr, looked ? &*looked : nullptr, written(n)}));
     x = all_rows && !left.empty() ? x.slice(1, left.begin, left.end) : x;
+    x = convolved(entered, n, left, std::move(x));
     x = with_images_after(batch, n, rows.begin + (n + 1 == depth ? left.begin : 0), std::move(x));
     const std::string name = "layer " + std::to_string(n);
     LOCUS_CHECK(check_sums(name, record.log_sum_exp));

@@ -21,6 +21,7 @@
 //   layers.N.feed_forward.{router.*, correction [E], experts.E.{gate, up, down}.*, shared.{gate, up, down}.*,
 //     shared_gate.weight}
 //   layers.N.{attention_scale, feed_forward_scale} [C]
+//   convolution.{weight [C, C / groups, kernel], bias}   convolution_norm.*
 //   final_norm.*   head_transform.*   head_norm.*   head.{weight [V, C], bias}   distillation_head.{weight [V, C],
 //   bias} position.<the encoding's own parameter names>; those of further encodings position.1.<…>, position.2.<…>
 #pragma once
@@ -236,6 +237,8 @@ class Transformer {
   static at::Tensor with_images(const Batch& batch, std::int64_t first, at::Tensor x);
   static at::Tensor with_images_after(const Batch& batch, std::int64_t layer, std::int64_t first, at::Tensor x);
   at::Tensor norm(const at::Tensor& x, const NormWeights& weights) const;
+  // x behind `layer`, with the convolution of what entered the first one added there; `rows`: those that x has of it.
+  at::Tensor convolved(const at::Tensor& entered, std::int64_t layer, Range rows, at::Tensor x) const;
   // Embedding, all layers, head.
   Result<at::Tensor> run_whole(const Batch& batch, const Attend& attend, const Attend& cross,
                                std::vector<at::Tensor>* entering = nullptr) const;
@@ -264,6 +267,8 @@ class Transformer {
   at::Tensor distillation_token_;
   at::Tensor register_tokens_;
   std::vector<Block> blocks_;
+  Linear convolution_;
+  NormWeights convolution_norm_;
   NormWeights final_norm_;
   Linear head_transform_;
   NormWeights head_norm_;

@@ -66,6 +66,7 @@ const std::map<std::string, std::set<std::string>>& without_effect() {
       {"beit-both", {"layer_scale_init_value"}},
       {"cohere2", {"sliding_window_pattern"}},     // layer_types
       {"deberta-v2", {"max_relative_positions"}},  // below 1: all positions
+      {"deberta-v2-conv", {"max_relative_positions"}},
       {"deepseek_v2", {"n_group", "topk_group"}},  // of greedy routing
       {"deepseek_v3", {"type", "beta_fast"}},      // rope_type beside it; the ramp begins at the first pair
       {"dinov3_vit", {"image_size"}},              // coordinates are of the picture
@@ -277,6 +278,13 @@ const std::vector<OtherField>& further_fields() {
       {"electra", "/position_embedding_type", "relative_key", "4"},
       {"electra", "/is_decoder", true, "4"},
       {"deberta-v2", "/attention_head_size", 4, "4"},
+      {"deberta-v2", "/conv_kernel_size", 3, "3"},
+      {"deberta-v2-conv", "/conv_kernel_size", 0, "3"},
+      {"deberta-v2-conv", "/conv_kernel_size", 4, "3"},
+      {"deberta-v2-conv", "/conv_kernel_size", -3, "3"},
+      {"deberta-v2-conv", "/conv_groups", 5, "3"},
+      {"deberta-v2-conv", "/conv_groups", 0, "3"},
+      {"deberta-v2-conv", "/conv_act", "sine", "4"},
       {"nomic_bert", "/causal", true, "4"},
       {"nomic_bert", "/use_rms_norm", true, "4"},
       {"nomic_bert", "/parallel_block", true, "4"},

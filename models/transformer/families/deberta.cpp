@@ -1,4 +1,5 @@
-// DeBERTa v2 and v3: BERT whose logits are content to content, content to position and position to content.
+// DeBERTa v2 and v3: BERT whose logits are content to content, content to position and position to content; the largest
+// of v2 have a convolution after the first layer.
 #include <algorithm>
 
 #include "core/base/shown.h"
@@ -47,7 +48,6 @@ Result<Settings> disentangled(const Config& config, const transformer::Spec& spe
 
 // What published checkpoints of another make have, and this table has not.
 Status refuse_others(const Config& config, const transformer::Spec& spec) {
-  LOCUS_TRY(const std::int64_t kernel, config.integer("conv_kernel_size", 0));
   LOCUS_TRY(const bool biased, config.boolean("position_biased_input", true));
   LOCUS_TRY(const bool relative, config.boolean("relative_attention", false));
   LOCUS_TRY(const std::int64_t embedding, config.integer("embedding_size", spec.width));
@@ -57,9 +57,6 @@ Status refuse_others(const Config& config, const transformer::Spec& spec) {
     return unsupported(
         "expected hidden_size / num_attention_heads " + std::to_string(head) + ", found " + std::to_string(heads_width),
         config.context("attention_head_size"));
-  }
-  if (kernel > 0) {
-    return unsupported("field conv_kernel_size: expected 0, found " + std::to_string(kernel), config.file());
   }
   if (biased || !relative) {
     return unsupported("fields relative_attention and position_biased_input: expected true and false, found " +
@@ -74,9 +71,23 @@ Status refuse_others(const Config& config, const transformer::Spec& spec) {
   return {};
 }
 
+// The convolution of the largest models of v2, over the embeddings, after the first layer.
+Status read_convolution(const Config& config, transformer::Spec& spec) {
+  transformer::Convolution& convolution = spec.convolution;
+  LOCUS_TRY(convolution.kernel, config.integer("conv_kernel_size", 0));
+  if (convolution.kernel == 0) {
+    return {};
+  }
+  LOCUS_TRY(convolution.groups, config.integer("conv_groups", 1));
+  LOCUS_TRY(const std::string activation, config.text("conv_act", "tanh"));
+  LOCUS_TRY(convolution.activation, within(transformer::parse_activation(activation), config.context("conv_act")));
+  return check_spec(spec, config);
+}
+
 Status finish_deberta(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_CHECK(refuse_others(config, plan.spec));
+  LOCUS_CHECK(read_convolution(config, plan.spec));
   LOCUS_TRY(const Settings options, disentangled(config, plan.spec));
   LOCUS_TRY(const bool shared, config.boolean("share_att_key", false));
   plan.spec.encodings = {{"disentangled", options}};
@@ -102,6 +113,8 @@ const Family kDebertaV2 = [] {
   family.rename({"layers.N.attention.{query,key,value}", "encoder.layer.N.attention.self.{query,key,value}_proj"});
   family.names.push_back({"position.relative_embedding", "encoder.rel_embeddings.weight"});
   family.names.push_back({"position.norm", "encoder.LayerNorm"});
+  family.names.push_back({"convolution", "encoder.conv.conv"});
+  family.names.push_back({"convolution_norm", "encoder.conv.LayerNorm"});
   family.outside = {
       {"head_transform", "lm_predictions.lm_head.dense"}, {"head_transform", "cls.predictions.transform.dense"},
       {"head_norm", "lm_predictions.lm_head.LayerNorm"},  {"head_norm", "cls.predictions.transform.LayerNorm"},

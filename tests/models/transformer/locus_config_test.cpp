@@ -67,7 +67,8 @@ TEST(LocusConfig, KeepsEveryField) {
   // Every field of the two differs from its default, so none can have been left out of both functions.
   const json plain = json::parse(locus_config(Spec{}).dump());
   for (const auto& [name, value] : plain.items()) {
-    if (name != "model_type" && name != "causal" && name.rfind("latent_", 0) != 0) {
+    if (name != "model_type" && name != "causal" && name.rfind("latent_", 0) != 0 &&
+        name.rfind("convolution", 0) != 0) {
       EXPECT_NE(value, written[name]) << name;
     }
   }
@@ -82,6 +83,23 @@ TEST(LocusConfig, KeepsLatentAttention) {
   const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");
   ASSERT_TRUE(read.ok()) << read.error().describe();
   EXPECT_EQ(*read, spec);
+}
+
+TEST(LocusConfig, KeepsConvolutions) {
+  Spec spec;
+  spec.causal = false;
+  spec.convolution = {5, 2, Activation::kRelu};
+  const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  EXPECT_EQ(*read, spec);
+  for (const Convolution& wrong : {Convolution{4, 1, Activation::kTanh}, Convolution{1025, 1, Activation::kTanh},
+                                   Convolution{3, 3, Activation::kTanh}, Convolution{3, 0, Activation::kTanh}}) {
+    spec.convolution = wrong;
+    EXPECT_FALSE(parse_locus_config(json::parse(locus_config(spec).dump()), "config.json").ok());
+  }
+  spec.causal = true;
+  spec.convolution = {5, 2, Activation::kRelu};
+  EXPECT_FALSE(parse_locus_config(json::parse(locus_config(spec).dump()), "config.json").ok());
 }
 
 TEST(LocusConfig, KeepsLayersOfTheirOwn) {
