@@ -16,86 +16,21 @@ at::Tensor readable(const at::Tensor& tensor) {
   return tensor.select(0, 0).detach().to(at::kCPU, at::kFloat).contiguous();
 }
 
-// δ of neighbours, where it is the same everywhere; fractions of a token are rounded.
-std::optional<double> even_step(const at::Tensor& ids) {
-  const at::Tensor column = ids.select(1, 0).contiguous();
-  const double* const id = column.data_ptr<double>();
-  const std::int64_t length = column.size(0);
-  const double step = length > 1 ? (id[length - 1] - id[0]) / static_cast<double>(length - 1) : 1.0;
-  for (std::int64_t t = 1; t < length; ++t) {
-    if (std::abs(id[t] - id[t - 1] - step) > 1e-9 * (1 + std::abs(id[t]))) {
-      return std::nullopt;
+// Of M-RoPE's positions (T, 3): the longest run of tokens of one time, which only a picture's cells share. A picture of
+// one cell is no longer than a word.
+Range largest_picture(const at::Tensor& ids) {
+  const at::Tensor times = ids.select(1, 0).contiguous();
+  const double* const time = times.data_ptr<double>();
+  Range largest{0, 0};
+  for (std::int64_t begin = 0, end = 0; begin < times.size(0); begin = end) {
+    for (end = begin + 1; end < times.size(0) && time[end] == time[begin];) {
+      ++end;
+    }
+    if (end - begin > std::max<std::int64_t>(largest.size(), 1)) {
+      largest = {begin, end};
     }
   }
-  return step;
-}
-
-Places text_places(const PairLayer& layer) {
-  Places places;
-  const std::int64_t length = layer.length;
-  const attention::Mask& mask = layer.mask;
-  places.entries = length;
-  places.step = even_step(layer.ids);
-  for (std::int64_t t = 0; t < length; ++t) {
-    places.of_token.push_back(t);
-  }
-  const std::int64_t chunk = mask.causal && mask.chunk > 0 ? std::min(mask.chunk, length) : length;
-  for (std::int64_t begin = 0; begin < length; begin += chunk) {
-    places.segments.push_back({begin, std::min(begin + chunk, length)});
-  }
-  places.most = std::min(chunk, mask.window > 0 ? mask.window : length) - 1;
-  places.count.assign(index(length), 0.0);
-  const double last = static_cast<double>(places.segments.back().size());
-  const double whole = static_cast<double>(places.segments.size() - 1);
-  for (std::int64_t lag = mask.causal ? 0 : -places.most; lag <= places.most; ++lag) {
-    const auto distance = static_cast<double>(std::abs(lag));
-    const double count = whole * std::max(static_cast<double>(chunk) - distance, 0.0) + std::max(last - distance, 0.0);
-    places.lags.push_back({lag, std::abs(lag), count, {static_cast<double>(lag) * places.step.value_or(1), 0}});
-    places.count[index(std::abs(lag))] += count;
-  }
-  return places;
-}
-
-Result<Places> grid_places(const PairLayer& layer) {
-  const at::Tensor ids = layer.ids.contiguous();
-  const double* const id = ids.data_ptr<double>();
-  const std::int64_t patches = layer.length - layer.prefix;
-  std::int64_t columns = 0;
-  while (columns < patches && id[2 * (layer.prefix + columns)] == id[2 * layer.prefix]) {
-    ++columns;
-  }
-  const std::int64_t rows = columns > 0 ? patches / columns : 0;
-  bool even = rows * columns == patches && patches > 0;
-  for (std::int64_t n = 0; even && n < patches; ++n) {
-    const double* const at = id + 2 * (layer.prefix + n);
-    const std::int64_t whole_rows = n / columns;
-    const auto row = static_cast<double>(whole_rows);
-    const auto column = static_cast<double>(n % columns);
-    even = at[0] - id[2 * layer.prefix] == row && at[1] - id[2 * layer.prefix + 1] == column;
-  }
-  if (!even || layer.mask.causal || layer.mask.window > 0) {
-    return unsupported("pairs by distance: expected patches of a whole grid that all see each other");
-  }
-  Places places;
-  const std::int64_t wide = 2 * columns - 1;
-  places.entries = rows * wide;
-  places.segments.push_back({0, places.entries});
-  for (std::int64_t t = 0; t < layer.length; ++t) {
-    const std::int64_t n = t - layer.prefix;
-    places.of_token.push_back(n < 0 ? -1 : n / columns * wide + n % columns);
-  }
-  places.most = (rows - 1) * wide + columns - 1;
-  for (std::int64_t y = 1 - rows; y < rows; ++y) {
-    for (std::int64_t x = 1 - columns; x < columns; ++x) {
-      const auto distance =
-          static_cast<std::int64_t>(std::llround(std::hypot(static_cast<double>(y), static_cast<double>(x))));
-      const auto count = static_cast<double>((rows - std::abs(y)) * (columns - std::abs(x)));
-      places.lags.push_back({y * wide + x, distance, count, {static_cast<double>(y), static_cast<double>(x)}});
-      places.count.resize(std::max(places.count.size(), index(distance) + 1));
-      places.count[index(distance)] += count;
-    }
-  }
-  return places;
+  return largest;
 }
 
 }  // namespace
@@ -120,15 +55,16 @@ Result<PairLayer> PairLayer::of(const PairSource& source) {
   if (layer.ids.dim() == 1) {
     layer.ids = layer.ids.unsqueeze(1);
   }
-  if (layer.ids.size(1) > 2) {
-    return unsupported("pairs: expected positions of one number, or of row and column, found vectors of " +
-                       std::to_string(layer.ids.size(1)) + " (M-RoPE)");
+  if (layer.ids.size(1) > 3) {
+    return unsupported("pairs: expected positions of at most three numbers, found " +
+                       std::to_string(layer.ids.size(1)));
   }
   layer.prefix = prepared.positions.prefix;
   layer.scale = layer.form.modulation ? 1.0 : scores.encoding().scale();
   layer.heads = layer.query.size(0);
   layer.group = layer.heads / layer.key.size(0);
   layer.length = layer.query.size(1);
+  layer.placed = layer.of_text() && layer.grid() ? largest_picture(layer.ids) : Range{layer.prefix, layer.length};
   return layer;
 }
 
@@ -139,14 +75,28 @@ Status PairLayer::check_head(std::int64_t head) const {
   return {};
 }
 
-double PairLayer::angle(std::int64_t head, std::int64_t row, const std::array<double, 2>& steps) const {
+Steps PairLayer::steps(std::int64_t query, std::int64_t key) const {
+  const at::Tensor rows = ids.contiguous();
+  const std::int64_t dimensions = rows.size(1);
+  Steps steps{};
+  for (std::int64_t p = 0; p < dimensions; ++p) {
+    steps[index(p)] = rows.data_ptr<double>()[query * dimensions + p] - rows.data_ptr<double>()[key * dimensions + p];
+  }
+  return steps;
+}
+
+double PairLayer::angle(std::int64_t head, std::int64_t row, const Steps& steps) const {
   if (row >= form.pairs()) {
     return 0;
   }
   const std::int64_t dimensions = form.frequencies.size(2);
   const std::int64_t own = form.frequencies.size(0) == 1 ? 0 : head;
   const double* const speed = form.frequencies.data_ptr<double>() + (own * form.pairs() + row) * dimensions;
-  return speed[0] * steps[0] + (dimensions > 1 ? speed[1] * steps[1] : 0.0);
+  double angle = 0;
+  for (std::int64_t p = 0; p < dimensions; ++p) {
+    angle += speed[p] * steps[index(p)];
+  }
+  return angle;
 }
 
 double PairLayer::decay(std::int64_t row, double steps) const {
@@ -159,9 +109,10 @@ PairList PairLayer::list(std::int64_t head) const {
   list.magnitude = form.magnitude;
   list.planes = !form.planes.empty();
   list.grid = grid();
+  list.unit = unit();
   list.span = static_cast<double>(length);
-  if (list.grid) {
-    const at::Tensor patches = ids.slice(0, prefix);
+  if (list.grid && placed.size() > 0) {
+    const at::Tensor patches = ids.slice(0, placed.begin, placed.end);
     list.span = (std::get<0>(patches.max(0)) - std::get<0>(patches.min(0))).max().item<double>() + 1;
   }
   for (std::int64_t row = 0; row < rows(); ++row) {
@@ -170,18 +121,12 @@ PairList PairLayer::list(std::int64_t head) const {
     entry.wavelength = row >= form.pairs() ? std::numeric_limits<double>::infinity() : kNaN;
     if (row < form.pairs() && form.frequencies.defined()) {
       entry.wavelength =
-          2 * std::numbers::pi / std::hypot(angle(head, row, {1, 0}), grid() ? angle(head, row, {0, 1}) : 0.0);
+          2 * std::numbers::pi /
+          std::hypot(angle(head, row, {1, 0, 0}), angle(head, row, {0, 1, 0}), angle(head, row, {0, 0, 1}));
     }
     list.rows.push_back(std::move(entry));
   }
   return list;
-}
-
-Result<Places> PairLayer::places() const {
-  if (grid()) {
-    return grid_places(*this);
-  }
-  return text_places(*this);
 }
 
 Result<Unrotated> unrotated(const PairLayer& layer, std::int64_t head, std::int64_t pair) {
@@ -211,7 +156,7 @@ Result<Unrotated> unrotated(const PairLayer& layer, std::int64_t head, std::int6
   const double offset = form.offsets.defined() ? form.offsets[pair].item<double>() : 0.0;
   Unrotated points;
   for (std::int64_t t = 0; t < layer.length; ++t) {
-    std::array<double, 2> at{};
+    Steps at{};
     for (std::int64_t p = 0; p < ids.size(1); ++p) {
       at[index(p)] = ids.data_ptr<double>()[t * ids.size(1) + p];
     }

@@ -1,13 +1,15 @@
 // PairLayer: what the analyses of pairs share. A layer's queries and keys as host tensors, its pair form, and which
 // cells lie at which distance.
 //
-// Letters: as in pairs.h; P the dimensions of a position.
+// Letters: as in pairs.h; P the dimensions of a position: 1 in a text, 2 (row, column) in an image, 3 (time, row,
+// column) in a text with pictures under M-RoPE.
 #pragma once
 
 #include <ATen/ATen.h>
 
 #include <array>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/analysis/pairs.h"
@@ -15,6 +17,8 @@
 #include "core/position/shared/pair_form.h"
 
 namespace locus::analysis {
+
+using Steps = std::array<double, 3>;  // δ, in the dimensions of a position
 
 // A place in a vector.
 inline std::size_t index(std::int64_t n) {
@@ -25,12 +29,12 @@ inline std::size_t index(std::int64_t n) {
 struct Lag {
   std::int64_t lag = 0;
   std::int64_t distance = 0;
-  double count = 0;               // visible cells
-  std::array<double, 2> steps{};  // δ, in the dimensions of a position
+  double count = 0;  // visible cells
+  Steps steps{};
 };
 
-// How the tokens of a layer lie: in a text one after the other, in an image row by row with gaps between the rows, so
-// that a lag belongs to one offset alone.
+// How the tokens of a layer lie: in a text one after the other, in an image (or a picture in a text) row by row with
+// gaps between the rows, so that a lag belongs to one offset alone.
 struct Places {
   std::vector<std::int64_t> of_token;  // (T) the entry of each token; −1: it has no position
   std::int64_t entries = 0;
@@ -49,6 +53,8 @@ struct PairLayer {
   at::Tensor key;    // (Hkv, T, W)
   at::Tensor ids;    // (T, P) float64
   std::int64_t prefix = 0;
+  Range
+      placed;  // the tokens that distances are between: all; an image's patches; the cells of a text's largest picture
   double scale = 1;
   std::int64_t heads = 0;
   std::int64_t group = 1;  // query heads that share a key head
@@ -63,13 +69,18 @@ struct PairLayer {
   const float* query_of(std::int64_t head) const { return query.data_ptr<float>() + head * length * query.size(2); }
   const float* key_of(std::int64_t head) const { return key.data_ptr<float>() + head / group * length * key.size(2); }
   Status check_head(std::int64_t head) const;
-  bool grid() const { return ids.size(1) == 2; }
+  bool grid() const { return ids.size(1) > 1; }
+  // Of a text, with pictures or without; otherwise of an image.
+  bool of_text() const { return ids.size(1) != 2; }
+  std::string unit() const { return !grid() ? "token" : of_text() ? "cell" : "patch"; }  // of distances
+  // δ of two tokens.
+  Steps steps(std::int64_t query, std::int64_t key) const;
   // θ of a row over `steps`, in radians; 0 for the rest. Precondition: form.frequencies defined.
-  double angle(std::int64_t head, std::int64_t row, const std::array<double, 2>& steps) const;
+  double angle(std::int64_t head, std::int64_t row, const Steps& steps) const;
   // ln of what a row fades by over `steps` of a text.
   double decay(std::int64_t row, double steps) const;
   PairList list(std::int64_t head) const;
-  // Errors: kUnsupported for an image whose patches are no grid.
+  // Errors: kUnsupported for patches or cells that are no grid.
   Result<Places> places() const;
 };
 

@@ -29,7 +29,7 @@ void gather(const PairLayer& layer, const Places& places, Range segment, const f
     return;
   }
   const bool grid = layer.grid();
-  const Range all = grid ? Range{layer.prefix, layer.length} : segment;
+  const Range all = grid ? layer.placed : segment;
   for (std::int64_t t = all.begin; t < all.end; ++t) {
     to[index((grid ? places.of_token[index(t)] : t) - segment.begin)] =
         static_cast<double>(tokens[t * width + channel]);
@@ -69,7 +69,8 @@ struct Means {
 Result<Means> means_of(const PairLayer& layer, std::int64_t head, std::int64_t pair) {
   LOCUS_TRY(const Unrotated points, unrotated(layer, head, pair));
   const auto mean = [&](const std::vector<double>& of) {
-    return std::accumulate(of.begin() + layer.prefix, of.end(), 0.0) / static_cast<double>(layer.length - layer.prefix);
+    return std::accumulate(of.begin() + layer.placed.begin, of.begin() + layer.placed.end, 0.0) /
+           static_cast<double>(layer.placed.size());
   };
   return Means{mean(points.query_real), mean(points.query_imaginary), mean(points.key_real),
                mean(points.key_imaginary)};
@@ -82,13 +83,13 @@ double mean_product(const PairLayer& layer, std::int64_t head, const std::vector
   for (const std::int64_t channel : channels) {
     double query = 0;
     double key = 0;
-    for (std::int64_t t = layer.prefix; t < layer.length; ++t) {
+    for (std::int64_t t = layer.placed.begin; t < layer.placed.end; ++t) {
       query += static_cast<double>(layer.query_of(head)[t * width + channel]);
       key += static_cast<double>(layer.key_of(head)[t * width + channel]);
     }
     total += query * key;
   }
-  const auto tokens = static_cast<double>(layer.length - layer.prefix);
+  const auto tokens = static_cast<double>(layer.placed.size());
   return total / (tokens * tokens);
 }
 
@@ -274,7 +275,7 @@ Result<PairProfile> pair_profile(const PairSource& source, std::int64_t head, St
   profile.logit.assign(places.count.size(), 0.0);
   profile.parts = Field::zeros(layer.rows(), static_cast<std::int64_t>(places.count.size()));
   profile.parts.row_axis.name = "pair";
-  profile.parts.column_axis = {"distance", layer.grid() ? "patch" : "token", 0, 1};
+  profile.parts.column_axis = {"distance", layer.unit(), 0, 1};
   profile.parts.quantity = "mean part of the logit";
   for (std::int64_t row = 0; row < layer.rows(); ++row) {
     for (std::size_t n = 0; n < places.count.size(); ++n) {

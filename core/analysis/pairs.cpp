@@ -66,21 +66,10 @@ double turning(double steps, double alpha) {
   return steps == 0 ? 0.0 : std::pow(std::abs(steps), alpha);
 }
 
-// δ of a cell.
-std::array<double, 2> steps_of(const PairLayer& layer, std::int64_t query, std::int64_t key) {
-  const at::Tensor ids = layer.ids.contiguous();
-  const std::int64_t dimensions = ids.size(1);
-  std::array<double, 2> steps{};
-  for (std::int64_t p = 0; p < dimensions; ++p) {
-    steps[index(p)] = ids.data_ptr<double>()[query * dimensions + p] - ids.data_ptr<double>()[key * dimensions + p];
-  }
-  return steps;
-}
-
 // What the cell's query and key would give at another δ, a row.
 double elsewhere(const PairLayer& layer, std::int64_t head, std::int64_t query, std::int64_t key, std::int64_t row,
                  double other) {
-  const double here = steps_of(layer, query, key)[0];
+  const double here = layer.steps(query, key)[0];
   if (row >= layer.form.pairs()) {
     return layer.scale * product(layer, head, query, key, layer.form.rest);
   }
@@ -91,7 +80,7 @@ double elsewhere(const PairLayer& layer, std::int64_t head, std::int64_t query, 
   const auto at = [&](const float* token, std::size_t part) { return static_cast<double>(token[plane[part]]); };
   const double real = at(q, 0) * at(k, 0) + at(q, 1) * at(k, 1);
   const double imaginary = at(q, 1) * at(k, 0) - at(q, 0) * at(k, 1);
-  const double angle = layer.angle(head, row, {other - here, 0});
+  const double angle = layer.angle(head, row, {other - here, 0, 0});
   return layer.scale * std::exp(layer.decay(row, other)) * (real * std::cos(angle) - imaginary * std::sin(angle));
 }
 
@@ -139,7 +128,7 @@ Result<CellParts> pair_parts(const PairSource& source, std::int64_t head, std::i
     }
   }
   CellParts cell;
-  const std::array<double, 2> steps = steps_of(layer, query, key);
+  const Steps steps = layer.steps(query, key);
   if (layer.form.modulation) {
     const auto [amplitude, phase] = modulated(layer, head, query, key);
     cell.parts = {amplitude, amplitude * (std::cos(phase * turning(steps[0], layer.form.modulation->alpha)) - 1)};

@@ -33,17 +33,18 @@ struct PairSource {
 };
 
 struct PairRow {
-  std::string name;       // "4", "x2", "rest", "amplitude"
-  double wavelength = 0;  // tokens (patches of an image) a turn; ∞ for the rest, NaN where no angle belongs to it
+  std::string name;       // "4", "x2", "h5" (M-RoPE: pair 5, turned by the row), "rest", "amplitude"
+  double wavelength = 0;  // tokens, patches or cells a turn; ∞ for the rest, NaN where no angle belongs to it
 };
 
 struct PairList {
   std::vector<PairRow> rows;  // M, and the rest
   std::int64_t pairs = 0;     // M
   double magnitude = 1;       // of cos and sin (YaRN): parts hold its square
-  double span = 0;            // the text in tokens, the longer side of an image: a longer wave never completes a turn
+  double span = 0;            // a text in tokens, the longer side of an image or picture: longer waves complete no turn
   bool planes = false;        // pairs are planes of two channels
-  bool grid = false;          // of an image: distances are between patches, in patches
+  bool grid = false;          // of an image, or of a picture in a text: distances are between its patches, or cells
+  std::string unit = "token";  // of distances: token, patch, cell
 
   bool has_rest() const { return static_cast<std::int64_t>(rows.size()) > pairs; }
 };
@@ -86,7 +87,8 @@ struct PairProfile {
 };
 
 // One head. Distances of a text are Δ = 0 … T−1, |Δ| where queries see both ways; of an image the distances between two
-// patches, rounded to whole ones, tokens without position left out. Sums over all cells, by correlation: O(M·T log T)
+// patches, rounded to whole ones, tokens without position left out. With M-RoPE, whose distances are vectors, those
+// between two cells of the text's largest picture, alike. Sums over all cells, by correlation: O(M·T log T)
 // time and O(T) memory, no (T, T) map; TAPA's phase goes through all cells in blocks. The carrier turns the mean
 // unrotated query and key (of all tokens with a position) by each distance:
 //   scale · Σ_m magnitude²·e^{δ·decay_m} · Re( q̄^m conj(k̄^m) e^{ιδθ_m} ) + the rest's product

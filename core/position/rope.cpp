@@ -155,6 +155,9 @@ Result<PairForm> Rope::pair_form(const Prepared& prepared, std::int64_t /*layer*
     const std::vector<std::int64_t> own = options_.components(width_ / 2);
     const at::Tensor which = at::tensor(at::ArrayRef<std::int64_t>(own), at::kLong);
     form.frequencies = form.frequencies * at::one_hot(which, dimensions).to(at::kDouble).unsqueeze(0);
+    for (std::size_t m = 0; m < own.size(); ++m) {  // by time, height or width
+      form.names.push_back("thw"[own[m]] + std::to_string(m));
+    }
   }
   form.magnitude = turning.magnitude;
   return form;

@@ -162,7 +162,7 @@ Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& 
     const PairCurves& profile = *numbers[n];
     figure::Panel panel;
     Extent extent;
-    panel.x.label = profile.pairs.grid ? "distance (patches)" : "distance Δ (tokens)";
+    panel.x.label = profile.pairs.grid ? "distance (" + units(profile.pairs) + ")" : "distance Δ (tokens)";
     panel.x.view = {0, static_cast<double>(profile.parts.columns)};
     panel.y.label = "mean logit";
     panel.layers.emplace_back(curve_of("mean logit", profile.logit, extent));

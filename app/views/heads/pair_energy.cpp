@@ -182,7 +182,7 @@ Result<figure::Figure> PairEnergy::draw(const ViewInput& input, const Numbers& n
     panel.layers.emplace_back(figure::HeatMap{fields[n], scale_of(input, Sign::kPositive, fields, n)});
     panel.color_bar_label = norm_label(option<std::string>(input, "of"));
     for (const auto& [length, label] :
-         {std::pair(list.span, std::string(list.grid ? "image" : "text")),
+         {std::pair(list.span, spanned(list)),
           std::pair(static_cast<double>(list.grid ? 0 : model.trained_length), std::string("trained"))}) {
       const auto at = length > 0 ? crossing(list, length) : std::nullopt;
       if (at) {
@@ -197,8 +197,7 @@ Result<figure::Figure> PairEnergy::draw(const ViewInput& input, const Numbers& n
   }
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const analysis::PairList& first = numbers[n]->pairs;
-    figure::Panel panel =
-        wavelength_panel(fields[n]->columns, first.grid, first.span, input.columns[n].trace->model().trained_length);
+    figure::Panel panel = wavelength_panel(first, fields[n]->columns, input.columns[n].trace->model().trained_length);
     Extent extent;
     extent.add(first.span);
     for (std::size_t l = 0; l < lists[n].size(); ++l) {

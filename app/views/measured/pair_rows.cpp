@@ -38,6 +38,10 @@ Status needs_one_head(const ViewInput& input) {
   return {};
 }
 
+std::string units(const analysis::PairList& list) {
+  return list.unit == "patch" ? "patches" : list.unit + "s";
+}
+
 Names pair_names(const analysis::PairList& list) {
   std::vector<std::string> names;
   for (const analysis::PairRow& row : list.rows) {
@@ -50,7 +54,7 @@ Names pair_names(const analysis::PairList& list) {
 std::string pair_label(const analysis::PairList& list) {
   const bool waves = std::any_of(list.rows.begin(), list.rows.end(),
                                  [](const analysis::PairRow& row) { return std::isfinite(row.wavelength); });
-  return waves ? std::string("pair · wavelength (") + (list.grid ? "patches)" : "tokens)") : "part";
+  return waves ? "pair · wavelength (" + units(list) + ")" : "part";
 }
 
 figure::Panel pair_map(const analysis::PairList& list, FieldPointer parts, const figure::ColorScale& scale) {
@@ -72,14 +76,18 @@ figure::Curve wavelength_curve(const analysis::PairList& list, std::string name)
   return curve;
 }
 
-figure::Panel wavelength_panel(std::int64_t rows, bool grid, double span, std::int64_t trained_length) {
+std::string spanned(const analysis::PairList& list) {
+  return !list.grid ? "text" : list.unit == "patch" ? "image" : "picture";
+}
+
+figure::Panel wavelength_panel(const analysis::PairList& list, std::int64_t rows, std::int64_t trained_length) {
   figure::Panel panel;
   panel.follows_camera = false;
   panel.x = cells_across("pair", rows);
-  panel.y.label = std::string("wavelength 2π/θ (") + (grid ? "patches)" : "tokens)");
+  panel.y.label = "wavelength 2π/θ (" + units(list) + ")";
   panel.y.logarithmic = true;
-  panel.layers.emplace_back(horizontal_line(span, (grid ? "image " : "text ") + short_number(span)));
-  if (trained_length > 0 && !grid) {
+  panel.layers.emplace_back(horizontal_line(list.span, spanned(list) + " " + short_number(list.span)));
+  if (trained_length > 0 && !list.grid) {
     const auto trained = static_cast<double>(trained_length);
     panel.layers.emplace_back(horizontal_line(trained, "trained " + std::to_string(trained_length)));
   }
@@ -134,7 +142,7 @@ Selection pick_band(const Selection& from, const Selection& to) {
 }
 
 std::string span_text(const analysis::PairList& list) {
-  return short_number(list.span) + (list.grid ? " patches" : " tokens");
+  return short_number(list.span) + " " + units(list);
 }
 
 std::size_t pair_bytes(const analysis::PairList& list) {

@@ -22,17 +22,22 @@ Result<std::optional<Range>> band_of(const ViewInput& input, const std::string& 
 // kUsage unless the input has one layer and one head.
 Status needs_one_head(const ViewInput& input);
 
-// "0 · 6.3", "12 · 3200", "rest": the pair and its wavelength.
+// "0 · 6.3", "h12 · 3200", "rest": the pair and its wavelength.
 Names pair_names(const analysis::PairList& list);
+// What spans its longest distance: text, image, picture.
+std::string spanned(const analysis::PairList& list);
 // "pair · wavelength (tokens)".
 std::string pair_label(const analysis::PairList& list);
+// What its distances are counted in: tokens, patches, cells.
+std::string units(const analysis::PairList& list);
 // (pairs, n) values as a map with pair 0 on top, of means where the screen is coarser; the panel has no x.
 figure::Panel pair_map(const analysis::PairList& list, FieldPointer parts, const figure::ColorScale& scale);
 
 // The wavelength of every pair over the axis of pairs, 0 on the left, as a curve on a logarithmic axis.
 figure::Curve wavelength_curve(const analysis::PairList& list, std::string name);
-// The panel of such curves: the lines of the text's length and of the trained length (0: unknown) across it.
-figure::Panel wavelength_panel(std::int64_t rows, bool grid, double span, std::int64_t trained_length);
+// The panel of such curves over `rows` pairs: the lines of the text's length, or the side of the image or picture, and
+// of the trained length (0: unknown) across it.
+figure::Panel wavelength_panel(const analysis::PairList& list, std::int64_t rows, std::int64_t trained_length);
 
 // Where the pairs' waves become longer than `length`, between two pairs of an axis of pairs; empty where none is or all
 // are.

@@ -40,7 +40,37 @@ struct Case {
   std::int64_t kv_heads = 2;
   attention::Mask mask{};
   double step = 1;  // between positions
+  bool pictured = false;
+
+  bool grid() const { return image || pictured; }
 };
+
+// M-RoPE's positions of 3 words, a picture of 2 × 2 cells, 2 words, one of 4 × 5, 8 words; its cells are the tokens of
+// kCells.
+constexpr std::int64_t kCells[2] = {9, 29};
+Positions pictured_positions() {
+  std::vector<double> ids;
+  double next = 11;
+  const auto add = [&](double rows, double columns) {
+    for (double y = 0; y < rows; ++y) {
+      for (double x = 0; x < columns; ++x) {
+        ids.insert(ids.end(), {next, next + y, next + x});
+      }
+    }
+    next += std::max(rows, columns);
+  };
+  const auto words = [&](int count) {
+    for (int n = 0; n < count; ++n) {
+      add(1, 1);
+    }
+  };
+  words(3);
+  add(2, 2);
+  words(2);
+  add(4, 5);
+  words(8);
+  return {at::tensor(ids, at::kDouble).view({-1, 3}), 0};
+}
 
 std::vector<std::int64_t> from(std::int64_t begin, std::int64_t end) {
   std::vector<std::int64_t> list;
@@ -117,6 +147,27 @@ std::vector<Case> cases() {
        2,
        {false, 0, 0}},
       {"rope-mixed", "rope-mixed", {}, interleaved, false, true, 4, {false, 0, 0}},
+      {"m-rope", "rope", {{"sections", std::vector<double>{2, 3, 3}}}, half, false, false, 2, {}, 1, true},
+      {"m-rope in turns",
+       "rope",
+       {{"sections", std::vector<double>{4, 2, 2}}, {"section_layout", std::string("interleaved")}},
+       half,
+       false,
+       false,
+       2,
+       {},
+       1,
+       true},
+      {"m-rope both ways",
+       "rope",
+       {{"sections", std::vector<double>{2, 3, 3}}, {"fraction", 1.0}},
+       half,
+       false,
+       false,
+       4,
+       {false, 0, 0},
+       1,
+       true},
   };
 }
 
@@ -127,7 +178,9 @@ struct Layer {
     shape = shape_of(4, kWidth, each.kv_heads);
     shape.causal = each.mask.causal;
     encoding = std::shared_ptr<const position::PositionEncoding>(test::encoding(each.name, each.options, shape));
-    positions = each.image ? Positions::grid(5, 7, 2) : Positions::sequence(kTokens, 11);
+    positions = each.image      ? Positions::grid(5, 7, 2)
+                : each.pictured ? pictured_positions()
+                                : Positions::sequence(kTokens, 11);
     positions.ids.mul_(each.step);
     projections = random_projections(shape, 1, positions.size());
     projections.query.add_(0.4);  // means of their own, that a carrier has something to tell
@@ -163,6 +216,12 @@ struct Layer {
                  ? -1
                  : std::llround(std::hypot(id[2 * i] - id[2 * j], id[2 * i + 1] - id[2 * j + 1]));
     }
+    if (test.pictured) {
+      const auto cell = [](std::int64_t t) { return t >= kCells[0] && t < kCells[1]; };
+      const double* const a = positions.ids.data_ptr<double>() + 3 * i;
+      const double* const b = positions.ids.data_ptr<double>() + 3 * j;
+      return cell(i) && cell(j) && test.mask.visible(i, j) ? std::llround(std::hypot(a[1] - b[1], a[2] - b[2])) : -1;
+    }
     return test.mask.visible(i, j) ? std::abs(i - j) : -1;
   }
 
@@ -192,9 +251,10 @@ struct Layer {
   // The map of a text in which every token has the mean query and the mean key.
   at::Tensor mean_map() const {
     position::Projections means = projections;
-    const std::int64_t first = positions.prefix;
-    means.query = projections.query.slice(2, first).mean(2, true).expand_as(projections.query).contiguous();
-    means.key = projections.key.slice(2, first).mean(2, true).expand_as(projections.key).contiguous();
+    const std::int64_t first = test.pictured ? kCells[0] : positions.prefix;
+    const std::int64_t last = test.pictured ? kCells[1] : tokens();
+    means.query = projections.query.slice(2, first, last).mean(2, true).expand_as(projections.query).contiguous();
+    means.key = projections.key.slice(2, first, last).mean(2, true).expand_as(projections.key).contiguous();
     return whole_map(*encoding, encoding->prepare(encoding->begin(positions, 1), 0, means)).logits[0].to(at::kDouble);
   }
 
@@ -230,8 +290,9 @@ TEST_P(Pairs, rowsAreThePairsAndTheRest) {
   ASSERT_TRUE(list.ok()) << list.error().describe();
   EXPECT_EQ(list->rows.size(), layer_.test.channels.size());
   EXPECT_EQ(list->has_rest(), layer_.test.rest);
-  EXPECT_EQ(list->grid, layer_.test.image);
-  EXPECT_EQ(list->span, layer_.test.image ? 7 : static_cast<double>(kTokens));
+  EXPECT_EQ(list->grid, layer_.test.grid());
+  EXPECT_EQ(list->unit, layer_.test.image ? "patch" : layer_.test.pictured ? "cell" : "token");
+  EXPECT_EQ(list->span, layer_.test.image ? 7 : layer_.test.pictured ? 5 : static_cast<double>(kTokens));
 }
 
 TEST_P(Pairs, partsOfACellAreTheTwinsAndSumToTheLogit) {
@@ -280,7 +341,8 @@ TEST_P(Pairs, profilesAreMeansOverTheCellsOfADistance) {
   const auto profile = analysis::pair_profile(layer_.source(), head);
   ASSERT_TRUE(profile.ok()) << profile.error().describe();
   const std::size_t bins = profile->count.size();
-  EXPECT_EQ(bins, layer_.test.image ? 8U : static_cast<std::size_t>(kTokens));  // hypot(4, 6) rounds to 7
+  // hypot(4, 6) rounds to 7, hypot(3, 4) is 5
+  EXPECT_EQ(bins, layer_.test.image ? 8U : layer_.test.pictured ? 6U : static_cast<std::size_t>(kTokens));
   std::vector<double> counts;
   const std::vector<double> logit = layer_.by_distance(layer_.logits[head], bins, &counts);
   for (std::size_t n = 0; n < bins; ++n) {
@@ -381,7 +443,7 @@ TEST_P(Pairs, otherDistancesAreWhatTheEncodingGivesThere) {
   const std::int64_t head = 1;
   const auto cell = analysis::pair_parts(layer_.source(), head, 23, 11, distances);
   ASSERT_TRUE(cell.ok());
-  if (layer_.test.image || layer_.test.name == "tape") {
+  if (layer_.test.grid() || layer_.test.name == "tape") {
     EXPECT_TRUE(cell->elsewhere.values.empty());
     return;
   }
@@ -416,6 +478,33 @@ TEST(Pairs, wavelengthsFollowTheAngles) {
   EXPECT_NEAR(wave({{"base", 256.0}}, 4), turn * 16, 1e-9);
   EXPECT_NEAR(wave({{"scaling", std::string("linear")}, {"factor", 4.0}}, 4), turn * 400, 1e-9);
   EXPECT_TRUE(std::isinf(wave({{"fraction", 0.5}}, 4)));
+}
+
+TEST(Pairs, mRopesPairsAreNamedByTheirComponent) {
+  Case each{
+      "", "rope", {{"sections", std::vector<double>{4, 2, 2}}, {"section_layout", std::string("interleaved")}}, {}};
+  each.pictured = true;
+  const Layer layer(each);
+  const auto list = analysis::pair_list(layer.source(), 0);
+  std::string names;
+  for (const analysis::PairRow& row : list->rows) {
+    names += row.name + " ";
+  }
+  EXPECT_EQ(names, "t0 h1 w2 t3 h4 w5 t6 t7 ");
+  EXPECT_NEAR(list->rows[5].wavelength, 2 * std::numbers::pi * std::pow(10000.0, 5.0 / 8), 1e-9);
+}
+
+TEST(Pairs, distancesOfMRopeNeedAPicture) {
+  Case each{"", "rope", {{"sections", std::vector<double>{2, 3, 3}}}, pairs_at(8, 1, 8)};
+  each.pictured = true;
+  Layer layer(each);
+  layer.positions.ids = at::arange(kTokens, at::kDouble).unsqueeze(1).expand({kTokens, 3}).contiguous();  // words alone
+  layer.prepared = layer.encoding->prepare(layer.encoding->begin(layer.positions, 1), 0, layer.projections);
+  layer.scores = std::make_shared<const attention::ComputedScores>(layer.encoding, 0, layer.prepared, at::Tensor());
+  const auto profile = analysis::pair_profile(layer.source(), 0);
+  ASSERT_FALSE(profile.ok());
+  EXPECT_EQ(profile.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(profile.error().message.find("picture"), std::string::npos) << profile.error().message;
 }
 
 TEST(Pairs, yarnsMagnitudeIsInTheNormsAndNotInThePlane) {
