@@ -41,13 +41,11 @@ std::string percent(const models::Prediction& prediction) {
 void print_changes(const models::Effect& effect, Console& console) {
   std::vector<std::size_t> order(effect.delta.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  std::erase_if(order, [&](std::size_t n) { return std::isnan(effect.delta[n]); });
   const std::size_t shown = std::min(order.size(), kShownChanges);
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
-                    [&](std::size_t a, std::size_t b) {  // what is no number goes last
-                      const double x = std::abs(effect.delta[a]);
-                      const double y = std::abs(effect.delta[b]);
-                      return std::isnan(x) || std::isnan(y) ? !std::isnan(x) && std::isnan(y) : x > y;
-                    });
+  std::partial_sort(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
+      [&](std::size_t a, std::size_t b) { return std::abs(effect.delta[a]) > std::abs(effect.delta[b]); });
   for (std::size_t n = 0; n < shown; ++n) {
     const std::size_t token = order[n] + 1;  // what is predicted is the next one
     console.print("  " + right(fixed_text(effect.delta[order[n]], 4), 9) + " nats  " + std::to_string(token) + " " +

@@ -9,6 +9,7 @@
 #include "core/base/guarded.h"
 #include "core/base/numbers.h"
 #include "models/analyses/fields.h"
+#include "models/analyses/outputs.h"
 #include "models/analyses/rerun.h"
 
 namespace locus::models {
@@ -17,12 +18,15 @@ namespace {
 
 constexpr std::int64_t kRowsAtOnce = 128;  // of logits in float64
 
+// Of those that are numbers.
 double mean_of(const std::vector<double>& values) {
   double sum = 0;
+  double count = 0;
   for (const double value : values) {
-    sum += value;
+    sum += std::isnan(value) ? 0.0 : value;
+    count += std::isnan(value) ? 0.0 : 1.0;
   }
-  return values.empty() ? kNaN : sum / static_cast<double>(values.size());
+  return count > 0 ? sum / count : kNaN;
 }
 
 at::Tensor log_shares(const at::Tensor& logits, std::int64_t begin, std::int64_t end) {
@@ -35,7 +39,8 @@ void append(std::vector<double>& list, const at::Tensor& values) {
 }
 
 // The effect on logits (R, V) of one input; `ids` (T) are those of tokens that are predicted one by one, or undefined.
-EffectNumbers numbers_of(const at::Tensor& untouched, const at::Tensor& edited, const at::Tensor& ids) {
+EffectNumbers numbers_of(const at::Tensor& untouched, const at::Tensor& edited, const at::Tensor& ids,
+                         const std::vector<ImageSpan>& pictures) {
   EffectNumbers effect;
   const std::int64_t rows = untouched.size(0);
   std::vector<double> losses;
@@ -51,6 +56,9 @@ EffectNumbers numbers_of(const at::Tensor& untouched, const at::Tensor& edited, 
       append(losses, -first.slice(0, 0, scored).gather(1, next).squeeze(1));
       append(losses_edited, -second.slice(0, 0, scored).gather(1, next).squeeze(1));
     }
+  }
+  for (std::vector<double>* const list : {&losses, &losses_edited}) {
+    leave_out_cells(pictures, list->data(), static_cast<std::int64_t>(list->size()));
   }
   for (std::size_t n = 0; n < losses.size(); ++n) {
     effect.delta.push_back(losses_edited[n] - losses[n]);
@@ -95,7 +103,8 @@ Result<Effect> effect_between(std::shared_ptr<const Trace> untouched, std::share
     }
     Effect effect;
     static_cast<EffectNumbers&>(effect) =
-        numbers_of(before->logits, after->logits, predicted_ids(untouched->model(), before->input_ids, before->logits));
+        numbers_of(before->logits, after->logits, predicted_ids(untouched->model(), before->input_ids, before->logits),
+                   before->images);
     effect.untouched = std::move(untouched);
     effect.edited = std::move(edited);
     return effect;
@@ -119,7 +128,7 @@ Result<EffectOnTrace> effect_on(const Model& model, const Trace& trace, StopToke
     const at::Tensor second = after.logits.select(0, 0);
     EffectOnTrace effect;
     static_cast<EffectNumbers&>(effect) =
-        numbers_of(first, second, predicted_ids(model.info(), run.data.input_ids, first));
+        numbers_of(first, second, predicted_ids(model.info(), run.data.input_ids, first), run.data.images);
     effect.top = likeliest_of(first, run.data);
     effect.top_edited = likeliest_of(second, run.data);
     return effect;

@@ -27,8 +27,9 @@ struct Effect {
   double error = kNaN;
 };
 
-// A mean over pairs of losses: of the same token with the edit and without.
-Effect paired(const at::Tensor& changes) {
+// A mean over pairs of losses: of the same token with the edit and without; NaN is no pair.
+Effect paired(const at::Tensor& all) {
+  const at::Tensor changes = all.masked_select(all.isnan().logical_not());
   const auto count = static_cast<double>(changes.numel());
   const double mean = changes.mean().item<double>();
   if (count < 2) {
@@ -40,10 +41,10 @@ Effect paired(const at::Tensor& changes) {
 // What a run's logits (R, V) are asked.
 class Probe {
  public:
-  Probe(const KnockOutOptions& options, at::Tensor untouched, at::Tensor ids)
-      : options_(options), untouched_(std::move(untouched)), ids_(std::move(ids)) {
+  Probe(const KnockOutOptions& options, at::Tensor untouched, at::Tensor ids, std::vector<ImageSpan> pictures)
+      : options_(options), untouched_(std::move(untouched)), ids_(std::move(ids)), pictures_(std::move(pictures)) {
     if (options_.measure == KnockOutMeasure::kLoss) {
-      own_losses_ = token_losses(untouched_, ids_);
+      own_losses_ = token_losses(untouched_, ids_, pictures_);
     } else if (options_.measure == KnockOutMeasure::kLogit) {
       const std::int64_t rows = untouched_.size(0);
       row_ = rows == 1 || options_.position < 0 ? rows - 1 : options_.position;
@@ -55,7 +56,7 @@ class Probe {
   Effect operator()(const at::Tensor& logits) const {
     switch (options_.measure) {
       case KnockOutMeasure::kLoss:
-        return paired(token_losses(logits, ids_) - own_losses_);
+        return paired(token_losses(logits, ids_, pictures_) - own_losses_);
       case KnockOutMeasure::kKl:
         return {mean_divergence(untouched_, logits), kNaN};
       case KnockOutMeasure::kLogit:
@@ -72,6 +73,7 @@ class Probe {
   KnockOutOptions options_;
   at::Tensor untouched_;
   at::Tensor ids_;  // (T)
+  std::vector<ImageSpan> pictures_;
   std::int64_t row_ = 0;
   std::int64_t token_ = 0;
   at::Tensor own_losses_;  // (T − 1) float64
@@ -111,7 +113,7 @@ Result<KnockOutEffects> effects_of(const Rerun& run, const KnockOutOptions& opti
       options.measure == KnockOutMeasure::kLogit && (options.position < 0 || options.position == length - 1);
   LOCUS_TRY(const LayerReuse runs, LayerReuse::begin(run.transformer, info, run.batch, !last_alone, stop));
   const Probe probe(options, runs.first().logits.select(0, 0),
-                    run.batch.ids.defined() ? run.batch.ids[0] : at::Tensor());
+                    run.batch.ids.defined() ? run.batch.ids[0] : at::Tensor(), run.data.images);
 
   KnockOutEffects made{layer_head_field(info.layers, info.heads, ""), {}};
   if (options.measure == KnockOutMeasure::kLoss && length > 2) {
@@ -126,7 +128,7 @@ Result<KnockOutEffects> effects_of(const Rerun& run, const KnockOutOptions& opti
              "head " + std::to_string(layer) + "." + std::to_string(head));
       Edits edits = run.loaded.edits();
       edits.push_back({.layer = {{layer}}, .head = {{head}}, .to = options.to});
-      LOCUS_TRY(const at::Tensor logits, runs.logits(edits, layer, run.data.grid.columns));
+      LOCUS_TRY(const at::Tensor logits, runs.logits(edits, layer, run.layout()));
       const Effect effect = probe(logits);
       made.effect.at(layer, head) = static_cast<float>(effect.value);
       if (!made.error.values.empty()) {

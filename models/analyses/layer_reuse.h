@@ -5,6 +5,7 @@
 
 #include "models/api/edits.h"
 #include "models/api/model.h"
+#include "models/edits/run_edits.h"
 #include "models/transformer/transformer.h"
 
 namespace locus::models {
@@ -18,7 +19,7 @@ class LayerReuse {
   const transformer::Observation& first() const { return first_; }
   // The logits of a run whose edits are `edits`, which differ from the first run's in `layer` alone. Errors: those of
   // edited_layer() and observe().
-  Result<at::Tensor> logits(const Edits& edits, std::int64_t layer, std::int64_t grid_columns) const;
+  Result<at::Tensor> logits(const Edits& edits, std::int64_t layer, const Layout& layout) const;
 
  private:
   LayerReuse(const transformer::Transformer& model, const ModelInfo& info, transformer::Batch batch, bool all_logits,

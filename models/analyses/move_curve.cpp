@@ -83,13 +83,13 @@ Result<MovePoint> Mover::moved(Range tokens, double by) {
   MovePoint point;
   point.by = by;
   transformer::Batch batch = run_.batch;
-  const auto positions = edited_positions({shift}, batch.positions, run_.data.grid.columns, run_.transformer);
+  const auto positions = edited_positions({shift}, batch.positions, run_.layout(), run_.transformer);
   if (!positions.ok()) {
     refused_ = refused_ ? refused_ : positions.error();
     return point;
   }
   batch.positions = *positions;
-  LOCUS_CHECK(run_.loaded.edit_layers(batch, run_.data.grid));
+  LOCUS_CHECK(run_.loaded.edit_layers(batch, run_.layout()));
   LOCUS_TRY(const transformer::Observation seen, run_.transformer.observe(batch, observe_));
   any_ = true;
   if (options_->outputs) {
@@ -99,7 +99,7 @@ Result<MovePoint> Mover::moved(Range tokens, double by) {
         info.causal && !info.image && run_.data.input_ids.defined() && run_.data.input_ids.size(0) > 1;
     const std::int64_t reached = info.causal && !info.image ? tokens.begin + batch.positions.prefix : 0;
     point.kl = mean_divergence(before_.slice(0, reached), after.slice(0, reached));
-    point.loss = predicts ? mean_loss(after, run_.data.input_ids) : kNaN;
+    point.loss = predicts ? mean_loss(after, run_.data.input_ids, run_.data.images) : kNaN;
   }
   if (options_->layer >= 0) {
     LOCUS_TRY(point.weight, weight_of(batch, seen, tokens));

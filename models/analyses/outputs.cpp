@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/numbers.h"
+
 namespace locus::models {
 
 namespace {
@@ -10,7 +12,7 @@ constexpr std::int64_t kOutputRows = 256;  // whose soft-max is taken at once
 
 }  // namespace
 
-at::Tensor token_losses(const at::Tensor& logits, const at::Tensor& ids) {
+at::Tensor token_losses(const at::Tensor& logits, const at::Tensor& ids, const std::vector<ImageSpan>& pictures) {
   const std::int64_t count = ids.size(0) - 1;
   at::Tensor losses = at::empty({count}, at::kDouble);
   for (std::int64_t begin = 0; begin < count; begin += kOutputRows) {
@@ -19,11 +21,22 @@ at::Tensor token_losses(const at::Tensor& logits, const at::Tensor& ids) {
     const at::Tensor own = rows.gather(1, ids.slice(0, begin + 1, end + 1).unsqueeze(1)).squeeze(1);
     losses.slice(0, begin, end).copy_(rows.logsumexp(-1) - own);
   }
+  leave_out_cells(pictures, losses.data_ptr<double>(), count);
   return losses;
 }
 
-double mean_loss(const at::Tensor& logits, const at::Tensor& ids) {
-  return token_losses(logits, ids).mean().item<double>();
+double mean_loss(const at::Tensor& logits, const at::Tensor& ids, const std::vector<ImageSpan>& pictures) {
+  return token_losses(logits, ids, pictures).nanmean().item<double>();
+}
+
+void leave_out_cells(const std::vector<ImageSpan>& pictures, double* losses, std::int64_t count) {
+  for (const ImageSpan& picture : pictures) {
+    for (std::int64_t cell = 0; cell < picture.count; ++cell) {
+      if (const std::int64_t token = picture.token(cell); token > 0 && token <= count) {
+        losses[token - 1] = kNaN;
+      }
+    }
+  }
 }
 
 double mean_divergence(const at::Tensor& first, const at::Tensor& second) {

@@ -23,7 +23,7 @@ Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string
   run.batch.images = data->image_rows;
   run.batch.blocks = data->blocks;
   run.batch.positions = {data->position_ids, data->grid.cls + data->grid.registers};
-  LOCUS_CHECK(loaded->edit_layers(run.batch, data->grid));
+  LOCUS_CHECK(loaded->edit_layers(run.batch, run.layout()));
   return run;
 }
 

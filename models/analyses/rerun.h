@@ -15,6 +15,7 @@ struct Rerun {
   transformer::Batch batch;  // the input at its positions, with the model's own edits
 
   std::int64_t length() const { return static_cast<std::int64_t>(data.tokens.size()); }
+  Layout layout() const { return {data.grid.columns, data.images}; }
 };
 
 // What runs `trace` again, which came from `model`; `what` begins the errors: kUnsupported for traces of files,

@@ -4,6 +4,9 @@
 //   kind       fields                        meaning
 //   positions  tokens, start, step (1)       those tokens get the ids start, start + step, …
 //   shift      tokens, by                    their ids + by; the mask stays that of the token order
+//   positions flat                           M-RoPE: every token, a picture's cells too, gets the id of a word
+//   shift image  image, by                   the ids of a picture's cells + by: one number, or time, row and column
+//   mask image   image, rows, columns        those cells of a picture are keys of no query
 //   head       layer, head, to               what the head gives on, see HeadTo
 //   edge       layer, head, queries, keys    those cells are masked, the row renormalised; a row without keys gives 0
 //   scale      layer, head, by               logits × by
@@ -29,7 +32,19 @@ namespace locus::models {
 
 struct ModelInfo;
 
-enum class EditKind { kPositions, kShift, kHead, kEdge, kScale, kPairs, kBias, kAngles };
+enum class EditKind {
+  kPositions,
+  kShift,
+  kHead,
+  kEdge,
+  kScale,
+  kPairs,
+  kBias,
+  kAngles,
+  kFlat,
+  kShiftImage,
+  kMaskImage
+};
 
 // What a head is made to do.
 enum class HeadTo {
@@ -70,6 +85,10 @@ struct Edit {
   Range pairs = {};
   PairsDo action = PairsDo::kStill;
   std::string formula = {};
+  std::int64_t image = 0;          // which picture of the text
+  std::vector<double> along = {};  // the `by` of a picture: one number for all components of a position, or three
+  Range rows = {};                 // of its cells
+  Range columns = {};
 
   friend bool operator==(const Edit&, const Edit&) = default;
 };
@@ -95,6 +114,9 @@ std::string field_name(std::size_t index, const std::string& field);
 // Whether the model has these layers and heads and the formulas can be read, and of tokens (length > 0) and queries and
 // keys that the input has. Errors: kBadInput with the edit's index and field.
 Status check_edits(const Edits& edits, const ModelInfo& model, std::int64_t length = 0);
+
+// Whether it moves tokens, in all layers.
+bool moves(const Edit& edit);
 
 // The lowest layer that the two lists treat differently, by the fields of their edits; `layers` where none. 0 for
 // edits of positions.

@@ -14,8 +14,8 @@ namespace locus::models {
 struct EffectNumbers {
   // KL(untouched ‖ edited) of the output distribution at each position, (T); of an image's classes (1).
   std::vector<double> kl;
-  // −log p of the actual next token, edited less untouched, (T−1): above 0 where a token got harder to predict. Empty
-  // for models that do not predict the next token.
+  // −log p of the actual next token, edited less untouched, (T−1): above 0 where a token got harder to predict; NaN
+  // where it is a cell of a picture. Empty for models that do not predict the next token.
   std::vector<double> delta;
   double loss = 0;  // the mean −log p; NaN likewise, and for a single token
   double loss_edited = 0;

@@ -43,7 +43,7 @@ Status add_knock_out(Rig& rig, const transformer::Transformer& model, const Knoc
     LOCUS_TRY(const double layer_ms, Rig::once([&]() -> Status {
                 for (std::int64_t head = 0; head < info.heads; ++head) {
                   const Edit edit{.layer = {{layer}}, .head = {{head}}};
-                  LOCUS_TRY(const at::Tensor logits, runs->logits({edit}, layer, 0));
+                  LOCUS_TRY(const at::Tensor logits, runs->logits({edit}, layer, {}));
                   sum += measured(logits, batch.ids[0]);
                 }
                 return {};

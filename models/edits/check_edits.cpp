@@ -38,7 +38,16 @@ Status check_range(const Range& range, std::int64_t length, const std::string& f
                                 std::to_string(range.begin) + " to " + std::to_string(range.end)));
 }
 
+bool counts_tokens(const EditField& field) {
+  return field.name == "tokens" || field.name == "queries" || field.name == "keys";
+}
+
 }  // namespace
+
+bool moves(const Edit& edit) {
+  return edit.kind == EditKind::kPositions || edit.kind == EditKind::kShift || edit.kind == EditKind::kFlat ||
+         edit.kind == EditKind::kShiftImage;
+}
 
 bool Places::has(std::int64_t index) const {
   return indices.empty() || std::find(indices.begin(), indices.end(), index) != indices.end();
@@ -69,7 +78,7 @@ Status check_edits(const Edits& edits, const ModelInfo& model, std::int64_t leng
         LOCUS_CHECK(check_places(edit.**places, field.name == "layer" ? model.layers : model.heads, name));
       } else if (std::holds_alternative<std::string Edit::*>(field.member)) {
         LOCUS_CHECK(check_formula(edit, model, name));
-      } else if (const auto* const range = std::get_if<Range Edit::*>(&field.member); range && field.name != "pairs") {
+      } else if (const auto* const range = std::get_if<Range Edit::*>(&field.member); range && counts_tokens(field)) {
         LOCUS_CHECK(check_range(edit.**range, length, name));
       }
     }
@@ -81,8 +90,7 @@ std::int64_t first_difference(const Edits& a, const Edits& b, std::int64_t layer
   const auto of = [](const Edits& edits, std::int64_t layer) {
     Edits own;
     for (const Edit& edit : edits) {
-      const bool everywhere = edit.kind == EditKind::kPositions || edit.kind == EditKind::kShift;
-      if (everywhere ? layer == 0 : edit.layer.has(layer)) {
+      if (moves(edit) ? layer == 0 : edit.layer.has(layer)) {
         own.push_back(edit);
         own.back().layer = {};
       }

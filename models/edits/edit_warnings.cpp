@@ -26,8 +26,7 @@ bool meet(const Places& a, const Places& b, std::int64_t count, std::int64_t& fi
 
 // Whether a head that `winner` decides over takes no notice of `other`: a mean is one of what the other edits made.
 bool decides(const Edit& winner, const Edit& other) {
-  const bool moves = other.kind == EditKind::kPositions || other.kind == EditKind::kShift;
-  return !moves && (winner.to != HeadTo::kMean || other.kind == EditKind::kHead);
+  return !moves(other) && (winner.to != HeadTo::kMean || other.kind == EditKind::kHead);
 }
 
 void add_overruled(const Edits& edits, const ModelInfo& model, std::vector<std::string>& warnings) {

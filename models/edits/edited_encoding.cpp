@@ -66,6 +66,9 @@ at::Tensor places_of(const position::Positions& positions, std::int64_t grid_col
   if (positions.dimensions() == 1) {
     return positions.ids;
   }
+  if (positions.dimensions() > 2) {
+    return positions.ids.select(1, 0).contiguous();
+  }
   at::Tensor places = positions.ids.select(1, 0) * static_cast<double>(grid_columns) + positions.ids.select(1, 1);
   places.slice(0, 0, positions.prefix).zero_();
   return places;

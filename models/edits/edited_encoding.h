@@ -114,7 +114,8 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   mutable std::atomic<bool> overflowed_{false};
 };
 
-// (T) float64: the ids of a text, the row-major index of an image's patches (0 before them).
+// (T) float64: the ids of a text (the time of those that are vectors), the row-major index of an image's patches (0
+// before them).
 at::Tensor places_of(const position::Positions& positions, std::int64_t grid_columns);
 
 }  // namespace locus::models

@@ -39,6 +39,25 @@ Expected read_value(const json& value, double& out) {
   return std::isfinite(out) ? Expected() : "a finite number";
 }
 
+Expected read_value(const json& value, std::int64_t& out) {
+  const std::optional<std::int64_t> number = index_of(value);
+  out = number.value_or(0);
+  return number ? Expected() : "a number from 0";
+}
+
+Expected read_value(const json& value, std::vector<double>& out) {
+  out.clear();
+  for (const json& each : value.is_array() ? value : json::array({value})) {
+    double number = 0;
+    if (!read_value(each, number).empty()) {
+      out.clear();
+      break;
+    }
+    out.push_back(number);
+  }
+  return out.size() == 1 || out.size() == 3 ? Expected() : "a finite number, or three: time, row and column";
+}
+
 Expected read_value(const json& value, Places& out) {
   const char* const expected = "a number from 0, a list of such numbers or \"all\"";
   out.indices.clear();
@@ -79,6 +98,16 @@ json value_of(const Range& value) {
 json value_of(double value) {
   const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
   return whole ? json(static_cast<std::int64_t>(value)) : json(value);
+}
+json value_of(std::int64_t value) {
+  return value;
+}
+json value_of(const std::vector<double>& value) {
+  json list = json::array();
+  for (const double each : value) {
+    list.push_back(value_of(each));
+  }
+  return list.size() == 1 ? list[0] : list;
 }
 json value_of(const Places& value) {
   return value.indices.empty() ? json("all") : value.indices.size() == 1 ? json(value.indices[0]) : json(value.indices);

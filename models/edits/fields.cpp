@@ -22,14 +22,21 @@ constexpr std::array kPairsFields{EditField{"layer", &Edit::layer}, EditField{"h
 constexpr std::array kFormulaFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head},
                                     EditField{"formula", &Edit::formula}};
 
-constexpr std::array<EditForm, 8> kForms{{{EditKind::kPositions, "positions", kPositionsFields},
-                                          {EditKind::kShift, "shift", kShiftFields},
-                                          {EditKind::kHead, "head", kHeadFields},
-                                          {EditKind::kEdge, "edge", kEdgeFields},
-                                          {EditKind::kScale, "scale", kScaleFields},
-                                          {EditKind::kPairs, "pairs", kPairsFields},
-                                          {EditKind::kBias, "bias", kFormulaFields},
-                                          {EditKind::kAngles, "angles", kFormulaFields}}};
+constexpr std::array kShiftImageFields{EditField{"image", &Edit::image}, EditField{"by", &Edit::along, true}};
+constexpr std::array kMaskImageFields{EditField{"image", &Edit::image}, EditField{"rows", &Edit::rows},
+                                      EditField{"columns", &Edit::columns}};
+
+constexpr std::array<EditForm, 11> kForms{{{EditKind::kPositions, "positions", kPositionsFields},
+                                           {EditKind::kShift, "shift", kShiftFields},
+                                           {EditKind::kHead, "head", kHeadFields},
+                                           {EditKind::kEdge, "edge", kEdgeFields},
+                                           {EditKind::kScale, "scale", kScaleFields},
+                                           {EditKind::kPairs, "pairs", kPairsFields},
+                                           {EditKind::kBias, "bias", kFormulaFields},
+                                           {EditKind::kAngles, "angles", kFormulaFields},
+                                           {EditKind::kFlat, "positions flat", {}},
+                                           {EditKind::kShiftImage, "shift image", kShiftImageFields},
+                                           {EditKind::kMaskImage, "mask image", kMaskImageFields}}};
 
 }  // namespace
 

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "core/base/words.h"
 #include "models/api/edits.h"
@@ -14,7 +17,8 @@ namespace locus::models {
 
 struct EditField {
   std::string_view name;
-  std::variant<Range Edit::*, double Edit::*, Places Edit::*, HeadTo Edit::*, PairsDo Edit::*, std::string Edit::*>
+  std::variant<Range Edit::*, double Edit::*, Places Edit::*, HeadTo Edit::*, PairsDo Edit::*, std::string Edit::*,
+               std::int64_t Edit::*, std::vector<double> Edit::*>
       member;
   bool named = false;     // the short form writes its name before it
   bool optional = false;  // absent: what Edit has

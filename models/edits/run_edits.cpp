@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <tuple>
 
 #include "core/base/shown.h"
 #include "models/edits/edited_encoding.h"
@@ -16,34 +17,6 @@ namespace locus::models {
 namespace {
 
 using position::PairForm;
-
-bool moves(const Edit& edit) {
-  return edit.kind == EditKind::kPositions || edit.kind == EditKind::kShift;
-}
-
-// The same error with the edit's index and field before it.
-Error of_edit(Error error, std::size_t index, const std::string& field) {
-  error.message = field_name(index, field) + ": " + error.message;
-  return error;
-}
-
-// (T, 2) row and column of row-major indices.
-at::Tensor grid_ids(const at::Tensor& places, std::int64_t columns) {
-  const at::Tensor row = (places / static_cast<double>(columns)).floor();
-  return at::stack({row, places - row * static_cast<double>(columns)}, 1);
-}
-
-// Whether the model has something for every place, its image stem too.
-Status accepts(const transformer::Transformer& model, const position::Positions& positions, const at::Tensor& places) {
-  const std::int64_t patches = positions.size() - positions.prefix;
-  const at::Tensor own = places.slice(0, positions.prefix);
-  const at::Tensor none = own.masked_select((own != own.floor()) | (own < 0) | (own >= static_cast<double>(patches)));
-  if (model.spec().image.position_embedding && none.numel() > 0) {
-    return bad_input("expected the place of one of " + std::to_string(patches) + " patches, found " +
-                     locus::to_text(SettingValue(none[0].item<double>())));
-  }
-  return model.accepts(positions);
-}
 
 // The pairs of a layer's encoding, from one token of zeros.
 Result<PairForm> pairs_of(const LayerToEdit& layer) {
@@ -76,7 +49,11 @@ class LayerBinder {
     switch (edit.kind) {
       case EditKind::kPositions:
       case EditKind::kShift:
+      case EditKind::kFlat:
+      case EditKind::kShiftImage:
         return {};
+      case EditKind::kMaskImage:
+        return take_mask(edit, index);
       case EditKind::kHead:
         return take_head(edit, index);
       case EditKind::kEdge:
@@ -115,7 +92,7 @@ class LayerBinder {
     }
     if (encoded) {
       made.encoding = std::make_shared<const EditedEncoding>(layer_.encoding, heads_, layer_.soft_cap,
-                                                             layer_.grid_columns, layer_.mask);
+                                                             layer_.layout.grid_columns, layer_.mask);
     }
     return made;
   }
@@ -140,6 +117,28 @@ class LayerBinder {
       return of_edit(unsupported("layer " + std::to_string(layer_.layer) + " attends to one key alone"), index, "to");
     }
     return each(edit, [&](HeadEdits& head) { head.to = edit.to; });
+  }
+
+  // Edges to the cells, a row of them at a time.
+  Status take_mask(const Edit& edit, std::size_t index) {
+    LOCUS_TRY(const ImageSpan span, picture_of(edit, layer_.layout.pictures, index));
+    if (span.rows == 0) {
+      return of_edit(unsupported("picture " + std::to_string(edit.image) + " has no rows and columns"), index, "rows");
+    }
+    for (const auto& [range, count, name] :
+         {std::tuple(edit.rows, span.rows, "rows"), std::tuple(edit.columns, span.columns, "columns")}) {
+      if (range.end > count) {
+        return bad_input(field_name(index, name) + ": expected a range within 0 to " + std::to_string(count) +
+                         ", found " + std::to_string(range.begin) + " to " + std::to_string(range.end));
+      }
+    }
+    return each(edit, [&](HeadEdits& head) {
+      for (std::int64_t row = edit.rows.begin; row < edit.rows.end; ++row) {
+        const std::int64_t first = span.token(row * span.columns);
+        head.edges.emplace_back(Range{0, layer_.positions.size()},
+                                Range{first + edit.columns.begin, first + edit.columns.end});
+      }
+    });
   }
 
   Result<PairForm> form(bool planes, std::size_t index, const std::string& field) const {
@@ -172,6 +171,9 @@ class LayerBinder {
   }
 
   Status take_bias(const Edit& edit, std::size_t index) {
+    if (layer_.positions.dimensions() > 2) {
+      return of_edit(unsupported("expected positions of one number, found vectors (M-RoPE)"), index, "formula");
+    }
     Result<Formula> compiled = Formula::compile(edit.formula, bias_variables());
     if (!compiled.ok()) {
       return of_edit(compiled.error(), index, "formula");
@@ -184,7 +186,7 @@ class LayerBinder {
 
   // A formula of d and h alone is computed once for every whole distance of the run.
   void tabulate(BiasFormula& bias, const Places& heads) const {
-    const at::Tensor places = places_of(layer_.positions, layer_.grid_columns);
+    const at::Tensor places = places_of(layer_.positions, layer_.layout.grid_columns);
     const double span = places.max().item<double>() - places.min().item<double>();
     const double most = 8 * static_cast<double>(layer_.positions.size()) + 4096;
     if (bias.formula.uses("i") || bias.formula.uses("j") || !at::equal(places, places.floor()) || !(span <= most)) {
@@ -251,41 +253,6 @@ class LayerBinder {
 
 }  // namespace
 
-Result<position::Positions> edited_positions(const Edits& edits, const position::Positions& positions,
-                                             std::int64_t grid_columns, const transformer::Transformer& model) {
-  position::Positions edited = positions;
-  at::Tensor places = places_of(positions, grid_columns).clone();
-  auto* const ids = places.data_ptr<double>();
-  std::optional<Error> refused;  // of the first edit after which they do not fit
-  for (const EditKind kind : {EditKind::kPositions, EditKind::kShift}) {
-    for (std::size_t n = 0; n < edits.size(); ++n) {
-      const Edit& edit = edits[n];
-      if (edit.kind != kind) {
-        continue;
-      }
-      const Range own{edit.tokens.begin + edited.prefix, edit.tokens.end + edited.prefix};
-      if (own.end > places.size(0)) {
-        return bad_input(field_name(n, "tokens") + ": expected a range within 0 to " +
-                         std::to_string(places.size(0) - edited.prefix) + ", found " +
-                         std::to_string(edit.tokens.begin) + " to " + std::to_string(edit.tokens.end));
-      }
-      for (std::int64_t token = own.begin; token < own.end; ++token) {
-        const auto place = static_cast<double>(token - own.begin);
-        ids[token] = kind == EditKind::kShift ? ids[token] + edit.by : edit.start + edit.step * place;
-      }
-      edited.ids = positions.dimensions() == 1 ? places.clone() : grid_ids(places, grid_columns);
-      const Status fits = accepts(model, edited, places);
-      if (!fits.ok() && !refused) {
-        refused = of_edit(fits.error(), n, kind == EditKind::kShift ? "by" : "start");
-      }
-    }
-  }
-  if (refused && !accepts(model, edited, places).ok()) {
-    return *refused;
-  }
-  return edited;
-}
-
 Result<transformer::LayerEdit> edited_layer(const Edits& edits, const ModelInfo& model, const LayerToEdit& layer) {
   LayerBinder binder(model, layer);
   for (std::size_t n = 0; n < edits.size(); ++n) {
@@ -299,16 +266,16 @@ Result<transformer::LayerEdit> edited_layer(const Edits& edits, const ModelInfo&
 Result<std::shared_ptr<const transformer::LayerEdits>> edited_layers(const Edits& edits, const ModelInfo& info,
                                                                      const transformer::Transformer& model,
                                                                      const transformer::Batch& batch,
-                                                                     std::int64_t grid_columns) {
+                                                                     const Layout& layout) {
   auto layers = std::make_shared<transformer::LayerEdits>();
   if (std::all_of(edits.begin(), edits.end(), moves)) {
     return std::shared_ptr<const transformer::LayerEdits>();
   }
   for (std::int64_t n = 0; n < info.layers; ++n) {
-    LOCUS_TRY(transformer::LayerEdit own, edited_layer(edits, info,
-                                                       {n, model.layer_encoding(n), model.encoding_layer(n),
-                                                        model.block(n).spec().attention.soft_cap, batch.positions,
-                                                        grid_columns, model.mask(batch, n)}));
+    LOCUS_TRY(transformer::LayerEdit own,
+              edited_layer(edits, info,
+                           {n, model.layer_encoding(n), model.encoding_layer(n),
+                            model.block(n).spec().attention.soft_cap, batch.positions, layout, model.mask(batch, n)}));
     layers->push_back(std::move(own));
   }
   return std::shared_ptr<const transformer::LayerEdits>(std::move(layers));

@@ -13,10 +13,22 @@
 
 namespace locus::models {
 
-// The ids that `positions` and `shift` edits give, of an image by row-major index. Errors: kBadInput where the model
-// cannot take them, naming the edit and the reason.
+// How the patches of an input's image lie, and where the pictures of a text stand.
+struct Layout {
+  std::int64_t grid_columns = 0;
+  std::vector<ImageSpan> pictures = {};
+};
+
+// The ids that edits of positions give, of an image by row-major index; a number for a token whose position is a vector
+// stands for all its components. Errors: kBadInput where the model cannot take them, naming the edit and the reason.
 Result<position::Positions> edited_positions(const Edits& edits, const position::Positions& positions,
-                                             std::int64_t grid_columns, const transformer::Transformer& model);
+                                             const Layout& layout, const transformer::Transformer& model);
+
+// The picture that an edit names. Errors: kBadInput.
+Result<ImageSpan> picture_of(const Edit& edit, const std::vector<ImageSpan>& pictures, std::size_t index);
+
+// The same error with the edit's index and field before it.
+Error of_edit(Error error, std::size_t index, const std::string& field);
 
 // One layer's encoding, and the shape of the run.
 struct LayerToEdit {
@@ -25,7 +37,7 @@ struct LayerToEdit {
   std::int64_t encoding_layer = 0;
   double soft_cap = 0;
   const position::Positions& positions;
-  std::int64_t grid_columns = 0;
+  const Layout& layout;
   attention::Mask mask{};
 };
 
@@ -42,6 +54,6 @@ void add_warnings(const Edits& edits, const ModelInfo& model, const transformer:
 Result<std::shared_ptr<const transformer::LayerEdits>> edited_layers(const Edits& edits, const ModelInfo& info,
                                                                      const transformer::Transformer& model,
                                                                      const transformer::Batch& batch,
-                                                                     std::int64_t grid_columns);
+                                                                     const Layout& layout);
 
 }  // namespace locus::models

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/base/listed.h"
 #include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
@@ -68,11 +69,30 @@ json number_of(std::string_view word) {
   return number ? json(*number) : json(word);
 }
 
+json numbers_of(std::string_view word) {
+  const std::vector<std::string_view> parts = split(word);
+  if (parts.size() == 1) {
+    return number_of(word);
+  }
+  json list = json::array();
+  for (const std::string_view part : parts) {
+    list.push_back(number_of(part));
+  }
+  return list;
+}
+
 std::string text_of(const Range& value) {
   return std::to_string(value.begin) + ":" + std::to_string(value.end);
 }
 std::string text_of(double value) {
   return number_text(value);
+}
+std::string text_of(std::int64_t value) {
+  return std::to_string(value);
+}
+std::string text_of(const std::vector<double>& value) {
+  return listed(
+      value, [](double each) { return number_text(each); }, ",");
 }
 std::string text_of(const Places& value) {
   std::string text;
@@ -103,6 +123,12 @@ json take_value(const EditField& field, Words& words) {
   if (std::holds_alternative<double Edit::*>(field.member)) {
     return number_of(word);
   }
+  if (std::holds_alternative<std::vector<double> Edit::*>(field.member)) {
+    return numbers_of(word);
+  }
+  if (std::holds_alternative<std::int64_t Edit::*>(field.member)) {
+    return index_of(word);
+  }
   return word;
 }
 
@@ -110,7 +136,11 @@ json take_value(const EditField& field, Words& words) {
 
 Result<Edit> parse_edit(const std::string& text, std::size_t index) {
   Words words(text);
-  const std::string_view kind = words.take();
+  std::string kind(words.take());
+  if (const std::string both = kind + " " + std::string(words.next()); find_form(both) != nullptr) {
+    kind = both;
+    words.take();
+  }
   json object{{"edit", kind}};
   const EditForm* const form = find_form(kind);
   const auto fields = form == nullptr ? std::span<const EditField>() : form->fields;
@@ -124,6 +154,14 @@ Result<Edit> parse_edit(const std::string& text, std::size_t index) {
       const std::size_t dot = place.find('.');
       object["layer"] = places_of(place.substr(0, dot));
       object["head"] = dot == std::string_view::npos ? json("nothing") : places_of(place.substr(dot + 1));
+      ++n;
+      continue;
+    }
+    if (field.name == "rows") {  // R,C are two fields
+      const std::string_view cells = words.take();
+      const std::size_t comma = cells.find(',');
+      object["rows"] = range_of(cells.substr(0, comma));
+      object["columns"] = comma == std::string_view::npos ? json("nothing") : range_of(cells.substr(comma + 1));
       ++n;
       continue;
     }
@@ -144,7 +182,10 @@ std::string to_text(const Edit& edit) {
     if (field.optional && field.name == "step" && edit.step == 1) {
       continue;
     }
-    text += field.name == "head" ? "." : field.named ? " " + std::string(field.name) + " " : " ";
+    text += field.name == "head"      ? "."
+            : field.name == "columns" ? ","
+            : field.named             ? " " + std::string(field.name) + " "
+                                      : " ";
     text += std::visit([&](auto member) { return text_of(edit.*member); }, field.member);
   }
   return text;

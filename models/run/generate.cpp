@@ -117,7 +117,7 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
       prepared.batch.ids = at::cat({prepared.batch.ids, added}, 1);
       prepared.batch.positions = positions.slice({0, prompt + n + 1});
       prepared.batch.blocks = with_one_more(prepared.batch.blocks);
-      LOCUS_CHECK(edit_layers(prepared.batch, {}));
+      LOCUS_CHECK(edit_layers(prepared.batch, layout_of(prepared)));
     }
     if (run_options.all_logits) {
       // Every row's logits are those of one pass over everything.

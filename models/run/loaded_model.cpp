@@ -294,20 +294,20 @@ Result<std::shared_ptr<const Model>> LoadedModel::edited(Edits edits) const {
   return std::shared_ptr<const Model>(new LoadedModel(shared_, std::move(edits)));
 }
 
-Status LoadedModel::edit(transformer::Batch& batch, const ImageGrid& grid) const {
+Status LoadedModel::edit(transformer::Batch& batch, const Layout& layout) const {
   if (edits_.empty()) {
     return {};
   }
   LOCUS_CHECK(check_edits(edits_, parts_.info, batch.positions.size()));
-  LOCUS_TRY(batch.positions, edited_positions(edits_, batch.positions, grid.columns, *parts_.transformer));
-  return edit_layers(batch, grid);
+  LOCUS_TRY(batch.positions, edited_positions(edits_, batch.positions, layout, *parts_.transformer));
+  return edit_layers(batch, layout);
 }
 
-Status LoadedModel::edit_layers(transformer::Batch& batch, const ImageGrid& grid) const {
+Status LoadedModel::edit_layers(transformer::Batch& batch, const Layout& layout) const {
   batch.edits = nullptr;
   if (!edits_.empty()) {
     LOCUS_TRY(const transformer::Transformer* model, ready());
-    LOCUS_TRY(batch.edits, edited_layers(edits_, parts_.info, *model, batch, grid.columns));
+    LOCUS_TRY(batch.edits, edited_layers(edits_, parts_.info, *model, batch, layout));
   }
   return {};
 }

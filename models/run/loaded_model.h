@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/api/model.h"
+#include "models/edits/run_edits.h"
 #include "models/image/image.h"
 #include "models/run/pace.h"
 #include "models/text/tokenizer.h"
@@ -82,11 +83,12 @@ class LoadedModel : public Model {
   // With the model's edits. Errors: kBadInput, kUsage; also for positions that the encoding does not take, and edits
   // that do not fit the input; kUnsupported for edits that the encoding cannot take.
   Result<Prepared> prepare(const Input& input) const;
+  static Layout layout_of(const Prepared& prepared);
   // Edits a batch: its positions, and its layers for which the weights are loaded. Errors: those of Model::edited()
   // and what it leaves to a run.
-  Status edit(transformer::Batch& batch, const ImageGrid& grid) const;
+  Status edit(transformer::Batch& batch, const Layout& layout) const;
   // Puts the edits of the layers into a batch whose positions are edited already.
-  Status edit_layers(transformer::Batch& batch, const ImageGrid& grid) const;
+  Status edit_layers(transformer::Batch& batch, const Layout& layout) const;
 
   // Loaded weights. What the first load says of values that are not finite is in every trace's model().warnings.
   // Errors: kTooLarge; kCancelled; kBadInput where the file holds tensors that the configuration does not have: what it

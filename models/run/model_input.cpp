@@ -115,6 +115,10 @@ Result<LoadedModel::Prepared> LoadedModel::read_mixed(const Input& input) const 
   return prepare_mixed(input);
 }
 
+Layout LoadedModel::layout_of(const Prepared& prepared) {
+  return {prepared.grid.columns, prepared.vision ? prepared.vision->spans : std::vector<ImageSpan>()};
+}
+
 Result<std::vector<TokenInfo>> LoadedModel::tokenize(const Input& input) const {
   return guarded([&]() -> Result<std::vector<TokenInfo>> {
     LOCUS_TRY(Prepared prepared, read(input));
@@ -136,11 +140,8 @@ Result<LoadedModel::Prepared> LoadedModel::prepare(const Input& input) const {
     prepared.batch.pixels = prepared.batch.pixels.to(device);
   }
   prepared.untouched = prepared.batch.positions;
-  if (!edits_.empty() && prepared.vision) {
-    return unsupported("edits: expected a text without pictures in it", parts_.info.name);
-  }
   if (!edits_.empty()) {
-    LOCUS_CHECK(edit(prepared.batch, prepared.grid));
+    LOCUS_CHECK(edit(prepared.batch, layout_of(prepared)));
     const at::Tensor places = places_of(prepared.batch.positions, prepared.grid.columns).contiguous();
     for (std::size_t n = 0; n < prepared.tokens.size(); ++n) {
       prepared.tokens[n].position = places.data_ptr<double>()[n];

@@ -33,10 +33,10 @@ Result<double> edit_layer(const OpenTrace& trace, std::int64_t index, double sof
   if (trace.data.edits.empty() || !layer.encoding) {
     return soft_cap;
   }
+  const Layout layout{trace.data.grid.columns, trace.data.images};
   LOCUS_TRY(const transformer::LayerEdit own,
             within(edited_layer(trace.data.edits, trace.data.model,
-                                {index, layer.encoding, layer.encoding_layer, soft_cap, trace.positions,
-                                 trace.data.grid.columns, mask}),
+                                {index, layer.encoding, layer.encoding_layer, soft_cap, trace.positions, layout, mask}),
                    trace.file.metadata("locus.edits")));
   if (!own.encoding) {
     return soft_cap;

@@ -128,10 +128,11 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
   LOCUS_TRY(const Network network, network_of(model, *transformer, *task, checkpoint));
   const at::Device device(options.device == "cuda" ? at::kCUDA : at::kCPU);
   std::optional<Error> unfit;  // an edit that fits no run of this length, which is no result
-  const auto edit = [&](transformer::Batch& batch) -> Status {
-    models::ImageGrid grid;
-    grid.columns = images ? batch.positions.ids.select(1, 1).max().item<std::int64_t>() + 1 : 0;
-    const Status edited = model.edit(batch, grid);
+  const auto edit = [&](transformer::Batch& batch, std::vector<models::ImageSpan> pictures) -> Status {
+    models::Layout layout;
+    layout.grid_columns = images ? batch.positions.ids.select(1, 1).max().item<std::int64_t>() + 1 : 0;
+    layout.pictures = std::move(pictures);
+    const Status edited = model.edit(batch, layout);
     if (!edited.ok() && !unfit) {
       unfit = edited.error();
     }

@@ -56,7 +56,7 @@ Result<transformer::Batch> edited_batch(const Network& network, const Examples& 
                                         const position::Positions& positions, const MeasureOptions& options) {
   transformer::Batch batch = network.batch(examples, positions, options.device);
   if (options.edit) {
-    LOCUS_CHECK(options.edit(batch));
+    LOCUS_CHECK(options.edit(batch, network.spans(examples)));
   }
   return batch;
 }

@@ -35,7 +35,8 @@ struct MeasureOptions {
   std::int64_t samples = 0;  // sequences; 0: the task's own count
   std::int64_t batch = 0;    // sequences at once; 0: about 8192 tokens
   at::Device device{at::kCPU};
-  std::function<Status(transformer::Batch& batch)> edit = {};  // what the runs do otherwise; may be empty
+  // What the runs do otherwise, of texts with these pictures; may be empty.
+  std::function<Status(transformer::Batch& batch, std::vector<models::ImageSpan> pictures)> edit = {};
   StopToken stop = {};
   Progress progress = {};
 };

@@ -47,14 +47,20 @@ position::Positions Network::natural_positions(const Examples& examples) const {
   }
   position::Positions positions = model_->positions(examples.ids.size(1));
   if (models::has_vector_positions(model_->spec())) {
-    const std::int64_t cell = tower_->spec().image.patch * connector_->spec().cell();
-    const std::int64_t rows = examples.pixels.size(2) / cell;
-    const std::int64_t columns = examples.pixels.size(3) / cell;
-    const std::int64_t first = placeholders(examples, placeholder_)[0].item<std::int64_t>();
-    positions.ids =
-        models::vector_positions({{first, rows * columns, rows, columns, columns}}, examples.ids.size(1), 0);
+    positions.ids = models::vector_positions(spans(examples), examples.ids.size(1), 0);
   }
   return positions;
+}
+
+std::vector<models::ImageSpan> Network::spans(const Examples& examples) const {
+  if (tower_ == nullptr) {
+    return {};
+  }
+  const std::int64_t cell = tower_->spec().image.patch * connector_->spec().cell();
+  const std::int64_t rows = examples.pixels.size(2) / cell;
+  const std::int64_t columns = examples.pixels.size(3) / cell;
+  const std::int64_t first = placeholders(examples, placeholder_)[0].item<std::int64_t>();
+  return {{first, rows * columns, rows, columns, columns}};
 }
 
 transformer::Batch Network::batch(const Examples& examples, position::Positions positions, at::Device device) const {

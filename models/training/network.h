@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "models/api/model.h"
 #include "models/training/task.h"
 #include "models/transformer/connector.h"
 #include "models/transformer/transformer.h"
@@ -32,6 +33,8 @@ class Network {
   // Where examples stand when nothing is moved: tokens at 0 … T−1, patches on their grid, the cells of a picture in a
   // text at its row and column where the encoding's positions are vectors.
   position::Positions natural_positions(const Examples& examples) const;
+  // The picture in front of each text; none of texts alone, and of images.
+  std::vector<models::ImageSpan> spans(const Examples& examples) const;
   // What the model takes of them; differentiable in tower and connector.
   transformer::Batch batch(const Examples& examples, position::Positions positions, at::Device device) const;
 

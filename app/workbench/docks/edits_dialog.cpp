@@ -10,6 +10,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "app/workbench/studio/studio.h"
@@ -40,6 +41,11 @@ constexpr std::array<EditPreset, 15> kPresets{
      {"NTK-aware scaling by 4", "angles all.all (base*4^(D/(D-2)))^(-m/M)"},
      {"Rotation of the fast half alone", "angles all.all m < M/2 ? base^(-m/M) : 0"},
      {"A larger base", "angles all.all 500000^(-m/M)"}}};
+
+// Of texts with pictures.
+constexpr std::array<EditPreset, 3> kPicturePresets{{{"Pictures count as text", "positions flat"},
+                                                     {"The first picture two rows lower", "shift image 0 by 0,2,0"},
+                                                     {"Nobody sees its first cell", "mask image 0 0:1,0:1"}}};
 
 // "edits[2].head: expected …" without the field of a file that nobody sees here: the line is one edit.
 std::string own_words(const std::string& message) {
@@ -74,9 +80,15 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
   column->addWidget(list_, 1);
   presets_ = make_named<QComboBox>(this, "edits-presets", QStringLiteral("Begin with"));
   presets_->addItem(QStringLiteral("Begin with…"));
-  for (const EditPreset& preset : kPresets) {
-    presets_->addItem(QLatin1String(preset.name), QLatin1String(preset.text));
+  const auto offer = [this](std::span<const EditPreset> presets) {
+    for (const EditPreset& preset : presets) {
+      presets_->addItem(QLatin1String(preset.name), QLatin1String(preset.text));
+    }
+  };
+  if (checkpoint != nullptr && checkpoint->trace && !checkpoint->trace->images().empty()) {
+    offer(kPicturePresets);
   }
+  offer(kPresets);
   column->addWidget(presets_);
   line_ = make_named<QLineEdit>(this, "edits-line", QStringLiteral("Another edit"));
   line_->setPlaceholderText(

@@ -22,7 +22,7 @@ using models::HeadTo;
 using models::PairsDo;
 
 Edits every_kind() {
-  Edits edits(8);
+  Edits edits(11);
   for (std::size_t n = 0; n < edits.size(); ++n) {
     edits[n].kind = static_cast<EditKind>(n);
   }
@@ -43,6 +43,11 @@ Edits every_kind() {
   edits[6].formula = "-d * 2^(-8*h/H)";
   edits[7].layer.indices = {0, 2};
   edits[7].formula = "500^(-m/M)";
+  edits[9].image = 1;
+  edits[9].along = {0, 2, -1.5};
+  edits[10].image = 2;
+  edits[10].rows = {1, 3};
+  edits[10].columns = {2, 5};
   return edits;
 }
 
@@ -88,6 +93,9 @@ TEST(Edits, ShortFormsAreTheTablesWords) {
   EXPECT_EQ(models::to_text(edits[3]), "edge all.2 queries 5:6 keys 0:3");
   EXPECT_EQ(models::to_text(edits[5]), "pairs all.all 0:8 drop");
   EXPECT_EQ(models::to_text(edits[6]), "bias all.all -d * 2^(-8*h/H)");
+  EXPECT_EQ(models::to_text(edits[8]), "positions flat");
+  EXPECT_EQ(models::to_text(edits[9]), "shift image 1 by 0,2,-1.5");
+  EXPECT_EQ(models::to_text(edits[10]), "mask image 2 1:3,2:5");
   for (const auto& [other, same] : {std::pair{"  head  3.1   zero ", "head 3.1 to zero"},
                                     std::pair{"positions 3:9 7", "positions tokens 3:9 start 7 step 1"},
                                     std::pair{"edge 0.0 1:2 0:1", "edge 0.0 queries 1:2 keys 0:1"},
@@ -103,9 +111,10 @@ TEST(Edits, WhatIsWrongIsNamedByIndexAndField) {
   EXPECT_EQ(refused(R"({"edits": [{"edit": "head", "layer": 0, "head": 0, "to": "nothing"}]})"),
             "e.json: edits[0].to: expected one of zero, mean, uniform, first, previous, self, content, found "
             "\"nothing\"");
-  EXPECT_EQ(refused(R"({"edits": [{"edit": "wish"}]})"),
-            "e.json: edits[0].edit: expected one of positions, shift, head, edge, scale, pairs, bias, angles, found "
-            "\"wish\"");
+  EXPECT_EQ(
+      refused(R"({"edits": [{"edit": "wish"}]})"),
+      "e.json: edits[0].edit: expected one of positions, shift, head, edge, scale, pairs, bias, angles, positions "
+      "flat, shift image, mask image, found \"wish\"");
   EXPECT_NE(refused(R"({"edits": [{"edit": "shift", "tokens": [0, 1], "by": 1, "size": 3}]})")
                 .find("edits[0].size: expected no such field of shift"),
             std::string::npos);
@@ -128,6 +137,12 @@ TEST(Edits, WhatIsWrongIsNamedByIndexAndField) {
   EXPECT_NE(refused_words("head 3.1 zero now").find("found now"), std::string::npos);
   EXPECT_NE(refused_words("").find("edits[2].edit"), std::string::npos);
   EXPECT_NE(refused_words("bias 0.0").find("edits[2].formula"), std::string::npos);
+  EXPECT_NE(refused_words("shift image 0 by 1,2").find("edits[2].by: expected a finite number, or three"),
+            std::string::npos);
+  EXPECT_NE(refused_words("shift image -1 by 1").find("edits[2].image"), std::string::npos);
+  EXPECT_NE(refused_words("mask image 0 1:3").find("edits[2].columns"), std::string::npos);
+  EXPECT_NE(refused_words("mask image 0 3:1,0:1").find("edits[2].rows"), std::string::npos);
+  EXPECT_NE(refused_words("positions flat 3").find("found 3"), std::string::npos);
 }
 
 TEST(Edits, AModelAndATextLimitThem) {
@@ -164,6 +179,9 @@ TEST(Edits, TheFirstDifferenceIsTheLowestLayerEdited) {
   EXPECT_EQ(models::first_difference(list({"head all.0 zero"}), list({"head all.0 zero", "scale 3.1 by 2"}), 4), 3);
   EXPECT_EQ(models::first_difference(list({"head 1.0 zero"}), list({"head 1,2.0 zero"}), 4), 2);
   EXPECT_EQ(models::first_difference(list({"head 3.0 zero"}), list({"shift 0:1 by 1", "head 3.0 zero"}), 4), 0);
+  EXPECT_EQ(models::first_difference(list({"head 3.0 zero"}), list({"positions flat", "head 3.0 zero"}), 4), 0);
+  EXPECT_EQ(models::first_difference(list({"shift image 0 by 1"}), list({"shift image 0 by 2"}), 4), 0);
+  EXPECT_EQ(models::first_difference({}, list({"mask image 0 0:1,0:1"}), 4), 0);
 }
 
 TEST(Edits, FormulasSayWhereTheyCannotBeRead) {

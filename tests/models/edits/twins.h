@@ -56,8 +56,8 @@ inline Edits edits_of(const std::vector<std::string>& texts) {
 inline Result<Batch> edited(const Subject& subject, const Edits& edits) {
   Batch batch = subject.batch;
   LOCUS_CHECK(models::check_edits(edits, subject.info, subject.length()));
-  LOCUS_TRY(batch.positions, models::edited_positions(edits, batch.positions, subject.columns, subject.model));
-  LOCUS_TRY(batch.edits, models::edited_layers(edits, subject.info, subject.model, batch, subject.columns));
+  LOCUS_TRY(batch.positions, models::edited_positions(edits, batch.positions, {subject.columns}, subject.model));
+  LOCUS_TRY(batch.edits, models::edited_layers(edits, subject.info, subject.model, batch, {subject.columns}));
   return batch;
 }
 
