@@ -1,6 +1,7 @@
 // locus run: one forward pass; the prediction, and the trace on request.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 
@@ -90,6 +91,9 @@ Json run_json(const models::Trace& trace, const models::Generation* generated) {
   }
   add_tokens(trace, encoder ? "decoder_" : "", json);
   json["top"] = top_json(trace);
+  if (const std::vector<float> scores = trace.token_scores(); !scores.empty()) {
+    json["token_scores"] = scores;
+  }
   json["time_ms"] = trace.time_ms();
   json["memory_mb"] = trace.memory_mb();
   if (generated != nullptr) {
@@ -118,6 +122,19 @@ std::string printable_lines(const std::string& text) {
   return lines;
 }
 
+// The logit of each token, and the probability that it is: what a discriminator takes for replaced is above one half.
+void print_scores(const models::Trace& trace, Console& console) {
+  const std::vector<float> scores = trace.token_scores();
+  const std::size_t count = std::min(scores.size(), trace.tokens().size());
+  for (std::size_t n = 0; n < count; ++n) {
+    const models::TokenInfo& token = trace.tokens()[n];
+    const double logit = static_cast<double>(scores[n]);
+    const std::string percent = fixed_text(100.0 / (1 + std::exp(-logit)), 2);
+    console.print("  " + right(percent, 6) + " % replaced  " + right(fixed_text(logit, 3), 8) + "  " + token.label +
+                  "  (" + std::to_string(token.id) + ")");
+  }
+}
+
 void print_run(const models::Trace& trace, const models::Generation* generated, Console& console) {
   const std::shared_ptr<const models::Trace> encoder = trace.side(models::Side::kEncoder);
   if (encoder) {
@@ -128,6 +145,7 @@ void print_run(const models::Trace& trace, const models::Generation* generated, 
     const std::string percent = fixed_text(100.0 * static_cast<double>(prediction.probability), 2);
     console.print("  " + right(percent, 6) + " %  " + prediction.token + "  (" + std::to_string(prediction.id) + ")");
   }
+  print_scores(trace, console);
   if (generated != nullptr) {
     const std::string ids = listed(
         generated->ids, [](std::int64_t id) { return std::to_string(id); }, ",");

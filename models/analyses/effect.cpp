@@ -97,6 +97,10 @@ Result<Effect> effect_between(std::shared_ptr<const Trace> untouched, std::share
     if (!before->logits.defined() || !after->logits.defined()) {
       return unsupported("an effect needs a model that predicts: this one has no head", untouched->model().name);
     }
+    if (!untouched->token_scores().empty()) {
+      return unsupported("an effect needs a model that predicts: this one gives each token one number",
+                         untouched->model().name);
+    }
     if (before->logits.sizes() != after->logits.sizes()) {
       return bad_input("expected the logits of the same tokens, found those of " +
                        std::to_string(before->logits.size(0)) + " and " + std::to_string(after->logits.size(0)));

@@ -15,6 +15,9 @@ Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string
   if (!transformer->spec().head) {
     return unsupported(what + ": " + info.name + " has no head, so it predicts nothing");
   }
+  if (transformer->spec().token_score) {
+    return unsupported(what + ": " + info.name + " gives each token one number and predicts no token");
+  }
   Rerun run{*loaded, *transformer, *data, {}};
   if (data->input_ids.defined()) {
     run.batch.ids = data->input_ids.unsqueeze(0);

@@ -314,6 +314,8 @@ class Trace {
   virtual const Edits& edits() const;
   // The most likely next tokens (image labels) of the last position, best first.
   virtual std::vector<Prediction> top(std::int64_t count) const = 0;
+  // The logit of each token, where the model gives them one number each instead of predicting tokens; otherwise none.
+  virtual std::vector<float> token_scores() const { return {}; }
 
   // (|rows|, |columns|). Masked cells: weight 0, every other quantity NaN. Errors: kBadInput for a layer, head or range
   // that does not exist, kUnsupported for a quantity that this encoding does not have; kCancelled.

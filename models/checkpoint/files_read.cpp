@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kIndexFileLimit = std::size_t{128} << 20;
 
 // What readers ask for by name, but for weights.
-constexpr std::array<std::string_view, 19> kNames{"config.json",
+constexpr std::array<std::string_view, 20> kNames{"config.json",
                                                   "generation_config.json",
                                                   "preprocessor_config.json",
                                                   "pe_config.json",
@@ -32,6 +32,7 @@ constexpr std::array<std::string_view, 19> kNames{"config.json",
                                                   "tokenizer.model",
                                                   "spiece.model",
                                                   "spm.model",
+                                                  "sentencepiece.bpe.model",
                                                   "vocab.txt",
                                                   "training.json",
                                                   "loss.csv",

@@ -10,6 +10,7 @@ namespace locus::text {
 namespace {
 
 constexpr std::size_t kFileLimit = 128U << 20;
+constexpr const char* kFairseqFile = "sentencepiece.bpe.model";
 
 // What families call their SentencePiece model, and whose it is where tokenizer_config.json does not say: it puts
 // tokens around a text.
@@ -17,8 +18,8 @@ struct SentencePieceName {
   const char* file;
   const char* tokenizer_class;
 };
-constexpr std::array<SentencePieceName, 2> kSentencePieces{
-    {{"spiece.model", "T5Tokenizer"}, {"spm.model", "DebertaV2Tokenizer"}}};
+constexpr std::array<SentencePieceName, 3> kSentencePieces{
+    {{"spiece.model", "T5Tokenizer"}, {"spm.model", "DebertaV2Tokenizer"}, {kFairseqFile, "XLMRobertaTokenizer"}}};
 
 }  // namespace
 
@@ -56,6 +57,9 @@ Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::filesystem::p
       config.tokenizer_class = piece_model->tokenizer_class;
     }
     LOCUS_TRY(const std::string bytes, read(piece_model->file));
+    if (piece_model->file == std::string_view(kFairseqFile)) {
+      return parse_fairseq_pieces(bytes, path(kFairseqFile), config);
+    }
     return parse_sentence_piece(bytes, path(piece_model->file), config);
   }
   LOCUS_TRY(const std::string words, read("vocab.txt"));

@@ -47,6 +47,8 @@ TokenizerResult parse_vocabulary_and_merges(std::string_view vocabulary, std::st
 TokenizerResult parse_tiktoken(std::string_view text, const std::string& file, const TokenizerConfig& config);
 TokenizerResult parse_word_list(std::string_view text, const std::string& file, const TokenizerConfig& config);
 TokenizerResult parse_sentence_piece(std::string_view bytes, const std::string& file, const TokenizerConfig& config);
+// The same pieces under fairseq's ids (XLM-RoBERTa). Errors: kUnsupported for another tokenizer_class.
+TokenizerResult parse_fairseq_pieces(std::string_view bytes, const std::string& file, TokenizerConfig config);
 
 // Whether a tokenizer.model is in tiktoken's form: lines of base64 and a rank.
 bool is_tiktoken(std::string_view text);

@@ -167,8 +167,16 @@ Result<const TraceLayer*> RecordedTrace::layer(std::int64_t index) const {
   return &data_.layers[static_cast<std::size_t>(index)];
 }
 
+std::vector<float> RecordedTrace::token_scores() const {
+  if (!data_.logits.defined() || data_.model.image || data_.logits.size(1) != 1) {
+    return {};
+  }
+  const at::Tensor scores = data_.logits.to(at::kCPU, at::kFloat).flatten().contiguous();
+  return {scores.data_ptr<float>(), scores.data_ptr<float>() + scores.numel()};
+}
+
 std::vector<Prediction> RecordedTrace::top(std::int64_t count) const {
-  if (!data_.logits.defined() || data_.logits.numel() == 0 || count < 1) {
+  if (!data_.logits.defined() || data_.logits.numel() == 0 || count < 1 || !token_scores().empty()) {
     return {};
   }
   const at::NoGradGuard no_grad;

@@ -102,6 +102,7 @@ class RecordedTrace : public Trace {
   std::int64_t kept_layers() const override { return data_.kept_layers; }
   const Edits& edits() const override { return data_.edits; }
   std::vector<Prediction> top(std::int64_t count) const override;
+  std::vector<float> token_scores() const override;
   Result<Field> map(const MapRequest& request, StopToken stop) const override;
   Result<Field> overview(const MapRequest& request, std::int64_t height, std::int64_t width, Reduction reduction,
                          StopToken stop) const override;

@@ -112,6 +112,8 @@ void visit_model(Visit& visit, Spec& spec) {
   visit("head_transform", spec.head_transform);
   visit("head_transform_bias", spec.head_transform_bias);
   visit("head_transform_gelu", spec.head_transform_gelu);
+  visit("head_transform_norm", spec.head_transform_norm);
+  visit("token_score", spec.token_score);
   visit("logit_scale", spec.logit_scale);
   visit("logit_cap", spec.logit_cap);
   visit("causal", spec.causal);

@@ -243,15 +243,17 @@ std::vector<Parameter> Transformer::parameters() {
     collector.norm("final_norm", final_norm_);
   }
   if (spec_.head && spec_.head_transform) {
-    collector.linear("head_transform", spec_.token_width(), spec_.width, spec_.head_transform_bias, head_transform_);
-    collector.norm("head_norm", spec_.token_width(), head_norm_);
+    collector.linear("head_transform", spec_.head_width(), spec_.width, spec_.head_transform_bias, head_transform_);
+    if (spec_.head_transform_norm) {
+      collector.norm("head_norm", spec_.head_width(), head_norm_);
+    }
   }
   if (spec_.head && (spec_.is_image() || !spec_.tied_head)) {
-    const std::int64_t read = (spec_.pool == Pool::kClassAndPatches ? 2 : 1) * spec_.token_width();
-    collector.matrix("head.weight", {spec_.vocabulary, read}, head_.weight);
+    const std::int64_t read = (spec_.pool == Pool::kClassAndPatches ? 2 : 1) * spec_.head_width();
+    collector.matrix("head.weight", {spec_.outputs(), read}, head_.weight);
   }
   if (spec_.head && spec_.head_bias) {
-    collector.tensor("head.bias", {spec_.vocabulary}, head_.bias);
+    collector.tensor("head.bias", {spec_.outputs()}, head_.bias);
   }
   if (spec_.head && spec_.pool == Pool::kTwoHeads) {
     collector.linear("distillation_head", spec_.vocabulary, spec_.width, spec_.head_bias, distillation_head_);

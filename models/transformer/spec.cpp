@@ -213,6 +213,9 @@ Status validate(const Spec& spec) {
   LOCUS_CHECK(check_sharing(spec));
   LOCUS_CHECK(check_cross(spec));
   LOCUS_CHECK(check_convolution(spec));
+  if (spec.token_score && (spec.is_image() || spec.tied_head)) {
+    return bad_input("score of a token: expected a text model with a head of its own");
+  }
   for (const LayerSpec& layer : spec.layers) {
     if (layer.attention.tile < 0 || (layer.attention.tile > 0 && (!spec.is_image() || spec.image.class_tokens > 0))) {
       return bad_input("tile: expected none, or one of patches without class tokens, found " +
@@ -264,7 +267,8 @@ double multiply_accumulates(const Spec& spec, std::int64_t length) {
   }
   const auto token_width = static_cast<double>(spec.token_width());
   const double projection = spec.embedding_width > 0 ? tokens * token_width * width : 0;
-  const double head = token_width * (static_cast<double>(spec.vocabulary) + (spec.head_transform ? width : 0));
+  const double head = static_cast<double>(spec.head_width()) *
+                      (static_cast<double>(spec.outputs()) + (spec.head_transform ? width : 0));
   return total + projection + (spec.head ? tokens * head : 0);
 }
 
@@ -278,7 +282,8 @@ double run_macs(const Spec& spec, std::int64_t length, bool all_logits) {
     }
   }
   if (!spec.is_image() && !all_logits && spec.head) {
-    total -= (tokens - 1) * static_cast<double>(spec.token_width()) * static_cast<double>(spec.vocabulary);
+    const double rows = spec.token_score ? 0 : tokens - 1;
+    total -= rows * static_cast<double>(spec.token_width()) * static_cast<double>(spec.vocabulary);
   }
   return total;
 }

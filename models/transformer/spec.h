@@ -205,13 +205,18 @@ struct Spec {
   bool head_transform = false;       // BERT: norm(activation(dense x)) before the head,
   bool head_transform_bias = true;   // dense with a bias,
   bool head_transform_gelu = false;  // activation GELU whatever the layers have
+  bool head_transform_norm = true;   // whether that norm is there
+  bool token_score = false;  // one number for each token, instead of one for each word (ELECTRA's discriminator)
   double logit_scale = 1;
   double logit_cap = 0;  // cap·tanh(logit/cap); 0: none
 
   std::int64_t trained_length = 0;  // tokens; 0 when unknown
 
-  // The width of the embedding and of what the head multiplies.
+  // The width of the embedding.
   std::int64_t token_width() const { return embedding_width > 0 ? embedding_width : width; }
+  // What the head multiplies, and how many numbers it makes of it.
+  std::int64_t head_width() const { return token_score ? width : token_width(); }
+  std::int64_t outputs() const { return token_score ? 1 : vocabulary; }
   bool is_image() const { return image.patch > 0; }
   // Whether its layers look at the states of an encoder: all of them, or none.
   bool crosses() const { return first().cross.has_value(); }

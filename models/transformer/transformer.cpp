@@ -214,7 +214,7 @@ Range Transformer::read_tokens(std::int64_t length, const ObserveOptions& option
   if (!options.read.empty()) {
     return options.read;
   }
-  return options.all_logits || !spec_.head ? Range{} : Range{length - 1, length};
+  return options.all_logits || !spec_.head || spec_.token_score ? Range{} : Range{length - 1, length};
 }
 
 at::Tensor Transformer::pooled(const at::Tensor& x) const {
@@ -248,7 +248,8 @@ at::Tensor Transformer::head(const at::Tensor& x) const {
   }
   if (spec_.head_transform) {
     const Activation own = spec_.head_transform_gelu ? Activation::kGelu : spec_.first().feed_forward.activation;
-    y = norm(activate(own, linear(y, head_transform_)), head_norm_);
+    y = activate(own, linear(y, head_transform_));
+    y = spec_.head_transform_norm ? norm(y, head_norm_) : y;
   }
   at::Tensor logits = linear(y, {head_.weight.defined() ? head_.weight : embedding_, head_.bias});
   if (spec_.logit_scale != 1) {

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/shown.h"
 #include "models/text/bpe/byte_name.h"
 #include "models/text/sentence_piece/model.h"
 #include "models/text/token_model.h"
@@ -16,6 +19,7 @@ using Type = ModelPiece::Type;
 using Kind = SentencePieceModel::Kind;
 
 constexpr const char* kSpaceMark = "▁";
+constexpr const char* kXlmRoberta = "XLMRobertaTokenizer";
 
 // User-defined pieces win over all others: a byte of one is worth the best score there is. Sums and products are those
 // of SentencePiece, in 32 bits where it has 32 bits.
@@ -87,6 +91,9 @@ class SentencePiece final : public Tokenizer {
     if (config.tokenizer_class.starts_with("DebertaV2")) {  // whatever the model calls its beginning and end
       before_ = piece_named("[CLS]");
       after_ = piece_named("[SEP]");
+    } else if (config.tokenizer_class == kXlmRoberta) {  // around every text
+      before_ = model_.begin;
+      after_ = model_.end;
     }
   }
 
@@ -224,7 +231,54 @@ class SentencePiece final : public Tokenizer {
   std::int64_t after_ = -1;
 };
 
+// <s>, <pad>, </s>, <unk>, the model's pieces but its first three, which are <unk>, <s> and </s>; <mask> comes last.
+Status number_as_fairseq(SentencePieceModel& model) {
+  const std::vector<ModelPiece>& pieces = model.pieces;
+  constexpr std::ptrdiff_t kNamed = 3;
+  if (pieces.size() < kNamed || model.unknown != 0 || pieces[1].text != "<s>" || pieces[2].text != "</s>") {
+    return bad_input("expected <unk>, <s> and </s> as the first three pieces, found others");
+  }
+  std::vector<ModelPiece> numbered{
+      {"<s>", 0, Type::kControl}, {"<pad>", 0, Type::kControl}, {"</s>", 0, Type::kControl}, pieces.front()};
+  numbered.insert(numbered.end(), pieces.begin() + kNamed, pieces.end());
+  model.pieces = std::move(numbered);
+  model.begin = 0;
+  model.end = 2;
+  model.unknown = 3;
+  for (std::int32_t& id : model.bytes ? std::span<std::int32_t>(*model.bytes) : std::span<std::int32_t>()) {
+    ++id;
+  }
+  return {};
+}
+
 }  // namespace
+
+TokenizerResult parse_fairseq_pieces(std::string_view bytes, const std::string& file, TokenizerConfig config) {
+  if (config.tokenizer_class != kXlmRoberta) {
+    return unsupported(
+        "tokenizer_class: expected " + std::string(kXlmRoberta) + ", found " + shown(config.tokenizer_class), file);
+  }
+  LOCUS_TRY(SentencePieceModel model, within(parse_sentence_piece_model(bytes), file));
+  LOCUS_CHECK(within(number_as_fairseq(model), file));
+  // Its names are one token wherever they are written.
+  const auto add = [&](const char* name, std::size_t id) {
+    const bool known = std::any_of(config.added.begin(), config.added.end(),
+                                   [&](const AddedToken& token) { return token.content == name; });
+    if (!known) {
+      AddedToken& token = config.added.emplace_back();
+      token.content = name;
+      token.id = static_cast<std::int32_t>(id);
+      token.special = true;
+      token.left_strip = name == std::string_view("<mask>");
+    }
+  };
+  constexpr std::size_t kFirst = 4;
+  for (std::size_t id = 0; id < kFirst; ++id) {
+    add(std::array{"<s>", "<pad>", "</s>", "<unk>"}[id], id);
+  }
+  add("<mask>", model.pieces.size());
+  return make_sentence_piece(std::move(model), config, file);
+}
 
 TokenizerResult parse_sentence_piece(std::string_view bytes, const std::string& file, const TokenizerConfig& config) {
   LOCUS_TRY(SentencePieceModel model, within(parse_sentence_piece_model(bytes), file));

@@ -1,6 +1,6 @@
 // RoBERTa and XLM-RoBERTa: BERT whose positions start behind the padding id's row, with a head of its own or none.
-// ELECTRA: BERT whose tokens are narrower than its layers; generators have a head, bare models none. DistilBERT: BERT
-// without token types.
+// ELECTRA: BERT whose tokens are narrower than its layers; generators have a head, discriminators one that gives each
+// token a number, bare models none. DistilBERT: BERT without token types.
 #include "models/transformer/families/bert.h"
 #include "models/transformer/families/engine/list.h"
 #include "models/transformer/families/engine/slots.h"
@@ -37,14 +37,26 @@ Family roberta(std::string_view name) {
   return family;
 }
 
+// The head of a discriminator: no norm, no words.
+void score_tokens(const std::string& prefix, Plan& plan) {
+  plan.spec.token_score = true;
+  plan.spec.tied_head = plan.spec.head_transform_norm = plan.spec.head_transform_gelu = false;
+  std::erase_if(plan.names, [](const Name& row) { return row.parameter.starts_with("head"); });
+  plan.name("head_transform", prefix + "dense");
+  plan.name("head", prefix + "dense_prediction");
+}
+
 Status finish_electra(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const std::int64_t tokens, integer_or(config, "embedding_size", 128));
   plan.spec.embedding_width = tokens == plan.spec.width ? 0 : tokens;
   plan.spec.encodings = {{"learned", {{"length", plan.spec.trained_length}}}};
   plan.spec.head_transform_gelu = true;
-  if (checkpoint.find("discriminator_predictions.dense.weight") != nullptr) {
-    return unsupported("expected a generator or a bare model, found a discriminator", checkpoint.path.string());
+  for (const char* const prefix : {"discriminator_predictions.", "module.discriminator_predictions."}) {
+    if (checkpoint.find(std::string(prefix) + "dense.weight") != nullptr) {
+      score_tokens(prefix, plan);
+      return {};
+    }
   }
   return headless_without(checkpoint, "generator_predictions.dense.weight", plan);
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/checkpoint/tensor_source.h"
+#include "tests/support/paths.h"
 #include "tests/support/run_locus.h"
 
 namespace {
@@ -32,6 +33,40 @@ TEST_F(CliRun, JsonHasTheFixedKeys) {
     EXPECT_TRUE(top.at("token").is_string());
     EXPECT_TRUE(top.at("id").is_number_integer());
   }
+}
+
+// A discriminator gives each token one number; what reads predictions says that there are none.
+TEST_F(CliRun, DiscriminatorsScoreEachToken) {
+  const std::string folder = locus::test::source_dir() + "/tests/golden/families/electra-discriminator";
+  const std::vector<std::string> words{"run", folder, "--ids", "5,9,13,2"};
+  const auto printed = run_locus(words);
+  ASSERT_EQ(printed.status, 0) << printed.err;
+  std::size_t lines = 0;
+  for (std::size_t at = 0; (at = printed.out.find(" % replaced ", at)) != std::string::npos; ++at) {
+    ++lines;
+  }
+  EXPECT_EQ(lines, 4U) << printed.out;
+  const auto outcome = run_locus({"run", folder, "--ids", "5,9,13,2", "--json"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json run = json::parse(outcome.out);
+  EXPECT_EQ(run.at("token_scores").size(), 4U);
+  EXPECT_TRUE(run.at("top").empty());
+  EXPECT_FALSE(json::parse(run_locus({"run", path(), "--text", "one", "--json"}).out).contains("token_scores"));
+
+  const std::string trace = file("scores.safetensors");
+  const auto kept = run_locus({"run", folder, "--ids", "5,9,13,2", "--trace", trace, "--keep", "logits,q,k"});
+  ASSERT_EQ(kept.status, 0) << kept.err;
+  const auto source = locus::checkpoint::open_tensors(trace);
+  ASSERT_TRUE(source.ok());
+  ASSERT_NE((*source)->find("logits"), nullptr);
+  EXPECT_EQ((*source)->find("logits")->shape, (std::vector<std::int64_t>{4, 1}));
+
+  const std::string out = file("view.png");
+  for (const char* const view : {"logit-lens", "logit-attribution", "knock-out"}) {
+    const auto refused = run_locus({"figure", view, folder, "--ids", "5,9,13,2", "--out", out});
+    expect_error(refused, 4, "gives each token one number and predicts no token");
+  }
+  EXPECT_EQ(run_locus({"figure", "attention", folder, "--ids", "5,9,13,2", "--out", out}).status, 0);
 }
 
 TEST_F(CliRun, IdsAndTextAreTheSameInput) {

@@ -156,11 +156,60 @@ TEST(TokenizerFolders, SentencePieceModelsUnderTheirFamiliesNames) {
   EXPECT_EQ(folder_ids(*both, "ab"), (Ids{1, 262}));
 }
 
+// <s>, <pad>, </s>, <unk>, then the model's pieces from the fourth on, shifted by one, and <mask> last.
+TEST(TokenizerFolders, SentencePieceModelsUnderFairseqsIds) {
+  const auto plain = opened({{"tokenizer.model", small_model()}});
+  const auto xlm = opened({{"sentencepiece.bpe.model", small_model()}});
+  EXPECT_EQ(xlm->vocabulary(), plain->vocabulary() + 2);  // <pad> and <mask>
+  const std::int64_t mask = xlm->vocabulary() - 1;
+  EXPECT_EQ(folder_ids(*xlm, "ab é"), (Ids{0, 263, 260, 264, 2}));
+  EXPECT_EQ(folder_ids(*xlm, ""), (Ids{0, 2}));
+  EXPECT_EQ(folder_ids(*xlm, "\xff", false), (Ids{260, 4 + 0xFF}));
+  EXPECT_EQ(folder_ids(*xlm, "ab <mask>ab<pad>"), (Ids{0, 263, mask, 263, 1, 2}));
+  for (const char* const text : {"ab", "é a", "ab é ab"}) {
+    Ids shifted = folder_ids(*plain, text, false);
+    for (std::int64_t& id : shifted) {
+      ++id;
+    }
+    EXPECT_EQ(folder_ids(*xlm, text, false), shifted) << text;
+  }
+  const std::vector<std::string> labels{"<s>", "<pad>", "</s>", "<unk>"};
+  for (std::size_t id = 0; id < labels.size(); ++id) {
+    EXPECT_EQ(xlm->label(static_cast<std::int64_t>(id)), labels[id]);
+    EXPECT_TRUE(xlm->is_special(static_cast<std::int64_t>(id)));
+  }
+  EXPECT_EQ(xlm->label(mask), "<mask>");
+  EXPECT_EQ(xlm->label(263), "·ab");
+  // Where the configuration lists the added tokens, and says what it never did.
+  const auto listed =
+      opened({{"sentencepiece.bpe.model", small_model()},
+              {"tokenizer_config.json", R"({"tokenizer_class": "XLMRobertaTokenizerFast",
+                                "add_bos_token": false, "added_tokens_decoder": {")" +
+                                            std::to_string(mask) +
+                                            R"(": {"content": "<mask>", "lstrip": true, "special": true}}})"}});
+  EXPECT_EQ(folder_ids(*listed, "ab <mask>"), (Ids{0, 263, mask, 2}));
+
+  const auto other = open({{"sentencepiece.bpe.model", small_model()},
+                           {"tokenizer_config.json", R"({"tokenizer_class": "CamembertTokenizer"})"}});
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(other.error().describe().find("expected XLMRobertaTokenizer"), std::string::npos);
+  std::string model;
+  put_piece(model, {"<s>", 0, 3});
+  put_piece(model, {"<unk>", 0, 2});
+  put_piece(model, {"</s>", 0, 3});
+  const auto order = open({{"sentencepiece.bpe.model", model}});
+  ASSERT_FALSE(order.ok());
+  EXPECT_EQ(order.error().code, ErrorCode::kBadInput);
+  EXPECT_NE(order.error().describe().find("sentencepiece.bpe.model: expected <unk>, <s> and </s>"), std::string::npos)
+      << order.error().describe();
+}
+
 TEST(TokenizerFolders, DamagedModelsAreErrors) {
   const std::string whole = small_model();
   for (const std::string& bytes : {std::string("x"), std::string(100, '\0'), whole.substr(0, 20), whole.substr(0, 2000),
                                    std::string("\x0a\xff\xff\xff\xff\x7f", 6)}) {
-    for (const char* file : {"tokenizer.model", "spiece.model", "spm.model"}) {
+    for (const char* file : {"tokenizer.model", "spiece.model", "spm.model", "sentencepiece.bpe.model"}) {
       const auto result = open({{file, bytes}});
       ASSERT_FALSE(result.ok()) << file;
       EXPECT_EQ(result.error().code, ErrorCode::kBadInput);

@@ -41,7 +41,8 @@ Spec unusual() {
   spec.embedding_width = 24;
   spec.padding = 1;
   spec.head = spec.head_transform_bias = false;
-  spec.head_transform_gelu = true;
+  spec.head_transform_gelu = spec.token_score = true;
+  spec.head_transform_norm = false;
   spec.pool = Pool::kAll;
   spec.norm_after_pool = true;
   spec.final_norm = false;
