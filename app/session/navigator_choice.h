@@ -7,8 +7,8 @@
 namespace locus::session {
 
 // What colours its squares, by name; each stands for a number of views::Fingerprint.
-inline constexpr std::array<const char*, 6> kHeadStatistics{"previous", "first",    "induction",
-                                                            "self",     "distance", "entropy"};
+inline constexpr std::array<const char*, 7> kHeadStatistics{"previous", "first",   "induction", "self",
+                                                            "distance", "entropy", "on images"};
 
 struct NavigatorChoice {
   enum class Fold { kAutomatic, kOpen, kFolded };  // automatic: open where there is room beside the figure

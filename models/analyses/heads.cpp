@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "core/analysis/key_shares.h"
 #include "core/analysis/rollout.h"
 #include "core/base/guarded.h"
 #include "core/base/numbers.h"
@@ -32,6 +33,40 @@ Result<double> counterfactual_bias(const attention::ScoreField& field, std::int6
     return result.error();
   }
   return result.ok() ? result->mean : kNaN;
+}
+
+// What words behind the first picture attend to: part 0 the cells of pictures, part 1 all other tokens. Empty without
+// pictures.
+std::optional<analysis::KeyParts> picture_parts(const Trace& trace) {
+  const std::vector<ImageSpan>& images = trace.images();
+  if (images.empty() || trace.crosses()) {
+    return std::nullopt;
+  }
+  const auto length = static_cast<std::size_t>(trace.length());
+  analysis::KeyParts parts{std::vector<std::int64_t>(length, 1), std::vector<bool>(length, false), 2};
+  for (std::size_t token = 0; token < length; ++token) {
+    const auto index = static_cast<std::int64_t>(token);
+    const bool cell = std::ranges::any_of(images, [&](const ImageSpan& span) { return span.holds(index); });
+    parts.of_key[token] = cell ? 0 : 1;
+    parts.query[token] = !cell && index > images.front().token(images.front().count - 1);
+  }
+  return parts;
+}
+
+// (on images, on text) of each head; NaN of a text without pictures.
+Result<std::vector<std::pair<double, double>>> picture_shares(const attention::ScoreField& field,
+                                                              const std::optional<analysis::KeyParts>& parts,
+                                                              const std::vector<analysis::HeadStatistics>& heads,
+                                                              const StopToken& stop) {
+  std::vector<std::pair<double, double>> shares(heads.size(), {kNaN, kNaN});
+  if (!parts) {
+    return shares;
+  }
+  LOCUS_TRY(const auto sums, analysis::key_shares(field, *parts, stop));
+  for (std::size_t head = 0; head < heads.size(); ++head) {
+    shares[head] = {sums[head][0], sums[head][1]};
+  }
+  return shares;
 }
 
 }  // namespace
@@ -67,14 +102,17 @@ Result<std::vector<HeadRow>> head_table(const Trace& trace, const HeadTableOptio
       return bad_input("expected layers 0 to " + std::to_string(fields.size()) + ", found " +
                        std::to_string(wanted.begin) + " to " + std::to_string(wanted.end));
     }
+    const auto parts = picture_parts(trace);
     std::vector<HeadRow> rows;
     for (auto layer = static_cast<std::size_t>(wanted.begin); layer < static_cast<std::size_t>(wanted.end); ++layer) {
       report_layer(progress, layer, fields.size());
       LOCUS_TRY(const auto statistics, analysis::head_statistics(*fields[layer], stop));
+      LOCUS_TRY(const auto shares, picture_shares(*fields[layer], parts, statistics, stop));
       for (std::size_t head = 0; head < statistics.size(); ++head) {
         const auto index = static_cast<std::int64_t>(head);
         LOCUS_TRY(const double bias, counterfactual_bias(*fields[layer], index, options, stop));
-        rows.push_back({static_cast<std::int64_t>(layer), index, statistics[head], bias});
+        rows.push_back(
+            {static_cast<std::int64_t>(layer), index, statistics[head], bias, shares[head].first, shares[head].second});
       }
     }
     return rows;

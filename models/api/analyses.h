@@ -71,6 +71,10 @@ struct HeadRow {
   std::int64_t head = 0;
   analysis::HeadStatistics statistics;
   double distance_bias = 0;  // mean Δscore of counterfactual pairs; NaN for encodings that have none, and short texts
+  // Of a text with pictures, means over the words behind the first one: the weight on cells of pictures, and on all
+  // other tokens. NaN for other texts.
+  double on_images = 0;
+  double on_text = 0;
 };
 // The table of all heads, layer by layer. Errors also: kBadInput for layers that do not exist.
 Result<std::vector<HeadRow>> head_table(const Trace& trace, const HeadTableOptions& options = {}, StopToken stop = {},

@@ -19,6 +19,8 @@ const std::array<HeadStatistic, kHeadStatistics> kHeadStatisticList{{
     {"previous-token", "previous", "weight on the previous token"},
     {"first-token", "first", "weight on the first token"},
     {"self", "self", "weight on the token itself"},
+    {"on-images", "on images", "weight of words on the pictures before them"},
+    {"on-text", "on text", "weight of words behind a picture on everything else"},
     {"induction", "induction", "induction score"},
     {"gate-selectivity", "gates", "gate selectivity"},
     {"distance-bias", "bias", "counterfactual distance bias", true},
@@ -52,11 +54,11 @@ Result<HeadRows> measure_heads(const Column& column, std::int64_t repeats, const
     const auto& layer = pairs[static_cast<std::size_t>(each.layer)];
     const analysis::PairStatistics own =
         layer.empty() ? analysis::PairStatistics{kNaN, kNaN, kNaN, kNaN} : layer[static_cast<std::size_t>(each.head)];
-    rows.push_back(
-        {each.layer,
-         each.head,
-         {s.entropy, s.relative_entropy, s.mean_distance, s.previous_token, s.first_token, s.self, repeated,
-          s.gate_selectivity, each.distance_bias, own.centroid, own.explained, own.still_share, own.concentration}});
+    rows.push_back({each.layer,
+                    each.head,
+                    {s.entropy, s.relative_entropy, s.mean_distance, s.previous_token, s.first_token, s.self,
+                     each.on_images, each.on_text, repeated, s.gate_selectivity, each.distance_bias, own.centroid,
+                     own.explained, own.still_share, own.concentration}});
   }
   return rows;
 }

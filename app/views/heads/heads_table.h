@@ -11,7 +11,7 @@
 
 namespace locus::views {
 
-constexpr std::size_t kHeadStatistics = 13;
+constexpr std::size_t kHeadStatistics = 15;
 
 // A statistic's name on the command line and in data, above its column, and in full.
 struct HeadStatistic {

@@ -17,6 +17,7 @@ struct Fingerprint {
   double distance = 0;   // Σ_j A_ij |i − j|, tokens
   double entropy = 0;    // −Σ_j A_ij ln A_ij, nats
   double self = 0;       // weight on the token itself, A_ii
+  double images = 0;     // weight of words on the pictures before them; NaN of texts without pictures
 };
 
 // One per head of these layers, layer by layer; induction is NaN: see induction_scores(). Errors: kUnsupported for

@@ -140,7 +140,7 @@ class HeadNavigator final : public Instrument {
         return true;
       case Qt::Key_PageDown:
       case Qt::Key_PageUp:
-        color_by(frame, number_in(frame) + (key.key == Qt::Key_PageDown ? 1 : kHeadNumbers.size() - 1));
+        color_by(frame, next_number(frame, key.key == Qt::Key_PageDown ? 1 : kHeadNumbers.size() - 1));
         return true;
       case Qt::Key_D:
         compare(frame);
@@ -159,9 +159,20 @@ class HeadNavigator final : public Instrument {
 
   static const session::NavigatorChoice& choice_of(const InstrumentFrame& frame) { return frame.state().navigator; }
   static std::size_t number_in(const InstrumentFrame& frame) { return head_number(choice_of(frame).statistic); }
+  // The weight on pictures is for texts that have some.
+  static bool offers(const InstrumentFrame& frame, std::size_t number) {
+    return kHeadNumbers[number].value != &views::Fingerprint::images || !column_of(frame)->trace->images().empty();
+  }
+  static std::size_t next_number(const InstrumentFrame& frame, std::size_t step) {
+    std::size_t number = (number_in(frame) + step) % kHeadNumbers.size();
+    while (!offers(frame, number)) {
+      number = (number + step) % kHeadNumbers.size();
+    }
+    return number;
+  }
   static void color_by(const InstrumentFrame& frame, std::size_t number) {
     session::ViewState state = frame.state();
-    state.navigator.statistic = kHeadNumbers[number % kHeadNumbers.size()].name;
+    state.navigator.statistic = kHeadNumbers[number].name;
     frame.gesture.change(state);
   }
   static void compare(const InstrumentFrame& frame) {
@@ -308,7 +319,7 @@ class HeadNavigator final : public Instrument {
       return;
     }
     for (std::size_t n = 0; n < kHeadNumbers.size(); ++n) {
-      if (ImGui::MenuItem(kHeadNumbers[n].name, nullptr, n == number_in(frame))) {
+      if (offers(frame, n) && ImGui::MenuItem(kHeadNumbers[n].name, nullptr, n == number_in(frame))) {
         color_by(frame, n);
       }
     }

@@ -27,7 +27,8 @@ inline constexpr std::array<HeadNumber, session::kHeadStatistics.size()> kHeadNu
      {session::kHeadStatistics[2], &views::Fingerprint::induction, true},
      {session::kHeadStatistics[3], &views::Fingerprint::self, true},
      {session::kHeadStatistics[4], &views::Fingerprint::distance, false},
-     {session::kHeadStatistics[5], &views::Fingerprint::entropy, false}}};
+     {session::kHeadStatistics[5], &views::Fingerprint::entropy, false},
+     {session::kHeadStatistics[6], &views::Fingerprint::images, true}}};
 // Which of them has that name; the first for another one.
 std::size_t head_number(const std::string& name);
 
