@@ -302,6 +302,8 @@ class Trace {
   // Those of images(), in their order; empty where they are not known.
   virtual std::vector<Picture> pictures() const { return {}; }
   virtual const std::string& text() const = 0;  // the input text; empty for ids and images
+  // What the run was given, of a generation its prompt; null of a file.
+  virtual const Input* input() const { return nullptr; }
   // The text of the keys, which in cross-attention is the encoder's.
   virtual const std::string& key_text() const { return text(); }
   virtual double time_ms() const = 0;          // of the forward pass

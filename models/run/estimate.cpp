@@ -7,6 +7,7 @@
 #include "core/base/system_files.h"
 #include "models/run/loaded_model.h"
 #include "models/run/pace.h"
+#include "models/run/vision.h"
 
 namespace locus::models {
 
@@ -43,7 +44,7 @@ std::string megabytes(double value) {
 
 }  // namespace
 
-double run_bytes(const transformer::Transformer& model, std::int64_t length, const RunOptions& options) {
+RunBytes run_bytes(const transformer::Transformer& model, std::int64_t length, const RunOptions& options) {
   const transformer::Spec& spec = model.spec();
   const auto tokens = static_cast<double>(length);
   double kept = 0;
@@ -84,7 +85,7 @@ double run_bytes(const transformer::Transformer& model, std::int64_t length, con
   // A map is made as one, once more beside those that are kept.
   const auto heads = static_cast<double>(spec.first().attention.heads);
   const double maps = map_layers > 0 ? (map_layers + 1) * heads * tokens * tokens : 0;
-  return kFloat * (kept + working + rows * static_cast<double>(spec.vocabulary) + maps);
+  return {kFloat * (kept + rows * static_cast<double>(spec.vocabulary) + maps), kFloat * working};
 }
 
 double LoadedModel::macs(std::int64_t length) const {
@@ -133,7 +134,8 @@ Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) c
   Estimate estimate;
   // Both sides of an encoder–decoder count, as if they were of one length.
   const auto bytes_of = [&](std::int64_t tokens) {
-    return run_bytes(model, tokens, options) + (parts_.encoder ? run_bytes(*parts_.encoder, tokens, options) : 0);
+    return run_bytes(model, tokens, options).all() +
+           (parts_.encoder ? run_bytes(*parts_.encoder, tokens, options).all() : 0);
   };
   estimate.memory_mb = bytes_of(length) / 1e6;
   estimate.weights_mb = weights / 1e6;
@@ -162,9 +164,30 @@ Status LoadedModel::check_weights() const {
       parts_.info.files.empty() ? parts_.info.name : parts_.info.files.front());
 }
 
-Status LoadedModel::check_memory(std::int64_t length, const RunOptions& options) const {
+// Pictures are seen one after another, before the text, and each leaves what the tower's maps are made of.
+double LoadedModel::picture_mb(const TextImages& pictures, const RunOptions& options) const {
+  double kept = 0;
+  double working = 0;
+  for (const TowerImage& image : pictures.images) {
+    const RunBytes bytes = run_bytes(parts_.vision->tower(), image.batch.positions.size(), options);
+    kept += bytes.kept;
+    working = std::max(working, bytes.working);
+  }
+  return (kept + working) / 1e6;
+}
+
+Status LoadedModel::check_memory(std::int64_t length, const RunOptions& options, const TextImages* pictures) const {
   LOCUS_CHECK(has_weights() ? Status() : check_weights());
   const Estimate needed = estimate(length, options);
+  const double seen = pictures != nullptr ? picture_mb(*pictures, options) : 0;
+  if (seen > 0 && needed.available_mb > 0 && needed.memory_mb + seen > needed.available_mb) {
+    return too_large("a run over " + std::to_string(length) + " tokens with " +
+                         std::to_string(pictures->images.size()) + " pictures needs about " +
+                         megabytes(needed.memory_mb + seen) + " beside the weights, " + megabytes(seen) +
+                         " of them for the pictures; " + megabytes(needed.available_mb) +
+                         " are there; give fewer or smaller pictures",
+                     parts_.info.name);
+  }
   if (needed.fits) {
     return {};
   }

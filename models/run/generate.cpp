@@ -78,7 +78,7 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
     const std::int64_t length = prompt + options.count;
     RunOptions kept = run_options;
     kept.continuable = true;
-    LOCUS_CHECK(check_memory(std::max(length, prepared.longest()), kept));
+    LOCUS_CHECK(check_memory(std::max(length, prepared.longest()), kept, prepared.vision.get()));
     // Tokens go on at the largest position so far + 1.
     position::Positions positions = prepared.batch.positions;
     const double next = positions.ids.max().item<double>() + 1;

@@ -71,6 +71,7 @@ class LoadedModel : public Model {
     ImageGrid grid;
     Picture picture;
     std::string text;
+    Input input;                        // as it was given
     std::vector<std::string> warnings;  // about the input, for the trace's model().warnings
     std::shared_ptr<Prepared> encoder;  // of an encoder–decoder: what its encoder reads; all else is its decoder's
     std::shared_ptr<const TextImages> vision;  // the pictures of a text; null: it has none
@@ -136,7 +137,9 @@ class LoadedModel : public Model {
   // kTooLarge when the machine has no room for the weights; opening alone reads none.
   Status check_weights() const;
   // kTooLarge when a run over `length` tokens does not fit, saying what would.
-  Status check_memory(std::int64_t length, const RunOptions& options) const;
+  Status check_memory(std::int64_t length, const RunOptions& options, const TextImages* pictures = nullptr) const;
+  // What the tower needs of pictures.
+  double picture_mb(const TextImages& pictures, const RunOptions& options) const;
   // Observes a batch.
   Result<transformer::Observation> observe(const transformer::Transformer& model, const transformer::Batch& batch,
                                            const transformer::ObserveOptions& options, double& time_ms) const;
@@ -203,9 +206,15 @@ Status apply_overrides(const Overrides& overrides, transformer::Spec& spec);
 // As it is written most shortly, yarn:2 for yarn:2.0; of overrides that were applied.
 Overrides shortest(Overrides overrides);
 
-// Bytes that a run needs beside the weights: what the trace keeps, maps that are written, and the widest moment of one
-// layer.
-double run_bytes(const transformer::Transformer& model, std::int64_t length, const RunOptions& options);
+// Bytes that a run needs beside the weights: what the trace keeps, with maps that are written, and the widest moment of
+// one layer.
+struct RunBytes {
+  double kept = 0;
+  double working = 0;
+
+  double all() const { return kept + working; }
+};
+RunBytes run_bytes(const transformer::Transformer& model, std::int64_t length, const RunOptions& options);
 
 // What observe() is asked for by these options.
 transformer::ObserveOptions observe_options(const RunOptions& options, StopToken stop, const Progress& progress);

@@ -128,6 +128,7 @@ Result<std::vector<TokenInfo>> LoadedModel::tokenize(const Input& input) const {
 
 Result<LoadedModel::Prepared> LoadedModel::prepare(const Input& input) const {
   LOCUS_TRY(Prepared prepared, read(input));
+  prepared.input = input;
   LOCUS_CHECK(parts_.transformer->accepts(prepared.batch.positions));
   const at::Device device(parts_.options.device);
   if (prepared.encoder) {

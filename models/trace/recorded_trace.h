@@ -45,6 +45,7 @@ struct TraceData {
   ImageGrid grid;
   Picture picture;
   std::string text;
+  std::optional<Input> input;  // of a run; none of a file
   double time_ms = 0;
   std::int64_t reused = 0;
   std::int64_t kept_layers = 0;
@@ -95,6 +96,7 @@ class RecordedTrace : public Trace {
   std::vector<std::array<double, 3>> position_vectors() const override;
   std::vector<Picture> pictures() const override { return data_.pictures; }
   const std::string& text() const override { return data_.text; }
+  const Input* input() const override { return data_.input ? &*data_.input : nullptr; }
   const std::string& key_text() const override { return data_.key_tokens.empty() ? data_.text : data_.key_text; }
   double time_ms() const override { return data_.time_ms; }
   std::int64_t memory_mb() const override { return memory_mb_; }
