@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "core/analysis/row_blocks.h"
 #include "core/base/numbers.h"
@@ -11,14 +12,63 @@ namespace locus::analysis {
 
 namespace {
 
-std::vector<std::int64_t> bin_edges(std::int64_t distances, std::int64_t bins) {
-  const std::int64_t count = std::clamp<std::int64_t>(bins, 1, distances);
+constexpr double kMaxSpan = 1 << 22;  // of places
+
+std::vector<std::int64_t> bin_edges(Range distances, std::int64_t bins) {
+  const std::int64_t count = std::clamp<std::int64_t>(bins, 1, distances.size());
   std::vector<std::int64_t> edges;
   for (std::int64_t n = 0; n <= count; ++n) {
-    edges.push_back(n * distances / count);
+    edges.push_back(distances.begin + n * distances.size() / count);
   }
   return edges;
 }
+
+// How far apart query and key are, and whether they are compared.
+class Distances {
+ public:
+  explicit Distances(const DistanceProfileOptions& options) : options_(options) {}
+
+  bool compared(std::int64_t query, std::int64_t key) const {
+    return options_.places.empty() || (group(query) >= 0 && group(query) == group(key));
+  }
+  std::int64_t between(std::int64_t query, std::int64_t key) const {
+    return options_.places.empty() ? std::abs(query - key) : std::llround(place(query) - place(key));
+  }
+  // Those that the visible cells have. Errors: kBadInput as the header says.
+  Result<Range> all(const attention::ScoreField& field) const {
+    const std::int64_t length = field.source().length();
+    if (options_.places.empty()) {
+      return Range{0, length};
+    }
+    const auto count = static_cast<std::size_t>(length);
+    const bool finite = std::ranges::all_of(options_.places, [](double place) { return std::isfinite(place); });
+    const auto [low, high] = std::ranges::minmax_element(options_.places);
+    if (options_.places.size() != count || options_.groups.size() != count || !finite || *high - *low > kMaxSpan) {
+      return bad_input("distance profile: expected one finite place and group per token, at most 2²² apart");
+    }
+    std::optional<Range> range;
+    for (std::int64_t query = 0; query < length; ++query) {
+      const Range visible = field.mask().columns({query, query + 1}, length);
+      for (std::int64_t key = visible.begin; group(query) >= 0 && key < visible.end; ++key) {
+        if (compared(query, key)) {
+          const std::int64_t distance = between(query, key);
+          range = range.value_or(Range{distance, distance + 1});
+          range = Range{std::min(range->begin, distance), std::max(range->end, distance + 1)};
+        }
+      }
+    }
+    if (!range) {
+      return bad_input("distance profile: expected places of tokens that are compared, found none");
+    }
+    return *range;
+  }
+
+ private:
+  double place(std::int64_t token) const { return options_.places[static_cast<std::size_t>(token)]; }
+  std::int64_t group(std::int64_t token) const { return options_.groups[static_cast<std::size_t>(token)]; }
+
+  const DistanceProfileOptions& options_;
+};
 
 // At most `most` queries, evenly apart, the last among them.
 std::vector<std::int64_t> even_rows(std::int64_t length, std::int64_t most) {
@@ -64,12 +114,15 @@ Result<DistanceProfile> distance_profile(const attention::ScoreField& field, con
   DistanceProfile profile;
   profile.rows = length;
   profile.rows_used = static_cast<std::int64_t>(rows.size());
-  profile.edges = bin_edges(length, options.bins);
+  const Distances distances(options);
+  LOCUS_TRY(const Range spanned, distances.all(field));
+  profile.edges = bin_edges(spanned, options.bins);
   const std::size_t bins = profile.edges.size() - 1;
   std::vector<std::vector<float>> values(bins);
-  std::vector<std::size_t> bin_of(static_cast<std::size_t>(length));
+  std::vector<std::size_t> bin_of(static_cast<std::size_t>(spanned.size()));
   for (std::size_t bin = 0; bin < bins; ++bin) {
-    std::fill(bin_of.begin() + profile.edges[bin], bin_of.begin() + profile.edges[bin + 1], bin);
+    std::fill(bin_of.begin() + profile.edges[bin] - spanned.begin,
+              bin_of.begin() + profile.edges[bin + 1] - spanned.begin, bin);
   }
 
   const bool relative = options.relative_to_uniform && options.quantity == attention::Quantity::kWeight;
@@ -80,8 +133,10 @@ Result<DistanceProfile> distance_profile(const attention::ScoreField& field, con
       const Range visible = field.mask().columns({row, row + 1}, length);
       const float factor = relative ? static_cast<float>(visible.size()) : 1.0F;
       for (std::int64_t column = columns.begin; column < columns.end; ++column, ++cell) {
-        if (column >= options.skip_keys && visible.contains(column) && std::isfinite(*cell)) {
-          values[bin_of[static_cast<std::size_t>(std::abs(row - column))]].push_back(*cell * factor);
+        if (column >= options.skip_keys && visible.contains(column) && std::isfinite(*cell) &&
+            distances.compared(row, column)) {
+          values[bin_of[static_cast<std::size_t>(distances.between(row, column) - spanned.begin)]].push_back(*cell *
+                                                                                                             factor);
         }
       }
     }

@@ -3,45 +3,18 @@
 #include <cmath>
 #include <limits>
 
+#include "app/views/curves/distance_curves.h"
 #include "app/views/list.h"
-#include "app/views/measured/measured_view.h"
 #include "app/views/measured/pair_rows.h"
 #include "app/views/plots/trained_length.h"
 #include "app/views/score_maps/score_map.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
-#include "models/api/analyses.h"
 #include "models/api/pairs.h"
 
 namespace locus::views {
 
 namespace {
-
-constexpr std::int64_t kMaxRows = 512;  // queries that are read; of more, some evenly apart
-
-struct DistanceProfileKey {
-  std::int64_t layer = 0;
-  std::int64_t head = 0;
-  models::Quantity quantity = models::Quantity::kWeight;
-  bool baseline = true;
-  std::int64_t skip = 0;
-  std::string theory;
-
-  friend bool operator==(const DistanceProfileKey&, const DistanceProfileKey&) = default;
-};
-
-// One value per distance Δ = 0 … T−1.
-struct DistanceCurves {
-  analysis::DistanceProfile scores;
-  std::vector<models::TheoryCurve> theory;  // of the logit; none where there is none
-};
-// What it weighs in the cache.
-std::size_t cached_bytes(const DistanceCurves& profile) {
-  const analysis::DistanceProfile& scores = profile.scores;
-  return sizeof profile + views::cached_bytes(scores.edges) + views::cached_bytes(scores.mean) +
-         views::cached_bytes(scores.low) + views::cached_bytes(scores.high) + views::cached_bytes(scores.cells) +
-         3 * views::cached_bytes(scores.mean) * profile.theory.size();
-}
 
 class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCurves> {
  public:
@@ -58,9 +31,12 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
         .baseline = option<bool>(input, "baseline") && input.quantity == models::Quantity::kWeight,
         .skip = option<std::int64_t>(input, "skip-first"),
         .theory = of_logits ? option<std::string>(input, "theory") : "none",  // it is of one head's mean logit
+        .along = option<std::string>(input, "along"),
     };
   }
-  Result<DistanceCurves> measure(const DistanceProfileKey& key, const MeasureContext& context) const override;
+  Result<DistanceCurves> measure(const DistanceProfileKey& key, const MeasureContext& context) const override {
+    return measure_distances(key, context);
+  }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& profiles) const override;
   Result<Data> table(const ViewInput& input, const Numbers& profiles) const override;
 
@@ -86,84 +62,15 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
            choice("theory", "Theory",
                   "The theoretical mean logit (rope and tapa), for the angles of the model (llama) or of the paper",
                   {"none", "llama", "paper"}),
+           choice(
+               "along", "Along",
+               "Distances in tokens, or in a component of M-RoPE's positions: t of all tokens, rows h or columns w of "
+               "the cells of a picture",
+               {"tokens", "t", "h", "w"}),
            band_control()},
       .brushes = {{"first keys left out", "", "skip-first"}},
   };
 };
-
-// Encodings that have no theory have no curves.
-Result<std::vector<models::TheoryCurve>> theory_of(const DistanceProfileKey& key, const MeasureContext& context) {
-  std::vector<models::TheoryCurve> none;
-  if (key.theory == "none") {
-    return none;
-  }
-  const std::vector<double> distances = counted(static_cast<std::size_t>(context.column.trace->length()));
-  const auto angle = key.theory == "paper" ? models::TheoryAngle::kPaper : models::TheoryAngle::kLlama;
-  auto curves = models::theory_curves(*context.column.trace, key.layer, key.head, distances, angle);
-  if (!curves && curves.error().code == ErrorCode::kUnsupported) {
-    return none;
-  }
-  return curves;
-}
-
-// The share of the variance of the mean over distances that `expected` explains, each distance as often as it occurs;
-// below 0 where a constant is nearer. NaN where the mean does not vary.
-double explained(const analysis::DistanceProfile& scores, const std::vector<double>& expected) {
-  double cells = 0;
-  double sum = 0;
-  const auto each = [&](const auto& use) {
-    for (std::size_t n = 0; n < std::min(scores.mean.size(), expected.size()); ++n) {
-      if (!std::isnan(scores.mean[n])) {
-        use(static_cast<double>(scores.cells[n]), scores.mean[n], expected[n]);
-      }
-    }
-  };
-  each([&](double count, double mean, double) {
-    cells += count;
-    sum += count * mean;
-  });
-  double around = 0;
-  double missed = 0;
-  each([&](double count, double mean, double foretold) {
-    around += count * (mean - sum / cells) * (mean - sum / cells);
-    missed += count * (mean - foretold) * (mean - foretold);
-  });
-  return around > 0 ? 1 - missed / around : kNaN;
-}
-
-figure::Curve theory_line(const std::string& name, const models::TheoryCurve& expected,
-                          const analysis::DistanceProfile& scores, bool logarithmic) {
-  figure::Curve line;
-  const double share = explained(scores, expected.mean);
-  line.name = name + ": " + expected.name +
-              (std::isnan(share) ? "" : std::string(", R² ") + (share < 0 ? "−" : "") + fixed_text(std::abs(share), 3));
-  line.dashed = true;
-  for (std::size_t n = logarithmic ? 1 : 0; n < expected.mean.size(); ++n) {
-    line.x.push_back(static_cast<double>(n));
-    line.y.push_back(expected.mean[n]);
-    if (!expected.deviation.empty()) {
-      line.low.push_back(expected.mean[n] - expected.deviation[n]);
-      line.high.push_back(expected.mean[n] + expected.deviation[n]);
-    }
-  }
-  return line;
-}
-
-Result<DistanceCurves> DistanceProfile::measure(const DistanceProfileKey& key, const MeasureContext& context) const {
-  const std::int64_t length = context.column.trace->length();
-  analysis::DistanceProfileOptions options;
-  options.quantity = key.quantity;
-  options.head = key.head;
-  options.bins = length;  // every distance for itself
-  options.skip_keys = key.skip;
-  options.cell_limit = kMaxRows * length;
-  options.relative_to_uniform = key.baseline;
-  DistanceCurves profile;
-  LOCUS_TRY(profile.scores,
-            models::distance_profile(*context.column.trace, key.layer, options, context.stop, context.progress));
-  LOCUS_TRY(profile.theory, theory_of(key, context));
-  return profile;
-}
 
 // The waves of a band of rotary pairs, where they are no longer than the text.
 Status mark_waves(const ViewInput& input, figure::Panel& panel) {
@@ -201,75 +108,106 @@ Selection DistanceProfile::pick(const ViewInput& input, const Hit& hit) const {
   return selection;
 }
 
+// A column's mean and band, as far as they are on the axis.
+figure::Curve profile_curve(const std::string& name, const DistanceCurves& profile, bool logarithmic) {
+  const analysis::DistanceProfile& scores = profile.scores;
+  figure::Curve curve;
+  curve.name = name;
+  for (std::size_t n = 0; n < scores.mean.size(); ++n) {
+    if (std::isnan(scores.mean[n]) || (logarithmic && profile.distance(n) < 1)) {
+      continue;
+    }
+    curve.x.push_back(profile.distance(n));
+    curve.y.push_back(scores.mean[n]);
+    curve.low.push_back(scores.low[n]);
+    curve.high.push_back(scores.high[n]);
+  }
+  return curve;
+}
+
 Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbers& profiles) const {
   const bool logarithmic = option<bool>(input, "log-distance");
+  const auto along = option<std::string>(input, "along");
   figure::Panel panel;
-  double low = 0;
-  double high = 0;
-  double longest = 1;
-  bool first = true;
+  Extent values;
+  Extent distances;
   std::string note;
   for (std::size_t c = 0; c < profiles.size(); ++c) {
     const std::string& name = input.columns[c].name;
-    const analysis::DistanceProfile& scores = profiles[c]->scores;
-    figure::Curve curve;
-    curve.name = name;
-    for (std::size_t n = logarithmic ? 1 : 0; n < scores.mean.size(); ++n) {
-      if (std::isnan(scores.mean[n])) {
-        continue;
-      }
-      curve.x.push_back(static_cast<double>(n));
-      curve.y.push_back(scores.mean[n]);
-      curve.low.push_back(scores.low[n]);
-      curve.high.push_back(scores.high[n]);
-      low = first ? scores.low[n] : std::min({low, scores.low[n], scores.mean[n]});
-      high = first ? scores.high[n] : std::max({high, scores.high[n], scores.mean[n]});
-      first = false;
+    figure::Curve curve = profile_curve(name, *profiles[c], logarithmic);
+    for (const std::vector<double>* each : {&curve.low, &curve.y, &curve.high}) {
+      values.add(*each);
     }
-    longest = std::max(longest, static_cast<double>(scores.mean.size()));
+    const std::vector<std::int64_t>& edges = profiles[c]->scores.edges;
+    distances.add(
+        {static_cast<double>(edges.front()), static_cast<double>(edges.back() - (along == "tokens" ? 0 : 1))});
     panel.layers.emplace_back(std::move(curve));
     for (const models::TheoryCurve& expected : profiles[c]->theory) {
-      panel.layers.emplace_back(theory_line(name, expected, scores, logarithmic));
+      panel.layers.emplace_back(theory_line(name, expected, profiles[c]->scores, logarithmic));
       note += expected.note.empty() ? "" : "; " + name + ": " + expected.note;
     }
   }
   const bool divided = option<bool>(input, "baseline") && input.quantity == models::Quantity::kWeight;
-  const double margin = high > low ? 0.05 * (high - low) : 1;
   panel.title = head_label(input.columns[0].trace->model(), input.layer, input.head);
   const bool causal = input.columns[0].trace->model().causal;
-  panel.x.label = causal ? "distance Δ (tokens)" : "distance |Δ| (tokens)";
-  panel.x.view = {logarithmic ? 1.0 : 0.0, longest};
+  panel.x.label = distance_label(along, causal);
+  panel.x.view = distances.padded(0);
+  panel.x.view.low = logarithmic ? 1 : panel.x.view.low;
+  panel.x.view.high = std::max(panel.x.view.high, panel.x.view.low + 1);
   panel.x.logarithmic = logarithmic;
   panel.y.label = quantity_label(input.quantity) + (divided ? causal ? " × (i + 1)" : " × keys seen" : "");
-  panel.y.view = {input.quantity == models::Quantity::kWeight ? 0 : low - margin, high + margin};
+  panel.y.view = values.padded();
+  panel.y.view.low = input.quantity == models::Quantity::kWeight ? 0 : panel.y.view.low;
   const analysis::DistanceProfile& of_first = profiles.front()->scores;
   panel.note = "mean; band: 10 % to 90 % of the queries";
   if (of_first.rows_used < of_first.rows) {
     panel.note += ", " + std::to_string(of_first.rows_used) + " of " + std::to_string(of_first.rows);
   }
   panel.note += note;
-  LOCUS_CHECK(mark_waves(input, panel));
-  mark_trained_distance(input.columns, panel);
+  if (along == "tokens") {
+    LOCUS_CHECK(mark_waves(input, panel));
+    mark_trained_distance(input.columns, panel);
+  }
   return figure_of(std::move(panel));
 }
 
+// Values of a profile from distance `first` to before `last`; NaN for those that it does not have.
+Series padded_series(std::string name, const std::vector<double>& values, const DistanceCurves& profile, Range all) {
+  Series series{std::move(name), std::vector<double>(static_cast<std::size_t>(all.size()), kNaN)};
+  const auto offset = static_cast<std::size_t>(profile.scores.edges.front() - all.begin);
+  std::copy_n(values.begin(), std::min(values.size(), profile.scores.mean.size()),
+              series.values.begin() + static_cast<std::ptrdiff_t>(offset));
+  return series;
+}
+
 Result<Data> DistanceProfile::table(const ViewInput& input, const Numbers& profiles) const {
-  std::vector<Series> series;
+  Range all{profiles.front()->scores.edges.front(), profiles.front()->scores.edges.back()};
+  for (const Pointer& profile : profiles) {
+    all = {std::min(all.begin, profile->scores.edges.front()), std::max(all.end, profile->scores.edges.back())};
+  }
+  std::vector<Series> series{{"distance", {}}};
+  for (std::int64_t distance = all.begin; distance < all.end; ++distance) {
+    series.front().values.push_back(static_cast<double>(distance));
+  }
   for (std::size_t c = 0; c < profiles.size(); ++c) {
     const std::string& name = input.columns[c].name;
-    const analysis::DistanceProfile& scores = profiles[c]->scores;
-    series.push_back({name + " mean", scores.mean});
-    series.push_back({name + " low", scores.low});
-    series.push_back({name + " high", scores.high});
-    series.push_back({name + " count", {scores.cells.begin(), scores.cells.end()}});
-    for (const models::TheoryCurve& expected : profiles[c]->theory) {
-      series.push_back({name + ": " + expected.name, expected.mean});
+    const DistanceCurves& profile = *profiles[c];
+    const analysis::DistanceProfile& scores = profile.scores;
+    const auto add = [&](const std::string& what, const std::vector<double>& values) {
+      series.push_back(padded_series(name + what, values, profile, all));
+    };
+    add(" mean", scores.mean);
+    add(" low", scores.low);
+    add(" high", scores.high);
+    add(" count", {scores.cells.begin(), scores.cells.end()});
+    for (const models::TheoryCurve& expected : profile.theory) {
+      add(": " + expected.name, expected.mean);
       if (!expected.deviation.empty()) {
-        series.push_back({name + ": " + expected.name + ", deviation", expected.deviation});
+        add(": " + expected.name + ", deviation", expected.deviation);
       }
     }
   }
-  return table_of(std::move(series), "distance");
+  return table_of(std::move(series));
 }
 
 }  // namespace

@@ -77,6 +77,46 @@ TEST(DistanceProfile, TheMeanOfHeadsIsOfTheirWeights) {
   }
 }
 
+// Two groups of tokens on a grid of 3 columns, and tokens of neither: every pair is sorted by hand.
+TEST(DistanceProfile, ByPlacesComparesTokensOfAGroup) {
+  at::manual_seed(4);
+  constexpr std::int64_t kLength = 16;
+  const at::Tensor logits = at::randn({1, kLength, kLength});
+  DistanceProfileOptions options;
+  for (std::int64_t token = 0; token < kLength; ++token) {
+    const bool first = token >= 2 && token < 8;
+    const bool second = token >= 10;
+    options.groups.push_back(first ? 0 : second ? 1 : -1);
+    options.places.push_back(static_cast<double>(first ? (token - 2) % 3 : second ? (token - 10) % 3 : 99));
+  }
+  const auto profile = distance_profile(test::causal_field(logits), options);
+  ASSERT_TRUE(profile.ok()) << profile.error().describe();
+  ASSERT_EQ(profile->edges, (std::vector<std::int64_t>{-2, -1, 0, 1, 2, 3}));
+  for (std::int64_t distance = -2; distance <= 2; ++distance) {
+    double sum = 0;
+    std::int64_t cells = 0;
+    for (std::int64_t i = 0; i < kLength; ++i) {
+      for (std::int64_t j = 0; j <= i; ++j) {
+        const auto query = static_cast<std::size_t>(i);
+        const auto key = static_cast<std::size_t>(j);
+        if (options.groups[query] >= 0 && options.groups[query] == options.groups[key] &&
+            options.places[query] - options.places[key] == static_cast<double>(distance)) {
+          sum += logits[0][i][j].item<double>();
+          ++cells;
+        }
+      }
+    }
+    const auto bin = static_cast<std::size_t>(distance + 2);
+    EXPECT_EQ(profile->cells[bin], cells);
+    EXPECT_NEAR(profile->mean[bin], sum / static_cast<double>(cells), 1e-5);
+  }
+  options.groups.assign(kLength, -1);
+  EXPECT_EQ(distance_profile(test::causal_field(logits), options).error().code, ErrorCode::kBadInput);
+  options.groups.assign(kLength, 0);
+  options.places.front() = 1e30;
+  EXPECT_EQ(distance_profile(test::causal_field(logits), options).error().code, ErrorCode::kBadInput);
+}
+
 TEST(DistanceProfile, ReportsAndStops) {
   const auto field = test::causal_field(at::zeros({1, 40, 40}));
   DistanceProfileOptions options;

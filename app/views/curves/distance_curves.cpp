@@ -1,0 +1,139 @@
+#include "app/views/curves/distance_curves.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/views/plots/series.h"
+#include "core/base/numbers.h"
+
+namespace locus::views {
+
+namespace {
+
+constexpr std::int64_t kMaxRows = 512;  // queries that are read; of more, some evenly apart
+
+// Encodings that have no theory have no curves.
+Result<std::vector<models::TheoryCurve>> theory_of(const DistanceProfileKey& key, const MeasureContext& context) {
+  std::vector<models::TheoryCurve> none;
+  if (key.theory == "none") {
+    return none;
+  }
+  const std::vector<double> distances = counted(static_cast<std::size_t>(context.column.trace->length()));
+  const auto angle = key.theory == "paper" ? models::TheoryAngle::kPaper : models::TheoryAngle::kLlama;
+  auto curves = models::theory_curves(*context.column.trace, key.layer, key.head, distances, angle);
+  if (!curves && curves.error().code == ErrorCode::kUnsupported) {
+    return none;
+  }
+  return curves;
+}
+
+// The share of the variance of the mean over distances that `expected` explains, each distance as often as it occurs;
+// below 0 where a constant is nearer. NaN where the mean does not vary.
+double explained(const analysis::DistanceProfile& scores, const std::vector<double>& expected) {
+  double cells = 0;
+  double sum = 0;
+  const auto each = [&](const auto& use) {
+    for (std::size_t n = 0; n < std::min(scores.mean.size(), expected.size()); ++n) {
+      if (!std::isnan(scores.mean[n])) {
+        use(static_cast<double>(scores.cells[n]), scores.mean[n], expected[n]);
+      }
+    }
+  };
+  each([&](double count, double mean, double) {
+    cells += count;
+    sum += count * mean;
+  });
+  double around = 0;
+  double missed = 0;
+  each([&](double count, double mean, double foretold) {
+    around += count * (mean - sum / cells) * (mean - sum / cells);
+    missed += count * (mean - foretold) * (mean - foretold);
+  });
+  return around > 0 ? 1 - missed / around : kNaN;
+}
+
+// The places of tokens along a component, and which are compared: for t all, for h and w the cells of a picture.
+Status place_tokens(const Column& column, const std::string& along, analysis::DistanceProfileOptions& options) {
+  const models::Trace& trace = *column.trace;
+  const std::vector<std::array<double, 3>> vectors = trace.position_vectors();
+  if (vectors.empty()) {
+    return unsupported("distances along t, h or w need positions of three components (M-RoPE); those of " +
+                       column.name + " are one number");
+  }
+  const std::size_t component = along == "t" ? 0 : along == "h" ? 1 : 2;
+  for (const std::array<double, 3>& vector : vectors) {
+    options.places.push_back(vector[component]);
+  }
+  options.groups.assign(vectors.size(), component == 0 ? 0 : -1);
+  const std::vector<models::ImageSpan>& images = trace.images();
+  if (component > 0 && images.empty()) {
+    return unsupported("distances along h or w are those of a picture's cells; " + column.name +
+                       " read text without a picture in it");
+  }
+  for (std::size_t n = 0; component > 0 && n < images.size(); ++n) {
+    for (std::int64_t cell = 0; cell < images[n].count; ++cell) {
+      options.groups[static_cast<std::size_t>(images[n].token(cell))] = static_cast<std::int64_t>(n);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::size_t cached_bytes(const DistanceCurves& profile) {
+  const analysis::DistanceProfile& scores = profile.scores;
+  return sizeof profile + views::cached_bytes(scores.edges) + views::cached_bytes(scores.mean) +
+         views::cached_bytes(scores.low) + views::cached_bytes(scores.high) + views::cached_bytes(scores.cells) +
+         3 * views::cached_bytes(scores.mean) * profile.theory.size();
+}
+
+figure::Curve theory_line(const std::string& name, const models::TheoryCurve& expected,
+                          const analysis::DistanceProfile& scores, bool logarithmic) {
+  figure::Curve line;
+  const double share = explained(scores, expected.mean);
+  line.name = name + ": " + expected.name +
+              (std::isnan(share) ? "" : std::string(", R² ") + (share < 0 ? "−" : "") + fixed_text(std::abs(share), 3));
+  line.dashed = true;
+  for (std::size_t n = logarithmic ? 1 : 0; n < expected.mean.size(); ++n) {
+    line.x.push_back(static_cast<double>(n));
+    line.y.push_back(expected.mean[n]);
+    if (!expected.deviation.empty()) {
+      line.low.push_back(expected.mean[n] - expected.deviation[n]);
+      line.high.push_back(expected.mean[n] + expected.deviation[n]);
+    }
+  }
+  return line;
+}
+
+Result<DistanceCurves> measure_distances(const DistanceProfileKey& key, const MeasureContext& context) {
+  const std::int64_t length = context.column.trace->length();
+  analysis::DistanceProfileOptions options;
+  options.quantity = key.quantity;
+  options.head = key.head;
+  options.bins = std::numeric_limits<std::int64_t>::max();  // every distance for itself
+  options.skip_keys = key.skip;
+  options.cell_limit = kMaxRows * length;
+  options.relative_to_uniform = key.baseline;
+  if (key.along != "tokens") {
+    LOCUS_CHECK(place_tokens(context.column, key.along, options));
+  }
+  DistanceCurves profile;
+  LOCUS_TRY(profile.scores,
+            models::distance_profile(*context.column.trace, key.layer, options, context.stop, context.progress));
+  if (key.along == "tokens") {
+    LOCUS_TRY(profile.theory, theory_of(key, context));
+  }
+  return profile;
+}
+
+std::string distance_label(const std::string& along, bool causal) {
+  if (along == "t") {
+    return "time apart (query − key)";
+  }
+  if (along != "tokens") {
+    return std::string(along == "h" ? "rows" : "columns") + " apart (query − key, cells of a picture)";
+  }
+  return causal ? "distance Δ (tokens)" : "distance |Δ| (tokens)";
+}
+
+}  // namespace locus::views

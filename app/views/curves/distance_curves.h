@@ -1,0 +1,48 @@
+// What the view `distance-profile` measures of a run: mean score by distance, along tokens or along a component of
+// their positions, and what theory expects.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/views/measured/measured_view.h"
+#include "models/api/analyses.h"
+
+namespace locus::views {
+
+struct DistanceProfileKey {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+  models::Quantity quantity = models::Quantity::kWeight;
+  bool baseline = true;
+  std::int64_t skip = 0;
+  std::string theory;
+  std::string
+      along;  // "tokens", or a component of M-RoPE's positions: "t" of all tokens, "h", "w" of a picture's cells
+
+  friend bool operator==(const DistanceProfileKey&, const DistanceProfileKey&) = default;
+};
+
+// One value per distance: Δ = 0 … T−1 along tokens, else the distances that occur.
+struct DistanceCurves {
+  analysis::DistanceProfile scores;
+  std::vector<models::TheoryCurve> theory;  // of the logit; none where there is none
+
+  // The distance of entry n.
+  double distance(std::size_t n) const { return static_cast<double>(scores.edges[n]); }
+};
+// What it weighs in the cache.
+std::size_t cached_bytes(const DistanceCurves& profile);
+
+// Errors: the analyses'; kUnsupported along a component where positions are one number, or no picture has cells.
+Result<DistanceCurves> measure_distances(const DistanceProfileKey& key, const MeasureContext& context);
+
+// A theoretical curve of column `name`, with the R² of what it foretells.
+figure::Curve theory_line(const std::string& name, const models::TheoryCurve& expected,
+                          const analysis::DistanceProfile& scores, bool logarithmic);
+
+// "distance Δ (tokens)"; of a component "rows apart (query − key, cells of a picture)".
+std::string distance_label(const std::string& along, bool causal);
+
+}  // namespace locus::views
