@@ -196,7 +196,8 @@ std::string statement(const ViewInfo& info, const ViewInput& input, const figure
   if (figure.panels.empty() || input.columns.empty()) {
     return {};
   }
-  std::string line = panel_line(info, input, figure.panels.front(), measured);
+  std::string line =
+      figure.statement.empty() ? panel_line(info, input, figure.panels.front(), measured) : figure.statement;
   const bool maps = first_layer<figure::HeatMap>(figure.panels.front()) != nullptr;
   if (!line.empty() && maps && input.columns.size() > 1) {
     line = input.columns.front().name + ": " + line;

@@ -12,8 +12,8 @@ namespace locus::views {
 // map of weights the means over all queries but the first; of other maps the range of their values and where the
 // largest is; of curves where they begin and end; of histograms their mean and the share above 0; of a tinted text the
 // token of the largest value. Of several columns the first, and the others by their names. Empty where a figure has
-// none of these. `measured`: the fingerprint of the first column's head, of which a map of weights that is not whole
-// says the same as a whole one; null: not known.
+// none of these. A view that knows better has set the figure's statement. `measured`: the fingerprint of the first
+// column's head, of which a map of weights that is not whole says the same as a whole one; null: not known.
 std::string statement(const ViewInfo& info, const ViewInput& input, const figure::Figure& figure,
                       const Fingerprint* measured = nullptr);
 

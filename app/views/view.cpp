@@ -49,9 +49,6 @@ std::string title_of(Group group) {
 
 Status View::available(const Column& column) const {
   const bool image = column.trace->image_grid().rows > 0;
-  if (info().needs_image && !image) {
-    return unsupported(info().title + " needs an image; " + column.name + " read text");
-  }
   if (info().needs_text && image) {
     return unsupported(info().title + " needs a text; " + column.name + " read an image");
   }

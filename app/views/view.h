@@ -88,7 +88,6 @@ struct ViewInfo {
   bool uses_camera = false;  // can be zoomed and panned
   bool uses_difference = false;
   bool uses_cross = false;  // also of cross-attention, whose keys are another text's than its queries
-  bool needs_image = false;
   bool needs_text = false;
   bool uses_input = true;  // shows the runs; otherwise what lies beside the checkpoints
   std::vector<Control> controls;

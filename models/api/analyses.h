@@ -93,6 +93,13 @@ Result<Field> induction_map(const Model& model, const InductionOptions& options 
 // (T) shares of the input tokens in output token `query`, through all layers; sums to 1.
 Result<std::vector<float>> attention_rollout(const Trace& trace, std::int64_t query, StopToken stop = {});
 
+// The run of `model` over the text of `trace` up to its last picture, with `neutral` behind it: what is read of the
+// pictures whatever is asked of them. Without a mark of a picture in the text, `neutral` is the whole text. The cells
+// of both runs are the same. Errors: kUnsupported for traces of files, and for inputs without a text or pictures;
+// run()'s.
+Result<TracePointer> neutral_run(const Model& model, const Trace& trace, const std::string& neutral,
+                                 StopToken stop = {}, const Progress& progress = {});
+
 // ---- two runs
 
 // (L, H): the total variation between head (l, h) of two runs of the same tokens, index with index, over at most `rows`

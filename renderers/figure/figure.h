@@ -149,6 +149,7 @@ struct Figure {
   int columns = 1;
   std::vector<Panel> panels;
   std::string recipe;       // JSON, embedded in exports
+  std::string statement;    // its numbers of the moment in one line of plain words; empty: those of its layers say them
   std::string description;  // what it shows, for who cannot see it: in exports that have a place for it
 };
 

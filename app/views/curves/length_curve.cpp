@@ -32,6 +32,7 @@ class LengthCurve final : public MeasuredView<LengthCurveKey, Points> {
   Status available(const Column& column) const override {
     LOCUS_CHECK(View::available(column));
     LOCUS_CHECK(needs_model(column, info_.title));
+    LOCUS_CHECK(needs_text_alone(column, info_.title));
     if (!column.trace->model().causal) {
       return unsupported("Length curve scores the next token; " + column.name + " sees both ways");
     }

@@ -26,6 +26,7 @@ class ShiftStability final : public MeasuredView<ShiftStabilityKey, Rows> {
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
     LOCUS_CHECK(View::available(column));
+    LOCUS_CHECK(needs_text_alone(column, info_.title));
     return needs_model(column, info_.title);
   }
 

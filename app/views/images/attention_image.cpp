@@ -3,32 +3,17 @@
 #include <cmath>
 #include <numeric>
 
+#include "app/views/images/image_rows.h"
 #include "app/views/list.h"
-#include "app/views/measured/measured_view.h"
-#include "app/views/plots/patch_grid.h"
 #include "app/views/score_maps/score_map.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
-#include "models/api/analyses.h"
 
 namespace locus::views {
 
 namespace {
 
-struct AttentionImageKey {
-  std::vector<std::int64_t> layers;
-  std::vector<std::int64_t> heads;
-  models::Quantity quantity = models::Quantity::kWeight;
-  std::int64_t query = 0;
-  bool rollout = false;  // through all layers: of no layer, head or quantity
-
-  friend bool operator==(const AttentionImageKey&, const AttentionImageKey&) = default;
-};
-
-struct Options {
-  bool all_heads = false;
-  bool rollout = false;
-};
+constexpr const char* kNeutralText = "Describe the image.";
 
 // Measures (layers · heads, T): a row per head, layer by layer.
 class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
@@ -45,16 +30,22 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
 
  protected:
   Result<AttentionImageKey> measure_key(const ViewInput& input, std::size_t column) const override;
-  Result<Field> measure(const AttentionImageKey& key, const MeasureContext& context) const override;
+  Result<Field> measure(const AttentionImageKey& key, const MeasureContext& context) const override {
+    return measure_image(key, context);
+  }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
   // [rows, columns] of the patch grid; of several pictures [n, rows, columns], or the cells of all where their grids
   // differ; [H, …] in front when the head is kAll or all heads are shown, and [L, …] when the layer is kAll.
   Result<Data> table(const ViewInput& input, const Numbers& all) const override;
 
  private:
-  Options options_of(const ViewInput& input) const {
+  ImageOptions options_of(const ViewInput& input) const {
     const bool rollout = option<bool>(input, "rollout");
-    return {(option<bool>(input, "all-heads") || input.head == kAll) && !rollout, rollout};
+    const auto neutral = option<std::string>(input, "neutral");
+    return {(option<bool>(input, "all-heads") || input.head == kAll) && !rollout, rollout,
+            !option<bool>(input, "relative") || rollout ? ""
+            : neutral.empty()                           ? kNeutralText
+                                                        : neutral};
   }
 
   ViewInfo info_{
@@ -76,60 +67,24 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
            toggle(
                "rollout", "Rollout",
                "Attention through all layers and residual connections (Abnar and Zuidema 2020), instead of one head"),
+           toggle(
+               "relative", "Relative",
+               "Of a text with pictures: divide each cell's weight by what a neutral text gives to it, so that cells "
+               "that every text reads stand back"),
+           words("neutral", "Neutral text", "The text that is read in place of what stands behind the pictures",
+                 kNeutralText),
            number("opacity", "Tint", "How much of the image the tint covers", 0.6, 0.0, 1.0)},
   };
 };
 
-std::vector<std::int64_t> counted_from_zero(std::int64_t count) {
-  std::vector<std::int64_t> list(static_cast<std::size_t>(count));
-  std::iota(list.begin(), list.end(), std::int64_t{0});
-  return list;
-}
-
-std::vector<std::int64_t> heads_of(const ViewInput& input, const Column& column, const Options& options) {
-  if (!options.all_heads) {
-    return {options.rollout ? kMean : input.head};
-  }
-  return counted_from_zero(column.trace->model().heads);
-}
-
-std::vector<std::int64_t> layers_of(const ViewInput& input, const Column& column) {
-  if (input.layer != kAll) {
-    return {input.layer};
-  }
-  return counted_from_zero(column.trace->model().layers);
-}
-
-// What one panel shows: of a column, head by head, the pictures beside each other.
-struct PanelOf {
-  std::size_t column = 0;
-  std::size_t number = 0;  // of the head in its row list
-  std::int64_t head = 0;
-  PatchArea area;
-};
-
-std::vector<PanelOf> panels_of(const ViewInput& input, const Options& options) {
-  std::vector<PanelOf> panels;
-  for (std::size_t n = 0; n < input.columns.size(); ++n) {
-    const std::vector<std::int64_t> heads = heads_of(input, input.columns[n], options);
-    const std::vector<PatchArea> areas = patch_areas(*input.columns[n].trace);
-    for (std::size_t h = 0; h < heads.size(); ++h) {
-      for (const PatchArea& area : areas) {
-        panels.push_back({n, h, heads[h], area});
-      }
-    }
-  }
-  return panels;
-}
-
 Selection AttentionImage::pick(const ViewInput& input, const Hit& hit) const {
   Selection selection;
-  const Options options = options_of(input);
-  const std::vector<PanelOf> panels = panels_of(input, options);
+  const ImageOptions options = options_of(input);
+  const std::vector<ImagePanel> panels = image_panels(input, options);
   if (panels.empty()) {
     return selection;
   }
-  const PanelOf& panel = panels[std::min(hit.panel, panels.size() - 1)];
+  const ImagePanel& panel = panels[std::min(hit.panel, panels.size() - 1)];
   if (const auto token = patch_at(panel.area.cells, hit)) {
     selection.column = static_cast<std::int64_t>(panel.column);
     selection.query = *token;
@@ -142,97 +97,34 @@ Selection AttentionImage::pick(const ViewInput& input, const Hit& hit) const {
 
 Result<AttentionImageKey> AttentionImage::measure_key(const ViewInput& input, std::size_t column) const {
   const Column& of = input.columns[column];
-  const Options options = options_of(input);
+  const ImageOptions options = options_of(input);
   AttentionImageKey key;
   key.query = patch_query(input, of);
   key.rollout = options.rollout;
   if (!key.rollout) {
-    key.layers = layers_of(input, of);
-    key.heads = heads_of(input, of, options);
+    key.layers = shown_layers(input, of);
+    key.heads = shown_heads(input, of, options);
     key.quantity = input.quantity;
+    key.neutral = options.neutral;
+  }
+  if (!key.neutral.empty() && key.quantity != models::Quantity::kWeight) {
+    return usage("option relative: expected the weight, found the " + quantity_label(key.quantity));
   }
   return key;
 }
 
-Result<Field> AttentionImage::measure(const AttentionImageKey& key, const MeasureContext& context) const {
-  const models::Trace& trace = *context.column.trace;
-  if (key.rollout) {
-    Field field = Field::zeros(1, trace.length());
-    LOCUS_TRY(field.values, models::attention_rollout(trace, key.query, context.stop));
-    return field;
-  }
-  Field rows = Field::zeros(static_cast<std::int64_t>(key.layers.size() * key.heads.size()), trace.length());
-  auto to = rows.values.begin();
-  for (const std::int64_t layer : key.layers) {
-    for (const std::int64_t head : key.heads) {
-      LOCUS_TRY(const Field row, trace.map({layer, head, key.quantity, {key.query, key.query + 1}, {}}, context.stop));
-      to = std::copy(row.values.begin(), row.values.end(), to);
-    }
-  }
-  return rows;
-}
-
-struct Tile : PanelOf {
-  FieldPointer row;  // (1, T)
-  FieldPointer patches;
-};
-
-std::vector<Tile> tiles_of(const ViewInput& input, const Options& options, const Fields& all) {
-  std::vector<Tile> tiles;
-  for (const PanelOf& panel : panels_of(input, options)) {
-    const Column& column = input.columns[panel.column];
-    Tile tile{panel, nullptr, nullptr};
-    tile.row = options.rollout ? all[panel.column]
-                               : query_row(column, *all[panel.column], panel.number, patch_query(input, column));
-    tile.patches = std::make_shared<const Field>(patches_of(*tile.row, panel.area.cells));
-    tiles.push_back(std::move(tile));
-  }
-  return tiles;
-}
-
-std::string percent(double share) {
-  return fixed_text(100 * share, 1) + " %";
-}
-
-// The query, and what its row gives to tokens that are no patches; of a text what it gives to the picture.
-std::string aside(const Tile& tile, const Column& column, const ViewInput& input, bool rollout) {
-  const models::ImageGrid& grid = column.trace->image_grid();
-  std::string text = "query: " + query_label(*column.trace, patch_query(input, column));
-  if (input.quantity != models::Quantity::kWeight && !rollout) {
-    return text;
-  }
-  const auto sum = [](const Field& field, std::int64_t begin, std::int64_t count) {
-    double total = 0;
-    for (std::int64_t n = begin; n < begin + count; ++n) {
-      const double value = static_cast<double>(field.values[static_cast<std::size_t>(n)]);
-      total += std::isfinite(value) ? value : 0;
-    }
-    return total;
-  };
-  if (grid.rows == 0) {
-    return text + "; to the picture " + percent(sum(*tile.patches, 0, tile.area.cells.count));
-  }
-  if (grid.cls > 0) {
-    text += "; to CLS " + percent(sum(*tile.row, 0, grid.cls));
-  }
-  if (grid.registers > 0) {
-    text += ", to registers " + percent(sum(*tile.row, grid.cls, grid.registers));
-  }
-  return text;
-}
-
 Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Numbers& all_rows) const {
-  const Options options = options_of(input);
-  const std::vector<Tile> tiles = tiles_of(input, options, all_rows);
+  const ImageOptions options = options_of(input);
+  const std::vector<ImageTile> tiles = image_tiles(input, options, all_rows);
   Fields fields;
   fields.reserve(tiles.size());
-  for (const Tile& tile : tiles) {
+  for (const ImageTile& tile : tiles) {
     fields.push_back(tile.patches);
   }
   const Sign sign = options.rollout ? Sign::kPositive : sign_of(input.quantity);
   figure::Figure figure;
   for (std::size_t n = 0; n < tiles.size(); ++n) {
-    const Tile& tile = tiles[n];
+    const ImageTile& tile = tiles[n];
     const Column& column = input.columns[tile.column];
     const auto scale = color_scale(input, sign, colored_with(input, fields, n));
     figure::Panel panel = patch_panel(tile.area.picture, tile.patches, scale, option<double>(input, "opacity"));
@@ -244,10 +136,10 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
                       : column.name + " · " + where;
     panel.title += tile.area.name.empty() ? "" : " · " + tile.area.name;
     if (!options.all_heads) {
-      panel.note = aside(tile, column, input, options.rollout);
+      panel.note = note_of_tile(tile, column, input, options);
     }
     if (!options.all_heads && (!input.scale.shared || n + 1 == tiles.size())) {
-      panel.color_bar_label = options.rollout ? "share of the query" : quantity_label(input.quantity);
+      panel.color_bar_label = image_label(input, options);
     }
     mark_patch(tile.area.cells, patch_query(input, column), panel);
     figure.panels.push_back(std::move(panel));
@@ -264,14 +156,17 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
         (checkpoints > 1 ? "" : input.columns[0].name + " · ") + "layer " + std::to_string(input.layer) +
         ", every head · query: " + query_label(*input.columns[0].trace, patch_query(input, input.columns[0]));
     const auto right = static_cast<std::size_t>(std::min(figure.columns, count)) - 1;  // where the first row ends
-    figure.panels[right].color_bar_label = quantity_label(input.quantity);
+    figure.panels[right].color_bar_label = image_label(input, options);
+  }
+  if (!options.all_heads && !options.rollout && input.quantity == models::Quantity::kWeight) {
+    figure.statement = statement_of_image(tiles, input, options);
   }
   return figure;
 }
 
 Result<Data> AttentionImage::table(const ViewInput& input, const Numbers& all) const {
   const Column& column = input.columns[0];
-  const Options options = options_of(input);
+  const ImageOptions options = options_of(input);
   const models::ModelInfo& model = column.trace->model();
   const std::vector<PatchArea> areas = patch_areas(*column.trace);
   const models::ImageSpan& first = areas.front().cells;
@@ -318,7 +213,7 @@ std::vector<Place> AttentionImage::places(const ViewInput& input, const Selectio
   if (!selection.query) {
     return places;
   }
-  const std::vector<PanelOf> panels = panels_of(input, options_of(input));
+  const std::vector<ImagePanel> panels = image_panels(input, options_of(input));
   for (std::size_t n = 0; n < panels.size(); ++n) {
     if (const auto place = patch_place(panels[n].area.cells, selection.query->index)) {
       places.push_back({n, place->x, place->y});

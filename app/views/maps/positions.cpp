@@ -63,7 +63,7 @@ class Positions final : public ContextualMap {
       .name = "positions",
       .title = "Contextual positions",
       .group = Group::kPosition,
-      .caption = "How far back each token is, in the steps that this head counts.",
+      .caption = "Where each token stands: in the steps that this head counts, or in time, row and column.",
       .shows =
           "CoPE's positions p_ij: the number of counted keys from j to i, including the token itself, clamped at the "
           "largest position that the model knows. Below, for the pinned query (by default the last token): the "

@@ -93,6 +93,13 @@ double bar_middle(std::size_t cell, std::size_t index, std::size_t count) {
   return bar_left(cell, index, count) + kGroupWidth / static_cast<double>(std::max<std::size_t>(count, 1)) / 2;
 }
 
+Status needs_text_alone(const Column& column, const std::string& title) {
+  return column.trace->images().empty()
+             ? Status()
+             : unsupported(title + " runs parts of a text again, which cannot hold pictures; " + column.name +
+                           " read a text with pictures in it");
+}
+
 Status needs_model(const Column& column, const std::string& title) {
   if (!column.model) {
     return unsupported(title + " runs the model again; " + column.name + " is a trace without one");

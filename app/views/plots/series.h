@@ -56,6 +56,9 @@ double bar_middle(std::size_t cell, std::size_t index, std::size_t count);
 // The models of the columns have been run and can be run again. Errors: kUnsupported for a trace from a file.
 Status needs_model(const Column& column, const std::string& title);
 
+// The run read no pictures within its text. Errors: kUnsupported, saying that `title` would cut or move them.
+Status needs_text_alone(const Column& column, const std::string& title);
+
 // A line through these points.
 figure::Curve curve_through(std::string name, std::vector<double> x, std::vector<double> y);
 

@@ -1,0 +1,190 @@
+#include "app/views/images/image_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "app/views/plots/series.h"
+#include "app/views/score_maps/score_map.h"
+#include "core/base/numbers.h"
+#include "models/api/analyses.h"
+
+namespace locus::views {
+
+namespace {
+
+std::vector<std::int64_t> counted_from_zero(std::int64_t count) {
+  std::vector<std::int64_t> list(static_cast<std::size_t>(count));
+  std::iota(list.begin(), list.end(), std::int64_t{0});
+  return list;
+}
+
+// Divides the cells of each row by those of the neutral run's last token.
+Status divide_by_neutral(const AttentionImageKey& key, const MeasureContext& context, Field& rows) {
+  LOCUS_CHECK(needs_model(context.column, "attention relative to a neutral text"));
+  const models::Trace& trace = *context.column.trace;
+  LOCUS_TRY(const auto neutral,
+            models::neutral_run(*context.column.model, trace, key.neutral, context.stop, context.progress));
+  const std::int64_t last = neutral->length() - 1;
+  Field divided = rows;
+  std::ranges::fill(divided.values, std::numeric_limits<float>::quiet_NaN());
+  std::int64_t row = 0;
+  for (const std::int64_t layer : key.layers) {
+    for (const std::int64_t head : key.heads) {
+      LOCUS_TRY(const Field base, neutral->map({layer, head, key.quantity, {last, last + 1}, {}}, context.stop));
+      for (std::size_t n = 0; n < trace.images().size(); ++n) {
+        const models::ImageSpan& own = trace.images()[n];
+        const models::ImageSpan& other = neutral->images()[n];
+        for (std::int64_t cell = 0; cell < own.count; ++cell) {
+          divided.at(row, own.token(cell)) = rows.at(row, own.token(cell)) / base.at(0, other.token(cell));
+        }
+      }
+      ++row;
+    }
+  }
+  rows = std::move(divided);
+  return {};
+}
+
+std::string percent(double share) {
+  return fixed_text(100 * share, 1) + " %";
+}
+
+std::string words_of_query(const Field& row, const Field& patches, const Column& column, std::int64_t query) {
+  const models::ImageGrid& grid = column.trace->image_grid();
+  std::string text = "query: " + query_label(*column.trace, query);
+  const auto sum = [](const Field& field, std::int64_t begin, std::int64_t count) {
+    double total = 0;
+    for (std::int64_t n = begin; n < begin + count; ++n) {
+      const double value = static_cast<double>(field.values[static_cast<std::size_t>(n)]);
+      total += std::isfinite(value) ? value : 0;
+    }
+    return total;
+  };
+  if (grid.rows == 0) {
+    return text + "; to the picture " + percent(sum(patches, 0, patches.rows * patches.columns));
+  }
+  if (grid.cls > 0) {
+    text += "; to CLS " + percent(sum(row, 0, grid.cls));
+  }
+  if (grid.registers > 0) {
+    text += ", to registers " + percent(sum(row, grid.cls, grid.registers));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> shown_heads(const ViewInput& input, const Column& column, const ImageOptions& options) {
+  if (!options.all_heads) {
+    return {options.rollout ? kMean : input.head};
+  }
+  return counted_from_zero(column.trace->model().heads);
+}
+
+std::vector<std::int64_t> shown_layers(const ViewInput& input, const Column& column) {
+  if (input.layer != kAll) {
+    return {input.layer};
+  }
+  return counted_from_zero(column.trace->model().layers);
+}
+
+std::vector<ImagePanel> image_panels(const ViewInput& input, const ImageOptions& options) {
+  std::vector<ImagePanel> panels;
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    const std::vector<std::int64_t> heads = shown_heads(input, input.columns[n], options);
+    const std::vector<PatchArea> areas = patch_areas(*input.columns[n].trace);
+    for (std::size_t h = 0; h < heads.size(); ++h) {
+      for (const PatchArea& area : areas) {
+        panels.push_back({n, h, heads[h], area});
+      }
+    }
+  }
+  return panels;
+}
+
+Result<Field> measure_image(const AttentionImageKey& key, const MeasureContext& context) {
+  const models::Trace& trace = *context.column.trace;
+  if (key.rollout) {
+    Field field = Field::zeros(1, trace.length());
+    LOCUS_TRY(field.values, models::attention_rollout(trace, key.query, context.stop));
+    return field;
+  }
+  Field rows = Field::zeros(static_cast<std::int64_t>(key.layers.size() * key.heads.size()), trace.length());
+  auto to = rows.values.begin();
+  for (const std::int64_t layer : key.layers) {
+    for (const std::int64_t head : key.heads) {
+      LOCUS_TRY(const Field row, trace.map({layer, head, key.quantity, {key.query, key.query + 1}, {}}, context.stop));
+      to = std::copy(row.values.begin(), row.values.end(), to);
+    }
+  }
+  if (!key.neutral.empty()) {
+    LOCUS_CHECK(divide_by_neutral(key, context, rows));
+  }
+  return rows;
+}
+
+std::string image_label(const ViewInput& input, const ImageOptions& options) {
+  return options.rollout            ? "share of the query"
+         : !options.neutral.empty() ? "weight / weight of the neutral text"
+                                    : quantity_label(input.quantity);
+}
+
+std::vector<ImageTile> image_tiles(const ViewInput& input, const ImageOptions& options, const Fields& all) {
+  std::vector<ImageTile> tiles;
+  for (const ImagePanel& panel : image_panels(input, options)) {
+    const Column& column = input.columns[panel.column];
+    ImageTile tile{panel, nullptr, nullptr};
+    tile.row = options.rollout ? all[panel.column]
+                               : query_row(column, *all[panel.column], panel.number, patch_query(input, column));
+    tile.patches = std::make_shared<const Field>(patches_of(*tile.row, panel.area.cells));
+    tiles.push_back(std::move(tile));
+  }
+  return tiles;
+}
+
+std::string note_of_tile(const ImageTile& tile, const Column& column, const ViewInput& input,
+                         const ImageOptions& options) {
+  const std::int64_t query = patch_query(input, column);
+  if (!options.neutral.empty()) {
+    return "query: " + query_label(*column.trace, query) + "; 1: as much as the end of “" + options.neutral + "” gives";
+  }
+  return input.quantity == models::Quantity::kWeight || options.rollout
+             ? words_of_query(*tile.row, *tile.patches, column, query)
+             : "query: " + query_label(*column.trace, query);
+}
+
+std::string statement_of_image(const std::vector<ImageTile>& tiles, const ViewInput& input,
+                               const ImageOptions& options) {
+  const Column& column = input.columns.front();
+  double sum = 0;
+  const ImageTile* best = nullptr;
+  std::size_t cell = 0;
+  for (const ImageTile& tile : tiles) {
+    for (std::size_t n = 0; tile.column == 0 && n < tile.patches->values.size(); ++n) {
+      const float value = tile.patches->values[n];
+      sum += std::isfinite(value) ? static_cast<double>(value) : 0;
+      if (std::isfinite(value) && (best == nullptr || value > best->patches->values[cell])) {
+        best = &tile;
+        cell = n;
+      }
+    }
+  }
+  if (best == nullptr) {
+    return {};
+  }
+  const auto index = static_cast<std::int64_t>(cell);
+  const std::int64_t across = best->area.cells.columns;
+  const std::string place = (best->area.name.empty() ? "" : best->area.name + ", ") + "row " +
+                            std::to_string(index / across) + ", column " + std::to_string(index % across);
+  const std::string most = fixed_text(static_cast<double>(best->patches->values[cell]), 2);
+  const std::string query = "\"" + query_label(*column.trace, patch_query(input, column)) + "\"";
+  return options.neutral.empty()
+             ? query + " gives " + fixed_text(sum, 2) + " of its attention to the picture" +
+                   (column.trace->images().size() > 1 ? "s" : "") + ", most of it to " + place + ": " + most
+             : query + " reads " + place + " most beyond the neutral text: " + most + " times as much";
+}
+
+}  // namespace locus::views

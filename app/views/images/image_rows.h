@@ -1,0 +1,64 @@
+// What the view `attention-image` measures and where it is shown: rows of attention of one query, on the patches of an
+// image or on the cells of the pictures within a text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/views/measured/measured_view.h"
+#include "app/views/plots/patch_grid.h"
+
+namespace locus::views {
+
+struct AttentionImageKey {
+  std::vector<std::int64_t> layers;
+  std::vector<std::int64_t> heads;
+  models::Quantity quantity = models::Quantity::kWeight;
+  std::int64_t query = 0;
+  bool rollout = false;  // through all layers: of no layer, head or quantity
+  std::string neutral;   // the text whose reading divides that of the query; empty: none
+
+  friend bool operator==(const AttentionImageKey&, const AttentionImageKey&) = default;
+};
+
+struct ImageOptions {
+  bool all_heads = false;
+  bool rollout = false;
+  std::string neutral;
+};
+
+// What one panel shows: of a column, head by head, the pictures beside each other.
+struct ImagePanel {
+  std::size_t column = 0;
+  std::size_t number = 0;  // of the head in its row list
+  std::int64_t head = 0;
+  PatchArea area;
+};
+std::vector<ImagePanel> image_panels(const ViewInput& input, const ImageOptions& options);
+
+std::vector<std::int64_t> shown_heads(const ViewInput& input, const Column& column, const ImageOptions& options);
+std::vector<std::int64_t> shown_layers(const ViewInput& input, const Column& column);
+
+// (layers · heads, T): a row per head, layer by layer. With a neutral text each cell's weight is divided by what the
+// last token of that text gives to the cell, 1 being as much; all other tokens are NaN then. Errors: the trace's;
+// neutral_run()'s.
+Result<Field> measure_image(const AttentionImageKey& key, const MeasureContext& context);
+
+// A panel with its numbers.
+struct ImageTile : ImagePanel {
+  FieldPointer row;  // (1, T)
+  FieldPointer patches;
+};
+std::vector<ImageTile> image_tiles(const ViewInput& input, const ImageOptions& options, const Fields& all);
+
+// What the colours are.
+std::string image_label(const ViewInput& input, const ImageOptions& options);
+// Below a tile: the query, and what it gives to tokens that are no patches; of a text what it gives to the picture.
+std::string note_of_tile(const ImageTile& tile, const Column& column, const ViewInput& input,
+                         const ImageOptions& options);
+// Of the first column's pictures what the query gives to them, and the cell that it reads most.
+std::string statement_of_image(const std::vector<ImageTile>& tiles, const ViewInput& input,
+                               const ImageOptions& options);
+
+}  // namespace locus::views

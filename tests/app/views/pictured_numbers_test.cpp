@@ -1,0 +1,189 @@
+// What views of texts with pictures show, against maps and vectors of the run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "app/views/statement.h"
+#include "app/views/view.h"
+#include "models/api/analyses.h"
+#include "tests/support/bundled.h"
+#include "tests/support/exported_views.h"
+#include "tests/support/paths.h"
+#include "tests/support/pictured_text.h"
+
+namespace locus::views {
+namespace {
+
+using test_views::view_of;
+
+constexpr double kTolerance = 1e-5;  // of float32 numbers that are divided or averaged
+
+ViewInput captions_input() {
+  models::Input given;
+  given.text = "<image> a red circle left of a blue square .";
+  given.images = {test::source_dir() + "/assets/samples/circle-square.png"};
+  ViewInput input;
+  input.columns.push_back(test::column_of(test::bundled("captions-mrope"), given));
+  input.query = 17;
+  return input;
+}
+
+TEST(PicturedNumbers, RelativeAttentionIsDividedByThatOfTheNeutralText) {
+  ViewInput input = captions_input();
+  input.layer = 0;
+  input.head = 1;
+  input.options = {{"relative", true}, {"neutral", std::string("a green ring .")}};
+  const auto data = view_of("attention-image").data(input);
+  ASSERT_TRUE(data.ok()) << data.error().describe();
+  models::Input neutral;
+  neutral.text = "<image> a green ring .";
+  neutral.images = {test::source_dir() + "/assets/samples/circle-square.png"};
+  const auto base = input.columns.front().model->run(neutral);
+  ASSERT_TRUE(base.ok()) << base.error().describe();
+  const models::Trace& trace = *input.columns.front().trace;
+  const auto row = trace.map({0, 1, models::Quantity::kWeight, {17, 18}, {}});
+  const std::int64_t last = (*base)->length() - 1;
+  const auto divisor = (*base)->map({0, 1, models::Quantity::kWeight, {last, last + 1}, {}});
+  const models::ImageSpan& cells = trace.images().front();
+  ASSERT_EQ(data->shape, (std::vector<std::int64_t>{cells.rows, cells.columns}));
+  for (std::int64_t cell = 0; cell < cells.count; ++cell) {
+    const auto expected = static_cast<double>(row->at(0, cells.token(cell))) /
+                          static_cast<double>(divisor->at(0, (*base)->images().front().token(cell)));
+    EXPECT_NEAR(data->values[static_cast<std::size_t>(cell)] / expected, 1, kTolerance);
+  }
+}
+
+TEST(PicturedNumbers, RelativeAttentionIsOfWeightsOfATypedText) {
+  ViewInput input = captions_input();
+  input.options = {{"relative", true}};
+  input.quantity = models::Quantity::kLogit;
+  EXPECT_EQ(view_of("attention-image").data(input).error().code, ErrorCode::kUsage);
+  const auto model = models::open(test::pictured_folder("qwen3_vl"));
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  const auto ids = test::pictured_input("qwen3_vl");
+  ASSERT_TRUE(ids.ok()) << ids.error().describe();
+  ViewInput of_ids;
+  of_ids.columns.push_back(test::column_of(*model, *ids));
+  of_ids.options = {{"relative", true}};
+  EXPECT_EQ(view_of("attention-image").data(of_ids).error().code, ErrorCode::kUnsupported);
+}
+
+TEST(PicturedNumbers, TheStatementNamesWhatTheWordReads) {
+  ViewInput input = captions_input();
+  input.layer = 0;
+  input.head = 1;
+  const auto figure = view_of("attention-image").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  const models::Trace& trace = *input.columns.front().trace;
+  const auto row = trace.map({0, 1, models::Quantity::kWeight, {17, 18}, {}});
+  const models::ImageSpan& cells = trace.images().front();
+  double sum = 0;
+  std::int64_t best = 0;
+  for (std::int64_t cell = 0; cell < cells.count; ++cell) {
+    sum += static_cast<double>(row->at(0, cells.token(cell)));
+    best = row->at(0, cells.token(cell)) > row->at(0, cells.token(best)) ? cell : best;
+  }
+  const std::string line = statement(view_of("attention-image").info(), input, *figure);
+  char expected[128];
+  std::snprintf(expected, sizeof expected,
+                "gives %.2f of its attention to the picture, most of it to row %d, column %d: ", sum,
+                static_cast<int>(best / cells.columns), static_cast<int>(best % cells.columns));
+  EXPECT_NE(line.find(expected), std::string::npos) << line;
+  EXPECT_NE(line.find("red"), std::string::npos) << line;
+}
+
+TEST(PicturedNumbers, ProfilesAlongAComponentAreMeansOverCellsOfAPicture) {
+  ViewInput input = captions_input();
+  input.layer = 1;
+  input.head = 2;
+  input.quantity = models::Quantity::kLogit;
+  const models::Trace& trace = *input.columns.front().trace;
+  const auto map = trace.map({1, 2, models::Quantity::kLogit, {}, {}});
+  ASSERT_TRUE(map.ok());
+  const auto vectors = trace.position_vectors();
+  const models::ImageSpan& cells = trace.images().front();
+  for (const auto& [along, component] : {std::pair("t", 0), std::pair("h", 1), std::pair("w", 2)}) {
+    SCOPED_TRACE(along);
+    input.options = {{"along", std::string(along)}};
+    const auto data = view_of("distance-profile").data(input);
+    ASSERT_TRUE(data.ok()) << data.error().describe();
+    std::map<std::int64_t, std::pair<double, double>> sums;
+    for (std::int64_t i = 0; i < trace.length(); ++i) {
+      for (std::int64_t j = 0; j <= i; ++j) {
+        if (component == 0 || (cells.holds(i) && cells.holds(j))) {
+          const auto at = static_cast<std::size_t>(component);
+          const double apart = vectors[static_cast<std::size_t>(i)][at] - vectors[static_cast<std::size_t>(j)][at];
+          auto& [sum, count] = sums[std::llround(apart)];
+          sum += static_cast<double>(map->at(i, j));
+          count += 1;
+        }
+      }
+    }
+    const auto width = static_cast<std::int64_t>(data->columns.size());
+    for (std::int64_t n = 0; n < data->shape.front(); ++n) {
+      const auto distance = std::llround(data->values[static_cast<std::size_t>(n * width)]);
+      const float mean = data->values[static_cast<std::size_t>(n * width + 1)];
+      if (sums.contains(distance)) {
+        EXPECT_NEAR(mean, sums[distance].first / sums[distance].second, kTolerance) << distance;
+        EXPECT_EQ(data->values[static_cast<std::size_t>(n * width + 4)], sums[distance].second);
+      } else {
+        EXPECT_TRUE(std::isnan(mean)) << distance;
+      }
+    }
+  }
+  EXPECT_EQ(view_of("distance-profile").figure(test_views::input_of()).ok(), true);
+  ViewInput plain = test_views::input_of();
+  plain.options = {{"along", std::string("h")}};
+  EXPECT_EQ(view_of("distance-profile").figure(plain).error().code, ErrorCode::kUnsupported);
+}
+
+// Rotations of cells depend on rows and columns apart alone, and the maps are those of dot_product().
+TEST(PicturedNumbers, AnchorsOfAPictureAgainstItsCellsAndTheWords) {
+  ViewInput input = captions_input();
+  input.options = {{"anchors", std::string("1,2")}};
+  const auto data = view_of("pe-dot-product-2d").data(input);
+  ASSERT_TRUE(data.ok()) << data.error().describe();
+  const models::Trace& trace = *input.columns.front().trace;
+  const models::ImageSpan& cells = trace.images().front();
+  ASSERT_EQ(data->shape, (std::vector<std::int64_t>{1, cells.rows, cells.columns}));
+  const std::int64_t anchor = cells.token(cells.columns + 2);
+  const Range all{0, trace.length()};
+  const auto row = trace.dot_product(0, 0, {anchor, anchor + 1}, all, {});
+  ASSERT_TRUE(row.ok()) << row.error().describe();
+  for (std::int64_t cell = 0; cell < cells.count; ++cell) {
+    EXPECT_EQ(data->values[static_cast<std::size_t>(cell)], row->at(0, cells.token(cell)));
+  }
+  const auto value = [&](std::int64_t r, std::int64_t c) {
+    return data->values[static_cast<std::size_t>(r * cells.columns + c)];
+  };
+  EXPECT_NEAR(value(0, 2), value(2, 2), kTolerance * std::abs(value(0, 2)));  // one row up and down
+  EXPECT_NEAR(value(1, 1), value(1, 3), kTolerance * std::abs(value(1, 1)));  // one column left and right
+  EXPECT_LT(value(3, 2), value(1, 2));
+  const auto figure = view_of("pe-dot-product-2d").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels.size(), 2U);
+  const auto& words = std::get<figure::HeatMap>(figure->panels.back().layers.front());
+  ASSERT_EQ(words.field->columns, trace.length() - cells.count);
+  EXPECT_EQ(words.field->at(0, words.field->columns - 1), row->at(0, trace.length() - 1));
+  const Selection moved = view_of("pe-dot-product-2d").pick(input, {0, 3.5, 0.5, -1});
+  ASSERT_TRUE(moved.option.has_value());
+  EXPECT_EQ(std::get<std::string>(moved.option->second), "0,3");
+  EXPECT_FALSE(view_of("pe-dot-product-2d").pick(input, {1, 3.5, 0.5, -1}).option.has_value());
+}
+
+TEST(PicturedNumbers, ViewsThatRunPartsOfATextSayThatTheyCannotHoldPictures) {
+  const ViewInput input = captions_input();
+  for (const char* const name : {"length-curve", "shift-stability"}) {
+    const Status available = view_of(name).available(input.columns.front());
+    ASSERT_FALSE(available.ok()) << name;
+    EXPECT_NE(available.error().message.find("pictures"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace locus::views
