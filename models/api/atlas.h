@@ -1,0 +1,97 @@
+// Atlas: what the heads of a checkpoint do on average over many windows of a corpus, with intervals. `locus atlas`
+// writes the file; opening it needs no checkpoint. assets/manual/atlas-file.md describes the file itself.
+//
+// A statistic is a mean over samples: every sample (a window of text, an input of repeated tokens, a needle) gives one
+// number for each of its entries, itself a mean over that sample's cells or queries. Of these numbers x_s the file
+// keeps Σ x_s, Σ x_s² and, for R bootstrap replicates b, Σ p_bs x_s, where p_bs is a Poisson(1) number drawn from the
+// seed for sample s. The replicate's mean is that sum divided by Σ_s p_bs.
+//
+// The null of a statistic is the same of samples whose tokens are shuffled: what a head does without a text.
+//
+// Letters: H heads, L layers, T tokens of a window, B bins of distance, M map pixels per side, R replicates.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+
+namespace locus::models {
+
+// What a file of the corpus was, without its path.
+struct AtlasCorpus {
+  std::string name;
+  std::string sha256;
+  std::int64_t bytes = 0;
+
+  friend bool operator==(const AtlasCorpus&, const AtlasCorpus&) = default;
+};
+
+struct AtlasInfo {
+  std::string checkpoint;  // the folder's or file's name
+  std::string sha256;      // of its tensors' files, one after another
+  std::string family;
+  std::string encoding;  // of the first layer that has one
+  std::int64_t layers = 0;
+  std::int64_t heads = 0;
+  std::optional<std::int64_t> step;  // of training, where the checkpoint or its folder's name says
+  std::vector<AtlasCorpus> corpus;
+  std::vector<std::string> what;  // the statistics that were asked for: "profile", "heads", …
+  std::int64_t windows = 0;       // asked for
+  std::int64_t done = 0;          // that are in the sums; less than `windows` in an atlas that is not finished
+  std::int64_t length = 0;        // T
+  std::int64_t map_size = 0;      // M
+  std::int64_t replicates = 0;    // R
+  std::uint64_t seed = 0;
+  std::string version;  // of the program that wrote it
+
+  friend bool operator==(const AtlasInfo&, const AtlasInfo&) = default;
+};
+
+// The samples that a statistic is a mean of.
+enum class AtlasNull { kText, kShuffled };
+
+// One statistic of one layer, or of the model as a whole; all lists row-major in `shape`.
+struct AtlasValues {
+  std::vector<std::int64_t> shape;  // [H], [H, B], …; of the model: [T − 1], …
+  std::vector<double> mean;         // NaN where no sample has the entry (distances beyond a sliding window)
+  std::vector<double> low;          // of the 95 % interval of the mean, NaN where the mean is or with one sample alone
+  std::vector<double> high;
+  std::vector<double> deviation;  // of the entry between samples; NaN with one sample alone
+  double samples = 0;
+};
+
+inline constexpr std::int64_t kAtlasOfModel = -1;  // instead of a layer
+
+class Atlas {
+ public:
+  virtual ~Atlas() = default;
+
+  virtual const AtlasInfo& info() const = 0;
+  // Names as in *assets/manual/atlas-file.md*, in the order of the file: "heads.entropy", "profile.weight", "loss".
+  virtual const std::vector<std::string>& statistics() const = 0;
+  // Whether the statistic is one of the model (kAtlasOfModel) rather than of each layer; false where it is not there.
+  virtual bool of_model(const std::string& statistic) const = 0;
+  virtual bool has(const std::string& statistic, AtlasNull null = AtlasNull::kText) const = 0;
+  // Read when asked for. Intervals are the 2.5 % and 97.5 % points of the replicates' means; of `mean-map`, which
+  // keeps none, mean ± 1.96 deviations of the mean. Errors: kBadInput for a statistic or layer that is not there.
+  virtual Result<AtlasValues> values(const std::string& statistic, std::int64_t layer,
+                                     AtlasNull null = AtlasNull::kText) const = 0;
+  // What the entries of a statistic's axes stand for: "profile.edges" [B + 1], "sinks.epsilon" [1],
+  // "retrieval.depths", … Empty where the file has none of that name.
+  virtual const std::vector<double>& axis(const std::string& name) const = 0;
+};
+
+// Opens an atlas file. Errors: kBadInput, one line with file, tensor, expected and found.
+Result<std::shared_ptr<const Atlas>> open_atlas(const std::filesystem::path& path);
+
+// Whether the file says that it is an atlas of any version (safetensors with `locus.format` atlas/…).
+bool is_atlas(const std::filesystem::path& path);
+
+}  // namespace locus::models
