@@ -110,8 +110,14 @@ void add_views(const WindowParts& p) {
       return columns.empty() ? Status() : view->available(columns.front());
     };
     const auto shown = [p, view] { return view == &p.studio->view(); };
-    group->addAction(
-        p.commands->add({kind, qt(view->info().title), {}, show, {}, available, shown, qt(view->info().shows)}));
+    group->addAction(p.commands->add({kind,
+                                      qt(view->info().title),
+                                      {},
+                                      show,
+                                      QStringLiteral("view.") + qt(view->info().name),
+                                      available,
+                                      shown,
+                                      qt(view->info().shows)}));
   }
 }
 

@@ -100,6 +100,8 @@ TEST_F(WindowPalette, FindsWhatTheBarAndTheColoursSetByNameAndAlias) {
   EXPECT_EQ(state.scale.colormap, "magma");
   command("percentile");
   EXPECT_EQ(window_->focusWidget()->objectName(), QStringLiteral("scale.percentile"));
+  command("attention-grid");  // a view by its name on the command line
+  EXPECT_EQ(state.view, "attention-grid");
 }
 
 TEST_F(WindowPalette, WordsOfTheNameComeBeforeOthers) {
