@@ -178,24 +178,35 @@ figure::Panel points_panel(const models::Trace& trace, const analysis::PairPlane
 
 Result<figure::Figure> PairPlane::draw(const ViewInput& input, const Numbers& numbers) const {
   const bool classes = option<std::string>(input, "color") == "class";
-  figure::Figure figure = figure_across(2);
+  const bool several = numbers.size() > 1;  // then a row per checkpoint
+  figure::Figure figure = figure_across(several ? 4 : 2);
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const Plane& plane = *numbers[n];
     const models::Trace& trace = *input.columns[n].trace;
     const analysis::PairRow& row = plane.pairs.rows[static_cast<std::size_t>(plane.pair)];
     const ViewInput own = of_column(input, n);
-    const std::string where = input.columns[n].name + ", " + head_label(trace.model(), own.layer, own.head) +
-                              ", wavelength " + short_number(row.wavelength) + "; mean resultant length ";
+    const std::string& name = input.columns[n].name;
+    const std::string head = head_label(trace.model(), own.layer, own.head);
+    const std::string where =
+        several ? "mean resultant length "
+                : name + ", " + head + ", wavelength " + short_number(row.wavelength) + "; mean resultant length ";
     const auto add = [&](const analysis::PairPlane::Points& points, const std::string& title, bool legend,
                          const std::string& note) {
       figure::Panel panel = points_panel(trace, points, classes, legend);
       panel.title = title;
       panel.note = joined_notes(note, panel.note);
+      if (several) {  // the axes are the same everywhere, and the room is small
+        panel.x.label = panel.y.label = "";
+      }
       figure.panels.push_back(std::move(panel));
     };
-    add(plane.query, "queries, pair " + row.name, true, where + short_number(plane.query_concentration));
+    add(plane.query, "queries, pair " + row.name, n == 0, where + short_number(plane.query_concentration));
+    if (several) {
+      figure.panels.back().y.label = name;
+    }
     add(plane.key, "keys", false, "mean resultant length " + short_number(plane.key_concentration));
-    add(plane.turned_query, "queries, rotated", false, "");
+    add(plane.turned_query, "queries, rotated", false,
+        several ? head + ", wavelength " + short_number(row.wavelength) : "");
     add(plane.turned_key, "keys, rotated", false, "");
   }
   return figure;
