@@ -180,7 +180,8 @@ std::string statement_of_image(const std::vector<ImageTile>& tiles, const ViewIn
   const std::string place = (best->area.name.empty() ? "" : best->area.name + ", ") + "row " +
                             std::to_string(index / across) + ", column " + std::to_string(index % across);
   const std::string most = fixed_text(static_cast<double>(best->patches->values[cell]), 2);
-  const std::string query = "\"" + query_label(*column.trace, patch_query(input, column)) + "\"";
+  const std::string query =
+      (column.trace->image_grid().rows == 0 ? "token " : "") + query_label(*column.trace, patch_query(input, column));
   return options.neutral.empty()
              ? query + " gives " + fixed_text(sum, 2) + " of its attention to the picture" +
                    (column.trace->images().size() > 1 ? "s" : "") + ", most of it to " + place + ": " + most

@@ -14,6 +14,24 @@ namespace locus::views {
 namespace {
 
 constexpr std::array<const char*, 3> kComponents{"time", "row", "column"};
+
+// The components of every token's position, row by row: (3, T), or (1, T) where it is one number.
+Field components_of(const models::Trace& trace) {
+  const std::vector<std::array<double, 3>> vectors = trace.position_vectors();
+  Field field = Field::zeros(vectors.empty() ? 1 : 3, trace.length());
+  for (std::int64_t token = 0; token < field.columns; ++token) {
+    const auto n = static_cast<std::size_t>(token);
+    for (std::int64_t row = 0; row < field.rows; ++row) {
+      field.at(row, token) =
+          static_cast<float>(vectors.empty() ? trace.tokens()[n].position : vectors[n][static_cast<std::size_t>(row)]);
+    }
+  }
+  return field;
+}
+
+const char* component_name(const Field& components, std::int64_t row) {
+  return components.rows == 1 ? "position" : kComponents[static_cast<std::size_t>(row)];
+}
 constexpr double kPictureTint = 0.75;
 constexpr std::size_t kPanelsInARow = 3;
 
@@ -32,8 +50,12 @@ std::vector<VectorPanel> panels_of_vectors(const ViewInput& input) {
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
     const std::size_t areas = patch_areas(*input.columns[n].trace).size();
     for (std::size_t area = 1; area <= areas; ++area) {
-      panels.push_back({n, area, 1});
-      panels.push_back({n, area, 2});
+      if (has_position_vectors(input.columns[n])) {
+        panels.push_back({n, area, 1});
+        panels.push_back({n, area, 2});
+      } else {
+        panels.push_back({n, area, 0});
+      }
     }
   }
   return panels;
@@ -54,45 +76,43 @@ figure::HeatMap cells_with_texts(Field field, float opacity) {
 }
 
 figure::Panel vector_strip(const ViewInput& input, const Column& column) {
-  const std::vector<std::array<double, 3>> vectors = column.trace->position_vectors();
-  const auto length = static_cast<std::int64_t>(vectors.size());
-  Field field = Field::zeros(3, length);
-  for (std::int64_t n = 0; n < length; ++n) {
-    for (std::int64_t row = 0; row < 3; ++row) {
-      field.at(row, n) = static_cast<float>(vectors[static_cast<std::size_t>(n)][static_cast<std::size_t>(row)]);
-    }
-  }
+  Field field = components_of(*column.trace);
+  const std::int64_t length = field.columns;
   field.column_axis = {"token", "token", 0, 1};
   figure::Panel panel;
   name_after(column, panel, " · positions of " + std::to_string(length) + " tokens");
   panel.x = cells_across("token", length, shared_names(token_labels(*column.trace)));
-  panel.y = cells_down("", 3, shared_names({kComponents[0], kComponents[1], kComponents[2]}));
+  std::vector<std::string> names;
+  for (std::int64_t row = 0; row < field.rows; ++row) {
+    names.emplace_back(component_name(field, row));
+  }
+  const figure::Interval rows{0, static_cast<double>(field.rows)};
+  const float largest = *std::ranges::max_element(field.values);
+  panel.y = cells_down("", field.rows, shared_names(std::move(names)));
+  panel.note = "the next token stands at " + fixed_text(static_cast<double>(largest) + 1, 0) +
+               (field.rows == 3 ? " in all three" : "");
   panel.layers.emplace_back(cells_with_texts(std::move(field), 1));
   if (const std::int64_t query = own_token(input, input.query, column); query != kNone) {
-    panel.layers.emplace_back(figure::Box{cell_interval(query), {0, 3}, 0});
+    panel.layers.emplace_back(figure::Box{cell_interval(query), rows, 0});
   }
-  double largest = 0;
-  for (const auto& vector : vectors) {
-    largest = std::max({largest, vector[0], vector[1], vector[2]});
-  }
-  panel.note = "the next token stands at " + fixed_text(largest + 1, 0) + " in all three";
   return panel;
 }
 
 figure::Panel vector_picture(const ViewInput& input, const Column& column, const PatchArea& area,
                              std::size_t component) {
-  const std::vector<std::array<double, 3>> vectors = column.trace->position_vectors();
+  const Field components = components_of(*column.trace);
   Field field = Field::zeros(area.cells.rows, area.cells.columns);
   field.row_axis = {"row", "patch", 0, 1};
   field.column_axis = {"column", "patch", 0, 1};
   for (std::int64_t n = 0; n < area.cells.count; ++n) {
     field.values[static_cast<std::size_t>(n)] =
-        static_cast<float>(vectors[static_cast<std::size_t>(area.cells.token(n))][component]);
+        components.at(static_cast<std::int64_t>(component), area.cells.token(n));
   }
   figure::HeatMap map = cells_with_texts(std::move(field), 1);
   figure::Panel panel = patch_panel(area.picture, map.field, map.scale, kPictureTint);
   std::get<figure::HeatMap>(panel.layers.back()).texts = map.texts;
-  panel.title = (area.name.empty() ? std::string("picture") : area.name) + " · " + kComponents[component];
+  panel.title = (input.columns.size() > 1 ? column.name + " · " : "") + (area.name.empty() ? "picture" : area.name) +
+                " · " + component_name(components, static_cast<std::int64_t>(component));
   panel.follows_camera = false;
   if (const std::int64_t query = own_token(input, input.query, column); query != kNone) {
     mark_patch(area.cells, query, panel);
@@ -104,6 +124,10 @@ figure::Panel vector_picture(const ViewInput& input, const Column& column, const
 
 bool has_position_vectors(const Column& column) {
   return !column.trace->position_vectors().empty();
+}
+
+bool has_pictured_positions(const Column& column) {
+  return has_position_vectors(column) || !column.trace->images().empty();
 }
 
 figure::Figure vector_figure(const ViewInput& input) {
@@ -122,11 +146,14 @@ figure::Figure vector_figure(const ViewInput& input) {
 }
 
 Data vector_data(const Column& column) {
-  const std::vector<std::array<double, 3>> vectors = column.trace->position_vectors();
+  const Field components = components_of(*column.trace);
   std::vector<Series> series;
-  for (std::size_t component = 0; component < 3; ++component) {
-    series.push_back(
-        {kComponents[component], numbers_of(vectors, [component](const auto& vector) { return vector[component]; })});
+  for (std::int64_t row = 0; row < components.rows; ++row) {
+    Series each{component_name(components, row), {}};
+    for (std::int64_t token = 0; token < components.columns; ++token) {
+      each.values.push_back(static_cast<double>(components.at(row, token)));
+    }
+    series.push_back(std::move(each));
   }
   return table_of(std::move(series), "token");
 }
@@ -160,7 +187,7 @@ std::vector<Place> vector_places(const ViewInput& input, const Selection& select
       continue;
     }
     if (panels[n].area == 0) {
-      places.push_back({n, cell_interval(own), {0, 3}});
+      places.push_back({n, cell_interval(own), {0, has_position_vectors(column) ? 3.0 : 1.0}});
     } else if (const auto place = patch_place(patch_areas(*column.trace)[panels[n].area - 1].cells, own)) {
       places.push_back({n, place->x, place->y});
     }

@@ -28,7 +28,7 @@ class Positions final : public ContextualMap {
   Positions() : ContextualMap(models::Quantity::kPosition) {}
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
-    return has_position_vectors(column) ? Status() : ContextualMap::available(column);
+    return has_pictured_positions(column) ? Status() : ContextualMap::available(column);
   }
   Result<figure::Figure> figure(const ViewInput& input) const override;
   Result<Data> data(const ViewInput& input) const override;
@@ -46,7 +46,7 @@ class Positions final : public ContextualMap {
 
  private:
   static bool shows_vectors(const ViewInput& input) {
-    return !input.columns.empty() && std::ranges::all_of(input.columns, has_position_vectors);
+    return !input.columns.empty() && std::ranges::all_of(input.columns, has_pictured_positions);
   }
   std::optional<Strip> strip_of(const ViewInput& input, const Column& column) const {
     const auto count = option<std::int64_t>(input, "strip");

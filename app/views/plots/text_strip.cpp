@@ -13,6 +13,11 @@ figure::Panel text_strip(const ViewInput& input, const Column& column, std::vect
   strip.selected = selected;
   strip.values = std::move(values);
   strip.tokens = token_labels(*column.trace);
+  for (const models::ImageSpan& image : column.trace->images()) {
+    for (std::int64_t cell = 0; cell < image.count; ++cell) {
+      strip.tokens[static_cast<std::size_t>(image.token(cell))] = "▦";  // a cell of a picture; its place is pointed at
+    }
+  }
   figure::Panel panel;
   panel.show_axes = false;
   if (input.camera) {

@@ -176,6 +176,39 @@ TEST(PicturedNumbers, AnchorsOfAPictureAgainstItsCellsAndTheWords) {
   EXPECT_FALSE(view_of("pe-dot-product-2d").pick(input, {1, 3.5, 0.5, -1}).option.has_value());
 }
 
+// A column whose positions are one number stands beside one whose positions are vectors.
+TEST(PicturedNumbers, PositionsOfFlatAndOfMropeStandBesideEachOther) {
+  ViewInput input = captions_input();
+  models::Input given;
+  given.text = "<image> a red circle left of a blue square .";
+  given.images = {test::source_dir() + "/assets/samples/circle-square.png"};
+  input.columns.push_back(test::column_of(test::bundled("captions-flat"), given));
+  const auto figure = view_of("positions").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels.size(), 5U);  // two strips; rows and columns of the first, the position of the second
+  const auto& flat = std::get<figure::HeatMap>(figure->panels[4].layers.back()).field;
+  const models::ImageSpan& cells = input.columns.back().trace->images().front();
+  for (std::int64_t row = 0; row < cells.rows; ++row) {
+    for (std::int64_t column = 0; column < cells.columns; ++column) {
+      EXPECT_EQ(flat->at(row, column), static_cast<float>(cells.first + row * cells.columns + column));
+    }
+  }
+  std::swap(input.columns[0], input.columns[1]);
+  const auto data = view_of("positions").data(input);
+  ASSERT_TRUE(data.ok()) << data.error().describe();
+  EXPECT_EQ(data->columns, (std::vector<std::string>{"token", "position"}));
+}
+
+TEST(PicturedNumbers, CellsAreMarksInATintedText) {
+  const ViewInput input = captions_input();
+  const auto figure = view_of("attention-text").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  const auto& strip = std::get<figure::TokenStrip>(figure->panels.front().layers.front());
+  const models::ImageSpan& cells = input.columns.front().trace->images().front();
+  EXPECT_EQ(strip.tokens[static_cast<std::size_t>(cells.token(5))], "▦");
+  EXPECT_EQ(strip.tokens.size(), input.columns.front().trace->tokens().size());
+}
+
 TEST(PicturedNumbers, ViewsThatRunPartsOfATextSayThatTheyCannotHoldPictures) {
   const ViewInput input = captions_input();
   for (const char* const name : {"length-curve", "shift-stability"}) {
