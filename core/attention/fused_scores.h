@@ -43,6 +43,15 @@ struct StatisticSums {
   double cells = 0;         // visible ones
 };
 
+// At most 64 columns of one head's block of at most 64 rows, as RowScores left them: hidden cells hold no meaning.
+struct LaneChunk {
+  std::int64_t head = 0;
+  Range rows;
+  Range columns;
+  RowScores& scores;
+  const float* log_sums = nullptr;  // (64) log Σ exp of each row
+};
+
 class FusedScores {
  public:
   // `log_sum_exp` (1, H, T) float32, which may lie in a file and is read alone, or undefined: rows are summed when a
@@ -62,6 +71,10 @@ class FusedScores {
                 Field& field, const StopToken& stop) const;
   // One entry per head, of all rows in one pass. Errors: kCancelled.
   Result<std::vector<StatisticSums>> statistics(const StopToken& stop) const;
+  // visit(task, chunk) with the logits of all visible cells: task n is head n mod H of the rows from 64·⌊n / H⌋ on, and
+  // its chunks come from the right to the left on one thread; tasks run at the same time. Errors: kCancelled.
+  using ChunkVisitor = std::function<void(std::int64_t task, const LaneChunk& chunk)>;
+  Status each_chunk(const ChunkVisitor& visit, const StopToken& stop) const;
   // (1, H, T) of every row. Errors: kCancelled.
   Result<at::Tensor> log_sum_exp(const StopToken& stop = {}) const;
 

@@ -1,4 +1,5 @@
-// FusedScores::statistics(): what head_statistics() needs of every weight and gate, in one pass over the rows.
+// FusedScores::statistics(): what head_statistics() needs of every weight and gate, in one pass over the rows; and
+// each_chunk(), the same pass for others.
 #include <algorithm>
 #include <cmath>
 
@@ -95,6 +96,25 @@ StatisticSums FusedScores::block_statistics(std::int64_t head, Range rows, Scrat
     }
   }
   return sums;
+}
+
+Status FusedScores::each_chunk(const ChunkVisitor& visit, const StopToken& stop) const {
+  const std::int64_t blocks = (program_.length() + kLanes - 1) / kLanes;
+  const std::int64_t heads = program_.heads();
+  return run_tasks<Scratch>(heads * blocks, stop, [&](std::int64_t n, Scratch& scratch) {
+    const std::int64_t task = heads * blocks - 1 - n;  // the longest first
+    const std::int64_t begin = task / heads * kLanes;
+    const Range rows{begin, std::min(begin + kLanes, program_.length())};
+    const auto tokens = tokens_of(rows);
+    RowScores& scores = scratch.scores;
+    row_sums(task % heads, tokens, scores, scratch.sums.data());
+    scores.begin(program_, 0, task % heads, tokens);
+    for (std::int64_t end = scores.visible().end; end > scores.visible().begin; end -= kChunk) {
+      const Range columns{std::max(scores.visible().begin, end - kChunk), end};
+      scores.chunk(columns, {});
+      visit(task, {task % heads, rows, columns, scores, scratch.sums.data()});
+    }
+  });
 }
 
 Result<std::vector<StatisticSums>> FusedScores::statistics(const StopToken& stop) const {

@@ -58,6 +58,8 @@ struct LaneKernels {
   // e^s.
   void (*attention_statistics)(float* s, std::int64_t columns, float first, const float* token, float* entropy,
                                float* distance);
+  // acc[63 + l − j] += s[j][l], of 127 diagonals; `squares` (may be null) likewise with s[j][l]².
+  void (*diagonals)(const float* s, std::int64_t columns, float* acc, float* squares);
   // out[l·stride + j] = s[j][l], begin ≤ l < end.
   void (*unpack)(const float* s, std::int64_t columns, std::int64_t begin, std::int64_t end, float* out,
                  std::int64_t stride);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/position/shared/additive_bias.h"
+#include "core/position/shared/fresh_weights.h"
 
 namespace locus::position {
 
@@ -13,10 +14,6 @@ namespace {
 
 constexpr double kSmall = 1e-6;
 constexpr std::int64_t kFireRows = 32;
-
-at::Tensor uniform(at::IntArrayRef sizes, std::int64_t inputs) {
-  return (at::rand(sizes) * 2 - 1) / std::sqrt(static_cast<double>(inputs));
-}
 
 // Contiguous float64 numbers of a parameter.
 std::vector<double> numbers(const at::Tensor& tensor) {

@@ -10,6 +10,7 @@
 #include "core/position/cope/function.h"
 #include "core/position/relative.h"
 #include "core/position/shared/additive_bias.h"
+#include "core/position/shared/fresh_weights.h"
 
 namespace locus::position {
 
@@ -17,10 +18,6 @@ namespace {
 
 // Columns whose gates are summed at once where a tile comes without carry.
 constexpr std::int64_t kCarryBlock = 1024;
-
-at::Tensor uniform(at::IntArrayRef sizes, std::int64_t inputs) {
-  return (at::rand(sizes) * 2 - 1) / std::sqrt(static_cast<double>(inputs));
-}
 
 at::Tensor slopes_of(const CopeOptions& options, std::int64_t heads) {
   if (options.slopes == "alibi") {

@@ -8,7 +8,7 @@ namespace locus::position {
 namespace {
 
 // A new linear layer's weights as PyTorch draws them: uniform in ±1/√inputs.
-at::Tensor uniform(at::IntArrayRef sizes, std::int64_t inputs) {
+at::Tensor linear_weights(at::IntArrayRef sizes, std::int64_t inputs) {
   const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
   return (at::rand(sizes) * 2 - 1) * bound;
 }
@@ -101,16 +101,16 @@ void Tape::initialise() {
     }
     if (!paper && mixes()) {
       layer.up = at::zeros(sized(size, mixed));
-      layer.x_proj = uniform({size, shape_.width}, shape_.width);
-      layer.down = uniform(sized(mixed, size), size);
+      layer.x_proj = linear_weights({size, shape_.width}, shape_.width);
+      layer.down = linear_weights(sized(mixed, size), size);
     }
     if (paper && mixes()) {
-      layer.w1 = uniform(sized(mixed, size), mixed);
+      layer.w1 = linear_weights(sized(mixed, size), mixed);
       layer.w2 = at::zeros(sized(mixed, size));
-      layer.psi_w1 = uniform({options_.gate_width, shape_.width}, shape_.width);
-      layer.psi_b1 = uniform({options_.gate_width}, shape_.width);
-      layer.psi_w2 = uniform({size, options_.gate_width}, options_.gate_width);
-      layer.psi_b2 = uniform({size}, options_.gate_width);
+      layer.psi_w1 = linear_weights({options_.gate_width, shape_.width}, shape_.width);
+      layer.psi_b1 = linear_weights({options_.gate_width}, shape_.width);
+      layer.psi_w2 = linear_weights({size, options_.gate_width}, options_.gate_width);
+      layer.psi_b2 = linear_weights({size}, options_.gate_width);
     }
   }
 }

@@ -1,0 +1,187 @@
+#include "core/analysis/cell_means.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/analysis/cell_blocks.h"
+#include "core/attention/score_field.h"
+#include "core/base/numbers.h"
+
+namespace locus::analysis {
+
+namespace {
+
+// ---- the cells of a field
+
+Status add_fused(const attention::FusedScores& fused, const CellGrid& grid, std::vector<BlockSums>& blocks,
+                 const StopToken& stop) {
+  std::vector<BlockAdder> adders;
+  adders.reserve(blocks.size());
+  for (BlockSums& sums : blocks) {
+    adders.emplace_back(grid, sums);
+  }
+  return fused.each_chunk(
+      [&](std::int64_t task, const attention::LaneChunk& chunk) {
+        BlockAdder& adder = adders[static_cast<std::size_t>(task)];
+        attention::RowScores& scores = chunk.scores;
+        const Cells cells{chunk.rows, chunk.columns, scores.first(), scores.last(), scores.all_visible(chunk.columns)};
+        if (chunk.columns.end == scores.visible().end) {
+          adder.begin(chunk.rows);
+        }
+        adder.add_logits(cells, scores.logits());
+        attention::lane_kernels().add_row(scores.logits(), chunk.columns.size(), chunk.log_sums, -1.0F);
+        adder.add_weights(cells, scores.logits());
+        if (chunk.columns.begin == scores.visible().begin) {
+          adder.finish(cells);
+        }
+      },
+      stop);
+}
+
+// (columns, 64) of (R, K) scores.
+void to_lanes(const at::Tensor& scores, Range columns, float* lanes) {
+  std::fill_n(lanes, columns.size() * kLanes, 0.0F);
+  const auto from = scores.accessor<float, 2>();
+  for (std::int64_t row = 0; row < scores.size(0); ++row) {
+    for (std::int64_t column = columns.begin; column < columns.end; ++column) {
+      lanes[(column - columns.begin) * kLanes + row] = from[row][column];
+    }
+  }
+}
+
+// Where scores are had tile by tile: (h, R, K) logits and logarithms of weights of one block of rows.
+void add_tiles(const attention::ScoreField& field, const CellGrid& grid, Range rows, Range columns,
+               const at::Tensor& logits, const at::Tensor& log_weights, BlockSums* blocks) {
+  std::array<std::int32_t, kLanes> first{};
+  std::array<std::int32_t, kLanes> last{};
+  for (std::int64_t lane = 0; lane < rows.size(); ++lane) {
+    const Range seen = field.mask().columns({rows.begin + lane, rows.begin + lane + 1}, grid.length());
+    first[static_cast<std::size_t>(lane)] = static_cast<std::int32_t>(seen.begin);
+    last[static_cast<std::size_t>(lane)] = static_cast<std::int32_t>(seen.end);
+  }
+  attention::LaneBuffer lanes;
+  lanes.resize(kChunk * kLanes);
+  for (std::int64_t head = 0; head < logits.size(0); ++head) {
+    BlockAdder adder(grid, blocks[head]);
+    adder.begin(rows);
+    Cells cells{rows, {}, first.data(), last.data(), false};
+    for (std::int64_t end = columns.end; end > columns.begin; end -= kChunk) {
+      cells.columns = {std::max(columns.begin, end - kChunk), end};
+      const Range tile{cells.columns.begin - columns.begin, cells.columns.end - columns.begin};
+      to_lanes(logits[head], tile, lanes.data());
+      adder.add_logits(cells, lanes.data());
+      to_lanes(log_weights[head], tile, lanes.data());
+      adder.add_weights(cells, lanes.data());
+    }
+    adder.finish(cells);
+  }
+}
+
+Status add_computed(const attention::ScoreField& field, const CellGrid& grid, std::vector<BlockSums>& blocks,
+                    const StopToken& stop) {
+  const at::NoGradGuard no_grad;
+  const std::int64_t heads = field.source().heads();
+  for (std::int64_t begin = 0; begin < grid.length(); begin += kLanes) {
+    if (stop.stop_requested()) {
+      return cancelled();
+    }
+    const Range rows{begin, std::min(begin + kLanes, grid.length())};
+    const Range columns = field.mask().columns(rows, grid.length());
+    at::Tensor carry;
+    LOCUS_TRY(at::Tensor logits, field.source().scores(attention::Quantity::kLogit, {0, heads}, rows, columns, carry));
+    carry = at::Tensor();
+    LOCUS_TRY(at::Tensor weights,
+              field.source().scores(attention::Quantity::kWeight, {0, heads}, rows, columns, carry));
+    // A visible cell without a logit (−∞, hard attention's others) has none to add.
+    logits = at::nan_to_num(logits.to(at::kCPU), 0.0, 0.0, 0.0).contiguous();
+    add_tiles(field, grid, rows, columns, logits, weights.to(at::kCPU).log().contiguous(),
+              blocks.data() + begin / kLanes * heads);
+  }
+  return {};
+}
+
+// ---- means
+
+void divide(std::vector<double>& sums, const std::vector<double>& cells) {
+  for (std::size_t n = 0; n < sums.size(); ++n) {
+    sums[n] = cells[n] > 0 ? sums[n] / cells[n] : kNaN;
+  }
+}
+
+void add_map(const BlockSums& block, std::int64_t size, std::vector<double>& map) {
+  for (std::size_t n = 0; n < block.map.size(); ++n) {
+    map[static_cast<std::size_t>(block.first_pixel * size) + n] += block.map[n];
+  }
+}
+
+void add_habits(const attention::StatisticSums& sums, double queries, HeadStatistics& statistics) {
+  statistics.entropy += sums.entropy / queries;
+  statistics.relative_entropy += sums.relative / queries;
+  statistics.mean_distance += sums.distance / queries;
+  statistics.previous_token += sums.previous / queries;
+  statistics.first_token += sums.first / queries;
+  statistics.self += sums.self / queries;
+}
+
+// The blocks of one head, in their order.
+CellMeans means_of(const CellGrid& grid, const std::vector<BlockSums>& blocks, std::size_t head, std::size_t heads) {
+  CellMeans means;
+  means.weight.resize(grid.bins());
+  means.logit.resize(grid.bins());
+  means.map.resize(grid.pixel_cells().size());
+  BlockSums bias;
+  for (std::size_t n = head; n < blocks.size(); n += heads) {
+    const BlockSums& block = blocks[n];
+    add_habits(block.habits, static_cast<double>(grid.length() - 1), means.statistics);
+    for (std::size_t bin = 0; bin < block.weight.size(); ++bin) {
+      means.weight[bin] += block.weight[bin];
+      means.logit[bin] += block.logit[bin];
+    }
+    add_map(block, grid.map_size(), means.map);
+    for (std::size_t key = 0; key < means.sink_weight.size(); ++key) {
+      means.sink_weight[key] += block.sink_weight[key];
+      means.sink_share[key] += block.sink_over[key];
+    }
+    bias.near += block.near;
+    bias.near_squares += block.near_squares;
+    bias.far += block.far;
+    bias.far_squares += block.far_squares;
+  }
+  divide(means.weight, grid.bin_cells());
+  divide(means.logit, grid.bin_cells());
+  divide(means.map, grid.pixel_cells());
+  for (std::size_t key = 0; key < means.sink_weight.size(); ++key) {
+    const double queries = grid.sink_queries()[key];
+    means.sink_weight[key] = queries > 0 ? means.sink_weight[key] / queries : kNaN;
+    means.sink_share[key] = queries > 0 ? means.sink_share[key] / queries : kNaN;
+  }
+  means.statistics.gate_selectivity = kNaN;
+  if (!grid.has_bias()) {
+    means.bias_mean = means.bias_deviation = kNaN;
+    return means;
+  }
+  means.bias_mean = bias.near - bias.far;
+  means.bias_deviation =
+      std::sqrt(std::max(bias.near_squares - bias.near * bias.near + bias.far_squares - bias.far * bias.far, 0.0));
+  return means;
+}
+
+}  // namespace
+
+Result<std::vector<CellMeans>> cell_means(const attention::ScoreField& field, const CellGrid& grid, StopToken stop) {
+  const auto heads = static_cast<std::size_t>(field.source().heads());
+  std::vector<BlockSums> blocks(heads * static_cast<std::size_t>((grid.length() + kLanes - 1) / kLanes));
+  const auto* const computed = field.source().computed();
+  const auto fused = computed == nullptr ? nullptr : computed->fused(field.mask());
+  const Status added = fused != nullptr && fused->has(attention::Quantity::kWeight)
+                           ? add_fused(*fused, grid, blocks, stop)
+                           : add_computed(field, grid, blocks, stop);
+  LOCUS_CHECK(added);
+  std::vector<CellMeans> means;
+  for (std::size_t head = 0; head < heads; ++head) {
+    means.push_back(means_of(grid, blocks, head, heads));
+  }
+  return means;
+}
+
+}  // namespace locus::analysis

@@ -1,0 +1,86 @@
+// What an atlas keeps of one layer's cells, in one pass over them: habits of heads, means by distance, a reduced map,
+// attention sinks, the distance bias of all pairs.
+//
+// Letters: H heads, T tokens, i query, j key, Δ = |i − j|, s logit, A weight, B bins, M pixels per side.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/analysis/head_statistics.h"
+#include "core/base/progress.h"
+#include "core/base/range.h"
+#include "core/base/result.h"
+
+namespace locus::attention {
+struct Mask;
+class ScoreField;
+}  // namespace locus::attention
+
+namespace locus::analysis {
+
+inline constexpr std::int64_t kSinkKeys = 16;
+inline constexpr double kSinkThreshold = 0.3;  // Gu et al. 2024 (arXiv 2410.10781), §3.1
+
+// Bins of distances below `length`: every distance by itself below 64, then eight per octave. (B + 1) edges.
+std::vector<std::int64_t> distance_edges(std::int64_t length);
+
+// Which bin, pixel and weight every cell of T × T has, and how many visible cells each bin and pixel has. One for all
+// windows of a length and all layers of a mask.
+class CellGrid {
+ public:
+  // `map_size` M, at most T; 0: no map. Of masks without blocks of pictures.
+  CellGrid(const attention::Mask& mask, std::int64_t length, std::int64_t map_size);
+
+  std::int64_t length() const { return length_; }
+  std::int64_t map_size() const { return map_size_; }
+  const std::vector<std::int64_t>& edges() const { return edges_; }
+  std::size_t bins() const { return edges_.size() - 1; }
+  std::size_t bin_of(std::int64_t distance) const { return bin_of_[static_cast<std::size_t>(distance)]; }
+  std::int64_t pixel_of(std::int64_t token) const { return pixel_of_[static_cast<std::size_t>(token)]; }
+  const std::vector<double>& bin_cells() const { return bin_cells_; }      // (B)
+  const std::vector<double>& pixel_cells() const { return pixel_cells_; }  // (M · M)
+  // (16) queries after key j that see it.
+  const std::array<double, kSinkKeys>& sink_queries() const { return sink_queries_; }
+  // Whether every near and far distance has a visible cell.
+  bool has_bias() const { return has_bias_; }
+  // What a cell at Δ weighs in the mean over the near distances (far likewise): 1 / (|near| · cells at Δ), 0 outside.
+  double near_weight(std::int64_t distance) const { return near_weight_[static_cast<std::size_t>(distance)]; }
+  double far_weight(std::int64_t distance) const { return far_weight_[static_cast<std::size_t>(distance)]; }
+
+ private:
+  void count(const attention::Mask& mask);
+
+  std::int64_t length_;
+  std::int64_t map_size_;
+  std::vector<std::int64_t> edges_;
+  std::vector<std::size_t> bin_of_;
+  std::vector<std::int64_t> pixel_of_;
+  std::vector<double> bin_cells_, pixel_cells_, near_weight_, far_weight_;
+  std::array<double, kSinkKeys> sink_queries_{};
+  bool has_bias_ = false;
+};
+
+// One head. NaN where no cell is visible.
+struct CellMeans {
+  HeadStatistics statistics;   // without gates
+  std::vector<double> weight;  // (B) mean A and mean s by distance
+  std::vector<double> logit;
+  std::vector<double> map;  // (M · M) mean A of each pixel's visible cells
+  // Of the queries i > j that see key j: mean A_ij, and the share with A_ij > 0.3.
+  std::array<double, kSinkKeys> sink_weight{};
+  std::array<double, kSinkKeys> sink_share{};
+  // s(i, i − λ) − s(i', i' − Λ) of independent i and i', λ near and Λ far, each distance as often as the others
+  // (distance_bias.h, Pairing::kIndependent) with the ranges that fit T: its mean and deviation over all such pairs.
+  double bias_mean = 0;
+  double bias_deviation = 0;
+};
+
+// One entry per head. Preconditions: the field has the grid's length and mask, and at least 8 tokens. Errors: the
+// field's own, kCancelled.
+Result<std::vector<CellMeans>> cell_means(const attention::ScoreField& field, const CellGrid& grid,
+                                          StopToken stop = {});
+
+}  // namespace locus::analysis
