@@ -166,9 +166,17 @@ Status run_train(const TrainOptions& options, const Context& context) {
   train.device = context.globals.device;
   train.command = context.command;
   warn_of_slow_products(context);
+  LOCUS_TRY(train.group, models::open_process_group());
+  const bool leads = train.group == nullptr || train.group->rank() == 0;
+  if (train.group != nullptr) {
+    context.console.note(models::describe(train.group.get()));
+  }
   const Interrupt interrupt;
   Console& console = context.console;
-  const auto on_progress = [&console](const training::TrainProgress& progress) {
+  const auto on_progress = [&console, leads](const training::TrainProgress& progress) {
+    if (!leads) {
+      return;  // rank 0 says it for all
+    }
     if (!progress.note.empty()) {
       console.warn(progress.note);
     } else if (progress.validation) {
@@ -178,6 +186,9 @@ Status run_train(const TrainOptions& options, const Context& context) {
     }
   };
   LOCUS_TRY(const training::TrainSummary summary, training::train(train, on_progress, interrupt.token()));
+  if (!leads && !summary.stopped) {
+    return {};
+  }
   if (summary.was_finished) {
     console.print(options.out + ": this run is complete after " + std::to_string(summary.steps) +
                   " steps; there is nothing to do");
@@ -242,7 +253,7 @@ Action declare_train(Arguments& arguments) {
   arguments.integer("--inner", train.inner, {0, kMax}, "number of channels of the feed-forward; 0: 8/3 of the width");
   arguments.integer("--length", train.length, {0, kMax},
                     "length of a training sequence in tokens; 0: the length of the task");
-  arguments.integer("--batch", train.batch, {1, kMax}, "sequences per step");
+  arguments.integer("--batch", train.batch, {1, kMax}, "sequences per step, of each process");
   arguments.integer("--grad-accum", train.gradient_parts, {1, kMax},
                     "split each batch into this many parts, to use less memory");
   arguments.integer("--train-size", train.train_size, {0, training::kMaxTrainSequences},

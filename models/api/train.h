@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "core/base/result.h"
 #include "core/base/settings.h"
 #include "models/api/model.h"
+#include "models/api/process_group.h"
 
 namespace locus::training {
 
@@ -82,6 +84,9 @@ struct TrainOptions {
   bool overwrite = false;         // replace the run or checkpoint that `out` holds
   bool half = false;              // write float16 weights
   std::string command;            // recorded in training.json, free of paths
+  // Processes that train together (null: this one alone): every step has `batch` sequences of each, and they come to
+  // what one process would with batch × size() of them. Rank 0 alone writes.
+  std::shared_ptr<models::ProcessGroup> group = {};
 };
 
 struct TrainProgress {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/base/guarded.h"
@@ -21,6 +22,7 @@
 #include "models/training/measure.h"
 #include "models/training/replicas.h"
 #include "models/training/setup.h"
+#include "models/training/shares.h"
 #include "models/training/task.h"
 #include "models/transformer/transformer.h"
 
@@ -46,6 +48,7 @@ class Trainer {
         network_(network),
         model_(*network.model),
         replicas_(replicas),
+        shares_(options.group.get()),
         draw_(task, options) {
     for (const transformer::Parameter& parameter : network.parameters()) {
       optimiser_.add(*parameter.value, decays(parameter) ? options.weight_decay : 0);
@@ -56,12 +59,14 @@ class Trainer {
   Result<TrainSummary> run(const OnProgress& on_progress, const StopToken& stop) {
     LOCUS_CHECK(start());
     const std::int64_t first = record_.step;
+    bool stops = false;
     started_ = Clock::now();
     bool saved = record_.step > 0;
-    while (record_.step < options_.steps && !stop.stop_requested()) {
-      LOCUS_TRY(TrainProgress progress, step(first));
+    while (record_.step < options_.steps && !(shares_.alone() ? stop.stop_requested() : stops)) {
+      stops = stop.stop_requested();
+      LOCUS_TRY(TrainProgress progress, step(first, stops));
       saved = record_.step % options_.save_every == 0;
-      if (saved && record_.step < options_.steps) {
+      if (saved && record_.step < options_.steps && shares_.leads()) {
         LOCUS_TRY(progress.validation, validate());
         LOCUS_CHECK(save());
       }
@@ -74,17 +79,18 @@ class Trainer {
 
  private:
   Status start() {
-    if (options_.resume) {
+    if (options_.resume && shares_.leads()) {
       LOCUS_TRY(const bool resumed, read_state(options_.out, network_, optimiser_, options_, record_));
       saved_ = resumed ? record_.step : 0;
     }
-    return {};
+    return shares_.spread(network_, optimiser_, record_.step);
   }
 
-  // One update of the parameters.
-  Result<TrainProgress> step(std::int64_t first) {
+  // One update of the parameters. `stops` is set where any process is asked to stop: all of them do, after this step.
+  Result<TrainProgress> step(std::int64_t first, bool& stops) {
     const double rate = learning_rate_at(record_.step, options_);
-    LOCUS_TRY(const double loss, backward());
+    LOCUS_TRY(double loss, backward());
+    LOCUS_CHECK(shares_.add_up(network_, loss, stops));
     if (!std::isfinite(loss)) {
       return diverged("the loss");
     }
@@ -119,13 +125,15 @@ class Trainer {
                                                                         examples.size(), seed));
       std::int64_t begin = 0;
       for (const position::TrainingPositions& group : groups) {
-        loss += replicas_.backward(examples.slice(begin, begin + group.sequences), group.positions, scale);
+        if (const Examples own = shares_.of(examples, begin, group.sequences); own.size() > 0) {
+          loss += replicas_.backward(own, group.positions, scale);
+        }
         begin += group.sequences;
       }
     }
     for (const transformer::LayerEncoding& used : model_.encodings()) {
-      if (const at::Tensor own = used.encoding->training_loss(seed); own.defined()) {
-        own.backward();
+      if (const at::Tensor own = used.encoding->training_loss(seed); own.defined() && shares_.leads()) {
+        own.backward();  // of no sequence: counted once
       }
     }
     return loss;
@@ -178,6 +186,9 @@ class Trainer {
     summary.tokens_per_second = static_cast<double>(record_.step - first) * tokens_a_step() / std::max(elapsed, 1e-9);
     summary.loss = recent_loss();
     summary.curve = record_.curve;
+    if (!shares_.leads()) {
+      return summary;
+    }
     if (summary.stopped) {
       if (!saved) {
         LOCUS_CHECK(save());
@@ -218,6 +229,7 @@ class Trainer {
   const OwnNetwork& network_;
   transformer::Transformer& model_;
   Replicas& replicas_;
+  Shares shares_;
   Draw draw_;
   AdamW optimiser_;
   RunRecord record_;
@@ -239,8 +251,9 @@ Status record_reference(const TrainOptions& options, const StopToken& stop) {
   return {};
 }
 
-Result<TrainSummary> train_checked(const TrainOptions& given, const OnProgress& on_progress, const StopToken& stop) {
+Result<TrainSummary> train_checked(TrainOptions given, const OnProgress& on_progress, const StopToken& stop) {
   LOCUS_CHECK(check(given));
+  given.batch *= given.group == nullptr ? 1 : given.group->size();
   LOCUS_TRY(const std::unique_ptr<Task> task,
             typed_task(given.task, {given.task_options, given.length, given.corpus, given.validate, given.from, true},
                        given.task_options));
@@ -256,17 +269,25 @@ Result<TrainSummary> train_checked(const TrainOptions& given, const OnProgress& 
   LOCUS_CHECK(model->accepts(natural));
   LOCUS_TRY(const auto groups, model->encoding().training_positions(natural, 1, options.seed));
   LOCUS_CHECK(model->accepts(groups.front().positions));
-  LOCUS_TRY(const Claim claimed, claim(options, *task));
-  if (claimed.finished) {
+  const Shares shares(options.group.get());
+  std::optional<Claim> claimed;
+  double finished = 0;
+  if (shares.leads()) {
+    LOCUS_TRY(Claim own, claim(options, *task));
+    claimed.emplace(std::move(own));
+    finished = claimed->finished ? 1 : 0;
+  }
+  LOCUS_CHECK(shares.spread(finished));
+  if (finished > 0) {
     TrainSummary summary;
     summary.steps = options.steps;
     summary.was_finished = true;
     return summary;
   }
-  if (!claimed.note.empty() && on_progress) {
+  if (claimed && !claimed->note.empty() && on_progress) {
     TrainProgress said;
     said.steps = options.steps;
-    said.note = claimed.note;
+    said.note = claimed->note;
     on_progress(said);
   }
   const at::Device device(options.device == "cuda" ? at::kCUDA : at::kCPU);
@@ -274,6 +295,9 @@ Result<TrainSummary> train_checked(const TrainOptions& given, const OnProgress& 
   LOCUS_TRY(const std::unique_ptr<Replicas> replicas,
             Replicas::create(setup.network, device.is_cpu() ? std::clamp<std::int64_t>(threads, 1, options.batch) : 1));
   LOCUS_TRY(TrainSummary summary, Trainer(options, *task, setup.network, *replicas).run(on_progress, stop));
+  if (!shares.leads()) {
+    return summary;
+  }
   if (!summary.stopped && given.corpus.empty()) {
     const Status recorded = record_reference(options, stop);
     summary.stopped = !recorded.ok() && recorded.error().code == ErrorCode::kCancelled;
@@ -293,7 +317,11 @@ Result<Decay> parse_decay(const std::string& name) {
 
 Result<TrainSummary> train(const TrainOptions& options, const OnProgress& on_progress, StopToken stop) {
   try {
-    return train_checked(options, on_progress, stop);
+    Result<TrainSummary> trained = train_checked(options, on_progress, stop);
+    if (!trained.ok() && options.group != nullptr) {
+      options.group->fail(trained.error().describe());
+    }
+    return trained;
   } catch (const std::exception& exception) {
     Error error = error_of(exception);
     if (error.code == ErrorCode::kTooLarge) {

@@ -74,7 +74,7 @@ room(models/run models/api models/edits models/trace models/transformer ${reader
 set(running models/api models/edits models/trace models/run models/transformer ${readers} ${mathematics})
 room(models/analyses ${running})
 room(models/atlas/file models/api models/checkpoint models/json)
-room(models/atlas models/atlas/file models/analyses models/training/random.h ${running})
+room(models/atlas models/atlas/file models/analyses models/bench/rig.h models/training/random.h ${running})
 room(models/training ${running})
 room(models/training/tasks models/training ${running})
 room(models/bench models/analyses ${running})
